@@ -1,0 +1,1 @@
+//! Build-script helper: compiles a kernel crate to PTX.

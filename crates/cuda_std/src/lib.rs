@@ -1,0 +1,1 @@
+//! Device library for kernels: indices, barriers, warps, shared memory, atomics, memory, clock.

@@ -1,0 +1,1 @@
+//! The #[kernel] attribute and its friends.

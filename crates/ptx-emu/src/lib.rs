@@ -1,0 +1,1 @@
+//! Executes a typed PTX program on the CPU, with every access checked and every count exact.

@@ -1,0 +1,1 @@
+//! Tests, times and shows the labs.

@@ -1,0 +1,1 @@
+//! Devices, plans, and each lab's problem, reference and solutions.

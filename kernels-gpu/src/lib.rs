@@ -1,0 +1,1 @@
+//! The labs' kernels, and the physics that kernel and CPU reference share.
