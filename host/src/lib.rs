@@ -1,1 +1,51 @@
 //! Devices, plans, and each lab's problem, reference and solutions.
+//!
+//! A solution's host code never touches a device. It records a [`Plan`]: buffers, kernel launches and
+//! copies as plain data. A [`Device`] checks a plan against the module's PTX, then runs it as often as asked:
+//!
+//! ```
+//! use host::{Element, LaunchConfig, Plan, args};
+//!
+//! let mut plan = Plan::new("axpy");
+//! let n: u32 = 1000;
+//! let x = plan.buffer("x", Element::F32, n as usize);
+//! let y = plan.buffer("y", Element::F32, n as usize);
+//! plan.launch("axpy", LaunchConfig::covering(n, 256)?, args![2.0f32, x, y, n])?;
+//! plan.output("y", y);
+//! # Ok::<(), host::Error>(())
+//! ```
+//!
+//! | module      | what it holds                                                            |
+//! |-------------|--------------------------------------------------------------------------|
+//! | [`buffer`]  | typed host memory                                                        |
+//! | [`plan`]    | what a solution records                                                  |
+//! | [`module`]  | PTX text and the signatures of its kernels                               |
+//! | [`validate`]| a plan against a module and a device's limits, before anything runs      |
+//! | [`device`]  | what executes plans: CUDA, emulated                                      |
+//! | [`check`]   | outputs against expected outputs, every element                          |
+//! | [`lab`]     | what a lab offers to whoever tests, times or shows it; the list of labs  |
+//! | [`run`]     | one case of a lab on one device                                          |
+//! | [`limits`]  | what the device could do at best, measured                               |
+
+pub mod buffer;
+pub mod check;
+pub mod device;
+pub mod error;
+pub mod lab;
+pub mod limits;
+pub mod module;
+mod nearest;
+pub mod plan;
+pub mod registry;
+pub mod run;
+pub mod validate;
+
+pub use buffer::{Element, HostBuffer, NamedBuffers, Scalar};
+pub use check::{CheckError, Mismatch};
+pub use device::{Device, DeviceInfo, DeviceKind, KernelInfo, Session, Timing};
+pub use error::{Error, ErrorKind};
+pub use lab::{Case, CaseParams, Cpu, Lab, NoProgress, Parameter, Progress, Variant, Work};
+pub use module::Module;
+pub use plan::{Arg, BufferId, LaunchConfig, Plan};
+pub use registry::{find_lab, find_variant, labs};
+pub use run::{Outcome, run_case};

@@ -1,0 +1,258 @@
+//! Typed, contiguous host memory: what is written to a device's buffers and read back from them.
+
+use bytemuck::Pod;
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+/// What one element of a buffer is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Element {
+    /// IEEE 754 binary32.
+    F32,
+    /// IEEE 754 binary64.
+    F64,
+    /// Unsigned, 32 bits.
+    U32,
+    /// Signed, 32 bits.
+    I32,
+    /// Unsigned, 64 bits.
+    U64,
+    /// Signed, 64 bits.
+    I64,
+    /// A byte.
+    U8,
+}
+
+impl Element {
+    /// Size in bytes.
+    pub const fn size(self) -> usize {
+        match self {
+            Element::U8 => 1,
+            Element::F32 | Element::U32 | Element::I32 => 4,
+            Element::F64 | Element::U64 | Element::I64 => 8,
+        }
+    }
+
+    /// Rust's name of the type.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Element::F32 => "f32",
+            Element::F64 => "f64",
+            Element::U32 => "u32",
+            Element::I32 => "i32",
+            Element::U64 => "u64",
+            Element::I64 => "i64",
+            Element::U8 => "u8",
+        }
+    }
+}
+
+impl std::fmt::Display for Element {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A Rust type that a buffer can hold.
+pub trait Scalar: Pod {
+    /// Its name in a plan.
+    const ELEMENT: Element;
+}
+
+/// Buffers with the names under which a plan knows them.
+pub type NamedBuffers = Vec<(String, HostBuffer)>;
+
+/// A host buffer that is not what it is used as.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum BufferError {
+    /// The elements have another type.
+    #[error("a buffer of {actual} was read as {asked}")]
+    WrongElement {
+        /// What the buffer holds.
+        actual: Element,
+        /// What was asked for.
+        asked: Element,
+    },
+    /// The bytes are no whole number of elements.
+    #[error("{bytes} bytes are no whole number of {element} elements ({} bytes each)", element.size())]
+    RaggedBytes {
+        /// How many bytes there are.
+        bytes: usize,
+        /// What they should be.
+        element: Element,
+    },
+    /// The host has no memory for it.
+    #[error("out of host memory: {len} elements of {element} ({} bytes); use a smaller case", *len as u128 * element.size() as u128)]
+    OutOfMemory {
+        /// Elements asked for.
+        len: usize,
+        /// Their type.
+        element: Element,
+    },
+}
+
+/// An owned array of one [`Element`] type.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HostBuffer {
+    data: Data,
+}
+
+macro_rules! elements {
+    ($($variant:ident $type:ty),* $(,)?) => {
+        #[derive(Debug, Clone, PartialEq)]
+        enum Data {
+            $($variant(Vec<$type>),)*
+        }
+
+        $(
+            impl Scalar for $type {
+                const ELEMENT: Element = Element::$variant;
+            }
+
+            impl From<Vec<$type>> for HostBuffer {
+                fn from(values: Vec<$type>) -> HostBuffer {
+                    HostBuffer { data: Data::$variant(values) }
+                }
+            }
+        )*
+
+        impl HostBuffer {
+            /// `len` elements whose bytes are all 0.
+            ///
+            /// # Errors
+            ///
+            /// [`BufferError::OutOfMemory`].
+            pub fn zeroed(element: Element, len: usize) -> Result<HostBuffer, BufferError> {
+                match element {
+                    $(Element::$variant => {
+                        let mut values: Vec<$type> = Vec::new();
+                        values.try_reserve_exact(len).map_err(|_| BufferError::OutOfMemory { len, element })?;
+                        values.resize(len, bytemuck::Zeroable::zeroed());
+                        Ok(values.into())
+                    })*
+                }
+            }
+
+            /// What the elements are.
+            pub fn element(&self) -> Element {
+                match &self.data {
+                    $(Data::$variant(_) => Element::$variant,)*
+                }
+            }
+
+            /// How many elements there are.
+            pub fn len(&self) -> usize {
+                match &self.data {
+                    $(Data::$variant(values) => values.len(),)*
+                }
+            }
+
+            /// The elements' bytes, in the machine's byte order (little-endian on every CUDA host).
+            pub fn bytes(&self) -> &[u8] {
+                match &self.data {
+                    $(Data::$variant(values) => bytemuck::cast_slice(values),)*
+                }
+            }
+
+            /// The elements' bytes, to be written.
+            pub fn bytes_mut(&mut self) -> &mut [u8] {
+                match &mut self.data {
+                    $(Data::$variant(values) => bytemuck::cast_slice_mut(values),)*
+                }
+            }
+        }
+    };
+}
+
+elements!(F32 f32, F64 f64, U32 u32, I32 i32, U64 u64, I64 i64, U8 u8);
+
+impl HostBuffer {
+    /// A buffer with these bytes.
+    ///
+    /// # Errors
+    ///
+    /// [`BufferError::RaggedBytes`] if they are no whole number of elements; [`BufferError::OutOfMemory`].
+    pub fn from_bytes(element: Element, bytes: &[u8]) -> Result<HostBuffer, BufferError> {
+        if !bytes.len().is_multiple_of(element.size()) {
+            return Err(BufferError::RaggedBytes {
+                bytes: bytes.len(),
+                element,
+            });
+        }
+        let mut buffer = HostBuffer::zeroed(element, bytes.len() / element.size())?;
+        buffer.bytes_mut().copy_from_slice(bytes);
+        Ok(buffer)
+    }
+
+    /// Whether there is no element.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The elements.
+    ///
+    /// # Errors
+    ///
+    /// [`BufferError::WrongElement`] if they are not of type `T`.
+    pub fn as_slice<T: Scalar>(&self) -> Result<&[T], BufferError> {
+        self.expect_element(T::ELEMENT)?;
+        Ok(bytemuck::cast_slice(self.bytes()))
+    }
+
+    /// The elements, to be changed.
+    ///
+    /// # Errors
+    ///
+    /// [`BufferError::WrongElement`] if they are not of type `T`.
+    pub fn as_mut_slice<T: Scalar>(&mut self) -> Result<&mut [T], BufferError> {
+        self.expect_element(T::ELEMENT)?;
+        Ok(bytemuck::cast_slice_mut(self.bytes_mut()))
+    }
+
+    fn expect_element(&self, asked: Element) -> Result<(), BufferError> {
+        let actual = self.element();
+        if actual == asked {
+            Ok(())
+        } else {
+            Err(BufferError::WrongElement { actual, asked })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_round_trip() {
+        let buffer = HostBuffer::from(vec![1.5f64, -0.0, f64::NAN]);
+        let copy = HostBuffer::from_bytes(Element::F64, buffer.bytes()).unwrap();
+        assert_eq!(copy.bytes(), buffer.bytes());
+        assert_eq!((copy.element(), copy.len()), (Element::F64, 3));
+    }
+
+    #[test]
+    fn another_type_is_refused() {
+        let mut buffer = HostBuffer::from(vec![1u32, 2]);
+        assert_eq!(buffer.as_slice::<u32>().unwrap(), [1, 2]);
+        let wrong = BufferError::WrongElement {
+            actual: Element::U32,
+            asked: Element::F32,
+        };
+        assert_eq!(buffer.as_slice::<f32>().unwrap_err(), wrong);
+        assert_eq!(buffer.as_mut_slice::<f32>().unwrap_err(), wrong);
+    }
+
+    #[test]
+    fn ragged_bytes_are_refused() {
+        let error = HostBuffer::from_bytes(Element::U64, &[0; 12]).unwrap_err();
+        insta::assert_snapshot!(error, @"12 bytes are no whole number of u64 elements (8 bytes each)");
+    }
+
+    #[test]
+    fn absurd_sizes_are_an_error() {
+        let error = HostBuffer::zeroed(Element::F64, usize::MAX / 2).unwrap_err();
+        insta::assert_snapshot!(error, @"out of host memory: 9223372036854775807 elements of f64 (73786976294838206456 bytes); use a smaller case");
+    }
+}

@@ -1,0 +1,76 @@
+//! The two traits that every device implements.
+
+use crate::buffer::HostBuffer;
+use crate::device::{DeviceError, DeviceInfo, KernelInfo, Timing};
+use crate::error::Error;
+use crate::module::Module;
+use crate::plan::{BufferId, Plan};
+
+/// What executes plans.
+pub trait Device: Send + Sync {
+    /// What is known about it.
+    fn info(&self) -> &DeviceInfo;
+
+    /// Checks the plan against the module and this device, loads the module, allocates the plan's buffers.
+    ///
+    /// What the buffers then hold is undefined.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Plan`] and [`Error::Validation`] for a plan that cannot run anywhere or here; [`Error::Device`] where
+    /// the module does not load or memory is short.
+    fn prepare<'d>(&'d self, module: &Module, plan: &Plan) -> Result<Box<dyn Session + 'd>, Error>;
+}
+
+/// A prepared plan and its buffers on a device.
+pub trait Session {
+    /// Copies a host buffer to a buffer of the plan, of the same type and length.
+    ///
+    /// # Errors
+    ///
+    /// [`DeviceError::WrongBuffer`]; [`Error::Plan`] for another plan's id; what the device answers.
+    fn write(&mut self, id: BufferId, from: &HostBuffer) -> Result<(), Error>;
+
+    /// Sets every byte of a buffer.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Plan`] for another plan's id; what the device answers.
+    fn fill(&mut self, id: BufferId, byte: u8) -> Result<(), Error>;
+
+    /// Copies a buffer of the plan to the host.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Plan`] for another plan's id; what the device answers.
+    fn read(&mut self, id: BufferId) -> Result<HostBuffer, Error>;
+
+    /// Executes every command of the plan once, in order, and waits until all have finished.
+    ///
+    /// # Errors
+    ///
+    /// [`DeviceError::LaunchRefused`] and [`DeviceError::KernelFault`] where a kernel is at fault;
+    /// [`DeviceError::Lost`] after an earlier fault.
+    fn run(&mut self) -> Result<Timing, Error>;
+
+    /// What the device made of a kernel that the plan launches.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Validation`] for a kernel that the plan does not launch; what the device answers.
+    fn kernel_info(&self, kernel: &str) -> Result<KernelInfo, Error>;
+}
+
+/// The devices of one kind, or why there are none.
+pub type Discovery = Result<Vec<Box<dyn Device>>, DeviceError>;
+
+/// Every CUDA device of this machine.
+///
+/// # Errors
+///
+/// [`DeviceError::NoDevice`] with the reason: no driver, no GPU, a driver that does not start.
+pub fn discover() -> Discovery {
+    Err(DeviceError::NoDevice {
+        reason: "libcuda.so.1 not found".to_owned(),
+    })
+}

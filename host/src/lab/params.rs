@@ -1,0 +1,177 @@
+//! Parameters of a case, as `key=value`.
+
+use std::collections::BTreeMap;
+use std::str::FromStr;
+
+use thiserror::Error;
+
+use crate::nearest::suggestion;
+
+/// A parameter that a lab understands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Parameter {
+    /// The key.
+    pub name: &'static str,
+    /// One line, with the unit and the range.
+    pub summary: &'static str,
+    /// The value if none is given.
+    pub default: &'static str,
+}
+
+/// A lab, variant or case that does not exist or cannot be built.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum CaseError {
+    /// No such lab, variant, parameter, scene, ...
+    #[error("unknown {what} `{name}`; {suggestion}")]
+    Unknown {
+        /// `lab`, `variant`, ...
+        what: &'static str,
+        /// The name asked for.
+        name: String,
+        /// The nearest name, or all of them.
+        suggestion: String,
+    },
+    /// Not of the form `key=value`.
+    #[error("`{text}` is no parameter: write name=value")]
+    NotAPair {
+        /// As given.
+        text: String,
+    },
+    /// The same key twice.
+    #[error("parameter `{name}` is given twice")]
+    Twice {
+        /// The key.
+        name: String,
+    },
+    /// A value that is no number, or none that the lab allows.
+    #[error("parameter `{name}` = `{value}`: {reason}")]
+    Invalid {
+        /// The key.
+        name: String,
+        /// As given.
+        value: String,
+        /// What is allowed.
+        reason: String,
+    },
+}
+
+impl CaseError {
+    /// An unknown name, with the nearest of those that there are.
+    pub fn unknown<'a>(
+        what: &'static str,
+        name: &str,
+        known: impl IntoIterator<Item = &'a str>,
+    ) -> CaseError {
+        CaseError::Unknown {
+            what,
+            name: name.to_owned(),
+            suggestion: suggestion(name, known),
+        }
+    }
+
+    /// A value that the lab does not allow.
+    pub fn invalid(
+        name: impl Into<String>,
+        value: impl ToString,
+        reason: impl Into<String>,
+    ) -> CaseError {
+        CaseError::Invalid {
+            name: name.into(),
+            value: value.to_string(),
+            reason: reason.into(),
+        }
+    }
+}
+
+/// Values by key; keys not given have the lab's defaults.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CaseParams {
+    values: BTreeMap<String, String>,
+}
+
+impl CaseParams {
+    /// Reads `key=value` texts.
+    ///
+    /// # Errors
+    ///
+    /// [`CaseError::NotAPair`], [`CaseError::Twice`].
+    pub fn parse<'a>(pairs: impl IntoIterator<Item = &'a str>) -> Result<CaseParams, CaseError> {
+        let mut params = CaseParams::default();
+        for text in pairs {
+            match text.split_once('=') {
+                Some((name, value)) if !name.trim().is_empty() => {
+                    let name = name.trim();
+                    if params.values.contains_key(name) {
+                        return Err(CaseError::Twice {
+                            name: name.to_owned(),
+                        });
+                    }
+                    params.set(name, value.trim());
+                }
+                _ => {
+                    return Err(CaseError::NotAPair {
+                        text: text.to_owned(),
+                    });
+                }
+            }
+        }
+        Ok(params)
+    }
+
+    /// Sets a value, over an earlier one.
+    pub fn set(&mut self, name: impl Into<String>, value: impl ToString) -> &mut CaseParams {
+        self.values.insert(name.into(), value.to_string());
+        self
+    }
+
+    /// The value as given, if it is.
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.values.get(name).map(String::as_str)
+    }
+
+    /// The value, or else the default of that [`Parameter`].
+    ///
+    /// # Errors
+    ///
+    /// [`CaseError::Invalid`] if it is no `T`.
+    ///
+    /// # Panics
+    ///
+    /// If `known` has no parameter of that name, or a default that is no `T`: both are bugs of the lab.
+    pub fn value<T: FromStr>(&self, known: &[Parameter], name: &str) -> Result<T, CaseError>
+    where
+        T::Err: std::fmt::Display,
+    {
+        let parameter = known
+            .iter()
+            .find(|parameter| parameter.name == name)
+            .unwrap_or_else(|| panic!("the lab has no parameter `{name}`"));
+        match self.get(name) {
+            Some(value) => value
+                .parse()
+                .map_err(|error: T::Err| CaseError::invalid(name, value, error.to_string())),
+            None => match parameter.default.parse() {
+                Ok(value) => Ok(value),
+                Err(error) => panic!("default of `{name}`: {error}"),
+            },
+        }
+    }
+
+    /// Refuses keys that the lab does not have. Call it first in [`crate::Lab::case`].
+    ///
+    /// # Errors
+    ///
+    /// [`CaseError::Unknown`], with the nearest name.
+    pub fn check_known(&self, known: &[Parameter]) -> Result<(), CaseError> {
+        let names = || known.iter().map(|parameter| parameter.name);
+        match self
+            .values
+            .keys()
+            .find(|key| !names().any(|name| name == *key))
+        {
+            Some(key) => Err(CaseError::unknown("parameter", key, names())),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! The traits that every lab implements.
+
+use crate::buffer::NamedBuffers;
+use crate::check::CheckError;
+use crate::error::Error;
+use crate::lab::{CaseParams, Parameter, Progress};
+use crate::module::Module;
+use crate::plan::Plan;
+
+/// A built-in solution.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Variant {
+    /// As users type it.
+    pub name: &'static str,
+    /// One line.
+    pub summary: &'static str,
+    /// Whether its results equal the reference's to the last bit.
+    pub exact: bool,
+}
+
+/// How a CPU reference runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Cpu {
+    /// On one core.
+    Serial,
+    /// On all of them. The result is the same to the last bit.
+    Parallel,
+}
+
+impl Cpu {
+    /// The name that users type and read.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Cpu::Serial => "serial",
+            Cpu::Parallel => "parallel",
+        }
+    }
+}
+
+/// What a variant must do for a case, counted, not measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Work {
+    /// Units of useful work.
+    pub updates: u64,
+    /// What a unit is: `cell updates`.
+    pub unit: &'static str,
+    /// Fewest bytes that this variant must move between device memory and the multiprocessors.
+    pub bytes: u64,
+    /// Floating-point operations of the scheme.
+    pub flops: u64,
+}
+
+/// A problem family.
+pub trait Lab: Sync {
+    /// As users type it.
+    fn name(&self) -> &'static str;
+
+    /// One line.
+    fn summary(&self) -> &'static str;
+
+    /// The kernels of the built-in variants.
+    fn module(&self) -> &Module;
+
+    /// The built-in solutions; the first is the plain one that others are compared with.
+    fn variants(&self) -> &'static [Variant];
+
+    /// What [`Lab::case`] understands.
+    fn parameters(&self) -> &'static [Parameter];
+
+    /// Cases that test correctness, quick on the emulated device too.
+    fn small_cases(&self) -> Vec<Box<dyn Case>>;
+
+    /// Cases that are timed by default: seconds on a GPU and on the CPU of a laptop.
+    fn laptop_cases(&self) -> Vec<Box<dyn Case>>;
+
+    /// Cases that only a GPU finishes in reasonable time.
+    fn large_cases(&self) -> Vec<Box<dyn Case>>;
+
+    /// A case of one's own.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Case`] for unknown parameters or values that the scheme does not allow.
+    fn case(&self, params: &CaseParams) -> Result<Box<dyn Case>, Error>;
+}
+
+/// One size, parameters, seed.
+pub trait Case: Send + Sync {
+    /// Short and unique among the lab's cases: `201x201, 100 steps, double-slit`.
+    fn label(&self) -> String;
+
+    /// Records the variant's plan. Its buffers have the names that [`Case::inputs`] uses, its outputs those of
+    /// [`Case::reference`].
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Case`] for an unknown variant (see [`crate::find_variant`]); [`Error::Plan`].
+    fn record(&self, variant: &str) -> Result<Plan, Error>;
+
+    /// What the plan's buffers of these names hold before a run. All others hold arbitrary bytes.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Buffer`] if the host has too little memory.
+    fn inputs(&self) -> Result<NamedBuffers, Error>;
+
+    /// The expected outputs, computed on the CPU.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Buffer`] if the host has too little memory.
+    fn reference(&self, cpu: Cpu, progress: &dyn Progress) -> Result<NamedBuffers, Error>;
+
+    /// Compares every element of every output with the reference: bit for bit for exact variants, otherwise under the
+    /// lab's tolerance.
+    ///
+    /// # Errors
+    ///
+    /// What differs.
+    fn check(
+        &self,
+        variant: &str,
+        expected: &NamedBuffers,
+        got: &NamedBuffers,
+    ) -> Result<(), CheckError>;
+
+    /// What the variant must do.
+    fn work(&self, variant: &str) -> Work;
+}

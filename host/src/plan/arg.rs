@@ -1,0 +1,142 @@
+//! Kernel arguments.
+
+use serde::{Deserialize, Serialize};
+
+/// A buffer of one plan. Another plan refuses it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(from = "u32", into = "u32")]
+pub struct BufferId {
+    /// Which plan it belongs to: see [`super::Plan`]. 0 while a plan is being loaded.
+    pub(super) plan: u64,
+    /// Position in the plan's list of buffers.
+    pub(super) index: u32,
+}
+
+impl BufferId {
+    /// Position in [`super::Plan::buffers`].
+    pub fn index(self) -> usize {
+        self.index as usize
+    }
+
+    /// The whole buffer as a Rust slice: two PTX parameters, pointer and number of elements.
+    pub fn slice(self) -> Arg {
+        Arg::Slice(self)
+    }
+
+    /// A pointer to element `offset` of the buffer.
+    pub fn at(self, offset: u64) -> Arg {
+        Arg::BufferAt { id: self, offset }
+    }
+}
+
+impl From<u32> for BufferId {
+    fn from(index: u32) -> BufferId {
+        BufferId { plan: 0, index }
+    }
+}
+
+impl From<BufferId> for u32 {
+    fn from(id: BufferId) -> u32 {
+        id.index
+    }
+}
+
+/// One argument of a launch.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Arg {
+    /// Pointer to the buffer's first element.
+    Buffer(BufferId),
+    /// Pointer and number of elements (`u64`), as a Rust slice is passed: two PTX parameters.
+    Slice(BufferId),
+    /// Pointer to an element of the buffer.
+    BufferAt {
+        /// The buffer.
+        id: BufferId,
+        /// In elements.
+        offset: u64,
+    },
+    /// `u8`; also what a `bool` is passed as.
+    U8(u8),
+    /// `u32`.
+    U32(u32),
+    /// `i32`.
+    I32(i32),
+    /// `u64`.
+    U64(u64),
+    /// `i64`.
+    I64(i64),
+    /// `f32`.
+    F32(#[serde(with = "super::serial::f32_bits")] f32),
+    /// `f64`.
+    F64(#[serde(with = "super::serial::f64_bits")] f64),
+    /// A `#[repr(C)]` structure passed by value: its bytes, padding included.
+    Bytes(Vec<u8>),
+}
+
+impl Arg {
+    /// The buffer that the kernel gets access to, if any.
+    pub fn buffer(&self) -> Option<BufferId> {
+        match *self {
+            Arg::Buffer(id) | Arg::Slice(id) | Arg::BufferAt { id, .. } => Some(id),
+            _ => None,
+        }
+    }
+
+    /// What it is, as messages name it.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Arg::Buffer(_) | Arg::BufferAt { .. } => "a buffer",
+            Arg::Slice(_) => "a slice",
+            Arg::U8(_) => "u8",
+            Arg::U32(_) => "u32",
+            Arg::I32(_) => "i32",
+            Arg::U64(_) => "u64",
+            Arg::I64(_) => "i64",
+            Arg::F32(_) => "f32",
+            Arg::F64(_) => "f64",
+            Arg::Bytes(_) => "a structure",
+        }
+    }
+}
+
+macro_rules! arg_from {
+    ($($variant:ident $type:ty),* $(,)?) => {
+        $(impl From<$type> for Arg {
+            fn from(value: $type) -> Arg {
+                Arg::$variant(value)
+            }
+        })*
+    };
+}
+
+arg_from!(Buffer BufferId, U8 u8, U32 u32, I32 i32, U64 u64, I64 i64, F32 f32, F64 f64, Bytes Vec<u8>);
+
+impl From<usize> for Arg {
+    /// `usize` has 64 bits on the device.
+    fn from(value: usize) -> Arg {
+        Arg::U64(value as u64)
+    }
+}
+
+impl From<bool> for Arg {
+    fn from(value: bool) -> Arg {
+        Arg::U8(value.into())
+    }
+}
+
+/// The arguments of a launch, each through `Into<Arg>`: buffers are passed as pointers, numbers by value.
+///
+/// ```
+/// # use host::{Element, Plan, args};
+/// # let mut plan = Plan::new("doc");
+/// # let u = plan.buffer("u", Element::F32, 8);
+/// let all = args![u, u.slice(), u.at(4), 8u32, 0.5f32];
+/// assert_eq!(all.len(), 5);
+/// ```
+#[macro_export]
+macro_rules! args {
+    ($($arg:expr),* $(,)?) => {
+        [$($crate::plan::Arg::from($arg)),*]
+    };
+}

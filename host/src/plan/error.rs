@@ -1,0 +1,166 @@
+//! What can be wrong with a plan as it is recorded.
+
+use thiserror::Error;
+
+use crate::buffer::Element;
+
+/// A plan that makes no sense, whatever the device. `place` names plan, command and kernel.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum PlanError {
+    /// A size of 0 was to be covered by blocks, or by blocks of size 0.
+    #[error(
+        "cannot cover {threads:?} threads with blocks of {block:?}: every extent must be at least 1"
+    )]
+    NothingToCover {
+        /// Threads wanted.
+        threads: [u32; 3],
+        /// Threads of a block.
+        block: [u32; 3],
+    },
+    /// A buffer id of another plan.
+    #[error(
+        "{place}: {role} is a buffer of another plan; use the ids that this plan's `buffer` and `scratch` returned"
+    )]
+    ForeignBuffer {
+        /// Where.
+        place: String,
+        /// Which argument, or which end of a copy.
+        role: String,
+    },
+    /// A grid or block with an extent of 0.
+    #[error("{place}: {what} {extents:?} is empty; every extent must be at least 1")]
+    EmptyLaunch {
+        /// Where.
+        place: String,
+        /// `grid` or `block`.
+        what: &'static str,
+        /// As recorded.
+        extents: [u32; 3],
+    },
+    /// A pointer past the buffer's end.
+    #[error("{place}: {role} starts at element {offset} of buffer `{buffer}`, which has {len}")]
+    OffsetOutOfBounds {
+        /// Where.
+        place: String,
+        /// Which argument.
+        role: String,
+        /// The buffer's name.
+        buffer: String,
+        /// In elements.
+        offset: u64,
+        /// The buffer's elements.
+        len: u64,
+    },
+    /// A copy between buffers of different types.
+    #[error(
+        "{place}: source `{src}` holds {src_element}, destination `{dst}` holds {dst_element}; a copy needs the same type"
+    )]
+    CopyElement {
+        /// Where.
+        place: String,
+        /// Source buffer.
+        src: String,
+        /// Its type.
+        src_element: Element,
+        /// Destination buffer.
+        dst: String,
+        /// Its type.
+        dst_element: Element,
+    },
+    /// A whole-buffer copy between buffers of different sizes.
+    #[error(
+        "{place}: source `{src}` has {src_len} elements, destination `{dst}` has {dst_len}; copy a range with `copy_range`"
+    )]
+    CopySize {
+        /// Where.
+        place: String,
+        /// Source buffer.
+        src: String,
+        /// Its elements.
+        src_len: u64,
+        /// Destination buffer.
+        dst: String,
+        /// Its elements.
+        dst_len: u64,
+    },
+    /// A copy past the end of a buffer.
+    #[error("{place}: elements {start}..{} of buffer `{buffer}` are out of bounds: it has {buffer_len}", u128::from(*start) + u128::from(*len))]
+    CopyOutOfBounds {
+        /// Where.
+        place: String,
+        /// The buffer.
+        buffer: String,
+        /// First element.
+        start: u64,
+        /// Elements copied.
+        len: u64,
+        /// The buffer's elements.
+        buffer_len: u64,
+    },
+    /// A copy onto itself.
+    #[error(
+        "{place}: source elements {src_start}.. and destination elements {dst_start}.. ({len} each) of buffer `{buffer}` overlap; copy through a scratch buffer"
+    )]
+    CopyOverlap {
+        /// Where.
+        place: String,
+        /// The buffer.
+        buffer: String,
+        /// First source element.
+        src_start: u64,
+        /// First destination element.
+        dst_start: u64,
+        /// Elements copied.
+        len: u64,
+    },
+    /// A buffer without elements.
+    #[error("plan `{plan}`: buffer `{buffer}` has 0 elements; every buffer needs at least 1")]
+    EmptyBuffer {
+        /// The plan.
+        plan: String,
+        /// The buffer.
+        buffer: String,
+    },
+    /// A buffer whose size in bytes cannot be addressed.
+    #[error("plan `{plan}`: buffer `{buffer}` of {len} {element} elements is too large: {} bytes; use a smaller case", u128::from(*len) * element.size() as u128)]
+    BufferTooLarge {
+        /// The plan.
+        plan: String,
+        /// The buffer.
+        buffer: String,
+        /// Its type.
+        element: Element,
+        /// Its elements.
+        len: u64,
+    },
+    /// Two buffers, or two outputs, of the same name.
+    #[error("plan `{plan}` has two {what}s named `{name}`; give each its own name")]
+    DuplicateName {
+        /// The plan.
+        plan: String,
+        /// `buffer` or `output`.
+        what: &'static str,
+        /// The name.
+        name: String,
+    },
+    /// A name that no buffer has.
+    #[error("plan `{plan}` has no {what} named `{name}`; {suggestion}")]
+    UnknownName {
+        /// The plan.
+        plan: String,
+        /// `buffer` or `output`.
+        what: &'static str,
+        /// The name asked for.
+        name: String,
+        /// The nearest name, or all of them.
+        suggestion: String,
+    },
+    /// A saved plan that refers to what it does not have.
+    #[error("saved plan `{plan}` is broken: {reason}")]
+    Malformed {
+        /// The plan.
+        plan: String,
+        /// What is wrong.
+        reason: String,
+    },
+}

@@ -1,0 +1,73 @@
+//! One case of a lab on one device.
+
+use crate::buffer::NamedBuffers;
+use crate::device::{Device, Session, Timing};
+use crate::error::Error;
+use crate::lab::Case;
+use crate::module::Module;
+use crate::plan::Plan;
+
+/// What a run gave.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Outcome {
+    /// The plan's outputs, by name.
+    pub outputs: NamedBuffers,
+    /// How long it took.
+    pub timing: Timing,
+}
+
+/// A byte that makes NaN of every float and nonsense of every index: what was never written must not look right.
+pub const POISON: u8 = 0xff;
+
+/// Records the variant's plan, runs it once on the device, reads the outputs.
+///
+/// Buffers that are not inputs are poisoned first: see [`reset`].
+///
+/// # Errors
+///
+/// Whatever recording, preparing or running answers.
+pub fn run_case(
+    device: &dyn Device,
+    module: &Module,
+    case: &dyn Case,
+    variant: &str,
+) -> Result<Outcome, Error> {
+    let plan = case.record(variant)?;
+    let mut session = device.prepare(module, &plan)?;
+    reset(session.as_mut(), &plan, &case.inputs()?)?;
+    let timing = session.run()?;
+    let outputs = outputs(session.as_mut(), &plan)?;
+    Ok(Outcome { outputs, timing })
+}
+
+/// Writes the inputs and fills every other buffer of the plan with [`POISON`].
+///
+/// # Errors
+///
+/// [`crate::plan::PlanError::UnknownName`] for an input that the plan has no buffer for; what the device answers.
+pub fn reset(session: &mut dyn Session, plan: &Plan, inputs: &NamedBuffers) -> Result<(), Error> {
+    let mut written = vec![false; plan.buffers().len()];
+    for (name, buffer) in inputs {
+        let id = plan.find_buffer(name)?;
+        session.write(id, buffer)?;
+        written[id.index()] = true;
+    }
+    for id in plan.buffer_ids() {
+        if !written[id.index()] {
+            session.fill(id, POISON)?;
+        }
+    }
+    Ok(())
+}
+
+/// Reads every output of the plan.
+///
+/// # Errors
+///
+/// What the device answers.
+pub fn outputs(session: &mut dyn Session, plan: &Plan) -> Result<NamedBuffers, Error> {
+    plan.outputs()
+        .iter()
+        .map(|(name, id)| Ok((name.clone(), session.read(*id)?)))
+        .collect()
+}
