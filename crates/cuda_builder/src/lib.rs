@@ -1,1 +1,51 @@
 //! Build-script helper: compiles a kernel crate to PTX.
+//!
+//! ```no_run
+//! // build.rs
+//! use cuda_builder::{CudaBuilder, NvvmArch};
+//!
+//! let out = std::path::Path::new(&std::env::var("OUT_DIR").unwrap()).join("kernels.ptx");
+//! CudaBuilder::new("../kernels-gpu")
+//!     .arch(NvvmArch::Compute80)
+//!     .copy_to(&out)
+//!     .build()
+//!     .unwrap_or_else(|error| panic!("{error}"));
+//! println!("cargo::rustc-env=KERNELS_PTX={}", out.display());
+//! ```
+//!
+//! The crate then holds its kernels as text: `include_str!(env!("KERNELS_PTX"))`.
+//!
+//! # Steps
+//!
+//! 1. [`toolchain`]: find a rustc with its library source, and `opt` and `llc` of an LLVM that can
+//!    read its output.
+//! 2. `compile`: `cargo rustc -Zbuild-std=core --target nvptx64-nvidia-cuda --emit=llvm-ir`, into a
+//!    target folder of its own, so that it neither waits for the outer cargo nor makes it wait.
+//! 3. `ir`: what Rust cannot spell: shared memory and launch bounds.
+//! 4. `codegen`: `opt -O3`, `llc`, and a look at the PTX for functions that nothing defines.
+//!
+//! Nothing is done when nothing changed: the build script reruns only if a source file of the
+//! kernel crate or of a crate that it depends on by path does, or one of the variables below.
+//!
+//! # Environment variables
+//!
+//! | variable | meaning |
+//! |---|---|
+//! | `CUDA_BUILDER_RUSTC` | the rustc to compile kernels with; its sysroot must hold the library source |
+//! | `CUDA_BUILDER_LLVM_BIN` | the folder that holds `opt` and `llc` |
+//! | `CUDA_BUILDER_TARGET_DIR` | where to build; default: `cuda-builder` in the outer cargo's target folder |
+//!
+//! Given either of the first two, the other part is still looked for where it is not given.
+
+mod arch;
+mod builder;
+mod codegen;
+mod compile;
+mod error;
+mod ir;
+mod process;
+pub mod toolchain;
+
+pub use arch::NvvmArch;
+pub use builder::CudaBuilder;
+pub use error::Error;

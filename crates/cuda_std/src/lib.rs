@@ -1,1 +1,59 @@
-//! Device library for kernels: indices, barriers, warps, shared memory, atomics, memory, clock.
+//! Device library for kernels written in Rust.
+//!
+//! A kernel is a `pub unsafe fn` marked [`#[kernel]`](macro@kernel). `cuda_builder` compiles the
+//! crate that holds it to PTX; this crate gives it what the GPU has beyond `core`:
+//!
+//! | module | what for |
+//! |---|---|
+//! | [`thread`](mod@thread) | which thread am I, barriers, fences |
+//! | [`warp`] | shuffles, votes and reductions among the 32 threads of a warp |
+//! | [`shared`] | shared memory, static and dynamic |
+//! | [`atomic`] | atomics on floats, and those of `core` |
+//! | [`mem`] | loads with a cache operator, vector loads and stores |
+//! | [`clock`] | cycle and nanosecond counters |
+//! | [`float`] | `mul_add`, `sqrt` and the approximate functions of the hardware |
+//!
+//! Names follow the Rust-CUDA project's `cuda_std` wherever it has one.
+//!
+//! # Compiled for the host
+//!
+//! The crate builds for any target, so that kernels type-check, lint and complete in an editor
+//! with stable Rust. Functions that only a GPU can perform panic there.
+//!
+//! # Panics in kernels
+//!
+//! A panic executes `trap`: the launch fails and the CUDA context is lost. There is no message;
+//! the emulated device names the kernel, the thread and the source line.
+
+#![no_std]
+#![cfg_attr(
+    target_arch = "nvptx64",
+    feature(asm_experimental_arch, link_llvm_intrinsics),
+    allow(internal_features)
+)]
+
+#[cfg(not(target_arch = "nvptx64"))]
+extern crate std;
+
+pub use cuda_std_macros::{kernel, shared_array};
+
+pub mod atomic;
+pub mod clock;
+pub mod float;
+mod intrinsics;
+pub mod mem;
+#[cfg(target_arch = "nvptx64")]
+mod panic;
+pub mod shared;
+pub mod thread;
+mod vector;
+pub mod warp;
+
+pub use intrinsics::gpu_only;
+pub use vector::{UVec2, UVec3};
+
+/// What most kernels use: `use cuda_std::prelude::*;`.
+pub mod prelude {
+    pub use crate::float::GpuFloat;
+    pub use crate::{atomic, clock, kernel, mem, shared, shared_array, thread, warp};
+}

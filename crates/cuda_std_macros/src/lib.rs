@@ -1,1 +1,61 @@
-//! The #[kernel] attribute and its friends.
+//! The attribute `#[kernel]` and the macro `shared_array!` of `cuda_std`.
+//!
+//! Use them through `cuda_std`, which re-exports both.
+
+use proc_macro::TokenStream;
+
+mod kernel;
+mod shared_array;
+
+/// Marks a function as a kernel: an entry point that the host launches.
+///
+/// The function's name is its PTX entry name, so it must be unique in the crate.
+///
+/// ```ignore
+/// #[kernel(max_threads = 256, min_blocks = 2)]
+/// pub unsafe fn scale(a: f32, x: &[f32], y: *mut f32) {
+///     let i = thread::index_1d() as usize;
+///     if i < x.len() {
+///         unsafe { *y.add(i) = a * x[i] }
+///     }
+/// }
+/// ```
+///
+/// # Parameters
+///
+/// | in Rust | in PTX |
+/// |---|---|
+/// | `*const T`, `*mut T` | one 64-bit pointer |
+/// | `&T` | one 64-bit pointer, read-only for the whole launch (`ld.global.nc`) |
+/// | `&[T]` | two 64-bit parameters: pointer, then length in elements; read-only likewise |
+/// | integers, floats, `Copy` structs with `repr(C)` | the value |
+///
+/// `&mut` is refused: every thread of the grid would hold the same exclusive reference.
+///
+/// # Launch bounds
+///
+/// `max_threads = N` promises that no launch has more than N threads a block (`.maxntid`), and
+/// `min_blocks = M` asks for registers to be held down so that M blocks fit on a multiprocessor
+/// (`.minnctapersm`; needs `max_threads`). A launch that breaks the promise fails.
+///
+/// # Off the GPU
+///
+/// Compiled for the host, the function is an ordinary Rust function: it type-checks, and panics
+/// in the first function of `cuda_std` that only a GPU has.
+#[proc_macro_attribute]
+pub fn kernel(attribute: TokenStream, item: TokenStream) -> TokenStream {
+    kernel::expand(attribute.into(), item.into())
+        .unwrap_or_else(syn::Error::into_compile_error)
+        .into()
+}
+
+/// `shared_array![T; N]`: N values of type T in the block's shared memory, as a `*mut T`.
+///
+/// The memory is not initialised. Every thread of the block gets the same pointer; each place in
+/// the source where the macro stands is one array, however often it runs.
+#[proc_macro]
+pub fn shared_array(input: TokenStream) -> TokenStream {
+    shared_array::expand(input.into())
+        .unwrap_or_else(syn::Error::into_compile_error)
+        .into()
+}

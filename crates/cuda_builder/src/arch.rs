@@ -1,0 +1,48 @@
+//! The GPU generations that PTX is compiled for.
+
+use std::fmt;
+
+/// A virtual architecture: the oldest compute capability that the PTX runs on.
+///
+/// A driver compiles PTX for any GPU of that capability or a newer one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum NvvmArch {
+    /// Turing (compute capability 7.5).
+    Compute75,
+    /// Ampere, A100 (8.0).
+    Compute80,
+    /// Ampere, GeForce 30 (8.6).
+    Compute86,
+    /// Ada (8.9).
+    Compute89,
+    /// Hopper (9.0).
+    Compute90,
+    /// Blackwell, B200 (10.0).
+    Compute100,
+    /// Blackwell, GeForce 50 (12.0).
+    Compute120,
+}
+
+impl NvvmArch {
+    /// The compute capability, major and minor.
+    pub const fn capability(self) -> (u32, u32) {
+        match self {
+            Self::Compute75 => (7, 5),
+            Self::Compute80 => (8, 0),
+            Self::Compute86 => (8, 6),
+            Self::Compute89 => (8, 9),
+            Self::Compute90 => (9, 0),
+            Self::Compute100 => (10, 0),
+            Self::Compute120 => (12, 0),
+        }
+    }
+}
+
+/// The name that compilers use: `sm_80`.
+impl fmt::Display for NvvmArch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (major, minor) = self.capability();
+        write!(f, "sm_{major}{minor}")
+    }
+}

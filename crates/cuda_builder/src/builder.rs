@@ -1,0 +1,110 @@
+//! The builder that build scripts use.
+
+use std::path::{Path, PathBuf};
+
+use crate::compile::{KernelCrate, compile};
+use crate::{Error, NvvmArch, codegen, toolchain};
+
+/// Compiles a kernel crate to PTX, from a build script.
+#[derive(Clone, Debug)]
+#[must_use = "nothing is built before `build`"]
+pub struct CudaBuilder {
+    krate: PathBuf,
+    arch: NvvmArch,
+    copy_to: Option<PathBuf>,
+    target_dir: Option<PathBuf>,
+}
+
+impl CudaBuilder {
+    /// A builder for the kernel crate in folder `krate`, relative to the build script's package.
+    ///
+    /// The default architecture is [`NvvmArch::Compute80`].
+    pub fn new(krate: impl AsRef<Path>) -> Self {
+        Self {
+            krate: krate.as_ref().to_owned(),
+            arch: NvvmArch::Compute80,
+            copy_to: None,
+            target_dir: None,
+        }
+    }
+
+    /// Sets the oldest GPU generation that the PTX is for.
+    pub fn arch(mut self, arch: NvvmArch) -> Self {
+        self.arch = arch;
+        self
+    }
+
+    /// Also writes the PTX to this file.
+    pub fn copy_to(mut self, file: impl AsRef<Path>) -> Self {
+        self.copy_to = Some(file.as_ref().to_owned());
+        self
+    }
+
+    /// Builds in this folder. By default, in `cuda-builder` in the outer cargo's target folder.
+    pub fn target_dir(mut self, folder: impl AsRef<Path>) -> Self {
+        self.target_dir = Some(folder.as_ref().to_owned());
+        self
+    }
+
+    /// Builds, and returns the PTX file's path.
+    ///
+    /// Prints `cargo::rerun-if-changed` for all that the result depends on, also when it fails.
+    ///
+    /// # Errors
+    /// Each way a build can fail is a variant of [`Error`] that names the remedy.
+    pub fn build(self) -> Result<PathBuf, Error> {
+        for variable in toolchain::VARIABLES
+            .into_iter()
+            .chain(["CUDA_BUILDER_TARGET_DIR"])
+        {
+            println!("cargo::rerun-if-env-changed={variable}");
+        }
+        // Should the build fail, a change of the crate's own files must start it again.
+        rerun_if_changed(&self.krate.join("Cargo.toml"));
+        rerun_if_changed(&self.krate.join("src"));
+
+        let tools = toolchain::find()?;
+        let krate = KernelCrate::open(&self.krate, &tools)?;
+        let target_dir = self.target_root()?.join(self.arch.to_string());
+        let compiled = compile(&krate, self.arch, &target_dir, &tools)?;
+        for source in &compiled.sources {
+            rerun_if_changed(source);
+        }
+        let ptx = codegen::ptx_of(&compiled.module, &krate.folder, self.arch, &tools)?;
+        let out = self
+            .copy_to
+            .unwrap_or_else(|| compiled.module.with_extension("ptx"));
+        write_if_different(&out, &ptx)?;
+        Ok(out)
+    }
+
+    fn target_root(&self) -> Result<PathBuf, Error> {
+        let from_env = || std::env::var_os("CUDA_BUILDER_TARGET_DIR").map(PathBuf::from);
+        if let Some(folder) = self.target_dir.clone().or_else(from_env) {
+            return Ok(folder);
+        }
+        // cargo marks its target folder with CACHEDIR.TAG; OUT_DIR lies some levels below it.
+        let out_dir = PathBuf::from(std::env::var_os("OUT_DIR").unwrap_or_default());
+        out_dir
+            .ancestors()
+            .find(|folder| folder.join("CACHEDIR.TAG").is_file())
+            .map(|target| target.join("cuda-builder"))
+            .ok_or_else(|| Error::Manifest {
+                manifest: self.krate.join("Cargo.toml"),
+                problem: "no target folder: call `build` from a build script, or give `target_dir`"
+                    .into(),
+            })
+    }
+}
+
+fn rerun_if_changed(path: &Path) {
+    println!("cargo::rerun-if-changed={}", path.display());
+}
+
+/// Leaves the file's time alone when its text is the same, so that nothing after it is rebuilt.
+fn write_if_different(file: &Path, text: &str) -> Result<(), Error> {
+    if std::fs::read_to_string(file).is_ok_and(|old| old == text) {
+        return Ok(());
+    }
+    std::fs::write(file, text).map_err(Error::io("write", file))
+}

@@ -1,0 +1,102 @@
+//! LLVM IR to PTX: `opt`, `llc`, and a check that nothing is left undefined.
+
+use std::path::{Path, PathBuf};
+
+use crate::process::{command, stdout_of};
+use crate::toolchain::Toolchain;
+use crate::{Error, NvvmArch, ir};
+
+/// Functions that the driver defines (PTX ISA, "System calls").
+const DRIVER_FUNCTIONS: [&str; 4] = ["vprintf", "malloc", "free", "__assertfail"];
+
+/// Compiles the IR of a kernel crate, in file `module`, and returns its PTX.
+///
+/// Intermediate files are left beside `module`, for people who want to look.
+pub fn ptx_of(
+    module: &Path,
+    krate: &Path,
+    arch: NvvmArch,
+    tools: &Toolchain,
+) -> Result<String, Error> {
+    let text = std::fs::read_to_string(module).map_err(Error::io("read", module))?;
+    let prepared = ir::prepare(&text)?;
+    if prepared.kernels.is_empty() {
+        return Err(Error::NoKernels {
+            krate: krate.to_owned(),
+        });
+    }
+    let prepared_file = module.with_extension("prepared.ll");
+    std::fs::write(&prepared_file, &prepared.text).map_err(Error::io("write", &prepared_file))?;
+
+    let optimised = module.with_extension("optimised.bc");
+    stdout_of(
+        command(&tools.opt)
+            // Only what kernels reach is kept, and may be inlined without a copy.
+            .arg("-passes=internalize,default<O3>")
+            .arg(format!(
+                "-internalize-public-api-list={}",
+                prepared.kernels.join(",")
+            ))
+            .arg(format!("-mcpu={arch}"))
+            .arg(&prepared_file)
+            .arg("-o")
+            .arg(&optimised),
+    )?;
+    let ptx_file: PathBuf = module.with_extension("ptx");
+    stdout_of(
+        command(&tools.llc)
+            .args(["-O3", "-mtriple=nvptx64-nvidia-cuda"])
+            .arg(format!("-mcpu={arch}"))
+            .arg(&optimised)
+            .arg("-o")
+            .arg(&ptx_file),
+    )?;
+    let ptx = std::fs::read_to_string(&ptx_file).map_err(Error::io("read", &ptx_file))?;
+    let functions = unresolved(&ptx);
+    if functions.is_empty() {
+        Ok(ptx)
+    } else {
+        Err(Error::Unresolved { functions })
+    }
+}
+
+/// The functions that `ptx` declares and does not define, demangled.
+fn unresolved(ptx: &str) -> Vec<String> {
+    let mut lines = ptx.lines();
+    let mut names = Vec::new();
+    while let Some(line) = lines.next() {
+        let Some(declaration) = line.trim_start().strip_prefix(".extern .func") else {
+            continue;
+        };
+        // `.extern .func (.param .b32 ret) name` or `.extern .func  name`, parameters on later lines.
+        let after_result = match declaration.trim_start().strip_prefix('(') {
+            Some(result) => result.split_once(')').map_or("", |(_, rest)| rest),
+            None => declaration,
+        };
+        let name = after_result.trim().trim_end_matches(['(', ';', ' ']);
+        let name = if name.is_empty() {
+            lines.next().unwrap_or("").trim()
+        } else {
+            name
+        };
+        if !DRIVER_FUNCTIONS.contains(&name) {
+            names.push(format!("{:#}", rustc_demangle::demangle(name)));
+        }
+    }
+    names.sort();
+    names.dedup();
+    names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::unresolved;
+
+    #[test]
+    fn undefined_functions_are_named() {
+        let ptx = ".extern .func  (.param .b32 func_retval0) _RNvCs5BSODPsnYV7_4demo4sine\n(\n\t.param .b32 p\n)\n;\n\
+                   .extern .func  missing\n(\n)\n;\n\
+                   .extern .func (.param .b32 r) vprintf\n(\n)\n;\n.func  (.param .b32 r) defined(\n";
+        assert_eq!(unresolved(ptx), ["demo::sine", "missing"]);
+    }
+}

@@ -1,0 +1,188 @@
+//! The kernel crate to LLVM IR, by cargo and rustc.
+
+use std::path::{Path, PathBuf};
+
+use crate::process::{capture, command};
+use crate::toolchain::Toolchain;
+use crate::{Error, NvvmArch};
+
+/// A kernel crate, as its manifest describes it.
+#[derive(Debug)]
+pub struct KernelCrate {
+    /// The folder that holds Cargo.toml, absolute.
+    pub folder: PathBuf,
+    /// The library target's name, with underscores.
+    pub name: String,
+    /// The root of the workspace that it belongs to.
+    pub workspace: PathBuf,
+}
+
+impl KernelCrate {
+    /// Reads the manifest of the crate in `folder`.
+    pub fn open(folder: &Path, tools: &Toolchain) -> Result<Self, Error> {
+        let manifest = folder.join("Cargo.toml");
+        let manifest = manifest
+            .canonicalize()
+            .map_err(Error::io("read", &manifest))?;
+        let problem = |problem: String| Error::Manifest {
+            manifest: manifest.clone(),
+            problem,
+        };
+        let output = capture(
+            command(&tools.cargo)
+                .env("RUSTC", &tools.rustc)
+                .args([
+                    "metadata",
+                    "--no-deps",
+                    "--format-version=1",
+                    "--manifest-path",
+                ])
+                .arg(&manifest),
+        )?;
+        if !output.status.success() {
+            return Err(problem(
+                String::from_utf8_lossy(&output.stderr).trim().to_owned(),
+            ));
+        }
+        let metadata: serde_json::Value =
+            serde_json::from_slice(&output.stdout).map_err(|e| problem(e.to_string()))?;
+        let packages = metadata["packages"]
+            .as_array()
+            .map_or(&[][..], Vec::as_slice);
+        let package = packages
+            .iter()
+            .find(|package| package["manifest_path"].as_str() == manifest.to_str())
+            .ok_or_else(|| problem("is not a package".into()))?;
+        let targets = package["targets"].as_array().map_or(&[][..], Vec::as_slice);
+        let library = targets
+            .iter()
+            .find(|target| {
+                let kinds = target["kind"].as_array().map_or(&[][..], Vec::as_slice);
+                kinds
+                    .iter()
+                    .any(|kind| matches!(kind.as_str(), Some("lib" | "rlib" | "cdylib" | "dylib")))
+            })
+            .ok_or_else(|| {
+                problem("has no library target, and kernels live in a library".into())
+            })?;
+        Ok(Self {
+            folder: manifest.parent().unwrap_or(folder).to_owned(),
+            name: library["name"]
+                .as_str()
+                .unwrap_or_default()
+                .replace('-', "_"),
+            workspace: metadata["workspace_root"]
+                .as_str()
+                .unwrap_or_default()
+                .into(),
+        })
+    }
+}
+
+/// What compiling gave.
+#[derive(Debug)]
+pub struct Compiled {
+    /// The file that holds the crate's IR, all its dependencies included.
+    pub module: PathBuf,
+    /// The source files that went into it: the crate's and its path dependencies'.
+    pub sources: Vec<PathBuf>,
+}
+
+/// Compiles `krate` in `target_dir` (one for each arch: cargo tells apart crates and versions there,
+/// but not arches).
+pub fn compile(
+    krate: &KernelCrate,
+    arch: NvvmArch,
+    target_dir: &Path,
+    tools: &Toolchain,
+) -> Result<Compiled, Error> {
+    let release = target_dir.join("nvptx64-nvidia-cuda/release");
+    let module = release.join("deps").join(format!("{}.ll", krate.name));
+    let output = capture(
+        command(&tools.cargo)
+            .current_dir(&krate.folder)
+            .env("RUSTC", &tools.rustc)
+            .env("RUSTC_BOOTSTRAP", "1")
+            .env(
+                "CARGO_ENCODED_RUSTFLAGS",
+                rustflags(krate, arch, tools).join("\x1f"),
+            )
+            .env("CARGO_TARGET_DIR", target_dir)
+            .env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "3")
+            .env("CARGO_PROFILE_RELEASE_LTO", "fat")
+            .env("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "1")
+            .env("CARGO_PROFILE_RELEASE_PANIC", "abort")
+            .env("CARGO_PROFILE_RELEASE_DEBUG", "line-directives-only")
+            .env("CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS", "false")
+            .env("CARGO_PROFILE_RELEASE_OVERFLOW_CHECKS", "false")
+            .env("CARGO_PROFILE_RELEASE_STRIP", "none")
+            .args([
+                "rustc",
+                "--lib",
+                "--release",
+                "--crate-type=cdylib",
+                "--color=never",
+            ])
+            .args(["-Zbuild-std=core", "--target=nvptx64-nvidia-cuda", "--"])
+            .args(["--emit=llvm-ir", "-Zcrate-attr=feature(abi_ptx)"]),
+    )?;
+    if !output.status.success() {
+        return Err(Error::KernelCompile {
+            krate: krate.folder.clone(),
+            output: String::from_utf8_lossy(&output.stderr).into_owned(),
+        });
+    }
+    if !module.is_file() {
+        return Err(Error::UnexpectedIr {
+            what: format!(
+                "{} is missing after a build; delete {} and build again",
+                module.display(),
+                target_dir.display()
+            ),
+        });
+    }
+    let sources = sources(&release.join(format!("{}.d", krate.name)))?;
+    Ok(Compiled { module, sources })
+}
+
+/// Flags for every crate of the build, `core` included.
+fn rustflags(krate: &KernelCrate, arch: NvvmArch, tools: &Toolchain) -> Vec<String> {
+    let remap = |from: &Path, to: &str| format!("--remap-path-prefix={}={to}", from.display());
+    vec![
+        format!("-Ctarget-cpu={arch}"),
+        // There is no linker for PTX, nor a need of one: IR is taken before.
+        "-Clinker=true".into(),
+        "-Zunstable-options".into(),
+        // A panic is a trap: no message is formatted, which would cost registers and code.
+        "-Cpanic=immediate-abort".into(),
+        // Jump threading copies what follows a branch into both of its arms, a barrier too, which
+        // threads of one warp would then reach at two places: undefined for `bar.sync`.
+        "-Zmir-enable-passes=-JumpThreading".into(),
+        // File names in `.loc` are the same on every machine.
+        remap(&tools.library_source, "/rust"),
+        remap(&krate.workspace, "."),
+    ]
+}
+
+/// The files that cargo's dep-info file names: `output: file file ...`, spaces escaped.
+fn sources(dep_info: &Path) -> Result<Vec<PathBuf>, Error> {
+    let text = std::fs::read_to_string(dep_info).map_err(Error::io("read", dep_info))?;
+    let mut files = Vec::new();
+    for line in text.lines() {
+        let Some((_, inputs)) = line.split_once(": ") else {
+            continue;
+        };
+        let mut file = String::new();
+        let mut characters = inputs.chars();
+        while let Some(c) = characters.next() {
+            match c {
+                '\\' => file.extend(characters.next()),
+                ' ' => files.push(std::mem::take(&mut file).into()),
+                c => file.push(c),
+            }
+        }
+        files.push(file.into());
+    }
+    files.retain(|file: &PathBuf| !file.as_os_str().is_empty());
+    Ok(files)
+}

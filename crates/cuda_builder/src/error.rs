@@ -1,0 +1,116 @@
+//! What can go wrong, each with its remedy.
+
+use std::path::PathBuf;
+
+/// Why a kernel crate did not become PTX.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// No compiler for kernels was found.
+    #[error(
+        "no toolchain can compile kernels. Looked at:\n{}\nRemedy: run ./setup, or set CUDA_BUILDER_RUSTC and \
+         CUDA_BUILDER_LLVM_BIN",
+        .tried.iter().map(|t| format!("  - {t}")).collect::<Vec<_>>().join("\n")
+    )]
+    NoToolchain {
+        /// Each candidate, and what it lacks.
+        tried: Vec<String>,
+    },
+
+    /// The LLVM tools cannot read what rustc writes.
+    #[error(
+        "{} is LLVM {llvm}, too old for {}, whose LLVM is {rustc_llvm}: kernels need opt and llc of LLVM \
+         {rustc_llvm} or newer. Remedy: apt-get install llvm-{rustc_llvm}, or set CUDA_BUILDER_LLVM_BIN",
+        .tool.display(), .rustc.display()
+    )]
+    LlvmTooOld {
+        /// The tool that was found.
+        tool: PathBuf,
+        /// Its LLVM's major version.
+        llvm: u32,
+        /// The rustc it was to go with.
+        rustc: PathBuf,
+        /// That rustc's LLVM's major version.
+        rustc_llvm: u32,
+    },
+
+    /// The kernel crate does not compile.
+    #[error("the kernels in {} do not compile:\n{output}", .krate.display())]
+    KernelCompile {
+        /// The kernel crate's folder.
+        krate: PathBuf,
+        /// What cargo and rustc said, with file and line.
+        output: String,
+    },
+
+    /// A function is called that nothing defines.
+    #[error(
+        "the kernels call {}, which nothing defines: PTX is not linked, so every function must be in the kernel crate or \
+         its Rust dependencies",
+        .functions.iter().map(|f| format!("`{f}`")).collect::<Vec<_>>().join(", ")
+    )]
+    Unresolved {
+        /// The functions' names, demangled.
+        functions: Vec<String>,
+    },
+
+    /// The crate compiled, but has no kernel.
+    #[error("{} has no kernel: mark a `pub unsafe fn` with #[kernel]", .krate.display())]
+    NoKernels {
+        /// The kernel crate's folder.
+        krate: PathBuf,
+    },
+
+    /// A tool failed on what should have been good input: a bug here or in LLVM.
+    #[error("{} failed ({status}), a bug in the kernels' build:\n{output}", .tool.display())]
+    Tool {
+        /// The tool.
+        tool: PathBuf,
+        /// Its exit status.
+        status: String,
+        /// What it printed.
+        output: String,
+    },
+
+    /// The LLVM IR does not look as expected: a bug here.
+    #[error("rustc's LLVM IR is not in the form that cuda_builder knows: {what}")]
+    UnexpectedIr {
+        /// What was expected, and the line found.
+        what: String,
+    },
+
+    /// The kernel crate's folder has no manifest that can be used.
+    #[error("{}: {problem}", .manifest.display())]
+    Manifest {
+        /// The Cargo.toml.
+        manifest: PathBuf,
+        /// What is wrong with it.
+        problem: String,
+    },
+
+    /// A file or program could not be used.
+    #[error("cannot {action} {}: {source}", .path.display())]
+    Io {
+        /// What was attempted: "read", "write", "run".
+        action: &'static str,
+        /// On what.
+        path: PathBuf,
+        /// Why not.
+        source: std::io::Error,
+    },
+}
+
+impl Error {
+    /// For `map_err`: an I/O error on `path`.
+    pub(crate) fn io(
+        action: &'static str,
+        path: impl Into<PathBuf>,
+    ) -> impl FnOnce(std::io::Error) -> Self {
+        let path = path.into();
+        move |source| Self::Io {
+            action,
+            path,
+            source,
+        }
+    }
+}

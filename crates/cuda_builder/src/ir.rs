@@ -1,0 +1,239 @@
+//! Edits to the LLVM IR: what Rust cannot spell.
+//!
+//! `cuda_std` leaves marks that rustc carries through, and this module acts on them, in the IR's
+//! text (LLVM Language Reference Manual):
+//!
+//! - a static in section [`SHARED_SECTION`] becomes a variable in address space 3, shared memory.
+//!   Every use of it then goes through an address-space cast, which LLVM's `infer-address-spaces`
+//!   removes, so that accesses become `ld.shared` and `st.shared`, through slices too;
+//! - `fn() -> *mut u8` named [`DYNAMIC_SHARED`] gets a body: the address of the block's dynamic
+//!   shared memory;
+//! - a kernel in section [`BOUNDS_SECTION`]`.N.M` gets the attributes for `.maxntid N` and
+//!   `.minnctapersm M`.
+
+use std::collections::BTreeMap;
+
+use crate::Error;
+
+/// `shared_array!` of `cuda_std_macros` puts its statics here.
+const SHARED_SECTION: &str = ".cuda_std.shared";
+/// `#[kernel(max_threads, min_blocks)]` of `cuda_std_macros` puts its functions here.
+const BOUNDS_SECTION: &str = ".cuda_std.launch_bounds";
+/// `cuda_std::shared::dynamic_shared_mem` calls this function.
+const DYNAMIC_SHARED: &str = "__cuda_std_dynamic_shared_mem";
+
+/// IR that `opt` can take, and the kernels in it.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Prepared {
+    /// The module's text.
+    pub text: String,
+    /// The kernels' names, sorted.
+    pub kernels: Vec<String>,
+}
+
+/// Acts on the marks in `text`, the IR of a whole kernel crate.
+pub fn prepare(text: &str) -> Result<Prepared, Error> {
+    let shared = shared_variables(text)?;
+    let mut out = String::with_capacity(text.len() + 1024);
+    let mut kernels = Vec::new();
+    for line in text.lines() {
+        if let Some(name) = global_name(line).filter(|name| shared.contains_key(*name)) {
+            out.push_str(&shared[name]);
+        } else if is_dynamic_shared_declaration(line) {
+            out.push_str(&dynamic_shared_definition());
+        } else if line.starts_with("define ptx_kernel ") {
+            let name = symbol(line).ok_or_else(|| unexpected("a kernel's name", line))?;
+            kernels.push(name.trim_matches('"').to_owned());
+            cast_shared(&launch_bounds(line)?, &shared, &mut out);
+        } else {
+            cast_shared(line, &shared, &mut out);
+        }
+        out.push('\n');
+    }
+    kernels.sort();
+    Ok(Prepared { text: out, kernels })
+}
+
+fn unexpected(what: &str, line: &str) -> Error {
+    let line: String = line.chars().take(200).collect();
+    Error::UnexpectedIr {
+        what: format!("{what} in `{line}`"),
+    }
+}
+
+/// The first symbol of a line, without its `@`, with quotes if it has them.
+fn symbol(line: &str) -> Option<&str> {
+    let (_, rest) = line.split_once('@')?;
+    Some(&rest[..symbol_length(rest)])
+}
+
+/// How long the symbol is that `text` starts with: a quoted string, or LLVM's identifier characters.
+fn symbol_length(text: &str) -> usize {
+    if let Some(quoted) = text.strip_prefix('"') {
+        return quoted.find('"').map_or(text.len(), |end| end + 2);
+    }
+    text.find(|c: char| !(c.is_ascii_alphanumeric() || "-$._".contains(c)))
+        .unwrap_or(text.len())
+}
+
+/// The name that a line defines as a global variable: `@name = ...`.
+fn global_name(line: &str) -> Option<&str> {
+    let rest = line.strip_prefix('@')?;
+    let (name, rest) = rest.split_at(symbol_length(rest));
+    rest.starts_with(" = ").then_some(name)
+}
+
+/// Each shared variable's name and its new definition.
+fn shared_variables(text: &str) -> Result<BTreeMap<&str, String>, Error> {
+    let section = format!("section \"{SHARED_SECTION}\"");
+    let mut variables = BTreeMap::new();
+    for line in text.lines().filter(|line| line.contains(&section)) {
+        let Some(name) = global_name(line) else {
+            continue;
+        };
+        // `@name = internal global TYPE undef, section "...", align A`
+        let (_, rest) = line
+            .split_once(" global ")
+            .ok_or_else(|| unexpected("a shared variable that is not `global`", line))?;
+        let (ty, rest) = rest
+            .split_once(" undef, ")
+            .ok_or_else(|| unexpected("a shared variable with an initial value", line))?;
+        let (_, align) = rest
+            .split_once("align ")
+            .ok_or_else(|| unexpected("a shared variable without alignment", line))?;
+        let digits = align
+            .find(|c: char| !c.is_ascii_digit())
+            .unwrap_or(align.len());
+        let align = &align[..digits];
+        variables.insert(
+            name,
+            format!("@{name} = internal addrspace(3) global {ty} undef, align {align}"),
+        );
+    }
+    Ok(variables)
+}
+
+/// Appends `line` to `out` with every `ptr @shared` made a cast from address space 3.
+fn cast_shared(line: &str, shared: &BTreeMap<&str, String>, out: &mut String) {
+    const POINTER: &str = "ptr @";
+    if shared.is_empty() {
+        return out.push_str(line);
+    }
+    let mut rest = line;
+    while let Some(start) = rest.find(POINTER) {
+        let (before, from) = rest.split_at(start + POINTER.len());
+        let length = symbol_length(from);
+        let name = &from[..length];
+        if shared.contains_key(name) {
+            out.push_str(&before[..start]);
+            out.push_str("ptr addrspacecast (ptr addrspace(3) @");
+            out.push_str(name);
+            out.push_str(" to ptr)");
+        } else {
+            out.push_str(before);
+            out.push_str(name);
+        }
+        rest = &from[length..];
+    }
+    out.push_str(rest);
+}
+
+fn is_dynamic_shared_declaration(line: &str) -> bool {
+    line.starts_with("declare ") && symbol(line) == Some(DYNAMIC_SHARED)
+}
+
+fn dynamic_shared_definition() -> String {
+    // 16 bytes: the widest vector access.
+    format!(
+        "@{DYNAMIC_SHARED}.memory = external addrspace(3) global [0 x i8], align 16\n\
+         define internal ptr @{DYNAMIC_SHARED}() alwaysinline {{\n  \
+         ret ptr addrspacecast (ptr addrspace(3) @{DYNAMIC_SHARED}.memory to ptr)\n}}"
+    )
+}
+
+/// A kernel's `define` line with its bounds as attributes instead of a section.
+fn launch_bounds(line: &str) -> Result<String, Error> {
+    let mark = format!(" section \"{BOUNDS_SECTION}.");
+    let Some((before, rest)) = line.split_once(&mark) else {
+        return Ok(line.to_owned());
+    };
+    let parsed = rest.split_once('"').and_then(|(bounds, after)| {
+        let (threads, blocks) = bounds.split_once('.')?;
+        Some((
+            threads.parse::<u32>().ok()?,
+            blocks.parse::<u32>().ok()?,
+            after,
+        ))
+    });
+    let (threads, blocks, after) = parsed.ok_or_else(|| unexpected("launch bounds", line))?;
+    let blocks = match blocks {
+        0 => String::new(),
+        blocks => format!(" \"nvvm.minctasm\"=\"{blocks}\""),
+    };
+    Ok(format!(
+        "{before} \"nvvm.maxntid\"=\"{threads}\"{blocks}{after}"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shared_statics_move_to_address_space_3() {
+        let text = r#"
+@_RNvS = internal unnamed_addr global [1200 x i8] undef, section ".cuda_std.shared", align 4
+@_RNvS2 = internal global [4 x i8] undef, align 4
+@"q uoted" = internal global <{ [16 x i8] }> undef, section ".cuda_std.shared", align 16, !dbg !3
+  %a = getelementptr inbounds nuw float, ptr @_RNvS, i64 %t, !dbg !63
+  %b = load float, ptr @_RNvS2, align 4
+  store ptr @"q uoted", ptr getelementptr inbounds (i8, ptr @_RNvS, i64 8)
+"#;
+        let expected = r#"
+@_RNvS = internal addrspace(3) global [1200 x i8] undef, align 4
+@_RNvS2 = internal global [4 x i8] undef, align 4
+@"q uoted" = internal addrspace(3) global <{ [16 x i8] }> undef, align 16
+  %a = getelementptr inbounds nuw float, ptr addrspacecast (ptr addrspace(3) @_RNvS to ptr), i64 %t, !dbg !63
+  %b = load float, ptr @_RNvS2, align 4
+  store ptr addrspacecast (ptr addrspace(3) @"q uoted" to ptr), ptr getelementptr inbounds (i8, ptr addrspacecast (ptr addrspace(3) @_RNvS to ptr), i64 8)
+"#;
+        assert_eq!(prepare(text).unwrap().text, expected);
+    }
+
+    #[test]
+    fn kernels_are_listed_and_get_their_bounds() {
+        let text = "define ptx_kernel void @b(i32 %n) unnamed_addr #0 section \".cuda_std.launch_bounds.256.2\" !dbg !8 {\n\
+                    define ptx_kernel void @c() #0 section \".cuda_std.launch_bounds.64.0\" {\n\
+                    define ptx_kernel void @a() #0 {\n\
+                    define internal void @helper() #0 {";
+        let prepared = prepare(text).unwrap();
+        assert_eq!(prepared.kernels, ["a", "b", "c"]);
+        assert_eq!(
+            prepared.text,
+            "define ptx_kernel void @b(i32 %n) unnamed_addr #0 \"nvvm.maxntid\"=\"256\" \"nvvm.minctasm\"=\"2\" !dbg !8 {\n\
+             define ptx_kernel void @c() #0 \"nvvm.maxntid\"=\"64\" {\n\
+             define ptx_kernel void @a() #0 {\n\
+             define internal void @helper() #0 {\n"
+        );
+    }
+
+    #[test]
+    fn dynamic_shared_memory_gets_a_body() {
+        let text = "declare noundef ptr @__cuda_std_dynamic_shared_mem() unnamed_addr #0";
+        let prepared = prepare(text).unwrap().text;
+        assert!(
+            prepared.contains("define internal ptr @__cuda_std_dynamic_shared_mem() alwaysinline")
+        );
+        assert!(!prepared.contains("declare"));
+    }
+
+    #[test]
+    fn a_shared_static_with_a_value_is_refused() {
+        let text = "@S = internal global i32 7, section \".cuda_std.shared\", align 4";
+        let error = prepare(text).unwrap_err().to_string();
+        assert!(
+            error.contains("a shared variable with an initial value"),
+            "{error}"
+        );
+    }
+}

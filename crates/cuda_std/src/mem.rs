@@ -1,0 +1,153 @@
+//! Loads with a cache operator, and vector loads and stores.
+//!
+//! Ordinary loads and stores need nothing from here. A cache operator chooses the level that may
+//! answer (PTX ISA, "Cache Operators"); a vector access moves 8 or 16 bytes in one instruction.
+
+/// A value that [`load_ca`] and its kin load.
+pub trait CacheLoad: Copy {
+    #[doc(hidden)]
+    unsafe fn load_ca(pointer: *const Self) -> Self;
+    #[doc(hidden)]
+    unsafe fn load_cg(pointer: *const Self) -> Self;
+    #[doc(hidden)]
+    unsafe fn load_cv(pointer: *const Self) -> Self;
+}
+
+macro_rules! cache_load {
+    ($($ty:ty: $suffix:literal, $class:ident;)*) => {$(
+        impl CacheLoad for $ty {
+            cache_load!(@method load_ca, "ca", $suffix, $class);
+            cache_load!(@method load_cg, "cg", $suffix, $class);
+            cache_load!(@method load_cv, "cv", $suffix, $class);
+        }
+    )*};
+    (@method $name:ident, $operator:literal, $suffix:literal, $class:ident) => {
+        #[inline(always)]
+        unsafe fn $name(pointer: *const Self) -> Self {
+            #[cfg(target_arch = "nvptx64")]
+            {
+                let value: Self;
+                // SAFETY: the caller's: `pointer` is readable, aligned global memory. No `pure`:
+                // each call is one load, in order, which a latency measurement relies on.
+                unsafe {
+                    core::arch::asm!(
+                        "{{ .reg .b64 address; cvta.to.global.u64 address, {pointer};",
+                        concat!("ld.global.", $operator, ".", $suffix, " {value}, [address]; }}"),
+                        pointer = in(reg64) pointer,
+                        value = out($class) value,
+                        options(nostack, preserves_flags)
+                    );
+                }
+                value
+            }
+            #[cfg(not(target_arch = "nvptx64"))]
+            {
+                let _ = pointer;
+                crate::gpu_only(concat!("ld.global.", $operator))
+            }
+        }
+    };
+}
+
+cache_load! {
+    u32: "b32", reg32;
+    i32: "b32", reg32;
+    f32: "b32", reg32;
+    u64: "b64", reg64;
+    i64: "b64", reg64;
+    f64: "b64", reg64;
+}
+
+/// Loads from global memory, cached in L1 and L2 (`ld.global.ca`).
+///
+/// # Safety
+/// `pointer` is aligned, and points to an initialised value in global memory that no thread writes
+/// meanwhile.
+#[inline(always)]
+pub unsafe fn load_ca<T: CacheLoad>(pointer: *const T) -> T {
+    // SAFETY: the caller's.
+    unsafe { T::load_ca(pointer) }
+}
+
+/// Loads from global memory, cached in L2 only (`ld.global.cg`).
+///
+/// # Safety
+/// As [`load_ca`].
+#[inline(always)]
+pub unsafe fn load_cg<T: CacheLoad>(pointer: *const T) -> T {
+    // SAFETY: the caller's.
+    unsafe { T::load_cg(pointer) }
+}
+
+/// Loads from global memory, fetched anew each time (`ld.global.cv`).
+///
+/// # Safety
+/// As [`load_ca`].
+#[inline(always)]
+pub unsafe fn load_cv<T: CacheLoad>(pointer: *const T) -> T {
+    // SAFETY: the caller's.
+    unsafe { T::load_cv(pointer) }
+}
+
+/// An element of which `N` make one vector access: 4- or 8-byte plain data.
+pub trait VectorElement: Copy {}
+
+impl VectorElement for u32 {}
+impl VectorElement for i32 {}
+impl VectorElement for f32 {}
+impl VectorElement for u64 {}
+impl VectorElement for i64 {}
+impl VectorElement for f64 {}
+
+#[derive(Clone, Copy)]
+#[repr(C, align(8))]
+struct Aligned8<T>(T);
+
+#[derive(Clone, Copy)]
+#[repr(C, align(16))]
+struct Aligned16<T>(T);
+
+/// Loads N neighbouring elements at once (`ld.v2` or `ld.v4`), from memory of any kind.
+///
+/// N elements are 8 or 16 bytes; other sizes do not compile.
+///
+/// # Safety
+/// `pointer` is aligned to the whole vector, and points to N initialised elements that no thread
+/// writes meanwhile.
+#[inline(always)]
+pub unsafe fn load_vector<T: VectorElement, const N: usize>(pointer: *const T) -> [T; N] {
+    // SAFETY: the caller's: alignment and extent are those of the array.
+    unsafe {
+        match const { vector_bytes::<T, N>() } {
+            8 => (*pointer.cast::<Aligned8<[T; N]>>()).0,
+            _ => (*pointer.cast::<Aligned16<[T; N]>>()).0,
+        }
+    }
+}
+
+/// Stores N neighbouring elements at once (`st.v2` or `st.v4`), to memory of any kind.
+///
+/// N elements are 8 or 16 bytes; other sizes do not compile.
+///
+/// # Safety
+/// `pointer` is aligned to the whole vector, and points to N elements that no other thread
+/// accesses meanwhile.
+#[inline(always)]
+pub unsafe fn store_vector<T: VectorElement, const N: usize>(pointer: *mut T, value: [T; N]) {
+    // SAFETY: the caller's: alignment and extent are those of the array.
+    unsafe {
+        match const { vector_bytes::<T, N>() } {
+            8 => *pointer.cast::<Aligned8<[T; N]>>() = Aligned8(value),
+            _ => *pointer.cast::<Aligned16<[T; N]>>() = Aligned16(value),
+        }
+    }
+}
+
+const fn vector_bytes<T, const N: usize>() -> usize {
+    let bytes = size_of::<[T; N]>();
+    assert!(
+        bytes == 8 || bytes == 16,
+        "a vector access moves 8 or 16 bytes"
+    );
+    bytes
+}

@@ -1,0 +1,28 @@
+//! Shared memory: on-chip, one copy a block, seen by all of the block's threads.
+//!
+//! Both forms give pointers that LLVM knows to be shared, so that accesses become `ld.shared` and
+//! `st.shared`, also through slices and references made from them.
+//!
+//! Nothing initialises shared memory, and nothing but [`sync_threads`](crate::thread::sync_threads)
+//! orders one thread's writes before another's reads.
+
+use crate::intrinsics;
+
+pub use cuda_std_macros::shared_array;
+
+/// The block's dynamic shared memory: `shared_mem_bytes` of the launch, aligned to 16 bytes.
+///
+/// Every call gives the same address, whatever T is; divide the memory by offsets.
+///
+/// T must not need more than 16 bytes of alignment; more does not compile.
+#[inline(always)]
+pub fn dynamic_shared_mem<T>() -> *mut T {
+    const {
+        assert!(
+            align_of::<T>() <= 16,
+            "dynamic shared memory is aligned to 16 bytes"
+        )
+    };
+    // SAFETY: `cuda_builder` defines the function; it has no preconditions.
+    unsafe { intrinsics::dynamic_shared_mem().cast() }
+}

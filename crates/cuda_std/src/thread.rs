@@ -1,0 +1,160 @@
+//! Which thread am I; barriers and fences.
+//!
+//! Indices and dimensions are PTX special registers (PTX ISA, "Special Registers"): reading one
+//! costs about as much as an addition.
+
+use crate::intrinsics;
+use crate::vector::{UVec2, UVec3};
+
+macro_rules! special_registers {
+    ($($(#[$doc:meta])* $name:ident;)*) => {$(
+        $(#[$doc])*
+        #[inline(always)]
+        pub fn $name() -> u32 {
+            // SAFETY: reading a special register has no preconditions.
+            unsafe { intrinsics::$name() }
+        }
+    )*};
+}
+
+special_registers! {
+    /// This thread's index within its block, along x.
+    thread_idx_x;
+    /// This thread's index within its block, along y.
+    thread_idx_y;
+    /// This thread's index within its block, along z.
+    thread_idx_z;
+    /// The number of threads in a block, along x.
+    block_dim_x;
+    /// The number of threads in a block, along y.
+    block_dim_y;
+    /// The number of threads in a block, along z.
+    block_dim_z;
+    /// This block's index within the grid, along x.
+    block_idx_x;
+    /// This block's index within the grid, along y.
+    block_idx_y;
+    /// This block's index within the grid, along z.
+    block_idx_z;
+    /// The number of blocks in the grid, along x.
+    grid_dim_x;
+    /// The number of blocks in the grid, along y.
+    grid_dim_y;
+    /// The number of blocks in the grid, along z.
+    grid_dim_z;
+}
+
+/// This thread's index within its block.
+#[inline(always)]
+pub fn thread_idx() -> UVec3 {
+    UVec3::new(thread_idx_x(), thread_idx_y(), thread_idx_z())
+}
+
+/// The number of threads in a block.
+#[inline(always)]
+pub fn block_dim() -> UVec3 {
+    UVec3::new(block_dim_x(), block_dim_y(), block_dim_z())
+}
+
+/// This block's index within the grid.
+#[inline(always)]
+pub fn block_idx() -> UVec3 {
+    UVec3::new(block_idx_x(), block_idx_y(), block_idx_z())
+}
+
+/// The number of blocks in the grid.
+#[inline(always)]
+pub fn grid_dim() -> UVec3 {
+    UVec3::new(grid_dim_x(), grid_dim_y(), grid_dim_z())
+}
+
+/// This thread's index in the grid, where grid and blocks extend along x only.
+///
+/// The product is 32-bit: grids of 2^32 threads and more need [`block_idx_x`] and wider arithmetic.
+#[inline(always)]
+pub fn index_1d() -> u32 {
+    block_idx_x() * block_dim_x() + thread_idx_x()
+}
+
+/// This thread's index in the grid, along x and y.
+#[inline(always)]
+pub fn index_2d() -> UVec2 {
+    UVec2::new(index_1d(), block_idx_y() * block_dim_y() + thread_idx_y())
+}
+
+/// This thread's index in the grid, along x, y and z.
+#[inline(always)]
+pub fn index_3d() -> UVec3 {
+    let UVec2 { x, y } = index_2d();
+    UVec3::new(x, y, block_idx_z() * block_dim_z() + thread_idx_z())
+}
+
+/// This thread's linear index within its block: x fastest, then y, then z.
+#[inline(always)]
+pub fn linear_thread_idx() -> u32 {
+    (thread_idx_z() * block_dim_y() + thread_idx_y()) * block_dim_x() + thread_idx_x()
+}
+
+/// Waits until every thread of the block is here; writes to shared and global memory before it
+/// are seen by the block's threads after it. CUDA C++'s `__syncthreads()`.
+///
+/// Every thread of the block must reach the same call: in a branch that only some of them take,
+/// or after some have returned, the behaviour is undefined (the emulated device reports it).
+#[inline(always)]
+pub fn sync_threads() {
+    // SAFETY: barrier 0 exists in every block.
+    unsafe { intrinsics::barrier(0) }
+}
+
+/// [`sync_threads`], and the number of the block's threads whose `predicate` is true.
+#[inline(always)]
+pub fn sync_threads_count(predicate: bool) -> u32 {
+    // SAFETY: as `sync_threads`.
+    unsafe { intrinsics::barrier_count(predicate) }
+}
+
+/// [`sync_threads`], and whether `predicate` is true in every thread of the block.
+#[inline(always)]
+pub fn sync_threads_and(predicate: bool) -> bool {
+    sync_threads_count(!predicate) == 0
+}
+
+/// [`sync_threads`], and whether `predicate` is true in some thread of the block.
+#[inline(always)]
+pub fn sync_threads_or(predicate: bool) -> bool {
+    sync_threads_count(predicate) != 0
+}
+
+/// Orders this thread's memory accesses as seen by its block. CUDA C++'s `__threadfence_block()`.
+#[inline(always)]
+pub fn block_fence() {
+    // SAFETY: a fence has no preconditions.
+    unsafe { intrinsics::fence_block() }
+}
+
+/// Orders this thread's memory accesses as seen by the device. CUDA C++'s `__threadfence()`.
+#[inline(always)]
+pub fn device_fence() {
+    // SAFETY: a fence has no preconditions.
+    unsafe { intrinsics::fence_device() }
+}
+
+/// Orders this thread's memory accesses as seen by host and devices. CUDA C++'s `__threadfence_system()`.
+#[inline(always)]
+pub fn system_fence() {
+    // SAFETY: a fence has no preconditions.
+    unsafe { intrinsics::fence_system() }
+}
+
+/// Suspends the thread for about `nanos` nanoseconds, at most 1 ms.
+#[inline(always)]
+pub fn nanosleep(nanos: u32) {
+    // SAFETY: no preconditions from sm_70 on, and `cuda_builder` targets nothing older.
+    unsafe { intrinsics::nanosleep(nanos) }
+}
+
+/// Whether this is the first thread of the grid.
+#[inline(always)]
+pub fn first() -> bool {
+    block_idx() == UVec3::new(0, 0, 0) && thread_idx() == UVec3::new(0, 0, 0)
+}

@@ -1,0 +1,221 @@
+//! The 32 threads of a warp among themselves: shuffles, votes, reductions.
+//!
+//! Each function takes the mask of the lanes that take part, bit i for lane i; [`FULL_MASK`] is all.
+//!
+//! # Safety of the functions here
+//!
+//! They share one obligation: the calling lane is in the mask, and every lane of the mask that has
+//! not exited executes the same call with the same mask. Otherwise the behaviour is undefined, a
+//! hang as a rule (PTX ISA, "shfl.sync", "vote.sync"); the emulated device reports it.
+
+use crate::intrinsics;
+
+/// Threads in a warp, on every GPU so far.
+pub const WARP_SIZE: u32 = 32;
+
+/// All 32 lanes.
+pub const FULL_MASK: u32 = u32::MAX;
+
+/// This thread's lane: 0 to 31.
+#[inline(always)]
+pub fn lane_id() -> u32 {
+    // SAFETY: reading a special register has no preconditions.
+    unsafe { intrinsics::lane_id() }
+}
+
+/// The lanes that execute this call together. Says nothing of lanes that may join later.
+#[inline(always)]
+pub fn activemask() -> u32 {
+    // SAFETY: no preconditions.
+    unsafe { intrinsics::activemask() }
+}
+
+/// Waits for the lanes of `mask`, and orders memory accesses among them.
+///
+/// # Safety
+/// The module's obligation.
+#[inline(always)]
+pub unsafe fn sync_warp(mask: u32) {
+    // SAFETY: the caller's.
+    unsafe { intrinsics::barrier_warp(mask) }
+}
+
+/// A value that shuffles move: 32 or 64 bits.
+pub trait WarpShuffleValue: Copy {
+    /// Applies `shuffle` to each 32-bit part.
+    #[doc(hidden)]
+    fn by_parts(self, shuffle: impl Fn(u32) -> u32) -> Self;
+}
+
+macro_rules! shuffle_value {
+    ($($ty:ty: $bits:ty, $into:expr, $from:expr;)*) => {$(
+        impl WarpShuffleValue for $ty {
+            #[inline(always)]
+            fn by_parts(self, shuffle: impl Fn(u32) -> u32) -> Self {
+                #[allow(clippy::redundant_closure_call)]
+                let bits: $bits = ($into)(self);
+                #[allow(clippy::redundant_closure_call)]
+                ($from)(Parts::by_parts(bits, shuffle))
+            }
+        }
+    )*};
+}
+
+trait Parts {
+    fn by_parts(self, shuffle: impl Fn(u32) -> u32) -> Self;
+}
+
+impl Parts for u32 {
+    #[inline(always)]
+    fn by_parts(self, shuffle: impl Fn(u32) -> u32) -> Self {
+        shuffle(self)
+    }
+}
+
+impl Parts for u64 {
+    #[inline(always)]
+    fn by_parts(self, shuffle: impl Fn(u32) -> u32) -> Self {
+        let low = shuffle(self as u32);
+        let high = shuffle((self >> 32) as u32);
+        u64::from(high) << 32 | u64::from(low)
+    }
+}
+
+shuffle_value! {
+    u32: u32, |v: u32| v, |b: u32| b;
+    i32: u32, |v: i32| v as u32, |b: u32| b as i32;
+    f32: u32, f32::to_bits, f32::from_bits;
+    u64: u64, |v: u64| v, |b: u64| b;
+    i64: u64, |v: i64| v as u64, |b: u64| b as i64;
+    f64: u64, f64::to_bits, f64::from_bits;
+}
+
+/// `shfl.sync`'s last operand: segments of `width` lanes, and the last lane to clamp to.
+#[inline(always)]
+const fn segments(width: u32, clamp: u32) -> u32 {
+    ((WARP_SIZE - width) << 8) | clamp
+}
+
+/// The value of the lane `delta` above, and whether there is one within the segment of `width`
+/// lanes; without one, the lane's own value and false.
+///
+/// `width` is a power of two, at most 32.
+///
+/// # Safety
+/// The module's obligation.
+#[inline(always)]
+pub unsafe fn warp_shuffle_down<T: WarpShuffleValue>(
+    mask: u32,
+    value: T,
+    delta: u32,
+    width: u32,
+) -> (T, bool) {
+    let control = segments(width, 31);
+    // SAFETY: the caller's.
+    let moved = value.by_parts(|v| unsafe { intrinsics::shuffle_down(mask, v, delta, control) });
+    (moved, (lane_id() & (width - 1)) + (delta & 31) < width)
+}
+
+/// The value of the lane `delta` below, and whether there is one within the segment of `width`
+/// lanes; without one, the lane's own value and false.
+///
+/// `width` is a power of two, at most 32.
+///
+/// # Safety
+/// The module's obligation.
+#[inline(always)]
+pub unsafe fn warp_shuffle_up<T: WarpShuffleValue>(
+    mask: u32,
+    value: T,
+    delta: u32,
+    width: u32,
+) -> (T, bool) {
+    let control = segments(width, 0);
+    // SAFETY: the caller's.
+    let moved = value.by_parts(|v| unsafe { intrinsics::shuffle_up(mask, v, delta, control) });
+    (moved, (lane_id() & (width - 1)) >= (delta & 31))
+}
+
+/// The value of the lane whose number is this one's XOR `lanes`, and whether it is within the
+/// segment of `width` lanes or one below; otherwise the lane's own value and false.
+///
+/// `width` is a power of two, at most 32.
+///
+/// # Safety
+/// The module's obligation.
+#[inline(always)]
+pub unsafe fn warp_shuffle_xor<T: WarpShuffleValue>(
+    mask: u32,
+    value: T,
+    lanes: u32,
+    width: u32,
+) -> (T, bool) {
+    let control = segments(width, 31);
+    // SAFETY: the caller's.
+    let moved = value.by_parts(|v| unsafe { intrinsics::shuffle_xor(mask, v, lanes, control) });
+    (
+        moved,
+        (lane_id() ^ (lanes & 31)) <= (lane_id() | (width - 1)),
+    )
+}
+
+/// The value of lane `lane` (modulo `width`) of this lane's segment of `width` lanes.
+/// The flag is true whenever `lane < width`.
+///
+/// `width` is a power of two, at most 32.
+///
+/// # Safety
+/// The module's obligation; the lane read from is in `mask`.
+#[inline(always)]
+pub unsafe fn warp_shuffle_idx<T: WarpShuffleValue>(
+    mask: u32,
+    value: T,
+    lane: u32,
+    width: u32,
+) -> (T, bool) {
+    let control = segments(width, 31);
+    // SAFETY: the caller's.
+    let moved = value.by_parts(|v| unsafe { intrinsics::shuffle_idx(mask, v, lane, control) });
+    (moved, lane < width)
+}
+
+macro_rules! warp_functions {
+    ($($(#[$doc:meta])* $name:ident($argument:ident: $ty:ty) -> $result:ty = $intrinsic:ident $order:tt;)*) => {$(
+        $(#[$doc])*
+        ///
+        /// # Safety
+        /// The module's obligation.
+        #[inline(always)]
+        pub unsafe fn $name(mask: u32, $argument: $ty) -> $result {
+            // SAFETY: the caller's.
+            unsafe { warp_functions!(@call $intrinsic $order mask $argument) }
+        }
+    )*};
+    (@call $intrinsic:ident (mask, value) $mask:ident $value:ident) => { intrinsics::$intrinsic($mask, $value) };
+    (@call $intrinsic:ident (value, mask) $mask:ident $value:ident) => { intrinsics::$intrinsic($value, $mask) };
+}
+
+warp_functions! {
+    /// Whether `predicate` is true in every lane of `mask`.
+    warp_vote_all(predicate: bool) -> bool = vote_all(mask, value);
+    /// Whether `predicate` is true in some lane of `mask`.
+    warp_vote_any(predicate: bool) -> bool = vote_any(mask, value);
+    /// Whether `predicate` is the same in every lane of `mask`.
+    warp_vote_uniform(predicate: bool) -> bool = vote_uniform(mask, value);
+    /// The lanes of `mask` in which `predicate` is true.
+    warp_vote_ballot(predicate: bool) -> u32 = vote_ballot(mask, value);
+    /// The lanes of `mask` that hold the same value as this one.
+    warp_match_any_32(value: u32) -> u32 = match_any(mask, value);
+    /// The sum over the lanes of `mask`, modulo 2^32. Needs sm_80.
+    warp_reduce_add(value: u32) -> u32 = reduce_add(value, mask);
+    /// The least value over the lanes of `mask`. Needs sm_80.
+    warp_reduce_min(value: u32) -> u32 = reduce_min(value, mask);
+    /// The greatest value over the lanes of `mask`. Needs sm_80.
+    warp_reduce_max(value: u32) -> u32 = reduce_max(value, mask);
+    /// The bitwise AND over the lanes of `mask`. Needs sm_80.
+    warp_reduce_and(value: u32) -> u32 = reduce_and(value, mask);
+    /// The bitwise OR over the lanes of `mask`. Needs sm_80.
+    warp_reduce_or(value: u32) -> u32 = reduce_or(value, mask);
+    /// The bitwise XOR over the lanes of `mask`. Needs sm_80.
+    warp_reduce_xor(value: u32) -> u32 = reduce_xor(value, mask);
+}

@@ -1,0 +1,270 @@
+//! `#[kernel]`: checks the signature and writes the PTX entry point.
+
+use proc_macro2::{Span, TokenStream};
+use quote::{format_ident, quote};
+use syn::meta::ParseNestedMeta;
+use syn::parse::Parser;
+use syn::spanned::Spanned;
+use syn::{Error, FnArg, Ident, ItemFn, LitInt, Pat, Result, ReturnType, Type, Visibility};
+
+/// `.maxntid` and `.minnctapersm`, as the user gave them.
+#[derive(Default)]
+struct LaunchBounds {
+    max_threads: Option<u32>,
+    min_blocks: Option<u32>,
+}
+
+impl LaunchBounds {
+    fn parse(attribute: TokenStream) -> Result<Self> {
+        let mut bounds = Self::default();
+        let parser = syn::meta::parser(|meta| {
+            if meta.path.is_ident("max_threads") {
+                // 1024 is the limit of every GPU so far (CUDA programming guide, compute capabilities).
+                set_once(&mut bounds.max_threads, &meta, 1024)
+            } else if meta.path.is_ident("min_blocks") {
+                // 32 is the most blocks that any multiprocessor holds.
+                set_once(&mut bounds.min_blocks, &meta, 32)
+            } else {
+                Err(meta
+                    .error("unknown launch bound; expected `max_threads = N` or `min_blocks = M`"))
+            }
+        });
+        parser.parse2(attribute.clone())?;
+        if bounds.min_blocks.is_some() && bounds.max_threads.is_none() {
+            return Err(Error::new(
+                attribute.span(),
+                "`min_blocks` needs `max_threads`: registers are divided among threads, so PTX gives \
+                 `.minnctapersm` a meaning only beside `.maxntid`",
+            ));
+        }
+        Ok(bounds)
+    }
+
+    /// The section name by which `cuda_builder` learns the bounds (`ir::BOUNDS_SECTION` there).
+    fn section(&self) -> Option<String> {
+        let max_threads = self.max_threads?;
+        Some(format!(
+            ".cuda_std.launch_bounds.{max_threads}.{}",
+            self.min_blocks.unwrap_or(0)
+        ))
+    }
+}
+
+fn set_once(slot: &mut Option<u32>, meta: &ParseNestedMeta, most: u32) -> Result<()> {
+    let name = meta.path.require_ident()?;
+    let literal: LitInt = meta.value()?.parse()?;
+    let value: u32 = literal.base10_parse()?;
+    if !(1..=most).contains(&value) {
+        return Err(Error::new(
+            literal.span(),
+            format!("`{name}` is {value}, outside 1 to {most}"),
+        ));
+    }
+    if slot.replace(value).is_some() {
+        return Err(meta.error(format!("`{name}` given twice")));
+    }
+    Ok(())
+}
+
+pub fn expand(attribute: TokenStream, item: TokenStream) -> Result<TokenStream> {
+    let bounds = LaunchBounds::parse(attribute)?;
+    let function: ItemFn = syn::parse2(item)?;
+    check_signature(&function)?;
+
+    let mut parameters = Vec::new();
+    let mut prologue = Vec::new();
+    let mut by_value = Vec::new();
+    for argument in &function.sig.inputs {
+        let parameter = Parameter::parse(argument)?;
+        by_value.extend(parameter.by_value().cloned());
+        parameter.lower(&mut parameters, &mut prologue);
+    }
+
+    let name = &function.sig.ident;
+    let attributes = &function.attrs;
+    let visibility = &function.vis;
+    let body = &function.block;
+    let section = bounds
+        .section()
+        .map(|section| quote!(#[unsafe(link_section = #section)]));
+    Ok(quote! {
+        #[cfg(target_arch = "nvptx64")]
+        #(#attributes)*
+        #[unsafe(no_mangle)]
+        #section
+        #[allow(improper_ctypes_definitions, clippy::missing_safety_doc)]
+        #visibility unsafe extern "ptx-kernel" fn #name(#(#parameters),*) {
+            #(#prologue)*
+            #body
+        }
+
+        #[cfg(not(target_arch = "nvptx64"))]
+        #[allow(clippy::missing_safety_doc, clippy::too_many_arguments)]
+        #function
+
+        const _: () = {
+            #[allow(dead_code)]
+            fn copied_from_the_host<T: ::core::marker::Copy>() {}
+            #[allow(dead_code)]
+            fn check() {
+                #(copied_from_the_host::<#by_value>();)*
+            }
+        };
+    })
+}
+
+fn check_signature(function: &ItemFn) -> Result<()> {
+    let signature = &function.sig;
+    let refuse = |span: Span, message: &str| Err(Error::new(span, message));
+    if !matches!(function.vis, Visibility::Public(_)) {
+        return refuse(
+            signature.fn_token.span,
+            "a kernel must be `pub`: the host looks it up by name",
+        );
+    }
+    if signature.unsafety.is_none() {
+        return refuse(
+            signature.fn_token.span,
+            "a kernel must be `unsafe`: nothing checks that the host passes pointers and sizes that are right",
+        );
+    }
+    if let Some(token) = &signature.asyncness {
+        return refuse(token.span, "a kernel cannot be `async`");
+    }
+    if let Some(token) = &signature.constness {
+        return refuse(token.span, "a kernel cannot be `const`");
+    }
+    if let Some(abi) = &signature.abi {
+        return refuse(abi.span(), "`#[kernel]` sets the ABI; leave `extern` out");
+    }
+    if !signature.generics.params.is_empty() || signature.generics.where_clause.is_some() {
+        return refuse(
+            signature.generics.span(),
+            "a kernel cannot be generic: its name in PTX stands for one function; \
+             call a generic function from one kernel for each type",
+        );
+    }
+    if let ReturnType::Type(_, ty) = &signature.output {
+        return refuse(
+            ty.span(),
+            "a kernel returns nothing; write results through a `*mut T` parameter",
+        );
+    }
+    Ok(())
+}
+
+/// One parameter as the user wrote it.
+enum Parameter<'a> {
+    Slice {
+        pattern: &'a Pat,
+        name: Ident,
+        element: &'a Type,
+    },
+    Reference {
+        pattern: &'a Pat,
+        target: &'a Type,
+    },
+    Value {
+        pattern: &'a Pat,
+        ty: &'a Type,
+    },
+}
+
+impl<'a> Parameter<'a> {
+    fn parse(argument: &'a FnArg) -> Result<Self> {
+        let FnArg::Typed(argument) = argument else {
+            return Err(Error::new(
+                argument.span(),
+                "a kernel is a free function: it has no `self`",
+            ));
+        };
+        let pattern = &*argument.pat;
+        let Pat::Ident(binding) = pattern else {
+            return Err(Error::new(
+                pattern.span(),
+                "a kernel's parameter needs a plain name",
+            ));
+        };
+        let ty = &*argument.ty;
+        match ty {
+            Type::Reference(reference) if reference.mutability.is_some() => Err(Error::new(
+                ty.span(),
+                "a kernel cannot take `&mut`: every thread of the grid would hold the same exclusive \
+                 reference; take `*mut T` and give each thread elements of its own",
+            )),
+            Type::Reference(reference) => match &*reference.elem {
+                Type::Slice(slice) => Ok(Self::Slice {
+                    pattern,
+                    name: format_ident!("{}", binding.ident),
+                    element: &slice.elem,
+                }),
+                Type::Path(path) if path.path.is_ident("str") => Err(Error::new(
+                    ty.span(),
+                    "a kernel cannot take `&str`; take `&[u8]`",
+                )),
+                Type::TraitObject(_) | Type::ImplTrait(_) => Err(Error::new(
+                    ty.span(),
+                    "a kernel cannot take a trait object: its vtable would hold host addresses",
+                )),
+                target => Ok(Self::Reference { pattern, target }),
+            },
+            Type::Ptr(pointer) if matches!(*pointer.elem, Type::Slice(_)) => Err(Error::new(
+                ty.span(),
+                "a kernel cannot take a pointer to a slice; take `*mut T` and the length",
+            )),
+            Type::ImplTrait(_) => Err(Error::new(
+                ty.span(),
+                "a kernel cannot be generic: name the type",
+            )),
+            Type::Tuple(_) => Err(Error::new(
+                ty.span(),
+                "a tuple has no fixed layout; take its parts, or a `#[repr(C)]` struct",
+            )),
+            Type::Path(path) if path.path.is_ident("char") || path.path.is_ident("bool") => {
+                Err(Error::new(
+                    ty.span(),
+                    "not every bit pattern is a value of this type, and nothing checks what the host \
+                     passes; take an integer",
+                ))
+            }
+            ty => Ok(Self::Value { pattern, ty }),
+        }
+    }
+
+    /// The type whose bits the host copies into the parameter, if any beside pointers.
+    fn by_value(&self) -> Option<&'a Type> {
+        match self {
+            Self::Value { ty, .. } => Some(ty),
+            Self::Slice { element, .. } => Some(element),
+            Self::Reference { .. } => None,
+        }
+    }
+
+    /// Appends the PTX parameters, and the statements that rebuild the Rust one from them.
+    fn lower(&self, parameters: &mut Vec<TokenStream>, prologue: &mut Vec<TokenStream>) {
+        match self {
+            Self::Slice {
+                pattern,
+                name,
+                element,
+            } => {
+                let pointer = format_ident!("{name}_pointer");
+                let length = format_ident!("{name}_length");
+                // A reference to an empty array carries alignment and read-only to LLVM but, unlike
+                // `&T`, does not claim that an element is there to be loaded early.
+                parameters.push(quote!(#pointer: &'static [#element; 0]));
+                parameters.push(quote!(#length: usize));
+                prologue.push(quote! {
+                    // SAFETY: the launch passes a pointer to `length` elements that live, unchanged,
+                    // until the launch is over: the caller's obligation for a `&[T]` parameter.
+                    let #pattern: &[#element] =
+                        unsafe { ::core::slice::from_raw_parts(#pointer.as_ptr(), #length) };
+                });
+            }
+            Self::Reference { pattern, target } => {
+                parameters.push(quote!(#pattern: &'static #target));
+            }
+            Self::Value { pattern, ty } => parameters.push(quote!(#pattern: #ty)),
+        }
+    }
+}
