@@ -30,6 +30,8 @@
 pub mod buffer;
 pub mod check;
 pub mod device;
+#[cfg(target_os = "linux")]
+mod driver;
 pub mod error;
 pub mod lab;
 pub mod limits;

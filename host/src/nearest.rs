@@ -10,7 +10,7 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         .map(|candidate| (strsim::damerau_levenshtein(name, candidate), candidate))
         .filter(|&(distance, candidate)| {
             let longer = name.chars().count().max(candidate.chars().count());
-            distance <= (longer / 3).max(1)
+            distance <= (longer / 3).max(1) && distance < longer
         })
         .min()
         .map(|(_, candidate)| candidate.to_owned())

@@ -3,10 +3,16 @@
 //! A [`Device`] checks a plan ([`crate::validate`]) and prepares it: memory allocated, kernels looked up, arguments
 //! laid out. The [`Session`] that comes of it moves buffers and runs the plan, any number of times.
 
+#[cfg(target_os = "linux")]
+mod cuda;
+mod discover;
 mod error;
 mod info;
 mod traits;
 
+#[cfg(target_os = "linux")]
+pub use cuda::CudaDevice;
+pub use discover::{Discovery, discover};
 pub use error::{DeviceError, DriverError};
 pub use info::{DeviceInfo, DeviceKind, KernelInfo, Limits, Timing};
-pub use traits::{Device, Discovery, Session, discover};
+pub use traits::{Device, Session};

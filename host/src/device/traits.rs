@@ -61,16 +61,19 @@ pub trait Session {
     fn kernel_info(&self, kernel: &str) -> Result<KernelInfo, Error>;
 }
 
-/// The devices of one kind, or why there are none.
-pub type Discovery = Result<Vec<Box<dyn Device>>, DeviceError>;
-
-/// Every CUDA device of this machine.
-///
-/// # Errors
-///
-/// [`DeviceError::NoDevice`] with the reason: no driver, no GPU, a driver that does not start.
-pub fn discover() -> Discovery {
-    Err(DeviceError::NoDevice {
-        reason: "libcuda.so.1 not found".to_owned(),
-    })
+/// A host buffer must have the type and length of the plan's.
+pub(crate) fn expect_like(plan: &Plan, id: BufferId, host: &HostBuffer) -> Result<(), Error> {
+    let buffer = plan.buffer_info(id)?;
+    if buffer.element == host.element() && buffer.len == host.len() as u64 {
+        return Ok(());
+    }
+    Err(DeviceError::WrongBuffer {
+        plan: plan.name().to_owned(),
+        buffer: buffer.name.clone(),
+        element: buffer.element,
+        len: buffer.len,
+        got_element: host.element(),
+        got_len: host.len() as u64,
+    }
+    .into())
 }

@@ -1,58 +1,26 @@
-//! A module: PTX text, and the signatures of its kernels.
+//! PTX text, parsed once.
 
 use std::borrow::Cow;
 use std::sync::OnceLock;
 
+use ptx::Program;
+
+use super::KernelSignature;
 use crate::nearest::suggestion;
 use crate::validate::ValidationError;
-
-/// What a PTX parameter is, as far as an argument can be checked against it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ParamKind {
-    /// An integer (`.u32`, `.s64`, ...); a pointer is one too, of 64 bits.
-    Integer,
-    /// A pointer, where the PTX says so (`.ptr`).
-    Pointer,
-    /// A floating-point number (`.f32`, `.f64`).
-    Float,
-    /// Untyped bits (`.b32`).
-    Bits,
-    /// A byte array: a structure passed by value.
-    Bytes,
-}
-
-/// One parameter of a kernel.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Param {
-    /// What it is.
-    pub kind: ParamKind,
-    /// Size in bytes.
-    pub size: u32,
-    /// Alignment in bytes, where it lies among the others.
-    pub align: u32,
-}
-
-/// What a launch must agree with.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct KernelSignature {
-    /// The entry's name.
-    pub name: String,
-    /// In order.
-    pub params: Vec<Param>,
-    /// Most threads of a block (`.maxntid`, the product of its extents), if stated.
-    pub max_threads: Option<u64>,
-    /// The only block that it can be launched with (`.reqntid`), if stated.
-    pub required_block: Option<[u32; 3]>,
-    /// Shared memory that is declared with a size, in bytes.
-    pub static_shared_bytes: u64,
-}
 
 /// A PTX module. Parsed once, when first needed.
 #[derive(Debug)]
 pub struct Module {
     name: Cow<'static, str>,
     ptx: Cow<'static, str>,
-    signatures: OnceLock<Result<Vec<KernelSignature>, ValidationError>>,
+    parsed: OnceLock<Result<Parsed, ValidationError>>,
+}
+
+#[derive(Debug)]
+struct Parsed {
+    program: Program,
+    kernels: Vec<KernelSignature>,
 }
 
 impl Module {
@@ -61,7 +29,7 @@ impl Module {
         Module {
             name: name.into(),
             ptx: ptx.into(),
-            signatures: OnceLock::new(),
+            parsed: OnceLock::new(),
         }
     }
 
@@ -70,7 +38,7 @@ impl Module {
         Module {
             name: Cow::Borrowed(name),
             ptx: Cow::Borrowed(ptx),
-            signatures: OnceLock::new(),
+            parsed: OnceLock::new(),
         }
     }
 
@@ -84,19 +52,22 @@ impl Module {
         &self.ptx
     }
 
+    /// The typed program.
+    ///
+    /// # Errors
+    ///
+    /// [`ValidationError::BadPtx`] if the text does not parse.
+    pub fn program(&self) -> Result<&Program, ValidationError> {
+        Ok(&self.parsed()?.program)
+    }
+
     /// The kernels, in the order of the text.
     ///
     /// # Errors
     ///
     /// [`ValidationError::BadPtx`] if the text does not parse.
     pub fn kernels(&self) -> Result<&[KernelSignature], ValidationError> {
-        let parsed = self
-            .signatures
-            .get_or_init(|| crate::validate::signatures(&self.name, &self.ptx));
-        match parsed {
-            Ok(kernels) => Ok(kernels),
-            Err(error) => Err(error.clone()),
-        }
+        Ok(&self.parsed()?.kernels)
     }
 
     /// The kernel of this name.
@@ -115,4 +86,20 @@ impl Module {
                 suggestion: suggestion(name, kernels.iter().map(|kernel| kernel.name.as_str())),
             })
     }
+
+    fn parsed(&self) -> Result<&Parsed, ValidationError> {
+        let parsed = self.parsed.get_or_init(|| {
+            let program = parse(&self.ptx).map_err(|reason| ValidationError::BadPtx {
+                module: self.name.to_string(),
+                reason,
+            })?;
+            let kernels = program.kernels().map(KernelSignature::new).collect();
+            Ok(Parsed { program, kernels })
+        });
+        parsed.as_ref().map_err(Clone::clone)
+    }
+}
+
+fn parse(_text: &str) -> Result<Program, String> {
+    Err("the parser is not there yet".to_owned())
 }

@@ -1,0 +1,15 @@
+//! CUDA GPUs, through `cust`.
+//!
+//! - `open`: which GPUs there are; one of them, with its context and stream;
+//! - `loaded`: a module as the driver compiled it;
+//! - `launches`: a plan's commands, laid out so that executing one costs a driver call and nothing more;
+//! - `session`: buffers and runs;
+//! - `fault`: what a failed kernel means, and a device that one has taken down.
+
+mod fault;
+mod launches;
+mod loaded;
+mod open;
+mod session;
+
+pub use open::CudaDevice;

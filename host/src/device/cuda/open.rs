@@ -1,0 +1,207 @@
+//! Which GPUs there are; one of them, with its context and stream.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use cust::context::{Context, CurrentContext};
+use cust::device::DeviceAttribute as Attribute;
+use cust::stream::{Stream, StreamFlags};
+use cust::sys::{self, CUdevice_attribute};
+
+use super::loaded::LoadedModule;
+use super::session::CudaSession;
+use crate::device::{Device, DeviceError, DeviceInfo, DeviceKind, DriverError, Limits, Session};
+use crate::driver::{self, check, check_cust};
+use crate::error::Error;
+use crate::module::Module;
+use crate::plan::Plan;
+use crate::validate::validate;
+
+/// A GPU: its primary context, and one stream that everything runs on.
+#[derive(Debug)]
+pub struct CudaDevice {
+    info: DeviceInfo,
+    pub(super) threads_per_multiprocessor: u32,
+    /// Set by the first fault that the context does not survive; says which.
+    pub(super) lost: OnceLock<String>,
+    /// Modules by PTX text, so that preparing many plans compiles once.
+    modules: Mutex<HashMap<String, Arc<LoadedModule>>>,
+    // Dropped in this order: the stream belongs to the context.
+    pub(super) stream: Stream,
+    context: Context,
+}
+
+impl CudaDevice {
+    /// The GPU of this number, from 0.
+    ///
+    /// # Errors
+    ///
+    /// [`DeviceError::NoDevice`], [`DeviceError::NoSuchDevice`], or what the driver answers.
+    pub fn open(ordinal: u32) -> Result<CudaDevice, DeviceError> {
+        let count = count()?;
+        if ordinal >= count {
+            return Err(DeviceError::NoSuchDevice { ordinal, count });
+        }
+        let device = check_cust("cuDeviceGet", cust::device::Device::get_device(ordinal))?;
+        let context = check_cust("cuDevicePrimaryCtxRetain", Context::new(device))?;
+        let stream = check_cust(
+            "cuStreamCreateWithPriority",
+            Stream::new(StreamFlags::DEFAULT, None),
+        )?;
+        Ok(CudaDevice {
+            info: info(device, ordinal)?,
+            threads_per_multiprocessor: attribute(device, Attribute::MaxThreadsPerMultiprocessor)?,
+            lost: OnceLock::new(),
+            modules: Mutex::default(),
+            stream,
+            context,
+        })
+    }
+
+    /// Every GPU of this machine; at least one.
+    ///
+    /// # Errors
+    ///
+    /// [`DeviceError::NoDevice`] with the reason, or what the driver answers.
+    pub fn all() -> Result<Vec<CudaDevice>, DeviceError> {
+        (0..count()?).map(CudaDevice::open).collect()
+    }
+
+    /// Makes the context current on this thread; refuses if a fault has destroyed it.
+    pub(super) fn enter(&self) -> Result<(), DeviceError> {
+        if let Some(cause) = self.lost.get() {
+            return Err(DeviceError::Lost {
+                cause: cause.clone(),
+            });
+        }
+        check_cust(
+            "cuCtxSetCurrent",
+            CurrentContext::set_current(&self.context),
+        )?;
+        Ok(())
+    }
+
+    fn load(&self, module: &Module) -> Result<Arc<LoadedModule>, DeviceError> {
+        let mut modules = self.modules.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(loaded) = modules.get(module.ptx()) {
+            return Ok(Arc::clone(loaded));
+        }
+        let loaded = Arc::new(LoadedModule::new(module, &self.info)?);
+        modules.insert(module.ptx().to_owned(), Arc::clone(&loaded));
+        Ok(loaded)
+    }
+}
+
+impl Device for CudaDevice {
+    fn info(&self) -> &DeviceInfo {
+        &self.info
+    }
+
+    fn prepare<'d>(&'d self, module: &Module, plan: &Plan) -> Result<Box<dyn Session + 'd>, Error> {
+        validate(module, plan, &self.info.limits)?;
+        self.enter()?;
+        let loaded = self.load(module)?;
+        Ok(Box::new(CudaSession::new(self, loaded, plan)?))
+    }
+}
+
+impl Drop for CudaDevice {
+    fn drop(&mut self) {
+        // Modules unload from the current context. What fails here can no longer be put right.
+        let _ = CurrentContext::set_current(&self.context);
+        self.modules
+            .get_mut()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clear();
+    }
+}
+
+/// How many GPUs there are; at least 1.
+fn count() -> Result<u32, DeviceError> {
+    driver::open().map_err(|reason| DeviceError::NoDevice {
+        reason: reason.to_owned(),
+    })?;
+    // SAFETY: may be called at any time, more than once.
+    let started = unsafe { check("cuInit", sys::cuInit(0)) };
+    started.map_err(|error| DeviceError::NoDevice {
+        reason: why_not_started(&error),
+    })?;
+    match check_cust("cuDeviceGetCount", cust::device::Device::num_devices())? {
+        0 => Err(DeviceError::NoDevice {
+            reason: "the driver finds no GPU".to_owned(),
+        }),
+        count => Ok(count),
+    }
+}
+
+fn why_not_started(error: &DriverError) -> String {
+    match error.code {
+        34 => "the libcuda.so.1 found is a toolkit's stub, not a driver".to_owned(),
+        100 => "the driver finds no GPU (is CUDA_VISIBLE_DEVICES set to hide it?)".to_owned(),
+        803 => format!("{error}; restart the machine to load the installed driver's kernel module"),
+        _ => error.to_string(),
+    }
+}
+
+fn info(device: cust::device::Device, ordinal: u32) -> Result<DeviceInfo, DriverError> {
+    let get = |which| attribute(device, which);
+    let mut driver_version = 0;
+    // SAFETY: `driver_version` may be written.
+    unsafe {
+        check(
+            "cuDriverGetVersion",
+            sys::cuDriverGetVersion(&mut driver_version),
+        )?;
+    }
+    let driver_version = driver_version as u32;
+    Ok(DeviceInfo {
+        kind: DeviceKind::Cuda,
+        name: check_cust("cuDeviceGetName", device.name())?,
+        ordinal,
+        compute_capability: Some((
+            get(Attribute::ComputeCapabilityMajor)?,
+            get(Attribute::ComputeCapabilityMinor)?,
+        )),
+        multiprocessors: Some(get(Attribute::MultiprocessorCount)?),
+        memory_bytes: Some(check_cust("cuDeviceTotalMem", device.total_memory())? as u64),
+        l2_bytes: Some(get(Attribute::L2CacheSize)?.into()),
+        clock_khz: Some(get(Attribute::ClockRate)?),
+        memory_clock_khz: Some(get(Attribute::MemoryClockRate)?),
+        memory_bus_bits: Some(get(Attribute::GlobalMemoryBusWidth)?),
+        driver_cuda: Some((driver_version / 1000, driver_version % 1000 / 10)),
+        limits: Limits {
+            threads_per_block: get(Attribute::MaxThreadsPerBlock)?,
+            block: [
+                get(Attribute::MaxBlockDimX)?,
+                get(Attribute::MaxBlockDimY)?,
+                get(Attribute::MaxBlockDimZ)?,
+            ],
+            grid: [
+                get(Attribute::MaxGridDimX)?,
+                get(Attribute::MaxGridDimY)?,
+                get(Attribute::MaxGridDimZ)?,
+            ],
+            shared_mem_per_block_bytes: shared_mem_optin(device)?,
+        },
+    })
+}
+
+fn attribute(device: cust::device::Device, which: Attribute) -> Result<u32, DriverError> {
+    let value = check_cust("cuDeviceGetAttribute", device.get_attribute(which))?;
+    // The driver's integers are signed; none of these is negative.
+    Ok(value.max(0) as u32)
+}
+
+/// `cust` has no name for this attribute.
+fn shared_mem_optin(device: cust::device::Device) -> Result<u32, DriverError> {
+    let which = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN;
+    let mut value = 0;
+    // SAFETY: `value` may be written, and `device` is the driver's.
+    unsafe {
+        check(
+            "cuDeviceGetAttribute",
+            sys::cuDeviceGetAttribute(&mut value, which, device.as_raw()),
+        )?;
+    }
+    Ok(value.max(0) as u32)
+}
