@@ -1,1 +1,14 @@
 //! The labs' kernels, and the physics that kernel and CPU reference share.
+//!
+//! Compiled for `nvptx64-nvidia-cuda` by `cuda_builder`, this crate is the course's PTX. Compiled
+//! for the host, it gives the CPU references the same scenes, coefficients and one-cell updates, so
+//! that scheme and order of operations are written once.
+//!
+//! | lab | module |
+//! |---|---|
+//! | 2D wave equation | [`wave2d`] |
+
+#![no_std]
+
+pub mod real;
+pub mod wave2d;

@@ -65,7 +65,9 @@ impl CudaBuilder {
 
         let tools = toolchain::find()?;
         let krate = KernelCrate::open(&self.krate, &tools)?;
+        // Absolute, because cargo runs in the kernel crate's folder.
         let target_dir = self.target_root()?.join(self.arch.to_string());
+        let target_dir = std::path::absolute(&target_dir).map_err(Error::io("use", &target_dir))?;
         let compiled = compile(&krate, self.arch, &target_dir, &tools)?;
         for source in &compiled.sources {
             rerun_if_changed(source);

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::compile::UNROLLING;
 use crate::process::{command, stdout_of};
 use crate::toolchain::Toolchain;
 use crate::{Error, NvvmArch, ir};
@@ -37,6 +38,7 @@ pub fn ptx_of(
                 "-internalize-public-api-list={}",
                 prepared.kernels.join(",")
             ))
+            .arg(UNROLLING)
             .arg(format!("-mcpu={arch}"))
             .arg(&prepared_file)
             .arg("-o")

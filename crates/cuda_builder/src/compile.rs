@@ -145,6 +145,11 @@ pub fn compile(
     Ok(Compiled { module, sources })
 }
 
+/// Rust has no `#pragma unroll`, and an array stays in registers only if every index into it is a
+/// constant after unrolling. So loops of constant length unroll up to this many instructions in all,
+/// against LLVM's 300.
+pub const UNROLLING: &str = "-unroll-threshold=1000";
+
 /// Flags for every crate of the build, `core` included.
 fn rustflags(krate: &KernelCrate, arch: NvvmArch, tools: &Toolchain) -> Vec<String> {
     let remap = |from: &Path, to: &str| format!("--remap-path-prefix={}={to}", from.display());
@@ -158,6 +163,7 @@ fn rustflags(krate: &KernelCrate, arch: NvvmArch, tools: &Toolchain) -> Vec<Stri
         // Jump threading copies what follows a branch into both of its arms, a barrier too, which
         // threads of one warp would then reach at two places: undefined for `bar.sync`.
         "-Zmir-enable-passes=-JumpThreading".into(),
+        format!("-Cllvm-args={UNROLLING}"),
         // File names in `.loc` are the same on every machine.
         remap(&tools.library_source, "/rust"),
         remap(&krate.workspace, "."),

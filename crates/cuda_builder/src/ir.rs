@@ -22,6 +22,10 @@ const BOUNDS_SECTION: &str = ".cuda_std.launch_bounds";
 /// `cuda_std::shared::dynamic_shared_mem` calls this function.
 const DYNAMIC_SHARED: &str = "__cuda_std_dynamic_shared_mem";
 
+/// The widest access of a thread. All shared memory is aligned to it, so that arrays of any type
+/// can be accessed by vectors.
+const VECTOR_BYTES: u32 = 16;
+
 /// IR that `opt` can take, and the kernels in it.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Prepared {
@@ -104,7 +108,10 @@ fn shared_variables(text: &str) -> Result<BTreeMap<&str, String>, Error> {
         let digits = align
             .find(|c: char| !c.is_ascii_digit())
             .unwrap_or(align.len());
-        let align = &align[..digits];
+        let align: u32 = align[..digits]
+            .parse()
+            .map_err(|_| unexpected("an alignment", line))?;
+        let align = align.max(VECTOR_BYTES);
         variables.insert(
             name,
             format!("@{name} = internal addrspace(3) global {ty} undef, align {align}"),
@@ -143,9 +150,8 @@ fn is_dynamic_shared_declaration(line: &str) -> bool {
 }
 
 fn dynamic_shared_definition() -> String {
-    // 16 bytes: the widest vector access.
     format!(
-        "@{DYNAMIC_SHARED}.memory = external addrspace(3) global [0 x i8], align 16\n\
+        "@{DYNAMIC_SHARED}.memory = external addrspace(3) global [0 x i8], align {VECTOR_BYTES}\n\
          define internal ptr @{DYNAMIC_SHARED}() alwaysinline {{\n  \
          ret ptr addrspacecast (ptr addrspace(3) @{DYNAMIC_SHARED}.memory to ptr)\n}}"
     )
@@ -190,7 +196,7 @@ mod tests {
   store ptr @"q uoted", ptr getelementptr inbounds (i8, ptr @_RNvS, i64 8)
 "#;
         let expected = r#"
-@_RNvS = internal addrspace(3) global [1200 x i8] undef, align 4
+@_RNvS = internal addrspace(3) global [1200 x i8] undef, align 16
 @_RNvS2 = internal global [4 x i8] undef, align 4
 @"q uoted" = internal addrspace(3) global <{ [16 x i8] }> undef, align 16
   %a = getelementptr inbounds nuw float, ptr addrspacecast (ptr addrspace(3) @_RNvS to ptr), i64 %t, !dbg !63

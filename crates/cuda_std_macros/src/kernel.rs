@@ -248,8 +248,9 @@ impl<'a> Parameter<'a> {
                 name,
                 element,
             } => {
-                let pointer = format_ident!("{name}_pointer");
-                let length = format_ident!("{name}_length");
+                // Mixed-site names cannot meet those that the user's code mentions.
+                let pointer = format_ident!("{name}_pointer", span = Span::mixed_site());
+                let length = format_ident!("{name}_length", span = Span::mixed_site());
                 // A reference to an empty array carries alignment and read-only to LLVM but, unlike
                 // `&T`, does not claim that an element is there to be loaded early.
                 parameters.push(quote!(#pointer: &'static [#element; 0]));

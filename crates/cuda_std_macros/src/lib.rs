@@ -51,7 +51,7 @@ pub fn kernel(attribute: TokenStream, item: TokenStream) -> TokenStream {
 
 /// `shared_array![T; N]`: N values of type T in the block's shared memory, as a `*mut T`.
 ///
-/// The memory is not initialised. Every thread of the block gets the same pointer; each place in
+/// The memory is aligned to 16 bytes at least, and not initialised. Every thread of the block gets the same pointer; each place in
 /// the source where the macro stands is one array, however often it runs.
 #[proc_macro]
 pub fn shared_array(input: TokenStream) -> TokenStream {

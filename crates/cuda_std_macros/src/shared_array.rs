@@ -36,9 +36,9 @@ pub fn expand(input: TokenStream) -> syn::Result<TokenStream> {
         #[cfg(target_arch = "nvptx64")]
         {
             #[unsafe(link_section = ".cuda_std.shared")]
-            static mut SHARED: ::core::mem::MaybeUninit<[#element; #length]> =
+            static mut __CUDA_STD_SHARED: ::core::mem::MaybeUninit<[#element; #length]> =
                 ::core::mem::MaybeUninit::uninit();
-            (&raw mut SHARED).cast::<#element>()
+            (&raw mut __CUDA_STD_SHARED).cast::<#element>()
         }
         #[cfg(not(target_arch = "nvptx64"))]
         {

@@ -1,0 +1,393 @@
+//! Several timesteps a launch, on tiles held in registers, with shared memory between warps.
+//!
+//! A block loads a tile of [`TILE_X`] by [`TILE_Y`] cells and advances it by `steps` timesteps. A
+//! cell at the tile's edge lacks a neighbour, so each step makes one more ring of cells wrong; what
+//! is left right after `steps` steps, the tile less `steps` cells on each side, is written. Tiles
+//! overlap so that these parts cover the domain (overlapped temporal blocking). Global memory is
+//! read and written once in `steps` timesteps.
+//!
+//! Within the tile, a warp owns [`ROWS`] whole rows and a lane four neighbouring cells of each, all
+//! in registers. Neighbours along y are the lane's own registers, but for the first and the last
+//! row, which warps exchange through shared memory: one barrier a step. Neighbours along x are the
+//! lane's own too, but for the first and last cell, which come by shuffle.
+//!
+//! Blocks read each other's cells, so results go to other buffers than the inputs.
+
+use cuda_std::prelude::*;
+use cuda_std::warp::FULL_MASK;
+
+use super::update::{self, Kind, Neighbours};
+use super::{AnyScene, Domain, Region, Scene};
+
+/// Cells of a tile along x: four for each lane.
+pub const TILE_X: u32 = 128;
+/// Rows of a warp.
+pub const ROWS: usize = 8;
+/// Warps of a block.
+pub const WARPS: u32 = 8;
+/// Cells of a tile along y.
+pub const TILE_Y: u32 = WARPS * ROWS as u32;
+/// Threads of a block along x and y: a warp is one row of threads.
+pub const BLOCK: [u32; 2] = [32, WARPS];
+/// The most timesteps of a launch: some cells of the tile must be left.
+pub const MAX_STEPS: u32 = TILE_Y / 2 - 1;
+
+/// Floats of a tile's row.
+const ROW: usize = TILE_X as usize;
+/// Rows that pass through a warp's part of shared memory at once.
+const STAGED: usize = 4;
+/// Two sets of edges (even and odd steps), two rows for each warp. As staging space, the same
+/// memory is four rows for each warp.
+const SHARED: usize = 2 * WARPS as usize * 2 * ROW;
+
+/// Cells of a tile.
+const TILE: usize = (TILE_X * TILE_Y) as usize;
+
+/// A cell's kind in one float: its damping, 0 or more, if it is free; else one of these.
+const ZERO: f32 = -1.0;
+const SOURCE: f32 = -2.0;
+
+#[inline(always)]
+fn encode(kind: Kind) -> f32 {
+    match kind {
+        Kind::Zero => ZERO,
+        Kind::Source => SOURCE,
+        Kind::Free { damping } => damping,
+    }
+}
+
+/// One field of a lane's cells: [row][four neighbouring cells].
+type Cells = [[f32; 4]; ROWS];
+
+/// How many cells of each tile are written along x and y, in a launch of `steps` timesteps.
+pub const fn written(steps: u32) -> [u32; 2] {
+    [TILE_X - 2 * steps, TILE_Y - 2 * steps]
+}
+
+/// Computes timesteps `t` to `t + steps - 1`: `out0` is the second-last field then, `out1` the last.
+///
+/// Block: [`BLOCK`]. Grid: n_x and n_y over [`written`], rounded up.
+///
+/// # Safety
+/// - `u0` and `u1` have n_x * n_y elements; n_x * n_y fits in 32 bits; n_x and n_y are at least 2.
+/// - `out0` and `out1` point to as many, which nothing else accesses during the launch.
+/// - `steps` is 1 to [`MAX_STEPS`].
+#[kernel(max_threads = 256, min_blocks = 2)]
+pub unsafe fn wave2d_shmem(
+    u0: &[f32],
+    u1: &[f32],
+    out0: *mut f32,
+    out1: *mut f32,
+    n_x: u32,
+    n_y: u32,
+    scene: u32,
+    k: f32,
+    t: u32,
+    steps: u32,
+) {
+    let domain = Domain { n_x, n_y };
+    let scene = AnyScene::new(scene, domain);
+    let [written_x, written_y] = written(steps);
+    let tile = Tile {
+        domain,
+        lane: thread::thread_idx_x(),
+        warp: thread::thread_idx_y(),
+        // Left of and above the domain these wrap around, and so are outside it like those beyond.
+        x: (thread::block_idx_x() * written_x).wrapping_sub(steps),
+        y: (thread::block_idx_y() * written_y).wrapping_sub(steps),
+        shared: shared_array![f32; SHARED],
+        kinds: shared_array![f32; TILE],
+    };
+    // SAFETY: the shared arrays have the lengths that `Tile` wants, all threads of the block are here, and the fields are
+    // as the caller promises.
+    unsafe {
+        let fields = (tile.load(u0), tile.load(u1));
+        thread::sync_threads();
+        let region = tile.region();
+        let (previous, last) = if region.is_proper() && scene.is_plain(region) {
+            tile.advance::<true>(&scene, k, fields, t, steps)
+        } else {
+            tile.classify(&scene);
+            tile.advance::<false>(&scene, k, fields, t, steps)
+        };
+        thread::sync_threads();
+        tile.store(&previous, out0, steps);
+        tile.store(&last, out1, steps);
+    }
+}
+
+/// A block's tile, as one of its threads sees it.
+#[derive(Clone, Copy)]
+struct Tile {
+    domain: Domain,
+    lane: u32,
+    warp: u32,
+    /// The tile's first cell.
+    x: u32,
+    y: u32,
+    /// `SHARED` floats.
+    shared: *mut f32,
+    /// `TILE` floats.
+    kinds: *mut f32,
+}
+
+impl Tile {
+    /// The tile's cells.
+    #[inline(always)]
+    fn region(&self) -> Region {
+        Region {
+            x_first: self.x,
+            x_end: self.x.wrapping_add(TILE_X),
+            y_first: self.y,
+            y_end: self.y.wrapping_add(TILE_Y),
+        }
+    }
+
+    /// The y of this warp's first row.
+    #[inline(always)]
+    fn first_row(&self) -> u32 {
+        self.y.wrapping_add(self.warp * ROWS as u32)
+    }
+
+    /// This warp's staging space: `STAGED` rows.
+    #[inline(always)]
+    fn staging(&self) -> *mut f32 {
+        // SAFETY: the warps' parts make up `shared`: SHARED = WARPS * STAGED * ROW.
+        unsafe { self.shared.add(self.warp as usize * STAGED * ROW) }
+    }
+
+    /// Loads this lane's cells of `field`; cells outside the domain are 0.
+    ///
+    /// Global memory is read with neighbouring lanes at neighbouring cells, then handed over through
+    /// the warp's staging space, so that each lane gets four neighbours.
+    ///
+    /// # Safety
+    /// `field` has as many elements as the domain. All lanes of the warp call together, and no
+    /// other warp uses this one's staging space.
+    #[inline(always)]
+    unsafe fn load(&self, field: &[f32]) -> Cells {
+        let Domain { n_x, n_y } = self.domain;
+        let mut coalesced: Cells = [[0.0; 4]; ROWS];
+        for (row, cells) in coalesced.iter_mut().enumerate() {
+            let y = self.first_row().wrapping_add(row as u32);
+            for (quarter, cell) in cells.iter_mut().enumerate() {
+                let x = self.x.wrapping_add(self.lane + 32 * quarter as u32);
+                if x < n_x && y < n_y {
+                    // SAFETY: (x, y) is in the domain.
+                    *cell = unsafe { *field.get_unchecked((y * n_x + x) as usize) };
+                }
+            }
+        }
+        let staging = self.staging();
+        let lane = self.lane as usize;
+        let mut own: Cells = [[0.0; 4]; ROWS];
+        for group in 0..ROWS / STAGED {
+            let first = group * STAGED;
+            // SAFETY: `staging` has STAGED rows; the lanes' elements are disjoint between barriers.
+            unsafe {
+                for row in 0..STAGED {
+                    for (quarter, cell) in coalesced[first + row].iter().enumerate() {
+                        *staging.add(row * ROW + lane + 32 * quarter) = *cell;
+                    }
+                }
+                warp::sync_warp(FULL_MASK);
+                for row in 0..STAGED {
+                    own[first + row] = mem::load_vector(staging.add(row * ROW + 4 * lane));
+                }
+                warp::sync_warp(FULL_MASK);
+            }
+        }
+        own
+    }
+
+    /// Writes the part of this lane's cells that is right after `steps` timesteps.
+    ///
+    /// # Safety
+    /// As [`load`](Self::load), and nothing else accesses `field`.
+    #[inline(always)]
+    unsafe fn store(&self, cells: &Cells, field: *mut f32, steps: u32) {
+        let Domain { n_x, n_y } = self.domain;
+        let [written_x, written_y] = written(steps);
+        let staging = self.staging();
+        let lane = self.lane as usize;
+        for group in 0..ROWS / STAGED {
+            let first = group * STAGED;
+            // SAFETY: as in `load`; a cell is written if it is in the domain and in the written part
+            // of this tile, which no other tile shares.
+            unsafe {
+                for row in 0..STAGED {
+                    mem::store_vector(staging.add(row * ROW + 4 * lane), cells[first + row]);
+                }
+                warp::sync_warp(FULL_MASK);
+                for row in 0..STAGED {
+                    let row_in_tile = self.warp * ROWS as u32 + (first + row) as u32;
+                    let y = self.y.wrapping_add(row_in_tile);
+                    for quarter in 0..4 {
+                        let column = self.lane + 32 * quarter;
+                        let x = self.x.wrapping_add(column);
+                        let right = column.wrapping_sub(steps) < written_x
+                            && row_in_tile.wrapping_sub(steps) < written_y;
+                        if right && x < n_x && y < n_y {
+                            *field.add((y * n_x + x) as usize) =
+                                *staging.add(row * ROW + column as usize);
+                        }
+                    }
+                }
+                warp::sync_warp(FULL_MASK);
+            }
+        }
+    }
+
+    /// Writes this lane's cells' kinds to shared memory, as [`encode`] has them.
+    ///
+    /// # Safety
+    /// `kinds` points to `TILE` floats, of which this lane's are its own.
+    #[inline(always)]
+    unsafe fn classify<S: Scene>(&self, scene: &S) {
+        for row in 0..ROWS {
+            for i in 0..4 {
+                let x = self.x.wrapping_add(4 * self.lane + i);
+                let y = self.first_row().wrapping_add(row as u32);
+                let kind = update::kind(scene, self.domain, x, y);
+                // SAFETY: the caller's.
+                unsafe { *self.kinds(row).add(i as usize) = encode(kind) }
+            }
+        }
+    }
+
+    /// Where the kinds of this lane's four cells of a row are.
+    #[inline(always)]
+    fn kinds(&self, row: usize) -> *mut f32 {
+        let row = self.warp as usize * ROWS + row;
+        // SAFETY: row < TILE_Y and 4 * lane + 3 < TILE_X, so this is within `TILE` floats.
+        unsafe { self.kinds.add(row * ROW + 4 * self.lane as usize) }
+    }
+
+    /// Advances the tile by `steps` timesteps from `t` on: the second-last and last field before become
+    /// those after. `PLAIN`: all of its cells are free and undamped.
+    ///
+    /// # Safety
+    /// All threads of the block call together, with nothing pending on shared memory, after
+    /// [`classify`](Self::classify) if not `PLAIN`.
+    #[inline(always)]
+    unsafe fn advance<const PLAIN: bool>(
+        &self,
+        scene: &impl Scene,
+        k: f32,
+        (mut even, mut odd): (Cells, Cells),
+        t: u32,
+        steps: u32,
+    ) -> (Cells, Cells) {
+        let source = |s| {
+            if PLAIN {
+                0.0
+            } else {
+                scene.source_value(t + s)
+            }
+        };
+        // Two steps at a time, so that the fields swap roles without being moved.
+        let mut s = 0;
+        // SAFETY: the caller's.
+        unsafe {
+            while s + 1 < steps {
+                even = self.step::<PLAIN>(even, odd, 0, k, source(s));
+                odd = self.step::<PLAIN>(odd, even, 1, k, source(s + 1));
+                s += 2;
+            }
+            if s < steps {
+                (odd, self.step::<PLAIN>(even, odd, 0, k, source(s)))
+            } else {
+                (even, odd)
+            }
+        }
+    }
+
+    /// One timestep: the next field, from the second-last, `cells`, and the last.
+    ///
+    /// # Safety
+    /// As [`advance`](Self::advance); `parity` differs from that of the step before.
+    #[inline(always)]
+    unsafe fn step<const PLAIN: bool>(
+        &self,
+        mut cells: Cells,
+        last: Cells,
+        parity: usize,
+        k: f32,
+        source: f32,
+    ) -> Cells {
+        // SAFETY: the caller's. The edges of one parity are written before the barrier and read after it;
+        // they are written again two steps later, when every warp has passed the barrier between.
+        let (north_edge, south_edge) = unsafe { self.exchange_edges(&last, parity) };
+        for row in 0..ROWS {
+            let north = if row == 0 { north_edge } else { last[row - 1] };
+            let south = if row == ROWS - 1 {
+                south_edge
+            } else {
+                last[row + 1]
+            };
+            let own = last[row];
+            // At the tile's edge a lane gets its own value back: wrong, like all that the edge lacks.
+            // SAFETY: all lanes of the warp are here.
+            let (before, after) = unsafe {
+                (
+                    warp::warp_shuffle_up(FULL_MASK, own[3], 1, 32).0,
+                    warp::warp_shuffle_down(FULL_MASK, own[0], 1, 32).0,
+                )
+            };
+            let kinds: [f32; 4] = if PLAIN {
+                [0.0; 4]
+            } else {
+                // SAFETY: `classify` wrote them; four floats from a multiple of four are aligned.
+                unsafe { mem::load_vector(self.kinds(row)) }
+            };
+            for i in 0..4 {
+                let around = Neighbours {
+                    west: if i == 0 { before } else { own[i - 1] },
+                    east: if i == 3 { after } else { own[i + 1] },
+                    north: north[i],
+                    south: south[i],
+                };
+                let free = update::free_cell(cells[row][i], own[i], around, k, kinds[i]);
+                cells[row][i] = if PLAIN || kinds[i] >= 0.0 {
+                    free
+                } else if kinds[i] == SOURCE {
+                    source
+                } else {
+                    0.0
+                };
+            }
+        }
+        cells
+    }
+
+    /// Gives the neighbour warps this one's first and last row, and returns the rows above and
+    /// below this warp's. The tile's outermost warps get zeros from beyond its edge.
+    ///
+    /// # Safety
+    /// As [`step`](Self::step).
+    #[inline(always)]
+    unsafe fn exchange_edges(&self, cells: &Cells, parity: usize) -> ([f32; 4], [f32; 4]) {
+        let edge = |warp: u32, last_row: usize| {
+            let row = (parity * WARPS as usize + warp as usize) * 2 + last_row;
+            // SAFETY: parity < 2 and warp < WARPS, so row < SHARED / ROW.
+            unsafe { self.shared.add(row * ROW + 4 * self.lane as usize) }
+        };
+        // SAFETY: `edge` is within `shared`, aligned to 16 bytes; the barrier orders writes and reads.
+        unsafe {
+            mem::store_vector(edge(self.warp, 0), cells[0]);
+            mem::store_vector(edge(self.warp, 1), cells[ROWS - 1]);
+            thread::sync_threads();
+            let north = if self.warp == 0 {
+                [0.0; 4]
+            } else {
+                mem::load_vector(edge(self.warp - 1, 1))
+            };
+            let south = if self.warp == WARPS - 1 {
+                [0.0; 4]
+            } else {
+                mem::load_vector(edge(self.warp + 1, 0))
+            };
+            (north, south)
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! The scheme for one cell. Its order of operations is the course's definition of a right result.
+
+use super::scene::{Domain, Scene};
+use crate::real::Real;
+
+/// The values of the last field around a cell.
+#[derive(Clone, Copy, Debug)]
+pub struct Neighbours<T> {
+    /// At x - 1.
+    pub west: T,
+    /// At x + 1.
+    pub east: T,
+    /// At y - 1.
+    pub north: T,
+    /// At y + 1.
+    pub south: T,
+}
+
+/// The next value of a free cell: neither border, wall nor source.
+///
+/// `u0` and `u1` are the cell's second-last and last values, `k` = (c dt/dx)^2, `d` the damping.
+#[inline(always)]
+pub fn free_cell<T: Real>(u0: T, u1: T, around: Neighbours<T>, k: T, d: T) -> T {
+    let two = T::from_f32(2.0);
+    let four = T::from_f32(4.0);
+    let one = T::from_f32(1.0);
+    let sum = around.west + around.east + around.north + around.south;
+    (two - d - four * k) * u1 - (one - d) * u0 + k * sum
+}
+
+/// What a cell is, whatever the fields hold.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Kind {
+    /// Border or wall: its value is 0.
+    Zero,
+    /// Its value is the scene's source value.
+    Source,
+    /// Advanced by [`free_cell`].
+    Free {
+        /// The damping d.
+        damping: f32,
+    },
+}
+
+/// What cell (x, y) is. A wall on a source's cell hides the source.
+#[inline(always)]
+pub fn kind<S: Scene>(scene: &S, domain: Domain, x: u32, y: u32) -> Kind {
+    if domain.is_border(x, y) || scene.is_wall(x, y) {
+        Kind::Zero
+    } else if scene.is_source(x, y) {
+        Kind::Source
+    } else {
+        Kind::Free {
+            damping: scene.damping(x, y),
+        }
+    }
+}
