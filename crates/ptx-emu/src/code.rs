@@ -1,0 +1,288 @@
+//! Decoded code: what the machine steps through.
+//!
+//! All functions of a module lie in one sequence, so that a position is one number. Operands are rows of
+//! the warp's register files; arithmetic is a pointer to a function on rows.
+
+use std::sync::Arc;
+
+use ptx::{
+    AtomicOp, BarrierReduction, FloatClass, FloatType, IntType, ReduxOp, ShuffleMode, Space, Special,
+    VoteMode,
+};
+
+use crate::counts::InstructionClass;
+use crate::ops::atomic::Update;
+use crate::ops::compare::{Combination, Test};
+use crate::ops::cvt::Conversion;
+use crate::place::Place;
+use crate::registers::{Apply, Bases, File, Operands, Slot};
+
+/// One decoded instruction.
+#[derive(Clone, Debug)]
+pub(crate) struct Inst {
+    /// Predicate slot of the guard; every frame has a slot that is always true.
+    pub(crate) guard: u32,
+    /// All ones if the guard is negated.
+    pub(crate) flip: u32,
+    pub(crate) op: Op,
+}
+
+/// A predicate source: slot, and all ones if negated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Flag {
+    pub(crate) slot: u32,
+    pub(crate) flip: u32,
+}
+
+/// What an instruction does.
+#[derive(Clone, Debug)]
+pub(crate) enum Op {
+    /// Arithmetic on rows.
+    Apply { apply: Apply, o: Operands },
+    /// `setp`.
+    Compare { test: Test, o: Operands, then: Combination },
+    /// `set`: `yes` where the comparison holds, else 0.
+    Set { test: Test, o: Operands, then: Combination, yes: u32 },
+    /// `testp`.
+    Property { class: FloatClass, ty: FloatType, dst: u32, src: u32 },
+    /// `lop3` with a predicate result.
+    Lop3Pred { lut: u32, o: Operands, then: Combination, has_dst: bool },
+    Convert { conversion: Conversion, dst: Slot, src: Slot },
+    /// Two floats to the halves of a 32-bit value.
+    ConvertPair { conversion: Conversion, dst: Slot, high: Slot, low: Slot },
+    Pack { element_bits: u32, dst: Slot, src: Box<[Slot]> },
+    Unpack { element_bits: u32, dst: Box<[Option<Slot>]>, src: Slot },
+    /// Adds a window's base (`cvta`), or subtracts it.
+    ShiftAddress { dst: Slot, src: Slot, add: u64 },
+    IsSpace { space: Space, dst: u32, src: Slot },
+    /// A clock: warp instructions that the block has executed.
+    Clock { dst: Slot, shift: u32 },
+    /// A load from a fixed offset of the launch's parameters.
+    LoadParam { offset: u32, bytes: u32, signed: bool, dst: Box<[Option<Slot>]> },
+    Load(Box<Access>),
+    Store(Box<Access>),
+    Atomic(Box<AtomicAccess>),
+    AsyncCopy(Box<AsyncCopy>),
+    AsyncCommit,
+    AsyncWait { pending: Option<u32> },
+    /// A fence among blocks if `device`, else within the block.
+    Fence { device: bool },
+    /// Prefetches and other hints.
+    Nothing,
+    Barrier(Box<Barrier>),
+    WarpSync(Box<WarpSync>),
+    ActiveMask { dst: Slot },
+    Sleep,
+    Branch { target: u32 },
+    BranchTable { index: Slot, targets: Box<[u32]> },
+    Call(Box<Call>),
+    Return,
+    Exit,
+    Trap,
+    Breakpoint,
+    Unsupported(Box<str>),
+}
+
+/// Where an access goes: a row of addresses, plus an offset.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Address {
+    /// A 64-bit row, or a 32-bit one that is zero-extended.
+    pub(crate) base: Slot,
+    pub(crate) offset: i64,
+}
+
+/// `ld` or `st`.
+#[derive(Clone, Debug)]
+pub(crate) struct Access {
+    pub(crate) space: Space,
+    pub(crate) address: Address,
+    /// Bytes of an element.
+    pub(crate) bytes: u32,
+    /// Elements are sign-extended to the register.
+    pub(crate) signed: bool,
+    /// Registers loaded or stored, consecutive in memory.
+    pub(crate) elements: Box<[Option<Slot>]>,
+    /// Not weak: may meet other strong accesses without a race.
+    pub(crate) strong: bool,
+    pub(crate) acquire: bool,
+    pub(crate) release: bool,
+    /// Through the read-only path.
+    pub(crate) non_coherent: bool,
+    /// Index of this instruction's memory counts.
+    pub(crate) tally: u32,
+}
+
+impl Access {
+    /// Bytes that one lane moves.
+    pub(crate) fn width(&self) -> u32 {
+        self.bytes * self.elements.len() as u32
+    }
+}
+
+/// `atom` or `red`.
+#[derive(Clone, Debug)]
+pub(crate) struct AtomicAccess {
+    pub(crate) space: Space,
+    pub(crate) address: Address,
+    pub(crate) op: AtomicOp,
+    pub(crate) update: Update,
+    pub(crate) dst: Option<Slot>,
+    pub(crate) b: Slot,
+    pub(crate) c: Option<Slot>,
+    pub(crate) acquire: bool,
+    pub(crate) release: bool,
+    pub(crate) tally: u32,
+}
+
+/// `cp.async`.
+#[derive(Clone, Debug)]
+pub(crate) struct AsyncCopy {
+    pub(crate) dst: Address,
+    pub(crate) src: Address,
+    pub(crate) bytes: u32,
+    pub(crate) src_bytes: Option<Slot>,
+    pub(crate) ignore_src: Option<Flag>,
+    pub(crate) tally: u32,
+}
+
+/// A barrier of the block.
+#[derive(Clone, Debug)]
+pub(crate) struct Barrier {
+    pub(crate) aligned: bool,
+    pub(crate) id: Slot,
+    pub(crate) threads: Option<Slot>,
+    pub(crate) kind: BarrierKind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum BarrierKind {
+    Sync,
+    Arrive,
+    /// `dst` is a predicate slot for `And` and `Or`, a 32-bit row for `Popc`.
+    Reduce { op: BarrierReduction, dst: u32, src: Flag },
+}
+
+/// An instruction that the lanes of a mask execute together.
+#[derive(Clone, Debug)]
+pub(crate) struct WarpSync {
+    pub(crate) mask: Slot,
+    pub(crate) kind: WarpSyncKind,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum WarpSyncKind {
+    Barrier,
+    Shuffle {
+        mode: ShuffleMode,
+        dst: Option<Slot>,
+        pred: Option<u32>,
+        src: Slot,
+        lane: Slot,
+        clamp: Slot,
+    },
+    /// `dst` is a predicate slot, or a 32-bit row for a ballot.
+    Vote { mode: VoteMode, dst: u32, src: Flag },
+    Match { all: bool, dst: Option<Slot>, pred: Option<u32>, src: Slot },
+    Redux { op: ReduxOp, ty: IntType, dst: Slot, src: Slot },
+    Elect { dst: Option<Slot>, pred: u32 },
+}
+
+impl WarpSyncKind {
+    /// The instruction's name.
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Self::Barrier => "bar.warp.sync",
+            Self::Shuffle { .. } => "shfl.sync",
+            Self::Vote { .. } => "vote.sync",
+            Self::Match { .. } => "match.sync",
+            Self::Redux { .. } => "redux.sync",
+            Self::Elect { .. } => "elect.sync",
+        }
+    }
+}
+
+/// `call`.
+#[derive(Clone, Debug)]
+pub(crate) struct Call {
+    pub(crate) target: Target,
+    pub(crate) args: Box<[Argument]>,
+    pub(crate) results: Box<[CallResult]>,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Target {
+    Function(u32),
+    /// A row of function addresses.
+    Indirect(Slot),
+}
+
+/// What moves from the caller's frame to the callee's.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Argument {
+    Bytes { from: u32, to: u32, size: u32 },
+    Value { from: Slot, to: u32, bytes: u32 },
+    Register { from: Slot, to: Slot },
+}
+
+/// What moves from the callee's frame to the caller's.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum CallResult {
+    Bytes { from: u32, to: u32, size: u32 },
+    Value { from: u32, to: Slot, bytes: u32, signed: bool },
+    Register { from: Slot, to: Slot },
+}
+
+/// A value that is the same row throughout a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Constant {
+    Bits(u64),
+    Special(Special),
+    /// Start of the running kernel's dynamic shared memory, plus an offset.
+    DynamicShared(i64),
+    /// Start of the frame's local memory, plus an offset.
+    Local(i64),
+    /// Start of the frame's parameters, plus an offset.
+    FrameParam(i64),
+}
+
+/// A function of the module.
+#[derive(Clone, Debug)]
+pub(crate) struct Function {
+    pub(crate) name: Arc<str>,
+    pub(crate) is_defined: bool,
+    /// Position of the first instruction.
+    pub(crate) entry: u32,
+    /// Rows of each file that a frame takes.
+    pub(crate) rows: Bases,
+    /// Rows to fill when a frame is entered.
+    pub(crate) constants: Vec<(File, u32, Constant)>,
+    /// Predicate slot that is always true.
+    pub(crate) always: u32,
+    /// Predicate slot that is always false.
+    pub(crate) never: u32,
+    pub(crate) local_bytes: u32,
+    pub(crate) local_align: u32,
+    pub(crate) param_frame_bytes: u32,
+}
+
+/// The decoded code of a module.
+#[derive(Clone, Debug)]
+pub(crate) struct Code {
+    pub(crate) insts: Vec<Inst>,
+    /// Of each instruction.
+    pub(crate) classes: Vec<InstructionClass>,
+    /// Of each instruction.
+    pub(crate) places: Vec<Place>,
+    pub(crate) functions: Vec<Function>,
+    /// Number of instructions with memory counts.
+    pub(crate) memory_tallies: u32,
+    /// Position of the instruction of each memory count.
+    pub(crate) tally_positions: Vec<u32>,
+    /// Narrowest access to global and to shared memory, in bytes: what races are tracked by.
+    pub(crate) narrowest: u32,
+}
+
+/// Base of the addresses of functions.
+pub(crate) const FUNCTION_BASE: u64 = 0x1000_0000;
+/// Distance of the addresses of functions.
+pub(crate) const FUNCTION_STEP: u64 = 16;

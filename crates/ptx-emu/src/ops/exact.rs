@@ -1,0 +1,521 @@
+//! IEEE 754 arithmetic computed exactly in integers and rounded once, in any rounding direction.
+//!
+//! The host rounds to nearest only, so the directed forms (`.rz`, `.rm`, `.rp`) of PTX are evaluated
+//! here: operands are unpacked to `sign * significand * 2^exponent`, the operation is carried out on
+//! 128-bit significands with a sticky flag for what lies below them, and [`Exact::round`] packs the
+//! result. Speed does not matter: compilers emit the directed forms rarely.
+//!
+//! Every function works on bit patterns held in the low bits of a `u64`.
+
+/// A rounding direction: `.rn`, `.rz`, `.rm`, `.rp` (PTX ISA, "Rounding modifiers").
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rounding {
+    /// To nearest, ties to even.
+    Nearest,
+    /// Towards zero.
+    Zero,
+    /// Towards minus infinity.
+    Down,
+    /// Towards plus infinity.
+    Up,
+}
+
+impl Rounding {
+    /// Encodes the direction for the `aux` field of an operation.
+    pub(crate) const fn to_aux(self) -> u32 {
+        self as u32
+    }
+
+    /// Inverse of [`Rounding::to_aux`]; only the two low bits count.
+    pub(crate) const fn from_aux(aux: u32) -> Self {
+        match aux & 3 {
+            0 => Self::Nearest,
+            1 => Self::Zero,
+            2 => Self::Down,
+            _ => Self::Up,
+        }
+    }
+}
+
+/// A binary floating-point format.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Format {
+    /// Significand bits, with the implicit one.
+    precision: u32,
+    /// Exponent bits.
+    exponent_bits: u32,
+    /// The NaN of an invalid operation.
+    default_nan: u64,
+    /// Whether a NaN operand's payload reaches the result.
+    keeps_payload: bool,
+}
+
+/// IEEE binary16.
+pub(crate) const F16: Format =
+    Format { precision: 11, exponent_bits: 5, default_nan: 0x7fff, keeps_payload: false };
+/// bfloat16: the upper half of a binary32.
+pub(crate) const BF16: Format =
+    Format { precision: 8, exponent_bits: 8, default_nan: 0x7fff, keeps_payload: false };
+/// IEEE binary32. PTX gives every NaN result as `0x7fffffff`.
+pub(crate) const F32: Format =
+    Format { precision: 24, exponent_bits: 8, default_nan: 0x7fff_ffff, keeps_payload: false };
+/// IEEE binary64. A NaN operand passes through, quieted.
+pub(crate) const F64: Format = Format {
+    precision: 53,
+    exponent_bits: 11,
+    default_nan: super::float::DEFAULT_NAN_F64,
+    keeps_payload: true,
+};
+
+impl Format {
+    const fn bias(&self) -> i32 {
+        (1 << (self.exponent_bits - 1)) - 1
+    }
+
+    /// The exponent of the least significant bit of subnormal numbers.
+    const fn min_lsb_exponent(&self) -> i32 {
+        1 - self.bias() - (self.precision as i32 - 1)
+    }
+
+    const fn exponent_mask(&self) -> u64 {
+        (1 << self.exponent_bits) - 1
+    }
+
+    const fn fraction_mask(&self) -> u64 {
+        (1 << (self.precision - 1)) - 1
+    }
+
+    const fn sign_bit(&self) -> u64 {
+        1 << (self.precision - 1 + self.exponent_bits)
+    }
+
+    const fn infinity(&self, negative: bool) -> u64 {
+        (self.exponent_mask() << (self.precision - 1)) | if negative { self.sign_bit() } else { 0 }
+    }
+
+    const fn zero(&self, negative: bool) -> u64 {
+        if negative { self.sign_bit() } else { 0 }
+    }
+
+    /// The bit pattern with a subnormal replaced by the zero of its sign.
+    pub(crate) const fn flush(&self, bits: u64) -> u64 {
+        if (bits >> (self.precision - 1)) & self.exponent_mask() == 0 {
+            bits & self.sign_bit()
+        } else {
+            bits
+        }
+    }
+
+    fn unpack(&self, bits: u64) -> Number {
+        let negative = bits & self.sign_bit() != 0;
+        let biased = (bits >> (self.precision - 1)) & self.exponent_mask();
+        let fraction = bits & self.fraction_mask();
+        if biased == self.exponent_mask() {
+            return if fraction == 0 { Number::Infinity(negative) } else { Number::Nan(bits) };
+        }
+        let (significand, steps) = match biased {
+            0 => (fraction, 0),
+            _ => (fraction | 1 << (self.precision - 1), biased as i32 - 1),
+        };
+        let exponent = self.min_lsb_exponent() + steps;
+        Number::Finite(Exact {
+            negative,
+            exponent,
+            significand: u128::from(significand),
+            sticky: false,
+        })
+    }
+
+    /// The result for NaN operands, of which the first is `bits`.
+    fn propagate(&self, bits: u64) -> u64 {
+        if self.keeps_payload { bits | 1 << (self.precision - 2) } else { self.default_nan }
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Number {
+    Nan(u64),
+    Infinity(bool),
+    Finite(Exact),
+}
+
+/// `(-1)^negative * (significand + tail) * 2^exponent`, where `0 < tail < 1` if `sticky`, else 0.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Exact {
+    pub(crate) negative: bool,
+    pub(crate) exponent: i32,
+    pub(crate) significand: u128,
+    pub(crate) sticky: bool,
+}
+
+/// Where [`Exact::normalised`] puts the leading bit: one below the top, room for a carry.
+const TOP: u32 = 126;
+
+impl Exact {
+    /// An integer, exactly.
+    pub(crate) fn from_integer(negative: bool, magnitude: u64) -> Self {
+        Self { negative, exponent: 0, significand: u128::from(magnitude), sticky: false }
+    }
+
+    fn is_zero(&self) -> bool {
+        self.significand == 0 && !self.sticky
+    }
+
+    /// The same value with the leading bit at [`TOP`]. The value must not be 0 nor sticky.
+    fn normalised(self) -> Self {
+        let shift = self.significand.leading_zeros() - (127 - TOP);
+        Self {
+            significand: self.significand << shift,
+            exponent: self.exponent - shift as i32,
+            ..self
+        }
+    }
+
+    /// Rounds once to `format`. A sticky value must carry two bits more than the format's precision.
+    pub(crate) fn round(self, format: &Format, rounding: Rounding) -> u64 {
+        if self.is_zero() {
+            return format.zero(self.negative);
+        }
+        let precision = format.precision as i32;
+        let leading = 127 - self.significand.leading_zeros() as i32;
+        let mut lsb = (self.exponent + leading - (precision - 1)).max(format.min_lsb_exponent());
+        let shift = lsb - self.exponent;
+        // `kept` in units of the result's last place; `order` compares what is cut with one half.
+        let (mut kept, cut, order) = match shift {
+            ..=0 => (self.significand << -shift, 0, std::cmp::Ordering::Less),
+            1..=127 => {
+                let cut = self.significand & ((1 << shift) - 1);
+                (self.significand >> shift, cut, cut.cmp(&(1 << (shift - 1))))
+            }
+            _ => (0, self.significand, std::cmp::Ordering::Less),
+        };
+        let inexact = cut != 0 || self.sticky;
+        let up = match rounding {
+            Rounding::Nearest => match order {
+                std::cmp::Ordering::Less => false,
+                std::cmp::Ordering::Equal => self.sticky || kept & 1 == 1,
+                std::cmp::Ordering::Greater => true,
+            },
+            Rounding::Zero => false,
+            Rounding::Down => inexact && self.negative,
+            Rounding::Up => inexact && !self.negative,
+        };
+        kept += u128::from(up);
+        if kept == 1 << precision {
+            kept >>= 1;
+            lsb += 1;
+        }
+        let sign = format.zero(self.negative);
+        if kept < 1 << (precision - 1) {
+            return sign | kept as u64;
+        }
+        let biased = lsb + precision - 1 + format.bias();
+        if biased >= format.exponent_mask() as i32 {
+            let to_infinity = match rounding {
+                Rounding::Nearest => true,
+                Rounding::Zero => false,
+                Rounding::Down => self.negative,
+                Rounding::Up => !self.negative,
+            };
+            let infinity = format.infinity(self.negative);
+            return if to_infinity { infinity } else { infinity - 1 };
+        }
+        sign | (biased as u64) << (precision - 1) | (kept as u64 & format.fraction_mask())
+    }
+}
+
+/// The sum of two finite values. An exact zero is negative only if both are, or if rounding down.
+fn sum(a: Exact, b: Exact, rounding: Rounding) -> Exact {
+    if a.is_zero() && b.is_zero() {
+        let negative = match a.negative == b.negative {
+            true => a.negative,
+            false => rounding == Rounding::Down,
+        };
+        return Exact { negative, ..a };
+    }
+    if a.is_zero() {
+        return b;
+    }
+    if b.is_zero() {
+        return a;
+    }
+    let (a, b) = (a.normalised(), b.normalised());
+    let (large, small) = match (a.exponent, a.significand) >= (b.exponent, b.significand) {
+        true => (a, b),
+        false => (b, a),
+    };
+    let distance = (large.exponent - small.exponent) as u32;
+    let (shifted, lost) = match distance {
+        0..=127 => {
+            (small.significand >> distance, small.significand & ((1 << distance) - 1) != 0)
+        }
+        _ => (0, true),
+    };
+    if large.negative == small.negative {
+        return Exact { significand: large.significand + shifted, sticky: lost, ..large };
+    }
+    // `large - (shifted + tail)` is `(large - shifted - 1) + (1 - tail)`.
+    let significand = large.significand - shifted - u128::from(lost);
+    let negative = match significand == 0 && !lost {
+        true => rounding == Rounding::Down,
+        false => large.negative,
+    };
+    Exact { negative, significand, sticky: lost, ..large }
+}
+
+fn product(a: Exact, b: Exact) -> Exact {
+    Exact {
+        negative: a.negative != b.negative,
+        exponent: a.exponent + b.exponent,
+        significand: a.significand * b.significand,
+        sticky: false,
+    }
+}
+
+/// `a + b`.
+pub(crate) fn add(a: u64, b: u64, format: &Format, rounding: Rounding) -> u64 {
+    match (format.unpack(a), format.unpack(b)) {
+        (Number::Nan(bits), _) | (_, Number::Nan(bits)) => format.propagate(bits),
+        (Number::Infinity(x), Number::Infinity(y)) if x != y => format.default_nan,
+        (Number::Infinity(x), _) | (_, Number::Infinity(x)) => format.infinity(x),
+        (Number::Finite(x), Number::Finite(y)) => sum(x, y, rounding).round(format, rounding),
+    }
+}
+
+/// `a - b`. As in [`add`], a NaN operand passes through where the format keeps payloads.
+pub(crate) fn sub(a: u64, b: u64, format: &Format, rounding: Rounding) -> u64 {
+    match format.unpack(b) {
+        Number::Nan(_) => add(a, b, format, rounding),
+        _ => add(a, b ^ format.sign_bit(), format, rounding),
+    }
+}
+
+/// `a * b`.
+pub(crate) fn mul(a: u64, b: u64, format: &Format, rounding: Rounding) -> u64 {
+    match (format.unpack(a), format.unpack(b)) {
+        (Number::Nan(bits), _) | (_, Number::Nan(bits)) => format.propagate(bits),
+        (Number::Infinity(x), Number::Infinity(y)) => format.infinity(x != y),
+        (Number::Infinity(x), Number::Finite(y)) | (Number::Finite(y), Number::Infinity(x)) => {
+            if y.is_zero() { format.default_nan } else { format.infinity(x != y.negative) }
+        }
+        (Number::Finite(x), Number::Finite(y)) => product(x, y).round(format, rounding),
+    }
+}
+
+/// `a * b + c`, rounded once.
+pub(crate) fn fma(a: u64, b: u64, c: u64, format: &Format, rounding: Rounding) -> u64 {
+    let (x, y, z) = (format.unpack(a), format.unpack(b), format.unpack(c));
+    for operand in [x, y, z] {
+        if let Number::Nan(bits) = operand {
+            return format.propagate(bits);
+        }
+    }
+    if let (Number::Finite(x), Number::Finite(y), Number::Finite(z)) = (x, y, z) {
+        return sum(product(x, y), z, rounding).round(format, rounding);
+    }
+    // An operand is infinite: the product is infinite, invalid, or finite beside an infinite addend.
+    let finite_product = matches!((x, y), (Number::Finite(_), Number::Finite(_)));
+    if finite_product { c } else { add(mul(a, b, format, rounding), c, format, rounding) }
+}
+
+/// `a / b`.
+pub(crate) fn div(a: u64, b: u64, format: &Format, rounding: Rounding) -> u64 {
+    match (format.unpack(a), format.unpack(b)) {
+        (Number::Nan(bits), _) | (_, Number::Nan(bits)) => format.propagate(bits),
+        (Number::Infinity(_), Number::Infinity(_)) => format.default_nan,
+        (Number::Infinity(x), Number::Finite(y)) => format.infinity(x != y.negative),
+        (Number::Finite(x), Number::Infinity(y)) => format.zero(x.negative != y),
+        (Number::Finite(x), Number::Finite(y)) => {
+            let negative = x.negative != y.negative;
+            match (x.is_zero(), y.is_zero()) {
+                (true, true) => return format.default_nan,
+                (true, false) => return format.zero(negative),
+                (false, true) => return format.infinity(negative),
+                (false, false) => {}
+            }
+            // 127 bits over at most 53: a quotient of at least 73 bits.
+            let x = x.normalised();
+            let significand = x.significand / y.significand;
+            let sticky = !x.significand.is_multiple_of(y.significand);
+            let exponent = x.exponent - y.exponent;
+            Exact { negative, exponent, significand, sticky }.round(format, rounding)
+        }
+    }
+}
+
+/// The square root of `a`.
+pub(crate) fn sqrt(a: u64, format: &Format, rounding: Rounding) -> u64 {
+    match format.unpack(a) {
+        Number::Nan(bits) => format.propagate(bits),
+        Number::Infinity(false) => format.infinity(false),
+        Number::Infinity(true) => format.default_nan,
+        Number::Finite(x) if x.is_zero() => a,
+        Number::Finite(x) if x.negative => format.default_nan,
+        Number::Finite(x) => {
+            let mut x = x.normalised();
+            if x.exponent % 2 != 0 {
+                x.significand >>= 1; // exact: the low bits of a normalised operand are 0
+                x.exponent += 1;
+            }
+            let root = x.significand.isqrt();
+            let sticky = root * root != x.significand;
+            Exact { negative: false, exponent: x.exponent / 2, significand: root, sticky }
+                .round(format, rounding)
+        }
+    }
+}
+
+/// Converts between formats. A NaN becomes the target's default NaN, unless both keep payloads.
+pub(crate) fn convert(a: u64, from: &Format, to: &Format, rounding: Rounding) -> u64 {
+    match from.unpack(a) {
+        Number::Nan(_) => to.default_nan,
+        Number::Infinity(negative) => to.infinity(negative),
+        Number::Finite(x) => x.round(to, rounding),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const MODES: [Rounding; 4] =
+        [Rounding::Nearest, Rounding::Zero, Rounding::Down, Rounding::Up];
+
+    fn same_f32(ours: u64, host: f32) -> bool {
+        if host.is_nan() { ours == F32.default_nan } else { ours == u64::from(host.to_bits()) }
+    }
+
+    fn same_f64(ours: u64, host: f64) -> bool {
+        if host.is_nan() { f64::from_bits(ours).is_nan() } else { ours == host.to_bits() }
+    }
+
+    /// Bit patterns that favour the edges of a format: tiny and huge exponents, few fraction bits.
+    fn edgy(format: Format) -> impl Strategy<Value = u64> {
+        let all = format.sign_bit() | (format.sign_bit() - 1);
+        let fraction_bits = format.precision - 1;
+        prop_oneof![
+            any::<u64>().prop_map(move |x| x & all),
+            (any::<bool>(), 0..=format.exponent_mask(), 0u64..4, any::<bool>()).prop_map(
+                move |(sign, exponent, low, high)| {
+                    let top = if high { format.fraction_mask() & !3 } else { 0 };
+                    format.zero(sign) | exponent << fraction_bits | top | low
+                }
+            ),
+            (any::<bool>(), 0u64..4, any::<u64>()).prop_map(move |(sign, exponent, fraction)| {
+                format.zero(sign) | exponent << fraction_bits | (fraction & format.fraction_mask())
+            }),
+        ]
+    }
+
+    /// Near another number: where sums cancel and products overflow by a little.
+    fn related(format: Format) -> impl Strategy<Value = (u64, u64, u64)> {
+        (edgy(format), edgy(format), edgy(format), any::<bool>(), 0u64..3).prop_map(
+            move |(a, b, c, near, step)| {
+                let b = if near { (a ^ format.sign_bit()) ^ step } else { b };
+                (a, b, c)
+            },
+        )
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(20_000))]
+
+        #[test]
+        fn nearest_equals_the_host_f32((a, b, c) in related(F32)) {
+            let [x, y, z] = [a, b, c].map(|bits| f32::from_bits(bits as u32));
+            let rn = Rounding::Nearest;
+            prop_assert!(same_f32(add(a, b, &F32, rn), x + y));
+            prop_assert!(same_f32(sub(a, b, &F32, rn), x - y));
+            prop_assert!(same_f32(mul(a, b, &F32, rn), x * y));
+            prop_assert!(same_f32(div(a, b, &F32, rn), x / y));
+            prop_assert!(same_f32(sqrt(a, &F32, rn), x.sqrt()));
+            prop_assert!(same_f32(fma(a, b, c, &F32, rn), x.mul_add(y, z)));
+        }
+
+        #[test]
+        fn nearest_equals_the_host_f64((a, b, c) in related(F64)) {
+            let [x, y, z] = [a, b, c].map(f64::from_bits);
+            let rn = Rounding::Nearest;
+            prop_assert!(same_f64(add(a, b, &F64, rn), x + y));
+            prop_assert!(same_f64(sub(a, b, &F64, rn), x - y));
+            prop_assert!(same_f64(mul(a, b, &F64, rn), x * y));
+            prop_assert!(same_f64(div(a, b, &F64, rn), x / y));
+            prop_assert!(same_f64(sqrt(a, &F64, rn), x.sqrt()));
+            prop_assert!(same_f64(fma(a, b, c, &F64, rn), x.mul_add(y, z)));
+            prop_assert!(same_f32(convert(a, &F64, &F32, rn), x as f32));
+        }
+
+        /// The directed results enclose the nearest one and are neighbours unless exact.
+        #[test]
+        fn directed_results_enclose((a, b, c) in related(F32)) {
+            type Operation<'a> = &'a dyn Fn(Rounding) -> u64;
+            let operations: [Operation; 5] = [
+                &|mode| add(a, b, &F32, mode),
+                &|mode| mul(a, b, &F32, mode),
+                &|mode| div(a, b, &F32, mode),
+                &|mode| sqrt(a, &F32, mode),
+                &|mode| fma(a, b, c, &F32, mode),
+            ];
+            for operation in operations {
+                let [nearest, zero, down, up] =
+                    MODES.map(|mode| f32::from_bits(operation(mode) as u32));
+                if nearest.is_nan() {
+                    prop_assert!(zero.is_nan() && down.is_nan() && up.is_nan());
+                    continue;
+                }
+                prop_assert!(down <= nearest && nearest <= up);
+                prop_assert!(down == up || down.next_up() == up);
+                let inward = if nearest.is_sign_negative() { up } else { down };
+                prop_assert!(zero == inward, "{zero} {down} {up}");
+            }
+        }
+
+        /// Products and quotients of f32 are exact, or correctly ordered, in f64.
+        #[test]
+        fn directed_f32_products_and_quotients((a, b, _) in related(F32)) {
+            let [x, y] = [a, b].map(|bits| f64::from(f32::from_bits(bits as u32)));
+            for (wide, operation) in [(x * y, mul as fn(u64, u64, &Format, Rounding) -> u64), (x / y, div)] {
+                if wide.is_nan() {
+                    continue;
+                }
+                let down = f64::from(f32::from_bits(operation(a, b, &F32, Rounding::Down) as u32));
+                let up = f64::from(f32::from_bits(operation(a, b, &F32, Rounding::Up) as u32));
+                prop_assert!(down <= wide && wide <= up, "{down} {wide} {up}");
+            }
+        }
+    }
+
+    #[test]
+    fn overflow_follows_the_direction() {
+        let max = u64::from(f32::MAX.to_bits());
+        let infinity = u64::from(f32::INFINITY.to_bits());
+        let sign = F32.sign_bit();
+        for (mode, positive, negative) in [
+            (Rounding::Nearest, infinity, infinity | sign),
+            (Rounding::Zero, max, max | sign),
+            (Rounding::Down, max, infinity | sign),
+            (Rounding::Up, infinity, max | sign),
+        ] {
+            assert_eq!(add(max, max, &F32, mode), positive, "{mode:?}");
+            assert_eq!(add(max | sign, max | sign, &F32, mode), negative, "{mode:?}");
+        }
+    }
+
+    #[test]
+    fn a_cancelled_sum_is_a_zero_of_the_rounding_sign() {
+        let one = u64::from(1f32.to_bits());
+        assert_eq!(sub(one, one, &F32, Rounding::Nearest), 0);
+        assert_eq!(sub(one, one, &F32, Rounding::Up), 0);
+        assert_eq!(sub(one, one, &F32, Rounding::Down), F32.sign_bit());
+    }
+
+    #[test]
+    fn the_smallest_step_below_one() {
+        let one = 1f64.to_bits();
+        let tiny = f64::from_bits(1).to_bits();
+        assert_eq!(sub(one, tiny, &F64, Rounding::Nearest), one);
+        assert_eq!(sub(one, tiny, &F64, Rounding::Zero), 1f64.next_down().to_bits());
+        assert_eq!(add(one, tiny, &F64, Rounding::Up), 1f64.next_up().to_bits());
+    }
+}

@@ -1,0 +1,439 @@
+//! Floating-point arithmetic.
+//!
+//! Round-to-nearest forms use the host's arithmetic, which is IEEE 754; directed forms go through
+//! [`exact`]. NaN rules (PTX ISA, "Floating-Point Instructions"):
+//! - every NaN result of an f32 instruction is `0x7fffffff`;
+//! - an f64 instruction passes the first NaN operand through, quieted; an invalid operation gives
+//!   [`DEFAULT_NAN_F64`];
+//! - `min` and `max` return the other operand, `-0 < +0`.
+//!
+//! `.ftz` replaces subnormal operands and results by the zero of their sign; `.sat` clamps to [0, 1] and
+//! sends NaN to +0.
+//!
+//! `.approx` and `.full` forms are evaluated in f64 and rounded once, so they are at least as close to the true
+//! value as the PTX ISA asks of the hardware: `div.approx.f32` 2 ulp for `|b|` in [2^-126, 2^126] (0 beyond, for
+//! finite `a`), `div.full.f32` 2 ulp, `rcp.approx.f32` 1 ulp, `sqrt.approx.f32` 2^-23 relative, `rsqrt.approx.f32`
+//! 2^-22.9 relative, `ex2.approx.f32` 2 ulp, `lg2.approx.f32` 2^-22.6 relative (absolute in [0.5, 2]), `sin`/`cos.approx.f32`
+//! 2^-20.5 absolute in [-pi, pi], `tanh.approx.f32` 2^-11 relative, `rcp`/`rsqrt.approx.ftz.f64` 20 bits.
+//! Results therefore differ from a GPU's by up to these bounds.
+
+use ptx::{FloatClass, FloatType, MathFunction, Precision, Rounding};
+
+use super::exact::{self, F32, F64, Format};
+use crate::registers::{
+    Apply, Operands, Registers, lanes, lanes_portable, map1, map1_aux, map2, map2_aux, map3,
+    map3_aux,
+};
+
+/// The NaN of every f32 result.
+pub(crate) const CANONICAL_NAN_F32: u32 = 0x7fff_ffff;
+/// The NaN of an invalid f64 operation.
+pub(crate) const DEFAULT_NAN_F64: u64 = 0xfff8_0000_0000_0000;
+const QUIET_F64: u64 = 1 << 51;
+
+/// A subnormal as the zero of its sign.
+#[inline(always)]
+pub(crate) fn flush(x: f32) -> f32 {
+    let bits = x.to_bits();
+    f32::from_bits(if bits & 0x7f80_0000 == 0 { bits & 0x8000_0000 } else { bits })
+}
+
+#[inline(always)]
+pub(crate) fn flush_if<const FTZ: bool>(x: f32) -> f32 {
+    if FTZ { flush(x) } else { x }
+}
+
+/// Applies `.ftz`, `.sat` and the NaN rule to an f32 result.
+#[inline(always)]
+fn finish<const FTZ: bool, const SAT: bool>(x: f32) -> f32 {
+    let x = flush_if::<FTZ>(x);
+    if SAT {
+        saturate(x)
+    } else if x.is_nan() {
+        f32::from_bits(CANONICAL_NAN_F32)
+    } else {
+        x
+    }
+}
+
+/// Clamps to [0, 1]; NaN and -0 become +0.
+#[inline(always)]
+pub(crate) fn saturate(x: f32) -> f32 {
+    let x = if x > 0.0 { x } else { 0.0 };
+    if x < 1.0 { x } else { 1.0 }
+}
+
+/// The f64 result `x` of an operation on `operands`, with the NaN rule applied.
+#[inline(always)]
+fn finish64<const N: usize>(operands: [f64; N], x: f64) -> f64 {
+    let mut bits = if x.is_nan() { DEFAULT_NAN_F64 } else { x.to_bits() };
+    for operand in operands.into_iter().rev() {
+        if operand.is_nan() {
+            bits = operand.to_bits() | QUIET_F64;
+        }
+    }
+    f64::from_bits(bits)
+}
+
+#[inline(always)]
+fn add32<const FTZ: bool, const SAT: bool>(a: f32, b: f32) -> f32 {
+    finish::<FTZ, SAT>(flush_if::<FTZ>(a) + flush_if::<FTZ>(b))
+}
+
+#[inline(always)]
+fn sub32<const FTZ: bool, const SAT: bool>(a: f32, b: f32) -> f32 {
+    finish::<FTZ, SAT>(flush_if::<FTZ>(a) - flush_if::<FTZ>(b))
+}
+
+#[inline(always)]
+fn mul32<const FTZ: bool, const SAT: bool>(a: f32, b: f32) -> f32 {
+    finish::<FTZ, SAT>(flush_if::<FTZ>(a) * flush_if::<FTZ>(b))
+}
+
+#[inline(always)]
+fn fma32<const FTZ: bool, const SAT: bool>(a: f32, b: f32, c: f32) -> f32 {
+    finish::<FTZ, SAT>(flush_if::<FTZ>(a).mul_add(flush_if::<FTZ>(b), flush_if::<FTZ>(c)))
+}
+
+/// `aux` of an operation in a given rounding direction: [`options`] decodes it.
+pub(crate) fn aux(rounding: Rounding, ftz: bool, sat: bool) -> u32 {
+    direction(rounding).to_aux() | u32::from(ftz) << 2 | u32::from(sat) << 3
+}
+
+/// The program's name of a rounding direction in ours.
+pub(crate) fn direction(rounding: Rounding) -> exact::Rounding {
+    match rounding {
+        Rounding::Nearest => exact::Rounding::Nearest,
+        Rounding::Zero => exact::Rounding::Zero,
+        Rounding::Down => exact::Rounding::Down,
+        Rounding::Up => exact::Rounding::Up,
+    }
+}
+
+/// Evaluates an operation on bit patterns in the direction and with the modifiers of `aux`.
+fn directed<const N: usize>(
+    aux: u32,
+    format: &Format,
+    operands: [u64; N],
+    f: impl Fn([u64; N], exact::Rounding) -> u64,
+) -> u64 {
+    let ftz = aux & 4 != 0;
+    let operands = if ftz { operands.map(|x| format.flush(x)) } else { operands };
+    let result = f(operands, exact::Rounding::from_aux(aux));
+    if ftz { format.flush(result) } else { result }
+}
+
+fn directed32<const N: usize>(
+    aux: u32,
+    operands: [u32; N],
+    f: impl Fn([u64; N], exact::Rounding) -> u64,
+) -> u32 {
+    let result = directed(aux, &F32, operands.map(u64::from), f) as u32;
+    if aux & 8 != 0 { saturate(f32::from_bits(result)).to_bits() } else { result }
+}
+
+/// One of four versions of an f32 function, by `.ftz` and `.sat`.
+macro_rules! by_modifiers {
+    ($map:ident, $f:ident, $ftz:expr, $sat:expr) => {
+        match ($ftz, $sat) {
+            (false, false) => lanes!($map, $f::<false, false>),
+            (false, true) => lanes!($map, $f::<false, true>),
+            (true, false) => lanes!($map, $f::<true, false>),
+            (true, true) => lanes!($map, $f::<true, true>),
+        }
+    };
+}
+
+/// A two-operand operation of [`exact`] with rounding and modifiers in `aux`.
+macro_rules! exact2 {
+    ($ty:expr, $f:path) => {
+        match $ty {
+            FloatType::F32 => lanes_portable!(map2_aux, |aux, a: u32, b: u32| -> u32 {
+                directed32(aux, [a, b], |[a, b], mode| $f(a, b, &F32, mode))
+            }),
+            FloatType::F64 => lanes_portable!(map2_aux, |aux, a: u64, b: u64| -> u64 {
+                directed(aux, &F64, [a, b], |[a, b], mode| $f(a, b, &F64, mode))
+            }),
+        }
+    };
+}
+
+pub(crate) fn add(ty: FloatType, rounding: Rounding, ftz: bool, sat: bool) -> Apply {
+    match (rounding, ty) {
+        (Rounding::Nearest, FloatType::F32) => by_modifiers!(map2, add32, ftz, sat),
+        (Rounding::Nearest, FloatType::F64) => {
+            lanes!(map2, |a: f64, b: f64| finish64([a, b], a + b))
+        }
+        _ => exact2!(ty, exact::add),
+    }
+}
+
+pub(crate) fn sub(ty: FloatType, rounding: Rounding, ftz: bool, sat: bool) -> Apply {
+    match (rounding, ty) {
+        (Rounding::Nearest, FloatType::F32) => by_modifiers!(map2, sub32, ftz, sat),
+        (Rounding::Nearest, FloatType::F64) => {
+            lanes!(map2, |a: f64, b: f64| finish64([a, b], a - b))
+        }
+        _ => exact2!(ty, exact::sub),
+    }
+}
+
+pub(crate) fn mul(ty: FloatType, rounding: Rounding, ftz: bool, sat: bool) -> Apply {
+    match (rounding, ty) {
+        (Rounding::Nearest, FloatType::F32) => by_modifiers!(map2, mul32, ftz, sat),
+        (Rounding::Nearest, FloatType::F64) => {
+            lanes!(map2, |a: f64, b: f64| finish64([a, b], a * b))
+        }
+        _ => exact2!(ty, exact::mul),
+    }
+}
+
+pub(crate) fn fma(ty: FloatType, rounding: Rounding, ftz: bool, sat: bool) -> Apply {
+    match (rounding, ty) {
+        (Rounding::Nearest, FloatType::F32) => by_modifiers!(map3, fma32, ftz, sat),
+        (Rounding::Nearest, FloatType::F64) => {
+            lanes!(map3, |a: f64, b: f64, c: f64| finish64([a, b, c], a.mul_add(b, c)))
+        }
+        (_, FloatType::F32) => lanes_portable!(map3_aux, |aux, a: u32, b: u32, c: u32| -> u32 {
+            directed32(aux, [a, b, c], |[a, b, c], mode| exact::fma(a, b, c, &F32, mode))
+        }),
+        (_, FloatType::F64) => lanes_portable!(map3_aux, |aux, a: u64, b: u64, c: u64| -> u64 {
+            directed(aux, &F64, [a, b, c], |[a, b, c], mode| exact::fma(a, b, c, &F64, mode))
+        }),
+    }
+}
+
+#[inline(always)]
+fn div32<const FTZ: bool, const SAT: bool>(a: f32, b: f32) -> f32 {
+    finish::<FTZ, SAT>(flush_if::<FTZ>(a) / flush_if::<FTZ>(b))
+}
+
+#[inline(always)]
+fn sqrt32<const FTZ: bool, const SAT: bool>(a: f32) -> f32 {
+    finish::<FTZ, SAT>(flush_if::<FTZ>(a).sqrt())
+}
+
+#[inline(always)]
+fn rcp32<const FTZ: bool, const SAT: bool>(a: f32) -> f32 {
+    finish::<FTZ, SAT>(1.0 / flush_if::<FTZ>(a))
+}
+
+/// `div.approx.f32`: a divisor above 2^126 gives 0, or NaN for an infinite dividend.
+#[inline(always)]
+fn div_approx32<const FTZ: bool, const SAT: bool>(a: f32, b: f32) -> f32 {
+    let (a, b) = (flush_if::<FTZ>(a), flush_if::<FTZ>(b));
+    let huge = b.abs() > f32::from_bits(0x7e80_0000) && b.is_finite();
+    let quotient = if huge { a * 0f32.copysign(b) } else { a / b };
+    finish::<FTZ, SAT>(quotient)
+}
+
+/// `aux` for [`div`], [`sqrt`], [`rcp`] whose precision is not given by the function chosen.
+pub(crate) fn precision_aux(precision: Precision, ftz: bool) -> u32 {
+    match precision {
+        Precision::Ieee(rounding) => aux(rounding, ftz, false),
+        Precision::Full | Precision::Approx => aux(Rounding::Nearest, ftz, false),
+    }
+}
+
+pub(crate) fn div(ty: FloatType, precision: Precision, ftz: bool) -> Apply {
+    match (precision, ty) {
+        (Precision::Approx, FloatType::F32) => by_modifiers!(map2, div_approx32, ftz, false),
+        (Precision::Full | Precision::Ieee(Rounding::Nearest), FloatType::F32) => {
+            by_modifiers!(map2, div32, ftz, false)
+        }
+        (Precision::Approx | Precision::Full | Precision::Ieee(Rounding::Nearest), FloatType::F64) => {
+            lanes!(map2, |a: f64, b: f64| finish64([a, b], a / b))
+        }
+        (Precision::Ieee(_), _) => exact2!(ty, exact::div),
+    }
+}
+
+pub(crate) fn sqrt(ty: FloatType, precision: Precision, ftz: bool) -> Apply {
+    match (precision, ty) {
+        (Precision::Approx | Precision::Full | Precision::Ieee(Rounding::Nearest), FloatType::F32) => {
+            by_modifiers!(map1, sqrt32, ftz, false)
+        }
+        (Precision::Approx | Precision::Full | Precision::Ieee(Rounding::Nearest), FloatType::F64) => {
+            lanes!(map1, |a: f64| finish64([a], a.sqrt()))
+        }
+        (Precision::Ieee(_), FloatType::F32) => lanes_portable!(map1_aux, |aux, a: u32| -> u32 {
+            directed32(aux, [a], |[a], mode| exact::sqrt(a, &F32, mode))
+        }),
+        (Precision::Ieee(_), FloatType::F64) => lanes_portable!(map1_aux, |aux, a: u64| -> u64 {
+            directed(aux, &F64, [a], |[a], mode| exact::sqrt(a, &F64, mode))
+        }),
+    }
+}
+
+/// An operand or result of `rcp.approx.ftz.f64` and `rsqrt.approx.ftz.f64`: the high word alone, subnormals flushed.
+fn high_word(x: f64) -> f64 {
+    f64::from_bits(F64.flush(x.to_bits()) & 0xffff_ffff_0000_0000)
+}
+
+pub(crate) fn rcp(ty: FloatType, precision: Precision, ftz: bool) -> Apply {
+    match (precision, ty) {
+        (Precision::Approx | Precision::Full | Precision::Ieee(Rounding::Nearest), FloatType::F32) => {
+            by_modifiers!(map1, rcp32, ftz, false)
+        }
+        (Precision::Ieee(Rounding::Nearest), FloatType::F64) => {
+            lanes!(map1, |a: f64| finish64([a], 1.0 / a))
+        }
+        (Precision::Approx | Precision::Full, FloatType::F64) => {
+            lanes_portable!(map1, |a: f64| -> f64 {
+                finish64([a], high_word(1.0 / high_word(a)))
+            })
+        }
+        (Precision::Ieee(_), FloatType::F32) => lanes_portable!(map1_aux, |aux, a: u32| -> u32 {
+            let one = u64::from(1f32.to_bits());
+            directed32(aux, [a], |[a], mode| exact::div(one, a, &F32, mode))
+        }),
+        (Precision::Ieee(_), FloatType::F64) => lanes_portable!(map1_aux, |aux, a: u64| -> u64 {
+            let one = 1f64.to_bits();
+            directed(aux, &F64, [a], |[a], mode| exact::div(one, a, &F64, mode))
+        }),
+    }
+}
+
+/// Evaluates an approximation in f64; `aux` bit 2 is `.ftz`.
+fn approximate(aux: u32, a: f32, f: impl Fn(f64) -> f64) -> f32 {
+    let ftz = aux & 4 != 0;
+    let a = if ftz { flush(a) } else { a };
+    let result = f(f64::from(a)) as f32;
+    if ftz { finish::<true, false>(result) } else { finish::<false, false>(result) }
+}
+
+pub(crate) fn math(function: MathFunction, ty: FloatType) -> Apply {
+    macro_rules! approximation {
+        ($f:expr) => {
+            lanes_portable!(map1_aux, |aux, a: f32| -> f32 { approximate(aux, a, $f) })
+        };
+    }
+    match (function, ty) {
+        (MathFunction::Rsqrt, FloatType::F64) => lanes_portable!(map1_aux, |aux, a: f64| -> f64 {
+            let a = if aux & 4 != 0 { f64::from_bits(F64.flush(a.to_bits())) } else { a };
+            finish64([a], 1.0 / a.sqrt())
+        }),
+        (MathFunction::Rsqrt, _) => approximation!(|x: f64| 1.0 / x.sqrt()),
+        (MathFunction::Ex2, _) => approximation!(f64::exp2),
+        (MathFunction::Lg2, _) => approximation!(f64::log2),
+        (MathFunction::Sin, _) => approximation!(f64::sin),
+        (MathFunction::Cos, _) => approximation!(f64::cos),
+        (MathFunction::Tanh, _) => approximation!(f64::tanh),
+    }
+}
+
+/// `neg`: flips the sign, also of a NaN (whose payload PTX leaves unspecified).
+pub(crate) fn neg(ty: FloatType, ftz: bool) -> Apply {
+    match (ty, ftz) {
+        (FloatType::F32, false) => lanes!(map1, |a: u32| a ^ 0x8000_0000),
+        (FloatType::F32, true) => lanes!(map1, |a: f32| -flush(a)),
+        (FloatType::F64, _) => lanes!(map1, |a: u64| a ^ (1 << 63)),
+    }
+}
+
+/// `abs`: clears the sign, also of a NaN.
+pub(crate) fn abs(ty: FloatType, ftz: bool) -> Apply {
+    match (ty, ftz) {
+        (FloatType::F32, false) => lanes!(map1, |a: u32| a & 0x7fff_ffff),
+        (FloatType::F32, true) => lanes!(map1, |a: f32| flush(a).abs()),
+        (FloatType::F64, _) => lanes!(map1, |a: u64| a & (u64::MAX >> 1)),
+    }
+}
+
+pub(crate) fn copysign(ty: FloatType) -> Apply {
+    match ty {
+        FloatType::F32 => lanes!(map2, |a: f32, b: f32| b.copysign(a)),
+        FloatType::F64 => lanes!(map2, |a: f64, b: f64| b.copysign(a)),
+    }
+}
+
+/// `min` (or `max`): the other operand if one is NaN, or NaN if `nan`; -0 is below +0.
+macro_rules! extremum {
+    ($name:ident, $type:ty, $less:tt, $zero:tt, $nan:expr) => {
+        #[inline(always)]
+        fn $name(nan: bool, a: $type, b: $type) -> $type {
+            let canonical = <$type>::from_bits($nan);
+            if a.is_nan() {
+                if nan || b.is_nan() { canonical } else { b }
+            } else if b.is_nan() {
+                if nan { canonical } else { a }
+            } else if a == b {
+                // Equal numbers differ in their bits only if they are zeros of both signs.
+                <$type>::from_bits(a.to_bits() $zero b.to_bits())
+            } else if a $less b {
+                a
+            } else {
+                b
+            }
+        }
+    };
+}
+/// The NaN that f64 `min` and `max` give.
+const CANONICAL_NAN_F64: u64 = 0x7fff_ffff_ffff_ffff;
+extremum!(min32, f32, <, |, CANONICAL_NAN_F32);
+extremum!(max32, f32, >, &, CANONICAL_NAN_F32);
+extremum!(min64, f64, <, |, CANONICAL_NAN_F64);
+extremum!(max64, f64, >, &, CANONICAL_NAN_F64);
+
+/// `aux` of [`min`] and [`max`].
+pub(crate) fn extremum_aux(ftz: bool, nan: bool, xorsign_abs: bool) -> u32 {
+    u32::from(nan) | u32::from(ftz) << 2 | u32::from(xorsign_abs) << 4
+}
+
+/// Handles `.ftz` and `.xorsign.abs` around [`min32`] or [`max32`].
+fn extremum_modified(aux: u32, a: f32, b: f32, f: impl Fn(bool, f32, f32) -> f32) -> f32 {
+    let (mut a, mut b) = if aux & 4 != 0 { (flush(a), flush(b)) } else { (a, b) };
+    let sign = (a.to_bits() ^ b.to_bits()) & 0x8000_0000;
+    let xorsign = aux & 16 != 0;
+    if xorsign {
+        (a, b) = (a.abs(), b.abs());
+    }
+    let result = f(aux & 1 != 0, a, b);
+    if xorsign && !result.is_nan() { f32::from_bits(result.to_bits() | sign) } else { result }
+}
+
+macro_rules! choose_extremum {
+    ($ty:expr, $aux:expr, $f32:ident, $f64:ident) => {
+        match ($ty, $aux) {
+            (FloatType::F32, 0) => lanes!(map2, |a: f32, b: f32| $f32(false, a, b)),
+            (FloatType::F32, _) => lanes_portable!(map2_aux, |aux, a: f32, b: f32| -> f32 {
+                extremum_modified(aux, a, b, $f32)
+            }),
+            (FloatType::F64, _) => {
+                lanes!(map2_aux, |aux, a: f64, b: f64| $f64(aux & 1 != 0, a, b))
+            }
+        }
+    };
+}
+
+pub(crate) fn min(ty: FloatType, aux: u32) -> Apply {
+    choose_extremum!(ty, aux, min32, min64)
+}
+
+pub(crate) fn max(ty: FloatType, aux: u32) -> Apply {
+    choose_extremum!(ty, aux, max32, max64)
+}
+
+/// `testp`, one lane.
+pub(crate) fn has_class(class: FloatClass, x: std::num::FpCategory) -> bool {
+    use std::num::FpCategory as Category;
+    match class {
+        FloatClass::Finite => !matches!(x, Category::Nan | Category::Infinite),
+        FloatClass::Infinite => x == Category::Infinite,
+        FloatClass::Number => x != Category::Nan,
+        FloatClass::NotANumber => x == Category::Nan,
+        // PTX counts zero as normal.
+        FloatClass::Normal => matches!(x, Category::Normal | Category::Zero),
+        FloatClass::Subnormal => x == Category::Subnormal,
+    }
+}
+
+/// `atom.add.f32` in global memory flushes subnormals, elsewhere it does not.
+pub(crate) fn atomic_add32(ftz: bool, a: f32, b: f32) -> f32 {
+    if ftz { add32::<true, false>(a, b) } else { add32::<false, false>(a, b) }
+}
+
+/// `atom.add.f64`.
+pub(crate) fn atomic_add64(a: f64, b: f64) -> f64 {
+    finish64([a, b], a + b)
+}

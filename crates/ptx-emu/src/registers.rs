@@ -1,0 +1,332 @@
+//! The registers of a warp, and how an operation is applied to its lanes.
+//!
+//! A register is a row of 32 lanes, so that one PTX instruction is one loop over fixed-size arrays,
+//! which the compiler turns into vector instructions. There are three files: rows of 32-bit lanes (16-bit
+//! registers live here too, zero-extended), rows of 64-bit lanes, and predicates, one mask each.
+//! Immediates and special registers are rows as well, written when a frame is entered: an operand is
+//! never anything but a row number.
+
+/// Threads of a warp.
+pub(crate) const LANES: usize = 32;
+/// Every lane.
+pub(crate) const ALL: u32 = u32::MAX;
+
+/// A 32-bit register of a warp.
+pub(crate) type Row32 = [u32; LANES];
+/// A 64-bit register of a warp.
+pub(crate) type Row64 = [u64; LANES];
+
+/// First row of the running frame in each file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Bases {
+    pub(crate) r32: u32,
+    pub(crate) r64: u32,
+    pub(crate) pred: u32,
+}
+
+/// The register files of one warp. Slots are relative to the running frame's bases.
+#[derive(Debug, Default)]
+pub(crate) struct Registers {
+    pub(crate) rows32: Vec<Row32>,
+    pub(crate) rows64: Vec<Row64>,
+    pub(crate) preds: Vec<u32>,
+    pub(crate) bases: Bases,
+}
+
+impl Registers {
+    /// Makes room for a frame that ends at `end`.
+    pub(crate) fn reserve(&mut self, end: Bases) {
+        let grow = |len: usize, end: u32| len.max(end as usize);
+        self.rows32.resize(grow(self.rows32.len(), end.r32), [0; LANES]);
+        self.rows64.resize(grow(self.rows64.len(), end.r64), [0; LANES]);
+        self.preds.resize(grow(self.preds.len(), end.pred), 0);
+    }
+
+    #[inline(always)]
+    pub(crate) fn r32(&self, slot: u32) -> &Row32 {
+        &self.rows32[(self.bases.r32 + slot) as usize]
+    }
+
+    #[inline(always)]
+    pub(crate) fn r32_mut(&mut self, slot: u32) -> &mut Row32 {
+        &mut self.rows32[(self.bases.r32 + slot) as usize]
+    }
+
+    #[inline(always)]
+    pub(crate) fn r64(&self, slot: u32) -> &Row64 {
+        &self.rows64[(self.bases.r64 + slot) as usize]
+    }
+
+    #[inline(always)]
+    pub(crate) fn r64_mut(&mut self, slot: u32) -> &mut Row64 {
+        &mut self.rows64[(self.bases.r64 + slot) as usize]
+    }
+
+    #[inline(always)]
+    pub(crate) fn pred(&self, slot: u32) -> u32 {
+        self.preds[(self.bases.pred + slot) as usize]
+    }
+
+    /// Writes the lanes of `mask`.
+    #[inline(always)]
+    pub(crate) fn set_pred(&mut self, slot: u32, mask: u32, value: u32) {
+        let old = &mut self.preds[(self.bases.pred + slot) as usize];
+        *old = (*old & !mask) | (value & mask);
+    }
+}
+
+/// Which file a register is in, and how wide a value it holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum File {
+    /// 16 bits, in a 32-bit row.
+    B16,
+    /// 32 bits.
+    B32,
+    /// 64 bits.
+    B64,
+}
+
+/// A row that an instruction names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Slot {
+    pub(crate) file: File,
+    pub(crate) row: u32,
+}
+
+impl Registers {
+    /// The value of one lane, zero-extended.
+    #[inline]
+    pub(crate) fn lane(&self, slot: Slot, lane: usize) -> u64 {
+        match slot.file {
+            File::B16 | File::B32 => u64::from(self.r32(slot.row)[lane]),
+            File::B64 => self.r64(slot.row)[lane],
+        }
+    }
+
+    /// Writes one lane; bits beyond the register's width are dropped.
+    #[inline]
+    pub(crate) fn set_lane(&mut self, slot: Slot, lane: usize, value: u64) {
+        match slot.file {
+            File::B16 => self.r32_mut(slot.row)[lane] = value as u32 & 0xffff,
+            File::B32 => self.r32_mut(slot.row)[lane] = value as u32,
+            File::B64 => self.r64_mut(slot.row)[lane] = value,
+        }
+    }
+}
+
+/// The rows of an arithmetic instruction. What `e` and `aux` mean is up to the operation.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Operands {
+    pub(crate) d: u32,
+    pub(crate) a: u32,
+    pub(crate) b: u32,
+    pub(crate) c: u32,
+    pub(crate) e: u32,
+    pub(crate) aux: u32,
+}
+
+/// Applies an operation to the lanes of a mask.
+///
+/// # Safety
+/// The pointer may be to code compiled for vector extensions: it must come from [`lanes!`], which
+/// looks for them first.
+pub(crate) type Apply = unsafe fn(&mut Registers, &Operands, u32);
+
+/// A type that lanes are read and written as.
+pub(crate) trait Value: Copy {
+    type Raw: Copy;
+    fn row(registers: &Registers, slot: u32) -> &[Self::Raw; LANES];
+    fn row_mut(registers: &mut Registers, slot: u32) -> &mut [Self::Raw; LANES];
+    fn from_raw(raw: Self::Raw) -> Self;
+    fn into_raw(self) -> Self::Raw;
+}
+
+macro_rules! value {
+    ($type:ty, $raw:ty, $row:ident, $row_mut:ident, $from:expr, $into:expr) => {
+        impl Value for $type {
+            type Raw = $raw;
+            #[inline(always)]
+            fn row(registers: &Registers, slot: u32) -> &[$raw; LANES] {
+                registers.$row(slot)
+            }
+            #[inline(always)]
+            fn row_mut(registers: &mut Registers, slot: u32) -> &mut [$raw; LANES] {
+                registers.$row_mut(slot)
+            }
+            #[inline(always)]
+            fn from_raw(raw: $raw) -> Self {
+                $from(raw)
+            }
+            #[inline(always)]
+            fn into_raw(self) -> $raw {
+                $into(self)
+            }
+        }
+    };
+}
+
+value!(u32, u32, r32, r32_mut, |x| x, |x| x);
+value!(i32, u32, r32, r32_mut, |x| x as i32, |x| x as u32);
+value!(f32, u32, r32, r32_mut, f32::from_bits, f32::to_bits);
+value!(u16, u32, r32, r32_mut, |x| x as u16, u32::from);
+value!(i16, u32, r32, r32_mut, |x| x as i16, |x| u32::from(x as u16));
+value!(u64, u64, r64, r64_mut, |x| x, |x| x);
+value!(i64, u64, r64, r64_mut, |x| x as i64, |x| x as u64);
+value!(f64, u64, r64, r64_mut, f64::from_bits, f64::to_bits);
+
+/// Writes `value(lane)` to the lanes of `mask`.
+#[inline(always)]
+fn write<D: Value>(registers: &mut Registers, slot: u32, mask: u32, value: impl Fn(usize) -> D) {
+    let row = D::row_mut(registers, slot);
+    if mask == ALL {
+        for (lane, raw) in row.iter_mut().enumerate() {
+            *raw = value(lane).into_raw();
+        }
+    } else {
+        for (lane, raw) in row.iter_mut().enumerate() {
+            if mask >> lane & 1 == 1 {
+                *raw = value(lane).into_raw();
+            }
+        }
+    }
+}
+
+/// `d = f(a)`.
+#[inline(always)]
+pub(crate) fn map1<A: Value, D: Value>(
+    registers: &mut Registers,
+    o: &Operands,
+    mask: u32,
+    f: impl Fn(A) -> D,
+) {
+    let a = *A::row(registers, o.a);
+    write(registers, o.d, mask, |i| f(A::from_raw(a[i])));
+}
+
+/// `d = f(a, b)`.
+#[inline(always)]
+pub(crate) fn map2<A: Value, B: Value, D: Value>(
+    registers: &mut Registers,
+    o: &Operands,
+    mask: u32,
+    f: impl Fn(A, B) -> D,
+) {
+    let a = *A::row(registers, o.a);
+    let b = *B::row(registers, o.b);
+    write(registers, o.d, mask, |i| f(A::from_raw(a[i]), B::from_raw(b[i])));
+}
+
+/// `d = f(a, b, c)`.
+#[inline(always)]
+pub(crate) fn map3<A: Value, B: Value, C: Value, D: Value>(
+    registers: &mut Registers,
+    o: &Operands,
+    mask: u32,
+    f: impl Fn(A, B, C) -> D,
+) {
+    let a = *A::row(registers, o.a);
+    let b = *B::row(registers, o.b);
+    let c = *C::row(registers, o.c);
+    write(registers, o.d, mask, |i| {
+        f(A::from_raw(a[i]), B::from_raw(b[i]), C::from_raw(c[i]))
+    });
+}
+
+/// `d = f(aux, a)`.
+#[inline(always)]
+pub(crate) fn map1_aux<A: Value, D: Value>(
+    registers: &mut Registers,
+    o: &Operands,
+    mask: u32,
+    f: impl Fn(u32, A) -> D,
+) {
+    let aux = o.aux;
+    map1(registers, o, mask, |a| f(aux, a));
+}
+
+/// `d = f(aux, a, b)`.
+#[inline(always)]
+pub(crate) fn map2_aux<A: Value, B: Value, D: Value>(
+    registers: &mut Registers,
+    o: &Operands,
+    mask: u32,
+    f: impl Fn(u32, A, B) -> D,
+) {
+    let aux = o.aux;
+    map2(registers, o, mask, |a, b| f(aux, a, b));
+}
+
+/// `d = f(aux, a, b, c)`.
+#[inline(always)]
+pub(crate) fn map3_aux<A: Value, B: Value, C: Value, D: Value>(
+    registers: &mut Registers,
+    o: &Operands,
+    mask: u32,
+    f: impl Fn(u32, A, B, C) -> D,
+) {
+    let aux = o.aux;
+    map3(registers, o, mask, |a, b, c| f(aux, a, b, c));
+}
+
+/// The mask of lanes where `f(a, b)`. Lanes outside the instruction's mask are meaningless.
+#[inline(always)]
+pub(crate) fn compare<A: Value>(registers: &Registers, o: &Operands, f: impl Fn(A, A) -> bool) -> u32 {
+    let a = A::row(registers, o.a);
+    let b = A::row(registers, o.b);
+    let mut bits = 0;
+    for lane in 0..LANES {
+        bits |= u32::from(f(A::from_raw(a[lane]), A::from_raw(b[lane]))) << lane;
+    }
+    bits
+}
+
+/// True if the host has what the `wide` versions of operations are compiled for.
+pub(crate) fn has_wide_vectors() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    {
+        std::arch::is_x86_feature_detected!("avx2")
+            && std::arch::is_x86_feature_detected!("fma")
+            && std::arch::is_x86_feature_detected!("bmi1")
+            && std::arch::is_x86_feature_detected!("lzcnt")
+            && std::arch::is_x86_feature_detected!("popcnt")
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    {
+        false
+    }
+}
+
+/// An [`Apply`] from a function that maps lanes and a closure: `lanes!(map2, |a: f32, b: f32| a + b)`.
+///
+/// The loop is compiled twice, once for the build's target and once for AVX2 and FMA, and the
+/// host decides. Both give the same bits: the closure fixes the arithmetic.
+macro_rules! lanes {
+    ($map:ident, $f:expr) => {{
+        fn portable(registers: &mut Registers, o: &Operands, mask: u32) {
+            $map(registers, o, mask, $f);
+        }
+        #[cfg(target_arch = "x86_64")]
+        #[target_feature(enable = "avx2,fma,bmi1,lzcnt,popcnt")]
+        fn wide(registers: &mut Registers, o: &Operands, mask: u32) {
+            $map(registers, o, mask, $f);
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        use portable as wide;
+        let apply: $crate::registers::Apply =
+            if $crate::registers::has_wide_vectors() { wide } else { portable };
+        apply
+    }};
+}
+
+/// As [`lanes!`] for operations that are rare or too long to gain from wide vectors.
+macro_rules! lanes_portable {
+    ($map:ident, $f:expr) => {{
+        fn portable(registers: &mut Registers, o: &Operands, mask: u32) {
+            $map(registers, o, mask, $f);
+        }
+        let apply: $crate::registers::Apply = portable;
+        apply
+    }};
+}
+
+pub(crate) use {lanes, lanes_portable};
