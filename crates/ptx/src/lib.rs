@@ -10,6 +10,12 @@
 //!   [`Op::Unsupported`], a value that carries its text, so that only a kernel that reaches it is affected;
 //! - everything else has the meaning that the PTX ISA gives it, as documented at each [`Op`].
 
+mod ast;
+mod error;
+mod lex;
+mod lower;
+mod parse;
 mod program;
 
+pub use error::{Error, ErrorKind};
 pub use program::*;

@@ -1,5 +1,8 @@
 //! The program, its functions, parameters and variables.
 
+use crate::error::Error;
+use crate::{lower, parse};
+
 use super::{Inst, Pos, Reg, RegClass, ScalarType, Space, Symbol};
 
 /// Index into [`Program::functions`].
@@ -41,6 +44,17 @@ pub struct Program {
 }
 
 impl Program {
+    /// Reads a PTX text.
+    ///
+    /// Unknown instructions are not errors: see [`Op::Unsupported`](super::Op::Unsupported).
+    ///
+    /// # Errors
+    /// The first place where the text is not well-formed, or names something that it does not declare.
+    pub fn parse(source: &str) -> Result<Program, Error> {
+        let module = parse::parse(source).map_err(|raw| raw.into_error(source))?;
+        lower::program(&module, source).map_err(|raw| raw.into_error(source))
+    }
+
     /// The kernel of that name (`.entry` with a body).
     pub fn kernel(&self, name: &str) -> Option<&Function> {
         self.kernels().find(|f| f.name == name)
@@ -217,6 +231,15 @@ impl RegCounts {
             RegClass::B16 => self.b16,
             RegClass::B32 => self.b32,
             RegClass::B64 => self.b64,
+        }
+    }
+
+    pub(crate) fn of_mut(&mut self, class: RegClass) -> &mut u32 {
+        match class {
+            RegClass::Pred => &mut self.pred,
+            RegClass::B16 => &mut self.b16,
+            RegClass::B32 => &mut self.b32,
+            RegClass::B64 => &mut self.b64,
         }
     }
 }

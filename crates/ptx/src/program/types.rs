@@ -106,6 +106,20 @@ impl ScalarType {
         }
     }
 
+    /// Every type, in the order of declaration.
+    pub const ALL: [ScalarType; 20] = {
+        use ScalarType::*;
+        [
+            Pred, B8, B16, B32, B64, B128, U8, U16, U32, U64, S8, S16, S32, S64, F16, F16x2, Bf16,
+            Bf16x2, F32, F64,
+        ]
+    };
+
+    /// The type of that name, given without the leading dot.
+    pub fn from_name(name: &str) -> Option<ScalarType> {
+        ScalarType::ALL.into_iter().find(|ty| ty.name() == name)
+    }
+
     /// The name in PTX, without the leading dot.
     pub const fn name(self) -> &'static str {
         use ScalarType::*;

@@ -1,0 +1,147 @@
+//! Why a text was refused, with its position and an excerpt.
+
+use crate::program::{Pos, ScalarType};
+
+/// A text that is not well-formed PTX, or that names something it does not declare.
+///
+/// Displays as `LINE:COLUMN: what is wrong`, then the line with a caret below the place.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{pos}: {kind}\n{excerpt}")]
+pub struct Error {
+    /// Where.
+    pub pos: Pos,
+    /// What.
+    pub kind: ErrorKind,
+    excerpt: String,
+}
+
+/// What is wrong with the text.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
+pub enum ErrorKind {
+    #[error("unexpected character {0:?}")]
+    UnexpectedCharacter(char),
+    #[error("comment without end: expected `*/`")]
+    UnterminatedComment,
+    #[error("string without end: expected `\"` on the same line")]
+    UnterminatedString,
+    #[error("malformed number `{text}`: expected {expected}")]
+    BadNumber {
+        text: String,
+        expected: &'static str,
+    },
+    #[error("expected {expected}, found {found}")]
+    Expected { expected: String, found: String },
+    #[error("{what} `{name}` is not declared")]
+    Unknown { what: &'static str, name: String },
+    #[error("{what} `{name}` is declared twice, first at {first}")]
+    Duplicate {
+        what: &'static str,
+        name: String,
+        first: Pos,
+    },
+    #[error("`{opcode}` takes {expected} operands, found {found}")]
+    OperandCount {
+        opcode: String,
+        expected: &'static str,
+        found: usize,
+    },
+    #[error("`{operand}` has {bits} bits, but `{opcode}` with type {ty} needs {expected}")]
+    Width {
+        opcode: String,
+        operand: String,
+        bits: u32,
+        ty: ScalarType,
+        expected: &'static str,
+    },
+    #[error("`{opcode}` needs {expected} here, found {found}")]
+    OperandKind {
+        opcode: String,
+        expected: &'static str,
+        found: String,
+    },
+    #[error("`{opcode}` lacks its {missing}")]
+    MissingModifier {
+        opcode: String,
+        missing: &'static str,
+    },
+    #[error("{what} is {value}, but at most {limit} is supported")]
+    TooLarge {
+        what: &'static str,
+        value: u64,
+        limit: u64,
+    },
+    #[error("{0}")]
+    Invalid(String),
+    #[error("directive `.{0}` is not supported")]
+    UnsupportedDirective(String),
+}
+
+/// An error before the excerpt is made: the parts work on slices of the text and know positions only.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Raw {
+    pub pos: Pos,
+    pub kind: Box<ErrorKind>,
+}
+
+impl Raw {
+    pub fn new(pos: Pos, kind: ErrorKind) -> Raw {
+        Raw {
+            pos,
+            kind: Box::new(kind),
+        }
+    }
+
+    pub fn into_error(self, source: &str) -> Error {
+        Error {
+            excerpt: excerpt(source, self.pos),
+            pos: self.pos,
+            kind: *self.kind,
+        }
+    }
+}
+
+/// Characters of a line shown on each side of the place; more are cut.
+const CONTEXT: usize = 60;
+
+/// The line of `pos` with a caret below its column.
+fn excerpt(source: &str, pos: Pos) -> String {
+    let line = source.lines().nth(pos.line as usize - 1).unwrap_or("");
+    let column = pos.column as usize - 1;
+    let start = column.saturating_sub(CONTEXT);
+    let shown: String = line
+        .chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .skip(start)
+        .take(2 * CONTEXT)
+        .collect();
+    let (left, right) = (
+        if start > 0 { "…" } else { "" },
+        if line.chars().nth(start + 2 * CONTEXT).is_some() {
+            "…"
+        } else {
+            ""
+        },
+    );
+    let number = pos.line.to_string();
+    let indent = " ".repeat(number.len());
+    let caret = " ".repeat(column - start + left.chars().count());
+    let token: usize = match shown
+        .chars()
+        .skip(column - start)
+        .take_while(|c| is_token(*c))
+        .count()
+    {
+        0 => 1,
+        n => n,
+    };
+    format!(
+        "{number} | {left}{}{right}\n{indent} | {caret}{}",
+        shown.trim_end(),
+        "^".repeat(token)
+    )
+}
+
+fn is_token(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, '_' | '$' | '%')
+}

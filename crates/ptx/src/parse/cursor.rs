@@ -1,0 +1,178 @@
+//! Looking at tokens, and saying what was expected.
+
+use crate::ast::Name;
+use crate::error::{ErrorKind, Raw};
+use crate::lex::{Tok, Token};
+use crate::program::Pos;
+
+pub(super) type Result<T> = std::result::Result<T, Raw>;
+
+/// A place in the tokens of a text. The last token is [`Tok::End`], which is never passed.
+pub(super) struct Cursor<'t, 'a> {
+    source: &'a str,
+    tokens: &'t [Token<'a>],
+    at: usize,
+}
+
+impl<'t, 'a> Cursor<'t, 'a> {
+    pub fn new(source: &'a str, tokens: &'t [Token<'a>]) -> Self {
+        Cursor {
+            source,
+            tokens,
+            at: 0,
+        }
+    }
+
+    pub fn token(&self) -> Token<'a> {
+        self.tokens[self.at]
+    }
+
+    pub fn tok(&self) -> Tok<'a> {
+        self.token().tok
+    }
+
+    pub fn pos(&self) -> Pos {
+        self.token().pos
+    }
+
+    /// The token `ahead` of this one, or the end.
+    pub fn peek(&self, ahead: usize) -> Tok<'a> {
+        self.tokens[(self.at + ahead).min(self.tokens.len() - 1)].tok
+    }
+
+    pub fn bump(&mut self) -> Token<'a> {
+        let token = self.token();
+        if token.tok != Tok::End {
+            self.at += 1;
+        }
+        token
+    }
+
+    /// End of the token before this one: a byte offset.
+    pub fn previous_end(&self) -> usize {
+        self.tokens[self.at.saturating_sub(1)].end
+    }
+
+    pub fn text(&self, start: usize, end: usize) -> &'a str {
+        &self.source[start..end]
+    }
+
+    /// The text from a byte offset to the end of its line.
+    pub fn rest_of_line(&self, from: usize) -> &'a str {
+        self.source[from..].lines().next().unwrap_or("")
+    }
+
+    pub fn is(&self, c: char) -> bool {
+        self.tok() == Tok::Punct(c)
+    }
+
+    pub fn eat(&mut self, c: char) -> bool {
+        let hit = self.is(c);
+        if hit {
+            self.bump();
+        }
+        hit
+    }
+
+    pub fn eat_dot(&mut self, name: &str) -> bool {
+        let hit = self.tok() == Tok::Dot(name);
+        if hit {
+            self.bump();
+        }
+        hit
+    }
+
+    pub fn punct(&mut self, c: char) -> Result<()> {
+        if self.eat(c) {
+            Ok(())
+        } else {
+            Err(self.expected(&format!("`{c}`")))
+        }
+    }
+
+    pub fn word(&mut self, expected: &str) -> Result<Name<'a>> {
+        match self.token() {
+            Token {
+                tok: Tok::Word(text),
+                pos,
+                ..
+            } => {
+                self.bump();
+                Ok(Name { text, pos })
+            }
+            _ => Err(self.expected(expected)),
+        }
+    }
+
+    pub fn int(&mut self, expected: &str) -> Result<u64> {
+        match self.tok() {
+            Tok::Int(value) => {
+                self.bump();
+                Ok(value)
+            }
+            _ => Err(self.expected(expected)),
+        }
+    }
+
+    pub fn int_u32(&mut self, expected: &'static str) -> Result<u32> {
+        let pos = self.pos();
+        let value = self.int(expected)?;
+        u32::try_from(value).map_err(|_| {
+            Raw::new(
+                pos,
+                ErrorKind::TooLarge {
+                    what: expected,
+                    value,
+                    limit: u32::MAX.into(),
+                },
+            )
+        })
+    }
+
+    /// A power of two behind `.align`.
+    pub fn alignment(&mut self) -> Result<u32> {
+        let pos = self.pos();
+        let value = self.int_u32("an alignment in bytes")?;
+        if !value.is_power_of_two() || value > 1 << 20 {
+            let message = format!("alignment {value} is not a power of two up to 1048576");
+            return Err(Raw::new(pos, ErrorKind::Invalid(message)));
+        }
+        Ok(value)
+    }
+
+    /// An integer with an optional sign, modulo 2^64.
+    pub fn signed(&mut self, expected: &str) -> Result<i64> {
+        let negative = self.eat('-');
+        let value = self.int(expected)? as i64;
+        Ok(if negative {
+            value.wrapping_neg()
+        } else {
+            value
+        })
+    }
+
+    /// The error that something else was expected at this token.
+    pub fn expected(&self, expected: &str) -> Raw {
+        Raw::new(
+            self.pos(),
+            ErrorKind::Expected {
+                expected: expected.to_string(),
+                found: describe(self.token(), self.source),
+            },
+        )
+    }
+}
+
+fn describe(token: Token<'_>, source: &str) -> String {
+    match token.tok {
+        Tok::End => "the end of the text".to_string(),
+        Tok::Str(_) => "a string".to_string(),
+        _ => {
+            let text = &source[token.start..token.end];
+            match text.char_indices().nth(60) {
+                Some((cut, _)) => format!("`{}…`", &text[..cut]),
+                None => format!("`{text}`"),
+            }
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! Guard, opcode, modifiers, operands.
+
+use super::cursor::{Cursor, Result};
+use super::variable::{addend, literal};
+use crate::ast::{AddressBase, Inst, Operand, OperandKind, Operands};
+use crate::lex::Tok;
+
+/// One instruction, to its semicolon.
+pub(super) fn instruction<'a>(c: &mut Cursor<'_, 'a>) -> Result<Inst<'a>> {
+    let mut guard = None;
+    if c.eat('@') {
+        let negated = c.eat('!');
+        guard = Some((c.word("a predicate")?, negated));
+    }
+    let start = c.token().start;
+    let opcode = c.word("an instruction")?;
+    let mut modifiers = Vec::new();
+    while let Tok::Dot(name) = c.tok() {
+        modifiers.push(name);
+        c.bump();
+    }
+    let operands = match if opcode.text == "call" {
+        call(c)
+    } else {
+        list(c)
+    } {
+        Ok(operands) if c.is(';') => operands,
+        result => {
+            let error = result.err().unwrap_or_else(|| c.expected("`,` or `;`"));
+            // Instructions that are not modelled have operands of any syntax: keep the text, judge later.
+            let mut depth = 0usize;
+            while !(depth == 0 && c.is(';')) {
+                match c.tok() {
+                    Tok::Punct('{') => depth += 1,
+                    Tok::Punct('}') if depth > 0 => depth -= 1,
+                    Tok::Punct('}') | Tok::End => return Err(error),
+                    _ => {}
+                }
+                c.bump();
+            }
+            Operands::Malformed(error)
+        }
+    };
+    let text = c.text(start, c.previous_end());
+    c.punct(';')?;
+    Ok(Inst {
+        guard,
+        opcode,
+        modifiers,
+        operands,
+        text,
+    })
+}
+
+fn list<'a>(c: &mut Cursor<'_, 'a>) -> Result<Operands<'a>> {
+    let mut operands = Vec::new();
+    if !c.is(';') {
+        operands = comma_separated(c)?;
+    }
+    Ok(Operands::List(operands))
+}
+
+fn comma_separated<'a>(c: &mut Cursor<'_, 'a>) -> Result<Vec<Operand<'a>>> {
+    let mut operands = vec![operand(c)?];
+    while c.eat(',') {
+        operands.push(operand(c)?);
+    }
+    Ok(operands)
+}
+
+/// `(returns), callee, (args), table`.
+fn call<'a>(c: &mut Cursor<'_, 'a>) -> Result<Operands<'a>> {
+    let mut returns = Vec::new();
+    if c.is('(') {
+        returns = parenthesised(c)?;
+        c.punct(',')?;
+    }
+    let callee = operand(c)?;
+    let (mut args, mut table) = (Vec::new(), None);
+    if c.eat(',') {
+        if c.is('(') {
+            args = parenthesised(c)?;
+            if c.eat(',') {
+                table = Some(c.word("a prototype")?);
+            }
+        } else {
+            table = Some(c.word("`(` or a prototype")?);
+        }
+    }
+    Ok(Operands::Call {
+        returns,
+        callee,
+        args,
+        table,
+    })
+}
+
+fn parenthesised<'a>(c: &mut Cursor<'_, 'a>) -> Result<Vec<Operand<'a>>> {
+    c.punct('(')?;
+    if c.eat(')') {
+        return Ok(Vec::new());
+    }
+    let operands = comma_separated(c)?;
+    if !c.eat(')') {
+        return Err(c.expected("`,` or `)`"));
+    }
+    Ok(operands)
+}
+
+fn operand<'a>(c: &mut Cursor<'_, 'a>) -> Result<Operand<'a>> {
+    let pos = c.pos();
+    let kind = match c.tok() {
+        Tok::Punct('{') => {
+            c.bump();
+            let mut elements = Vec::new();
+            loop {
+                elements.push(scalar(c)?);
+                if c.eat('}') {
+                    break;
+                }
+                if !c.eat(',') {
+                    return Err(c.expected("`,` or `}`"));
+                }
+            }
+            OperandKind::Vector(elements)
+        }
+        Tok::Punct('[') => {
+            c.bump();
+            let address = match c.tok() {
+                Tok::Word(name) => {
+                    c.bump();
+                    OperandKind::Address(AddressBase::Name(name), addend(c)?)
+                }
+                _ => OperandKind::Address(
+                    AddressBase::Absolute,
+                    c.signed("a register, a symbol or an address")?,
+                ),
+            };
+            if !c.eat(']') {
+                return Err(c.expected("`+` or `]`"));
+            }
+            address
+        }
+        Tok::Punct('!') => {
+            c.bump();
+            OperandKind::Not(c.word("a predicate")?.text)
+        }
+        _ => return scalar(c),
+    };
+    Ok(Operand { kind, pos })
+}
+
+/// A name, a number or `_`.
+fn scalar<'a>(c: &mut Cursor<'_, 'a>) -> Result<Operand<'a>> {
+    let pos = c.pos();
+    let Tok::Word(name) = c.tok() else {
+        return Ok(Operand {
+            kind: OperandKind::Literal(literal(c, "an operand")?),
+            pos,
+        });
+    };
+    c.bump();
+    let kind = match c.tok() {
+        Tok::Punct('|') => {
+            c.bump();
+            OperandKind::Pair(name, c.word("a predicate")?.text)
+        }
+        Tok::Dot(component) => {
+            c.bump();
+            OperandKind::Name(name, Some(component))
+        }
+        Tok::Punct('+' | '-') => OperandKind::Offset(name, addend(c)?),
+        _ if name == "_" => OperandKind::Sink,
+        _ => OperandKind::Name(name, None),
+    };
+    Ok(Operand { kind, pos })
+}

@@ -1,0 +1,230 @@
+//! Declarations and initialisers.
+
+use super::cursor::{Cursor, Result};
+use super::function;
+use crate::ast::{Init, Literal, Storage, Variable};
+use crate::error::{ErrorKind, Raw};
+use crate::lex::Tok;
+use crate::program::{ScalarType, Space};
+
+/// Initialisers nest no deeper than the dimensions of an array.
+const MAX_DEPTH: u32 = 16;
+
+/// What stands before the names of a declaration.
+struct Head {
+    storage: Storage,
+    align: Option<u32>,
+    ty: ScalarType,
+    vector: u32,
+    pointer: Option<(Option<Space>, Option<u32>)>,
+}
+
+/// `.space .align n .type a, b[4] = {..};`, from the space to the semicolon.
+pub(super) fn declaration<'a>(
+    c: &mut Cursor<'_, 'a>,
+    is_extern: bool,
+    mut push: impl FnMut(Variable<'a>),
+) -> Result<()> {
+    let head = head(c)?;
+    loop {
+        let mut variable = declarator(c, &head)?;
+        variable.is_extern = is_extern;
+        if c.eat('=') {
+            variable.init = Some(init(c, 0)?);
+        }
+        push(variable);
+        if c.eat(';') {
+            return Ok(());
+        }
+        if !c.eat(',') {
+            return Err(c.expected("`,`, `=` or `;`"));
+        }
+    }
+}
+
+/// One parameter of a signature.
+pub(super) fn parameter<'a>(c: &mut Cursor<'_, 'a>) -> Result<Variable<'a>> {
+    let head = head(c)?;
+    declarator(c, &head)
+}
+
+fn head(c: &mut Cursor<'_, '_>) -> Result<Head> {
+    let storage = match c.tok() {
+        Tok::Dot("reg") => Storage::Reg,
+        Tok::Dot(name) => Storage::In(space(name).ok_or_else(|| c.expected("a state space"))?),
+        _ => return Err(c.expected("a state space")),
+    };
+    c.bump();
+    let (mut align, mut ty, mut vector, mut pointer) = (None, None, 1, None);
+    loop {
+        function::attributes(c)?;
+        match c.tok() {
+            Tok::Dot("align") => {
+                c.bump();
+                let value = Some(c.alignment()?);
+                match &mut pointer {
+                    Some((_, pointee_align)) => *pointee_align = value,
+                    None => align = value,
+                }
+                continue;
+            }
+            Tok::Dot("ptr") => pointer = Some((None, None)),
+            Tok::Dot("v2") => vector = 2,
+            Tok::Dot("v4") => vector = 4,
+            Tok::Dot("v8") => vector = 8,
+            Tok::Dot(name) => match (scalar_type(name), space(name), &mut pointer) {
+                (Some(found), _, _) if ty.is_none() => ty = Some(found),
+                (_, Some(found), Some((pointee_space, _))) => *pointee_space = Some(found),
+                _ => return Err(c.expected("a type")),
+            },
+            _ => break,
+        }
+        c.bump();
+    }
+    let ty = ty.ok_or_else(|| c.expected("a type"))?;
+    Ok(Head {
+        storage,
+        align,
+        ty,
+        vector,
+        pointer,
+    })
+}
+
+fn declarator<'a>(c: &mut Cursor<'_, 'a>, head: &Head) -> Result<Variable<'a>> {
+    let name = c.word("a name")?;
+    let mut count = None;
+    if c.eat('<') {
+        count = Some(c.int("a number of registers")?);
+        c.punct('>')?;
+    }
+    let mut dims = Vec::new();
+    while c.eat('[') {
+        dims.push(if c.is(']') {
+            None
+        } else {
+            Some(c.int("an array length or `]`")?)
+        });
+        c.punct(']')?;
+    }
+    Ok(Variable {
+        name,
+        storage: head.storage,
+        is_extern: false,
+        align: head.align,
+        ty: head.ty,
+        vector: head.vector,
+        count,
+        dims,
+        init: None,
+        pointer: head.pointer,
+    })
+}
+
+fn init<'a>(c: &mut Cursor<'_, 'a>, depth: u32) -> Result<Init<'a>> {
+    let pos = c.pos();
+    if !c.eat('{') {
+        return element(c);
+    }
+    if depth == MAX_DEPTH {
+        return Err(Raw::new(
+            pos,
+            ErrorKind::Invalid(format!("initialiser nests deeper than {MAX_DEPTH}")),
+        ));
+    }
+    let mut list = Vec::new();
+    while !c.eat('}') {
+        list.push(init(c, depth + 1)?);
+        if !c.is('}') && !c.eat(',') {
+            return Err(c.expected("`,` or `}`"));
+        }
+    }
+    Ok(Init::List(list, pos))
+}
+
+/// A number, `symbol+addend`, `generic(symbol)+addend`, or `mask(symbol)`.
+fn element<'a>(c: &mut Cursor<'_, 'a>) -> Result<Init<'a>> {
+    let pos = c.pos();
+    if let (Tok::Int(mask), Tok::Punct('(')) = (c.tok(), c.peek(1)) {
+        c.bump();
+        c.bump();
+        let (name, generic) = symbol(c)?;
+        let addend = addend(c)?;
+        c.punct(')')?;
+        return Ok(Init::Symbol {
+            name,
+            addend,
+            generic,
+            mask: Some(mask),
+        });
+    }
+    if let Tok::Word(_) = c.tok() {
+        let (name, generic) = symbol(c)?;
+        return Ok(Init::Symbol {
+            name,
+            addend: addend(c)?,
+            generic,
+            mask: None,
+        });
+    }
+    Ok(Init::Number(literal(c, "a number, a symbol or `{`")?, pos))
+}
+
+fn symbol<'a>(c: &mut Cursor<'_, 'a>) -> Result<(crate::ast::Name<'a>, bool)> {
+    let name = c.word("a symbol")?;
+    if name.text != "generic" || !c.eat('(') {
+        return Ok((name, false));
+    }
+    let name = c.word("a symbol")?;
+    c.punct(')')?;
+    Ok((name, true))
+}
+
+/// `+n`, `-n`, `+-n`, or nothing.
+pub(super) fn addend(c: &mut Cursor<'_, '_>) -> Result<i64> {
+    match c.tok() {
+        Tok::Punct('+') => {
+            c.bump();
+            c.signed("a byte offset")
+        }
+        Tok::Punct('-') => c.signed("a byte offset"),
+        _ => Ok(0),
+    }
+}
+
+/// A number with an optional sign (or `~`, for integers).
+pub(super) fn literal(c: &mut Cursor<'_, '_>, expected: &str) -> Result<Literal> {
+    let (negative, complement) = (c.eat('-'), c.eat('~'));
+    let literal = match c.tok() {
+        Tok::Int(value) => {
+            let value = if complement { !value } else { value };
+            Literal::Int(if negative {
+                value.wrapping_neg()
+            } else {
+                value
+            })
+        }
+        Tok::Single(bits) if !complement => Literal::Single(bits ^ (u32::from(negative) << 31)),
+        Tok::Double(bits) if !complement => Literal::Double(bits ^ (u64::from(negative) << 63)),
+        _ => return Err(c.expected(expected)),
+    };
+    c.bump();
+    Ok(literal)
+}
+
+/// The state space of that name; `.shared::cta` is `.shared`.
+fn space(name: &str) -> Option<Space> {
+    Some(match name {
+        "global" => Space::Global,
+        "shared" | "shared::cta" => Space::Shared,
+        "local" => Space::Local,
+        "const" => Space::Const,
+        "param" => Space::Param,
+        _ => return None,
+    })
+}
+
+/// The scalar type of that name.
+pub(super) fn scalar_type(name: &str) -> Option<ScalarType> {
+    ScalarType::from_name(name)
+}
