@@ -26,6 +26,7 @@
 //! | [`lab`]     | what a lab offers to whoever tests, times or shows it; the list of labs  |
 //! | [`run`]     | one case of a lab on one device                                          |
 //! | [`limits`]  | what the device could do at best, measured                               |
+//! | [`wave2d`]  | the lab of that name                                                     |
 
 pub mod buffer;
 pub mod check;
@@ -33,6 +34,7 @@ pub mod device;
 #[cfg(target_os = "linux")]
 mod driver;
 pub mod error;
+mod kernels;
 pub mod lab;
 pub mod limits;
 pub mod module;
@@ -41,6 +43,7 @@ pub mod plan;
 pub mod registry;
 pub mod run;
 pub mod validate;
+pub mod wave2d;
 
 pub use buffer::{Element, HostBuffer, NamedBuffers, Scalar};
 pub use check::{CheckError, Mismatch};

@@ -10,5 +10,8 @@
 
 #![no_std]
 
+#[cfg(test)]
+extern crate std;
+
 pub mod real;
 pub mod wave2d;

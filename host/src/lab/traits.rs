@@ -124,6 +124,16 @@ pub trait Case: Send + Sync {
         got: &NamedBuffers,
     ) -> Result<(), CheckError>;
 
+    /// How many timesteps the case has, if it has any.
+    fn timesteps(&self) -> Option<u64> {
+        None
+    }
+
+    /// Where element `index` of a buffer is, in the problem's own coordinates: `x = 3, y = 1`.
+    fn locate(&self, _buffer: &str, _index: usize) -> Option<String> {
+        None
+    }
+
     /// What the variant must do.
     fn work(&self, variant: &str) -> Work;
 }

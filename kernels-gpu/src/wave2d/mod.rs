@@ -16,7 +16,9 @@ pub mod naive;
 pub mod scene;
 mod scenes;
 pub mod shmem;
+#[cfg(test)]
+mod tests;
 pub mod update;
 
 pub use scene::{Domain, Region, Scene};
-pub use scenes::{AnyScene, DoubleSlit, EllipticRoom, ParabolicMirror, PointSource};
+pub use scenes::{AnyScene, DoubleSlit, EllipticRoom, EmptyBox, ParabolicMirror, PointSource};

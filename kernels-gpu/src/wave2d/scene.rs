@@ -44,14 +44,24 @@ impl Domain {
         0.25 * (into * into)
     }
 
-    /// Whether no cell of `region` has [`sponge`](Self::sponge) or is on or outside the border.
+    /// Whether every cell of `region` is inside the border.
+    #[inline(always)]
+    pub fn is_inside(self, region: Region) -> bool {
+        self.has_margin(region, 1)
+    }
+
+    /// Whether every cell of `region` is inside the border and without [`sponge`](Self::sponge).
     #[inline(always)]
     pub fn is_undamped(self, region: Region) -> bool {
-        let width = self.sponge_width().max(1);
-        region.x_first >= width
-            && region.y_first >= width
-            && region.x_end <= self.n_x.saturating_sub(width)
-            && region.y_end <= self.n_y.saturating_sub(width)
+        self.has_margin(region, self.sponge_width().max(1))
+    }
+
+    #[inline(always)]
+    fn has_margin(self, region: Region, margin: u32) -> bool {
+        region.x_first >= margin
+            && region.y_first >= margin
+            && region.x_end <= self.n_x.saturating_sub(margin)
+            && region.y_end <= self.n_y.saturating_sub(margin)
     }
 }
 

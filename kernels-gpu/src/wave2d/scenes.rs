@@ -301,6 +301,47 @@ impl Scene for ParabolicMirror {
     }
 }
 
+/// Nothing but the border: a closed, lossless box, in which standing waves last for ever.
+#[derive(Clone, Copy, Debug)]
+pub struct EmptyBox {
+    domain: Domain,
+}
+
+impl EmptyBox {
+    /// The scene in `domain`.
+    #[inline(always)]
+    pub fn new(domain: Domain) -> Self {
+        Self { domain }
+    }
+}
+
+impl Scene for EmptyBox {
+    #[inline(always)]
+    fn is_wall(&self, _: u32, _: u32) -> bool {
+        false
+    }
+
+    #[inline(always)]
+    fn is_source(&self, _: u32, _: u32) -> bool {
+        false
+    }
+
+    #[inline(always)]
+    fn source_value(&self, _: u32) -> f32 {
+        0.0
+    }
+
+    #[inline(always)]
+    fn damping(&self, _: u32, _: u32) -> f32 {
+        0.0
+    }
+
+    #[inline(always)]
+    fn is_plain(&self, region: Region) -> bool {
+        self.domain.is_inside(region)
+    }
+}
+
 /// A scene chosen at run time, for kernels and programs that take its number or name.
 #[derive(Clone, Copy, Debug)]
 pub enum AnyScene {
@@ -312,15 +353,18 @@ pub enum AnyScene {
     EllipticRoom(EllipticRoom),
     /// Scene 3.
     ParabolicMirror(ParabolicMirror),
+    /// Scene 4.
+    EmptyBox(EmptyBox),
 }
 
 impl AnyScene {
     /// The scenes' names, by number.
-    pub const NAMES: [&'static str; 4] = [
+    pub const NAMES: [&'static str; 5] = [
         "point-source",
         "double-slit",
         "elliptic-room",
         "parabolic-mirror",
+        "empty-box",
     ];
 
     /// Scene `number` of [`NAMES`](Self::NAMES) in `domain`; numbers beyond it give the last.
@@ -330,7 +374,8 @@ impl AnyScene {
             0 => Self::PointSource(PointSource::new(domain)),
             1 => Self::DoubleSlit(DoubleSlit::new(domain)),
             2 => Self::EllipticRoom(EllipticRoom::new(domain)),
-            _ => Self::ParabolicMirror(ParabolicMirror::new(domain)),
+            3 => Self::ParabolicMirror(ParabolicMirror::new(domain)),
+            _ => Self::EmptyBox(EmptyBox::new(domain)),
         }
     }
 }
@@ -342,6 +387,7 @@ macro_rules! dispatch {
             Self::DoubleSlit(scene) => scene.$method($($argument),*),
             Self::EllipticRoom(scene) => scene.$method($($argument),*),
             Self::ParabolicMirror(scene) => scene.$method($($argument),*),
+            Self::EmptyBox(scene) => scene.$method($($argument),*),
         }
     };
 }

@@ -43,19 +43,6 @@ const SHARED: usize = 2 * WARPS as usize * 2 * ROW;
 /// Cells of a tile.
 const TILE: usize = (TILE_X * TILE_Y) as usize;
 
-/// A cell's kind in one float: its damping, 0 or more, if it is free; else one of these.
-const ZERO: f32 = -1.0;
-const SOURCE: f32 = -2.0;
-
-#[inline(always)]
-fn encode(kind: Kind) -> f32 {
-    match kind {
-        Kind::Zero => ZERO,
-        Kind::Source => SOURCE,
-        Kind::Free { damping } => damping,
-    }
-}
-
 /// One field of a lane's cells: [row][four neighbouring cells].
 type Cells = [[f32; 4]; ROWS];
 
@@ -238,7 +225,7 @@ impl Tile {
         }
     }
 
-    /// Writes this lane's cells' kinds to shared memory, as [`encode`] has them.
+    /// Writes this lane's cells' kinds to shared memory, as [`Kind::encode`] has them.
     ///
     /// # Safety
     /// `kinds` points to `TILE` floats, of which this lane's are its own.
@@ -250,7 +237,7 @@ impl Tile {
                 let y = self.first_row().wrapping_add(row as u32);
                 let kind = update::kind(scene, self.domain, x, y);
                 // SAFETY: the caller's.
-                unsafe { *self.kinds(row).add(i as usize) = encode(kind) }
+                unsafe { *self.kinds(row).add(i as usize) = kind.encode() }
             }
         }
     }
@@ -347,13 +334,15 @@ impl Tile {
                     north: north[i],
                     south: south[i],
                 };
-                let free = update::free_cell(cells[row][i], own[i], around, k, kinds[i]);
-                cells[row][i] = if PLAIN || kinds[i] >= 0.0 {
-                    free
-                } else if kinds[i] == SOURCE {
-                    source
+                let free = |damping| update::free_cell(cells[row][i], own[i], around, k, damping);
+                cells[row][i] = if PLAIN {
+                    free(0.0)
                 } else {
-                    0.0
+                    match Kind::decode(kinds[i]) {
+                        Kind::Zero => 0.0,
+                        Kind::Source => source,
+                        Kind::Free { damping } => free(damping),
+                    }
                 };
             }
         }

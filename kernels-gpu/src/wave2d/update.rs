@@ -42,6 +42,34 @@ pub enum Kind {
     },
 }
 
+/// Codes of the kinds that have no damping.
+const ZERO: f32 = -1.0;
+const SOURCE: f32 = -2.0;
+
+impl Kind {
+    /// The kind in one float, for tables: a free cell's damping, which is 0 or more, or a negative code.
+    #[inline(always)]
+    pub fn encode(self) -> f32 {
+        match self {
+            Self::Zero => ZERO,
+            Self::Source => SOURCE,
+            Self::Free { damping } => damping,
+        }
+    }
+
+    /// The kind that [`encode`](Self::encode) made the code of.
+    #[inline(always)]
+    pub fn decode(code: f32) -> Self {
+        if code >= 0.0 {
+            Self::Free { damping: code }
+        } else if code == SOURCE {
+            Self::Source
+        } else {
+            Self::Zero
+        }
+    }
+}
+
 /// What cell (x, y) is. A wall on a source's cell hides the source.
 #[inline(always)]
 pub fn kind<S: Scene>(scene: &S, domain: Domain, x: u32, y: u32) -> Kind {

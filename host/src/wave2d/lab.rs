@@ -1,0 +1,144 @@
+//! The lab and its cases, as the harness sees them.
+
+use kernels_gpu::wave2d::AnyScene;
+
+use super::problem::{Fields, PARAMETERS, Start, Wave2d};
+use super::reference::advance;
+use super::solutions::{self, VARIANTS};
+use crate::buffer::NamedBuffers;
+use crate::check::{self, CheckError};
+use crate::error::Error;
+use crate::kernels::KERNELS;
+use crate::lab::{Case, CaseParams, Cpu, Lab, Parameter, Progress, Variant, Work};
+use crate::module::Module;
+use crate::plan::Plan;
+
+/// The lab `wave2d`.
+pub static LAB: Wave2dLab = Wave2dLab;
+
+/// See [`LAB`].
+#[derive(Debug)]
+pub struct Wave2dLab;
+
+impl Lab for Wave2dLab {
+    fn name(&self) -> &'static str {
+        "wave2d"
+    }
+
+    fn summary(&self) -> &'static str {
+        "2D wave equation with walls, sources and damping; several timesteps a launch"
+    }
+
+    fn module(&self) -> &Module {
+        &KERNELS
+    }
+
+    fn variants(&self) -> &'static [Variant] {
+        VARIANTS
+    }
+
+    fn parameters(&self) -> &'static [Parameter] {
+        PARAMETERS
+    }
+
+    fn small_cases(&self) -> Vec<Box<dyn Case>> {
+        // Sizes below, at and beside a block and a tile; steps below, at and beside a launch of the shmem variant.
+        let mut cases = Vec::new();
+        for (n_x, n_y, steps) in [(2, 2, 1), (3, 3, 7), (37, 53, 8), (33, 9, 9), (129, 65, 7)] {
+            cases.push((n_x, n_y, steps, "point-source", 0.25));
+        }
+        for scene in AnyScene::NAMES {
+            for (n_x, n_y, steps) in [(37, 53, 100), (200, 201, 0), (200, 201, 1), (201, 201, 17)] {
+                cases.push((n_x, n_y, steps, scene, 0.25));
+            }
+        }
+        // The limit of stability, and a step count in the middle of a source's rise.
+        cases.push((201, 200, 100, "double-slit", 0.5));
+        boxed(cases)
+    }
+
+    fn laptop_cases(&self) -> Vec<Box<dyn Case>> {
+        boxed(vec![(1001, 1001, 200, "point-source", 0.25)])
+    }
+
+    fn large_cases(&self) -> Vec<Box<dyn Case>> {
+        boxed(vec![(3201, 3201, 12_800, "point-source", 0.25)])
+    }
+
+    fn case(&self, params: &CaseParams) -> Result<Box<dyn Case>, Error> {
+        Ok(Box::new(Wave2d::from_params(params)?))
+    }
+}
+
+/// Cases of the lab's own, each with random fields from a seed that is its number.
+fn boxed(cases: Vec<(u32, u32, u32, &str, f32)>) -> Vec<Box<dyn Case>> {
+    cases
+        .into_iter()
+        .enumerate()
+        .map(|(number, (n_x, n_y, steps, scene, k))| {
+            let seed = number as u64 + 1;
+            let problem = Wave2d::new(n_x, n_y, steps, scene)
+                .and_then(|problem| problem.with_k(k))
+                .expect("the lab's own cases are valid")
+                .with_start(Start::Random { seed });
+            Box::new(problem) as Box<dyn Case>
+        })
+        .collect()
+}
+
+fn named(fields: Fields<f32>) -> NamedBuffers {
+    vec![
+        ("u0".to_owned(), fields.u0.into()),
+        ("u1".to_owned(), fields.u1.into()),
+    ]
+}
+
+impl Case for Wave2d {
+    fn label(&self) -> String {
+        self.to_string()
+    }
+
+    fn record(&self, variant: &str) -> Result<Plan, Error> {
+        solutions::record(self, variant)
+    }
+
+    fn inputs(&self) -> Result<NamedBuffers, Error> {
+        Ok(named(self.initial()?))
+    }
+
+    fn reference(&self, cpu: Cpu, progress: &dyn Progress) -> Result<NamedBuffers, Error> {
+        let mut fields = self.initial()?;
+        advance(self, &mut fields, cpu, progress);
+        Ok(named(fields))
+    }
+
+    fn check(
+        &self,
+        _variant: &str,
+        expected: &NamedBuffers,
+        got: &NamedBuffers,
+    ) -> Result<(), CheckError> {
+        // Every variant keeps the scheme's order of operations.
+        check::exact(expected, got)
+    }
+
+    fn timesteps(&self) -> Option<u64> {
+        Some(self.steps().into())
+    }
+
+    fn locate(&self, _buffer: &str, index: usize) -> Option<String> {
+        let n_x = self.domain().n_x as usize;
+        Some(format!("x = {}, y = {}", index % n_x, index / n_x))
+    }
+
+    fn work(&self, variant: &str) -> Work {
+        let updates = self.cells() as u64 * u64::from(self.steps());
+        Work {
+            updates,
+            unit: "cell updates",
+            bytes: solutions::bytes(self, variant),
+            // An undamped cell: three additions of neighbours, two products, two sums.
+            flops: 7 * updates,
+        }
+    }
+}

@@ -1,0 +1,270 @@
+//! What is to be computed: size, scene, number of steps, initial fields.
+
+use kernels_gpu::wave2d::{AnyScene, Domain};
+
+use crate::buffer::{BufferError, Element};
+use crate::lab::{CaseError, CaseParams, Parameter};
+
+/// The initial fields.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Start {
+    /// All zero: what moves comes from the scene's source.
+    Rest,
+    /// Uniform in [-1, 1), independent in every cell, borders and walls included: nothing can be right by chance.
+    Random {
+        /// Equal seeds give equal fields.
+        seed: u64,
+    },
+}
+
+/// Two neighbouring timesteps of a wave, n_x * n_y values each, x contiguous.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Fields<T> {
+    /// The second-last field.
+    pub u0: Vec<T>,
+    /// The last field.
+    pub u1: Vec<T>,
+}
+
+/// One problem.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Wave2d {
+    n_x: u32,
+    n_y: u32,
+    steps: u32,
+    first_step: u32,
+    scene: u32,
+    k: f32,
+    start: Start,
+}
+
+pub(super) const PARAMETERS: &[Parameter] = &[
+    Parameter {
+        name: "n_x",
+        summary: "cells along x, at least 2",
+        default: "1001",
+    },
+    Parameter {
+        name: "n_y",
+        summary: "cells along y, at least 2",
+        default: "1001",
+    },
+    Parameter {
+        name: "steps",
+        summary: "timesteps, at least 1",
+        default: "1000",
+    },
+    Parameter {
+        name: "scene",
+        summary: "point-source, double-slit, elliptic-room, parabolic-mirror or empty-box",
+        default: "point-source",
+    },
+    Parameter {
+        name: "k",
+        summary: "(c dt/dx)^2, above 0 and at most 0.5",
+        default: "0.25",
+    },
+    Parameter {
+        name: "seed",
+        summary: "seed of the random initial fields, or `rest` for zeros",
+        default: "1",
+    },
+];
+
+impl Wave2d {
+    /// A problem at k = 1/4 from rest, on `n_x` by `n_y` cells.
+    ///
+    /// # Errors
+    ///
+    /// [`CaseError::Invalid`] for fewer than 2 cells along an axis or more than 2^31 in all;
+    /// [`CaseError::Unknown`] for a scene that does not exist.
+    pub fn new(n_x: u32, n_y: u32, steps: u32, scene: &str) -> Result<Wave2d, CaseError> {
+        for (name, cells) in [("n_x", n_x), ("n_y", n_y)] {
+            if cells < 2 {
+                return Err(CaseError::invalid(
+                    name,
+                    cells,
+                    "a domain has at least 2 cells along each axis, its two borders",
+                ));
+            }
+        }
+        // Kernels index cells with 32 bits, and tiles reach past the last row.
+        if u64::from(n_x) * u64::from(n_y) > 1 << 31 {
+            return Err(CaseError::invalid(
+                "n_x * n_y",
+                format!("{n_x} * {n_y}"),
+                "a domain has at most 2147483648 cells",
+            ));
+        }
+        let number = AnyScene::NAMES
+            .iter()
+            .position(|name| *name == scene)
+            .ok_or_else(|| CaseError::unknown("scene", scene, AnyScene::NAMES))?;
+        Ok(Wave2d {
+            n_x,
+            n_y,
+            steps,
+            first_step: 0,
+            scene: number as u32,
+            k: 0.25,
+            start: Start::Rest,
+        })
+    }
+
+    /// The same with another k = (c dt/dx)^2.
+    ///
+    /// # Errors
+    ///
+    /// [`CaseError::Invalid`] unless 0 < k <= 1/2: beyond, the scheme is unstable (the CFL condition in two dimensions).
+    pub fn with_k(self, k: f32) -> Result<Wave2d, CaseError> {
+        if k > 0.5 || k.is_nan() {
+            return Err(CaseError::invalid(
+                "k",
+                k,
+                "unstable: the CFL condition is k = (c dt/dx)^2 <= 0.5",
+            ));
+        }
+        if k <= 0.0 {
+            return Err(CaseError::invalid("k", k, "k = (c dt/dx)^2 is above 0"));
+        }
+        Ok(Wave2d { k, ..self })
+    }
+
+    /// The same from other initial fields.
+    pub fn with_start(self, start: Start) -> Wave2d {
+        Wave2d { start, ..self }
+    }
+
+    /// The same with timesteps that are numbered from `first_step`, which is what the scene's source sees.
+    pub fn with_first_step(self, first_step: u32) -> Wave2d {
+        Wave2d { first_step, ..self }
+    }
+
+    /// The same with another number of timesteps.
+    pub fn with_steps(self, steps: u32) -> Wave2d {
+        Wave2d { steps, ..self }
+    }
+
+    /// A problem from `key=value` parameters.
+    pub(super) fn from_params(params: &CaseParams) -> Result<Wave2d, CaseError> {
+        params.check_known(PARAMETERS)?;
+        let steps: u32 = params.value(PARAMETERS, "steps")?;
+        if steps == 0 {
+            return Err(CaseError::invalid(
+                "steps",
+                0,
+                "there is nothing to compute; at least 1",
+            ));
+        }
+        let seed: String = params.value(PARAMETERS, "seed")?;
+        let start = if seed == "rest" {
+            Start::Rest
+        } else {
+            Start::Random {
+                seed: seed.parse().map_err(|_| {
+                    CaseError::invalid("seed", &seed, "a number from 0 to 2^64 - 1, or `rest`")
+                })?,
+            }
+        };
+        let scene: String = params.value(PARAMETERS, "scene")?;
+        Ok(Wave2d::new(
+            params.value(PARAMETERS, "n_x")?,
+            params.value(PARAMETERS, "n_y")?,
+            steps,
+            &scene,
+        )?
+        .with_k(params.value(PARAMETERS, "k")?)?
+        .with_start(start))
+    }
+
+    /// Cells along x and y.
+    pub fn domain(&self) -> Domain {
+        Domain {
+            n_x: self.n_x,
+            n_y: self.n_y,
+        }
+    }
+
+    /// Cells in all.
+    pub fn cells(&self) -> usize {
+        self.n_x as usize * self.n_y as usize
+    }
+
+    /// The number of timesteps.
+    pub fn steps(&self) -> u32 {
+        self.steps
+    }
+
+    /// The number of the first timestep.
+    pub fn first_step(&self) -> u32 {
+        self.first_step
+    }
+
+    /// k = (c dt/dx)^2.
+    pub fn k(&self) -> f32 {
+        self.k
+    }
+
+    /// The scene.
+    pub fn scene(&self) -> AnyScene {
+        AnyScene::new(self.scene, self.domain())
+    }
+
+    /// The scene's number, as kernels take it.
+    pub fn scene_number(&self) -> u32 {
+        self.scene
+    }
+
+    /// The scene's name.
+    pub fn scene_name(&self) -> &'static str {
+        AnyScene::NAMES[self.scene as usize]
+    }
+
+    /// The initial fields.
+    ///
+    /// # Errors
+    ///
+    /// [`BufferError::OutOfMemory`].
+    pub fn initial(&self) -> Result<Fields<f32>, BufferError> {
+        let zeros = || {
+            let mut values = Vec::new();
+            values
+                .try_reserve_exact(self.cells())
+                .map_err(|_| BufferError::OutOfMemory {
+                    len: self.cells(),
+                    element: Element::F32,
+                })?;
+            values.resize(self.cells(), 0.0);
+            Ok(values)
+        };
+        let mut fields = Fields {
+            u0: zeros()?,
+            u1: zeros()?,
+        };
+        if let Start::Random { seed } = self.start {
+            let mut random = fastrand::Rng::with_seed(seed);
+            for value in fields.u0.iter_mut().chain(&mut fields.u1) {
+                *value = 2.0 * random.f32() - 1.0;
+            }
+        }
+        Ok(fields)
+    }
+}
+
+impl std::fmt::Display for Wave2d {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Wave2d {
+            n_x, n_y, steps, ..
+        } = self;
+        let plural = if *steps == 1 { "" } else { "s" };
+        write!(
+            f,
+            "{n_x}x{n_y}, {steps} step{plural}, {}",
+            self.scene_name()
+        )?;
+        if self.k != 0.25 {
+            write!(f, ", k = {}", self.k)?;
+        }
+        Ok(())
+    }
+}

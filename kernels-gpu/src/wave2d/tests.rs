@@ -1,0 +1,141 @@
+//! Scenes: what they promise to kernels.
+
+use proptest::prelude::*;
+
+use super::update::{Kind, kind};
+use super::{AnyScene, Domain, Region, Scene};
+
+fn scenes(domain: Domain) -> impl Iterator<Item = (u32, AnyScene)> {
+    (0..AnyScene::NAMES.len() as u32).map(move |number| (number, AnyScene::new(number, domain)))
+}
+
+#[test]
+fn kinds_survive_their_code() {
+    for kind in [
+        Kind::Zero,
+        Kind::Source,
+        Kind::Free { damping: 0.0 },
+        Kind::Free { damping: 0.25 },
+    ] {
+        assert_eq!(Kind::decode(kind.encode()), kind);
+    }
+}
+
+#[test]
+fn every_scene_of_ordinary_size_has_free_cells_and_its_border_is_zero() {
+    let domain = Domain { n_x: 200, n_y: 150 };
+    for (number, scene) in scenes(domain) {
+        let free = (0..150)
+            .flat_map(|y| (0..200).map(move |x| (x, y)))
+            .filter(|&(x, y)| matches!(kind(&scene, domain, x, y), Kind::Free { .. }))
+            .count();
+        assert!(free > 15_000, "scene {number} has {free} free cells");
+        for (x, y) in [(0, 7), (199, 7), (7, 0), (7, 149), (200, 7), (7, u32::MAX)] {
+            assert_eq!(kind(&scene, domain, x, y), Kind::Zero);
+        }
+    }
+}
+
+#[test]
+fn the_slits_are_two_and_symmetric() {
+    let domain = Domain { n_x: 600, n_y: 401 };
+    let scene = AnyScene::new(1, domain);
+    let wall_x = (0..600).find(|&x| scene.is_wall(x, 0)).unwrap();
+    let open = |y| !scene.is_wall(wall_x, y);
+    let edges = (1..401).filter(|&y| open(y) && !open(y - 1)).count();
+    assert_eq!(edges, 2);
+    for y in 1..401 {
+        assert_eq!(open(y), open(400 - y), "y = {y}");
+    }
+}
+
+#[test]
+fn the_mirror_has_no_gap() {
+    // Between neighbouring rows its cells overlap along x, so that no wave slips through.
+    let domain = Domain { n_x: 400, n_y: 300 };
+    let scene = AnyScene::new(3, domain);
+    let extent = |y| {
+        let cells = || (0..400).filter(|&x| scene.is_wall(x, y));
+        cells().next().zip(cells().next_back())
+    };
+    let mut rows = 0;
+    for y in 0..299 {
+        if let (Some((first, last)), Some((next_first, next_last))) = (extent(y), extent(y + 1)) {
+            assert!(first <= next_last && next_first <= last, "y = {y}");
+            rows += 1;
+        }
+    }
+    assert!(rows > 150, "{rows}");
+}
+
+proptest! {
+    #[test]
+    fn plain_regions_are_plain(
+        (n_x, n_y) in (2_u32..400, 2_u32..400),
+        (x, y) in (0.0..1.0, 0.0..1.0),
+        (width, height) in (1_u32..140, 1_u32..70),
+    ) {
+        let domain = Domain { n_x, n_y };
+        let (x_first, y_first) = ((f64::from(n_x) * x) as u32, (f64::from(n_y) * y) as u32);
+        let region = Region { x_first, x_end: x_first + width, y_first, y_end: y_first + height };
+        for (number, scene) in scenes(domain) {
+            if !scene.is_plain(region) {
+                continue;
+            }
+            for y in region.y_first..region.y_end {
+                for x in region.x_first..region.x_end {
+                    prop_assert_eq!(
+                        kind(&scene, domain, x, y),
+                        Kind::Free { damping: 0.0 },
+                        "scene {} at ({}, {})", number, x, y
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn damping_is_a_fraction_and_sources_are_bounded(
+        (n_x, n_y) in (2_u32..3000, 2_u32..3000),
+        (x, y) in (0.0..1.0, 0.0..1.0),
+        t in any::<u32>(),
+    ) {
+        let domain = Domain { n_x, n_y };
+        let (x, y) = ((f64::from(n_x) * x) as u32, (f64::from(n_y) * y) as u32);
+        for (_, scene) in scenes(domain) {
+            prop_assert!((0.0..=0.25).contains(&scene.damping(x, y)));
+            prop_assert!(scene.source_value(t).abs() <= 1.000_001);
+        }
+    }
+}
+
+#[test]
+fn most_of_a_large_domain_is_plain() {
+    // What the fast path of the shared-memory kernel lives on.
+    let domain = Domain {
+        n_x: 3201,
+        n_y: 3201,
+    };
+    for (number, scene) in scenes(domain) {
+        let mut plain = 0;
+        let mut all = 0;
+        for y_first in (0..3200 - 64).step_by(48) {
+            for x_first in (0..3200 - 128).step_by(112) {
+                let region = Region {
+                    x_first,
+                    x_end: x_first + 128,
+                    y_first,
+                    y_end: y_first + 64,
+                };
+                plain += u32::from(scene.is_plain(region));
+                all += 1;
+            }
+        }
+        // Outside the ellipse, and left of the mirror, there is no plain tile.
+        let least = if matches!(number, 2 | 3) { 60 } else { 90 };
+        assert!(
+            plain * 100 >= all * least,
+            "scene {number}: {plain} of {all}"
+        );
+    }
+}
