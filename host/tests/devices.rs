@@ -1,0 +1,56 @@
+//! The suite of `suite/mod.rs` on each device.
+
+mod suite;
+
+#[cfg(target_os = "linux")]
+mod cuda {
+    use std::sync::OnceLock;
+
+    use host::device::{CudaDevice, DeviceError};
+
+    /// The first GPU, or `None` if there is none. A GPU that cannot be opened is a failure.
+    pub fn device() -> Option<&'static CudaDevice> {
+        static DEVICE: OnceLock<Option<CudaDevice>> = OnceLock::new();
+        DEVICE
+            .get_or_init(|| match CudaDevice::open(0) {
+                Ok(device) => Some(device),
+                Err(DeviceError::NoDevice { reason }) => {
+                    println!("no CUDA device: {reason}");
+                    None
+                }
+                Err(error) => panic!("{error}"),
+            })
+            .as_ref()
+    }
+}
+
+macro_rules! on_every_device {
+    ($($test:ident,)*) => {
+        #[cfg(target_os = "linux")]
+        mod on_cuda {
+            $(#[test]
+            fn $test() {
+                match super::cuda::device() {
+                    Some(device) => super::suite::$test(device),
+                    None => println!("skipped: no CUDA device"),
+                }
+            })*
+        }
+    };
+}
+
+on_every_device! {
+    runs_a_grid_with_a_tail,
+    passes_arguments_of_every_type,
+    shares_memory_in_a_block,
+    copies_and_fills_in_order,
+    keeps_buffers_between_runs,
+    runs_an_empty_plan,
+    launches_kernels_without_parameters,
+    runs_thousands_of_launches,
+    knows_its_kernels,
+    refuses_what_no_kernel_can_take,
+    refuses_more_memory_than_there_is,
+    refuses_buffers_of_another_shape,
+    measures_its_copy_bandwidth,
+}

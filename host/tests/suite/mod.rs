@@ -1,0 +1,246 @@
+//! What every device must do: one suite, instantiated for each by `devices.rs`.
+
+use host::plan::PlanError;
+use host::run::{POISON, outputs, reset};
+use host::{
+    Device, Element, Error, ErrorKind, HostBuffer, LaunchConfig, Module, Plan, args, check,
+};
+
+pub static KERNELS: Module = Module::from_static("kernels", include_str!("../kernels.ptx"));
+
+/// A result that is what `expected` says, in one output named `out`.
+fn assert_runs<T>(device: &dyn Device, plan: &Plan, inputs: &[(&str, HostBuffer)], expected: Vec<T>)
+where
+    HostBuffer: From<Vec<T>>,
+{
+    let mut session = device.prepare(&KERNELS, plan).unwrap();
+    let inputs = inputs
+        .iter()
+        .map(|(name, buffer)| (name.to_string(), buffer.clone()))
+        .collect();
+    reset(session.as_mut(), plan, &inputs).unwrap();
+    session.run().unwrap();
+    let got = outputs(session.as_mut(), plan).unwrap();
+    check::exact(&vec![("out".to_owned(), expected.into())], &got).unwrap();
+}
+
+pub fn runs_a_grid_with_a_tail(device: &dyn Device) {
+    for n in [1usize, 31, 32, 33, 1000] {
+        let mut plan = Plan::new("axpy");
+        let x = plan.buffer("x", Element::F32, n);
+        let y = plan.buffer("y", Element::F32, n);
+        let config = LaunchConfig::covering(n as u32, 128).unwrap();
+        plan.launch("axpy", config, args![0.1f32, x.slice(), y.slice()])
+            .unwrap();
+        plan.output("out", y);
+        let x: Vec<f32> = (0..n).map(|i| 1.0 / (1.0 + i as f32)).collect();
+        let y: Vec<f32> = (0..n).map(|i| i as f32).collect();
+        // Product and sum are rounded each, as Rust does.
+        let expected = x.iter().zip(&y).map(|(x, y)| 0.1f32 * x + y).collect();
+        assert_runs(device, &plan, &[("x", x.into()), ("y", y.into())], expected);
+    }
+}
+
+pub fn passes_arguments_of_every_type(device: &dyn Device) {
+    let mut plan = Plan::new("arguments");
+    let out = plan.buffer("out", Element::U64, 12);
+    let structure: Vec<u8> = (1..=16).collect();
+    let args = args![
+        out.at(1),
+        200u8,
+        4_000_000_000u32,
+        -5i32,
+        0x0123_4567_89ab_cdefu64,
+        i64::MIN,
+        -1.5f32,
+        std::f64::consts::PI,
+        structure
+    ];
+    plan.launch("every_type", LaunchConfig::new(1, 1), args)
+        .unwrap();
+    plan.output("out", out);
+    let untouched = u64::from_ne_bytes([POISON; 8]);
+    let expected = vec![
+        untouched,
+        200,
+        4_000_000_000,
+        -5i64 as u64,
+        0x0123_4567_89ab_cdef,
+        i64::MIN as u64,
+        (-1.5f32).to_bits().into(),
+        std::f64::consts::PI.to_bits(),
+        u64::from_le_bytes([1, 2, 3, 4, 5, 6, 7, 8]),
+        u64::from_le_bytes([9, 10, 11, 12, 13, 14, 15, 16]),
+        untouched,
+        untouched,
+    ];
+    assert_runs(device, &plan, &[], expected);
+}
+
+pub fn shares_memory_in_a_block(device: &dyn Device) {
+    // The last needs more shared memory than a launch gets without asking.
+    for (n, first) in [(1u32, 0u32), (32, 0), (100, 0), (256, 64), (1024, 90_000)] {
+        let mut plan = Plan::new("reverse");
+        let u = plan.buffer("u", Element::U32, n as usize);
+        let config = LaunchConfig::new(1, n).with_shared_mem_bytes(first + 4 * n);
+        plan.launch("reverse", config, args![u, first]).unwrap();
+        plan.output("out", u);
+        let input: Vec<u32> = (0..n).map(|i| i * i).collect();
+        let expected = input.iter().rev().copied().collect();
+        assert_runs(device, &plan, &[("u", input.into())], expected);
+    }
+}
+
+pub fn copies_and_fills_in_order(device: &dyn Device) {
+    let mut plan = Plan::new("copies");
+    let a = plan.buffer("a", Element::U32, 6);
+    let b = plan.scratch("b", Element::U32, 6);
+    plan.copy(a, b).unwrap();
+    plan.fill(a, 0).unwrap();
+    plan.copy_range(b, 1, a, 2, 3).unwrap();
+    plan.copy_range(a, 2, a, 5, 1).unwrap();
+    plan.output("out", a);
+    let input = vec![10u32, 11, 12, 13, 14, 15];
+    assert_runs(
+        device,
+        &plan,
+        &[("a", input.into())],
+        vec![0u32, 0, 11, 12, 13, 11],
+    );
+}
+
+pub fn keeps_buffers_between_runs(device: &dyn Device) {
+    let mut plan = Plan::new("twice");
+    let x = plan.buffer("x", Element::F32, 3);
+    let y = plan.buffer("y", Element::F32, 3);
+    plan.launch(
+        "axpy",
+        LaunchConfig::new(1, 32),
+        args![2.0f32, x.slice(), y.slice()],
+    )
+    .unwrap();
+    plan.output("out", y);
+    let mut session = device.prepare(&KERNELS, &plan).unwrap();
+    session.write(x, &vec![1.0f32, 2.0, 3.0].into()).unwrap();
+    session.fill(y, 0).unwrap();
+    let first = session.run().unwrap();
+    let second = session.run().unwrap();
+    assert_eq!(session.read(y).unwrap(), vec![4.0f32, 8.0, 12.0].into());
+    assert_eq!(session.read(x).unwrap(), vec![1.0f32, 2.0, 3.0].into());
+    for timing in [first, second] {
+        assert!(!timing.host.is_zero());
+        // What the device measures happens while the host waits.
+        assert!(timing.device.is_none_or(|device| device <= timing.host));
+    }
+}
+
+pub fn runs_an_empty_plan(device: &dyn Device) {
+    let mut plan = Plan::new("nothing");
+    let u = plan.buffer("u", Element::U8, 3);
+    plan.output("out", u);
+    assert_runs(
+        device,
+        &plan,
+        &[("u", vec![1u8, 2, 3].into())],
+        vec![1u8, 2, 3],
+    );
+}
+
+pub fn launches_kernels_without_parameters(device: &dyn Device) {
+    let mut plan = Plan::new("no parameters");
+    let u = plan.buffer("u", Element::U8, 1);
+    plan.launch("nothing", LaunchConfig::new((2, 3), (4, 5, 6)), args![])
+        .unwrap();
+    plan.launch("fails", LaunchConfig::new(1, 1), args![0u32])
+        .unwrap();
+    plan.launch("exactly", LaunchConfig::new(1, (4, 2)), args![u])
+        .unwrap();
+    plan.output("out", u);
+    assert_runs(device, &plan, &[("u", vec![9u8].into())], vec![9u8]);
+}
+
+pub fn runs_thousands_of_launches(device: &dyn Device) {
+    let mut plan = Plan::new("many");
+    let x = plan.buffer("x", Element::F32, 5);
+    let y = plan.buffer("y", Element::F32, 5);
+    for _ in 0..2000 {
+        plan.launch(
+            "axpy",
+            LaunchConfig::new(1, 5),
+            args![1.0f32, x.slice(), y.slice()],
+        )
+        .unwrap();
+    }
+    plan.output("out", y);
+    let inputs = [("x", vec![1.0f32; 5].into()), ("y", vec![0.0f32; 5].into())];
+    assert_runs(device, &plan, &inputs, vec![2000.0f32; 5]);
+}
+
+pub fn knows_its_kernels(device: &dyn Device) {
+    let mut plan = Plan::new("bounded");
+    let u = plan.buffer("u", Element::U32, 1);
+    plan.launch("bounded", LaunchConfig::new(1, (8, 8)), args![u])
+        .unwrap();
+    let session = device.prepare(&KERNELS, &plan).unwrap();
+    let info = session.kernel_info("bounded").unwrap();
+    assert_eq!(info.name, "bounded");
+    assert_eq!(info.static_shared_bytes, 16 * 1024);
+    assert_eq!(info.max_threads_per_block, 64);
+    assert!(
+        info.occupancy
+            .is_none_or(|share| 0.0 < share && share <= 1.0)
+    );
+    let error = session.kernel_info("bound").unwrap_err();
+    insta::assert_snapshot!(error, @"");
+}
+
+pub fn refuses_what_no_kernel_can_take(device: &dyn Device) {
+    let mut plan = Plan::new("wrong");
+    let u = plan.buffer("u", Element::U32, 1);
+    plan.launch("bounded", LaunchConfig::new(1, 65), args![u])
+        .unwrap();
+    let error = device.prepare(&KERNELS, &plan).err().unwrap();
+    assert_eq!(error.kind(), ErrorKind::Submission);
+    assert!(matches!(error, Error::Validation(_)), "{error}");
+}
+
+pub fn refuses_more_memory_than_there_is(device: &dyn Device) {
+    let mut plan = Plan::new("huge");
+    plan.buffer("u", Element::F64, 1 << 48);
+    let error = device.prepare(&KERNELS, &plan).err().unwrap();
+    assert_eq!(error.kind(), ErrorKind::Environment);
+    assert!(
+        error
+            .to_string()
+            .contains("plan `huge` needs 2251799813685248 bytes"),
+        "{error}"
+    );
+}
+
+pub fn refuses_buffers_of_another_shape(device: &dyn Device) {
+    let mut plan = Plan::new("shapes");
+    let u = plan.buffer("u", Element::U32, 2);
+    let mut other = Plan::new("other");
+    let foreign = other.buffer("v", Element::U32, 2);
+    let mut session = device.prepare(&KERNELS, &plan).unwrap();
+    let error = session.write(u, &vec![1u32].into()).unwrap_err();
+    insta::assert_snapshot!(error, @"");
+    let error = session.write(u, &vec![1i32, 2].into()).unwrap_err();
+    insta::assert_snapshot!(error, @"");
+    for error in [
+        session.write(foreign, &vec![1u32, 2].into()).unwrap_err(),
+        session.fill(foreign, 0).unwrap_err(),
+        session.read(foreign).unwrap_err(),
+    ] {
+        assert!(
+            matches!(error, Error::Plan(PlanError::ForeignBuffer { .. })),
+            "{error}"
+        );
+    }
+}
+
+pub fn measures_its_copy_bandwidth(device: &dyn Device) {
+    let bandwidth = host::limits::copy_bandwidth(device, 1 << 20).unwrap();
+    assert!(bandwidth.best_bytes_per_s >= bandwidth.median_bytes_per_s);
+    assert!(bandwidth.median_bytes_per_s > 1e6, "{bandwidth:?}");
+}
