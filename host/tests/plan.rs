@@ -1,0 +1,257 @@
+//! Recording, refusing, saving and loading plans.
+
+use host::plan::{Command, PlanError};
+use host::{Arg, BufferId, Element, Error, ErrorKind, LaunchConfig, Plan, args};
+use proptest::prelude::*;
+
+fn plan_with_buffers() -> (Plan, BufferId, BufferId, BufferId) {
+    let mut plan = Plan::new("p");
+    let u = plan.buffer("u", Element::F32, 10);
+    let v = plan.scratch("v", Element::F32, 10);
+    let w = plan.buffer("w", Element::U32, 4);
+    (plan, u, v, w)
+}
+
+#[test]
+fn commands_come_back_as_recorded() {
+    let (mut plan, u, v, _) = plan_with_buffers();
+    let config = LaunchConfig::new((2, 3), 32).with_shared_mem_bytes(64);
+    plan.launch("step", config, args![u, v.at(2), 7u32])
+        .unwrap();
+    plan.copy(u, v).unwrap();
+    plan.copy_range(u, 1, v, 2, 3).unwrap();
+    plan.fill(v, 0xab).unwrap();
+    plan.launch("step", config, args![]).unwrap();
+    plan.launch("edge", config, args![-1i32]).unwrap();
+    assert_eq!(plan.kernels(), ["step", "edge"]);
+
+    let commands: Vec<Command> = plan.commands().collect();
+    let Command::Launch(first) = commands[0] else {
+        panic!("{:?}", commands[0])
+    };
+    assert_eq!(
+        (first.kernel, first.kernel_index, first.config),
+        ("step", 0, config)
+    );
+    assert_eq!(first.args, [Arg::Buffer(u), v.at(2), Arg::U32(7)]);
+    let Command::Copy(whole) = commands[1] else {
+        panic!("{:?}", commands[1])
+    };
+    assert_eq!((whole.src, whole.dst, whole.len), (u, v, 10));
+    assert!(matches!(commands[3], Command::Fill(fill) if fill.byte == 0xab && fill.dst == v));
+    assert!(matches!(commands[4], Command::Launch(launch) if launch.args.is_empty()));
+    assert!(matches!(commands[5], Command::Launch(launch) if launch.kernel_index == 1));
+    assert_eq!(commands.len(), 6);
+}
+
+#[test]
+fn what_makes_no_sense_is_refused_where_it_is_recorded() {
+    let (mut plan, u, v, w) = plan_with_buffers();
+    let (_, foreign, _, _) = plan_with_buffers();
+    let one = LaunchConfig::new(1, 1);
+    let refused = |result: Result<(), PlanError>| {
+        let error = Error::from(result.unwrap_err());
+        assert_eq!(error.kind(), ErrorKind::Submission);
+        error.to_string()
+    };
+    insta::assert_snapshot!(refused(plan.launch("k", LaunchConfig::new((4, 0), 1), args![])), @"plan `p`, command 0 (launch of `k`): grid [4, 0, 1] is empty; every extent must be at least 1");
+    insta::assert_snapshot!(refused(plan.launch("k", LaunchConfig::new(1, (4, 4, 0)), args![])), @"plan `p`, command 0 (launch of `k`): block [4, 4, 0] is empty; every extent must be at least 1");
+    insta::assert_snapshot!(refused(plan.launch("k", one, args![1u32, foreign])), @"plan `p`, command 0 (launch of `k`): argument 1 is a buffer of another plan; use the ids that this plan's `buffer` and `scratch` returned");
+    insta::assert_snapshot!(refused(plan.launch("k", one, args![u.at(11)])), @"plan `p`, command 0 (launch of `k`): argument 0 starts at element 11 of buffer `u`, which has 10");
+    insta::assert_snapshot!(refused(plan.copy(u, foreign)), @"plan `p`, command 0 (copy): the destination is a buffer of another plan; use the ids that this plan's `buffer` and `scratch` returned");
+    insta::assert_snapshot!(refused(plan.copy(u, w)), @"plan `p`, command 0 (copy): source `u` holds f32, destination `w` holds u32; a copy needs the same type");
+    insta::assert_snapshot!(refused(plan.copy(u, u)), @"plan `p`, command 0 (copy): source elements 0.. and destination elements 0.. (10 each) of buffer `u` overlap; copy through a scratch buffer");
+    let longer = plan.scratch("longer", Element::F32, 11);
+    insta::assert_snapshot!(refused(plan.copy(u, longer)), @"plan `p`, command 0 (copy): source `u` has 10 elements, destination `longer` has 11; copy a range with `copy_range`");
+    insta::assert_snapshot!(refused(plan.copy_range(u, 8, v, 0, 3)), @"plan `p`, command 0 (copy): elements 8..11 of buffer `u` are out of bounds: it has 10");
+    insta::assert_snapshot!(refused(plan.copy_range(u, u64::MAX, v, 0, 3)), @"plan `p`, command 0 (copy): elements 18446744073709551615..18446744073709551618 of buffer `u` are out of bounds: it has 10");
+    insta::assert_snapshot!(refused(plan.copy_range(u, 0, u, 2, 3)), @"plan `p`, command 0 (copy): source elements 0.. and destination elements 2.. (3 each) of buffer `u` overlap; copy through a scratch buffer");
+    insta::assert_snapshot!(refused(plan.fill(foreign, 0)), @"plan `p`, command 0 (fill): the destination is a buffer of another plan; use the ids that this plan's `buffer` and `scratch` returned");
+    // Nothing of it was recorded.
+    assert_eq!(plan.commands().len(), 0);
+    // An empty range at the end is no fault, and no command.
+    plan.copy_range(u, 10, v, 10, 0).unwrap();
+    plan.launch("k", one, args![u.at(10)]).unwrap();
+    assert_eq!(plan.commands().len(), 1);
+}
+
+#[test]
+fn what_shows_only_at_the_end_is_refused_by_the_check() {
+    let refused = |plan: &Plan| plan.check().unwrap_err().to_string();
+    let (mut plan, u, ..) = plan_with_buffers();
+    plan.check().unwrap();
+    assert_eq!(plan.memory_bytes().unwrap(), 40 + 40 + 16);
+
+    plan.output("u", u);
+    plan.output("u", u);
+    insta::assert_snapshot!(refused(&plan), @"plan `p` has two outputs named `u`; give each its own name");
+    let mut plan = Plan::new("p");
+    plan.buffer("u", Element::F32, 1);
+    plan.scratch("u", Element::F32, 1);
+    insta::assert_snapshot!(refused(&plan), @"plan `p` has two buffers named `u`; give each its own name");
+    let mut plan = Plan::new("p");
+    plan.buffer("u", Element::F32, 0);
+    insta::assert_snapshot!(refused(&plan), @"plan `p`: buffer `u` has 0 elements; every buffer needs at least 1");
+    let mut plan = Plan::new("p");
+    plan.buffer("u", Element::F64, usize::MAX / 4);
+    insta::assert_snapshot!(refused(&plan), @"plan `p`: buffer `u` of 4611686018427387903 f64 elements is too large: 36893488147419103224 bytes; use a smaller case");
+    let mut plan = Plan::new("p");
+    plan.output("u", u);
+    insta::assert_snapshot!(refused(&plan), @"plan `p`: output `u` is a buffer of another plan; use the ids that this plan's `buffer` and `scratch` returned");
+    // Each fits, all together do not.
+    let mut plan = Plan::new("p");
+    for name in ["a", "b", "c"] {
+        plan.buffer(name, Element::U8, isize::MAX as usize);
+    }
+    assert!(matches!(plan.check(), Err(PlanError::BufferTooLarge { buffer, .. }) if buffer == "c"));
+}
+
+#[test]
+fn names_are_found_or_the_nearest_is_offered() {
+    let (mut plan, u, v, _) = plan_with_buffers();
+    plan.output("last", v);
+    assert_eq!(plan.find_buffer("u").unwrap(), u);
+    assert_eq!(plan.find_output("last").unwrap(), v);
+    insta::assert_snapshot!(plan.find_buffer("u0").unwrap_err(), @"plan `p` has no buffer named `u0`; did you mean `u`?");
+    insta::assert_snapshot!(plan.find_output("lats").unwrap_err(), @"plan `p` has no output named `lats`; did you mean `last`?");
+}
+
+#[test]
+fn empty_extents_cannot_be_covered() {
+    insta::assert_snapshot!(LaunchConfig::covering((8, 0), 32).unwrap_err(), @"cannot cover [8, 0, 1] threads with blocks of [32, 1, 1]: every extent must be at least 1");
+    insta::assert_snapshot!(LaunchConfig::covering(8, (32, 0)).unwrap_err(), @"cannot cover [8, 1, 1] threads with blocks of [32, 0, 1]: every extent must be at least 1");
+}
+
+#[test]
+fn thousands_of_launches_are_cheap_to_record() {
+    let (mut plan, u, v, _) = plan_with_buffers();
+    let start = std::time::Instant::now();
+    for step in 0..12_800u32 {
+        plan.launch(
+            "step",
+            LaunchConfig::new((101, 401), (32, 8)),
+            args![u, v, 3201u32, 3201u32, step],
+        )
+        .unwrap();
+    }
+    // Some milliseconds; the bound only keeps it from becoming a fraction of a run.
+    assert!(start.elapsed().as_millis() < 500, "{:?}", start.elapsed());
+    assert_eq!(plan.kernels().len(), 1);
+}
+
+#[test]
+fn a_broken_file_is_refused() {
+    let (mut plan, u, v, _) = plan_with_buffers();
+    plan.launch("step", LaunchConfig::new(1, 32), args![u])
+        .unwrap();
+    plan.copy(u, v).unwrap();
+    let good = serde_json::to_value(&plan).unwrap();
+    let refused = |path: &str, value: serde_json::Value| {
+        let mut saved = good.clone();
+        *saved.pointer_mut(path).unwrap() = value;
+        serde_json::from_value::<Plan>(saved)
+            .unwrap_err()
+            .to_string()
+    };
+    insta::assert_snapshot!(refused("/commands/0/launch/kernel", 3.into()), @"saved plan `p` is broken: it launches kernel 3 of 1");
+    insta::assert_snapshot!(refused("/commands/0/launch/args/0/buffer", 3.into()), @"plan `p`, command 0 (launch of `step`): argument 0 is a buffer of another plan; use the ids that this plan's `buffer` and `scratch` returned");
+    insta::assert_snapshot!(refused("/commands/0/launch/config/block/1", 0.into()), @"plan `p`, command 0 (launch of `step`): block [32, 0, 1] is empty; every extent must be at least 1");
+    insta::assert_snapshot!(refused("/commands/1/copy/len", 11.into()), @"plan `p`, command 1 (copy): elements 0..11 of buffer `u` are out of bounds: it has 10");
+    insta::assert_snapshot!(refused("/buffers/0/len", 0.into()), @"plan `p`, command 1 (copy): elements 0..10 of buffer `u` are out of bounds: it has 0");
+}
+
+/// Any argument, of a plan whose buffers are `ids`.
+fn any_arg(ids: [BufferId; 2]) -> impl Strategy<Value = Arg> {
+    prop_oneof![
+        prop::sample::select(ids.to_vec()).prop_map(Arg::Buffer),
+        prop::sample::select(ids.to_vec()).prop_map(Arg::Slice),
+        (prop::sample::select(ids.to_vec()), 0u64..=10).prop_map(|(id, offset)| id.at(offset)),
+        any::<u8>().prop_map(Arg::U8),
+        any::<u32>().prop_map(Arg::U32),
+        any::<i32>().prop_map(Arg::I32),
+        any::<u64>().prop_map(Arg::U64),
+        any::<i64>().prop_map(Arg::I64),
+        any::<u32>().prop_map(|bits| Arg::F32(f32::from_bits(bits))),
+        any::<u64>().prop_map(|bits| Arg::F64(f64::from_bits(bits))),
+        prop::collection::vec(any::<u8>(), 0..20).prop_map(Arg::Bytes),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn saved_plans_load_as_they_were(
+        name in ".{0,10}",
+        extents in prop::collection::vec((1u32.., 1u32.., any::<u32>()), 1..5),
+        seed_args in {
+            let (_, u, v, _) = plan_with_buffers();
+            prop::collection::vec(any_arg([u, v]), 0..8)
+        },
+    ) {
+        let (mut plan, u, v, _) = plan_with_buffers();
+        // The strategy's ids are of another plan: the first two buffers, in the same order.
+        let own = |id: BufferId| if id.index() == 0 { u } else { v };
+        let args: Vec<Arg> = seed_args
+            .into_iter()
+            .map(|arg| match arg {
+                Arg::Buffer(id) => Arg::Buffer(own(id)),
+                Arg::Slice(id) => Arg::Slice(own(id)),
+                Arg::BufferAt { id, offset } => own(id).at(offset),
+                other => other,
+            })
+            .collect();
+        for (grid, block, shared_mem_bytes) in extents {
+            let config = LaunchConfig::new((grid, block), block).with_shared_mem_bytes(shared_mem_bytes);
+            plan.launch(&format!("k{name}"), config, args.clone()).unwrap();
+        }
+        plan.copy_range(u, 3, u, 0, 3).unwrap();
+        plan.output(name, v);
+        let saved = serde_json::to_string(&plan).unwrap();
+        let loaded: Plan = serde_json::from_str(&saved).unwrap();
+        prop_assert_eq!(&serde_json::to_string(&loaded).unwrap(), &saved);
+        // It is a plan of its own: the old ids are not its ids.
+        prop_assert!(loaded.buffer_info(u).is_err());
+        prop_assert_eq!(loaded.buffers(), plan.buffers());
+    }
+
+    #[test]
+    fn covering_grids_cover_and_no_more(
+        threads in (1u32.., 1u32.., 1u32..),
+        block in (1u32..=1024, 1u32..=1024, 1u32..=64),
+    ) {
+        let config = LaunchConfig::covering(threads, block).unwrap();
+        let threads = <[u32; 3]>::from(threads);
+        for axis in 0..3 {
+            let covered = u64::from(config.grid[axis]) * u64::from(config.block[axis]);
+            prop_assert!(covered >= threads[axis].into());
+            prop_assert!(covered - u64::from(threads[axis]) < config.block[axis].into());
+        }
+    }
+
+    #[test]
+    fn ranges_are_accepted_if_and_only_if_they_fit(
+        src_start in 0u64..12,
+        dst_start in 0u64..12,
+        len in 0u64..12,
+        same in any::<bool>(),
+    ) {
+        let (mut plan, u, v, _) = plan_with_buffers();
+        let dst = if same { u } else { v };
+        let in_bounds = src_start + len <= 10 && dst_start + len <= 10;
+        // Element by element, as the definition says.
+        let overlap = same && (0..len).any(|i| (0..len).any(|j| src_start + i == dst_start + j));
+        let result = plan.copy_range(u, src_start, dst, dst_start, len);
+        prop_assert_eq!(result.is_ok(), in_bounds && !overlap, "{:?}", result);
+    }
+
+    #[test]
+    fn sizes_never_wrap(len in any::<usize>(), shift in 0u32..64) {
+        let len = len >> shift;
+        let mut plan = Plan::new("p");
+        plan.buffer("u", Element::F64, len);
+        let fits = len > 0 && len as u128 * 8 <= isize::MAX as u128;
+        prop_assert_eq!(plan.check().is_ok(), fits);
+        if fits {
+            prop_assert_eq!(u128::from(plan.memory_bytes().unwrap()), len as u128 * 8);
+        }
+    }
+}

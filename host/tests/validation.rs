@@ -1,0 +1,111 @@
+//! Plans that fit neither their kernels nor the device, and what is said about them.
+
+use host::device::Limits;
+use host::validate::validate;
+use host::{Arg, Element, ErrorKind, LaunchConfig, Module, Plan, args};
+
+static KERNELS: Module = Module::from_static("kernels", include_str!("kernels.ptx"));
+
+/// What is said about a plan with one launch; `u` is a buffer of 8 u32.
+fn refusal(
+    kernel: &str,
+    config: LaunchConfig,
+    args: impl FnOnce(host::BufferId) -> Vec<Arg>,
+) -> String {
+    let mut plan = Plan::new("p");
+    let u = plan.buffer("u", Element::U32, 8);
+    plan.launch("nothing", LaunchConfig::new(1, 1), args![])
+        .unwrap();
+    plan.launch(kernel, config, args(u)).unwrap();
+    let error = validate(&KERNELS, &plan, &Limits::COMMON).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Submission);
+    error.to_string()
+}
+
+fn one() -> LaunchConfig {
+    LaunchConfig::new(1, 1)
+}
+
+#[test]
+fn kernels_must_exist() {
+    insta::assert_snapshot!(refusal("axpi", one(), |_| vec![]), @"module `kernels` has no kernel `axpi`; did you mean `axpy`?");
+    insta::assert_snapshot!(refusal("wave2d_naive", one(), |_| vec![]), @"module `kernels` has no kernel `wave2d_naive`; there are: axpy, every_type, reverse, bounded, exactly, fails, writes_at, nothing");
+}
+
+#[test]
+fn every_parameter_must_be_filled() {
+    insta::assert_snapshot!(refusal("axpy", one(), |u| args![1.0f32, u, u].to_vec()), @"plan `p`, command 1 (launch of `axpy`): 3 arguments fill 3 parameters, but the kernel has 5; a slice fills two (pointer, length), everything else one");
+    insta::assert_snapshot!(refusal("nothing", one(), |u| args![u].to_vec()), @"plan `p`, command 1 (launch of `nothing`): 1 arguments fill 1 parameters, but the kernel has 0; a slice fills two (pointer, length), everything else one");
+}
+
+#[test]
+fn types_must_agree() {
+    insta::assert_snapshot!(refusal("axpy", one(), |u| vec![1.0f64.into(), u.slice(), u.slice()]), @"plan `p`, command 1 (launch of `axpy`): argument 0 is f64, but parameter 0 of the kernel is f32");
+    insta::assert_snapshot!(refusal("axpy", one(), |u| vec![1u32.into(), u.slice(), u.slice()]), @"plan `p`, command 1 (launch of `axpy`): argument 0 is u32, but parameter 0 of the kernel is f32");
+    insta::assert_snapshot!(refusal("axpy", one(), |u| vec![1.0f32.into(), 8usize.into(), 8usize.into(), u.slice()]), @"plan `p`, command 1 (launch of `axpy`): argument 1 is u64, but parameter 1 of the kernel is a pointer");
+    insta::assert_snapshot!(refusal("axpy", one(), |u| vec![1.0f32.into(), u.into(), 8u32.into(), u.slice()]), @"plan `p`, command 1 (launch of `axpy`): argument 2 is u32, but parameter 2 of the kernel is an integer or pointer of 64 bits");
+    insta::assert_snapshot!(refusal("reverse", one(), |u| vec![u.slice()]), @"plan `p`, command 1 (launch of `reverse`): argument 0 is a slice, whose length (u64) comes second, but parameter 1 of the kernel is an integer of 32 bits");
+    insta::assert_snapshot!(refusal("reverse", one(), |u| args![u, 1.0f32].to_vec()), @"plan `p`, command 1 (launch of `reverse`): argument 1 is f32, but parameter 1 of the kernel is an integer of 32 bits");
+    insta::assert_snapshot!(refusal("fails", one(), |u| args![u].to_vec()), @"plan `p`, command 1 (launch of `fails`): argument 0 is a buffer, but parameter 0 of the kernel is an integer of 32 bits");
+    let structure = |u: host::BufferId, bytes: usize| {
+        args![
+            u,
+            1u8,
+            2u32,
+            3i32,
+            4u64,
+            5i64,
+            6.0f32,
+            7.0f64,
+            vec![0u8; bytes]
+        ]
+        .to_vec()
+    };
+    insta::assert_snapshot!(refusal("every_type", one(), |u| structure(u, 12)), @"plan `p`, command 1 (launch of `every_type`): argument 8 is a structure of 12 bytes, but parameter 8 of the kernel is a structure of 16 bytes");
+}
+
+#[test]
+fn blocks_and_grids_have_limits() {
+    let fails = |config| refusal("fails", config, |_| args![0u32].to_vec());
+    insta::assert_snapshot!(fails(LaunchConfig::new(1, (32, 33))), @"plan `p`, command 1 (launch of `fails`): a block of [32, 33, 1] has 1056 threads; the device allows 1024");
+    insta::assert_snapshot!(fails(LaunchConfig::new(1, (1, 1, 65))), @"plan `p`, command 1 (launch of `fails`): block [1, 1, 65] exceeds the device's limit [1024, 1024, 64] in z");
+    insta::assert_snapshot!(fails(LaunchConfig::new((1, 65_536), 1)), @"plan `p`, command 1 (launch of `fails`): grid [1, 65536, 1] exceeds the device's limit [2147483647, 65535, 65535] in y");
+    insta::assert_snapshot!(fails(LaunchConfig::new(1, [u32::MAX; 3])), @"plan `p`, command 1 (launch of `fails`): block [4294967295, 4294967295, 4294967295] exceeds the device's limit [1024, 1024, 64] in x");
+}
+
+#[test]
+fn kernels_have_bounds_of_their_own() {
+    insta::assert_snapshot!(refusal("bounded", LaunchConfig::new(1, (13, 5)), |u| args![u].to_vec()), @"plan `p`, command 1 (launch of `bounded`): a block of [13, 5, 1] has 65 threads, but the kernel was compiled for at most 64; launch smaller blocks, or raise `max_threads` in its `#[kernel]`");
+    insta::assert_snapshot!(refusal("exactly", LaunchConfig::new(1, (2, 4)), |u| args![u].to_vec()), @"plan `p`, command 1 (launch of `exactly`): the kernel was compiled for blocks of [4, 2, 1] (`.reqntid`) and nothing else, not [2, 4, 1]");
+}
+
+#[test]
+fn shared_memory_has_a_limit() {
+    let most = Limits::COMMON.shared_mem_per_block_bytes;
+    insta::assert_snapshot!(refusal("reverse", one().with_shared_mem_bytes(most + 1), |u| args![u, 0u32].to_vec()), @"plan `p`, command 1 (launch of `reverse`): a block needs 232449 bytes of shared memory (0 declared in the kernel, 232449 asked for by the launch); the device allows 232448; use smaller tiles");
+    // Static and dynamic memory count together.
+    insta::assert_snapshot!(refusal("bounded", one().with_shared_mem_bytes(most), |u| args![u].to_vec()), @"plan `p`, command 1 (launch of `bounded`): a block needs 248832 bytes of shared memory (16384 declared in the kernel, 232448 asked for by the launch); the device allows 232448; use smaller tiles");
+    insta::assert_snapshot!(refusal("bounded", one().with_shared_mem_bytes(u32::MAX), |u| args![u].to_vec()), @"plan `p`, command 1 (launch of `bounded`): a block needs 4294983679 bytes of shared memory (16384 declared in the kernel, 4294967295 asked for by the launch); the device allows 232448; use smaller tiles");
+}
+
+#[test]
+fn broken_ptx_is_a_submissions_fault() {
+    let text = ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry k(\n  .param .u32 n,\n)\n{ ret; }\n";
+    let module = Module::new("broken", text);
+    let mut plan = Plan::new("p");
+    plan.launch("k", one(), args![1u32]).unwrap();
+    let error = validate(&module, &plan, &Limits::COMMON).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Submission);
+    insta::assert_snapshot!(error, @r#"module `broken` is no PTX that can be run: 6:1: expected `.param` or `.reg`, found `)`
+6 | )
+  | ^"#);
+}
+
+#[test]
+fn a_plan_without_launches_needs_no_kernels() {
+    let empty = Module::new("empty", ".version 7.0\n.target sm_70\n.address_size 64\n");
+    let mut plan = Plan::new("p");
+    let u = plan.buffer("u", Element::U8, 1);
+    plan.fill(u, 1).unwrap();
+    validate(&empty, &plan, &Limits::COMMON).unwrap();
+}
