@@ -220,10 +220,10 @@ proptest! {
     ) {
         let config = LaunchConfig::covering(threads, block).unwrap();
         let threads = <[u32; 3]>::from(threads);
-        for axis in 0..3 {
+        for (axis, &wanted) in threads.iter().enumerate() {
             let covered = u64::from(config.grid[axis]) * u64::from(config.block[axis]);
-            prop_assert!(covered >= threads[axis].into());
-            prop_assert!(covered - u64::from(threads[axis]) < config.block[axis].into());
+            prop_assert!(covered >= wanted.into());
+            prop_assert!(covered - u64::from(wanted) < config.block[axis].into());
         }
     }
 

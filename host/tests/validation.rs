@@ -96,9 +96,11 @@ fn broken_ptx_is_a_submissions_fault() {
     plan.launch("k", one(), args![1u32]).unwrap();
     let error = validate(&module, &plan, &Limits::COMMON).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Submission);
-    insta::assert_snapshot!(error, @r#"module `broken` is no PTX that can be run: 6:1: expected `.param` or `.reg`, found `)`
-6 | )
-  | ^"#);
+    insta::assert_snapshot!(error, @"
+    module `broken` is no PTX that can be run: 6:1: expected `.param` or `.reg`, found `)`
+    6 | )
+      | ^
+    ");
 }
 
 #[test]

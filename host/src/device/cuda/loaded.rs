@@ -238,7 +238,9 @@ mod tests {
         };
         let log = b"ptxas application ptx input, line 9; error : Unknown symbol 'x'\n\0\0";
         let error = refused(&targeting("sm_80"), &gpu((9, 0)), cause, log);
-        insta::assert_snapshot!(error, @r#"module `waves` does not load: cuModuleLoadDataEx returned CUDA_ERROR_INVALID_PTX (218): a PTX JIT compilation failed
-ptxas application ptx input, line 9; error : Unknown symbol 'x'"#);
+        insta::assert_snapshot!(error, @"
+        module `waves` does not load: cuModuleLoadDataEx returned CUDA_ERROR_INVALID_PTX (218): a PTX JIT compilation failed
+        ptxas application ptx input, line 9; error : Unknown symbol 'x'
+        ");
     }
 }
