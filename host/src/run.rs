@@ -16,9 +16,6 @@ pub struct Outcome {
     pub timing: Timing,
 }
 
-/// A byte that makes NaN of every float and nonsense of every index: what was never written must not look right.
-pub const POISON: u8 = 0xff;
-
 /// Records the variant's plan, runs it once on the device, reads the outputs.
 ///
 /// Buffers that are not inputs are poisoned first: see [`reset`].
@@ -40,7 +37,7 @@ pub fn run_case(
     Ok(Outcome { outputs, timing })
 }
 
-/// Writes the inputs and fills every other buffer of the plan with [`POISON`].
+/// Writes the inputs and poisons every other buffer of the plan: see [`Session::poison`].
 ///
 /// # Errors
 ///
@@ -54,7 +51,7 @@ pub fn reset(session: &mut dyn Session, plan: &Plan, inputs: &NamedBuffers) -> R
     }
     for id in plan.buffer_ids() {
         if !written[id.index()] {
-            session.fill(id, POISON)?;
+            session.poison(id)?;
         }
     }
     Ok(())

@@ -15,4 +15,4 @@ pub use cuda::CudaDevice;
 pub use discover::{Discovery, discover};
 pub use error::{DeviceError, DriverError};
 pub use info::{DeviceInfo, DeviceKind, KernelInfo, Limits, Timing};
-pub use traits::{Device, Session};
+pub use traits::{Device, POISON, Session};

@@ -6,6 +6,9 @@ use crate::error::Error;
 use crate::module::Module;
 use crate::plan::{BufferId, Plan};
 
+/// A byte that makes NaN of every float and nonsense of every index.
+pub const POISON: u8 = 0xff;
+
 /// What executes plans.
 pub trait Device: Send + Sync {
     /// What is known about it.
@@ -37,6 +40,17 @@ pub trait Session {
     ///
     /// [`Error::Plan`] for another plan's id; what the device answers.
     fn fill(&mut self, id: BufferId, byte: u8) -> Result<(), Error>;
+
+    /// Makes a buffer's contents undefined: what reads it before it is written must not look right.
+    ///
+    /// Every byte becomes [`POISON`]; a device that can tell also reports such reads.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::fill`].
+    fn poison(&mut self, id: BufferId) -> Result<(), Error> {
+        self.fill(id, POISON)
+    }
 
     /// Copies a buffer of the plan to the host.
     ///

@@ -1,7 +1,8 @@
 //! What every device must do: one suite, instantiated for each by `devices.rs`.
 
+use host::device::POISON;
 use host::plan::PlanError;
-use host::run::{POISON, outputs, reset};
+use host::run::{outputs, reset};
 use host::{
     Device, Element, Error, ErrorKind, HostBuffer, LaunchConfig, Module, Plan, args, check,
 };

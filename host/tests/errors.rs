@@ -1,0 +1,117 @@
+//! What users read when a device or a case is not as they hoped, and whose fault it is said to be.
+
+use host::device::{DeviceError, DriverError};
+use host::lab::CaseError;
+use host::{CaseParams, Error, ErrorKind, Parameter, Variant, find_lab, find_variant};
+
+fn driver_error(code: u32, name: &str, description: &str) -> DriverError {
+    DriverError {
+        function: "cuLaunchKernel",
+        code,
+        name: name.to_owned(),
+        description: description.to_owned(),
+    }
+}
+
+fn text(kind: ErrorKind, error: impl Into<Error>) -> String {
+    let error = error.into();
+    assert_eq!(error.kind(), kind, "{error}");
+    error.to_string()
+}
+
+#[test]
+fn what_the_machine_lacks() {
+    let environment = |error| text(ErrorKind::Environment, error);
+    insta::assert_snapshot!(environment(DeviceError::NoDevice { reason: "libcuda.so.1 not found".to_owned() }), @"no CUDA device: libcuda.so.1 not found");
+    insta::assert_snapshot!(environment(DeviceError::NoSuchDevice { ordinal: 2, count: 1 }), @"no CUDA device 2: this machine has 1, numbered from 0");
+    insta::assert_snapshot!(environment(DeviceError::OutOfMemory {
+        plan: "wave2d naive".to_owned(),
+        needed_bytes: 200_000_000_000,
+        device: "NVIDIA H100".to_owned(),
+        free_bytes: 84_000_000_000,
+        total_bytes: 85_000_000_000,
+    }), @"out of device memory: plan `wave2d naive` needs 200000000000 bytes, NVIDIA H100 has 84000000000 of 85000000000 bytes free; use a smaller case, or end what else uses the device");
+    insta::assert_snapshot!(environment(DeviceError::Lost { cause: "plan `p`: kernel `k` failed".to_owned() }), @"the device is lost to this process since an earlier fault: plan `p`: kernel `k` failed; start the program again");
+    insta::assert_snapshot!(environment(driver_error(46, "CUDA_ERROR_DEVICE_UNAVAILABLE", "busy or unavailable").into()), @"CUDA driver: cuLaunchKernel returned CUDA_ERROR_DEVICE_UNAVAILABLE (46): busy or unavailable");
+}
+
+#[test]
+fn what_the_solution_did() {
+    let submission = |error| text(ErrorKind::Submission, error);
+    insta::assert_snapshot!(submission(DeviceError::KernelFault {
+        place: "plan `p`: kernel `k`".to_owned(),
+        what: "it trapped".to_owned(),
+        remedy: "run the case on the emulated device".to_owned(),
+    }), @"plan `p`: kernel `k` failed: it trapped; run the case on the emulated device");
+    insta::assert_snapshot!(submission(DeviceError::LaunchRefused {
+        place: "plan `p`, command 3 (launch of `k`)".to_owned(),
+        cause: Box::new(driver_error(701, "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES", "too many resources requested for launch")),
+        remedy: "use smaller blocks".to_owned(),
+    }), @"plan `p`, command 3 (launch of `k`) was refused: cuLaunchKernel returned CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES (701): too many resources requested for launch; use smaller blocks");
+}
+
+const VARIANTS: [Variant; 2] = [
+    Variant {
+        name: "naive",
+        summary: "",
+        exact: true,
+    },
+    Variant {
+        name: "shmem",
+        summary: "",
+        exact: true,
+    },
+];
+
+const PARAMETERS: [Parameter; 3] = [
+    Parameter {
+        name: "n_x",
+        summary: "cells in x",
+        default: "201",
+    },
+    Parameter {
+        name: "steps",
+        summary: "time steps",
+        default: "100",
+    },
+    Parameter {
+        name: "scene",
+        summary: "what is in the way",
+        default: "double-slit",
+    },
+];
+
+#[test]
+fn what_does_not_exist() {
+    let input = |error| text(ErrorKind::Input, error);
+    insta::assert_snapshot!(input(find_variant(&VARIANTS, "nave").unwrap_err()), @"unknown variant `nave`; did you mean `naive`?");
+    insta::assert_snapshot!(input(find_variant(&VARIANTS, "cublas").unwrap_err()), @"unknown variant `cublas`; there are: naive, shmem");
+    assert_eq!(find_variant(&VARIANTS, "shmem").unwrap(), VARIANTS[1]);
+    let lab = find_lab("no such lab").err().unwrap();
+    assert!(matches!(lab, CaseError::Unknown { what: "lab", .. }));
+    for lab in host::labs() {
+        assert_eq!(find_lab(lab.name()).unwrap().name(), lab.name());
+    }
+}
+
+#[test]
+fn parameters_are_read_and_checked() {
+    let params = CaseParams::parse(["n_x=37", " steps = 0 "]).unwrap();
+    params.check_known(&PARAMETERS).unwrap();
+    assert_eq!(params.value::<u32>(&PARAMETERS, "n_x").unwrap(), 37);
+    assert_eq!(params.value::<u32>(&PARAMETERS, "steps").unwrap(), 0);
+    assert_eq!(
+        params.value::<String>(&PARAMETERS, "scene").unwrap(),
+        "double-slit"
+    );
+
+    let input = |error| text(ErrorKind::Input, error);
+    insta::assert_snapshot!(input(CaseParams::parse(["n_x"]).unwrap_err()), @"`n_x` is no parameter: write name=value");
+    insta::assert_snapshot!(input(CaseParams::parse(["=7"]).unwrap_err()), @"`=7` is no parameter: write name=value");
+    insta::assert_snapshot!(input(CaseParams::parse(["n_x=1", "n_x=2"]).unwrap_err()), @"parameter `n_x` is given twice");
+    let params = CaseParams::parse(["nx=1", "steps=-1", "n_x=99999999999"]).unwrap();
+    insta::assert_snapshot!(input(params.check_known(&PARAMETERS).unwrap_err()), @"unknown parameter `nx`; did you mean `n_x`?");
+    insta::assert_snapshot!(input(params.value::<u32>(&PARAMETERS, "steps").unwrap_err()), @"parameter `steps` = `-1`: invalid digit found in string");
+    insta::assert_snapshot!(input(params.value::<u32>(&PARAMETERS, "n_x").unwrap_err()), @"parameter `n_x` = `99999999999`: number too large to fit in target type");
+    insta::assert_snapshot!(input(CaseError::invalid("n_x", 1, "must be at least 2")), @"parameter `n_x` = `1`: must be at least 2");
+}
