@@ -111,7 +111,7 @@ fn parameters_are_read_and_checked() {
     insta::assert_snapshot!(input(CaseParams::parse(["n_x=1", "n_x=2"]).unwrap_err()), @"parameter `n_x` is given twice");
     let params = CaseParams::parse(["nx=1", "steps=-1", "n_x=99999999999"]).unwrap();
     insta::assert_snapshot!(input(params.check_known(&PARAMETERS).unwrap_err()), @"unknown parameter `nx`; did you mean `n_x`?");
-    insta::assert_snapshot!(input(params.value::<u32>(&PARAMETERS, "steps").unwrap_err()), @"parameter `steps` = `-1`: invalid digit found in string");
-    insta::assert_snapshot!(input(params.value::<u32>(&PARAMETERS, "n_x").unwrap_err()), @"parameter `n_x` = `99999999999`: number too large to fit in target type");
+    insta::assert_snapshot!(input(params.value::<u32>(&PARAMETERS, "steps").unwrap_err()), @"parameter `steps` = `-1`: invalid digit found in string (time steps)");
+    insta::assert_snapshot!(input(params.value::<u32>(&PARAMETERS, "n_x").unwrap_err()), @"parameter `n_x` = `99999999999`: number too large to fit in target type (cells in x)");
     insta::assert_snapshot!(input(CaseError::invalid("n_x", 1, "must be at least 2")), @"parameter `n_x` = `1`: must be at least 2");
 }

@@ -148,9 +148,10 @@ impl CaseParams {
             .find(|parameter| parameter.name == name)
             .unwrap_or_else(|| panic!("the lab has no parameter `{name}`"));
         match self.get(name) {
-            Some(value) => value
-                .parse()
-                .map_err(|error: T::Err| CaseError::invalid(name, value, error.to_string())),
+            Some(value) => value.parse().map_err(|error: T::Err| {
+                let reason = format!("{error} ({})", parameter.summary);
+                CaseError::invalid(name, value, reason)
+            }),
             None => match parameter.default.parse() {
                 Ok(value) => Ok(value),
                 Err(error) => panic!("default of `{name}`: {error}"),

@@ -124,7 +124,8 @@ impl State {
             let [block_x, block_y] = shmem::BLOCK;
             plan.launch(
                 "wave2d_shmem",
-                LaunchConfig::new(grid, (block_x, block_y)),
+                LaunchConfig::new(grid, (block_x, block_y))
+                    .with_shared_mem_bytes(shmem::SHARED_MEM_BYTES),
                 args![
                     self.u0.slice(),
                     self.u1.slice(),

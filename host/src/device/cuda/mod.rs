@@ -1,6 +1,6 @@
 //! CUDA GPUs, through `cust`.
 //!
-//! - `open`: which GPUs there are; one of them, with its context and stream;
+//! - `open`: which GPUs there are; one of them, its context and stream;
 //! - `loaded`: a module as the driver compiled it;
 //! - `launches`: a plan's commands, laid out so that executing one costs a driver call and nothing more;
 //! - `session`: buffers and runs;

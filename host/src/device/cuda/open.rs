@@ -17,17 +17,24 @@ use crate::module::Module;
 use crate::plan::Plan;
 use crate::validate::validate;
 
-/// A GPU: its primary context, and one stream that everything runs on.
+/// A GPU. Its context is made when first needed: it takes time and memory on each GPU, used or not.
 #[derive(Debug)]
 pub struct CudaDevice {
+    raw: cust::device::Device,
     info: DeviceInfo,
     pub(super) threads_per_multiprocessor: u32,
     /// Set by the first fault that the context does not survive; says which.
     pub(super) lost: OnceLock<String>,
-    /// Modules by PTX text, so that preparing many plans compiles once.
+    opened: OnceLock<Opened>,
+    /// Modules by PTX text, so that preparing many plans compiles once. Held while the context is made, too.
     modules: Mutex<HashMap<String, Arc<LoadedModule>>>,
+}
+
+/// A GPU's primary context, and one stream that everything runs on.
+#[derive(Debug)]
+pub struct Opened {
     // Dropped in this order: the stream belongs to the context.
-    pub(super) stream: Stream,
+    pub stream: Stream,
     context: Context,
 }
 
@@ -42,19 +49,14 @@ impl CudaDevice {
         if ordinal >= count {
             return Err(DeviceError::NoSuchDevice { ordinal, count });
         }
-        let device = check_cust("cuDeviceGet", cust::device::Device::get_device(ordinal))?;
-        let context = check_cust("cuDevicePrimaryCtxRetain", Context::new(device))?;
-        let stream = check_cust(
-            "cuStreamCreateWithPriority",
-            Stream::new(StreamFlags::DEFAULT, None),
-        )?;
+        let raw = check_cust("cuDeviceGet", cust::device::Device::get_device(ordinal))?;
         Ok(CudaDevice {
-            info: info(device, ordinal)?,
-            threads_per_multiprocessor: attribute(device, Attribute::MaxThreadsPerMultiprocessor)?,
+            info: info(raw, ordinal)?,
+            threads_per_multiprocessor: attribute(raw, Attribute::MaxThreadsPerMultiprocessor)?,
+            raw,
             lost: OnceLock::new(),
+            opened: OnceLock::new(),
             modules: Mutex::default(),
-            stream,
-            context,
         })
     }
 
@@ -68,19 +70,36 @@ impl CudaDevice {
     }
 
     /// Makes the context current on this thread; refuses if a fault has destroyed it.
-    pub(super) fn enter(&self) -> Result<(), DeviceError> {
+    pub(super) fn enter(&self) -> Result<&Opened, DeviceError> {
         if let Some(cause) = self.lost.get() {
             return Err(DeviceError::Lost {
                 cause: cause.clone(),
             });
         }
+        let opened = self.opened()?;
         check_cust(
             "cuCtxSetCurrent",
-            CurrentContext::set_current(&self.context),
+            CurrentContext::set_current(&opened.context),
         )?;
-        Ok(())
+        Ok(opened)
     }
 
+    fn opened(&self) -> Result<&Opened, DeviceError> {
+        if let Some(opened) = self.opened.get() {
+            return Ok(opened);
+        }
+        // One thread makes the context, others wait here and find it made.
+        let _guard = self.modules.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(opened) = self.opened.get() {
+            return Ok(opened);
+        }
+        let context = check_cust("cuDevicePrimaryCtxRetain", Context::new(self.raw))?;
+        let stream = Stream::new(StreamFlags::DEFAULT, None);
+        let stream = check_cust("cuStreamCreateWithPriority", stream)?;
+        Ok(self.opened.get_or_init(|| Opened { stream, context }))
+    }
+
+    /// The context is current.
     fn load(&self, module: &Module) -> Result<Arc<LoadedModule>, DeviceError> {
         let mut modules = self.modules.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(loaded) = modules.get(module.ptx()) {
@@ -99,20 +118,22 @@ impl Device for CudaDevice {
 
     fn prepare<'d>(&'d self, module: &Module, plan: &Plan) -> Result<Box<dyn Session + 'd>, Error> {
         validate(module, plan, &self.info.limits)?;
-        self.enter()?;
+        let opened = self.enter()?;
         let loaded = self.load(module)?;
-        Ok(Box::new(CudaSession::new(self, loaded, plan)?))
+        Ok(Box::new(CudaSession::new(self, opened, loaded, plan)?))
     }
 }
 
 impl Drop for CudaDevice {
     fn drop(&mut self) {
         // Modules unload from the current context. What fails here can no longer be put right.
-        let _ = CurrentContext::set_current(&self.context);
-        self.modules
-            .get_mut()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clear();
+        if let Some(opened) = self.opened.get() {
+            let _ = CurrentContext::set_current(&opened.context);
+            self.modules
+                .get_mut()
+                .unwrap_or_else(PoisonError::into_inner)
+                .clear();
+        }
     }
 }
 

@@ -7,10 +7,10 @@ use cust::event::{Event, EventFlags};
 use cust::memory::{CopyDestination, DeviceBuffer};
 use cust::sys::{self, CUfunction, CUfunction_attribute as FunctionAttribute};
 
-use super::CudaDevice;
 use super::fault::{refusal_remedy, suspects};
 use super::launches::Launches;
 use super::loaded::{LoadedModule, function_attribute};
+use super::open::{CudaDevice, Opened};
 use crate::buffer::HostBuffer;
 use crate::device::traits::expect_like;
 use crate::device::{Device, DeviceError, DriverError, KernelInfo, Session, Timing};
@@ -25,6 +25,7 @@ const DEFAULT_SHARED_MEM_BYTES: u32 = 48 * 1024;
 /// A plan on a GPU.
 pub struct CudaSession<'d> {
     device: &'d CudaDevice,
+    opened: &'d Opened,
     plan: Plan,
     functions: Vec<CUfunction>,
     launches: Launches,
@@ -39,6 +40,7 @@ impl<'d> CudaSession<'d> {
     /// Prepares a validated plan. The device's context is current.
     pub fn new(
         device: &'d CudaDevice,
+        opened: &'d Opened,
         module: Arc<LoadedModule>,
         plan: &Plan,
     ) -> Result<CudaSession<'d>, Error> {
@@ -54,6 +56,7 @@ impl<'d> CudaSession<'d> {
         let event = || check_cust("cuEventCreate", Event::new(EventFlags::DEFAULT));
         Ok(CudaSession {
             device,
+            opened,
             launches: Launches::new(plan, address, &functions),
             functions,
             start: event().map_err(DeviceError::from)?,
@@ -132,11 +135,11 @@ impl Session for CudaSession<'_> {
                 buffer.as_device_ptr().as_raw(),
                 byte,
                 buffer.len(),
-                self.device.stream.as_inner(),
+                self.opened.stream.as_inner(),
             )
         };
         check("cuMemsetD8Async", result)
-            .and_then(|()| check_cust("cuStreamSynchronize", self.device.stream.synchronize()))
+            .and_then(|()| check_cust("cuStreamSynchronize", self.opened.stream.synchronize()))
             .map_err(|cause| self.failed(cause))
     }
 
@@ -151,7 +154,7 @@ impl Session for CudaSession<'_> {
 
     fn run(&mut self) -> Result<Timing, Error> {
         self.device.enter()?;
-        let stream = &self.device.stream;
+        let stream = &self.opened.stream;
         let began = Instant::now();
         let recorded = check_cust("cuEventRecord", self.start.record(stream));
         recorded.map_err(|cause| self.failed(cause))?;
