@@ -46,7 +46,7 @@ pub enum ErrorKind {
         expected: &'static str,
         found: usize,
     },
-    #[error("`{operand}` has {bits} bits, but `{opcode}` with type {ty} needs {expected}")]
+    #[error("`{operand}` has {bits} bit{}, but `{opcode}` with type {ty} needs {expected}", if *bits == 1 { "" } else { "s" })]
     Width {
         opcode: String,
         operand: String,
@@ -104,42 +104,44 @@ impl Raw {
 /// Characters of a line shown on each side of the place; more are cut.
 const CONTEXT: usize = 60;
 
-/// The line of `pos` with a caret below its column.
+/// The line of `pos` with carets below the token at its column.
 fn excerpt(source: &str, pos: Pos) -> String {
-    let line = source.lines().nth(pos.line as usize - 1).unwrap_or("");
-    let column = pos.column as usize - 1;
-    let start = column.saturating_sub(CONTEXT);
-    let shown: String = line
+    let line: Vec<char> = source
+        .lines()
+        .nth(pos.line as usize - 1)
+        .unwrap_or("")
         .chars()
-        .map(|c| if c.is_control() { ' ' } else { c })
-        .skip(start)
-        .take(2 * CONTEXT)
         .collect();
-    let (left, right) = (
-        if start > 0 { "…" } else { "" },
-        if line.chars().nth(start + 2 * CONTEXT).is_some() {
-            "…"
-        } else {
-            ""
-        },
+    let column = (pos.column as usize - 1).min(line.len());
+    let (start, end) = (
+        column.saturating_sub(CONTEXT),
+        line.len().min(column + CONTEXT),
     );
-    let number = pos.line.to_string();
-    let indent = " ".repeat(number.len());
-    let caret = " ".repeat(column - start + left.chars().count());
-    let token: usize = match shown
-        .chars()
-        .skip(column - start)
-        .take_while(|c| is_token(*c))
+    // Tabs and their like as one space each, so that the caret stands below.
+    let blank = |c: &char| if c.is_control() { ' ' } else { *c };
+    let mut shown: String = line[start..end].iter().map(blank).collect();
+    let mut caret = column - start;
+    if start > 0 {
+        shown.insert(0, '…');
+        caret += 1;
+    }
+    if end < line.len() {
+        shown.push('…');
+    }
+    let width = line[column..]
+        .iter()
+        .take_while(|c| is_token(**c))
         .count()
-    {
-        0 => 1,
-        n => n,
-    };
-    format!(
-        "{number} | {left}{}{right}\n{indent} | {caret}{}",
-        shown.trim_end(),
-        "^".repeat(token)
-    )
+        .clamp(1, CONTEXT);
+    let number = pos.line.to_string();
+    let code = format!("{number} | {shown}");
+    let marks = format!(
+        "{} | {}{}",
+        " ".repeat(number.len()),
+        " ".repeat(caret),
+        "^".repeat(width)
+    );
+    format!("{}\n{marks}", code.trim_end())
 }
 
 fn is_token(c: char) -> bool {

@@ -87,7 +87,7 @@ fn count(
     if expected == found {
         return Ok(());
     }
-    let message = format!("`{name}` has {expected} {what}, found {found}");
+    let message = format!("the number of {what} of `{name}` is {expected}, found {found}");
     Err(Raw::new(callee.pos, ErrorKind::Invalid(message)).into())
 }
 

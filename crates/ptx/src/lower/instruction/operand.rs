@@ -297,6 +297,7 @@ impl<'b, 'a> Context<'b, '_, 'a> {
             OperandKind::Name(name, Some(component)) => format!("`{name}.{component}`"),
             OperandKind::Literal(_) => "a number".to_string(),
             OperandKind::Vector(_) => "a vector".to_string(),
+            OperandKind::Address(AddressBase::Name(name), _) => format!("address `[{name}]`"),
             OperandKind::Address(..) => "an address".to_string(),
             OperandKind::Not(name) => format!("`!{name}`"),
             OperandKind::Pair(a, b) => format!("`{a}|{b}`"),
