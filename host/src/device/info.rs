@@ -87,8 +87,8 @@ pub struct DeviceInfo {
 pub struct KernelInfo {
     /// Its name.
     pub name: String,
-    /// Registers of a thread.
-    pub registers: u32,
+    /// Registers of a thread; `None` on the emulated device, which allocates none.
+    pub registers: Option<u32>,
     /// Local memory of a thread (spills, arrays), in bytes.
     pub local_bytes: u32,
     /// Shared memory of a block that is declared with a size, in bytes.

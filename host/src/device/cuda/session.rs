@@ -201,7 +201,7 @@ impl Session for CudaSession<'_> {
         let resident = blocks * threads.next_multiple_of(32);
         Ok(KernelInfo {
             name: kernel.to_owned(),
-            registers: get(FunctionAttribute::CU_FUNC_ATTRIBUTE_NUM_REGS)?,
+            registers: Some(get(FunctionAttribute::CU_FUNC_ATTRIBUTE_NUM_REGS)?),
             local_bytes: get(FunctionAttribute::CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES)?,
             static_shared_bytes: get(FunctionAttribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES)?,
             max_threads_per_block: get(FunctionAttribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?,
