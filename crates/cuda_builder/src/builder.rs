@@ -72,7 +72,7 @@ impl CudaBuilder {
         for source in &compiled.sources {
             rerun_if_changed(source);
         }
-        let ptx = codegen::ptx_of(&compiled.module, &krate.folder, self.arch, &tools)?;
+        let ptx = codegen::ptx_of(&compiled.module, &krate, self.arch, &tools)?;
         let out = self
             .copy_to
             .unwrap_or_else(|| compiled.module.with_extension("ptx"));

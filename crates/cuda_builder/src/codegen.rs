@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::compile::UNROLLING;
+use crate::compile::{KernelCrate, UNROLLING};
 use crate::process::{command, stdout_of};
 use crate::toolchain::Toolchain;
 use crate::{Error, NvvmArch, ir};
@@ -15,7 +15,7 @@ const DRIVER_FUNCTIONS: [&str; 4] = ["vprintf", "malloc", "free", "__assertfail"
 /// Intermediate files are left beside `module`, for people who want to look.
 pub fn ptx_of(
     module: &Path,
-    krate: &Path,
+    krate: &KernelCrate,
     arch: NvvmArch,
     tools: &Toolchain,
 ) -> Result<String, Error> {
@@ -23,7 +23,7 @@ pub fn ptx_of(
     let prepared = ir::prepare(&text)?;
     if prepared.kernels.is_empty() {
         return Err(Error::NoKernels {
-            krate: krate.to_owned(),
+            krate: krate.folder.clone(),
         });
     }
     let prepared_file = module.with_extension("prepared.ll");
@@ -56,10 +56,32 @@ pub fn ptx_of(
     let ptx = std::fs::read_to_string(&ptx_file).map_err(Error::io("read", &ptx_file))?;
     let functions = unresolved(&ptx);
     if functions.is_empty() {
-        Ok(ptx)
+        Ok(relocate(&ptx, krate, tools))
     } else {
         Err(Error::Unresolved { functions })
     }
+}
+
+/// `ptx` with file names that are the same on every machine: those of the workspace relative to its root, those of the
+/// Rust library below `/rust`.
+fn relocate(ptx: &str, krate: &KernelCrate, tools: &Toolchain) -> String {
+    let places = [
+        (format!("\"{}/", tools.library_source.display()), "\"/rust/"),
+        (format!("\"{}/", krate.workspace.display()), "\""),
+    ];
+    let mut out = String::with_capacity(ptx.len());
+    for line in ptx.lines() {
+        if line.trim_start().starts_with(".file") {
+            let relocated = places
+                .iter()
+                .fold(line.to_owned(), |line, (from, to)| line.replace(from, to));
+            out.push_str(&relocated);
+        } else {
+            out.push_str(line);
+        }
+        out.push('\n');
+    }
+    out
 }
 
 /// The functions that `ptx` declares and does not define, demangled.

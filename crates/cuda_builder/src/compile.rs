@@ -103,10 +103,7 @@ pub fn compile(
             .current_dir(&krate.folder)
             .env("RUSTC", &tools.rustc)
             .env("RUSTC_BOOTSTRAP", "1")
-            .env(
-                "CARGO_ENCODED_RUSTFLAGS",
-                rustflags(krate, arch, tools).join("\x1f"),
-            )
+            .env("CARGO_ENCODED_RUSTFLAGS", rustflags(arch).join("\x1f"))
             .env("CARGO_TARGET_DIR", target_dir)
             .env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "3")
             .env("CARGO_PROFILE_RELEASE_LTO", "fat")
@@ -150,9 +147,9 @@ pub fn compile(
 /// against LLVM's 300.
 pub const UNROLLING: &str = "-unroll-threshold=1000";
 
-/// Flags for every crate of the build, `core` included.
-fn rustflags(krate: &KernelCrate, arch: NvvmArch, tools: &Toolchain) -> Vec<String> {
-    let remap = |from: &Path, to: &str| format!("--remap-path-prefix={}={to}", from.display());
+/// Flags for every crate of the build, `core` included. They are the same for every kernel crate, so that
+/// all that share a target folder share one `core`.
+fn rustflags(arch: NvvmArch) -> Vec<String> {
     vec![
         format!("-Ctarget-cpu={arch}"),
         // There is no linker for PTX, nor a need of one: IR is taken before.
@@ -164,9 +161,6 @@ fn rustflags(krate: &KernelCrate, arch: NvvmArch, tools: &Toolchain) -> Vec<Stri
         // threads of one warp would then reach at two places: undefined for `bar.sync`.
         "-Zmir-enable-passes=-JumpThreading".into(),
         format!("-Cllvm-args={UNROLLING}"),
-        // File names in `.loc` are the same on every machine.
-        remap(&tools.library_source, "/rust"),
-        remap(&krate.workspace, "."),
     ]
 }
 

@@ -151,9 +151,9 @@ fn is_dynamic_shared_declaration(line: &str) -> bool {
 
 fn dynamic_shared_definition() -> String {
     format!(
-        "@{DYNAMIC_SHARED}.memory = external addrspace(3) global [0 x i8], align {VECTOR_BYTES}\n\
+        "@{DYNAMIC_SHARED}_memory = external addrspace(3) global [0 x i8], align {VECTOR_BYTES}\n\
          define internal ptr @{DYNAMIC_SHARED}() alwaysinline {{\n  \
-         ret ptr addrspacecast (ptr addrspace(3) @{DYNAMIC_SHARED}.memory to ptr)\n}}"
+         ret ptr addrspacecast (ptr addrspace(3) @{DYNAMIC_SHARED}_memory to ptr)\n}}"
     )
 }
 

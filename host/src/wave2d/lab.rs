@@ -44,7 +44,13 @@ impl Lab for Wave2dLab {
     fn small_cases(&self) -> Vec<Box<dyn Case>> {
         // Sizes below, at and beside a block and a tile; steps below, at and beside a launch of the shmem variant.
         let mut cases = Vec::new();
-        for (n_x, n_y, steps) in [(2, 2, 1), (3, 3, 7), (37, 53, 8), (33, 9, 9), (129, 65, 7)] {
+        for (n_x, n_y, steps) in [
+            (2, 2, 1),
+            (3, 3, 7),
+            (37, 53, 10),
+            (33, 9, 11),
+            (129, 65, 7),
+        ] {
             cases.push((n_x, n_y, steps, "point-source", 0.25));
         }
         for scene in AnyScene::NAMES {

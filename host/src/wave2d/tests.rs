@@ -172,8 +172,8 @@ fn plans_have_the_launches_that_the_steps_need() {
         plan.commands().len()
     };
     assert_eq!(launches("naive", 17), 17);
-    assert_eq!(launches("shmem", 16), 2);
-    assert_eq!(launches("shmem", 17), 3);
+    assert_eq!(launches("shmem", 20), 2);
+    assert_eq!(launches("shmem", 21), 3);
 }
 
 fn refusal(pairs: &[&str]) -> String {

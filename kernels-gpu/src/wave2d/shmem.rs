@@ -22,9 +22,9 @@ use super::{AnyScene, Domain, Region, Scene};
 /// Cells of a tile along x: four for each lane.
 pub const TILE_X: u32 = 128;
 /// Rows of a warp.
-pub const ROWS: usize = 8;
+pub const ROWS: usize = 4;
 /// Warps of a block.
-pub const WARPS: u32 = 8;
+pub const WARPS: u32 = 16;
 /// Cells of a tile along y.
 pub const TILE_Y: u32 = WARPS * ROWS as u32;
 /// Threads of a block along x and y: a warp is one row of threads.
@@ -43,6 +43,9 @@ const SHARED: usize = 2 * WARPS as usize * 2 * ROW;
 /// Cells of a tile.
 const TILE: usize = (TILE_X * TILE_Y) as usize;
 
+/// Dynamic shared memory of a block: edges or staging space, and the cells' kinds.
+pub const SHARED_MEM_BYTES: u32 = 4 * (SHARED + TILE) as u32;
+
 /// One field of a lane's cells: [row][four neighbouring cells].
 type Cells = [[f32; 4]; ROWS];
 
@@ -53,13 +56,14 @@ pub const fn written(steps: u32) -> [u32; 2] {
 
 /// Computes timesteps `t` to `t + steps - 1`: `out0` is the second-last field then, `out1` the last.
 ///
-/// Block: [`BLOCK`]. Grid: n_x and n_y over [`written`], rounded up.
+/// Block: [`BLOCK`], with [`SHARED_MEM_BYTES`] of dynamic shared memory. Grid: n_x and n_y over
+/// [`written`], rounded up.
 ///
 /// # Safety
 /// - `u0` and `u1` have n_x * n_y elements; n_x * n_y fits in 32 bits; n_x and n_y are at least 2.
 /// - `out0` and `out1` point to as many, which nothing else accesses during the launch.
 /// - `steps` is 1 to [`MAX_STEPS`].
-#[kernel(max_threads = 256, min_blocks = 2)]
+#[kernel(max_threads = 512, min_blocks = 2)]
 pub unsafe fn wave2d_shmem(
     u0: &[f32],
     u1: &[f32],
@@ -72,6 +76,7 @@ pub unsafe fn wave2d_shmem(
     t: u32,
     steps: u32,
 ) {
+    let shared = shared::dynamic_shared_mem::<f32>();
     let domain = Domain { n_x, n_y };
     let scene = AnyScene::new(scene, domain);
     let [written_x, written_y] = written(steps);
@@ -82,24 +87,19 @@ pub unsafe fn wave2d_shmem(
         // Left of and above the domain these wrap around, and so are outside it like those beyond.
         x: (thread::block_idx_x() * written_x).wrapping_sub(steps),
         y: (thread::block_idx_y() * written_y).wrapping_sub(steps),
-        shared: shared_array![f32; SHARED],
-        kinds: shared_array![f32; TILE],
+        shared,
+        // SAFETY: the launch has room for SHARED + TILE floats.
+        kinds: unsafe { shared.add(SHARED) },
     };
-    // SAFETY: the shared arrays have the lengths that `Tile` wants, all threads of the block are here, and the fields are
-    // as the caller promises.
+    // SAFETY: the shared memory has the size that `Tile` wants, all threads of the block are here, and the
+    // fields are as the caller promises.
     unsafe {
-        let fields = (tile.load(u0), tile.load(u1));
-        thread::sync_threads();
         let region = tile.region();
-        let (previous, last) = if region.is_proper() && scene.is_plain(region) {
-            tile.advance::<true>(&scene, k, fields, t, steps)
+        if region.is_proper() && scene.is_plain(region) {
+            tile.run::<true>(&scene, k, (u0, u1), (out0, out1), t, steps);
         } else {
-            tile.classify(&scene);
-            tile.advance::<false>(&scene, k, fields, t, steps)
-        };
-        thread::sync_threads();
-        tile.store(&previous, out0, steps);
-        tile.store(&last, out1, steps);
+            tile.run::<false>(&scene, k, (u0, u1), (out0, out1), t, steps);
+        }
     }
 }
 
@@ -143,6 +143,35 @@ impl Tile {
         unsafe { self.shared.add(self.warp as usize * STAGED * ROW) }
     }
 
+    /// Loads the tile, advances it, stores what is right. `PLAIN`: all of its cells are inside the border,
+    /// free and undamped.
+    ///
+    /// # Safety
+    /// As the kernel's; all threads of the block call together.
+    #[inline(always)]
+    unsafe fn run<const PLAIN: bool>(
+        &self,
+        scene: &impl Scene,
+        k: f32,
+        (u0, u1): (&[f32], &[f32]),
+        (out0, out1): (*mut f32, *mut f32),
+        t: u32,
+        steps: u32,
+    ) {
+        // SAFETY: the caller's. The barriers part the uses of shared memory: staging, edges, staging.
+        unsafe {
+            let fields = (self.load::<PLAIN>(u0), self.load::<PLAIN>(u1));
+            if !PLAIN {
+                self.classify(scene);
+            }
+            thread::sync_threads();
+            let (previous, last) = self.advance::<PLAIN>(scene, k, fields, t, steps);
+            thread::sync_threads();
+            self.store::<PLAIN>(&previous, out0, steps);
+            self.store::<PLAIN>(&last, out1, steps);
+        }
+    }
+
     /// Loads this lane's cells of `field`; cells outside the domain are 0.
     ///
     /// Global memory is read with neighbouring lanes at neighbouring cells, then handed over through
@@ -152,16 +181,16 @@ impl Tile {
     /// `field` has as many elements as the domain. All lanes of the warp call together, and no
     /// other warp uses this one's staging space.
     #[inline(always)]
-    unsafe fn load(&self, field: &[f32]) -> Cells {
+    unsafe fn load<const PLAIN: bool>(&self, field: &[f32]) -> Cells {
         let Domain { n_x, n_y } = self.domain;
         let mut coalesced: Cells = [[0.0; 4]; ROWS];
         for (row, cells) in coalesced.iter_mut().enumerate() {
             let y = self.first_row().wrapping_add(row as u32);
             for (quarter, cell) in cells.iter_mut().enumerate() {
                 let x = self.x.wrapping_add(self.lane + 32 * quarter as u32);
-                if x < n_x && y < n_y {
+                if PLAIN || (x < n_x && y < n_y) {
                     // SAFETY: (x, y) is in the domain.
-                    *cell = unsafe { *field.get_unchecked((y * n_x + x) as usize) };
+                    *cell = unsafe { *field.as_ptr().add((y * n_x + x) as usize) };
                 }
             }
         }
@@ -192,7 +221,7 @@ impl Tile {
     /// # Safety
     /// As [`load`](Self::load), and nothing else accesses `field`.
     #[inline(always)]
-    unsafe fn store(&self, cells: &Cells, field: *mut f32, steps: u32) {
+    unsafe fn store<const PLAIN: bool>(&self, cells: &Cells, field: *mut f32, steps: u32) {
         let Domain { n_x, n_y } = self.domain;
         let [written_x, written_y] = written(steps);
         let staging = self.staging();
@@ -209,12 +238,13 @@ impl Tile {
                 for row in 0..STAGED {
                     let row_in_tile = self.warp * ROWS as u32 + (first + row) as u32;
                     let y = self.y.wrapping_add(row_in_tile);
+                    if row_in_tile.wrapping_sub(steps) >= written_y || (!PLAIN && y >= n_y) {
+                        continue;
+                    }
                     for quarter in 0..4 {
                         let column = self.lane + 32 * quarter;
                         let x = self.x.wrapping_add(column);
-                        let right = column.wrapping_sub(steps) < written_x
-                            && row_in_tile.wrapping_sub(steps) < written_y;
-                        if right && x < n_x && y < n_y {
+                        if column.wrapping_sub(steps) < written_x && (PLAIN || x < n_x) {
                             *field.add((y * n_x + x) as usize) =
                                 *staging.add(row * ROW + column as usize);
                         }
@@ -231,14 +261,14 @@ impl Tile {
     /// `kinds` points to `TILE` floats, of which this lane's are its own.
     #[inline(always)]
     unsafe fn classify<S: Scene>(&self, scene: &S) {
-        for row in 0..ROWS {
-            for i in 0..4 {
-                let x = self.x.wrapping_add(4 * self.lane + i);
-                let y = self.first_row().wrapping_add(row as u32);
-                let kind = update::kind(scene, self.domain, x, y);
-                // SAFETY: the caller's.
-                unsafe { *self.kinds(row).add(i as usize) = kind.encode() }
-            }
+        // One flat loop, which is too long to be unrolled: all scenes stand in it.
+        for cell in 0..4 * ROWS as u32 {
+            let (row, i) = (cell / 4, cell % 4);
+            let x = self.x.wrapping_add(4 * self.lane + i);
+            let y = self.first_row().wrapping_add(row);
+            let kind = update::kind(scene, self.domain, x, y);
+            // SAFETY: the caller's.
+            unsafe { *self.kinds(row as usize).add(i as usize) = kind.encode() }
         }
     }
 
