@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use ptx::{
-    AtomicOp, BarrierReduction, FloatClass, FloatType, IntType, ReduxOp, ShuffleMode, Space, Special,
+    BarrierReduction, FloatClass, FloatType, IntType, ReduxOp, ShuffleMode, Space, Special,
     VoteMode,
 };
 
@@ -38,43 +38,109 @@ pub(crate) struct Flag {
 #[derive(Clone, Debug)]
 pub(crate) enum Op {
     /// Arithmetic on rows.
-    Apply { apply: Apply, o: Operands },
+    Apply {
+        apply: Apply,
+        o: Operands,
+    },
     /// `setp`.
-    Compare { test: Test, o: Operands, then: Combination },
+    Compare {
+        test: Test,
+        o: Operands,
+        then: Combination,
+    },
     /// `set`: `yes` where the comparison holds, else 0.
-    Set { test: Test, o: Operands, then: Combination, yes: u32 },
+    Set {
+        test: Test,
+        o: Operands,
+        then: Combination,
+        yes: u32,
+    },
     /// `testp`.
-    Property { class: FloatClass, ty: FloatType, dst: u32, src: u32 },
+    Property {
+        class: FloatClass,
+        ty: FloatType,
+        dst: u32,
+        src: u32,
+    },
     /// `lop3` with a predicate result.
-    Lop3Pred { lut: u32, o: Operands, then: Combination, has_dst: bool },
-    Convert { conversion: Conversion, dst: Slot, src: Slot },
+    Lop3Pred {
+        lut: u32,
+        o: Operands,
+        then: Combination,
+        has_dst: bool,
+    },
+    Convert {
+        conversion: Conversion,
+        dst: Slot,
+        src: Slot,
+    },
     /// Two floats to the halves of a 32-bit value.
-    ConvertPair { conversion: Conversion, dst: Slot, high: Slot, low: Slot },
-    Pack { element_bits: u32, dst: Slot, src: Box<[Slot]> },
-    Unpack { element_bits: u32, dst: Box<[Option<Slot>]>, src: Slot },
+    ConvertPair {
+        conversion: Conversion,
+        dst: Slot,
+        high: Slot,
+        low: Slot,
+    },
+    Pack {
+        element_bits: u32,
+        dst: Slot,
+        src: Box<[Slot]>,
+    },
+    Unpack {
+        element_bits: u32,
+        dst: Box<[Option<Slot>]>,
+        src: Slot,
+    },
     /// Adds a window's base (`cvta`), or subtracts it.
-    ShiftAddress { dst: Slot, src: Slot, add: u64 },
-    IsSpace { space: Space, dst: u32, src: Slot },
+    ShiftAddress {
+        dst: Slot,
+        src: Slot,
+        add: u64,
+    },
+    IsSpace {
+        space: Space,
+        dst: u32,
+        src: Slot,
+    },
     /// A clock: warp instructions that the block has executed.
-    Clock { dst: Slot, shift: u32 },
+    Clock {
+        dst: Slot,
+        shift: u32,
+    },
     /// A load from a fixed offset of the launch's parameters.
-    LoadParam { offset: u32, bytes: u32, signed: bool, dst: Box<[Option<Slot>]> },
+    LoadParam {
+        offset: u32,
+        bytes: u32,
+        signed: bool,
+        dst: Box<[Option<Slot>]>,
+    },
     Load(Box<Access>),
     Store(Box<Access>),
     Atomic(Box<AtomicAccess>),
     AsyncCopy(Box<AsyncCopy>),
     AsyncCommit,
-    AsyncWait { pending: Option<u32> },
+    AsyncWait {
+        pending: Option<u32>,
+    },
     /// A fence among blocks if `device`, else within the block.
-    Fence { device: bool },
+    Fence {
+        device: bool,
+    },
     /// Prefetches and other hints.
     Nothing,
     Barrier(Box<Barrier>),
     WarpSync(Box<WarpSync>),
-    ActiveMask { dst: Slot },
+    ActiveMask {
+        dst: Slot,
+    },
     Sleep,
-    Branch { target: u32 },
-    BranchTable { index: Slot, targets: Box<[u32]> },
+    Branch {
+        target: u32,
+    },
+    BranchTable {
+        index: Slot,
+        targets: Box<[u32]>,
+    },
     Call(Box<Call>),
     Return,
     Exit,
@@ -124,12 +190,10 @@ impl Access {
 pub(crate) struct AtomicAccess {
     pub(crate) space: Space,
     pub(crate) address: Address,
-    pub(crate) op: AtomicOp,
     pub(crate) update: Update,
     pub(crate) dst: Option<Slot>,
     pub(crate) b: Slot,
     pub(crate) c: Option<Slot>,
-    pub(crate) acquire: bool,
     pub(crate) release: bool,
     pub(crate) tally: u32,
 }
@@ -159,7 +223,11 @@ pub(crate) enum BarrierKind {
     Sync,
     Arrive,
     /// `dst` is a predicate slot for `And` and `Or`, a 32-bit row for `Popc`.
-    Reduce { op: BarrierReduction, dst: u32, src: Flag },
+    Reduce {
+        op: BarrierReduction,
+        dst: u32,
+        src: Flag,
+    },
 }
 
 /// An instruction that the lanes of a mask execute together.
@@ -181,10 +249,27 @@ pub(crate) enum WarpSyncKind {
         clamp: Slot,
     },
     /// `dst` is a predicate slot, or a 32-bit row for a ballot.
-    Vote { mode: VoteMode, dst: u32, src: Flag },
-    Match { all: bool, dst: Option<Slot>, pred: Option<u32>, src: Slot },
-    Redux { op: ReduxOp, ty: IntType, dst: Slot, src: Slot },
-    Elect { dst: Option<Slot>, pred: u32 },
+    Vote {
+        mode: VoteMode,
+        dst: u32,
+        src: Flag,
+    },
+    Match {
+        all: bool,
+        dst: Option<Slot>,
+        pred: Option<u32>,
+        src: Slot,
+    },
+    Redux {
+        op: ReduxOp,
+        ty: IntType,
+        dst: Slot,
+        src: Slot,
+    },
+    Elect {
+        dst: Option<Slot>,
+        pred: u32,
+    },
 }
 
 impl WarpSyncKind {
@@ -227,9 +312,21 @@ pub(crate) enum Argument {
 /// What moves from the callee's frame to the caller's.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum CallResult {
-    Bytes { from: u32, to: u32, size: u32 },
-    Value { from: u32, to: Slot, bytes: u32, signed: bool },
-    Register { from: Slot, to: Slot },
+    Bytes {
+        from: u32,
+        to: u32,
+        size: u32,
+    },
+    Value {
+        from: u32,
+        to: Slot,
+        bytes: u32,
+        signed: bool,
+    },
+    Register {
+        from: Slot,
+        to: Slot,
+    },
 }
 
 /// A value that is the same row throughout a frame.
@@ -263,6 +360,10 @@ pub(crate) struct Function {
     pub(crate) local_bytes: u32,
     pub(crate) local_align: u32,
     pub(crate) param_frame_bytes: u32,
+    /// Narrowest access to global or shared memory, in bytes.
+    pub(crate) narrowest: u32,
+    /// Functions that it may call.
+    pub(crate) callees: Vec<u32>,
 }
 
 /// The decoded code of a module.
@@ -278,8 +379,23 @@ pub(crate) struct Code {
     pub(crate) memory_tallies: u32,
     /// Position of the instruction of each memory count.
     pub(crate) tally_positions: Vec<u32>,
-    /// Narrowest access to global and to shared memory, in bytes: what races are tracked by.
-    pub(crate) narrowest: u32,
+}
+
+impl Code {
+    /// The narrowest access to global or shared memory, in bytes, of a function and all that it may call.
+    pub(crate) fn narrowest(&self, function: u32) -> u32 {
+        let mut seen = vec![false; self.functions.len()];
+        let mut open = vec![function];
+        let mut narrowest = 8;
+        while let Some(next) = open.pop() {
+            if !std::mem::replace(&mut seen[next as usize], true) {
+                let function = &self.functions[next as usize];
+                narrowest = narrowest.min(function.narrowest);
+                open.extend(&function.callees);
+            }
+        }
+        narrowest
+    }
 }
 
 /// Base of the addresses of functions.

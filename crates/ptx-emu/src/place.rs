@@ -42,7 +42,12 @@ impl fmt::Display for Place {
 }
 
 /// Paths that a user of the course did not write.
-const LIBRARIES: [&str; 4] = ["/rustlib/src/", "/library/core/", "/rustc/", "cuda_std/src/"];
+const LIBRARIES: [&str; 4] = [
+    "/rustlib/src/",
+    "/library/core/",
+    "/rustc/",
+    "cuda_std/src/",
+];
 
 fn is_library(path: &str) -> bool {
     LIBRARIES.iter().any(|library| path.contains(library))
@@ -69,5 +74,8 @@ pub(crate) fn place(program: &Program, inst: &Inst) -> Place {
         line: loc.line,
         column: loc.column,
     });
-    Place { ptx_line: inst.pos.line, source }
+    Place {
+        ptx_line: inst.pos.line,
+        source,
+    }
 }

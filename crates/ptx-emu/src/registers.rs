@@ -37,8 +37,10 @@ impl Registers {
     /// Makes room for a frame that ends at `end`.
     pub(crate) fn reserve(&mut self, end: Bases) {
         let grow = |len: usize, end: u32| len.max(end as usize);
-        self.rows32.resize(grow(self.rows32.len(), end.r32), [0; LANES]);
-        self.rows64.resize(grow(self.rows64.len(), end.r64), [0; LANES]);
+        self.rows32
+            .resize(grow(self.rows32.len(), end.r32), [0; LANES]);
+        self.rows64
+            .resize(grow(self.rows64.len(), end.r64), [0; LANES]);
         self.preds.resize(grow(self.preds.len(), end.pred), 0);
     }
 
@@ -169,7 +171,9 @@ value!(u32, u32, r32, r32_mut, |x| x, |x| x);
 value!(i32, u32, r32, r32_mut, |x| x as i32, |x| x as u32);
 value!(f32, u32, r32, r32_mut, f32::from_bits, f32::to_bits);
 value!(u16, u32, r32, r32_mut, |x| x as u16, u32::from);
-value!(i16, u32, r32, r32_mut, |x| x as i16, |x| u32::from(x as u16));
+value!(i16, u32, r32, r32_mut, |x| x as i16, |x| u32::from(
+    x as u16
+));
 value!(u64, u64, r64, r64_mut, |x| x, |x| x);
 value!(i64, u64, r64, r64_mut, |x| x as i64, |x| x as u64);
 value!(f64, u64, r64, r64_mut, f64::from_bits, f64::to_bits);
@@ -213,7 +217,9 @@ pub(crate) fn map2<A: Value, B: Value, D: Value>(
 ) {
     let a = *A::row(registers, o.a);
     let b = *B::row(registers, o.b);
-    write(registers, o.d, mask, |i| f(A::from_raw(a[i]), B::from_raw(b[i])));
+    write(registers, o.d, mask, |i| {
+        f(A::from_raw(a[i]), B::from_raw(b[i]))
+    });
 }
 
 /// `d = f(a, b, c)`.
@@ -270,7 +276,11 @@ pub(crate) fn map3_aux<A: Value, B: Value, C: Value, D: Value>(
 
 /// The mask of lanes where `f(a, b)`. Lanes outside the instruction's mask are meaningless.
 #[inline(always)]
-pub(crate) fn compare<A: Value>(registers: &Registers, o: &Operands, f: impl Fn(A, A) -> bool) -> u32 {
+pub(crate) fn compare<A: Value>(
+    registers: &Registers,
+    o: &Operands,
+    f: impl Fn(A, A) -> bool,
+) -> u32 {
     let a = A::row(registers, o.a);
     let b = A::row(registers, o.b);
     let mut bits = 0;
@@ -312,8 +322,11 @@ macro_rules! lanes {
         }
         #[cfg(not(target_arch = "x86_64"))]
         use portable as wide;
-        let apply: $crate::registers::Apply =
-            if $crate::registers::has_wide_vectors() { wide } else { portable };
+        let apply: $crate::registers::Apply = if $crate::registers::has_wide_vectors() {
+            wide
+        } else {
+            portable
+        };
         apply
     }};
 }

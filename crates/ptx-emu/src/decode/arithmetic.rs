@@ -79,7 +79,17 @@ impl Decoder<'_> {
             *row = self.src(operand, class)?;
         }
         let [a, b, c, e] = rows;
-        Ok(Op::Apply { apply, o: Operands { d: self.dst(dst, dst_class)?, a, b, c, e, aux } })
+        Ok(Op::Apply {
+            apply,
+            o: Operands {
+                d: self.dst(dst, dst_class)?,
+                a,
+                b,
+                c,
+                e,
+                aux,
+            },
+        })
     }
 
     pub(super) fn arithmetic(&mut self, op: &Source) -> Decoded {
@@ -90,26 +100,63 @@ impl Decoder<'_> {
             Source::Sub { ty, sat, dst, a, b } => {
                 self.apply2(int::sub(ty, sat), ty.class(), dst, [a, b], 0)
             }
-            Source::AddCarry { ty, carry_in, carry_out, dst, a, b } => {
+            Source::AddCarry {
+                ty,
+                carry_in,
+                carry_out,
+                dst,
+                a,
+                b,
+            } => {
                 let aux = carry_aux(carry_in, carry_out);
                 self.with_carry(int::add_carry(ty), ty, dst, [a, b], aux)
             }
-            Source::SubCarry { ty, carry_in, carry_out, dst, a, b } => {
+            Source::SubCarry {
+                ty,
+                carry_in,
+                carry_out,
+                dst,
+                a,
+                b,
+            } => {
                 let aux = carry_aux(carry_in, carry_out);
                 self.with_carry(int::sub_carry(ty), ty, dst, [a, b], aux)
             }
-            Source::Mul { ty, half, dst, a, b } => {
+            Source::Mul {
+                ty,
+                half,
+                dst,
+                a,
+                b,
+            } => {
                 let class = ty.class();
                 let wide = wide_class(ty, half)?;
                 self.mixed(int::mul(ty, half), (dst, wide), [(a, class), (b, class)], 0)
             }
-            Source::Mad { ty, half, sat, dst, a, b, c } => {
+            Source::Mad {
+                ty,
+                half,
+                sat,
+                dst,
+                a,
+                b,
+                c,
+            } => {
                 let class = ty.class();
                 let wide = wide_class(ty, half)?;
                 let sources = [(a, class), (b, class), (c, wide)];
                 self.mixed(int::mad(ty, half, sat), (dst, wide), sources, 0)
             }
-            Source::MadCarry { ty, half, carry_in, carry_out, dst, a, b, c } => {
+            Source::MadCarry {
+                ty,
+                half,
+                carry_in,
+                carry_out,
+                dst,
+                a,
+                b,
+                c,
+            } => {
                 if half == Half::Wide || ty.bits() == 16 {
                     return Err("`mad.cc` of this width".into());
                 }
@@ -117,11 +164,25 @@ impl Decoder<'_> {
                 let decoded = self.apply3(int::mad_carry(ty), ty.class(), dst, [a, b, c], aux);
                 self.add_carry_slot(decoded)
             }
-            Source::Mul24 { ty, half, dst, a, b } => {
+            Source::Mul24 {
+                ty,
+                half,
+                dst,
+                a,
+                b,
+            } => {
                 let aux = int::aux24(ty, half, false);
                 self.apply2(int::mul24(), WORD, dst, [a, b], aux)
             }
-            Source::Mad24 { ty, half, sat, dst, a, b, c } => {
+            Source::Mad24 {
+                ty,
+                half,
+                sat,
+                dst,
+                a,
+                b,
+                c,
+            } => {
                 let aux = int::aux24(ty, half, sat);
                 self.apply3(int::mad24(), WORD, dst, [a, b, c], aux)
             }
@@ -129,22 +190,49 @@ impl Decoder<'_> {
             Source::Rem { ty, dst, a, b } => self.apply2(int::rem(ty), ty.class(), dst, [a, b], 0),
             Source::Abs { ty, dst, a } => self.apply1(int::abs(ty), ty.class(), dst, a, 0),
             Source::Neg { ty, dst, a } => self.apply1(int::neg(ty), ty.class(), dst, a, 0),
-            Source::Min { ty, relu, dst, a, b } => {
+            Source::Min {
+                ty,
+                relu,
+                dst,
+                a,
+                b,
+            } => {
                 let apply = int::min(ty, relu_of(ty, relu)?);
                 self.apply2(apply, ty.class(), dst, [a, b], 0)
             }
-            Source::Max { ty, relu, dst, a, b } => {
+            Source::Max {
+                ty,
+                relu,
+                dst,
+                a,
+                b,
+            } => {
                 let apply = int::max(ty, relu_of(ty, relu)?);
                 self.apply2(apply, ty.class(), dst, [a, b], 0)
             }
             Source::Sad { ty, dst, a, b, c } => {
                 self.apply3(int::sad(ty), ty.class(), dst, [a, b, c], 0)
             }
-            Source::Dp4a { a_signed, b_signed, dst, a, b, c } => {
+            Source::Dp4a {
+                a_signed,
+                b_signed,
+                dst,
+                a,
+                b,
+                c,
+            } => {
                 let aux = int::dot_aux(a_signed, b_signed, false);
                 self.apply3(int::dp4a(), WORD, dst, [a, b, c], aux)
             }
-            Source::Dp2a { a_signed, b_signed, high, dst, a, b, c } => {
+            Source::Dp2a {
+                a_signed,
+                b_signed,
+                high,
+                dst,
+                a,
+                b,
+                c,
+            } => {
                 let aux = int::dot_aux(a_signed, b_signed, high);
                 self.apply3(int::dp2a(), WORD, dst, [a, b, c], aux)
             }
@@ -167,19 +255,42 @@ impl Decoder<'_> {
                 let class = ty.class();
                 self.mixed(bits::shr(ty), (dst, class), [(a, class), (b, WORD)], 0)
             }
-            Source::ShiftFunnel { direction, mode, dst, a, b, c } => {
-                self.apply3(bits::shift_funnel(direction, mode), WORD, dst, [a, b, c], 0)
-            }
-            Source::Bfe { ty, dst, a, pos, len } => {
+            Source::ShiftFunnel {
+                direction,
+                mode,
+                dst,
+                a,
+                b,
+                c,
+            } => self.apply3(bits::shift_funnel(direction, mode), WORD, dst, [a, b, c], 0),
+            Source::Bfe {
+                ty,
+                dst,
+                a,
+                pos,
+                len,
+            } => {
                 let class = ty.class();
                 let sources = [(a, class), (pos, WORD), (len, WORD)];
                 self.mixed(bits::bfe(ty), (dst, class), sources, bits::bfe_aux(ty))
             }
-            Source::Bfi { class, dst, a, b, pos, len } => {
+            Source::Bfi {
+                class,
+                dst,
+                a,
+                b,
+                pos,
+                len,
+            } => {
                 let sources = [(a, class), (b, class), (pos, WORD), (len, WORD)];
                 self.mixed(bits::bfi(class), (dst, class), sources, 0)
             }
-            Source::Bfind { ty, shift_amount, dst, a } => {
+            Source::Bfind {
+                ty,
+                shift_amount,
+                dst,
+                a,
+            } => {
                 let apply = bits::bfind(ty, shift_amount);
                 self.mixed(apply, (dst, WORD), [(a, ty.class())], 0)
             }
@@ -190,13 +301,26 @@ impl Decoder<'_> {
             Source::Clz { class, dst, a } => {
                 self.mixed(bits::clz(class), (dst, WORD), [(a, class)], 0)
             }
-            Source::Prmt { mode, dst, a, b, selector } => {
-                self.apply3(bits::prmt(mode), WORD, dst, [a, b, selector], 0)
-            }
+            Source::Prmt {
+                mode,
+                dst,
+                a,
+                b,
+                selector,
+            } => self.apply3(bits::prmt(mode), WORD, dst, [a, b, selector], 0),
             Source::Lop3 { lut, dst, a, b, c } => {
                 self.apply3(bits::lop3(), WORD, dst, [a, b, c], lut.into())
             }
-            Source::Lop3Pred { lut, combine, dst, pred, a, b, c, q } => {
+            Source::Lop3Pred {
+                lut,
+                combine,
+                dst,
+                pred,
+                a,
+                b,
+                c,
+                q,
+            } => {
                 let o = Operands {
                     d: dst.map_or(Ok(0), |dst| self.dst(dst, WORD))?,
                     a: self.src(a, WORD)?,
@@ -205,39 +329,93 @@ impl Decoder<'_> {
                     ..Operands::default()
                 };
                 let then = combination(Some((combine, q)), Some(pred), None)?;
-                Ok(Op::Lop3Pred { lut: lut.into(), o, then, has_dst: dst.is_some() })
+                Ok(Op::Lop3Pred {
+                    lut: lut.into(),
+                    o,
+                    then,
+                    has_dst: dst.is_some(),
+                })
             }
-            Source::Fns { dst, mask, base, offset } => {
-                self.apply3(bits::fns(), WORD, dst, [mask, base, offset], 0)
-            }
+            Source::Fns {
+                dst,
+                mask,
+                base,
+                offset,
+            } => self.apply3(bits::fns(), WORD, dst, [mask, base, offset], 0),
             Source::Bmsk { mode, dst, a, b } => {
                 self.apply2(bits::bmsk(), WORD, dst, [a, b], bits::mode_aux(mode, false))
             }
-            Source::Szext { ty, mode, dst, a, b } => {
+            Source::Szext {
+                ty,
+                mode,
+                dst,
+                a,
+                b,
+            } => {
                 let aux = bits::mode_aux(mode, ty.is_signed());
                 self.apply2(bits::szext(), WORD, dst, [a, b], aux)
             }
-            Source::FAdd { ty, rounding, ftz, sat, dst, a, b } => {
+            Source::FAdd {
+                ty,
+                rounding,
+                ftz,
+                sat,
+                dst,
+                a,
+                b,
+            } => {
                 let apply = float::add(ty, rounding, ftz, sat32(ty, sat)?);
                 let aux = float::aux(rounding, ftz, sat);
                 self.apply2(apply, ty.class(), dst, [a, b], aux)
             }
-            Source::FSub { ty, rounding, ftz, sat, dst, a, b } => {
+            Source::FSub {
+                ty,
+                rounding,
+                ftz,
+                sat,
+                dst,
+                a,
+                b,
+            } => {
                 let apply = float::sub(ty, rounding, ftz, sat32(ty, sat)?);
                 let aux = float::aux(rounding, ftz, sat);
                 self.apply2(apply, ty.class(), dst, [a, b], aux)
             }
-            Source::FMul { ty, rounding, ftz, sat, dst, a, b } => {
+            Source::FMul {
+                ty,
+                rounding,
+                ftz,
+                sat,
+                dst,
+                a,
+                b,
+            } => {
                 let apply = float::mul(ty, rounding, ftz, sat32(ty, sat)?);
                 let aux = float::aux(rounding, ftz, sat);
                 self.apply2(apply, ty.class(), dst, [a, b], aux)
             }
-            Source::Fma { ty, rounding, ftz, sat, dst, a, b, c } => {
+            Source::Fma {
+                ty,
+                rounding,
+                ftz,
+                sat,
+                dst,
+                a,
+                b,
+                c,
+            } => {
                 let apply = float::fma(ty, rounding, ftz, sat32(ty, sat)?);
                 let aux = float::aux(rounding, ftz, sat);
                 self.apply3(apply, ty.class(), dst, [a, b, c], aux)
             }
-            Source::FDiv { ty, precision, ftz, dst, a, b } => {
+            Source::FDiv {
+                ty,
+                precision,
+                ftz,
+                dst,
+                a,
+                b,
+            } => {
                 let aux = float::precision_aux(precision, ftz);
                 let apply = float::div(ty, precision, ftz);
                 self.apply2(apply, ty.class(), dst, [a, b], aux)
@@ -248,23 +426,57 @@ impl Decoder<'_> {
             Source::FAbs { ty, ftz, dst, a } => {
                 self.apply1(float::abs(ty, ftz), ty.class(), dst, a, 0)
             }
-            Source::FMin { ty, ftz, nan, xorsign_abs, dst, a, b } => {
+            Source::FMin {
+                ty,
+                ftz,
+                nan,
+                xorsign_abs,
+                dst,
+                a,
+                b,
+            } => {
                 let aux = float::extremum_aux(ftz, nan, xorsign_abs);
                 self.apply2(float::min(ty, aux), ty.class(), dst, [a, b], aux)
             }
-            Source::FMax { ty, ftz, nan, xorsign_abs, dst, a, b } => {
+            Source::FMax {
+                ty,
+                ftz,
+                nan,
+                xorsign_abs,
+                dst,
+                a,
+                b,
+            } => {
                 let aux = float::extremum_aux(ftz, nan, xorsign_abs);
                 self.apply2(float::max(ty, aux), ty.class(), dst, [a, b], aux)
             }
-            Source::Sqrt { ty, precision, ftz, dst, a } => {
+            Source::Sqrt {
+                ty,
+                precision,
+                ftz,
+                dst,
+                a,
+            } => {
                 let aux = float::precision_aux(precision, ftz);
                 self.apply1(float::sqrt(ty, precision, ftz), ty.class(), dst, a, aux)
             }
-            Source::Rcp { ty, precision, ftz, dst, a } => {
+            Source::Rcp {
+                ty,
+                precision,
+                ftz,
+                dst,
+                a,
+            } => {
                 let aux = float::precision_aux(precision, ftz);
                 self.apply1(float::rcp(ty, precision, ftz), ty.class(), dst, a, aux)
             }
-            Source::Math { function, ty, ftz, dst, a } => {
+            Source::Math {
+                function,
+                ty,
+                ftz,
+                dst,
+                a,
+            } => {
                 let aux = float::aux(Rounding::Nearest, ftz, false);
                 self.apply1(float::math(function, ty), ty.class(), dst, a, aux)
             }
@@ -273,9 +485,23 @@ impl Decoder<'_> {
             }
             Source::Testp { class, ty, dst, a } => {
                 let src = self.src(a, ty.class())?;
-                Ok(Op::Property { class, ty, dst: pred_slot(dst)?, src })
+                Ok(Op::Property {
+                    class,
+                    ty,
+                    dst: pred_slot(dst)?,
+                    src,
+                })
             }
-            Source::Setp { ty, compare, ftz, combine, dst, complement, a, b } => {
+            Source::Setp {
+                ty,
+                compare,
+                ftz,
+                combine,
+                dst,
+                complement,
+                a,
+                b,
+            } => {
                 let test = compare::test(ty, compare, ftz)
                     .ok_or_else(|| format!("`setp` of type `{ty}`"))?;
                 let class = value_class(ty)?;
@@ -284,9 +510,22 @@ impl Decoder<'_> {
                     b: self.src(b, class)?,
                     ..Operands::default()
                 };
-                Ok(Op::Compare { test, o, then: combination(combine, dst, complement)? })
+                Ok(Op::Compare {
+                    test,
+                    o,
+                    then: combination(combine, dst, complement)?,
+                })
             }
-            Source::Set { dst_ty, ty, compare, ftz, combine, dst, a, b } => {
+            Source::Set {
+                dst_ty,
+                ty,
+                compare,
+                ftz,
+                combine,
+                dst,
+                a,
+                b,
+            } => {
                 let test = compare::test(ty, compare, ftz)
                     .ok_or_else(|| format!("`set` of type `{ty}`"))?;
                 let class = value_class(ty)?;
@@ -296,10 +535,25 @@ impl Decoder<'_> {
                     b: self.src(b, class)?,
                     ..Operands::default()
                 };
-                let yes = if dst_ty == ScalarType::F32 { 1f32.to_bits() } else { u32::MAX };
-                Ok(Op::Set { test, o, then: combination(combine, None, None)?, yes })
+                let yes = if dst_ty == ScalarType::F32 {
+                    1f32.to_bits()
+                } else {
+                    u32::MAX
+                };
+                Ok(Op::Set {
+                    test,
+                    o,
+                    then: combination(combine, None, None)?,
+                    yes,
+                })
             }
-            Source::Selp { class, dst, a, b, pred } => {
+            Source::Selp {
+                class,
+                dst,
+                a,
+                b,
+                pred,
+            } => {
                 let choice = flag(pred);
                 let o = Operands {
                     d: self.dst(dst, class)?,
@@ -309,15 +563,31 @@ impl Decoder<'_> {
                     aux: choice.flip,
                     e: 0,
                 };
-                Ok(Op::Apply { apply: bits::selp(class), o })
+                Ok(Op::Apply {
+                    apply: bits::selp(class),
+                    o,
+                })
             }
-            Source::Slct { class, c_is_float, ftz, dst, a, b, c } => {
+            Source::Slct {
+                class,
+                c_is_float,
+                ftz,
+                dst,
+                a,
+                b,
+                c,
+            } => {
                 let aux = u32::from(c_is_float) | u32::from(ftz) << 1;
                 let sources = [(a, class), (b, class), (c, WORD)];
                 self.mixed(bits::slct(class), (dst, class), sources, aux)
             }
             Source::Mov { class, dst, src } => self.mov(class, dst, src),
-            Source::Pack { class, element_bits, dst, ref src } => {
+            Source::Pack {
+                class,
+                element_bits,
+                dst,
+                ref src,
+            } => {
                 let element = class_of_bits(element_bits)?;
                 Ok(Op::Pack {
                     element_bits,
@@ -328,7 +598,12 @@ impl Decoder<'_> {
                         .collect::<Result<_, _>>()?,
                 })
             }
-            Source::Unpack { class, element_bits, ref dst, src } => Ok(Op::Unpack {
+            Source::Unpack {
+                class,
+                element_bits,
+                ref dst,
+                src,
+            } => Ok(Op::Unpack {
                 element_bits,
                 dst: dst
                     .iter()
@@ -336,12 +611,36 @@ impl Decoder<'_> {
                     .collect::<Result<_, _>>()?,
                 src: self.value(src, class)?,
             }),
-            Source::Cvt { dst_ty, src_ty, rounding, integral, ftz, sat, relu, dst, src } => {
-                let conversion =
-                    Conversion { dst_ty, src_ty, rounding, integral, ftz, sat, relu };
+            Source::Cvt {
+                dst_ty,
+                src_ty,
+                rounding,
+                integral,
+                ftz,
+                sat,
+                relu,
+                dst,
+                src,
+            } => {
+                let conversion = Conversion {
+                    dst_ty,
+                    src_ty,
+                    rounding,
+                    integral,
+                    ftz,
+                    sat,
+                    relu,
+                };
                 self.convert(conversion, dst, src)
             }
-            Source::CvtPack { dst_ty, rounding, relu, dst, a, b } => {
+            Source::CvtPack {
+                dst_ty,
+                rounding,
+                relu,
+                dst,
+                a,
+                b,
+            } => {
                 let half = match dst_ty {
                     ScalarType::F16x2 => ScalarType::F16,
                     ScalarType::Bf16x2 => ScalarType::Bf16,
@@ -368,7 +667,11 @@ impl Decoder<'_> {
     }
 
     /// A destination of a class, as a slot.
-    pub(super) fn dst_value(&self, dst: Reg, class: RegClass) -> Result<crate::registers::Slot, Reason> {
+    pub(super) fn dst_value(
+        &self,
+        dst: Reg,
+        class: RegClass,
+    ) -> Result<crate::registers::Slot, Reason> {
         self.dst(dst, class)?;
         self.rows.register(dst)
     }
@@ -390,9 +693,13 @@ impl Decoder<'_> {
 
     fn add_carry_slot(&self, decoded: Decoded) -> Decoded {
         match decoded? {
-            Op::Apply { apply, o } => {
-                Ok(Op::Apply { apply, o: Operands { e: self.rows.carry(), ..o } })
-            }
+            Op::Apply { apply, o } => Ok(Op::Apply {
+                apply,
+                o: Operands {
+                    e: self.rows.carry(),
+                    ..o
+                },
+            }),
             other => Ok(other),
         }
     }
@@ -400,14 +707,18 @@ impl Decoder<'_> {
     fn mov(&mut self, class: RegClass, dst: Reg, src: Operand) -> Decoded {
         if let Operand::Special(special) = src {
             let shift = match special {
-                Special::Clock | Special::Clock64 | Special::GlobalTimer | Special::GlobalTimerLo => {
-                    Some(0)
-                }
+                Special::Clock
+                | Special::Clock64
+                | Special::GlobalTimer
+                | Special::GlobalTimerLo => Some(0),
                 Special::ClockHi | Special::GlobalTimerHi => Some(32),
                 _ => None,
             };
             if let Some(shift) = shift {
-                return Ok(Op::Clock { dst: self.dst_value(dst, class)?, shift });
+                return Ok(Op::Clock {
+                    dst: self.dst_value(dst, class)?,
+                    shift,
+                });
             }
         }
         self.apply1(bits::mov(class), class, dst, src, 0)
@@ -422,10 +733,19 @@ impl Decoder<'_> {
         let src = self.value(src, value_class(conversion.src_ty)?)?;
         let dst = self.rows.register(dst)?;
         Ok(match conversion.fast(dst.file, src.file) {
-            Some(apply) => {
-                Op::Apply { apply, o: Operands { d: dst.row, a: src.row, ..Operands::default() } }
-            }
-            None => Op::Convert { conversion, dst, src },
+            Some(apply) => Op::Apply {
+                apply,
+                o: Operands {
+                    d: dst.row,
+                    a: src.row,
+                    ..Operands::default()
+                },
+            },
+            None => Op::Convert {
+                conversion,
+                dst,
+                src,
+            },
         })
     }
 }

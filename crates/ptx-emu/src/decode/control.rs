@@ -17,19 +17,34 @@ const WORD: RegClass = RegClass::B32;
 impl Decoder<'_> {
     pub(super) fn control(&mut self, op: &Source) -> Result<Op, Reason> {
         Ok(match *op {
-            Source::Barrier { aligned, id, threads } => Op::Barrier(Box::new(Barrier {
+            Source::Barrier {
+                aligned,
+                id,
+                threads,
+            } => Op::Barrier(Box::new(Barrier {
                 aligned,
                 id: self.value(id, WORD)?,
                 threads: threads.map(|n| self.value(n, WORD)).transpose()?,
                 kind: BarrierKind::Sync,
             })),
-            Source::BarrierArrive { aligned, id, threads } => Op::Barrier(Box::new(Barrier {
+            Source::BarrierArrive {
+                aligned,
+                id,
+                threads,
+            } => Op::Barrier(Box::new(Barrier {
                 aligned,
                 id: self.value(id, WORD)?,
                 threads: Some(self.value(threads, WORD)?),
                 kind: BarrierKind::Arrive,
             })),
-            Source::BarrierRed { aligned, op, dst, id, threads, src } => {
+            Source::BarrierRed {
+                aligned,
+                op,
+                dst,
+                id,
+                threads,
+                src,
+            } => {
                 let dst = match op {
                     ptx::BarrierReduction::Popc => self.dst(dst, WORD)?,
                     _ => pred_slot(dst)?,
@@ -38,11 +53,23 @@ impl Decoder<'_> {
                     aligned,
                     id: self.value(id, WORD)?,
                     threads: threads.map(|n| self.value(n, WORD)).transpose()?,
-                    kind: BarrierKind::Reduce { op, dst, src: flag(src) },
+                    kind: BarrierKind::Reduce {
+                        op,
+                        dst,
+                        src: flag(src),
+                    },
                 }))
             }
             Source::BarWarpSync { mask } => self.warp_sync(mask, WarpSyncKind::Barrier)?,
-            Source::Shuffle { mode, dst, pred, src, lane, clamp, mask } => {
+            Source::Shuffle {
+                mode,
+                dst,
+                pred,
+                src,
+                lane,
+                clamp,
+                mask,
+            } => {
                 let kind = WarpSyncKind::Shuffle {
                     mode,
                     dst: dst.map(|dst| self.dst_value(dst, WORD)).transpose()?,
@@ -53,14 +80,33 @@ impl Decoder<'_> {
                 };
                 self.warp_sync(mask, kind)?
             }
-            Source::Vote { mode, dst, src, mask } => {
+            Source::Vote {
+                mode,
+                dst,
+                src,
+                mask,
+            } => {
                 let dst = match mode {
                     VoteMode::Ballot => self.dst(dst, WORD)?,
                     _ => pred_slot(dst)?,
                 };
-                self.warp_sync(mask, WarpSyncKind::Vote { mode, dst, src: flag(src) })?
+                self.warp_sync(
+                    mask,
+                    WarpSyncKind::Vote {
+                        mode,
+                        dst,
+                        src: flag(src),
+                    },
+                )?
             }
-            Source::Match { all, class, dst, pred, src, mask } => {
+            Source::Match {
+                all,
+                class,
+                dst,
+                pred,
+                src,
+                mask,
+            } => {
                 let kind = WarpSyncKind::Match {
                     all,
                     dst: dst.map(|dst| self.dst_value(dst, WORD)).transpose()?,
@@ -69,7 +115,13 @@ impl Decoder<'_> {
                 };
                 self.warp_sync(mask, kind)?
             }
-            Source::Redux { op, ty, dst, src, mask } => {
+            Source::Redux {
+                op,
+                ty,
+                dst,
+                src,
+                mask,
+            } => {
                 let kind = WarpSyncKind::Redux {
                     op,
                     ty,
@@ -85,10 +137,16 @@ impl Decoder<'_> {
                 };
                 self.warp_sync(mask, kind)?
             }
-            Source::ActiveMask { dst } => Op::ActiveMask { dst: self.dst_value(dst, WORD)? },
+            Source::ActiveMask { dst } => Op::ActiveMask {
+                dst: self.dst_value(dst, WORD)?,
+            },
             Source::Nanosleep { .. } => Op::Sleep,
-            Source::Bra { target, .. } => Op::Branch { target: self.entry + target },
-            Source::BrxIdx { index, ref targets, .. } => Op::BranchTable {
+            Source::Bra { target, .. } => Op::Branch {
+                target: self.entry + target,
+            },
+            Source::BrxIdx {
+                index, ref targets, ..
+            } => Op::BranchTable {
                 index: self.value(index, WORD)?,
                 targets: targets.iter().map(|target| self.entry + target).collect(),
             },
@@ -102,7 +160,10 @@ impl Decoder<'_> {
     }
 
     fn warp_sync(&mut self, mask: ptx::Operand, kind: WarpSyncKind) -> Result<Op, Reason> {
-        Ok(Op::WarpSync(Box::new(WarpSync { mask: self.value(mask, WORD)?, kind })))
+        Ok(Op::WarpSync(Box::new(WarpSync {
+            mask: self.value(mask, WORD)?,
+            kind,
+        })))
     }
 
     fn call(&mut self, call: &ptx::Call) -> Result<Call, Reason> {
@@ -111,11 +172,18 @@ impl Decoder<'_> {
             CallTarget::Function(id) => {
                 let function = &self.functions[id.0 as usize];
                 if !function.is_defined {
-                    return Err(format!("call of `{}`, which the module does not define", function.name));
+                    return Err(format!(
+                        "call of `{}`, which the module does not define",
+                        function.name
+                    ));
                 }
+                self.callees.push(id.0);
                 Some(Rows::new(&function.registers))
             }
-            CallTarget::Indirect(_) => None,
+            CallTarget::Indirect(_) => {
+                self.callees.extend(0..self.functions.len() as u32);
+                None
+            }
         };
         let theirs = |reg| match &callee {
             Some(rows) => rows.register(reg),
@@ -156,6 +224,10 @@ impl Decoder<'_> {
                 },
             });
         }
-        Ok(Call { target, args: args.into(), results: results.into() })
+        Ok(Call {
+            target,
+            args: args.into(),
+            results: results.into(),
+        })
     }
 }

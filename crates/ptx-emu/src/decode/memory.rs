@@ -28,7 +28,10 @@ impl Decoder<'_> {
         if base.file == File::B16 {
             return Err("an address of 16 bits".into());
         }
-        Ok(Address { base, offset: address.offset })
+        Ok(Address {
+            base,
+            offset: address.offset,
+        })
     }
 
     /// Notes the width of an access that races are tracked for.
@@ -40,7 +43,15 @@ impl Decoder<'_> {
 
     pub(super) fn memory(&mut self, op: &Source) -> Result<Op, Reason> {
         match *op {
-            Source::Ld { space, ty, order, non_coherent, ref dst, addr, .. } => {
+            Source::Ld {
+                space,
+                ty,
+                order,
+                non_coherent,
+                ref dst,
+                addr,
+                ..
+            } => {
                 let bytes = element_bytes(ty)?;
                 let elements = dst
                     .iter()
@@ -51,21 +62,52 @@ impl Decoder<'_> {
                     && let Ok(offset) = u32::try_from(addr.offset + i64::from(start))
                 {
                     let signed = ty.is_signed();
-                    return Ok(Op::LoadParam { offset, bytes, signed, dst: elements });
+                    return Ok(Op::LoadParam {
+                        offset,
+                        bytes,
+                        signed,
+                        dst: elements,
+                    });
                 }
                 let address = self.address(addr)?;
-                Ok(Op::Load(self.access(space, address, ty, order, non_coherent, elements)?))
+                Ok(Op::Load(self.access(
+                    space,
+                    address,
+                    ty,
+                    order,
+                    non_coherent,
+                    elements,
+                )?))
             }
-            Source::St { space, ty, order, ref src, addr, .. } => {
+            Source::St {
+                space,
+                ty,
+                order,
+                ref src,
+                addr,
+                ..
+            } => {
                 let class = value_class(ty)?;
                 let elements = src
                     .iter()
                     .map(|&operand| Ok(Some(self.value(operand, class)?)))
                     .collect::<Result<Box<[_]>, Reason>>()?;
                 let address = self.address(addr)?;
-                Ok(Op::Store(self.access(space, address, ty, order, false, elements)?))
+                Ok(Op::Store(
+                    self.access(space, address, ty, order, false, elements)?,
+                ))
             }
-            Source::Atomic { space, op, ty, order, dst, addr, b, c, .. } => {
+            Source::Atomic {
+                space,
+                op,
+                ty,
+                order,
+                dst,
+                addr,
+                b,
+                c,
+                ..
+            } => {
                 let update = Update::new(op, ty)
                     .ok_or_else(|| format!("atomic operation `{op:?}` on `{ty}`"))?;
                 let class = value_class(ty)?;
@@ -73,23 +115,30 @@ impl Decoder<'_> {
                 Ok(Op::Atomic(Box::new(AtomicAccess {
                     space,
                     address: self.address(addr)?,
-                    op,
                     update,
                     dst: dst.map(|dst| self.rows.register(dst)).transpose()?,
                     b: self.value(b, class)?,
                     c: c.map(|c| self.value(c, class)).transpose()?,
-                    acquire: matches!(order, Order::Acquire | Order::AcqRel | Order::SeqCst),
                     release: matches!(order, Order::Release | Order::AcqRel | Order::SeqCst),
                     tally: self.tally(),
                 })))
             }
-            Source::CpAsync { bytes, dst, src, src_bytes, ignore_src, .. } => {
+            Source::CpAsync {
+                bytes,
+                dst,
+                src,
+                src_bytes,
+                ignore_src,
+                ..
+            } => {
                 self.note(Space::Shared, bytes.min(4));
                 Ok(Op::AsyncCopy(Box::new(AsyncCopy {
                     dst: self.address(dst)?,
                     src: self.address(src)?,
                     bytes,
-                    src_bytes: src_bytes.map(|n| self.value(n, RegClass::B32)).transpose()?,
+                    src_bytes: src_bytes
+                        .map(|n| self.value(n, RegClass::B32))
+                        .transpose()?,
                     ignore_src: ignore_src.map(flag),
                     tally: self.tally(),
                 })))
@@ -97,7 +146,9 @@ impl Decoder<'_> {
             Source::CpAsyncCommit => Ok(Op::AsyncCommit),
             Source::CpAsyncWait { pending } => Ok(Op::AsyncWait { pending }),
             Source::Prefetch { .. } => Ok(Op::Nothing),
-            Source::Fence { scope, .. } => Ok(Op::Fence { device: scope >= Scope::Device }),
+            Source::Fence { scope, .. } => Ok(Op::Fence {
+                device: scope >= Scope::Device,
+            }),
             Source::CvtaToGeneric { space, dst, src } => {
                 self.shift_address(dst, src, window(space))
             }

@@ -25,6 +25,9 @@ use rows::Rows;
 /// Why an instruction cannot be decoded.
 type Reason = String;
 
+/// The widest element of an access, in bytes.
+const WIDEST: u32 = 8;
+
 /// What the decoder of one instruction needs to know beside the instruction.
 struct Decoder<'a> {
     /// Addresses of the module's variables.
@@ -36,8 +39,10 @@ struct Decoder<'a> {
     rows: Rows,
     is_kernel: bool,
     functions: &'a [ptx::Function],
-    /// Narrowest access seen, in bytes.
+    /// Narrowest access of the function, in bytes.
     narrowest: u32,
+    /// Functions that it calls.
+    callees: Vec<u32>,
 }
 
 impl Decoder<'_> {
@@ -56,7 +61,6 @@ pub(crate) fn decode(program: &Program, globals: &[u64]) -> Code {
         functions: Vec::new(),
         memory_tallies: 0,
         tally_positions: Vec::new(),
-        narrowest: 16,
     };
     for source in &program.functions {
         let entry = code.insts.len() as u32;
@@ -67,7 +71,8 @@ pub(crate) fn decode(program: &Program, globals: &[u64]) -> Code {
             rows: Rows::new(&source.registers),
             is_kernel: source.is_kernel,
             functions: &program.functions,
-            narrowest: code.narrowest,
+            narrowest: WIDEST,
+            callees: Vec::new(),
         };
         for inst in &source.instructions {
             let first_tally = decoder.tallies;
@@ -78,12 +83,15 @@ pub(crate) fn decode(program: &Program, globals: &[u64]) -> Code {
                 code.tally_positions.push(code.insts.len() as u32);
             }
             let guard = decoder.rows.guard(inst.guard);
-            code.insts.push(Inst { guard: guard.slot, flip: guard.flip, op });
+            code.insts.push(Inst {
+                guard: guard.slot,
+                flip: guard.flip,
+                op,
+            });
             code.classes.push(class::class(&inst.op));
             code.places.push(place(program, inst));
         }
         code.memory_tallies = decoder.tallies;
-        code.narrowest = decoder.narrowest;
         let (rows, constants) = (decoder.rows.size(), decoder.rows.constants());
         code.functions.push(Function {
             name: Arc::from(source.name.as_str()),
@@ -96,6 +104,8 @@ pub(crate) fn decode(program: &Program, globals: &[u64]) -> Code {
             local_bytes: source.local_bytes,
             local_align: source.local_align.max(1),
             param_frame_bytes: source.param_frame_bytes.next_multiple_of(16),
+            narrowest: decoder.narrowest,
+            callees: decoder.callees,
         });
     }
     code

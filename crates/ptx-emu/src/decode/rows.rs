@@ -43,8 +43,11 @@ impl Rows {
 
     pub(super) fn constants(&self) -> Vec<(File, u32, Constant)> {
         let file = |wide| if wide { File::B64 } else { File::B32 };
-        let mut all: Vec<_> =
-            self.constants.iter().map(|(&(wide, value), &row)| (file(wide), row, value)).collect();
+        let mut all: Vec<_> = self
+            .constants
+            .iter()
+            .map(|(&(wide, value), &row)| (file(wide), row, value))
+            .collect();
         all.sort_by_key(|&(file, row, _)| (file == File::B64, row));
         all
     }
@@ -64,13 +67,20 @@ impl Rows {
     pub(super) fn guard(&self, guard: Option<Pred>) -> Flag {
         match guard {
             Some(pred) => flag(pred),
-            None => Flag { slot: self.always(), flip: 0 },
+            None => Flag {
+                slot: self.always(),
+                flip: 0,
+            },
         }
     }
 
     fn constant(&mut self, file: File, value: Constant) -> Slot {
         let wide = file == File::B64;
-        let next = if wide { &mut self.next.r64 } else { &mut self.next.r32 };
+        let next = if wide {
+            &mut self.next.r64
+        } else {
+            &mut self.next.r32
+        };
         let row = *self.constants.entry((wide, value)).or_insert_with(|| {
             *next += 1;
             *next - 1
@@ -82,16 +92,28 @@ impl Rows {
     pub(super) fn register(&self, reg: Reg) -> Result<Slot, Reason> {
         Ok(match reg.class {
             RegClass::Pred => return Err("a predicate where a value is expected".into()),
-            RegClass::B16 => Slot { file: File::B16, row: self.first_b16 + reg.slot },
-            RegClass::B32 => Slot { file: File::B32, row: reg.slot },
-            RegClass::B64 => Slot { file: File::B64, row: reg.slot },
+            RegClass::B16 => Slot {
+                file: File::B16,
+                row: self.first_b16 + reg.slot,
+            },
+            RegClass::B32 => Slot {
+                file: File::B32,
+                row: reg.slot,
+            },
+            RegClass::B64 => Slot {
+                file: File::B64,
+                row: reg.slot,
+            },
         })
     }
 }
 
 /// A predicate source.
 pub(super) fn flag(pred: Pred) -> Flag {
-    Flag { slot: pred.slot, flip: if pred.negated { u32::MAX } else { 0 } }
+    Flag {
+        slot: pred.slot,
+        flip: if pred.negated { u32::MAX } else { 0 },
+    }
 }
 
 /// The slot of a predicate register.
@@ -132,9 +154,11 @@ impl Decoder<'_> {
     pub(super) fn src(&mut self, operand: Operand, class: RegClass) -> Result<u32, Reason> {
         match (operand, class) {
             (Operand::Reg(reg), _) => self.dst(reg, class),
-            (Operand::Imm(value), RegClass::Pred) => {
-                Ok(if value & 1 == 1 { self.rows.always() } else { self.rows.never() })
-            }
+            (Operand::Imm(value), RegClass::Pred) => Ok(if value & 1 == 1 {
+                self.rows.always()
+            } else {
+                self.rows.never()
+            }),
             _ => Ok(self.value(operand, class)?.row),
         }
     }
@@ -166,7 +190,10 @@ impl Decoder<'_> {
         let at = |base: u64| Constant::Bits(base.wrapping_add_signed(offset));
         Ok(match symbol {
             Symbol::Global(id) => {
-                let address = self.globals.get(id.0 as usize).ok_or("an unknown variable")?;
+                let address = self
+                    .globals
+                    .get(id.0 as usize)
+                    .ok_or("an unknown variable")?;
                 at(*address)
             }
             Symbol::Shared(start) => at(start.into()),

@@ -88,7 +88,9 @@ mod tests {
     use super::*;
 
     fn apply(op: AtomicOp, ty: ScalarType, old: u64, b: u64, c: u64) -> u64 {
-        Update::new(op, ty).expect("supported").apply(old, b, c, true)
+        Update::new(op, ty)
+            .expect("supported")
+            .apply(old, b, c, true)
     }
 
     #[test]

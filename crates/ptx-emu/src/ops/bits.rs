@@ -116,10 +116,12 @@ pub(crate) fn shift_funnel(direction: ShiftDirection, mode: ShiftMode) -> Apply 
     }
     match (direction, mode) {
         (ShiftDirection::Left, ShiftMode::Wrap) => {
-            funnel!(|n: u32| n & 31, |wide: u64, n: u32| ((wide << n) >> 32) as u32)
+            funnel!(|n: u32| n & 31, |wide: u64, n: u32| ((wide << n) >> 32)
+                as u32)
         }
         (ShiftDirection::Left, ShiftMode::Clamp) => {
-            funnel!(|n: u32| n.min(32), |wide: u64, n: u32| ((wide << n) >> 32) as u32)
+            funnel!(|n: u32| n.min(32), |wide: u64, n: u32| ((wide << n) >> 32)
+                as u32)
         }
         (ShiftDirection::Right, ShiftMode::Wrap) => {
             funnel!(|n: u32| n & 31, |wide: u64, n: u32| (wide >> n) as u32)
@@ -147,7 +149,11 @@ fn extract(a: u64, position: u32, length: u32, width: u32, signed: bool) -> u64 
 }
 
 fn low_ones(count: u32) -> u64 {
-    if count >= 64 { u64::MAX } else { (1 << count) - 1 }
+    if count >= 64 {
+        u64::MAX
+    } else {
+        (1 << count) - 1
+    }
 }
 
 /// `aux` of [`bfe`].
@@ -218,7 +224,11 @@ pub(crate) fn bfind(ty: IntType, shift_amount: bool) -> Apply {
             }
         };
     }
-    if ty.bits() == 64 { find!(i64, u64) } else { find!(i32, u32) }
+    if ty.bits() == 64 {
+        find!(i64, u64)
+    } else {
+        find!(i32, u32)
+    }
 }
 
 pub(crate) fn brev(class: RegClass) -> Apply {
@@ -248,7 +258,12 @@ fn prmt_nibbles(mode: PrmtMode, selector: u32) -> [u32; 4] {
     match mode {
         PrmtMode::Index => [0, 4, 8, 12].map(|shift| selector >> shift & 15),
         PrmtMode::Forward4Extract => [s, s + 1, s + 2, s + 3],
-        PrmtMode::Backward4Extract => [s, s.wrapping_sub(1) & 7, s.wrapping_sub(2) & 7, s.wrapping_sub(3) & 7],
+        PrmtMode::Backward4Extract => [
+            s,
+            s.wrapping_sub(1) & 7,
+            s.wrapping_sub(2) & 7,
+            s.wrapping_sub(3) & 7,
+        ],
         PrmtMode::Replicate8 => [s; 4],
         PrmtMode::EdgeClampLeft => [0, 1, 2, 3].map(|i: u32| i.max(s)),
         PrmtMode::EdgeClampRight => [0, 1, 2, 3].map(|i: u32| i.min(s)),
@@ -264,14 +279,20 @@ fn permute(mode: PrmtMode, a: u32, b: u32, selector: u32) -> u32 {
     let bytes = (u64::from(b) << 32 | u64::from(a)).to_le_bytes();
     u32::from_le_bytes(prmt_nibbles(mode, selector).map(|nibble| {
         let byte = bytes[(nibble & 7) as usize];
-        if nibble & 8 != 0 { ((byte as i8) >> 7) as u8 } else { byte }
+        if nibble & 8 != 0 {
+            ((byte as i8) >> 7) as u8
+        } else {
+            byte
+        }
     }))
 }
 
 pub(crate) fn prmt(mode: PrmtMode) -> Apply {
     macro_rules! permutation {
         ($mode:path) => {
-            lanes_portable!(map3, |a: u32, b: u32, s: u32| -> u32 { permute($mode, a, b, s) })
+            lanes_portable!(map3, |a: u32, b: u32, s: u32| -> u32 {
+                permute($mode, a, b, s)
+            })
         };
     }
     match mode {
@@ -301,7 +322,9 @@ pub(crate) fn lop3_lane(lut: u32, a: u32, b: u32, c: u32) -> u32 {
 
 /// `lop3` with the table in `aux`.
 pub(crate) fn lop3() -> Apply {
-    lanes!(map3_aux, |lut, a: u32, b: u32, c: u32| lop3_lane(lut, a, b, c))
+    lanes!(map3_aux, |lut, a: u32, b: u32, c: u32| lop3_lane(
+        lut, a, b, c
+    ))
 }
 
 /// `fns`, one lane (PTX ISA, "Integer Arithmetic Instructions: fns").
@@ -309,7 +332,13 @@ fn find_nth(mask: u32, base: u32, offset: i32) -> u32 {
     let base = base & 31;
     let upward = offset >= 0;
     let mut wanted = match offset {
-        0 => return if mask >> base & 1 == 1 { base } else { u32::MAX },
+        0 => {
+            return if mask >> base & 1 == 1 {
+                base
+            } else {
+                u32::MAX
+            };
+        }
         _ => offset.unsigned_abs(),
     };
     let mut position = i64::from(base);
@@ -365,7 +394,11 @@ pub(crate) fn selp(class: RegClass) -> Apply {
         let (a, b) = (*A::row(registers, o.a), *A::row(registers, o.b));
         let d = A::row_mut(registers, o.d);
         for lane in 0..crate::registers::LANES {
-            let value = if choice >> lane & 1 == 1 { a[lane] } else { b[lane] };
+            let value = if choice >> lane & 1 == 1 {
+                a[lane]
+            } else {
+                b[lane]
+            };
             if mask >> lane & 1 == 1 {
                 d[lane] = value;
             }
@@ -396,4 +429,3 @@ pub(crate) fn slct(class: RegClass) -> Apply {
         }),
     }
 }
-

@@ -113,7 +113,10 @@ impl Combination {
     /// Writes the predicates of `setp`.
     #[inline]
     pub(crate) fn store(&self, registers: &mut Registers, mask: u32, bits: u32) {
-        let (yes, no) = (self.combined(registers, bits), self.combined(registers, !bits));
+        let (yes, no) = (
+            self.combined(registers, bits),
+            self.combined(registers, !bits),
+        );
         if let Some(slot) = self.dst {
             registers.set_pred(slot, mask, yes);
         }

@@ -31,8 +31,8 @@ pub(crate) struct Conversion {
 impl Conversion {
     /// A vectorised version, for the common ones between registers of the types' own widths.
     pub(crate) fn fast(&self, dst: File, src: File) -> Option<Apply> {
-        use ScalarType::*;
         use crate::registers::map1;
+        use ScalarType::*;
         if self.sat || self.relu || self.ftz {
             return None;
         }
@@ -62,7 +62,11 @@ impl Conversion {
             (F64, F32, File::B64, File::B32) if !self.integral => lanes!(map1, |a: u32| widen(a)),
             (F32, F64, File::B32, File::B64) if nearest && !self.integral => {
                 lanes!(map1, |a: f64| {
-                    if a.is_nan() { f32::from_bits(CANONICAL_NAN_F32) } else { a as f32 }
+                    if a.is_nan() {
+                        f32::from_bits(CANONICAL_NAN_F32)
+                    } else {
+                        a as f32
+                    }
                 })
             }
             _ => return None,
@@ -83,11 +87,22 @@ impl Conversion {
         };
         for lane in (0..32).filter(|lane| mask >> lane & 1 == 1) {
             let value = self.convert(source[lane]);
-            registers.set_lane(crate::registers::Slot { file: dst_file, row: dst }, lane, value);
+            registers.set_lane(
+                crate::registers::Slot {
+                    file: dst_file,
+                    row: dst,
+                },
+                lane,
+                value,
+            );
         }
     }
 
     /// The result for one lane, extended to 64 bits by the sign of the destination type.
+    pub(crate) fn lane(&self, raw: u64) -> u64 {
+        self.convert(raw)
+    }
+
     fn convert(&self, raw: u64) -> u64 {
         match (self.src_ty.is_float(), self.dst_ty.is_float()) {
             (false, false) => self.integer_to_integer(raw),
@@ -176,7 +191,10 @@ impl Conversion {
         let flushed = self.ftz && self.src_ty == ScalarType::F32;
         let raw = if flushed { F32.flush(raw) } else { raw };
         if self.integral {
-            let value = integral(self.source_float(raw), self.rounding.unwrap_or(Rounding::Nearest));
+            let value = integral(
+                self.source_float(raw),
+                self.rounding.unwrap_or(Rounding::Nearest),
+            );
             // An integral value of the source is one of the (same) destination type.
             return match value.is_nan() && self.dst_ty == ScalarType::F64 {
                 true => raw | 1 << 51,
@@ -201,10 +219,18 @@ impl Conversion {
     /// Applies `.ftz`, `.sat` and `.relu` to a float result.
     fn finish(&self, bits: u64) -> u64 {
         let to = format(self.dst_ty);
-        let bits = if self.ftz && self.dst_ty == ScalarType::F32 { F32.flush(bits) } else { bits };
+        let bits = if self.ftz && self.dst_ty == ScalarType::F32 {
+            F32.flush(bits)
+        } else {
+            bits
+        };
         let value = f64::from_bits(exact::convert(bits, to, &F64, exact::Rounding::Nearest));
         if self.sat {
-            let clamped = if value.is_nan() { 0.0 } else { value.clamp(0.0, 1.0) };
+            let clamped = if value.is_nan() {
+                0.0
+            } else {
+                value.clamp(0.0, 1.0)
+            };
             // `clamp` keeps -0, which `saturate` does not.
             let clamped = if self.dst_ty == ScalarType::F32 {
                 f64::from(saturate(clamped as f32))
@@ -276,7 +302,11 @@ mod tests {
     }
 
     fn to_integer(dst_ty: ScalarType, src_ty: ScalarType, rounding: Rounding) -> Conversion {
-        Conversion { rounding: Some(rounding), integral: true, ..conversion(dst_ty, src_ty) }
+        Conversion {
+            rounding: Some(rounding),
+            integral: true,
+            ..conversion(dst_ty, src_ty)
+        }
     }
 
     #[test]
@@ -289,7 +319,10 @@ mod tests {
         assert_eq!(to_integer(S64, F32, rz).convert(nan32), 1 << 63);
         assert_eq!(to_integer(U64, F32, rz).convert(nan32), 1 << 63);
         assert_eq!(to_integer(U32, F64, rz).convert(nan64), 1 << 31);
-        assert_eq!(to_integer(S32, F64, rz).convert(nan64), i64::from(i32::MIN) as u64);
+        assert_eq!(
+            to_integer(S32, F64, rz).convert(nan64),
+            i64::from(i32::MIN) as u64
+        );
         assert_eq!(to_integer(S64, F64, rz).convert(nan64), 1 << 63);
     }
 
@@ -297,12 +330,27 @@ mod tests {
     fn float_to_integer_clamps_and_rounds() {
         use ScalarType::*;
         let bits = |x: f32| u64::from(x.to_bits());
-        assert_eq!(to_integer(U8, F32, Rounding::Zero).convert(bits(300.0)), 255);
-        assert_eq!(to_integer(S8, F32, Rounding::Zero).convert(bits(-300.0)), -128i64 as u64);
-        assert_eq!(to_integer(S32, F32, Rounding::Nearest).convert(bits(2.5)), 2);
+        assert_eq!(
+            to_integer(U8, F32, Rounding::Zero).convert(bits(300.0)),
+            255
+        );
+        assert_eq!(
+            to_integer(S8, F32, Rounding::Zero).convert(bits(-300.0)),
+            -128i64 as u64
+        );
+        assert_eq!(
+            to_integer(S32, F32, Rounding::Nearest).convert(bits(2.5)),
+            2
+        );
         assert_eq!(to_integer(S32, F32, Rounding::Up).convert(bits(2.5)), 3);
-        assert_eq!(to_integer(S32, F32, Rounding::Down).convert(bits(-2.5)), -3i64 as u64);
-        assert_eq!(to_integer(U64, F32, Rounding::Zero).convert(bits(f32::INFINITY)), u64::MAX);
+        assert_eq!(
+            to_integer(S32, F32, Rounding::Down).convert(bits(-2.5)),
+            -3i64 as u64
+        );
+        assert_eq!(
+            to_integer(U64, F32, Rounding::Zero).convert(bits(f32::INFINITY)),
+            u64::MAX
+        );
         assert_eq!(to_integer(U32, F32, Rounding::Zero).convert(bits(-1.0)), 0);
     }
 
@@ -312,7 +360,10 @@ mod tests {
         assert_eq!(conversion(S8, U32).convert(0x1ff), u64::MAX);
         assert_eq!(conversion(U8, S32).convert(0xffff_ffff), 0xff);
         assert_eq!(conversion(S64, S8).convert(0x80), -128i64 as u64);
-        let sat = |dst, src| Conversion { sat: true, ..conversion(dst, src) };
+        let sat = |dst, src| Conversion {
+            sat: true,
+            ..conversion(dst, src)
+        };
         assert_eq!(sat(U8, S32).convert(0xffff_ffff), 0);
         assert_eq!(sat(S8, U32).convert(300), 127);
         assert_eq!(sat(U32, S64).convert(1 << 40), 0xffff_ffff);
@@ -322,22 +373,37 @@ mod tests {
     fn halves() {
         use ScalarType::*;
         let one = u64::from(1f32.to_bits());
-        let rn = |dst, src| Conversion { rounding: Some(Rounding::Nearest), ..conversion(dst, src) };
+        let rn = |dst, src| Conversion {
+            rounding: Some(Rounding::Nearest),
+            ..conversion(dst, src)
+        };
         assert_eq!(rn(F16, F32).convert(one), 0x3c00);
         assert_eq!(rn(Bf16, F32).convert(one), 0x3f80);
         assert_eq!(conversion(F32, F16).convert(0x3c00), one);
         assert_eq!(rn(F16, F32).convert(u64::from(65520f32.to_bits())), 0x7c00);
         assert_eq!(rn(F16, F32).convert(u64::from(65519f32.to_bits())), 0x7bff);
         assert_eq!(rn(F16, F32).convert(0x7fc1_2345), 0x7fff);
-        assert_eq!(conversion(F32, F16).convert(1), u64::from((2f32).powi(-24).to_bits()));
+        assert_eq!(
+            conversion(F32, F16).convert(1),
+            u64::from((2f32).powi(-24).to_bits())
+        );
     }
 
     #[test]
     fn a_nan_keeps_its_payload_only_when_widened() {
         use ScalarType::*;
-        assert_eq!(conversion(F64, F32).convert(0x7fff_ffff), 0x7fff_ffff_e000_0000);
-        assert_eq!(conversion(F64, F32).convert(0xff80_0001), 0xfff8_0000_2000_0000);
-        assert_eq!(conversion(F32, F64).convert(0x7ff8_0000_0000_1234), 0x7fff_ffff);
+        assert_eq!(
+            conversion(F64, F32).convert(0x7fff_ffff),
+            0x7fff_ffff_e000_0000
+        );
+        assert_eq!(
+            conversion(F64, F32).convert(0xff80_0001),
+            0xfff8_0000_2000_0000
+        );
+        assert_eq!(
+            conversion(F32, F64).convert(0x7ff8_0000_0000_1234),
+            0x7fff_ffff
+        );
     }
 
     proptest! {

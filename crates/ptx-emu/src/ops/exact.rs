@@ -51,14 +51,26 @@ pub(crate) struct Format {
 }
 
 /// IEEE binary16.
-pub(crate) const F16: Format =
-    Format { precision: 11, exponent_bits: 5, default_nan: 0x7fff, keeps_payload: false };
+pub(crate) const F16: Format = Format {
+    precision: 11,
+    exponent_bits: 5,
+    default_nan: 0x7fff,
+    keeps_payload: false,
+};
 /// bfloat16: the upper half of a binary32.
-pub(crate) const BF16: Format =
-    Format { precision: 8, exponent_bits: 8, default_nan: 0x7fff, keeps_payload: false };
+pub(crate) const BF16: Format = Format {
+    precision: 8,
+    exponent_bits: 8,
+    default_nan: 0x7fff,
+    keeps_payload: false,
+};
 /// IEEE binary32. PTX gives every NaN result as `0x7fffffff`.
-pub(crate) const F32: Format =
-    Format { precision: 24, exponent_bits: 8, default_nan: 0x7fff_ffff, keeps_payload: false };
+pub(crate) const F32: Format = Format {
+    precision: 24,
+    exponent_bits: 8,
+    default_nan: 0x7fff_ffff,
+    keeps_payload: false,
+};
 /// IEEE binary64. A NaN operand passes through, quieted.
 pub(crate) const F64: Format = Format {
     precision: 53,
@@ -111,7 +123,11 @@ impl Format {
         let biased = (bits >> (self.precision - 1)) & self.exponent_mask();
         let fraction = bits & self.fraction_mask();
         if biased == self.exponent_mask() {
-            return if fraction == 0 { Number::Infinity(negative) } else { Number::Nan(bits) };
+            return if fraction == 0 {
+                Number::Infinity(negative)
+            } else {
+                Number::Nan(bits)
+            };
         }
         let (significand, steps) = match biased {
             0 => (fraction, 0),
@@ -128,7 +144,11 @@ impl Format {
 
     /// The result for NaN operands, of which the first is `bits`.
     fn propagate(&self, bits: u64) -> u64 {
-        if self.keeps_payload { bits | 1 << (self.precision - 2) } else { self.default_nan }
+        if self.keeps_payload {
+            bits | 1 << (self.precision - 2)
+        } else {
+            self.default_nan
+        }
     }
 }
 
@@ -154,7 +174,12 @@ const TOP: u32 = 126;
 impl Exact {
     /// An integer, exactly.
     pub(crate) fn from_integer(negative: bool, magnitude: u64) -> Self {
-        Self { negative, exponent: 0, significand: u128::from(magnitude), sticky: false }
+        Self {
+            negative,
+            exponent: 0,
+            significand: u128::from(magnitude),
+            sticky: false,
+        }
     }
 
     fn is_zero(&self) -> bool {
@@ -246,13 +271,18 @@ fn sum(a: Exact, b: Exact, rounding: Rounding) -> Exact {
     };
     let distance = (large.exponent - small.exponent) as u32;
     let (shifted, lost) = match distance {
-        0..=127 => {
-            (small.significand >> distance, small.significand & ((1 << distance) - 1) != 0)
-        }
+        0..=127 => (
+            small.significand >> distance,
+            small.significand & ((1 << distance) - 1) != 0,
+        ),
         _ => (0, true),
     };
     if large.negative == small.negative {
-        return Exact { significand: large.significand + shifted, sticky: lost, ..large };
+        return Exact {
+            significand: large.significand + shifted,
+            sticky: lost,
+            ..large
+        };
     }
     // `large - (shifted + tail)` is `(large - shifted - 1) + (1 - tail)`.
     let significand = large.significand - shifted - u128::from(lost);
@@ -260,7 +290,12 @@ fn sum(a: Exact, b: Exact, rounding: Rounding) -> Exact {
         true => rounding == Rounding::Down,
         false => large.negative,
     };
-    Exact { negative, significand, sticky: lost, ..large }
+    Exact {
+        negative,
+        significand,
+        sticky: lost,
+        ..large
+    }
 }
 
 fn product(a: Exact, b: Exact) -> Exact {
@@ -296,7 +331,11 @@ pub(crate) fn mul(a: u64, b: u64, format: &Format, rounding: Rounding) -> u64 {
         (Number::Nan(bits), _) | (_, Number::Nan(bits)) => format.propagate(bits),
         (Number::Infinity(x), Number::Infinity(y)) => format.infinity(x != y),
         (Number::Infinity(x), Number::Finite(y)) | (Number::Finite(y), Number::Infinity(x)) => {
-            if y.is_zero() { format.default_nan } else { format.infinity(x != y.negative) }
+            if y.is_zero() {
+                format.default_nan
+            } else {
+                format.infinity(x != y.negative)
+            }
         }
         (Number::Finite(x), Number::Finite(y)) => product(x, y).round(format, rounding),
     }
@@ -315,7 +354,11 @@ pub(crate) fn fma(a: u64, b: u64, c: u64, format: &Format, rounding: Rounding) -
     }
     // An operand is infinite: the product is infinite, invalid, or finite beside an infinite addend.
     let finite_product = matches!((x, y), (Number::Finite(_), Number::Finite(_)));
-    if finite_product { c } else { add(mul(a, b, format, rounding), c, format, rounding) }
+    if finite_product {
+        c
+    } else {
+        add(mul(a, b, format, rounding), c, format, rounding)
+    }
 }
 
 /// `a / b`.
@@ -338,7 +381,13 @@ pub(crate) fn div(a: u64, b: u64, format: &Format, rounding: Rounding) -> u64 {
             let significand = x.significand / y.significand;
             let sticky = !x.significand.is_multiple_of(y.significand);
             let exponent = x.exponent - y.exponent;
-            Exact { negative, exponent, significand, sticky }.round(format, rounding)
+            Exact {
+                negative,
+                exponent,
+                significand,
+                sticky,
+            }
+            .round(format, rounding)
         }
     }
 }
@@ -359,8 +408,13 @@ pub(crate) fn sqrt(a: u64, format: &Format, rounding: Rounding) -> u64 {
             }
             let root = x.significand.isqrt();
             let sticky = root * root != x.significand;
-            Exact { negative: false, exponent: x.exponent / 2, significand: root, sticky }
-                .round(format, rounding)
+            Exact {
+                negative: false,
+                exponent: x.exponent / 2,
+                significand: root,
+                sticky,
+            }
+            .round(format, rounding)
         }
     }
 }
@@ -379,15 +433,27 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const MODES: [Rounding; 4] =
-        [Rounding::Nearest, Rounding::Zero, Rounding::Down, Rounding::Up];
+    const MODES: [Rounding; 4] = [
+        Rounding::Nearest,
+        Rounding::Zero,
+        Rounding::Down,
+        Rounding::Up,
+    ];
 
     fn same_f32(ours: u64, host: f32) -> bool {
-        if host.is_nan() { ours == F32.default_nan } else { ours == u64::from(host.to_bits()) }
+        if host.is_nan() {
+            ours == F32.default_nan
+        } else {
+            ours == u64::from(host.to_bits())
+        }
     }
 
     fn same_f64(ours: u64, host: f64) -> bool {
-        if host.is_nan() { f64::from_bits(ours).is_nan() } else { ours == host.to_bits() }
+        if host.is_nan() {
+            f64::from_bits(ours).is_nan()
+        } else {
+            ours == host.to_bits()
+        }
     }
 
     /// Bit patterns that favour the edges of a format: tiny and huge exponents, few fraction bits.
@@ -396,12 +462,16 @@ mod tests {
         let fraction_bits = format.precision - 1;
         prop_oneof![
             any::<u64>().prop_map(move |x| x & all),
-            (any::<bool>(), 0..=format.exponent_mask(), 0u64..4, any::<bool>()).prop_map(
-                move |(sign, exponent, low, high)| {
+            (
+                any::<bool>(),
+                0..=format.exponent_mask(),
+                0u64..4,
+                any::<bool>()
+            )
+                .prop_map(move |(sign, exponent, low, high)| {
                     let top = if high { format.fraction_mask() & !3 } else { 0 };
                     format.zero(sign) | exponent << fraction_bits | top | low
-                }
-            ),
+                }),
             (any::<bool>(), 0u64..4, any::<u64>()).prop_map(move |(sign, exponent, fraction)| {
                 format.zero(sign) | exponent << fraction_bits | (fraction & format.fraction_mask())
             }),
@@ -410,12 +480,21 @@ mod tests {
 
     /// Near another number: where sums cancel and products overflow by a little.
     fn related(format: Format) -> impl Strategy<Value = (u64, u64, u64)> {
-        (edgy(format), edgy(format), edgy(format), any::<bool>(), 0u64..3).prop_map(
-            move |(a, b, c, near, step)| {
-                let b = if near { (a ^ format.sign_bit()) ^ step } else { b };
-                (a, b, c)
-            },
+        (
+            edgy(format),
+            edgy(format),
+            edgy(format),
+            any::<bool>(),
+            0u64..3,
         )
+            .prop_map(move |(a, b, c, near, step)| {
+                let b = if near {
+                    (a ^ format.sign_bit()) ^ step
+                } else {
+                    b
+                };
+                (a, b, c)
+            })
     }
 
     proptest! {
@@ -498,7 +577,11 @@ mod tests {
             (Rounding::Up, infinity, max | sign),
         ] {
             assert_eq!(add(max, max, &F32, mode), positive, "{mode:?}");
-            assert_eq!(add(max | sign, max | sign, &F32, mode), negative, "{mode:?}");
+            assert_eq!(
+                add(max | sign, max | sign, &F32, mode),
+                negative,
+                "{mode:?}"
+            );
         }
     }
 
@@ -515,7 +598,10 @@ mod tests {
         let one = 1f64.to_bits();
         let tiny = f64::from_bits(1).to_bits();
         assert_eq!(sub(one, tiny, &F64, Rounding::Nearest), one);
-        assert_eq!(sub(one, tiny, &F64, Rounding::Zero), 1f64.next_down().to_bits());
+        assert_eq!(
+            sub(one, tiny, &F64, Rounding::Zero),
+            1f64.next_down().to_bits()
+        );
         assert_eq!(add(one, tiny, &F64, Rounding::Up), 1f64.next_up().to_bits());
     }
 }

@@ -35,7 +35,11 @@ const QUIET_F64: u64 = 1 << 51;
 #[inline(always)]
 pub(crate) fn flush(x: f32) -> f32 {
     let bits = x.to_bits();
-    f32::from_bits(if bits & 0x7f80_0000 == 0 { bits & 0x8000_0000 } else { bits })
+    f32::from_bits(if bits & 0x7f80_0000 == 0 {
+        bits & 0x8000_0000
+    } else {
+        bits
+    })
 }
 
 #[inline(always)]
@@ -66,7 +70,11 @@ pub(crate) fn saturate(x: f32) -> f32 {
 /// The f64 result `x` of an operation on `operands`, with the NaN rule applied.
 #[inline(always)]
 fn finish64<const N: usize>(operands: [f64; N], x: f64) -> f64 {
-    let mut bits = if x.is_nan() { DEFAULT_NAN_F64 } else { x.to_bits() };
+    let mut bits = if x.is_nan() {
+        DEFAULT_NAN_F64
+    } else {
+        x.to_bits()
+    };
     for operand in operands.into_iter().rev() {
         if operand.is_nan() {
             bits = operand.to_bits() | QUIET_F64;
@@ -118,7 +126,11 @@ fn directed<const N: usize>(
     f: impl Fn([u64; N], exact::Rounding) -> u64,
 ) -> u64 {
     let ftz = aux & 4 != 0;
-    let operands = if ftz { operands.map(|x| format.flush(x)) } else { operands };
+    let operands = if ftz {
+        operands.map(|x| format.flush(x))
+    } else {
+        operands
+    };
     let result = f(operands, exact::Rounding::from_aux(aux));
     if ftz { format.flush(result) } else { result }
 }
@@ -129,7 +141,11 @@ fn directed32<const N: usize>(
     f: impl Fn([u64; N], exact::Rounding) -> u64,
 ) -> u32 {
     let result = directed(aux, &F32, operands.map(u64::from), f) as u32;
-    if aux & 8 != 0 { saturate(f32::from_bits(result)).to_bits() } else { result }
+    if aux & 8 != 0 {
+        saturate(f32::from_bits(result)).to_bits()
+    } else {
+        result
+    }
 }
 
 /// One of four versions of an f32 function, by `.ftz` and `.sat`.
@@ -192,13 +208,20 @@ pub(crate) fn fma(ty: FloatType, rounding: Rounding, ftz: bool, sat: bool) -> Ap
     match (rounding, ty) {
         (Rounding::Nearest, FloatType::F32) => by_modifiers!(map3, fma32, ftz, sat),
         (Rounding::Nearest, FloatType::F64) => {
-            lanes!(map3, |a: f64, b: f64, c: f64| finish64([a, b, c], a.mul_add(b, c)))
+            lanes!(map3, |a: f64, b: f64, c: f64| finish64(
+                [a, b, c],
+                a.mul_add(b, c)
+            ))
         }
         (_, FloatType::F32) => lanes_portable!(map3_aux, |aux, a: u32, b: u32, c: u32| -> u32 {
-            directed32(aux, [a, b, c], |[a, b, c], mode| exact::fma(a, b, c, &F32, mode))
+            directed32(aux, [a, b, c], |[a, b, c], mode| {
+                exact::fma(a, b, c, &F32, mode)
+            })
         }),
         (_, FloatType::F64) => lanes_portable!(map3_aux, |aux, a: u64, b: u64, c: u64| -> u64 {
-            directed(aux, &F64, [a, b, c], |[a, b, c], mode| exact::fma(a, b, c, &F64, mode))
+            directed(aux, &F64, [a, b, c], |[a, b, c], mode| {
+                exact::fma(a, b, c, &F64, mode)
+            })
         }),
     }
 }
@@ -241,7 +264,10 @@ pub(crate) fn div(ty: FloatType, precision: Precision, ftz: bool) -> Apply {
         (Precision::Full | Precision::Ieee(Rounding::Nearest), FloatType::F32) => {
             by_modifiers!(map2, div32, ftz, false)
         }
-        (Precision::Approx | Precision::Full | Precision::Ieee(Rounding::Nearest), FloatType::F64) => {
+        (
+            Precision::Approx | Precision::Full | Precision::Ieee(Rounding::Nearest),
+            FloatType::F64,
+        ) => {
             lanes!(map2, |a: f64, b: f64| finish64([a, b], a / b))
         }
         (Precision::Ieee(_), _) => exact2!(ty, exact::div),
@@ -250,10 +276,16 @@ pub(crate) fn div(ty: FloatType, precision: Precision, ftz: bool) -> Apply {
 
 pub(crate) fn sqrt(ty: FloatType, precision: Precision, ftz: bool) -> Apply {
     match (precision, ty) {
-        (Precision::Approx | Precision::Full | Precision::Ieee(Rounding::Nearest), FloatType::F32) => {
+        (
+            Precision::Approx | Precision::Full | Precision::Ieee(Rounding::Nearest),
+            FloatType::F32,
+        ) => {
             by_modifiers!(map1, sqrt32, ftz, false)
         }
-        (Precision::Approx | Precision::Full | Precision::Ieee(Rounding::Nearest), FloatType::F64) => {
+        (
+            Precision::Approx | Precision::Full | Precision::Ieee(Rounding::Nearest),
+            FloatType::F64,
+        ) => {
             lanes!(map1, |a: f64| finish64([a], a.sqrt()))
         }
         (Precision::Ieee(_), FloatType::F32) => lanes_portable!(map1_aux, |aux, a: u32| -> u32 {
@@ -272,7 +304,10 @@ fn high_word(x: f64) -> f64 {
 
 pub(crate) fn rcp(ty: FloatType, precision: Precision, ftz: bool) -> Apply {
     match (precision, ty) {
-        (Precision::Approx | Precision::Full | Precision::Ieee(Rounding::Nearest), FloatType::F32) => {
+        (
+            Precision::Approx | Precision::Full | Precision::Ieee(Rounding::Nearest),
+            FloatType::F32,
+        ) => {
             by_modifiers!(map1, rcp32, ftz, false)
         }
         (Precision::Ieee(Rounding::Nearest), FloatType::F64) => {
@@ -299,7 +334,11 @@ fn approximate(aux: u32, a: f32, f: impl Fn(f64) -> f64) -> f32 {
     let ftz = aux & 4 != 0;
     let a = if ftz { flush(a) } else { a };
     let result = f(f64::from(a)) as f32;
-    if ftz { finish::<true, false>(result) } else { finish::<false, false>(result) }
+    if ftz {
+        finish::<true, false>(result)
+    } else {
+        finish::<false, false>(result)
+    }
 }
 
 pub(crate) fn math(function: MathFunction, ty: FloatType) -> Apply {
@@ -310,7 +349,11 @@ pub(crate) fn math(function: MathFunction, ty: FloatType) -> Apply {
     }
     match (function, ty) {
         (MathFunction::Rsqrt, FloatType::F64) => lanes_portable!(map1_aux, |aux, a: f64| -> f64 {
-            let a = if aux & 4 != 0 { f64::from_bits(F64.flush(a.to_bits())) } else { a };
+            let a = if aux & 4 != 0 {
+                f64::from_bits(F64.flush(a.to_bits()))
+            } else {
+                a
+            };
             finish64([a], 1.0 / a.sqrt())
         }),
         (MathFunction::Rsqrt, _) => approximation!(|x: f64| 1.0 / x.sqrt()),
@@ -382,14 +425,22 @@ pub(crate) fn extremum_aux(ftz: bool, nan: bool, xorsign_abs: bool) -> u32 {
 
 /// Handles `.ftz` and `.xorsign.abs` around [`min32`] or [`max32`].
 fn extremum_modified(aux: u32, a: f32, b: f32, f: impl Fn(bool, f32, f32) -> f32) -> f32 {
-    let (mut a, mut b) = if aux & 4 != 0 { (flush(a), flush(b)) } else { (a, b) };
+    let (mut a, mut b) = if aux & 4 != 0 {
+        (flush(a), flush(b))
+    } else {
+        (a, b)
+    };
     let sign = (a.to_bits() ^ b.to_bits()) & 0x8000_0000;
     let xorsign = aux & 16 != 0;
     if xorsign {
         (a, b) = (a.abs(), b.abs());
     }
     let result = f(aux & 1 != 0, a, b);
-    if xorsign && !result.is_nan() { f32::from_bits(result.to_bits() | sign) } else { result }
+    if xorsign && !result.is_nan() {
+        f32::from_bits(result.to_bits() | sign)
+    } else {
+        result
+    }
 }
 
 macro_rules! choose_extremum {
@@ -430,7 +481,11 @@ pub(crate) fn has_class(class: FloatClass, x: std::num::FpCategory) -> bool {
 
 /// `atom.add.f32` in global memory flushes subnormals, elsewhere it does not.
 pub(crate) fn atomic_add32(ftz: bool, a: f32, b: f32) -> f32 {
-    if ftz { add32::<true, false>(a, b) } else { add32::<false, false>(a, b) }
+    if ftz {
+        add32::<true, false>(a, b)
+    } else {
+        add32::<false, false>(a, b)
+    }
 }
 
 /// `atom.add.f64`.

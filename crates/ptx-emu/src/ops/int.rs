@@ -13,12 +13,30 @@ use crate::registers::{
 macro_rules! by_type {
     ($ty:expr, $name:ident => $e:expr) => {
         match $ty {
-            IntType::U16 => { type $name = u16; $e }
-            IntType::S16 => { type $name = i16; $e }
-            IntType::U32 => { type $name = u32; $e }
-            IntType::S32 => { type $name = i32; $e }
-            IntType::U64 => { type $name = u64; $e }
-            IntType::S64 => { type $name = i64; $e }
+            IntType::U16 => {
+                type $name = u16;
+                $e
+            }
+            IntType::S16 => {
+                type $name = i16;
+                $e
+            }
+            IntType::U32 => {
+                type $name = u32;
+                $e
+            }
+            IntType::S32 => {
+                type $name = i32;
+                $e
+            }
+            IntType::U64 => {
+                type $name = u64;
+                $e
+            }
+            IntType::S64 => {
+                type $name = i64;
+                $e
+            }
         }
     };
 }
@@ -27,13 +45,21 @@ macro_rules! by_type {
 macro_rules! by_width {
     ($ty:expr, $name:ident => $e:expr) => {
         match $ty {
-            IntType::U16 | IntType::S16 => { type $name = u16; $e }
-            IntType::U32 | IntType::S32 => { type $name = u32; $e }
-            IntType::U64 | IntType::S64 => { type $name = u64; $e }
+            IntType::U16 | IntType::S16 => {
+                type $name = u16;
+                $e
+            }
+            IntType::U32 | IntType::S32 => {
+                type $name = u32;
+                $e
+            }
+            IntType::U64 | IntType::S64 => {
+                type $name = u64;
+                $e
+            }
         }
     };
 }
-pub(crate) use by_type;
 
 pub(crate) fn add(ty: IntType, sat: bool) -> Apply {
     match sat {
@@ -85,7 +111,9 @@ pub(crate) fn mad(ty: IntType, half: Half, sat: bool) -> Apply {
             by_width!(ty, T => lanes!(map3, |a: T, b: T, c: T| a.wrapping_mul(b).wrapping_add(c)))
         }
         Half::Hi if sat => {
-            lanes!(map3, |a: i32, b: i32, c: i32| a.mul_high(b).saturating_add(c))
+            lanes!(map3, |a: i32, b: i32, c: i32| a
+                .mul_high(b)
+                .saturating_add(c))
         }
         Half::Hi => {
             by_type!(ty, T => lanes!(map3, |a: T, b: T, c: T| a.mul_high(b).wrapping_add(c)))
@@ -185,7 +213,11 @@ pub(crate) fn sad(ty: IntType) -> Apply {
 /// Byte (or half word) `index` of `x` as an integer.
 fn element(x: u32, bits: u32, index: u32, signed: bool) -> i64 {
     let x = x >> (bits * index) << (32 - bits);
-    if signed { i64::from(x as i32 >> (32 - bits)) } else { i64::from(x >> (32 - bits)) }
+    if signed {
+        i64::from(x as i32 >> (32 - bits))
+    } else {
+        i64::from(x >> (32 - bits))
+    }
 }
 
 /// `aux` of [`dp4a`] and [`dp2a`].
@@ -260,41 +292,77 @@ macro_rules! carry_loop {
 }
 
 fn add_carry32(registers: &mut Registers, o: &Operands, mask: u32) {
-    carry_loop!(registers, o, mask, r32, r32_mut, |a: u32, b: u32, carry: bool| {
-        let sum = u64::from(a) + u64::from(b) + u64::from(carry);
-        (sum as u32, sum >> 32 != 0)
-    });
+    carry_loop!(
+        registers,
+        o,
+        mask,
+        r32,
+        r32_mut,
+        |a: u32, b: u32, carry: bool| {
+            let sum = u64::from(a) + u64::from(b) + u64::from(carry);
+            (sum as u32, sum >> 32 != 0)
+        }
+    );
 }
 
 fn add_carry64(registers: &mut Registers, o: &Operands, mask: u32) {
-    carry_loop!(registers, o, mask, r64, r64_mut, |a: u64, b: u64, carry: bool| {
-        let sum = u128::from(a) + u128::from(b) + u128::from(carry);
-        (sum as u64, sum >> 64 != 0)
-    });
+    carry_loop!(
+        registers,
+        o,
+        mask,
+        r64,
+        r64_mut,
+        |a: u64, b: u64, carry: bool| {
+            let sum = u128::from(a) + u128::from(b) + u128::from(carry);
+            (sum as u64, sum >> 64 != 0)
+        }
+    );
 }
 
 fn sub_carry32(registers: &mut Registers, o: &Operands, mask: u32) {
-    carry_loop!(registers, o, mask, r32, r32_mut, |a: u32, b: u32, borrow: bool| {
-        let (partial, x) = a.overflowing_sub(b);
-        let (value, y) = partial.overflowing_sub(u32::from(borrow));
-        (value, x || y)
-    });
+    carry_loop!(
+        registers,
+        o,
+        mask,
+        r32,
+        r32_mut,
+        |a: u32, b: u32, borrow: bool| {
+            let (partial, x) = a.overflowing_sub(b);
+            let (value, y) = partial.overflowing_sub(u32::from(borrow));
+            (value, x || y)
+        }
+    );
 }
 
 fn sub_carry64(registers: &mut Registers, o: &Operands, mask: u32) {
-    carry_loop!(registers, o, mask, r64, r64_mut, |a: u64, b: u64, borrow: bool| {
-        let (partial, x) = a.overflowing_sub(b);
-        let (value, y) = partial.overflowing_sub(u64::from(borrow));
-        (value, x || y)
-    });
+    carry_loop!(
+        registers,
+        o,
+        mask,
+        r64,
+        r64_mut,
+        |a: u64, b: u64, borrow: bool| {
+            let (partial, x) = a.overflowing_sub(b);
+            let (value, y) = partial.overflowing_sub(u64::from(borrow));
+            (value, x || y)
+        }
+    );
 }
 
 pub(crate) fn add_carry(ty: IntType) -> Apply {
-    if ty.bits() == 64 { add_carry64 } else { add_carry32 }
+    if ty.bits() == 64 {
+        add_carry64
+    } else {
+        add_carry32
+    }
 }
 
 pub(crate) fn sub_carry(ty: IntType) -> Apply {
-    if ty.bits() == 64 { sub_carry64 } else { sub_carry32 }
+    if ty.bits() == 64 {
+        sub_carry64
+    } else {
+        sub_carry32
+    }
 }
 
 /// `aux` of [`mad_carry`]: the carry bits, and above them which half and whether signed.
@@ -304,28 +372,44 @@ pub(crate) fn mad_carry_aux(ty: IntType, half: Half, carry_aux: u32) -> u32 {
 
 fn mad_carry32(registers: &mut Registers, o: &Operands, mask: u32) {
     let (a, b, aux) = (*registers.r32(o.a), *registers.r32(o.b), o.aux);
-    let product: crate::registers::Row32 = std::array::from_fn(|i| match (aux & 4 != 0, aux & 8 != 0) {
-        (false, _) => a[i].wrapping_mul(b[i]),
-        (true, false) => a[i].mul_high(b[i]),
-        (true, true) => (a[i] as i32).mul_high(b[i] as i32) as u32,
-    });
-    add_product(registers, o, mask, |r| *r.r32(o.c), |r| r.r32_mut(o.d), |c, i, flag| {
-        let sum = u64::from(product[i]) + u64::from(c) + u64::from(flag);
-        (sum as u32, sum >> 32 != 0)
-    });
+    let product: crate::registers::Row32 =
+        std::array::from_fn(|i| match (aux & 4 != 0, aux & 8 != 0) {
+            (false, _) => a[i].wrapping_mul(b[i]),
+            (true, false) => a[i].mul_high(b[i]),
+            (true, true) => (a[i] as i32).mul_high(b[i] as i32) as u32,
+        });
+    add_product(
+        registers,
+        o,
+        mask,
+        |r| *r.r32(o.c),
+        |r| r.r32_mut(o.d),
+        |c, i, flag| {
+            let sum = u64::from(product[i]) + u64::from(c) + u64::from(flag);
+            (sum as u32, sum >> 32 != 0)
+        },
+    );
 }
 
 fn mad_carry64(registers: &mut Registers, o: &Operands, mask: u32) {
     let (a, b, aux) = (*registers.r64(o.a), *registers.r64(o.b), o.aux);
-    let product: crate::registers::Row64 = std::array::from_fn(|i| match (aux & 4 != 0, aux & 8 != 0) {
-        (false, _) => a[i].wrapping_mul(b[i]),
-        (true, false) => a[i].mul_high(b[i]),
-        (true, true) => (a[i] as i64).mul_high(b[i] as i64) as u64,
-    });
-    add_product(registers, o, mask, |r| *r.r64(o.c), |r| r.r64_mut(o.d), |c, i, flag| {
-        let sum = u128::from(product[i]) + u128::from(c) + u128::from(flag);
-        (sum as u64, sum >> 64 != 0)
-    });
+    let product: crate::registers::Row64 =
+        std::array::from_fn(|i| match (aux & 4 != 0, aux & 8 != 0) {
+            (false, _) => a[i].wrapping_mul(b[i]),
+            (true, false) => a[i].mul_high(b[i]),
+            (true, true) => (a[i] as i64).mul_high(b[i] as i64) as u64,
+        });
+    add_product(
+        registers,
+        o,
+        mask,
+        |r| *r.r64(o.c),
+        |r| r.r64_mut(o.d),
+        |c, i, flag| {
+            let sum = u128::from(product[i]) + u128::from(c) + u128::from(flag);
+            (sum as u64, sum >> 64 != 0)
+        },
+    );
 }
 
 /// The addition of `mad.cc` and its like, for either width.
@@ -337,7 +421,11 @@ fn add_product<T: Copy>(
     destination: impl Fn(&mut Registers) -> &mut [T; 32],
     sum: impl Fn(T, usize, bool) -> (T, bool),
 ) {
-    let flags = if o.aux & carry::IN != 0 { registers.pred(o.e) } else { 0 };
+    let flags = if o.aux & carry::IN != 0 {
+        registers.pred(o.e)
+    } else {
+        0
+    };
     let c = addend(registers);
     let d = destination(registers);
     let mut out = 0;
@@ -353,5 +441,9 @@ fn add_product<T: Copy>(
 
 /// `mad.cc`, `madc`.
 pub(crate) fn mad_carry(ty: IntType) -> Apply {
-    if ty.bits() == 64 { mad_carry64 } else { mad_carry32 }
+    if ty.bits() == 64 {
+        mad_carry64
+    } else {
+        mad_carry32
+    }
 }

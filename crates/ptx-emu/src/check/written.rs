@@ -1,0 +1,111 @@
+//! Which bytes have been written: one bit each.
+
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+/// A mask of `count` bits from bit `first`; `first + count <= 32`.
+fn mask(first: u64, count: u64) -> u32 {
+    (((1u64 << count) - 1) << first) as u32
+}
+
+/// Calls `f` with each word of the bitmap and the bits in it, for bytes `offset..offset + bytes`, until it gives false.
+#[inline(always)]
+fn for_each_word(offset: u64, bytes: u64, mut f: impl FnMut(usize, u32) -> bool) -> bool {
+    let (mut at, end) = (offset, offset + bytes);
+    while at < end {
+        let count = (32 - at % 32).min(end - at);
+        if !f((at / 32) as usize, mask(at % 32, count)) {
+            return false;
+        }
+        at += count;
+    }
+    true
+}
+
+/// The bitmap of a buffer, written by blocks that run in parallel.
+#[derive(Debug)]
+pub(crate) struct WrittenShadow {
+    bits: Box<[AtomicU32]>,
+}
+
+impl WrittenShadow {
+    /// Nothing written. A map that does not fit in memory counts everything as written.
+    pub(crate) fn new(bytes: u64) -> Self {
+        let words = usize::try_from(bytes.div_ceil(32)).unwrap_or(0);
+        Self {
+            bits: bytemuck::try_zeroed_slice_box(words).unwrap_or_default(),
+        }
+    }
+
+    /// Counts everything as written, from now on.
+    pub(crate) fn assume_all(&mut self) {
+        self.bits = Box::default();
+    }
+
+    /// Counts a range as written.
+    #[inline]
+    pub(crate) fn mark(&self, offset: u64, bytes: u64) {
+        for_each_word(offset, bytes, |word, mask| {
+            if let Some(word) = self.bits.get(word)
+                && word.load(Relaxed) & mask != mask
+            {
+                word.fetch_or(mask, Relaxed);
+            }
+            true
+        });
+    }
+
+    /// True if all of a range has been written.
+    #[inline]
+    pub(crate) fn covers(&self, offset: u64, bytes: u64) -> bool {
+        for_each_word(offset, bytes, |word, mask| {
+            self.bits
+                .get(word)
+                .is_none_or(|word| word.load(Relaxed) & mask == mask)
+        })
+    }
+}
+
+/// The bitmap of a block's shared memory.
+#[derive(Debug, Default)]
+pub(crate) struct Bits {
+    bits: Vec<u32>,
+}
+
+impl Bits {
+    /// Nothing of `bytes` bytes written.
+    pub(crate) fn reset(&mut self, bytes: u64) {
+        self.bits.clear();
+        self.bits.resize(bytes.div_ceil(32) as usize, 0);
+    }
+
+    /// Counts a range as written.
+    #[inline]
+    pub(crate) fn mark(&mut self, offset: u64, bytes: u64) {
+        for_each_word(offset, bytes, |word, mask| {
+            self.bits[word] |= mask;
+            true
+        });
+    }
+
+    /// True if all of a range has been written.
+    #[inline]
+    pub(crate) fn covers(&self, offset: u64, bytes: u64) -> bool {
+        for_each_word(offset, bytes, |word, mask| self.bits[word] & mask == mask)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_across_words() {
+        let shadow = WrittenShadow::new(100);
+        shadow.mark(30, 40);
+        assert!(shadow.covers(30, 40));
+        assert!(shadow.covers(32, 32));
+        assert!(!shadow.covers(29, 2));
+        assert!(!shadow.covers(69, 2));
+        assert!(shadow.covers(99, 0));
+    }
+}

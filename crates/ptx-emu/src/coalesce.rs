@@ -1,0 +1,183 @@
+//! How hardware serves the lanes of one memory instruction.
+//!
+//! # Global memory
+//! A request touches whole sectors of 32 bytes; a sector counts once however many lanes use it.
+//!
+//! # Shared memory
+//! 32 banks of 4 bytes, word `w` in bank `w % 32`. One pass serves one word of every bank, to any number of lanes
+//! (broadcast). Accesses of up to 4 bytes a lane are served for the whole warp at once, of 8 bytes for each half
+//! warp, of 16 bytes for each quarter warp. Lanes that are inactive take no part; a group without active lanes takes
+//! no pass. A group takes as many passes as the most loaded bank has distinct words. (CUDA C++ Programming Guide,
+//! "Shared memory"; CUDA C++ Best Practices Guide, "Shared memory and memory banks".)
+//! Atomics are passes over lanes that share a word, too: each pass updates a word once.
+
+use crate::registers::{LANES, Row64};
+
+/// Bytes of a sector.
+pub(crate) const SECTOR: u64 = 32;
+const BANKS: u32 = 32;
+
+/// Distinct sectors of the lanes in `mask`. Accesses are aligned, so a lane lies in one sector.
+pub(crate) fn sectors(addresses: &Row64, mask: u32) -> u64 {
+    let mut count = 0;
+    let mut last = u64::MAX;
+    let mut rest = mask;
+    while rest != 0 {
+        let sector = addresses[rest.trailing_zeros() as usize] / SECTOR;
+        if sector != last {
+            if sector < last && count > 0 {
+                return sectors_unordered(addresses, mask);
+            }
+            count += 1;
+            last = sector;
+        }
+        rest &= rest - 1;
+    }
+    count
+}
+
+fn sectors_unordered(addresses: &Row64, mask: u32) -> u64 {
+    let mut all = [u64::MAX; LANES];
+    let mut count = 0;
+    for lane in lanes(mask) {
+        all[count] = addresses[lane] / SECTOR;
+        count += 1;
+    }
+    let all = &mut all[..count];
+    all.sort_unstable();
+    1 + all.windows(2).filter(|pair| pair[0] != pair[1]).count() as u64
+}
+
+/// Passes over the banks: those taken, and those that the same lanes need without conflicts.
+pub(crate) fn wavefronts(addresses: &Row64, mask: u32, width: u32) -> (u64, u64) {
+    let lanes_at_once = match width {
+        0..=4 => 32,
+        5..=8 => 16,
+        9..=16 => 8,
+        _ => 4,
+    };
+    let (mut taken, mut ideal) = (0, 0);
+    for first in (0..32).step_by(lanes_at_once) {
+        let group = mask & ((u64::from(u32::MAX) >> (32 - lanes_at_once)) << first) as u32;
+        if group != 0 {
+            taken += group_wavefronts(addresses, group, width.div_ceil(4));
+            ideal += 1;
+        }
+    }
+    (taken, ideal)
+}
+
+/// Passes for lanes served at once, each of which accesses `words` words.
+fn group_wavefronts(addresses: &Row64, group: u32, words: u32) -> u64 {
+    let mut first = [0u32; BANKS as usize];
+    let mut used = 0u32;
+    for lane in lanes(group) {
+        let word = (addresses[lane] >> 2) as u32;
+        for word in word..word + words {
+            let bank = word % BANKS;
+            if used >> bank & 1 == 0 {
+                used |= 1 << bank;
+                first[bank as usize] = word;
+            } else if first[bank as usize] != word {
+                return conflicting_wavefronts(addresses, group, words);
+            }
+        }
+    }
+    1
+}
+
+fn conflicting_wavefronts(addresses: &Row64, group: u32, words: u32) -> u64 {
+    let mut all: Vec<u32> = lanes(group)
+        .flat_map(|lane| {
+            let word = (addresses[lane] >> 2) as u32;
+            word..word + words
+        })
+        .collect();
+    all.sort_unstable();
+    all.dedup();
+    let mut loads = [0; BANKS as usize];
+    for word in all {
+        loads[(word % BANKS) as usize] += 1;
+    }
+    loads.into_iter().max().unwrap_or(0)
+}
+
+/// Passes of an atomic on shared memory: the most updates that one bank has.
+pub(crate) fn atomic_wavefronts(addresses: &Row64, mask: u32) -> u64 {
+    let mut loads = [0; BANKS as usize];
+    for lane in lanes(mask) {
+        loads[((addresses[lane] >> 2) % u64::from(BANKS)) as usize] += 1;
+    }
+    loads.into_iter().max().unwrap_or(0)
+}
+
+/// The lanes of a mask, ascending.
+#[inline]
+pub(crate) fn lanes(mask: u32) -> impl Iterator<Item = usize> {
+    let mut rest = mask;
+    std::iter::from_fn(move || {
+        (rest != 0).then(|| {
+            let lane = rest.trailing_zeros() as usize;
+            rest &= rest - 1;
+            lane
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn strided(stride: u64) -> Row64 {
+        std::array::from_fn(|lane| lane as u64 * stride)
+    }
+
+    #[test]
+    fn sectors_of_strides() {
+        assert_eq!(sectors(&strided(4), u32::MAX), 4);
+        assert_eq!(sectors(&strided(8), u32::MAX), 8);
+        assert_eq!(sectors(&strided(32), u32::MAX), 32);
+        assert_eq!(sectors(&strided(128), u32::MAX), 32);
+        assert_eq!(sectors(&strided(0), u32::MAX), 1);
+        assert_eq!(sectors(&strided(4), 0xffff), 2);
+        // Shifted by one element: one sector more.
+        assert_eq!(sectors(&strided(4).map(|a| a + 4), u32::MAX), 5);
+    }
+
+    #[test]
+    fn sectors_in_any_order() {
+        let mut reversed = strided(4);
+        reversed.reverse();
+        assert_eq!(sectors(&reversed, u32::MAX), 4);
+        let alternating = std::array::from_fn(|lane| lane as u64 % 2 * 4096);
+        assert_eq!(sectors(&alternating, u32::MAX), 2);
+    }
+
+    #[test]
+    fn bank_conflicts_of_words() {
+        assert_eq!(wavefronts(&strided(4), u32::MAX, 4), (1, 1));
+        assert_eq!(wavefronts(&strided(8), u32::MAX, 4), (2, 1));
+        assert_eq!(wavefronts(&strided(12), u32::MAX, 4), (1, 1));
+        assert_eq!(wavefronts(&strided(128), u32::MAX, 4), (32, 1));
+        assert_eq!(wavefronts(&strided(132), u32::MAX, 4), (1, 1));
+        assert_eq!(wavefronts(&strided(0), u32::MAX, 4), (1, 1));
+        // Bytes of one word are a broadcast.
+        assert_eq!(wavefronts(&strided(1), u32::MAX, 1), (1, 1));
+        assert_eq!(wavefronts(&strided(128), 0b11, 4), (2, 1));
+    }
+
+    #[test]
+    fn bank_conflicts_of_wide_accesses() {
+        assert_eq!(wavefronts(&strided(8), u32::MAX, 8), (2, 2));
+        assert_eq!(wavefronts(&strided(16), u32::MAX, 8), (4, 2));
+        assert_eq!(wavefronts(&strided(16), u32::MAX, 16), (4, 4));
+        assert_eq!(wavefronts(&strided(32), u32::MAX, 16), (8, 4));
+        assert_eq!(wavefronts(&strided(8), 0xffff, 8), (1, 1));
+    }
+
+    #[test]
+    fn atomics_serialise_on_a_word() {
+        assert_eq!(atomic_wavefronts(&strided(0), u32::MAX), 32);
+        assert_eq!(atomic_wavefronts(&strided(4), u32::MAX), 1);
+    }
+}

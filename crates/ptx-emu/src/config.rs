@@ -1,0 +1,114 @@
+//! What a launch is made with.
+
+/// Shape of a launch, as `cuLaunchKernel` takes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LaunchConfig {
+    /// Blocks in x, y, z.
+    pub grid: [u32; 3],
+    /// Threads of a block in x, y, z.
+    pub block: [u32; 3],
+    /// Dynamic shared memory of a block, in bytes.
+    pub shared_mem_bytes: u32,
+}
+
+/// What the emulated device can do. The default is that of compute capability 9.0.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Threads of a block.
+    pub threads_per_block: u32,
+    /// Threads of a block in x, y, z.
+    pub block: [u32; 3],
+    /// Blocks of a grid in x, y, z.
+    pub grid: [u32; 3],
+    /// Static shared memory of a block, in bytes.
+    pub static_shared_bytes: u32,
+    /// Static and dynamic shared memory of a block together, in bytes. More than 48 KiB is what a kernel gets on
+    /// hardware after opting in.
+    pub shared_bytes: u32,
+    /// Device memory, in bytes.
+    pub global_bytes: u64,
+    /// Local memory of a thread, in bytes: locals and parameters of all its frames.
+    pub local_bytes_per_thread: u32,
+    /// Nested calls of a thread.
+    pub call_depth: u32,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            threads_per_block: 1024,
+            block: [1024, 1024, 64],
+            grid: [i32::MAX as u32, 65535, 65535],
+            static_shared_bytes: 48 << 10,
+            shared_bytes: 227 << 10,
+            global_bytes: 16 << 30,
+            local_bytes_per_thread: 512 << 10,
+            call_depth: 1024,
+        }
+    }
+}
+
+/// Which checks are made beyond those that hardware makes (bounds and alignment are always checked).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sanitize {
+    /// Reads of global or shared memory that nobody wrote.
+    pub uninitialized: bool,
+    /// Data races.
+    pub races: bool,
+    /// Barriers in divergent code, or after some threads of the block have exited.
+    pub barriers: bool,
+}
+
+impl Sanitize {
+    /// Every check.
+    pub const ALL: Self = Self {
+        uninitialized: true,
+        races: true,
+        barriers: true,
+    };
+    /// None.
+    pub const NONE: Self = Self {
+        uninitialized: false,
+        races: false,
+        barriers: false,
+    };
+}
+
+/// In which order blocks and warps run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Schedule {
+    /// Blocks in order of their index, warps in turn.
+    #[default]
+    InOrder,
+    /// Blocks in a random order, warps in random turns of random length. The same seed gives the same order (of
+    /// blocks: only with one thread).
+    Random {
+        /// The seed.
+        seed: u64,
+    },
+}
+
+/// How launches are executed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Checks.
+    pub sanitize: Sanitize,
+    /// Order of execution.
+    pub schedule: Schedule,
+    /// Warp instructions that one block may execute before the launch fails.
+    pub fuel: u64,
+    /// Host threads; 0 for as many as rayon's pool has. Results of race-free programs do not depend on it,
+    /// except through the order of floating-point atomics among blocks; with 1 everything is repeatable.
+    pub threads: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            sanitize: Sanitize::ALL,
+            schedule: Schedule::InOrder,
+            fuel: 200_000_000,
+            threads: 0,
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! From a request to launch to the blocks that run.
+
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
+
+use ptx::Function;
+use rayon::prelude::*;
+
+use crate::block::{BlockRunner, LaunchContext, Stop};
+use crate::code::{Code, Op};
+use crate::config::{LaunchConfig, Limits, Schedule};
+use crate::fault::LaunchError;
+use crate::tally::Tallies;
+
+/// Most blocks of a launch: each has a number among all that the machine ever ran.
+const MAX_BLOCKS: u64 = u32::MAX as u64 - 1;
+
+/// Checks a launch against the kernel and the device's limits.
+pub(crate) fn validate(
+    kernel: &Function,
+    config: &LaunchConfig,
+    params: &[u8],
+    limits: &Limits,
+) -> Result<(), LaunchError> {
+    if params.len() != kernel.kernel_param_bytes as usize {
+        return Err(LaunchError::Parameters {
+            kernel: kernel.name.clone(),
+            expected: kernel.kernel_param_bytes,
+            given: params.len(),
+        });
+    }
+    let shapes = [
+        ("grid", config.grid, limits.grid),
+        ("block", config.block, limits.block),
+    ];
+    for (what, shape, limits) in shapes {
+        if shape.contains(&0) {
+            return Err(LaunchError::Empty { what, shape });
+        }
+        for ((axis, given), limit) in ["x", "y", "z"].into_iter().zip(shape).zip(limits) {
+            if given > limit {
+                return Err(LaunchError::Dimension {
+                    what,
+                    axis,
+                    given,
+                    limit,
+                });
+            }
+        }
+    }
+    let product = |shape: [u32; 3]| {
+        shape
+            .into_iter()
+            .try_fold(1u64, |product, n| product.checked_mul(n.into()))
+    };
+    let threads = product(config.block).unwrap_or(u64::MAX);
+    let mut allowed = vec![("the device".to_owned(), u64::from(limits.threads_per_block))];
+    if let Some(limit) = kernel.max_threads.and_then(product) {
+        allowed.push((format!("kernel `{}`", kernel.name), limit));
+    }
+    for (who, limit) in allowed {
+        if threads > limit {
+            return Err(LaunchError::Threads {
+                given: threads,
+                limit,
+                who,
+            });
+        }
+    }
+    if let Some(required) = kernel.required_threads
+        && config.block != required
+    {
+        return Err(LaunchError::RequiredBlock {
+            kernel: kernel.name.clone(),
+            required,
+        });
+    }
+    if product(config.grid).is_none_or(|blocks| blocks > MAX_BLOCKS) {
+        return Err(LaunchError::Blocks {
+            shape: config.grid,
+            limit: MAX_BLOCKS,
+        });
+    }
+    let shared = [
+        (
+            "static",
+            u64::from(kernel.shared_bytes),
+            limits.static_shared_bytes,
+        ),
+        (
+            "static and dynamic",
+            shared_bytes(kernel, config),
+            limits.shared_bytes,
+        ),
+    ];
+    for (what, given, limit) in shared {
+        if given > limit.into() {
+            return Err(LaunchError::SharedMemory {
+                what,
+                given,
+                limit: limit.into(),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Shared memory of a block, static and dynamic.
+pub(crate) fn shared_bytes(kernel: &Function, config: &LaunchConfig) -> u64 {
+    match config.shared_mem_bytes {
+        0 => kernel.shared_bytes.into(),
+        dynamic => u64::from(kernel.dynamic_shared_offset) + u64::from(dynamic),
+    }
+}
+
+/// Blocks of a valid grid.
+pub(crate) fn blocks(config: &LaunchConfig) -> u64 {
+    config.grid.into_iter().map(u64::from).product()
+}
+
+/// A fence count for each block, if blocks may synchronise.
+pub(crate) fn fences(code: &Code, blocks: u64) -> Vec<AtomicU32> {
+    let synchronizes = code.insts.iter().any(|inst| match &inst.op {
+        Op::Fence { device } => *device,
+        Op::Store(access) => access.release,
+        Op::Atomic(access) => access.release,
+        _ => false,
+    });
+    (0..if synchronizes { blocks } else { 0 })
+        .map(|_| AtomicU32::new(0))
+        .collect()
+}
+
+/// The order in which blocks start.
+fn order(schedule: Schedule, blocks: u64) -> Option<Vec<u32>> {
+    let Schedule::Random { seed } = schedule else {
+        return None;
+    };
+    let mut order: Vec<u32> = (0..blocks as u32).collect();
+    // Fisher-Yates with a 64-bit linear congruential generator; its high bits.
+    let mut state = seed;
+    for i in (1..order.len()).rev() {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        order.swap(i, (state >> 33) as usize % (i + 1));
+    }
+    Some(order)
+}
+
+/// Runs every block on up to `threads` host threads. Of several faults, the one of the block that starts first is
+/// given.
+pub(crate) fn run(launch: &LaunchContext, blocks: u64, threads: usize) -> Result<Tallies, Stop> {
+    let order = order(launch.schedule, blocks);
+    let next = AtomicU64::new(0);
+    // Position in the order of the first block known to fail.
+    let failed = AtomicU64::new(u64::MAX);
+    let fault: Mutex<Option<(u64, Stop)>> = Mutex::new(None);
+    let work = || {
+        let mut runner = BlockRunner::new(launch);
+        loop {
+            let position = next.fetch_add(1, Relaxed);
+            if position >= blocks || position > failed.load(Relaxed) {
+                return runner.tallies;
+            }
+            let block = order
+                .as_ref()
+                .map_or(position, |order| order[position as usize].into());
+            if let Err(stop) = runner.run(block) {
+                failed.fetch_min(position, Relaxed);
+                let mut fault = fault.lock().unwrap_or_else(PoisonError::into_inner);
+                if fault
+                    .as_ref()
+                    .is_none_or(|(earlier, _)| position < *earlier)
+                {
+                    *fault = Some((position, stop));
+                }
+            }
+        }
+    };
+    let threads = if threads == 0 {
+        rayon::current_num_threads()
+    } else {
+        threads
+    };
+    let workers = blocks.min(threads as u64);
+    let tallies = match workers {
+        0 | 1 => work(),
+        _ => (0..workers)
+            .into_par_iter()
+            .map(|_| work())
+            .reduce_with(|mut a, b| {
+                a.add(&b);
+                a
+            })
+            .unwrap_or_else(|| Tallies::new(launch.code)),
+    };
+    match fault.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        Some((_, stop)) => Err(stop),
+        None => Ok(tallies),
+    }
+}

@@ -1,0 +1,314 @@
+//! The emulated device: memory, modules, launches.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use ptx::{Program, Space, Symbol};
+
+use crate::block::LaunchContext;
+use crate::code::{Code, FUNCTION_BASE, FUNCTION_STEP};
+use crate::config::{LaunchConfig, Limits, Options};
+use crate::counts::{Counts, LaunchReport};
+use crate::decode::decode;
+use crate::fault::{Fault, LaunchError};
+use crate::launch;
+use crate::memory::global::{GlobalMemory, OutOfMemory};
+use crate::memory::window;
+
+/// An emulated device.
+///
+/// Owns device memory and runs kernels of the modules loaded into it. See the [crate] documentation for what is
+/// checked and counted.
+#[derive(Debug)]
+pub struct Machine {
+    id: u64,
+    memory: GlobalMemory,
+    limits: Limits,
+    options: Options,
+    next_block: u32,
+}
+
+/// A program loaded into a [`Machine`]: its variables have addresses, its code is decoded. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Module {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    machine: u64,
+    program: Arc<Program>,
+    code: Code,
+    globals: Vec<u64>,
+}
+
+impl Module {
+    /// The program.
+    pub fn program(&self) -> &Program {
+        &self.inner.program
+    }
+
+    /// Address and size in bytes of a `.global` or `.const` variable.
+    pub fn global(&self, name: &str) -> Option<(u64, u64)> {
+        let index = self
+            .inner
+            .program
+            .globals
+            .iter()
+            .position(|global| global.name == name)?;
+        let size = self.inner.program.globals[index].size;
+        Some((self.inner.globals[index], size.into()))
+    }
+}
+
+/// A copy between host and device that lies in no buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a copy of {bytes} bytes at address {address:#x} does not lie in one buffer")]
+pub struct InvalidCopy {
+    /// The device address.
+    pub address: u64,
+    /// The number of bytes.
+    pub bytes: usize,
+}
+
+impl Default for Machine {
+    fn default() -> Self {
+        Self::new(Limits::default(), Options::default())
+    }
+}
+
+impl Machine {
+    /// A device with empty memory.
+    pub fn new(limits: Limits, options: Options) -> Self {
+        static NEXT_ID: AtomicU64 = AtomicU64::new(0);
+        Self {
+            id: NEXT_ID.fetch_add(1, Relaxed),
+            memory: GlobalMemory::new(limits.global_bytes),
+            limits,
+            options,
+            next_block: 1,
+        }
+    }
+
+    /// What the device can do.
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// How launches are executed.
+    pub fn options(&self) -> &Options {
+        &self.options
+    }
+
+    /// Changes how launches are executed from now on.
+    pub fn set_options(&mut self, options: Options) {
+        self.options = options;
+    }
+
+    /// Allocates `bytes` bytes of device memory and gives their address, a multiple of 256. The name appears in
+    /// messages. The memory holds zeros, but reading it before it is written is a fault when checked.
+    ///
+    /// # Errors
+    /// If the device has not so much memory left.
+    pub fn allocate(&mut self, bytes: u64, name: &str) -> Result<u64, OutOfMemory> {
+        self.memory.allocate(bytes, name)
+    }
+
+    /// Frees the buffer that starts at `address`; false if there is none. Its addresses are not used again, and
+    /// accesses to them are told from others.
+    pub fn free(&mut self, address: u64) -> bool {
+        self.memory.free(address)
+    }
+
+    /// Bytes of device memory in use.
+    pub fn used_bytes(&self) -> u64 {
+        self.memory.used()
+    }
+
+    /// Copies to the device.
+    ///
+    /// # Errors
+    /// If the range does not lie in one buffer; nothing is copied then.
+    pub fn write(&mut self, address: u64, data: &[u8]) -> Result<(), InvalidCopy> {
+        match self.memory.write(address, data) {
+            true => Ok(()),
+            false => Err(InvalidCopy {
+                address,
+                bytes: data.len(),
+            }),
+        }
+    }
+
+    /// Copies to the host.
+    ///
+    /// # Errors
+    /// If the range does not lie in one buffer; `data` is unchanged then.
+    pub fn read(&self, address: u64, data: &mut [u8]) -> Result<(), InvalidCopy> {
+        match self.memory.read(address, data) {
+            true => Ok(()),
+            false => Err(InvalidCopy {
+                address,
+                bytes: data.len(),
+            }),
+        }
+    }
+
+    /// Copies within the device. Bytes that nobody wrote stay so.
+    ///
+    /// # Errors
+    /// If either range does not lie in one buffer; nothing is copied then.
+    pub fn copy(&mut self, src: u64, dst: u64, bytes: usize) -> Result<(), InvalidCopy> {
+        for address in [src, dst] {
+            if self.memory.find(address, bytes as u64).is_none() {
+                return Err(InvalidCopy { address, bytes });
+            }
+        }
+        self.memory.copy(src, dst, bytes as u64);
+        Ok(())
+    }
+
+    /// Loads a program: places its variables in device memory and decodes its code.
+    ///
+    /// # Errors
+    /// If the variables do not fit in device memory.
+    pub fn load(&mut self, program: impl Into<Arc<Program>>) -> Result<Module, OutOfMemory> {
+        let program = program.into();
+        let mut globals = Vec::with_capacity(program.globals.len());
+        for variable in &program.globals {
+            // An external variable has no memory: its address is null.
+            globals.push(match variable.is_extern {
+                true => 0,
+                false => self.memory.allocate(variable.size.into(), &variable.name)?,
+            });
+        }
+        for (variable, &address) in program.globals.iter().zip(&globals) {
+            let mut image = variable.init.clone();
+            image.resize(variable.size as usize, 0);
+            for relocation in &variable.relocations {
+                let (base, space) = match relocation.symbol {
+                    Symbol::Global(id) => (globals[id.0 as usize], Space::Global),
+                    Symbol::Function(id) => (
+                        FUNCTION_BASE + FUNCTION_STEP * u64::from(id.0),
+                        Space::Global,
+                    ),
+                    Symbol::Shared(offset) => (offset.into(), Space::Shared),
+                    _ => continue,
+                };
+                let base = if relocation.generic {
+                    base + window(space)
+                } else {
+                    base
+                };
+                let value = base.wrapping_add_signed(relocation.addend).to_le_bytes();
+                let start = relocation.offset as usize;
+                let size = relocation.size as usize;
+                if let (Some(field), Some(value)) =
+                    (image.get_mut(start..start + size), value.get(..size))
+                {
+                    field.copy_from_slice(value);
+                }
+            }
+            if !variable.is_extern {
+                self.memory.write(address, &image);
+                if variable.space == Space::Const {
+                    self.memory.make_read_only(address);
+                }
+            }
+        }
+        let code = decode(&program, &globals);
+        Ok(Module {
+            inner: Arc::new(Inner {
+                machine: self.id,
+                program,
+                code,
+                globals,
+            }),
+        })
+    }
+
+    /// Launches a kernel and waits for its end. `params` is the parameter block: each parameter at its offset in
+    /// the kernel's signature, little-endian.
+    ///
+    /// # Errors
+    /// [`Fault::Launch`] if the launch is not possible (nothing runs then), [`Fault::Program`] if the kernel does
+    /// something wrong, [`Fault::Unsupported`] if it does something that is not modelled. After the latter two, memory
+    /// holds what was stored until then.
+    pub fn launch(
+        &mut self,
+        module: &Module,
+        kernel: &str,
+        config: &LaunchConfig,
+        params: &[u8],
+    ) -> Result<LaunchReport, Fault> {
+        let Inner {
+            machine,
+            program,
+            code,
+            ..
+        } = &*module.inner;
+        if *machine != self.id {
+            return Err(LaunchError::ForeignModule.into());
+        }
+        let Some((id, function)) = program
+            .function_named(kernel)
+            .filter(|(_, f)| f.is_kernel && f.is_defined)
+        else {
+            let available = program
+                .kernels()
+                .map(|kernel| kernel.name.clone())
+                .collect();
+            return Err(LaunchError::NoSuchKernel {
+                name: kernel.to_owned(),
+                available,
+            }
+            .into());
+        };
+        launch::validate(function, config, params, &self.limits)?;
+        let blocks = launch::blocks(config);
+        let sanitize = self.options.sanitize;
+        let Self {
+            memory, next_block, ..
+        } = self;
+        if next_block.checked_add(blocks as u32).is_none() {
+            memory.forget_accesses();
+            *next_block = 1;
+        }
+        if !sanitize.uninitialized {
+            memory.assume_written();
+        }
+        let context = LaunchContext {
+            code,
+            program,
+            kernel: id.0,
+            memory,
+            params,
+            config: *config,
+            limits: &self.limits,
+            sanitize,
+            schedule: self.options.schedule,
+            fuel: self.options.fuel.max(1),
+            shared_bytes: launch::shared_bytes(function, config),
+            dynamic_shared_offset: function.dynamic_shared_offset,
+            granule: code.narrowest(id.0),
+            first_block: *next_block,
+            fences: if sanitize.races {
+                launch::fences(code, blocks)
+            } else {
+                Vec::new()
+            },
+        };
+        *next_block += blocks as u32;
+        let tallies = launch::run(&context, blocks, self.options.threads).map_err(|stop| *stop)?;
+        let instructions = tallies.report(code);
+        Ok(LaunchReport {
+            kernel: kernel.to_owned(),
+            blocks,
+            threads: blocks * u64::from(config.block.iter().product::<u32>()),
+            counts: instructions
+                .iter()
+                .map(|instruction| &instruction.counts)
+                .sum::<Counts>(),
+            instructions,
+        })
+    }
+}

@@ -1,0 +1,382 @@
+//! Device memory: buffers at 64-bit addresses.
+//!
+//! # Soundness under races
+//!
+//! Blocks run on several host threads and may access the same bytes. A buffer is a sequence of `AtomicU32`, and
+//! every access is one or more relaxed atomic accesses to whole words, so that a race in the PTX program is never
+//! one in ours. 8- and 16-bit stores are compare-and-swap loops on their word. A 64-bit access is two words:
+//! weak ones may tear under a race (as PTX allows), strong and atomic ones are made under a lock.
+
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::{Mutex, MutexGuard};
+
+use super::{GLOBAL_BASE, byte_mask};
+use crate::check::race::RaceShadow;
+use crate::check::written::WrittenShadow;
+use crate::ops::atomic::Update;
+
+/// Buffers start at multiples of this.
+const ALIGNMENT: u64 = 256;
+/// At least this many bytes between two buffers belong to nobody.
+pub const GUARD_BYTES: u64 = 64 << 10;
+/// Locks that 64-bit atomics share.
+const LOCKS: usize = 64;
+
+/// One allocation.
+#[derive(Debug)]
+pub(crate) struct Buffer {
+    pub(crate) base: u64,
+    pub(crate) bytes: u64,
+    pub(crate) name: String,
+    /// Stores are faults.
+    pub(crate) read_only: bool,
+    words: Box<[AtomicU32]>,
+    pub(crate) written: WrittenShadow,
+    pub(crate) races: RaceShadow,
+}
+
+impl Buffer {
+    /// Every word of the buffer, the last one perhaps only partly inside.
+    #[inline(always)]
+    pub(crate) fn words(&self) -> &[AtomicU32] {
+        &self.words
+    }
+
+    /// The value of `bytes` (1, 2, 4, 8) at `offset`, a multiple of `bytes`.
+    #[inline(always)]
+    pub(crate) fn load(&self, offset: u64, bytes: u32) -> u64 {
+        let word = (offset >> 2) as usize;
+        let low = u64::from(self.words[word].load(Relaxed));
+        match bytes {
+            4 => low,
+            8 => low | u64::from(self.words[word + 1].load(Relaxed)) << 32,
+            _ => low >> (8 * (offset & 3)) & byte_mask(bytes),
+        }
+    }
+
+    /// Stores the low `bytes` (1, 2, 4, 8) of `value` at `offset`, a multiple of `bytes`.
+    #[inline(always)]
+    pub(crate) fn store(&self, offset: u64, bytes: u32, value: u64) {
+        let word = (offset >> 2) as usize;
+        match bytes {
+            4 => self.words[word].store(value as u32, Relaxed),
+            8 => {
+                self.words[word].store(value as u32, Relaxed);
+                self.words[word + 1].store((value >> 32) as u32, Relaxed);
+            }
+            _ => {
+                let shift = 8 * (offset & 3);
+                let mask = (byte_mask(bytes) << shift) as u32;
+                let bits = (value << shift) as u32 & mask;
+                let _ = self.words[word]
+                    .fetch_update(Relaxed, Relaxed, |old| Some((old & !mask) | bits));
+            }
+        }
+    }
+
+    /// Reads, modifies and writes a location atomically; gives the old value.
+    fn update(&self, offset: u64, bytes: u32, new: impl Fn(u64) -> u64) -> u64 {
+        let word = &self.words[(offset >> 2) as usize];
+        let shift = 8 * (offset & 3);
+        let mask = (byte_mask(bytes) << shift) as u32;
+        let value = |bits: u32| u64::from((bits & mask) >> shift);
+        let step = |old: u32| Some((old & !mask) | ((new(value(old)) << shift) as u32 & mask));
+        match word.fetch_update(Relaxed, Relaxed, step) {
+            Ok(old) | Err(old) => value(old),
+        }
+    }
+}
+
+/// A name and extent that is no longer valid, for messages.
+#[derive(Debug)]
+struct Freed {
+    base: u64,
+    bytes: u64,
+    name: String,
+}
+
+/// All buffers, by address.
+#[derive(Debug)]
+pub(crate) struct GlobalMemory {
+    buffers: Vec<Buffer>,
+    freed: Vec<Freed>,
+    next: u64,
+    used: u64,
+    capacity: u64,
+    locks: Box<[Mutex<()>]>,
+}
+
+/// Why memory cannot be allocated.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("cannot allocate {requested} bytes for `{name}`: {used} of {capacity} bytes are in use")]
+pub struct OutOfMemory {
+    /// The name given.
+    pub name: String,
+    /// Bytes asked for.
+    pub requested: u64,
+    /// Bytes in use before.
+    pub used: u64,
+    /// Bytes that the device has.
+    pub capacity: u64,
+}
+
+/// What lies nearest to an address that no buffer contains.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Neighbour<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) base: u64,
+    pub(crate) bytes: u64,
+    pub(crate) freed: bool,
+}
+
+impl GlobalMemory {
+    pub(crate) fn new(capacity: u64) -> Self {
+        Self {
+            buffers: Vec::new(),
+            freed: Vec::new(),
+            next: GLOBAL_BASE,
+            used: 0,
+            capacity,
+            locks: (0..LOCKS).map(|_| Mutex::new(())).collect(),
+        }
+    }
+
+    /// Makes a buffer of zeros, none of it counted as written, and gives its address.
+    pub(crate) fn allocate(&mut self, bytes: u64, name: &str) -> Result<u64, OutOfMemory> {
+        let refuse = |used, capacity| OutOfMemory {
+            name: name.to_owned(),
+            requested: bytes,
+            used,
+            capacity,
+        };
+        if bytes > self.capacity - self.used {
+            return Err(refuse(self.used, self.capacity));
+        }
+        let words = usize::try_from(bytes.div_ceil(4))
+            .ok()
+            .and_then(|words| bytemuck::try_zeroed_slice_box::<AtomicU32>(words).ok())
+            .ok_or_else(|| refuse(self.used, self.capacity))?;
+        let base = self.next;
+        self.next = (base + bytes + GUARD_BYTES).next_multiple_of(ALIGNMENT);
+        self.used += bytes;
+        self.buffers.push(Buffer {
+            base,
+            bytes,
+            name: name.to_owned(),
+            read_only: false,
+            words,
+            written: WrittenShadow::new(bytes),
+            races: RaceShadow::new(bytes),
+        });
+        Ok(base)
+    }
+
+    /// Forbids stores to the buffer at an address.
+    pub(crate) fn make_read_only(&mut self, address: u64) {
+        if let Some(buffer) = self
+            .buffers
+            .iter_mut()
+            .find(|buffer| buffer.base == address)
+        {
+            buffer.read_only = true;
+        }
+    }
+
+    /// Frees the buffer that starts at `address`; false if none does. Its addresses are never used again.
+    pub(crate) fn free(&mut self, address: u64) -> bool {
+        let Ok(index) = self
+            .buffers
+            .binary_search_by_key(&address, |buffer| buffer.base)
+        else {
+            return false;
+        };
+        let buffer = self.buffers.remove(index);
+        self.used -= buffer.bytes;
+        self.freed.push(Freed {
+            base: buffer.base,
+            bytes: buffer.bytes,
+            name: buffer.name,
+        });
+        true
+    }
+
+    /// The buffer that an address lies in, or that lies below it.
+    #[inline]
+    fn at_or_below(&self, address: u64) -> Option<&Buffer> {
+        let index = self
+            .buffers
+            .partition_point(|buffer| buffer.base <= address);
+        self.buffers.get(index.checked_sub(1)?)
+    }
+
+    /// The buffer that contains all of `bytes` bytes at `address`.
+    #[inline]
+    pub(crate) fn find(&self, address: u64, bytes: u64) -> Option<&Buffer> {
+        let buffer = self.at_or_below(address)?;
+        let offset = address - buffer.base;
+        (offset <= buffer.bytes && bytes <= buffer.bytes - offset).then_some(buffer)
+    }
+
+    /// What lies nearest to an address: what contains it, else what ends below it or starts above it within
+    /// reach of a stray index.
+    pub(crate) fn neighbour(&self, address: u64) -> Option<Neighbour<'_>> {
+        const REACH: u64 = 1 << 32;
+        let live = self.buffers.iter().map(|buffer| Neighbour {
+            name: &buffer.name,
+            base: buffer.base,
+            bytes: buffer.bytes,
+            freed: false,
+        });
+        let freed = self.freed.iter().map(|buffer| Neighbour {
+            name: &buffer.name,
+            base: buffer.base,
+            bytes: buffer.bytes,
+            freed: true,
+        });
+        let distance = |n: &Neighbour| match address < n.base {
+            true => n.base - address,
+            false => (address - n.base).saturating_sub(n.bytes.saturating_sub(1)),
+        };
+        let nearest = live.chain(freed).min_by_key(|n| (distance(n), n.base))?;
+        (distance(&nearest) < REACH).then_some(nearest)
+    }
+
+    fn lock(&self, address: u64) -> MutexGuard<'_, ()> {
+        let lock = &self.locks[(address >> 3) as usize % LOCKS];
+        // A panic elsewhere leaves the words valid.
+        lock.lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    /// `atom`: reads, modifies, writes; gives the old value. Atomic towards every other update and strong access.
+    pub(crate) fn update(
+        &self,
+        buffer: &Buffer,
+        offset: u64,
+        update: Update,
+        b: u64,
+        c: u64,
+    ) -> u64 {
+        let new = |old| update.apply(old, b, c, true);
+        match update.bytes() {
+            8 => {
+                let _guard = self.lock(buffer.base + offset);
+                let old = buffer.load(offset, 8);
+                buffer.store(offset, 8, new(old));
+                old
+            }
+            bytes => buffer.update(offset, bytes, new),
+        }
+    }
+
+    /// A load that does not tear.
+    pub(crate) fn load_strong(&self, buffer: &Buffer, offset: u64, bytes: u32) -> u64 {
+        let _guard = (bytes == 8).then(|| self.lock(buffer.base + offset));
+        buffer.load(offset, bytes)
+    }
+
+    /// A store that does not tear.
+    pub(crate) fn store_strong(&self, buffer: &Buffer, offset: u64, bytes: u32, value: u64) {
+        let _guard = (bytes == 8).then(|| self.lock(buffer.base + offset));
+        buffer.store(offset, bytes, value);
+    }
+
+    /// Copies from the host; the bytes count as written. The range must lie in one buffer.
+    pub(crate) fn write(&mut self, address: u64, data: &[u8]) -> bool {
+        let Some(buffer) = self.find(address, data.len() as u64) else {
+            return false;
+        };
+        let mut offset = address - buffer.base;
+        buffer.written.mark(offset, data.len() as u64);
+        let (head, tail) = data.split_at(data.len().min((offset.wrapping_neg() & 3) as usize));
+        for &byte in head {
+            buffer.store(offset, 1, byte.into());
+            offset += 1;
+        }
+        let mut words = tail.chunks_exact(4);
+        for (word, bytes) in buffer.words[(offset >> 2) as usize..]
+            .iter()
+            .zip(&mut words)
+        {
+            word.store(
+                u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]),
+                Relaxed,
+            );
+            offset += 4;
+        }
+        for &byte in words.remainder() {
+            buffer.store(offset, 1, byte.into());
+            offset += 1;
+        }
+        true
+    }
+
+    /// Copies to the host. The range must lie in one buffer.
+    pub(crate) fn read(&self, address: u64, data: &mut [u8]) -> bool {
+        let Some(buffer) = self.find(address, data.len() as u64) else {
+            return false;
+        };
+        let mut offset = address - buffer.base;
+        let head = data.len().min((offset.wrapping_neg() & 3) as usize);
+        let (head, tail) = data.split_at_mut(head);
+        for byte in head {
+            *byte = buffer.load(offset, 1) as u8;
+            offset += 1;
+        }
+        let mut words = tail.chunks_exact_mut(4);
+        for (word, bytes) in buffer.words[(offset >> 2) as usize..]
+            .iter()
+            .zip(&mut words)
+        {
+            bytes.copy_from_slice(&word.load(Relaxed).to_le_bytes());
+            offset += 4;
+        }
+        for byte in words.into_remainder() {
+            *byte = buffer.load(offset, 1) as u8;
+            offset += 1;
+        }
+        true
+    }
+
+    /// Copies within the device, together with what is known to be written. Both ranges must lie in buffers.
+    pub(crate) fn copy(&mut self, src: u64, dst: u64, bytes: u64) {
+        let mut data = vec![0; bytes as usize];
+        self.read(src, &mut data);
+        let (Some(from), Some(to)) = (self.find(src, bytes), self.find(dst, bytes)) else {
+            return;
+        };
+        let (from_offset, to_offset) = (src - from.base, dst - to.base);
+        if from.written.covers(from_offset, bytes) {
+            self.write(dst, &data);
+            return;
+        }
+        let written: Vec<bool> = (0..bytes)
+            .map(|i| from.written.covers(from_offset + i, 1))
+            .collect();
+        for ((i, &byte), written) in (0..).zip(&data).zip(written) {
+            to.store(to_offset + i, 1, byte.into());
+            if written {
+                to.written.mark(to_offset + i, 1);
+            }
+        }
+    }
+
+    /// Counts every byte of every buffer as written: what a launch without that check leaves behind is not known.
+    pub(crate) fn assume_written(&mut self) {
+        for buffer in &mut self.buffers {
+            buffer.written.assume_all();
+        }
+    }
+
+    /// Forgets all accesses, so that block numbers may start again.
+    pub(crate) fn forget_accesses(&mut self) {
+        for buffer in &mut self.buffers {
+            buffer.races = RaceShadow::new(buffer.bytes);
+        }
+    }
+
+    /// Bytes allocated.
+    pub(crate) fn used(&self) -> u64 {
+        self.used
+    }
+}
