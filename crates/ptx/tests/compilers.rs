@@ -1,6 +1,6 @@
 //! What the compilers emit is understood whole.
 //!
-//! `llc_*.ptx` come from Rust kernels by LLVM 22; `nvcc.ptx` is written by hand in the style of the CUDA compiler, and
+//! `llc_*.ptx` come from the kernels in `llc.rs` by LLVM 22; `nvcc.ptx` is written by hand in the style of the CUDA compiler, and
 //! assembles with ptxas 13.5.
 
 mod common;
@@ -93,7 +93,7 @@ fn shared_memory_is_laid_out_for_each_kernel() {
     assert_eq!(
         program.dynamic_shared,
         [DynamicShared {
-            name: "__cuda_std_smem".into(),
+            name: "dynamic_bytes".into(),
             align: 16
         }]
     );
@@ -232,7 +232,7 @@ fn source_positions_lead_to_the_students_line() {
     );
     let outer = program.loc(inner.inlined_at.unwrap());
     assert_eq!(program.file(outer.file), Some("./src/lib.rs"));
-    assert_eq!((outer.line, outer.column, outer.inlined_at), (20, 3, None));
+    assert_eq!((outer.line, outer.column, outer.inlined_at), (45, 9, None));
     // Two deep: the index in `gid`, inlined into the kernel.
     let special = |i: &&Inst| {
         matches!(
@@ -246,7 +246,7 @@ fn source_positions_lead_to_the_students_line() {
     let index = kernel.instructions.iter().find(special).unwrap();
     let gid = program.loc(program.loc(index.loc.unwrap()).inlined_at.unwrap());
     let at = program.loc(gid.inlined_at.unwrap());
-    assert_eq!((gid.line, at.line), (10, 15));
+    assert_eq!((gid.line, at.line), (31, 37));
     assert!(
         program.files.iter().all(|f| f.number <= 13),
         "comments name files of the table: {:?}",

@@ -1,8 +1,9 @@
 //! What each kernel can reach, and from it the layout of shared memory.
 //!
-//! A reference is any mention of a name in a body or an initialiser: a call, an address taken, a table of functions. That is
-//! more than what runs, never less. Each shared variable has one offset for the whole module, so that device functions need not be
-//! specialised; two variables may overlap only if no kernel reaches both, so that a kernel pays for what it can reach.
+//! A reference is any mention of a name in a body or an initialiser: a call, an address taken, a table of functions.
+//! That is more than what runs, never less. Each shared variable has one offset for the whole module, so that device
+//! functions need not be specialised; two variables may overlap only if no kernel reaches both, so that a kernel pays
+//! for what it can reach.
 
 use std::collections::HashSet;
 

@@ -128,6 +128,9 @@ fn cvt(c: &mut Context<'_, '_, '_>) -> Lowered<Op> {
             b: c.src(src_ty)?,
         });
     }
+    if relu && !matches!(dst_ty, ScalarType::F16 | ScalarType::Bf16) {
+        return Err(c.unsupported("modifier `.relu`"));
+    }
     for ty in [dst_ty, src_ty] {
         let is_value = !matches!(
             ty,

@@ -73,7 +73,10 @@ pub(super) fn arithmetic(c: &mut Context<'_, '_, '_>, ty: FloatType) -> Lowered<
         _ => {
             let ftz = c.ftz(ty);
             let nan = ty == FloatType::F32 && c.flag("NaN");
-            let xorsign_abs = ty == FloatType::F32 && c.flag("xorsign") && c.flag("abs");
+            let xorsign_abs = ty == FloatType::F32 && c.flag("xorsign");
+            if xorsign_abs && !c.flag("abs") {
+                return Err(c.missing("`.abs` behind `.xorsign`"));
+            }
             c.operands(3..=3, "3")?;
             let (dst, a, b) = (c.dst(s)?, c.src(s)?, c.src(s)?);
             Ok(match c.opcode {

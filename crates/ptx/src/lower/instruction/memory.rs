@@ -85,6 +85,9 @@ fn ld(c: &mut Context<'_, '_, '_>) -> Lowered<Op> {
         count,
         has_policy,
     } = access(c)?;
+    if order == Order::Release {
+        return Err(c.unsupported("modifier `.release`"));
+    }
     let non_coherent = c.flag("nc") || c.opcode == "ldu";
     let operands = 2 + usize::from(has_policy);
     c.operands(operands..=operands, if has_policy { "3" } else { "2" })?;
@@ -116,6 +119,9 @@ fn st(c: &mut Context<'_, '_, '_>) -> Lowered<Op> {
         count,
         has_policy,
     } = access(c)?;
+    if order == Order::Acquire {
+        return Err(c.unsupported("modifier `.acquire`"));
+    }
     let operands = 2 + usize::from(has_policy);
     c.operands(operands..=operands, if has_policy { "3" } else { "2" })?;
     let addr = c.address(space)?;
