@@ -26,6 +26,15 @@ mod cuda {
 
 macro_rules! on_every_device {
     ($($test:ident,)*) => {
+        mod on_emulated {
+            use host::device::EmulatedDevice;
+
+            $(#[test]
+            fn $test() {
+                super::suite::$test(&EmulatedDevice::default());
+            })*
+        }
+
         #[cfg(target_os = "linux")]
         mod on_cuda {
             $(#[test]

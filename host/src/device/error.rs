@@ -115,6 +115,14 @@ pub enum DeviceError {
         /// What to do.
         remedy: String,
     },
+    /// A kernel did on the emulated device what it must not; thread, line and access are named.
+    #[error("{place}\n{fault}")]
+    Emulated {
+        /// Plan, command and kernel.
+        place: String,
+        /// What happened.
+        fault: Box<ptx_emu::Fault>,
+    },
     /// An earlier fault left the device unusable by this process.
     #[error(
         "the device is lost to this process since an earlier fault: {cause}; start the program again"
@@ -153,6 +161,10 @@ impl DeviceError {
             DeviceError::LaunchRefused { .. } | DeviceError::KernelFault { .. } => {
                 ErrorKind::Submission
             }
+            DeviceError::Emulated { fault, .. } => match **fault {
+                ptx_emu::Fault::Unsupported(_) => ErrorKind::Environment,
+                _ => ErrorKind::Submission,
+            },
             DeviceError::WrongBuffer { .. } => ErrorKind::Bug,
             _ => ErrorKind::Environment,
         }

@@ -6,13 +6,17 @@
 #[cfg(target_os = "linux")]
 mod cuda;
 mod discover;
+mod emulated;
 mod error;
 mod info;
+mod layout;
 mod traits;
 
 #[cfg(target_os = "linux")]
 pub use cuda::CudaDevice;
-pub use discover::{Discovery, discover};
+pub use discover::{Discovery, discover, emulated};
+pub use emulated::{EmulatedDevice, KernelReport};
 pub use error::{DeviceError, DriverError};
 pub use info::{DeviceInfo, DeviceKind, KernelInfo, Limits, Timing};
+pub use ptx_emu::{Counts, InstructionClass, InstructionCounts, Options, Sanitize, Schedule};
 pub use traits::{Device, POISON, Session};

@@ -1,7 +1,7 @@
 //! The two traits that every device implements.
 
 use crate::buffer::HostBuffer;
-use crate::device::{DeviceError, DeviceInfo, KernelInfo, Timing};
+use crate::device::{DeviceError, DeviceInfo, KernelInfo, KernelReport, Timing};
 use crate::error::Error;
 use crate::module::Module;
 use crate::plan::{BufferId, Plan};
@@ -73,6 +73,12 @@ pub trait Session {
     ///
     /// [`Error::Validation`] for a kernel that the plan does not launch; what the device answers.
     fn kernel_info(&self, kernel: &str) -> Result<KernelInfo, Error>;
+
+    /// What the last run did, counted exactly, for each kernel in the order of [`Plan::kernels`]; empty before a run,
+    /// and on a device that does not count.
+    fn reports(&self) -> &[KernelReport] {
+        &[]
+    }
 }
 
 /// A host buffer must have the type and length of the plan's.

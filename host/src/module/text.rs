@@ -1,7 +1,7 @@
 //! PTX text, parsed once.
 
 use std::borrow::Cow;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use ptx::Program;
 
@@ -19,7 +19,7 @@ pub struct Module {
 
 #[derive(Debug)]
 struct Parsed {
-    program: Program,
+    program: Arc<Program>,
     kernels: Vec<KernelSignature>,
 }
 
@@ -57,7 +57,7 @@ impl Module {
     /// # Errors
     ///
     /// [`ValidationError::BadPtx`] if the text does not parse.
-    pub fn program(&self) -> Result<&Program, ValidationError> {
+    pub fn program(&self) -> Result<&Arc<Program>, ValidationError> {
         Ok(&self.parsed()?.program)
     }
 
@@ -94,7 +94,10 @@ impl Module {
                 reason: error.to_string(),
             })?;
             let kernels = program.kernels().map(KernelSignature::new).collect();
-            Ok(Parsed { program, kernels })
+            Ok(Parsed {
+                program: Arc::new(program),
+                kernels,
+            })
         });
         parsed.as_ref().map_err(Clone::clone)
     }

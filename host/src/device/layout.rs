@@ -1,0 +1,90 @@
+//! A launch's arguments as the bytes of the kernel's parameters.
+
+use crate::plan::{Arg, BufferId, Plan};
+
+/// Argument values in words of 8 bytes, and where each starts.
+#[derive(Debug, Default)]
+pub struct Layout {
+    /// The bytes of every value, from its start on.
+    pub values: Vec<u64>,
+    /// For each parameter, where its value starts in `values`.
+    pub starts: Vec<usize>,
+}
+
+impl Layout {
+    /// Adds what an argument puts into one parameter, or two if it is a slice. `address` gives each buffer's place in
+    /// device memory.
+    pub fn push(&mut self, arg: &Arg, plan: &Plan, address: impl Fn(BufferId) -> u64) {
+        let buffer = |id: BufferId| &plan.buffers()[id.index()];
+        match *arg {
+            Arg::Buffer(id) => self.word(address(id)),
+            Arg::Slice(id) => {
+                self.word(address(id));
+                self.word(buffer(id).len);
+            }
+            Arg::BufferAt { id, offset } => {
+                self.word(address(id) + offset * buffer(id).element.size() as u64);
+            }
+            // The low bytes of a word are the value's: CUDA hosts are little-endian.
+            Arg::U8(value) => self.word(value.into()),
+            Arg::U32(value) => self.word(value.into()),
+            Arg::I32(value) => self.word(value as u32 as u64),
+            Arg::U64(value) => self.word(value),
+            Arg::I64(value) => self.word(value as u64),
+            Arg::F32(value) => self.word(value.to_bits().into()),
+            Arg::F64(value) => self.word(value.to_bits()),
+            Arg::Bytes(ref bytes) => {
+                self.starts.push(self.values.len());
+                for chunk in bytes.chunks(8) {
+                    let mut word = [0; 8];
+                    word[..chunk.len()].copy_from_slice(chunk);
+                    self.values.push(u64::from_ne_bytes(word));
+                }
+            }
+        }
+    }
+
+    fn word(&mut self, value: u64) {
+        self.starts.push(self.values.len());
+        self.values.push(value);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Element, args};
+
+    #[test]
+    fn arguments_are_laid_out_in_order() {
+        let mut plan = Plan::new("p");
+        let u = plan.buffer("u", Element::F32, 10);
+        let v = plan.buffer("v", Element::F64, 20);
+        let args = args![
+            v,
+            u.slice(),
+            v.at(3),
+            -1i32,
+            1.0f32,
+            vec![1u8, 2, 3, 4, 5, 6, 7, 8, 9],
+            7u8
+        ];
+        let mut layout = Layout::default();
+        for arg in &args {
+            layout.push(arg, &plan, |id| 0x1000 * (1 + id.index() as u64));
+        }
+        let expected = [
+            0x2000,
+            0x1000,
+            10,
+            0x2000 + 24,
+            0xffff_ffff,
+            0x3f80_0000,
+            0x0807_0605_0403_0201,
+            9,
+            7,
+        ];
+        assert_eq!(layout.values, expected);
+        assert_eq!(layout.starts, [0, 1, 2, 3, 4, 5, 6, 8]);
+    }
+}

@@ -1,0 +1,142 @@
+//! What only the emulated device can do: name the thread and the line of a fault, and count.
+
+use host::device::{EmulatedDevice, Options, POISON, Sanitize};
+use host::run::reset;
+use host::{Arg, BufferId, Device, Element, ErrorKind, LaunchConfig, Module, Plan, args};
+
+static KERNELS: Module = Module::from_static("kernels", include_str!("kernels.ptx"));
+
+/// What is said about one launch of a kernel, of a plan with a buffer of 4 u32 and a scratch buffer of 8 f32.
+fn fault(
+    kernel: &str,
+    config: LaunchConfig,
+    args: impl FnOnce(BufferId, BufferId) -> Vec<Arg>,
+) -> String {
+    let mut plan = Plan::new("p");
+    let u = plan.buffer("u", Element::U32, 4);
+    let s = plan.scratch("s", Element::F32, 8);
+    plan.launch("nothing", LaunchConfig::new(1, 1), args![])
+        .unwrap();
+    plan.launch(kernel, config, args(u, s)).unwrap();
+    let device = EmulatedDevice::default();
+    let mut session = device.prepare(&KERNELS, &plan).unwrap();
+    reset(session.as_mut(), &plan, &vec![]).unwrap();
+    let error = session.run().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Submission);
+    // The device is not lost: it says the same again.
+    assert_eq!(session.run().unwrap_err().to_string(), error.to_string());
+    error.to_string()
+}
+
+#[test]
+fn faults_name_thread_and_line() {
+    let one = LaunchConfig::new(1, 1);
+    insta::assert_snapshot!(fault("fails", one, |_, _| args![1u32].to_vec()), @"
+        plan `p`, command 1 (launch of `fails`)
+        trap: the kernel executed `trap` (a panic in Rust)
+          in kernel `fails` at PTX line 159, block (0, 0, 0), thread (0, 0, 0)
+        ");
+    insta::assert_snapshot!(fault("writes_at", one, |u, _| args![u, 4u64].to_vec()), @"
+        plan `p`, command 1 (launch of `writes_at`)
+        out of bounds: store of 4 bytes at offset 16 of buffer `u` (16 bytes) starts just past its end
+          in kernel `writes_at` at PTX line 178, block (0, 0, 0), thread (0, 0, 0)
+        ");
+    // The last of five threads finds no element in a buffer of four, since its length is passed wrongly.
+    let five = LaunchConfig::new(1, 5);
+    insta::assert_snapshot!(fault("axpy", five, |u, _| vec![1.0f32.into(), u.into(), 4u64.into(), u.into(), 5u64.into()]), @"
+        plan `p`, command 1 (launch of `axpy`)
+        out of bounds: load of 4 bytes at offset 16 of buffer `u` (16 bytes) starts just past its end
+          in kernel `axpy` at PTX line 36, block (0, 0, 0), thread (4, 0, 0)
+        ");
+}
+
+#[test]
+fn reading_scratch_that_nobody_wrote_is_a_fault() {
+    let four = LaunchConfig::new(1, 4);
+    insta::assert_snapshot!(fault("axpy", four, |u, s| args![1.0f32, s.slice(), u.slice()].to_vec()), @"
+        plan `p`, command 1 (launch of `axpy`)
+        uninitialized read: load of 4 bytes from byte 0 of buffer `s`, which nothing has written
+          in kernel `axpy` at PTX line 36, block (0, 0, 0), thread (0, 0, 0)
+        ");
+}
+
+#[test]
+fn without_that_check_scratch_is_poisoned() {
+    let device = EmulatedDevice::new(Options {
+        sanitize: Sanitize::NONE,
+        ..Options::default()
+    });
+    let mut plan = Plan::new("p");
+    let u = plan.buffer("u", Element::U32, 4);
+    let s = plan.scratch("s", Element::U32, 4);
+    plan.copy(s, u).unwrap();
+    let mut session = device.prepare(&KERNELS, &plan).unwrap();
+    reset(session.as_mut(), &plan, &vec![]).unwrap();
+    session.run().unwrap();
+    assert_eq!(session.read(u).unwrap().bytes(), [POISON; 16]);
+}
+
+#[test]
+fn endless_loops_run_out_of_fuel() {
+    let device = EmulatedDevice::new(Options {
+        fuel: 5,
+        ..Options::default()
+    });
+    let mut plan = Plan::new("p");
+    let x = plan.buffer("x", Element::F32, 1);
+    plan.launch(
+        "axpy",
+        LaunchConfig::new(1, 1),
+        args![1.0f32, x.slice(), x.slice()],
+    )
+    .unwrap();
+    let mut session = device.prepare(&KERNELS, &plan).unwrap();
+    let error = session.run().unwrap_err();
+    insta::assert_snapshot!(error, @"
+        plan `p`, command 0 (launch of `axpy`)
+        out of fuel: the block has executed 5 warp instructions and has not ended; is there an endless loop?
+          in kernel `axpy` at PTX line 27, block (0, 0, 0), thread (0, 0, 0)
+        ");
+}
+
+#[test]
+fn runs_are_counted_for_each_kernel() {
+    let n = 64usize;
+    let mut plan = Plan::new("p");
+    let x = plan.buffer("x", Element::F32, n);
+    let y = plan.buffer("y", Element::F32, n);
+    let axpy = args![1.0f32, x.slice(), y.slice()];
+    plan.launch("axpy", LaunchConfig::new(2, 32), axpy.clone())
+        .unwrap();
+    plan.launch("nothing", LaunchConfig::new(3, 32), args![])
+        .unwrap();
+    // 32 of these threads have nothing to do: another path through the kernel.
+    plan.launch("axpy", LaunchConfig::new(3, 32), axpy).unwrap();
+    let device = EmulatedDevice::default();
+    let mut session = device.prepare(&KERNELS, &plan).unwrap();
+    assert!(session.reports().is_empty());
+    for id in [x, y] {
+        session.fill(id, 0).unwrap();
+    }
+    for _ in 0..2 {
+        session.run().unwrap();
+        let [axpy, nothing] = session.reports() else {
+            panic!("{:?}", session.reports())
+        };
+        assert_eq!((axpy.total.kernel.as_str(), axpy.launches), ("axpy", 2));
+        assert_eq!((axpy.total.blocks, axpy.total.threads), (5, 160));
+        // 4 warps read x and y, 128 contiguous bytes each, and write y.
+        assert_eq!(axpy.total.counts.global_loads.sectors, 4 * 2 * 4);
+        assert_eq!(axpy.total.counts.global_stores.sectors, 4 * 4);
+        assert_eq!(axpy.total.counts.global_stores.bytes, 4 * 32 * 4);
+        let listed: u64 = axpy
+            .total
+            .instructions
+            .iter()
+            .map(|i| i.counts.instructions.warp)
+            .sum();
+        assert_eq!(listed, axpy.total.counts.instructions.warp);
+        assert_eq!((nothing.launches, nothing.total.blocks), (1, 3));
+        assert_eq!(nothing.total.counts.instructions.warp, 3);
+    }
+}
