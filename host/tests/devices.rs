@@ -1,28 +1,8 @@
 //! The suite of `suite/mod.rs` on each device.
 
-mod suite;
-
 #[cfg(target_os = "linux")]
-mod cuda {
-    use std::sync::OnceLock;
-
-    use host::device::{CudaDevice, DeviceError};
-
-    /// The first GPU, or `None` if there is none. A GPU that cannot be opened is a failure.
-    pub fn device() -> Option<&'static CudaDevice> {
-        static DEVICE: OnceLock<Option<CudaDevice>> = OnceLock::new();
-        DEVICE
-            .get_or_init(|| match CudaDevice::open(0) {
-                Ok(device) => Some(device),
-                Err(DeviceError::NoDevice { reason }) => {
-                    println!("no CUDA device: {reason}");
-                    None
-                }
-                Err(error) => panic!("{error}"),
-            })
-            .as_ref()
-    }
-}
+mod gpu;
+mod suite;
 
 macro_rules! on_every_device {
     ($($test:ident,)*) => {
@@ -39,9 +19,8 @@ macro_rules! on_every_device {
         mod on_cuda {
             $(#[test]
             fn $test() {
-                match super::cuda::device() {
-                    Some(device) => super::suite::$test(device),
-                    None => println!("skipped: no CUDA device"),
+                if let Some(device) = super::gpu::device() {
+                    super::suite::$test(device);
                 }
             })*
         }
