@@ -55,7 +55,7 @@ intrinsics! {
     fn activemask() -> u32 = "llvm.nvvm.activemask";
 
     fn barrier(id: u32) -> () = "llvm.nvvm.barrier.cta.sync.aligned.all";
-    fn barrier_count(predicate: bool) -> u32 = "llvm.nvvm.barrier0.popc.bool";
+    fn barrier_count(id: u32, predicate: bool) -> u32 = "llvm.nvvm.barrier.cta.red.popc.aligned.all";
     fn barrier_warp(mask: u32) -> () = "llvm.nvvm.bar.warp.sync";
     fn fence_block() -> () = "llvm.nvvm.membar.cta";
     fn fence_device() -> () = "llvm.nvvm.membar.gl";
@@ -90,7 +90,7 @@ intrinsics! {
     fn trunc_f64(x: f64) -> f64 = "llvm.trunc.f64";
     fn sin_approx(x: f32) -> f32 = "llvm.nvvm.sin.approx.f";
     fn cos_approx(x: f32) -> f32 = "llvm.nvvm.cos.approx.f";
-    fn exp2_approx(x: f32) -> f32 = "llvm.nvvm.ex2.approx.f";
+    fn exp2_approx(x: f32) -> f32 = "llvm.nvvm.ex2.approx.f32";
     fn log2_approx(x: f32) -> f32 = "llvm.nvvm.lg2.approx.f";
     fn rsqrt_approx(x: f32) -> f32 = "llvm.nvvm.rsqrt.approx.f";
     fn recip_approx(x: f32) -> f32 = "llvm.nvvm.rcp.approx.ftz.f";

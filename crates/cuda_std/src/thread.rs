@@ -110,7 +110,7 @@ pub fn sync_threads() {
 #[inline(always)]
 pub fn sync_threads_count(predicate: bool) -> u32 {
     // SAFETY: as `sync_threads`.
-    unsafe { intrinsics::barrier_count(predicate) }
+    unsafe { intrinsics::barrier_count(0, predicate) }
 }
 
 /// [`sync_threads`], and whether `predicate` is true in every thread of the block.

@@ -1,0 +1,370 @@
+//! Real kernel crates through the whole pipeline.
+
+use std::path::{Path, PathBuf};
+
+use cuda_builder::{CudaBuilder, Error};
+
+/// A kernel crate named `name` whose library is `source`.
+fn krate(name: &str, source: &str) -> PathBuf {
+    let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    std::fs::create_dir_all(folder.join("src")).unwrap();
+    let manifest = format!(
+        "[package]\nname = \"{name}\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[workspace]\n\n\
+         [dependencies]\ncuda_std = {{ path = {:?} }}\n",
+        repository.join("crates/cuda_std").canonicalize().unwrap()
+    );
+    std::fs::write(folder.join("Cargo.toml"), manifest).unwrap();
+    // The versions that the repository uses are already downloaded.
+    std::fs::copy(repository.join("Cargo.lock"), folder.join("Cargo.lock")).unwrap();
+    std::fs::write(folder.join("src/lib.rs"), source).unwrap();
+    folder
+}
+
+fn build(folder: &Path) -> Result<PathBuf, Error> {
+    // The folder that the workspace's own kernels are built in, where `core` is there already.
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
+    CudaBuilder::new(folder)
+        .target_dir(target.join("cuda-builder"))
+        .copy_to(folder.join("out.ptx"))
+        .build()
+}
+
+fn ptx(name: &str, source: &str) -> String {
+    let file = build(&krate(name, source)).unwrap_or_else(|error| panic!("{error}"));
+    std::fs::read_to_string(file).unwrap()
+}
+
+/// The lines of `ptx` whose first word (after a guard) starts with `prefix`.
+fn instructions<'a>(ptx: &'a str, prefix: &str) -> Vec<&'a str> {
+    ptx.lines()
+        .map(str::trim)
+        .map(|line| match line.strip_prefix('@') {
+            Some(guarded) => guarded
+                .split_once(char::is_whitespace)
+                .map_or("", |(_, rest)| rest.trim()),
+            None => line,
+        })
+        .filter(|line| line.starts_with(prefix))
+        .collect()
+}
+
+/// Loads and stores of no known state space: slower, and a sign that a pointer's origin was lost.
+fn generic_accesses(ptx: &str) -> Vec<&str> {
+    const SPACES: [&str; 5] = ["global", "shared", "local", "param", "const"];
+    ["ld.", "st."]
+        .into_iter()
+        .flat_map(|prefix| instructions(ptx, prefix))
+        .filter(|line| {
+            let opcode = line.split_whitespace().next().unwrap_or("");
+            !opcode.split('.').any(|part| SPACES.contains(&part))
+        })
+        .collect()
+}
+
+const PRELUDE: &str = "#![no_std]\nuse cuda_std::prelude::*;\n";
+
+#[test]
+fn slices_are_pointer_and_length_and_read_only() {
+    let ptx = ptx(
+        "fixture_slices",
+        &format!(
+            "{PRELUDE}
+            #[kernel(max_threads = 256, min_blocks = 2)]
+            pub unsafe fn scale(a: f32, x: &[f32], y: *mut f32) {{
+                let i = thread::index_1d() as usize;
+                if i < x.len() {{
+                    unsafe {{ *y.add(i) = a * x[i] }}
+                }}
+            }}"
+        ),
+    );
+    let parameters: Vec<_> = instructions(&ptx, ".param")
+        .into_iter()
+        .filter(|l| l.contains("scale_param"))
+        .collect();
+    assert_eq!(parameters.len(), 4, "{parameters:?}");
+    assert_eq!(instructions(&ptx, "ld.global.nc.b32").len(), 1);
+    assert_eq!(instructions(&ptx, "st.global.b32").len(), 1);
+    assert_eq!(generic_accesses(&ptx), [""; 0]);
+    assert_eq!(instructions(&ptx, ".maxntid"), [".maxntid 256"]);
+    assert_eq!(instructions(&ptx, ".minnctapersm"), [".minnctapersm 2"]);
+    assert!(
+        instructions(&ptx, "trap").is_empty(),
+        "the bounds check repeats the kernel's own"
+    );
+    assert!(
+        !ptx.contains(env!("CARGO_MANIFEST_DIR")),
+        "file names are relative"
+    );
+}
+
+#[test]
+fn shared_memory_is_shared_through_slices_too() {
+    let ptx = ptx(
+        "fixture_shared",
+        &format!(
+            "{PRELUDE}
+            const N: usize = 64;
+            #[kernel]
+            pub unsafe fn reverse(x: *mut f32) {{
+                let i = thread::thread_idx_x() as usize;
+                unsafe {{
+                    let fixed = core::slice::from_raw_parts_mut(shared_array![f32; N], N);
+                    let other = shared_array![u64; 2 * N];
+                    let dynamic = core::slice::from_raw_parts_mut(shared::dynamic_shared_mem::<f32>(), N);
+                    fixed[i] = *x.add(i);
+                    dynamic[i] = *x.add(i) + 1.0;
+                    *other.add(i) = i as u64;
+                    thread::sync_threads();
+                    let v: [f32; 4] = mem::load_vector(fixed.as_ptr().add(4 * (i % 16)));
+                    *x.add(i) = v[0] + v[3] + dynamic[N - 1 - i] + *other.add(N - i) as f32;
+                }}
+            }}"
+        ),
+    );
+    assert_eq!(generic_accesses(&ptx), [""; 0]);
+    assert_eq!(instructions(&ptx, "st.shared").len(), 3);
+    assert_eq!(instructions(&ptx, "ld.shared.v4.b32").len(), 1);
+    let variables: Vec<_> = ptx
+        .lines()
+        .filter(|line| line.contains(".shared .align"))
+        .collect();
+    assert_eq!(variables.len(), 3, "{variables:?}");
+    assert!(
+        variables.iter().all(|line| line.contains(".align 16")),
+        "{variables:?}"
+    );
+    for size in ["[256]", "[1024]"] {
+        assert!(
+            variables.iter().any(|line| line.contains(size)),
+            "{variables:?}"
+        );
+    }
+    assert_eq!(instructions(&ptx, ".extern .func"), [""; 0]);
+}
+
+/// rustc's jump threading copies a barrier into both arms of a condition that is tested before and after it, and then
+/// threads of one warp wait at two barriers.
+#[test]
+fn a_barrier_stays_one_barrier() {
+    let ptx = ptx(
+        "fixture_barrier",
+        &format!(
+            "{PRELUDE}
+            #[kernel]
+            pub unsafe fn shift(x: *mut f32, n: u32) {{
+                let shared = shared_array![f32; 256];
+                let i = thread::thread_idx_x();
+                unsafe {{
+                    if i < n {{
+                        *shared.add(i as usize) = *x.add(i as usize);
+                    }}
+                    thread::sync_threads();
+                    if i < n {{
+                        *x.add(i as usize) = *shared.add((i ^ 1) as usize);
+                    }}
+                }}
+            }}"
+        ),
+    );
+    assert_eq!(instructions(&ptx, "bar.sync").len(), 1, "{ptx}");
+}
+
+#[test]
+fn the_device_library_becomes_the_instructions_it_names() {
+    let ptx = ptx(
+        "fixture_library",
+        &format!(
+            "{PRELUDE}
+            use cuda_std::atomic::{{AtomicF32, AtomicF64, AtomicU32, Ordering}};
+            use cuda_std::float;
+            use cuda_std::warp::FULL_MASK;
+            #[kernel]
+            pub unsafe fn all(x: *mut f32, n: *mut u32, p: *const u64) {{
+                let start = clock::clock64();
+                unsafe {{
+                    let v = mem::load_cg(x) + mem::load_ca(x.add(1)) + mem::load_cv(x.add(2));
+                    let (v, _) = warp::warp_shuffle_down(FULL_MASK, v, 1, 32);
+                    let (v, _) = warp::warp_shuffle_xor(FULL_MASK, v, 2, 32);
+                    let b = warp::warp_vote_ballot(FULL_MASK, v > 0.0);
+                    if warp::warp_vote_all(FULL_MASK, b == 7) || warp::warp_vote_any(FULL_MASK, b == 3) {{
+                        let sum = warp::warp_reduce_add(FULL_MASK, b);
+                        AtomicU32::from_ptr(n).fetch_add(sum, Ordering::Relaxed);
+                    }}
+                    AtomicF32::from_ptr(x).fetch_add(v);
+                    let q: [u64; 2] = mem::load_vector(p);
+                    *x.add(3) = GpuFloat::mul_add(v, v, 1.0).sqrt() + thread::sync_threads_count(v > 1.0) as f32;
+                    mem::store_vector(x.add(4), [v, v, v, v]);
+                    let (w, _) = warp::warp_shuffle_up(FULL_MASK, q[0], 1, 16);
+                    let (w, _) = warp::warp_shuffle_idx(FULL_MASK, w, 3, 32);
+                    let same = warp::warp_match_any_32(FULL_MASK, w as u32);
+                    *x.add(9) = float::sin_approx(v) + float::cos_approx(v) + float::exp2_approx(v)
+                        + float::log2_approx(v) + float::rsqrt_approx(v) + float::recip_approx(v);
+                    *n.add(1) = same + warp::activemask() + warp::lane_id();
+                    thread::device_fence();
+                    thread::block_fence();
+                    thread::system_fence();
+                    thread::nanosleep(20);
+                    warp::sync_warp(FULL_MASK);
+                    AtomicF64::from_ptr(x.add(10).cast()).fetch_add(1.0);
+                    *x.add(12) = (clock::globaltimer_ns() + u64::from(clock::clock())) as f32;
+                    *x.add(8) = (clock::clock64() - start + q[0] + q[1]) as f32;
+                }}
+            }}"
+        ),
+    );
+    for expected in [
+        "ld.global.cg.b32",
+        "ld.global.ca.b32",
+        "ld.global.cv.b32",
+        "shfl.sync.down.b32",
+        "shfl.sync.bfly.b32",
+        "vote.sync.ballot.b32",
+        "vote.sync.all.pred",
+        "vote.sync.any.pred",
+        "redux.sync.add",
+        "atom.relaxed.gpu.add.f32",
+        "ld.global.v2.b64",
+        "st.global.v4.b32",
+        "fma.rn.f32",
+        "sqrt.rn.f32",
+        "bar.red.popc",
+        "shfl.sync.up.b32",
+        "shfl.sync.idx.b32",
+        "match.any.sync.b32",
+        "sin.approx.f32",
+        "cos.approx.f32",
+        "ex2.approx.f32",
+        "lg2.approx.f32",
+        "rsqrt.approx.f32",
+        "rcp.approx.ftz.f32",
+        "activemask.b32",
+        "membar.gl",
+        "membar.cta",
+        "membar.sys",
+        "nanosleep.u32",
+        "bar.warp.sync",
+        "atom.relaxed.gpu.add.f64",
+        "mov.u64",
+    ] {
+        assert!(
+            !instructions(&ptx, expected).is_empty(),
+            "no {expected} in\n{ptx}"
+        );
+    }
+    assert!(ptx.contains("%clock64"));
+    let atomic = instructions(&ptx, "atom")
+        .into_iter()
+        .filter(|l| l.contains(".u32") || l.contains(".s32"))
+        .count()
+        + instructions(&ptx, "red")
+            .into_iter()
+            .filter(|l| l.contains(".add."))
+            .count();
+    assert!(atomic >= 1, "{ptx}");
+    assert_eq!(generic_accesses(&ptx), [""; 0]);
+}
+
+#[test]
+fn a_panic_is_a_trap() {
+    let ptx = ptx(
+        "fixture_panic",
+        &format!(
+            "{PRELUDE}
+            #[kernel]
+            pub unsafe fn checked(x: &[f32], y: *mut f32) {{
+                unsafe {{ *y = x[thread::thread_idx_x() as usize] }}
+            }}"
+        ),
+    );
+    assert_eq!(instructions(&ptx, "trap").len(), 1, "{ptx}");
+    assert_eq!(
+        instructions(&ptx, "call"),
+        [""; 0],
+        "no message is formatted"
+    );
+}
+
+#[test]
+fn a_kernel_that_does_not_compile_shows_rustcs_message() {
+    let folder = krate(
+        "fixture_broken",
+        &format!(
+            "{PRELUDE}\n#[kernel]\npub unsafe fn broken(x: *mut f32) {{\n    let i: u32 = 1.5;\n}}\n"
+        ),
+    );
+    let error = build(&folder).unwrap_err();
+    assert!(matches!(error, Error::KernelCompile { .. }));
+    let text = error.to_string();
+    assert!(text.contains("mismatched types"), "{text}");
+    assert!(text.contains("src/lib.rs:6:18"), "{text}");
+}
+
+#[test]
+fn functions_that_nothing_defines_are_named() {
+    let folder = krate(
+        "fixture_unresolved",
+        &format!(
+            "{PRELUDE}
+            unsafe extern \"C\" {{ fn powf(x: f32, y: f32) -> f32; }}
+            #[kernel]
+            pub unsafe fn power(x: *mut f32) {{
+                unsafe {{ *x = powf(*x, 3.5) }}
+            }}"
+        ),
+    );
+    let error = build(&folder).unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "the kernels call `powf`, which nothing defines: PTX is not linked, so every function must be in the kernel \
+         crate or its Rust dependencies"
+    );
+}
+
+#[test]
+fn a_crate_without_kernels_is_refused() {
+    let folder = krate(
+        "fixture_empty",
+        "#![no_std]\npub fn f() {}\nuse cuda_std as _;\n",
+    );
+    let error = build(&folder).unwrap_err();
+    assert!(matches!(error, Error::NoKernels { .. }), "{error}");
+}
+
+#[test]
+fn folders_without_a_library_are_named() {
+    let missing = Path::new(env!("CARGO_TARGET_TMPDIR")).join("no-such-crate");
+    let error = build(&missing).unwrap_err().to_string();
+    assert!(
+        error.starts_with("cannot read ") && error.contains("no-such-crate/Cargo.toml"),
+        "{error}"
+    );
+
+    let folder = krate("fixture_malformed", "");
+    std::fs::write(folder.join("Cargo.toml"), "[package\n").unwrap();
+    let error = build(&folder).unwrap_err();
+    assert!(matches!(error, Error::Manifest { .. }), "{error}");
+    assert!(
+        error.to_string().contains("fixture_malformed/Cargo.toml"),
+        "{error}"
+    );
+}
+
+#[test]
+fn nothing_is_written_when_nothing_changed() {
+    let kernel = |factor: &str| {
+        format!(
+            "{PRELUDE}\n#[kernel]\npub unsafe fn k(x: *mut f32) {{\n    unsafe {{ *x *= {factor} }}\n}}\n"
+        )
+    };
+    let folder = krate("fixture_unchanged", &kernel("2.0"));
+    let out = build(&folder).unwrap();
+    let written = || std::fs::metadata(&out).unwrap().modified().unwrap();
+    let first = (written(), std::fs::read_to_string(&out).unwrap());
+    build(&folder).unwrap();
+    assert_eq!(written(), first.0);
+    std::fs::write(folder.join("src/lib.rs"), kernel("3.0")).unwrap();
+    build(&folder).unwrap();
+    assert_ne!(std::fs::read_to_string(&out).unwrap(), first.1);
+}
