@@ -7,12 +7,15 @@
 //! A plan can be saved and loaded (serde); a loaded plan has passed the same checks as a recorded one.
 
 mod arg;
+mod command;
 mod config;
 mod error;
+mod inspect;
 mod record;
 mod serial;
 
 pub use arg::{Arg, BufferId};
+pub use command::{Buffer, Command, Copy, Fill, Launch, Role};
 pub use config::{Dim3, LaunchConfig};
 pub use error::PlanError;
-pub use record::{Buffer, Command, Copy, Fill, Launch, Plan, Role};
+pub use record::Plan;

@@ -1,126 +1,25 @@
 //! Recording a plan.
 
-use std::collections::{HashMap, HashSet};
-use std::ops::Range;
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde::{Deserialize, Serialize};
 
+use super::command::Stored;
 use super::serial::SavedPlan;
-use super::{Arg, BufferId, LaunchConfig, PlanError};
+use super::{Arg, Buffer, BufferId, Copy, Fill, LaunchConfig, PlanError, Role};
 use crate::buffer::Element;
-use crate::nearest::suggestion;
-
-/// Who a buffer is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Role {
-    /// Written by the caller before a run, read after it.
-    Io,
-    /// The plan's own; its contents before a run are undefined.
-    Scratch,
-}
-
-/// A buffer that the plan needs.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Buffer {
-    /// Unique in the plan.
-    pub name: String,
-    /// What its elements are.
-    pub element: Element,
-    /// How many there are.
-    pub len: u64,
-    /// Who it is for.
-    pub role: Role,
-}
-
-impl Buffer {
-    /// Size in bytes.
-    ///
-    /// # Panics
-    ///
-    /// If it does not fit 64 bits: [`Plan::check`] refuses such a buffer first.
-    pub fn bytes(&self) -> u64 {
-        self.checked_bytes().expect("a checked plan")
-    }
-
-    fn checked_bytes(&self) -> Option<u64> {
-        self.len
-            .checked_mul(self.element.size() as u64)
-            .filter(|&bytes| bytes <= isize::MAX as u64)
-    }
-}
-
-/// A kernel launch.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Launch<'p> {
-    /// The kernel's name in the PTX.
-    pub kernel: &'p str,
-    /// The same name as a small number: position in [`Plan::kernels`].
-    pub kernel_index: usize,
-    /// Grid, block, shared memory.
-    pub config: LaunchConfig,
-    /// In the order of the kernel's parameters.
-    pub args: &'p [Arg],
-}
-
-/// A copy from one buffer to another, or within one; the two ranges do not overlap. In elements.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Copy {
-    /// Source.
-    pub src: BufferId,
-    /// First element read.
-    pub src_start: u64,
-    /// Destination; of the same type.
-    pub dst: BufferId,
-    /// First element written.
-    pub dst_start: u64,
-    /// How many elements.
-    pub len: u64,
-}
-
-/// A whole buffer set to one byte.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Fill {
-    /// Destination.
-    pub dst: BufferId,
-    /// Value of each of its bytes.
-    pub byte: u8,
-}
-
-/// One step of a plan.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Command<'p> {
-    /// A kernel launch.
-    Launch(Launch<'p>),
-    /// A copy between buffers.
-    Copy(Copy),
-    /// A buffer set to one byte.
-    Fill(Fill),
-}
-
-/// A command as it is stored: names and arguments are kept once, aside, so that thousands are cheap.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) enum Stored {
-    Launch {
-        kernel: u32,
-        config: LaunchConfig,
-        args: Range<u32>,
-    },
-    Copy(Copy),
-    Fill(Fill),
-}
 
 /// Buffers, launches and copies, in order. See the [module](super)'s documentation.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(try_from = "SavedPlan", into = "SavedPlan")]
 pub struct Plan {
     /// Never 0, and unlike every other plan's in this process (but for clones, which have the same buffers).
-    tag: u64,
-    name: String,
-    buffers: Vec<Buffer>,
-    outputs: Vec<(String, BufferId)>,
-    kernels: Vec<String>,
+    pub(super) tag: u64,
+    pub(super) name: String,
+    pub(super) buffers: Vec<Buffer>,
+    pub(super) outputs: Vec<(String, BufferId)>,
+    pub(super) kernels: Vec<String>,
     kernel_index: HashMap<String, u32>,
     pub(super) commands: Vec<Stored>,
     pub(super) args: Vec<Arg>,
@@ -341,158 +240,8 @@ impl Plan {
         Ok(())
     }
 
-    /// The plan's name.
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// Its buffers, in the order of declaration.
-    pub fn buffers(&self) -> &[Buffer] {
-        &self.buffers
-    }
-
-    /// The ids of its buffers, in the order of declaration.
-    pub fn buffer_ids(&self) -> impl Iterator<Item = BufferId> + use<> {
-        let plan = self.tag;
-        (0..self.buffers.len() as u32).map(move |index| BufferId { plan, index })
-    }
-
-    /// What a buffer is.
-    ///
-    /// # Errors
-    ///
-    /// [`PlanError::ForeignBuffer`] if it belongs to another plan.
-    pub fn buffer_info(&self, id: BufferId) -> Result<&Buffer, PlanError> {
-        self.own(
-            id,
-            || format!("plan `{}`", self.name),
-            || "what was asked for".to_owned(),
-        )
-    }
-
-    /// The buffer of this name.
-    ///
-    /// # Errors
-    ///
-    /// [`PlanError::UnknownName`], with the nearest name.
-    pub fn find_buffer(&self, name: &str) -> Result<BufferId, PlanError> {
-        self.buffer_ids()
-            .find(|id| self.buffers[id.index()].name == name)
-            .ok_or_else(|| {
-                self.unknown("buffer", name, self.buffers.iter().map(|b| b.name.as_str()))
-            })
-    }
-
-    /// Its results: their names, and the buffers that hold them after a run.
-    pub fn outputs(&self) -> &[(String, BufferId)] {
-        &self.outputs
-    }
-
-    /// The buffer that holds this result after a run.
-    ///
-    /// # Errors
-    ///
-    /// [`PlanError::UnknownName`], with the nearest name.
-    pub fn find_output(&self, name: &str) -> Result<BufferId, PlanError> {
-        self.outputs
-            .iter()
-            .find(|(output, _)| output == name)
-            .map(|&(_, id)| id)
-            .ok_or_else(|| {
-                self.unknown("output", name, self.outputs.iter().map(|(o, _)| o.as_str()))
-            })
-    }
-
-    /// The names of the kernels that it launches, each once.
-    pub fn kernels(&self) -> &[String] {
-        &self.kernels
-    }
-
-    /// What it does, in order.
-    pub fn commands(&self) -> impl ExactSizeIterator<Item = Command<'_>> {
-        self.commands.iter().map(|stored| match stored {
-            Stored::Launch {
-                kernel,
-                config,
-                args,
-            } => Command::Launch(Launch {
-                kernel: &self.kernels[*kernel as usize],
-                kernel_index: *kernel as usize,
-                config: *config,
-                args: &self.args[args.start as usize..args.end as usize],
-            }),
-            Stored::Copy(copy) => Command::Copy(*copy),
-            Stored::Fill(fill) => Command::Fill(*fill),
-        })
-    }
-
-    /// Bytes of all its buffers.
-    ///
-    /// # Errors
-    ///
-    /// As [`Plan::check`].
-    pub fn memory_bytes(&self) -> Result<u64, PlanError> {
-        self.check()?;
-        Ok(self.buffers.iter().map(Buffer::bytes).sum())
-    }
-
-    /// Checks what recording alone could not: names that are unique, buffers that are neither empty nor too large,
-    /// outputs that are this plan's.
-    ///
-    /// # Errors
-    ///
-    /// The first such fault.
-    pub fn check(&self) -> Result<(), PlanError> {
-        let mut total: u64 = 0;
-        for buffer in &self.buffers {
-            if buffer.len == 0 {
-                return Err(PlanError::EmptyBuffer {
-                    plan: self.name.clone(),
-                    buffer: buffer.name.clone(),
-                });
-            }
-            let bytes = buffer.checked_bytes();
-            total = match bytes.and_then(|bytes| total.checked_add(bytes)) {
-                Some(total) => total,
-                None => {
-                    return Err(PlanError::BufferTooLarge {
-                        plan: self.name.clone(),
-                        buffer: buffer.name.clone(),
-                        element: buffer.element,
-                        len: buffer.len,
-                    });
-                }
-            };
-        }
-        self.check_unique("buffer", self.buffers.iter().map(|b| b.name.as_str()))?;
-        self.check_unique("output", self.outputs.iter().map(|(name, _)| name.as_str()))?;
-        for (name, id) in &self.outputs {
-            let place = || format!("plan `{}`", self.name);
-            self.own(*id, place, || format!("output `{name}`"))?;
-        }
-        Ok(())
-    }
-
-    fn check_unique<'a>(
-        &self,
-        what: &'static str,
-        names: impl Iterator<Item = &'a str>,
-    ) -> Result<(), PlanError> {
-        let mut seen = HashSet::new();
-        for name in names {
-            if !seen.insert(name) {
-                return Err(PlanError::DuplicateName {
-                    plan: self.name.clone(),
-                    what,
-                    name: name.to_owned(),
-                });
-            }
-        }
-        Ok(())
-    }
-
     /// The buffer, if it is this plan's.
-    fn own(
+    pub(super) fn own(
         &self,
         id: BufferId,
         place: impl FnOnce() -> String,
@@ -510,19 +259,5 @@ impl Plan {
     /// How messages name a command.
     pub(crate) fn place(&self, command: usize, what: std::fmt::Arguments<'_>) -> String {
         format!("plan `{}`, command {command} ({what})", self.name)
-    }
-
-    fn unknown<'a>(
-        &self,
-        what: &'static str,
-        name: &str,
-        names: impl Iterator<Item = &'a str>,
-    ) -> PlanError {
-        PlanError::UnknownName {
-            plan: self.name.clone(),
-            what,
-            name: name.to_owned(),
-            suggestion: suggestion(name, names),
-        }
     }
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::record::Stored;
+use super::command::Stored;
 use super::{Arg, Buffer, BufferId, Copy, Fill, LaunchConfig, Plan, PlanError};
 
 /// A plan as it is saved: ids are positions.

@@ -1,5 +1,7 @@
 //! What every device must do: one suite, instantiated for each by `devices.rs`.
 
+// No snapshots here: each would be taken twice, once on each device.
+
 use host::device::POISON;
 use host::plan::PlanError;
 use host::run::{outputs, reset};
@@ -192,7 +194,10 @@ pub fn knows_its_kernels(device: &dyn Device) {
             .is_none_or(|share| 0.0 < share && share <= 1.0)
     );
     let error = session.kernel_info("bound").unwrap_err();
-    insta::assert_snapshot!(error, @"plan `bounded` does not launch `bound`; did you mean `bounded`?");
+    assert_eq!(
+        error.to_string(),
+        "plan `bounded` does not launch `bound`; did you mean `bounded`?"
+    );
 }
 
 pub fn refuses_what_no_kernel_can_take(device: &dyn Device) {
@@ -225,9 +230,15 @@ pub fn refuses_buffers_of_another_shape(device: &dyn Device) {
     let foreign = other.buffer("v", Element::U32, 2);
     let mut session = device.prepare(&KERNELS, &plan).unwrap();
     let error = session.write(u, &vec![1u32].into()).unwrap_err();
-    insta::assert_snapshot!(error, @"buffer `u` of plan `shapes` has 2 u32 elements; got 1 of u32");
+    assert_eq!(
+        error.to_string(),
+        "buffer `u` of plan `shapes` has 2 u32 elements; got 1 of u32"
+    );
     let error = session.write(u, &vec![1i32, 2].into()).unwrap_err();
-    insta::assert_snapshot!(error, @"buffer `u` of plan `shapes` has 2 u32 elements; got 2 of i32");
+    assert_eq!(
+        error.to_string(),
+        "buffer `u` of plan `shapes` has 2 u32 elements; got 2 of i32"
+    );
     for error in [
         session.write(foreign, &vec![1u32, 2].into()).unwrap_err(),
         session.fill(foreign, 0).unwrap_err(),

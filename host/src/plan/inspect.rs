@@ -1,0 +1,173 @@
+//! Reading a plan, and what can be checked once it is complete.
+
+use std::collections::HashSet;
+
+use super::command::Stored;
+use super::{Buffer, BufferId, Command, Launch, Plan, PlanError};
+use crate::nearest::suggestion;
+
+impl Plan {
+    /// The plan's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its buffers, in the order of declaration.
+    pub fn buffers(&self) -> &[Buffer] {
+        &self.buffers
+    }
+
+    /// The ids of its buffers, in the order of declaration.
+    pub fn buffer_ids(&self) -> impl Iterator<Item = BufferId> + use<> {
+        let plan = self.tag;
+        (0..self.buffers.len() as u32).map(move |index| BufferId { plan, index })
+    }
+
+    /// What a buffer is.
+    ///
+    /// # Errors
+    ///
+    /// [`PlanError::ForeignBuffer`] if it belongs to another plan.
+    pub fn buffer_info(&self, id: BufferId) -> Result<&Buffer, PlanError> {
+        self.own(
+            id,
+            || format!("plan `{}`", self.name),
+            || "what was asked for".to_owned(),
+        )
+    }
+
+    /// The buffer of this name.
+    ///
+    /// # Errors
+    ///
+    /// [`PlanError::UnknownName`], with the nearest name.
+    pub fn find_buffer(&self, name: &str) -> Result<BufferId, PlanError> {
+        self.buffer_ids()
+            .find(|id| self.buffers[id.index()].name == name)
+            .ok_or_else(|| {
+                self.unknown("buffer", name, self.buffers.iter().map(|b| b.name.as_str()))
+            })
+    }
+
+    /// Its results: their names, and the buffers that hold them after a run.
+    pub fn outputs(&self) -> &[(String, BufferId)] {
+        &self.outputs
+    }
+
+    /// The buffer that holds this result after a run.
+    ///
+    /// # Errors
+    ///
+    /// [`PlanError::UnknownName`], with the nearest name.
+    pub fn find_output(&self, name: &str) -> Result<BufferId, PlanError> {
+        self.outputs
+            .iter()
+            .find(|(output, _)| output == name)
+            .map(|&(_, id)| id)
+            .ok_or_else(|| {
+                self.unknown("output", name, self.outputs.iter().map(|(o, _)| o.as_str()))
+            })
+    }
+
+    /// The names of the kernels that it launches, each once.
+    pub fn kernels(&self) -> &[String] {
+        &self.kernels
+    }
+
+    /// What it does, in order.
+    pub fn commands(&self) -> impl ExactSizeIterator<Item = Command<'_>> {
+        self.commands.iter().map(|stored| match stored {
+            Stored::Launch {
+                kernel,
+                config,
+                args,
+            } => Command::Launch(Launch {
+                kernel: &self.kernels[*kernel as usize],
+                kernel_index: *kernel as usize,
+                config: *config,
+                args: &self.args[args.start as usize..args.end as usize],
+            }),
+            Stored::Copy(copy) => Command::Copy(*copy),
+            Stored::Fill(fill) => Command::Fill(*fill),
+        })
+    }
+
+    /// Bytes of all its buffers.
+    ///
+    /// # Errors
+    ///
+    /// As [`Plan::check`].
+    pub fn memory_bytes(&self) -> Result<u64, PlanError> {
+        self.check()?;
+        Ok(self.buffers.iter().map(Buffer::bytes).sum())
+    }
+
+    /// Checks what recording alone could not: names that are unique, buffers that are neither empty nor too large,
+    /// outputs that are this plan's.
+    ///
+    /// # Errors
+    ///
+    /// The first such fault.
+    pub fn check(&self) -> Result<(), PlanError> {
+        let mut total: u64 = 0;
+        for buffer in &self.buffers {
+            if buffer.len == 0 {
+                return Err(PlanError::EmptyBuffer {
+                    plan: self.name.clone(),
+                    buffer: buffer.name.clone(),
+                });
+            }
+            let bytes = buffer.checked_bytes();
+            total = match bytes.and_then(|bytes| total.checked_add(bytes)) {
+                Some(total) => total,
+                None => {
+                    return Err(PlanError::BufferTooLarge {
+                        plan: self.name.clone(),
+                        buffer: buffer.name.clone(),
+                        element: buffer.element,
+                        len: buffer.len,
+                    });
+                }
+            };
+        }
+        self.check_unique("buffer", self.buffers.iter().map(|b| b.name.as_str()))?;
+        self.check_unique("output", self.outputs.iter().map(|(name, _)| name.as_str()))?;
+        for (name, id) in &self.outputs {
+            let place = || format!("plan `{}`", self.name);
+            self.own(*id, place, || format!("output `{name}`"))?;
+        }
+        Ok(())
+    }
+
+    fn check_unique<'a>(
+        &self,
+        what: &'static str,
+        names: impl Iterator<Item = &'a str>,
+    ) -> Result<(), PlanError> {
+        let mut seen = HashSet::new();
+        for name in names {
+            if !seen.insert(name) {
+                return Err(PlanError::DuplicateName {
+                    plan: self.name.clone(),
+                    what,
+                    name: name.to_owned(),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    fn unknown<'a>(
+        &self,
+        what: &'static str,
+        name: &str,
+        names: impl Iterator<Item = &'a str>,
+    ) -> PlanError {
+        PlanError::UnknownName {
+            plan: self.name.clone(),
+            what,
+            name: name.to_owned(),
+            suggestion: suggestion(name, names),
+        }
+    }
+}
