@@ -35,7 +35,7 @@ impl Buffer {
     ///
     /// # Panics
     ///
-    /// If it does not fit 64 bits: [`Plan::check`] refuses such a buffer first.
+    /// If it does not fit 64 bits: [`super::Plan::check`] refuses such a buffer first.
     pub fn bytes(&self) -> u64 {
         self.checked_bytes().expect("a checked plan")
     }
@@ -52,7 +52,7 @@ impl Buffer {
 pub struct Launch<'p> {
     /// The kernel's name in the PTX.
     pub kernel: &'p str,
-    /// The same name as a small number: position in [`Plan::kernels`].
+    /// The same name as a small number: position in [`super::Plan::kernels`].
     pub kernel_index: usize,
     /// Grid, block, shared memory.
     pub config: LaunchConfig,
