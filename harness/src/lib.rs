@@ -1,1 +1,43 @@
 //! Tests, times and shows the labs.
+//!
+//! | module        | what it holds                                             |
+//! |---------------|-----------------------------------------------------------|
+//! | [`cli`]       | the command line                                          |
+//! | [`list`]      | `harness list`                                            |
+//! | [`doctor`]    | `harness doctor`                                          |
+//! | [`test`]      | `harness test`                                            |
+//! | [`perf`]      | `harness perf`                                            |
+//! | [`animate`]   | `harness animate`                                         |
+//! | [`catalogue`] | which labs, variants and cases a command is about         |
+//! | [`devices`]   | which devices it uses                                     |
+//! | [`cpu`]       | the CPU's name                                            |
+//! | [`stats`]     | how many samples to take, and what they say               |
+//! | [`out`], [`terminal`], [`table`], [`progress`], [`units`] | how reports look |
+//! | [`json`]      | reports for programs                                      |
+//! | [`output`], [`interrupt`] | files that appear complete or not at all      |
+//! | [`exit`], [`failure`]     | how commands end                              |
+
+pub mod animate;
+pub mod catalogue;
+pub mod cli;
+pub mod cpu;
+pub mod devices;
+pub mod doctor;
+pub mod exit;
+pub mod failure;
+pub mod interrupt;
+pub mod json;
+pub mod list;
+pub mod out;
+pub mod output;
+pub mod perf;
+pub mod progress;
+pub mod stats;
+pub mod table;
+pub mod terminal;
+pub mod test;
+#[cfg(test)]
+mod testing;
+pub mod units;
+
+pub use failure::{Ending, Failure};

@@ -1,0 +1,106 @@
+//! Which labs, variants and cases a command is about.
+
+use host::lab::CaseError;
+use host::{CaseParams, Lab, Variant, find_variant};
+
+use crate::failure::Failure;
+
+/// The lab of this name, or all of them.
+///
+/// # Errors
+///
+/// [`Failure::Input`], with the nearest name.
+pub fn select<'l>(labs: &[&'l dyn Lab], name: Option<&str>) -> Result<Vec<&'l dyn Lab>, Failure> {
+    let Some(name) = name else {
+        return Ok(labs.to_vec());
+    };
+    match labs.iter().find(|lab| lab.name() == name) {
+        Some(lab) => Ok(vec![*lab]),
+        None => Err(CaseError::unknown("lab", name, labs.iter().map(|lab| lab.name())).into()),
+    }
+}
+
+/// The variants of each lab that `--variant` names, or all of them. Labs that have none of them are left out.
+///
+/// # Errors
+///
+/// [`Failure::Input`] for a name that no lab has, with the nearest.
+pub fn variants<'l>(
+    labs: &[&'l dyn Lab],
+    names: &[String],
+) -> Result<Vec<(&'l dyn Lab, Vec<Variant>)>, Failure> {
+    let known: Vec<Variant> = labs
+        .iter()
+        .flat_map(|lab| lab.variants())
+        .copied()
+        .collect();
+    for name in names {
+        find_variant(&known, name).map_err(|error| Failure::from(error).context("--variant"))?;
+    }
+    let chosen = labs.iter().map(|lab| {
+        let variants = lab.variants().iter();
+        let is_chosen =
+            |variant: &&Variant| names.is_empty() || names.iter().any(|name| name == variant.name);
+        (*lab, variants.filter(is_chosen).copied().collect())
+    });
+    Ok(chosen
+        .filter(|(_, variants): &(_, Vec<Variant>)| !variants.is_empty())
+        .collect())
+}
+
+/// The parameters that `--param` gives; `None` if it is not used.
+///
+/// # Errors
+///
+/// [`Failure::Input`] for what is no `name=value`, or a name given twice.
+pub fn params(pairs: &[String]) -> Result<Option<CaseParams>, Failure> {
+    if pairs.is_empty() {
+        return Ok(None);
+    }
+    CaseParams::parse(pairs.iter().map(String::as_str))
+        .map(Some)
+        .map_err(|error| Failure::from(error).context("--param"))
+}
+
+/// The case that `--param` describes.
+///
+/// # Errors
+///
+/// [`Failure::Input`] for parameters that the lab does not have, or values that it does not allow.
+pub fn own_case(lab: &dyn Lab, params: &CaseParams) -> Result<Box<dyn host::Case>, Failure> {
+    lab.case(params)
+        .map_err(|error| Failure::from(error).context("--param"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing;
+
+    #[test]
+    fn names_that_are_not_there() {
+        let labs = testing::labs();
+        let failure = select(&labs, Some("doublin")).err().unwrap();
+        insta::assert_snapshot!(failure, @"unknown lab `doublin`; did you mean `doubling`?");
+        let failure = variants(&labs, &["nave".to_owned()]).err().unwrap();
+        insta::assert_snapshot!(failure, @"--variant: unknown variant `nave`; did you mean `naive`?");
+        let failure = params(&["n".to_owned()]).err().unwrap();
+        insta::assert_snapshot!(failure, @"--param: `n` is no parameter: write name=value");
+        let params = params(&["m=3".to_owned()]).unwrap().unwrap();
+        let failure = own_case(labs[0], &params).err().unwrap();
+        insta::assert_snapshot!(failure, @"--param: unknown parameter `m`; did you mean `n`?");
+        assert_eq!(failure.exit_code(), crate::exit::BAD_INPUT);
+    }
+
+    #[test]
+    fn all_or_one() {
+        let labs = testing::labs();
+        assert_eq!(select(&labs, None).unwrap().len(), labs.len());
+        let chosen = variants(&labs, &["naive".to_owned()]).unwrap();
+        assert_eq!(chosen[0].1.len(), 1);
+        assert_eq!(
+            variants(&labs, &[]).unwrap()[0].1.len(),
+            labs[0].variants().len()
+        );
+    }
+}

@@ -1,0 +1,46 @@
+//! The command line.
+
+use clap::{Parser, Subcommand};
+
+use crate::failure::{Ending, Failure};
+use crate::out::Out;
+use crate::{animate, doctor, exit, list, perf, test};
+
+/// Tests, times and shows the labs.
+#[derive(Debug, Parser)]
+#[command(name = "harness", version, after_help = exit::HELP, max_term_width = 100)]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Show the labs: variants, parameters, cases
+    List(list::ListArgs),
+    /// Show what this machine has for the course, and how to get what it lacks
+    Doctor(doctor::DoctorArgs),
+    /// Check every variant against the CPU reference, on small cases
+    Test(test::TestArgs),
+    /// Time every variant, beside the CPU and the device's limits
+    Perf(perf::PerfArgs),
+    /// Make a GIF, or PNG pictures, of a lab
+    Animate(animate::AnimateArgs),
+}
+
+impl Cli {
+    /// Does what was asked.
+    ///
+    /// # Errors
+    ///
+    /// Why it cannot be done.
+    pub fn run(&self, out: &mut Out<'_>) -> Result<Ending, Failure> {
+        match &self.command {
+            Command::List(args) => list::run(args, out),
+            Command::Doctor(args) => doctor::run(args, out),
+            Command::Test(args) => test::run(args, out),
+            Command::Perf(args) => perf::run(args, out),
+            Command::Animate(args) => animate::run(args, out),
+        }
+    }
+}

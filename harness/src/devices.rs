@@ -1,0 +1,231 @@
+//! Which devices a command uses.
+
+use std::str::FromStr;
+
+use host::device::{Discovery, discover};
+use host::lab::CaseError;
+use host::{Device, DeviceKind};
+
+use crate::failure::Failure;
+
+/// What `--device` names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wanted {
+    /// The CPU references.
+    Cpu,
+    /// A GPU, by its number.
+    Cuda(u32),
+    /// The PTX interpreter.
+    Emulated,
+}
+
+impl FromStr for Wanted {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Wanted, String> {
+        match text {
+            "cpu" => Ok(Wanted::Cpu),
+            "cuda" => Ok(Wanted::Cuda(0)),
+            "emulated" => Ok(Wanted::Emulated),
+            _ => match text.strip_prefix("cuda:") {
+                Some(number) => number
+                    .parse()
+                    .map(Wanted::Cuda)
+                    .map_err(|_| format!("`{number}` is no number of a GPU; write cuda:0, cuda:1")),
+                None => {
+                    Err(CaseError::unknown("device", text, ["cpu", "cuda", "emulated"]).to_string())
+                }
+            },
+        }
+    }
+}
+
+impl Wanted {
+    fn kind(self) -> Option<DeviceKind> {
+        match self {
+            Wanted::Cpu => None,
+            Wanted::Cuda(_) => Some(DeviceKind::Cuda),
+            Wanted::Emulated => Some(DeviceKind::Emulated),
+        }
+    }
+}
+
+impl std::fmt::Display for Wanted {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Wanted::Cpu => f.write_str("cpu"),
+            Wanted::Cuda(0) => f.write_str("cuda"),
+            Wanted::Cuda(ordinal) => write!(f, "cuda:{ordinal}"),
+            Wanted::Emulated => f.write_str("emulated"),
+        }
+    }
+}
+
+/// The devices of this machine, by kind.
+pub struct Machine {
+    found: Vec<(DeviceKind, Discovery)>,
+}
+
+/// A device and what users call it.
+#[derive(Clone, Copy)]
+pub struct Named<'m> {
+    /// As `--device` has it.
+    pub name: Wanted,
+    /// The device.
+    pub device: &'m dyn Device,
+}
+
+/// A kind of device that the machine does not have.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Absent {
+    /// As `--device` has it.
+    pub name: Wanted,
+    /// Why.
+    pub reason: String,
+}
+
+/// What a command runs on.
+#[derive(Default)]
+pub struct Chosen<'m> {
+    /// Whether the CPU references count among the devices.
+    pub cpu: bool,
+    /// The devices, in the order asked for.
+    pub devices: Vec<Named<'m>>,
+    /// Kinds that nobody asked for by name, and that are not there.
+    pub absent: Vec<Absent>,
+}
+
+impl Machine {
+    /// Looks for the devices that are wanted, all kinds if none is named.
+    pub fn discover(wanted: &[Wanted]) -> Machine {
+        let is_wanted = |kind| wanted.is_empty() || wanted.iter().any(|w| w.kind() == Some(kind));
+        let kinds: [(DeviceKind, fn() -> Discovery); 1] = [(DeviceKind::Cuda, discover)];
+        Machine {
+            found: kinds
+                .into_iter()
+                .filter(|(kind, _)| is_wanted(*kind))
+                .map(|(kind, discover)| (kind, discover()))
+                .collect(),
+        }
+    }
+
+    /// With these devices.
+    pub fn new(found: Vec<(DeviceKind, Discovery)>) -> Machine {
+        Machine { found }
+    }
+
+    /// Every kind that was looked for, and what there is of it.
+    pub fn found(&self) -> &[(DeviceKind, Discovery)] {
+        &self.found
+    }
+
+    /// The devices that are wanted; if none is named, the CPU and the first device of each kind.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Environment`] for a device that is named and not there.
+    pub fn choose(&self, wanted: &[Wanted]) -> Result<Chosen<'_>, Failure> {
+        let mut chosen = Chosen::default();
+        for &name in wanted {
+            match self.device(name) {
+                None => chosen.cpu = true,
+                Some(Ok(device)) => {
+                    if !chosen.devices.iter().any(|other| other.name == name) {
+                        chosen.devices.push(Named { name, device });
+                    }
+                }
+                Some(Err(reason)) => {
+                    return Err(Failure::Environment(format!(
+                        "--device {name}: {reason}; see `harness doctor`"
+                    )));
+                }
+            }
+        }
+        if wanted.is_empty() {
+            chosen.cpu = true;
+            for (kind, _) in &self.found {
+                let name = match kind {
+                    DeviceKind::Cuda => Wanted::Cuda(0),
+                    DeviceKind::Emulated => Wanted::Emulated,
+                };
+                match self.device(name) {
+                    Some(Ok(device)) => chosen.devices.push(Named { name, device }),
+                    Some(Err(reason)) => chosen.absent.push(Absent { name, reason }),
+                    None => {}
+                }
+            }
+        }
+        Ok(chosen)
+    }
+
+    /// The device, or why it is not there; `None` for the CPU, which always is.
+    fn device(&self, name: Wanted) -> Option<Result<&dyn Device, String>> {
+        let kind = name.kind()?;
+        let discovery = self.found.iter().find(|(found, _)| *found == kind);
+        let ordinal = match name {
+            Wanted::Cuda(ordinal) => ordinal,
+            _ => 0,
+        };
+        Some(match discovery {
+            None => Err(format!("this build has no {kind} device")),
+            Some((_, Err(error))) => Err(error.to_string()),
+            Some((_, Ok(devices))) => devices
+                .iter()
+                .find(|device| device.info().ordinal == ordinal)
+                .map(|device| device.as_ref())
+                .ok_or_else(|| {
+                    let count = devices.len();
+                    format!("this machine has {count}, numbered from 0")
+                }),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing;
+
+    #[test]
+    fn names_are_read_and_written() {
+        for name in ["cpu", "cuda", "cuda:3", "emulated"] {
+            assert_eq!(name.parse::<Wanted>().unwrap().to_string(), name);
+        }
+        assert_eq!("cuda:0".parse(), Ok(Wanted::Cuda(0)));
+        let error = |text: &str| text.parse::<Wanted>().unwrap_err();
+        insta::assert_snapshot!(error("cud"), @"unknown device `cud`; did you mean `cuda`?");
+        insta::assert_snapshot!(error("cuda:x"), @"`x` is no number of a GPU; write cuda:0, cuda:1");
+    }
+
+    #[test]
+    fn what_is_there_is_taken_and_the_rest_explained() {
+        let machine = testing::machine_without_gpu();
+        let chosen = machine.choose(&[]).unwrap();
+        assert!(chosen.cpu && chosen.devices.is_empty());
+        insta::assert_snapshot!(chosen.absent[0].reason, @"no CUDA device: libcuda.so.1 not found");
+
+        let machine = testing::machine();
+        let chosen = machine.choose(&[]).unwrap();
+        assert!(chosen.cpu && chosen.devices.len() == 1 && chosen.absent.is_empty());
+    }
+
+    #[test]
+    fn what_is_asked_for_must_be_there() {
+        let error = |machine: Machine, wanted| machine.choose(&[wanted]).err().unwrap();
+        let failure = error(testing::machine_without_gpu(), Wanted::Cuda(0));
+        insta::assert_snapshot!(failure, @"--device cuda: no CUDA device: libcuda.so.1 not found; see `harness doctor`");
+        assert_eq!(failure.exit_code(), crate::exit::ENVIRONMENT);
+        let failure = error(testing::machine(), Wanted::Cuda(2));
+        insta::assert_snapshot!(failure, @"--device cuda:2: this machine has 1, numbered from 0; see `harness doctor`");
+    }
+
+    #[test]
+    fn only_what_is_named_is_chosen() {
+        let machine = testing::machine();
+        let twice = [Wanted::Cuda(0), Wanted::Cuda(0)];
+        let chosen = machine.choose(&twice).unwrap();
+        assert!(!chosen.cpu && chosen.devices.len() == 1);
+        let chosen = machine.choose(&[Wanted::Cpu]).unwrap();
+        assert!(chosen.cpu && chosen.devices.is_empty());
+    }
+}

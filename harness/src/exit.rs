@@ -1,0 +1,24 @@
+//! Exit codes: what a script that calls `harness` can rely on.
+
+/// Everything that was asked for was done, and every result is right.
+pub const OK: u8 = 0;
+/// A result is wrong, or a kernel failed.
+pub const WRONG_RESULT: u8 = 1;
+/// A flag, name, value or path makes no sense.
+pub const BAD_INPUT: u8 = 2;
+/// The machine lacks what was asked for: a device, memory, disk space.
+pub const ENVIRONMENT: u8 = 3;
+/// `harness` itself is wrong.
+pub const BUG: u8 = 4;
+/// Ended by Ctrl-C: 128 + SIGINT, as shells have it.
+pub const INTERRUPTED: u8 = 130;
+
+/// The end of `harness --help`.
+pub const HELP: &str = "\
+Exit codes:
+    0  done, and every result is right
+    1  a result is wrong, or a kernel failed
+    2  a flag, name, value or path makes no sense
+    3  the machine lacks what was asked for: a device, memory, disk space
+    4  a bug in this program
+  130  ended by Ctrl-C";

@@ -1,0 +1,86 @@
+//! Why a command ends early, and with which exit code.
+
+use host::{Error, ErrorKind};
+use thiserror::Error;
+
+use crate::exit;
+
+/// The end of a command that could not do what was asked, in one line that names a remedy.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum Failure {
+    /// A result is wrong, or a kernel failed.
+    #[error("{0}")]
+    Wrong(String),
+    /// A flag, name, value or path makes no sense.
+    #[error("{0}")]
+    Input(String),
+    /// The machine lacks something.
+    #[error("{0}")]
+    Environment(String),
+    /// This program is wrong.
+    #[error("bug in harness: {0}")]
+    Bug(String),
+}
+
+impl Failure {
+    /// The process's exit code: one of [`exit`]'s.
+    pub const fn exit_code(&self) -> u8 {
+        match self {
+            Failure::Wrong(_) => exit::WRONG_RESULT,
+            Failure::Input(_) => exit::BAD_INPUT,
+            Failure::Environment(_) => exit::ENVIRONMENT,
+            Failure::Bug(_) => exit::BUG,
+        }
+    }
+
+    /// The same with `context: ` in front: a flag, a device, a case.
+    pub fn context(self, context: impl std::fmt::Display) -> Failure {
+        let with = |text| format!("{context}: {text}");
+        match self {
+            Failure::Wrong(text) => Failure::Wrong(with(text)),
+            Failure::Input(text) => Failure::Input(with(text)),
+            Failure::Environment(text) => Failure::Environment(with(text)),
+            Failure::Bug(text) => Failure::Bug(with(text)),
+        }
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Failure {
+        let text = error.to_string();
+        match error.kind() {
+            ErrorKind::Input => Failure::Input(text),
+            ErrorKind::Submission => Failure::Wrong(text),
+            ErrorKind::Environment => Failure::Environment(text),
+            ErrorKind::Bug => Failure::Bug(text),
+        }
+    }
+}
+
+impl From<host::lab::CaseError> for Failure {
+    fn from(error: host::lab::CaseError) -> Failure {
+        Failure::Input(error.to_string())
+    }
+}
+
+/// How a command ended that wrote its report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ending {
+    /// [`exit::OK`].
+    Fine,
+    /// [`exit::WRONG_RESULT`]: the report says what.
+    Wrong,
+    /// [`exit::ENVIRONMENT`]: the report says what.
+    Lacking,
+}
+
+impl Ending {
+    /// The process's exit code.
+    pub const fn exit_code(self) -> u8 {
+        match self {
+            Ending::Fine => exit::OK,
+            Ending::Wrong => exit::WRONG_RESULT,
+            Ending::Lacking => exit::ENVIRONMENT,
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! `--json`: the same report for programs.
+//!
+//! Every document is one object with `schema_version` and `command`. The version goes up when a field is removed or
+//! changes its meaning; fields may be added without.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use serde::Serialize;
+
+use crate::failure::Failure;
+use crate::out::Out;
+use crate::output::OutputFile;
+
+/// Version of all the documents.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// The flag.
+#[derive(Debug, Clone, Default, Args)]
+pub struct JsonArg {
+    /// Write the report as JSON, to FILE beside the usual report, or to standard output in its place
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
+    json: Option<Option<PathBuf>>,
+}
+
+/// Where the document goes.
+#[derive(Debug)]
+pub enum JsonOut {
+    /// Nowhere.
+    No,
+    /// To standard output, in place of the usual report.
+    Stdout,
+    /// To a file, beside the usual report.
+    File(OutputFile),
+}
+
+impl JsonArg {
+    /// Prepares the file, if there is one.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Input`] if it cannot be written.
+    pub fn open(&self) -> Result<JsonOut, Failure> {
+        match &self.json {
+            None => Ok(JsonOut::No),
+            Some(None) => Ok(JsonOut::Stdout),
+            Some(Some(file)) if file == Path::new("-") => Ok(JsonOut::Stdout),
+            Some(Some(file)) => Ok(JsonOut::File(OutputFile::create("--json", file)?)),
+        }
+    }
+}
+
+impl JsonOut {
+    /// Whether the usual report is wanted.
+    pub fn wants_text(&self) -> bool {
+        !matches!(self, JsonOut::Stdout)
+    }
+
+    /// Writes the document where it goes.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Environment`] if it cannot be written.
+    pub fn write(
+        self,
+        command: &'static str,
+        report: impl Serialize,
+        out: &mut Out<'_>,
+    ) -> Result<(), Failure> {
+        #[derive(Serialize)]
+        struct Document<R> {
+            schema_version: u32,
+            command: &'static str,
+            #[serde(flatten)]
+            report: R,
+        }
+        let text = || {
+            serde_json::to_string_pretty(&Document {
+                schema_version: SCHEMA_VERSION,
+                command,
+                report,
+            })
+            .map_err(|error| Failure::Bug(format!("the report has no JSON form: {error}")))
+        };
+        match self {
+            JsonOut::No => Ok(()),
+            JsonOut::Stdout => out.line(text()?),
+            JsonOut::File(file) => {
+                let text = text()? + "\n";
+                file.write_all(text.as_bytes()).map(drop)
+            }
+        }
+    }
+}

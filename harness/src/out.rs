@@ -1,0 +1,90 @@
+//! Standard output.
+
+use std::fmt::Display;
+use std::io::{ErrorKind, Write};
+
+use crate::failure::Failure;
+use crate::terminal::Look;
+
+/// Where a command writes its report.
+///
+/// When nobody reads any more (`harness list | head`), the rest is dropped without a word, and the exit code stays what
+/// it would have been.
+pub struct Out<'w> {
+    writer: Box<dyn Write + 'w>,
+    look: Look,
+    reader_gone: bool,
+}
+
+impl<'w> Out<'w> {
+    /// Standard output.
+    pub fn stdout() -> Out<'static> {
+        Out::new(std::io::stdout(), Look::of_stdout())
+    }
+
+    /// Any writer.
+    pub fn new(writer: impl Write + 'w, look: Look) -> Out<'w> {
+        Out {
+            writer: Box::new(writer),
+            look,
+            reader_gone: false,
+        }
+    }
+
+    /// How text may look.
+    pub fn look(&self) -> Look {
+        self.look
+    }
+
+    /// Writes a line, or several. They are seen at once.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Environment`] if the text cannot be written, except that nobody reads it.
+    pub fn line(&mut self, text: impl Display) -> Result<(), Failure> {
+        if self.reader_gone {
+            return Ok(());
+        }
+        match writeln!(self.writer, "{text}").and_then(|()| self.writer.flush()) {
+            Err(error) if error.kind() == ErrorKind::BrokenPipe => {
+                self.reader_gone = true;
+                Ok(())
+            }
+            Err(error) => Err(Failure::Environment(format!(
+                "cannot write to standard output: {error}"
+            ))),
+            Ok(()) => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Failing(ErrorKind);
+
+    impl Write for Failing {
+        fn write(&mut self, _: &[u8]) -> std::io::Result<usize> {
+            Err(self.0.into())
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_closed_pipe_is_quiet() {
+        let mut out = Out::new(Failing(ErrorKind::BrokenPipe), Look::PLAIN);
+        out.line("first").unwrap();
+        out.line("second").unwrap();
+    }
+
+    #[test]
+    fn a_full_disk_is_not() {
+        let mut out = Out::new(Failing(ErrorKind::StorageFull), Look::PLAIN);
+        let failure = out.line("first").unwrap_err();
+        insta::assert_snapshot!(failure, @"cannot write to standard output: no storage space");
+    }
+}

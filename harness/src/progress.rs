@@ -1,0 +1,83 @@
+//! Bars on standard error for work that takes long.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use host::Progress;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::terminal::Look;
+
+/// Work that is done sooner shows no bar.
+const APPEARS_AFTER: Duration = Duration::from_millis(800);
+
+/// A bar that appears after a while, only on a terminal, and vanishes when dropped.
+pub struct Bar {
+    bar: ProgressBar,
+    began: Instant,
+    is_shown: AtomicBool,
+}
+
+impl Bar {
+    /// A bar for the work that `label` names.
+    pub fn new(label: impl Into<String>) -> Bar {
+        let look = Look::of_stderr();
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
+        let style = if look.unicode {
+            "{msg}  {bar:30}  {percent:>3} %  {eta:>4} left"
+        } else {
+            "{msg}  [{bar:30}]  {percent:>3} %  {eta:>4} left"
+        };
+        // The template is constant; should it ever be wrong, the default style serves too.
+        if let Ok(style) = ProgressStyle::with_template(style) {
+            let chars = if look.unicode {
+                "\u{2501}\u{2501}\u{2500}"
+            } else {
+                "=> "
+            };
+            bar.set_style(style.progress_chars(chars));
+        }
+        bar.set_message(label.into());
+        Bar {
+            bar,
+            began: Instant::now(),
+            is_shown: AtomicBool::new(false),
+        }
+    }
+
+    /// A sign of life for work whose end is not known.
+    pub fn spinner(label: impl Into<String>) -> Bar {
+        let bar = ProgressBar::new_spinner().with_message(label.into());
+        let ticks = if Look::of_stderr().unicode {
+            "\u{280b}\u{2819}\u{2838}\u{2834}\u{2826}\u{2807} "
+        } else {
+            "|/-\\ "
+        };
+        if let Ok(style) = ProgressStyle::with_template("{spinner} {msg}  {elapsed}") {
+            bar.set_style(style.tick_chars(ticks));
+        }
+        bar.enable_steady_tick(Duration::from_millis(100));
+        Bar {
+            bar,
+            began: Instant::now(),
+            is_shown: AtomicBool::new(true),
+        }
+    }
+}
+
+impl Progress for Bar {
+    fn update(&self, done: u64, total: u64) {
+        if self.began.elapsed() >= APPEARS_AFTER && !self.is_shown.swap(true, Ordering::Relaxed) {
+            // Draws nothing unless standard error is a terminal.
+            self.bar.set_draw_target(ProgressDrawTarget::stderr());
+        }
+        self.bar.set_length(total);
+        self.bar.set_position(done);
+    }
+}
+
+impl Drop for Bar {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}

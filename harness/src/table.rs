@@ -1,0 +1,148 @@
+//! Tables: aligned columns, a line under the header, nothing else.
+
+use comfy_table::{Attribute, Cell, CellAlignment, Color, Table, TableStyle};
+
+use crate::terminal::Look;
+
+/// How a cell looks where there are colours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tone {
+    /// As any text.
+    Normal,
+    /// Green.
+    Good,
+    /// Bold red.
+    Bad,
+    /// Yellow.
+    Caution,
+    /// Faint.
+    Faint,
+}
+
+/// Which way a column's cells are pushed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Align {
+    /// Text.
+    Left,
+    /// Numbers.
+    Right,
+}
+
+/// A table in the making.
+pub struct Columns {
+    table: Table,
+    aligns: Vec<Align>,
+    look: Look,
+}
+
+impl Columns {
+    /// A table with these headers; a line break in a header starts its second line.
+    pub fn with_header(look: Look, headers: &[(&str, Align)]) -> Columns {
+        let mut columns = Columns::new(look, headers.iter().map(|(_, align)| *align));
+        let cells = headers.iter().map(|(text, _)| {
+            let cell = Cell::new(text);
+            if look.colour {
+                cell.add_attribute(Attribute::Bold)
+            } else {
+                cell
+            }
+        });
+        columns.table.set_header(cells.collect::<Vec<Cell>>());
+        columns.align();
+        columns
+    }
+
+    /// A table without a header.
+    pub fn new(look: Look, aligns: impl IntoIterator<Item = Align>) -> Columns {
+        let fill = if look.unicode { '\u{2500}' } else { '-' };
+        let line = comfy_table::LineStyle::none().fill(fill).junction(fill);
+        let mut table = Table::new();
+        // Whether to style is decided by `look`, not by the table.
+        table
+            .load_style(TableStyle::new().header_separator(line))
+            .force_no_tty();
+        if look.colour {
+            table.enforce_styling();
+        }
+        Columns {
+            table,
+            aligns: aligns.into_iter().collect(),
+            look,
+        }
+    }
+
+    /// Adds a row.
+    pub fn row<T: Into<String>>(&mut self, cells: impl IntoIterator<Item = (T, Tone)>) {
+        let look = self.look;
+        let cells = cells.into_iter().map(|(text, tone)| {
+            let cell = Cell::new_owned(text.into());
+            match tone {
+                _ if !look.colour => cell,
+                Tone::Normal => cell,
+                Tone::Good => cell.fg(Color::DarkGreen),
+                Tone::Bad => cell.fg(Color::DarkRed).add_attribute(Attribute::Bold),
+                Tone::Caution => cell.fg(Color::DarkYellow),
+                Tone::Faint => cell.add_attribute(Attribute::Dim),
+            }
+        });
+        self.table.add_row(cells.collect::<Vec<Cell>>());
+        self.align();
+    }
+
+    /// The lines, each with `indent` spaces in front, none with spaces at its end.
+    pub fn render(&self, indent: usize) -> String {
+        let lines: Vec<String> = self
+            .table
+            .lines()
+            .map(|line| format!("{:indent$}{line}", "").trim_end().to_owned())
+            .collect();
+        lines.join("\n")
+    }
+
+    fn align(&mut self) {
+        let last = self.aligns.len() - 1;
+        for (index, (column, align)) in self.table.column_iter_mut().zip(&self.aligns).enumerate() {
+            // With the style's one character between columns, two spaces.
+            column.set_padding((0, if index == last { 0 } else { 1 }));
+            column.set_cell_alignment(match align {
+                Align::Left => CellAlignment::Left,
+                Align::Right => CellAlignment::Right,
+            });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_line_up() {
+        let headers = [("variant", Align::Left), ("time\nus", Align::Right)];
+        let mut table = Columns::with_header(Look::PLAIN, &headers);
+        table.row([("naive", Tone::Normal), ("54.1", Tone::Good)]);
+        table.row([("shmem", Tone::Normal), ("134", Tone::Bad)]);
+        insta::assert_snapshot!(table.render(2), @r"
+        variant  time
+                   us
+        -------------
+        naive    54.1
+        shmem     134
+        ");
+    }
+
+    #[test]
+    fn colours_do_not_move_columns() {
+        let look = Look {
+            colour: true,
+            unicode: false,
+        };
+        let mut table = Columns::new(look, [Align::Left, Align::Left]);
+        table.row([("a", Tone::Good), ("b", Tone::Normal)]);
+        table.row([("long", Tone::Normal), ("b", Tone::Normal)]);
+        let lines = table.render(0);
+        let (first, second) = lines.split_once('\n').unwrap();
+        assert!(first.contains("\x1b["), "{first:?}");
+        assert_eq!(second, "long  b");
+    }
+}

@@ -1,0 +1,152 @@
+//! What came of the tests, as text and as JSON.
+
+use std::time::Duration;
+
+use serde::Serialize;
+
+use crate::devices::Absent;
+use crate::failure::Ending;
+use crate::terminal::Look;
+use crate::units::{count, waited};
+
+/// How a test ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// The result is right.
+    Ok,
+    /// The result is wrong, or the kernel failed.
+    Failed,
+    /// The machine lacks something.
+    Lacking,
+    /// Not run, since the device was lost to an earlier fault.
+    NotRun,
+}
+
+/// One result.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct TestResult {
+    /// The case's label.
+    pub case: String,
+    /// The device's name.
+    pub device: String,
+    /// The variant's name; `parallel` for the parallel CPU reference.
+    pub variant: &'static str,
+    /// How it ended.
+    pub status: Status,
+    /// What is wrong.
+    pub message: Option<String>,
+}
+
+/// All results of a lab.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LabReport {
+    lab: &'static str,
+    results: Vec<TestResult>,
+}
+
+/// All results.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Report {
+    labs: Vec<LabReport>,
+    skipped: Vec<Skipped>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+struct Skipped {
+    device: String,
+    reason: String,
+}
+
+impl Status {
+    /// The word and how it looks, padded to `width`.
+    pub fn render(self, look: Look, width: usize) -> String {
+        let word = match self {
+            Status::Ok => "ok",
+            Status::Failed => "FAIL",
+            Status::Lacking => "lacking",
+            Status::NotRun => "-",
+        };
+        let padding = " ".repeat(width.saturating_sub(word.len()));
+        let word = match self {
+            Status::Ok => look.good(word),
+            Status::Failed => look.bad(word),
+            Status::Lacking | Status::NotRun => look.caution(word),
+        };
+        word + &padding
+    }
+}
+
+impl LabReport {
+    /// The results of a lab.
+    pub fn new(lab: &'static str, results: Vec<TestResult>) -> LabReport {
+        LabReport { lab, results }
+    }
+}
+
+impl Report {
+    /// The results of all labs, and the devices that are not there.
+    pub fn new(labs: Vec<LabReport>, absent: &[Absent]) -> Report {
+        let skipped = absent.iter().map(|absent| Skipped {
+            device: absent.name.to_string(),
+            reason: absent.reason.clone(),
+        });
+        Report {
+            labs,
+            skipped: skipped.collect(),
+        }
+    }
+
+    /// A wrong result outweighs what the machine lacks.
+    pub fn ending(&self) -> Ending {
+        if self.count(Status::Failed) > 0 {
+            Ending::Wrong
+        } else if self.count(Status::Lacking) > 0 {
+            Ending::Lacking
+        } else {
+            Ending::Fine
+        }
+    }
+
+    /// The end of the text: one line a device that is not there, one for all results.
+    pub fn summary(&self, look: Look, time: Duration) -> String {
+        let mut lines: Vec<String> = self
+            .skipped
+            .iter()
+            .map(|skipped| {
+                let Skipped { device, reason } = skipped;
+                format!("{device} {}: {reason}", look.caution("skipped"))
+            })
+            .collect();
+        let results = self.labs.iter().map(|lab| lab.results.len()).sum();
+        let others: Vec<String> = [
+            (Status::Failed, "failed"),
+            (Status::Lacking, "not possible here"),
+            (Status::NotRun, "not run"),
+        ]
+        .into_iter()
+        .map(|(status, words)| (self.count(status), words))
+        .filter(|(number, _)| *number > 0)
+        .map(|(number, words)| format!("{number} {words}"))
+        .collect();
+        let verdict = if results == 0 {
+            look.caution("nothing was tested")
+        } else if others.is_empty() {
+            look.good("all right")
+        } else {
+            let right = format!("{} right, ", self.count(Status::Ok));
+            right + &look.bad(&others.join(", "))
+        };
+        lines.push(format!(
+            "{}: {verdict} ({})",
+            count(results, "result"),
+            waited(time)
+        ));
+        lines.join("\n")
+    }
+
+    fn count(&self, status: Status) -> usize {
+        let results = self.labs.iter().flat_map(|lab| &lab.results);
+        results.filter(|result| result.status == status).count()
+    }
+}

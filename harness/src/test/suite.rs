@@ -1,0 +1,151 @@
+//! Running the tests of one lab, a case at a time, and showing a line for each.
+
+use host::device::DeviceError;
+use host::{
+    Case, CheckError, Cpu, Error, ErrorKind, Lab, NamedBuffers, NoProgress, check, run_case,
+};
+
+use super::column::{Column, Subject};
+use super::report::{Status, TestResult};
+use crate::failure::Failure;
+use crate::out::Out;
+use crate::progress::Bar;
+use crate::terminal::Look;
+
+/// Tests each column on each case. `show` takes a line for each case as soon as it is known.
+///
+/// # Errors
+///
+/// Where the reference itself cannot be computed, and bugs of ours.
+pub fn run(
+    lab: &dyn Lab,
+    cases: &[Box<dyn Case>],
+    columns: Vec<Column<'_>>,
+    mut show: Option<&mut Out<'_>>,
+) -> Result<Vec<TestResult>, Failure> {
+    let labels: Vec<String> = cases.iter().map(|case| case.label()).collect();
+    let first_width = labels.iter().map(|label| label.len()).max().unwrap_or(0) + 2;
+    let widths = widths(&columns);
+    if let Some(out) = show.as_deref_mut() {
+        out.line(header(
+            lab.name(),
+            first_width,
+            &columns,
+            &widths,
+            out.look(),
+        ))?;
+    }
+    let mut results = Vec::new();
+    for (case, label) in cases.iter().zip(labels) {
+        let expected = case
+            .reference(Cpu::Serial, &Bar::new(format!("reference of {label}")))
+            .map_err(|error| Failure::from(error).context(&label))?;
+        let mut row = Vec::new();
+        for column in &columns {
+            let (status, message) = test(lab, case.as_ref(), column, &expected)
+                .map_err(|failure| failure.context(&label))?;
+            row.push(TestResult {
+                case: label.clone(),
+                device: column.device.to_string(),
+                variant: column.variant,
+                status,
+                message,
+            });
+        }
+        if let Some(out) = show.as_deref_mut() {
+            let cells = row.iter().zip(&widths);
+            let line: String = cells
+                .map(|(result, width)| result.status.render(out.look(), *width))
+                .collect();
+            out.line(format!("{label:first_width$}{}", line.trim_end()))?;
+            for result in &row {
+                if let Some(message) = &result.message {
+                    out.line(format!("  {} {}: {message}", result.device, result.variant))?;
+                }
+            }
+        }
+        results.append(&mut row);
+    }
+    if let Some(out) = show {
+        out.line("")?;
+    }
+    Ok(results)
+}
+
+/// Two lines: devices, variants.
+fn header(
+    lab: &str,
+    first_width: usize,
+    columns: &[Column<'_>],
+    widths: &[usize],
+    look: Look,
+) -> String {
+    let mut devices = format!("{lab:first_width$}");
+    let mut variants = " ".repeat(first_width);
+    let mut last = None;
+    for (column, width) in columns.iter().zip(widths) {
+        let device = if last == Some(column.device) {
+            String::new()
+        } else {
+            column.device.to_string()
+        };
+        last = Some(column.device);
+        devices += &format!("{device:width$}");
+        variants += &format!("{:width$}", column.variant);
+    }
+    let title = |text: &str| look.title(text.trim_end());
+    format!("{}\n{}", title(&devices), title(&variants))
+}
+
+/// Room for the device's name, the variant's, and the longest status.
+fn widths(columns: &[Column<'_>]) -> Vec<usize> {
+    columns
+        .iter()
+        .map(|column| {
+            let device = column.device.to_string();
+            device.len().max(column.variant.len()).max("lacking".len()) + 2
+        })
+        .collect()
+}
+
+/// One test. Only bugs of ours, and cases that cannot be recorded, are errors.
+fn test(
+    lab: &dyn Lab,
+    case: &dyn Case,
+    column: &Column<'_>,
+    expected: &NamedBuffers,
+) -> Result<(Status, Option<String>), Failure> {
+    let tested = match column.subject {
+        Subject::Parallel => case
+            .reference(Cpu::Parallel, &NoProgress)
+            .map(|got| check::exact(expected, &got)),
+        Subject::Variant(named, variant) => {
+            run_case(named.device, lab.module(), case, variant.name)
+                .map(|outcome| case.check(variant.name, expected, &outcome.outputs))
+        }
+    };
+    match tested {
+        Ok(Ok(())) => Ok((Status::Ok, None)),
+        Ok(Err(error)) => Ok((Status::Failed, Some(explain(case, &error)))),
+        // The fault before it has been reported.
+        Err(Error::Device(DeviceError::Lost { .. })) => Ok((Status::NotRun, None)),
+        Err(error) => match error.kind() {
+            ErrorKind::Submission => Ok((Status::Failed, Some(error.to_string()))),
+            ErrorKind::Environment => Ok((Status::Lacking, Some(error.to_string()))),
+            ErrorKind::Input | ErrorKind::Bug => Err(error.into()),
+        },
+    }
+}
+
+/// What is wrong, and where that is in the problem's own coordinates.
+pub fn explain(case: &dyn Case, error: &CheckError) -> String {
+    let text = error.to_string();
+    let CheckError::Mismatch(mismatch) = error else {
+        return text;
+    };
+    let index = format!("[{}]", mismatch.index);
+    match case.locate(&mismatch.buffer, mismatch.index) {
+        Some(place) => text.replacen(&index, &format!("{index} ({place})"), 1),
+        None => text,
+    }
+}

@@ -1,0 +1,325 @@
+//! A lab and a device for unit tests: every step doubles each number and adds one.
+
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use host::device::{DeviceError, Limits};
+use host::plan::Command;
+use host::{
+    BufferId, Case, CaseParams, CheckError, Cpu, Device, DeviceInfo, DeviceKind, Element, Error,
+    HostBuffer, KernelInfo, Lab, LaunchConfig, Module, NamedBuffers, Parameter, Plan, Progress,
+    Session, Timing, Variant, Work, args, check,
+};
+
+use crate::devices::Machine;
+
+/// The only lab.
+pub fn labs() -> Vec<&'static dyn Lab> {
+    vec![&Doubling]
+}
+
+/// A machine with one GPU.
+pub fn machine() -> Machine {
+    Machine::new(vec![(DeviceKind::Cuda, Ok(vec![Box::new(Adder::new())]))])
+}
+
+/// A machine with none.
+pub fn machine_without_gpu() -> Machine {
+    let error = DeviceError::NoDevice {
+        reason: "libcuda.so.1 not found".to_owned(),
+    };
+    Machine::new(vec![(DeviceKind::Cuda, Err(error))])
+}
+
+/// The lab.
+pub struct Doubling;
+
+const VARIANTS: [Variant; 5] = [
+    Variant {
+        name: "naive",
+        summary: "one launch a step",
+        exact: true,
+    },
+    Variant {
+        name: "twofold",
+        summary: "two steps a launch",
+        exact: true,
+    },
+    Variant {
+        name: "off-by-one",
+        summary: "wrong in its last element",
+        exact: true,
+    },
+    Variant {
+        name: "trapping",
+        summary: "traps",
+        exact: true,
+    },
+    Variant {
+        name: "hungry",
+        summary: "needs more memory than there is",
+        exact: true,
+    },
+];
+
+const PARAMETERS: [Parameter; 2] = [
+    Parameter {
+        name: "n",
+        summary: "numbers, 1 or more",
+        default: "8",
+    },
+    Parameter {
+        name: "steps",
+        summary: "steps, 0 or more",
+        default: "3",
+    },
+];
+
+impl Lab for Doubling {
+    fn name(&self) -> &'static str {
+        "doubling"
+    }
+
+    fn summary(&self) -> &'static str {
+        "doubles numbers"
+    }
+
+    fn module(&self) -> &Module {
+        static MODULE: LazyLock<Module> = LazyLock::new(|| {
+            Module::new(
+                "doubling",
+                ".version 6.0\n.target sm_50\n.address_size 64\n",
+            )
+        });
+        &MODULE
+    }
+
+    fn variants(&self) -> &'static [Variant] {
+        &VARIANTS
+    }
+
+    fn parameters(&self) -> &'static [Parameter] {
+        &PARAMETERS
+    }
+
+    fn small_cases(&self) -> Vec<Box<dyn Case>> {
+        [(1, 0), (8, 3)].map(boxed).into()
+    }
+
+    fn laptop_cases(&self) -> Vec<Box<dyn Case>> {
+        [(100, 10)].map(boxed).into()
+    }
+
+    fn large_cases(&self) -> Vec<Box<dyn Case>> {
+        [(1000, 20)].map(boxed).into()
+    }
+
+    fn case(&self, params: &CaseParams) -> Result<Box<dyn Case>, Error> {
+        params.check_known(&PARAMETERS)?;
+        let n = params.value(&PARAMETERS, "n")?;
+        let steps = params.value(&PARAMETERS, "steps")?;
+        Ok(boxed((n, steps)))
+    }
+}
+
+fn boxed((n, steps): (usize, u64)) -> Box<dyn Case> {
+    Box::new(Numbers { n, steps })
+}
+
+struct Numbers {
+    n: usize,
+    steps: u64,
+}
+
+impl Case for Numbers {
+    fn label(&self) -> String {
+        format!("{} numbers, {} steps", self.n, self.steps)
+    }
+
+    fn record(&self, variant: &str) -> Result<Plan, Error> {
+        let mut plan = Plan::new(variant);
+        let x = plan.buffer("x", Element::U32, self.n);
+        plan.output("x", x);
+        let steps = if variant == "twofold" {
+            assert!(self.steps.is_multiple_of(2), "for tests of even cases");
+            self.steps / 2
+        } else {
+            self.steps
+        };
+        for _ in 0..steps {
+            plan.launch(variant, LaunchConfig::new(1, 1), args![x])?;
+        }
+        Ok(plan)
+    }
+
+    fn inputs(&self) -> Result<NamedBuffers, Error> {
+        let x: Vec<u32> = (0..self.n as u32).collect();
+        Ok(vec![("x".to_owned(), x.into())])
+    }
+
+    fn reference(&self, _: Cpu, progress: &dyn Progress) -> Result<NamedBuffers, Error> {
+        let mut x = self.inputs()?;
+        for step in 0..self.steps {
+            double(x[0].1.as_mut_slice()?);
+            progress.update(step + 1, self.steps);
+        }
+        Ok(x)
+    }
+
+    fn check(
+        &self,
+        _: &str,
+        expected: &NamedBuffers,
+        got: &NamedBuffers,
+    ) -> Result<(), CheckError> {
+        check::exact(expected, got)
+    }
+
+    fn timesteps(&self) -> Option<u64> {
+        Some(self.steps)
+    }
+
+    fn locate(&self, _: &str, index: usize) -> Option<String> {
+        Some(format!("number {index}"))
+    }
+
+    fn work(&self, variant: &str) -> Work {
+        let updates = self.n as u64 * self.steps;
+        let per_update = if variant == "twofold" { 4 } else { 8 };
+        Work {
+            updates,
+            unit: "doublings",
+            bytes: per_update * updates,
+            flops: 2 * updates,
+        }
+    }
+}
+
+fn double(x: &mut [u32]) {
+    for x in x {
+        *x = x.wrapping_mul(2).wrapping_add(1);
+    }
+}
+
+/// A device that knows the lab's kernels, and takes 1 ms for each.
+pub struct Adder {
+    info: DeviceInfo,
+    is_lost: AtomicBool,
+}
+
+impl Adder {
+    fn new() -> Adder {
+        Adder {
+            info: DeviceInfo {
+                kind: DeviceKind::Cuda,
+                name: "Adder 9000".to_owned(),
+                ordinal: 0,
+                compute_capability: Some((9, 0)),
+                multiprocessors: Some(132),
+                memory_bytes: Some(80 << 30),
+                l2_bytes: Some(50 << 20),
+                clock_khz: Some(1_980_000),
+                memory_clock_khz: Some(2_619_000),
+                memory_bus_bits: Some(5120),
+                driver_cuda: Some((13, 0)),
+                limits: Limits::COMMON,
+            },
+            is_lost: AtomicBool::new(false),
+        }
+    }
+}
+
+impl Device for Adder {
+    fn info(&self) -> &DeviceInfo {
+        &self.info
+    }
+
+    fn prepare<'d>(&'d self, _: &Module, plan: &Plan) -> Result<Box<dyn Session + 'd>, Error> {
+        plan.check()?;
+        if self.is_lost.load(Ordering::Relaxed) {
+            return Err(DeviceError::Lost {
+                cause: "a kernel trapped".to_owned(),
+            }
+            .into());
+        }
+        if plan.name() == "hungry" {
+            return Err(DeviceError::OutOfMemory {
+                plan: plan.name().to_owned(),
+                needed_bytes: 100 << 30,
+                device: self.info.name.clone(),
+                free_bytes: 79 << 30,
+                total_bytes: 80 << 30,
+            }
+            .into());
+        }
+        let buffers = plan
+            .buffers()
+            .iter()
+            .map(|buffer| HostBuffer::zeroed(buffer.element, (buffer.len as usize).min(1 << 20)))
+            .collect::<Result<_, _>>()?;
+        Ok(Box::new(AdderSession {
+            device: self,
+            plan: plan.clone(),
+            buffers,
+        }))
+    }
+}
+
+struct AdderSession<'d> {
+    device: &'d Adder,
+    plan: Plan,
+    buffers: Vec<HostBuffer>,
+}
+
+impl Session for AdderSession<'_> {
+    fn write(&mut self, id: BufferId, from: &HostBuffer) -> Result<(), Error> {
+        self.buffers[id.index()] = from.clone();
+        Ok(())
+    }
+
+    fn fill(&mut self, id: BufferId, byte: u8) -> Result<(), Error> {
+        self.buffers[id.index()].bytes_mut().fill(byte);
+        Ok(())
+    }
+
+    fn read(&mut self, id: BufferId) -> Result<HostBuffer, Error> {
+        Ok(self.buffers[id.index()].clone())
+    }
+
+    fn run(&mut self) -> Result<Timing, Error> {
+        let mut time = Duration::ZERO;
+        for command in self.plan.commands() {
+            time += Duration::from_millis(1);
+            let Command::Launch(launch) = command else {
+                continue;
+            };
+            if launch.kernel == "trapping" {
+                self.device.is_lost.store(true, Ordering::Relaxed);
+                return Err(DeviceError::KernelFault {
+                    place: "plan `trapping`, kernel `trapping`".to_owned(),
+                    what: "the kernel trapped".to_owned(),
+                    remedy: "look for a panic".to_owned(),
+                }
+                .into());
+            }
+            let x = self.buffers[0].as_mut_slice::<u32>()?;
+            double(x);
+            if launch.kernel == "twofold" {
+                double(x);
+            }
+            if launch.kernel == "off-by-one" {
+                let last = x.len() - 1;
+                x[last] += 1;
+            }
+        }
+        Ok(Timing {
+            device: Some(time),
+            host: time,
+        })
+    }
+
+    fn kernel_info(&self, _: &str) -> Result<KernelInfo, Error> {
+        unimplemented!("no test asks for it")
+    }
+}

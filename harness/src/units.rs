@@ -1,0 +1,110 @@
+//! Numbers as people read them: few digits, units that everyone knows, ASCII.
+
+use std::time::Duration;
+
+/// About `digits` significant digits, never in exponent form: `189`, `54.1`, `0.0213`.
+pub fn significant(value: f64, digits: i32) -> String {
+    if value == 0.0 || !value.is_finite() {
+        return format!("{value}");
+    }
+    let exponent = value.abs().log10().floor() as i32;
+    let decimals = (digits - 1 - exponent).max(0) as usize;
+    let text = format!("{value:.decimals$}");
+    // 9.996 rounds up to a number with one more digit.
+    let rounded = text.parse::<f64>().unwrap_or(value);
+    if rounded.abs().log10().floor() as i32 > exponent && decimals > 0 {
+        format!("{value:.*}", decimals - 1)
+    } else {
+        text
+    }
+}
+
+/// Three significant digits.
+pub fn three(value: f64) -> String {
+    significant(value, 3)
+}
+
+/// A number of bytes with a binary prefix: `80.0 GiB`.
+pub fn bytes(bytes: u64) -> String {
+    let mut value = bytes as f64;
+    let mut unit = "bytes";
+    for larger in ["KiB", "MiB", "GiB", "TiB"] {
+        if value < 1024.0 {
+            break;
+        }
+        value /= 1024.0;
+        unit = larger;
+    }
+    if unit == "bytes" {
+        format!("{bytes} bytes")
+    } else {
+        format!("{} {unit}", three(value))
+    }
+}
+
+/// A rate of bytes with a decimal prefix, as vendors state it: `3.02 TB/s`.
+pub fn bytes_per_s(rate: f64) -> String {
+    let (scale, unit) = match rate {
+        rate if rate >= 1e12 => (1e12, "TB/s"),
+        rate if rate >= 1e9 => (1e9, "GB/s"),
+        _ => (1e6, "MB/s"),
+    };
+    format!("{} {unit}", three(rate / scale))
+}
+
+/// A time that a person waited: `1.4 s`, `2 min 5 s`.
+pub fn waited(time: Duration) -> String {
+    let seconds = time.as_secs_f64();
+    if seconds < 59.95 {
+        format!("{seconds:.1} s")
+    } else {
+        let whole = seconds.round() as u64;
+        format!("{} min {} s", whole / 60, whole % 60)
+    }
+}
+
+/// `1 case`, `2 cases`.
+pub fn count(number: usize, noun: &str) -> String {
+    if number == 1 {
+        format!("1 {noun}")
+    } else {
+        format!("{number} {noun}s")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn three_digits() {
+        let read = |value: f64| three(value);
+        assert_eq!(read(189.26), "189");
+        assert_eq!(read(54.14), "54.1");
+        assert_eq!(read(9.996), "10.0");
+        assert_eq!(read(0.02134), "0.0213");
+        assert_eq!(read(12_345.6), "12346");
+        assert_eq!(read(0.0), "0");
+        assert_eq!(read(999.7), "1000");
+    }
+
+    #[test]
+    fn prefixes() {
+        assert_eq!(bytes(0), "0 bytes");
+        assert_eq!(bytes(1023), "1023 bytes");
+        assert_eq!(bytes(1 << 20), "1.00 MiB");
+        assert_eq!(bytes(85_520_809_984), "79.6 GiB");
+        assert_eq!(bytes_per_s(3.02e12), "3.02 TB/s");
+        assert_eq!(bytes_per_s(21.4e9), "21.4 GB/s");
+        assert_eq!(bytes_per_s(5e5), "0.500 MB/s");
+    }
+
+    #[test]
+    fn times() {
+        assert_eq!(waited(Duration::from_millis(1432)), "1.4 s");
+        assert_eq!(waited(Duration::from_millis(59_999)), "1 min 0 s");
+        assert_eq!(waited(Duration::from_secs(125)), "2 min 5 s");
+        assert_eq!(count(1, "case"), "1 case");
+        assert_eq!(count(0, "case"), "0 cases");
+    }
+}
