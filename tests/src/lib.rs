@@ -1,1 +1,28 @@
 //! Whole-program tests, UI tests of bad kernels, and the course's checks of itself.
+//!
+//! The tests are in `tests/tests/`, one file a subject. Here stand those whose message is rustc's own and differs
+//! between its versions, so that only the error's number is checked.
+//!
+//! A parameter's bits come from the host, so its type must be `Copy`, by value and in a slice:
+//!
+//! ```compile_fail,E0277
+//! #[cuda_std::kernel]
+//! pub unsafe fn by_value(x: Vec<f32>) {
+//!     let _ = x;
+//! }
+//! ```
+//!
+//! ```compile_fail,E0277
+//! #[cuda_std::kernel]
+//! pub unsafe fn in_a_slice(x: &[String]) {
+//!     let _ = x;
+//! }
+//! ```
+//!
+//! The length of a shared array is a constant:
+//!
+//! ```compile_fail,E0435
+//! pub fn k(n: usize) {
+//!     let _ = cuda_std::shared_array![f32; n];
+//! }
+//! ```

@@ -120,7 +120,12 @@ pub fn compile(
                 "--crate-type=cdylib",
                 "--color=never",
             ])
-            .args(["-Zbuild-std=core", "--target=nvptx64-nvidia-cuda", "--"])
+            // `mem`: memcpy, memcmp and their like, which the language itself calls, as when slices are compared.
+            .args([
+                "-Zbuild-std=core",
+                "-Zbuild-std-features=compiler-builtins-mem",
+            ])
+            .args(["--target=nvptx64-nvidia-cuda", "--"])
             .args(["--emit=llvm-ir", "-Zcrate-attr=feature(abi_ptx)"]),
     )?;
     if !output.status.success() {

@@ -267,6 +267,25 @@ fn the_device_library_becomes_the_instructions_it_names() {
 }
 
 #[test]
+fn what_the_language_itself_calls_is_there() {
+    let ptx = ptx(
+        "fixture_mem",
+        &format!(
+            "{PRELUDE}
+            #[kernel]
+            pub unsafe fn compare(x: &[u8], y: &[u8], z: *mut [u32; 100], equal: *mut u32) {{
+                unsafe {{
+                    *equal = u32::from(x == y);
+                    *z = [7; 100];
+                    *z.add(1) = *z;
+                }}
+            }}"
+        ),
+    );
+    assert_eq!(instructions(&ptx, ".extern .func"), [""; 0]);
+}
+
+#[test]
 fn a_panic_is_a_trap() {
     let ptx = ptx(
         "fixture_panic",

@@ -38,6 +38,8 @@ extern crate std;
 pub use cuda_std_macros::{kernel, shared_array};
 
 pub mod atomic;
+#[cfg(target_arch = "nvptx64")]
+mod builtins;
 pub mod clock;
 pub mod float;
 mod intrinsics;

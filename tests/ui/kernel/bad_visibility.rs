@@ -1,0 +1,8 @@
+use cuda_std::prelude::*;
+
+#[kernel]
+unsafe fn k(x: *mut f32) {
+    let _ = x;
+}
+
+fn main() {}

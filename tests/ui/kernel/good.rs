@@ -1,0 +1,23 @@
+use cuda_std::prelude::*;
+
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct Size {
+    x: u32,
+    y: u32,
+}
+
+#[kernel(max_threads = 1024, min_blocks = 2)]
+pub unsafe fn all(slice: &[f32], one: &Size, size: Size, mut n: u32, k: f64, out: *mut f32, from: *const Size) {
+    let tile = shared_array![[f32; 4]; 8 * 8];
+    n += size.x + size.y + one.x + one.y;
+    let _ = (slice.len(), n, k, out, from, tile);
+}
+
+// Arguments with names that the attribute uses itself do not meet.
+#[kernel]
+pub unsafe fn names(x: &[f32], x_pointer: *mut f32, x_length: usize) {
+    let _ = (x, x_pointer, x_length);
+}
+
+fn main() {}
