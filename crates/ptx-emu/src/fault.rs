@@ -53,7 +53,7 @@ impl fmt::Display for ThreadId {
 
 /// What a program did wrong, and where.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{}: {kind}\n  in kernel `{kernel}` at {place}, {thread}", kind.name())]
+#[error("{}: {kind}\n  in kernel `{kernel}` at {place}, {thread}{}", kind.name(), Others(kind))]
 pub struct ProgramFault {
     /// The kernel launched.
     pub kernel: String,
@@ -215,7 +215,7 @@ pub enum Stray {
     },
 }
 
-/// "ends 4 bytes past its end" and the like.
+/// "reaches 4 bytes past its end" and the like.
 fn overrun(f: &mut fmt::Formatter<'_>, offset: i64, bytes: u32, size: u64) -> fmt::Result {
     if offset < 0 {
         return write!(
@@ -225,15 +225,11 @@ fn overrun(f: &mut fmt::Formatter<'_>, offset: i64, bytes: u32, size: u64) -> fm
         );
     }
     let offset = offset.unsigned_abs();
-    match offset >= size {
-        true if offset == size => write!(f, "starts just past its end"),
-        true => write!(f, "starts {} past its end", Bytes(offset - size)),
-        false => write!(
-            f,
-            "ends {} past its end",
-            Bytes(offset + u64::from(bytes) - size)
-        ),
-    }
+    write!(
+        f,
+        "reaches {} past its end",
+        Bytes((offset + u64::from(bytes)).saturating_sub(size))
+    )
 }
 
 /// One side of a race.
@@ -249,7 +245,7 @@ pub struct RaceAccess {
 
 impl fmt::Display for RaceAccess {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} at {} by {}", self.kind, self.place, self.thread)
+        write!(f, "{} at {}, {}", self.kind, self.place, self.thread)
     }
 }
 
@@ -290,18 +286,29 @@ impl fmt::Display for Threads {
     }
 }
 
-/// A list with `; ` between.
-struct List<'a, T>(&'a [T]);
+/// How the threads of a race stand to each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RaceBetween {
+    /// Lanes of one warp that executed one instruction.
+    OneInstruction,
+    /// Lanes of one warp.
+    Lanes,
+    /// Warps of one block.
+    Warps,
+    /// Blocks.
+    Blocks,
+}
 
-impl<T: fmt::Display> fmt::Display for List<'_, T> {
+impl fmt::Display for RaceBetween {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (i, item) in self.0.iter().enumerate() {
-            if i > 0 {
-                f.write_str("; ")?;
+        f.write_str(match self {
+            Self::OneInstruction => "by the same instruction, with another value: which one stays is not defined",
+            Self::Lanes => {
+                "by another lane of the warp, with neither a barrier nor a warp barrier between them"
             }
-            item.fmt(f)?;
-        }
-        Ok(())
+            Self::Warps => "by another warp, with no barrier between them",
+            Self::Blocks => "by another block: nothing orders the blocks of one launch",
+        })
     }
 }
 
@@ -345,6 +352,8 @@ pub enum FaultKind {
         kind: AccessKind,
         /// The earlier access in this run.
         earlier: RaceAccess,
+        /// How the two threads stand to each other.
+        between: RaceBetween,
     },
     /// A load through the read-only path of data that was stored during the launch.
     StaleReadOnlyLoad {
@@ -412,7 +421,12 @@ pub enum FaultKind {
         /// Lanes that take part.
         participants: u32,
     },
-    /// Too much local memory, or too many nested calls.
+    /// Too many nested calls.
+    CallDepth {
+        /// Nested calls allowed.
+        limit: u32,
+    },
+    /// Too much local memory.
     StackOverflow {
         /// Bytes needed.
         needed: u64,
@@ -464,7 +478,7 @@ impl FaultKind {
             Self::Deadlock { .. } => "deadlock",
             Self::InactiveLanes { .. } | Self::LaneNotInMask { .. } => "lanes missing",
             Self::ShuffleFromInactive { .. } => "shuffle from an inactive lane",
-            Self::StackOverflow { .. } => "stack overflow",
+            Self::StackOverflow { .. } | Self::CallDepth { .. } => "stack overflow",
             Self::BadCall { .. } => "invalid call",
             Self::BadBranchTable { .. } => "invalid branch",
             Self::FuelExhausted { .. } => "out of fuel",
@@ -492,14 +506,17 @@ impl fmt::Display for FaultKind {
                 location,
                 kind,
                 earlier,
-            } => write!(
-                f,
-                "{kind} of {location} is not ordered with\n  an earlier {earlier}; a barrier is missing between them",
-            ),
-            Self::StaleReadOnlyLoad { location, earlier } => write!(
-                f,
-                "ld.global.nc of {location}, which this launch changes:\n  {earlier}",
-            ),
+                between,
+            } => {
+                write!(
+                    f,
+                    "{kind} of {location} and an earlier {} {between}",
+                    earlier.kind
+                )
+            }
+            Self::StaleReadOnlyLoad { location, .. } => {
+                write!(f, "ld.global.nc of {location}, which this launch changes")
+            }
             Self::PartialBarrier {
                 barrier,
                 arrived,
@@ -511,38 +528,23 @@ impl fmt::Display for FaultKind {
                 Threads(*arrived),
                 Index(missing.thread)
             ),
-            Self::DivergentBarrier {
-                barrier,
-                other,
-                other_thread,
-            } => write!(
-                f,
-                "threads of one warp reached barrier {barrier} at different places;\n  thread {} is at {other}",
-                Index(other_thread.thread)
-            ),
-            Self::InvalidBarrier { reason } => f.write_str(reason),
-            Self::Deadlock { waiting, exited } => {
-                write!(f, "no thread can go on: {}", List(waiting))?;
-                if *exited > 0 {
-                    write!(f, "; {} exited", Threads(*exited))?;
-                }
-                Ok(())
+            Self::DivergentBarrier { barrier, .. } => {
+                write!(
+                    f,
+                    "threads of one warp reached barrier {barrier} at different places"
+                )
             }
+            Self::InvalidBarrier { reason } => f.write_str(reason),
+            Self::Deadlock { .. } => f.write_str("no thread of the block can go on"),
             Self::InactiveLanes {
                 instruction,
                 mask,
                 missing,
-                elsewhere,
-            } => {
-                write!(
-                    f,
-                    "{instruction} with mask {mask:#010x} waits for lanes {missing:#010x}, which do not reach it"
-                )?;
-                match elsewhere {
-                    Some(elsewhere) => write!(f, ": {elsewhere}"),
-                    None => Ok(()),
-                }
-            }
+                ..
+            } => write!(
+                f,
+                "{instruction} with mask {mask:#010x} waits for lanes {missing:#010x}, which do not reach it"
+            ),
             Self::LaneNotInMask {
                 instruction,
                 mask,
@@ -568,6 +570,12 @@ impl fmt::Display for FaultKind {
                 f,
                 "{needed} bytes of local memory in {depth} nested calls; the limit is {limit} bytes"
             ),
+            Self::CallDepth { limit } => {
+                write!(
+                    f,
+                    "more than {limit} nested calls; is there an endless recursion?"
+                )
+            }
             Self::BadCall { address } => write!(f, "call of {address:#x}, which is no function"),
             Self::BadBranchTable { index, entries } => {
                 write!(f, "branch to entry {index} of a table of {entries}")
@@ -578,6 +586,40 @@ impl fmt::Display for FaultKind {
             ),
             Self::Trap => write!(f, "the kernel executed `trap` (a panic in Rust)"),
             Self::Breakpoint => write!(f, "the kernel executed `brkpt`"),
+        }
+    }
+}
+
+/// The other threads of a fault, a line each.
+struct Others<'a>(&'a FaultKind);
+
+impl fmt::Display for Others<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            FaultKind::Race { earlier, .. } | FaultKind::StaleReadOnlyLoad { earlier, .. } => {
+                write!(f, "\n  earlier {earlier}")
+            }
+            FaultKind::DivergentBarrier {
+                other,
+                other_thread,
+                ..
+            } => {
+                write!(f, "\n  other barrier at {other}, {other_thread}")
+            }
+            FaultKind::InactiveLanes {
+                elsewhere: Some(elsewhere),
+                ..
+            } => write!(f, "\n  {elsewhere}"),
+            FaultKind::Deadlock { waiting, exited } => {
+                for waiting in waiting {
+                    write!(f, "\n  {waiting}")?;
+                }
+                match exited {
+                    0 => Ok(()),
+                    _ => write!(f, "\n  {} exited", Threads(*exited)),
+                }
+            }
+            _ => Ok(()),
         }
     }
 }

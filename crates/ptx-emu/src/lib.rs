@@ -88,8 +88,8 @@ pub use counts::{
     SharedTraffic,
 };
 pub use fault::{
-    Access, AccessKind, Fault, FaultKind, LaunchError, Location, ProgramFault, RaceAccess, Stray,
-    ThreadId, UnsupportedFault, Waiting,
+    Access, AccessKind, Fault, FaultKind, LaunchError, Location, ProgramFault, RaceAccess,
+    RaceBetween, Stray, ThreadId, UnsupportedFault, Waiting,
 };
 pub use machine::{InvalidCopy, Machine, Module};
 pub use memory::global::{GUARD_BYTES, OutOfMemory};

@@ -25,6 +25,9 @@ impl BlockRunner<'_> {
         for id in 0..self.barriers.len() as u32 {
             if self.barriers[id as usize].waiting > 0 && self.is_complete(id) {
                 self.check_barrier(id)?;
+                if let Some(unwritten) = self.unwritten.take() {
+                    return Err(unwritten);
+                }
                 self.release(id);
             }
         }
@@ -249,7 +252,7 @@ impl BlockRunner<'_> {
                     threads: Some(n),
                 },
                 _,
-            ) => format!("{n} threads at barrier {id}"),
+            ) => format!("barrier {id} ({n} threads)"),
             (_, Op::WarpSync(sync)) => sync.kind.name().to_owned(),
             _ => "its turn".to_owned(),
         };

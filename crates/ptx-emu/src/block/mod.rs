@@ -95,6 +95,10 @@ impl LaunchContext<'_> {
     }
 }
 
+fn is_race(fault: &Fault) -> bool {
+    matches!(fault, Fault::Program(fault) if matches!(fault.kind, FaultKind::Race { .. }))
+}
+
 /// Order among the blocks of a launch, as one of them sees it.
 pub(crate) struct DeviceOrder<'a> {
     first_block: u32,
@@ -144,6 +148,9 @@ pub(crate) struct BlockRunner<'a> {
     pub(crate) fence_count: u32,
     /// See [`DeviceOrder`].
     pub(crate) synchronized: bool,
+    /// The first read of shared memory that nobody wrote, kept until the next barrier: see
+    /// `check_written_shared`.
+    pub(crate) unwritten: Option<Stop>,
     /// Polling instructions since the running group was chosen: see [`PATIENCE`].
     pub(crate) spins: u32,
     random: schedule::Random,
@@ -165,6 +172,7 @@ impl<'a> BlockRunner<'a> {
             recheck_barriers: false,
             fence_count: 0,
             synchronized: false,
+            unwritten: None,
             spins: 0,
             random: schedule::Random::new(launch.schedule),
         }
@@ -182,6 +190,7 @@ impl<'a> BlockRunner<'a> {
         self.fence_count = 0;
         self.synchronized = false;
         self.barriers = Default::default();
+        self.unwritten = None;
         let granule = sanitize.races.then_some(launch.granule);
         self.shared
             .reset(launch.shared_bytes, sanitize.uninitialized, granule);
@@ -196,7 +205,12 @@ impl<'a> BlockRunner<'a> {
             self.enter_frame(&mut warp, 0, u32::MAX);
             self.warps[index] = warp;
         }
-        self.run_warps()
+        let result = self.run_warps();
+        match self.unwritten.take() {
+            // What follows from a read of nothing is not the cause.
+            Some(unwritten) if !result.as_ref().is_err_and(|stop| is_race(stop)) => Err(unwritten),
+            _ => result,
+        }
     }
 
     /// The number of the running block in race records.

@@ -96,7 +96,13 @@ impl BlockRunner<'_> {
             ..
         } = warp.frames[frame as usize];
         let limit = u64::from(self.launch.limits.local_bytes_per_thread);
-        if depth > self.launch.limits.call_depth || local.1 + params.1 > limit {
+        if depth > self.launch.limits.call_depth {
+            let kind = FaultKind::CallDepth {
+                limit: self.launch.limits.call_depth,
+            };
+            return Err(self.fault(warp.first_thread(taken), pc, kind));
+        }
+        if local.1 + params.1 > limit {
             let kind = FaultKind::StackOverflow {
                 needed: local.1 + params.1,
                 limit,

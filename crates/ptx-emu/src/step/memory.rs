@@ -74,6 +74,15 @@ impl Span {
         span
     }
 
+    /// The same for those of the lanes that lie in one buffer.
+    #[inline]
+    fn restricted(self, mask: u32) -> Self {
+        Self {
+            contiguous: self.contiguous && mask == ALL,
+            ..self
+        }
+    }
+
     #[inline]
     fn is_aligned(&self, width: u32) -> bool {
         self.bits & u64::from(width - 1) == 0
@@ -306,6 +315,7 @@ impl<'a> BlockRunner<'a> {
         while rest != 0 {
             let (buffer, mask) = self.buffer(warp, request, rest, &span)?;
             rest &= !mask;
+            let span = span.restricted(mask);
             if self.launch.sanitize.uninitialized {
                 self.check_written_global(warp, request, buffer, mask, &span)?;
             }
@@ -594,6 +604,7 @@ impl<'a> BlockRunner<'a> {
         while rest != 0 {
             let (buffer, mask) = self.buffer(warp, request, rest, &span)?;
             rest &= !mask;
+            let span = span.restricted(mask);
             self.check_writable(warp, request, buffer, mask)?;
             let registers = &warp.registers;
             let offset = |lane: usize| request.addresses[lane] - buffer.base;
@@ -765,6 +776,7 @@ impl<'a> BlockRunner<'a> {
         while rest != 0 {
             let (buffer, mask) = self.buffer(warp, request, rest, &span)?;
             rest &= !mask;
+            let span = span.restricted(mask);
             self.check_writable(warp, request, buffer, mask)?;
             if self.launch.sanitize.uninitialized {
                 self.check_written_global(warp, request, buffer, mask, &span)?;

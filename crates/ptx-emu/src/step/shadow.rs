@@ -5,7 +5,7 @@ use crate::block::{BlockRunner, Stop, Warp};
 use crate::check::race::{Conflict, Leftovers, Now, PAGE, PageGuard, Record};
 use crate::coalesce::lanes;
 use crate::code::{Access, Op};
-use crate::fault::{AccessKind, FaultKind, Location, RaceAccess};
+use crate::fault::{AccessKind, FaultKind, Location, RaceAccess, RaceBetween};
 use crate::memory::byte_mask;
 use crate::memory::global::Buffer;
 use crate::registers::LANES;
@@ -79,13 +79,18 @@ impl BlockRunner<'_> {
         Ok(())
     }
 
+    /// Reading what nobody wrote is, more often than not, reading before another thread writes. So the fault is kept
+    /// until the next barrier, and gives way to a race found before that.
     pub(super) fn check_written_shared(
-        &self,
+        &mut self,
         warp: &Warp,
         request: &Request,
         span: &Span,
     ) -> Result<(), Stop> {
         let width = u64::from(request.width);
+        if self.unwritten.is_some() {
+            return Ok(());
+        }
         let written = &self.shared.written;
         if span.contiguous && written.covers(span.min, LANES as u64 * width) {
             return Ok(());
@@ -98,7 +103,12 @@ impl BlockRunner<'_> {
                     access: request.access(),
                     location,
                 };
-                return Err(self.fault(warp.thread(lane), request.pc, kind));
+                let fault = self.fault(warp.thread(lane), request.pc, kind);
+                if !self.launch.sanitize.races {
+                    return Err(fault);
+                }
+                self.unwritten = Some(fault);
+                break;
             }
         }
         Ok(())
@@ -156,10 +166,21 @@ impl BlockRunner<'_> {
                 false => AccessKind::Load,
             };
         }
+        let (then, lanes) = (&conflict.earlier, LANES as u16);
+        let between = if then.block != now.block {
+            RaceBetween::Blocks
+        } else if then.thread / lanes != now.thread / lanes {
+            RaceBetween::Warps
+        } else if then.pc == now.pc && then.clock == now.clock {
+            RaceBetween::OneInstruction
+        } else {
+            RaceBetween::Lanes
+        };
         let kind = FaultKind::Race {
             location,
             kind: request.kind,
             earlier,
+            between,
         };
         self.fault(now.thread.into(), request.pc, kind)
     }

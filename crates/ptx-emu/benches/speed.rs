@@ -1,0 +1,120 @@
+//! How many thread instructions a second one core executes, with checks off and on.
+//!
+//! `cargo bench -p ptx-emu`. Targets: 300 million a second with checks off, half of that with all checks on.
+
+use std::time::{Duration, Instant};
+
+use ptx_emu::{LaunchConfig, Machine, Options, Sanitize};
+
+const TARGET: f64 = 300e6;
+const PTX: &str = include_str!("../tests/ptx/stencil.ptx");
+const N_X: u32 = 512;
+const N_Y: u32 = 512;
+const CELLS: usize = (N_X * N_Y) as usize;
+
+/// One kernel with its launch, and how it takes its parameters.
+struct Case {
+    kernel: &'static str,
+    config: LaunchConfig,
+    params: fn(u64, u64) -> Vec<u8>,
+}
+
+fn cases() -> [Case; 4] {
+    let launch = |grid, block| LaunchConfig {
+        grid,
+        block,
+        shared_mem_bytes: 0,
+    };
+    [
+        Case {
+            kernel: "arithmetic",
+            config: launch([64, 1, 1], [256, 1, 1]),
+            params: |out, _| [&out.to_le_bytes()[..], &100u32.to_le_bytes()].concat(),
+        },
+        Case {
+            kernel: "stencil",
+            config: launch([N_X / 32, N_Y / 8, 1], [32, 8, 1]),
+            params: stencil_params,
+        },
+        Case {
+            kernel: "stencil",
+            config: launch([N_X / 16, N_Y / 16, 1], [16, 16, 1]),
+            params: stencil_params,
+        },
+        Case {
+            kernel: "tiled",
+            config: launch([N_X / 32, N_Y / 8, 1], [32, 8, 1]),
+            params: |out, input| {
+                [
+                    &out.to_le_bytes()[..],
+                    &input.to_le_bytes(),
+                    &N_X.to_le_bytes(),
+                ]
+                .concat()
+            },
+        },
+    ]
+}
+
+fn stencil_params(before: u64, now: u64) -> Vec<u8> {
+    [
+        &before.to_le_bytes()[..],
+        &now.to_le_bytes(),
+        &N_X.to_le_bytes(),
+        &N_Y.to_le_bytes(),
+        &0.5f32.to_le_bytes(),
+        &0.3f32.to_le_bytes(),
+    ]
+    .concat()
+}
+
+/// Thread instructions a second: the best of as many launches as fit in a second.
+fn measure(case: &Case, sanitize: Sanitize) -> f64 {
+    let options = Options {
+        sanitize,
+        threads: 1,
+        ..Options::default()
+    };
+    let mut machine = Machine::new(ptx_emu::Limits::default(), options);
+    let program = ptx::Program::parse(PTX).expect("the PTX is valid");
+    let module = machine.load(program).expect("it fits");
+    let data: Vec<u8> = (0..CELLS)
+        .flat_map(|i| (i as f32 * 1e-3).to_le_bytes())
+        .collect();
+    let [a, b] = ["a", "b"].map(|name| {
+        let buffer = machine.allocate(4 * CELLS as u64, name).expect("it fits");
+        machine.write(buffer, &data).expect("it lies in the buffer");
+        buffer
+    });
+    let params = (case.params)(a, b);
+    let (start, mut best) = (Instant::now(), 0.0f64);
+    while start.elapsed() < Duration::from_secs(1) {
+        let begin = Instant::now();
+        let report = machine
+            .launch(&module, case.kernel, &case.config, &params)
+            .unwrap_or_else(|fault| panic!("{fault}"));
+        let rate = report.counts.instructions.thread as f64 / begin.elapsed().as_secs_f64();
+        best = best.max(rate);
+    }
+    best
+}
+
+fn main() {
+    println!(
+        "kernel       block    checks off        checks on     on/off   off/target  on/(target/2)"
+    );
+    for case in cases() {
+        let off = measure(&case, Sanitize::NONE);
+        let on = measure(&case, Sanitize::ALL);
+        let [x, y, _] = case.config.block;
+        println!(
+            "{:<12} {x:>3}x{y:<3} {:>8.0} M/s {:>12.0} M/s {:>9.2} {:>10.1} {:>12.1}",
+            case.kernel,
+            off / 1e6,
+            on / 1e6,
+            on / off,
+            off / TARGET,
+            on / (TARGET / 2.0),
+        );
+    }
+}
