@@ -54,7 +54,13 @@ impl Lab for Wave2dLab {
             cases.push((n_x, n_y, steps, "point-source", 0.25));
         }
         for scene in AnyScene::NAMES {
-            for (n_x, n_y, steps) in [(37, 53, 100), (200, 201, 0), (200, 201, 1), (201, 201, 17)] {
+            for (n_x, n_y, steps) in [
+                (3, 3, 100),
+                (37, 53, 100),
+                (200, 201, 0),
+                (200, 201, 1),
+                (201, 201, 17),
+            ] {
                 cases.push((n_x, n_y, steps, scene, 0.25));
             }
         }
