@@ -151,8 +151,6 @@ pub(crate) struct BlockRunner<'a> {
     /// The first read of shared memory that nobody wrote, kept until the next barrier: see
     /// `check_written_shared`.
     pub(crate) unwritten: Option<Stop>,
-    /// Polling instructions since the running group was chosen: see [`PATIENCE`].
-    pub(crate) spins: u32,
     random: schedule::Random,
 }
 
@@ -173,7 +171,6 @@ impl<'a> BlockRunner<'a> {
             fence_count: 0,
             synchronized: false,
             unwritten: None,
-            spins: 0,
             random: schedule::Random::new(launch.schedule),
         }
     }

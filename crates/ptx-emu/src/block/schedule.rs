@@ -103,7 +103,7 @@ impl BlockRunner<'_> {
                 };
                 return Err(self.fault(warp.first_thread(mask), pc, kind));
             }
-            self.spins = 0;
+            warp.choose(warp.groups[index].mask);
             self.step_group(warp, index, limit(warp, index))?;
         }
     }

@@ -68,6 +68,10 @@ pub(crate) struct Warp {
     pub(crate) local: LaneMemory,
     pub(crate) params: LaneMemory,
     pub(crate) copies: Option<Box<AsyncQueues>>,
+    /// Lanes that ran last, and the polling instructions that they have executed since they were chosen: see
+    /// [`PATIENCE`](super::PATIENCE).
+    chosen: u32,
+    pub(crate) spins: u32,
 }
 
 impl Warp {
@@ -79,6 +83,7 @@ impl Warp {
         self.local.clear();
         self.params.clear();
         self.copies = None;
+        self.chosen = 0;
         self.registers.bases = Bases::default();
         for row in &mut self.registers.rows32 {
             *row = [0; LANES];
@@ -106,6 +111,13 @@ impl Warp {
             state: State::Ready,
             gave_way: 0,
         });
+    }
+
+    /// Notes the lanes that run next.
+    pub(crate) fn choose(&mut self, mask: u32) {
+        if std::mem::replace(&mut self.chosen, mask) != mask {
+            self.spins = 0;
+        }
     }
 
     /// The thread number of a lane in its block.

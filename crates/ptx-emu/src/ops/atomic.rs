@@ -38,9 +38,9 @@ impl Update {
             AtomicOp::Add => match self.ty {
                 F32 => {
                     let [old, b] = [old, b].map(|x| f32::from_bits(x as u32));
-                    u64::from(atomic_add32(ftz, old, b).to_bits())
+                    u64::from(atomic_add32(ftz, old, b))
                 }
-                F64 => atomic_add64(f64::from_bits(old), f64::from_bits(b)).to_bits(),
+                F64 => atomic_add64(f64::from_bits(old), f64::from_bits(b)),
                 _ => old.wrapping_add(b),
             },
             AtomicOp::Min => match self.ty {

@@ -63,9 +63,9 @@ impl Conversion {
             (F32, F64, File::B32, File::B64) if nearest && !self.integral => {
                 lanes!(map1, |a: f64| {
                     if a.is_nan() {
-                        f32::from_bits(CANONICAL_NAN_F32)
+                        CANONICAL_NAN_F32
                     } else {
-                        a as f32
+                        (a as f32).to_bits()
                     }
                 })
             }

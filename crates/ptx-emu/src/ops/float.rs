@@ -47,16 +47,18 @@ pub(crate) fn flush_if<const FTZ: bool>(x: f32) -> f32 {
     if FTZ { flush(x) } else { x }
 }
 
-/// Applies `.ftz`, `.sat` and the NaN rule to an f32 result.
+/// The bits of an f32 result with `.ftz`, `.sat` and the NaN rule applied.
+///
+/// NaNs are replaced as integers: the compiler may assume that the payload of a floating-point result is arbitrary,
+/// and drop a choice between two NaNs.
 #[inline(always)]
-fn finish<const FTZ: bool, const SAT: bool>(x: f32) -> f32 {
+fn finish<const FTZ: bool, const SAT: bool>(x: f32) -> u32 {
     let x = flush_if::<FTZ>(x);
-    if SAT {
-        saturate(x)
-    } else if x.is_nan() {
-        f32::from_bits(CANONICAL_NAN_F32)
+    let bits = if SAT { saturate(x) } else { x }.to_bits();
+    if bits & 0x7fff_ffff > 0x7f80_0000 {
+        CANONICAL_NAN_F32
     } else {
-        x
+        bits
     }
 }
 
@@ -67,39 +69,40 @@ pub(crate) fn saturate(x: f32) -> f32 {
     if x < 1.0 { x } else { 1.0 }
 }
 
-/// The f64 result `x` of an operation on `operands`, with the NaN rule applied.
+/// The bits of the f64 result `x` of an operation on `operands`, with the NaN rule applied.
 #[inline(always)]
-fn finish64<const N: usize>(operands: [f64; N], x: f64) -> f64 {
-    let mut bits = if x.is_nan() {
-        DEFAULT_NAN_F64
-    } else {
-        x.to_bits()
-    };
+fn finish64<const N: usize>(operands: [f64; N], x: f64) -> u64 {
+    let is_nan = |bits: u64| bits & (u64::MAX >> 1) > 0x7ff0_0000_0000_0000;
+    let mut bits = x.to_bits();
+    if is_nan(bits) {
+        bits = DEFAULT_NAN_F64;
+    }
     for operand in operands.into_iter().rev() {
-        if operand.is_nan() {
-            bits = operand.to_bits() | QUIET_F64;
+        let operand = operand.to_bits();
+        if is_nan(operand) {
+            bits = operand | QUIET_F64;
         }
     }
-    f64::from_bits(bits)
+    bits
 }
 
 #[inline(always)]
-fn add32<const FTZ: bool, const SAT: bool>(a: f32, b: f32) -> f32 {
+fn add32<const FTZ: bool, const SAT: bool>(a: f32, b: f32) -> u32 {
     finish::<FTZ, SAT>(flush_if::<FTZ>(a) + flush_if::<FTZ>(b))
 }
 
 #[inline(always)]
-fn sub32<const FTZ: bool, const SAT: bool>(a: f32, b: f32) -> f32 {
+fn sub32<const FTZ: bool, const SAT: bool>(a: f32, b: f32) -> u32 {
     finish::<FTZ, SAT>(flush_if::<FTZ>(a) - flush_if::<FTZ>(b))
 }
 
 #[inline(always)]
-fn mul32<const FTZ: bool, const SAT: bool>(a: f32, b: f32) -> f32 {
+fn mul32<const FTZ: bool, const SAT: bool>(a: f32, b: f32) -> u32 {
     finish::<FTZ, SAT>(flush_if::<FTZ>(a) * flush_if::<FTZ>(b))
 }
 
 #[inline(always)]
-fn fma32<const FTZ: bool, const SAT: bool>(a: f32, b: f32, c: f32) -> f32 {
+fn fma32<const FTZ: bool, const SAT: bool>(a: f32, b: f32, c: f32) -> u32 {
     finish::<FTZ, SAT>(flush_if::<FTZ>(a).mul_add(flush_if::<FTZ>(b), flush_if::<FTZ>(c)))
 }
 
@@ -227,23 +230,23 @@ pub(crate) fn fma(ty: FloatType, rounding: Rounding, ftz: bool, sat: bool) -> Ap
 }
 
 #[inline(always)]
-fn div32<const FTZ: bool, const SAT: bool>(a: f32, b: f32) -> f32 {
+fn div32<const FTZ: bool, const SAT: bool>(a: f32, b: f32) -> u32 {
     finish::<FTZ, SAT>(flush_if::<FTZ>(a) / flush_if::<FTZ>(b))
 }
 
 #[inline(always)]
-fn sqrt32<const FTZ: bool, const SAT: bool>(a: f32) -> f32 {
+fn sqrt32<const FTZ: bool, const SAT: bool>(a: f32) -> u32 {
     finish::<FTZ, SAT>(flush_if::<FTZ>(a).sqrt())
 }
 
 #[inline(always)]
-fn rcp32<const FTZ: bool, const SAT: bool>(a: f32) -> f32 {
+fn rcp32<const FTZ: bool, const SAT: bool>(a: f32) -> u32 {
     finish::<FTZ, SAT>(1.0 / flush_if::<FTZ>(a))
 }
 
 /// `div.approx.f32`: a divisor above 2^126 gives 0, or NaN for an infinite dividend.
 #[inline(always)]
-fn div_approx32<const FTZ: bool, const SAT: bool>(a: f32, b: f32) -> f32 {
+fn div_approx32<const FTZ: bool, const SAT: bool>(a: f32, b: f32) -> u32 {
     let (a, b) = (flush_if::<FTZ>(a), flush_if::<FTZ>(b));
     let huge = b.abs() > f32::from_bits(0x7e80_0000) && b.is_finite();
     let quotient = if huge { a * 0f32.copysign(b) } else { a / b };
@@ -314,7 +317,7 @@ pub(crate) fn rcp(ty: FloatType, precision: Precision, ftz: bool) -> Apply {
             lanes!(map1, |a: f64| finish64([a], 1.0 / a))
         }
         (Precision::Approx | Precision::Full, FloatType::F64) => {
-            lanes_portable!(map1, |a: f64| -> f64 {
+            lanes_portable!(map1, |a: f64| -> u64 {
                 finish64([a], high_word(1.0 / high_word(a)))
             })
         }
@@ -330,7 +333,7 @@ pub(crate) fn rcp(ty: FloatType, precision: Precision, ftz: bool) -> Apply {
 }
 
 /// Evaluates an approximation in f64; `aux` bit 2 is `.ftz`.
-fn approximate(aux: u32, a: f32, f: impl Fn(f64) -> f64) -> f32 {
+fn approximate(aux: u32, a: f32, f: impl Fn(f64) -> f64) -> u32 {
     let ftz = aux & 4 != 0;
     let a = if ftz { flush(a) } else { a };
     let result = f(f64::from(a)) as f32;
@@ -344,11 +347,11 @@ fn approximate(aux: u32, a: f32, f: impl Fn(f64) -> f64) -> f32 {
 pub(crate) fn math(function: MathFunction, ty: FloatType) -> Apply {
     macro_rules! approximation {
         ($f:expr) => {
-            lanes_portable!(map1_aux, |aux, a: f32| -> f32 { approximate(aux, a, $f) })
+            lanes_portable!(map1_aux, |aux, a: f32| -> u32 { approximate(aux, a, $f) })
         };
     }
     match (function, ty) {
-        (MathFunction::Rsqrt, FloatType::F64) => lanes_portable!(map1_aux, |aux, a: f64| -> f64 {
+        (MathFunction::Rsqrt, FloatType::F64) => lanes_portable!(map1_aux, |aux, a: f64| -> u64 {
             let a = if aux & 4 != 0 {
                 f64::from_bits(F64.flush(a.to_bits()))
             } else {
@@ -390,33 +393,33 @@ pub(crate) fn copysign(ty: FloatType) -> Apply {
     }
 }
 
-/// `min` (or `max`): the other operand if one is NaN, or NaN if `nan`; -0 is below +0.
+/// `min` (or `max`) of bit patterns: the other operand if one is NaN, or NaN if `nan`; -0 is below +0.
 macro_rules! extremum {
-    ($name:ident, $type:ty, $less:tt, $zero:tt, $nan:expr) => {
+    ($name:ident, $type:ty, $bits:ty, $less:tt, $zero:tt, $nan:expr) => {
         #[inline(always)]
-        fn $name(nan: bool, a: $type, b: $type) -> $type {
-            let canonical = <$type>::from_bits($nan);
+        fn $name(nan: bool, a: $type, b: $type) -> $bits {
+            let (a_bits, b_bits) = (a.to_bits(), b.to_bits());
             if a.is_nan() {
-                if nan || b.is_nan() { canonical } else { b }
+                if nan || b.is_nan() { $nan } else { b_bits }
             } else if b.is_nan() {
-                if nan { canonical } else { a }
+                if nan { $nan } else { a_bits }
             } else if a == b {
                 // Equal numbers differ in their bits only if they are zeros of both signs.
-                <$type>::from_bits(a.to_bits() $zero b.to_bits())
+                a_bits $zero b_bits
             } else if a $less b {
-                a
+                a_bits
             } else {
-                b
+                b_bits
             }
         }
     };
 }
 /// The NaN that f64 `min` and `max` give.
 const CANONICAL_NAN_F64: u64 = 0x7fff_ffff_ffff_ffff;
-extremum!(min32, f32, <, |, CANONICAL_NAN_F32);
-extremum!(max32, f32, >, &, CANONICAL_NAN_F32);
-extremum!(min64, f64, <, |, CANONICAL_NAN_F64);
-extremum!(max64, f64, >, &, CANONICAL_NAN_F64);
+extremum!(min32, f32, u32, <, |, CANONICAL_NAN_F32);
+extremum!(max32, f32, u32, >, &, CANONICAL_NAN_F32);
+extremum!(min64, f64, u64, <, |, CANONICAL_NAN_F64);
+extremum!(max64, f64, u64, >, &, CANONICAL_NAN_F64);
 
 /// `aux` of [`min`] and [`max`].
 pub(crate) fn extremum_aux(ftz: bool, nan: bool, xorsign_abs: bool) -> u32 {
@@ -424,7 +427,7 @@ pub(crate) fn extremum_aux(ftz: bool, nan: bool, xorsign_abs: bool) -> u32 {
 }
 
 /// Handles `.ftz` and `.xorsign.abs` around [`min32`] or [`max32`].
-fn extremum_modified(aux: u32, a: f32, b: f32, f: impl Fn(bool, f32, f32) -> f32) -> f32 {
+fn extremum_modified(aux: u32, a: f32, b: f32, f: impl Fn(bool, f32, f32) -> u32) -> u32 {
     let (mut a, mut b) = if aux & 4 != 0 {
         (flush(a), flush(b))
     } else {
@@ -436,8 +439,8 @@ fn extremum_modified(aux: u32, a: f32, b: f32, f: impl Fn(bool, f32, f32) -> f32
         (a, b) = (a.abs(), b.abs());
     }
     let result = f(aux & 1 != 0, a, b);
-    if xorsign && !result.is_nan() {
-        f32::from_bits(result.to_bits() | sign)
+    if xorsign && result != CANONICAL_NAN_F32 {
+        result | sign
     } else {
         result
     }
@@ -447,7 +450,7 @@ macro_rules! choose_extremum {
     ($ty:expr, $aux:expr, $f32:ident, $f64:ident) => {
         match ($ty, $aux) {
             (FloatType::F32, 0) => lanes!(map2, |a: f32, b: f32| $f32(false, a, b)),
-            (FloatType::F32, _) => lanes_portable!(map2_aux, |aux, a: f32, b: f32| -> f32 {
+            (FloatType::F32, _) => lanes_portable!(map2_aux, |aux, a: f32, b: f32| -> u32 {
                 extremum_modified(aux, a, b, $f32)
             }),
             (FloatType::F64, _) => {
@@ -480,7 +483,7 @@ pub(crate) fn has_class(class: FloatClass, x: std::num::FpCategory) -> bool {
 }
 
 /// `atom.add.f32` in global memory flushes subnormals, elsewhere it does not.
-pub(crate) fn atomic_add32(ftz: bool, a: f32, b: f32) -> f32 {
+pub(crate) fn atomic_add32(ftz: bool, a: f32, b: f32) -> u32 {
     if ftz {
         add32::<true, false>(a, b)
     } else {
@@ -489,6 +492,6 @@ pub(crate) fn atomic_add32(ftz: bool, a: f32, b: f32) -> f32 {
 }
 
 /// `atom.add.f64`.
-pub(crate) fn atomic_add64(a: f64, b: f64) -> f64 {
+pub(crate) fn atomic_add64(a: f64, b: f64) -> u64 {
     finish64([a, b], a + b)
 }

@@ -277,7 +277,7 @@ impl<'a> BlockRunner<'a> {
     ) -> Result<(), Stop> {
         let all = addresses(&warp.registers, &access.address);
         if access.strong {
-            self.spins += 1;
+            warp.spins += 1;
             self.synchronized = true;
         }
         self.by_space(access.space, all, mask, |runner, space, addresses, mask| {
@@ -552,7 +552,7 @@ impl<'a> BlockRunner<'a> {
             self.note_fence();
         }
         if access.strong {
-            self.spins += 1;
+            warp.spins += 1;
             self.synchronized = true;
         }
         self.by_space(access.space, all, mask, |runner, space, addresses, mask| {
@@ -735,7 +735,7 @@ impl<'a> BlockRunner<'a> {
         pc: u32,
     ) -> Result<(), Stop> {
         let all = addresses(&warp.registers, &access.address);
-        self.spins += 1;
+        warp.spins += 1;
         self.synchronized = true;
         if access.release {
             self.note_fence();

@@ -72,7 +72,8 @@ impl BlockRunner<'_> {
                     if active == mask {
                         pc = *target;
                         if !alone {
-                            warp.groups[index].pc = pc;
+                            // Others may be on the way: choose again.
+                            self.leave(warp, index, pc);
                             return Ok(());
                         }
                     } else if active == 0 {
@@ -119,14 +120,21 @@ impl BlockRunner<'_> {
                     }
                 }
             }
-            let gives_way = self.spins >= PATIENCE && !alone;
-            if pc >= limit || self.executed >= self.turn_end || gives_way {
-                warp.groups[index].pc = pc;
-                if gives_way {
-                    warp.groups[index].gave_way = self.executed;
-                }
+            let spins = warp.spins >= PATIENCE && !alone;
+            if pc >= limit || self.executed >= self.turn_end || spins {
+                self.leave(warp, index, pc);
                 return Ok(());
             }
+        }
+    }
+
+    /// Ends a group's run at a position, giving way to others if it has been polling.
+    fn leave(&self, warp: &mut Warp, index: usize, pc: u32) {
+        let group = &mut warp.groups[index];
+        group.pc = pc;
+        if warp.spins >= PATIENCE {
+            warp.spins = 0;
+            group.gave_way = self.executed;
         }
     }
 
@@ -194,9 +202,9 @@ impl BlockRunner<'_> {
             Op::AsyncCopy(_) | Op::AsyncCommit | Op::AsyncWait { .. } => {
                 self.async_copy(warp, op, active, pc)?;
             }
-            Op::Fence { device } => self.fence(*device),
+            Op::Fence { device } => self.fence(warp, *device),
             Op::Nothing => {}
-            Op::Sleep => self.spins += PATIENCE,
+            Op::Sleep => warp.spins += PATIENCE,
             Op::ActiveMask { dst } => {
                 crate::coalesce::lanes(active)
                     .for_each(|lane| registers.set_lane(*dst, lane, active.into()));

@@ -222,9 +222,9 @@ impl BlockRunner<'_> {
     }
 
     /// `membar`, `fence`.
-    pub(super) fn fence(&mut self, device: bool) {
+    pub(super) fn fence(&mut self, warp: &mut Warp, device: bool) {
         std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
-        self.spins += 1;
+        warp.spins += 1;
         if device {
             self.note_fence();
         }
