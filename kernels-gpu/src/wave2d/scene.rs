@@ -79,6 +79,17 @@ pub struct Region {
 }
 
 impl Region {
+    /// The region of one cell.
+    #[inline(always)]
+    pub fn cell((x, y): (u32, u32)) -> Self {
+        Self {
+            x_first: x,
+            x_end: x + 1,
+            y_first: y,
+            y_end: y + 1,
+        }
+    }
+
     /// Whether the region has cells: no end at or below its first, as one that wrapped around has.
     #[inline(always)]
     pub fn is_proper(self) -> bool {
