@@ -20,15 +20,15 @@ pub fn select<'l>(labs: &[&'l dyn Lab], name: Option<&str>) -> Result<Vec<&'l dy
     }
 }
 
+/// A lab and the variants of it that a command is about.
+pub type Chosen<'l> = (&'l dyn Lab, Vec<Variant>);
+
 /// The variants of each lab that `--variant` names, or all of them. Labs that have none of them are left out.
 ///
 /// # Errors
 ///
 /// [`Failure::Input`] for a name that no lab has, with the nearest.
-pub fn variants<'l>(
-    labs: &[&'l dyn Lab],
-    names: &[String],
-) -> Result<Vec<(&'l dyn Lab, Vec<Variant>)>, Failure> {
+pub fn variants<'l>(labs: &[&'l dyn Lab], names: &[String]) -> Result<Vec<Chosen<'l>>, Failure> {
     let known: Vec<Variant> = labs
         .iter()
         .flat_map(|lab| lab.variants())
@@ -88,7 +88,7 @@ mod tests {
         insta::assert_snapshot!(failure, @"--param: `n` is no parameter: write name=value");
         let params = params(&["m=3".to_owned()]).unwrap().unwrap();
         let failure = own_case(labs[0], &params).err().unwrap();
-        insta::assert_snapshot!(failure, @"--param: unknown parameter `m`; did you mean `n`?");
+        insta::assert_snapshot!(failure, @"--param: unknown parameter `m`; there are: n, steps");
         assert_eq!(failure.exit_code(), crate::exit::BAD_INPUT);
     }
 

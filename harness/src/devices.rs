@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use host::device::{Discovery, discover};
+use host::device::{Discovery, discover, emulated};
 use host::lab::CaseError;
 use host::{Device, DeviceKind};
 
@@ -27,6 +27,8 @@ impl FromStr for Wanted {
             "cpu" => Ok(Wanted::Cpu),
             "cuda" => Ok(Wanted::Cuda(0)),
             "emulated" => Ok(Wanted::Emulated),
+            // Nearer to `cpu` in spelling than to what it means.
+            "gpu" => Err("unknown device `gpu`; a GPU is called `cuda`".to_owned()),
             _ => match text.strip_prefix("cuda:") {
                 Some(number) => number
                     .parse()
@@ -99,7 +101,10 @@ impl Machine {
     /// Looks for the devices that are wanted, all kinds if none is named.
     pub fn discover(wanted: &[Wanted]) -> Machine {
         let is_wanted = |kind| wanted.is_empty() || wanted.iter().any(|w| w.kind() == Some(kind));
-        let kinds: [(DeviceKind, fn() -> Discovery); 1] = [(DeviceKind::Cuda, discover)];
+        let kinds: [(DeviceKind, fn() -> Discovery); 2] = [
+            (DeviceKind::Cuda, discover),
+            (DeviceKind::Emulated, emulated),
+        ];
         Machine {
             found: kinds
                 .into_iter()

@@ -90,7 +90,7 @@ impl Bench<'_> {
             device: Wanted::Cpu.to_string(),
             variant: cpu.name(),
             case: case.label(),
-            outcome: Outcome::Timed(figures),
+            outcome: Outcome::Timed(Box::new(figures)),
         });
         let expected = self.cpu_case.is_none().then_some(serial.outputs);
         Ok((rows.into(), expected))
@@ -131,7 +131,7 @@ impl Bench<'_> {
                         .bytes_per_s
                         .zip(copy)
                         .map(|(rate, copy)| rate / copy);
-                    Outcome::Timed(figures)
+                    Outcome::Timed(Box::new(figures))
                 }
                 Err(error) => failed(error)?,
             };

@@ -74,6 +74,10 @@ pub fn device(
     let mut figures = Figures::new(times, clock.get(), host_median_s, work);
     figures.timesteps = case.timesteps();
     figures.bytes_per_s = Some(work.bytes as f64 / figures.run.median_s.max(1e-12));
+    let kernels = plan.kernels().iter();
+    figures.kernels = kernels
+        .map(|kernel| session.kernel_info(kernel))
+        .collect::<Result<_, Error>>()?;
     Ok(Measured {
         figures,
         outputs: outputs(session.as_mut(), &plan)?,

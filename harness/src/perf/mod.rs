@@ -219,6 +219,6 @@ mod tests {
     fn nothing_is_timed_for_a_case_that_makes_no_sense() {
         let (ending, text) = timed(&["doubling", "--param=n=many"], &testing::machine());
         assert_eq!(text, "");
-        insta::assert_snapshot!(ending.unwrap_err(), @"--param: parameter `n` = `many`: invalid digit found in string");
+        insta::assert_snapshot!(ending.unwrap_err(), @"--param: parameter `n` = `many`: invalid digit found in string (numbers, 1 or more)");
     }
 }

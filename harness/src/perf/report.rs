@@ -218,7 +218,7 @@ fn head(message: &str) -> &str {
     message.split(": ").next().unwrap_or(message)
 }
 
-fn cautions(figures: &Figures) -> impl Iterator<Item = String> {
+fn cautions(figures: &Figures) -> impl Iterator<Item = String> + '_ {
     let mismatch = figures.mismatch.clone();
     let noise = figures
         .run
@@ -240,7 +240,20 @@ fn cautions(figures: &Figures) -> impl Iterator<Item = String> {
     });
     let clock = (figures.clock == Clock::Host && figures.bytes_per_s.is_some())
         .then(|| "timed by the host's clock: the device has none".to_owned());
-    [mismatch, noise, clocks, clock].into_iter().flatten()
+    let spilling = figures
+        .kernels
+        .iter()
+        .filter(|kernel| kernel.local_bytes > 0);
+    let spills = spilling.map(|kernel| {
+        format!(
+            "kernel `{}` keeps {} bytes a thread in local memory, which is slow",
+            kernel.name, kernel.local_bytes
+        )
+    });
+    [mismatch, noise, clocks, clock]
+        .into_iter()
+        .flatten()
+        .chain(spills)
 }
 
 /// Events lie within what the host measures, and the host adds little: starting and waiting.

@@ -1,6 +1,6 @@
 //! One line of the report: a variant on a device.
 
-use host::Work;
+use host::{KernelInfo, Work};
 use serde::Serialize;
 
 use crate::stats::Summary;
@@ -24,7 +24,7 @@ pub struct Row {
 #[serde(tag = "outcome", rename_all = "snake_case")]
 pub enum Outcome {
     /// It ran.
-    Timed(Figures),
+    Timed(Box<Figures>),
     /// There is no such device.
     Skipped {
         /// Why.
@@ -65,6 +65,8 @@ pub struct Figures {
     pub vs_first: Option<f64>,
     /// Rate over that of the parallel CPU reference.
     pub vs_cpu: Option<f64>,
+    /// The kernels as the device compiled them: registers, spills, occupancy.
+    pub kernels: Vec<KernelInfo>,
     /// Whether the result of the last timed run is right.
     pub result: Verdict,
     /// What is wrong with it.
@@ -111,6 +113,7 @@ impl Figures {
             of_copy: None,
             vs_first: None,
             vs_cpu: None,
+            kernels: Vec::new(),
             result: Verdict::Unchecked,
             mismatch: None,
             run,

@@ -1,0 +1,225 @@
+//! What makes no sense, or cannot be had: one line, a remedy, the right exit code.
+
+use crate::run::run;
+
+/// `perf` of a case of one's own.
+fn own_case(params: &[&str]) -> String {
+    let mut args = vec!["perf", "wave2d"];
+    for param in params {
+        args.extend(["--param", param]);
+    }
+    run(&args)
+}
+
+#[test]
+fn unknown_lab() {
+    insta::assert_snapshot!(run(&["test", "wave2b"]), @r"
+    exit code: 2
+    --- stderr ---
+    error: unknown lab `wave2b`; did you mean `wave2d`?
+    ");
+}
+
+#[test]
+fn unknown_variant() {
+    insta::assert_snapshot!(run(&["perf", "wave2d", "--variant", "shmen"]), @r"
+    exit code: 2
+    --- stderr ---
+    error: --variant: unknown variant `shmen`; did you mean `shmem`?
+    ");
+}
+
+#[test]
+fn unknown_scene() {
+    insta::assert_snapshot!(own_case(&["scene=double-split"]), @r"
+    exit code: 2
+    --- stderr ---
+    error: --param: unknown scene `double-split`; did you mean `double-slit`?
+    ");
+    insta::assert_snapshot!(run(&["animate", "wave2d", "--scene", "duble-slit"]), @r"
+    exit code: 2
+    --- stderr ---
+    error: --scene: unknown scene `duble-slit`; did you mean `double-slit`?
+    ");
+}
+
+#[test]
+fn unknown_parameter() {
+    insta::assert_snapshot!(own_case(&["nx=100"]), @r"
+    exit code: 2
+    --- stderr ---
+    error: --param: unknown parameter `nx`; did you mean `n_x`?
+    ");
+    insta::assert_snapshot!(own_case(&["n_x"]), @r"
+    exit code: 2
+    --- stderr ---
+    error: --param: `n_x` is no parameter: write name=value
+    ");
+    insta::assert_snapshot!(own_case(&["n_x=100", "n_x=200"]), @r"
+    exit code: 2
+    --- stderr ---
+    error: --param: parameter `n_x` is given twice
+    ");
+}
+
+#[test]
+fn too_few_cells() {
+    insta::assert_snapshot!(own_case(&["n_x=0"]), @r"
+    exit code: 2
+    --- stderr ---
+    error: --param: parameter `n_x` = `0`: a domain has at least 2 cells along each axis, its two borders
+    ");
+    insta::assert_snapshot!(own_case(&["n_y=1"]), @r"
+    exit code: 2
+    --- stderr ---
+    error: --param: parameter `n_y` = `1`: a domain has at least 2 cells along each axis, its two borders
+    ");
+    insta::assert_snapshot!(run(&["animate", "wave2d", "--size", "0"]), @r"
+    exit code: 2
+    --- stderr ---
+    error: --size: parameter `n_x` = `0`: a domain has at least 2 cells along each axis, its two borders
+    ");
+}
+
+#[test]
+fn too_many_cells() {
+    insta::assert_snapshot!(own_case(&["n_x=70000", "n_y=70000"]), @r"
+    exit code: 2
+    --- stderr ---
+    error: --param: parameter `n_x * n_y` = `70000 * 70000`: a domain has at most 2147483648 cells
+    ");
+    insta::assert_snapshot!(own_case(&["n_x=4294967295", "n_y=4294967295"]), @r"
+    exit code: 2
+    --- stderr ---
+    error: --param: parameter `n_x * n_y` = `4294967295 * 4294967295`: a domain has at most 2147483648 cells
+    ");
+    insta::assert_snapshot!(own_case(&["n_x=99999999999"]), @r"
+    exit code: 2
+    --- stderr ---
+    error: --param: parameter `n_x` = `99999999999`: number too large to fit in target type (cells along x, at least 2)
+    ");
+}
+
+#[test]
+fn no_steps() {
+    insta::assert_snapshot!(own_case(&["steps=0"]), @r"
+    exit code: 2
+    --- stderr ---
+    error: --param: parameter `steps` = `0`: there is nothing to compute; at least 1
+    ");
+    insta::assert_snapshot!(run(&["animate", "wave2d", "--steps", "0"]), @r"
+    exit code: 2
+    --- stderr ---
+    error: invalid value '0' for '--steps <N>': 0 is not in 1..=4294967295
+
+    For more information, try '--help'.
+    ");
+}
+
+#[test]
+fn an_unstable_scheme() {
+    insta::assert_snapshot!(own_case(&["k=0.51"]), @r"
+    exit code: 2
+    --- stderr ---
+    error: --param: parameter `k` = `0.51`: unstable: the CFL condition is k = (c dt/dx)^2 <= 0.5
+    ");
+    insta::assert_snapshot!(own_case(&["k=NaN"]), @r"
+    exit code: 2
+    --- stderr ---
+    error: --param: parameter `k` = `NaN`: unstable: the CFL condition is k = (c dt/dx)^2 <= 0.5
+    ");
+}
+
+#[test]
+fn an_unwritable_output() {
+    insta::assert_snapshot!(run(&["perf", "--json=no/such/perf.json"]), @r"
+    exit code: 2
+    --- stderr ---
+    error: --json no/such/perf.json: there is no folder no/such; create it first
+    ");
+    insta::assert_snapshot!(run(&["animate", "wave2d", "--out", "no/such/wave.gif"]), @r"
+    exit code: 2
+    --- stderr ---
+    error: --out no/such/wave.gif: there is no folder no/such; create it first
+    ");
+    insta::assert_snapshot!(run(&["animate", "wave2d", "--out", "wave.mp4"]), @r"
+    exit code: 2
+    --- stderr ---
+    error: --out wave.mp4: name a .gif, a .png, or a folder that ends in /
+    ");
+    insta::assert_snapshot!(run(&["animate", "wave2d", "--out", "/"]), @r"
+    exit code: 2
+    --- stderr ---
+    error: --out /: the folder is not empty; remove it, or name another
+    ");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_place_where_nobody_may_write() {
+    // In the system's own words why.
+    let text = run(&["animate", "wave2d", "--out", "/proc/wave.gif"]);
+    let start = "exit code: 2\n--- stderr ---\nerror: --out /proc/wave.gif: cannot be written: ";
+    assert!(text.starts_with(start), "{text}");
+}
+
+#[test]
+fn a_device_that_is_not_there() {
+    insta::assert_snapshot!(run(&["test", "--device", "cuda"]), @r"
+    exit code: 3
+    --- stderr ---
+    error: --device cuda: no CUDA device: [reason]; see `harness doctor`
+    ");
+    insta::assert_snapshot!(run(&["perf", "--device", "cuda:7"]), @r"
+    exit code: 3
+    --- stderr ---
+    error: --device cuda:7: no CUDA device: [reason]; see `harness doctor`
+    ");
+    insta::assert_snapshot!(run(&["animate", "wave2d", "--device", "cuda"]), @r"
+    exit code: 3
+    --- stderr ---
+    error: --device cuda: no CUDA device: [reason]; see `harness doctor`
+    ");
+    insta::assert_snapshot!(run(&["test", "--device", "gpu"]), @r"
+    exit code: 2
+    --- stderr ---
+    error: invalid value 'gpu' for '--device <DEVICE>': unknown device `gpu`; a GPU is called `cuda`
+
+    For more information, try '--help'.
+    ");
+    insta::assert_snapshot!(run(&["perf", "--device", "emulated"]), @r"
+    exit code: 2
+    --- stderr ---
+    error: --device emulated: the speed of the emulated device says nothing of a GPU; try `harness test --device emulated`
+    ");
+}
+
+#[test]
+fn flags_that_do_not_go_together() {
+    insta::assert_snapshot!(run(&["test", "--param", "n_x=3"]), @r"
+    exit code: 2
+    --- stderr ---
+    error: the following required arguments were not provided:
+      <LAB>
+
+    Usage: harness test --param <NAME=VALUE> <LAB>
+
+    For more information, try '--help'.
+    ");
+    insta::assert_snapshot!(run(&["animate", "wave2d", "--every", "5", "--frames", "5"]), @r"
+    exit code: 2
+    --- stderr ---
+    error: the argument '--every <STEPS>' cannot be used with '--frames <N>'
+
+    Usage: harness animate --every <STEPS> <LAB>
+
+    For more information, try '--help'.
+    ");
+    insta::assert_snapshot!(run(&["perf", "--samples", "0"]), @r"
+    exit code: 2
+    --- stderr ---
+    error: invalid value '0' for '--samples <N>': 0 is not in 1..=10000
+
+    For more information, try '--help'.
+    ");
+}

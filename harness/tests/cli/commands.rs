@@ -1,0 +1,98 @@
+//! What commands print when all is well.
+
+use std::process::Stdio;
+
+use crate::run::{describe, harness, run};
+
+#[test]
+fn list() {
+    let text = run(&["list"]);
+    assert!(
+        text.starts_with("exit code: 0\n--- stdout ---\nwave2d  "),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_case_of_ones_own_on_the_cpu_and_the_emulated_device() {
+    let args = "test wave2d --device cpu,emulated --param n_x=37 --param n_y=53 --param steps=9";
+    let args: Vec<&str> = args.split(' ').collect();
+    insta::assert_snapshot!(run(&args));
+}
+
+#[test]
+fn without_a_gpu_its_rows_say_why() {
+    let args = "perf wave2d --param n_x=20 --param n_y=20 --param steps=3 --samples 1";
+    let text = run(&args.split(' ').collect::<Vec<&str>>());
+    assert!(text.starts_with("exit code: 0\n"), "{text}");
+    assert!(
+        text.ends_with("cuda skipped: no CUDA device: [reason]"),
+        "{text}"
+    );
+}
+
+#[test]
+fn json_is_json() {
+    let perf = "perf wave2d --device cpu --param n_x=20 --param n_y=20 --samples 2 --json";
+    let test = "test wave2d --device cpu --json";
+    for args in ["list --json", "doctor --json", test, perf] {
+        let args: Vec<&str> = args.split(' ').collect();
+        let folder = tempfile::tempdir().unwrap();
+        let output = harness(folder.path(), &args).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{args:?}");
+        let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(document["schema_version"], 1);
+        assert_eq!(document["command"], args[0]);
+    }
+}
+
+#[test]
+fn perf_in_json_has_samples_and_rates() {
+    let args = "perf wave2d --device cpu --param n_x=20 --param n_y=20 --samples 4 --json=p.json";
+    let folder = tempfile::tempdir().unwrap();
+    let args: Vec<&str> = args.split(' ').collect();
+    let output = harness(folder.path(), &args).output().unwrap();
+    assert!(describe(&output).contains("wave2d  20x20, 1000 steps, point-source"));
+    let text = std::fs::read_to_string(folder.path().join("p.json")).unwrap();
+    let document: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let row = &document["cases"][0]["rows"][1];
+    assert_eq!(row["variant"], "parallel");
+    assert_eq!(row["result"], "equal");
+    assert_eq!(row["run"]["samples_s"].as_array().unwrap().len(), 4);
+    let median_s = row["run"]["median_s"].as_f64().unwrap();
+    let rate = row["updates_per_s"].as_f64().unwrap();
+    assert!((rate * median_s / (20.0 * 20.0 * 1000.0) - 1.0).abs() < 1e-9);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut child = harness(folder.path(), &["list"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(describe(&output), "exit code: 0");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let full = std::fs::File::options()
+        .write(true)
+        .open("/dev/full")
+        .unwrap();
+    let output = harness(folder.path(), &["list"])
+        .stdout(full)
+        .output()
+        .unwrap();
+    insta::assert_snapshot!(describe(&output), @r"
+    exit code: 3
+    --- stderr ---
+    error: cannot write to standard output: No space left on device (os error 28)
+    ");
+}

@@ -1,0 +1,106 @@
+//! Files appear complete or not at all.
+
+use std::time::{Duration, Instant};
+
+use crate::run::{describe, harness, names};
+
+const TINY: [&str; 6] = ["--size", "30x20", "--steps", "20", "--frames", "4"];
+
+#[test]
+fn a_gif_is_all_that_is_left() {
+    let folder = tempfile::tempdir().unwrap();
+    let args = [
+        &["animate", "wave2d", "--out", "wave.gif", "--device", "cpu"],
+        &TINY[..],
+    ]
+    .concat();
+    let output = harness(folder.path(), &args).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", describe(&output));
+    assert_eq!(names(folder.path()), ["wave.gif"]);
+    let bytes = std::fs::read(folder.path().join("wave.gif")).unwrap();
+    assert!(bytes.starts_with(b"GIF89a") && bytes.ends_with(b";"));
+}
+
+#[test]
+fn cpu_and_emulated_device_make_the_same_pictures() {
+    let folder = tempfile::tempdir().unwrap();
+    let picture = |device: &str, variant: &str| {
+        let out = format!("{device}-{variant}.gif");
+        let args = [
+            "animate",
+            "wave2d",
+            "--device",
+            device,
+            "--variant",
+            variant,
+            "--out",
+            &out,
+        ];
+        let output = harness(folder.path(), &[&args, &TINY[..]].concat())
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(0), "{}", describe(&output));
+        std::fs::read(folder.path().join(out)).unwrap()
+    };
+    let expected = picture("cpu", "naive");
+    assert!(picture("emulated", "naive") == expected);
+    assert!(picture("emulated", "shmem") == expected);
+}
+
+#[test]
+fn a_folder_holds_every_frame() {
+    let folder = tempfile::tempdir().unwrap();
+    let args = [
+        &["animate", "wave2d", "--out", "frames/", "--device", "cpu"],
+        &TINY[..],
+    ]
+    .concat();
+    let output = harness(folder.path(), &args).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", describe(&output));
+    let frames = ["0000.png", "0001.png", "0002.png", "0003.png"];
+    assert_eq!(names(&folder.path().join("frames")), frames);
+
+    let again = harness(folder.path(), &args).output().unwrap();
+    insta::assert_snapshot!(describe(&again), @r"
+    exit code: 2
+    --- stderr ---
+    error: --out frames/: the folder is not empty; remove it, or name another
+    ");
+}
+
+#[cfg(unix)]
+#[test]
+fn ctrl_c_leaves_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    for out in ["wave.gif", "frames/"] {
+        let args = [
+            "animate",
+            "wave2d",
+            "--out",
+            out,
+            "--device",
+            "cpu",
+            "--steps",
+            "4000000000",
+        ];
+        let mut child = harness(folder.path(), &args).spawn().unwrap();
+        let began = Instant::now();
+        while names(folder.path()).is_empty() {
+            assert!(
+                began.elapsed() < Duration::from_secs(30),
+                "it makes no file"
+            );
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        // The handler is set right after the file is made.
+        std::thread::sleep(Duration::from_millis(100));
+        let pid = child.id().to_string();
+        let killed = std::process::Command::new("kill")
+            .args(["-INT", &pid])
+            .status()
+            .unwrap();
+        assert!(killed.success());
+        assert_eq!(child.wait().unwrap().code(), Some(130));
+        assert_eq!(names(folder.path()), [""; 0]);
+    }
+}

@@ -1,0 +1,15 @@
+//! What `--help` says.
+
+use crate::run::run;
+
+#[test]
+fn program() {
+    insta::assert_snapshot!(run(&["--help"]));
+}
+
+#[test]
+fn commands() {
+    for command in ["list", "doctor", "test", "perf", "animate"] {
+        insta::assert_snapshot!(command, run(&[command, "--help"]));
+    }
+}

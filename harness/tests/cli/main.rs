@@ -1,0 +1,7 @@
+//! The program as its users meet it: messages, exit codes, files.
+
+mod bad_input;
+mod commands;
+mod files;
+mod help;
+mod run;
