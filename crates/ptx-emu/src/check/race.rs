@@ -2,8 +2,8 @@
 //!
 //! # Model
 //!
-//! Every granule of memory (the narrowest access of the running kernel) remembers its last store and up to two
-//! readers. An access is compared with them: it is a race if the earlier access is by another thread, is not ordered
+//! Every granule of memory (the narrowest access of the running kernel) remembers two stores and two loads, of
+//! the latest that nothing orders. An access is compared with them: it is a race if the earlier access is by another thread, is not ordered
 //! before this one, and at least one of the two is a store.
 //!
 //! Order within a block follows barriers, as vector clocks: each warp has a clock that advances at every
@@ -28,9 +28,10 @@
 //!
 //! # Blind spots
 //!
-//! - A race shows only if both accesses happen in this run; their order does not matter.
-//! - Of many readers two are remembered, of the latest that no order separates; with barriers among parts of
-//!   a block one of several races may be missed.
+//! - A race shows only if both accesses happen in this run. Their order does not matter, except between stores: the
+//!   values that are compared are those of this run.
+//! - Of many loads (or equal stores) two are remembered; with barriers among parts of a block one of several
+//!   races may be missed.
 //! - Inter-block order through fences is approximate in the direction of missing races.
 //! - Granules are as wide as the narrowest access of the kernel: bytes stored by different threads are
 //!   told apart in kernels that store bytes.
@@ -179,15 +180,51 @@ impl<B: BlockOrder> Now<'_, B> {
 
     #[inline]
     fn races_with(&self, earlier: &Record) -> bool {
-        !self.is_after(earlier) && !(earlier.strong && self.record.strong)
+        !(earlier.strong && self.record.strong || self.is_after(earlier))
+    }
+}
+
+/// Up to two accesses, of the latest that nothing orders, by threads as far apart as can be: an access that races
+/// with any of those left out then races with one of the two as well, but for barriers among parts of a block.
+#[derive(Clone, Copy, Debug, Default)]
+struct Latest([Record; 2]);
+
+impl Latest {
+    #[inline]
+    fn note<B: BlockOrder>(&mut self, now: &Now<B>) {
+        let [first, second] = &mut self.0;
+        let mut record = now.record;
+        if now.is_after(first) {
+            // An atomic does not make up for the same thread's plain access just before.
+            let again = (first.block, first.thread, first.clock)
+                == (record.block, record.thread, record.clock);
+            record.strong &= !again || first.strong;
+            *first = record;
+        } else if now.is_after(second) || distance(first, second) < distance(first, &record) {
+            *second = record;
+        }
+    }
+
+    #[inline]
+    fn racing<B: BlockOrder>(&self, now: &Now<B>) -> Option<Record> {
+        self.0.into_iter().find(|record| now.races_with(record))
+    }
+}
+
+/// 0 for lanes of one warp, 1 for warps of one block, 2 for blocks.
+fn distance(a: &Record, b: &Record) -> u32 {
+    let warp = |record: &Record| record.thread / LANES as u16;
+    match a.block == b.block {
+        true => u32::from(warp(a) != warp(b)),
+        false => 2,
     }
 }
 
 /// What a granule remembers.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Cell {
-    store: Record,
-    readers: [Record; 2],
+    stores: Latest,
+    loads: Latest,
 }
 
 /// The access that a race is with.
@@ -201,22 +238,13 @@ impl Cell {
     /// Notes a load.
     #[inline]
     pub(crate) fn load<B: BlockOrder>(&mut self, now: &Now<B>) -> Option<Conflict> {
-        if now.races_with(&self.store) {
+        if let Some(earlier) = self.stores.racing(now) {
             return Some(Conflict {
-                earlier: self.store,
+                earlier,
                 earlier_is_store: true,
             });
         }
-        let [first, second] = &mut self.readers;
-        if first.thread == now.record.thread && first.block == now.record.block
-            || now.is_after(first)
-        {
-            *first = now.record;
-        } else if now.is_after(second)
-            || (first.block == second.block && second.block != now.record.block)
-        {
-            *second = now.record;
-        }
+        self.loads.note(now);
         None
     }
 
@@ -227,28 +255,30 @@ impl Cell {
         now: &Now<B>,
         changes: impl FnOnce() -> bool,
     ) -> Option<Conflict> {
-        for reader in &self.readers {
-            if now.races_with(reader) {
-                return Some(Conflict {
-                    earlier: *reader,
-                    earlier_is_store: false,
-                });
-            }
-        }
-        if now.races_with(&self.store) && changes() {
+        if let Some(earlier) = self.loads.racing(now) {
             return Some(Conflict {
-                earlier: self.store,
+                earlier,
+                earlier_is_store: false,
+            });
+        }
+        if let Some(earlier) = self.stores.racing(now)
+            && changes()
+        {
+            return Some(Conflict {
+                earlier,
                 earlier_is_store: true,
             });
         }
-        self.store = now.record;
-        self.readers = [Record::default(); 2];
+        self.stores.note(now);
         None
     }
 
-    /// The last store.
-    pub(crate) fn last_store(&self) -> &Record {
-        &self.store
+    /// A store by a block with at least this number.
+    pub(crate) fn store_since(&self, block: u32) -> Option<Record> {
+        self.stores
+            .0
+            .into_iter()
+            .find(|record| record.block >= block)
     }
 }
 
@@ -355,6 +385,43 @@ mod tests {
         clocks.barrier(&[0, 1, 2]);
         assert!(!store(&mut cell, 1, &clocks));
         assert!(load(&mut cell, 40, &clocks));
+    }
+
+    #[test]
+    fn a_plain_store_races_even_if_an_atomic_follows() {
+        let (clocks, mut cell) = (clocks(), Cell::default());
+        let strong = |thread| Record {
+            strong: true,
+            ..record(thread, &clocks)
+        };
+        let update = |cell: &mut Cell, thread| {
+            let now = Now {
+                record: strong(thread),
+                clocks: &clocks,
+                blocks: &Leftovers,
+            };
+            cell.store(&now, || true).is_some()
+        };
+        assert!(!store(&mut cell, 0, &clocks));
+        assert!(!update(&mut cell, 0));
+        assert!(update(&mut cell, 40));
+    }
+
+    #[test]
+    fn an_equal_store_does_not_hide_another() {
+        let (mut clocks, mut cell) = (clocks(), Cell::default());
+        assert!(!store(&mut cell, 0, &clocks));
+        for thread in 32..40 {
+            let now = Now {
+                record: record(thread, &clocks),
+                clocks: &clocks,
+                blocks: &Leftovers,
+            };
+            assert!(cell.store(&now, || false).is_none());
+        }
+        clocks.warp_barrier(1, u32::MAX, u32::MAX);
+        // Ordered after its own warp's stores, not after warp 0's.
+        assert!(store(&mut cell, 33, &clocks));
     }
 
     #[test]

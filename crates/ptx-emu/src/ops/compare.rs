@@ -48,30 +48,40 @@ macro_rules! integer {
 }
 
 macro_rules! floating {
-    ($compare:expr, $type:ty, $prepare:expr) => {
+    ($compare:expr, $type:ty, $prepare:expr) => {{
+        /// An ordered comparison: false if either is NaN.
+        macro_rules! ordered {
+            ($operator:tt) => {
+                test!(|a: $type, b: $type| $prepare(a) $operator $prepare(b))
+            };
+        }
+        /// An unordered comparison: true if either is NaN.
+        macro_rules! unordered {
+            ($operator:tt) => {
+                test!(|a: $type, b: $type| {
+                    $prepare(a) $operator $prepare(b) || a.is_nan() || b.is_nan()
+                })
+            };
+        }
         match $compare {
-            Compare::Eq => test!(|a: $type, b: $type| $prepare(a) == $prepare(b)),
+            Compare::Eq => ordered!(==),
             Compare::Ne => test!(|a: $type, b: $type| {
-                let (a, b) = ($prepare(a), $prepare(b));
-                a < b || a > b
+                $prepare(a) != $prepare(b) && !a.is_nan() && !b.is_nan()
             }),
-            Compare::Lt => test!(|a: $type, b: $type| $prepare(a) < $prepare(b)),
-            Compare::Le => test!(|a: $type, b: $type| $prepare(a) <= $prepare(b)),
-            Compare::Gt => test!(|a: $type, b: $type| $prepare(a) > $prepare(b)),
-            Compare::Ge => test!(|a: $type, b: $type| $prepare(a) >= $prepare(b)),
-            Compare::Equ => test!(|a: $type, b: $type| {
-                let (a, b) = ($prepare(a), $prepare(b));
-                !(a < b || a > b)
-            }),
-            Compare::Neu => test!(|a: $type, b: $type| $prepare(a) != $prepare(b)),
-            Compare::Ltu => test!(|a: $type, b: $type| !($prepare(a) >= $prepare(b))),
-            Compare::Leu => test!(|a: $type, b: $type| !($prepare(a) > $prepare(b))),
-            Compare::Gtu => test!(|a: $type, b: $type| !($prepare(a) <= $prepare(b))),
-            Compare::Geu => test!(|a: $type, b: $type| !($prepare(a) < $prepare(b))),
+            Compare::Lt => ordered!(<),
+            Compare::Le => ordered!(<=),
+            Compare::Gt => ordered!(>),
+            Compare::Ge => ordered!(>=),
+            Compare::Equ => unordered!(==),
+            Compare::Neu => unordered!(!=),
+            Compare::Ltu => unordered!(<),
+            Compare::Leu => unordered!(<=),
+            Compare::Gtu => unordered!(>),
+            Compare::Geu => unordered!(>=),
             Compare::Num => test!(|a: $type, b: $type| !a.is_nan() && !b.is_nan()),
             Compare::Nan => test!(|a: $type, b: $type| a.is_nan() || b.is_nan()),
         }
-    };
+    }};
 }
 
 /// The comparison of values of a type; `None` if PTX has none.

@@ -149,7 +149,8 @@ impl<'a> BlockRunner<'a> {
         if span.is_aligned(request.width) {
             return Ok(());
         }
-        let misaligned = |lane: &usize| request.addresses[*lane] % u64::from(request.width) != 0;
+        let misaligned =
+            |lane: &usize| !request.addresses[*lane].is_multiple_of(u64::from(request.width));
         let lane = lanes(request.mask).find(misaligned).unwrap_or(0);
         let kind = FaultKind::Misaligned {
             access: request.access(),

@@ -212,8 +212,10 @@ impl BlockRunner<'_> {
                 if let Some(conflict) = cell.load(&now) {
                     return Err(self.race(request, &now.record, &conflict, location()));
                 }
-                if request.non_coherent && cell.last_store().block >= self.launch.first_block {
-                    let earlier = self.race_access(cell.last_store());
+                if request.non_coherent
+                    && let Some(store) = cell.store_since(self.launch.first_block)
+                {
+                    let earlier = self.race_access(&store);
                     let kind = FaultKind::StaleReadOnlyLoad {
                         location: location(),
                         earlier,

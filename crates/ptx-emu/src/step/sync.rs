@@ -250,7 +250,7 @@ fn shuffle_source(mode: ShuffleMode, lane: u32, selector: u32, clamp: u32) -> (u
             let source = lane.wrapping_sub(b);
             (source & 31, source as i32 >= last as i32)
         }
-        ShuffleMode::Down => (lane + b & 31, lane + b <= last),
+        ShuffleMode::Down => ((lane + b) & 31, lane + b <= last),
         ShuffleMode::Bfly => (lane ^ b, lane ^ b <= last),
         ShuffleMode::Idx => {
             let source = first | (b & !segment);
