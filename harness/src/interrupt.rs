@@ -39,12 +39,17 @@ fn paths() -> std::sync::MutexGuard<'static, Vec<PathBuf>> {
 
 fn end() {
     for path in paths().iter() {
-        // Nothing better can be done about what cannot be removed.
-        let _ = if path.is_dir() {
-            std::fs::remove_dir_all(path)
-        } else {
-            std::fs::remove_file(path)
+        // The other threads run on, and may add a file while their folder is removed. What cannot be removed in a few
+        // tries stays.
+        let removed = || {
+            let result = if path.is_dir() {
+                std::fs::remove_dir_all(path)
+            } else {
+                std::fs::remove_file(path)
+            };
+            result.is_ok()
         };
+        let _ = (0..10).any(|_| removed());
     }
     std::process::exit(exit::INTERRUPTED.into());
 }

@@ -21,6 +21,11 @@ pub struct Bar {
 impl Bar {
     /// A bar for the work that `label` names.
     pub fn new(label: impl Into<String>) -> Bar {
+        Bar::since(label, Instant::now())
+    }
+
+    /// A bar for a part of work that began earlier: it appears when the whole has taken a while.
+    pub fn since(label: impl Into<String>, began: Instant) -> Bar {
         let look = Look::of_stderr();
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
         let style = if look.unicode {
@@ -40,7 +45,7 @@ impl Bar {
         bar.set_message(label.into());
         Bar {
             bar,
-            began: Instant::now(),
+            began,
             is_shown: AtomicBool::new(false),
         }
     }

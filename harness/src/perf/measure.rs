@@ -91,8 +91,9 @@ pub fn cpu(
     cpu: Cpu,
     samples: Option<usize>,
 ) -> Result<Measured, Error> {
+    let first = Instant::now();
     let run = || {
-        let bar = Bar::new(format!("{} CPU reference", cpu.name()));
+        let bar = Bar::since(format!("timing {} on cpu", cpu.name()), first);
         let began = Instant::now();
         let outputs = case.reference(cpu, &bar)?;
         Ok::<_, Error>((began.elapsed(), outputs))
