@@ -5,7 +5,7 @@
 //! | [`cli`]       | the command line                                          |
 //! | [`list`]      | `harness list`                                            |
 //! | [`doctor`]    | `harness doctor`                                          |
-//! | [`test`]      | `harness test`                                            |
+//! | [`mod@test`]   | `harness test`                                            |
 //! | [`perf`]      | `harness perf`                                            |
 //! | [`animate`]   | `harness animate`                                         |
 //! | [`catalogue`] | which labs, variants and cases a command is about         |
