@@ -71,12 +71,14 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     },
 ];
 
+const MOST_CELLS_ALONG_AN_AXIS: u32 = 500_000;
+
 impl Wave2d {
     /// A problem at k = 1/4 from rest, on `n_x` by `n_y` cells.
     ///
     /// # Errors
     ///
-    /// [`CaseError::Invalid`] for fewer than 2 cells along an axis or more than 2^31 in all;
+    /// [`CaseError::Invalid`] for fewer than 2 or more than 500000 cells along an axis, or more than 2^31 in all;
     /// [`CaseError::Unknown`] for a scene that does not exist.
     pub fn new(n_x: u32, n_y: u32, steps: u32, scene: &str) -> Result<Wave2d, CaseError> {
         for (name, cells) in [("n_x", n_x), ("n_y", n_y)] {
@@ -85,6 +87,14 @@ impl Wave2d {
                     name,
                     cells,
                     "a domain has at least 2 cells along each axis, its two borders",
+                ));
+            }
+            // What a grid of 65535 blocks along y covers, eight rows a block.
+            if cells > MOST_CELLS_ALONG_AN_AXIS {
+                return Err(CaseError::invalid(
+                    name,
+                    cells,
+                    "a domain has at most 500000 cells along an axis",
                 ));
             }
         }

@@ -3,10 +3,10 @@
 use kernels_gpu::wave2d::shmem;
 
 use super::problem::Wave2d;
-use crate::Error;
 use crate::args;
 use crate::buffer::Element;
-use crate::lab::{CaseError, Variant};
+use crate::error::Error;
+use crate::lab::Variant;
 use crate::plan::{BufferId, LaunchConfig, Plan, PlanError};
 use crate::registry::find_variant;
 
@@ -14,170 +14,108 @@ use crate::registry::find_variant;
 /// docs/performance.md has the figures.
 pub const STEPS_PER_LAUNCH: u32 = 10;
 
+const NAIVE: &str = "naive";
+const SHMEM: &str = "shmem";
+
 pub(super) const VARIANTS: &[Variant] = &[
     Variant {
-        name: "naive",
+        name: NAIVE,
         summary: "one launch a timestep, one thread a cell, all from global memory",
         exact: true,
     },
     Variant {
-        name: "shmem",
+        name: SHMEM,
         summary: "10 timesteps a launch on tiles in registers, with shared memory between warps",
         exact: true,
     },
 ];
 
-/// A variant by its name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Solution {
-    Naive,
-    Shmem,
-}
-
-impl Solution {
-    fn find(name: &str) -> Result<Solution, CaseError> {
-        Ok(match find_variant(VARIANTS, name)?.name {
-            "naive" => Solution::Naive,
-            _ => Solution::Shmem,
-        })
-    }
-}
-
-/// Where a plan's fields are at some moment: the current ones, and scratch of the same size for variants that need it.
-struct State {
-    u0: BufferId,
-    u1: BufferId,
-    scratch: Option<(BufferId, BufferId)>,
-}
-
-impl State {
-    fn declare(plan: &mut Plan, problem: &Wave2d, solution: Solution) -> State {
-        let cells = problem.cells();
-        let u0 = plan.buffer("u0", Element::F32, cells);
-        let u1 = plan.buffer("u1", Element::F32, cells);
-        let scratch = (solution == Solution::Shmem).then(|| {
-            (
-                plan.scratch("scratch0", Element::F32, cells),
-                plan.scratch("scratch1", Element::F32, cells),
-            )
-        });
-        State { u0, u1, scratch }
-    }
-
-    /// Records timesteps `t` to `t + steps - 1`.
-    fn advance(
-        &mut self,
-        plan: &mut Plan,
-        problem: &Wave2d,
-        t: u32,
-        steps: u32,
-    ) -> Result<(), PlanError> {
-        match self.scratch {
-            None => self.advance_naive(plan, problem, t, steps),
-            Some(_) => self.advance_shmem(plan, problem, t, steps),
-        }
-    }
-
-    fn advance_naive(
-        &mut self,
-        plan: &mut Plan,
-        problem: &Wave2d,
-        t: u32,
-        steps: u32,
-    ) -> Result<(), PlanError> {
-        let domain = problem.domain();
-        let (n_x, n_y) = (domain.n_x, domain.n_y);
-        let config = LaunchConfig::covering((n_x, n_y), (128, 1))?;
-        for step in 0..steps {
-            plan.launch(
-                "wave2d_naive",
-                config,
-                args![
-                    self.u0,
-                    self.u1.slice(),
-                    n_x,
-                    n_y,
-                    problem.scene_number(),
-                    problem.k(),
-                    t.wrapping_add(step),
-                ],
-            )?;
-            std::mem::swap(&mut self.u0, &mut self.u1);
-        }
-        Ok(())
-    }
-
-    fn advance_shmem(
-        &mut self,
-        plan: &mut Plan,
-        problem: &Wave2d,
-        t: u32,
-        steps: u32,
-    ) -> Result<(), PlanError> {
-        let domain = problem.domain();
-        let (n_x, n_y) = (domain.n_x, domain.n_y);
-        let mut done = 0;
-        while let Some((out0, out1)) = self.scratch.filter(|_| done < steps) {
-            let in_launch = (steps - done).min(STEPS_PER_LAUNCH);
-            let [written_x, written_y] = shmem::written(in_launch);
-            let grid = (n_x.div_ceil(written_x), n_y.div_ceil(written_y));
-            let [block_x, block_y] = shmem::BLOCK;
-            plan.launch(
-                "wave2d_shmem",
-                LaunchConfig::new(grid, (block_x, block_y))
-                    .with_shared_mem_bytes(shmem::SHARED_MEM_BYTES),
-                args![
-                    self.u0.slice(),
-                    self.u1.slice(),
-                    out0,
-                    out1,
-                    n_x,
-                    n_y,
-                    problem.scene_number(),
-                    problem.k(),
-                    t.wrapping_add(done),
-                    in_launch,
-                ],
-            )?;
-            self.scratch = Some((self.u0, self.u1));
-            (self.u0, self.u1) = (out0, out1);
-            done += in_launch;
-        }
-        Ok(())
-    }
-}
+/// The second-last and the last field.
+type State = (BufferId, BufferId);
 
 /// The variant's plan: inputs and outputs `u0` and `u1`.
 pub(super) fn record(problem: &Wave2d, variant: &str) -> Result<Plan, Error> {
-    let solution = Solution::find(variant)?;
+    let variant = find_variant(VARIANTS, variant)?.name;
     let mut plan = Plan::new(format!("wave2d {variant}, {problem}"));
-    let mut state = State::declare(&mut plan, problem, solution);
-    state.advance(&mut plan, problem, problem.first_step(), problem.steps())?;
-    plan.output("u0", state.u0);
-    plan.output("u1", state.u1);
+    let fields = (
+        plan.buffer("u0", Element::F32, problem.cells()),
+        plan.buffer("u1", Element::F32, problem.cells()),
+    );
+    let (u0, u1) = match variant {
+        NAIVE => record_naive(problem, &mut plan, fields)?,
+        _ => record_shmem(problem, &mut plan, fields)?,
+    };
+    plan.output("u0", u0);
+    plan.output("u1", u1);
     Ok(plan)
 }
 
-/// A plan for `frames` pictures: the last field after each `problem.steps()` timesteps, as outputs `frame 0`, `frame 1`
-/// and so on. Inputs are `u0` and `u1`.
-///
-/// # Errors
-///
-/// [`CaseError::Unknown`] for an unknown variant; [`PlanError`].
-pub fn record_frames(problem: &Wave2d, variant: &str, frames: u32) -> Result<Plan, Error> {
-    let solution = Solution::find(variant)?;
-    let mut plan = Plan::new(format!("wave2d {variant}, {frames} frames of {problem}"));
-    let mut state = State::declare(&mut plan, problem, solution);
-    let mut t = problem.first_step();
-    for frame in 0..frames {
-        state.advance(&mut plan, problem, t, problem.steps())?;
-        t = t.wrapping_add(problem.steps());
-        let name = format!("frame {frame}");
-        let picture = plan.scratch(&name, Element::F32, problem.cells());
-        plan.copy(state.u1, picture)?;
-        plan.output(&name, picture);
+fn record_naive(
+    problem: &Wave2d,
+    plan: &mut Plan,
+    (mut u0, mut u1): State,
+) -> Result<State, PlanError> {
+    let domain = problem.domain();
+    let (n_x, n_y) = (domain.n_x, domain.n_y);
+    // One row a block is fastest, but a grid has no more than 65535 blocks along y.
+    let rows = n_y.div_ceil(65_535);
+    let config = LaunchConfig::covering((n_x, n_y), (128, rows))?;
+    for step in 0..problem.steps() {
+        plan.launch(
+            "wave2d_naive",
+            config,
+            args![
+                u0,
+                u1.slice(),
+                n_x,
+                n_y,
+                problem.scene_number(),
+                problem.k(),
+                problem.first_step().wrapping_add(step),
+            ],
+        )?;
+        (u0, u1) = (u1, u0);
     }
-    Ok(plan)
+    Ok((u0, u1))
+}
+
+fn record_shmem(
+    problem: &Wave2d,
+    plan: &mut Plan,
+    (mut u0, mut u1): State,
+) -> Result<State, PlanError> {
+    let domain = problem.domain();
+    let (n_x, n_y) = (domain.n_x, domain.n_y);
+    let mut out0 = plan.scratch("scratch0", Element::F32, problem.cells());
+    let mut out1 = plan.scratch("scratch1", Element::F32, problem.cells());
+    let mut done = 0;
+    while done < problem.steps() {
+        let steps = (problem.steps() - done).min(STEPS_PER_LAUNCH);
+        let [written_x, written_y] = shmem::written(steps);
+        let grid = (n_x.div_ceil(written_x), n_y.div_ceil(written_y));
+        let [block_x, block_y] = shmem::BLOCK;
+        let config = LaunchConfig::new(grid, (block_x, block_y))
+            .with_shared_mem_bytes(shmem::SHARED_MEM_BYTES);
+        plan.launch(
+            "wave2d_shmem",
+            config,
+            args![
+                u0.slice(),
+                u1.slice(),
+                out0,
+                out1,
+                n_x,
+                n_y,
+                problem.scene_number(),
+                problem.k(),
+                problem.first_step().wrapping_add(done),
+                steps,
+            ],
+        )?;
+        (u0, u1, out0, out1) = (out0, out1, u0, u1);
+        done += steps;
+    }
+    Ok((u0, u1))
 }
 
 /// Fewest bytes that the variant moves for the problem: each field is read and written once a launch, but for `naive`'s
@@ -185,8 +123,8 @@ pub fn record_frames(problem: &Wave2d, variant: &str, frames: u32) -> Result<Pla
 pub(super) fn bytes(problem: &Wave2d, variant: &str) -> u64 {
     let cells = problem.cells() as u64;
     let steps = u64::from(problem.steps());
-    match Solution::find(variant) {
-        Ok(Solution::Shmem) => 16 * cells * steps.div_ceil(u64::from(STEPS_PER_LAUNCH)),
+    match variant {
+        SHMEM => 16 * cells * steps.div_ceil(u64::from(STEPS_PER_LAUNCH)),
         _ => 12 * cells * steps,
     }
 }

@@ -165,6 +165,15 @@ fn no_steps_change_nothing() {
 }
 
 #[test]
+fn the_longest_domain_fits_a_grid() {
+    for variant in LAB.variants() {
+        let plan = Case::record(&random(2, 500_000, 1, "empty-box"), variant.name).unwrap();
+        let limits = crate::device::Limits::COMMON;
+        crate::validate::validate(LAB.module(), &plan, &limits).unwrap();
+    }
+}
+
+#[test]
 fn plans_have_the_launches_that_the_steps_need() {
     let launches = |variant, steps| {
         let plan = Case::record(&random(300, 200, steps, "point-source"), variant).unwrap();
@@ -186,6 +195,7 @@ fn wrong_parameters_are_named() {
     insta::assert_snapshot!(refusal(&["n_x=0"]), @"parameter `n_x` = `0`: a domain has at least 2 cells along each axis, its two borders");
     insta::assert_snapshot!(refusal(&["n_y=1"]), @"parameter `n_y` = `1`: a domain has at least 2 cells along each axis, its two borders");
     insta::assert_snapshot!(refusal(&["n_x=65536", "n_y=65536"]), @"parameter `n_x * n_y` = `65536 * 65536`: a domain has at most 2147483648 cells");
+    insta::assert_snapshot!(refusal(&["n_y=500001"]), @"parameter `n_y` = `500001`: a domain has at most 500000 cells along an axis");
     insta::assert_snapshot!(refusal(&["n_x=4294967296"]), @"parameter `n_x` = `4294967296`: number too large to fit in target type (cells along x, at least 2)");
     insta::assert_snapshot!(refusal(&["steps=0"]), @"parameter `steps` = `0`: there is nothing to compute; at least 1");
     insta::assert_snapshot!(refusal(&["k=0.6"]), @"parameter `k` = `0.6`: unstable: the CFL condition is k = (c dt/dx)^2 <= 0.5");
