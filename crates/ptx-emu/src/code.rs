@@ -351,6 +351,8 @@ pub(crate) struct Function {
     pub(crate) entry: u32,
     /// Rows of each file that a frame takes.
     pub(crate) rows: Bases,
+    /// Rows of each file that hold registers; those of constants follow.
+    pub(crate) variables: Bases,
     /// Rows to fill when a frame is entered.
     pub(crate) constants: Vec<(File, u32, Constant)>,
     /// Predicate slot that is always true.

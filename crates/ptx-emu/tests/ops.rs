@@ -617,7 +617,10 @@ fn comparisons() {
         move |a: u32, b: u32, _: u32| set(f(f32::from_bits(a), f32::from_bits(b)))
     };
     check32("set.eq.u32.f32 d, a, b;", float(|a, b| a == b));
-    check32("set.ne.u32.f32 d, a, b;", float(|a, b| a < b || a > b));
+    check32(
+        "set.ne.u32.f32 d, a, b;",
+        float(|a, b| a != b && !a.is_nan() && !b.is_nan()),
+    );
     check32("set.lt.u32.f32 d, a, b;", float(|a, b| a < b));
     check32("set.le.u32.f32 d, a, b;", float(|a, b| a <= b));
     check32("set.neu.u32.f32 d, a, b;", float(|a, b| a != b));

@@ -8,7 +8,7 @@ use super::{BlockRunner, LaunchContext};
 use crate::code::{Constant, Function};
 use crate::memory::PARAM_FRAMES;
 use crate::memory::lanes::LaneMemory;
-use crate::registers::{Bases, File, LANES, Registers};
+use crate::registers::{ALL, Bases, File, LANES, Registers, Slot};
 use crate::step::AsyncQueues;
 
 /// What a group of lanes does.
@@ -68,6 +68,8 @@ pub(crate) struct Warp {
     pub(crate) local: LaneMemory,
     pub(crate) params: LaneMemory,
     pub(crate) copies: Option<Box<AsyncQueues>>,
+    /// The constants of the kernel's frame are in place.
+    has_constants: bool,
     /// Lanes that ran last, and the polling instructions that they have executed since they were chosen: see
     /// [`PATIENCE`](super::PATIENCE).
     chosen: u32,
@@ -85,13 +87,18 @@ impl Warp {
         self.copies = None;
         self.chosen = 0;
         self.registers.bases = Bases::default();
-        for row in &mut self.registers.rows32 {
-            *row = [0; LANES];
-        }
-        for row in &mut self.registers.rows64 {
-            *row = [0; LANES];
-        }
-        self.registers.preds.fill(0);
+        let Registers {
+            rows32,
+            rows64,
+            preds,
+            ..
+        } = &mut self.registers;
+        let variables = kernel.variables;
+        let ours = variables.r32.min(rows32.len() as u32);
+        rows32[..ours as usize].fill([0; LANES]);
+        let ours = variables.r64.min(rows64.len() as u32);
+        rows64[..ours as usize].fill([0; LANES]);
+        preds.fill(0);
         self.calls.clear();
         self.frames.clear();
         self.frames.push(Frame {
@@ -254,23 +261,34 @@ impl BlockRunner<'_> {
         warp.registers.bases = bases;
         warp.registers.set_pred(function.always, mask, u32::MAX);
         warp.registers.set_pred(function.never, mask, 0);
+        // Constants of the kernel's frame stay from block to block, except for the block's index.
+        let again = frame == 0 && std::mem::replace(&mut warp.has_constants, true);
         for &(file, row, constant) in &function.constants {
-            for lane in crate::coalesce::lanes(mask) {
-                let value = match constant {
-                    Constant::Bits(bits) => bits,
-                    Constant::Special(special) => self.special(special, warp.thread(lane)),
-                    Constant::DynamicShared(offset) => {
-                        u64::from(self.launch.dynamic_shared_offset).wrapping_add_signed(offset)
-                    }
-                    Constant::Local(offset) => local.0.wrapping_add_signed(offset),
-                    Constant::FrameParam(offset) => {
-                        (PARAM_FRAMES + params.0).wrapping_add_signed(offset)
-                    }
-                };
-                match file {
-                    File::B64 => warp.registers.r64_mut(row)[lane] = value,
-                    _ => warp.registers.r32_mut(row)[lane] = value as u32,
+            if again && !matches!(constant, Constant::Special(Special::Ctaid(_))) {
+                continue;
+            }
+            let value = match constant {
+                Constant::Bits(bits) => bits,
+                Constant::DynamicShared(offset) => {
+                    u64::from(self.launch.dynamic_shared_offset).wrapping_add_signed(offset)
                 }
+                Constant::Local(offset) => local.0.wrapping_add_signed(offset),
+                Constant::FrameParam(offset) => {
+                    (PARAM_FRAMES + params.0).wrapping_add_signed(offset)
+                }
+                Constant::Special(special) => {
+                    for lane in crate::coalesce::lanes(mask) {
+                        let value = self.special(special, warp.thread(lane));
+                        warp.registers.set_lane(Slot { file, row }, lane, value);
+                    }
+                    continue;
+                }
+            };
+            match (file, mask) {
+                (File::B64, ALL) => *warp.registers.r64_mut(row) = [value; LANES],
+                (_, ALL) => *warp.registers.r32_mut(row) = [value as u32; LANES],
+                _ => crate::coalesce::lanes(mask)
+                    .for_each(|lane| warp.registers.set_lane(Slot { file, row }, lane, value)),
             }
         }
     }

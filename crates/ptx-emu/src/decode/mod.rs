@@ -98,6 +98,7 @@ pub(crate) fn decode(program: &Program, globals: &[u64]) -> Code {
             is_defined: source.is_defined,
             entry,
             rows,
+            variables: decoder.rows.variables(),
             constants,
             always: decoder.rows.always(),
             never: decoder.rows.never(),

@@ -13,6 +13,7 @@ use crate::registers::{Bases, File, Slot};
 pub(super) struct Rows {
     first_b16: u32,
     preds: u32,
+    variables: Bases,
     next: Bases,
     constants: HashMap<(bool, Constant), u32>,
 }
@@ -24,14 +25,16 @@ const NEVER: u32 = 2;
 impl Rows {
     pub(super) fn new(counts: &RegCounts) -> Self {
         let preds = counts.pred;
+        let variables = Bases {
+            r32: counts.b32 + counts.b16,
+            r64: counts.b64,
+            pred: preds + 3,
+        };
         Self {
             first_b16: counts.b32,
             preds,
-            next: Bases {
-                r32: counts.b32 + counts.b16,
-                r64: counts.b64,
-                pred: preds + 3,
-            },
+            variables,
+            next: variables,
             constants: HashMap::new(),
         }
     }
@@ -39,6 +42,11 @@ impl Rows {
     /// Rows that a frame takes.
     pub(super) fn size(&self) -> Bases {
         self.next
+    }
+
+    /// Rows that hold registers.
+    pub(super) fn variables(&self) -> Bases {
+        self.variables
     }
 
     pub(super) fn constants(&self) -> Vec<(File, u32, Constant)> {

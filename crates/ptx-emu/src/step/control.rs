@@ -21,6 +21,14 @@ impl BlockRunner<'_> {
         let mut rest = active;
         let whole = active == warp.groups[index].mask;
         let mut parts = 0;
+        let first = warp.registers.lane(row, active.trailing_zeros() as usize);
+        if whole
+            && lanes(active).all(|lane| warp.registers.lane(row, lane) == first)
+            && let Some(&target) = targets.get(first as usize)
+        {
+            warp.groups[index].pc = target;
+            return Ok(Next::Choose);
+        }
         while rest != 0 {
             let lane = rest.trailing_zeros() as usize;
             let entry = warp.registers.lane(row, lane) as u32;
