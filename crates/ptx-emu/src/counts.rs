@@ -262,6 +262,30 @@ pub struct LaunchReport {
 }
 
 impl LaunchReport {
+    /// Adds another launch, usually of the same kernel of the same module: instructions at the same place are one.
+    pub fn add(&mut self, other: &Self) {
+        let mut all: BTreeMap<_, Counts> = BTreeMap::new();
+        for instruction in self
+            .instructions
+            .drain(..)
+            .chain(other.instructions.iter().cloned())
+        {
+            *all.entry((instruction.place, instruction.class))
+                .or_default() += &instruction.counts;
+        }
+        self.instructions = all
+            .into_iter()
+            .map(|((place, class), counts)| InstructionCounts {
+                place,
+                class,
+                counts,
+            })
+            .collect();
+        self.blocks += other.blocks;
+        self.threads += other.threads;
+        self.counts += &other.counts;
+    }
+
     /// The counts by source line, in the order of file and line.
     pub fn lines(&self) -> Vec<LineCounts> {
         let mut lines: BTreeMap<_, LineCounts> = BTreeMap::new();

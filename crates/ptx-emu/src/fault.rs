@@ -153,12 +153,29 @@ impl fmt::Display for Location {
                 variable: Some(name),
                 offset,
             } => {
-                write!(f, "byte {offset} of shared array `{name}`")
+                write!(f, "byte {offset} of {}", SharedArray(name))
             }
             Self::Shared {
                 variable: None,
                 offset,
             } => write!(f, "byte {offset} of shared memory"),
+        }
+    }
+}
+
+/// A variable in shared memory, by the name that its author knows.
+///
+/// `cuda_std::shared_array!` makes statics whose mangled names end in the line where the macro stands.
+struct SharedArray<'a>(&'a str);
+
+impl fmt::Display for SharedArray<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = format!("{:#}", rustc_demangle::demangle(self.0));
+        match name.rsplit_once("::__CUDA_STD_SHARED_") {
+            Some((function, line)) => {
+                write!(f, "the shared array of `{function}`, line {line}")
+            }
+            None => write!(f, "shared array `{name}`"),
         }
     }
 }
@@ -208,6 +225,15 @@ pub enum Stray {
         /// The address.
         address: u64,
     },
+    /// 2^32 elements beyond a place near a buffer.
+    Wrapped {
+        /// The buffer's name.
+        name: String,
+        /// Its size in bytes.
+        size: u64,
+        /// Bytes from its start to that place; negative if before it.
+        offset: i64,
+    },
     /// Near nothing.
     Nowhere {
         /// The address.
@@ -215,21 +241,23 @@ pub enum Stray {
     },
 }
 
-/// "reaches 4 bytes past its end" and the like.
+/// "reaches 4 bytes past its end (index 5, length 5)" and the like. Index and length are in elements of the access's
+/// size, where these are whole numbers.
 fn overrun(f: &mut fmt::Formatter<'_>, offset: i64, bytes: u32, size: u64) -> fmt::Result {
     if offset < 0 {
-        return write!(
-            f,
-            "starts {} before its start",
-            Bytes(offset.unsigned_abs())
-        );
+        let before = Bytes(offset.unsigned_abs());
+        write!(f, "starts {before} before its start")?;
+    } else {
+        let end = offset.unsigned_abs() + u64::from(bytes);
+        let past = Bytes(end.saturating_sub(size));
+        write!(f, "reaches {past} past its end")?;
     }
-    let offset = offset.unsigned_abs();
-    write!(
-        f,
-        "reaches {} past its end",
-        Bytes((offset + u64::from(bytes)).saturating_sub(size))
-    )
+    let element = i64::from(bytes);
+    if offset % element == 0 && size.is_multiple_of(bytes.into()) {
+        let (index, length) = (offset / element, size / u64::from(bytes));
+        write!(f, " (index {index}, length {length})")?;
+    }
+    Ok(())
 }
 
 /// One side of a race.
@@ -329,6 +357,8 @@ pub enum FaultKind {
         access: Access,
         /// The address in its space.
         address: u64,
+        /// The place in a buffer, if it is in one.
+        location: Option<Location>,
     },
     /// A store to constant memory or parameters.
     ReadOnly {
@@ -492,15 +522,28 @@ impl fmt::Display for FaultKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::OutOfBounds { access, stray } => write_stray(f, access, stray),
-            Self::Misaligned { access, address } => write!(
-                f,
-                "{access} at address {address:#x}, which is {} past a multiple of {}",
-                Bytes(address % u64::from(access.bytes)),
-                access.bytes
-            ),
+            Self::Misaligned {
+                access,
+                address,
+                location,
+            } => {
+                write!(f, "{access} at ")?;
+                if let Some(location) = location {
+                    write!(f, "{location}, ")?;
+                }
+                let past = Bytes(address % u64::from(access.bytes));
+                let multiple = access.bytes;
+                write!(
+                    f,
+                    "address {address:#x}, which is {past} past a multiple of {multiple}"
+                )
+            }
             Self::ReadOnly { access, what } => write!(f, "{access} to {what}"),
             Self::Uninitialized { access, location } => {
-                write!(f, "{access} from {location}, which nothing has written")
+                write!(
+                    f,
+                    "{access} from {location}, which nothing has written before"
+                )
             }
             Self::Race {
                 location,
@@ -524,7 +567,7 @@ impl fmt::Display for FaultKind {
                 missing,
             } => write!(
                 f,
-                "{} of {threads} reached barrier {barrier}; the others returned without it (first: thread {})",
+                "{} of {threads} reached barrier {barrier}; the others ended without it (first: thread {}). Does it stand in a branch, or after a `return`?",
                 Threads(*arrived),
                 Index(missing.thread)
             ),
@@ -582,9 +625,12 @@ impl fmt::Display for FaultKind {
             }
             Self::FuelExhausted { fuel } => write!(
                 f,
-                "the block has executed {fuel} warp instructions and has not ended; is there an endless loop?"
+                "the block has executed {fuel} warp instructions and has not ended; is there an endless loop, or a wait for another block?"
             ),
-            Self::Trap => write!(f, "the kernel executed `trap` (a panic in Rust)"),
+            Self::Trap => write!(
+                f,
+                "the kernel executed `trap`: a panic in Rust, as of an index out of range, a division by zero, an `unwrap` of nothing"
+            ),
             Self::Breakpoint => write!(f, "the kernel executed `brkpt`"),
         }
     }
@@ -667,6 +713,18 @@ fn write_stray(f: &mut fmt::Formatter<'_>, access: &Access, stray: &Stray) -> fm
         Stray::Null { address } => {
             write!(f, "{access} at address {address:#x}: a null pointer")
         }
+        Stray::Wrapped { name, size, offset } => {
+            write!(
+                f,
+                "{access} at offset {} of buffer `{name}` ({}): 2^32 elements too far, as when an index of type u32 goes below 0",
+                offset + (i64::from(access.bytes) << 32),
+                Bytes(*size)
+            )?;
+            match offset % i64::from(access.bytes) {
+                0 => write!(f, " (index {})", offset / i64::from(access.bytes)),
+                _ => Ok(()),
+            }
+        }
         Stray::Nowhere { address } => {
             write!(f, "{access} at address {address:#x}, where no buffer is")
         }
@@ -746,6 +804,18 @@ pub enum LaunchError {
         /// "static", or "static and dynamic".
         what: &'static str,
         /// Bytes asked for.
+        given: u64,
+        /// Bytes allowed.
+        limit: u64,
+    },
+    /// Too much local memory.
+    #[error(
+        "kernel `{kernel}` needs {given} bytes of local memory a thread, for arrays and variables that do not fit in registers; the device allows {limit}"
+    )]
+    LocalMemory {
+        /// The kernel.
+        kernel: String,
+        /// Bytes that its frame takes.
         given: u64,
         /// Bytes allowed.
         limit: u64,

@@ -81,6 +81,13 @@ pub(crate) fn validate(
             limit: MAX_BLOCKS,
         });
     }
+    if kernel.local_bytes > limits.local_bytes_per_thread {
+        return Err(LaunchError::LocalMemory {
+            kernel: kernel.name.clone(),
+            given: kernel.local_bytes.into(),
+            limit: limits.local_bytes_per_thread.into(),
+        });
+    }
     let shared = [
         (
             "static",
@@ -133,9 +140,14 @@ pub(crate) fn fences(code: &Code, blocks: u64) -> Vec<AtomicU32> {
 
 /// The order in which blocks start.
 fn order(schedule: Schedule, blocks: u64) -> Option<Vec<u32>> {
+    /// Grids beyond this start in order: the permutation would take too much memory.
+    const LARGEST: u64 = 1 << 26;
     let Schedule::Random { seed } = schedule else {
         return None;
     };
+    if blocks > LARGEST {
+        return None;
+    }
     let mut order: Vec<u32> = (0..blocks as u32).collect();
     // Fisher-Yates with a 64-bit linear congruential generator; its high bits.
     let mut state = seed;

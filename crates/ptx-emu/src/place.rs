@@ -30,13 +30,28 @@ pub struct Place {
     /// The source line it comes from. Of code that was inlined out of a library (`core`, `cuda_std`), the line of the
     /// caller's that it was inlined into.
     pub source: Option<SourcePosition>,
+    /// The line of the kernel from which that code is called, if it was inlined out of another function.
+    pub called_at: Option<SourcePosition>,
+}
+
+impl Place {
+    /// True for code that the user of the course did not write, or of which nothing is known.
+    pub(crate) fn is_in_library(&self) -> bool {
+        self.source
+            .as_ref()
+            .is_none_or(|source| is_library(&source.file))
+    }
 }
 
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.source {
-            Some(source) => write!(f, "{source} (PTX line {})", self.ptx_line),
-            None => write!(f, "PTX line {}", self.ptx_line),
+        let line = self.ptx_line;
+        match (&self.source, &self.called_at) {
+            (None, _) => write!(f, "PTX line {line}"),
+            (Some(source), None) => write!(f, "{source} (PTX line {line})"),
+            (Some(source), Some(caller)) => {
+                write!(f, "{source}, called at {caller} (PTX line {line})")
+            }
         }
     }
 }
@@ -55,27 +70,35 @@ fn is_library(path: &str) -> bool {
 
 /// The position of an instruction of a program.
 pub(crate) fn place(program: &Program, inst: &Inst) -> Place {
-    let mut best: Option<(&SourceLoc, &str)> = None;
+    let mut source: Option<(&SourceLoc, &str)> = None;
+    let mut outermost = None;
     let mut next = inst.loc;
     while let Some(id) = next {
         let loc = program.loc(id);
         if let Some(path) = program.file(loc.file)
             && loc.line != 0
         {
-            best = Some((loc, path));
-            if !is_library(path) {
-                break;
+            if source.is_none_or(|(_, path)| is_library(path)) {
+                source = Some((loc, path));
             }
+            outermost = Some((loc, path));
         }
         next = loc.inlined_at;
     }
-    let source = best.map(|(loc, path)| SourcePosition {
+    let position = |(loc, path): (&SourceLoc, &str)| SourcePosition {
         file: path.into(),
         line: loc.line,
         column: loc.column,
-    });
+    };
+    let source = source.map(position);
+    let is_other = |at: &SourcePosition| {
+        source
+            .as_ref()
+            .is_some_and(|source| (&source.file, source.line) != (&at.file, at.line))
+    };
     Place {
         ptx_line: inst.pos.line,
+        called_at: outermost.map(position).filter(is_other),
         source,
     }
 }

@@ -281,6 +281,18 @@ fn counts_by_source_line() {
 }
 
 #[test]
+fn reports_of_launches_add_up() {
+    let one = launch("st.global.u32 [%rd3], %r2;").report();
+    let mut two = launch("st.global.u32 [%rd3], %r2;").grid(2).report();
+    two.add(&one);
+    let three = launch("st.global.u32 [%rd3], %r2;")
+        .grid(3)
+        .out_words(96)
+        .report();
+    assert_eq!(two, three);
+}
+
+#[test]
 fn local_memory_is_counted_in_bytes() {
     let body =
         ".local .align 8 .b8 array[16];\nst.local.u64 [array], %rd1;\nld.local.u32 %r5, [array+4];";

@@ -559,6 +559,17 @@ fn a_trap() {
 }
 
 #[test]
+fn a_panic_in_a_library_function() {
+    // The place is where the user's code called it.
+    let scope = ".file 2 \"/usr/lib/rustlib/src/rust/library/core/src/panicking.rs\"\n.func panic()\n{\n.loc 2 80 5\ntrap;\nret;\n}";
+    let body = "setp.ne.u32 %p1, %r2, 3;\n@%p1 ret;\n.loc 1 92 7\ncall.uni panic, ();";
+    assert_snapshot!(launch(body).module_scope(scope).fault(), @r"
+    trap: the kernel executed `trap` (a panic in Rust)
+      in kernel `k` at src/lab.rs:92 (PTX line 34), block (0, 0, 0), thread (3, 0, 0)
+    ");
+}
+
+#[test]
 fn an_invalid_call_and_branch() {
     let table = "ts: .branchtargets $a, $b;\nbrx.idx %r2, ts;\n$a:\nret;\n$b:";
     assert_snapshot!(launch(table).fault(), @r"

@@ -8,7 +8,7 @@ use crate::block::{BlockRunner, Stop, Warp};
 use crate::check::race::Record;
 use crate::coalesce::{SECTOR, atomic_wavefronts, lanes, sectors, wavefronts};
 use crate::code::{Access, Address, AtomicAccess};
-use crate::fault::{AccessKind, FaultKind, Stray};
+use crate::fault::{AccessKind, FaultKind, Location, Stray};
 use crate::memory::global::Buffer;
 use crate::memory::{NULL_LIMIT, PARAM_FRAMES, extend, space_of, window};
 use crate::registers::{ALL, File, LANES, Registers, Row64, Slot};
@@ -152,21 +152,44 @@ impl<'a> BlockRunner<'a> {
         let misaligned =
             |lane: &usize| !request.addresses[*lane].is_multiple_of(u64::from(request.width));
         let lane = lanes(request.mask).find(misaligned).unwrap_or(0);
+        let address = request.addresses[lane];
+        let buffer = self.launch.memory.find(address, 1);
         let kind = FaultKind::Misaligned {
             access: request.access(),
-            address: request.addresses[lane],
+            address,
+            location: buffer.map(|buffer| Location::Buffer {
+                name: buffer.name.clone(),
+                offset: address - buffer.base,
+            }),
         };
         Err(self.fault(warp.thread(lane), request.pc, kind))
     }
 
     /// The fault of an access outside everything in global memory.
+    /// An address near no buffer: perhaps the index wrapped at 2^32.
+    fn wrapped(&self, address: u64, width: u32) -> Stray {
+        const NEAR: u64 = 1 << 24;
+        let meant = address.wrapping_sub(u64::from(width) << 32);
+        match self.launch.memory.neighbour(meant) {
+            Some(near) if !near.freed && meant.abs_diff(near.base) < near.bytes.max(NEAR) => {
+                Stray::Wrapped {
+                    name: near.name.to_owned(),
+                    size: near.bytes,
+                    offset: meant.wrapping_sub(near.base) as i64,
+                }
+            }
+            _ => Stray::Nowhere { address },
+        }
+    }
+
     pub(super) fn stray(&self, warp: &Warp, request: &Request, lane: usize) -> Stop {
         let address = request.addresses[lane];
         let stray = if address < NULL_LIMIT {
             Stray::Null { address }
         } else {
-            match self.launch.memory.neighbour(address) {
-                None => Stray::Nowhere { address },
+            let memory = self.launch.memory;
+            match memory.neighbour(address) {
+                None => self.wrapped(address, request.width),
                 Some(near) if near.freed => Stray::Freed {
                     name: near.name.to_owned(),
                     offset: address.saturating_sub(near.base),

@@ -16,7 +16,7 @@ mod sync;
 
 pub(crate) use copy::AsyncQueues;
 
-use crate::block::{BlockRunner, PATIENCE, State, Stop, Warp};
+use crate::block::{BlockRunner, Frame, Group, PATIENCE, State, Stop, Warp};
 use crate::code::Op;
 use crate::fault::FaultKind;
 use crate::ops::bits::lop3_lane;
@@ -223,7 +223,10 @@ impl BlockRunner<'_> {
                 self.exit(warp, index, active);
                 return Ok(Next::Choose);
             }
-            Op::Trap => return Err(self.fault(warp.first_thread(active), pc, FaultKind::Trap)),
+            Op::Trap => {
+                let pc = self.blamed(warp, index);
+                return Err(self.fault(warp.first_thread(active), pc, FaultKind::Trap));
+            }
             Op::Breakpoint => {
                 return Err(self.fault(warp.first_thread(active), pc, FaultKind::Breakpoint));
             }
@@ -238,6 +241,22 @@ impl BlockRunner<'_> {
             | Op::Store(_) => unreachable!("stepped by `step_group`"),
         }
         Ok(Next::Step)
+    }
+
+    /// The position that a user would look for: a group's own, or, in a function of a library (a panic), that of the
+    /// innermost call outside.
+    fn blamed(&self, warp: &Warp, index: usize) -> u32 {
+        let places = &self.launch.code.places;
+        let Group {
+            mut pc, mut frame, ..
+        } = warp.groups[index];
+        while frame != 0 && places[pc as usize].is_in_library() {
+            let Frame {
+                call_pc, parent, ..
+            } = warp.frames[frame as usize];
+            (pc, frame) = (call_pc, parent);
+        }
+        pc
     }
 
     /// Moves the lanes of `taken` to `target` and the rest of the group to `next`.
