@@ -33,19 +33,19 @@ fn faults_name_thread_and_line() {
     let one = LaunchConfig::new(1, 1);
     insta::assert_snapshot!(fault("fails", one, |_, _| args![1u32].to_vec()), @"
         plan `p`, command 1 (launch of `fails`)
-        trap: the kernel executed `trap` (a panic in Rust)
+        trap: the kernel executed `trap`: a panic in Rust, as of an index out of range, a division by zero, an `unwrap` of nothing
           in kernel `fails` at PTX line 159, block (0, 0, 0), thread (0, 0, 0)
         ");
     insta::assert_snapshot!(fault("writes_at", one, |u, _| args![u, 4u64].to_vec()), @"
         plan `p`, command 1 (launch of `writes_at`)
-        out of bounds: store of 4 bytes at offset 16 of buffer `u` (16 bytes) starts just past its end
+        out of bounds: store of 4 bytes at offset 16 of buffer `u` (16 bytes) reaches 4 bytes past its end (index 4, length 4)
           in kernel `writes_at` at PTX line 178, block (0, 0, 0), thread (0, 0, 0)
         ");
     // The last of five threads finds no element in a buffer of four, since its length is passed wrongly.
     let five = LaunchConfig::new(1, 5);
     insta::assert_snapshot!(fault("axpy", five, |u, _| vec![1.0f32.into(), u.into(), 4u64.into(), u.into(), 5u64.into()]), @"
         plan `p`, command 1 (launch of `axpy`)
-        out of bounds: load of 4 bytes at offset 16 of buffer `u` (16 bytes) starts just past its end
+        out of bounds: load of 4 bytes at offset 16 of buffer `u` (16 bytes) reaches 4 bytes past its end (index 4, length 4)
           in kernel `axpy` at PTX line 36, block (0, 0, 0), thread (4, 0, 0)
         ");
 }
@@ -55,7 +55,7 @@ fn reading_scratch_that_nobody_wrote_is_a_fault() {
     let four = LaunchConfig::new(1, 4);
     insta::assert_snapshot!(fault("axpy", four, |u, s| args![1.0f32, s.slice(), u.slice()].to_vec()), @"
         plan `p`, command 1 (launch of `axpy`)
-        uninitialized read: load of 4 bytes from byte 0 of buffer `s`, which nothing has written
+        uninitialized read: load of 4 bytes from byte 0 of buffer `s`, which nothing has written before
           in kernel `axpy` at PTX line 36, block (0, 0, 0), thread (0, 0, 0)
         ");
 }
@@ -94,7 +94,7 @@ fn endless_loops_run_out_of_fuel() {
     let error = session.run().unwrap_err();
     insta::assert_snapshot!(error, @"
         plan `p`, command 0 (launch of `axpy`)
-        out of fuel: the block has executed 5 warp instructions and has not ended; is there an endless loop?
+        out of fuel: the block has executed 5 warp instructions and has not ended; is there an endless loop, or a wait for another block?
           in kernel `axpy` at PTX line 27, block (0, 0, 0), thread (0, 0, 0)
         ");
 }

@@ -55,7 +55,9 @@ pub fn kernel(attribute: TokenStream, item: TokenStream) -> TokenStream {
 /// the source where the macro stands is one array, however often it runs.
 #[proc_macro]
 pub fn shared_array(input: TokenStream) -> TokenStream {
-    shared_array::expand(input.into())
+    // Messages name the array by this line: of several in one function, too.
+    let line = proc_macro::Span::call_site().line();
+    shared_array::expand(input.into(), line)
         .unwrap_or_else(syn::Error::into_compile_error)
         .into()
 }

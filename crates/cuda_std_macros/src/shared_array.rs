@@ -1,9 +1,10 @@
 //! `shared_array!`: a static that `cuda_builder` moves into shared memory.
 //!
-//! The section name is the mark by which `cuda_builder` knows it (`ir::SHARED_SECTION` there).
+//! The section name is the mark by which `cuda_builder` knows it (`ir::SHARED_SECTION` there). The emulated device reads
+//! the line in its name.
 
 use proc_macro2::TokenStream;
-use quote::quote;
+use quote::{format_ident, quote};
 use syn::parse::{Parse, ParseStream};
 use syn::{Expr, Token, Type};
 
@@ -30,15 +31,16 @@ impl Parse for SharedArray {
     }
 }
 
-pub fn expand(input: TokenStream) -> syn::Result<TokenStream> {
+pub fn expand(input: TokenStream, line: usize) -> syn::Result<TokenStream> {
     let SharedArray { element, length } = syn::parse2(input)?;
+    let name = format_ident!("__CUDA_STD_SHARED_{line}");
     Ok(quote! {{
         #[cfg(target_arch = "nvptx64")]
         {
             #[unsafe(link_section = ".cuda_std.shared")]
-            static mut __CUDA_STD_SHARED: ::core::mem::MaybeUninit<[#element; #length]> =
+            static mut #name: ::core::mem::MaybeUninit<[#element; #length]> =
                 ::core::mem::MaybeUninit::uninit();
-            (&raw mut __CUDA_STD_SHARED).cast::<#element>()
+            (&raw mut #name).cast::<#element>()
         }
         #[cfg(not(target_arch = "nvptx64"))]
         {

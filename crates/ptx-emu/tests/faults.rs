@@ -12,7 +12,7 @@ fn a_load_past_the_end() {
         format!(".loc 1 7 5\nld.global.u32 %r5, [%rd4+{offset}];\nst.global.u32 [%rd3], %r5;")
     };
     assert_snapshot!(launch(&load(132)).fault(), @r"
-    out of bounds: load of 4 bytes at offset 256 of buffer `in` (256 bytes) reaches 4 bytes past its end
+    out of bounds: load of 4 bytes at offset 256 of buffer `in` (256 bytes) reaches 4 bytes past its end (index 64, length 64)
       in kernel `k` at src/lab.rs:7 (PTX line 26), block (0, 0, 0), thread (31, 0, 0)
     ");
     assert_eq!(launch(&load(128)).out()[0], 32);
@@ -32,7 +32,7 @@ fn a_load_across_the_end() {
 fn a_store_before_the_start() {
     let body = "sub.u64 %rd5, %rd3, 8;\nst.global.u32 [%rd5], %r2;";
     assert_snapshot!(launch(body).fault(), @r"
-    out of bounds: store of 4 bytes at offset -8 of buffer `out` (256 bytes) starts 8 bytes before its start
+    out of bounds: store of 4 bytes at offset -8 of buffer `out` (256 bytes) starts 8 bytes before its start (index -2, length 64)
       in kernel `k` at src/lab.rs:1 (PTX line 26), block (0, 0, 0), thread (0, 0, 0)
     ");
 }
@@ -44,6 +44,16 @@ fn a_null_pointer() {
     out of bounds: load of 4 bytes at address 0x0: a null pointer
       in kernel `k` at src/lab.rs:1 (PTX line 26), block (0, 0, 0), thread (0, 0, 0)
     ");
+}
+
+#[test]
+fn an_index_that_wraps() {
+    let body = "sub.u32 %r5, %r2, 3;\nmul.wide.u32 %rd5, %r5, 4;\nadd.u64 %rd5, %rd2, %rd5;\nld.global.u32 %r6, [%rd5];";
+    assert_snapshot!(launch(body).fault(), @r"
+    out of bounds: load of 4 bytes at offset 17179869172 of buffer `in` (256 bytes): 2^32 elements too far, as when an index of type u32 goes below 0 (index -3)
+      in kernel `k` at src/lab.rs:1 (PTX line 28), block (0, 0, 0), thread (0, 0, 0)
+    ");
+    launch(&body.replace("sub", "add")).report();
 }
 
 #[test]
@@ -100,14 +110,14 @@ fn a_freed_buffer() {
 fn shared_memory_out_of_bounds() {
     let body = "shl.b32 %r5, %r2, 2;\nst.shared.u32 [%r5], %r2;";
     assert_snapshot!(launch(body).shared(124).fault(), @r"
-    out of bounds: store of 4 bytes at offset 124 of shared memory (124 bytes) reaches 4 bytes past its end
+    out of bounds: store of 4 bytes at offset 124 of shared memory (124 bytes) reaches 4 bytes past its end (index 31, length 31)
       in kernel `k` at src/lab.rs:1 (PTX line 26), block (0, 0, 0), thread (31, 0, 0)
     ");
     launch(body).shared(128).report();
     // Through a generic address.
     let body = "mov.u32 %r5, 128;\ncvt.u64.u32 %rd5, %r5;\ncvta.shared.u64 %rd6, %rd5;\nst.u32 [%rd6], %r2;";
     assert_snapshot!(launch(body).shared(128).fault(), @r"
-    out of bounds: store of 4 bytes at offset 128 of shared memory (128 bytes) reaches 4 bytes past its end
+    out of bounds: store of 4 bytes at offset 128 of shared memory (128 bytes) reaches 4 bytes past its end (index 32, length 32)
       in kernel `k` at src/lab.rs:1 (PTX line 28), block (0, 0, 0), thread (0, 0, 0)
     ");
     launch(&body.replace("128", "0"))
@@ -125,7 +135,7 @@ fn local_memory_out_of_bounds() {
         )
     };
     assert_snapshot!(launch(&body(16)).fault(), @r"
-    out of bounds: store of 4 bytes at offset 16 of local memory (16 bytes) reaches 4 bytes past its end
+    out of bounds: store of 4 bytes at offset 16 of local memory (16 bytes) reaches 4 bytes past its end (index 4, length 4)
       in kernel `k` at src/lab.rs:1 (PTX line 28), block (0, 0, 0), thread (0, 0, 0)
     ");
     assert_eq!(launch(&body(12)).out()[..32], (0..32).collect::<Vec<_>>());
@@ -135,13 +145,13 @@ fn local_memory_out_of_bounds() {
 fn a_misaligned_access() {
     let body = "add.u64 %rd5, %rd4, 2;\nld.global.u32 %r5, [%rd5];";
     assert_snapshot!(launch(body).fault(), @r"
-    misaligned access: load of 4 bytes at address 0x1000000002, which is 2 bytes past a multiple of 4
+    misaligned access: load of 4 bytes at byte 2 of buffer `in`, address 0x1000000002, which is 2 bytes past a multiple of 4
       in kernel `k` at src/lab.rs:1 (PTX line 26), block (0, 0, 0), thread (0, 0, 0)
     ");
     // A vector must be aligned to its whole size.
     let body = "ld.global.v2.u32 {%r5, %r6}, [%rd4];";
     assert_snapshot!(launch(body).fault(), @r"
-    misaligned access: load of 8 bytes at address 0x1000000004, which is 4 bytes past a multiple of 8
+    misaligned access: load of 8 bytes at byte 4 of buffer `in`, address 0x1000000004, which is 4 bytes past a multiple of 8
       in kernel `k` at src/lab.rs:1 (PTX line 25), block (0, 0, 0), thread (1, 0, 0)
     ");
     launch("ld.global.u16 %r5, [%rd4+2];").report();
@@ -163,7 +173,7 @@ fn a_store_to_a_constant() {
 fn global_memory_that_nobody_wrote() {
     let body = ".loc 1 9 2\nld.global.u32 %r5, [%rd3];";
     assert_snapshot!(launch(body).out_unwritten().fault(), @r"
-    uninitialized read: load of 4 bytes from byte 0 of buffer `out`, which nothing has written
+    uninitialized read: load of 4 bytes from byte 0 of buffer `out`, which nothing has written before
       in kernel `k` at src/lab.rs:9 (PTX line 26), block (0, 0, 0), thread (0, 0, 0)
     ");
     launch(body).report();
@@ -183,7 +193,7 @@ fn shared_memory_that_nobody_wrote() {
     let read = "mov.u32 %r5, tile;\nld.shared.u32 %r6, [%r5+64];";
     let tile = ".shared .align 4 .b8 tile[128];";
     assert_snapshot!(launch(&format!("{tile}\n{read}")).fault(), @r"
-    uninitialized read: load of 4 bytes from byte 64 of shared array `tile`, which nothing has written
+    uninitialized read: load of 4 bytes from byte 64 of shared array `tile`, which nothing has written before
       in kernel `k` at src/lab.rs:1 (PTX line 27), block (0, 0, 0), thread (0, 0, 0)
     ");
     let write = "shl.b32 %r7, %r2, 2;\nmov.u32 %r8, tile;\nadd.u32 %r8, %r8, %r7;\n\
@@ -196,7 +206,7 @@ fn shared_memory_that_nobody_wrote() {
         .block(1)
         .report();
     assert_snapshot!(launch(&format!("{tile}\n{first_only}\n{read}")).block(1).grid(2).fault(), @r"
-    uninitialized read: load of 4 bytes from byte 64 of shared array `tile`, which nothing has written
+    uninitialized read: load of 4 bytes from byte 64 of shared array `tile`, which nothing has written before
       in kernel `k` at src/lab.rs:1 (PTX line 32), block (1, 0, 0), thread (0, 0, 0)
     ");
 }
@@ -350,7 +360,7 @@ fn a_read_only_load_of_what_the_launch_stores() {
 fn a_barrier_that_threads_return_before() {
     let body = "setp.ge.u32 %p1, %r2, 40;\n@%p1 ret;\n.loc 1 40 1\nbar.sync 0;";
     assert_snapshot!(launch(body).block(64).fault(), @r"
-    barrier reached by a part of the block: 40 threads of 64 reached barrier 0; the others returned without it (first: thread (40, 0, 0))
+    barrier reached by a part of the block: 40 threads of 64 reached barrier 0; the others ended without it (first: thread (40, 0, 0)). Does it stand in a branch, or after a `return`?
       in kernel `k` at src/lab.rs:40 (PTX line 28), block (0, 0, 0), thread (0, 0, 0)
     ");
     launch(body).block(40).report();
@@ -379,7 +389,7 @@ fn a_barrier_in_a_divergent_branch() {
 fn a_barrier_in_one_branch_only() {
     let body = "setp.ge.u32 %p1, %r2, 16;\n@%p1 bra $skip;\n.loc 1 55 1\nbar.sync 0;\n$skip:";
     assert_snapshot!(launch(body).fault(), @r"
-    barrier reached by a part of the block: 16 threads of 32 reached barrier 0; the others returned without it (first: thread (16, 0, 0))
+    barrier reached by a part of the block: 16 threads of 32 reached barrier 0; the others ended without it (first: thread (16, 0, 0)). Does it stand in a branch, or after a `return`?
       in kernel `k` at src/lab.rs:55 (PTX line 28), block (0, 0, 0), thread (0, 0, 0)
     ");
 }
@@ -391,7 +401,7 @@ fn barriers_of_unequal_loops() {
                 .loc 1 57 1\nbar.sync 0;\nsub.u32 %r5, %r5, 1;\nsetp.ne.u32 %p2, %r5, 0;\n\
                 @%p2 bra $loop;";
     assert_snapshot!(launch(body).block(64).fault(), @r"
-    barrier reached by a part of the block: 32 threads of 64 reached barrier 0; the others returned without it (first: thread (32, 0, 0))
+    barrier reached by a part of the block: 32 threads of 64 reached barrier 0; the others ended without it (first: thread (32, 0, 0)). Does it stand in a branch, or after a `return`?
       in kernel `k` at src/lab.rs:57 (PTX line 30), block (0, 0, 0), thread (0, 0, 0)
     ");
     launch(body).block(32).report();
@@ -524,7 +534,7 @@ fn an_endless_loop() {
     let mut endless = launch("$loop:\n.loc 1 80 1\nbra $loop;");
     endless.options.fuel = 1000;
     assert_snapshot!(endless.fault(), @r"
-    out of fuel: the block has executed 1000 warp instructions and has not ended; is there an endless loop?
+    out of fuel: the block has executed 1000 warp instructions and has not ended; is there an endless loop, or a wait for another block?
       in kernel `k` at src/lab.rs:80 (PTX line 27), block (0, 0, 0), thread (0, 0, 0)
     ");
     let mut enough = launch("mov.u32 %r5, 0;");
@@ -539,7 +549,7 @@ fn a_spinning_block_that_waits_for_nobody() {
     );
     spin.options.fuel = 10_000;
     assert_snapshot!(spin.fault(), @r"
-    out of fuel: the block has executed 10000 warp instructions and has not ended; is there an endless loop?
+    out of fuel: the block has executed 10000 warp instructions and has not ended; is there an endless loop, or a wait for another block?
       in kernel `k` at src/lab.rs:1 (PTX line 26), block (0, 0, 0), thread (0, 0, 0)
     ");
 }
@@ -548,7 +558,7 @@ fn a_spinning_block_that_waits_for_nobody() {
 fn a_trap() {
     let body = ".loc 1 90 1\nsetp.eq.u32 %p1, %r2, 5;\n@%p1 trap;";
     assert_snapshot!(launch(body).fault(), @r"
-    trap: the kernel executed `trap` (a panic in Rust)
+    trap: the kernel executed `trap`: a panic in Rust, as of an index out of range, a division by zero, an `unwrap` of nothing
       in kernel `k` at src/lab.rs:90 (PTX line 27), block (0, 0, 0), thread (5, 0, 0)
     ");
     launch(body).block(5).report();
@@ -564,7 +574,7 @@ fn a_panic_in_a_library_function() {
     let scope = ".file 2 \"/usr/lib/rustlib/src/rust/library/core/src/panicking.rs\"\n.func panic()\n{\n.loc 2 80 5\ntrap;\nret;\n}";
     let body = "setp.ne.u32 %p1, %r2, 3;\n@%p1 ret;\n.loc 1 92 7\ncall.uni panic, ();";
     assert_snapshot!(launch(body).module_scope(scope).fault(), @r"
-    trap: the kernel executed `trap` (a panic in Rust)
+    trap: the kernel executed `trap`: a panic in Rust, as of an index out of range, a division by zero, an `unwrap` of nothing
       in kernel `k` at src/lab.rs:92 (PTX line 34), block (0, 0, 0), thread (3, 0, 0)
     ");
 }
@@ -594,7 +604,7 @@ fn what_is_not_modelled() {
 fn a_fault_of_a_later_block_and_thread() {
     let body = "setp.eq.u32 %p1, %r3, 45;\n@%p1 trap;";
     assert_snapshot!(launch(body).grid(2).fault(), @r"
-    trap: the kernel executed `trap` (a panic in Rust)
+    trap: the kernel executed `trap`: a panic in Rust, as of an index out of range, a division by zero, an `unwrap` of nothing
       in kernel `k` at src/lab.rs:1 (PTX line 26), block (1, 0, 0), thread (13, 0, 0)
     ");
 }
@@ -614,6 +624,23 @@ fn impossible_launches() {
     assert_snapshot!(message(&|k| k.config.grid = [1 << 20, 1 << 15, 1]), @"a grid of (1048576, 32768, 1) blocks; at most 4294967294 can be run");
     assert_snapshot!(message(&|k| k.config.shared_mem_bytes = 228 << 10), @"233472 bytes of static and dynamic shared memory a block; the device allows 232448");
     assert_snapshot!(launch(".shared .b8 big[50000];\nst.shared.u8 [big], 0;").fault(), @"50000 bytes of static shared memory a block; the device allows 49152");
+}
+
+#[test]
+fn a_frame_beyond_local_memory() {
+    let body = |bytes: u32| format!(".local .align 4 .b8 array[{bytes}];");
+    assert_snapshot!(launch(&body(800_000)).fault(), @"kernel `k` needs 800000 bytes of local memory a thread, for arrays and variables that do not fit in registers; the device allows 524288");
+    launch(&body(512 << 10)).report();
+}
+
+/// The place of code that was inlined out of a function of the user's own names the function's line and the call's.
+#[test]
+fn an_inlined_function() {
+    let body = "sub.u64 %rd5, %rd2, 4;\n.loc 1 20 1 // src/lab.rs:20:1 @[ src/lab.rs:8:5 ]\nld.global.u32 %r5, [%rd5];";
+    assert_snapshot!(launch(body).fault(), @r"
+    out of bounds: load of 4 bytes at offset -4 of buffer `in` (256 bytes) starts 4 bytes before its start (index -1, length 64)
+      in kernel `k` at src/lab.rs:20, called at src/lab.rs:8 (PTX line 27), block (0, 0, 0), thread (0, 0, 0)
+    ");
 }
 
 #[test]
