@@ -1,7 +1,7 @@
 //! From the typed program to decoded code.
 //!
 //! - `rows`: which row of which file holds a register or a constant;
-//! - `arithmetic`: operations on lanes;
+//! - `arithmetic`: operations on lanes, by kind: `integer`, `bitwise`, `floating`, `moving`;
 //! - `memory`: loads, stores, atomics, copies;
 //! - `control`: branches, calls, barriers, warp-wide operations;
 //! - `class`: what an instruction is counted as.
@@ -9,9 +9,13 @@
 //! An instruction that cannot be decoded becomes [`Op::Unsupported`], which is a fault only where it is reached.
 
 mod arithmetic;
+mod bitwise;
 mod class;
 mod control;
+mod floating;
+mod integer;
 mod memory;
+mod moving;
 mod rows;
 
 use std::sync::Arc;

@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use super::memory::{Request, Span, addresses};
+use super::request::{Request, Span, addresses};
 use crate::block::{BlockRunner, Stop, Warp};
 use crate::coalesce::{SECTOR, lanes, sectors, wavefronts};
 use crate::code::{AsyncCopy, Op};

@@ -1,17 +1,22 @@
 //! One instruction of one group.
 //!
 //! - `control`: branches, calls, returns, exits;
-//! - `memory`: loads, stores, atomics: bounds, counts, data;
+//! - `request`: one warp-wide access: where it goes, whether it may, what it costs;
+//! - `load`, `store`, `atomic`: shared and global memory; `own`: local memory and parameters;
 //! - `shadow`: the checks of memory accesses;
 //! - `copy`: asynchronous copies;
 //! - `sync`: barriers and warp-wide operations;
 //! - `moves`: packing, conversions, addresses.
 
+mod atomic;
 mod control;
 mod copy;
-mod memory;
+mod load;
 mod moves;
+mod own;
+mod request;
 mod shadow;
+mod store;
 mod sync;
 
 pub(crate) use copy::AsyncQueues;

@@ -1,6 +1,7 @@
 //! The checks of memory accesses against the shadow: written before, not racing.
 
-use super::memory::{Request, Span, store_lane};
+use super::request::{Request, Span};
+use super::store::store_lane;
 use crate::block::{BlockRunner, Stop, Warp};
 use crate::check::race::{Conflict, Leftovers, Now, PAGE, PageGuard, Record};
 use crate::coalesce::lanes;

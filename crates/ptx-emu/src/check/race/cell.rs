@@ -1,0 +1,102 @@
+//! What a granule remembers.
+
+use super::{BlockOrder, Now, Record};
+use crate::registers::LANES;
+
+/// Up to two accesses, of the latest that nothing orders, by threads as far apart as can be: an access that races
+/// with any of those left out then races with one of the two as well, but for barriers among parts of a block.
+#[derive(Clone, Copy, Debug, Default)]
+struct Latest([Record; 2]);
+
+impl Latest {
+    #[inline]
+    fn note<B: BlockOrder>(&mut self, now: &Now<B>) {
+        let [first, second] = &mut self.0;
+        let mut record = now.record;
+        if now.is_after(first) {
+            // An atomic does not make up for the same thread's plain access just before.
+            let again = (first.block, first.thread, first.clock)
+                == (record.block, record.thread, record.clock);
+            record.strong &= !again || first.strong;
+            *first = record;
+        } else if now.is_after(second) || distance(first, second) < distance(first, &record) {
+            *second = record;
+        }
+    }
+
+    #[inline]
+    fn racing<B: BlockOrder>(&self, now: &Now<B>) -> Option<Record> {
+        self.0.into_iter().find(|record| now.races_with(record))
+    }
+}
+
+/// 0 for lanes of one warp, 1 for warps of one block, 2 for blocks.
+fn distance(a: &Record, b: &Record) -> u32 {
+    let warp = |record: &Record| record.thread / LANES as u16;
+    match a.block == b.block {
+        true => u32::from(warp(a) != warp(b)),
+        false => 2,
+    }
+}
+
+/// What a granule remembers.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Cell {
+    stores: Latest,
+    loads: Latest,
+}
+
+/// The access that a race is with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Conflict {
+    pub(crate) earlier: Record,
+    pub(crate) earlier_is_store: bool,
+}
+
+impl Cell {
+    /// Notes a load.
+    #[inline]
+    pub(crate) fn load<B: BlockOrder>(&mut self, now: &Now<B>) -> Option<Conflict> {
+        if let Some(earlier) = self.stores.racing(now) {
+            return Some(Conflict {
+                earlier,
+                earlier_is_store: true,
+            });
+        }
+        self.loads.note(now);
+        None
+    }
+
+    /// Notes a store; `changes` says whether it stores another value than is there.
+    #[inline]
+    pub(crate) fn store<B: BlockOrder>(
+        &mut self,
+        now: &Now<B>,
+        changes: impl FnOnce() -> bool,
+    ) -> Option<Conflict> {
+        if let Some(earlier) = self.loads.racing(now) {
+            return Some(Conflict {
+                earlier,
+                earlier_is_store: false,
+            });
+        }
+        if let Some(earlier) = self.stores.racing(now)
+            && changes()
+        {
+            return Some(Conflict {
+                earlier,
+                earlier_is_store: true,
+            });
+        }
+        self.stores.note(now);
+        None
+    }
+
+    /// A store by a block with at least this number.
+    pub(crate) fn store_since(&self, block: u32) -> Option<Record> {
+        self.stores
+            .0
+            .into_iter()
+            .find(|record| record.block >= block)
+    }
+}

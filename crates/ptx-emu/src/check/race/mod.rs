@@ -1,0 +1,51 @@
+//! Data races: two accesses to the same bytes, at least one a store, that nothing orders.
+//!
+//! # Model
+//!
+//! Every granule of memory (the narrowest access of the running kernel) remembers two stores and two loads, of
+//! the latest that nothing orders. An access is compared with them: it is a race if the earlier access is by another thread, is not ordered
+//! before this one, and at least one of the two is a store.
+//!
+//! Order within a block follows barriers, as vector clocks: each warp has a clock that advances at every
+//! barrier it takes part in, and knows for every warp (itself included) up to which of its clocks accesses are
+//! ordered before its own. `bar.sync` orders all threads that take part (PTX ISA, "barrier"), `bar.warp.sync` the
+//! lanes of its mask ("bar.warp.sync"). Lanes of one warp that execute together are **not** ordered by that: since
+//! Volta nothing keeps a warp in step (CUDA programming guide, "Independent thread scheduling"), so two lanes that
+//! exchange data need `bar.warp.sync` or a barrier. Shuffles and votes order no memory accesses ("shfl.sync").
+//!
+//! Between blocks of one launch nothing is ordered, except through device-wide fences: a store is taken as ordered
+//! before another block's access if its block has executed such a fence (or a releasing access) since, and the
+//! accessing block has executed a strong access or an atomic (how else would it know?). Launches are ordered.
+//!
+//! Rules:
+//! - strong accesses (atomics, `.volatile`, `.relaxed` and stronger) do not race with each other ("Data-races":
+//!   morally strong), scopes being taken as wide enough;
+//! - a store of the value that is there already, by another store, is not reported: several lanes or warps
+//!   that set the same flag are a common and harmless idiom (compute-sanitizer's racecheck gives it as a
+//!   note too). Lanes of one instruction that store different values to one address are a race: which one
+//!   stays is not defined ("st");
+//! - `ld.global.nc` of data that any thread stored during the launch is a fault, ordered or not ("ld.global.nc").
+//!
+//! # Blind spots
+//!
+//! - A race shows only if both accesses happen in this run. Their order does not matter, except between stores: the
+//!   values that are compared are those of this run.
+//! - Of many loads (or equal stores) two are remembered; with barriers among parts of a block one of several
+//!   races may be missed.
+//! - Inter-block order through fences is approximate in the direction of missing races.
+//! - Granules are as wide as the narrowest access of the kernel: bytes stored by different threads are
+//!   told apart in kernels that store bytes.
+//!
+//! # Layout
+//!
+//! `order` says what is ordered before what; `cell` what a granule remembers; `pages` holds the cells of a buffer.
+
+mod cell;
+mod order;
+mod pages;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use cell::{Cell, Conflict};
+pub(crate) use order::{BlockOrder, Clocks, Leftovers, Now, Record};
+pub(crate) use pages::{PAGE, PageGuard, RaceShadow};

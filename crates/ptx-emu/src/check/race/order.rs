@@ -1,0 +1,147 @@
+//! What is ordered before what.
+
+use crate::registers::LANES;
+
+/// One access, as the shadow remembers it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Record {
+    /// Number of the block among all that the machine ever ran, from 1; 0 means no access.
+    pub(crate) block: u32,
+    /// Clock of the thread's warp at the time.
+    pub(crate) clock: u32,
+    /// Position of the instruction.
+    pub(crate) pc: u32,
+    /// Thread of the block.
+    pub(crate) thread: u16,
+    /// Strong accesses do not race with each other.
+    pub(crate) strong: bool,
+    /// Device-wide fences that the block had executed; [`u8::MAX`] stands for any more.
+    pub(crate) fences: u8,
+}
+
+/// What orders the accesses of a block's threads.
+#[derive(Debug, Default)]
+pub(crate) struct Clocks {
+    /// The clock of each warp.
+    now: Vec<u32>,
+    /// `seen[w * warps + v]`: accesses of warp `v` below this clock are ordered before those of warp `w`.
+    seen: Vec<u32>,
+    /// The same among lanes of one warp, for warps that synchronised part of their lanes.
+    lanes: Vec<Option<Box<[[u32; LANES]; LANES]>>>,
+    warps: usize,
+}
+
+impl Clocks {
+    pub(crate) fn reset(&mut self, warps: usize) {
+        self.warps = warps;
+        self.now.clear();
+        self.now.resize(warps, 1);
+        self.seen.clear();
+        self.seen.resize(warps * warps, 0);
+        self.lanes.clear();
+        self.lanes.resize(warps, None);
+    }
+
+    /// The clock of a warp's accesses.
+    pub(crate) fn now(&self, warp: usize) -> u32 {
+        self.now[warp]
+    }
+
+    /// A barrier of all lanes of some warps.
+    pub(crate) fn barrier(&mut self, warps: &[usize]) {
+        let mut joined = vec![0; self.warps];
+        for &warp in warps {
+            let row = &self.seen[warp * self.warps..][..self.warps];
+            for (joined, &seen) in joined.iter_mut().zip(row) {
+                *joined = (*joined).max(seen);
+            }
+        }
+        for &warp in warps {
+            self.now[warp] += 1;
+            joined[warp] = self.now[warp];
+        }
+        for &warp in warps {
+            self.seen[warp * self.warps..][..self.warps].copy_from_slice(&joined);
+        }
+    }
+
+    /// A barrier of some lanes of a warp, of which `live` have not exited.
+    pub(crate) fn warp_barrier(&mut self, warp: usize, mask: u32, live: u32) {
+        let clock = self.now[warp] + 1;
+        self.now[warp] = clock;
+        if mask & live == live {
+            self.seen[warp * self.warps + warp] = clock;
+            return;
+        }
+        let table = self.lanes[warp].get_or_insert_with(|| Box::new([[0; LANES]; LANES]));
+        let mut joined = [0; LANES];
+        let members = || (0..LANES).filter(|lane| mask >> lane & 1 == 1);
+        for lane in members() {
+            for (joined, &seen) in joined.iter_mut().zip(&table[lane]) {
+                *joined = (*joined).max(seen);
+            }
+        }
+        for lane in members() {
+            joined[lane] = clock;
+        }
+        for lane in members() {
+            table[lane] = joined;
+        }
+    }
+
+    /// True if an access of the block by `thread` at `clock` is ordered before an access by `now`.
+    #[inline]
+    fn is_before(&self, thread: u16, clock: u32, now: u16) -> bool {
+        let (thread, now) = (usize::from(thread), usize::from(now));
+        let (warp, ours) = (thread / LANES, now / LANES);
+        if self.seen[ours * self.warps + warp] > clock {
+            return true;
+        }
+        warp == ours
+            && self.lanes[warp]
+                .as_ref()
+                .is_some_and(|table| table[now % LANES][thread % LANES] > clock)
+    }
+}
+
+/// Whether an access of another block may be taken as ordered before this block's.
+pub(crate) trait BlockOrder {
+    /// `block` has the numbering of [`Record::block`].
+    fn is_before(&self, earlier: &Record) -> bool;
+}
+
+/// Blocks that share nothing: of shared memory, cells of other blocks are leftovers.
+pub(crate) struct Leftovers;
+
+impl BlockOrder for Leftovers {
+    #[inline(always)]
+    fn is_before(&self, _: &Record) -> bool {
+        true
+    }
+}
+
+/// The access being made.
+pub(crate) struct Now<'a, B> {
+    pub(crate) record: Record,
+    pub(crate) clocks: &'a Clocks,
+    pub(crate) blocks: &'a B,
+}
+
+impl<B: BlockOrder> Now<'_, B> {
+    /// True if nothing can be wrong between `earlier` and this access.
+    #[inline]
+    pub(super) fn is_after(&self, earlier: &Record) -> bool {
+        if earlier.block != self.record.block {
+            return earlier.block == 0 || self.blocks.is_before(earlier);
+        }
+        earlier.thread == self.record.thread
+            || self
+                .clocks
+                .is_before(earlier.thread, earlier.clock, self.record.thread)
+    }
+
+    #[inline]
+    pub(super) fn races_with(&self, earlier: &Record) -> bool {
+        !(earlier.strong && self.record.strong || self.is_after(earlier))
+    }
+}

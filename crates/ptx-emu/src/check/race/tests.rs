@@ -1,0 +1,160 @@
+use super::*;
+use crate::registers::LANES;
+
+fn record(thread: u16, clocks: &Clocks) -> Record {
+    Record {
+        block: 1,
+        clock: clocks.now(usize::from(thread) / LANES),
+        pc: thread.into(),
+        thread,
+        strong: false,
+        fences: 0,
+    }
+}
+
+fn load(cell: &mut Cell, thread: u16, clocks: &Clocks) -> bool {
+    let record = record(thread, clocks);
+    cell.load(&Now {
+        record,
+        clocks,
+        blocks: &Leftovers,
+    })
+    .is_some()
+}
+
+fn store(cell: &mut Cell, thread: u16, clocks: &Clocks) -> bool {
+    let record = record(thread, clocks);
+    cell.store(
+        &Now {
+            record,
+            clocks,
+            blocks: &Leftovers,
+        },
+        || true,
+    )
+    .is_some()
+}
+
+fn clocks() -> Clocks {
+    let mut clocks = Clocks::default();
+    clocks.reset(3);
+    clocks
+}
+
+#[test]
+fn a_barrier_of_all_orders() {
+    let (mut clocks, mut cell) = (clocks(), Cell::default());
+    assert!(!store(&mut cell, 0, &clocks));
+    clocks.barrier(&[0, 1, 2]);
+    assert!(!load(&mut cell, 40, &clocks));
+    assert!(!load(&mut cell, 70, &clocks));
+    clocks.barrier(&[0, 1, 2]);
+    assert!(!store(&mut cell, 1, &clocks));
+    assert!(load(&mut cell, 40, &clocks));
+}
+
+#[test]
+fn a_plain_store_races_even_if_an_atomic_follows() {
+    let (clocks, mut cell) = (clocks(), Cell::default());
+    let strong = |thread| Record {
+        strong: true,
+        ..record(thread, &clocks)
+    };
+    let update = |cell: &mut Cell, thread| {
+        let now = Now {
+            record: strong(thread),
+            clocks: &clocks,
+            blocks: &Leftovers,
+        };
+        cell.store(&now, || true).is_some()
+    };
+    assert!(!store(&mut cell, 0, &clocks));
+    assert!(!update(&mut cell, 0));
+    assert!(update(&mut cell, 40));
+}
+
+#[test]
+fn an_equal_store_does_not_hide_another() {
+    let (mut clocks, mut cell) = (clocks(), Cell::default());
+    assert!(!store(&mut cell, 0, &clocks));
+    for thread in 32..40 {
+        let now = Now {
+            record: record(thread, &clocks),
+            clocks: &clocks,
+            blocks: &Leftovers,
+        };
+        assert!(cell.store(&now, || false).is_none());
+    }
+    clocks.warp_barrier(1, u32::MAX, u32::MAX);
+    // Ordered after its own warp's stores, not after warp 0's.
+    assert!(store(&mut cell, 33, &clocks));
+}
+
+#[test]
+fn either_of_two_readers_races() {
+    let (clocks, mut cell) = (clocks(), Cell::default());
+    assert!(!load(&mut cell, 0, &clocks));
+    assert!(!load(&mut cell, 40, &clocks));
+    assert!(store(&mut cell, 0, &clocks));
+    let mut cell = Cell::default();
+    assert!(!load(&mut cell, 0, &clocks));
+    assert!(!store(&mut cell, 0, &clocks));
+}
+
+#[test]
+fn a_barrier_of_some_orders_those_and_what_they_know() {
+    let (mut clocks, mut cell) = (clocks(), Cell::default());
+    assert!(!store(&mut cell, 0, &clocks));
+    clocks.barrier(&[0, 1]);
+    assert!(!load(&mut cell, 40, &clocks));
+    clocks.barrier(&[1, 2]);
+    // Ordered through warp 1.
+    assert!(!load(&mut cell, 70, &clocks));
+    let (mut clocks, mut cell) = (self::clocks(), Cell::default());
+    assert!(!store(&mut cell, 0, &clocks));
+    clocks.barrier(&[0, 1]);
+    assert!(load(&mut cell, 70, &clocks));
+}
+
+#[test]
+fn lanes_are_ordered_by_warp_barriers_alone() {
+    let (mut clocks, mut cell) = (clocks(), Cell::default());
+    assert!(!store(&mut cell, 0, &clocks));
+    assert!(load(&mut cell, 1, &clocks));
+    clocks.warp_barrier(0, u32::MAX, u32::MAX);
+    assert!(!load(&mut cell, 1, &clocks));
+    assert!(!store(&mut cell, 1, &clocks));
+    clocks.warp_barrier(0, 0b110, u32::MAX);
+    assert!(!load(&mut cell, 2, &clocks));
+    assert!(load(&mut cell, 3, &clocks));
+    clocks.warp_barrier(0, 0b1100, u32::MAX);
+    // Ordered through lane 2.
+    assert!(!load(&mut cell, 3, &clocks));
+}
+
+#[test]
+fn equal_values_and_strong_accesses_do_not_race() {
+    let (clocks, mut cell) = (clocks(), Cell::default());
+    assert!(!store(&mut cell, 0, &clocks));
+    let other = record(1, &clocks);
+    let now = Now {
+        record: other,
+        clocks: &clocks,
+        blocks: &Leftovers,
+    };
+    assert!(cell.store(&now, || false).is_none());
+    let strong = |thread| Record {
+        strong: true,
+        ..record(thread, &clocks)
+    };
+    let mut cell = Cell::default();
+    for thread in [3, 4] {
+        let now = Now {
+            record: strong(thread),
+            clocks: &clocks,
+            blocks: &Leftovers,
+        };
+        assert!(cell.store(&now, || true).is_none());
+    }
+    assert!(load(&mut cell, 5, &clocks));
+}

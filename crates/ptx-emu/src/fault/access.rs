@@ -1,0 +1,156 @@
+//! Accesses, and where they go.
+
+use std::fmt;
+
+use super::words::Bytes;
+
+/// What an access does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AccessKind {
+    /// Reads.
+    Load,
+    /// Writes.
+    Store,
+    /// Both, atomically.
+    Atomic,
+}
+
+impl fmt::Display for AccessKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Load => "load",
+            Self::Store => "store",
+            Self::Atomic => "atomic operation",
+        })
+    }
+}
+
+/// One thread's access.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Access {
+    /// What it does.
+    pub kind: AccessKind,
+    /// How many bytes.
+    pub bytes: u32,
+}
+
+impl fmt::Display for Access {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} of {}", self.kind, Bytes(self.bytes.into()))
+    }
+}
+
+/// A place in memory, as a user knows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Location {
+    /// In a buffer of global memory.
+    Buffer {
+        /// The buffer's name.
+        name: String,
+        /// Bytes from its start.
+        offset: u64,
+    },
+    /// In the block's shared memory.
+    Shared {
+        /// The variable, where one has a name.
+        variable: Option<String>,
+        /// Bytes from the start of the variable, or of shared memory.
+        offset: u64,
+    },
+}
+
+impl fmt::Display for Location {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Buffer { name, offset } => write!(f, "byte {offset} of buffer `{name}`"),
+            Self::Shared {
+                variable: Some(name),
+                offset,
+            } => {
+                write!(f, "byte {offset} of {}", SharedArray(name))
+            }
+            Self::Shared {
+                variable: None,
+                offset,
+            } => write!(f, "byte {offset} of shared memory"),
+        }
+    }
+}
+
+/// A variable in shared memory, by the name that its author knows.
+///
+/// `cuda_std::shared_array!` makes statics whose mangled names end in the line where the macro stands.
+struct SharedArray<'a>(&'a str);
+
+impl fmt::Display for SharedArray<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = format!("{:#}", rustc_demangle::demangle(self.0));
+        match name.rsplit_once("::__CUDA_STD_SHARED_") {
+            Some((function, line)) => {
+                write!(f, "the shared array of `{function}`, line {line}")
+            }
+            None => write!(f, "shared array `{name}`"),
+        }
+    }
+}
+
+/// Where an access that is out of bounds goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Stray {
+    /// Near a buffer of global memory.
+    Buffer {
+        /// The nearest buffer.
+        name: String,
+        /// Its size in bytes.
+        size: u64,
+        /// Bytes from its start; negative if before it.
+        offset: i64,
+    },
+    /// Inside a buffer that was freed.
+    Freed {
+        /// The buffer's name.
+        name: String,
+        /// Bytes from its start.
+        offset: u64,
+    },
+    /// In the block's shared memory window.
+    Shared {
+        /// Shared memory of the block in bytes.
+        size: u64,
+        /// The offset.
+        offset: u64,
+    },
+    /// In the thread's local memory window.
+    Local {
+        /// Local memory in use in bytes.
+        size: u64,
+        /// The offset.
+        offset: u64,
+    },
+    /// In the kernel's parameters.
+    Param {
+        /// Bytes of parameters.
+        size: u64,
+        /// The offset.
+        offset: u64,
+    },
+    /// Near address 0.
+    Null {
+        /// The address.
+        address: u64,
+    },
+    /// 2^32 elements beyond a place near a buffer.
+    Wrapped {
+        /// The buffer's name.
+        name: String,
+        /// Its size in bytes.
+        size: u64,
+        /// Bytes from its start to that place; negative if before it.
+        offset: i64,
+    },
+    /// Near nothing.
+    Nowhere {
+        /// The address.
+        address: u64,
+    },
+}

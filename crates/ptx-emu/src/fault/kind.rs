@@ -1,0 +1,182 @@
+//! What can be wrong with a program.
+
+use super::{Access, AccessKind, Location, RaceAccess, RaceBetween, Stray, ThreadId, Waiting};
+use crate::place::Place;
+
+/// What is wrong with a program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum FaultKind {
+    /// An access to memory that is not the program's.
+    OutOfBounds {
+        /// The access.
+        access: Access,
+        /// Where it goes.
+        stray: Stray,
+    },
+    /// An access at an address that is no multiple of its size.
+    Misaligned {
+        /// The access.
+        access: Access,
+        /// The address in its space.
+        address: u64,
+        /// The place in a buffer, if it is in one.
+        location: Option<Location>,
+    },
+    /// A store to constant memory or parameters.
+    ReadOnly {
+        /// The access.
+        access: Access,
+        /// What it would change.
+        what: String,
+    },
+    /// A load of memory that nobody wrote.
+    Uninitialized {
+        /// The access.
+        access: Access,
+        /// What it reads.
+        location: Location,
+    },
+    /// Two accesses to the same bytes that nothing orders.
+    Race {
+        /// What both access.
+        location: Location,
+        /// The later access in this run: the fault's thread and place are its.
+        kind: AccessKind,
+        /// The earlier access in this run.
+        earlier: RaceAccess,
+        /// How the two threads stand to each other.
+        between: RaceBetween,
+    },
+    /// A load through the read-only path of data that was stored during the launch.
+    StaleReadOnlyLoad {
+        /// What is read.
+        location: Location,
+        /// The store.
+        earlier: RaceAccess,
+    },
+    /// A barrier that only a part of the block reaches.
+    PartialBarrier {
+        /// The barrier's number.
+        barrier: u32,
+        /// Threads that reached it.
+        arrived: u32,
+        /// Threads of the block.
+        threads: u32,
+        /// A thread that exited before.
+        missing: ThreadId,
+    },
+    /// Lanes of one warp at different barrier instructions at once.
+    DivergentBarrier {
+        /// The barrier's number.
+        barrier: u32,
+        /// Where another lane of the warp waits.
+        other: Place,
+        /// That lane's thread.
+        other_thread: ThreadId,
+    },
+    /// A barrier with a wrong number, or thread count.
+    InvalidBarrier {
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// No thread can go on.
+    Deadlock {
+        /// Who waits where.
+        waiting: Vec<Waiting>,
+        /// Threads that have exited.
+        exited: u32,
+    },
+    /// A warp-wide instruction whose mask names lanes that do not reach it.
+    InactiveLanes {
+        /// The instruction's name.
+        instruction: &'static str,
+        /// Its mask.
+        mask: u32,
+        /// Lanes of the mask that are elsewhere.
+        missing: u32,
+        /// Where one of them is, if it waits.
+        elsewhere: Option<Waiting>,
+    },
+    /// A lane executes a warp-wide instruction whose mask does not name it.
+    LaneNotInMask {
+        /// The instruction's name.
+        instruction: &'static str,
+        /// Its mask.
+        mask: u32,
+        /// The lane.
+        lane: u32,
+    },
+    /// A shuffle that reads from a lane that does not take part.
+    ShuffleFromInactive {
+        /// The lane read from.
+        source: u32,
+        /// Lanes that take part.
+        participants: u32,
+    },
+    /// Too many nested calls.
+    CallDepth {
+        /// Nested calls allowed.
+        limit: u32,
+    },
+    /// Too much local memory.
+    StackOverflow {
+        /// Bytes needed.
+        needed: u64,
+        /// Bytes allowed.
+        limit: u64,
+        /// Nested calls.
+        depth: u32,
+    },
+    /// A call to what is not a function.
+    BadCall {
+        /// The address called.
+        address: u64,
+    },
+    /// A branch beyond the end of its table.
+    BadBranchTable {
+        /// The index.
+        index: u32,
+        /// Entries of the table.
+        entries: u32,
+    },
+    /// The block executed more instructions than it may.
+    FuelExhausted {
+        /// Warp instructions allowed.
+        fuel: u64,
+    },
+    /// `trap`.
+    Trap,
+    /// `brkpt`.
+    Breakpoint,
+}
+
+impl FaultKind {
+    /// A short name of the kind of fault.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::OutOfBounds { .. } => "out of bounds",
+            Self::Misaligned { .. } => "misaligned access",
+            Self::ReadOnly { .. } => "store to read-only memory",
+            Self::Uninitialized { .. } => "uninitialized read",
+            Self::Race {
+                location: Location::Shared { .. },
+                ..
+            } => "race in shared memory",
+            Self::Race { .. } => "race in global memory",
+            Self::StaleReadOnlyLoad { .. } => "read-only load of changing data",
+            Self::PartialBarrier { .. } => "barrier reached by a part of the block",
+            Self::DivergentBarrier { .. } => "barrier in divergent code",
+            Self::InvalidBarrier { .. } => "invalid barrier",
+            Self::Deadlock { .. } => "deadlock",
+            Self::InactiveLanes { .. } | Self::LaneNotInMask { .. } => "lanes missing",
+            Self::ShuffleFromInactive { .. } => "shuffle from an inactive lane",
+            Self::StackOverflow { .. } | Self::CallDepth { .. } => "stack overflow",
+            Self::BadCall { .. } => "invalid call",
+            Self::BadBranchTable { .. } => "invalid branch",
+            Self::FuelExhausted { .. } => "out of fuel",
+            Self::Trap => "trap",
+            Self::Breakpoint => "breakpoint",
+        }
+    }
+}

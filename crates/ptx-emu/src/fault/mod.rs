@@ -1,0 +1,67 @@
+//! Why a launch fails.
+//!
+//! Three kinds are kept apart: [`Fault::Program`], the kernel does something wrong; [`Fault::Unsupported`], the
+//! kernel does something that is not modelled; [`Fault::Launch`], the launch was asked for wrongly.
+//!
+//! - `kind`: what can be wrong with a program; `message`: the same in words;
+//! - `access`: accesses, and where they go; `threads`: threads, and how they stand to each other;
+//! - `launch`: why a launch is not possible.
+
+mod access;
+mod kind;
+mod launch;
+mod message;
+mod threads;
+mod words;
+
+pub use access::{Access, AccessKind, Location, Stray};
+pub use kind::FaultKind;
+pub use launch::LaunchError;
+pub use threads::{RaceAccess, RaceBetween, ThreadId, Waiting};
+
+use crate::place::Place;
+use message::Others;
+
+/// Why a launch fails.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Fault {
+    /// The program is wrong.
+    #[error(transparent)]
+    Program(Box<ProgramFault>),
+    /// The program needs something that is not modelled.
+    #[error(transparent)]
+    Unsupported(Box<UnsupportedFault>),
+    /// The launch is not possible.
+    #[error(transparent)]
+    Launch(#[from] LaunchError),
+}
+
+/// What a program did wrong, and where.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}: {kind}\n  in kernel `{kernel}` at {place}, {thread}{}", kind.name(), Others(kind))]
+pub struct ProgramFault {
+    /// The kernel launched.
+    pub kernel: String,
+    /// The thread, the first of those that did it together.
+    pub thread: ThreadId,
+    /// The instruction.
+    pub place: Place,
+    /// What is wrong.
+    pub kind: FaultKind,
+}
+
+/// An instruction that is not modelled.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "not supported by the emulated device: {reason}\n  in kernel `{kernel}` at {place}, {thread}"
+)]
+pub struct UnsupportedFault {
+    /// The kernel launched.
+    pub kernel: String,
+    /// The first thread that reached it.
+    pub thread: ThreadId,
+    /// The instruction.
+    pub place: Place,
+    /// What is not supported.
+    pub reason: String,
+}

@@ -1,0 +1,98 @@
+//! Threads, and how they stand to each other.
+
+use std::fmt;
+
+use super::AccessKind;
+use super::words::{Index, Threads};
+use crate::place::Place;
+
+/// A thread of a launch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ThreadId {
+    /// Block index in x, y, z.
+    pub block: [u32; 3],
+    /// Thread index in the block in x, y, z.
+    pub thread: [u32; 3],
+}
+
+impl fmt::Display for ThreadId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "block {}, thread {}",
+            Index(self.block),
+            Index(self.thread)
+        )
+    }
+}
+
+/// One side of a race.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RaceAccess {
+    /// What it did.
+    pub kind: AccessKind,
+    /// Who.
+    pub thread: ThreadId,
+    /// Where.
+    pub place: Place,
+}
+
+impl fmt::Display for RaceAccess {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} at {}, {}", self.kind, self.place, self.thread)
+    }
+}
+
+/// Threads that wait, and for what.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Waiting {
+    /// How many threads.
+    pub threads: u32,
+    /// The first of them.
+    pub first: ThreadId,
+    /// Where they wait.
+    pub place: Place,
+    /// What for ("barrier 0", "shfl.sync").
+    pub what: String,
+}
+
+impl fmt::Display for Waiting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Index(first) = Index(self.first.thread);
+        write!(
+            f,
+            "{} wait{} for {} at {} (first: thread {})",
+            Threads(self.threads),
+            if self.threads == 1 { "s" } else { "" },
+            self.what,
+            self.place,
+            Index(first)
+        )
+    }
+}
+
+/// How the threads of a race stand to each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RaceBetween {
+    /// Lanes of one warp that executed one instruction.
+    OneInstruction,
+    /// Lanes of one warp.
+    Lanes,
+    /// Warps of one block.
+    Warps,
+    /// Blocks.
+    Blocks,
+}
+
+impl fmt::Display for RaceBetween {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::OneInstruction => "by the same instruction, with another value: which one stays is not defined",
+            Self::Lanes => {
+                "by another lane of the warp, with neither a barrier nor a warp barrier between them"
+            }
+            Self::Warps => "by another warp, with no barrier between them",
+            Self::Blocks => "by another block: nothing orders the blocks of one launch",
+        })
+    }
+}

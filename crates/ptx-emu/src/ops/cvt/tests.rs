@@ -1,0 +1,144 @@
+use super::*;
+use proptest::prelude::*;
+
+fn conversion(dst_ty: ScalarType, src_ty: ScalarType) -> Conversion {
+    Conversion {
+        dst_ty,
+        src_ty,
+        rounding: None,
+        integral: false,
+        ftz: false,
+        sat: false,
+        relu: false,
+    }
+}
+
+fn to_integer(dst_ty: ScalarType, src_ty: ScalarType, rounding: Rounding) -> Conversion {
+    Conversion {
+        rounding: Some(rounding),
+        integral: true,
+        ..conversion(dst_ty, src_ty)
+    }
+}
+
+#[test]
+fn nan_to_integer_depends_on_the_widths() {
+    use ScalarType::*;
+    let (nan32, nan64) = (0x7fc0_0000, f64::NAN.to_bits());
+    let rz = Rounding::Zero;
+    assert_eq!(to_integer(S32, F32, rz).convert(nan32), 0);
+    assert_eq!(to_integer(U32, F32, rz).convert(nan32), 0);
+    assert_eq!(to_integer(S64, F32, rz).convert(nan32), 1 << 63);
+    assert_eq!(to_integer(U64, F32, rz).convert(nan32), 1 << 63);
+    assert_eq!(to_integer(U32, F64, rz).convert(nan64), 1 << 31);
+    assert_eq!(
+        to_integer(S32, F64, rz).convert(nan64),
+        i64::from(i32::MIN) as u64
+    );
+    assert_eq!(to_integer(S64, F64, rz).convert(nan64), 1 << 63);
+}
+
+#[test]
+fn float_to_integer_clamps_and_rounds() {
+    use ScalarType::*;
+    let bits = |x: f32| u64::from(x.to_bits());
+    assert_eq!(
+        to_integer(U8, F32, Rounding::Zero).convert(bits(300.0)),
+        255
+    );
+    assert_eq!(
+        to_integer(S8, F32, Rounding::Zero).convert(bits(-300.0)),
+        -128i64 as u64
+    );
+    assert_eq!(
+        to_integer(S32, F32, Rounding::Nearest).convert(bits(2.5)),
+        2
+    );
+    assert_eq!(to_integer(S32, F32, Rounding::Up).convert(bits(2.5)), 3);
+    assert_eq!(
+        to_integer(S32, F32, Rounding::Down).convert(bits(-2.5)),
+        -3i64 as u64
+    );
+    assert_eq!(
+        to_integer(U64, F32, Rounding::Zero).convert(bits(f32::INFINITY)),
+        u64::MAX
+    );
+    assert_eq!(to_integer(U32, F32, Rounding::Zero).convert(bits(-1.0)), 0);
+}
+
+#[test]
+fn integers_truncate_extend_and_clamp() {
+    use ScalarType::*;
+    assert_eq!(conversion(S8, U32).convert(0x1ff), u64::MAX);
+    assert_eq!(conversion(U8, S32).convert(0xffff_ffff), 0xff);
+    assert_eq!(conversion(S64, S8).convert(0x80), -128i64 as u64);
+    let sat = |dst, src| Conversion {
+        sat: true,
+        ..conversion(dst, src)
+    };
+    assert_eq!(sat(U8, S32).convert(0xffff_ffff), 0);
+    assert_eq!(sat(S8, U32).convert(300), 127);
+    assert_eq!(sat(U32, S64).convert(1 << 40), 0xffff_ffff);
+}
+
+#[test]
+fn halves() {
+    use ScalarType::*;
+    let one = u64::from(1f32.to_bits());
+    let rn = |dst, src| Conversion {
+        rounding: Some(Rounding::Nearest),
+        ..conversion(dst, src)
+    };
+    assert_eq!(rn(F16, F32).convert(one), 0x3c00);
+    assert_eq!(rn(Bf16, F32).convert(one), 0x3f80);
+    assert_eq!(conversion(F32, F16).convert(0x3c00), one);
+    assert_eq!(rn(F16, F32).convert(u64::from(65520f32.to_bits())), 0x7c00);
+    assert_eq!(rn(F16, F32).convert(u64::from(65519f32.to_bits())), 0x7bff);
+    assert_eq!(rn(F16, F32).convert(0x7fc1_2345), 0x7fff);
+    assert_eq!(
+        conversion(F32, F16).convert(1),
+        u64::from((2f32).powi(-24).to_bits())
+    );
+}
+
+#[test]
+fn a_nan_keeps_its_payload_only_when_widened() {
+    use ScalarType::*;
+    assert_eq!(
+        conversion(F64, F32).convert(0x7fff_ffff),
+        0x7fff_ffff_e000_0000
+    );
+    assert_eq!(
+        conversion(F64, F32).convert(0xff80_0001),
+        0xfff8_0000_2000_0000
+    );
+    assert_eq!(
+        conversion(F32, F64).convert(0x7ff8_0000_0000_1234),
+        0x7fff_ffff
+    );
+}
+
+proptest! {
+    #[test]
+    fn integers_to_floats_equal_the_host(x in any::<u64>(), narrow in 0u32..64) {
+        use ScalarType::*;
+        let x = x >> narrow;
+        let rn = |dst, src| Conversion { rounding: Some(Rounding::Nearest), ..conversion(dst, src) };
+        prop_assert_eq!(rn(F32, U64).convert(x), u64::from((x as f32).to_bits()));
+        prop_assert_eq!(rn(F32, S64).convert(x), u64::from((x as i64 as f32).to_bits()));
+        prop_assert_eq!(rn(F64, U64).convert(x), (x as f64).to_bits());
+        prop_assert_eq!(rn(F64, S64).convert(x), (x as i64 as f64).to_bits());
+        prop_assert_eq!(rn(F32, S32).convert(x & 0xffff_ffff), u64::from((x as i32 as f32).to_bits()));
+    }
+
+    #[test]
+    fn floats_to_integers_equal_the_host(x in any::<f64>(), y in any::<f32>()) {
+        use ScalarType::*;
+        let rz = Rounding::Zero;
+        prop_assert_eq!(to_integer(S64, F64, rz).convert(x.to_bits()), x as i64 as u64);
+        prop_assert_eq!(to_integer(U32, F64, rz).convert(x.to_bits()), u64::from(x as u32));
+        let y = u64::from(y.to_bits());
+        let host = f32::from_bits(y as u32);
+        prop_assert_eq!(to_integer(S32, F32, rz).convert(y), i64::from(host as i32) as u64);
+    }
+}
