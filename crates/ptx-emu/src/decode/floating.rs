@@ -6,7 +6,7 @@ use super::arithmetic::Decoded;
 use super::rows::pred_slot;
 use super::{Decoder, Reason};
 use crate::code::Op;
-use crate::ops::float;
+use crate::ops::{extremum, float};
 
 impl Decoder<'_> {
     pub(super) fn floating(&mut self, op: &Source) -> Decoded {
@@ -91,8 +91,8 @@ impl Decoder<'_> {
                 a,
                 b,
             } => {
-                let aux = float::extremum_aux(ftz, nan, xorsign_abs);
-                self.apply2(float::min(ty, aux), ty.class(), dst, [a, b], aux)
+                let aux = extremum::extremum_aux(ftz, nan, xorsign_abs);
+                self.apply2(extremum::min(ty, aux), ty.class(), dst, [a, b], aux)
             }
             Source::FMax {
                 ty,
@@ -103,8 +103,8 @@ impl Decoder<'_> {
                 a,
                 b,
             } => {
-                let aux = float::extremum_aux(ftz, nan, xorsign_abs);
-                self.apply2(float::max(ty, aux), ty.class(), dst, [a, b], aux)
+                let aux = extremum::extremum_aux(ftz, nan, xorsign_abs);
+                self.apply2(extremum::max(ty, aux), ty.class(), dst, [a, b], aux)
             }
             Source::Sqrt {
                 ty,

@@ -5,7 +5,7 @@ use ptx::{Half, IntType, Op as Source, Operand, Reg, RegClass};
 use super::arithmetic::{Decoded, WORD};
 use super::{Decoder, Reason};
 use crate::code::Op;
-use crate::ops::int;
+use crate::ops::{carry, int};
 use crate::registers::{Apply, Operands};
 
 impl Decoder<'_> {
@@ -26,7 +26,7 @@ impl Decoder<'_> {
                 b,
             } => {
                 let aux = carry_aux(carry_in, carry_out);
-                self.with_carry(int::add_carry(ty), ty, dst, [a, b], aux)
+                self.with_carry(carry::add_carry(ty), ty, dst, [a, b], aux)
             }
             Source::SubCarry {
                 ty,
@@ -37,7 +37,7 @@ impl Decoder<'_> {
                 b,
             } => {
                 let aux = carry_aux(carry_in, carry_out);
-                self.with_carry(int::sub_carry(ty), ty, dst, [a, b], aux)
+                self.with_carry(carry::sub_carry(ty), ty, dst, [a, b], aux)
             }
             Source::Mul {
                 ty,
@@ -77,8 +77,8 @@ impl Decoder<'_> {
                 if half == Half::Wide || ty.bits() == 16 {
                     return Err("`mad.cc` of this width".into());
                 }
-                let aux = int::mad_carry_aux(ty, half, carry_aux(carry_in, carry_out));
-                let decoded = self.apply3(int::mad_carry(ty), ty.class(), dst, [a, b, c], aux);
+                let aux = carry::mad_carry_aux(ty, half, carry_aux(carry_in, carry_out));
+                let decoded = self.apply3(carry::mad_carry(ty), ty.class(), dst, [a, b, c], aux);
                 self.add_carry_slot(decoded)
             }
             Source::Mul24 {
@@ -191,7 +191,7 @@ impl Decoder<'_> {
 
 fn carry_aux(carry_in: bool, carry_out: bool) -> u32 {
     let flag = |on: bool, bit: u32| if on { bit } else { 0 };
-    flag(carry_in, int::carry::IN) | flag(carry_out, int::carry::OUT)
+    flag(carry_in, carry::IN) | flag(carry_out, carry::OUT)
 }
 
 /// The class of a product.

@@ -11,7 +11,7 @@ use crate::registers::{LANES, Operands, Registers, compare, has_wide_vectors};
 /// The mask of lanes for which a comparison holds.
 ///
 /// # Safety
-/// As for [`Apply`].
+/// As for [`Apply`](crate::registers::Apply).
 pub(crate) type Test = unsafe fn(&Registers, &Operands) -> u32;
 
 /// A [`Test`] from a closure, compiled for the build's target and for AVX2.

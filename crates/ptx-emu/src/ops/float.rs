@@ -106,7 +106,7 @@ fn fma32<const FTZ: bool, const SAT: bool>(a: f32, b: f32, c: f32) -> u32 {
     finish::<FTZ, SAT>(flush_if::<FTZ>(a).mul_add(flush_if::<FTZ>(b), flush_if::<FTZ>(c)))
 }
 
-/// `aux` of an operation in a given rounding direction: [`options`] decodes it.
+/// `aux` of an operation in a given rounding direction: [`directed`] decodes it.
 pub(crate) fn aux(rounding: Rounding, ftz: bool, sat: bool) -> u32 {
     direction(rounding).to_aux() | u32::from(ftz) << 2 | u32::from(sat) << 3
 }
@@ -391,81 +391,6 @@ pub(crate) fn copysign(ty: FloatType) -> Apply {
         FloatType::F32 => lanes!(map2, |a: f32, b: f32| b.copysign(a)),
         FloatType::F64 => lanes!(map2, |a: f64, b: f64| b.copysign(a)),
     }
-}
-
-/// `min` (or `max`) of bit patterns: the other operand if one is NaN, or NaN if `nan`; -0 is below +0.
-macro_rules! extremum {
-    ($name:ident, $type:ty, $bits:ty, $less:tt, $zero:tt, $nan:expr) => {
-        #[inline(always)]
-        fn $name(nan: bool, a: $type, b: $type) -> $bits {
-            let (a_bits, b_bits) = (a.to_bits(), b.to_bits());
-            if a.is_nan() {
-                if nan || b.is_nan() { $nan } else { b_bits }
-            } else if b.is_nan() {
-                if nan { $nan } else { a_bits }
-            } else if a == b {
-                // Equal numbers differ in their bits only if they are zeros of both signs.
-                a_bits $zero b_bits
-            } else if a $less b {
-                a_bits
-            } else {
-                b_bits
-            }
-        }
-    };
-}
-/// The NaN that f64 `min` and `max` give.
-const CANONICAL_NAN_F64: u64 = 0x7fff_ffff_ffff_ffff;
-extremum!(min32, f32, u32, <, |, CANONICAL_NAN_F32);
-extremum!(max32, f32, u32, >, &, CANONICAL_NAN_F32);
-extremum!(min64, f64, u64, <, |, CANONICAL_NAN_F64);
-extremum!(max64, f64, u64, >, &, CANONICAL_NAN_F64);
-
-/// `aux` of [`min`] and [`max`].
-pub(crate) fn extremum_aux(ftz: bool, nan: bool, xorsign_abs: bool) -> u32 {
-    u32::from(nan) | u32::from(ftz) << 2 | u32::from(xorsign_abs) << 4
-}
-
-/// Handles `.ftz` and `.xorsign.abs` around [`min32`] or [`max32`].
-fn extremum_modified(aux: u32, a: f32, b: f32, f: impl Fn(bool, f32, f32) -> u32) -> u32 {
-    let (mut a, mut b) = if aux & 4 != 0 {
-        (flush(a), flush(b))
-    } else {
-        (a, b)
-    };
-    let sign = (a.to_bits() ^ b.to_bits()) & 0x8000_0000;
-    let xorsign = aux & 16 != 0;
-    if xorsign {
-        (a, b) = (a.abs(), b.abs());
-    }
-    let result = f(aux & 1 != 0, a, b);
-    if xorsign && result != CANONICAL_NAN_F32 {
-        result | sign
-    } else {
-        result
-    }
-}
-
-macro_rules! choose_extremum {
-    ($ty:expr, $aux:expr, $f32:ident, $f64:ident) => {
-        match ($ty, $aux) {
-            (FloatType::F32, 0) => lanes!(map2, |a: f32, b: f32| $f32(false, a, b)),
-            (FloatType::F32, _) => lanes_portable!(map2_aux, |aux, a: f32, b: f32| -> u32 {
-                extremum_modified(aux, a, b, $f32)
-            }),
-            (FloatType::F64, _) => {
-                lanes!(map2_aux, |aux, a: f64, b: f64| $f64(aux & 1 != 0, a, b))
-            }
-        }
-    };
-}
-
-pub(crate) fn min(ty: FloatType, aux: u32) -> Apply {
-    choose_extremum!(ty, aux, min32, min64)
-}
-
-pub(crate) fn max(ty: FloatType, aux: u32) -> Apply {
-    choose_extremum!(ty, aux, max32, max64)
 }
 
 /// `testp`, one lane.
