@@ -229,7 +229,7 @@ fn a_race_between_warps_in_shared_memory() {
       earlier store at src/lab.rs:10 (PTX line 30), block (0, 0, 0), thread (1, 0, 0)
     ");
     assert_snapshot!(launch(&exchange("bar.warp.sync -1;")).block(64).fault(), @r"
-    race in shared memory: store of byte 128 of shared array `tile` and an earlier load by another warp, with no barrier between them
+    race in shared memory: store of byte 128 of shared array `tile` and an earlier load by another warp, with no barrier between them (nor, in a loop, between one iteration and the next)
       in kernel `k` at src/lab.rs:10 (PTX line 30), block (0, 0, 0), thread (32, 0, 0)
       earlier load at src/lab.rs:12 (PTX line 35), block (0, 0, 0), thread (31, 0, 0)
     ");

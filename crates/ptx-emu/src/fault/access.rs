@@ -87,7 +87,7 @@ impl fmt::Display for SharedArray<'_> {
         let name = format!("{:#}", rustc_demangle::demangle(self.0));
         match name.rsplit_once("::__CUDA_STD_SHARED_") {
             Some((function, line)) => {
-                write!(f, "the shared array of `{function}`, line {line}")
+                write!(f, "the shared array made in line {line} (`{function}`)")
             }
             None => write!(f, "shared array `{name}`"),
         }

@@ -91,7 +91,9 @@ impl fmt::Display for RaceBetween {
             Self::Lanes => {
                 "by another lane of the warp, with neither a barrier nor a warp barrier between them"
             }
-            Self::Warps => "by another warp, with no barrier between them",
+            Self::Warps => {
+                "by another warp, with no barrier between them (nor, in a loop, between one iteration and the next)"
+            }
             Self::Blocks => "by another block: nothing orders the blocks of one launch",
         })
     }
