@@ -555,6 +555,30 @@ fn a_spinning_block_that_waits_for_nobody() {
 }
 
 #[test]
+fn plain_memory_under_a_lock() {
+    // Fences order the accesses of one holder before those of the next.
+    let body = |fence: &str| {
+        format!(
+            "$retry:\natom.global.cas.b32 %r5, [%rd1], 0, 1;\nsetp.ne.u32 %p1, %r5, 0;\n@%p1 bra $retry;\n{fence}\n\
+             ld.global.u32 %r6, [%rd1+4];\nadd.u32 %r6, %r6, 1;\nst.global.u32 [%rd1+4], %r6;\n{fence}\n\
+             atom.global.exch.b32 %r7, [%rd1], 0;"
+        )
+    };
+    for (block, grid) in [(32, 1), (64, 1), (64, 3)] {
+        let kernel = launch(&body("membar.gl;"))
+            .block(block)
+            .grid(grid)
+            .input(0..256);
+        assert_eq!(kernel.out()[1], block * grid);
+    }
+    assert_snapshot!(launch(&body("")).fault(), @r"
+    race in global memory: load of byte 4 of buffer `out` and an earlier store by another lane of the warp, with neither a barrier nor a warp barrier between them
+      in kernel `k` at src/lab.rs:1 (PTX line 30), block (0, 0, 0), thread (1, 0, 0)
+      earlier store at src/lab.rs:1 (PTX line 32), block (0, 0, 0), thread (0, 0, 0)
+    ");
+}
+
+#[test]
 fn a_trap() {
     let body = ".loc 1 90 1\nsetp.eq.u32 %p1, %r2, 5;\n@%p1 trap;";
     assert_snapshot!(launch(body).fault(), @r"

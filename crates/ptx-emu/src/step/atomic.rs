@@ -17,10 +17,9 @@ impl BlockRunner<'_> {
         pc: u32,
     ) -> Result<(), Stop> {
         let all = addresses(&warp.registers, &access.address);
-        warp.spins += 1;
-        self.synchronized = true;
+        self.note_strong(warp);
         if access.release {
-            self.note_fence();
+            self.note_release(warp);
         }
         // Relaxed updates on all hosts, ordered here, so that fences of the program are those of the host.
         std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);

@@ -22,8 +22,7 @@ impl BlockRunner<'_> {
     ) -> Result<(), Stop> {
         let all = addresses(&warp.registers, &access.address);
         if access.strong {
-            warp.spins += 1;
-            self.synchronized = true;
+            self.note_strong(warp);
         }
         self.by_space(access.space, all, mask, |runner, space, addresses, mask| {
             let request = Request {

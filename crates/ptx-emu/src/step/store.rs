@@ -22,11 +22,10 @@ impl BlockRunner<'_> {
         let all = addresses(&warp.registers, &access.address);
         if access.release {
             std::sync::atomic::fence(std::sync::atomic::Ordering::Release);
-            self.note_fence();
+            self.note_release(warp);
         }
         if access.strong {
-            warp.spins += 1;
-            self.synchronized = true;
+            self.note_strong(warp);
         }
         self.by_space(access.space, all, mask, |runner, space, addresses, mask| {
             let request = Request {

@@ -225,13 +225,33 @@ impl BlockRunner<'_> {
     pub(super) fn fence(&mut self, warp: &mut Warp, device: bool) {
         std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
         warp.spins += 1;
+        if self.launch.sanitize.races {
+            self.clocks.release(warp.index);
+        }
         if device {
             self.note_fence();
         }
     }
 
+    /// Notes a strong access, which may have seen what others released.
+    pub(super) fn note_strong(&mut self, warp: &mut Warp) {
+        warp.spins += 1;
+        self.synchronized = true;
+        if self.launch.sanitize.races {
+            self.clocks.acquire(warp.index);
+        }
+    }
+
+    /// Notes a releasing access.
+    pub(super) fn note_release(&mut self, warp: &Warp) {
+        if self.launch.sanitize.races {
+            self.clocks.release(warp.index);
+        }
+        self.note_fence();
+    }
+
     /// Notes that the block's earlier accesses are ordered before what other blocks do after seeing its later ones.
-    pub(super) fn note_fence(&mut self) {
+    fn note_fence(&mut self) {
         if let Some(fences) = self.launch.fences.get(self.block as usize) {
             self.fence_count += 1;
             fences.store(self.fence_count, std::sync::atomic::Ordering::Relaxed);

@@ -13,6 +13,10 @@
 //! Volta nothing keeps a warp in step (CUDA programming guide, "Independent thread scheduling"), so two lanes that
 //! exchange data need `bar.warp.sync` or a barrier. Shuffles and votes order no memory accesses ("shfl.sync").
 //!
+//! Threads may also order their accesses through memory: a fence, then a strong access that another thread sees
+//! ("Release and acquire patterns"). What a warp did before a fence is taken as ordered before what another warp does
+//! after a strong access or an atomic, whichever location that is.
+//!
 //! Between blocks of one launch nothing is ordered, except through device-wide fences: a store is taken as ordered
 //! before another block's access if its block has executed such a fence (or a releasing access) since, and the
 //! accessing block has executed a strong access or an atomic (how else would it know?). Launches are ordered.
@@ -32,7 +36,8 @@
 //!   values that are compared are those of this run.
 //! - Of many loads (or equal stores) two are remembered; with barriers among parts of a block one of several
 //!   races may be missed.
-//! - Inter-block order through fences is approximate in the direction of missing races.
+//! - Order through fences is approximate in the direction of missing races: which location a strong access reads is
+//!   not asked.
 //! - Granules are as wide as the narrowest access of the kernel: bytes stored by different threads are
 //!   told apart in kernels that store bytes.
 //!

@@ -26,7 +26,9 @@ pub(crate) struct Clocks {
     now: Vec<u32>,
     /// `seen[w * warps + v]`: accesses of warp `v` below this clock are ordered before those of warp `w`.
     seen: Vec<u32>,
-    /// The same among lanes of one warp, for warps that synchronised part of their lanes.
+    /// The clock of each warp at its last fence; empty before the first.
+    released: Vec<u32>,
+    /// `seen` among lanes of one warp, for warps that synchronised part of their lanes.
     lanes: Vec<Option<Box<[[u32; LANES]; LANES]>>>,
     warps: usize,
 }
@@ -38,6 +40,7 @@ impl Clocks {
         self.now.resize(warps, 1);
         self.seen.clear();
         self.seen.resize(warps * warps, 0);
+        self.released.clear();
         self.lanes.clear();
         self.lanes.resize(warps, None);
     }
@@ -45,6 +48,26 @@ impl Clocks {
     /// The clock of a warp's accesses.
     pub(crate) fn now(&self, warp: usize) -> u32 {
         self.now[warp]
+    }
+
+    /// A fence: what the warp did before is ordered before what others do once they have seen something it does
+    /// later.
+    pub(crate) fn release(&mut self, warp: usize) {
+        self.released.resize(self.warps, 0);
+        self.now[warp] += 1;
+        self.released[warp] = self.now[warp];
+    }
+
+    /// A strong access: what other warps released may have been seen by it.
+    #[inline]
+    pub(crate) fn acquire(&mut self, warp: usize) {
+        if self.released.is_empty() {
+            return;
+        }
+        let row = &mut self.seen[warp * self.warps..][..self.warps];
+        for (seen, &released) in row.iter_mut().zip(&self.released) {
+            *seen = (*seen).max(released);
+        }
     }
 
     /// A barrier of all lanes of some warps.
