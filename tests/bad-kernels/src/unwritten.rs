@@ -1,0 +1,94 @@
+//! Reads of what nobody wrote.
+
+use cuda_std::prelude::*;
+
+/// The sum of the block's elements, which thread 0 gets.
+unsafe fn block_sum(value: f32) -> f32 {
+    let tile = shared_array![f32; 64];
+    let t = thread::thread_idx_x() as usize;
+    *tile.add(t) = value;
+    thread::sync_threads();
+    let mut half = 32;
+    while half > 0 {
+        if t < half {
+            *tile.add(t) += *tile.add(t + half);
+        }
+        thread::sync_threads();
+        half /= 2;
+    }
+    *tile
+}
+
+/// A block that has no full share of the elements leaves its sum unwritten.
+#[kernel]
+pub unsafe fn block_sums(x: &[f32], sums: *mut f32) {
+    let i = thread::index_1d() as usize;
+    let value = if i < x.len() { x[i] } else { 0.0 };
+    let sum = block_sum(value);
+    let end = (thread::block_idx_x() + 1) * thread::block_dim_x();
+    if thread::thread_idx_x() == 0 && end as usize <= x.len() {
+        *sums.add(thread::block_idx_x() as usize) = sum;
+    }
+}
+
+/// Every block writes.
+#[kernel]
+pub unsafe fn block_sums_fixed(x: &[f32], sums: *mut f32) {
+    let i = thread::index_1d() as usize;
+    let value = if i < x.len() { x[i] } else { 0.0 };
+    let sum = block_sum(value);
+    if thread::thread_idx_x() == 0 {
+        *sums.add(thread::block_idx_x() as usize) = sum;
+    }
+}
+
+/// The sum of the blocks' sums: right, but `block_sums` did not write them all.
+#[kernel]
+pub unsafe fn total(sums: *const f32, blocks: u32, out: *mut f32) {
+    let mut sum = 0.0;
+    for block in 0..blocks as usize {
+        sum += *sums.add(block); //~ fault
+    }
+    *out = sum;
+}
+
+/// Adds to a buffer that nobody set to zero.
+#[kernel]
+pub unsafe fn accumulate(x: &[f32], y: *mut f32) {
+    let i = thread::index_1d() as usize;
+    if i < x.len() {
+        *y.add(i) += x[i]; //~ fault
+    }
+}
+
+/// Stores.
+#[kernel]
+pub unsafe fn accumulate_fixed(x: &[f32], y: *mut f32) {
+    let i = thread::index_1d() as usize;
+    if i < x.len() {
+        *y.add(i) = x[i];
+    }
+}
+
+/// Nobody loads the halo of the tile.
+#[kernel]
+pub unsafe fn blur_tile(u: *const f32, out: *mut f32) {
+    let tile = shared_array![f32; 66];
+    let (i, t) = (thread::index_1d() as usize, thread::thread_idx_x() as usize);
+    *tile.add(t + 1) = *u.add(i + 1);
+    thread::sync_threads();
+    *out.add(i) = *tile.add(t) + *tile.add(t + 2); //~ fault
+}
+
+/// Threads 0 and 1 do.
+#[kernel]
+pub unsafe fn blur_tile_fixed(u: *const f32, out: *mut f32) {
+    let tile = shared_array![f32; 66];
+    let (i, t) = (thread::index_1d() as usize, thread::thread_idx_x() as usize);
+    *tile.add(t + 1) = *u.add(i + 1);
+    if t < 2 {
+        *tile.add(t * 65) = *u.add(i + t * 64);
+    }
+    thread::sync_threads();
+    *out.add(i) = *tile.add(t) + *tile.add(t + 2);
+}

@@ -1,0 +1,116 @@
+//! Kernels of `bad-kernels` on the emulated device, with every check on.
+
+#![allow(dead_code, reason = "each test binary uses its part")]
+
+pub mod message;
+
+use host::device::{EmulatedDevice, KernelReport, Options, Schedule};
+use host::run::reset;
+use host::{
+    Arg, BufferId, Device, Element, Error, HostBuffer, LaunchConfig, Module, NamedBuffers, Plan,
+    Scalar,
+};
+
+/// The kernels, compiled by the build script.
+pub static KERNELS: Module =
+    Module::from_static("bad_kernels", include_str!(env!("BAD_KERNELS_PTX")));
+
+/// Warp instructions of a block: more than any of these kernels needs.
+const FUEL: u64 = 100_000;
+
+/// Buffers with their contents, and launches.
+pub struct Scene {
+    plan: Plan,
+    inputs: NamedBuffers,
+}
+
+impl Scene {
+    pub fn new() -> Scene {
+        Scene {
+            plan: Plan::new("demo"),
+            inputs: Vec::new(),
+        }
+    }
+
+    /// A buffer with these values.
+    pub fn input<T: Scalar>(&mut self, name: &str, values: &[T]) -> BufferId
+    where
+        HostBuffer: From<Vec<T>>,
+    {
+        let buffer = HostBuffer::from(values.to_vec());
+        let id = self.plan.buffer(name, buffer.element(), buffer.len());
+        self.inputs.push((name.to_owned(), buffer));
+        id
+    }
+
+    /// A buffer that kernels must write before they read it.
+    pub fn scratch(&mut self, name: &str, element: Element, len: usize) -> BufferId {
+        self.plan.scratch(name, element, len)
+    }
+
+    pub fn launch(
+        &mut self,
+        kernel: &str,
+        config: LaunchConfig,
+        args: impl IntoIterator<Item = Arg>,
+    ) {
+        self.plan
+            .launch(kernel, config, args)
+            .expect("a launch that can be recorded");
+    }
+
+    /// Runs, and reads `result`. Blocks and warps run in order of their index.
+    pub fn run<T: Scalar>(&self, result: BufferId) -> Result<Vec<T>, Error> {
+        let done = self.run_in(Schedule::InOrder);
+        // Whether a kernel is wrong does not depend on the schedule.
+        for seed in 1..4 {
+            let other = self.run_in(Schedule::Random { seed });
+            assert_eq!(
+                other.as_ref().err().map(message::kind),
+                done.as_ref().err().map(message::kind),
+                "seed {seed}"
+            );
+        }
+        let (buffers, _) = done?;
+        Ok(buffers[result.index()]
+            .as_slice()
+            .expect("the buffer's type")
+            .to_vec())
+    }
+
+    /// What the launches of the only kernel did.
+    pub fn report(&self) -> KernelReport {
+        match self.run_in(Schedule::InOrder) {
+            Ok((_, report)) => report,
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    fn run_in(&self, schedule: Schedule) -> Result<(Vec<HostBuffer>, KernelReport), Error> {
+        let device = EmulatedDevice::new(Options {
+            schedule,
+            fuel: FUEL,
+            threads: 1,
+            ..Options::default()
+        });
+        let mut session = device.prepare(&KERNELS, &self.plan)?;
+        reset(session.as_mut(), &self.plan, &self.inputs)?;
+        session.run()?;
+        let buffers = self
+            .plan
+            .buffer_ids()
+            .map(|id| session.read(id))
+            .collect::<Result<_, _>>()?;
+        Ok((buffers, session.reports()[0].clone()))
+    }
+}
+
+/// 0, 1, 2, ...
+pub fn ramp(len: usize) -> Vec<f32> {
+    (0..len).map(|i| i as f32).collect()
+}
+
+/// 0, 1, 4, 9, ...
+pub fn squares(len: usize) -> Vec<f32> {
+    (0..len).map(|i| (i * i) as f32).collect()
+}
