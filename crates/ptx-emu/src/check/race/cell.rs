@@ -9,7 +9,7 @@ use crate::registers::LANES;
 struct Latest([Record; 2]);
 
 impl Latest {
-    #[inline]
+    #[inline(always)]
     fn note<B: BlockOrder>(&mut self, now: &Now<B>) {
         let [first, second] = &mut self.0;
         let mut record = now.record;
@@ -24,9 +24,16 @@ impl Latest {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn racing<B: BlockOrder>(&self, now: &Now<B>) -> Option<Record> {
-        self.0.into_iter().find(|record| now.races_with(record))
+        let [first, second] = &self.0;
+        if now.races_with(first) {
+            Some(*first)
+        } else if now.races_with(second) {
+            Some(*second)
+        } else {
+            None
+        }
     }
 }
 
@@ -55,7 +62,7 @@ pub(crate) struct Conflict {
 
 impl Cell {
     /// Notes a load.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn load<B: BlockOrder>(&mut self, now: &Now<B>) -> Option<Conflict> {
         if let Some(earlier) = self.stores.racing(now) {
             return Some(Conflict {
@@ -68,7 +75,7 @@ impl Cell {
     }
 
     /// Notes a store; `changes` says whether it stores another value than is there.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn store<B: BlockOrder>(
         &mut self,
         now: &Now<B>,

@@ -59,7 +59,7 @@ impl Clocks {
     }
 
     /// A strong access: what other warps released may have been seen by it.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn acquire(&mut self, warp: usize) {
         if self.released.is_empty() {
             return;
@@ -113,7 +113,7 @@ impl Clocks {
     }
 
     /// True if an access of the block by `thread` at `clock` is ordered before an access by `now`.
-    #[inline]
+    #[inline(always)]
     fn is_before(&self, thread: u16, clock: u32, now: u16) -> bool {
         let (thread, now) = (usize::from(thread), usize::from(now));
         let (warp, ours) = (thread / LANES, now / LANES);
@@ -152,7 +152,7 @@ pub(crate) struct Now<'a, B> {
 
 impl<B: BlockOrder> Now<'_, B> {
     /// True if nothing can be wrong between `earlier` and this access.
-    #[inline]
+    #[inline(always)]
     pub(super) fn is_after(&self, earlier: &Record) -> bool {
         if earlier.block != self.record.block {
             return earlier.block == 0 || self.blocks.is_before(earlier);
@@ -163,7 +163,7 @@ impl<B: BlockOrder> Now<'_, B> {
                 .is_before(earlier.thread, earlier.clock, self.record.thread)
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn races_with(&self, earlier: &Record) -> bool {
         !(earlier.strong && self.record.strong || self.is_after(earlier))
     }
