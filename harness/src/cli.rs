@@ -4,7 +4,7 @@ use clap::{Parser, Subcommand};
 
 use crate::failure::{Ending, Failure};
 use crate::out::Out;
-use crate::{animate, doctor, exit, list, perf, test};
+use crate::{animate, doctor, exit, list, perf, profile, test};
 
 /// Tests, times and shows the labs.
 #[derive(Debug, Parser)]
@@ -24,6 +24,8 @@ enum Command {
     Test(test::TestArgs),
     /// Time every variant, beside the CPU and the device's limits
     Perf(perf::PerfArgs),
+    /// Count what every kernel does, and show the source lines that cost most
+    Profile(profile::ProfileArgs),
     /// Make a GIF, or PNG pictures, of a lab
     Animate(animate::AnimateArgs),
 }
@@ -40,6 +42,7 @@ impl Cli {
             Command::Doctor(args) => doctor::run(args, out),
             Command::Test(args) => test::run(args, out),
             Command::Perf(args) => perf::run(args, out),
+            Command::Profile(args) => profile::run(args, out),
             Command::Animate(args) => animate::run(args, out),
         }
     }

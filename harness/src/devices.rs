@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use host::device::{Discovery, discover, emulated};
+use host::device::{Discovery, EmulatedDevice, Options, Sanitize, discover};
 use host::lab::CaseError;
 use host::{Device, DeviceKind};
 
@@ -98,20 +98,21 @@ pub struct Chosen<'m> {
 }
 
 impl Machine {
-    /// Looks for the devices that are wanted, all kinds if none is named.
-    pub fn discover(wanted: &[Wanted]) -> Machine {
+    /// Looks for the devices that are wanted, all kinds if none is named. The emulated device makes these checks.
+    pub fn discover(wanted: &[Wanted], sanitize: Sanitize) -> Machine {
         let is_wanted = |kind| wanted.is_empty() || wanted.iter().any(|w| w.kind() == Some(kind));
-        let kinds: [(DeviceKind, fn() -> Discovery); 2] = [
-            (DeviceKind::Cuda, discover),
-            (DeviceKind::Emulated, emulated),
-        ];
-        Machine {
-            found: kinds
-                .into_iter()
-                .filter(|(kind, _)| is_wanted(*kind))
-                .map(|(kind, discover)| (kind, discover()))
-                .collect(),
+        let mut found = Vec::new();
+        if is_wanted(DeviceKind::Cuda) {
+            found.push((DeviceKind::Cuda, discover()));
         }
+        if is_wanted(DeviceKind::Emulated) {
+            let device = EmulatedDevice::new(Options {
+                sanitize,
+                ..Options::default()
+            });
+            found.push((DeviceKind::Emulated, Ok(vec![Box::new(device) as _])));
+        }
+        Machine { found }
     }
 
     /// With these devices.
@@ -124,7 +125,7 @@ impl Machine {
         &self.found
     }
 
-    /// The devices that are wanted; if none is named, the CPU and the first device of each kind.
+    /// The devices that are wanted; if none is named, the CPU and the first GPU, or without one the emulated device.
     ///
     /// # Errors
     ///
@@ -148,13 +149,19 @@ impl Machine {
         }
         if wanted.is_empty() {
             chosen.cpu = true;
-            for (kind, _) in &self.found {
-                let name = match kind {
-                    DeviceKind::Cuda => Wanted::Cuda(0),
-                    DeviceKind::Emulated => Wanted::Emulated,
-                };
+            for name in [Wanted::Cuda(0), Wanted::Emulated] {
+                if !self
+                    .found
+                    .iter()
+                    .any(|(kind, _)| name.kind() == Some(*kind))
+                {
+                    continue;
+                }
                 match self.device(name) {
-                    Some(Ok(device)) => chosen.devices.push(Named { name, device }),
+                    Some(Ok(device)) => {
+                        chosen.devices.push(Named { name, device });
+                        break;
+                    }
                     Some(Err(reason)) => chosen.absent.push(Absent { name, reason }),
                     None => {}
                 }
@@ -212,6 +219,31 @@ mod tests {
         let machine = testing::machine();
         let chosen = machine.choose(&[]).unwrap();
         assert!(chosen.cpu && chosen.devices.len() == 1 && chosen.absent.is_empty());
+    }
+
+    #[test]
+    fn the_emulated_device_stands_in_for_a_gpu() {
+        let emulated = || {
+            let device: Box<dyn Device> = Box::new(EmulatedDevice::default());
+            (DeviceKind::Emulated, Ok(vec![device]))
+        };
+        let with_emulated = |Machine { mut found }: Machine| {
+            found.push(emulated());
+            Machine { found }
+        };
+        let names = |chosen: Chosen<'_>| -> Vec<Wanted> {
+            assert!(chosen.cpu);
+            chosen.devices.iter().map(|named| named.name).collect()
+        };
+        let machine = with_emulated(testing::machine());
+        assert_eq!(names(machine.choose(&[]).unwrap()), [Wanted::Cuda(0)]);
+        let both = [Wanted::Emulated, Wanted::Cuda(0)];
+        assert_eq!(machine.choose(&both).unwrap().devices.len(), 2);
+
+        let machine = with_emulated(testing::machine_without_gpu());
+        let chosen = machine.choose(&[]).unwrap();
+        assert_eq!(chosen.absent[0].name, Wanted::Cuda(0));
+        assert_eq!(names(chosen), [Wanted::Emulated]);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use clap::Args;
 use cuda_builder::toolchain::{self, Toolchain};
+use host::device::Sanitize;
 use host::{DeviceInfo, DeviceKind, Lab, labs};
 use serde::Serialize;
 
@@ -60,7 +61,7 @@ struct Report {
 /// [`Failure::Input`] if `--json` names a file that cannot be written.
 pub fn run(args: &DoctorArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
     let json = args.json.open()?;
-    let machine = Machine::discover(&[]);
+    let machine = Machine::discover(&[], Sanitize::NONE);
     let mut items = vec![cpu(), kernels(labs()), compiler(toolchain::find())];
     items.extend(devices(&machine));
     items.push(terminal(out.look()));

@@ -7,6 +7,7 @@
 //! | [`doctor`]    | `harness doctor`                                          |
 //! | [`mod@test`]   | `harness test`                                            |
 //! | [`perf`]      | `harness perf`                                            |
+//! | [`profile`]   | `harness profile`                                         |
 //! | [`animate`]   | `harness animate`                                         |
 //! | [`catalogue`] | which labs, variants and cases a command is about         |
 //! | [`devices`]   | which devices it uses                                     |
@@ -31,6 +32,7 @@ pub mod list;
 pub mod out;
 pub mod output;
 pub mod perf;
+pub mod profile;
 pub mod progress;
 pub mod stats;
 pub mod table;

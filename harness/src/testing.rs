@@ -1,5 +1,7 @@
 //! A lab and a device for unit tests: every step doubles each number and adds one.
 
+pub mod ptx;
+
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;

@@ -63,6 +63,24 @@ pub fn waited(time: Duration) -> String {
     }
 }
 
+/// All digits, in groups of three: `1,234,567`.
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A message whose lines after the first are set under it, in a report that starts it two spaces in.
+pub fn indented(message: &str) -> String {
+    message.trim_end().replace('\n', "\n    ")
+}
+
 /// `1 case`, `2 cases`.
 pub fn count(number: usize, noun: &str) -> String {
     if number == 1 {
@@ -97,6 +115,19 @@ mod tests {
         assert_eq!(bytes_per_s(3.02e12), "3.02 TB/s");
         assert_eq!(bytes_per_s(21.4e9), "21.4 GB/s");
         assert_eq!(bytes_per_s(5e5), "0.500 MB/s");
+    }
+
+    #[test]
+    fn groups_of_digits() {
+        assert_eq!(grouped(0), "0");
+        assert_eq!(grouped(999), "999");
+        assert_eq!(grouped(1000), "1,000");
+        assert_eq!(grouped(12_345_678), "12,345,678");
+    }
+
+    #[test]
+    fn lines_of_a_message() {
+        assert_eq!(indented("one\n  two\n"), "one\n      two");
     }
 
     #[test]

@@ -11,6 +11,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use clap::Args;
+use host::device::Sanitize;
 use host::lab::CaseError;
 use host::wave2d::Wave2d;
 use host::{Lab, Progress, find_variant};
@@ -93,7 +94,7 @@ pub fn run(args: &AnimateArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
     let target = Target::create("--out", &args.out)?;
 
     let wanted = args.device.unwrap_or(Wanted::Cuda(0));
-    let machine = Machine::discover(&[wanted]);
+    let machine = Machine::discover(&[wanted], Sanitize::NONE);
     let (name, runner) = runner(args, &machine)?;
 
     let began = Instant::now();

@@ -7,6 +7,7 @@ mod report;
 mod row;
 
 use clap::Args;
+use host::device::Sanitize;
 use host::{Lab, labs};
 
 use crate::catalogue;
@@ -74,7 +75,12 @@ pub fn run(args: &PerfArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
     } else {
         &args.device
     };
-    run_on(args, labs(), &Machine::discover(wanted), out)
+    run_on(
+        args,
+        labs(),
+        &Machine::discover(wanted, Sanitize::NONE),
+        out,
+    )
 }
 
 fn run_on(

@@ -6,7 +6,8 @@ mod suite;
 
 use std::time::Instant;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
+use host::device::Sanitize;
 use host::{Lab, labs};
 
 use crate::catalogue;
@@ -22,7 +23,8 @@ pub use suite::explain;
 pub struct TestArgs {
     /// Only this lab
     lab: Option<String>,
-    /// Only on this device: cpu, cuda, cuda:N, emulated; may be repeated [default: all there are]
+    /// Only on this device: cpu, cuda, cuda:N, emulated; may be repeated [default: cpu and cuda, or without a GPU cpu
+    /// and emulated]
     #[arg(long, value_name = "DEVICE", value_delimiter = ',')]
     device: Vec<Wanted>,
     /// Only this variant; may be repeated
@@ -31,8 +33,37 @@ pub struct TestArgs {
     /// A case of your own in place of the small cases: a parameter of the lab; may be repeated
     #[arg(long, value_name = "NAME=VALUE", requires = "lab")]
     param: Vec<String>,
+    /// Whether the emulated device looks for races, reads of memory that nobody wrote, and barriers that a part of a
+    /// block reaches; strays beyond buffers are always found
+    #[arg(
+        long,
+        value_name = "WHETHER",
+        value_enum,
+        num_args = 0..=1,
+        require_equals = true,
+        default_value = "on",
+        default_missing_value = "on"
+    )]
+    sanitize: Switch,
     #[command(flatten)]
     json: JsonArg,
+}
+
+/// A flag's value.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+enum Switch {
+    #[default]
+    On,
+    Off,
+}
+
+impl Switch {
+    fn sanitize(self) -> Sanitize {
+        match self {
+            Switch::On => Sanitize::ALL,
+            Switch::Off => Sanitize::NONE,
+        }
+    }
 }
 
 /// Tests the labs.
@@ -41,7 +72,8 @@ pub struct TestArgs {
 ///
 /// What makes no sense, or a device that is asked for and not there. A wrong result is no error: the report has it.
 pub fn run(args: &TestArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
-    run_on(args, labs(), &Machine::discover(&args.device), out)
+    let machine = Machine::discover(&args.device, args.sanitize.sanitize());
+    run_on(args, labs(), &machine, out)
 }
 
 fn run_on(
@@ -139,6 +171,26 @@ mod tests {
         let (ending, text) = tested(&variants(&["hungry"]), &testing::machine());
         assert_eq!(ending, Ending::Lacking);
         insta::assert_snapshot!(text);
+    }
+
+    #[test]
+    fn checks_find_a_race_that_leaves_the_result_right() {
+        let ended = |flag: &str| {
+            let args = parse(&["--variant=coalesced,racy", "--device=emulated", flag]);
+            let machine = Machine::discover(&args.device, args.sanitize.sanitize());
+            let mut text = Vec::new();
+            let mut out = Out::new(&mut text, Look::PLAIN);
+            let ending = run_on(&args, &[&testing::ptx::Tripling], &machine, &mut out);
+            drop(out);
+            (ending.unwrap(), String::from_utf8(text).unwrap())
+        };
+        for flag in ["--sanitize", "--sanitize=on", "--device=emulated"] {
+            let (ending, text) = ended(flag);
+            assert_eq!(ending, Ending::Wrong, "{text}");
+            assert!(text.contains("race"), "{text}");
+        }
+        let (ending, text) = ended("--sanitize=off");
+        assert_eq!(ending, Ending::Fine, "{text}");
     }
 
     #[test]

@@ -11,6 +11,7 @@ use crate::failure::Failure;
 use crate::out::Out;
 use crate::progress::Bar;
 use crate::terminal::Look;
+use crate::units::indented;
 
 /// Tests each column on each case. `show` takes a line for each case as soon as it is known.
 ///
@@ -60,7 +61,10 @@ pub fn run(
             out.line(format!("{label:first_width$}{}", line.trim_end()))?;
             for result in &row {
                 if let Some(message) = &result.message {
-                    out.line(format!("  {} {}: {message}", result.device, result.variant))?;
+                    let TestResult {
+                        device, variant, ..
+                    } = result;
+                    out.line(format!("  {device} {variant}: {}", indented(message)))?;
                 }
             }
         }

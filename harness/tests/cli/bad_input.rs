@@ -30,6 +30,20 @@ fn unknown_variant() {
 }
 
 #[test]
+fn unknown_case() {
+    insta::assert_snapshot!(run(&["profile", "wave2d", "--case", "17x17"]), @r"
+    exit code: 2
+    --- stderr ---
+    error: --case 17x17: no case of wave2d is called so; `harness list wave2d` has them all
+    ");
+    insta::assert_snapshot!(run(&["profile", "wave2d", "--case", "3x3, 100 steps"]), @r"
+    exit code: 2
+    --- stderr ---
+    error: --case 3x3, 100 steps: 5 cases of wave2d are called so, `3x3, 100 steps, point-source` and `3x3, 100 steps, double-slit` among them; write more of the label
+    ");
+}
+
+#[test]
 fn unknown_scene() {
     insta::assert_snapshot!(own_case(&["scene=double-split"]), @r"
     exit code: 2
@@ -91,7 +105,7 @@ fn too_many_cells() {
     insta::assert_snapshot!(own_case(&["n_x=4294967295", "n_y=4294967295"]), @r"
     exit code: 2
     --- stderr ---
-    error: --param: parameter `n_x * n_y` = `4294967295 * 4294967295`: a domain has at most 2147483648 cells
+    error: --param: parameter `n_x` = `4294967295`: a domain has at most 500000 cells along an axis
     ");
     insta::assert_snapshot!(own_case(&["n_x=99999999999"]), @r"
     exit code: 2
@@ -212,6 +226,34 @@ fn flags_that_do_not_go_together() {
     error: the argument '--every <STEPS>' cannot be used with '--frames <N>'
 
     Usage: harness animate --every <STEPS> <LAB>
+
+    For more information, try '--help'.
+    ");
+    let args = ["profile", "wave2d", "--case", "3x3", "--param", "n_x=3"];
+    insta::assert_snapshot!(run(&args), @r"
+    exit code: 2
+    --- stderr ---
+    error: the argument '--case <LABEL>' cannot be used with '--param <NAME=VALUE>'
+
+    Usage: harness profile --case <LABEL> <LAB>
+
+    For more information, try '--help'.
+    ");
+    insta::assert_snapshot!(run(&["profile"]), @r"
+    exit code: 2
+    --- stderr ---
+    error: the following required arguments were not provided:
+      <LAB>
+
+    Usage: harness profile <LAB>
+
+    For more information, try '--help'.
+    ");
+    insta::assert_snapshot!(run(&["test", "--sanitize=maybe"]), @r"
+    exit code: 2
+    --- stderr ---
+    error: invalid value 'maybe' for '--sanitize[=<WHETHER>]'
+      [possible values: on, off]
 
     For more information, try '--help'.
     ");

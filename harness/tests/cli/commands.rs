@@ -21,6 +21,62 @@ fn a_case_of_ones_own_on_the_cpu_and_the_emulated_device() {
 }
 
 #[test]
+fn without_a_gpu_tests_run_on_the_emulated_device() {
+    for sanitize in ["--sanitize=on", "--sanitize=off"] {
+        let args = "test wave2d --param n_x=37 --param n_y=53 --param steps=9 --json";
+        let args: Vec<&str> = args.split(' ').chain([sanitize]).collect();
+        let folder = tempfile::tempdir().unwrap();
+        let output = harness(folder.path(), &args).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{}", describe(&output));
+        let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        let results = document["labs"][0]["results"].as_array().unwrap();
+        let devices: Vec<&serde_json::Value> =
+            results.iter().map(|result| &result["device"]).collect();
+        assert_eq!(devices, ["cpu", "emulated", "emulated"]);
+        assert_eq!(document["skipped"][0]["device"], "cuda");
+    }
+}
+
+/// Nothing here depends on the compiler.
+#[test]
+fn profile_in_json_adds_up() {
+    let args = "profile wave2d --param n_x=37 --param n_y=53 --param steps=9 --json";
+    let folder = tempfile::tempdir().unwrap();
+    let args: Vec<&str> = args.split(' ').collect();
+    let output = harness(folder.path(), &args).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", describe(&output));
+    let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let cells = 37 * 53;
+    assert_eq!(document["updates"], 9 * cells);
+    for (variant, name, launches) in [(0, "wave2d_naive", 9), (1, "wave2d_shmem", 1)] {
+        let kernels = document["variants"][variant]["kernels"].as_array().unwrap();
+        assert_eq!(kernels.len(), 1);
+        let counts = &kernels[0]["counts"];
+        assert_eq!(kernels[0]["kernel"], name);
+        assert_eq!(kernels[0]["launches"], launches);
+        for traffic in ["global_loads", "global_stores"] {
+            let field = |name: &str| counts[traffic][name].as_u64().unwrap();
+            assert!(field("sectors") >= field("ideal_sectors"));
+            assert!(32 * field("sectors") >= field("bytes"));
+        }
+        let stored = counts["global_stores"]["bytes"].as_u64().unwrap();
+        // Each launch of naive writes one field, each of shmem two.
+        let fields = if name == "wave2d_naive" { 9 } else { 2 };
+        assert_eq!(stored, fields * 4 * cells);
+        let sum = |field: &str| -> u64 {
+            let lines = kernels[0]["lines"].as_array().unwrap().iter();
+            lines
+                .map(|line| line["counts"]["instructions"][field].as_u64().unwrap())
+                .sum()
+        };
+        let all = &counts["instructions"];
+        assert_eq!(all["by_warps"], sum("by_warps"));
+        assert_eq!(all["by_threads"], sum("by_threads"));
+        assert!(sum("by_threads") <= 32 * sum("by_warps"));
+    }
+}
+
+#[test]
 fn without_a_gpu_its_rows_say_why() {
     let args = "perf wave2d --param n_x=20 --param n_y=20 --param steps=3 --samples 1";
     let text = run(&args.split(' ').collect::<Vec<&str>>());

@@ -9,7 +9,7 @@ fn program() {
 
 #[test]
 fn commands() {
-    for command in ["list", "doctor", "test", "perf", "animate"] {
+    for command in ["list", "doctor", "test", "perf", "profile", "animate"] {
         insta::assert_snapshot!(command, run(&[command, "--help"]));
     }
 }

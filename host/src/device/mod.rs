@@ -18,5 +18,8 @@ pub use discover::{Discovery, discover, emulated};
 pub use emulated::{EmulatedDevice, KernelReport};
 pub use error::{DeviceError, DriverError};
 pub use info::{DeviceInfo, DeviceKind, KernelInfo, Limits, Timing};
-pub use ptx_emu::{Counts, InstructionClass, InstructionCounts, Options, Sanitize, Schedule};
+pub use ptx_emu::{
+    Counts, Executed, GlobalTraffic, InstructionClass, InstructionCounts, Options, Sanitize,
+    Schedule, SharedTraffic,
+};
 pub use traits::{Device, POISON, Session};

@@ -1,0 +1,299 @@
+//! What one kernel did, in all and by source line.
+
+use host::device::{InstructionClass, KernelReport};
+use serde::Serialize;
+
+use super::figures::{Figures, active_lanes, share};
+use super::source::Sources;
+use super::summary::percent;
+use crate::table::{Align, Columns, Tone};
+use crate::terminal::Look;
+use crate::units::{count, grouped};
+
+/// Longest text of a source line that is shown.
+const TEXT_WIDTH: usize = 44;
+
+/// A kernel.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct KernelProfile {
+    kernel: String,
+    launches: u64,
+    blocks: u64,
+    threads: u64,
+    /// What all launches did.
+    pub counts: Figures,
+    /// The same by source line, those that cost most first.
+    pub lines: Vec<LineProfile>,
+}
+
+/// A source line.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LineProfile {
+    /// Path as the compiler wrote it; `None` for instructions that the compiler gave no line.
+    pub file: Option<String>,
+    /// The line, from 1.
+    pub line: Option<u32>,
+    /// What it says, where the file can be read.
+    pub text: Option<String>,
+    /// PTX lines of its instructions.
+    pub ptx_lines: Vec<u32>,
+    /// What its instructions did.
+    pub counts: Figures,
+}
+
+impl KernelProfile {
+    /// From the device's counts.
+    pub fn new(report: &KernelReport, sources: &mut Sources) -> KernelProfile {
+        let total = Figures(report.total.counts.clone());
+        let lines = report.total.lines().into_iter().map(|line| {
+            let text = line.source.as_ref();
+            let text = text.and_then(|source| sources.line(&source.file, source.line));
+            LineProfile {
+                text,
+                file: line.source.as_ref().map(|source| source.file.to_string()),
+                line: line.source.map(|source| source.line),
+                ptx_lines: line.ptx_lines,
+                counts: Figures(line.counts),
+            }
+        });
+        let mut lines: Vec<LineProfile> = lines.collect();
+        // Stable: lines that cost the same stay in the order of file and line.
+        lines.sort_by(|a, b| cost(&b.counts, &total).total_cmp(&cost(&a.counts, &total)));
+        KernelProfile {
+            kernel: report.total.kernel.clone(),
+            launches: report.launches,
+            blocks: report.total.blocks,
+            threads: report.total.threads,
+            counts: total,
+            lines,
+        }
+    }
+
+    /// Title, totals, and the `lines` source lines that cost most.
+    pub fn render(&self, lines: usize, look: Look) -> String {
+        let title = format!(
+            "  {}  {}, {}, {}",
+            look.title(&self.kernel),
+            plural(self.launches, "launch", "launches"),
+            plural(self.blocks, "block", "blocks"),
+            plural(self.threads, "thread", "threads"),
+        );
+        let mut parts = vec![title, self.instructions(look).render(4), self.control()];
+        parts.extend(self.global(look).map(|table| table.render(4)));
+        parts.extend(self.shared(look).map(|table| table.render(4)));
+        parts.push(format!(
+            "    local memory: {} bytes; parameters: {} bytes",
+            grouped(self.counts.0.local_bytes),
+            grouped(self.counts.0.param_bytes)
+        ));
+        if lines > 0 && !self.lines.is_empty() {
+            parts.push(self.line_table(lines, look).render(4));
+        }
+        parts.join("\n\n") + "\n"
+    }
+
+    fn instructions(&self, look: Look) -> Columns {
+        let counts = &self.counts.0;
+        let mut table = Columns::with_header(
+            look,
+            &[
+                ("instructions", Align::Left),
+                ("by warps", Align::Right),
+                ("%", Align::Right),
+                ("by threads", Align::Right),
+                ("lanes", Align::Right),
+            ],
+        );
+        let classes = InstructionClass::ALL.map(|class| (class.name(), counts.class(class)));
+        let all = [("all", counts.instructions)];
+        for (name, executed) in classes.into_iter().chain(all) {
+            if executed.warp == 0 {
+                continue;
+            }
+            let lanes = active_lanes(executed)
+                .map_or("-".to_owned(), |share| format!("{:.1}", 32.0 * share));
+            table.row(normal([
+                name.to_owned(),
+                grouped(executed.warp),
+                percent(share(executed.warp, counts.instructions.warp)),
+                grouped(executed.thread),
+                lanes,
+            ]));
+        }
+        table
+    }
+
+    fn control(&self) -> String {
+        let counts = &self.counts.0;
+        let divergent =
+            share(counts.divergent_branches, counts.branches).map_or(String::new(), |share| {
+                format!(
+                    ", {} divergent ({:.1} %)",
+                    grouped(counts.divergent_branches),
+                    100.0 * share
+                )
+            });
+        format!(
+            "    {}{divergent}; {}; {}",
+            plural(counts.branches, "branch", "branches"),
+            plural(counts.barriers, "barrier", "barriers"),
+            plural(
+                counts.class(InstructionClass::Atomic).warp,
+                "atomic",
+                "atomics"
+            ),
+        )
+    }
+
+    /// Nothing for a kernel without such traffic.
+    fn global(&self, look: Look) -> Option<Columns> {
+        let all = self.counts.all_global();
+        if all.requests == 0 {
+            return None;
+        }
+        let mut table = Columns::with_header(
+            look,
+            &[
+                ("global memory", Align::Left),
+                ("requests", Align::Right),
+                ("sectors", Align::Right),
+                ("ideal", Align::Right),
+                ("coalesced %", Align::Right),
+                ("bytes", Align::Right),
+            ],
+        );
+        for (name, traffic) in self.counts.global().into_iter().chain([("all", all)]) {
+            if traffic.requests == 0 {
+                continue;
+            }
+            table.row(normal([
+                name.to_owned(),
+                grouped(traffic.requests),
+                grouped(traffic.sectors),
+                grouped(traffic.ideal_sectors),
+                percent(share(traffic.ideal_sectors, traffic.sectors)),
+                grouped(traffic.bytes),
+            ]));
+        }
+        Some(table)
+    }
+
+    /// Nothing for a kernel without such traffic.
+    fn shared(&self, look: Look) -> Option<Columns> {
+        let all = self.counts.all_shared();
+        if all.requests == 0 {
+            return None;
+        }
+        let mut table = Columns::with_header(
+            look,
+            &[
+                ("shared memory", Align::Left),
+                ("requests", Align::Right),
+                ("wavefronts", Align::Right),
+                ("ideal", Align::Right),
+                ("conflicts", Align::Right),
+                ("bytes", Align::Right),
+            ],
+        );
+        for (name, traffic) in self.counts.shared().into_iter().chain([("all", all)]) {
+            if traffic.requests == 0 {
+                continue;
+            }
+            table.row(normal([
+                name.to_owned(),
+                grouped(traffic.requests),
+                grouped(traffic.wavefronts),
+                grouped(traffic.ideal_wavefronts),
+                grouped(traffic.bank_conflicts()),
+                grouped(traffic.bytes),
+            ]));
+        }
+        Some(table)
+    }
+
+    fn line_table(&self, shown: usize, look: Look) -> Columns {
+        let mut table = Columns::with_header(
+            look,
+            &[
+                ("instr.\n%", Align::Right),
+                ("sectors\n%", Align::Right),
+                ("coalesced\n%", Align::Right),
+                ("conflicts\n%", Align::Right),
+                ("line", Align::Left),
+                ("", Align::Left),
+            ],
+        );
+        let (shown, rest) = self.lines.split_at(shown.min(self.lines.len()));
+        for line in shown {
+            let text = line.text.as_deref().map(|text| excerpt(text, look));
+            let place = match (&line.file, line.line) {
+                (Some(file), Some(number)) => format!("{file}:{number}"),
+                _ => "(no source line)".to_owned(),
+            };
+            self.line_row(&mut table, &line.counts, place, text.unwrap_or_default());
+        }
+        if !rest.is_empty() {
+            let counts = Figures(rest.iter().map(|line| &line.counts.0).sum());
+            let place = count(rest.len(), "other line");
+            self.line_row(&mut table, &counts, place, String::new());
+        }
+        table
+    }
+
+    fn line_row(&self, table: &mut Columns, counts: &Figures, place: String, text: String) {
+        let global = counts.all_global();
+        let figures = [
+            share(counts.0.instructions.warp, self.counts.0.instructions.warp),
+            share(global.sectors, self.counts.all_global().sectors).filter(|share| *share > 0.0),
+            share(global.ideal_sectors, global.sectors),
+            conflict_share(counts, &self.counts).filter(|share| *share > 0.0),
+        ];
+        let figures = figures.map(|figure| (percent(figure), Tone::Normal));
+        let place = [(place, Tone::Normal), (text, Tone::Faint)];
+        table.row(figures.into_iter().chain(place));
+    }
+}
+
+/// What lines are ordered by: the largest of their shares of instructions, of sectors, and of wavefronts that are
+/// conflicts.
+fn cost(line: &Figures, kernel: &Figures) -> f64 {
+    let shares = [
+        share(line.0.instructions.warp, kernel.0.instructions.warp),
+        share(line.all_global().sectors, kernel.all_global().sectors),
+        conflict_share(line, kernel),
+    ];
+    shares.into_iter().flatten().fold(0.0, f64::max)
+}
+
+/// The wavefronts that a line's conflicts add, relative to all of the kernel's.
+fn conflict_share(line: &Figures, kernel: &Figures) -> Option<f64> {
+    let conflicts = line.all_shared().bank_conflicts();
+    share(conflicts, kernel.all_shared().wavefronts)
+}
+
+/// As much of a line as there is room for.
+fn excerpt(text: &str, look: Look) -> String {
+    let printable = |c: char| match c {
+        '\t' => ' ',
+        c if c.is_ascii_graphic() || c == ' ' || look.unicode && !c.is_control() => c,
+        _ => '?',
+    };
+    let mut shown: String = text.chars().map(printable).take(TEXT_WIDTH).collect();
+    if text.chars().count() > TEXT_WIDTH {
+        shown.truncate(shown.trim_end().len());
+        shown += " ...";
+    }
+    shown
+}
+
+fn plural(number: u64, one: &str, many: &str) -> String {
+    format!(
+        "{} {}",
+        grouped(number),
+        if number == 1 { one } else { many }
+    )
+}
+
+fn normal<const N: usize>(cells: [String; N]) -> [(String, Tone); N] {
+    cells.map(|cell| (cell, Tone::Normal))
+}
