@@ -7,11 +7,15 @@
 //! | lab | module |
 //! |---|---|
 //! | 2D wave equation | [`wave2d`] |
+//! | matrix addition: launch configuration | [`matadd`] |
+//! | memory microbenchmarks | [`membench`] |
 
 #![no_std]
 
 #[cfg(test)]
 extern crate std;
 
+pub mod matadd;
+pub mod membench;
 pub mod real;
 pub mod wave2d;

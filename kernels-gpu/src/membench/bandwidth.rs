@@ -1,0 +1,177 @@
+//! Bandwidth of each level of memory.
+//!
+//! Reads end in a sum that the CPU computes too. Device memory is read by
+//! [`membench_vector_load`](super::coalesce::membench_vector_load).
+
+use cuda_std::prelude::*;
+
+use super::{total, value};
+
+/// Loads of a thread that are on their way at once.
+pub const LOADS_AT_ONCE: u32 = 4;
+
+/// 16-byte vectors that a thread writes or copies.
+pub const VECTORS_PER_THREAD: u32 = 4;
+
+/// 16-byte vectors of shared memory for each thread of [`membench_read_shared`].
+pub const SHARED_VECTORS_PER_THREAD: u32 = 4;
+
+macro_rules! region_reads {
+    ($($(#[$doc:meta])* $name:ident = $load:path;)*) => {$(
+        $(#[$doc])*
+        ///
+        /// Each block reads a region of its own, `words` 64-bit words, `passes` times, and adds both halves of each word to
+        /// `sum`.
+        ///
+        /// Block: a multiple of 32 threads along x; `words` is a multiple of [`LOADS_AT_ONCE`] times their number.
+        ///
+        /// # Safety
+        /// `src` points to `words` initialised words for each block; `sum` to a number that nothing else accesses during
+        /// the launch.
+        #[kernel(max_threads = 1024)]
+        pub unsafe fn $name(src: *const u64, sum: *mut u32, words: u32, passes: u32) {
+            let threads = thread::block_dim_x();
+            let mut part = 0_u32;
+            // SAFETY: the region is the block's, and i + 3 * threads < words.
+            unsafe {
+                let region = src.add(thread::block_idx_x() as usize * words as usize);
+                let mut pass = 0;
+                while pass < passes {
+                    let mut i = thread::thread_idx_x();
+                    while i < words {
+                        let at = |j: u32| region.add((i + j * threads) as usize);
+                        let loaded = [$load(at(0)), $load(at(1)), $load(at(2)), $load(at(3))];
+                        part = add_halves(part, loaded);
+                        i += LOADS_AT_ONCE * threads;
+                    }
+                    pass += 1;
+                }
+                total::add_to(sum, part);
+            }
+        }
+    )*};
+}
+
+region_reads! {
+    /// Reads by `ld.global.ca`: L1's bandwidth where the regions of a multiprocessor's blocks fit in there.
+    membench_read_ca = mem::load_ca;
+    /// Reads by `ld.global.cg`: L2's bandwidth where all regions fit in there.
+    membench_read_cg = mem::load_cg;
+}
+
+#[inline(always)]
+fn add_halves(mut sum: u32, words: [u64; 4]) -> u32 {
+    sum = sum
+        .wrapping_add(words[0] as u32)
+        .wrapping_add((words[0] >> 32) as u32);
+    sum = sum
+        .wrapping_add(words[1] as u32)
+        .wrapping_add((words[1] >> 32) as u32);
+    sum = sum
+        .wrapping_add(words[2] as u32)
+        .wrapping_add((words[2] >> 32) as u32);
+    sum.wrapping_add(words[3] as u32)
+        .wrapping_add((words[3] >> 32) as u32)
+}
+
+/// Each block fills its dynamic shared memory with [`value`]s 0, 1, 2, ..., reads all of it `passes` times by 16-byte
+/// loads, and adds what it read to `sum`.
+///
+/// Block: a power of two of threads along x, at least 32, with [`SHARED_VECTORS_PER_THREAD`] * 16 bytes of dynamic shared
+/// memory each.
+///
+/// # Safety
+/// `sum` points to a number that nothing else accesses during the launch.
+#[kernel(max_threads = 1024)]
+pub unsafe fn membench_read_shared(sum: *mut u32, passes: u32, seed: u32) {
+    let words = shared::dynamic_shared_mem::<u32>();
+    let threads = thread::block_dim_x();
+    let first = thread::thread_idx_x();
+    let mut i = first;
+    while i < 4 * SHARED_VECTORS_PER_THREAD * threads {
+        // SAFETY: the launch has room for 4 * SHARED_VECTORS_PER_THREAD words a thread.
+        unsafe { *words.add(i as usize) = value(i, seed) };
+        i += threads;
+    }
+    thread::sync_threads();
+    let mut part = 0_u32;
+    let mut pass = 0;
+    while pass < passes {
+        // The addresses turn with the pass: the compiler cannot keep what it has read.
+        let turned = (first + pass) & (threads - 1);
+        for j in 0..SHARED_VECTORS_PER_THREAD {
+            // SAFETY: vector turned + j * threads is one of SHARED_VECTORS_PER_THREAD * threads.
+            let vector: [u32; 4] =
+                unsafe { mem::load_vector(words.add(4 * (turned + j * threads) as usize)) };
+            part = part.wrapping_add(vector[0]).wrapping_add(vector[1]);
+            part = part.wrapping_add(vector[2]).wrapping_add(vector[3]);
+        }
+        pass += 1;
+    }
+    // SAFETY: the whole block is here.
+    unsafe { total::add_to(sum, part) }
+}
+
+/// Writes [`value`] i to every element i of `dst`.
+///
+/// Block: any along x. Grid: blocks of 4 * [`VECTORS_PER_THREAD`] elements a thread, rounded up.
+///
+/// # Safety
+/// `dst` is aligned to 16 bytes and points to `len` elements, a multiple of 4 below 2^32, which nothing else accesses
+/// during the launch.
+#[kernel(max_threads = 1024)]
+pub unsafe fn membench_write(dst: *mut u32, len: u64, seed: u32) {
+    each_vector(len, |i| {
+        let first = i as u32;
+        let vector = [
+            value(first, seed),
+            value(first + 1, seed),
+            value(first + 2, seed),
+            value(first + 3, seed),
+        ];
+        // SAFETY: elements i to i + 3 are in `dst`, and this thread's.
+        unsafe { mem::store_vector(dst.add(i), vector) }
+    });
+}
+
+/// Copies `src` to `dst`. Block and grid as for [`membench_write`].
+///
+/// # Safety
+/// As [`membench_write`], with the length of `src`; both are aligned to 16 bytes.
+#[kernel(max_threads = 1024)]
+pub unsafe fn membench_copy(src: &[u32], dst: *mut u32) {
+    let threads = thread::block_dim_x() as usize;
+    let tile = 4 * VECTORS_PER_THREAD as usize * threads;
+    let start = thread::block_idx_x() as usize * tile;
+    // SAFETY: in a whole tile, vectors j * threads + thread are within it; elsewhere `each_vector` gives those in bounds.
+    unsafe {
+        if start + tile <= src.len() {
+            let at = |j: usize| start + 4 * (j * threads + thread::thread_idx_x() as usize);
+            let from = |j: usize| mem::load_vector::<u32, 4>(src.as_ptr().add(at(j)));
+            // All loads before the first store.
+            let loaded = [from(0), from(1), from(2), from(3)];
+            for (j, &[a, b, c, d]) in loaded.iter().enumerate() {
+                // Element by element: a whole vector that is only moved would become two 8-byte copies.
+                mem::store_vector(dst.add(at(j)), [a, b, c, d]);
+            }
+        } else {
+            each_vector(src.len() as u64, |i| {
+                let [a, b, c, d] = mem::load_vector(src.as_ptr().add(i));
+                mem::store_vector(dst.add(i), [a, b, c, d]);
+            });
+        }
+    }
+}
+
+/// Gives the thread the first element of each of its vectors.
+#[inline(always)]
+fn each_vector(len: u64, visit: impl Fn(usize)) {
+    let threads = thread::block_dim_x() as usize;
+    let start = thread::block_idx_x() as usize * VECTORS_PER_THREAD as usize * threads;
+    for j in 0..VECTORS_PER_THREAD as usize {
+        let i = 4 * (start + j * threads + thread::thread_idx_x() as usize);
+        if i < len as usize {
+            visit(i);
+        }
+    }
+}
