@@ -6,7 +6,7 @@
 //! - float to integer clamps to the destination's range; NaN gives 0 if the source is not f64 and the
 //!   destination has fewer than 64 bits, else `1 << (width - 1)`;
 //! - to a narrower float rounds once, in any direction; NaN becomes the canonical NaN of the narrow type;
-//! - f32 to f64 keeps a NaN's payload, quieted.
+//! - to f64 keeps a NaN's sign and payload, quieted; f32 to f32 without modifiers is a move.
 
 use ptx::{Rounding, ScalarType};
 
@@ -197,7 +197,7 @@ impl Conversion {
             );
             // An integral value of the source is one of the (same) destination type.
             return match value.is_nan() && self.dst_ty == ScalarType::F64 {
-                true => raw | 1 << 51,
+                true => self.finish(raw | 1 << 51),
                 false => self.finish(exact::convert(
                     value.to_bits(),
                     &F64,
@@ -207,8 +207,12 @@ impl Conversion {
             };
         }
         match (self.src_ty, self.dst_ty) {
-            (ScalarType::F64, ScalarType::F64) => raw,
-            (ScalarType::F32, ScalarType::F64) => widen(raw as u32),
+            // A move, NaN or not.
+            (ScalarType::F32, ScalarType::F32) if !self.ftz && !self.sat => raw,
+            (ScalarType::F64, ScalarType::F64) => self.finish(raw),
+            (ScalarType::F32, ScalarType::F64) => self.finish(widen(raw as u32)),
+            (ScalarType::F16, ScalarType::F64) => self.finish(widen_half(raw, from, 10)),
+            (ScalarType::Bf16, ScalarType::F64) => self.finish(widen_half(raw, from, 7)),
             _ => {
                 let rounding = direction(self.rounding.unwrap_or(Rounding::Nearest));
                 self.finish(exact::convert(raw, from, to, rounding))
@@ -255,6 +259,17 @@ fn widen(bits: u32) -> u64 {
         sign | 0x7ff8_0000_0000_0000 | u64::from(bits & 0x7f_ffff) << 29
     } else {
         f64::from(x).to_bits()
+    }
+}
+
+/// A 16-bit float as an f64, exactly; a NaN keeps its payload.
+fn widen_half(bits: u64, from: &Format, fraction_bits: u32) -> u64 {
+    let wide = exact::convert(bits, from, &F64, exact::Rounding::Nearest);
+    if f64::from_bits(wide).is_nan() {
+        let payload = bits & ((1 << fraction_bits) - 1);
+        bits >> 15 << 63 | 0x7ff8_0000_0000_0000 | payload << (52 - fraction_bits)
+    } else {
+        wide
     }
 }
 

@@ -318,7 +318,8 @@ pub(crate) fn rcp(ty: FloatType, precision: Precision, ftz: bool) -> Apply {
         }
         (Precision::Approx | Precision::Full, FloatType::F64) => {
             lanes_portable!(map1, |a: f64| -> u64 {
-                finish64([a], high_word(1.0 / high_word(a)))
+                let a = high_word(a);
+                finish64([a], high_word(1.0 / a))
             })
         }
         (Precision::Ieee(_), FloatType::F32) => lanes_portable!(map1_aux, |aux, a: u32| -> u32 {
@@ -368,20 +369,21 @@ pub(crate) fn math(function: MathFunction, ty: FloatType) -> Apply {
     }
 }
 
-/// `neg`: flips the sign, also of a NaN (whose payload PTX leaves unspecified).
+/// `neg`: flips the sign. PTX leaves the bits of a NaN open; `ptxas` makes an addition of the f32 forms, which gives
+/// the one NaN of f32 results.
 pub(crate) fn neg(ty: FloatType, ftz: bool) -> Apply {
     match (ty, ftz) {
-        (FloatType::F32, false) => lanes!(map1, |a: u32| a ^ 0x8000_0000),
-        (FloatType::F32, true) => lanes!(map1, |a: f32| -flush(a)),
+        (FloatType::F32, false) => lanes!(map1, |a: f32| finish::<false, false>(-a)),
+        (FloatType::F32, true) => lanes!(map1, |a: f32| finish::<true, false>(-a)),
         (FloatType::F64, _) => lanes!(map1, |a: u64| a ^ (1 << 63)),
     }
 }
 
-/// `abs`: clears the sign, also of a NaN.
+/// `abs`: clears the sign; a NaN becomes as in [`neg`].
 pub(crate) fn abs(ty: FloatType, ftz: bool) -> Apply {
     match (ty, ftz) {
-        (FloatType::F32, false) => lanes!(map1, |a: u32| a & 0x7fff_ffff),
-        (FloatType::F32, true) => lanes!(map1, |a: f32| flush(a).abs()),
+        (FloatType::F32, false) => lanes!(map1, |a: f32| finish::<false, false>(a.abs())),
+        (FloatType::F32, true) => lanes!(map1, |a: f32| finish::<true, false>(a.abs())),
         (FloatType::F64, _) => lanes!(map1, |a: u64| a & (u64::MAX >> 1)),
     }
 }
