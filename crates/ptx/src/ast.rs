@@ -116,6 +116,8 @@ pub(crate) struct Loc<'a> {
     pub inlined_at: Option<FilePos>,
     /// The inlining chain in the comment behind the directive, innermost caller first: path, line, column.
     pub comment_chain: Vec<(&'a str, u32, u32)>,
+    /// The path of `at` as the same comment gives it: without the directory.
+    pub comment_path: Option<&'a str>,
 }
 
 #[derive(Debug)]

@@ -8,7 +8,8 @@ use crate::lex::Tok;
 pub(super) fn loc<'a>(c: &mut Cursor<'_, 'a>) -> Result<Loc<'a>> {
     c.bump();
     let at = position(c)?;
-    let comment_chain = comment_chain(c.rest_of_line(c.previous_end()));
+    let mut comment_chain = comment_chain(c.rest_of_line(c.previous_end())).into_iter();
+    let comment_path = comment_chain.next().map(|(path, _, _)| path);
     let mut inlined_at = None;
     while c.is(',') {
         c.bump();
@@ -28,7 +29,8 @@ pub(super) fn loc<'a>(c: &mut Cursor<'_, 'a>) -> Result<Loc<'a>> {
     Ok(Loc {
         at,
         inlined_at,
-        comment_chain,
+        comment_chain: comment_chain.collect(),
+        comment_path,
     })
 }
 
@@ -40,15 +42,15 @@ fn position(c: &mut Cursor<'_, '_>) -> Result<FilePos> {
     ))
 }
 
-/// LLVM writes where code was inlined to as a comment only: `// a.rs:1:2 @[ b.rs:3:4 @[ c.rs:5:6 ] ]`.
+/// LLVM writes where code was inlined to as a comment only: `// a.rs:1:2 @[ b.rs:3:4 @[ c.rs:5:6 ] ]`. The first is
+/// the position itself.
 fn comment_chain(rest: &str) -> Vec<(&str, u32, u32)> {
     let Some((_, comment)) = rest.split_once("//") else {
         return Vec::new();
     };
-    let mut parts = comment.split(" @[ ");
-    parts.next();
-    parts
-        .map_while(|part| path_position(part.trim_end_matches([' ', ']'])))
+    comment
+        .split(" @[ ")
+        .map_while(|part| path_position(part.trim_matches([' ', ']'])))
         .collect()
 }
 
@@ -74,13 +76,17 @@ mod tests {
         let rest = "  // core/mod.rs:83:5 @[ src/lib.rs:10:31 @[ src/lib.rs:95:9 ] ]";
         assert_eq!(
             comment_chain(rest),
-            [("src/lib.rs", 10, 31), ("src/lib.rs", 95, 9)]
+            [
+                ("core/mod.rs", 83, 5),
+                ("src/lib.rs", 10, 31),
+                ("src/lib.rs", 95, 9)
+            ]
         );
         assert_eq!(
             comment_chain("  // core/mod.rs:83:5 @[ src/lib.rs:10 ]"),
-            [("src/lib.rs", 10, 0)]
+            [("core/mod.rs", 83, 5), ("src/lib.rs", 10, 0)]
         );
-        assert_eq!(comment_chain("  // src/lib.rs:8:0"), []);
+        assert_eq!(comment_chain("  // src/lib.rs:8:0"), [("src/lib.rs", 8, 0)]);
         assert_eq!(comment_chain("  // a @[ nonsense ]"), []);
         assert_eq!(comment_chain(""), []);
     }
