@@ -28,7 +28,7 @@
 #![no_std]
 #![cfg_attr(
     target_arch = "nvptx64",
-    feature(asm_experimental_arch, link_llvm_intrinsics),
+    feature(asm_experimental_arch, link_llvm_intrinsics, repr_simd),
     allow(internal_features)
 )]
 

@@ -99,13 +99,20 @@ impl VectorElement for u64 {}
 impl VectorElement for i64 {}
 impl VectorElement for f64 {}
 
-#[derive(Clone, Copy)]
-#[repr(C, align(8))]
-struct Aligned8<T>(T);
+/// N elements in one machine vector: as an array, a value that is only copied would become two 64-bit integers, and two
+/// accesses.
+#[cfg_attr(target_arch = "nvptx64", repr(simd))]
+#[cfg_attr(not(target_arch = "nvptx64"), repr(C))]
+struct Vector<T, const N: usize>([T; N]);
 
-#[derive(Clone, Copy)]
-#[repr(C, align(16))]
-struct Aligned16<T>(T);
+// Written out, because a derived `clone` would reach into the array, which `repr(simd)` forbids.
+impl<T: Copy, const N: usize> Copy for Vector<T, N> {}
+
+impl<T: Copy, const N: usize> Clone for Vector<T, N> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
 
 /// Loads N neighbouring elements at once (`ld.v2` or `ld.v4`), from memory of any kind.
 ///
@@ -116,12 +123,11 @@ struct Aligned16<T>(T);
 /// writes meanwhile.
 #[inline(always)]
 pub unsafe fn load_vector<T: VectorElement, const N: usize>(pointer: *const T) -> [T; N] {
-    // SAFETY: the caller's: alignment and extent are those of the array.
+    const { assert_vector::<T, N>() };
+    // SAFETY: the caller's: alignment and extent are those of the vector, which has the array's layout.
     unsafe {
-        match const { vector_bytes::<T, N>() } {
-            8 => (*pointer.cast::<Aligned8<[T; N]>>()).0,
-            _ => (*pointer.cast::<Aligned16<[T; N]>>()).0,
-        }
+        let vector: Vector<T, N> = *pointer.cast();
+        core::mem::transmute_copy(&vector)
     }
 }
 
@@ -134,20 +140,15 @@ pub unsafe fn load_vector<T: VectorElement, const N: usize>(pointer: *const T) -
 /// accesses meanwhile.
 #[inline(always)]
 pub unsafe fn store_vector<T: VectorElement, const N: usize>(pointer: *mut T, value: [T; N]) {
-    // SAFETY: the caller's: alignment and extent are those of the array.
-    unsafe {
-        match const { vector_bytes::<T, N>() } {
-            8 => *pointer.cast::<Aligned8<[T; N]>>() = Aligned8(value),
-            _ => *pointer.cast::<Aligned16<[T; N]>>() = Aligned16(value),
-        }
-    }
+    const { assert_vector::<T, N>() };
+    // SAFETY: the caller's: alignment and extent are those of the vector, which has the array's layout.
+    unsafe { *pointer.cast::<Vector<T, N>>() = core::mem::transmute_copy(&value) }
 }
 
-const fn vector_bytes<T, const N: usize>() -> usize {
+const fn assert_vector<T, const N: usize>() {
     let bytes = size_of::<[T; N]>();
     assert!(
         bytes == 8 || bytes == 16,
         "a vector access moves 8 or 16 bytes"
     );
-    bytes
 }
