@@ -33,27 +33,23 @@ pub unsafe fn wave2d_naive(
     let scene = AnyScene::new(scene, domain);
     let i = (y * n_x + x) as usize;
     let stride = n_x as usize;
-    // SAFETY: (x, y) is in the domain, so i < n_x * n_y; a cell inside the border has all four neighbours.
-    // Each thread touches one element of u0, its own.
+    // SAFETY: (x, y) is in the domain, so i < n_x * n_y; a free cell is inside the border, so it has all
+    // four neighbours. Each thread touches one element of u0, its own.
     unsafe {
-        let cell = u0.add(i);
-        if domain.is_border(x, y) {
-            *cell = 0.0;
-            return;
-        }
-        // All loads come first, so that their latency covers the questions to the scene.
         let last = |i: usize| *u1.get_unchecked(i);
-        let around = Neighbours {
-            west: last(i - 1),
-            east: last(i + 1),
-            north: last(i - stride),
-            south: last(i + stride),
-        };
-        let (second_last, last) = (*cell, last(i));
+        let cell = u0.add(i);
         *cell = match update::kind(&scene, domain, x, y) {
             Kind::Zero => 0.0,
             Kind::Source => scene.source_value(t),
-            Kind::Free { damping } => update::free_cell(second_last, last, around, k, damping),
+            Kind::Free { damping } => {
+                let around = Neighbours {
+                    west: last(i - 1),
+                    east: last(i + 1),
+                    north: last(i - stride),
+                    south: last(i + stride),
+                };
+                update::free_cell(*cell, last(i), around, k, damping)
+            }
         };
     }
 }
