@@ -20,13 +20,20 @@ const FUEL: u64 = 100_000;
 
 /// Buffers with their contents, and launches.
 pub struct Scene {
+    module: &'static Module,
     plan: Plan,
     inputs: NamedBuffers,
 }
 
 impl Scene {
+    /// Of kernels of `bad-kernels`.
     pub fn new() -> Scene {
+        Scene::of(&KERNELS)
+    }
+
+    pub fn of(module: &'static Module) -> Scene {
         Scene {
+            module,
             plan: Plan::new("demo"),
             inputs: Vec::new(),
         }
@@ -59,23 +66,34 @@ impl Scene {
             .expect("a launch that can be recorded");
     }
 
-    /// Runs, and reads `result`. Blocks and warps run in order of their index.
-    pub fn run<T: Scalar>(&self, result: BufferId) -> Result<Vec<T>, Error> {
-        let done = self.run_in(Schedule::InOrder);
-        // Whether a kernel is wrong does not depend on the schedule.
-        for seed in 1..4 {
-            let other = self.run_in(Schedule::Random { seed });
+    /// Runs, and reads `result`, which must not depend on the order of blocks and warps.
+    pub fn run<T: Scalar + PartialEq>(&self, result: BufferId) -> Result<Vec<T>, Error> {
+        let mut results = self.run_in_any_order(result)?;
+        let first = results.swap_remove(0);
+        assert!(results.iter().all(|result| *result == first));
+        Ok(first)
+    }
+
+    /// Runs with blocks and warps in order of their index, then in some random orders, and reads `result` each time.
+    /// Whether there is a fault, and of what kind, must not depend on the order.
+    pub fn run_in_any_order<T: Scalar>(&self, result: BufferId) -> Result<Vec<Vec<T>>, Error> {
+        let in_order = self.run_in(Schedule::InOrder);
+        let random = (1..4).map(|seed| self.run_in(Schedule::Random { seed }));
+        let mut results = Vec::new();
+        for run in random {
+            let kind = |error: &Error| message::kind(error);
             assert_eq!(
-                other.as_ref().err().map(message::kind),
-                done.as_ref().err().map(message::kind),
-                "seed {seed}"
+                run.as_ref().err().map(kind),
+                in_order.as_ref().err().map(kind)
             );
+            results.extend(run.ok());
         }
-        let (buffers, _) = done?;
-        Ok(buffers[result.index()]
-            .as_slice()
-            .expect("the buffer's type")
-            .to_vec())
+        results.insert(0, in_order?);
+        let values = |(buffers, _): &(Vec<HostBuffer>, _)| {
+            let buffer = buffers[result.index()].as_slice();
+            buffer.expect("the buffer's type").to_vec()
+        };
+        Ok(results.iter().map(values).collect())
     }
 
     /// What the launches of the only kernel did.
@@ -93,7 +111,7 @@ impl Scene {
             threads: 1,
             ..Options::default()
         });
-        let mut session = device.prepare(&KERNELS, &self.plan)?;
+        let mut session = device.prepare(self.module, &self.plan)?;
         reset(session.as_mut(), &self.plan, &self.inputs)?;
         session.run()?;
         let buffers = self
