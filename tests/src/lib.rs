@@ -26,3 +26,5 @@
 //!     let _ = cuda_std::shared_array![f32; n];
 //! }
 //! ```
+
+pub mod differential;

@@ -1,0 +1,210 @@
+//! `.approx` and `.full`: within the tolerance that the emulated device's documentation states (`ptx_emu`'s `ops::float`,
+//! after the PTX ISA), against an evaluation in double precision.
+
+use std::f64::consts::PI;
+
+use crate::differential::{Bound, Class, Form, Operand, Target};
+
+use super::float::flush;
+
+const INFINITY: u64 = 0x7f80_0000;
+const SIGN: u64 = 0x8000_0000;
+const HIGH_WORD: u64 = 0xffff_ffff_0000_0000;
+
+fn wide(bits: u64) -> f64 {
+    f32::from_bits(bits as u32).into()
+}
+
+/// `f` of one single-precision operand, with `.ftz` or without.
+fn single(op: &str, f: impl Fn(u64, bool) -> Target + Clone + Send + Sync + 'static) -> [Form; 2] {
+    let form = |ftz: bool| {
+        let f = f.clone();
+        let name = format!("{op}.approx{}.f32", if ftz { ".ftz" } else { "" });
+        Form::approximate(name, [Operand::F32], Class::B32, move |[a]| {
+            let a = if ftz { flush(a) } else { a };
+            if wide(a).is_nan() {
+                Target::Nan
+            } else {
+                f(a, ftz)
+            }
+        })
+    };
+    [form(false), form(true)]
+}
+
+fn relative(value: f64, bits: f64, flushed: bool) -> Target {
+    Target::Near {
+        value,
+        bound: Bound::Relative((-bits).exp2()),
+        flushed,
+    }
+}
+
+fn ulps(value: f64, ulps: f64, flushed: bool) -> Target {
+    Target::Near {
+        value,
+        bound: Bound::Ulps(ulps),
+        flushed,
+    }
+}
+
+fn absolute(value: f64, bits: f64, flushed: bool) -> Target {
+    Target::Near {
+        value,
+        bound: Bound::Absolute((-bits).exp2()),
+        flushed,
+    }
+}
+
+fn zero(sign: u64) -> Target {
+    Target::Exactly(sign & SIGN)
+}
+
+fn infinity(sign: u64) -> Target {
+    Target::Exactly(sign & SIGN | INFINITY)
+}
+
+pub(super) fn forms() -> Vec<Form> {
+    let mut all = Vec::new();
+    all.extend(single("rcp", |a, ftz| match wide(a) {
+        0.0 => infinity(a),
+        x if x.is_infinite() => zero(a),
+        x => ulps(1.0 / x, 1.0, ftz),
+    }));
+    all.extend(single("sqrt", |a, ftz| match wide(a) {
+        0.0 => zero(a),
+        x if x < 0.0 => Target::Nan,
+        x if x.is_infinite() => infinity(0),
+        x => relative(x.sqrt(), 23.0, ftz),
+    }));
+    all.extend(single("rsqrt", |a, ftz| match wide(a) {
+        0.0 => infinity(a),
+        x if x < 0.0 => Target::Nan,
+        x if x.is_infinite() => zero(0),
+        x => relative(1.0 / x.sqrt(), 22.9, ftz),
+    }));
+    all.extend(single("ex2", |a, ftz| match wide(a) {
+        0.0 => Target::Exactly(1f32.to_bits().into()),
+        x if x == f64::NEG_INFINITY => zero(0),
+        x if x == f64::INFINITY => infinity(0),
+        x => ulps(x.exp2(), 2.0, ftz),
+    }));
+    all.extend(single("lg2", |a, ftz| match wide(a) {
+        0.0 => infinity(SIGN),
+        x if x < 0.0 => Target::Nan,
+        x if x.is_infinite() => infinity(0),
+        x if (0.5..=2.0).contains(&x) => absolute(x.log2(), 22.6, ftz),
+        x => relative(x.log2(), 22.6, ftz),
+    }));
+    all.extend(single("sin", |a, ftz| match wide(a) {
+        0.0 => zero(a),
+        x => trigonometric(x, f64::sin, ftz),
+    }));
+    all.extend(single("cos", |a, ftz| match wide(a) {
+        0.0 => Target::Exactly(1f32.to_bits().into()),
+        x => trigonometric(x, f64::cos, ftz),
+    }));
+    // `tanh` has no `.ftz`.
+    all.extend(
+        single("tanh", |a, _| match wide(a) {
+            0.0 => zero(a),
+            x => relative(x.tanh(), 11.0, false),
+        })
+        .into_iter()
+        .take(1),
+    );
+    all.extend(divisions());
+    all.extend(doubles());
+    all
+}
+
+fn trigonometric(x: f64, f: fn(f64) -> f64, ftz: bool) -> Target {
+    match x.abs() {
+        f64::INFINITY => Target::Nan,
+        magnitude if magnitude <= PI => absolute(f(x), 20.5, ftz),
+        _ => Target::Unspecified,
+    }
+}
+
+fn divisions() -> Vec<Form> {
+    let mut all = Vec::new();
+    for ftz in [false, true] {
+        let modifier = if ftz { ".ftz" } else { "" };
+        let sources = || [Operand::F32, Operand::F32];
+        let flushed = move |x| if ftz { flush(x) } else { x };
+        all.push(Form::approximate(
+            format!("div.full{modifier}.f32"),
+            sources(),
+            Class::B32,
+            move |ab| quotient(ab.map(flushed), ftz),
+        ));
+        all.push(Form::approximate(
+            format!("div.approx{modifier}.f32"),
+            sources(),
+            Class::B32,
+            move |ab| {
+                let [a, b] = ab.map(flushed);
+                let (x, y) = (wide(a), wide(b).abs());
+                let (huge, tiny) = (2f64.powi(126), f64::from(f32::MIN_POSITIVE));
+                match y {
+                    // Beyond 2^126 the reciprocal has become 0.
+                    y if y > huge && y.is_finite() => match x.is_finite() {
+                        true => absolute(0.0, 149.0, false),
+                        false => Target::Nan,
+                    },
+                    y if y > 0.0 && y < tiny => Target::Unspecified,
+                    _ => quotient([a, b], ftz),
+                }
+            },
+        ));
+    }
+    all
+}
+
+/// A quotient to 2 ulp.
+fn quotient([a, b]: [u64; 2], ftz: bool) -> Target {
+    let (x, y) = (wide(a), wide(b));
+    match x / y {
+        q if q.is_nan() => Target::Nan,
+        0.0 => zero(a ^ b),
+        q if q.is_infinite() => infinity(a ^ b),
+        q => ulps(q, 2.0, ftz),
+    }
+}
+
+/// Double precision: of the operand and the result of `.ftz` forms the high word counts, which has 20 bits of fraction.
+fn doubles() -> Vec<Form> {
+    let near = |name: &str, mask: u64, f: fn(f64) -> f64| {
+        Form::approximate(name, [Operand::F64], Class::B64, move |[a]| {
+            let a = f64::from_bits(a);
+            let x = f64::from_bits(a.to_bits() & mask);
+            // A NaN by its low word alone is an infinity to what reads the high word.
+            if a.is_nan() && !x.is_nan() {
+                return Target::Unspecified;
+            }
+            let x = match x.is_subnormal() && mask == HIGH_WORD {
+                true => 0f64.copysign(x),
+                false => x,
+            };
+            match f(x) {
+                y if y.is_nan() => Target::Nan,
+                y if y.is_infinite() || y == 0.0 => Target::Exactly(y.to_bits()),
+                y => relative(y, 20.0, true),
+            }
+        })
+    };
+    let low_word = Form::new(
+        "approximate",
+        "rcp.approx.ftz.f64, low word",
+        [Operand::F64],
+        [Class::B32],
+        "rcp.approx.ftz.f64 %d0, %a; cvt.u32.u64 %x, %d0",
+        |_| [0],
+    );
+    vec![
+        near("rcp.approx.ftz.f64", HIGH_WORD, |x| 1.0 / x),
+        near("rsqrt.approx.ftz.f64", HIGH_WORD, |x| 1.0 / x.sqrt()),
+        near("rsqrt.approx.f64", u64::MAX, |x| 1.0 / x.sqrt()),
+        low_word,
+    ]
+}

@@ -1,0 +1,321 @@
+//! One form on the devices.
+
+use std::sync::{Mutex, PoisonError};
+
+use host::device::Device;
+use host::{Element, HostBuffer, LaunchConfig, Module, Plan, args};
+
+use super::operands::rows;
+use super::tolerance::Nearness;
+use super::{Amount, Class, Expect, Form, Row, module_text};
+
+/// Differences of one form that are kept with their operands.
+const SHOWN: usize = 6;
+
+const RESULTS: [&str; 4] = ["x", "y", "z", "w"];
+
+/// One result that is not what it should be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// The sources.
+    pub operands: String,
+    /// The result and what it is compared with, in bits.
+    pub bits: String,
+}
+
+/// What came of a form on one device.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Verdict {
+    /// Why it did not run.
+    pub refused: Option<String>,
+    /// Results that are not what they should be.
+    pub differences: usize,
+    /// The first of them.
+    pub first: Vec<Difference>,
+    /// Of an approximation, the largest error as a part of what is allowed.
+    pub worst: Option<f64>,
+}
+
+impl Verdict {
+    /// Whether it ran, and every result is what it should be.
+    pub fn holds(&self) -> bool {
+        self.refused.is_none() && self.differences == 0
+    }
+
+    fn refused(reason: String) -> Verdict {
+        Verdict {
+            refused: Some(reason),
+            ..Verdict::default()
+        }
+    }
+
+    fn note(&mut self, difference: impl FnOnce() -> Difference) {
+        self.differences += 1;
+        if self.first.len() < SHOWN {
+            self.first.push(difference());
+        }
+    }
+}
+
+/// What came of a form.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outcome {
+    /// [`Form::group`].
+    pub group: &'static str,
+    /// [`Form::opcode`].
+    pub opcode: String,
+    /// [`Form::name`].
+    pub name: String,
+    /// Threads that executed it.
+    pub cases: usize,
+    /// The emulated device against the evaluation in Rust.
+    pub emulated: Verdict,
+    /// CUDA against the emulated device, or for an approximation against the evaluation in Rust; `None` without a
+    /// device.
+    pub cuda: Option<Verdict>,
+}
+
+/// Tries a form. `cuda` is used by one form at a time.
+pub fn run_form(
+    form: &Form,
+    emulated: &dyn Device,
+    cuda: Option<&Mutex<&dyn Device>>,
+    amount: Amount,
+) -> Outcome {
+    let rows = rows(form, amount);
+    let module = Module::new(form.name.clone(), module_text(form));
+    let expected = expected(form, &rows);
+    let ours = execute(form, &module, &rows, emulated);
+    let emulated_verdict = match &ours {
+        Err(reason) => Verdict::refused(reason.clone()),
+        Ok(ours) => judge(form, &rows, ours, &expected, "emulated", "expected"),
+    };
+    let cuda_verdict = cuda.map(|device| {
+        let theirs = {
+            let device = device.lock().unwrap_or_else(PoisonError::into_inner);
+            execute(form, &module, &rows, *device)
+        };
+        match (theirs, &ours) {
+            (Err(reason), _) => Verdict::refused(reason),
+            (Ok(theirs), Ok(ours)) => judge(form, &rows, &theirs, ours, "cuda", "emulated"),
+            (Ok(theirs), Err(_)) => judge(form, &rows, &theirs, &expected, "cuda", "expected"),
+        }
+    });
+    Outcome {
+        group: form.group,
+        opcode: form.opcode().to_owned(),
+        name: form.name.clone(),
+        cases: rows.len(),
+        emulated: emulated_verdict,
+        cuda: cuda_verdict,
+    }
+}
+
+/// The results evaluated in Rust, as many for each thread as the form has; those of approximations are judged one by one
+/// instead.
+fn expected(form: &Form, rows: &[Row]) -> Vec<u64> {
+    let all: Vec<Row> = match &form.expect {
+        Expect::Each(f) => rows.iter().map(|&row| f(row)).collect(),
+        Expect::Together(threads, f) => {
+            let threads = if *threads == 0 { rows.len() } else { *threads };
+            rows.chunks(threads).flat_map(f).collect()
+        }
+        Expect::Within(_) => vec![[0; 4]; rows.len()],
+    };
+    assert_eq!(
+        all.len(),
+        rows.len(),
+        "{}: results of every thread",
+        form.name
+    );
+    let cut = |row: &Row| {
+        let row = *row;
+        form.results
+            .iter()
+            .zip(row)
+            .map(|(class, value)| value & class.mask())
+            .collect::<Vec<_>>()
+    };
+    all.iter().flat_map(cut).collect()
+}
+
+/// Runs a form's kernels; the results of each thread in turn.
+fn execute(
+    form: &Form,
+    module: &Module,
+    rows: &[Row],
+    device: &dyn Device,
+) -> Result<Vec<u64>, String> {
+    let run = || -> Result<Vec<u64>, host::Error> {
+        let mut plan = Plan::new("differential");
+        let sources = form.sources.len();
+        let operands = plan.buffer("operands", Element::U64, rows.len() * sources.max(1));
+        let results = plan.buffer("results", Element::U64, rows.len() * form.results.len());
+        let pool_bytes = match form.uses_scratch() {
+            true => rows.len() * Form::SCRATCH_BYTES,
+            false => 8,
+        };
+        let scratch = plan.scratch("scratch", Element::U8, pool_bytes);
+        let config = LaunchConfig::new((rows.len() / Form::BLOCK) as u32, Form::BLOCK as u32)
+            .with_shared_mem_bytes(form.dynamic_shared_bytes());
+        plan.fill(scratch, 0)?;
+        plan.launch("apply", config, args![operands, results, scratch])?;
+        if form.collect.is_some() {
+            plan.launch("collect", config, args![operands, results, scratch])?;
+        }
+        let mut session = device.prepare(module, &plan)?;
+        let mut values: Vec<u64> = rows
+            .iter()
+            .flat_map(|row| &row[..sources])
+            .copied()
+            .collect();
+        values.resize(rows.len() * sources.max(1), 0);
+        session.write(operands, &HostBuffer::from(values))?;
+        session.poison(results)?;
+        session.run()?;
+        let read = session.read(results)?;
+        Ok(read.as_slice::<u64>().expect("a buffer of u64").to_vec())
+    };
+    run().map_err(|error| error.to_string())
+}
+
+/// Compares one device's results with what they should be.
+fn judge(
+    form: &Form,
+    rows: &[Row],
+    got: &[u64],
+    wanted: &[u64],
+    device: &str,
+    other: &str,
+) -> Verdict {
+    let mut verdict = Verdict::default();
+    let width = form.results.len();
+    for (thread, row) in rows.iter().enumerate() {
+        let start = thread * width;
+        for (i, class) in form.results.iter().enumerate() {
+            let (got, wanted) = (got[start + i], wanted[start + i]);
+            let target = match &form.expect {
+                Expect::Within(f) => Some(f(*row)),
+                _ => None,
+            };
+            let holds = match target {
+                None => got == wanted,
+                Some(target) => {
+                    let Nearness { holds, error } = target.judge(got, *class == Class::B64);
+                    if let Some(error) = error {
+                        verdict.worst = Some(verdict.worst.map_or(error, |worst| worst.max(error)));
+                    }
+                    holds
+                }
+            };
+            if !holds {
+                verdict.note(|| Difference {
+                    operands: operands(form, thread, row),
+                    bits: match target {
+                        None => {
+                            let (got, wanted) = (shown(got, *class), shown(wanted, *class));
+                            format!("{}: {device} {got}, {other} {wanted}", RESULTS[i])
+                        }
+                        Some(target) => {
+                            format!(
+                                "{}: {device} {}, wanted {target:?}",
+                                RESULTS[i],
+                                shown(got, *class)
+                            )
+                        }
+                    },
+                });
+            }
+        }
+    }
+    verdict
+}
+
+fn shown(bits: u64, class: Class) -> String {
+    let digits = (class.bits() as usize).div_ceil(4);
+    format!("0x{bits:0digits$x}")
+}
+
+fn operands(form: &Form, thread: usize, row: &Row) -> String {
+    let names = ["a", "b", "c", "e"];
+    let sources = form.sources.iter().zip(names).zip(row);
+    let mut all: Vec<String> = sources
+        .map(|((source, name), &value)| format!("{name}={}", source.show(value)))
+        .collect();
+    if !matches!(form.expect, Expect::Each(_) | Expect::Within(_)) || all.is_empty() {
+        all.insert(0, format!("thread {}", thread % Form::BLOCK));
+    }
+    all.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::differential::{Bound, Operand, Target};
+    use host::device::EmulatedDevice;
+
+    fn tried(form: &Form) -> Verdict {
+        run_form(form, &EmulatedDevice::default(), None, Amount::QUICK).emulated
+    }
+
+    #[test]
+    fn a_wrong_result_is_found_with_its_operands() {
+        let wrong = |[a, b]: [u64; 2]| {
+            if a == 3 && b == 7 {
+                11
+            } else {
+                a.wrapping_add(b)
+            }
+        };
+        let form = Form::simple(
+            "test",
+            "add.u32",
+            [Operand::I32, Operand::I32],
+            Class::B32,
+            wrong,
+        );
+        let verdict = tried(&form);
+        assert!(!verdict.holds());
+        let [difference] = &verdict.first[..] else {
+            panic!("{verdict:?}")
+        };
+        assert_eq!(difference.operands, "a=0x3 b=0x7");
+        assert_eq!(
+            difference.bits,
+            "x: emulated 0x0000000a, expected 0x0000000b"
+        );
+    }
+
+    #[test]
+    fn a_form_that_does_not_run_is_refused_with_the_reason() {
+        let form = Form::simple("test", "frob.u32", [Operand::I32], Class::B32, |[a]| a);
+        let verdict = tried(&form);
+        assert!(!verdict.holds());
+        assert!(
+            verdict
+                .refused
+                .is_some_and(|reason| reason.contains("frob"))
+        );
+    }
+
+    #[test]
+    fn an_approximation_beyond_its_bound_is_found() {
+        let near = |scale: f64| {
+            let form =
+                Form::approximate("sqrt.approx.f32", [Operand::F32], Class::B32, move |[a]| {
+                    let a = f64::from(f32::from_bits(a as u32));
+                    match a.is_normal() && a > 0.0 {
+                        true => Target::Near {
+                            value: a.sqrt() * scale,
+                            bound: Bound::Relative(2f64.powi(-23)),
+                            flushed: false,
+                        },
+                        false => Target::Unspecified,
+                    }
+                });
+            tried(&form)
+        };
+        assert!(near(1.0).holds());
+        assert!(!near(1.0 + 2f64.powi(-21)).holds());
+    }
+}
