@@ -7,6 +7,8 @@
 //! | lab | module |
 //! |---|---|
 //! | 2D wave equation | [`wave2d`] |
+//! | Poisson's equation in a cube | [`poisson`] |
+//! | 3D wave equation, damped, layered medium | [`wave3d`] |
 //! | matrix addition: launch configuration | [`matadd`] |
 //! | memory microbenchmarks | [`membench`] |
 
@@ -17,5 +19,7 @@ extern crate std;
 
 pub mod matadd;
 pub mod membench;
+pub mod poisson;
 pub mod real;
 pub mod wave2d;
+pub mod wave3d;
