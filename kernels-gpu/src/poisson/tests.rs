@@ -1,0 +1,94 @@
+//! What the grid promises, and the kernels' launch shapes.
+
+use proptest::prelude::*;
+
+use super::{Grid, no_branches, update};
+
+/// -1 + 2 i / (n - 1) compared with p / q, exactly.
+fn position_cmp(i: u32, n: u32, p: i64, q: i64) -> core::cmp::Ordering {
+    let intervals = i64::from(n) - 1;
+    ((2 * i64::from(i) - intervals) * q).cmp(&(p * intervals))
+}
+
+#[test]
+fn the_source_is_the_box() {
+    for n in [3, 4, 5, 17, 25, 48, 49] {
+        let grid = Grid { n };
+        for z in 0..n {
+            for y in 0..n {
+                for x in 0..n {
+                    let inside = position_cmp(x, n, -3, 8).is_le()
+                        && position_cmp(y, n, -1, 2).is_le()
+                        && position_cmp(z, n, -2, 3).is_ge()
+                        && position_cmp(z, n, 0, 1).is_le();
+                    let expected = if inside { 200.0 } else { 0.0 };
+                    assert_eq!(grid.source(x, y, z), expected, "n = {n}, ({x}, {y}, {z})");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_box_has_its_faces() {
+    // 48 intervals put points on every face: x = 15, y = 12, z = 8 and 24.
+    let grid = Grid { n: 49 };
+    for (point, f) in [
+        ((15, 12, 8), 200.0),
+        ((16, 12, 8), 0.0),
+        ((15, 13, 8), 0.0),
+        ((15, 12, 7), 0.0),
+        ((15, 12, 24), 200.0),
+        ((15, 12, 25), 0.0),
+        ((0, 0, 16), 200.0),
+    ] {
+        let (x, y, z) = point;
+        assert_eq!(grid.source(x, y, z), f, "{point:?}");
+    }
+}
+
+#[test]
+fn the_largest_grid_is_numbered_by_32_bits() {
+    let points = |n: u32| u64::from(n).pow(3);
+    assert!(points(Grid::MAX_N) <= 1 << 32);
+    assert!(points(Grid::MAX_N + 1) > 1 << 32);
+    let last = Grid::MAX_N - 1;
+    let index = Grid { n: Grid::MAX_N }.index(last, last, last);
+    assert_eq!(index as u64, points(Grid::MAX_N) - 1);
+}
+
+#[test]
+fn a_balanced_point_stays() {
+    let around = |v| update::Neighbours {
+        west: v,
+        east: v,
+        south: v,
+        north: v,
+        below: v,
+        above: v,
+    };
+    assert_eq!(update::jacobi(around(2.0), 0.0), 2.0);
+    assert_eq!(update::jacobi(around(0.0), 6.0), 1.0);
+}
+
+#[test]
+fn blocks_without_branches_fit_exactly() {
+    for n in 3..=Grid::MAX_N {
+        let [x, y, z] = no_branches::block(n);
+        assert_eq!(((n - 2) % x, (n - 2) % y, z), (0, 0, 1), "n = {n}");
+        assert!(x * y <= 1024, "n = {n}");
+    }
+    assert_eq!(no_branches::block(3), [1, 1, 1]);
+    assert_eq!(no_branches::block(128), [126, 3, 1]);
+    assert_eq!(no_branches::block(512), [510, 1, 1]);
+    assert_eq!(no_branches::block(640), [638, 1, 1]);
+}
+
+proptest! {
+    #[test]
+    fn points_are_walls_or_inside(n in 3_u32..=1625, x in 0_u32..1625, y in 0_u32..1625, z in 0_u32..1625) {
+        let grid = Grid { n };
+        let inside = |i: u32| 1 <= i && i <= n - 2;
+        prop_assert_eq!(grid.is_wall(x, y, z), !(inside(x) && inside(y) && inside(z)));
+    }
+}
