@@ -26,6 +26,7 @@
 //! | [`lab`]     | what a lab offers to whoever tests, times or shows it; the list of labs  |
 //! | [`run`]     | one case of a lab on one device                                          |
 //! | [`limits`]  | what the device could do at best, measured                               |
+//! | [`occupancy`]| what a multiprocessor holds of a kernel, and what limits it             |
 //! | [`wave2d`]  | the lab of that name                                                     |
 
 pub mod buffer;
@@ -39,6 +40,7 @@ pub mod lab;
 pub mod limits;
 pub mod module;
 mod nearest;
+pub mod occupancy;
 pub mod plan;
 pub mod registry;
 pub mod run;
