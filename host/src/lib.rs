@@ -27,6 +27,7 @@
 //! | [`run`]     | one case of a lab on one device                                          |
 //! | [`limits`]  | what the device could do at best, measured                               |
 //! | [`occupancy`]| what a multiprocessor holds of a kernel, and what limits it             |
+//! | [`matadd`]  | the lab of that name                                                     |
 //! | [`wave2d`]  | the lab of that name                                                     |
 
 pub mod buffer;
@@ -38,6 +39,7 @@ pub mod error;
 mod kernels;
 pub mod lab;
 pub mod limits;
+pub mod matadd;
 pub mod module;
 mod nearest;
 pub mod occupancy;

@@ -103,7 +103,7 @@ unsafe fn add_element(a: &[f32], b: &[f32], c: *mut f32, i: usize) {
 /// [`Mapping::Grid2dBlock2d`]. Block: any 2D shape. Grid: at least one thread an element.
 ///
 /// # Safety
-/// - `a` and `b` have n_x * n_y elements; n_x * n_y is at most 2^31.
+/// - `a` and `b` have n_x * n_y elements; n_x * n_y is below 2^31.
 /// - `c` points to as many, which nothing else accesses during the launch.
 #[kernel(max_threads = 1024)]
 pub unsafe fn matadd_grid2d_block2d(a: &[f32], b: &[f32], c: *mut f32, n_x: u32, n_y: u32) {

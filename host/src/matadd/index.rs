@@ -1,0 +1,106 @@
+//! Which thread gets which element.
+
+use super::solutions::Layout;
+use crate::args;
+use crate::buffer::{Element, HostBuffer};
+use crate::device::Device;
+use crate::error::Error;
+use crate::kernels::KERNELS;
+use crate::plan::{LaunchConfig, Plan};
+use crate::run;
+
+/// Who owns each element of a matrix.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IndexMap {
+    /// How the kernel was launched.
+    pub config: LaunchConfig,
+    /// Elements of a row.
+    pub n_x: u32,
+    /// For each element, row by row, the linear index of its thread in the grid: all threads of block 0 come first.
+    pub threads: Vec<u32>,
+    /// For each element, the linear index of its block in the grid, x first.
+    pub blocks: Vec<u32>,
+}
+
+/// Where an element's thread is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Owner {
+    /// Column and row of the element.
+    pub element: [u32; 2],
+    /// `blockIdx`, x and y.
+    pub block_idx: [u32; 2],
+    /// `threadIdx`, x and y.
+    pub thread_idx: [u32; 2],
+    /// Linear index of the block in the grid.
+    pub block: u32,
+    /// Linear index of the thread in the grid.
+    pub thread: u32,
+}
+
+impl IndexMap {
+    /// Who owns element `i`, row by row.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such element.
+    pub fn owner(&self, i: usize) -> Owner {
+        let (block, thread) = (self.blocks[i], self.threads[i]);
+        let [block_x, block_y, _] = self.config.block;
+        let in_block = thread - block * block_x * block_y;
+        let along = |linear: u32, extent: u32| [linear % extent, linear / extent];
+        Owner {
+            element: along(i as u32, self.n_x),
+            block_idx: along(block, self.config.grid[0]),
+            thread_idx: along(in_block, block_x),
+            block,
+            thread,
+        }
+    }
+}
+
+/// The plan of the kernel that writes who owns each element: outputs `threads` and `blocks`.
+///
+/// # Errors
+///
+/// [`crate::PlanError::NothingToCover`](crate::plan::PlanError::NothingToCover) for an empty matrix.
+pub fn index_plan(layout: Layout, n_x: u32, n_y: u32) -> Result<Plan, Error> {
+    let elements = n_x as usize * n_y as usize;
+    let mut plan = Plan::new("matadd check_index");
+    let [threads, blocks] =
+        ["threads", "blocks"].map(|name| plan.buffer(name, Element::U32, elements));
+    plan.launch(
+        "matadd_check_index",
+        layout.config(n_x, n_y)?,
+        args![threads, blocks, n_x, n_y, layout.mapping as u32],
+    )?;
+    plan.output("threads", threads);
+    plan.output("blocks", blocks);
+    Ok(plan)
+}
+
+/// Runs `matadd_check_index` on a matrix of `n_y` rows of `n_x` elements: small ones are meant, to be printed.
+///
+/// # Errors
+///
+/// What recording or running answers.
+pub fn check_index(
+    device: &dyn Device,
+    layout: Layout,
+    n_x: u32,
+    n_y: u32,
+) -> Result<IndexMap, Error> {
+    let plan = index_plan(layout, n_x, n_y)?;
+    let mut session = device.prepare(&KERNELS, &plan)?;
+    run::reset(session.as_mut(), &plan, &Vec::new())?;
+    session.run()?;
+    let mut read = |name: &str| -> Result<Vec<u32>, Error> {
+        let buffer: HostBuffer = session.read(plan.find_output(name)?)?;
+        Ok(buffer.as_slice::<u32>()?.to_vec())
+    };
+    Ok(IndexMap {
+        config: layout.config(n_x, n_y)?,
+        n_x,
+        threads: read("threads")?,
+        blocks: read("blocks")?,
+    })
+}

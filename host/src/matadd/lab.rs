@@ -1,0 +1,120 @@
+//! The lab and its cases, as the harness sees them.
+
+use super::problem::{MatAdd, PARAMETERS};
+use super::solutions::{self, VARIANTS};
+use crate::buffer::NamedBuffers;
+use crate::check::{self, CheckError};
+use crate::error::Error;
+use crate::kernels::KERNELS;
+use crate::lab::{Case, CaseParams, Cpu, Lab, Parameter, Progress, Variant, Work};
+use crate::module::Module;
+use crate::plan::Plan;
+
+/// The lab `matadd`.
+pub static LAB: MatAddLab = MatAddLab;
+
+/// See [`LAB`].
+#[derive(Debug)]
+pub struct MatAddLab;
+
+impl Lab for MatAddLab {
+    fn name(&self) -> &'static str {
+        "matadd"
+    }
+
+    fn summary(&self) -> &'static str {
+        "matrix addition: shapes of grids and blocks"
+    }
+
+    fn module(&self) -> &Module {
+        &KERNELS
+    }
+
+    fn variants(&self) -> &'static [Variant] {
+        VARIANTS
+    }
+
+    fn parameters(&self) -> &'static [Parameter] {
+        PARAMETERS
+    }
+
+    fn small_cases(&self) -> Vec<Box<dyn Case>> {
+        // A single element; less than a warp, a block, a vector; sizes that no block divides; a long row, a long column.
+        boxed(&[
+            (1, 1),
+            (3, 1),
+            (1, 5),
+            (31, 33),
+            (64, 64),
+            (97, 61),
+            (257, 3),
+            (1025, 2),
+            (2, 300),
+        ])
+    }
+
+    fn laptop_cases(&self) -> Vec<Box<dyn Case>> {
+        boxed(&[(4096, 4096)])
+    }
+
+    fn large_cases(&self) -> Vec<Box<dyn Case>> {
+        boxed(&[(16_384, 16_384), (32_768, 32_768)])
+    }
+
+    fn case(&self, params: &CaseParams) -> Result<Box<dyn Case>, Error> {
+        Ok(Box::new(MatAdd::from_params(params)?))
+    }
+}
+
+/// Cases of the lab's own, each with a seed that is its number.
+fn boxed(cases: &[(u32, u32)]) -> Vec<Box<dyn Case>> {
+    let cases = cases.iter().zip(1..).map(|(&(n_x, n_y), seed)| {
+        let problem = MatAdd::new(n_x, n_y, seed).expect("the lab's own cases are valid");
+        Box::new(problem) as Box<dyn Case>
+    });
+    cases.collect()
+}
+
+impl Case for MatAdd {
+    fn label(&self) -> String {
+        self.to_string()
+    }
+
+    fn record(&self, variant: &str) -> Result<Plan, Error> {
+        solutions::record(self, variant)
+    }
+
+    fn inputs(&self) -> Result<NamedBuffers, Error> {
+        let (a, b) = self.matrices()?;
+        Ok(vec![("a".to_owned(), a.into()), ("b".to_owned(), b.into())])
+    }
+
+    fn reference(&self, cpu: Cpu, _progress: &dyn Progress) -> Result<NamedBuffers, Error> {
+        Ok(vec![("c".to_owned(), self.sum(cpu)?.into())])
+    }
+
+    fn check(
+        &self,
+        _variant: &str,
+        expected: &NamedBuffers,
+        got: &NamedBuffers,
+    ) -> Result<(), CheckError> {
+        check::exact(expected, got)
+    }
+
+    fn locate(&self, _buffer: &str, index: usize) -> Option<String> {
+        let n_x = self.n_x() as usize;
+        Some(format!("x = {}, y = {}", index % n_x, index / n_x))
+    }
+
+    fn work(&self, _variant: &str) -> Work {
+        let elements = self.elements() as u64;
+        Work {
+            updates: elements,
+            unit: "additions",
+            // Two elements read, one written.
+            bytes: 12 * elements,
+            flops: elements,
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! The built-in solutions: mappings with block shapes.
+
+use kernels_gpu::matadd::Mapping;
+
+use super::problem::MatAdd;
+use crate::args;
+use crate::buffer::Element;
+use crate::error::Error;
+use crate::lab::{CaseError, Variant};
+use crate::plan::{LaunchConfig, Plan, PlanError};
+use crate::registry::find_variant;
+
+/// A mapping of threads to elements, with the block's shape.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Layout {
+    /// How threads are laid over the matrix.
+    pub mapping: Mapping,
+    /// Threads of a block along x and y.
+    pub block: [u32; 2],
+    /// The kernel that adds so.
+    pub kernel: &'static str,
+}
+
+/// Blocks of a grid whose threads loop in its strides: enough to fill every multiprocessor of any GPU several times.
+const GRID_STRIDE_BLOCKS: u32 = 4096;
+
+macro_rules! layouts {
+    ($($mapping:ident $kernel:literal { $($name:literal [$x:literal, $y:literal] $summary:literal;)* })*) => {
+        pub(super) const VARIANTS: &[Variant] = &[
+            $($(Variant { name: $name, summary: $summary, exact: true },)*)*
+        ];
+
+        /// In the order of `VARIANTS`.
+        const LAYOUTS: &[Layout] = &[
+            $($(Layout { mapping: Mapping::$mapping, block: [$x, $y], kernel: $kernel },)*)*
+        ];
+    };
+}
+
+layouts! {
+    Grid2dBlock2d "matadd_grid2d_block2d" {
+        "grid2d_block2d_32x32" [32, 32] "2D grid of blocks of 32 x 32 threads";
+        "grid2d_block2d_32x16" [32, 16] "2D grid of blocks of 32 x 16 threads";
+        "grid2d_block2d_16x32" [16, 32] "2D grid of blocks of 16 x 32 threads: a warp has parts of two rows";
+        "grid2d_block2d_16x16" [16, 16] "2D grid of blocks of 16 x 16 threads";
+        "grid2d_block2d_32x8" [32, 8] "2D grid of blocks of 32 x 8 threads";
+        "grid2d_block2d_64x4" [64, 4] "2D grid of blocks of 64 x 4 threads";
+        "grid2d_block2d_8x32" [8, 32] "2D grid of blocks of 8 x 32 threads: a warp has parts of four rows";
+        "grid2d_block2d_1x256" [1, 256] "2D grid of blocks of 1 x 256 threads: every lane of a warp in another row";
+    }
+    Grid1dBlock1d "matadd_grid1d_block1d" {
+        "grid1d_block1d_32" [32, 1] "1D grid of blocks of 32 threads, each of which loops over a column";
+        "grid1d_block1d_128" [128, 1] "1D grid of blocks of 128 threads, each of which loops over a column";
+    }
+    Grid2dBlock1d "matadd_grid2d_block1d" {
+        "grid2d_block1d_32" [32, 1] "2D grid of blocks of 32 threads, all in one row";
+        "grid2d_block1d_64" [64, 1] "2D grid of blocks of 64 threads, all in one row";
+        "grid2d_block1d_128" [128, 1] "2D grid of blocks of 128 threads, all in one row";
+        "grid2d_block1d_256" [256, 1] "2D grid of blocks of 256 threads, all in one row";
+        "grid2d_block1d_512" [512, 1] "2D grid of blocks of 512 threads, all in one row";
+        "grid2d_block1d_1024" [1024, 1] "2D grid of blocks of 1024 threads, all in one row";
+    }
+    GridStride "matadd_grid_stride" {
+        "grid_stride_256" [256, 1] "4096 blocks of 256 threads that loop in strides of the grid";
+    }
+    GridStride "matadd_grid_stride_vector4" {
+        "grid_stride_vector4_256" [256, 1] "the same with 16-byte loads and stores";
+    }
+}
+
+/// The layout of a variant.
+///
+/// # Errors
+///
+/// [`CaseError::Unknown`], with the nearest name.
+pub fn layout(variant: &str) -> Result<Layout, CaseError> {
+    let name = find_variant(VARIANTS, variant)?.name;
+    let position = VARIANTS
+        .iter()
+        .position(|variant| variant.name == name)
+        .expect("just found");
+    Ok(LAYOUTS[position])
+}
+
+impl Layout {
+    /// Grid and block for a matrix of `n_y` rows of `n_x` elements.
+    ///
+    /// # Errors
+    ///
+    /// [`PlanError::NothingToCover`] for an empty one.
+    pub fn config(self, n_x: u32, n_y: u32) -> Result<LaunchConfig, PlanError> {
+        let [x, y] = self.block;
+        match self.mapping {
+            Mapping::Grid2dBlock2d | Mapping::Grid2dBlock1d => {
+                LaunchConfig::covering((n_x, n_y), (x, y))
+            }
+            Mapping::Grid1dBlock1d => LaunchConfig::covering(n_x, x),
+            Mapping::GridStride => Ok(LaunchConfig::new(GRID_STRIDE_BLOCKS, x)),
+        }
+    }
+}
+
+/// The variant's plan: inputs `a` and `b`, output `c`.
+pub(super) fn record(problem: &MatAdd, variant: &str) -> Result<Plan, Error> {
+    let layout = layout(variant)?;
+    let (n_x, n_y) = (problem.n_x(), problem.n_y());
+    let mut plan = Plan::new(format!("matadd {variant}, {problem}"));
+    let [a, b, c] = ["a", "b", "c"].map(|name| plan.buffer(name, Element::F32, problem.elements()));
+    plan.launch(
+        layout.kernel,
+        layout.config(n_x, n_y)?,
+        args![a.slice(), b.slice(), c, n_x, n_y],
+    )?;
+    plan.output("c", c);
+    Ok(plan)
+}
