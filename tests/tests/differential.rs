@@ -2,7 +2,8 @@
 //!
 //! `tests/differential.sh` builds this program for a machine with a GPU. It needs no file beside it.
 //!
-//! `DIFFERENTIAL_PTX_DIR`: a folder to write every form's PTX to.
+//! - `DIFFERENTIAL_PTX_DIR`: a folder to write every form's PTX to;
+//! - `DIFFERENTIAL_THOROUGH`: if set, as many cases without a GPU as with one.
 
 use std::path::Path;
 use std::sync::Mutex;
@@ -36,9 +37,10 @@ fn instructions_give_the_same_bits_on_every_device() {
     }
     let emulated = EmulatedDevice::default();
     let cuda = gpu();
-    let amount = match cuda {
-        Some(_) => Amount::THOROUGH,
-        None => Amount::QUICK,
+    let thorough = cuda.is_some() || std::env::var_os("DIFFERENTIAL_THOROUGH").is_some();
+    let amount = match thorough {
+        true => Amount::THOROUGH,
+        false => Amount::QUICK,
     };
     let cuda = cuda
         .as_ref()

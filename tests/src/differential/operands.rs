@@ -16,7 +16,7 @@ pub struct Amount {
 impl Amount {
     /// For the emulated device alone: seconds without optimisation.
     pub const QUICK: Amount = Amount {
-        random: 1024,
+        random: 512,
         exhaustive: false,
     };
     /// Where there is a GPU to compare with.
