@@ -85,6 +85,23 @@ pub unsafe fn prefix_sum_fixed(x: *mut u32) {
     }
 }
 
+/// Adds to each element that of the other warp, without a barrier between.
+#[kernel]
+pub unsafe fn add_other_warp(x: *const f32, y: *mut f32, out: *mut f32) {
+    let t = thread::thread_idx_x() as usize;
+    *y.add(t) = 2.0 * *x.add(t); //~ fault
+    *out.add(t) = *y.add(t) + *y.add(t ^ 32); //~ fault
+}
+
+/// With one.
+#[kernel]
+pub unsafe fn add_other_warp_fixed(x: *const f32, y: *mut f32, out: *mut f32) {
+    let t = thread::thread_idx_x() as usize;
+    *y.add(t) = 2.0 * *x.add(t);
+    thread::sync_threads();
+    *out.add(t) = *y.add(t) + *y.add(t ^ 32);
+}
+
 /// Counts with `+= 1`.
 #[kernel]
 pub unsafe fn count_positive(x: &[f32], count: *mut u32) {

@@ -92,6 +92,28 @@ fn no_barrier_between_load_and_store() {
 }
 
 #[test]
+fn no_barrier_between_warps() {
+    let run = |kernel| {
+        let mut scene = Scene::new();
+        let x = scene.input("x", &squares(64));
+        let y = scene.input("y", &[0f32; 64]);
+        let out = scene.scratch("out", Element::F32, 64);
+        scene.launch(kernel, LaunchConfig::new(1, 64), args![x, y, out]);
+        scene.run::<f32>(out)
+    };
+    assert_snapshot!(fault(run("add_other_warp")), @r"
+    plan `demo`, command 0 (launch of `add_other_warp`)
+    race in global memory: store of byte 128 of buffer `y` and an earlier load by another warp, with no barrier between them (nor, in a loop, between one iteration and the next)
+      in kernel `add_other_warp` at tests/bad-kernels/src/global_races.rs:92 (PTX line _), block (0, 0, 0), thread (32, 0, 0)
+      earlier load at tests/bad-kernels/src/global_races.rs:93 (PTX line _), block (0, 0, 0), thread (0, 0, 0)
+    ");
+    // 2 t^2 + 2 (t + 32)^2 in both halves.
+    let half = |t: i32| (2 * t * t + 2 * (t + 32) * (t + 32)) as f32;
+    let sums: Vec<f32> = (0..64).map(|t| half(t % 32)).collect();
+    assert_eq!(run("add_other_warp_fixed").unwrap(), sums);
+}
+
+#[test]
 fn a_counter_without_atomics() {
     let run = |kernel| {
         let mut scene = Scene::new();
@@ -103,8 +125,8 @@ fn a_counter_without_atomics() {
     assert_snapshot!(fault(run("count_positive")), @r"
     plan `demo`, command 0 (launch of `count_positive`)
     race in global memory: store of byte 0 of buffer `count` and an earlier load by another lane of the warp, with neither a barrier nor a warp barrier between them
-      in kernel `count_positive` at tests/bad-kernels/src/global_races.rs:93 (PTX line _), block (0, 0, 0), thread (1, 0, 0)
-      earlier load at tests/bad-kernels/src/global_races.rs:93 (PTX line _), block (0, 0, 0), thread (2, 0, 0)
+      in kernel `count_positive` at tests/bad-kernels/src/global_races.rs:110 (PTX line _), block (0, 0, 0), thread (1, 0, 0)
+      earlier load at tests/bad-kernels/src/global_races.rs:110 (PTX line _), block (0, 0, 0), thread (2, 0, 0)
     ");
     assert_eq!(run("count_positive_fixed").unwrap(), [99]);
 }
@@ -123,8 +145,8 @@ fn no_fence_before_the_count_of_finished_blocks() {
     assert_snapshot!(fault(run("last_block_adds")), @r"
     plan `demo`, command 0 (launch of `last_block_adds`)
     race in global memory: load of byte 0 of buffer `sums` and an earlier store by another block: nothing orders the blocks of one launch
-      in kernel `last_block_adds` at tests/bad-kernels/src/global_races.rs:115 (PTX line _), block (7, 0, 0), thread (0, 0, 0)
-      earlier store at tests/bad-kernels/src/global_races.rs:110 (PTX line _), block (0, 0, 0), thread (0, 0, 0)
+      in kernel `last_block_adds` at tests/bad-kernels/src/global_races.rs:132 (PTX line _), block (7, 0, 0), thread (0, 0, 0)
+      earlier store at tests/bad-kernels/src/global_races.rs:127 (PTX line _), block (0, 0, 0), thread (0, 0, 0)
     ");
     assert_eq!(run("last_block_adds_fixed").unwrap(), [120]);
 }
@@ -142,8 +164,8 @@ fn an_atomic_load_and_an_atomic_addition_are_not_one() {
     assert_snapshot!(fault(run("append")), @r"
     plan `demo`, command 0 (launch of `append`)
     race in global memory: store of byte 0 of buffer `out` and an earlier store by the same instruction, with another value: which one stays is not defined
-      in kernel `append` at tests/bad-kernels/src/global_races.rs:144 (PTX line _), block (0, 0, 0), thread (2, 0, 0)
-      earlier store at tests/bad-kernels/src/global_races.rs:144 (PTX line _), block (0, 0, 0), thread (0, 0, 0)
+      in kernel `append` at tests/bad-kernels/src/global_races.rs:161 (PTX line _), block (0, 0, 0), thread (2, 0, 0)
+      earlier store at tests/bad-kernels/src/global_races.rs:161 (PTX line _), block (0, 0, 0), thread (0, 0, 0)
     ");
     // In which order the lanes and warps append is not defined.
     for mut appended in run("append_fixed").unwrap() {

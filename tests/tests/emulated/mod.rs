@@ -74,41 +74,45 @@ impl Scene {
         Ok(first)
     }
 
-    /// Runs with blocks and warps in order of their index, then in some random orders, and reads `result` each time.
-    /// Whether there is a fault, and of what kind, must not depend on the order.
+    /// Runs with blocks and warps in order of their index, then in some random orders, then with two blocks at a time,
+    /// and reads `result` each time. Whether there is a fault must not depend on the order; nor, one block at a time,
+    /// of what kind it is.
     pub fn run_in_any_order<T: Scalar>(&self, result: BufferId) -> Result<Vec<Vec<T>>, Error> {
-        let in_order = self.run_in(Schedule::InOrder);
-        let random = (1..4).map(|seed| self.run_in(Schedule::Random { seed }));
-        let mut results = Vec::new();
-        for run in random {
-            let kind = |error: &Error| message::kind(error);
-            assert_eq!(
-                run.as_ref().err().map(kind),
-                in_order.as_ref().err().map(kind)
-            );
-            results.extend(run.ok());
+        let in_order = self.run_in(Schedule::InOrder, 1);
+        let kind = in_order.as_ref().err().map(message::kind);
+        let mut others = Vec::new();
+        for seed in 1..4 {
+            let run = self.run_in(Schedule::Random { seed }, 1);
+            assert_eq!(run.as_ref().err().map(message::kind), kind, "seed {seed}");
+            others.extend(run.ok());
         }
-        results.insert(0, in_order?);
-        let values = |(buffers, _): &(Vec<HostBuffer>, _)| {
+        let parallel = self.run_in(Schedule::InOrder, 2);
+        assert_eq!(parallel.is_err(), kind.is_some());
+        others.extend(parallel.ok());
+        let values = |(buffers, _): (Vec<HostBuffer>, KernelReport)| {
             let buffer = buffers[result.index()].as_slice();
             buffer.expect("the buffer's type").to_vec()
         };
-        Ok(results.iter().map(values).collect())
+        Ok([in_order?].into_iter().chain(others).map(values).collect())
     }
 
     /// What the launches of the only kernel did.
     pub fn report(&self) -> KernelReport {
-        match self.run_in(Schedule::InOrder) {
+        match self.run_in(Schedule::InOrder, 1) {
             Ok((_, report)) => report,
             Err(error) => panic!("{error}"),
         }
     }
 
-    fn run_in(&self, schedule: Schedule) -> Result<(Vec<HostBuffer>, KernelReport), Error> {
+    fn run_in(
+        &self,
+        schedule: Schedule,
+        threads: usize,
+    ) -> Result<(Vec<HostBuffer>, KernelReport), Error> {
         let device = EmulatedDevice::new(Options {
             schedule,
             fuel: FUEL,
-            threads: 1,
+            threads,
             ..Options::default()
         });
         let mut session = device.prepare(self.module, &self.plan)?;
