@@ -28,6 +28,7 @@
 //! | [`limits`]  | what the device could do at best, measured                               |
 //! | [`occupancy`]| what a multiprocessor holds of a kernel, and what limits it             |
 //! | [`matadd`]  | the lab of that name                                                     |
+//! | [`poisson`] | the lab of that name                                                     |
 //! | [`wave2d`]  | the lab of that name                                                     |
 
 pub mod buffer;
@@ -44,6 +45,7 @@ pub mod module;
 mod nearest;
 pub mod occupancy;
 pub mod plan;
+pub mod poisson;
 pub mod registry;
 pub mod run;
 pub mod validate;

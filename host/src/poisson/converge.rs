@@ -1,0 +1,181 @@
+//! Iterating until u hardly changes.
+//!
+//! The measure is the largest |u_next - u| over all points. A maximum is the same in any order, so all devices and both CPU
+//! references stop at the same iteration. But for rounding it never grows from one iteration to the next, since an average
+//! of differences is no larger than the largest of them: looking only every few iterations, one finds the end those few
+//! iterations late at worst.
+
+use std::time::{Duration, Instant};
+
+use super::problem::Poisson;
+use super::reference::{Box3, Jacobi};
+use super::solutions::record_with_change;
+use crate::buffer::HostBuffer;
+use crate::device::{Device, Timing};
+use crate::error::Error;
+use crate::kernels::KERNELS;
+use crate::lab::{CaseError, Cpu, Progress};
+
+/// When to stop.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Stop {
+    tolerance: f64,
+    check_every: u32,
+}
+
+impl Stop {
+    /// Stops after an iteration that changes no point by more than `tolerance`, looking after every `check_every` of them.
+    ///
+    /// Looking takes about as long as an iteration (two fields read), and a few more bytes where `check_every` is odd.
+    ///
+    /// # Errors
+    ///
+    /// [`CaseError::Invalid`] for a tolerance that is not above 0 or not finite, and for a `check_every` of 0.
+    pub fn new(tolerance: f64, check_every: u32) -> Result<Stop, CaseError> {
+        if !(tolerance > 0.0 && tolerance.is_finite()) {
+            return Err(CaseError::invalid(
+                "tolerance",
+                tolerance,
+                "a finite number above 0: the largest change of a point in one iteration",
+            ));
+        }
+        if check_every == 0 {
+            return Err(CaseError::invalid(
+                "check_every",
+                0,
+                "iterations from one look at the change to the next, at least 1",
+            ));
+        }
+        Ok(Stop {
+            tolerance,
+            check_every,
+        })
+    }
+
+    /// The tolerance.
+    pub fn tolerance(&self) -> f64 {
+        self.tolerance
+    }
+
+    /// Iterations from one look to the next.
+    pub fn check_every(&self) -> u32 {
+        self.check_every
+    }
+
+    /// The iterations between looks, in order: `check_every` as often as it goes into `all`, then what is left.
+    fn chunks(&self, all: u32) -> impl Iterator<Item = u32> + use<> {
+        let whole = std::iter::repeat_n(self.check_every, (all / self.check_every) as usize);
+        let rest = all % self.check_every;
+        whole.chain((rest > 0).then_some(rest))
+    }
+}
+
+/// How it ended.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Convergence {
+    /// Iterations done: a multiple of `check_every`, unless it is the problem's number of iterations, which is the limit.
+    pub iterations: u32,
+    /// The largest change of a point in the last of them; infinite if there was none.
+    pub change: f64,
+    /// Whether that is within the tolerance.
+    pub reached: bool,
+    /// u after them: N^3 values of `f64`.
+    pub u: HostBuffer,
+    /// How long iterations and looks took, without allocation, transfers of u, and recording.
+    pub timing: Timing,
+}
+
+impl Convergence {
+    fn start(u: HostBuffer, device: Option<Duration>) -> Convergence {
+        Convergence {
+            iterations: 0,
+            change: f64::INFINITY,
+            reached: false,
+            u,
+            timing: Timing {
+                device,
+                host: Duration::ZERO,
+            },
+        }
+    }
+
+    /// Takes in what a look found.
+    fn looked(&mut self, iterations: u32, change: f64, stop: &Stop) {
+        self.iterations += iterations;
+        self.change = change;
+        // NaN is not within any tolerance.
+        self.reached = change <= stop.tolerance;
+    }
+}
+
+/// Iterates on the CPU until `stop` says so, or the problem's iterations are done.
+///
+/// # Errors
+///
+/// [`Error::Buffer`] if the host has too little memory.
+pub fn to_tolerance_on_cpu(
+    problem: &Poisson,
+    stop: &Stop,
+    cpu: Cpu,
+    progress: &dyn Progress,
+) -> Result<Convergence, Error> {
+    let source = Box3::new(problem.grid());
+    let mut jacobi = Jacobi::new(problem.grid(), problem.initial()?, &source, cpu)?;
+    let mut state = Convergence::start(Vec::<f64>::new().into(), None);
+    let start = Instant::now();
+    for chunk in stop.chunks(problem.iterations()) {
+        for _ in 0..chunk {
+            jacobi.step();
+        }
+        state.looked(chunk, jacobi.change(), stop);
+        progress.update(state.iterations.into(), problem.iterations().into());
+        if state.reached {
+            break;
+        }
+    }
+    state.timing.host = start.elapsed();
+    state.u = jacobi.into_u().into();
+    Ok(state)
+}
+
+/// Iterates on a device until `stop` says so, or the problem's iterations are done. The result is that of
+/// [`to_tolerance_on_cpu`] to the last bit, timing aside.
+///
+/// # Errors
+///
+/// [`Error::Case`] for an unknown variant; whatever preparing or running answers.
+pub fn to_tolerance(
+    device: &dyn Device,
+    problem: &Poisson,
+    variant: &str,
+    stop: &Stop,
+    progress: &dyn Progress,
+) -> Result<Convergence, Error> {
+    let u = HostBuffer::from(problem.initial()?);
+    let mut state = Convergence::start(u, Some(Duration::ZERO));
+    // Whole chunks share one plan; what is left at the end may need another, and u goes there through the host.
+    let mut chunks = stop.chunks(problem.iterations()).peekable();
+    while let Some(&chunk) = chunks.peek()
+        && !state.reached
+    {
+        let part = problem.clone().with_iterations(chunk);
+        let plan = record_with_change(&part, variant)?;
+        let (u, change) = (plan.find_output("u")?, plan.find_output("change")?);
+        let mut session = device.prepare(&KERNELS, &plan)?;
+        session.write(u, &state.u)?;
+        while !state.reached && chunks.next_if_eq(&chunk).is_some() {
+            let timing = session.run()?;
+            state.timing.host += timing.host;
+            state.timing.device = state
+                .timing
+                .device
+                .zip(timing.device)
+                .map(|(all, this)| all + this);
+            let bits = session.read(change)?.as_slice::<u64>()?[0];
+            state.looked(chunk, f64::from_bits(bits), stop);
+            progress.update(state.iterations.into(), problem.iterations().into());
+        }
+        state.u = session.read(u)?;
+    }
+    Ok(state)
+}

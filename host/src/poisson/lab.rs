@@ -1,0 +1,143 @@
+//! The lab and its cases, as the harness sees them.
+
+use super::problem::{PARAMETERS, Poisson, Start};
+use super::reference::{Box3, Jacobi};
+use super::solutions::{self, VARIANTS};
+use crate::buffer::{HostBuffer, NamedBuffers};
+use crate::check::{self, CheckError};
+use crate::error::Error;
+use crate::kernels::KERNELS;
+use crate::lab::{Case, CaseParams, Cpu, Lab, Parameter, Progress, Variant, Work};
+use crate::module::Module;
+use crate::plan::Plan;
+
+/// The lab `poisson`.
+pub static LAB: PoissonLab = PoissonLab;
+
+/// See [`LAB`].
+#[derive(Debug)]
+pub struct PoissonLab;
+
+impl Lab for PoissonLab {
+    fn name(&self) -> &'static str {
+        "poisson"
+    }
+
+    fn summary(&self) -> &'static str {
+        "Poisson's equation in a cube by Jacobi's iteration: what one kernel costs, written five ways"
+    }
+
+    fn module(&self) -> &Module {
+        &KERNELS
+    }
+
+    fn variants(&self) -> &'static [Variant] {
+        VARIANTS
+    }
+
+    fn parameters(&self) -> &'static [Parameter] {
+        PARAMETERS
+    }
+
+    fn small_cases(&self) -> Vec<Box<dyn Case>> {
+        // One point inside; sizes below, at and beside a tile, a batch of layers, a warp and a thread's layers.
+        let random = [
+            (3, 1),
+            (3, 2),
+            (4, 3),
+            (7, 0),
+            (8, 4),
+            (9, 5),
+            (10, 2),
+            (11, 7),
+            (17, 3),
+            (33, 1),
+            (35, 2),
+        ];
+        let uniform = [(16, 5, 0.0), (13, 8, 20.0), (6, 9, -3.5)];
+        let random = (1..).zip(random).map(|(seed, (n, iterations))| {
+            Poisson::new(n, iterations).and_then(|p| p.with_start(Start::Random { seed }))
+        });
+        let uniform = uniform.into_iter().map(|(n, iterations, t0)| {
+            Poisson::new(n, iterations).and_then(|p| p.with_start(Start::Uniform(t0)))
+        });
+        random.chain(uniform).map(boxed).collect()
+    }
+
+    fn laptop_cases(&self) -> Vec<Box<dyn Case>> {
+        vec![boxed(Poisson::new(128, 200))]
+    }
+
+    fn large_cases(&self) -> Vec<Box<dyn Case>> {
+        [128, 256, 512, 640]
+            .map(|n| boxed(Poisson::new(n, 1000)))
+            .into()
+    }
+
+    fn case(&self, params: &CaseParams) -> Result<Box<dyn Case>, Error> {
+        Ok(Box::new(Poisson::from_params(params)?))
+    }
+}
+
+fn boxed(problem: Result<Poisson, crate::lab::CaseError>) -> Box<dyn Case> {
+    Box::new(problem.expect("the lab's own cases are valid"))
+}
+
+fn named(u: Vec<f64>) -> NamedBuffers {
+    vec![("u".to_owned(), HostBuffer::from(u))]
+}
+
+impl Case for Poisson {
+    fn label(&self) -> String {
+        self.to_string()
+    }
+
+    fn record(&self, variant: &str) -> Result<Plan, Error> {
+        solutions::record(self, variant)
+    }
+
+    fn inputs(&self) -> Result<NamedBuffers, Error> {
+        Ok(named(self.initial()?))
+    }
+
+    fn reference(&self, cpu: Cpu, progress: &dyn Progress) -> Result<NamedBuffers, Error> {
+        let source = Box3::new(self.grid());
+        let mut jacobi = Jacobi::new(self.grid(), self.initial()?, &source, cpu)?;
+        for iteration in 1..=self.iterations() {
+            jacobi.step();
+            progress.update(iteration.into(), self.iterations().into());
+        }
+        Ok(named(jacobi.into_u()))
+    }
+
+    fn check(
+        &self,
+        _variant: &str,
+        expected: &NamedBuffers,
+        got: &NamedBuffers,
+    ) -> Result<(), CheckError> {
+        // Every variant keeps the iteration's order of operations.
+        check::exact(expected, got)
+    }
+
+    fn timesteps(&self) -> Option<u64> {
+        Some(self.iterations().into())
+    }
+
+    fn locate(&self, _buffer: &str, index: usize) -> Option<String> {
+        let n = self.n() as usize;
+        let (x, y, z) = (index % n, index / n % n, index / (n * n));
+        Some(format!("x = {x}, y = {y}, z = {z}"))
+    }
+
+    fn work(&self, variant: &str) -> Work {
+        let updates = self.points_inside() * u64::from(self.iterations());
+        Work {
+            updates,
+            unit: "point updates",
+            bytes: solutions::bytes(self, variant),
+            // Five additions of neighbours, h^2 f and its addition, the product with 1/6.
+            flops: 8 * updates,
+        }
+    }
+}

@@ -1,0 +1,19 @@
+//! The Poisson lab: problem, CPU references, built-in solutions.
+//!
+//! Iteration, walls, source and kernels are `kernels_gpu::poisson`'s. The field u has N^3 values of `f64`, x contiguous, then
+//! y. A problem starts from u with the walls' values on the walls, and its result is u after some iterations, or
+//! ([`Stop`], [`to_tolerance`]) after as many as it takes until u hardly changes.
+
+mod converge;
+mod lab;
+mod problem;
+mod reference;
+mod solutions;
+#[cfg(test)]
+mod tests;
+
+pub use converge::{Convergence, Stop, to_tolerance, to_tolerance_on_cpu};
+pub use lab::LAB;
+pub use problem::{Poisson, Start};
+pub use reference::{Box3, Field, Jacobi, Source};
+pub use solutions::{Shape, largest_n, record_computes_source};

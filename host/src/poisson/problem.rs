@@ -1,0 +1,210 @@
+//! What is to be computed: size, number of iterations, start values.
+
+use kernels_gpu::poisson::Grid;
+
+use crate::buffer::{BufferError, Element};
+use crate::lab::{CaseError, CaseParams, Parameter};
+
+/// The values inside the walls before the first iteration.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Start {
+    /// T0 everywhere.
+    Uniform(f64),
+    /// Uniform in [0, 20), independent in every point: nothing can be right by chance.
+    Random {
+        /// Equal seeds give equal fields.
+        seed: u64,
+    },
+}
+
+/// One problem.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Poisson {
+    n: u32,
+    iterations: u32,
+    start: Start,
+}
+
+pub(super) const PARAMETERS: &[Parameter] = &[
+    Parameter {
+        name: "n",
+        summary: "points along each axis, walls included: 3 to 1625",
+        default: "128",
+    },
+    Parameter {
+        name: "iterations",
+        summary: "Jacobi iterations, at least 1",
+        default: "1000",
+    },
+    Parameter {
+        name: "t0",
+        summary: "start value inside the walls, at most 1e9 in magnitude",
+        default: "0",
+    },
+    Parameter {
+        name: "seed",
+        summary: "seed of random start values instead of t0, or `none`",
+        default: "none",
+    },
+];
+
+const LARGEST_START: f64 = 1e9;
+
+impl Poisson {
+    /// A problem that starts from 0 inside the walls, on `n` points along each axis.
+    ///
+    /// # Errors
+    ///
+    /// [`CaseError::Invalid`] for fewer than 3 points along an axis or more than [`Grid::MAX_N`].
+    pub fn new(n: u32, iterations: u32) -> Result<Poisson, CaseError> {
+        if n < 3 {
+            return Err(CaseError::invalid(
+                "n",
+                n,
+                "a cube has at least 3 points along each axis: two walls and one between them",
+            ));
+        }
+        if n > Grid::MAX_N {
+            let reason = format!(
+                "a cube has at most {} points along each axis: kernels number points with 32 bits",
+                Grid::MAX_N
+            );
+            return Err(CaseError::invalid("n", n, reason));
+        }
+        Ok(Poisson {
+            n,
+            iterations,
+            start: Start::Uniform(0.0),
+        })
+    }
+
+    /// The same from other start values.
+    ///
+    /// # Errors
+    ///
+    /// [`CaseError::Invalid`] for a T0 that is no number, or over 1e9 in magnitude.
+    pub fn with_start(self, start: Start) -> Result<Poisson, CaseError> {
+        match start {
+            Start::Uniform(t0) if t0.is_nan() || t0.abs() > LARGEST_START => Err(
+                CaseError::invalid("t0", t0, "a number of at most 1e9 in magnitude"),
+            ),
+            _ => Ok(Poisson { start, ..self }),
+        }
+    }
+
+    /// The same with another number of iterations.
+    pub fn with_iterations(self, iterations: u32) -> Poisson {
+        Poisson { iterations, ..self }
+    }
+
+    /// A problem from `key=value` parameters.
+    pub(super) fn from_params(params: &CaseParams) -> Result<Poisson, CaseError> {
+        params.check_known(PARAMETERS)?;
+        let iterations = params.value(PARAMETERS, "iterations")?;
+        if iterations == 0 {
+            return Err(CaseError::invalid(
+                "iterations",
+                0,
+                "there is nothing to compute; at least 1",
+            ));
+        }
+        let seed: String = params.value(PARAMETERS, "seed")?;
+        let start = if seed == "none" {
+            Start::Uniform(params.value(PARAMETERS, "t0")?)
+        } else if params.get("t0").is_some() {
+            return Err(CaseError::invalid(
+                "seed",
+                &seed,
+                "start values are either random or t0: leave one of the two out",
+            ));
+        } else {
+            Start::Random {
+                seed: seed.parse().map_err(|_| {
+                    CaseError::invalid("seed", &seed, "a number from 0 to 2^64 - 1, or `none`")
+                })?,
+            }
+        };
+        Poisson::new(params.value(PARAMETERS, "n")?, iterations)?.with_start(start)
+    }
+
+    /// The cube.
+    pub fn grid(&self) -> Grid {
+        Grid { n: self.n }
+    }
+
+    /// N: points along each axis, walls included.
+    pub fn n(&self) -> u32 {
+        self.n
+    }
+
+    /// N^3: points in all.
+    pub fn points(&self) -> usize {
+        (self.n as usize).pow(3)
+    }
+
+    /// (N - 2)^3: points inside the walls, which an iteration updates.
+    pub fn points_inside(&self) -> u64 {
+        u64::from(self.n - 2).pow(3)
+    }
+
+    /// K: the number of iterations.
+    pub fn iterations(&self) -> u32 {
+        self.iterations
+    }
+
+    /// 24 K N^3: the bytes that are usually quoted for this problem, as if each iteration read u and f and wrote u for
+    /// every point, whatever a variant really moves (which is [`Work::bytes`](crate::Work::bytes)).
+    pub fn usual_bytes(&self) -> u64 {
+        24 * u64::from(self.iterations) * self.points() as u64
+    }
+
+    /// u before the first iteration.
+    ///
+    /// # Errors
+    ///
+    /// [`BufferError::OutOfMemory`].
+    pub fn initial(&self) -> Result<Vec<f64>, BufferError> {
+        let grid = self.grid();
+        let mut u = zeros(self.points())?;
+        let mut random = fastrand::Rng::with_seed(match self.start {
+            Start::Random { seed } => seed,
+            Start::Uniform(_) => 0,
+        });
+        for (row, values) in u.chunks_exact_mut(self.n as usize).enumerate() {
+            let (y, z) = (row as u32 % self.n, row as u32 / self.n);
+            for (x, value) in values.iter_mut().enumerate() {
+                *value = match self.start {
+                    _ if grid.is_wall(x as u32, y, z) => grid.wall_value(y),
+                    Start::Uniform(t0) => t0,
+                    Start::Random { .. } => 20.0 * random.f64(),
+                };
+            }
+        }
+        Ok(u)
+    }
+}
+
+/// So many zeros, or the error for too many.
+pub(super) fn zeros(len: usize) -> Result<Vec<f64>, BufferError> {
+    let mut values = Vec::new();
+    values
+        .try_reserve_exact(len)
+        .map_err(|_| BufferError::OutOfMemory {
+            len,
+            element: Element::F64,
+        })?;
+    values.resize(len, 0.0);
+    Ok(values)
+}
+
+impl std::fmt::Display for Poisson {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let plural = if self.iterations == 1 { "" } else { "s" };
+        write!(f, "{}^3, {} iteration{plural}", self.n, self.iterations)?;
+        match self.start {
+            Start::Uniform(0.0) => Ok(()),
+            Start::Uniform(t0) => write!(f, ", t0 = {t0}"),
+            Start::Random { .. } => write!(f, ", random"),
+        }
+    }
+}
