@@ -62,6 +62,7 @@ fn the_parser_knows_every_instruction_and_the_kernels_are_listed() {
     let mut names: Vec<_> = program
         .kernels()
         .map(|kernel| kernel.name.as_str())
+        .filter(|name| name.starts_with("wave2d"))
         .collect();
     names.sort();
     assert_eq!(names, ["wave2d_naive", "wave2d_shmem"]);

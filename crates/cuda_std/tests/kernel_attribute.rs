@@ -1,8 +1,8 @@
-//! Misuse of `#[kernel]` and `shared_array!`, with the exact messages: `tests/ui/kernel/*.stderr`.
+//! Misuse of `#[kernel]` and `shared_array!`, with the exact messages: `tests/ui/*.stderr`.
 
 #[test]
 fn misuse_is_explained() {
     let cases = trybuild::TestCases::new();
-    cases.pass("ui/kernel/good.rs");
-    cases.compile_fail("ui/kernel/bad_*.rs");
+    cases.pass("tests/ui/good.rs");
+    cases.compile_fail("tests/ui/bad_*.rs");
 }
