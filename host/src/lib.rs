@@ -28,6 +28,7 @@
 //! | [`limits`]  | what the device could do at best, measured                               |
 //! | [`occupancy`]| what a multiprocessor holds of a kernel, and what limits it             |
 //! | [`matadd`]  | the lab of that name                                                     |
+//! | [`membench`]| the lab of that name; latency and bandwidth of each level of memory      |
 //! | [`poisson`] | the lab of that name                                                     |
 //! | [`wave2d`]  | the lab of that name                                                     |
 
@@ -37,10 +38,12 @@ pub mod device;
 #[cfg(target_os = "linux")]
 mod driver;
 pub mod error;
+mod fill;
 mod kernels;
 pub mod lab;
 pub mod limits;
 pub mod matadd;
+pub mod membench;
 pub mod module;
 mod nearest;
 pub mod occupancy;

@@ -3,9 +3,9 @@
 use std::sync::OnceLock;
 
 use kernels_gpu::matadd::add;
-use rayon::prelude::*;
 
-use crate::buffer::{BufferError, Element};
+use crate::buffer::BufferError;
+use crate::fill::{filled, reserved};
 use crate::lab::{CaseError, CaseParams, Cpu, Parameter};
 
 pub(super) const PARAMETERS: &[Parameter] = &[
@@ -34,9 +34,6 @@ const MOST_ELEMENTS: u64 = (1 << 31) - 1;
 
 /// Matrices of up to so many elements are kept once made, so that timing a reference again times the addition alone.
 const KEPT_ELEMENTS: usize = 1 << 26;
-
-/// Elements of one parallel task.
-const TASK: usize = 1 << 16;
 
 /// A and B.
 type Matrices = (Vec<f32>, Vec<f32>);
@@ -158,31 +155,6 @@ impl MatAdd {
 fn uniform(i: u32, seed: u32) -> f32 {
     let bits = kernels_gpu::membench::value(i, seed.wrapping_mul(0x9e37_79b9));
     (bits >> 8) as f32 * (2.0 / 16_777_216.0) - 1.0
-}
-
-/// `len` elements, computed on all cores.
-fn filled(
-    len: usize,
-    element: impl Fn(usize) -> f32 + Send + Sync,
-) -> Result<Vec<f32>, BufferError> {
-    let mut values = reserved(len)?;
-    (0..len)
-        .into_par_iter()
-        .with_min_len(TASK)
-        .map(element)
-        .collect_into_vec(&mut values);
-    Ok(values)
-}
-
-fn reserved(len: usize) -> Result<Vec<f32>, BufferError> {
-    let mut values = Vec::new();
-    values
-        .try_reserve_exact(len)
-        .map_err(|_| BufferError::OutOfMemory {
-            len,
-            element: Element::F32,
-        })?;
-    Ok(values)
 }
 
 impl std::fmt::Display for MatAdd {

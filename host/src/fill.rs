@@ -1,0 +1,42 @@
+//! Large vectors of values that follow from their index.
+
+use rayon::prelude::*;
+
+use crate::buffer::{BufferError, Scalar};
+
+/// Elements of one parallel task.
+const TASK: usize = 1 << 16;
+
+/// `len` elements, computed on all cores.
+///
+/// # Errors
+///
+/// [`BufferError::OutOfMemory`].
+pub fn filled<T: Scalar + Send>(
+    len: usize,
+    element: impl Fn(usize) -> T + Send + Sync,
+) -> Result<Vec<T>, BufferError> {
+    let mut values = reserved(len)?;
+    (0..len)
+        .into_par_iter()
+        .with_min_len(TASK)
+        .map(element)
+        .collect_into_vec(&mut values);
+    Ok(values)
+}
+
+/// An empty vector with room for `len` elements.
+///
+/// # Errors
+///
+/// [`BufferError::OutOfMemory`].
+pub fn reserved<T: Scalar>(len: usize) -> Result<Vec<T>, BufferError> {
+    let mut values = Vec::new();
+    values
+        .try_reserve_exact(len)
+        .map_err(|_| BufferError::OutOfMemory {
+            len,
+            element: T::ELEMENT,
+        })?;
+    Ok(values)
+}

@@ -1,0 +1,118 @@
+//! The coalescing lab and its cases, as the harness sees them.
+
+use super::problem::{MemBench, PARAMETERS};
+use super::solutions::{self, VARIANTS};
+use crate::buffer::NamedBuffers;
+use crate::check::{self, CheckError};
+use crate::error::Error;
+use crate::kernels::KERNELS;
+use crate::lab::{Case, CaseParams, Cpu, Lab, Parameter, Progress, Variant, Work};
+use crate::module::Module;
+use crate::plan::Plan;
+
+/// The lab `membench`.
+pub static LAB: MemBenchLab = MemBenchLab;
+
+/// See [`LAB`].
+#[derive(Debug)]
+pub struct MemBenchLab;
+
+impl Lab for MemBenchLab {
+    fn name(&self) -> &'static str {
+        "membench"
+    }
+
+    fn summary(&self) -> &'static str {
+        "memory: coalesced and strided loads; latency and bandwidth of each level"
+    }
+
+    fn module(&self) -> &Module {
+        &KERNELS
+    }
+
+    fn variants(&self) -> &'static [Variant] {
+        VARIANTS
+    }
+
+    fn parameters(&self) -> &'static [Parameter] {
+        PARAMETERS
+    }
+
+    fn small_cases(&self) -> Vec<Box<dyn Case>> {
+        // Every x; less than a warp, than a vector, than a stride; whole tiles, and sizes that leave parts of one.
+        boxed(&[
+            (1, 1, 32),
+            (3, 4, 32),
+            (31, 32, 64),
+            (1024, 1, 1024),
+            (1000, 2, 64),
+            (4097, 4, 128),
+            (8192, 8, 256),
+            (12_345, 16, 96),
+            (40_001, 32, 256),
+        ])
+    }
+
+    fn laptop_cases(&self) -> Vec<Box<dyn Case>> {
+        boxed(&[(1 << 24, 8, 256)])
+    }
+
+    fn large_cases(&self) -> Vec<Box<dyn Case>> {
+        // 1 GiB: far more than any L2.
+        boxed(&[(1 << 28, 1, 256), (1 << 28, 8, 256), (1 << 28, 32, 256)])
+    }
+
+    fn case(&self, params: &CaseParams) -> Result<Box<dyn Case>, Error> {
+        Ok(Box::new(MemBench::from_params(params)?))
+    }
+}
+
+/// Cases of the lab's own, each with a seed that is its number.
+fn boxed(cases: &[(u32, u32, u32)]) -> Vec<Box<dyn Case>> {
+    let cases = cases.iter().zip(1..).map(|(&(n, x, block), seed)| {
+        let problem = MemBench::new(n, x, block, seed).expect("the lab's own cases are valid");
+        Box::new(problem) as Box<dyn Case>
+    });
+    cases.collect()
+}
+
+impl Case for MemBench {
+    fn label(&self) -> String {
+        self.to_string()
+    }
+
+    fn record(&self, variant: &str) -> Result<Plan, Error> {
+        solutions::record(self, variant)
+    }
+
+    fn inputs(&self) -> Result<NamedBuffers, Error> {
+        Ok(vec![
+            ("src".to_owned(), self.elements()?.into()),
+            ("sum".to_owned(), vec![0_u32].into()),
+        ])
+    }
+
+    fn reference(&self, cpu: Cpu, _progress: &dyn Progress) -> Result<NamedBuffers, Error> {
+        Ok(vec![("sum".to_owned(), vec![self.sum(cpu)?].into())])
+    }
+
+    fn check(
+        &self,
+        _variant: &str,
+        expected: &NamedBuffers,
+        got: &NamedBuffers,
+    ) -> Result<(), CheckError> {
+        check::exact(expected, got)
+    }
+
+    fn work(&self, _variant: &str) -> Work {
+        let n = u64::from(self.n());
+        Work {
+            updates: n,
+            unit: "loads",
+            // Each element once. What a variant moves beyond that is what it wastes.
+            bytes: 4 * n,
+            flops: 0,
+        }
+    }
+}

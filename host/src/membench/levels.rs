@@ -1,0 +1,154 @@
+//! Plateaus beside what the device says of its memory.
+
+use serde::{Deserialize, Serialize};
+
+use super::latency::Path;
+use super::plateaus::Plateau;
+use crate::device::DeviceInfo;
+use crate::occupancy::Gpu;
+
+/// A level of memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Memory {
+    /// Shared memory.
+    Shared,
+    /// The L1 cache.
+    L1,
+    /// The L2 cache.
+    L2,
+    /// Device memory.
+    Device,
+}
+
+impl Memory {
+    /// In words.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Memory::Shared => "shared memory",
+            Memory::L1 => "L1",
+            Memory::L2 => "L2",
+            Memory::Device => "device memory",
+        }
+    }
+}
+
+/// A plateau and the memory that it is of.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Level {
+    /// The memory that the plateau's middle fits in; `None` where the device does not say how large its caches are.
+    pub memory: Option<Memory>,
+    /// What was measured.
+    pub plateau: Plateau,
+    /// What the device says of that memory's size. For L1 it is what L1 and shared memory divide among themselves: a
+    /// footprint that fits is somewhat smaller.
+    pub attribute_bytes: Option<u64>,
+}
+
+/// Says which memory each plateau of a curve by `path` is of: the smallest that holds its middle (in octaves), of those
+/// that the path reads.
+pub fn levels(path: Path, plateaus: &[Plateau], info: &DeviceInfo) -> Vec<Level> {
+    let gpu = info.compute_capability.and_then(Gpu::of_capability);
+    let l1_bytes = gpu.map(|gpu| u64::from(gpu.l1_and_shared_bytes));
+    let shared_bytes = u64::from(info.limits.shared_mem_per_block_bytes);
+    let name = |plateau: &Plateau| -> Option<(Memory, Option<u64>)> {
+        if path == Path::Shared {
+            return Some((Memory::Shared, Some(shared_bytes)));
+        }
+        let middle = (plateau.first_bytes as f64 * plateau.last_bytes as f64).sqrt();
+        if path == Path::Ca {
+            let bytes = l1_bytes?;
+            if middle <= bytes as f64 {
+                return Some((Memory::L1, l1_bytes));
+            }
+        }
+        let bytes = info.l2_bytes?;
+        if middle <= bytes as f64 {
+            return Some((Memory::L2, info.l2_bytes));
+        }
+        Some((Memory::Device, info.memory_bytes))
+    };
+    plateaus
+        .iter()
+        .map(|plateau| {
+            let named = name(plateau);
+            Level {
+                memory: named.map(|(memory, _)| memory),
+                plateau: *plateau,
+                attribute_bytes: named.and_then(|(_, bytes)| bytes),
+            }
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::device::{DeviceKind, Limits};
+
+    fn h100() -> DeviceInfo {
+        DeviceInfo {
+            kind: DeviceKind::Cuda,
+            name: "NVIDIA Test".to_owned(),
+            ordinal: 0,
+            compute_capability: Some((9, 0)),
+            multiprocessors: Some(132),
+            memory_bytes: Some(80 << 30),
+            l2_bytes: Some(50 << 20),
+            clock_khz: None,
+            memory_clock_khz: None,
+            memory_bus_bits: None,
+            driver_cuda: None,
+            limits: Limits::COMMON,
+        }
+    }
+
+    fn plateau(first_bytes: u64, last_bytes: u64) -> Plateau {
+        Plateau {
+            cycles: 1.0,
+            ns: 1.0,
+            first_bytes,
+            last_bytes,
+            next_bytes: None,
+        }
+    }
+
+    fn memories(path: Path, info: &DeviceInfo) -> Vec<Option<Memory>> {
+        // Up to 200 KiB, to 28 MiB, to 1 GiB.
+        let found = [
+            plateau(1 << 10, 200 << 10),
+            plateau(384 << 10, 28 << 20),
+            plateau(96 << 20, 1 << 30),
+        ];
+        levels(path, &found, info)
+            .iter()
+            .map(|level| level.memory)
+            .collect()
+    }
+
+    #[test]
+    fn plateaus_get_the_memory_that_holds_them() {
+        let info = h100();
+        let all = [Some(Memory::L1), Some(Memory::L2), Some(Memory::Device)];
+        assert_eq!(memories(Path::Ca, &info), all);
+        let without_l1 = [Some(Memory::L2), Some(Memory::L2), Some(Memory::Device)];
+        assert_eq!(memories(Path::Cg, &info), without_l1);
+        assert_eq!(memories(Path::Cv, &info), without_l1);
+        assert_eq!(memories(Path::Shared, &info), [Some(Memory::Shared); 3]);
+        let level = levels(Path::Ca, &[plateau(1 << 10, 1 << 17)], &info)[0];
+        assert_eq!(level.attribute_bytes, Some(256 << 10));
+    }
+
+    #[test]
+    fn nothing_is_guessed() {
+        let unknown = DeviceInfo {
+            compute_capability: None,
+            l2_bytes: None,
+            ..h100()
+        };
+        assert_eq!(memories(Path::Ca, &unknown), [None; 3]);
+        assert_eq!(memories(Path::Cg, &unknown), [None; 3]);
+        let level = levels(Path::Ca, &[plateau(1 << 10, 1 << 17)], &unknown)[0];
+        assert_eq!(level.attribute_bytes, None);
+    }
+}

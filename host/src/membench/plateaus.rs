@@ -1,0 +1,226 @@
+//! The flat parts of a latency curve.
+
+use serde::{Deserialize, Serialize};
+
+use super::latency::LatencyPoint;
+
+/// How much the largest latency of a plateau may exceed its smallest: noise, and what addresses that miss the TLB add.
+pub const FLATNESS: f64 = 0.15;
+
+/// How far a plateau reaches at least, from its first footprint to its last: two octaves.
+pub const LEAST_SPAN: f64 = 4.0;
+
+/// A flat part of a latency curve.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Plateau {
+    /// Median of its points.
+    pub cycles: f64,
+    /// Median of its points.
+    pub ns: f64,
+    /// Its first footprint.
+    pub first_bytes: u64,
+    /// Its last footprint.
+    pub last_bytes: u64,
+    /// The next footprint, which is no longer on it; `None` at the curve's end.
+    pub next_bytes: Option<u64>,
+}
+
+/// The plateaus of a curve, whose points are in the order of their footprints.
+///
+/// The longest run of points within [`FLATNESS`] is a plateau if it reaches over [`LEAST_SPAN`]; so are, in the same way,
+/// the longest runs before and after it. Points between plateaus, where a footprint fits a cache only in part, belong to
+/// none.
+pub fn plateaus(points: &[LatencyPoint]) -> Vec<Plateau> {
+    let mut found = Vec::new();
+    collect(points, 0, points.len(), &mut found);
+    found
+}
+
+/// The plateaus among `points[first..end]`, in order.
+fn collect(points: &[LatencyPoint], first: usize, end: usize, found: &mut Vec<Plateau>) {
+    let Some((from, to)) = longest_run(&points[first..end]) else {
+        return;
+    };
+    let (from, to) = (first + from, first + to);
+    collect(points, first, from, found);
+    let run = &points[from..to];
+    found.push(Plateau {
+        cycles: median(run.iter().map(|point| point.cycles)),
+        ns: median(run.iter().map(|point| point.ns)),
+        first_bytes: run[0].footprint_bytes,
+        last_bytes: run[run.len() - 1].footprint_bytes,
+        next_bytes: points.get(to).map(|point| point.footprint_bytes),
+    });
+    collect(points, to, end, found);
+}
+
+/// Where the flat run that spans most begins and ends, if one spans enough.
+fn longest_run(points: &[LatencyPoint]) -> Option<(usize, usize)> {
+    let mut longest = None;
+    let mut longest_span = LEAST_SPAN;
+    for from in 0..points.len() {
+        let (mut least, mut most) = (f64::INFINITY, 0.0_f64);
+        for (to, point) in points.iter().enumerate().skip(from) {
+            least = least.min(point.cycles);
+            most = most.max(point.cycles);
+            if !point.cycles.is_finite() || most > least * (1.0 + FLATNESS) {
+                break;
+            }
+            let span = point.footprint_bytes as f64 / points[from].footprint_bytes as f64;
+            if span > longest_span || span == longest_span && longest.is_none() {
+                (longest, longest_span) = (Some((from, to + 1)), span);
+            }
+        }
+    }
+    longest
+}
+
+fn median(values: impl Iterator<Item = f64>) -> f64 {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    let middle = values.len() / 2;
+    if values.len() % 2 == 1 {
+        values[middle]
+    } else {
+        0.5 * (values[middle - 1] + values[middle])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// A curve with four points an octave from 1 KiB to 1 GiB.
+    fn curve(cycles: impl Fn(u64) -> f64) -> Vec<LatencyPoint> {
+        let footprints =
+            (0..=80_u32).map(|step| (1024_u64 << (step / 4)) / 4 * u64::from(4 + step % 4));
+        footprints
+            .map(|footprint_bytes| {
+                let cycles = cycles(footprint_bytes);
+                LatencyPoint {
+                    footprint_bytes,
+                    cycles,
+                    ns: cycles / 2.0,
+                }
+            })
+            .collect()
+    }
+
+    /// Caches of these sizes and latencies, the last without end. In a random chain through more than a cache holds, the
+    /// share that it holds hits.
+    fn caches(levels: &[(u64, f64)]) -> impl Fn(u64) -> f64 {
+        move |footprint| {
+            let (mut expected, mut missing) = (0.0, 1.0);
+            for &(size, cycles) in levels {
+                let hits = (size as f64 / footprint as f64).min(1.0);
+                let share = (hits - (1.0 - missing)).max(0.0);
+                expected += share * cycles;
+                missing -= share;
+            }
+            expected
+        }
+    }
+
+    const KIB: u64 = 1 << 10;
+    const MIB: u64 = 1 << 20;
+
+    /// As an H100 is expected to be.
+    const H100: [(u64, f64); 3] = [(200 * KIB, 34.0), (28 * MIB, 265.0), (u64::MAX, 650.0)];
+
+    #[test]
+    fn three_levels_are_three_plateaus() {
+        let found = plateaus(&curve(caches(&H100)));
+        let cycles: Vec<f64> = found.iter().map(|plateau| plateau.cycles).collect();
+        assert_eq!(found.len(), 3, "{found:?}");
+        assert_eq!(cycles[0], 34.0);
+        assert!((cycles[1] / 265.0 - 1.0).abs() < 0.05, "{cycles:?}");
+        assert!((cycles[2] / 650.0 - 1.0).abs() < 0.06, "{cycles:?}");
+        // L1 ends at the last footprint that fits; 224 KiB does not.
+        assert_eq!(found[0].first_bytes, KIB);
+        assert_eq!(
+            (found[0].last_bytes, found[0].next_bytes),
+            (192 * KIB, Some(224 * KIB))
+        );
+        // L2 ends where it does, up to the flatness.
+        assert!(
+            (24 * MIB..=40 * MIB).contains(&found[1].last_bytes),
+            "{found:?}"
+        );
+        assert_eq!(
+            (found[2].last_bytes, found[2].next_bytes),
+            (1024 * MIB, None)
+        );
+        assert_eq!(found[0].ns, 17.0);
+    }
+
+    #[test]
+    fn one_level_is_one_plateau() {
+        let found = plateaus(&curve(|_| 500.0));
+        let [all] = &found[..] else {
+            panic!("{found:?}")
+        };
+        assert_eq!((all.first_bytes, all.last_bytes), (KIB, 1024 * MIB));
+        assert_eq!((all.cycles, all.next_bytes), (500.0, None));
+    }
+
+    #[test]
+    fn a_slope_is_no_plateau() {
+        // Twice the latency in each octave: 15 % are a fifth of an octave.
+        assert_eq!(plateaus(&curve(|footprint| footprint as f64)), []);
+    }
+
+    #[test]
+    fn a_single_outlier_does_not_hide_a_level() {
+        let levels = caches(&H100);
+        let found = plateaus(&curve(|footprint| {
+            let slow = if footprint == 8 * KIB { 3.0 } else { 1.0 };
+            slow * levels(footprint)
+        }));
+        let l1 = found.iter().filter(|plateau| plateau.cycles == 34.0);
+        // Before and after it.
+        assert_eq!(l1.count(), 2, "{found:?}");
+    }
+
+    #[test]
+    fn too_few_points_are_no_plateau() {
+        assert_eq!(plateaus(&[]), []);
+        let one = &curve(|_| 34.0)[..1];
+        assert_eq!(plateaus(one), []);
+        assert_eq!(plateaus(&curve(|_| f64::NAN)), []);
+    }
+
+    proptest! {
+        #[test]
+        fn noise_moves_no_plateau(noise in prop::collection::vec(0.97_f64..1.03, 81)) {
+            let levels = caches(&H100);
+            let mut points = curve(levels);
+            for (point, noise) in points.iter_mut().zip(&noise) {
+                point.cycles *= noise;
+            }
+            let found = plateaus(&points);
+            prop_assert_eq!(found.len(), 3, "{:?}", found);
+            for (plateau, (_, cycles)) in found.iter().zip(H100) {
+                prop_assert!((plateau.cycles / cycles - 1.0).abs() < 0.08, "{:?}", plateau);
+            }
+            prop_assert_eq!(found[0].last_bytes, 192 * KIB);
+        }
+
+        #[test]
+        fn plateaus_are_flat_long_and_in_order(cycles in prop::collection::vec(30.0_f64..60.0, 81)) {
+            let mut points = curve(|_| 0.0);
+            for (point, cycles) in points.iter_mut().zip(&cycles) {
+                point.cycles = *cycles;
+            }
+            let found = plateaus(&points);
+            for plateau in &found {
+                let on = points.iter().filter(|point| (plateau.first_bytes..=plateau.last_bytes).contains(&point.footprint_bytes));
+                let (least, most) = on.fold((f64::INFINITY, 0.0_f64), |(least, most), point| (least.min(point.cycles), most.max(point.cycles)));
+                prop_assert!(most <= least * (1.0 + FLATNESS));
+                prop_assert!(plateau.last_bytes as f64 >= LEAST_SPAN * plateau.first_bytes as f64);
+            }
+            prop_assert!(found.windows(2).all(|pair| pair[0].last_bytes < pair[1].first_bytes));
+        }
+    }
+}
