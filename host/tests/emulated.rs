@@ -21,6 +21,7 @@ fn fault(
     let device = EmulatedDevice::default();
     let mut session = device.prepare(&KERNELS, &plan).unwrap();
     reset(session.as_mut(), &plan, &vec![]).unwrap();
+    session.fill(u, 0).unwrap();
     let error = session.run().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Submission);
     // The device is not lost: it says the same again.
@@ -61,19 +62,40 @@ fn reading_scratch_that_nobody_wrote_is_a_fault() {
 }
 
 #[test]
-fn without_that_check_scratch_is_poisoned() {
-    let device = EmulatedDevice::new(Options {
-        sanitize: Sanitize::NONE,
-        ..Options::default()
-    });
+fn reading_a_result_before_it_is_written_is_a_fault() {
     let mut plan = Plan::new("p");
-    let u = plan.buffer("u", Element::U32, 4);
-    let s = plan.scratch("s", Element::U32, 4);
-    plan.copy(s, u).unwrap();
+    let x = plan.buffer("x", Element::F32, 4);
+    let y = plan.buffer("y", Element::F32, 4);
+    plan.output("y", y);
+    let axpy = args![1.0f32, x.slice(), y.slice()];
+    plan.launch("axpy", LaunchConfig::new(1, 4), axpy).unwrap();
+    let device = EmulatedDevice::default();
     let mut session = device.prepare(&KERNELS, &plan).unwrap();
-    reset(session.as_mut(), &plan, &vec![]).unwrap();
-    session.run().unwrap();
-    assert_eq!(session.read(u).unwrap().bytes(), [POISON; 16]);
+    let inputs = vec![("x".to_owned(), vec![1.0f32; 4].into())];
+    reset(session.as_mut(), &plan, &inputs).unwrap();
+    insta::assert_snapshot!(session.run().unwrap_err(), @"
+        plan `p`, command 0 (launch of `axpy`)
+        uninitialized read: load of 4 bytes from byte 0 of buffer `y`, which nothing has written before
+          in kernel `axpy` at PTX line 37, block (0, 0, 0), thread (0, 0, 0)
+        ");
+}
+
+#[test]
+fn scratch_that_is_copied_to_a_result_looks_wrong() {
+    for sanitize in [Sanitize::NONE, Sanitize::ALL] {
+        let device = EmulatedDevice::new(Options {
+            sanitize,
+            ..Options::default()
+        });
+        let mut plan = Plan::new("p");
+        let u = plan.buffer("u", Element::U32, 4);
+        let s = plan.scratch("s", Element::U32, 4);
+        plan.copy(s, u).unwrap();
+        let mut session = device.prepare(&KERNELS, &plan).unwrap();
+        reset(session.as_mut(), &plan, &vec![]).unwrap();
+        session.run().unwrap();
+        assert_eq!(session.read(u).unwrap().bytes(), [POISON; 16]);
+    }
 }
 
 #[test]

@@ -120,6 +120,13 @@ impl Machine {
         self.memory.free(address)
     }
 
+    /// Sets every byte of the buffer that starts at `address`, and counts them as never written: a kernel that reads one
+    /// before it writes it is reported when checked, and otherwise gets what should not look right. False if no buffer
+    /// starts there.
+    pub fn poison(&mut self, address: u64, byte: u8) -> bool {
+        self.memory.poison(address, byte)
+    }
+
     /// Bytes of device memory in use.
     pub fn used_bytes(&self) -> u64 {
         self.memory.used()

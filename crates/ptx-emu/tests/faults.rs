@@ -189,6 +189,36 @@ fn global_memory_that_nobody_wrote() {
 }
 
 #[test]
+fn poisoned_memory() {
+    let program = ptx::Program::parse(&launch("ld.global.u8 %r5, [%rd2+9];").text()).unwrap();
+    let mut machine = Machine::default();
+    let module = machine.load(program).unwrap();
+    let [from, to] = ["from", "to"].map(|name| machine.allocate(10, name).unwrap());
+    machine.write(from, &[1; 10]).unwrap();
+    let params = [&to.to_le_bytes()[..], &from.to_le_bytes(), &[0; 4]].concat();
+    let config = LaunchConfig {
+        grid: [1; 3],
+        block: [1; 3],
+        shared_mem_bytes: 0,
+    };
+    machine.launch(&module, "k", &config, &params).unwrap();
+    assert!(machine.poison(from, 0xa5));
+    assert!(!machine.poison(from + 1, 0xa5));
+    // It may be copied: the copy is as bad.
+    machine.copy(from, to, 10).unwrap();
+    for buffer in [from, to] {
+        let mut bytes = [0; 10];
+        machine.read(buffer, &mut bytes).unwrap();
+        assert_eq!(bytes, [0xa5; 10]);
+    }
+    let fault = machine.launch(&module, "k", &config, &params).unwrap_err();
+    assert!(
+        fault.to_string().starts_with("uninitialized read"),
+        "{fault}"
+    );
+}
+
+#[test]
 fn shared_memory_that_nobody_wrote() {
     let read = "mov.u32 %r5, tile;\nld.shared.u32 %r6, [%r5+64];";
     let tile = ".shared .align 4 .b8 tile[128];";

@@ -200,6 +200,22 @@ impl GlobalMemory {
         true
     }
 
+    /// Sets every byte of the buffer that starts at `address`, and counts them as never written; false if none does.
+    pub(crate) fn poison(&mut self, address: u64, byte: u8) -> bool {
+        let Ok(index) = self
+            .buffers
+            .binary_search_by_key(&address, |buffer| buffer.base)
+        else {
+            return false;
+        };
+        let buffer = &mut self.buffers[index];
+        for word in &buffer.words {
+            word.store(u32::from_le_bytes([byte; 4]), Relaxed);
+        }
+        buffer.written = WrittenShadow::new(buffer.bytes);
+        true
+    }
+
     /// The buffer that an address lies in, or that lies below it.
     #[inline]
     fn at_or_below(&self, address: u64) -> Option<&Buffer> {

@@ -13,7 +13,7 @@ use crate::device::traits::expect_like;
 use crate::device::{Device, DeviceError, KernelInfo, POISON, Session, Timing};
 use crate::error::Error;
 use crate::module::Module;
-use crate::plan::{BufferId, Command, Launch, Plan, Role};
+use crate::plan::{BufferId, Command, Launch, Plan};
 use crate::validate::ValidationError;
 
 /// A plan on a machine of its own.
@@ -150,20 +150,9 @@ impl Session for EmulatedSession<'_> {
     }
 
     fn poison(&mut self, id: BufferId) -> Result<(), Error> {
-        let buffer = self.plan.buffer_info(id)?;
-        if buffer.role == Role::Scratch && self.device.options().sanitize.uninitialized {
-            // Memory that is new to the machine is memory that nobody wrote: reading it is a fault.
-            let (bytes, name) = (buffer.bytes(), buffer.name.clone());
-            let address = &mut self.addresses[id.index()];
-            self.machine.free(*address);
-            *address = self
-                .machine
-                .allocate(bytes, &name)
-                .expect("as many bytes were just freed");
-        } else {
-            // The host reads it back, so bytes that no kernel wrote must not look right.
-            self.set(id, POISON);
-        }
+        self.plan.buffer_info(id)?;
+        let is_there = self.machine.poison(self.addresses[id.index()], POISON);
+        assert!(is_there, "a buffer of the plan");
         Ok(())
     }
 
