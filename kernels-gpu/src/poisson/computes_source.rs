@@ -1,18 +1,15 @@
 //! f from the point's position, and several layers a thread: 16 bytes a point must move, u read and u_next written.
 //!
-//! A thread owns a column of points along z. What was above a point is the next point itself and then below the one after
-//! it, so these three values stay in registers and each layer costs one load of the column and four of its neighbours,
-//! which the block's other threads load too: these hit L1. [`BATCH`] layers are loaded before the first is stored, so
-//! that many loads are on their way at once.
+//! A thread owns a column of points along z. What is above a point is the next point itself and then below the one after
+//! it, so these values stay in registers, and a point costs one load of the column and four of its neighbours in the layer.
+//! The column is loaded one layer ahead. Its neighbours' columns belong to other threads of the block, but for those at
+//! its faces, so that their loads hit L1; and while these are waited for, the next load from memory is on its way.
 
 use cuda_std::UVec3;
 use cuda_std::prelude::*;
 
 use super::Grid;
 use super::update::{Neighbours, jacobi};
-
-/// Layers that a thread loads together.
-pub const BATCH: u32 = 4;
 
 /// One iteration: u to the points of u_next inside the walls (and on the walls at either end of x, so that whole rows
 /// are written).
@@ -24,7 +21,7 @@ pub const BATCH: u32 = 4;
 /// - `u` has n^3 elements; n is 3 to [`Grid::MAX_N`]; `h2` is the grid's; 1 <= layers, and layers times the threads along
 ///   z fits in 32 bits.
 /// - `u_next` points to n^3 elements, which nothing else accesses during the launch.
-#[kernel(max_threads = 512)]
+#[kernel(max_threads = 512, min_blocks = 3)]
 pub unsafe fn poisson_computes_source(u: &[f64], u_next: *mut f64, n: u32, layers: u32, h2: f64) {
     let thread = thread::index_3d();
     // Along x threads start on the wall, so that a warp's elements start where a row does.
@@ -50,29 +47,12 @@ pub unsafe fn poisson_computes_source(u: &[f64], u_next: *mut f64, n: u32, layer
     // Each thread touches its own elements of u_next.
     unsafe {
         let at = |i: u32| *u.get_unchecked(i as usize);
-        let mut below = at(i - layer);
-        let mut here = at(i);
-        while z + BATCH <= end_z {
-            let mut along_z = [below, here, 0.0, 0.0, 0.0, 0.0];
-            let mut in_layer = [[0.0; 4]; BATCH as usize];
-            for (k, around) in in_layer.iter_mut().enumerate() {
-                let i = i + k as u32 * layer;
-                along_z[k + 2] = at(i + layer);
-                *around = around_in_layer(u, i, n);
-            }
-            for (k, around) in in_layer.iter().enumerate() {
-                *u_next.add((i + k as u32 * layer) as usize) =
-                    column.next(z + k as u32, along_z[k], along_z[k + 2], around);
-            }
-            below = along_z[BATCH as usize];
-            here = along_z[BATCH as usize + 1];
-            z += BATCH;
-            i += BATCH * layer;
-        }
+        let (mut below, mut here, mut above) = (at(i - layer), at(i), at(i + layer));
+        let last = grid.index(x, y, end_z) as u32;
         while z < end_z {
-            let above = at(i + layer);
+            let ahead = at((i + 2 * layer).min(last));
             *u_next.add(i as usize) = column.next(z, below, above, &around_in_layer(u, i, n));
-            (below, here) = (here, above);
+            (below, here, above) = (here, above, ahead);
             z += 1;
             i += layer;
         }
