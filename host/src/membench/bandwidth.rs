@@ -132,6 +132,9 @@ impl BandwidthOptions {
     }
 }
 
+/// What measures one figure.
+type Measure = fn(&dyn Device, &BandwidthOptions) -> Result<BandwidthFigure, MembenchError>;
+
 /// Measures the bandwidth of shared memory, L1, L2 (read) and device memory (read, write, copy).
 ///
 /// What was read is summed, what was written is read back, and both are compared with the CPU's. Told of the figures done
@@ -146,8 +149,7 @@ pub fn bandwidth(
     progress: &dyn Progress,
 ) -> Result<Vec<BandwidthFigure>, MembenchError> {
     options.check()?;
-    let measures: [fn(&dyn Device, &BandwidthOptions) -> Result<BandwidthFigure, MembenchError>;
-        6] = [read_shared, read_l1, read_l2, read, write, copy];
+    let measures: [Measure; 6] = [read_shared, read_l1, read_l2, read, write, copy];
     let mut figures = Vec::new();
     for measure in measures {
         progress.update(figures.len() as u64, measures.len() as u64);
@@ -171,12 +173,13 @@ fn read_shared(
     let of_block = sum_of(&elements(SHARED_BYTES.into())?);
     let expected = of_block.wrapping_mul(blocks).wrapping_mul(options.passes);
     let footprint_bytes = u64::from(blocks) * u64::from(SHARED_BYTES);
-    measure(device, options, &plan, vec![], Expected::Sum(expected))?.figure(
+    let time = measure(device, options, &plan, vec![], Expected::Sum(expected))?;
+    Ok(time.figure(
         Memory::Shared,
         Access::Read,
         footprint_bytes,
         footprint_bytes * u64::from(options.passes),
-    )
+    ))
 }
 
 fn read_l1(
@@ -213,12 +216,13 @@ fn read_cache(
     plan.output("sum", sum);
     let expected = sum_of(&src_elements).wrapping_mul(options.passes);
     let inputs = vec![("src".to_owned(), src_elements.into())];
-    measure(device, options, &plan, inputs, Expected::Sum(expected))?.figure(
+    let time = measure(device, options, &plan, inputs, Expected::Sum(expected))?;
+    Ok(time.figure(
         memory,
         Access::Read,
         footprint_bytes,
         footprint_bytes * u64::from(options.passes),
-    )
+    ))
 }
 
 fn read(device: &dyn Device, options: &BandwidthOptions) -> Result<BandwidthFigure, MembenchError> {
@@ -235,12 +239,8 @@ fn read(device: &dyn Device, options: &BandwidthOptions) -> Result<BandwidthFigu
     let expected = Expected::Sum(sum_of(&src_elements));
     let inputs = vec![("src".to_owned(), src_elements.into())];
     let bytes = options.device_bytes;
-    measure(device, options, &plan, inputs, expected)?.figure(
-        Memory::Device,
-        Access::Read,
-        bytes,
-        bytes,
-    )
+    let time = measure(device, options, &plan, inputs, expected)?;
+    Ok(time.figure(Memory::Device, Access::Read, bytes, bytes))
 }
 
 fn write(
@@ -254,12 +254,8 @@ fn write(
     plan.launch("membench_write", covering(expected.len())?, args)?;
     plan.output("dst", dst);
     let bytes = options.device_bytes;
-    measure(device, options, &plan, vec![], Expected::Bytes(expected))?.figure(
-        Memory::Device,
-        Access::Write,
-        bytes,
-        bytes,
-    )
+    let time = measure(device, options, &plan, vec![], Expected::Bytes(expected))?;
+    Ok(time.figure(Memory::Device, Access::Write, bytes, bytes))
 }
 
 fn copy(device: &dyn Device, options: &BandwidthOptions) -> Result<BandwidthFigure, MembenchError> {
@@ -272,12 +268,8 @@ fn copy(device: &dyn Device, options: &BandwidthOptions) -> Result<BandwidthFigu
     plan.output("dst", dst);
     let inputs = vec![("src".to_owned(), elements(options.device_bytes)?.into())];
     let bytes = 2 * options.device_bytes;
-    measure(device, options, &plan, inputs, Expected::Bytes(expected))?.figure(
-        Memory::Device,
-        Access::Copy,
-        bytes,
-        bytes,
-    )
+    let time = measure(device, options, &plan, inputs, Expected::Bytes(expected))?;
+    Ok(time.figure(Memory::Device, Access::Copy, bytes, bytes))
 }
 
 /// Blocks for so many elements.
@@ -313,8 +305,8 @@ impl Time {
         access: Access,
         footprint_bytes: u64,
         moved_bytes: u64,
-    ) -> Result<BandwidthFigure, MembenchError> {
-        Ok(BandwidthFigure {
+    ) -> BandwidthFigure {
+        BandwidthFigure {
             memory,
             access,
             footprint_bytes,
@@ -323,7 +315,7 @@ impl Time {
             bytes_per_s: self
                 .0
                 .map(|seconds| moved_bytes as f64 / seconds.max(1e-12)),
-        })
+        }
     }
 }
 
