@@ -31,6 +31,7 @@
 //! | [`membench`]| the lab of that name; latency and bandwidth of each level of memory      |
 //! | [`poisson`] | the lab of that name                                                     |
 //! | [`wave2d`]  | the lab of that name                                                     |
+//! | [`wave3d`]  | the lab of that name                                                     |
 
 pub mod buffer;
 pub mod check;
@@ -53,6 +54,7 @@ pub mod registry;
 pub mod run;
 pub mod validate;
 pub mod wave2d;
+pub mod wave3d;
 
 pub use buffer::{Element, HostBuffer, NamedBuffers, Scalar};
 pub use check::{CheckError, Mismatch};

@@ -2,7 +2,13 @@
 
 use crate::lab::{CaseError, Lab, Variant};
 
-static LABS: &[&dyn Lab] = &[&crate::wave2d::LAB, &crate::poisson::LAB, &crate::matadd::LAB, &crate::membench::LAB];
+static LABS: &[&dyn Lab] = &[
+    &crate::wave2d::LAB,
+    &crate::wave3d::LAB,
+    &crate::poisson::LAB,
+    &crate::matadd::LAB,
+    &crate::membench::LAB,
+];
 
 /// Every lab.
 pub fn labs() -> &'static [&'static dyn Lab] {

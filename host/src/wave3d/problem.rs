@@ -1,0 +1,378 @@
+//! What is to be computed: size, medium, source, number of steps, initial fields.
+
+use kernels_gpu::wave3d::fields::Source;
+use kernels_gpu::wave3d::update::Scheme;
+use kernels_gpu::wave3d::{BLOCK, Domain};
+
+use super::medium::{Coefficients, Model};
+use super::source::Ricker;
+use crate::buffer::{BufferError, Element};
+use crate::lab::CaseError;
+
+/// The initial fields.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Start {
+    /// All zero: what moves comes from the source.
+    Rest,
+    /// A Gaussian pulse of height 1 and standard deviation 3 dx in the domain's centre, at rest.
+    Pulse,
+    /// Uniform in [-1, 1), independent at every site, borders included: nothing can be right by chance.
+    Random {
+        /// Equal seeds give equal fields.
+        seed: u64,
+    },
+}
+
+/// Two neighbouring timesteps of a wave, n_x * n_y * n_z values each, z contiguous.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Fields {
+    /// The second-last field.
+    pub u_prev: Vec<f64>,
+    /// The last field.
+    pub u: Vec<f64>,
+}
+
+/// One problem.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Wave3d {
+    domain: Domain,
+    steps: u32,
+    first_step: u32,
+    dx_m: f64,
+    dt_s: f64,
+    model: Model,
+    damping: f64,
+    source: Option<Ricker>,
+    start: Start,
+}
+
+/// The grid spacing unless told otherwise, in metres.
+pub const DEFAULT_DX_M: f64 = 10.0;
+/// The timestep unless told otherwise, in seconds.
+pub const DEFAULT_DT_S: f64 = 0.002;
+/// The damping beside the border unless told otherwise, in 1/s: of 25 to 500, what leaves least of a pulse.
+pub const DEFAULT_DAMPING: f64 = 150.0;
+/// The source unless told otherwise: ten sites a wavelength in water.
+pub const DEFAULT_SOURCE: Ricker = Ricker { frequency_hz: 15.0 };
+
+/// What a grid of 65535 blocks along y and z covers with [`BLOCK`], rounded down.
+const MOST_SITES: [u32; 3] = [130_000, 260_000, 1 << 30];
+
+impl Wave3d {
+    /// A problem from rest in the layered model, with a 15 Hz source, dx = 10 m, dt = 2 ms, damping up to 150/s.
+    ///
+    /// # Errors
+    ///
+    /// [`CaseError::Invalid`] for fewer than 3 sites along an axis, more than 130000 along x or 260000 along y, or more
+    /// than 2^31 in all.
+    pub fn new([n_x, n_y, n_z]: [u32; 3], steps: u32) -> Result<Wave3d, CaseError> {
+        const { assert!(MOST_SITES[0] < 65_535 * BLOCK[2] && MOST_SITES[1] < 65_535 * BLOCK[1]) };
+        for ((name, sites), most) in [("n_x", n_x), ("n_y", n_y), ("n_z", n_z)]
+            .into_iter()
+            .zip(MOST_SITES)
+        {
+            if sites < 3 {
+                return Err(CaseError::invalid(
+                    name,
+                    sites,
+                    "a domain has at least 3 sites along each axis: two borders and one between",
+                ));
+            }
+            if sites > most {
+                return Err(CaseError::invalid(
+                    name,
+                    sites,
+                    format!("a domain has at most {most} sites along this axis"),
+                ));
+            }
+        }
+        // Kernels index sites with 32 bits, and blocks reach past the last one.
+        if u128::from(n_x) * u128::from(n_y) * u128::from(n_z) > 1 << 31 {
+            return Err(CaseError::invalid(
+                "n_x * n_y * n_z",
+                format!("{n_x} * {n_y} * {n_z}"),
+                "a domain has at most 2147483648 sites",
+            ));
+        }
+        Ok(Wave3d {
+            domain: Domain { n_x, n_y, n_z },
+            steps,
+            first_step: 0,
+            dx_m: DEFAULT_DX_M,
+            dt_s: DEFAULT_DT_S,
+            model: Model::Layers,
+            damping: DEFAULT_DAMPING,
+            source: Some(DEFAULT_SOURCE),
+            start: Start::Rest,
+        })
+    }
+
+    /// The same with another model, grid spacing (in metres) and timestep (in seconds).
+    ///
+    /// # Errors
+    ///
+    /// [`CaseError::Invalid`] for a spacing or timestep that is not above 0, and for a timestep beyond the CFL condition
+    /// c dt/dx <= 1/sqrt(3), c being the model's highest speed: the message has the largest timestep.
+    pub fn with_medium(self, model: Model, dx_m: f64, dt_s: f64) -> Result<Wave3d, CaseError> {
+        for (name, value, unit) in [("dx", dx_m, "metres"), ("dt", dt_s, "seconds")] {
+            // Squares and their quotient must be ordinary numbers too.
+            if !(1e-60..=1e60).contains(&value) {
+                let reason = format!("a number of {unit} from 1e-60 to 1e60");
+                return Err(CaseError::invalid(name, value, reason));
+            }
+        }
+        let c = model.highest_speed(self.domain.n_z);
+        let largest = largest_timestep(dx_m, c);
+        if dt_s > largest {
+            return Err(CaseError::invalid(
+                "dt",
+                dt_s,
+                format!(
+                    "unstable: the CFL condition is dt <= dx / (c sqrt(3)); with dx = {dx_m} m and c up to {c} m/s, dt \
+                     is at most {} s",
+                    rounded_down(largest)
+                ),
+            ));
+        }
+        Ok(Wave3d {
+            model,
+            dx_m,
+            dt_s,
+            ..self
+        })
+    }
+
+    /// The same with damping up to `peak`, in 1/s, beside the border.
+    ///
+    /// # Errors
+    ///
+    /// [`CaseError::Invalid`] if it is negative, infinite or no number.
+    pub fn with_damping(self, peak: f64) -> Result<Wave3d, CaseError> {
+        if !(0.0..=1e60).contains(&peak) {
+            let reason = "a rate in 1/s, 0 (no damping) to 1e60";
+            return Err(CaseError::invalid("damping", peak, reason));
+        }
+        Ok(Wave3d {
+            damping: peak,
+            ..self
+        })
+    }
+
+    /// The same with another source, or none.
+    ///
+    /// # Errors
+    ///
+    /// [`CaseError::Invalid`] if its frequency is not above 0.
+    pub fn with_source(self, source: Option<Ricker>) -> Result<Wave3d, CaseError> {
+        match source {
+            Some(Ricker { frequency_hz }) if !(1e-60..=1e60).contains(&frequency_hz) => {
+                let reason = "a frequency in Hz from 1e-60 to 1e60";
+                Err(CaseError::invalid("frequency", frequency_hz, reason))
+            }
+            _ => Ok(Wave3d { source, ..self }),
+        }
+    }
+
+    /// The same from other initial fields.
+    pub fn with_start(self, start: Start) -> Wave3d {
+        Wave3d { start, ..self }
+    }
+
+    /// The same with timesteps that are numbered from `first_step`, which is what the source sees.
+    pub fn with_first_step(self, first_step: u32) -> Wave3d {
+        Wave3d { first_step, ..self }
+    }
+
+    /// The same with another number of timesteps.
+    pub fn with_steps(self, steps: u32) -> Wave3d {
+        Wave3d { steps, ..self }
+    }
+
+    /// Sites along x, y and z.
+    pub fn domain(&self) -> Domain {
+        self.domain
+    }
+
+    /// Sites in all.
+    pub fn sites(&self) -> usize {
+        let Domain { n_x, n_y, n_z } = self.domain;
+        n_x as usize * n_y as usize * n_z as usize
+    }
+
+    /// The number of timesteps.
+    pub fn steps(&self) -> u32 {
+        self.steps
+    }
+
+    /// The number of the first timestep.
+    pub fn first_step(&self) -> u32 {
+        self.first_step
+    }
+
+    /// The grid spacing in metres.
+    pub fn dx_m(&self) -> f64 {
+        self.dx_m
+    }
+
+    /// The timestep in seconds.
+    pub fn dt_s(&self) -> f64 {
+        self.dt_s
+    }
+
+    /// The velocity model.
+    pub fn model(&self) -> Model {
+        self.model
+    }
+
+    /// The damping beside the border, in 1/s.
+    pub fn damping(&self) -> f64 {
+        self.damping
+    }
+
+    /// The point source's wavelet, if there is one.
+    pub fn source(&self) -> Option<Ricker> {
+        self.source
+    }
+
+    /// The constants of the scheme.
+    pub fn scheme(&self) -> Scheme {
+        Scheme::new(self.dt_s, self.dx_m)
+    }
+
+    /// The tables of the scheme.
+    pub fn coefficients(&self) -> Coefficients {
+        Coefficients::new(self.domain, self.model, self.damping)
+    }
+
+    /// The site of the point source: in the middle of x and y, at a quarter of the depth.
+    pub fn source_site(&self) -> [u32; 3] {
+        let Domain { n_x, n_y, n_z } = self.domain;
+        [n_x / 2, n_y / 2, (n_z / 4).max(1)]
+    }
+
+    /// The source at timestep `step` of this problem, as the update sees it.
+    pub fn source_at(&self, step: u32) -> Source {
+        match self.source {
+            Some(ricker) => {
+                let [i, j, k] = self.source_site();
+                let number = u64::from(self.first_step) + u64::from(step);
+                let value = ricker.value(number as f64 * self.dt_s);
+                Source::new(self.domain.index(i, j, k), value)
+            }
+            None => Source::new(Source::NOWHERE, 0.0),
+        }
+    }
+
+    /// The initial fields.
+    ///
+    /// # Errors
+    ///
+    /// [`BufferError::OutOfMemory`].
+    pub fn initial(&self) -> Result<Fields, BufferError> {
+        let zeros = || {
+            let mut values = Vec::new();
+            values
+                .try_reserve_exact(self.sites())
+                .map_err(|_| BufferError::OutOfMemory {
+                    len: self.sites(),
+                    element: Element::F64,
+                })?;
+            values.resize(self.sites(), 0.0);
+            Ok(values)
+        };
+        let mut fields = Fields {
+            u_prev: zeros()?,
+            u: zeros()?,
+        };
+        match self.start {
+            Start::Rest => {}
+            Start::Pulse => {
+                self.pulse(&mut fields.u);
+                fields.u_prev.copy_from_slice(&fields.u);
+            }
+            Start::Random { seed } => {
+                let mut random = fastrand::Rng::with_seed(seed);
+                for value in fields.u_prev.iter_mut().chain(&mut fields.u) {
+                    *value = 2.0 * random.f64() - 1.0;
+                }
+            }
+        }
+        Ok(fields)
+    }
+
+    fn pulse(&self, field: &mut [f64]) {
+        let Domain { n_x, n_y, n_z } = self.domain;
+        // Separable: one table an axis.
+        let along = |n: u32| -> Vec<f64> {
+            let height = |position: u32| {
+                let from_middle = f64::from(position) - f64::from(n / 2);
+                (-from_middle * from_middle / 18.0).exp()
+            };
+            (0..n).map(height).collect()
+        };
+        let (along_x, along_y, along_z) = (along(n_x), along(n_y), along(n_z));
+        let columns = along_x
+            .iter()
+            .flat_map(|x| along_y.iter().map(move |y| x * y));
+        for (column, height) in field.chunks_mut(n_z as usize).zip(columns) {
+            for (value, z) in column.iter_mut().zip(&along_z) {
+                *value = height * z;
+            }
+        }
+    }
+
+    /// Bytes of device memory that a problem of so many sites along each axis needs, in every variant.
+    pub fn device_bytes([n_x, n_y, n_z]: [u32; 3]) -> u128 {
+        let [n_x, n_y, n_z] = [n_x, n_y, n_z].map(u128::from);
+        8 * (2 * n_x * n_y * n_z + n_x * n_y + n_z)
+    }
+
+    /// The largest cube that fits in so many bytes of device memory: its sites along each axis, if it has 3 or more.
+    pub fn largest_cube(bytes: u64) -> Option<u32> {
+        // 1290^3 is the last cube of at most 2^31 sites.
+        (3..=1290)
+            .rev()
+            .find(|&n| Wave3d::device_bytes([n, n, n]) <= bytes.into())
+    }
+}
+
+/// The largest stable timestep in seconds: dx / (c sqrt(3)).
+pub fn largest_timestep(dx_m: f64, c_m_per_s: f64) -> f64 {
+    dx_m / (c_m_per_s * 3.0_f64.sqrt())
+}
+
+/// As text, to six digits, never above `value`: so that what a message allows is allowed.
+fn rounded_down(value: f64) -> String {
+    let parsed = |text: &str| text.parse::<f64>().expect("a formatted number");
+    let nearest = parsed(&format!("{value:.5e}"));
+    if nearest <= value {
+        return nearest.to_string();
+    }
+    let last_digit = 10_f64.powi(value.log10().floor() as i32 - 5);
+    parsed(&format!("{:.5e}", nearest - last_digit)).to_string()
+}
+
+impl std::fmt::Display for Wave3d {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Domain { n_x, n_y, n_z } = self.domain;
+        let plural = if self.steps == 1 { "" } else { "s" };
+        write!(f, "{n_x}x{n_y}x{n_z}, {} step{plural}", self.steps)?;
+        if self.dx_m != DEFAULT_DX_M {
+            write!(f, ", dx = {}", self.dx_m)?;
+        }
+        if self.dt_s != DEFAULT_DT_S {
+            write!(f, ", dt = {}", self.dt_s)?;
+        }
+        if self.model != Model::Layers {
+            write!(f, ", {}", self.model.name())?;
+        }
+        if self.damping != DEFAULT_DAMPING {
+            write!(f, ", damping = {}", self.damping)?;
+        }
+        match self.source {
+            None => write!(f, ", no source"),
+            Some(source) if source != DEFAULT_SOURCE => write!(f, ", {} Hz", source.frequency_hz),
+            Some(_) => Ok(()),
+        }
+    }
+}
