@@ -4,7 +4,7 @@ use clap::{Parser, Subcommand};
 
 use crate::failure::{Ending, Failure};
 use crate::out::Out;
-use crate::{animate, doctor, exit, list, perf, profile, test};
+use crate::{animate, doctor, exit, list, occupancy, perf, profile, run, test};
 
 /// Tests, times and shows the labs.
 #[derive(Debug, Parser)]
@@ -28,6 +28,10 @@ enum Command {
     Profile(profile::ProfileArgs),
     /// Make a GIF, or PNG pictures, of a lab
     Animate(animate::AnimateArgs),
+    /// Run one problem of a lab, with its figures and files
+    Run(run::RunArgs),
+    /// Explain how many blocks a multiprocessor holds, what limits them, and what latency they hide
+    Occupancy(occupancy::OccupancyArgs),
 }
 
 impl Cli {
@@ -44,6 +48,8 @@ impl Cli {
             Command::Perf(args) => perf::run(args, out),
             Command::Profile(args) => profile::run(args, out),
             Command::Animate(args) => animate::run(args, out),
+            Command::Run(args) => run::run(args, out),
+            Command::Occupancy(args) => occupancy::run(args, out),
         }
     }
 }

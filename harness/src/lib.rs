@@ -9,6 +9,8 @@
 //! | [`perf`]      | `harness perf`                                            |
 //! | [`profile`]   | `harness profile`                                         |
 //! | [`animate`]   | `harness animate`                                         |
+//! | [`run`]       | `harness run`                                             |
+//! | [`mod@occupancy`] | `harness occupancy`                                     |
 //! | [`catalogue`] | which labs, variants and cases a command is about         |
 //! | [`devices`]   | which devices it uses                                     |
 //! | [`cpu`]       | the CPU's name                                            |
@@ -29,11 +31,13 @@ pub mod failure;
 pub mod interrupt;
 pub mod json;
 pub mod list;
+pub mod occupancy;
 pub mod out;
 pub mod output;
 pub mod perf;
 pub mod profile;
 pub mod progress;
+pub mod run;
 pub mod stats;
 pub mod table;
 pub mod terminal;

@@ -265,3 +265,126 @@ fn flags_that_do_not_go_together() {
     For more information, try '--help'.
     ");
 }
+
+#[test]
+fn runs_that_make_no_sense() {
+    insta::assert_snapshot!(run(&["run", "poison"]), @r"
+    exit code: 2
+    --- stderr ---
+    error: unrecognized subcommand 'poison'
+
+      tip: a similar subcommand exists: 'poisson'
+
+    Usage: harness run <COMMAND>
+
+    For more information, try '--help'.
+    ");
+    insta::assert_snapshot!(run(&["run", "poisson", "--n", "2"]), @r"
+    exit code: 2
+    --- stderr ---
+    error: --n 2: a cube has at least 3 points along each axis: two walls and one between them
+    ");
+    insta::assert_snapshot!(run(&["run", "poisson", "--tolerance", "0"]), @r"
+    exit code: 2
+    --- stderr ---
+    error: --tolerance 0: a finite number above 0: the largest change of a point in one iteration
+    ");
+    insta::assert_snapshot!(run(&["run", "poisson", "--iterations", "0"]), @r"
+    exit code: 2
+    --- stderr ---
+    error: invalid value '0' for '--iterations <K>': 0 is not in 1..=4294967295
+
+    For more information, try '--help'.
+    ");
+    insta::assert_snapshot!(run(&["run", "wave3d", "--shape", "10,10"]), @r"
+    exit code: 2
+    --- stderr ---
+    error: invalid value '10,10' for '--shape <N_X,N_Y,N_Z>': write three numbers of sites: 256,256,256
+
+    For more information, try '--help'.
+    ");
+    insta::assert_snapshot!(run(&["run", "wave3d", "--dt", "0.1"]), @r"
+    exit code: 2
+    --- stderr ---
+    error: --dt 0.1: unstable: the CFL condition is dt <= dx / (c sqrt(3)); with dx = 10 m and c up to 2400 m/s, dt is at most 0.00240562 s
+    ");
+    insta::assert_snapshot!(run(&["run", "wave3d", "--device", "cuda"]), @r"
+    exit code: 3
+    --- stderr ---
+    error: --device cuda: no CUDA device: [reason]; see `harness doctor`
+    ");
+    insta::assert_snapshot!(run(&["run", "membench"]), @r"
+    exit code: 3
+    --- stderr ---
+    error: --device cuda: no CUDA device: [reason]; see `harness doctor`; `--device emulated` checks the kernels without one
+    ");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_leaves_no_field() {
+    // A file as large as a process may write, which is the same to it as a full disk.
+    let folder = tempfile::tempdir().unwrap();
+    let program = env!("CARGO_BIN_EXE_harness");
+    let script = format!(
+        "trap '' XFSZ; ulimit -f 8; exec {program} run poisson --n 33 --iterations 1 --device cpu --output npy --out ."
+    );
+    let output = std::process::Command::new("sh")
+        .args(["-c", &script])
+        .current_dir(folder.path())
+        .env("CUDA_VISIBLE_DEVICES", "")
+        .output()
+        .unwrap();
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(3), "{text}");
+    assert!(
+        text.starts_with("error: cannot write ./poisson-33.npy: "),
+        "{text}"
+    );
+    assert_eq!(crate::run::names(folder.path()), [""; 0]);
+}
+
+#[test]
+fn occupancy_of_what_no_gpu_holds() {
+    let occupancy = |more: &[&str]| {
+        let needs = ["occupancy", "--registers", "32", "--threads", "256"];
+        run(&[&needs[..], more].concat())
+    };
+    insta::assert_snapshot!(occupancy(&["--gpu", "h10"]), @r"
+    exit code: 2
+    --- stderr ---
+    error: --gpu: unknown GPU `h10`; did you mean `h100`?
+    ");
+    insta::assert_snapshot!(occupancy(&["--gpu", "h100", "--shared", "240000"]), @r"
+    exit code: 2
+    --- stderr ---
+    error: --shared 240000: 240000 bytes of shared memory: a block of h100 has at most 232448
+    ");
+    insta::assert_snapshot!(occupancy(&["--throughput", "1"]), @r"
+    exit code: 2
+    --- stderr ---
+    error: the following required arguments were not provided:
+      --latency-cycles <CYCLES>
+
+    Usage: harness occupancy --registers <R> --threads <T> --throughput <RATE> --latency-cycles <CYCLES>
+
+    For more information, try '--help'.
+    ");
+    insta::assert_snapshot!(occupancy(&["--latency-cycles", "10", "--throughput", "5"]), @r"
+    exit code: 2
+    --- stderr ---
+    error: invalid value '5' for '--throughput <RATE>': a number above 0, at most 4: a multiprocessor has four schedulers that issue one instruction each
+
+    For more information, try '--help'.
+    ");
+    insta::assert_snapshot!(run(&["occupancy", "--registers", "32", "--threads", "2000", "--gpu", "h100"]), @r"
+    exit code: 2
+    --- stderr ---
+    error: --threads 2000: a block of 2000 threads: it has 1 to 1024
+    ");
+    insta::assert_snapshot!(run(&["occupancy", "--registers", "300", "--threads", "32", "--gpu", "h100"]), @r"
+    exit code: 2
+    --- stderr ---
+    error: --registers 300: 300 registers a thread: it has at most 255
+    ");
+}

@@ -9,7 +9,23 @@ fn program() {
 
 #[test]
 fn commands() {
-    for command in ["list", "doctor", "test", "perf", "profile", "animate"] {
+    for command in [
+        "list",
+        "doctor",
+        "test",
+        "perf",
+        "profile",
+        "animate",
+        "run",
+        "occupancy",
+    ] {
         insta::assert_snapshot!(command, run(&[command, "--help"]));
+    }
+}
+
+#[test]
+fn labs_of_run() {
+    for lab in ["poisson", "wave3d", "membench"] {
+        insta::assert_snapshot!(format!("run-{lab}"), run(&["run", lab, "--help"]));
     }
 }

@@ -1,0 +1,244 @@
+//! `harness occupancy`: how many blocks a multiprocessor holds, why not more, and whether that hides a latency.
+
+mod report;
+
+use clap::Args;
+use host::device::Sanitize;
+use host::occupancy::{BlockNeeds, Gpu, OccupancyError, little, occupancy};
+
+use crate::devices::{Machine, Wanted};
+use crate::failure::{Ending, Failure};
+use crate::out::Out;
+use report::{Latency, Report};
+
+/// What `harness occupancy` is told.
+#[derive(Debug, Clone, Args)]
+#[command(after_help = HELP)]
+pub struct OccupancyArgs {
+    /// Registers of a thread; `harness perf --json` and ptxas tell them
+    #[arg(long, value_name = "R")]
+    registers: u32,
+    /// Threads of a block
+    #[arg(long, value_name = "T")]
+    threads: u32,
+    /// Bytes of shared memory of a block, static and dynamic
+    #[arg(long, value_name = "BYTES", default_value_t = 0)]
+    shared: u32,
+    /// Which GPU, one of those below [default: the one in this machine, else h100]
+    #[arg(long, value_name = "NAME")]
+    gpu: Option<String>,
+    /// A latency to hide, in cycles: with --throughput, how many warps do
+    #[arg(long, value_name = "CYCLES", value_parser = above_0, requires = "throughput")]
+    latency_cycles: Option<f64>,
+    /// Instructions of warps that a multiprocessor is to issue in each cycle, 4 at most
+    #[arg(long, value_name = "RATE", value_parser = rate, requires = "latency_cycles")]
+    throughput: Option<f64>,
+    /// How many of them a warp has under way at once
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..), requires = "latency_cycles")]
+    independent: u32,
+}
+
+const HELP: &str = "\
+GPUs:
+  t4      T4, RTX 20          rtx-40  RTX 40, L4, L40     b200    B200
+  a100    A100, A30           h100    H100, H200          rtx-50  RTX 50
+  rtx-30  RTX 30, A10, A40
+
+Examples:
+  harness occupancy --registers 72 --threads 256 --gpu h100
+  harness occupancy --registers 32 --threads 128 --shared 16384 --latency-cycles 650 --throughput 0.25";
+
+fn above_0(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(value) if value > 0.0 && value <= 1e9 => Ok(value),
+        _ => Err("a number above 0, at most 1e9".to_owned()),
+    }
+}
+
+fn rate(text: &str) -> Result<f64, String> {
+    // Four schedulers of one instruction each.
+    match text.parse::<f64>() {
+        Ok(value) if value > 0.0 && value <= 4.0 => Ok(value),
+        _ => Err("a number above 0, at most 4: a multiprocessor has four schedulers that issue one instruction each".to_owned()),
+    }
+}
+
+/// Explains the occupancy.
+///
+/// # Errors
+///
+/// [`Failure::Input`] for a GPU that is not known, or a block that none can hold.
+pub fn run(args: &OccupancyArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
+    let (gpu, note) = match &args.gpu {
+        Some(name) => {
+            let gpu = Gpu::named(name).map_err(|error| Failure::from(error).context("--gpu"))?;
+            (gpu, None)
+        }
+        None => present(&Machine::discover(&[Wanted::Cuda(0)], Sanitize::NONE))?,
+    };
+    let report = report(args, gpu)?;
+    if let Some(note) = note {
+        out.line(out.look().faint(&note))?;
+    }
+    out.line(report.render(out.look()))?;
+    Ok(Ending::Fine)
+}
+
+/// The GPU of this machine, or one to reckon with, and which of the two it is.
+fn present(machine: &Machine) -> Result<(&'static Gpu, Option<String>), Failure> {
+    let chosen = machine.choose(&[])?;
+    let info = chosen
+        .devices
+        .iter()
+        .find_map(|named| Some((named.device.info(), named.device.info().compute_capability?)));
+    match info {
+        Some((info, capability)) => match Gpu::of_capability(capability) {
+            Some(gpu) => Ok((gpu, Some(format!("this machine's {}", info.name)))),
+            None => Err(Failure::Input(format!(
+                "{} has compute capability {}.{}, whose limits are not known here; name the nearest with --gpu",
+                info.name, capability.0, capability.1
+            ))),
+        },
+        None => {
+            let note = "this machine shows no GPU; this is for another (--gpu)".to_owned();
+            Ok((Gpu::named("h100")?, Some(note)))
+        }
+    }
+}
+
+fn report(args: &OccupancyArgs, gpu: &'static Gpu) -> Result<Report, Failure> {
+    let needs = BlockNeeds {
+        registers: args.registers,
+        threads: args.threads,
+        shared_mem_bytes: args.shared,
+    };
+    let held = occupancy(gpu, needs).map_err(|error| {
+        let (flag, value) = match error {
+            OccupancyError::Threads { threads } => ("--threads", threads),
+            OccupancyError::Registers { registers, .. } => ("--registers", registers),
+            OccupancyError::SharedMemory {
+                shared_mem_bytes, ..
+            } => ("--shared", shared_mem_bytes),
+            _ => return Failure::Input(error.to_string()),
+        };
+        Failure::Input(format!("{flag} {value}: {error}"))
+    })?;
+    let latency = args.latency_cycles.zip(args.throughput);
+    Ok(Report {
+        gpu,
+        needs,
+        held,
+        latency: latency.map(|(cycles, throughput)| Latency {
+            cycles,
+            throughput,
+            independent: args.independent,
+            warps: little::warps_to_hide(cycles, throughput, args.independent),
+        }),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::terminal::Look;
+    use crate::testing;
+
+    fn parse(args: &[&str]) -> OccupancyArgs {
+        #[derive(clap::Parser)]
+        struct Parser {
+            #[command(flatten)]
+            args: OccupancyArgs,
+        }
+        let args = std::iter::once("occupancy").chain(args.iter().copied());
+        <Parser as clap::Parser>::parse_from(args).args
+    }
+
+    fn explained(args: &[&str]) -> String {
+        let args = parse(args);
+        let gpu = Gpu::named(args.gpu.as_deref().unwrap()).unwrap();
+        report(&args, gpu).unwrap().render(Look::PLAIN)
+    }
+
+    #[test]
+    fn registers_limit() {
+        insta::assert_snapshot!(explained(&[
+            "--gpu=h100",
+            "--registers=72",
+            "--threads=256"
+        ]));
+    }
+
+    #[test]
+    fn shared_memory_limits_and_too_few_warps_hide_a_latency() {
+        insta::assert_snapshot!(explained(&[
+            "--gpu=a100",
+            "--registers=32",
+            "--threads=128",
+            "--shared=40000",
+            "--latency-cycles=650",
+            "--throughput=0.25",
+            "--independent=2",
+        ]));
+    }
+
+    #[test]
+    fn nothing_is_left_to_gain() {
+        let text = explained(&["--gpu=t4", "--registers=32", "--threads=256"]);
+        assert!(
+            text.contains("4 blocks, 32 of 32 warps: occupancy 100 %"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn a_block_that_does_not_fit_at_all() {
+        let text = explained(&["--gpu=h100", "--registers=128", "--threads=1024"]);
+        assert!(
+            text.contains("0 blocks, 0 of 64 warps: occupancy 0 %"),
+            "{text}"
+        );
+        assert!(text.contains("at most 64 registers"), "{text}");
+    }
+
+    #[test]
+    fn the_remedy_works() {
+        // What is promised is exactly what a block of the smaller needs gets, and one more would not do.
+        let gpu = Gpu::named("h100").unwrap();
+        for registers in [33, 40, 72, 128, 255] {
+            let needs = BlockNeeds {
+                registers,
+                threads: 192,
+                shared_mem_bytes: 0,
+            };
+            let held = occupancy(gpu, needs).unwrap();
+            let (most, blocks) = report::fewer_registers(gpu, needs, &held).unwrap();
+            let with = |registers| {
+                occupancy(gpu, BlockNeeds { registers, ..needs })
+                    .unwrap()
+                    .blocks
+            };
+            assert_eq!(with(most), blocks);
+            assert!(blocks > held.blocks && with(most + 1) == held.blocks);
+        }
+    }
+
+    #[test]
+    fn the_present_gpu_if_there_is_one() {
+        let (gpu, note) = present(&testing::machine()).unwrap();
+        assert_eq!(
+            (gpu.name, note.as_deref()),
+            ("h100", Some("this machine's Adder 9000"))
+        );
+        let (gpu, note) = present(&testing::machine_without_gpu()).unwrap();
+        assert_eq!(gpu.name, "h100");
+        assert!(note.unwrap().contains("no GPU"));
+    }
+
+    #[test]
+    fn the_help_names_every_gpu() {
+        for gpu in Gpu::known() {
+            let text = format!("{:8}{}", gpu.name, gpu.products);
+            assert!(HELP.contains(&text), "{text}");
+        }
+    }
+}

@@ -1,0 +1,258 @@
+//! The report.
+
+use host::occupancy::{BlockNeeds, Gpu, Limiter, Occupancy, occupancy};
+
+use crate::table::{Align, Columns, Tone};
+use crate::terminal::Look;
+use crate::units::{count, grouped, three};
+
+/// Block sizes that are set side by side.
+const SIZES: [u32; 9] = [32, 64, 96, 128, 192, 256, 384, 512, 1024];
+
+/// A latency to hide.
+pub struct Latency {
+    /// How long an instruction takes.
+    pub cycles: f64,
+    /// How many are to be issued in a cycle.
+    pub throughput: f64,
+    /// How many a warp has under way.
+    pub independent: u32,
+    /// How many warps that takes.
+    pub warps: u32,
+}
+
+/// What is told.
+pub struct Report {
+    /// On which GPU.
+    pub gpu: &'static Gpu,
+    /// For which block.
+    pub needs: BlockNeeds,
+    /// What a multiprocessor holds of it.
+    pub held: Occupancy,
+    /// The latency, if one is asked about.
+    pub latency: Option<Latency>,
+}
+
+impl Report {
+    /// As text.
+    pub fn render(&self, look: Look) -> String {
+        let Report {
+            gpu, needs, held, ..
+        } = self;
+        let (major, minor) = gpu.compute_capability;
+        let title = look.title(&format!(
+            "{}  {}, compute capability {major}.{minor}",
+            gpu.name, gpu.products
+        ));
+        let block = format!(
+            "a block: {}, {} each, {} of shared memory",
+            count(needs.threads as usize, "thread"),
+            count(needs.registers as usize, "register"),
+            count(needs.shared_mem_bytes as usize, "byte"),
+        );
+        let sum = format!(
+            "{}, {} of {} warps: occupancy {}",
+            count(held.blocks as usize, "block"),
+            held.warps,
+            gpu.warps,
+            percent(held.share)
+        );
+        let mut parts = vec![
+            format!("{title}\n  {block}"),
+            self.limits(look),
+            format!("  {}\n{}", look.title(&sum), self.advice()),
+        ];
+        parts.extend(self.latency.as_ref().map(|latency| self.hiding(latency)));
+        parts.push(self.sizes(look));
+        parts.join("\n\n")
+    }
+
+    /// What each limit allows.
+    fn limits(&self, look: Look) -> String {
+        let Report {
+            gpu, needs, held, ..
+        } = self;
+        let warps = needs.threads.div_ceil(Gpu::WARP);
+        let mut table = Columns::with_header(
+            look,
+            &[
+                ("limit", Align::Left),
+                ("of a block", Align::Right),
+                ("of a multiprocessor", Align::Right),
+                ("blocks", Align::Right),
+                ("", Align::Left),
+            ],
+        );
+        for (limiter, blocks) in held.allowed {
+            let (of_block, of_all) = match limiter {
+                Limiter::Warps => (warps, gpu.warps),
+                Limiter::Blocks => (1, gpu.blocks),
+                Limiter::Registers => (held.registers_per_warp * warps, gpu.registers),
+                Limiter::SharedMemory => (held.shared_mem_per_block_bytes, gpu.shared_mem_bytes),
+            };
+            let limits = blocks == held.blocks;
+            let tone = if limits { Tone::Caution } else { Tone::Normal };
+            let blocks = match blocks {
+                u32::MAX => "any".to_owned(),
+                blocks => blocks.to_string(),
+            };
+            table.row([
+                (limiter.name().to_owned(), tone),
+                (grouped(of_block.into()), Tone::Normal),
+                (grouped(of_all.into()), Tone::Normal),
+                (blocks, tone),
+                (if limits { "<- the limit" } else { "" }.to_owned(), tone),
+            ]);
+        }
+        table.render(2)
+    }
+
+    /// What would let more blocks in.
+    fn advice(&self) -> String {
+        let Report {
+            gpu, needs, held, ..
+        } = self;
+        if held.warps == gpu.warps {
+            return "  no multiprocessor holds more warps".to_owned();
+        }
+        let limiters: Vec<Limiter> = held.limiters().collect();
+        let names: Vec<&str> = limiters.iter().map(|limiter| limiter.name()).collect();
+        let mut lines = vec![format!("  limited by {}", names.join(" and "))];
+        // Where several limit, none of them alone lets more in.
+        if let [limiter] = limiters[..] {
+            let more = match limiter {
+                Limiter::Registers => fewer_registers(gpu, *needs, held)
+                    .map(|(most, blocks)| (format!("at most {most} registers a thread"), blocks)),
+                Limiter::SharedMemory => {
+                    less_shared_memory(gpu, *needs, held).map(|(most, blocks)| {
+                        let most = grouped(most.into());
+                        (format!("at most {most} bytes of shared memory"), blocks)
+                    })
+                }
+                Limiter::Blocks | Limiter::Warps => None,
+            };
+            lines.extend(more.map(|(what, blocks)| {
+                let blocks = count(blocks as usize, "block");
+                format!("  with {what}, {blocks} would fit")
+            }));
+            if limiter == Limiter::Blocks {
+                lines.push("  larger blocks would bring more warps".to_owned());
+            }
+        }
+        if limiters.contains(&Limiter::Warps) {
+            let left = gpu.warps - held.warps;
+            lines.push(format!(
+                "  {} left that make no whole block",
+                count(left as usize, "warp")
+            ));
+        }
+        lines.join("\n")
+    }
+
+    /// Little's law.
+    fn hiding(&self, latency: &Latency) -> String {
+        let Latency {
+            cycles,
+            throughput,
+            independent,
+            warps,
+        } = latency;
+        let law = format!(
+            "  {} cycles * {} a cycle / {independent} at once: {} hide the latency (Little's law)",
+            three(*cycles),
+            three(*throughput),
+            count(*warps as usize, "warp"),
+        );
+        let Report { gpu, held, .. } = self;
+        let verdict = if *warps <= held.warps {
+            format!(
+                "  the {} that a multiprocessor holds are enough",
+                held.warps
+            )
+        } else if *warps <= gpu.warps {
+            format!(
+                "  it holds {}: too few, so raise the occupancy, or let a warp have more under way",
+                held.warps
+            )
+        } else {
+            format!(
+                "  more than the {} of any occupancy: let a warp have {} or more under way (--independent)",
+                gpu.warps,
+                (cycles * throughput / f64::from(gpu.warps)).ceil()
+            )
+        };
+        format!("{law}\n{verdict}")
+    }
+
+    /// The same kernel in blocks of other sizes.
+    fn sizes(&self, look: Look) -> String {
+        let Report { gpu, needs, .. } = self;
+        let mut sizes = SIZES.to_vec();
+        sizes.push(needs.threads);
+        sizes.sort_unstable();
+        sizes.dedup();
+        let mut table = Columns::with_header(
+            look,
+            &[
+                ("threads", Align::Right),
+                ("blocks", Align::Right),
+                ("warps", Align::Right),
+                ("occupancy", Align::Right),
+                ("limited by", Align::Left),
+            ],
+        );
+        for threads in sizes {
+            // Refusals are of registers and shared memory, which are the same as the block's that was not refused.
+            let Ok(held) = occupancy(gpu, BlockNeeds { threads, ..*needs }) else {
+                continue;
+            };
+            let tone = if threads == needs.threads {
+                Tone::Good
+            } else {
+                Tone::Normal
+            };
+            let names: Vec<&str> = held.limiters().map(Limiter::name).collect();
+            table.row([
+                (threads.to_string(), tone),
+                (held.blocks.to_string(), tone),
+                (held.warps.to_string(), tone),
+                (percent(held.share), tone),
+                (names.join(", "), tone),
+            ]);
+        }
+        let title = "  other blocks, with the same registers a thread and shared memory a block:";
+        format!("{title}\n\n{}", table.render(2))
+    }
+}
+
+/// The most registers a thread with which more blocks fit, and how many.
+pub fn fewer_registers(gpu: &Gpu, needs: BlockNeeds, held: &Occupancy) -> Option<(u32, u32)> {
+    (1..needs.registers).rev().find_map(|registers| {
+        let other = occupancy(gpu, BlockNeeds { registers, ..needs }).ok()?;
+        (other.blocks > held.blocks).then_some((registers, other.blocks))
+    })
+}
+
+/// The most shared memory with which more blocks fit, and how many.
+fn less_shared_memory(gpu: &Gpu, needs: BlockNeeds, held: &Occupancy) -> Option<(u32, u32)> {
+    (0..needs.shared_mem_bytes)
+        .rev()
+        .find_map(|shared_mem_bytes| {
+            let other = occupancy(
+                gpu,
+                BlockNeeds {
+                    shared_mem_bytes,
+                    ..needs
+                },
+            )
+            .ok()?;
+            (other.blocks > held.blocks).then_some((shared_mem_bytes, other.blocks))
+        })
+}
+
+fn percent(share: f64) -> String {
+    if share == 0.0 || share == 1.0 {
+        return format!("{} %", 100.0 * share);
+    }
+    format!("{} %", three(100.0 * share))
+}

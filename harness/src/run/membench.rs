@@ -1,0 +1,168 @@
+//! `harness run membench`.
+
+mod plot;
+mod report;
+
+use std::path::PathBuf;
+
+use clap::Args;
+use host::device::Sanitize;
+use host::membench::{
+    BandwidthFigure, BandwidthOptions, LatencyCurve, LatencyOptions, Level, MembenchError, Path,
+    bandwidth, latency, levels, plateaus,
+};
+use host::{Device, DeviceKind};
+use serde::Serialize;
+
+use crate::devices::{Machine, Named, Wanted};
+use crate::failure::{Ending, Failure};
+use crate::json::JsonArg;
+use crate::out::Out;
+use crate::output::{OutputFile, not_written};
+use crate::progress::Bar;
+
+/// What `harness run membench` is told.
+#[derive(Debug, Clone, Args)]
+pub struct MembenchArgs {
+    /// Where to write the plot of latency against footprint
+    #[arg(long, value_name = "FILE", default_value = "membench.svg")]
+    plot: PathBuf,
+    /// Where to measure: cuda, cuda:N; emulated checks the kernels, briefly, and measures nothing
+    #[arg(long, value_name = "DEVICE", default_value = "cuda")]
+    device: Wanted,
+    #[command(flatten)]
+    json: JsonArg,
+}
+
+/// What was measured.
+#[derive(Serialize)]
+struct Measured {
+    device: String,
+    latencies: Vec<Latencies>,
+    bandwidths: Vec<BandwidthFigure>,
+}
+
+/// A curve and its levels.
+#[derive(Serialize)]
+struct Latencies {
+    #[serde(flatten)]
+    curve: LatencyCurve,
+    levels: Vec<Level>,
+}
+
+/// Measures.
+///
+/// # Errors
+///
+/// What makes no sense, a path that cannot be written, a device that is not there, a kernel that reads wrong.
+pub fn run(args: &MembenchArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
+    run_on(
+        args,
+        &Machine::discover(&[args.device], Sanitize::NONE),
+        out,
+    )
+}
+
+fn run_on(args: &MembenchArgs, machine: &Machine, out: &mut Out<'_>) -> Result<Ending, Failure> {
+    if args.device == Wanted::Cpu {
+        return Err(Failure::Input(
+            "--device cpu: the kernels measure a GPU's memory; name cuda or emulated".to_owned(),
+        ));
+    }
+    let chosen = machine
+        .choose(&[args.device])
+        .map_err(|failure| match failure {
+            Failure::Environment(text) => Failure::Environment(format!(
+                "{text}; `--device emulated` checks the kernels without one"
+            )),
+            other => other,
+        })?;
+    let Some(&named) = chosen.devices.first() else {
+        return Err(Failure::Bug("no device is chosen".to_owned()));
+    };
+    let json = args.json.open()?;
+    if named.device.info().kind == DeviceKind::Emulated {
+        measure(named, &brief_latency(named.device), &brief_bandwidth())?;
+        out.line(
+            "membench on emulated: every chain ended where the CPU's does, every sum and copy is right\n  \
+             no times, no plot: the speed of the emulated device says nothing of a GPU",
+        )?;
+        return Ok(Ending::Fine);
+    }
+    let plot = OutputFile::create("--plot", &args.plot)?;
+    let info = named.device.info();
+    let measured = measure(
+        named,
+        &LatencyOptions::for_device(info),
+        &BandwidthOptions::for_device(info),
+    )?;
+    if json.wants_text() {
+        out.line(report::render(&measured, info, out.look()))?;
+    }
+    let target = plot.target().to_owned();
+    let svg = plot::svg(&measured).map_err(|error| not_written(&target, &error))?;
+    let path = plot.write_all(svg.as_bytes())?;
+    if json.wants_text() {
+        out.line(format!("\n  wrote {}", path.display()))?;
+    }
+    json.write("run membench", measured, out)?;
+    Ok(Ending::Fine)
+}
+
+fn measure(
+    Named { name, device }: Named<'_>,
+    latency_options: &LatencyOptions,
+    bandwidth_options: &BandwidthOptions,
+) -> Result<Measured, Failure> {
+    let info = device.info();
+    let mut latencies = Vec::new();
+    for path in Path::ALL {
+        let bar = Bar::new(format!("latency of {} on {name}", path.name()));
+        let curve = latency(device, path, latency_options, &bar).map_err(failure)?;
+        latencies.push(Latencies {
+            levels: levels(path, &plateaus(&curve.points), info),
+            curve,
+        });
+    }
+    let bar = Bar::new(format!("bandwidth on {name}"));
+    let bandwidths = bandwidth(device, bandwidth_options, &bar).map_err(failure)?;
+    Ok(Measured {
+        device: info.name.clone(),
+        latencies,
+        bandwidths,
+    })
+}
+
+fn failure(error: MembenchError) -> Failure {
+    match error {
+        MembenchError::Host(error) => error.into(),
+        MembenchError::Wrong { .. } => Failure::Wrong(error.to_string()),
+        // Nobody but us chooses options.
+        _ => Failure::Bug(error.to_string()),
+    }
+}
+
+/// A few short chains: enough to see that each load is of the right place.
+fn brief_latency(device: &dyn Device) -> LatencyOptions {
+    LatencyOptions {
+        footprints_bytes: vec![1 << 10, 3 << 10, 16 << 10],
+        loads: 256,
+        most_warm_loads: 256,
+        samples: 1,
+        ..LatencyOptions::for_device(device.info())
+    }
+}
+
+/// Little is moved once.
+fn brief_bandwidth() -> BandwidthOptions {
+    BandwidthOptions {
+        multiprocessors: 1,
+        l2_blocks_per_multiprocessor: 1,
+        device_bytes: 1 << 16,
+        passes: 1,
+        samples: 1,
+    }
+}
+
+#[cfg(test)]
+mod tests;

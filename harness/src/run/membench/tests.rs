@@ -1,0 +1,137 @@
+use host::device::DeviceInfo;
+use host::membench::{Access, LatencyPoint, Memory};
+
+use super::*;
+use crate::terminal::Look;
+use crate::testing;
+
+/// What `harness run membench` with these arguments ends with and prints.
+fn measured(args: &[&str], machine: &Machine) -> (Result<Ending, Failure>, String) {
+    #[derive(clap::Parser)]
+    struct Parser {
+        #[command(flatten)]
+        args: MembenchArgs,
+    }
+    let args = std::iter::once("membench").chain(args.iter().copied());
+    let args = <Parser as clap::Parser>::parse_from(args).args;
+    let mut text = Vec::new();
+    let mut out = Out::new(&mut text, Look::PLAIN);
+    let ending = run_on(&args, machine, &mut out);
+    drop(out);
+    (ending, String::from_utf8(text).unwrap())
+}
+
+fn info() -> DeviceInfo {
+    let machine = testing::machine();
+    let chosen = machine.choose(&[Wanted::Cuda(0)]).unwrap();
+    chosen.devices[0].device.info().clone()
+}
+
+/// Curves as if of a GPU with 256 KiB of L1 and 50 MiB of L2.
+fn example() -> Measured {
+    let info = info();
+    let latencies = [Path::Ca, Path::Shared].map(|path| {
+        let most = if path == Path::Shared { 7 } else { 20 };
+        let points: Vec<LatencyPoint> = (0..=most)
+            .map(|octave| {
+                let footprint_bytes = 1024_u64 << octave;
+                let cycles = match (path, footprint_bytes >> 10) {
+                    (Path::Shared, _) => 29.0,
+                    (_, ..=128) => 34.0,
+                    (_, ..=32_768) => 265.0,
+                    _ => 650.0,
+                };
+                LatencyPoint {
+                    footprint_bytes,
+                    cycles,
+                    ns: cycles / 2.0,
+                }
+            })
+            .collect();
+        Latencies {
+            levels: levels(path, &plateaus(&points), &info),
+            curve: LatencyCurve { path, points },
+        }
+    });
+    let figure = |memory, access, rate: f64| BandwidthFigure {
+        memory,
+        access,
+        footprint_bytes: 1 << 30,
+        moved_bytes: 1 << 30,
+        seconds: Some((1_u64 << 30) as f64 / rate),
+        bytes_per_s: Some(rate),
+    };
+    Measured {
+        device: info.name,
+        latencies: latencies.into(),
+        bandwidths: vec![
+            figure(Memory::L1, Access::Read, 3.0e13),
+            figure(Memory::Device, Access::Copy, 3.02e12),
+        ],
+    }
+}
+
+#[test]
+fn tables() {
+    insta::assert_snapshot!(report::render(&example(), &info(), Look::PLAIN));
+}
+
+#[test]
+fn the_plot_names_the_levels() {
+    let svg = plot::svg(&example()).unwrap();
+    assert!(
+        svg.starts_with("<svg ") && svg.trim_end().ends_with("</svg>"),
+        "{svg}"
+    );
+    for text in [
+        "L1: 34 cycles, 17 ns",
+        "L2: 265 cycles, 132 ns",
+        "device memory: 650 cycles, 325 ns",
+        "shared memory: 29 cycles",
+        "L1: 256 KiB",
+        "L2: 50.0 MiB",
+        "ld.global.ca",
+        "ld.shared",
+        "Adder 9000",
+        "1.00 MiB",
+    ] {
+        assert!(svg.contains(text), "{text} is not in {svg}");
+    }
+    // One line for each curve, with all its points.
+    let longest = svg
+        .lines()
+        .filter(|line| line.contains("<polyline"))
+        .map(|line| line.matches(',').count());
+    assert_eq!(longest.max(), Some(21));
+}
+
+#[test]
+fn a_curve_without_sense_is_no_plot() {
+    let mut wrong = example();
+    wrong.latencies[0].curve.points[3].cycles = 0.0;
+    assert_eq!(
+        plot::svg(&wrong).unwrap_err(),
+        "a latency that is no number above 0"
+    );
+}
+
+#[test]
+fn the_emulated_device_checks_every_kernel() {
+    let machine = Machine::discover(&[Wanted::Emulated], Sanitize::ALL);
+    let (ending, text) = measured(&["--device=emulated"], &machine);
+    assert_eq!(ending, Ok(Ending::Fine));
+    assert!(text.contains("no times, no plot"), "{text}");
+}
+
+#[test]
+fn without_a_gpu() {
+    let (ending, text) = measured(&[], &testing::machine_without_gpu());
+    let failure = ending.unwrap_err();
+    assert_eq!(
+        (failure.exit_code(), text.as_str()),
+        (crate::exit::ENVIRONMENT, "")
+    );
+    insta::assert_snapshot!(failure, @"--device cuda: no CUDA device: libcuda.so.1 not found; see `harness doctor`; `--device emulated` checks the kernels without one");
+    let (ending, _) = measured(&["--device=cpu"], &testing::machine_without_gpu());
+    insta::assert_snapshot!(ending.unwrap_err(), @"--device cpu: the kernels measure a GPU's memory; name cuda or emulated");
+}

@@ -1,0 +1,45 @@
+//! `harness run`: one problem of a lab, as large and as long as asked, with its figures and files.
+
+mod flags;
+mod membench;
+mod npy;
+mod place;
+mod poisson;
+mod vti;
+mod wave3d;
+
+use clap::{Args, Subcommand};
+
+use crate::failure::{Ending, Failure};
+use crate::out::Out;
+
+/// What `harness run` is told.
+#[derive(Debug, Clone, Args)]
+pub struct RunArgs {
+    #[command(subcommand)]
+    lab: RunLab,
+}
+
+#[derive(Debug, Clone, Subcommand)]
+enum RunLab {
+    /// Poisson's equation in a cube: times, iterations to a tolerance, the field as .npy or .vti
+    Poisson(poisson::PoissonArgs),
+    /// 3D wave: site updates a second, chunk by chunk, and the fields as a series for ParaView
+    Wave3d(wave3d::Wave3dArgs),
+    /// Latency and bandwidth of each level of a GPU's memory, with a plot
+    Membench(membench::MembenchArgs),
+}
+
+/// Runs the problem.
+///
+/// # Errors
+///
+/// What makes no sense, a path that cannot be written, a device that is asked for and not there. A wrong result is no
+/// error: the report has it.
+pub fn run(args: &RunArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
+    match &args.lab {
+        RunLab::Poisson(args) => poisson::run(args, out),
+        RunLab::Wave3d(args) => wave3d::run(args, out),
+        RunLab::Membench(args) => membench::run(args, out),
+    }
+}
