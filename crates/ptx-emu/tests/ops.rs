@@ -198,11 +198,44 @@ fn f32_arithmetic() {
         "div.rn.ftz.f32 d, a, b;",
         float2(|a, b| flush(flush(a) / flush(b))),
     );
-    check32("neg.f32 d, a;", |a, _, _| a ^ 0x8000_0000);
-    check32("abs.f32 d, a;", |a, _, _| a & 0x7fff_ffff);
+    check32("neg.f32 d, a;", |a, _, _| bits32(-f32::from_bits(a)));
+    check32("abs.f32 d, a;", |a, _, _| bits32(f32::from_bits(a).abs()));
     check32("copysign.f32 d, a, b;", |a, b, _| {
         (a & 0x8000_0000) | (b & 0x7fff_ffff)
     });
+}
+
+/// What an H100 gives where a result only reaches the smallest normal number by rounding.
+#[test]
+fn ftz_goes_by_the_result_rounded_with_exponents_that_have_no_limit() {
+    let one = |instruction: &str, [a, b, c]: [u64; 3]| run(32, instruction, &[[a, b, c]; 32])[0];
+    let below_one = [0x0080_0000, 0x3f7f_ffff, 0];
+    assert_eq!(one("mul.ftz.f32 d, a, b;", below_one), 0);
+    assert_eq!(one("mul.rn.f32 d, a, b;", below_one), 0x0080_0000);
+    assert_eq!(one("mul.rp.ftz.f32 d, a, b;", below_one), 0);
+    assert_eq!(
+        one("mul.rm.ftz.f32 d, a, b;", [0x8080_0000, 0x3f7f_ffff, 0]),
+        0x8000_0000
+    );
+    assert_eq!(
+        one("div.rp.ftz.f32 d, a, b;", [0x0080_0000, 0x3f80_0001, 0]),
+        0
+    );
+    assert_eq!(
+        one("div.rn.ftz.f32 d, a, b;", [0x3f7f_ffff, 0x7e80_0000, 0]),
+        0
+    );
+    // These are nearer to it than to any other number of 24 bits.
+    let less_little = [0x0b22_b207, 0x8480_0008, 0x0080_0000];
+    assert_eq!(one("fma.rn.ftz.f32 d, a, b, c;", less_little), 0x0080_0000);
+    assert_eq!(one("fma.rz.ftz.f32 d, a, b, c;", less_little), 0);
+    assert_eq!(
+        one(
+            "fma.rp.ftz.f32 d, a, b, c;",
+            [0x0080_0001, 0x9a34_0691, 0x0080_0000]
+        ),
+        0x0080_0000
+    );
 }
 
 /// The next number towards an infinity.
@@ -313,7 +346,7 @@ fn f32_extrema() {
 
 #[test]
 fn f64_arithmetic() {
-    // The first NaN operand passes through, quieted; an invalid operation gives the negative default.
+    // A NaN operand passes through, quieted, by the order given; an invalid operation gives the negative default.
     let finish = |operands: &[f64], x: f64| match operands.iter().find(|x| x.is_nan()) {
         Some(nan) => nan.to_bits() | 1 << 51,
         None if x.is_nan() => 0xfff8_0000_0000_0000,
@@ -322,20 +355,33 @@ fn f64_arithmetic() {
     let double2 = |f: fn(f64, f64) -> f64| {
         move |a: u64, b: u64, _: u64| {
             let (a, b) = (f64::from_bits(a), f64::from_bits(b));
-            finish(&[a, b], f(a, b))
+            finish(&[b, a], f(a, b))
         }
     };
     check64("add.f64 d, a, b;", double2(|a, b| a + b));
     check64("sub.rn.f64 d, a, b;", double2(|a, b| a - b));
     check64("mul.rn.f64 d, a, b;", double2(|a, b| a * b));
-    check64("div.rn.f64 d, a, b;", double2(|a, b| a / b));
+    check64("div.rn.f64 d, a, b;", |a, b, _| {
+        let (a, b) = (f64::from_bits(a), f64::from_bits(b));
+        finish(&[a, b], a / b)
+    });
     check64("sqrt.rn.f64 d, a;", |a, _, _| {
         finish(&[f64::from_bits(a)], f64::from_bits(a).sqrt())
     });
     check64("fma.rn.f64 d, a, b, c;", |a, b, c| {
         let [a, b, c] = [a, b, c].map(f64::from_bits);
-        finish(&[a, b, c], a.mul_add(b, c))
+        finish(&[b, c, a], a.mul_add(b, c))
     });
+    // Made of an addition, these pass a NaN on with its sign.
+    for (instruction, f) in [
+        ("neg.f64 d, a;", (|x: f64| -x) as fn(f64) -> f64),
+        ("abs.f64 d, a;", f64::abs),
+    ] {
+        check64(instruction, move |a, _, _| {
+            let a = f64::from_bits(a);
+            finish(&[a], f(a))
+        });
+    }
 }
 
 #[test]
@@ -725,7 +771,11 @@ fn conversions() {
         }
     });
     check64("cvt.rn.f32.f64 d32, a; cvt.u64.u32 d, d32;", |a, _, _| {
-        u64::from(bits32(f64::from_bits(a) as f32))
+        // A NaN keeps its sign and the first bits of its payload, quieted.
+        match f64::from_bits(a) {
+            x if x.is_nan() => a >> 63 << 31 | 0x7fc0_0000 | (a << 12 >> 41),
+            x => u64::from((x as f32).to_bits()),
+        }
     });
 }
 

@@ -31,16 +31,16 @@ impl Update {
         self.ty.bytes()
     }
 
-    /// The new value. `ftz` says whether an f32 sum flushes subnormals.
-    pub(crate) fn apply(&self, old: u64, b: u64, c: u64, ftz: bool) -> u64 {
+    /// The new value. In global memory an f32 sum flushes subnormals, and an f64 sum passes NaNs on as they are.
+    pub(crate) fn apply(&self, old: u64, b: u64, c: u64, in_global: bool) -> u64 {
         use ScalarType::*;
         let new = match self.op {
             AtomicOp::Add => match self.ty {
                 F32 => {
                     let [old, b] = [old, b].map(|x| f32::from_bits(x as u32));
-                    u64::from(atomic_add32(ftz, old, b))
+                    u64::from(atomic_add32(in_global, old, b))
                 }
-                F64 => atomic_add64(f64::from_bits(old), f64::from_bits(b)),
+                F64 => atomic_add64(in_global, f64::from_bits(old), f64::from_bits(b)),
                 _ => old.wrapping_add(b),
             },
             AtomicOp::Min => match self.ty {
@@ -118,5 +118,24 @@ mod tests {
         let tiny = 1u64;
         assert_eq!(add.apply(tiny, tiny, 0, true), 0);
         assert_eq!(add.apply(tiny, tiny, 0, false), 2);
+    }
+
+    #[test]
+    fn a_double_sum_quiets_nans_in_shared_memory_only() {
+        let add = Update::new(AtomicOp::Add, ScalarType::F64).expect("supported");
+        let one = 1f64.to_bits();
+        let (signalling, quiet) = (0xfff0_1234_5678_9abc, 0xfff8_1234_5678_9abc);
+        for [old, b] in [[one, signalling], [signalling, one]] {
+            assert_eq!(add.apply(old, b, 0, true), signalling);
+            assert_eq!(add.apply(old, b, 0, false), quiet);
+        }
+        // Of two, in global memory the operand, in shared memory the old value.
+        assert_eq!(add.apply(u64::MAX, signalling, 0, true), signalling);
+        assert_eq!(add.apply(signalling, u64::MAX, 0, false), quiet);
+        let infinities = [f64::INFINITY, f64::NEG_INFINITY].map(f64::to_bits);
+        assert_eq!(
+            add.apply(infinities[0], infinities[1], 0, true),
+            0xfff8 << 48
+        );
     }
 }

@@ -132,9 +132,15 @@ pub(crate) fn shift_funnel(direction: ShiftDirection, mode: ShiftMode) -> Apply 
     }
 }
 
+/// A position or a length of a bit field. The ISA restricts them to 0..255; an H100 goes by the low byte in 32 bits, and
+/// takes them as they are in 64, where every value beyond the width does the same.
+fn place(x: u32, width: u32) -> u32 {
+    if width == 64 { x.min(0x100) } else { x & 0xff }
+}
+
 /// `bfe` on `width` bits. Bits beyond the width are copies of the sign (or 0).
 fn extract(a: u64, position: u32, length: u32, width: u32, signed: bool) -> u64 {
-    let (position, length) = (position & 0xff, length & 0xff);
+    let (position, length) = (place(position, width), place(length, width));
     let bit = |index: u32| a >> index & 1 == 1;
     let sign = match length {
         0 => false,
@@ -174,7 +180,7 @@ pub(crate) fn bfe(ty: IntType) -> Apply {
 
 /// `bfi` on `width` bits.
 fn insert(a: u64, b: u64, position: u32, length: u32, width: u32) -> u64 {
-    let (position, length) = (position & 0xff, length & 0xff);
+    let (position, length) = (place(position, width), place(length, width));
     if position >= width {
         return b;
     }

@@ -5,8 +5,14 @@
 //!   the destination type;
 //! - float to integer clamps to the destination's range; NaN gives 0 if the source is not f64 and the
 //!   destination has fewer than 64 bits, else `1 << (width - 1)`;
-//! - to a narrower float rounds once, in any direction; NaN becomes the canonical NaN of the narrow type;
-//! - to f64 keeps a NaN's sign and payload, quieted; f32 to f32 without modifiers is a move.
+//! - between floats rounds once, in any direction; f32 to f32 without modifiers is a move.
+//!
+//! The ISA leaves the bits of a NaN open, and what `.ftz` does beside other types than f32. Here it is as an H100 does:
+//! - from f64 to a narrower float a NaN keeps its sign and the first bits of its payload, quieted;
+//! - to f64 it keeps sign and payload, quieted; with `.ftz` from f32 it is [`CANONICAL_NAN_F32`], widened;
+//! - from bf16 to f32 without `.ftz` it is shifted like a number, signalling or not;
+//! - all others become the canonical NaN of the type;
+//! - `.ftz` flushes an f32 source, unless the destination is f16.
 
 use ptx::{Rounding, ScalarType};
 
@@ -63,7 +69,7 @@ impl Conversion {
             (F32, F64, File::B32, File::B64) if nearest && !self.integral => {
                 lanes!(map1, |a: f64| {
                     if a.is_nan() {
-                        CANONICAL_NAN_F32
+                        exact::narrow_nan(a.to_bits(), &exact::F32) as u32
                     } else {
                         (a as f32).to_bits()
                     }
@@ -188,7 +194,7 @@ impl Conversion {
     fn float_to_float(&self, raw: u64) -> u64 {
         let (from, to) = (format(self.src_ty), format(self.dst_ty));
         let raw = raw & (u64::MAX >> (64 - self.src_ty.bits()));
-        let flushed = self.ftz && self.src_ty == ScalarType::F32;
+        let flushed = self.ftz && self.src_ty == ScalarType::F32 && self.dst_ty != ScalarType::F16;
         let raw = if flushed { F32.flush(raw) } else { raw };
         if self.integral {
             let value = integral(
@@ -210,11 +216,21 @@ impl Conversion {
             // A move, NaN or not.
             (ScalarType::F32, ScalarType::F32) if !self.ftz && !self.sat => raw,
             (ScalarType::F64, ScalarType::F64) => self.finish(raw),
+            (ScalarType::F64, _) if f64::from_bits(raw).is_nan() => {
+                self.finish(exact::narrow_nan(raw, to))
+            }
+            (ScalarType::F32, ScalarType::F64) if self.ftz && is_nan32(raw as u32) => {
+                self.finish(widen(CANONICAL_NAN_F32))
+            }
             (ScalarType::F32, ScalarType::F64) => self.finish(widen(raw as u32)),
+            (ScalarType::Bf16, ScalarType::F32) if !self.ftz => self.finish(raw << 16),
             (ScalarType::F16, ScalarType::F64) => self.finish(widen_half(raw, from, 10)),
             (ScalarType::Bf16, ScalarType::F64) => self.finish(widen_half(raw, from, 7)),
             _ => {
                 let rounding = direction(self.rounding.unwrap_or(Rounding::Nearest));
+                let flushing = to.flushing();
+                let flushes = self.ftz && self.dst_ty == ScalarType::F32;
+                let to = if flushes { &flushing } else { to };
                 self.finish(exact::convert(raw, from, to, rounding))
             }
         }
@@ -248,6 +264,10 @@ impl Conversion {
         }
         bits
     }
+}
+
+fn is_nan32(bits: u32) -> bool {
+    f32::from_bits(bits).is_nan()
 }
 
 /// An f32 as an f64, exactly; a NaN keeps its payload.

@@ -48,6 +48,8 @@ pub(crate) struct Format {
     default_nan: u64,
     /// Whether a NaN operand's payload reaches the result.
     keeps_payload: bool,
+    /// Whether a value below the normal numbers becomes 0, when rounded as if exponents had no limit.
+    flushes: bool,
 }
 
 /// IEEE binary16.
@@ -56,6 +58,7 @@ pub(crate) const F16: Format = Format {
     exponent_bits: 5,
     default_nan: 0x7fff,
     keeps_payload: false,
+    flushes: false,
 };
 /// bfloat16: the upper half of a binary32.
 pub(crate) const BF16: Format = Format {
@@ -63,6 +66,7 @@ pub(crate) const BF16: Format = Format {
     exponent_bits: 8,
     default_nan: 0x7fff,
     keeps_payload: false,
+    flushes: false,
 };
 /// IEEE binary32. PTX gives every NaN result as `0x7fffffff`.
 pub(crate) const F32: Format = Format {
@@ -70,6 +74,7 @@ pub(crate) const F32: Format = Format {
     exponent_bits: 8,
     default_nan: 0x7fff_ffff,
     keeps_payload: false,
+    flushes: false,
 };
 /// IEEE binary64. A NaN operand passes through, quieted.
 pub(crate) const F64: Format = Format {
@@ -77,9 +82,18 @@ pub(crate) const F64: Format = Format {
     exponent_bits: 11,
     default_nan: super::float::DEFAULT_NAN_F64,
     keeps_payload: true,
+    flushes: false,
 };
 
 impl Format {
+    /// The format with results below the normal numbers flushed to 0.
+    pub(crate) const fn flushing(self) -> Self {
+        Self {
+            flushes: true,
+            ..self
+        }
+    }
+
     const fn bias(&self) -> i32 {
         (1 << (self.exponent_bits - 1)) - 1
     }
@@ -142,7 +156,7 @@ impl Format {
         })
     }
 
-    /// The result for NaN operands, of which the first is `bits`.
+    /// The result for NaN operands, of which `bits` counts.
     fn propagate(&self, bits: u64) -> u64 {
         if self.keeps_payload {
             bits | 1 << (self.precision - 2)
@@ -203,7 +217,10 @@ impl Exact {
         }
         let precision = format.precision as i32;
         let leading = 127 - self.significand.leading_zeros() as i32;
-        let mut lsb = (self.exponent + leading - (precision - 1)).max(format.min_lsb_exponent());
+        let mut lsb = self.exponent + leading - (precision - 1);
+        if !format.flushes {
+            lsb = lsb.max(format.min_lsb_exponent());
+        }
         let shift = lsb - self.exponent;
         // `kept` in units of the result's last place; `order` compares what is cut with one half.
         let (mut kept, cut, order) = match shift {
@@ -231,6 +248,9 @@ impl Exact {
             lsb += 1;
         }
         let sign = format.zero(self.negative);
+        if lsb < format.min_lsb_exponent() {
+            return sign;
+        }
         if kept < 1 << (precision - 1) {
             return sign | kept as u64;
         }
@@ -307,10 +327,10 @@ fn product(a: Exact, b: Exact) -> Exact {
     }
 }
 
-/// `a + b`.
+/// `a + b`. Of two NaNs `b` counts.
 pub(crate) fn add(a: u64, b: u64, format: &Format, rounding: Rounding) -> u64 {
     match (format.unpack(a), format.unpack(b)) {
-        (Number::Nan(bits), _) | (_, Number::Nan(bits)) => format.propagate(bits),
+        (_, Number::Nan(bits)) | (Number::Nan(bits), _) => format.propagate(bits),
         (Number::Infinity(x), Number::Infinity(y)) if x != y => format.default_nan,
         (Number::Infinity(x), _) | (_, Number::Infinity(x)) => format.infinity(x),
         (Number::Finite(x), Number::Finite(y)) => sum(x, y, rounding).round(format, rounding),
@@ -325,10 +345,10 @@ pub(crate) fn sub(a: u64, b: u64, format: &Format, rounding: Rounding) -> u64 {
     }
 }
 
-/// `a * b`.
+/// `a * b`. Of two NaNs `b` counts.
 pub(crate) fn mul(a: u64, b: u64, format: &Format, rounding: Rounding) -> u64 {
     match (format.unpack(a), format.unpack(b)) {
-        (Number::Nan(bits), _) | (_, Number::Nan(bits)) => format.propagate(bits),
+        (_, Number::Nan(bits)) | (Number::Nan(bits), _) => format.propagate(bits),
         (Number::Infinity(x), Number::Infinity(y)) => format.infinity(x != y),
         (Number::Infinity(x), Number::Finite(y)) | (Number::Finite(y), Number::Infinity(x)) => {
             if y.is_zero() {
@@ -341,10 +361,10 @@ pub(crate) fn mul(a: u64, b: u64, format: &Format, rounding: Rounding) -> u64 {
     }
 }
 
-/// `a * b + c`, rounded once.
+/// `a * b + c`, rounded once. Of NaNs `b` counts before `c`, and `c` before `a`.
 pub(crate) fn fma(a: u64, b: u64, c: u64, format: &Format, rounding: Rounding) -> u64 {
     let (x, y, z) = (format.unpack(a), format.unpack(b), format.unpack(c));
-    for operand in [x, y, z] {
+    for operand in [y, z, x] {
         if let Number::Nan(bits) = operand {
             return format.propagate(bits);
         }
@@ -361,7 +381,7 @@ pub(crate) fn fma(a: u64, b: u64, c: u64, format: &Format, rounding: Rounding) -
     }
 }
 
-/// `a / b`.
+/// `a / b`. Of two NaNs `a` counts.
 pub(crate) fn div(a: u64, b: u64, format: &Format, rounding: Rounding) -> u64 {
     match (format.unpack(a), format.unpack(b)) {
         (Number::Nan(bits), _) | (_, Number::Nan(bits)) => format.propagate(bits),
@@ -419,13 +439,22 @@ pub(crate) fn sqrt(a: u64, format: &Format, rounding: Rounding) -> u64 {
     }
 }
 
-/// Converts between formats. A NaN becomes the target's default NaN, unless both keep payloads.
+/// Converts between formats. A NaN becomes the target's default NaN.
+///
+/// [`narrow_nan`] is for NaNs that keep their payload.
 pub(crate) fn convert(a: u64, from: &Format, to: &Format, rounding: Rounding) -> u64 {
     match from.unpack(a) {
         Number::Nan(_) => to.default_nan,
         Number::Infinity(negative) => to.infinity(negative),
         Number::Finite(x) => x.round(to, rounding),
     }
+}
+
+/// A NaN of binary64 cut to a narrower format, quieted.
+pub(crate) const fn narrow_nan(a: u64, to: &Format) -> u64 {
+    let payload = (a & F64.fraction_mask()) >> (F64.precision - to.precision);
+    let quiet = 1 << (to.precision - 2);
+    to.infinity(a & F64.sign_bit() != 0) | quiet | payload
 }
 
 #[cfg(test)]

@@ -1,23 +1,24 @@
 //! Floating-point `min` and `max`.
 //!
 //! If one operand is NaN the result is the other, or NaN with `.NaN`; -0 is below +0. Results are chosen as bit
-//! patterns, so that operands keep theirs.
+//! patterns, so that operands keep theirs. Two NaNs of f64 give the second, quieted, as an H100 does.
 
 use ptx::FloatType;
 
-use super::float::{CANONICAL_NAN_F32, flush};
+use super::float::{CANONICAL_NAN_F32, flush, quieted_or};
 use crate::registers::{Apply, Operands, Registers, lanes, lanes_portable, map2, map2_aux};
 
-/// `min` (or `max`) of bit patterns: the other operand if one is NaN, or NaN if `nan`; -0 is below +0.
+/// `min` (or `max`) of bit patterns: the other operand if one is NaN, or if `nan` what `$nan` makes of the NaN; -0 is
+/// below +0.
 macro_rules! extremum {
     ($name:ident, $type:ty, $bits:ty, $less:tt, $zero:tt, $nan:expr) => {
         #[inline(always)]
         fn $name(nan: bool, a: $type, b: $type) -> $bits {
             let (a_bits, b_bits) = (a.to_bits(), b.to_bits());
             if a.is_nan() {
-                if nan || b.is_nan() { $nan } else { b_bits }
+                if nan || b.is_nan() { $nan(b_bits) } else { b_bits }
             } else if b.is_nan() {
-                if nan { $nan } else { a_bits }
+                if nan { $nan(a_bits) } else { a_bits }
             } else if a == b {
                 // Equal numbers differ in their bits only if they are zeros of both signs.
                 a_bits $zero b_bits
@@ -29,12 +30,10 @@ macro_rules! extremum {
         }
     };
 }
-/// The NaN that f64 `min` and `max` give.
-const CANONICAL_NAN_F64: u64 = 0x7fff_ffff_ffff_ffff;
-extremum!(min32, f32, u32, <, |, CANONICAL_NAN_F32);
-extremum!(max32, f32, u32, >, &, CANONICAL_NAN_F32);
-extremum!(min64, f64, u64, <, |, CANONICAL_NAN_F64);
-extremum!(max64, f64, u64, >, &, CANONICAL_NAN_F64);
+extremum!(min32, f32, u32, <, |, |_: u32| CANONICAL_NAN_F32);
+extremum!(max32, f32, u32, >, &, |_: u32| CANONICAL_NAN_F32);
+extremum!(min64, f64, u64, <, |, |nan: u64| quieted_or(nan, nan));
+extremum!(max64, f64, u64, >, &, |nan: u64| quieted_or(nan, nan));
 
 /// `aux` of [`min`] and [`max`].
 pub(crate) fn extremum_aux(ftz: bool, nan: bool, xorsign_abs: bool) -> u32 {

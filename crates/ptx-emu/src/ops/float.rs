@@ -1,19 +1,28 @@
 //! Floating-point arithmetic.
 //!
 //! Round-to-nearest forms use the host's arithmetic, which is IEEE 754; directed forms go through
-//! [`exact`]. NaN rules (PTX ISA, "Floating-Point Instructions"):
-//! - every NaN result of an f32 instruction is `0x7fffffff`;
-//! - an f64 instruction passes the first NaN operand through, quieted; an invalid operation gives
-//!   [`DEFAULT_NAN_F64`];
-//! - `min` and `max` return the other operand, `-0 < +0`.
+//! [`exact`]. Every NaN result of an f32 instruction is `0x7fffffff`. The PTX ISA ("Floating-Point Instructions") leaves
+//! the payloads of f64 open; here they are as an H100 makes them:
 //!
-//! `.ftz` replaces subnormal operands and results by the zero of their sign; `.sat` clamps to [0, 1] and
-//! sends NaN to +0.
+//! | f64 | NaN operands | result |
+//! |-----|--------------|--------|
+//! | `add`, `sub`, `mul` | of `a`, `b`: `b` | quiet; `sub` keeps its sign |
+//! | `fma`, `mad` | `b`, else `c`, else `a` | quiet |
+//! | `div` | of `a`, `b`: `a` | quiet |
+//! | `neg`, `abs`, `sqrt`, `rcp` | `a` | quiet, of its own sign |
+//! | `min`, `max` | one: the number; both: `b` | quiet |
+//! | `atom`/`red.add` in global memory | of the old value and the operand: the operand | as it is |
+//! | `atom`/`red.add` in shared memory | of the old value and the operand: the old value | quiet |
+//! | invalid operation | none | [`DEFAULT_NAN_F64`] |
+//!
+//! `.ftz` replaces subnormal operands and results by the zero of their sign. Whether a result is subnormal is seen after
+//! rounding it to the type's precision as if exponents had no limit, as an H100 does: `2^-126 (1 - 2^-24)` becomes 0,
+//! though rounded as a subnormal number it would be `2^-126`. `.sat` clamps to [0, 1] and sends NaN to +0.
 //!
 //! `.approx` and `.full` forms are evaluated in f64 and rounded once, so they are at least as close to the true
 //! value as the PTX ISA asks of the hardware: `div.approx.f32` 2 ulp for `|b|` in [2^-126, 2^126] (0 beyond, for
 //! finite `a`), `div.full.f32` 2 ulp, `rcp.approx.f32` 1 ulp, `sqrt.approx.f32` 2^-23 relative, `rsqrt.approx.f32`
-//! 2^-22.9 relative, `ex2.approx.f32` 2 ulp, `lg2.approx.f32` 2^-22.6 relative (absolute in [0.5, 2]), `sin`/`cos.approx.f32`
+//! 2^-22.9 relative, `ex2.approx.f32` 2 ulp, `lg2.approx.f32` 2^-22 relative (absolute in (0.5, 2)), `sin`/`cos.approx.f32`
 //! 2^-20.5 absolute in [-pi, pi], `tanh.approx.f32` 2^-11 relative, `rcp`/`rsqrt.approx.ftz.f64` 20 bits.
 //! Results therefore differ from a GPU's by up to these bounds.
 
@@ -69,22 +78,38 @@ pub(crate) fn saturate(x: f32) -> f32 {
     if x < 1.0 { x } else { 1.0 }
 }
 
-/// The bits of the f64 result `x` of an operation on `operands`, with the NaN rule applied.
+/// The bits of the f64 result `x` of an operation on `operands`, of whose NaNs the first one is passed on, quieted.
 #[inline(always)]
 fn finish64<const N: usize>(operands: [f64; N], x: f64) -> u64 {
-    let is_nan = |bits: u64| bits & (u64::MAX >> 1) > 0x7ff0_0000_0000_0000;
     let mut bits = x.to_bits();
-    if is_nan(bits) {
+    if is_nan64(bits) {
         bits = DEFAULT_NAN_F64;
     }
     for operand in operands.into_iter().rev() {
         let operand = operand.to_bits();
-        if is_nan(operand) {
+        if is_nan64(operand) {
             bits = operand | QUIET_F64;
         }
     }
     bits
 }
+
+#[inline(always)]
+fn is_nan64(bits: u64) -> bool {
+    bits & (u64::MAX >> 1) > 0x7ff0_0000_0000_0000
+}
+
+/// `x` as it is, or as a zero of its sign if `tiny`.
+#[inline(always)]
+fn zero_if(tiny: bool, x: f32) -> f32 {
+    if tiny { 0f32.copysign(x) } else { x }
+}
+
+/// The smallest normal number of f32.
+const SMALLEST_NORMAL: f64 = f32::MIN_POSITIVE as f64;
+/// What is smaller than this is subnormal when rounded to the 24 bits of f32 with exponents that have no limit; this
+/// itself is a tie and rounds to [`SMALLEST_NORMAL`].
+const TINY: f64 = SMALLEST_NORMAL * (1.0 - 1.0 / (1u32 << 25) as f64);
 
 #[inline(always)]
 fn add32<const FTZ: bool, const SAT: bool>(a: f32, b: f32) -> u32 {
@@ -98,12 +123,29 @@ fn sub32<const FTZ: bool, const SAT: bool>(a: f32, b: f32) -> u32 {
 
 #[inline(always)]
 fn mul32<const FTZ: bool, const SAT: bool>(a: f32, b: f32) -> u32 {
-    finish::<FTZ, SAT>(flush_if::<FTZ>(a) * flush_if::<FTZ>(b))
+    let (a, b) = (flush_if::<FTZ>(a), flush_if::<FTZ>(b));
+    // A product of two f32 is exact in f64.
+    let tiny = FTZ && (f64::from(a) * f64::from(b)).abs() < TINY;
+    finish::<FTZ, SAT>(zero_if(tiny, a * b))
 }
 
 #[inline(always)]
 fn fma32<const FTZ: bool, const SAT: bool>(a: f32, b: f32, c: f32) -> u32 {
-    finish::<FTZ, SAT>(flush_if::<FTZ>(a).mul_add(flush_if::<FTZ>(b), flush_if::<FTZ>(c)))
+    let (a, b, c) = (flush_if::<FTZ>(a), flush_if::<FTZ>(b), flush_if::<FTZ>(c));
+    let tiny = FTZ && is_tiny_sum(f64::from(a) * f64::from(b), f64::from(c));
+    finish::<FTZ, SAT>(zero_if(tiny, a.mul_add(b, c)))
+}
+
+/// Whether `|p + c|` is below [`TINY`], exactly.
+#[inline(always)]
+fn is_tiny_sum(p: f64, c: f64) -> bool {
+    let sum = p + c;
+    // Knuth's two-sum: `p + c` is `sum + error`, exactly.
+    let (c_part, p_part) = (sum - p, sum - (sum - p));
+    let error = (p - p_part) + (c - c_part);
+    let magnitude = sum.abs();
+    let below = error != 0.0 && (error < 0.0) == (sum > 0.0);
+    magnitude < TINY || (magnitude == TINY && below)
 }
 
 /// `aux` of an operation in a given rounding direction: [`directed`] decodes it.
@@ -126,22 +168,21 @@ fn directed<const N: usize>(
     aux: u32,
     format: &Format,
     operands: [u64; N],
-    f: impl Fn([u64; N], exact::Rounding) -> u64,
+    f: impl Fn([u64; N], &Format, exact::Rounding) -> u64,
 ) -> u64 {
-    let ftz = aux & 4 != 0;
-    let operands = if ftz {
-        operands.map(|x| format.flush(x))
+    let rounding = exact::Rounding::from_aux(aux);
+    if aux & 4 != 0 {
+        let flushing = format.flushing();
+        f(operands.map(|x| format.flush(x)), &flushing, rounding)
     } else {
-        operands
-    };
-    let result = f(operands, exact::Rounding::from_aux(aux));
-    if ftz { format.flush(result) } else { result }
+        f(operands, format, rounding)
+    }
 }
 
 fn directed32<const N: usize>(
     aux: u32,
     operands: [u32; N],
-    f: impl Fn([u64; N], exact::Rounding) -> u64,
+    f: impl Fn([u64; N], &Format, exact::Rounding) -> u64,
 ) -> u32 {
     let result = directed(aux, &F32, operands.map(u64::from), f) as u32;
     if aux & 8 != 0 {
@@ -168,10 +209,12 @@ macro_rules! exact2 {
     ($ty:expr, $f:path) => {
         match $ty {
             FloatType::F32 => lanes_portable!(map2_aux, |aux, a: u32, b: u32| -> u32 {
-                directed32(aux, [a, b], |[a, b], mode| $f(a, b, &F32, mode))
+                directed32(aux, [a, b], |[a, b], format, mode| $f(a, b, format, mode))
             }),
             FloatType::F64 => lanes_portable!(map2_aux, |aux, a: u64, b: u64| -> u64 {
-                directed(aux, &F64, [a, b], |[a, b], mode| $f(a, b, &F64, mode))
+                directed(aux, &F64, [a, b], |[a, b], format, mode| {
+                    $f(a, b, format, mode)
+                })
             }),
         }
     };
@@ -181,7 +224,7 @@ pub(crate) fn add(ty: FloatType, rounding: Rounding, ftz: bool, sat: bool) -> Ap
     match (rounding, ty) {
         (Rounding::Nearest, FloatType::F32) => by_modifiers!(map2, add32, ftz, sat),
         (Rounding::Nearest, FloatType::F64) => {
-            lanes!(map2, |a: f64, b: f64| finish64([a, b], a + b))
+            lanes!(map2, |a: f64, b: f64| finish64([b, a], a + b))
         }
         _ => exact2!(ty, exact::add),
     }
@@ -191,7 +234,7 @@ pub(crate) fn sub(ty: FloatType, rounding: Rounding, ftz: bool, sat: bool) -> Ap
     match (rounding, ty) {
         (Rounding::Nearest, FloatType::F32) => by_modifiers!(map2, sub32, ftz, sat),
         (Rounding::Nearest, FloatType::F64) => {
-            lanes!(map2, |a: f64, b: f64| finish64([a, b], a - b))
+            lanes!(map2, |a: f64, b: f64| finish64([b, a], a - b))
         }
         _ => exact2!(ty, exact::sub),
     }
@@ -201,7 +244,7 @@ pub(crate) fn mul(ty: FloatType, rounding: Rounding, ftz: bool, sat: bool) -> Ap
     match (rounding, ty) {
         (Rounding::Nearest, FloatType::F32) => by_modifiers!(map2, mul32, ftz, sat),
         (Rounding::Nearest, FloatType::F64) => {
-            lanes!(map2, |a: f64, b: f64| finish64([a, b], a * b))
+            lanes!(map2, |a: f64, b: f64| finish64([b, a], a * b))
         }
         _ => exact2!(ty, exact::mul),
     }
@@ -212,18 +255,18 @@ pub(crate) fn fma(ty: FloatType, rounding: Rounding, ftz: bool, sat: bool) -> Ap
         (Rounding::Nearest, FloatType::F32) => by_modifiers!(map3, fma32, ftz, sat),
         (Rounding::Nearest, FloatType::F64) => {
             lanes!(map3, |a: f64, b: f64, c: f64| finish64(
-                [a, b, c],
+                [b, c, a],
                 a.mul_add(b, c)
             ))
         }
         (_, FloatType::F32) => lanes_portable!(map3_aux, |aux, a: u32, b: u32, c: u32| -> u32 {
-            directed32(aux, [a, b, c], |[a, b, c], mode| {
-                exact::fma(a, b, c, &F32, mode)
+            directed32(aux, [a, b, c], |[a, b, c], format, mode| {
+                exact::fma(a, b, c, format, mode)
             })
         }),
         (_, FloatType::F64) => lanes_portable!(map3_aux, |aux, a: u64, b: u64, c: u64| -> u64 {
-            directed(aux, &F64, [a, b, c], |[a, b, c], mode| {
-                exact::fma(a, b, c, &F64, mode)
+            directed(aux, &F64, [a, b, c], |[a, b, c], format, mode| {
+                exact::fma(a, b, c, format, mode)
             })
         }),
     }
@@ -231,7 +274,11 @@ pub(crate) fn fma(ty: FloatType, rounding: Rounding, ftz: bool, sat: bool) -> Ap
 
 #[inline(always)]
 fn div32<const FTZ: bool, const SAT: bool>(a: f32, b: f32) -> u32 {
-    finish::<FTZ, SAT>(flush_if::<FTZ>(a) / flush_if::<FTZ>(b))
+    let (a, b) = (flush_if::<FTZ>(a), flush_if::<FTZ>(b));
+    // A quotient below the smallest normal number is so by at least 2^-24 of it, and stays so when rounded. A divisor
+    // times a power of two is exact in f64.
+    let tiny = FTZ && f64::from(a).abs() < f64::from(b).abs() * SMALLEST_NORMAL;
+    finish::<FTZ, SAT>(zero_if(tiny, a / b))
 }
 
 #[inline(always)]
@@ -292,10 +339,12 @@ pub(crate) fn sqrt(ty: FloatType, precision: Precision, ftz: bool) -> Apply {
             lanes!(map1, |a: f64| finish64([a], a.sqrt()))
         }
         (Precision::Ieee(_), FloatType::F32) => lanes_portable!(map1_aux, |aux, a: u32| -> u32 {
-            directed32(aux, [a], |[a], mode| exact::sqrt(a, &F32, mode))
+            directed32(aux, [a], |[a], format, mode| exact::sqrt(a, format, mode))
         }),
         (Precision::Ieee(_), FloatType::F64) => lanes_portable!(map1_aux, |aux, a: u64| -> u64 {
-            directed(aux, &F64, [a], |[a], mode| exact::sqrt(a, &F64, mode))
+            directed(aux, &F64, [a], |[a], format, mode| {
+                exact::sqrt(a, format, mode)
+            })
         }),
     }
 }
@@ -324,11 +373,15 @@ pub(crate) fn rcp(ty: FloatType, precision: Precision, ftz: bool) -> Apply {
         }
         (Precision::Ieee(_), FloatType::F32) => lanes_portable!(map1_aux, |aux, a: u32| -> u32 {
             let one = u64::from(1f32.to_bits());
-            directed32(aux, [a], |[a], mode| exact::div(one, a, &F32, mode))
+            directed32(aux, [a], |[a], format, mode| {
+                exact::div(one, a, format, mode)
+            })
         }),
         (Precision::Ieee(_), FloatType::F64) => lanes_portable!(map1_aux, |aux, a: u64| -> u64 {
             let one = 1f64.to_bits();
-            directed(aux, &F64, [a], |[a], mode| exact::div(one, a, &F64, mode))
+            directed(aux, &F64, [a], |[a], format, mode| {
+                exact::div(one, a, format, mode)
+            })
         }),
     }
 }
@@ -369,13 +422,13 @@ pub(crate) fn math(function: MathFunction, ty: FloatType) -> Apply {
     }
 }
 
-/// `neg`: flips the sign. PTX leaves the bits of a NaN open; `ptxas` makes an addition of the f32 forms, which gives
-/// the one NaN of f32 results.
+/// `neg`: flips the sign. PTX leaves the bits of a NaN open; `ptxas` makes an addition of it, which gives the one NaN
+/// of f32 results, and passes a NaN of f64 on with its sign, quieted.
 pub(crate) fn neg(ty: FloatType, ftz: bool) -> Apply {
     match (ty, ftz) {
         (FloatType::F32, false) => lanes!(map1, |a: f32| finish::<false, false>(-a)),
         (FloatType::F32, true) => lanes!(map1, |a: f32| finish::<true, false>(-a)),
-        (FloatType::F64, _) => lanes!(map1, |a: u64| a ^ (1 << 63)),
+        (FloatType::F64, _) => lanes!(map1, |a: u64| quieted_or(a, a ^ (1 << 63))),
     }
 }
 
@@ -384,7 +437,17 @@ pub(crate) fn abs(ty: FloatType, ftz: bool) -> Apply {
     match (ty, ftz) {
         (FloatType::F32, false) => lanes!(map1, |a: f32| finish::<false, false>(a.abs())),
         (FloatType::F32, true) => lanes!(map1, |a: f32| finish::<true, false>(a.abs())),
-        (FloatType::F64, _) => lanes!(map1, |a: u64| a & (u64::MAX >> 1)),
+        (FloatType::F64, _) => lanes!(map1, |a: u64| quieted_or(a, a & (u64::MAX >> 1))),
+    }
+}
+
+/// A NaN of f64, quieted, or the result for a number.
+#[inline(always)]
+pub(super) fn quieted_or(a: u64, of_number: u64) -> u64 {
+    if is_nan64(a) {
+        a | QUIET_F64
+    } else {
+        of_number
     }
 }
 
@@ -418,7 +481,16 @@ pub(crate) fn atomic_add32(ftz: bool, a: f32, b: f32) -> u32 {
     }
 }
 
-/// `atom.add.f64`.
-pub(crate) fn atomic_add64(a: f64, b: f64) -> u64 {
-    finish64([a, b], a + b)
+/// `atom.add.f64`. In global memory, which adds by itself, the operand's NaN counts before the old value's and passes
+/// through as it is. In shared memory the addition is an instruction's, in a loop around a compare-and-swap.
+pub(crate) fn atomic_add64(in_global: bool, old: f64, b: f64) -> u64 {
+    let bits = finish64([old, b], old + b);
+    match [b, old]
+        .map(f64::to_bits)
+        .into_iter()
+        .find(|&x| is_nan64(x))
+    {
+        Some(nan) if in_global => nan,
+        _ => bits,
+    }
 }

@@ -102,7 +102,7 @@ fn halves() {
 }
 
 #[test]
-fn a_nan_keeps_its_payload_only_when_widened() {
+fn a_nan_keeps_its_payload_to_and_from_f64_and_from_bf16() {
     use ScalarType::*;
     assert_eq!(
         conversion(F64, F32).convert(0x7fff_ffff),
@@ -112,10 +112,31 @@ fn a_nan_keeps_its_payload_only_when_widened() {
         conversion(F64, F32).convert(0xff80_0001),
         0xfff8_0000_2000_0000
     );
-    assert_eq!(
-        conversion(F32, F64).convert(0x7ff8_0000_0000_1234),
-        0x7fff_ffff
-    );
+    // What an H100 gives.
+    let (quiet, signalling) = (0x7ff8_1234_5678_9abc, 0xfff0_1234_5678_9abc);
+    assert_eq!(conversion(F32, F64).convert(quiet), 0x7fc0_91a2);
+    assert_eq!(conversion(F32, F64).convert(signalling), 0xffc0_91a2);
+    assert_eq!(conversion(F16, F64).convert(quiet), 0x7e04);
+    assert_eq!(conversion(F16, F64).convert(signalling), 0xfe04);
+    assert_eq!(conversion(Bf16, F64).convert(0x7ffb_b763_47fd_fd98), 0x7fdd);
+    assert_eq!(conversion(F32, Bf16).convert(0x7f81), 0x7f81_0000);
+    let flushing = Conversion {
+        ftz: true,
+        ..conversion(F64, F32)
+    };
+    assert_eq!(flushing.convert(0xff81_2345), 0x7fff_ffff_e000_0000);
+}
+
+#[test]
+fn a_subnormal_f32_is_flushed_unless_an_f16_is_made_of_it() {
+    use ScalarType::*;
+    let up = |dst| Conversion {
+        rounding: Some(Rounding::Up),
+        ftz: true,
+        ..conversion(dst, F32)
+    };
+    assert_eq!(up(F16).convert(1), 1);
+    assert_eq!(up(Bf16).convert(1), 0);
 }
 
 proptest! {
