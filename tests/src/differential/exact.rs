@@ -46,7 +46,7 @@ pub trait Float: Copy + PartialEq {
     fn fma(self, b: Self, c: Self) -> Self;
     fn root(self) -> Self;
     fn negate(self) -> Self;
-    /// The NaN that an operation on these operands gives, one of which is NaN.
+    /// The NaN that an operation gives, one of whose operands is NaN; where several are, the first in this order counts.
     fn nan_of(operands: &[Self]) -> u64;
 }
 
@@ -95,7 +95,7 @@ macro_rules! float {
 }
 
 float!(f32, u32, 0x7fff_ffff, |_: &[f32]| 0x7fff_ffff);
-// Double precision passes the first NaN operand on, quieted.
+// Double precision passes a NaN operand on, quieted.
 float!(f64, u64, 0xfff8_0000_0000_0000, |operands: &[f64]| {
     let nan = operands.iter().find(|x| x.is_nan()).expect("a NaN");
     nan.to_bits() | 1 << 51
@@ -108,26 +108,27 @@ pub fn fma<F: Float>(a: F, b: F, c: F, mode: Mode) -> u64 {
     let zeros_differ = (negative(a) != negative(b)) != negative(c);
     sum(
         nearest,
-        &[a, b, c],
+        // The order of an H100.
+        &[b, c, a],
         &[(a, b), (c, F::from_raw(one::<F>()))],
         zeros_differ,
         mode,
     )
 }
 
-/// `a + b`.
+/// `a + b`. Of two NaNs the second counts, as an H100 does.
 pub fn add<F: Float>(a: F, b: F, mode: Mode) -> u64 {
     let unit = F::from_raw(one::<F>());
     let differ = a.wide().is_sign_negative() != b.wide().is_sign_negative();
-    sum(a.add(b), &[a, b], &[(a, unit), (b, unit)], differ, mode)
+    sum(a.add(b), &[b, a], &[(a, unit), (b, unit)], differ, mode)
 }
 
-/// `a * b`.
+/// `a * b`. Of two NaNs the second counts, as an H100 does.
 pub fn mul<F: Float>(a: F, b: F, mode: Mode) -> u64 {
-    sum(a.mul(b), &[a, b], &[(a, b)], false, mode)
+    sum(a.mul(b), &[b, a], &[(a, b)], false, mode)
 }
 
-/// `a / b`.
+/// `a / b`. Of two NaNs the first counts, as an H100 does.
 pub fn div<F: Float>(a: F, b: F, mode: Mode) -> u64 {
     let nearest = a.div(b);
     if let Some(bits) = special(nearest, &[a, b]) {

@@ -339,24 +339,25 @@ const POSITIONS: [u64; 22] = [
 ];
 
 #[rustfmt::skip]
-const F32_FEW: [u32; 15] = [
+const F32_FEW: [u32; 18] = [
     0x0000_0000, 0x8000_0000, 0x0000_0001, 0x807f_ffff, 0x0080_0000, 0x3f80_0000, 0xbf80_0000,
     0x3f80_0001, 0x7f7f_ffff, 0xff7f_ffff, 0x3380_0000, 0x7f80_0000, 0xff80_0000, 0x7fc1_2345,
-    0xff81_2345,
+    0xff81_2345, 0x8080_0000, 0x3280_0001, 0x0d7f_fffe,
 ];
 
 #[rustfmt::skip]
-const F64_FEW: [u64; 15] = [
+const F64_FEW: [u64; 16] = [
     0, 1 << 63, 1, 0x800f_ffff_ffff_ffff, 0x0010_0000_0000_0000, 0x3ff0_0000_0000_0000,
     0xbff0_0000_0000_0000, 0x3ff0_0000_0000_0001, 0x7fef_ffff_ffff_ffff, 0xffef_ffff_ffff_ffff,
     0x3ca0_0000_0000_0000, 0x7ff0_0000_0000_0000, 0xfff0_0000_0000_0000, 0x7ff8_1234_5678_9abc,
-    0xfff0_1234_5678_9abc,
+    0xfff0_1234_5678_9abc, 0x7fff_ffff_ffff_ffff,
 ];
 
 /// Zeros, subnormals, the smallest and largest normals, 1 and its neighbours, halves, powers of two around the widths of
-/// the integers and of an f16, infinities, quiet and signalling NaNs with payloads.
+/// the integers and of an f16, infinities, quiet and signalling NaNs with payloads; and what comes near the smallest
+/// normal number: the last two have the product `2^-126 (1 - 2^-46)`.
 #[rustfmt::skip]
-const F32_EDGES: [u32; 62] = [
+const F32_EDGES: [u32; 65] = [
     0x0000_0000, 0x8000_0000, 0x0000_0001, 0x8000_0001, 0x0000_0002, 0x007f_ffff, 0x807f_ffff,
     0x0040_0000, 0x0080_0000, 0x8080_0000, 0x0080_0001, 0x7f7f_ffff, 0xff7f_ffff, 0x3f80_0000,
     0xbf80_0000, 0x3f80_0001, 0x3f7f_ffff, 0x3f00_0000, 0xbf00_0000, 0x3eff_ffff, 0x3f00_0001,
@@ -365,12 +366,13 @@ const F32_EDGES: [u32; 62] = [
     0x437f_8000, 0x46ff_ff00, 0x477f_e000, 0x477f_efff, 0x477f_f000, 0x4780_0000, 0x3380_0000,
     0x3300_0000, 0x3300_0001, 0x3880_0000, 0x387f_ffff, 0x4eff_ffff, 0x4f00_0000, 0xcf00_0000,
     0x4f7f_ffff, 0x4f80_0000, 0x5eff_ffff, 0x5f00_0000, 0xdf00_0000, 0x5f80_0000, 0x7e80_0000,
-    0x7f00_0000, 0x7f80_0000, 0xff80_0000, 0x7fc1_2345, 0xff81_2345, 0x7fff_ffff,
+    0x7f00_0000, 0x7f80_0000, 0xff80_0000, 0x7fc1_2345, 0xff81_2345, 0x7fff_ffff, 0x7e80_0001,
+    0x3280_0001, 0x0d7f_fffe,
 ];
 
 /// The same in double precision, and the limits of single precision.
 #[rustfmt::skip]
-const F64_EDGES: [u64; 60] = [
+const F64_EDGES: [u64; 62] = [
     0, 1 << 63, 1, 0x8000_0000_0000_0001, 0x000f_ffff_ffff_ffff, 0x800f_ffff_ffff_ffff,
     0x0010_0000_0000_0000, 0x8010_0000_0000_0000, 0x0010_0000_0000_0001, 0x7fef_ffff_ffff_ffff,
     0xffef_ffff_ffff_ffff, 0x3ff0_0000_0000_0000, 0xbff0_0000_0000_0000, 0x3ff0_0000_0000_0001,
@@ -385,5 +387,5 @@ const F64_EDGES: [u64; 60] = [
     0x47ef_ffff_f000_0000, 0x47f0_0000_0000_0000, 0x3810_0000_0000_0000, 0x380f_ffff_ffff_ffff,
     0x36a0_0000_0000_0000, 0x3690_0000_0000_0000, 0x3690_0000_0000_0001, 0x3ff0_0000_1000_0000,
     0x3ff0_0000_3000_0000, 0x7ff0_0000_0000_0000, 0xfff0_0000_0000_0000, 0x7ff8_1234_5678_9abc,
-    0xfff0_1234_5678_9abc, 0x7fff_ffff_ffff_ffff,
+    0xfff0_1234_5678_9abc, 0x7fff_ffff_ffff_ffff, 0x380f_ffff_e000_0000, 0x380f_ffff_f000_0000,
 ];

@@ -193,7 +193,7 @@ fn details(
             f,
             "\n{name}: {device}: {count} differences in {cases} cases"
         )?;
-        for difference in &verdict.first {
+        for difference in &verdict.some {
             writeln!(f, "    {} -> {}", difference.operands, difference.bits)?;
         }
     }
@@ -219,7 +219,7 @@ mod tests {
     fn differs() -> Verdict {
         Verdict {
             differences: 2,
-            first: vec![Difference {
+            some: vec![Difference {
                 operands: "a=0x1 b=0x0".to_owned(),
                 bits: "x: cuda 0xffffffff, emulated 0x00000000".to_owned(),
             }],

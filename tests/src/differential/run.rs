@@ -1,5 +1,6 @@
 //! One form on the devices.
 
+use std::collections::HashSet;
 use std::sync::{Mutex, PoisonError};
 
 use host::device::Device;
@@ -7,10 +8,10 @@ use host::{Element, HostBuffer, LaunchConfig, Module, Plan, args};
 
 use super::operands::rows;
 use super::tolerance::Nearness;
-use super::{Amount, Class, Expect, Form, Row, module_text};
+use super::{Amount, Class, Expect, Form, Row, Target, module_text};
 
 /// Differences of one form that are kept with their operands.
-const SHOWN: usize = 6;
+const SHOWN: usize = 24;
 
 const RESULTS: [&str; 4] = ["x", "y", "z", "w"];
 
@@ -30,8 +31,8 @@ pub struct Verdict {
     pub refused: Option<String>,
     /// Results that are not what they should be.
     pub differences: usize,
-    /// The first of them.
-    pub first: Vec<Difference>,
+    /// Some of them, no two of the same sources, spread over all.
+    pub some: Vec<Difference>,
     /// Of an approximation, the largest error as a part of what is allowed.
     pub worst: Option<f64>,
 }
@@ -48,13 +49,18 @@ impl Verdict {
             ..Verdict::default()
         }
     }
+}
 
-    fn note(&mut self, difference: impl FnOnce() -> Difference) {
-        self.differences += 1;
-        if self.first.len() < SHOWN {
-            self.first.push(difference());
-        }
-    }
+/// At most [`SHOWN`] of these, at even distances.
+fn spread<T>(all: Vec<T>) -> impl Iterator<Item = T> {
+    let count = all.len();
+    let shown = count.min(SHOWN);
+    // Of `count` items in order, those with which `i * shown / count` grows.
+    let grows = move |i: usize| i == 0 || i * shown / count > (i - 1) * shown / count;
+    all.into_iter()
+        .enumerate()
+        .filter(move |(i, _)| grows(*i))
+        .map(|(_, item)| item)
 }
 
 /// What came of a form.
@@ -189,6 +195,9 @@ fn judge(
     other: &str,
 ) -> Verdict {
     let mut verdict = Verdict::default();
+    // Whether the place of a thread in its block is one of its sources.
+    let by_thread = !matches!(form.expect, Expect::Each(_) | Expect::Within(_));
+    let (mut seen, mut distinct) = (HashSet::new(), Vec::new());
     let width = form.results.len();
     for (thread, row) in rows.iter().enumerate() {
         let start = thread * width;
@@ -209,25 +218,26 @@ fn judge(
                 }
             };
             if !holds {
-                verdict.note(|| Difference {
-                    operands: operands(form, thread, row),
-                    bits: match target {
-                        None => {
-                            let (got, wanted) = (shown(got, *class), shown(wanted, *class));
-                            format!("{}: {device} {got}, {other} {wanted}", RESULTS[i])
-                        }
-                        Some(target) => {
-                            format!(
-                                "{}: {device} {}, wanted {target:?}",
-                                RESULTS[i],
-                                shown(got, *class)
-                            )
-                        }
-                    },
-                });
+                verdict.differences += 1;
+                if seen.insert((*row, by_thread.then_some(thread % Form::BLOCK), i)) {
+                    distinct.push((thread, i, target));
+                }
             }
         }
     }
+    let difference = |(thread, i, target): (usize, usize, Option<Target>)| {
+        let class = form.results[i];
+        let [got, wanted] = [got, wanted].map(|all| shown(all[thread * width + i], class));
+        let wanted = match target {
+            None => format!("{other} {wanted}"),
+            Some(target) => format!("wanted {target:?}"),
+        };
+        Difference {
+            operands: operands(form, thread, &rows[thread]),
+            bits: format!("{}: {device} {got}, {wanted}", RESULTS[i]),
+        }
+    };
+    verdict.some = spread(distinct).map(difference).collect();
     verdict
 }
 
@@ -251,7 +261,7 @@ fn operands(form: &Form, thread: usize, row: &Row) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::differential::{Bound, Operand, Target};
+    use crate::differential::{Bound, Operand};
     use host::device::EmulatedDevice;
 
     fn tried(form: &Form) -> Verdict {
@@ -276,7 +286,7 @@ mod tests {
         );
         let verdict = tried(&form);
         assert!(!verdict.holds());
-        let [difference] = &verdict.first[..] else {
+        let [difference] = &verdict.some[..] else {
             panic!("{verdict:?}")
         };
         assert_eq!(difference.operands, "a=0x3 b=0x7");
@@ -284,6 +294,29 @@ mod tests {
             difference.bits,
             "x: emulated 0x0000000a, expected 0x0000000b"
         );
+    }
+
+    #[test]
+    fn differences_that_are_kept_are_distinct_and_spread() {
+        assert_eq!(spread(vec![5, 6]).collect::<Vec<_>>(), [5, 6]);
+        let kept: Vec<usize> = spread((0..1000).collect()).collect();
+        assert_eq!(kept.len(), SHOWN);
+        assert!(
+            kept.windows(2).all(|w| (41..=42).contains(&(w[1] - w[0]))),
+            "{kept:?}"
+        );
+
+        let sources = [Operand::Of(Class::B32, (0..4).collect())];
+        let verdict = tried(&Form::simple(
+            "test",
+            "not.b32",
+            sources,
+            Class::B32,
+            |[a]| a,
+        ));
+        assert!(verdict.differences > 4);
+        let operands: Vec<_> = verdict.some.iter().map(|d| d.operands.as_str()).collect();
+        assert_eq!(operands, ["a=0x0", "a=0x1", "a=0x2", "a=0x3"]);
     }
 
     #[test]

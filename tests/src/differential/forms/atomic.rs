@@ -48,7 +48,8 @@ const UPDATES: [Update; 23] = [
         exact::add(float(a), float(b), Mode::Nearest)
     }),
     update("add", "f64", |a, b| {
-        exact::add(f64::from_bits(a), f64::from_bits(b), Mode::Nearest)
+        // A loop around an addition to the operand.
+        exact::add(f64::from_bits(b), f64::from_bits(a), Mode::Nearest)
     }),
 ];
 
@@ -103,15 +104,20 @@ pub(super) fn forms() -> Vec<Form> {
     all
 }
 
-/// The new value, with subnormals flushed where single precision is added in global memory.
+/// The new value, as an H100 makes it: in global memory a sum in single precision flushes subnormals, and one in double
+/// precision passes a NaN on as it is; elsewhere of two NaNs that in memory counts.
 fn changed(
     update: Update,
     place: Place,
 ) -> impl Fn(u64, u64) -> u64 + Copy + Send + Sync + 'static {
-    let flushes = update.ty == "f32" && place.name.ends_with("global");
-    move |old, b| match flushes {
-        true => flush((update.new)(flush(old), flush(b))),
-        false => (update.new)(old, b),
+    let in_global = place.name.ends_with("global");
+    move |old, b| match (update.ty, in_global) {
+        ("f32", true) => flush((update.new)(flush(old), flush(b))),
+        ("f64", true) => match [b, old].into_iter().find(|&x| f64::from_bits(x).is_nan()) {
+            Some(nan) => nan,
+            None => (update.new)(old, b),
+        },
+        _ => (update.new)(old, b),
     }
 }
 

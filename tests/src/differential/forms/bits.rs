@@ -104,11 +104,17 @@ fn predicates() -> Vec<Form> {
 /// `bfe`, `bfi`.
 fn fields(bits: u32) -> Vec<Form> {
     let int = || Operand::Int(bits);
+    // The ISA restricts both to 0..255. An H100 goes by the low byte in 32 bits, and beyond 255 takes them as they are
+    // in 64.
+    let place = move |x: u64| match bits {
+        64 => x.min(256) as u32,
+        _ => (x & 0xff) as u32,
+    };
     let extract = |signed: bool| {
         let name = format!("bfe.{}{bits}", if signed { 's' } else { 'u' });
         let sources = [int(), Operand::Position, Operand::Position];
         Form::simple("bits", name, sources, class(bits), move |[a, pos, len]| {
-            let (pos, len) = ((pos & 0xff) as u32, (len & 0xff) as u32);
+            let (pos, len) = (place(pos), place(len));
             let sign = match signed && len > 0 {
                 true => bit(a, (pos + len - 1).min(bits - 1)),
                 false => 0,
@@ -129,7 +135,7 @@ fn fields(bits: u32) -> Vec<Form> {
         sources,
         class(bits),
         move |[a, b, pos, len]| {
-            let (pos, len) = ((pos & 0xff) as u32, (len & 0xff) as u32);
+            let (pos, len) = (place(pos), place(len));
             each(bits, |i| {
                 if i >= pos && i < pos + len {
                     bit(a, i - pos)

@@ -34,6 +34,41 @@ fn modified<const N: usize>(
     }
 }
 
+/// `f` in direction `mode`. `.ftz` goes by the result rounded as if exponents had no limit, as an H100 does: one that
+/// only reaches the smallest normal number for want of smaller exponents becomes 0. Where `scaled` operands are larger by
+/// a power of two, so is the result, and rounded with all its bits.
+fn rounded<const N: usize>(
+    mode: Mode,
+    ftz: bool,
+    scaled: [bool; N],
+    f: impl Fn([f32; N], Mode) -> u64 + Send + Sync + 'static,
+) -> impl Fn([f32; N]) -> u64 + Send + Sync + 'static {
+    const SCALE: f32 = (1u64 << 32) as f32;
+    move |operands| {
+        let result = f(operands, mode);
+        let value = |bits: u64| f32::from_bits(bits as u32).abs();
+        if !ftz || value(result) != f32::MIN_POSITIVE {
+            return result;
+        }
+        let larger = std::array::from_fn(|i| match scaled[i] {
+            true => operands[i] * SCALE,
+            false => operands[i],
+        });
+        match value(f(larger, mode)) < f32::MIN_POSITIVE * SCALE {
+            true => result & 0x8000_0000,
+            false => result,
+        }
+    }
+}
+
+/// The reciprocal, as a quotient of 1.
+fn reciprocal(mode: Mode, ftz: bool) -> impl Fn([f32; 1]) -> u64 + Send + Sync + 'static {
+    let quotient = rounded(mode, ftz, [true, false], |[a, b], mode| {
+        exact::div(a, b, mode)
+    });
+    move |[a]| quotient([1.0, a])
+}
+
 const FTZ_SAT: [(bool, bool, &str); 4] = [
     (false, false, ""),
     (true, false, ".ftz"),
@@ -75,42 +110,76 @@ pub(super) fn forms() -> Vec<Form> {
         let m = mode.name();
         for (ftz, sat, modifiers) in FTZ_SAT {
             let name = |op: &str| format!("{op}.{m}{modifiers}.f32");
-            all.push(single(name("add"), ftz, sat, move |[a, b]| {
-                exact::add(a, b, mode)
-            }));
-            all.push(single(name("sub"), ftz, sat, move |[a, b]| {
-                subtract(a, b, mode)
-            }));
-            all.push(single(name("mul"), ftz, sat, move |[a, b]| {
-                exact::mul(a, b, mode)
-            }));
-            all.push(single(name("fma"), ftz, sat, move |[a, b, c]| {
-                exact::fma(a, b, c, mode)
-            }));
+            all.push(single(
+                name("add"),
+                ftz,
+                sat,
+                rounded(mode, ftz, [true, true], |[a, b], mode| {
+                    exact::add(a, b, mode)
+                }),
+            ));
+            all.push(single(
+                name("sub"),
+                ftz,
+                sat,
+                rounded(mode, ftz, [true, true], |[a, b], mode| subtract(a, b, mode)),
+            ));
+            all.push(single(
+                name("mul"),
+                ftz,
+                sat,
+                rounded(mode, ftz, [true, false], |[a, b], mode| {
+                    exact::mul(a, b, mode)
+                }),
+            ));
+            all.push(single(
+                name("fma"),
+                ftz,
+                sat,
+                rounded(mode, ftz, [true, false, true], |[a, b, c], mode| {
+                    exact::fma(a, b, c, mode)
+                }),
+            ));
             if mode == Mode::Nearest {
                 let name = |op: &str| format!("{op}{modifiers}.f32");
-                all.push(single(name("add"), ftz, sat, move |[a, b]| {
-                    exact::add(a, b, mode)
-                }));
-                all.push(single(name("sub"), ftz, sat, move |[a, b]| {
-                    subtract(a, b, mode)
-                }));
-                all.push(single(name("mul"), ftz, sat, move |[a, b]| {
-                    exact::mul(a, b, mode)
-                }));
+                all.push(single(
+                    name("add"),
+                    ftz,
+                    sat,
+                    rounded(mode, ftz, [true, true], |[a, b], mode| {
+                        exact::add(a, b, mode)
+                    }),
+                ));
+                all.push(single(
+                    name("sub"),
+                    ftz,
+                    sat,
+                    rounded(mode, ftz, [true, true], |[a, b], mode| subtract(a, b, mode)),
+                ));
+                all.push(single(
+                    name("mul"),
+                    ftz,
+                    sat,
+                    rounded(mode, ftz, [true, false], |[a, b], mode| {
+                        exact::mul(a, b, mode)
+                    }),
+                ));
             }
             if sat {
                 continue;
             }
-            all.push(single(name("div"), ftz, sat, move |[a, b]| {
-                exact::div(a, b, mode)
-            }));
+            all.push(single(
+                name("div"),
+                ftz,
+                sat,
+                rounded(mode, ftz, [true, false], |[a, b], mode| {
+                    exact::div(a, b, mode)
+                }),
+            ));
             all.push(single(name("sqrt"), ftz, sat, move |[a]| {
                 exact::sqrt(a, mode)
             }));
-            all.push(single(name("rcp"), ftz, sat, move |[a]| {
-                exact::div(1.0, a, mode)
-            }));
+            all.push(single(name("rcp"), ftz, sat, reciprocal(mode, ftz)));
         }
         let name = |op: &str| format!("{op}.{m}.f64");
         all.push(double(name("add"), move |[a, b]| exact::add(a, b, mode)));
@@ -147,8 +216,15 @@ pub(super) fn forms() -> Vec<Form> {
 /// `neg`, `abs`, `copysign`: operations on the sign bit.
 fn signs() -> Vec<Form> {
     let mut all = vec![
-        double("neg.f64".into(), |[a]| a.to_bits() ^ 1 << 63),
-        double("abs.f64".into(), |[a]| a.to_bits() & !(1 << 63)),
+        // NVIDIA's assembler makes an addition of these, which passes a NaN on, quieted, with its sign.
+        double("neg.f64".into(), |[a]| match a.is_nan() {
+            true => f64::nan_of(&[a]),
+            false => a.to_bits() ^ 1 << 63,
+        }),
+        double("abs.f64".into(), |[a]| match a.is_nan() {
+            true => f64::nan_of(&[a]),
+            false => a.to_bits() & !(1 << 63),
+        }),
         Form::simple(
             "float",
             "copysign.f32",
@@ -218,7 +294,8 @@ fn extrema() -> Vec<Form> {
         }
         all.push(double(format!("{op}.f64"), move |[a, b]| {
             match (a.is_nan(), b.is_nan()) {
-                (true, true) => 0x7fff_ffff_ffff_ffff,
+                // The second counts, as an H100 does.
+                (true, true) => f64::nan_of(&[b]),
                 (true, false) => b.to_bits(),
                 (false, true) => a.to_bits(),
                 _ if pick(a, b) => a.to_bits(),

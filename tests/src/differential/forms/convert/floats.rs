@@ -40,12 +40,20 @@ pub(super) fn between_floats(dst: Type, src: Type) -> Vec<Form> {
                 dst,
                 src,
                 move |a| {
-                    let a = if ftz && src == F32 { flush(a) } else { a };
+                    // An f16 is never so small; it is made of the subnormal number, as on an H100.
+                    let a = match ftz && src == F32 && dst != F16 {
+                        true => flush(a),
+                        false => a,
+                    };
                     let result = match (dst, src) {
                         _ if moves => a,
+                        (F32, Bf16) if !ftz => a << 16,
+                        (F64, F32) if ftz && F32.widen(a).is_nan() => widened(F32, nan(F32)),
+                        (F16 | Bf16 | F32, F64) if F64.widen(a).is_nan() => narrowed(dst, a),
                         (F64, F64) => a,
                         (F64, F16 | Bf16 | F32) => widened(src, a),
                         _ if src.widen(a).is_nan() => nan(dst),
+                        (F32, F64) if ftz => flushing(f64::from_bits(a), mode),
                         _ => dst.round(src.widen(a), mode),
                     };
                     let result = if ftz && dst == F32 {
@@ -84,6 +92,27 @@ pub(super) fn widened(src: Type, a: u64) -> u64 {
     let payload = a & ((1 << fraction_bits) - 1);
     let sign = a >> (src.bits() - 1) << 63;
     sign | 0x7ff8 << 48 | payload << (52 - fraction_bits)
+}
+
+/// A double as single precision with `.ftz`: subnormal is what is so when rounded with smaller exponents than f32 has.
+fn flushing(x: f64, mode: Mode) -> u64 {
+    let larger = F32.widen(F32.round(x * 2f64.powi(32), mode)).abs();
+    match larger < 2f64.powi(32 - 126) {
+        true => x.to_bits() >> 63 << 31,
+        false => F32.round(x, mode),
+    }
+}
+
+/// A NaN of an f64 as one of a narrower type, as an H100 makes it: the sign, and the first bits of the payload, quiet.
+fn narrowed(dst: Type, a: u64) -> u64 {
+    // Sign, exponent and fraction of the narrow type are the first bits of each field of the wide one.
+    let (exponent, fraction) = match dst {
+        F16 => (5, 10),
+        Bf16 => (8, 7),
+        _ => (8, 23),
+    };
+    let head = (a >> 63 << exponent | ((1 << exponent) - 1)) << fraction;
+    head | 1 << (fraction - 1) | a << 12 >> (64 - fraction)
 }
 
 pub(super) fn relu(dst: Type, a: u64, mode: Mode) -> u64 {
