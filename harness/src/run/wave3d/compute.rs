@@ -12,6 +12,9 @@ use crate::run::place::Place;
 /// Work before the first timed chunk of a GPU, so that clocks have risen and code is loaded.
 const WARM_UP: Duration = Duration::from_millis(500);
 
+/// The same for the CPU, in timesteps: threads have started, and fields are in memory.
+const CPU_WARM_UP: u32 = 5;
+
 /// A part of the timesteps.
 pub struct Chunk {
     /// How many.
@@ -80,6 +83,9 @@ impl<'m> Runner<'m> {
             .with_steps(steps);
         let time = match self.place {
             Place::Cpu => {
+                if self.steps_done == 0 {
+                    self.warm_up(&part)?;
+                }
                 let began = Instant::now();
                 let fields = &mut self.fields;
                 advance(
@@ -129,6 +135,20 @@ impl<'m> Runner<'m> {
         self.bar
             .update(self.steps_done.into(), self.problem.steps().into());
         Ok(Some(chunk))
+    }
+
+    /// Some timesteps that nobody sees.
+    fn warm_up(&self, part: &Wave3d) -> Result<(), Error> {
+        let few = part.clone().with_steps(part.steps().min(CPU_WARM_UP));
+        let mut fields = few.initial()?;
+        advance(
+            &few,
+            &self.coefficients,
+            &mut fields,
+            Cpu::Parallel,
+            &NoProgress,
+        );
+        Ok(())
     }
 
     fn on_device(&mut self, device: &dyn host::Device, part: &Wave3d) -> Result<Duration, Error> {
