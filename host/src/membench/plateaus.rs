@@ -202,7 +202,9 @@ mod tests {
             let found = plateaus(&points);
             prop_assert_eq!(found.len(), 3, "{:?}", found);
             for (plateau, (_, cycles)) in found.iter().zip(H100) {
-                prop_assert!((plateau.cycles / cycles - 1.0).abs() < 0.08, "{:?}", plateau);
+                // Footprints just past a cache, some of whose lines hit, lower a median by up to 6 % (above), noise by
+                // another 3 %: 1 - 0.94 * 0.97.
+                prop_assert!((plateau.cycles / cycles - 1.0).abs() < 0.0882, "{:?}", plateau);
             }
             prop_assert_eq!(found[0].last_bytes, 192 * KIB);
         }
