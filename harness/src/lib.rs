@@ -11,6 +11,7 @@
 //! | [`animate`]   | `harness animate`                                         |
 //! | [`run`]       | `harness run`                                             |
 //! | [`mod@occupancy`] | `harness occupancy`                                     |
+//! | [`grade`]     | `harness grade`                                           |
 //! | [`catalogue`] | which labs, variants and cases a command is about         |
 //! | [`devices`]   | which devices it uses                                     |
 //! | [`cpu`]       | the CPU's name                                            |
@@ -28,6 +29,7 @@ pub mod devices;
 pub mod doctor;
 pub mod exit;
 pub mod failure;
+pub mod grade;
 pub mod interrupt;
 pub mod json;
 pub mod list;

@@ -1,0 +1,16 @@
+//! `harness grade`: a submission's score, and how it came about.
+//!
+//! | module       | what it holds                                                       |
+//! |--------------|---------------------------------------------------------------------|
+//! | [`verdict`]  | the result: what every case earned and why, as data                 |
+//! | [`kind`]     | the ways in which a submission can fail, each with its stable code  |
+//! | [`diagnose`] | what wrong values look like: which cells, which pattern             |
+//!
+//! `docs/grading.md` says how a grade comes about and describes the schema of `report.json`.
+
+pub mod diagnose;
+pub mod kind;
+pub mod verdict;
+
+pub use kind::{Category, Kind};
+pub use verdict::GradeReport;

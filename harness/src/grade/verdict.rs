@@ -1,0 +1,472 @@
+//! What a grade consists of. This is what `report.json` holds; `docs/grading.md` describes it for other programs.
+
+use std::collections::BTreeMap;
+
+use host::{DeviceInfo, DeviceKind};
+use serde::{Deserialize, Serialize};
+
+use super::diagnose::Diagnosis;
+use super::kind::{Category, Kind};
+
+/// Changes whenever a field changes its meaning or goes away.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// A submission's grade.
+///
+/// Texts come from submissions in part (names, compiler messages, panics): whoever shows them escapes them for where they
+/// go. Numbers are finite; what may not be is an `Option`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct GradeReport {
+    /// [`SCHEMA_VERSION`] of the program that wrote it.
+    pub schema_version: u32,
+    /// The program's version.
+    pub harness_version: String,
+    /// Whose grade this is.
+    pub submission: SubmissionId,
+    /// The lab's name.
+    pub lab: String,
+    /// What it was graded on, as `--device` has it: `cuda`, `emulated`.
+    pub device: String,
+    /// What is known of that device.
+    pub device_info: Option<DeviceInfo>,
+    /// When grading began, in seconds since 1970.
+    pub started_unix_s: Option<u64>,
+    /// How long it took.
+    pub elapsed_s: f64,
+    /// The seed of the inputs, where it was given; a secret one is not told.
+    pub seed: Option<u64>,
+    /// Why no case was run at all, if none was.
+    pub refused: Option<Failing>,
+    /// Correctness, in the lab's order.
+    pub cases: Vec<CaseGrade>,
+    /// Speed, in the lab's order.
+    pub performance: Vec<PerformanceGrade>,
+    /// Sums over cases and performance.
+    pub totals: Totals,
+    /// What kept the submission from interfering with its grade, and what of that this machine lacks.
+    pub protections: Vec<Protection>,
+    /// What a reader should know besides.
+    pub notes: Vec<String>,
+}
+
+/// Which submission.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SubmissionId {
+    /// The name of its folder or bundle.
+    pub name: String,
+    /// SHA-256 of what was graded, in hexadecimal.
+    pub sha256: Option<String>,
+}
+
+/// The groups of cases.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Group {
+    /// Tests correctness; students have them too.
+    Small,
+    /// Timed.
+    Large,
+    /// Tests correctness; students do not know them.
+    Hidden,
+}
+
+impl Group {
+    /// The name, as in lab.toml.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Group::Small => "small",
+            Group::Large => "large",
+            Group::Hidden => "hidden",
+        }
+    }
+}
+
+/// What one case earned, and why.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CaseGrade {
+    /// As in lab.toml.
+    pub name: String,
+    /// As in lab.toml.
+    pub group: Group,
+    /// Points that it is worth.
+    pub points: f64,
+    /// Points that it earned.
+    pub earned: f64,
+    /// How it ended.
+    pub status: Status,
+    /// Runs with fresh inputs whose results were compared in full.
+    pub samples: u32,
+    /// Exact counts of the emulated device, by name: `instructions`, `global_sectors`, ...
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub counts: BTreeMap<String, u64>,
+}
+
+/// How a case ended.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "status", rename_all = "snake_case")]
+pub enum Status {
+    /// Every value of every sample was right.
+    Passed,
+    /// It failed.
+    Failed(Failing),
+    /// It could not be graded, through no fault of the submission's.
+    NotGradedHere {
+        /// Why.
+        reason: String,
+    },
+}
+
+impl Status {
+    /// A failure.
+    pub fn failed(kind: Kind, message: impl Into<String>) -> Status {
+        Status::Failed(Failing::new(kind, message))
+    }
+
+    /// The failure, if it is one.
+    pub fn failing(&self) -> Option<&Failing> {
+        match self {
+            Status::Failed(failing) => Some(failing),
+            Status::Passed | Status::NotGradedHere { .. } => None,
+        }
+    }
+
+    /// How it failed, if it did.
+    pub fn kind(&self) -> Option<Kind> {
+        self.failing().map(|failing| failing.kind)
+    }
+}
+
+/// How something failed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Failing {
+    /// The stable code.
+    pub kind: Kind,
+    /// How far the submission got; follows from the kind.
+    pub category: Category,
+    /// What happened, with the numbers and names involved.
+    pub message: String,
+    /// The emulated device's message, where it found a fault.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sanitizer: Option<String>,
+    /// Which sample failed, from 0, where there were several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sample: Option<u32>,
+    /// What the wrong values look like.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub diagnosis: Option<Box<Diagnosis>>,
+}
+
+impl Failing {
+    /// A failure without further detail.
+    pub fn new(kind: Kind, message: impl Into<String>) -> Failing {
+        Failing {
+            kind,
+            category: kind.category(),
+            message: message.into(),
+            sanitizer: None,
+            sample: None,
+            diagnosis: None,
+        }
+    }
+
+    /// With the emulated device's message.
+    pub fn with_sanitizer(mut self, message: impl Into<String>) -> Failing {
+        self.sanitizer = Some(message.into());
+        self
+    }
+
+    /// With the sample that failed.
+    pub fn with_sample(mut self, sample: u32) -> Failing {
+        self.sample = Some(sample);
+        self
+    }
+
+    /// With what the wrong values look like.
+    pub fn with_diagnosis(mut self, diagnosis: Diagnosis) -> Failing {
+        self.diagnosis = Some(Box::new(diagnosis));
+        self
+    }
+}
+
+/// What the speed of one case earned, and why.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PerformanceGrade {
+    /// The case's name.
+    pub case: String,
+    /// What the submission is compared with.
+    pub against: Against,
+    /// Points that it is worth.
+    pub points: f64,
+    /// Points that it earned.
+    pub earned: f64,
+    /// The ratio that earns nothing.
+    pub zero: f64,
+    /// The ratio that earns all points.
+    pub full: f64,
+    /// How it ended.
+    pub status: PerformanceStatus,
+    /// The ratio that the points follow from: higher is faster.
+    pub ratio: Option<Interval>,
+    /// The submission's times.
+    pub submission: Option<Times>,
+    /// The times of the reference that ran in turn with it.
+    pub reference: Option<Times>,
+    /// What the ratio is relative to, where that is the device's limit.
+    pub limit: Option<Limit>,
+}
+
+/// What a time is compared with.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Against {
+    /// A built-in variant, or the instructor's solution: the ratio is its time by the submission's.
+    Reference {
+        /// The variant's name.
+        variant: String,
+    },
+    /// The device's bandwidth in copying memory: the ratio is the necessary bytes by the time, relative to it.
+    Limit,
+}
+
+/// How a timing ended.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "status", rename_all = "snake_case")]
+pub enum PerformanceStatus {
+    /// There is a ratio.
+    Measured,
+    /// Its results are wrong, or its times cannot be believed.
+    Failed(Failing),
+    /// It could not be timed, through no fault of the submission's.
+    NotGradedHere {
+        /// Why.
+        reason: String,
+    },
+}
+
+impl PerformanceStatus {
+    /// The failure, if it is one.
+    pub fn failing(&self) -> Option<&Failing> {
+        match self {
+            PerformanceStatus::Failed(failing) => Some(failing),
+            PerformanceStatus::Measured | PerformanceStatus::NotGradedHere { .. } => None,
+        }
+    }
+}
+
+/// A figure and how far it can be trusted.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Interval {
+    /// The figure.
+    pub value: f64,
+    /// Lower end of the interval.
+    pub low: f64,
+    /// Upper end of the interval.
+    pub high: f64,
+    /// The probability that intervals made this way hold the true figure: 0.95.
+    pub confidence: f64,
+}
+
+/// Times of whole runs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Times {
+    /// The middle sample.
+    pub median_s: f64,
+    /// Every sample that counts, by the device's clock, in the order taken.
+    pub samples_s: Vec<f64>,
+    /// Samples that do not count: taken while the device was throttled, for example.
+    #[serde(default)]
+    pub discarded: u32,
+}
+
+/// A measured limit of the device.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Limit {
+    /// Bytes that any solution of the case must move.
+    pub necessary_bytes: u64,
+    /// Bandwidth in copying memory, measured in the same run.
+    pub copy_bytes_per_s: f64,
+}
+
+/// Sums of points.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Totals {
+    /// Points earned.
+    pub earned: f64,
+    /// Points that the lab is worth.
+    pub possible: f64,
+    /// Points of `possible` that could not be graded here: neither earned nor lost.
+    pub not_graded_here: f64,
+}
+
+impl Totals {
+    /// The sums of these parts.
+    pub fn of(cases: &[CaseGrade], performance: &[PerformanceGrade]) -> Totals {
+        let cases = cases.iter().map(|case| {
+            let is_graded = !matches!(case.status, Status::NotGradedHere { .. });
+            (case.points, case.earned, is_graded)
+        });
+        let performance = performance.iter().map(|timed| {
+            let is_graded = !matches!(timed.status, PerformanceStatus::NotGradedHere { .. });
+            (timed.points, timed.earned, is_graded)
+        });
+        let mut totals = Totals::default();
+        for (points, earned, is_graded) in cases.chain(performance) {
+            totals.possible += points;
+            if is_graded {
+                totals.earned += earned;
+            } else {
+                totals.not_graded_here += points;
+            }
+        }
+        totals
+    }
+
+    /// Points that were graded here.
+    pub fn graded(&self) -> f64 {
+        self.possible - self.not_graded_here
+    }
+}
+
+/// Something that keeps a submission from interfering with its grade.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Protection {
+    /// What: `seccomp`, `guard bands`.
+    pub name: String,
+    /// Whether it was in force.
+    pub in_force: bool,
+    /// What it does, or why it is not in force.
+    pub detail: String,
+}
+
+impl GradeReport {
+    /// A report of nothing yet.
+    pub fn new(
+        submission: SubmissionId,
+        lab: impl Into<String>,
+        device: impl Into<String>,
+    ) -> GradeReport {
+        GradeReport {
+            schema_version: SCHEMA_VERSION,
+            harness_version: env!("CARGO_PKG_VERSION").to_owned(),
+            submission,
+            lab: lab.into(),
+            device: device.into(),
+            device_info: None,
+            started_unix_s: None,
+            elapsed_s: 0.0,
+            seed: None,
+            refused: None,
+            cases: Vec::new(),
+            performance: Vec::new(),
+            totals: Totals::default(),
+            protections: Vec::new(),
+            notes: Vec::new(),
+        }
+    }
+
+    /// The same with its sums, once cases and performance are complete.
+    pub fn with_totals(mut self) -> GradeReport {
+        self.totals = Totals::of(&self.cases, &self.performance);
+        self
+    }
+
+    /// Whether nothing failed. Points that a slow submission did not earn are no failure.
+    pub fn is_right(&self) -> bool {
+        self.refused.is_none()
+            && self
+                .cases
+                .iter()
+                .all(|case| case.status.failing().is_none())
+            && self
+                .performance
+                .iter()
+                .all(|timed| timed.status.failing().is_none())
+    }
+
+    /// Whether every point was graded.
+    pub fn is_complete(&self) -> bool {
+        self.totals.not_graded_here == 0.0
+    }
+
+    /// Whether it was graded on a GPU.
+    pub fn is_on_gpu(&self) -> bool {
+        self.device_info
+            .as_ref()
+            .is_some_and(|info| info.kind == DeviceKind::Cuda)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn case(points: f64, earned: f64, status: Status) -> CaseGrade {
+        CaseGrade {
+            name: "odd-37x53".to_owned(),
+            group: Group::Small,
+            points,
+            earned,
+            status,
+            samples: 3,
+            counts: BTreeMap::new(),
+        }
+    }
+
+    fn report() -> GradeReport {
+        let submission = SubmissionId {
+            name: "ada".to_owned(),
+            sha256: None,
+        };
+        let mut report = GradeReport::new(submission, "wave2d", "emulated");
+        report.cases = vec![
+            case(2.0, 2.0, Status::Passed),
+            case(3.0, 0.0, Status::failed(Kind::Race, "a race")),
+        ];
+        report.performance = vec![PerformanceGrade {
+            case: "large-3201".to_owned(),
+            against: Against::Reference {
+                variant: "shmem".to_owned(),
+            },
+            points: 40.0,
+            earned: 0.0,
+            zero: 0.2,
+            full: 0.9,
+            status: PerformanceStatus::NotGradedHere {
+                reason: "no GPU".to_owned(),
+            },
+            ratio: None,
+            submission: None,
+            reference: None,
+            limit: None,
+        }];
+        report.with_totals()
+    }
+
+    #[test]
+    fn points_that_could_not_be_graded_are_neither_earned_nor_lost() {
+        let totals = report().totals;
+        assert_eq!(
+            (totals.earned, totals.possible, totals.not_graded_here),
+            (2.0, 45.0, 40.0)
+        );
+        assert_eq!(totals.graded(), 5.0);
+    }
+
+    #[test]
+    fn what_failed_is_not_right() {
+        let mut report = report();
+        assert!(!report.is_right() && !report.is_complete());
+        report.cases.pop();
+        assert!(report.is_right());
+        report.refused = Some(Failing::new(Kind::CompileError, "no"));
+        assert!(!report.is_right());
+    }
+
+    #[test]
+    fn json_is_read_back() {
+        let report = report();
+        let json = serde_json::to_string_pretty(&report).unwrap();
+        assert_eq!(serde_json::from_str::<GradeReport>(&json).unwrap(), report);
+        insta::assert_snapshot!(serde_json::to_string(&report.cases[1]).unwrap(), @r#"{"name":"odd-37x53","group":"small","points":3.0,"earned":0.0,"status":{"status":"failed","kind":"race","category":"faulted","message":"a race"},"samples":3}"#);
+    }
+}
