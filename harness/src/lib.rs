@@ -12,6 +12,7 @@
 //! | [`run`]       | `harness run`                                             |
 //! | [`mod@occupancy`] | `harness occupancy`                                     |
 //! | [`grade`]     | `harness grade`                                           |
+//! | [`course`]    | what a lab grades: `labs/<lab>/lab.toml`                  |
 //! | [`catalogue`] | which labs, variants and cases a command is about         |
 //! | [`devices`]   | which devices it uses                                     |
 //! | [`cpu`]       | the CPU's name                                            |
@@ -24,6 +25,7 @@
 pub mod animate;
 pub mod catalogue;
 pub mod cli;
+pub mod course;
 pub mod cpu;
 pub mod devices;
 pub mod doctor;

@@ -3,7 +3,7 @@
 use crate::buffer::NamedBuffers;
 use crate::check::CheckError;
 use crate::error::Error;
-use crate::lab::{CaseParams, Parameter, Progress};
+use crate::lab::{CaseError, CaseParams, Parameter, Progress};
 use crate::module::Module;
 use crate::plan::Plan;
 
@@ -82,6 +82,17 @@ pub trait Lab: Sync {
     ///
     /// [`Error::Case`] for unknown parameters or values that the scheme does not allow.
     fn case(&self, params: &CaseParams) -> Result<Box<dyn Case>, Error>;
+
+    /// The same parameters with inputs that follow from `seed`: every output depends on them.
+    ///
+    /// # Errors
+    ///
+    /// [`CaseError`] for parameters that would keep the inputs from following the seed.
+    fn seeded(&self, params: &CaseParams, seed: u64) -> Result<CaseParams, CaseError> {
+        let mut params = params.clone();
+        params.set("seed", seed);
+        Ok(params)
+    }
 }
 
 /// One size, parameters, seed.
@@ -104,26 +115,12 @@ pub trait Case: Send + Sync {
     /// [`Error::Buffer`] if the host has too little memory.
     fn inputs(&self) -> Result<NamedBuffers, Error>;
 
-    /// The expected outputs, computed on the CPU from what [`Case::inputs`] gave.
+    /// The expected outputs, computed on the CPU.
     ///
     /// # Errors
     ///
-    /// [`Error::Buffer`] if the host has too little memory, or the inputs are another case's.
-    fn reference_from(
-        &self,
-        inputs: &NamedBuffers,
-        cpu: Cpu,
-        progress: &dyn Progress,
-    ) -> Result<NamedBuffers, Error>;
-
-    /// The expected outputs, from inputs that are made for this alone.
-    ///
-    /// # Errors
-    ///
-    /// As [`Case::inputs`] and [`Case::reference_from`].
-    fn reference(&self, cpu: Cpu, progress: &dyn Progress) -> Result<NamedBuffers, Error> {
-        self.reference_from(&self.inputs()?, cpu, progress)
-    }
+    /// [`Error::Buffer`] if the host has too little memory.
+    fn reference(&self, cpu: Cpu, progress: &dyn Progress) -> Result<NamedBuffers, Error>;
 
     /// Compares every element of every output with the reference: bit for bit for exact variants, otherwise under the
     /// lab's tolerance.

@@ -3,10 +3,9 @@
 use super::problem::{PARAMETERS, Poisson, Start};
 use super::reference::{Box3, Jacobi};
 use super::solutions::{self, VARIANTS};
-use crate::buffer::{HostBuffer, NamedBuffers, elements};
+use crate::buffer::{HostBuffer, NamedBuffers};
 use crate::check::{self, CheckError};
 use crate::error::Error;
-use crate::fill::copied;
 use crate::kernels::KERNELS;
 use crate::lab::{Case, CaseParams, Cpu, Lab, Parameter, Progress, Variant, Work};
 use crate::module::Module;
@@ -101,15 +100,9 @@ impl Case for Poisson {
         Ok(named(self.initial()?))
     }
 
-    fn reference_from(
-        &self,
-        inputs: &NamedBuffers,
-        cpu: Cpu,
-        progress: &dyn Progress,
-    ) -> Result<NamedBuffers, Error> {
+    fn reference(&self, cpu: Cpu, progress: &dyn Progress) -> Result<NamedBuffers, Error> {
         let source = Box3::new(self.grid());
-        let u = copied(elements(inputs, "u")?)?;
-        let mut jacobi = Jacobi::new(self.grid(), u, &source, cpu)?;
+        let mut jacobi = Jacobi::new(self.grid(), self.initial()?, &source, cpu)?;
         for iteration in 1..=self.iterations() {
             jacobi.step();
             progress.update(iteration.into(), self.iterations().into());
