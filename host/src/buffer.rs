@@ -63,6 +63,22 @@ pub trait Scalar: Pod {
 /// Buffers with the names under which a plan knows them.
 pub type NamedBuffers = Vec<(String, HostBuffer)>;
 
+/// The elements of the buffer of this name.
+///
+/// # Errors
+///
+/// [`BufferError::Missing`], [`BufferError::WrongElement`].
+pub fn elements<'b, T: Scalar>(
+    buffers: &'b NamedBuffers,
+    name: &str,
+) -> Result<&'b [T], BufferError> {
+    let named = buffers.iter().find(|(other, _)| other == name);
+    let (_, buffer) = named.ok_or_else(|| BufferError::Missing {
+        name: name.to_owned(),
+    })?;
+    buffer.as_slice()
+}
+
 /// A host buffer that is not what it is used as.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum BufferError {
@@ -81,6 +97,12 @@ pub enum BufferError {
         bytes: usize,
         /// What they should be.
         element: Element,
+    },
+    /// There is none of this name.
+    #[error("there is no buffer `{name}`")]
+    Missing {
+        /// As asked for.
+        name: String,
     },
     /// The host has no memory for it.
     #[error("out of host memory: {len} elements of {element} ({} bytes); use a smaller case", *len as u128 * element.size() as u128)]

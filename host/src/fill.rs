@@ -40,3 +40,14 @@ pub fn reserved<T: Scalar>(len: usize) -> Result<Vec<T>, BufferError> {
         })?;
     Ok(values)
 }
+
+/// The same elements again.
+///
+/// # Errors
+///
+/// [`BufferError::OutOfMemory`].
+pub fn copied<T: Scalar>(values: &[T]) -> Result<Vec<T>, BufferError> {
+    let mut copy = reserved(values.len())?;
+    copy.extend_from_slice(values);
+    Ok(copy)
+}

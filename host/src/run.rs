@@ -5,7 +5,7 @@ use crate::device::{Device, Session, Timing};
 use crate::error::Error;
 use crate::lab::Case;
 use crate::module::Module;
-use crate::plan::Plan;
+use crate::plan::{BufferId, Plan};
 
 /// What a run gave.
 #[derive(Debug, Clone, PartialEq)]
@@ -43,14 +43,37 @@ pub fn run_case(
 ///
 /// [`crate::plan::PlanError::UnknownName`] for an input that the plan has no buffer for; what the device answers.
 pub fn reset(session: &mut dyn Session, plan: &Plan, inputs: &NamedBuffers) -> Result<(), Error> {
-    let mut written = vec![false; plan.buffers().len()];
+    write(session, plan, inputs, |_| true)
+}
+
+/// Between two runs, the same as [`reset`] with the same inputs, but sooner: inputs that no command of the plan can write
+/// (see [`Plan::may_write`]) are taken to be as they were.
+///
+/// # Errors
+///
+/// As [`reset`].
+pub fn restore(session: &mut dyn Session, plan: &Plan, inputs: &NamedBuffers) -> Result<(), Error> {
+    let may_write = plan.may_write();
+    write(session, plan, inputs, |id| may_write[id.index()])
+}
+
+/// Writes those inputs that `is_due` names, poisons what is no input.
+fn write(
+    session: &mut dyn Session,
+    plan: &Plan,
+    inputs: &NamedBuffers,
+    is_due: impl Fn(BufferId) -> bool,
+) -> Result<(), Error> {
+    let mut is_input = vec![false; plan.buffers().len()];
     for (name, buffer) in inputs {
         let id = plan.find_buffer(name)?;
-        session.write(id, buffer)?;
-        written[id.index()] = true;
+        if is_due(id) {
+            session.write(id, buffer)?;
+        }
+        is_input[id.index()] = true;
     }
     for id in plan.buffer_ids() {
-        if !written[id.index()] {
+        if !is_input[id.index()] {
             session.poison(id)?;
         }
     }

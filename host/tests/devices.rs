@@ -33,6 +33,7 @@ on_every_device! {
     shares_memory_in_a_block,
     copies_and_fills_in_order,
     keeps_buffers_between_runs,
+    restores_what_a_run_can_write,
     runs_an_empty_plan,
     launches_kernels_without_parameters,
     runs_thousands_of_launches,

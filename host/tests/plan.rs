@@ -45,6 +45,25 @@ fn commands_come_back_as_recorded() {
 }
 
 #[test]
+fn what_a_plan_can_write_follows_from_its_commands() {
+    let (mut plan, u, v, w) = plan_with_buffers();
+    let config = LaunchConfig::new(1, 32);
+    assert_eq!(plan.may_write(), [false; 3]);
+    plan.launch("reads", config, args![u.slice(), v.slice(), 1u32])
+        .unwrap();
+    assert_eq!(plan.may_write(), [false; 3]);
+    plan.copy(u, v).unwrap();
+    assert_eq!(plan.may_write(), [false, true, false]);
+    plan.fill(w, 0).unwrap();
+    assert_eq!(plan.may_write(), [false, true, true]);
+    for pointer in [Arg::Buffer(u), u.at(3)] {
+        let mut plan = plan.clone();
+        plan.launch("writes", config, [u.slice(), pointer]).unwrap();
+        assert_eq!(plan.may_write(), [true; 3]);
+    }
+}
+
+#[test]
 fn what_makes_no_sense_is_refused_where_it_is_recorded() {
     let (mut plan, u, v, w) = plan_with_buffers();
     let (_, foreign, _, _) = plan_with_buffers();

@@ -35,10 +35,24 @@ impl Bench<'_> {
     ///
     /// Where the reference cannot be computed, and bugs of ours. What fails on a device is in its row.
     pub fn run(&self, chosen: &Chosen<'_>, limits: &Limits) -> Result<CaseReport, Failure> {
+        // Made once, for the CPU and for every variant: they can be gigabytes.
+        let mut inputs = None;
         let (mut rows, mut expected) = if chosen.cpu {
-            self.cpu_rows()?
+            match &self.cpu_case {
+                Some(case) => (self.cpu_rows(case.as_ref(), &case.inputs()?)?.0, None),
+                None => {
+                    let inputs = inputs.insert(self.case.inputs()?);
+                    let (rows, expected) = self.cpu_rows(self.case.as_ref(), inputs)?;
+                    (rows, Some(expected))
+                }
+            }
         } else {
             (Vec::new(), None)
+        };
+        let inputs = match inputs {
+            Some(inputs) => inputs,
+            None if chosen.devices.is_empty() => NamedBuffers::new(),
+            None => self.case.inputs()?,
         };
         let cpu_rate = rows
             .last()
@@ -48,10 +62,10 @@ impl Bench<'_> {
             expected = None;
         } else if expected.is_none() && !chosen.devices.is_empty() {
             let bar = Bar::new(format!("reference of {}", self.case.label()));
-            expected = Some(self.case.reference(Cpu::Parallel, &bar)?);
+            expected = Some(self.case.reference_from(&inputs, Cpu::Parallel, &bar)?);
         }
         for &named in &chosen.devices {
-            rows.append(&mut self.device_rows(named, limits, expected.as_ref())?);
+            rows.append(&mut self.device_rows(named, limits, &inputs, expected.as_ref())?);
         }
         for absent in &chosen.absent {
             rows.extend(self.variants.iter().map(|variant| Row {
@@ -71,10 +85,13 @@ impl Bench<'_> {
         Ok(CaseReport::new(self.lab, self.case.label(), rows))
     }
 
-    /// The rows of the references, serial first, and the result of [`Bench::case`] if they gave it.
-    fn cpu_rows(&self) -> Result<(Vec<Row>, Option<NamedBuffers>), Failure> {
-        let case = self.cpu_case.as_deref().unwrap_or(self.case.as_ref());
-        let time = |cpu| measure::cpu(self.lab, case, cpu, self.samples);
+    /// The rows of the references, serial first, and their result.
+    fn cpu_rows(
+        &self,
+        case: &dyn Case,
+        inputs: &NamedBuffers,
+    ) -> Result<(Vec<Row>, NamedBuffers), Failure> {
+        let time = |cpu| measure::cpu(self.lab, case, inputs, cpu, self.samples);
         let mut serial = time(Cpu::Serial)?;
         let mut parallel = time(Cpu::Parallel)?;
         serial.figures.result = Verdict::Reference;
@@ -92,14 +109,14 @@ impl Bench<'_> {
             case: case.label(),
             outcome: Outcome::Timed(Box::new(figures)),
         });
-        let expected = self.cpu_case.is_none().then_some(serial.outputs);
-        Ok((rows.into(), expected))
+        Ok((rows.into(), serial.outputs))
     }
 
     fn device_rows(
         &self,
         named: Named<'_>,
         limits: &Limits,
+        inputs: &NamedBuffers,
         expected: Option<&NamedBuffers>,
     ) -> Result<Vec<Row>, Failure> {
         let copy = limits.copy_bytes_per_s(named.name);
@@ -112,6 +129,7 @@ impl Bench<'_> {
                 named.device,
                 self.lab,
                 self.case.as_ref(),
+                inputs,
                 variant.name,
                 self.samples,
             );

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
-use host::run::{outputs, reset};
+use host::run::{outputs, reset, restore};
 use host::{Case, Cpu, Device, Error, Lab, NamedBuffers};
 
 use super::row::{Clock, Figures};
@@ -37,20 +37,24 @@ pub struct Measured {
     pub outputs: NamedBuffers,
 }
 
-/// Times a variant. Every sample starts from freshly written inputs, which leaves the part of them in the device's cache
-/// that fits there.
+/// Times a variant. Before every sample, what the last one wrote is written anew; so the device's cache holds what of that,
+/// or else of the last sample's data, fits there.
 pub fn device(
     device: &dyn Device,
     lab: &dyn Lab,
     case: &dyn Case,
+    inputs: &NamedBuffers,
     variant: &str,
     samples: Option<usize>,
 ) -> Result<Measured, Error> {
     let plan = case.record(variant)?;
-    let inputs = case.inputs()?;
     let mut session = device.prepare(lab.module(), &plan)?;
+    reset(session.as_mut(), &plan, inputs)?;
+    let mut is_fresh = true;
     let mut run = || {
-        reset(session.as_mut(), &plan, &inputs)?;
+        if !std::mem::take(&mut is_fresh) {
+            restore(session.as_mut(), &plan, inputs)?;
+        }
         session.run()
     };
     let began = Instant::now();
@@ -84,10 +88,11 @@ pub fn device(
     })
 }
 
-/// Times a CPU reference. A first run that takes long enough is itself warm, and counts.
+/// Times a CPU reference, without the making of its inputs. A first run that takes long enough is itself warm, and counts.
 pub fn cpu(
     lab: &dyn Lab,
     case: &dyn Case,
+    inputs: &NamedBuffers,
     cpu: Cpu,
     samples: Option<usize>,
 ) -> Result<Measured, Error> {
@@ -95,7 +100,7 @@ pub fn cpu(
     let run = || {
         let bar = Bar::since(format!("timing {} on cpu", cpu.name()), first);
         let began = Instant::now();
-        let outputs = case.reference(cpu, &bar)?;
+        let outputs = case.reference_from(inputs, cpu, &bar)?;
         Ok::<_, Error>((began.elapsed(), outputs))
     };
     let (first_time, mut outputs) = run()?;

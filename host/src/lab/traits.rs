@@ -115,12 +115,26 @@ pub trait Case: Send + Sync {
     /// [`Error::Buffer`] if the host has too little memory.
     fn inputs(&self) -> Result<NamedBuffers, Error>;
 
-    /// The expected outputs, computed on the CPU.
+    /// The expected outputs, computed on the CPU from what [`Case::inputs`] gave.
     ///
     /// # Errors
     ///
-    /// [`Error::Buffer`] if the host has too little memory.
-    fn reference(&self, cpu: Cpu, progress: &dyn Progress) -> Result<NamedBuffers, Error>;
+    /// [`Error::Buffer`] if the host has too little memory, or the inputs are another case's.
+    fn reference_from(
+        &self,
+        inputs: &NamedBuffers,
+        cpu: Cpu,
+        progress: &dyn Progress,
+    ) -> Result<NamedBuffers, Error>;
+
+    /// The expected outputs, from inputs that are made for this alone.
+    ///
+    /// # Errors
+    ///
+    /// As [`Case::inputs`] and [`Case::reference_from`].
+    fn reference(&self, cpu: Cpu, progress: &dyn Progress) -> Result<NamedBuffers, Error> {
+        self.reference_from(&self.inputs()?, cpu, progress)
+    }
 
     /// Compares every element of every output with the reference: bit for bit for exact variants, otherwise under the
     /// lab's tolerance.

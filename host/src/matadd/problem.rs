@@ -1,7 +1,5 @@
 //! What is to be computed, and the CPU references.
 
-use std::sync::OnceLock;
-
 use kernels_gpu::matadd::add;
 
 use crate::buffer::BufferError;
@@ -32,19 +30,15 @@ const MOST_ROWS: u32 = 65_535;
 /// Kernels index elements with 32 bits, grids reach past the last one, and have no more blocks along x.
 const MOST_ELEMENTS: u64 = (1 << 31) - 1;
 
-/// Matrices of up to so many elements are kept once made, so that timing a reference again times the addition alone.
-const KEPT_ELEMENTS: usize = 1 << 26;
-
 /// A and B.
 type Matrices = (Vec<f32>, Vec<f32>);
 
 /// One problem: matrices of a size, with random elements.
-#[derive(Debug)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MatAdd {
     n_x: u32,
     n_y: u32,
     seed: u32,
-    kept: OnceLock<Matrices>,
 }
 
 impl MatAdd {
@@ -77,12 +71,7 @@ impl MatAdd {
                 "a matrix has at most 2147483647 elements",
             ));
         }
-        Ok(MatAdd {
-            n_x,
-            n_y,
-            seed,
-            kept: OnceLock::new(),
-        })
+        Ok(MatAdd { n_x, n_y, seed })
     }
 
     /// A problem from `key=value` parameters.
@@ -122,32 +111,21 @@ impl MatAdd {
         };
         Ok((matrix(0)?, matrix(1)?))
     }
+}
 
-    /// C, computed on the CPU.
-    ///
-    /// # Errors
-    ///
-    /// [`BufferError::OutOfMemory`].
-    pub fn sum(&self, cpu: Cpu) -> Result<Vec<f32>, BufferError> {
-        let made;
-        let (a, b) = if self.elements() <= KEPT_ELEMENTS {
-            if self.kept.get().is_none() {
-                // Another thread may have been first; its matrices are the same.
-                let _ = self.kept.set(self.matrices()?);
-            }
-            self.kept.get().expect("just made")
-        } else {
-            made = self.matrices()?;
-            &made
-        };
-        match cpu {
-            Cpu::Serial => {
-                let mut c = reserved(self.elements())?;
-                c.extend(a.iter().zip(b).map(|(&a, &b)| add(a, b)));
-                Ok(c)
-            }
-            Cpu::Parallel => filled(self.elements(), |i| add(a[i], b[i])),
+/// C, computed on the CPU. A and B are of one size.
+///
+/// # Errors
+///
+/// [`BufferError::OutOfMemory`].
+pub fn sum(a: &[f32], b: &[f32], cpu: Cpu) -> Result<Vec<f32>, BufferError> {
+    match cpu {
+        Cpu::Serial => {
+            let mut c = reserved(a.len())?;
+            c.extend(a.iter().zip(b).map(|(&a, &b)| add(a, b)));
+            Ok(c)
         }
+        Cpu::Parallel => filled(a.len(), |i| add(a[i], b[i])),
     }
 }
 

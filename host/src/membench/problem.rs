@@ -1,7 +1,5 @@
 //! What the coalescing variants sum, and the CPU references.
 
-use std::sync::OnceLock;
-
 use kernels_gpu::membench::value;
 use rayon::prelude::*;
 
@@ -32,17 +30,13 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     },
 ];
 
-/// Elements are kept once made if they are no more than this, so that timing a reference again times the sum alone.
-const KEPT_ELEMENTS: u32 = 1 << 26;
-
 /// One problem: the sum of `n` elements, modulo 2^32, which does not depend on the order.
-#[derive(Debug)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MemBench {
     n: u32,
     x: u32,
     block: u32,
     seed: u32,
-    kept: OnceLock<Vec<u32>>,
 }
 
 impl MemBench {
@@ -74,13 +68,7 @@ impl MemBench {
                 "a block has whole warps: a multiple of 32 threads, up to 1024",
             ));
         }
-        Ok(MemBench {
-            n,
-            x,
-            block,
-            seed,
-            kept: OnceLock::new(),
-        })
+        Ok(MemBench { n, x, block, seed })
     }
 
     /// A problem from `key=value` parameters.
@@ -117,32 +105,17 @@ impl MemBench {
     pub fn elements(&self) -> Result<Vec<u32>, BufferError> {
         filled(self.n as usize, |i| value(i as u32, self.seed))
     }
+}
 
-    /// Their sum, modulo 2^32, computed on the CPU.
-    ///
-    /// # Errors
-    ///
-    /// [`BufferError::OutOfMemory`].
-    pub fn sum(&self, cpu: Cpu) -> Result<u32, BufferError> {
-        let made;
-        let elements: &[u32] = if self.n <= KEPT_ELEMENTS {
-            if self.kept.get().is_none() {
-                // Another thread may have been first; its elements are the same.
-                let _ = self.kept.set(self.elements()?);
-            }
-            self.kept.get().expect("just made")
-        } else {
-            made = self.elements()?;
-            &made
-        };
-        Ok(match cpu {
-            Cpu::Serial => elements.iter().fold(0, |sum, &v| sum.wrapping_add(v)),
-            Cpu::Parallel => elements
-                .par_iter()
-                .copied()
-                .with_min_len(1 << 16)
-                .reduce(|| 0, u32::wrapping_add),
-        })
+/// The sum of the elements, modulo 2^32, computed on the CPU.
+pub fn sum(elements: &[u32], cpu: Cpu) -> u32 {
+    match cpu {
+        Cpu::Serial => elements.iter().fold(0, |sum, &v| sum.wrapping_add(v)),
+        Cpu::Parallel => elements
+            .par_iter()
+            .copied()
+            .with_min_len(1 << 16)
+            .reduce(|| 0, u32::wrapping_add),
     }
 }
 

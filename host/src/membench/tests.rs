@@ -1,5 +1,6 @@
 //! Sums and sectors of the coalescing variants; the sweeps on the emulated device; refusals.
 
+use super::problem::sum;
 use super::{
     Access, BandwidthOptions, LAB, LatencyOptions, MemBench, Memory, Path, bandwidth, latency,
 };
@@ -12,14 +13,10 @@ use crate::{Device, ErrorKind};
 #[test]
 fn the_references_are_the_sum() {
     let problem = MemBench::new(100_003, 8, 256, 7).unwrap();
-    let exact: u64 = problem
-        .elements()
-        .unwrap()
-        .iter()
-        .map(|&v| u64::from(v))
-        .sum();
-    assert_eq!(problem.sum(Cpu::Serial).unwrap(), exact as u32);
-    assert_eq!(problem.sum(Cpu::Parallel).unwrap(), exact as u32);
+    let elements = problem.elements().unwrap();
+    let exact: u64 = elements.iter().map(|&v| u64::from(v)).sum();
+    assert_eq!(sum(&elements, Cpu::Serial), exact as u32);
+    assert_eq!(sum(&elements, Cpu::Parallel), exact as u32);
 }
 
 /// What the variant loads from global memory.

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::command::Stored;
-use super::{Buffer, BufferId, Command, Launch, Plan, PlanError};
+use super::{Arg, Buffer, BufferId, Command, Launch, Plan, PlanError};
 use crate::nearest::suggestion;
 
 impl Plan {
@@ -90,6 +90,26 @@ impl Plan {
             Stored::Copy(copy) => Command::Copy(*copy),
             Stored::Fill(fill) => Command::Fill(*fill),
         })
+    }
+
+    /// For each of [`Plan::buffers`], whether some command can write it: a launch that gets a pointer to it, or a copy or
+    /// fill of which it is the destination. A kernel that gets it as a slice ([`Arg::Slice`]) only reads it: `#[kernel]` takes `&[T]` and no `&mut [T]`.
+    pub fn may_write(&self) -> Vec<bool> {
+        let mut may_write = vec![false; self.buffers.len()];
+        for command in self.commands() {
+            match command {
+                Command::Launch(launch) => {
+                    for arg in launch.args {
+                        if let Arg::Buffer(id) | Arg::BufferAt { id, .. } = arg {
+                            may_write[id.index()] = true;
+                        }
+                    }
+                }
+                Command::Copy(copy) => may_write[copy.dst.index()] = true,
+                Command::Fill(fill) => may_write[fill.dst.index()] = true,
+            }
+        }
+        may_write
     }
 
     /// Bytes of all its buffers.

@@ -3,9 +3,10 @@
 use super::problem::{PARAMETERS, Poisson, Start};
 use super::reference::{Box3, Jacobi};
 use super::solutions::{self, VARIANTS};
-use crate::buffer::{HostBuffer, NamedBuffers};
+use crate::buffer::{HostBuffer, NamedBuffers, elements};
 use crate::check::{self, CheckError};
 use crate::error::Error;
+use crate::fill::copied;
 use crate::kernels::KERNELS;
 use crate::lab::{Case, CaseParams, Cpu, Lab, Parameter, Progress, Variant, Work};
 use crate::module::Module;
@@ -100,9 +101,15 @@ impl Case for Poisson {
         Ok(named(self.initial()?))
     }
 
-    fn reference(&self, cpu: Cpu, progress: &dyn Progress) -> Result<NamedBuffers, Error> {
+    fn reference_from(
+        &self,
+        inputs: &NamedBuffers,
+        cpu: Cpu,
+        progress: &dyn Progress,
+    ) -> Result<NamedBuffers, Error> {
         let source = Box3::new(self.grid());
-        let mut jacobi = Jacobi::new(self.grid(), self.initial()?, &source, cpu)?;
+        let u = copied(elements(inputs, "u")?)?;
+        let mut jacobi = Jacobi::new(self.grid(), u, &source, cpu)?;
         for iteration in 1..=self.iterations() {
             jacobi.step();
             progress.update(iteration.into(), self.iterations().into());

@@ -5,9 +5,10 @@ use kernels_gpu::wave2d::AnyScene;
 use super::problem::{Fields, PARAMETERS, Start, Wave2d};
 use super::reference::advance;
 use super::solutions::{self, VARIANTS};
-use crate::buffer::NamedBuffers;
+use crate::buffer::{NamedBuffers, elements};
 use crate::check::{self, CheckError};
 use crate::error::Error;
+use crate::fill::copied;
 use crate::kernels::KERNELS;
 use crate::lab::{Case, CaseParams, Cpu, Lab, Parameter, Progress, Variant, Work};
 use crate::module::Module;
@@ -118,8 +119,16 @@ impl Case for Wave2d {
         Ok(named(self.initial()?))
     }
 
-    fn reference(&self, cpu: Cpu, progress: &dyn Progress) -> Result<NamedBuffers, Error> {
-        let mut fields = self.initial()?;
+    fn reference_from(
+        &self,
+        inputs: &NamedBuffers,
+        cpu: Cpu,
+        progress: &dyn Progress,
+    ) -> Result<NamedBuffers, Error> {
+        let mut fields = Fields {
+            u0: copied(elements(inputs, "u0")?)?,
+            u1: copied(elements(inputs, "u1")?)?,
+        };
         advance(self, &mut fields, cpu, progress);
         Ok(named(fields))
     }

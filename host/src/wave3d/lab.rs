@@ -2,14 +2,15 @@
 
 use kernels_gpu::wave3d::Domain;
 
-use super::medium::Model;
-use super::problem::{Start, Wave3d};
+use super::medium::{Coefficients, Model};
+use super::problem::{Fields, Start, Wave3d};
 use super::reference::advance;
 use super::settings::{self, PARAMETERS};
 use super::solutions::{self, VARIANTS};
-use crate::buffer::NamedBuffers;
+use crate::buffer::{NamedBuffers, elements};
 use crate::check::{self, CheckError};
 use crate::error::Error;
+use crate::fill::copied;
 use crate::kernels::KERNELS;
 use crate::lab::{Case, CaseError, CaseParams, Cpu, Lab, Parameter, Progress, Variant, Work};
 use crate::module::Module;
@@ -168,9 +169,21 @@ impl Case for Wave3d {
         ])
     }
 
-    fn reference(&self, cpu: Cpu, progress: &dyn Progress) -> Result<NamedBuffers, Error> {
-        let mut fields = self.initial()?;
-        advance(self, &self.coefficients(), &mut fields, cpu, progress);
+    fn reference_from(
+        &self,
+        inputs: &NamedBuffers,
+        cpu: Cpu,
+        progress: &dyn Progress,
+    ) -> Result<NamedBuffers, Error> {
+        let mut fields = Fields {
+            u_prev: copied(elements(inputs, "u_prev")?)?,
+            u: copied(elements(inputs, "u")?)?,
+        };
+        let coefficients = Coefficients {
+            c2: copied(elements(inputs, "c2")?)?,
+            d: copied(elements(inputs, "d")?)?,
+        };
+        advance(self, &coefficients, &mut fields, cpu, progress);
         Ok(vec![
             ("u_prev".to_owned(), fields.u_prev.into()),
             ("u".to_owned(), fields.u.into()),

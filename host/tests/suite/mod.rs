@@ -4,7 +4,7 @@
 
 use host::device::POISON;
 use host::plan::PlanError;
-use host::run::{outputs, reset};
+use host::run::{outputs, reset, restore};
 use host::{
     Device, Element, Error, ErrorKind, HostBuffer, LaunchConfig, Module, Plan, args, check,
 };
@@ -135,6 +135,38 @@ pub fn keeps_buffers_between_runs(device: &dyn Device) {
         // What the device measures happens while the host waits.
         assert!(timing.device.is_none_or(|device| device <= timing.host));
     }
+}
+
+pub fn restores_what_a_run_can_write(device: &dyn Device) {
+    let mut plan = Plan::new("axpy");
+    let [x, y] = ["x", "y"].map(|name| plan.buffer(name, Element::F32, 4));
+    let spare = plan.scratch("spare", Element::U8, 4);
+    let config = LaunchConfig::new(1, 32);
+    plan.launch("axpy", config, args![2.0f32, x.slice(), y, 4u64])
+        .unwrap();
+    plan.fill(spare, 1).unwrap();
+    let inputs = vec![
+        ("x".to_owned(), vec![1.0f32, 2.0, 3.0, 4.0].into()),
+        ("y".to_owned(), vec![10.0f32; 4].into()),
+    ];
+    let mut session = device.prepare(&KERNELS, &plan).unwrap();
+    reset(session.as_mut(), &plan, &inputs).unwrap();
+    for _ in 0..3 {
+        session.run().unwrap();
+        let expected = vec![12.0f32, 14.0, 16.0, 18.0];
+        assert_eq!(session.read(y).unwrap(), expected.into());
+        assert_eq!(session.read(spare).unwrap(), vec![1u8; 4].into());
+        restore(session.as_mut(), &plan, &inputs).unwrap();
+        assert_eq!(session.read(y).unwrap(), inputs[1].1);
+        assert_eq!(session.read(spare).unwrap(), vec![POISON; 4].into());
+    }
+    // What only this test writes tells that `x` is left alone.
+    let other = HostBuffer::from(vec![5.0f32; 4]);
+    session.write(x, &other).unwrap();
+    restore(session.as_mut(), &plan, &inputs).unwrap();
+    assert_eq!(session.read(x).unwrap(), other);
+    reset(session.as_mut(), &plan, &inputs).unwrap();
+    assert_eq!(session.read(x).unwrap(), inputs[0].1);
 }
 
 pub fn runs_an_empty_plan(device: &dyn Device) {

@@ -1,0 +1,48 @@
+//! Your host code: which kernels run, in which order, on which buffers.
+//!
+//! It does not touch a GPU. It records a *plan*: a list of launches and copies, which the harness checks against your kernels'
+//! signatures and then runs, on a GPU or on the emulated device, as often as it likes. So nothing here can depend on what
+//! the buffers hold.
+
+use plan::wave2d::{Buffers, Outputs, Problem, Solution};
+use plan::{LaunchConfig, Plan, PlanError, args};
+
+/// What the harness grades.
+pub struct Submission;
+
+impl Solution for Submission {
+    /// Records the whole computation: `problem.steps` timesteps, the first of which has number `problem.first_step`.
+    ///
+    /// Before the plan runs, `buffers.u0` holds the second-last field and `buffers.u1` the last. The returned `Outputs` name
+    /// the buffers that hold these two afterwards, which may be any two buffers of the plan.
+    fn record(
+        &self,
+        problem: &Problem,
+        buffers: Buffers,
+        plan: &mut Plan,
+    ) -> Result<Outputs, PlanError> {
+        let Buffers { u0, u1 } = buffers;
+        let (n_x, n_y) = (problem.n_x, problem.n_y);
+
+        // As many blocks of 32 x 8 threads as cover the domain.
+        let config = LaunchConfig::covering((n_x, n_y), (32, 8))?;
+
+        // TODO 2: this is one timestep. Record all of them, each with its own number. After a timestep the field in `u0` is
+        // the newest, so the two names have to change places: u0 is always the second-last field, u1 the last.
+        plan.launch(
+            "wave2d_step",
+            config,
+            args![
+                u0,
+                u1.slice(),
+                n_x,
+                n_y,
+                problem.scene,
+                problem.k,
+                problem.first_step,
+            ],
+        )?;
+
+        Ok(Outputs { u0, u1 })
+    }
+}
