@@ -222,6 +222,7 @@ impl Adder {
                 kind: DeviceKind::Cuda,
                 name: "Adder 9000".to_owned(),
                 ordinal: 0,
+                pci_bus_id: None,
                 compute_capability: Some((9, 0)),
                 multiprocessors: Some(132),
                 memory_bytes: Some(80 << 30),

@@ -58,7 +58,9 @@ pub mod wave3d;
 
 pub use buffer::{Element, HostBuffer, NamedBuffers, Scalar};
 pub use check::{CheckError, Mismatch};
-pub use device::{Device, DeviceInfo, DeviceKind, KernelInfo, Session, Timing};
+pub use device::{
+    Capture, Device, DeviceInfo, DeviceKind, Flushed, KernelInfo, Launching, Session, Timing,
+};
 pub use error::{Error, ErrorKind};
 pub use lab::{Case, CaseParams, Cpu, Lab, NoProgress, Parameter, Progress, Variant, Work};
 pub use module::Module;

@@ -4,7 +4,9 @@
 #![cfg(target_os = "linux")]
 
 use host::device::{CudaDevice, DeviceError};
-use host::{Arg, Device, Element, Error, ErrorKind, LaunchConfig, Module, Plan, args};
+use host::{
+    Arg, Capture, Device, Element, Error, ErrorKind, LaunchConfig, Launching, Module, Plan, args,
+};
 
 static KERNELS: Module = Module::from_static("kernels", include_str!("kernels.ptx"));
 
@@ -30,6 +32,33 @@ fn a_stray_store_is_the_kernels_fault_and_the_device_is_lost() {
             );
         },
     );
+}
+
+#[test]
+fn a_trap_in_a_graph_is_told_as_one_in_a_stream() {
+    in_its_own_process("a_trap_in_a_graph_is_told_as_one_in_a_stream", || {
+        let device = CudaDevice::open(0).unwrap();
+        let mut plan = Plan::new("p");
+        plan.launch("fails", LaunchConfig::new(1, 1), args![1u32])
+            .unwrap();
+        let mut session = device.prepare(&KERNELS, &plan).unwrap();
+        assert!(matches!(session.capture(), Ok(Capture::Graph { .. })));
+        let error = session.run_times(3, Launching::Graph).unwrap_err();
+        assert!(
+            matches!(error, Error::Device(DeviceError::KernelFault { .. })),
+            "{error}"
+        );
+        for error in [
+            session.run_times(1, Launching::Graph).unwrap_err(),
+            session.flush().unwrap_err(),
+            session.capture().unwrap_err(),
+        ] {
+            assert!(
+                matches!(error, Error::Device(DeviceError::Lost { .. })),
+                "{error}"
+            );
+        }
+    });
 }
 
 /// Runs `test` in a new process of this program, where it is the only one.

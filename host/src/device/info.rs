@@ -62,6 +62,8 @@ pub struct DeviceInfo {
     pub name: String,
     /// Which of several, from 0.
     pub ordinal: u32,
+    /// Where it is on the bus, as the driver writes it: `0000:1b:00.0`.
+    pub pci_bus_id: Option<String>,
     /// Compute capability, major and minor.
     pub compute_capability: Option<(u32, u32)>,
     /// Streaming multiprocessors.
@@ -108,4 +110,55 @@ pub struct Timing {
     pub device: Option<Duration>,
     /// By the host's clock, from before the first command to after the last has finished.
     pub host: Duration,
+}
+
+/// How a plan's commands reach the device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Launching {
+    /// One call to the driver for each command.
+    Stream,
+    /// One for all of them: the plan is replayed as a graph.
+    Graph,
+}
+
+impl Launching {
+    /// In a word.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Launching::Stream => "stream",
+            Launching::Graph => "graph",
+        }
+    }
+}
+
+/// What became of a plan that was to be a graph.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "launching", rename_all = "lowercase")]
+pub enum Capture {
+    /// It is one.
+    Graph {
+        /// The plan's commands, each a node.
+        nodes: u64,
+        /// How long capture and instantiation took.
+        made_in: Duration,
+    },
+    /// It is not: runs go by stream.
+    Stream {
+        /// Why.
+        reason: String,
+    },
+}
+
+/// What was flushed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Flushed {
+    /// So many bytes were written over whatever the last-level cache held.
+    Cache {
+        /// More than the cache holds.
+        bytes: u64,
+    },
+    /// The device has no cache that is known of.
+    NoCache,
 }

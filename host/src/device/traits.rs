@@ -1,7 +1,11 @@
 //! The two traits that every device implements.
 
+use std::time::Duration;
+
 use crate::buffer::HostBuffer;
-use crate::device::{DeviceError, DeviceInfo, KernelInfo, KernelReport, Timing};
+use crate::device::{
+    Capture, DeviceError, DeviceInfo, Flushed, KernelInfo, KernelReport, Launching, Timing,
+};
 use crate::error::Error;
 use crate::module::Module;
 use crate::plan::{BufferId, Plan};
@@ -66,6 +70,51 @@ pub trait Session {
     /// [`DeviceError::LaunchRefused`] and [`DeviceError::KernelFault`] where a kernel is at fault;
     /// [`DeviceError::Lost`] after an earlier fault.
     fn run(&mut self) -> Result<Timing, Error>;
+
+    /// Executes the plan `runs` times back to back and waits until all have finished; the times are those of all the runs
+    /// together.
+    ///
+    /// Each run starts from what the one before left in the buffers. By [`Launching::Graph`] the plan must have been
+    /// captured ([`Session::capture`]); where it was not, or the device has no graphs, runs go by stream.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::run`].
+    fn run_times(&mut self, runs: u32, _by: Launching) -> Result<Timing, Error> {
+        let mut total = Timing {
+            device: Some(Duration::ZERO),
+            host: Duration::ZERO,
+        };
+        for _ in 0..runs {
+            let timing = self.run()?;
+            total.host += timing.host;
+            total.device = total.device.zip(timing.device).map(|(sum, one)| sum + one);
+        }
+        Ok(total)
+    }
+
+    /// Makes the plan a graph, so that [`Session::run_times`] can replay it with one call to the driver. A second call
+    /// finds it made.
+    ///
+    /// # Errors
+    ///
+    /// [`DeviceError::LaunchRefused`] where a launch is at fault; what else the device answers. A device without graphs,
+    /// or a plan too long for one, is no error: see [`Capture::Stream`].
+    fn capture(&mut self) -> Result<Capture, Error> {
+        Ok(Capture::Stream {
+            reason: "this device has no graphs".to_owned(),
+        })
+    }
+
+    /// Drives out of the device's last-level cache what earlier runs and copies left there, so that the next run finds it
+    /// cold. Waits until that is done.
+    ///
+    /// # Errors
+    ///
+    /// What the device answers.
+    fn flush(&mut self) -> Result<Flushed, Error> {
+        Ok(Flushed::NoCache)
+    }
 
     /// What the device made of a kernel that the plan launches.
     ///

@@ -91,6 +91,7 @@ mod tests {
             kind: DeviceKind::Cuda,
             name: "NVIDIA Test".to_owned(),
             ordinal: 0,
+            pci_bus_id: None,
             compute_capability: Some((9, 0)),
             multiprocessors: Some(132),
             memory_bytes: Some(80 << 30),

@@ -6,7 +6,8 @@ use host::device::POISON;
 use host::plan::PlanError;
 use host::run::{outputs, reset, restore};
 use host::{
-    Device, Element, Error, ErrorKind, HostBuffer, LaunchConfig, Module, Plan, args, check,
+    Capture, Device, DeviceKind, Element, Error, ErrorKind, Flushed, HostBuffer, LaunchConfig,
+    Launching, Module, Plan, args, check,
 };
 
 pub static KERNELS: Module = Module::from_static("kernels", include_str!("../kernels.ptx"));
@@ -167,6 +168,89 @@ pub fn restores_what_a_run_can_write(device: &dyn Device) {
     assert_eq!(session.read(x).unwrap(), other);
     reset(session.as_mut(), &plan, &inputs).unwrap();
     assert_eq!(session.read(x).unwrap(), inputs[0].1);
+}
+
+/// A plan of every kind of command: y += x by a launch, out[0] = y[0] by a copy, out[1] = 0 by a fill before it.
+fn every_command() -> Plan {
+    let mut plan = Plan::new("every command");
+    let x = plan.buffer("x", Element::F32, 1);
+    let y = plan.buffer("y", Element::F32, 1);
+    let out = plan.scratch("sums", Element::F32, 2);
+    plan.fill(out, 0).unwrap();
+    let config = LaunchConfig::new(1, 32);
+    plan.launch("axpy", config, args![1.0f32, x.slice(), y.slice()])
+        .unwrap();
+    plan.copy_range(y, 0, out, 0, 1).unwrap();
+    plan.output("out", out);
+    plan
+}
+
+pub fn runs_many_times_by_stream_and_graph(device: &dyn Device) {
+    let plan = every_command();
+    let out = plan.find_output("out").unwrap();
+    let mut session = device.prepare(&KERNELS, &plan).unwrap();
+    let inputs = [("x", vec![1.5f32]), ("y", vec![0.0f32])]
+        .map(|(name, values)| (name.to_owned(), HostBuffer::from(values)));
+    reset(session.as_mut(), &plan, &inputs.to_vec()).unwrap();
+    let mut check = |runs, by, expected: f32| {
+        let timing = session.run_times(runs, by).unwrap();
+        assert!(timing.device.is_none_or(|device| device <= timing.host));
+        assert_eq!(session.read(out).unwrap(), vec![expected, 0.0].into());
+        session.capture().unwrap()
+    };
+    // Before it is captured, a plan goes by stream whatever is asked for.
+    let first = check(2, Launching::Graph, 3.0);
+    let second = check(3, Launching::Graph, 7.5);
+    check(1, Launching::Stream, 9.0);
+    let last = check(20, Launching::Graph, 39.0);
+    assert_eq!(first, second, "made once");
+    assert_eq!(first, last);
+    match first {
+        Capture::Graph { nodes, made_in } => {
+            assert_eq!((device.info().kind, nodes), (DeviceKind::Cuda, 3));
+            assert!(!made_in.is_zero());
+        }
+        Capture::Stream { reason } => {
+            assert_eq!(reason, "this device has no graphs");
+            assert_eq!(device.info().kind, DeviceKind::Emulated);
+        }
+    }
+}
+
+pub fn captures_no_plan_that_is_empty_or_too_long(device: &dyn Device) {
+    for commands in [0, 20_001] {
+        let mut plan = Plan::new("long");
+        let u = plan.buffer("u", Element::U8, 1);
+        for _ in 0..commands {
+            plan.fill(u, 1).unwrap();
+        }
+        let mut session = device.prepare(&KERNELS, &plan).unwrap();
+        let Capture::Stream { reason } = session.capture().unwrap() else {
+            panic!("a graph of {commands} commands");
+        };
+        let expected = match device.info().kind {
+            DeviceKind::Cuda => {
+                format!("graphs are made of 1 to 20000 commands, and this plan has {commands}")
+            }
+            DeviceKind::Emulated => "this device has no graphs".to_owned(),
+        };
+        assert_eq!(reason, expected);
+        session.run_times(2, Launching::Graph).unwrap();
+    }
+}
+
+pub fn flushes_its_cache_and_nothing_else(device: &dyn Device) {
+    let plan = every_command();
+    let y = plan.find_buffer("y").unwrap();
+    let mut session = device.prepare(&KERNELS, &plan).unwrap();
+    session.write(y, &vec![7.0f32].into()).unwrap();
+    for _ in 0..2 {
+        match session.flush().unwrap() {
+            Flushed::Cache { bytes } => assert!(bytes > device.info().l2_bytes.unwrap()),
+            Flushed::NoCache => assert_eq!(device.info().kind, DeviceKind::Emulated),
+        }
+    }
+    assert_eq!(session.read(y).unwrap(), vec![7.0f32].into());
 }
 
 pub fn runs_an_empty_plan(device: &dyn Device) {

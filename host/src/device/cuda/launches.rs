@@ -89,6 +89,11 @@ impl Launches {
         }
     }
 
+    /// How many commands there are.
+    pub fn len(&self) -> usize {
+        self.steps.len()
+    }
+
     /// Enqueues every command. If the driver refuses one: its position, the driver's function and its result.
     ///
     /// # Safety

@@ -178,6 +178,7 @@ mod tests {
             kind: DeviceKind::Cuda,
             name: "NVIDIA Test".to_owned(),
             ordinal: 0,
+            pci_bus_id: None,
             compute_capability: Some(compute_capability),
             multiprocessors: None,
             memory_bytes: None,

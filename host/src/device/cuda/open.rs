@@ -1,10 +1,12 @@
 //! Which GPUs there are; one of them, with its context and stream.
 
 use std::collections::HashMap;
+use std::ffi::CStr;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use cust::context::{Context, CurrentContext};
 use cust::device::DeviceAttribute as Attribute;
+use cust::memory::DeviceBuffer;
 use cust::stream::{Stream, StreamFlags};
 use cust::sys::{self, CUdevice_attribute};
 
@@ -33,7 +35,9 @@ pub struct CudaDevice {
 /// A GPU's primary context, and one stream that everything runs on.
 #[derive(Debug)]
 pub struct Opened {
-    // Dropped in this order: the stream belongs to the context.
+    // Dropped in this order: buffer and stream belong to the context.
+    /// What [`Opened::flush_l2`] writes, once it was needed.
+    flushing: Mutex<Option<DeviceBuffer<u8>>>,
     pub stream: Stream,
     context: Context,
 }
@@ -96,7 +100,11 @@ impl CudaDevice {
         let context = check_cust("cuDevicePrimaryCtxRetain", Context::new(self.raw))?;
         let stream = Stream::new(StreamFlags::DEFAULT, None);
         let stream = check_cust("cuStreamCreateWithPriority", stream)?;
-        Ok(self.opened.get_or_init(|| Opened { stream, context }))
+        Ok(self.opened.get_or_init(|| Opened {
+            flushing: Mutex::default(),
+            stream,
+            context,
+        }))
     }
 
     /// The context is current.
@@ -108,6 +116,32 @@ impl CudaDevice {
         let loaded = Arc::new(LoadedModule::new(module, &self.info)?);
         modules.insert(module.ptx().to_owned(), Arc::clone(&loaded));
         Ok(loaded)
+    }
+}
+
+impl Opened {
+    /// Writes more bytes than L2 holds, over whatever it holds, and waits. The context is current. Returns how many.
+    pub fn flush_l2(&self, l2_bytes: u64) -> Result<u64, DriverError> {
+        let mut flushing = self.flushing.lock().unwrap_or_else(PoisonError::into_inner);
+        if flushing.is_none() {
+            // Twice L2's size, since its replacement is not strictly least recently used.
+            // SAFETY: nothing reads the buffer; any bytes are valid `u8`.
+            let allocated = unsafe { DeviceBuffer::uninitialized(2 * l2_bytes as usize) };
+            *flushing = Some(check_cust("cuMemAlloc", allocated)?);
+        }
+        let buffer = flushing.as_ref().expect("just allocated");
+        // SAFETY: the buffer has so many bytes, and the context is current.
+        let result = unsafe {
+            sys::cuMemsetD8Async(
+                buffer.as_device_ptr().as_raw(),
+                0,
+                buffer.len(),
+                self.stream.as_inner(),
+            )
+        };
+        check("cuMemsetD8Async", result)?;
+        check_cust("cuStreamSynchronize", self.stream.synchronize())?;
+        Ok(buffer.len() as u64)
     }
 }
 
@@ -179,6 +213,7 @@ fn info(device: cust::device::Device, ordinal: u32) -> Result<DeviceInfo, Driver
         kind: DeviceKind::Cuda,
         name: check_cust("cuDeviceGetName", device.name())?,
         ordinal,
+        pci_bus_id: Some(pci_bus_id(device)?),
         compute_capability: Some((
             get(Attribute::ComputeCapabilityMajor)?,
             get(Attribute::ComputeCapabilityMinor)?,
@@ -211,6 +246,20 @@ fn attribute(device: cust::device::Device, which: Attribute) -> Result<u32, Driv
     let value = check_cust("cuDeviceGetAttribute", device.get_attribute(which))?;
     // The driver's integers are signed; none of these is negative.
     Ok(value.max(0) as u32)
+}
+
+fn pci_bus_id(device: cust::device::Device) -> Result<String, DriverError> {
+    // The driver asks for 13 bytes; domains of 32 bits need 17.
+    let mut text = [0u8; 32];
+    // SAFETY: the text has that many bytes, and `device` is the driver's.
+    unsafe {
+        check(
+            "cuDeviceGetPCIBusId",
+            sys::cuDeviceGetPCIBusId(text.as_mut_ptr().cast(), text.len() as i32, device.as_raw()),
+        )?;
+    }
+    let text = CStr::from_bytes_until_nul(&text).unwrap_or_default();
+    Ok(text.to_string_lossy().to_lowercase())
 }
 
 /// `cust` has no name for this attribute.

@@ -8,12 +8,15 @@ use cust::memory::{CopyDestination, DeviceBuffer};
 use cust::sys::{self, CUfunction, CUfunction_attribute as FunctionAttribute};
 
 use super::fault::{refusal_remedy, suspects};
+use super::graph::{self, Graph, NotMade};
 use super::launches::Launches;
 use super::loaded::{LoadedModule, function_attribute};
 use super::open::{CudaDevice, Opened};
 use crate::buffer::HostBuffer;
 use crate::device::traits::expect_like;
-use crate::device::{Device, DeviceError, DriverError, KernelInfo, Session, Timing};
+use crate::device::{
+    Capture, Device, DeviceError, DriverError, Flushed, KernelInfo, Launching, Session, Timing,
+};
 use crate::driver::{check, check_cust};
 use crate::error::Error;
 use crate::plan::{BufferId, Command, Launch, Plan};
@@ -22,6 +25,9 @@ use crate::validate::ValidationError;
 /// Shared memory, static and dynamic, that every launch may use without asking.
 const DEFAULT_SHARED_MEM_BYTES: u32 = 48 * 1024;
 
+/// `CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND`: what our forwarding answers for a function that an old driver lacks.
+const FUNCTION_NOT_FOUND: u32 = 302;
+
 /// A plan on a GPU.
 pub struct CudaSession<'d> {
     device: &'d CudaDevice,
@@ -29,6 +35,8 @@ pub struct CudaSession<'d> {
     plan: Plan,
     functions: Vec<CUfunction>,
     launches: Launches,
+    /// Made by [`Session::capture`].
+    graph: Option<Graph>,
     buffers: Vec<DeviceBuffer<u8>>,
     start: Event,
     stop: Event,
@@ -58,6 +66,7 @@ impl<'d> CudaSession<'d> {
             device,
             opened,
             launches: Launches::new(plan, address, &functions),
+            graph: None,
             functions,
             start: event().map_err(DeviceError::from)?,
             stop: event().map_err(DeviceError::from)?,
@@ -104,6 +113,21 @@ impl<'d> CudaSession<'d> {
             }
             other => other.into(),
         }
+    }
+
+    /// Enqueues the plan once.
+    fn enqueue(&mut self, by: Launching) -> Result<(), Error> {
+        let stream = self.opened.stream.as_inner();
+        if let (Launching::Graph, Some(graph)) = (by, &self.graph) {
+            // SAFETY: as below.
+            return unsafe { graph.enqueue(stream) }.map_err(|cause| self.failed(cause));
+        }
+        // SAFETY: the context is current, the plan was validated, the buffers are this session's.
+        let enqueued = unsafe { self.launches.enqueue(stream) };
+        enqueued.map_err(|(position, function, result)| {
+            let cause = check(function, result).expect_err("a refusal");
+            self.refused(position, cause)
+        })
     }
 
     fn first_launch(&self, kernel: &str) -> Result<Launch<'_>, ValidationError> {
@@ -153,19 +177,23 @@ impl Session for CudaSession<'_> {
     }
 
     fn run(&mut self) -> Result<Timing, Error> {
+        self.run_times(1, Launching::Stream)
+    }
+
+    fn run_times(&mut self, runs: u32, by: Launching) -> Result<Timing, Error> {
         self.device.enter()?;
         let stream = &self.opened.stream;
         let began = Instant::now();
         let recorded = check_cust("cuEventRecord", self.start.record(stream));
         recorded.map_err(|cause| self.failed(cause))?;
-        // SAFETY: the context is current, the plan was validated, the buffers are this session's.
-        let enqueued = unsafe { self.launches.enqueue(stream.as_inner()) };
-        if let Err((position, function, result)) = enqueued {
-            let cause = check(function, result).expect_err("a refusal");
-            // What was accepted finishes before anyone may free its buffers.
-            let _ = stream.synchronize();
-            return Err(self.refused(position, cause));
+        for _ in 0..runs {
+            if let Err(error) = self.enqueue(by) {
+                // What was accepted finishes before anyone may free its buffers.
+                let _ = self.opened.stream.synchronize();
+                return Err(error);
+            }
         }
+        let stream = &self.opened.stream;
         let recorded = check_cust("cuEventRecord", self.stop.record(stream));
         recorded.map_err(|cause| self.failed(cause))?;
         let finished = check_cust("cuStreamSynchronize", stream.synchronize());
@@ -177,6 +205,50 @@ impl Session for CudaSession<'_> {
             device: Some(device),
             host,
         })
+    }
+
+    fn capture(&mut self) -> Result<Capture, Error> {
+        let commands = self.launches.len();
+        if commands == 0 || commands > graph::MAX_NODES {
+            let most = graph::MAX_NODES;
+            return Ok(Capture::Stream {
+                reason: format!(
+                    "graphs are made of 1 to {most} commands, and this plan has {commands}"
+                ),
+            });
+        }
+        self.device.enter()?;
+        if self.graph.is_none() {
+            // SAFETY: the context is current, the plan was validated, the buffers are this session's, as is the graph.
+            match unsafe { Graph::new(&mut self.launches) } {
+                Ok(graph) => self.graph = Some(graph),
+                Err(NotMade::Refused(position, cause)) => return Err(self.refused(position, cause)),
+                Err(NotMade::Failed(cause)) if cause.code == FUNCTION_NOT_FOUND => {
+                    return Ok(Capture::Stream {
+                        reason: format!("the driver has no graphs: {cause}"),
+                    });
+                }
+                Err(NotMade::Failed(cause)) => return Err(self.failed(cause)),
+            }
+        }
+        let graph = self.graph.as_ref().expect("just made");
+        Ok(Capture::Graph {
+            nodes: graph.nodes,
+            made_in: graph.made_in,
+        })
+    }
+
+    fn flush(&mut self) -> Result<Flushed, Error> {
+        let l2_bytes = self.device.info().l2_bytes.unwrap_or(0);
+        if l2_bytes == 0 {
+            return Ok(Flushed::NoCache);
+        }
+        self.device.enter()?;
+        let bytes = self
+            .opened
+            .flush_l2(l2_bytes)
+            .map_err(|cause| self.failed(cause))?;
+        Ok(Flushed::Cache { bytes })
     }
 
     fn kernel_info(&self, kernel: &str) -> Result<KernelInfo, Error> {

@@ -24,6 +24,7 @@ impl EmulatedDevice {
                 kind: DeviceKind::Emulated,
                 name: "PTX interpreter".to_owned(),
                 ordinal: 0,
+                pci_bus_id: None,
                 compute_capability: None,
                 multiprocessors: None,
                 memory_bytes: Some(ptx_emu::Limits::default().global_bytes),
