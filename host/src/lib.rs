@@ -18,7 +18,7 @@
 //! | module      | what it holds                                                            |
 //! |-------------|--------------------------------------------------------------------------|
 //! | [`buffer`]  | typed host memory                                                        |
-//! | [`plan`]    | what a solution records                                                  |
+//! | [`plan`]    | what a solution records: crate `plan`                                    |
 //! | [`module`]  | PTX text and the signatures of its kernels                               |
 //! | [`validate`]| a plan against a module and a device's limits, before anything runs      |
 //! | [`device`]  | what executes plans: CUDA, emulated                                      |
@@ -46,9 +46,7 @@ pub mod limits;
 pub mod matadd;
 pub mod membench;
 pub mod module;
-mod nearest;
 pub mod occupancy;
-pub mod plan;
 pub mod poisson;
 pub mod registry;
 pub mod run;
@@ -64,6 +62,6 @@ pub use device::{
 pub use error::{Error, ErrorKind};
 pub use lab::{Case, CaseParams, Cpu, Lab, NoProgress, Parameter, Progress, Variant, Work};
 pub use module::Module;
-pub use plan::{Arg, BufferId, LaunchConfig, Plan};
+pub use plan::{self, Arg, BufferId, LaunchConfig, Plan, args};
 pub use registry::{find_lab, find_variant, labs};
 pub use run::{Outcome, run_case};

@@ -29,6 +29,7 @@ macro_rules! on_every_device {
 
 on_every_device! {
     runs_a_grid_with_a_tail,
+    a_slice_of_part_of_a_buffer_is_that_part,
     passes_arguments_of_every_type,
     shares_memory_in_a_block,
     copies_and_fills_in_order,

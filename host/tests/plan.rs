@@ -77,6 +77,8 @@ fn what_makes_no_sense_is_refused_where_it_is_recorded() {
     insta::assert_snapshot!(refused(plan.launch("k", LaunchConfig::new(1, (4, 4, 0)), args![])), @"plan `p`, command 0 (launch of `k`): block [4, 4, 0] is empty; every extent must be at least 1");
     insta::assert_snapshot!(refused(plan.launch("k", one, args![1u32, foreign])), @"plan `p`, command 0 (launch of `k`): argument 1 is a buffer of another plan; use the ids that this plan's `buffer` and `scratch` returned");
     insta::assert_snapshot!(refused(plan.launch("k", one, args![u.at(11)])), @"plan `p`, command 0 (launch of `k`): argument 0 starts at element 11 of buffer `u`, which has 10");
+    insta::assert_snapshot!(refused(plan.launch("k", one, args![v, u.slice_at(4, 7)])), @"plan `p`, command 0 (launch of `k`): argument 1 is elements 4..11 of buffer `u`, which has 10");
+    insta::assert_snapshot!(refused(plan.launch("k", one, args![u.slice_at(2, u64::MAX)])), @"plan `p`, command 0 (launch of `k`): argument 0 is elements 2..18446744073709551617 of buffer `u`, which has 10");
     insta::assert_snapshot!(refused(plan.copy(u, foreign)), @"plan `p`, command 0 (copy): the destination is a buffer of another plan; use the ids that this plan's `buffer` and `scratch` returned");
     insta::assert_snapshot!(refused(plan.copy(u, w)), @"plan `p`, command 0 (copy): source `u` holds f32, destination `w` holds u32; a copy needs the same type");
     insta::assert_snapshot!(refused(plan.copy(u, u)), @"plan `p`, command 0 (copy): source elements 0.. and destination elements 0.. (10 each) of buffer `u` overlap; copy through a scratch buffer");
@@ -90,7 +92,8 @@ fn what_makes_no_sense_is_refused_where_it_is_recorded() {
     assert_eq!(plan.commands().len(), 0);
     // An empty range at the end is no fault, and no command.
     plan.copy_range(u, 10, v, 10, 0).unwrap();
-    plan.launch("k", one, args![u.at(10)]).unwrap();
+    plan.launch("k", one, args![u.at(10), u.slice_at(10, 0)])
+        .unwrap();
     assert_eq!(plan.commands().len(), 1);
 }
 
@@ -164,6 +167,7 @@ fn a_broken_file_is_refused() {
     plan.launch("step", LaunchConfig::new(1, 32), args![u])
         .unwrap();
     plan.copy(u, v).unwrap();
+    plan.fill(v, 1).unwrap();
     let good = serde_json::to_value(&plan).unwrap();
     let refused = |path: &str, value: serde_json::Value| {
         let mut saved = good.clone();
@@ -172,10 +176,15 @@ fn a_broken_file_is_refused() {
             .unwrap_err()
             .to_string()
     };
-    insta::assert_snapshot!(refused("/commands/0/launch/kernel", 3.into()), @"saved plan `p` is broken: it launches kernel 3 of 1");
-    insta::assert_snapshot!(refused("/commands/0/launch/args/0/buffer", 3.into()), @"plan `p`, command 0 (launch of `step`): argument 0 is a buffer of another plan; use the ids that this plan's `buffer` and `scratch` returned");
-    insta::assert_snapshot!(refused("/commands/0/launch/config/block/1", 0.into()), @"plan `p`, command 0 (launch of `step`): block [32, 0, 1] is empty; every extent must be at least 1");
-    insta::assert_snapshot!(refused("/commands/1/copy/len", 11.into()), @"plan `p`, command 1 (copy): elements 0..11 of buffer `u` are out of bounds: it has 10");
+    insta::assert_snapshot!(refused("/commands/0/1", 3.into()), @"saved plan `p` is broken: command 0: kernel 3 of 1");
+    insta::assert_snapshot!(refused("/commands/0/2", 1.into()), @"saved plan `p` is broken: command 0: launch configuration 1 of 1");
+    insta::assert_snapshot!(refused("/commands/0/3", u64::MAX.into()), @"saved plan `p` is broken: command 0: argument 18446744073709551615 of 1");
+    insta::assert_snapshot!(refused("/commands/0/0", 9.into()), @"saved plan `p` is broken: command 0: neither launch, copy nor fill");
+    insta::assert_snapshot!(refused("/commands/1/3", 3.into()), @"saved plan `p` is broken: command 1: buffer 3 of 3");
+    insta::assert_snapshot!(refused("/commands/2/2", 256.into()), @"saved plan `p` is broken: command 2: 256 is no byte");
+    insta::assert_snapshot!(refused("/args/0/buffer", 3.into()), @"plan `p`, command 0 (launch of `step`): argument 0 is a buffer of another plan; use the ids that this plan's `buffer` and `scratch` returned");
+    insta::assert_snapshot!(refused("/configs/0/block/1", 0.into()), @"plan `p`, command 0 (launch of `step`): block [32, 0, 1] is empty; every extent must be at least 1");
+    insta::assert_snapshot!(refused("/commands/1/5", 11.into()), @"plan `p`, command 1 (copy): elements 0..11 of buffer `u` are out of bounds: it has 10");
     insta::assert_snapshot!(refused("/buffers/0/len", 0.into()), @"plan `p`, command 1 (copy): elements 0..10 of buffer `u` are out of bounds: it has 0");
 }
 
@@ -185,6 +194,8 @@ fn any_arg(ids: [BufferId; 2]) -> impl Strategy<Value = Arg> {
         prop::sample::select(ids.to_vec()).prop_map(Arg::Buffer),
         prop::sample::select(ids.to_vec()).prop_map(Arg::Slice),
         (prop::sample::select(ids.to_vec()), 0u64..=10).prop_map(|(id, offset)| id.at(offset)),
+        (prop::sample::select(ids.to_vec()), 0u64..=10)
+            .prop_map(|(id, offset)| id.slice_at(offset, 10 - offset)),
         any::<u8>().prop_map(Arg::U8),
         any::<u32>().prop_map(Arg::U32),
         any::<i32>().prop_map(Arg::I32),
@@ -211,12 +222,7 @@ proptest! {
         let own = |id: BufferId| if id.index() == 0 { u } else { v };
         let args: Vec<Arg> = seed_args
             .into_iter()
-            .map(|arg| match arg {
-                Arg::Buffer(id) => Arg::Buffer(own(id)),
-                Arg::Slice(id) => Arg::Slice(own(id)),
-                Arg::BufferAt { id, offset } => own(id).at(offset),
-                other => other,
-            })
+            .map(|arg| arg.with_buffer(own))
             .collect();
         for (grid, block, shared_mem_bytes) in extents {
             let config = LaunchConfig::new((grid, block), block).with_shared_mem_bytes(shared_mem_bytes);
@@ -227,6 +233,16 @@ proptest! {
         let saved = serde_json::to_string(&plan).unwrap();
         let loaded: Plan = serde_json::from_str(&saved).unwrap();
         prop_assert_eq!(&serde_json::to_string(&loaded).unwrap(), &saved);
+        let positions = |plan: &Plan| -> Vec<Vec<Arg>> {
+            let args = |command| match command {
+                Command::Launch(launch) => launch.args.to_vec(),
+                _ => Vec::new(),
+            };
+            // Ids differ between plans; positions do not.
+            let strip = |arg: Arg| arg.with_buffer(|id| BufferId::from(u32::from(id)));
+            plan.commands().map(|c| args(c).into_iter().map(strip).collect()).collect()
+        };
+        prop_assert_eq!(format!("{:?}", positions(&loaded)), format!("{:?}", positions(&plan)));
         // It is a plan of its own: the old ids are not its ids.
         prop_assert!(loaded.buffer_info(u).is_err());
         prop_assert_eq!(loaded.buffers(), plan.buffers());
@@ -273,4 +289,17 @@ proptest! {
             prop_assert_eq!(u128::from(plan.memory_bytes().unwrap()), len as u128 * 8);
         }
     }
+}
+
+#[test]
+fn a_short_file_does_not_become_a_plan_that_fills_the_memory() {
+    let (mut plan, ..) = plan_with_buffers();
+    let structure = vec![0u8; 4096];
+    plan.launch("k", LaunchConfig::new(1, 1), args![structure])
+        .unwrap();
+    let mut saved = serde_json::to_value(&plan).unwrap();
+    let command: Vec<u64> = [0; 3].into_iter().chain(vec![0; 70_000]).collect();
+    saved["commands"][0] = command.into();
+    let error = serde_json::from_value::<Plan>(saved).unwrap_err();
+    insta::assert_snapshot!(error, @"saved plan `p` is broken: command 0: structures passed by value have more than 268435456 bytes in all");
 }

@@ -4,7 +4,7 @@ use approx::RelativeEq;
 
 use super::{CheckError, Mismatch};
 use crate::buffer::{Element, HostBuffer, NamedBuffers, Scalar};
-use crate::nearest::suggestion;
+use plan::suggestion;
 
 /// How far an element may be from what is expected: by `absolute`, or by `relative` times the greater magnitude of the
 /// two, whichever allows more. Integers must be equal.

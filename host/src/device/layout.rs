@@ -22,6 +22,10 @@ impl Layout {
                 self.word(address(id));
                 self.word(buffer(id).len);
             }
+            Arg::SliceAt { id, offset, len } => {
+                self.word(address(id) + offset * buffer(id).element.size() as u64);
+                self.word(len);
+            }
             Arg::BufferAt { id, offset } => {
                 self.word(address(id) + offset * buffer(id).element.size() as u64);
             }
@@ -64,6 +68,7 @@ mod tests {
             v,
             u.slice(),
             v.at(3),
+            v.slice_at(3, 5),
             -1i32,
             1.0f32,
             vec![1u8, 2, 3, 4, 5, 6, 7, 8, 9],
@@ -78,6 +83,8 @@ mod tests {
             0x1000,
             10,
             0x2000 + 24,
+            0x2000 + 24,
+            5,
             0xffff_ffff,
             0x3f80_0000,
             0x0807_0605_0403_0201,
@@ -85,6 +92,6 @@ mod tests {
             7,
         ];
         assert_eq!(layout.values, expected);
-        assert_eq!(layout.starts, [0, 1, 2, 3, 4, 5, 6, 8]);
+        assert_eq!(layout.starts, [0, 1, 2, 3, 4, 5, 6, 7, 8, 10]);
     }
 }

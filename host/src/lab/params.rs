@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
-use crate::nearest::suggestion;
+use plan::suggestion;
 
 /// A parameter that a lab understands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

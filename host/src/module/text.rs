@@ -6,8 +6,8 @@ use std::sync::{Arc, OnceLock};
 use ptx::Program;
 
 use super::KernelSignature;
-use crate::nearest::suggestion;
 use crate::validate::ValidationError;
+use plan::suggestion;
 
 /// A PTX module. Parsed once, when first needed.
 #[derive(Debug)]

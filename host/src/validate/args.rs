@@ -49,7 +49,7 @@ pub fn check(
 fn values(arg: &Arg) -> impl Iterator<Item = Value> + use<> {
     let (first, second) = match arg {
         Arg::Buffer(_) | Arg::BufferAt { .. } => (Value::Pointer, None),
-        Arg::Slice(_) => (Value::Pointer, Some(Value::Integer(8))),
+        Arg::Slice(_) | Arg::SliceAt { .. } => (Value::Pointer, Some(Value::Integer(8))),
         Arg::U8(_) => (Value::Integer(1), None),
         Arg::U32(_) | Arg::I32(_) => (Value::Integer(4), None),
         Arg::U64(_) | Arg::I64(_) => (Value::Integer(8), None),
@@ -86,8 +86,12 @@ fn fits(value: Value, param: &Param) -> bool {
 
 fn given_as(arg: &Arg, value: Value) -> String {
     match (arg, value) {
-        (Arg::Slice(_), Value::Pointer) => "a slice, whose pointer comes first".to_owned(),
-        (Arg::Slice(_), _) => "a slice, whose length (u64) comes second".to_owned(),
+        (Arg::Slice(_) | Arg::SliceAt { .. }, Value::Pointer) => {
+            "a slice, whose pointer comes first".to_owned()
+        }
+        (Arg::Slice(_) | Arg::SliceAt { .. }, _) => {
+            "a slice, whose length (u64) comes second".to_owned()
+        }
         (Arg::Bytes(bytes), _) => format!("a structure of {} bytes", bytes.len()),
         _ => arg.kind().to_owned(),
     }

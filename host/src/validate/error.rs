@@ -2,8 +2,8 @@
 
 use thiserror::Error;
 
-use crate::nearest::suggestion;
 use crate::plan::Plan;
+use plan::suggestion;
 
 /// A plan that does not fit its kernels or the device. `place` names plan, command and kernel.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]

@@ -45,6 +45,27 @@ pub fn runs_a_grid_with_a_tail(device: &dyn Device) {
     }
 }
 
+pub fn a_slice_of_part_of_a_buffer_is_that_part(device: &dyn Device) {
+    let mut plan = Plan::new("parts");
+    let x = plan.buffer("x", Element::F32, 100);
+    let y = plan.buffer("y", Element::F32, 100);
+    // More threads than the slices have elements.
+    let args = args![1f32, x.slice_at(90, 10), y.slice_at(3, 7)];
+    plan.launch("axpy", LaunchConfig::new(1, 64), args).unwrap();
+    plan.output("out", y);
+    let x: Vec<f32> = (0..100).map(|i| i as f32).collect();
+    let expected = (0..100).map(|i| {
+        if (3..10).contains(&i) {
+            87.5 + i as f32
+        } else {
+            0.5
+        }
+    });
+    let y = vec![0.5f32; 100];
+    let expected = expected.collect();
+    assert_runs(device, &plan, &[("x", x.into()), ("y", y.into())], expected);
+}
+
 pub fn passes_arguments_of_every_type(device: &dyn Device) {
     let mut plan = Plan::new("arguments");
     let out = plan.buffer("out", Element::U64, 12);

@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use crate::buffer::Element;
+use crate::Element;
 
 /// A plan that makes no sense, whatever the device. `place` names plan, command and kernel.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -50,6 +50,22 @@ pub enum PlanError {
         offset: u64,
         /// The buffer's elements.
         len: u64,
+    },
+    /// A slice past the buffer's end.
+    #[error("{place}: {role} is elements {start}..{} of buffer `{buffer}`, which has {buffer_len}", u128::from(*start) + u128::from(*len))]
+    SliceOutOfBounds {
+        /// Where.
+        place: String,
+        /// Which argument.
+        role: String,
+        /// The buffer's name.
+        buffer: String,
+        /// First element.
+        start: u64,
+        /// How many elements.
+        len: u64,
+        /// The buffer's elements.
+        buffer_len: u64,
     },
     /// A copy between buffers of different types.
     #[error(
@@ -155,6 +171,12 @@ pub enum PlanError {
         /// The nearest name, or all of them.
         suggestion: String,
     },
+    /// A problem that the solution says it cannot solve.
+    #[error("the solution refuses this problem: {reason}")]
+    Unsupported {
+        /// As the solution gives it.
+        reason: String,
+    },
     /// A saved plan that refers to what it does not have.
     #[error("saved plan `{plan}` is broken: {reason}")]
     Malformed {
@@ -163,4 +185,13 @@ pub enum PlanError {
         /// What is wrong.
         reason: String,
     },
+}
+
+impl PlanError {
+    /// For a solution that cannot solve a problem, and knows why.
+    pub fn unsupported(reason: impl Into<String>) -> PlanError {
+        PlanError::Unsupported {
+            reason: reason.into(),
+        }
+    }
 }

@@ -6,14 +6,14 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(from = "u32", into = "u32")]
 pub struct BufferId {
-    /// Which plan it belongs to: see [`super::Plan`]. 0 while a plan is being loaded.
-    pub(super) plan: u64,
+    /// Which plan it belongs to. 0 while a plan is being loaded.
+    pub(crate) plan: u64,
     /// Position in the plan's list of buffers.
-    pub(super) index: u32,
+    pub(crate) index: u32,
 }
 
 impl BufferId {
-    /// Position in [`super::Plan::buffers`].
+    /// Position in [`crate::Plan::buffers`].
     pub fn index(self) -> usize {
         self.index as usize
     }
@@ -21,6 +21,15 @@ impl BufferId {
     /// The whole buffer as a Rust slice: two PTX parameters, pointer and number of elements.
     pub fn slice(self) -> Arg {
         Arg::Slice(self)
+    }
+
+    /// `len` elements of the buffer from element `offset` on, as a Rust slice.
+    pub fn slice_at(self, offset: u64, len: u64) -> Arg {
+        Arg::SliceAt {
+            id: self,
+            offset,
+            len,
+        }
     }
 
     /// A pointer to element `offset` of the buffer.
@@ -49,6 +58,15 @@ pub enum Arg {
     Buffer(BufferId),
     /// Pointer and number of elements (`u64`), as a Rust slice is passed: two PTX parameters.
     Slice(BufferId),
+    /// Part of a buffer as a Rust slice: pointer to its element `offset`, and `len`.
+    SliceAt {
+        /// The buffer.
+        id: BufferId,
+        /// In elements.
+        offset: u64,
+        /// How many elements.
+        len: u64,
+    },
     /// Pointer to an element of the buffer.
     BufferAt {
         /// The buffer.
@@ -67,9 +85,9 @@ pub enum Arg {
     /// `i64`.
     I64(i64),
     /// `f32`.
-    F32(#[serde(with = "super::serial::f32_bits")] f32),
+    F32(#[serde(with = "crate::serial::f32_bits")] f32),
     /// `f64`.
-    F64(#[serde(with = "super::serial::f64_bits")] f64),
+    F64(#[serde(with = "crate::serial::f64_bits")] f64),
     /// A `#[repr(C)]` structure passed by value: its bytes, padding included.
     Bytes(Vec<u8>),
 }
@@ -78,8 +96,22 @@ impl Arg {
     /// The buffer that the kernel gets access to, if any.
     pub fn buffer(&self) -> Option<BufferId> {
         match *self {
-            Arg::Buffer(id) | Arg::Slice(id) | Arg::BufferAt { id, .. } => Some(id),
+            Arg::Buffer(id)
+            | Arg::Slice(id)
+            | Arg::SliceAt { id, .. }
+            | Arg::BufferAt { id, .. } => Some(id),
             _ => None,
+        }
+    }
+
+    /// The same argument with another buffer, if it has one.
+    pub fn with_buffer(&self, change: impl FnOnce(BufferId) -> BufferId) -> Arg {
+        match *self {
+            Arg::Buffer(id) => Arg::Buffer(change(id)),
+            Arg::Slice(id) => Arg::Slice(change(id)),
+            Arg::SliceAt { id, offset, len } => change(id).slice_at(offset, len),
+            Arg::BufferAt { id, offset } => change(id).at(offset),
+            _ => self.clone(),
         }
     }
 
@@ -87,7 +119,7 @@ impl Arg {
     pub fn kind(&self) -> &'static str {
         match self {
             Arg::Buffer(_) | Arg::BufferAt { .. } => "a buffer",
-            Arg::Slice(_) => "a slice",
+            Arg::Slice(_) | Arg::SliceAt { .. } => "a slice",
             Arg::U8(_) => "u8",
             Arg::U32(_) => "u32",
             Arg::I32(_) => "i32",
@@ -128,7 +160,7 @@ impl From<bool> for Arg {
 /// The arguments of a launch, each through `Into<Arg>`: buffers are passed as pointers, numbers by value.
 ///
 /// ```
-/// # use host::{Element, Plan, args};
+/// # use plan::{Element, Plan, args};
 /// # let mut plan = Plan::new("doc");
 /// # let u = plan.buffer("u", Element::F32, 8);
 /// let all = args![u, u.slice(), u.at(4), 8u32, 0.5f32];
@@ -137,6 +169,6 @@ impl From<bool> for Arg {
 #[macro_export]
 macro_rules! args {
     ($($arg:expr),* $(,)?) => {
-        [$($crate::plan::Arg::from($arg)),*]
+        [$($crate::Arg::from($arg)),*]
     };
 }

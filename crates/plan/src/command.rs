@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Arg, BufferId, LaunchConfig};
-use crate::buffer::Element;
+use crate::Element;
+use crate::{Arg, BufferId, LaunchConfig};
 
 /// Who a buffer is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,12 +35,12 @@ impl Buffer {
     ///
     /// # Panics
     ///
-    /// If it does not fit 64 bits: [`super::Plan::check`] refuses such a buffer first.
+    /// If it does not fit 64 bits: [`crate::Plan::check`] refuses such a buffer first.
     pub fn bytes(&self) -> u64 {
         self.checked_bytes().expect("a checked plan")
     }
 
-    pub(super) fn checked_bytes(&self) -> Option<u64> {
+    pub(crate) fn checked_bytes(&self) -> Option<u64> {
         self.len
             .checked_mul(self.element.size() as u64)
             .filter(|&bytes| bytes <= isize::MAX as u64)
@@ -52,7 +52,7 @@ impl Buffer {
 pub struct Launch<'p> {
     /// The kernel's name in the PTX.
     pub kernel: &'p str,
-    /// The same name as a small number: position in [`super::Plan::kernels`].
+    /// The same name as a small number: position in [`crate::Plan::kernels`].
     pub kernel_index: usize,
     /// Grid, block, shared memory.
     pub config: LaunchConfig,
@@ -97,7 +97,7 @@ pub enum Command<'p> {
 
 /// A command as it is stored: names and arguments are kept once, aside, so that thousands are cheap.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Stored {
+pub(crate) enum Stored {
     Launch {
         kernel: u32,
         config: LaunchConfig,

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::PlanError;
+use crate::PlanError;
 
 /// Up to three extents; those left out are 1. Made from a number, a tuple or an array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

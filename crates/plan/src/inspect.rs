@@ -2,9 +2,9 @@
 
 use std::collections::HashSet;
 
-use super::command::Stored;
-use super::{Arg, Buffer, BufferId, Command, Launch, Plan, PlanError};
-use crate::nearest::suggestion;
+use crate::command::Stored;
+use crate::suggestion;
+use crate::{Arg, Buffer, BufferId, Command, Launch, Plan, PlanError};
 
 impl Plan {
     /// The plan's name.

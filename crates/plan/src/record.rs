@@ -5,24 +5,24 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde::{Deserialize, Serialize};
 
-use super::command::Stored;
-use super::serial::SavedPlan;
-use super::{Arg, Buffer, BufferId, Copy, Fill, LaunchConfig, PlanError, Role};
-use crate::buffer::Element;
+use crate::Element;
+use crate::command::Stored;
+use crate::serial::SavedPlan;
+use crate::{Arg, Buffer, BufferId, Copy, Fill, LaunchConfig, PlanError, Role};
 
-/// Buffers, launches and copies, in order. See the [module](super)'s documentation.
+/// Buffers, launches and copies, in order. See the [crate]'s documentation.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(try_from = "SavedPlan", into = "SavedPlan")]
 pub struct Plan {
     /// Never 0, and unlike every other plan's in this process (but for clones, which have the same buffers).
-    pub(super) tag: u64,
-    pub(super) name: String,
-    pub(super) buffers: Vec<Buffer>,
-    pub(super) outputs: Vec<(String, BufferId)>,
-    pub(super) kernels: Vec<String>,
+    pub(crate) tag: u64,
+    pub(crate) name: String,
+    pub(crate) buffers: Vec<Buffer>,
+    pub(crate) outputs: Vec<(String, BufferId)>,
+    pub(crate) kernels: Vec<String>,
     kernel_index: HashMap<String, u32>,
-    pub(super) commands: Vec<Stored>,
-    pub(super) args: Vec<Arg>,
+    pub(crate) commands: Vec<Stored>,
+    pub(crate) args: Vec<Arg>,
 }
 
 impl Plan {
@@ -53,7 +53,7 @@ impl Plan {
         self.declare(name.into(), element, len as u64, Role::Scratch)
     }
 
-    pub(super) fn declare(
+    pub(crate) fn declare(
         &mut self,
         name: String,
         element: Element,
@@ -129,6 +129,18 @@ impl Plan {
                         buffer: buffer.name.clone(),
                         offset,
                         len: buffer.len,
+                    });
+                }
+                Arg::SliceAt { offset, len, .. }
+                    if offset.checked_add(len).is_none_or(|end| end > buffer.len) =>
+                {
+                    return Err(PlanError::SliceOutOfBounds {
+                        place: place(),
+                        role: role(),
+                        buffer: buffer.name.clone(),
+                        start: offset,
+                        len,
+                        buffer_len: buffer.len,
                     });
                 }
                 _ => {}
@@ -241,7 +253,7 @@ impl Plan {
     }
 
     /// The buffer, if it is this plan's.
-    pub(super) fn own(
+    pub(crate) fn own(
         &self,
         id: BufferId,
         place: impl FnOnce() -> String,
@@ -257,7 +269,7 @@ impl Plan {
     }
 
     /// How messages name a command.
-    pub(crate) fn place(&self, command: usize, what: std::fmt::Arguments<'_>) -> String {
+    pub fn place(&self, command: usize, what: std::fmt::Arguments<'_>) -> String {
         format!("plan `{}`, command {command} ({what})", self.name)
     }
 }

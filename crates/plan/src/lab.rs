@@ -1,0 +1,116 @@
+//! The trait over all labs.
+
+use std::fmt::Debug;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::{Plan, PlanError};
+
+/// A lab, as recording sees it. Each lab's module has a type that implements it.
+pub trait Lab: Sized {
+    /// As users type it.
+    const NAME: &'static str;
+    /// What is to be computed.
+    type Problem: Serialize + DeserializeOwned + Clone + PartialEq + Debug;
+    /// The buffers that the caller writes before a run.
+    type Buffers: Copy + Debug;
+    /// The buffers that hold the results after it.
+    type Outputs: Copy + Debug;
+
+    /// Declares the lab's buffers: the first of the plan, in a fixed order, under fixed names.
+    fn declare(problem: &Self::Problem, plan: &mut Plan) -> Self::Buffers;
+
+    /// Declares the outputs, under fixed names.
+    fn finish(outputs: Self::Outputs, plan: &mut Plan);
+
+    /// The plan of a solution for a problem.
+    ///
+    /// # Errors
+    ///
+    /// [`PlanError`]: the solution's own, or what [`Plan::check`] finds.
+    fn record(
+        name: impl Into<String>,
+        problem: &Self::Problem,
+        solution: &(impl Solves<Self> + ?Sized),
+    ) -> Result<Plan, PlanError> {
+        let mut plan = Plan::new(name);
+        let buffers = Self::declare(problem, &mut plan);
+        let outputs = solution.record_into(problem, buffers, &mut plan)?;
+        Self::finish(outputs, &mut plan);
+        plan.check()?;
+        Ok(plan)
+    }
+}
+
+/// A solution of lab `L`: whatever implements `Solution` of the lab's module.
+pub trait Solves<L: Lab> {
+    /// As the lab's `Solution::record`.
+    ///
+    /// # Errors
+    ///
+    /// The solution's.
+    fn record_into(
+        &self,
+        problem: &L::Problem,
+        buffers: L::Buffers,
+        plan: &mut Plan,
+    ) -> Result<L::Outputs, PlanError>;
+}
+
+/// Writes what follows from a lab's `Problem`, `Buffers` and `Outputs`: its `Solution` and its [`Lab`].
+macro_rules! lab {
+    (
+        $(#[$doc:meta])*
+        $lab:ident = $name:literal;
+        declare($problem:ident, $plan:ident) $declare:block
+        outputs { $($output:ident),* }
+    ) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy)]
+        pub struct $lab;
+
+        /// What a solution's host code implements.
+        pub trait Solution {
+            /// Records the launches that solve `problem` from what `buffers` hold, and says which buffers hold the
+            /// results then. Scratch buffers are declared with [`Plan::scratch`].
+            ///
+            /// # Errors
+            ///
+            /// [`PlanError`](crate::PlanError), from recording or through
+            /// [`PlanError::unsupported`](crate::PlanError::unsupported).
+            fn record(
+                &self,
+                problem: &Problem,
+                buffers: Buffers,
+                plan: &mut $crate::Plan,
+            ) -> Result<Outputs, $crate::PlanError>;
+        }
+
+        impl $crate::Lab for $lab {
+            const NAME: &'static str = $name;
+            type Problem = Problem;
+            type Buffers = Buffers;
+            type Outputs = Outputs;
+
+            fn declare($problem: &Problem, $plan: &mut $crate::Plan) -> Buffers $declare
+
+            fn finish(outputs: Outputs, plan: &mut $crate::Plan) {
+                $(plan.output(stringify!($output), outputs.$output);)*
+            }
+        }
+
+        impl<S: Solution + ?Sized> $crate::Solves<$lab> for S {
+            fn record_into(
+                &self,
+                problem: &Problem,
+                buffers: Buffers,
+                plan: &mut $crate::Plan,
+            ) -> Result<Outputs, $crate::PlanError> {
+                self.record(problem, buffers, plan)
+            }
+        }
+    };
+}
+
+pub(crate) use lab;

@@ -1,0 +1,49 @@
+//! What a solution records, and the interface of each lab that it is written against.
+//!
+//! A [`Plan`] is buffers, kernel launches and copies, as plain data, executed in order, each command after the one before
+//! it has finished, as on one CUDA stream. It knows neither device nor PTX: `host` validates it against both before
+//! anything runs. What can be checked without them is checked while recording, so that the error points at the line that
+//! records. A plan can be saved and loaded (serde); a loaded plan has passed the same checks as a recorded one.
+//!
+//! ```
+//! use plan::{Element, LaunchConfig, Plan, args};
+//!
+//! let mut plan = Plan::new("axpy");
+//! let n: u32 = 1000;
+//! let x = plan.buffer("x", Element::F32, n as usize);
+//! let y = plan.buffer("y", Element::F32, n as usize);
+//! plan.launch("axpy", LaunchConfig::covering(n, 256)?, args![2.0f32, x, y, n])?;
+//! plan.output("y", y);
+//! # Ok::<(), plan::PlanError>(())
+//! ```
+//!
+//! Each lab has a module ([`wave2d`], [`wave3d`], [`poisson`], [`matadd`], [`membench`]) with what a solution gets
+//! (`Problem`, `Buffers`), what it says at the end (`Outputs`), and the trait that it implements (`Solution`). [`Lab`] is
+//! over all of them; [`record_all`] is the main function of a program that records a solution's plans.
+
+mod arg;
+mod command;
+mod config;
+mod element;
+mod error;
+mod inspect;
+mod lab;
+pub mod matadd;
+pub mod membench;
+mod nearest;
+pub mod poisson;
+mod record;
+mod recorder;
+mod serial;
+pub mod wave2d;
+pub mod wave3d;
+
+pub use arg::{Arg, BufferId};
+pub use command::{Buffer, Command, Copy, Fill, Launch, Role};
+pub use config::{Dim3, LaunchConfig};
+pub use element::Element;
+pub use error::PlanError;
+pub use lab::{Lab, Solves};
+pub use nearest::{nearest, suggestion};
+pub use record::Plan;
+pub use recorder::{Recording, Task, record_all};

@@ -1,0 +1,41 @@
+//! The Poisson lab: a field, after some iterations of Jacobi's method.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{BufferId, Element, lab::lab};
+
+/// What is to be computed. A field has n^3 values of `f64`, x contiguous, then y.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Problem {
+    /// Points along each axis, walls included: 3 to 1625.
+    pub n: u32,
+    /// The number of iterations; may be 0.
+    pub iterations: u32,
+}
+
+/// The buffer that holds the field before the first iteration, the walls' values on the walls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Buffers {
+    /// n^3 values of `f64`.
+    pub u: BufferId,
+}
+
+/// The buffer that holds the field after the last iteration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Outputs {
+    /// n^3 values of `f64`, walls included.
+    pub u: BufferId,
+}
+
+lab! {
+    /// The lab `poisson`.
+    Poisson = "poisson";
+    declare(problem, plan) {
+        let n = problem.n as usize;
+        Buffers {
+            u: plan.buffer("u", Element::F64, (n * n).saturating_mul(n)),
+        }
+    }
+    outputs { u }
+}

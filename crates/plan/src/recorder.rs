@@ -1,0 +1,59 @@
+//! The program that records a solution's plans, but for its `main`.
+
+use std::io::{self, BufReader, BufWriter, Read, Write};
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Lab, Plan, Solves};
+
+/// A problem whose plan is wanted: one JSON value of the recorder's input.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Task {
+    /// Which it is; the plan gets this name.
+    pub name: String,
+    /// The lab's `Problem`.
+    pub problem: serde_json::Value,
+}
+
+/// What became of a [`Task`]: one line of the recorder's output. Either there is a plan, or an error.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Recording {
+    /// The task's.
+    pub name: String,
+    /// The plan.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan: Option<Plan>,
+    /// Why there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+/// Records the solution's plan for each [`Task`] of `input` (JSON values, one after the other), and writes its
+/// [`Recording`] to `output`, a line each, before it reads the next.
+///
+/// # Errors
+///
+/// Input that is no task or cannot be read, output that cannot be written. A solution's error is a recording.
+pub fn record_all<L: Lab>(
+    solution: &(impl Solves<L> + ?Sized),
+    input: impl Read,
+    output: impl Write,
+) -> io::Result<()> {
+    let mut output = BufWriter::new(output);
+    for task in serde_json::Deserializer::from_reader(BufReader::new(input)).into_iter() {
+        let Task { name, problem } = task?;
+        let problem: L::Problem = serde_json::from_value(problem).map_err(|error| {
+            io::Error::other(format!("problem `{name}` is none of {}: {error}", L::NAME))
+        })?;
+        let (plan, error) = match L::record(name.as_str(), &problem, solution) {
+            Ok(plan) => (Some(plan), None),
+            Err(error) => (None, Some(error.to_string())),
+        };
+        serde_json::to_writer(&mut output, &Recording { name, plan, error })?;
+        output.write_all(b"\n")?;
+        output.flush()?;
+    }
+    Ok(())
+}
