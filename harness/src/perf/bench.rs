@@ -3,6 +3,7 @@
 use host::device::DeviceError;
 use host::{Case, CheckError, Cpu, Error, ErrorKind, Lab, NamedBuffers, Variant, check};
 
+use super::kernels::Coalescing;
 use super::limits::Limits;
 use super::measure::{self, Measured};
 use super::report::CaseReport;
@@ -82,7 +83,10 @@ impl Bench<'_> {
                 figures.vs_cpu = cpu_rate.map(|rate| figures.updates_per_s / rate);
             }
         }
-        Ok(CaseReport::new(self.lab, self.case.label(), rows))
+        mark_fastest(&mut rows);
+        let coalescing = Coalescing::count(self.lab, &self.variants, self.case.as_ref());
+        let label = self.case.label();
+        Ok(CaseReport::new(self.lab, label, rows, coalescing))
     }
 
     /// The rows of the references, serial first, and their result.
@@ -161,6 +165,35 @@ impl Bench<'_> {
             });
         }
         Ok(rows)
+    }
+}
+
+/// Marks the best of several right rows of each device.
+fn mark_fastest(rows: &mut [Row]) {
+    let is_right = |row: &Row| {
+        let figures = row.figures();
+        figures
+            .is_some_and(|figures| !matches!(figures.result, Verdict::Wrong | Verdict::Reference))
+    };
+    let mut devices: Vec<String> = rows.iter().map(|row| row.device.clone()).collect();
+    devices.dedup();
+    devices.retain(|device| *device != Wanted::Cpu.to_string());
+    for device in devices {
+        let mut right: Vec<&mut Row> = rows
+            .iter_mut()
+            .filter(|row| row.device == device && is_right(row))
+            .collect();
+        if right.len() < 2 {
+            continue;
+        }
+        let time = |row: &Row| {
+            row.figures()
+                .map_or(f64::INFINITY, |figures| figures.run.median_s)
+        };
+        right.sort_by(|a, b| time(a).total_cmp(&time(b)));
+        if let Outcome::Timed(figures) = &mut right[0].outcome {
+            figures.is_fastest = true;
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! `harness perf`: how long every variant takes, beside the CPU and the device's limits.
 
 mod bench;
+mod kernels;
 mod limits;
 mod measure;
 mod report;
@@ -54,7 +55,12 @@ Columns:
   rate        useful work in a second
   bandwidth   bytes that the variant cannot avoid to move, by the time
   of copy     the same relative to copying memory, measured in the same run
-  vs CPU      rate over that of the parallel CPU reference";
+  vs CPU      rate over that of the parallel CPU reference
+  *           the fastest variant of a device with a right result
+  blocks/SM   blocks that a multiprocessor holds at once
+  occupancy   share of its threads that they fill: theoretical, from the driver
+  sectors     pieces of 32 bytes that warps touch, counted on a small case
+  coalesced   sectors that the same bytes would need at best, by sectors";
 
 /// Times the labs.
 ///
@@ -143,6 +149,14 @@ mod tests {
 
     /// What `harness perf` with these arguments ends with and prints.
     fn timed(args: &[&str], machine: &Machine) -> (Result<Ending, Failure>, String) {
+        timed_of(&testing::labs(), args, machine)
+    }
+
+    fn timed_of(
+        labs: &[&dyn Lab],
+        args: &[&str],
+        machine: &Machine,
+    ) -> (Result<Ending, Failure>, String) {
         #[derive(clap::Parser)]
         struct Parser {
             #[command(flatten)]
@@ -152,7 +166,7 @@ mod tests {
         let args = <Parser as clap::Parser>::parse_from(args).args;
         let mut text = Vec::new();
         let mut out = Out::new(&mut text, Look::PLAIN);
-        let ending = run_on(&args, &testing::labs(), machine, &mut out);
+        let ending = run_on(&args, labs, machine, &mut out);
         drop(out);
         (ending, String::from_utf8(text).unwrap())
     }
@@ -196,6 +210,32 @@ mod tests {
         let (ending, text) = timed(&[&SMALL[..], &others].concat(), &testing::machine());
         assert_eq!(ending, Ok(Ending::Fine));
         assert!(text.contains("unchecked"), "{text}");
+    }
+
+    #[test]
+    fn the_fastest_right_variant_is_marked() {
+        let starred = |variants: &str| {
+            let (_, text) = timed(&[&SMALL[..], &[variants]].concat(), &testing::machine());
+            let starred = text.lines().filter(|line| line.contains(" *  "));
+            starred.map(str::to_owned).collect::<Vec<String>>()
+        };
+        let [line] = &starred("--variant=naive,twofold,off-by-one")[..] else {
+            panic!("one variant is the fastest")
+        };
+        assert!(line.starts_with("  cuda    twofold *"), "{line}");
+        // Of one there is no fastest, and a wrong one is none.
+        assert!(starred("--variant=twofold").is_empty());
+        assert!(starred("--variant=naive,off-by-one").is_empty());
+    }
+
+    #[test]
+    fn sectors_are_counted_without_a_gpu() {
+        let args = ["--samples=1", "--variant=coalesced,scattered,stray"];
+        let labs: [&dyn Lab; 1] = [&testing::ptx::Tripling];
+        let (ending, text) = timed_of(&labs, &args, &testing::machine_without_gpu());
+        assert_eq!(ending, Ok(Ending::Fine));
+        let (_, kernels) = text.split_once("\n\n  device  variant    kernel").unwrap();
+        insta::assert_snapshot!(kernels);
     }
 
     #[test]

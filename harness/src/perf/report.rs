@@ -3,6 +3,7 @@
 use host::Lab;
 use serde::Serialize;
 
+use super::kernels::{self, Coalescing};
 use super::limits::Limits;
 use super::row::{Clock, Figures, Outcome, Row, Verdict};
 use crate::failure::Ending;
@@ -30,6 +31,8 @@ pub struct CaseReport {
     first_variant: &'static str,
     case: String,
     rows: Vec<Row>,
+    /// Counted, if the case has a small one like it.
+    coalescing: Option<Coalescing>,
 }
 
 impl Report<'_> {
@@ -61,12 +64,18 @@ impl Report<'_> {
 
 impl CaseReport {
     /// The rows of a case.
-    pub fn new(lab: &dyn Lab, case: String, rows: Vec<Row>) -> CaseReport {
+    pub fn new(
+        lab: &dyn Lab,
+        case: String,
+        rows: Vec<Row>,
+        coalescing: Option<Coalescing>,
+    ) -> CaseReport {
         CaseReport {
             lab: lab.name(),
             first_variant: lab.variants()[0].name,
             case,
             rows,
+            coalescing,
         }
     }
 
@@ -78,6 +87,10 @@ impl CaseReport {
         if !notes.is_empty() {
             parts.push(String::new());
             parts.extend(notes.iter().map(|note| format!("  {note}")));
+        }
+        let kernels = kernels::render(&self.rows, self.coalescing.as_ref(), look);
+        if let Some(kernels) = kernels {
+            parts.extend([String::new(), kernels]);
         }
         parts.push(String::new());
         parts.join("\n")
@@ -110,8 +123,13 @@ impl CaseReport {
             ],
         );
         for row in &self.rows {
-            let names = [row.device.clone(), row.variant.to_owned()];
-            let names = names.map(|name| (name, Tone::Normal));
+            let is_fastest = row.figures().is_some_and(|figures| figures.is_fastest);
+            let variant = if is_fastest {
+                (format!("{} *", row.variant), Tone::Good)
+            } else {
+                (row.variant.to_owned(), Tone::Normal)
+            };
+            let names = [(row.device.clone(), Tone::Normal), variant];
             table.row(names.into_iter().chain(match &row.outcome {
                 Outcome::Timed(figures) => timed(figures),
                 Outcome::Skipped { message } => not_timed(head(message), Tone::Caution),
@@ -127,6 +145,14 @@ impl CaseReport {
         let mut notes = Vec::new();
         if let Some(unit) = self.rows.iter().find_map(|row| Some(row.figures()?.unit)) {
             notes.push(format!("rate: {unit}"));
+        }
+        if self
+            .rows
+            .iter()
+            .filter_map(Row::figures)
+            .any(|figures| figures.is_fastest)
+        {
+            notes.push("*: the fastest".to_owned());
         }
         for row in &self.rows {
             let name = format!("{} on {}", row.variant, row.device);

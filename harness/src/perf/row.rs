@@ -65,6 +65,8 @@ pub struct Figures {
     pub vs_first: Option<f64>,
     /// Rate over that of the parallel CPU reference.
     pub vs_cpu: Option<f64>,
+    /// Whether it is the fastest of its device's several variants with a right result.
+    pub is_fastest: bool,
     /// The kernels as the device compiled them: registers, spills, occupancy.
     pub kernels: Vec<KernelInfo>,
     /// Whether the result of the last timed run is right.
@@ -113,6 +115,7 @@ impl Figures {
             of_copy: None,
             vs_first: None,
             vs_cpu: None,
+            is_fastest: false,
             kernels: Vec::new(),
             result: Verdict::Unchecked,
             mismatch: None,

@@ -197,6 +197,10 @@ impl Case for Numbers {
         check::exact(expected, got)
     }
 
+    fn reduced(&self) -> Option<Box<dyn Case>> {
+        Some(boxed(self.blocks.min(2)))
+    }
+
     fn work(&self, _: &str) -> Work {
         let updates = u64::from(self.blocks * BLOCK);
         Work {

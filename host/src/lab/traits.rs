@@ -159,6 +159,12 @@ pub trait Case: Send + Sync {
         None
     }
 
+    /// A case that the emulated device runs in a moment, and in which the threads' accesses to memory lie as they do in this
+    /// one: what its sectors say of coalescing holds here too. None where a small case says little of a large one.
+    fn reduced(&self) -> Option<Box<dyn Case>> {
+        None
+    }
+
     /// What the variant must do.
     fn work(&self, variant: &str) -> Work;
 }

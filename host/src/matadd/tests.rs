@@ -136,6 +136,22 @@ fn sectors_are_what_the_block_shape_says() {
 }
 
 #[test]
+fn a_reduced_case_coalesces_as_the_case() {
+    let (large, odd) = (MatAdd::new(1024, 96, 1), MatAdd::new(777, 90, 1));
+    let labels = [large.as_ref(), odd.as_ref()].map(|case| {
+        let reduced = case.unwrap().reduced().unwrap();
+        reduced.label()
+    });
+    assert_eq!(labels, ["256x64", "265x64"]);
+    for variant in LAB.variants() {
+        let (loads, stores) = traffic(variant.name, 256, 64);
+        let (large_loads, large_stores) = traffic(variant.name, 1024, 96);
+        assert_eq!(loads.efficiency(), large_loads.efficiency());
+        assert_eq!(stores.efficiency(), large_stores.efficiency());
+    }
+}
+
+#[test]
 fn the_largest_matrices_fit_a_grid() {
     for (n_x, n_y) in [
         (65_535, 32_768),

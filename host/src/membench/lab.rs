@@ -118,6 +118,14 @@ impl Case for MemBench {
         check::exact(expected, got)
     }
 
+    fn reduced(&self) -> Option<Box<dyn Case>> {
+        // The largest tile is 32 elements for each of 1024 threads.
+        let n = self.n().min(32_768 + self.n() % 32_768);
+        let problem =
+            MemBench::new(n, self.x(), self.block(), 1).expect("smaller than a valid one");
+        Some(Box::new(problem))
+    }
+
     fn work(&self, _variant: &str) -> Work {
         let n = u64::from(self.n());
         Work {
