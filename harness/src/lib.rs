@@ -12,6 +12,9 @@
 //! | [`run`]       | `harness run`                                             |
 //! | [`mod@occupancy`] | `harness occupancy`                                     |
 //! | [`grade`]     | `harness grade`                                           |
+//! | [`mod@pack`] | `harness pack`: a submission, built in isolation      |
+//! | [`bundle`]    | a packed submission's file                                |
+//! | [`sandbox`]   | what a submission's code and compilers run in             |
 //! | [`course`]    | what a lab grades: `labs/<lab>/lab.toml`                  |
 //! | [`catalogue`] | which labs, variants and cases a command is about         |
 //! | [`devices`]   | which devices it uses                                     |
@@ -23,6 +26,7 @@
 //! | [`exit`], [`failure`]     | how commands end                              |
 
 pub mod animate;
+pub mod bundle;
 pub mod catalogue;
 pub mod cli;
 pub mod course;
@@ -38,10 +42,12 @@ pub mod list;
 pub mod occupancy;
 pub mod out;
 pub mod output;
+pub mod pack;
 pub mod perf;
 pub mod profile;
 pub mod progress;
 pub mod run;
+pub mod sandbox;
 pub mod stats;
 pub mod table;
 pub mod terminal;

@@ -1,0 +1,1 @@
+//! What a submission's code and its compilers run in.
