@@ -29,8 +29,8 @@ impl Solution for Submission {
         let config = LaunchConfig::covering((n_z, n_y, n_x), (32, 4, 2))?;
 
         // TODO 4: this is the first timestep. Record all of them, each with its own value of the source:
-        // `problem.source_values` has one for each. After a timestep the field in `u_prev` is the newest, so the two names
-        // have to change places: u_prev is always the second-last field, u the last.
+        // `problem.source_values` has one for each. After each timestep the two buffers change names: what was the last field
+        // is the second-last now, and the buffer in which that one was has the newest.
         plan.launch(
             "wave3d_step",
             config,
@@ -49,6 +49,10 @@ impl Solution for Submission {
             ],
         )?;
 
-        Ok(Outputs { u_prev, u })
+        // After one timestep. After several it depends on their number, unless your loop exchanges the names itself.
+        Ok(Outputs {
+            u_prev: u,
+            u: u_prev,
+        })
     }
 }

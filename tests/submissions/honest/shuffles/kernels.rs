@@ -1,0 +1,52 @@
+//! Neighbours by shuffle.
+
+use cuda_std::UVec2;
+use cuda_std::prelude::*;
+use cuda_std::warp::FULL_MASK;
+use kernels_gpu::wave2d::update::{self, Kind, Neighbours};
+use kernels_gpu::wave2d::{AnyScene, Domain, Scene};
+
+/// Computes timestep `t`: the new field replaces `u0`.
+///
+/// # Safety
+/// `u0` and `u1` have n_x * n_y elements, and nothing else accesses `u0` during the launch.
+#[kernel]
+pub unsafe fn wave2d_step(
+    u0: *mut f32,
+    u1: &[f32],
+    n_x: u32,
+    n_y: u32,
+    scene: u32,
+    k: f32,
+    t: u32,
+) {
+    let UVec2 { x, y } = thread::index_2d();
+    let is_inside = x < n_x && y < n_y;
+    let domain = Domain { n_x, n_y };
+    let scene = AnyScene::new(scene, domain);
+    let i = (y * n_x + x) as usize;
+    let stride = n_x as usize;
+    // SAFETY: all lanes of the warp, which is one row of the block, shuffle; the cell is in the domain, and this thread's own.
+    unsafe {
+        let own = if is_inside { u1[i] } else { 0.0 };
+        let (before, has_before) = warp::warp_shuffle_up(FULL_MASK, own, 1, 32);
+        let (after, has_after) = warp::warp_shuffle_down(FULL_MASK, own, 1, 32);
+        if !is_inside {
+            return;
+        }
+        let cell = u0.add(i);
+        *cell = match update::kind(&scene, domain, x, y) {
+            Kind::Zero => 0.0,
+            Kind::Source => scene.source_value(t),
+            Kind::Free { damping } => {
+                let around = Neighbours {
+                    west: if has_before { before } else { u1[i - 1] },
+                    east: if has_after { after } else { u1[i + 1] },
+                    north: u1[i - stride],
+                    south: u1[i + stride],
+                };
+                update::free_cell(*cell, own, around, k, damping)
+            }
+        };
+    }
+}
