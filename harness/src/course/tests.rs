@@ -96,16 +96,16 @@ fn every_seed_gives_other_inputs_and_outputs() {
             if case.group == Group::Large {
                 continue;
             }
-            let outputs = |seed| {
-                let case = case.with_seed(lab, seed).unwrap();
-                case.reference(host::Cpu::Parallel, &host::NoProgress)
-                    .unwrap()
-            };
             // Seeds of 32 bits come from the upper half.
-            let (one, other) = (outputs(1 << 32), outputs(2 << 32));
-            for ((name, one), (_, other)) in one.iter().zip(&other) {
-                assert_ne!(one, other, "{}: {name}", case.name);
-            }
+            let [one, other] = [1 << 32, 2 << 32].map(|seed| case.with_seed(lab, seed).unwrap());
+            assert_ne!(one.inputs().unwrap(), other.inputs().unwrap());
+            let [one, other] = [one, other].map(|case| {
+                let outputs = case.reference(host::Cpu::Parallel, &host::NoProgress);
+                outputs.unwrap()
+            });
+            // A single point between walls has one value, whatever it starts from.
+            let is_tiny = one[0].1.len() <= 27;
+            assert!(is_tiny || one != other, "{}", case.name);
         }
     }
 }
