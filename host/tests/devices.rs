@@ -46,4 +46,6 @@ on_every_device! {
     refuses_more_memory_than_there_is,
     refuses_buffers_of_another_shape,
     measures_its_copy_bandwidth,
+    isolated_sessions_start_afresh,
+    isolated_sessions_see_strays,
 }

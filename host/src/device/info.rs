@@ -162,3 +162,45 @@ pub enum Flushed {
     /// The device has no cache that is known of.
     NoCache,
 }
+
+/// Where a stray write lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Side {
+    /// Before the buffer's first byte.
+    Before,
+    /// After its last.
+    After,
+}
+
+/// Writes outside a buffer of a plan.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stray {
+    /// The buffer beside which they lie.
+    pub buffer: String,
+    /// On which side of it.
+    pub side: Side,
+    /// How far the nearest is from the buffer's first or last byte: 1 is right beside it.
+    pub distance_bytes: u64,
+    /// How many bytes changed.
+    pub bytes: u64,
+}
+
+impl std::fmt::Display for Stray {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Stray {
+            buffer,
+            side,
+            distance_bytes,
+            bytes,
+        } = self;
+        let place = match side {
+            Side::Before => "before the first",
+            Side::After => "behind the last",
+        };
+        write!(
+            f,
+            "{bytes} bytes outside buffer `{buffer}` were written, the nearest {distance_bytes} bytes {place} byte of it"
+        )
+    }
+}

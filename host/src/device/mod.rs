@@ -17,7 +17,9 @@ pub use cuda::CudaDevice;
 pub use discover::{Discovery, discover, emulated};
 pub use emulated::{EmulatedDevice, KernelReport};
 pub use error::{DeviceError, DriverError};
-pub use info::{Capture, DeviceInfo, DeviceKind, Flushed, KernelInfo, Launching, Limits, Timing};
+pub use info::{
+    Capture, DeviceInfo, DeviceKind, Flushed, KernelInfo, Launching, Limits, Side, Stray, Timing,
+};
 pub use ptx_emu::{
     Counts, Executed, GlobalTraffic, InstructionClass, InstructionCounts, Options, Sanitize,
     Schedule, SharedTraffic,

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::buffer::HostBuffer;
 use crate::device::{
-    Capture, DeviceError, DeviceInfo, Flushed, KernelInfo, KernelReport, Launching, Timing,
+    Capture, DeviceError, DeviceInfo, Flushed, KernelInfo, KernelReport, Launching, Stray, Timing,
 };
 use crate::error::Error;
 use crate::module::Module;
@@ -27,6 +27,23 @@ pub trait Device: Send + Sync {
     /// [`Error::Plan`] and [`Error::Validation`] for a plan that cannot run anywhere or here; [`Error::Device`] where
     /// the module does not load or memory is short.
     fn prepare<'d>(&'d self, module: &Module, plan: &Plan) -> Result<Box<dyn Session + 'd>, Error>;
+
+    /// As [`Device::prepare`], for a module and a plan that nobody trusts.
+    ///
+    /// The module is loaded afresh, so that its globals have their initial values; what earlier kernels set on the device
+    /// is reset; on a device that does not check every access, guard bands lie around every buffer: see
+    /// [`Session::strays`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Device::prepare`].
+    fn prepare_isolated<'d>(
+        &'d self,
+        module: &Module,
+        plan: &Plan,
+    ) -> Result<Box<dyn Session + 'd>, Error> {
+        self.prepare(module, plan)
+    }
 }
 
 /// A prepared plan and its buffers on a device.
@@ -114,6 +131,16 @@ pub trait Session {
     /// What the device answers.
     fn flush(&mut self) -> Result<Flushed, Error> {
         Ok(Flushed::NoCache)
+    }
+
+    /// What was written outside the plan's buffers since an isolated session was prepared, as far as guard bands reach.
+    /// Nothing on a device that checks every access, where a stray is a fault.
+    ///
+    /// # Errors
+    ///
+    /// What the device answers.
+    fn strays(&mut self) -> Result<Vec<Stray>, Error> {
+        Ok(Vec::new())
     }
 
     /// What the device made of a kernel that the plan launches.

@@ -131,6 +131,7 @@ forward! {
     fn cuCtxGetStreamPriorityRange(leastPriority: *mut c_int, greatestPriority: *mut c_int);
     fn cuCtxPopCurrent_v2(pctx: *mut CUcontext);
     fn cuCtxPushCurrent_v2(ctx: CUcontext);
+    fn cuCtxResetPersistingL2Cache();
     fn cuCtxSetCacheConfig(config: CUfunc_cache);
     fn cuCtxSetCurrent(ctx: CUcontext);
     fn cuCtxSetLimit(limit: CUlimit, value: usize);

@@ -2,7 +2,7 @@
 
 // No snapshots here: each would be taken twice, once on each device.
 
-use host::device::POISON;
+use host::device::{POISON, Side};
 use host::plan::PlanError;
 use host::run::{outputs, reset, restore};
 use host::{
@@ -392,4 +392,76 @@ pub fn measures_its_copy_bandwidth(device: &dyn Device) {
     let bandwidth = host::limits::copy_bandwidth(device, 1 << 20).unwrap();
     assert!(bandwidth.best_bytes_per_s >= bandwidth.median_bytes_per_s);
     assert!(bandwidth.median_bytes_per_s > 1e6, "{bandwidth:?}");
+}
+
+/// A kernel that counts its launches in a global, and stores the count at element `at` of `out`.
+fn counting() -> Module {
+    Module::new(
+        "counting",
+        "
+.version 7.8
+.target sm_80
+.address_size 64
+.global .align 4 .u32 launches = 7;
+.visible .entry count(.param .u64 out, .param .s64 at)
+{
+    .reg .b32 %r<3>;
+    .reg .b64 %rd<4>;
+    ld.global.u32 %r1, [launches];
+    add.u32 %r2, %r1, 1;
+    st.global.u32 [launches], %r2;
+    ld.param.u64 %rd1, [out];
+    ld.param.s64 %rd2, [at];
+    shl.b64 %rd2, %rd2, 2;
+    add.s64 %rd3, %rd1, %rd2;
+    st.global.u32 [%rd3], %r2;
+    ret;
+}
+",
+    )
+}
+
+fn counts_at(at: i64) -> Plan {
+    let mut plan = Plan::new("counting");
+    let out = plan.buffer("out", Element::U32, 3);
+    plan.launch("count", LaunchConfig::new(1, 1), args![out, at])
+        .unwrap();
+    plan.output("out", out);
+    plan
+}
+
+pub fn isolated_sessions_start_afresh(device: &dyn Device) {
+    let (module, plan) = (counting(), counts_at(1));
+    for _ in 0..2 {
+        let mut session = device.prepare_isolated(&module, &plan).unwrap();
+        reset(session.as_mut(), &plan, &vec![]).unwrap();
+        for launches in [8u32, 9] {
+            session.run().unwrap();
+            let got = outputs(session.as_mut(), &plan).unwrap();
+            assert_eq!(got[0].1.as_slice::<u32>().unwrap()[1], launches);
+        }
+        assert_eq!(session.strays().unwrap(), []);
+    }
+}
+
+pub fn isolated_sessions_see_strays(device: &dyn Device) {
+    for (at, side, distance_bytes) in [(3, Side::After, 1), (-2, Side::Before, 8)] {
+        let (module, plan) = (counting(), counts_at(at));
+        let mut session = device.prepare_isolated(&module, &plan).unwrap();
+        reset(session.as_mut(), &plan, &vec![]).unwrap();
+        if device.info().kind == DeviceKind::Emulated {
+            // Here a stray is a fault.
+            let error = session.run().unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Submission, "{error}");
+            continue;
+        }
+        session.run().unwrap();
+        let strays = session.strays().unwrap();
+        let [stray] = &strays[..] else {
+            panic!("{strays:?}")
+        };
+        // A byte of the count may be what lay there.
+        assert_eq!((stray.side, stray.buffer.as_str()), (side, "out"));
+        assert!(stray.distance_bytes.abs_diff(distance_bytes) < 4, "{stray}");
+    }
 }

@@ -4,6 +4,7 @@
 //! - `loaded`: a module as the driver compiled it;
 //! - `launches`: a plan's commands, laid out so that executing one costs a driver call and nothing more;
 //! - `graph`: the same commands, replayed with one call;
+//! - `memory`: a buffer's memory, with or without guard bands;
 //! - `session`: buffers and runs;
 //! - `fault`: what a failed kernel means, and a device that one has taken down.
 
@@ -11,6 +12,7 @@ mod fault;
 mod graph;
 mod launches;
 mod loaded;
+mod memory;
 mod open;
 mod session;
 

@@ -11,6 +11,7 @@ use cust::stream::{Stream, StreamFlags};
 use cust::sys::{self, CUdevice_attribute};
 
 use super::loaded::LoadedModule;
+use super::memory::Bands;
 use super::session::CudaSession;
 use crate::device::{Device, DeviceError, DeviceInfo, DeviceKind, DriverError, Limits, Session};
 use crate::driver::{self, check, check_cust};
@@ -154,7 +155,25 @@ impl Device for CudaDevice {
         validate(module, plan, &self.info.limits)?;
         let opened = self.enter()?;
         let loaded = self.load(module)?;
-        Ok(Box::new(CudaSession::new(self, opened, loaded, plan)?))
+        Ok(Box::new(CudaSession::new(
+            self, opened, loaded, plan, None,
+        )?))
+    }
+
+    fn prepare_isolated<'d>(
+        &'d self,
+        module: &Module,
+        plan: &Plan,
+    ) -> Result<Box<dyn Session + 'd>, Error> {
+        validate(module, plan, &self.info.limits)?;
+        let opened = self.enter()?;
+        reset_settings()?;
+        // Not among the modules that are kept: its globals have their initial values.
+        let loaded = Arc::new(LoadedModule::new(module, &self.info)?);
+        let bands = Some(Bands::new());
+        Ok(Box::new(CudaSession::new(
+            self, opened, loaded, plan, bands,
+        )?))
     }
 }
 
@@ -168,6 +187,24 @@ impl Drop for CudaDevice {
                 .unwrap_or_else(PoisonError::into_inner)
                 .clear();
         }
+    }
+}
+
+/// Undoes what a kernel may have done to the context beyond its buffers: lines that it made persist in L2. The context is
+/// current.
+fn reset_settings() -> Result<(), DeviceError> {
+    /// Results of a GPU, or a driver, that knows no persisting lines.
+    const NOT_SUPPORTED: [u32; 2] = [801, 302];
+    // SAFETY: takes nothing and writes nothing of ours.
+    let reset = unsafe {
+        check(
+            "cuCtxResetPersistingL2Cache",
+            sys::cuCtxResetPersistingL2Cache(),
+        )
+    };
+    match reset {
+        Err(cause) if !NOT_SUPPORTED.contains(&cause.code) => Err(cause.into()),
+        _ => Ok(()),
     }
 }
 

@@ -4,18 +4,19 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use cust::event::{Event, EventFlags};
-use cust::memory::{CopyDestination, DeviceBuffer};
 use cust::sys::{self, CUfunction, CUfunction_attribute as FunctionAttribute};
 
 use super::fault::{refusal_remedy, suspects};
 use super::graph::{self, Graph, NotMade};
 use super::launches::Launches;
 use super::loaded::{LoadedModule, function_attribute};
+use super::memory::{Bands, Memory};
 use super::open::{CudaDevice, Opened};
 use crate::buffer::HostBuffer;
 use crate::device::traits::expect_like;
 use crate::device::{
-    Capture, Device, DeviceError, DriverError, Flushed, KernelInfo, Launching, Session, Timing,
+    Capture, Device, DeviceError, DriverError, Flushed, KernelInfo, Launching, Session, Stray,
+    Timing,
 };
 use crate::driver::{check, check_cust};
 use crate::error::Error;
@@ -37,7 +38,9 @@ pub struct CudaSession<'d> {
     launches: Launches,
     /// Made by [`Session::capture`].
     graph: Option<Graph>,
-    buffers: Vec<DeviceBuffer<u8>>,
+    buffers: Vec<Memory>,
+    /// Around each buffer, where whoever prepared the plan does not trust it.
+    bands: Option<Bands>,
     start: Event,
     stop: Event,
     /// The functions are this module's.
@@ -51,6 +54,7 @@ impl<'d> CudaSession<'d> {
         opened: &'d Opened,
         module: Arc<LoadedModule>,
         plan: &Plan,
+        bands: Option<Bands>,
     ) -> Result<CudaSession<'d>, Error> {
         let functions = plan
             .kernels()
@@ -59,8 +63,8 @@ impl<'d> CudaSession<'d> {
             .collect::<Result<Vec<CUfunction>, DriverError>>()
             .map_err(DeviceError::from)?;
         allow_shared_memory(plan, &functions).map_err(DeviceError::from)?;
-        let buffers = allocate(device, plan)?;
-        let address = |id: BufferId| buffers[id.index()].as_device_ptr().as_raw();
+        let buffers = allocate(device, plan, bands.as_ref())?;
+        let address = |id: BufferId| buffers[id.index()].address();
         let event = || check_cust("cuEventCreate", Event::new(EventFlags::DEFAULT));
         Ok(CudaSession {
             device,
@@ -72,6 +76,7 @@ impl<'d> CudaSession<'d> {
             stop: event().map_err(DeviceError::from)?,
             plan: plan.clone(),
             buffers,
+            bands,
             _module: module,
         })
     }
@@ -145,8 +150,8 @@ impl Session for CudaSession<'_> {
     fn write(&mut self, id: BufferId, from: &HostBuffer) -> Result<(), Error> {
         expect_like(&self.plan, id, from)?;
         self.device.enter()?;
-        let copied = self.buffers[id.index()].copy_from(from.bytes());
-        check_cust("cuMemcpyHtoD", copied).map_err(|cause| self.failed(cause))
+        let written = self.buffers[id.index()].write(from.bytes());
+        written.map_err(|cause| self.failed(cause))
     }
 
     fn fill(&mut self, id: BufferId, byte: u8) -> Result<(), Error> {
@@ -156,9 +161,9 @@ impl Session for CudaSession<'_> {
         // SAFETY: the buffer has so many bytes, and the context is current.
         let result = unsafe {
             sys::cuMemsetD8Async(
-                buffer.as_device_ptr().as_raw(),
+                buffer.address(),
                 byte,
-                buffer.len(),
+                buffer.bytes(),
                 self.opened.stream.as_inner(),
             )
         };
@@ -171,8 +176,8 @@ impl Session for CudaSession<'_> {
         let buffer = self.plan.buffer_info(id)?;
         let mut to = HostBuffer::zeroed(buffer.element, buffer.len as usize)?;
         self.device.enter()?;
-        let copied = self.buffers[id.index()].copy_to(to.bytes_mut());
-        check_cust("cuMemcpyDtoH", copied).map_err(|cause| self.failed(cause))?;
+        let read = self.buffers[id.index()].read(to.bytes_mut());
+        read.map_err(|cause| self.failed(cause))?;
         Ok(to)
     }
 
@@ -205,6 +210,19 @@ impl Session for CudaSession<'_> {
             device: Some(device),
             host,
         })
+    }
+
+    fn strays(&mut self) -> Result<Vec<Stray>, Error> {
+        let Some(bands) = &self.bands else {
+            return Ok(Vec::new());
+        };
+        self.device.enter()?;
+        let mut strays = Vec::new();
+        for (memory, buffer) in self.buffers.iter().zip(self.plan.buffers()) {
+            let found = memory.strays(&buffer.name, bands);
+            strays.append(&mut found.map_err(|cause| self.failed(cause))?);
+        }
+        Ok(strays)
     }
 
     fn capture(&mut self) -> Result<Capture, Error> {
@@ -319,7 +337,7 @@ fn allow_shared_memory(plan: &Plan, functions: &[CUfunction]) -> Result<(), Driv
     Ok(())
 }
 
-fn allocate(device: &CudaDevice, plan: &Plan) -> Result<Vec<DeviceBuffer<u8>>, Error> {
+fn allocate(device: &CudaDevice, plan: &Plan, bands: Option<&Bands>) -> Result<Vec<Memory>, Error> {
     let (mut free, mut total) = (0, 0);
     // SAFETY: both may be written, and the context is current.
     let result = unsafe { sys::cuMemGetInfo_v2(&mut free, &mut total) };
@@ -328,9 +346,7 @@ fn allocate(device: &CudaDevice, plan: &Plan) -> Result<Vec<DeviceBuffer<u8>>, E
     plan.buffers()
         .iter()
         .map(|buffer| {
-            // SAFETY: undefined contents are what the plan's buffers are said to have; any bytes are valid `u8`.
-            let allocated = unsafe { DeviceBuffer::uninitialized(buffer.bytes() as usize) };
-            check_cust("cuMemAlloc", allocated).map_err(|cause| {
+            Memory::new(buffer.bytes() as usize, bands).map_err(|cause| {
                 const OUT_OF_MEMORY: u32 = 2;
                 if cause.code == OUT_OF_MEMORY {
                     DeviceError::OutOfMemory {

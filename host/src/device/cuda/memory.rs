@@ -1,0 +1,139 @@
+//! Memory of one buffer, with or without guard bands around it.
+//!
+//! A GPU does not notice a write a little beyond a buffer: it lands in what happens to lie there. Between guard bands of
+//! a known pattern it leaves a trace.
+
+use std::ops::Range;
+
+use cust::memory::{CopyDestination, DeviceBuffer};
+use cust::sys::CUdeviceptr;
+
+use crate::device::{DriverError, Side, Stray};
+use crate::driver::check_cust;
+
+/// Length of each band. A multiple of every alignment that the driver gives, so that a buffer between bands is aligned
+/// as one without; long enough for several rows of a stencil's field.
+const BAND_BYTES: usize = 256 << 10;
+
+/// What the bands of one session hold.
+#[derive(Debug)]
+pub struct Bands {
+    pattern: Vec<u8>,
+}
+
+impl Bands {
+    /// Bytes without a pattern that a kernel could write by chance.
+    pub fn new() -> Bands {
+        let mut pattern = vec![0; BAND_BYTES];
+        fastrand::Rng::new().fill(&mut pattern);
+        Bands { pattern }
+    }
+}
+
+/// Memory of one buffer.
+#[derive(Debug)]
+pub struct Memory {
+    all: DeviceBuffer<u8>,
+    /// The buffer's part of it: the rest is bands.
+    own: Range<usize>,
+}
+
+impl Memory {
+    /// Allocates `bytes` bytes of undefined contents, between bands if there are any. The context is current.
+    pub fn new(bytes: usize, bands: Option<&Bands>) -> Result<Memory, DriverError> {
+        let band = bands.map_or(0, |bands| bands.pattern.len());
+        // SAFETY: undefined contents are what the caller is told; any bytes are valid `u8`.
+        let allocated = unsafe { DeviceBuffer::uninitialized(bytes + 2 * band) };
+        let memory = Memory {
+            all: check_cust("cuMemAlloc", allocated)?,
+            own: band..band + bytes,
+        };
+        if let Some(bands) = bands {
+            for (_, at) in memory.bands() {
+                let copied = memory.all.index(at).copy_from(&bands.pattern);
+                check_cust("cuMemcpyHtoD", copied)?;
+            }
+        }
+        Ok(memory)
+    }
+
+    /// Where the buffer starts.
+    pub fn address(&self) -> CUdeviceptr {
+        self.all.as_device_ptr().as_raw() + self.own.start as u64
+    }
+
+    /// The buffer's bytes.
+    pub fn bytes(&self) -> usize {
+        self.own.len()
+    }
+
+    /// Fills the buffer with as many bytes.
+    pub fn write(&mut self, from: &[u8]) -> Result<(), DriverError> {
+        check_cust(
+            "cuMemcpyHtoD",
+            self.all.index(self.own.clone()).copy_from(from),
+        )
+    }
+
+    /// Reads the buffer into as many bytes.
+    pub fn read(&self, to: &mut [u8]) -> Result<(), DriverError> {
+        check_cust("cuMemcpyDtoH", self.all.index(self.own.clone()).copy_to(to))
+    }
+
+    /// What was written to the bands around the buffer of this name, at most one for each.
+    pub fn strays(&self, name: &str, bands: &Bands) -> Result<Vec<Stray>, DriverError> {
+        let mut strays = Vec::new();
+        for (side, at) in self.bands() {
+            let mut band = vec![0; at.len()];
+            check_cust("cuMemcpyDtoH", self.all.index(at).copy_to(&mut band))?;
+            strays.extend(stray(name, side, &bands.pattern, &band));
+        }
+        Ok(strays)
+    }
+
+    fn bands(&self) -> [(Side, Range<usize>); 2] {
+        [
+            (Side::Before, 0..self.own.start),
+            (Side::After, self.own.end..self.all.len()),
+        ]
+    }
+}
+
+/// What was written to a band, if anything was.
+fn stray(buffer: &str, side: Side, pattern: &[u8], band: &[u8]) -> Option<Stray> {
+    let differs = |i: &usize| pattern[*i] != band[*i];
+    let bytes = (0..pattern.len()).filter(differs).count();
+    let nearest = match side {
+        Side::Before => (0..pattern.len())
+            .rev()
+            .find(differs)
+            .map(|i| pattern.len() - i),
+        Side::After => (0..pattern.len()).find(differs).map(|i| i + 1),
+    };
+    Some(Stray {
+        buffer: buffer.to_owned(),
+        side,
+        distance_bytes: nearest? as u64,
+        bytes: bytes as u64,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_stray_is_told() {
+        let pattern = Bands::new().pattern;
+        assert_eq!(stray("u", Side::After, &pattern, &pattern), None);
+        let mut band = pattern.clone();
+        band[3] ^= 1;
+        band[100] ^= 0x80;
+        let after = stray("u", Side::After, &pattern, &band).unwrap();
+        assert_eq!((after.distance_bytes, after.bytes), (4, 2));
+        let before = stray("u", Side::Before, &pattern, &band).unwrap();
+        assert_eq!(before.distance_bytes, (BAND_BYTES - 100) as u64);
+        insta::assert_snapshot!(after, @"2 bytes outside buffer `u` were written, the nearest 4 bytes behind the last byte of it");
+        insta::assert_snapshot!(before, @"2 bytes outside buffer `u` were written, the nearest 262044 bytes before the first byte of it");
+    }
+}
