@@ -18,6 +18,7 @@ const DEVICE_RULE: Rule = Rule {
     min_samples: 7,
     max_samples: 50,
     noise: 0.005,
+    spread: 0.05,
     patience: Duration::from_secs(10),
 };
 
@@ -26,6 +27,7 @@ const CPU_RULE: Rule = Rule {
     min_samples: 3,
     max_samples: 15,
     noise: 0.02,
+    spread: 0.25,
     patience: Duration::from_secs(3),
 };
 

@@ -18,6 +18,7 @@ const RULE: Rule = Rule {
     min_samples: 3,
     max_samples: 20,
     noise: 0.005,
+    spread: 0.05,
     patience: Duration::from_secs(5),
 };
 

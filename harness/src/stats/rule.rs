@@ -1,0 +1,366 @@
+//! When enough samples are taken.
+
+use std::time::{Duration, Instant};
+
+use super::doubt::{Bounds, Doubt, doubts};
+use super::summary::{Discarded, Summary};
+
+/// When enough samples are taken, and when they are a result.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Rule {
+    /// Not before so many.
+    pub min_samples: usize,
+    /// At the latest after so many.
+    pub max_samples: usize,
+    /// Enough once [`Summary::noise`] is at most this.
+    pub noise: f64,
+    /// No result if [`Summary::spread`] is above this.
+    pub spread: f64,
+    /// At the latest after this much time, when there are `min_samples`; after twice this time with fewer.
+    pub patience: Duration,
+}
+
+/// Fewer samples are no result, even if no more are asked for: their interval is hardly narrower than all of them.
+const RESULT_SAMPLES: usize = 10;
+
+/// A time, and whether it counts.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Sample {
+    /// How long it took.
+    pub time: Duration,
+    /// Why it does not count, if it does not.
+    pub discard: Option<String>,
+}
+
+impl From<Duration> for Sample {
+    fn from(time: Duration) -> Sample {
+        Sample {
+            time,
+            discard: None,
+        }
+    }
+}
+
+impl Rule {
+    /// Exactly so many, and a result if they keep the usual bounds.
+    pub fn exactly(samples: usize) -> Rule {
+        Rule {
+            min_samples: samples,
+            max_samples: samples,
+            noise: 0.005,
+            spread: 0.05,
+            patience: Duration::MAX,
+        }
+    }
+
+    /// Takes samples until there are enough.
+    ///
+    /// # Errors
+    ///
+    /// The first that `sample` answers.
+    ///
+    /// # Panics
+    ///
+    /// If `max_samples` is 0.
+    pub fn collect<S: Into<Sample>, E>(
+        &self,
+        mut sample: impl FnMut(usize) -> Result<S, E>,
+    ) -> Result<Summary, E> {
+        let mut collector = Collector::new(*self);
+        loop {
+            collector.push(sample(collector.taken())?.into());
+            if collector.is_done() {
+                return Ok(collector.finish());
+            }
+        }
+    }
+}
+
+/// Samples of one time in the making.
+#[derive(Debug, Clone)]
+pub struct Collector {
+    rule: Rule,
+    began: Instant,
+    samples_s: Vec<f64>,
+    discarded: Vec<Discarded>,
+}
+
+impl Collector {
+    /// Without samples; the rule's time runs from now.
+    pub fn new(rule: Rule) -> Collector {
+        Collector {
+            rule,
+            began: Instant::now(),
+            samples_s: Vec::new(),
+            discarded: Vec::new(),
+        }
+    }
+
+    /// Adds a sample.
+    pub fn push(&mut self, sample: Sample) {
+        let time_s = sample.time.as_secs_f64();
+        match sample.discard {
+            None => self.samples_s.push(time_s),
+            Some(reason) => self.discarded.push(Discarded { time_s, reason }),
+        }
+    }
+
+    /// How many were taken, those included that do not count.
+    pub fn taken(&self) -> usize {
+        self.samples_s.len() + self.discarded.len()
+    }
+
+    /// Whether no more are needed, or no more may be taken.
+    pub fn is_done(&self) -> bool {
+        self.is_settled() || self.is_over()
+    }
+
+    /// Whether there are enough samples and they agree.
+    pub fn is_settled(&self) -> bool {
+        let count = self.samples_s.len();
+        let is_quiet = || {
+            let noise = Summary::new(self.samples_s.clone()).noise;
+            noise.is_some_and(|noise| noise <= self.rule.noise)
+        };
+        count >= self.rule.min_samples && count > 0 && is_quiet()
+    }
+
+    /// Whether no more samples may be taken.
+    pub fn is_over(&self) -> bool {
+        let (elapsed, patience) = (self.began.elapsed(), self.rule.patience);
+        self.taken() >= self.rule.max_samples
+            || elapsed >= patience && self.taken() >= self.rule.min_samples
+            || elapsed >= patience.saturating_mul(2) && self.taken() > 0
+    }
+
+    /// What the samples say. If all of them were discarded, it is they that are summarised, and the summary is no result.
+    ///
+    /// # Panics
+    ///
+    /// If no sample was taken.
+    pub fn finish(self) -> Summary {
+        let Collector {
+            rule,
+            samples_s,
+            discarded,
+            ..
+        } = self;
+        let counted = samples_s.len();
+        let mut summary = Summary::new(if samples_s.is_empty() {
+            discarded.iter().map(|sample| sample.time_s).collect()
+        } else {
+            samples_s
+        });
+        summary.doubts = doubts(
+            &summary,
+            &Bounds {
+                samples: RESULT_SAMPLES,
+                noise: rule.noise,
+                spread: rule.spread,
+            },
+        );
+        if counted < RESULT_SAMPLES
+            && let Some(reason) = most_frequent(&discarded)
+        {
+            summary
+                .doubts
+                .retain(|doubt| !matches!(doubt, Doubt::TooFew { .. }));
+            let doubt = Doubt::Discarded {
+                samples: discarded.len(),
+                of: counted + discarded.len(),
+                reason,
+            };
+            summary.doubts.insert(0, doubt);
+        }
+        summary.discarded = discarded;
+        summary
+    }
+}
+
+fn most_frequent(discarded: &[Discarded]) -> Option<String> {
+    let count = |reason: &str| {
+        let same = discarded.iter().filter(|sample| sample.reason == reason);
+        same.count()
+    };
+    let most = discarded
+        .iter()
+        .max_by_key(|sample| count(&sample.reason))?;
+    Some(most.reason.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::synthetic::Noise;
+    use super::*;
+
+    const RULE: Rule = Rule {
+        min_samples: 10,
+        max_samples: 400,
+        noise: 0.005,
+        spread: 0.05,
+        patience: Duration::MAX,
+    };
+
+    fn collect(rule: Rule, mut time_ms: impl FnMut(usize) -> f64) -> Summary {
+        let sample = |index| Ok::<_, ()>(Duration::from_secs_f64(time_ms(index) / 1e3));
+        rule.collect(sample).unwrap()
+    }
+
+    fn count(rule: Rule, time_ms: impl FnMut(usize) -> f64) -> usize {
+        collect(rule, time_ms).samples_s.len()
+    }
+
+    #[test]
+    fn quiet_samples_end_at_the_least() {
+        let summary = collect(RULE, |_| 100.0);
+        assert_eq!(summary.samples_s.len(), 10);
+        assert!(summary.is_result() && summary.noise == Some(0.0));
+        assert_eq!(count(RULE, |index| 100.0 + 0.04 * index as f64), 10);
+    }
+
+    #[test]
+    fn noisy_samples_take_as_many_as_it_takes() {
+        let mut noise = Noise::new(6);
+        let summary = collect(RULE, |_| 100.0 * noise.normal(0.01));
+        // A standard deviation of 1 % leaves 1.25 * 1.96 % / sqrt(n) of the median open: 0.5 % at 24 samples.
+        let count = summary.samples_s.len();
+        assert!((12..60).contains(&count), "{count}");
+        assert!(summary.is_result(), "{:?}", summary.doubts);
+        assert!(summary.noise.unwrap() <= 0.005);
+    }
+
+    #[test]
+    fn samples_that_never_agree_are_no_result() {
+        // Every second sample takes twice as long.
+        let summary = collect(RULE, |index| 100.0 + 100.0 * (index % 2) as f64);
+        assert_eq!(summary.samples_s.len(), 400);
+        let doubts = &summary.doubts[..];
+        let [Doubt::Unsettled { noise }, Doubt::Scattered { .. }] = doubts else {
+            panic!("{doubts:?}");
+        };
+        assert!(*noise > 0.3, "{noise}");
+    }
+
+    #[test]
+    fn restless_beginnings_are_outvoted() {
+        let settling = |index| {
+            if index < 4 {
+                100.0 + 20.0 * index as f64
+            } else {
+                100.0
+            }
+        };
+        let summary = collect(RULE, settling);
+        assert!((11..30).contains(&summary.samples_s.len()));
+        // And reported: what happened may happen again.
+        assert!(matches!(summary.doubts[..], [Doubt::Scattered { .. }]));
+    }
+
+    #[test]
+    fn time_ends_it_and_it_is_said() {
+        let over = Rule {
+            patience: Duration::ZERO,
+            ..RULE
+        };
+        // At once: twice no time has passed too.
+        let summary = collect(over, |_| 100.0);
+        assert_eq!(summary.samples_s.len(), 1);
+        let too_few = Doubt::TooFew {
+            samples: 1,
+            wanted: 10,
+        };
+        assert_eq!(summary.doubts, [too_few]);
+
+        // The stated time is over before samples of 1 ms agree, long before twice of it.
+        let rule = Rule {
+            patience: Duration::from_millis(200),
+            max_samples: usize::MAX,
+            ..RULE
+        };
+        let began = Instant::now();
+        let mut noise = Noise::new(7);
+        let summary = rule
+            .collect(|_| {
+                std::thread::sleep(Duration::from_millis(1));
+                Ok::<_, ()>(Duration::from_secs_f64(1e-3 * noise.with_tail(0.8)))
+            })
+            .unwrap();
+        assert!(began.elapsed() >= rule.patience);
+        assert!(summary.samples_s.len() >= 10);
+        let doubts = &summary.doubts;
+        assert!(matches!(doubts[0], Doubt::Unsettled { .. }), "{doubts:?}");
+    }
+
+    #[test]
+    fn so_many_as_are_asked_for() {
+        let summary = collect(Rule::exactly(7), |_| 100.0);
+        assert_eq!(summary.samples_s.len(), 7);
+        assert!(matches!(summary.doubts[..], [Doubt::TooFew { .. }]));
+        assert!(collect(Rule::exactly(12), |_| 100.0).is_result());
+    }
+
+    #[test]
+    fn discarded_samples_are_counted_and_do_not_count() {
+        // Every third sample is taken while throttled, and takes half as long again.
+        let summary = RULE
+            .collect(|index| {
+                let is_throttled = index % 3 == 0;
+                let ms = if is_throttled { 150 } else { 100 };
+                Ok::<_, ()>(Sample {
+                    time: Duration::from_millis(ms),
+                    discard: is_throttled.then(|| "thermal slowdown".to_owned()),
+                })
+            })
+            .unwrap();
+        assert_eq!((summary.samples_s.len(), summary.discarded.len()), (10, 5));
+        assert_eq!((summary.median_s, summary.max_s), (0.1, 0.1));
+        assert!(summary.is_result());
+    }
+
+    #[test]
+    fn nothing_but_discarded_samples_is_no_result() {
+        let summary = RULE
+            .collect(|index| {
+                Ok::<_, ()>(Sample {
+                    time: Duration::from_millis(100),
+                    discard: Some(
+                        if index < 4 {
+                            "power brake"
+                        } else {
+                            "power cap"
+                        }
+                        .to_owned(),
+                    ),
+                })
+            })
+            .unwrap();
+        assert_eq!(summary.discarded.len(), 400);
+        let discarded = Doubt::Discarded {
+            samples: 400,
+            of: 400,
+            reason: "power cap".to_owned(),
+        };
+        assert_eq!(summary.doubts, [discarded]);
+    }
+
+    #[test]
+    fn stopping_at_will_costs_little_coverage() {
+        // To stop when the interval happens to be narrow makes it miss more often than an interval of a fixed number of
+        // samples: by how much is in docs/measuring.md.
+        let mut noise = Noise::new(8);
+        let truth = 0.1 * Noise::median_with_tail(0.01);
+        let held = (0..2000).filter(|_| {
+            let summary = collect(RULE, |_| 100.0 * noise.with_tail(0.01));
+            let [low, high] = summary.interval_s.unwrap();
+            (low..=high).contains(&truth)
+        });
+        let coverage = held.count() as f64 / 2000.0;
+        assert!((0.90..0.98).contains(&coverage), "{coverage}");
+    }
+
+    #[test]
+    fn errors_end_it() {
+        let failed = Rule::exactly(3).collect(|_| Err::<Duration, _>("fault"));
+        assert_eq!(failed.unwrap_err(), "fault");
+    }
+}
