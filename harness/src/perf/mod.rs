@@ -1,6 +1,7 @@
 //! `harness perf`: how long every variant takes, beside the CPU and the device's limits.
 
 mod bench;
+pub mod contender;
 mod kernels;
 mod limits;
 mod measure;

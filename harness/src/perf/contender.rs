@@ -1,0 +1,205 @@
+//! What is timed in turns for a case: every variant, and peers of them from other languages.
+
+use host::plan::Plan;
+use host::run::{outputs, reset, restore};
+use host::{
+    Capture, Case, Device, Error, KernelInfo, Launching, Module, NamedBuffers, Session, Timing,
+};
+use thiserror::Error;
+
+/// A prepared run of a case on a device, which can be repeated.
+pub trait TimedRun {
+    /// Makes every buffer as it is before a run: inputs written, the rest poisoned.
+    ///
+    /// # Errors
+    ///
+    /// What the device answers.
+    fn reset(&mut self) -> Result<(), Trouble>;
+
+    /// Drives what earlier runs and copies left there out of the device's caches.
+    ///
+    /// # Errors
+    ///
+    /// What the device answers.
+    fn flush(&mut self) -> Result<(), Trouble>;
+
+    /// Runs once, and waits for the end.
+    ///
+    /// # Errors
+    ///
+    /// A kernel that failed; what else the device answers.
+    fn run(&mut self) -> Result<Timing, Trouble>;
+
+    /// Runs so many times back to back, each from what the one before left, and waits for the end. The times are those of
+    /// all runs together.
+    ///
+    /// # Errors
+    ///
+    /// As [`TimedRun::run`].
+    fn run_times(&mut self, runs: u32, by: Launching) -> Result<Timing, Trouble>;
+
+    /// Makes a graph of the run, for [`Launching::Graph`].
+    ///
+    /// # Errors
+    ///
+    /// What the device answers; that there are no graphs is none.
+    fn capture(&mut self) -> Result<Capture, Trouble> {
+        Ok(Capture::Stream {
+            reason: "it is not launched by this program".to_owned(),
+        })
+    }
+
+    /// What the last run gave, named as the outputs of [`Case::reference`].
+    ///
+    /// # Errors
+    ///
+    /// What the device answers.
+    fn outputs(&mut self) -> Result<NamedBuffers, Trouble>;
+
+    /// The kernels as the device compiled them, if that is known.
+    ///
+    /// # Errors
+    ///
+    /// What the device answers.
+    fn kernels(&self) -> Result<Vec<KernelInfo>, Trouble> {
+        Ok(Vec::new())
+    }
+
+    /// Launches and copies of one run, if that is known.
+    fn commands(&self) -> Option<u64> {
+        None
+    }
+}
+
+/// A program in another language that does what a variant does.
+pub trait Peer: Send + Sync {
+    /// What it is written in, as a row shows it: `CUDA C++`.
+    fn language(&self) -> &str;
+
+    /// What built it, with its version: `nvcc 13.0.88 -O3 -fmad=false`.
+    fn built_by(&self) -> &str;
+
+    /// The lab.
+    fn lab(&self) -> &str;
+
+    /// The variant that it is compared with, under whose rules its results are checked.
+    fn variant(&self) -> &str;
+
+    /// SHA-256, in hexadecimal, of the code that the device is given, if it is known.
+    fn code_sha256(&self) -> Option<String> {
+        None
+    }
+
+    /// Prepares a case.
+    ///
+    /// # Errors
+    ///
+    /// [`Trouble::Unsuited`] for a case that it cannot do; what the device answers.
+    fn prepare<'p>(
+        &'p self,
+        device: &'p dyn Device,
+        case: &dyn Case,
+        inputs: &'p NamedBuffers,
+    ) -> Result<Box<dyn TimedRun + 'p>, Trouble>;
+}
+
+/// The peers of this machine.
+#[derive(Default)]
+pub struct Peers {
+    /// Those there are.
+    pub found: Vec<Box<dyn Peer>>,
+    /// What keeps others away: `CUDA C++: nvcc not found`.
+    pub missing: Vec<String>,
+}
+
+/// Why something could not be timed.
+#[derive(Debug, Error)]
+pub enum Trouble {
+    /// As the device has it.
+    #[error(transparent)]
+    Host(#[from] Error),
+    /// The machine lacks something.
+    #[error("{0}")]
+    Lacking(String),
+    /// It failed.
+    #[error("{0}")]
+    Failed(String),
+    /// It does not do this case.
+    #[error("{0}")]
+    Unsuited(String),
+}
+
+/// A run of a plan of ours.
+pub struct PlanRun<'d> {
+    session: Box<dyn Session + 'd>,
+    plan: Plan,
+    inputs: &'d NamedBuffers,
+    is_written: bool,
+}
+
+impl<'d> PlanRun<'d> {
+    /// Prepares the plan on the device. Its inputs are the buffers of these names.
+    ///
+    /// # Errors
+    ///
+    /// What the device answers.
+    pub fn prepare(
+        device: &'d dyn Device,
+        module: &Module,
+        plan: Plan,
+        inputs: &'d NamedBuffers,
+    ) -> Result<PlanRun<'d>, Error> {
+        Ok(PlanRun {
+            session: device.prepare(module, &plan)?,
+            plan,
+            inputs,
+            is_written: false,
+        })
+    }
+}
+
+impl TimedRun for PlanRun<'_> {
+    fn reset(&mut self) -> Result<(), Trouble> {
+        let session = self.session.as_mut();
+        if self.is_written {
+            restore(session, &self.plan, self.inputs)?;
+        } else {
+            reset(session, &self.plan, self.inputs)?;
+            self.is_written = true;
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<(), Trouble> {
+        self.session.flush()?;
+        Ok(())
+    }
+
+    fn run(&mut self) -> Result<Timing, Trouble> {
+        Ok(self.session.run()?)
+    }
+
+    fn run_times(&mut self, runs: u32, by: Launching) -> Result<Timing, Trouble> {
+        Ok(self.session.run_times(runs, by)?)
+    }
+
+    fn capture(&mut self) -> Result<Capture, Trouble> {
+        Ok(self.session.capture()?)
+    }
+
+    fn outputs(&mut self) -> Result<NamedBuffers, Trouble> {
+        Ok(outputs(self.session.as_mut(), &self.plan)?)
+    }
+
+    fn kernels(&self) -> Result<Vec<KernelInfo>, Trouble> {
+        let kernels = self.plan.kernels();
+        let infos = kernels
+            .iter()
+            .map(|kernel| self.session.kernel_info(kernel));
+        Ok(infos.collect::<Result<_, Error>>()?)
+    }
+
+    fn commands(&self) -> Option<u64> {
+        Some(self.plan.commands().len() as u64)
+    }
+}
