@@ -27,6 +27,7 @@
 //! | [`run`]     | one case of a lab on one device                                          |
 //! | [`limits`]  | what the device could do at best, measured                               |
 //! | [`occupancy`]| what a multiprocessor holds of a kernel, and what limits it             |
+//! | [`telemetry`]| clocks, throttling, temperature and power of a GPU                         |
 //! | [`matadd`]  | the lab of that name                                                     |
 //! | [`membench`]| the lab of that name; latency and bandwidth of each level of memory      |
 //! | [`poisson`] | the lab of that name                                                     |
@@ -50,6 +51,7 @@ pub mod occupancy;
 pub mod poisson;
 pub mod registry;
 pub mod run;
+pub mod telemetry;
 pub mod validate;
 pub mod wave2d;
 pub mod wave3d;

@@ -1,0 +1,267 @@
+//! Readings at regular times.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+
+use super::{Reading, Telemetry, ThrottleReason};
+
+/// Reads a GPU's telemetry in a thread of its own until it is stopped.
+pub struct Recorder {
+    /// Dropped to end the thread.
+    stop: Sender<()>,
+    thread: JoinHandle<Trace>,
+}
+
+impl Recorder {
+    /// Takes the first reading now, and one each `period` from then on. 20 to 50 ms are often enough for power, whose
+    /// counters change no faster; a reading takes well under a millisecond of a CPU.
+    pub fn start(telemetry: Arc<dyn Telemetry>, period: Duration) -> Recorder {
+        let (stop, stopped) = mpsc::channel();
+        let began = Instant::now();
+        let thread = thread::spawn(move || {
+            let mut trace = Trace {
+                began,
+                samples: Vec::new(),
+            };
+            let mut next = began;
+            loop {
+                let at = Instant::now();
+                trace.push(at, telemetry.read());
+                // A reading that took long delays those after it; it does not heap them up.
+                next = (next + period).max(Instant::now());
+                let wait = next.saturating_duration_since(Instant::now());
+                if stopped.recv_timeout(wait) != Err(RecvTimeoutError::Timeout) {
+                    trace.push(Instant::now(), telemetry.read());
+                    return trace;
+                }
+            }
+        });
+        Recorder { stop, thread }
+    }
+
+    /// Takes a last reading, and returns them all.
+    ///
+    /// # Panics
+    ///
+    /// If the telemetry did.
+    pub fn stop(self) -> Trace {
+        drop(self.stop);
+        self.thread.join().expect("a reading panicked")
+    }
+}
+
+/// One reading of many.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Sample {
+    /// Since the recorder was started.
+    pub at_s: f64,
+    /// What the GPU reported.
+    #[serde(flatten)]
+    pub reading: Reading,
+}
+
+/// What a recorder read.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Trace {
+    /// When the recorder was started.
+    pub began: Instant,
+    /// In the order taken; those of [`Recorder::stop`] are at least two.
+    pub samples: Vec<Sample>,
+}
+
+impl Trace {
+    fn push(&mut self, at: Instant, reading: Reading) {
+        self.samples.push(Sample {
+            at_s: (at - self.began).as_secs_f64(),
+            reading,
+        });
+    }
+
+    /// The samples taken in a stretch of time, with one more on each side if there is one: what was the case at its ends.
+    pub fn between(&self, from: Instant, to: Instant) -> Trace {
+        let since = |at: Instant| at.saturating_duration_since(self.began).as_secs_f64();
+        let (from, to) = (since(from), since(to));
+        let first = self.samples.partition_point(|sample| sample.at_s < from);
+        let end = self.samples.partition_point(|sample| sample.at_s <= to);
+        let range = first.saturating_sub(1)..(end + 1).min(self.samples.len());
+        Trace {
+            began: self.began,
+            samples: self.samples[range].to_vec(),
+        }
+    }
+
+    /// Energy drawn from the first sample to the last: by the GPU's counter, or else by its power over the time.
+    pub fn energy_j(&self) -> Option<f64> {
+        let (first, last) = (self.samples.first()?, self.samples.last()?);
+        let counted = last.reading.energy_j.zip(first.reading.energy_j);
+        if let Some((last, first)) = counted {
+            return Some(last - first);
+        }
+        let pairs = self.samples.windows(2).map(|pair| {
+            let seconds = pair[1].at_s - pair[0].at_s;
+            let watts = pair[0].reading.power_w.zip(pair[1].reading.power_w);
+            watts.map(|(a, b)| seconds * (a + b) / 2.0)
+        });
+        pairs.sum()
+    }
+
+    /// Mean power, from the first sample to the last.
+    pub fn mean_power_w(&self) -> Option<f64> {
+        let seconds = self.samples.last()?.at_s - self.samples.first()?.at_s;
+        (seconds > 0.0).then_some(self.energy_j()? / seconds)
+    }
+
+    /// Lowest and highest of what a sample reports, of those that do.
+    pub fn range<T: PartialOrd + Copy>(
+        &self,
+        of: impl Fn(&Reading) -> Option<T>,
+    ) -> Option<(T, T)> {
+        let values = self.samples.iter().filter_map(|sample| of(&sample.reading));
+        values.fold(None, |range, value| match range {
+            None => Some((value, value)),
+            Some((low, high)) => Some((
+                if value < low { value } else { low },
+                if value > high { value } else { high },
+            )),
+        })
+    }
+
+    /// Every reason for which some sample's clocks were lower than they would be in a GPU that has work.
+    pub fn throttled_by(&self) -> BTreeSet<ThrottleReason> {
+        let reasons = self
+            .samples
+            .iter()
+            .filter_map(|sample| sample.reading.throttled_by.as_ref());
+        reasons
+            .flatten()
+            .copied()
+            .filter(|reason| reason.slows())
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use approx::assert_relative_eq;
+
+    use super::super::About;
+    use super::*;
+
+    /// Draws 100 W, then 10 W more at each reading.
+    #[derive(Default)]
+    struct Fake {
+        about: About,
+        readings: AtomicU32,
+    }
+
+    impl Telemetry for Fake {
+        fn about(&self) -> &About {
+            &self.about
+        }
+
+        fn read(&self) -> Reading {
+            let index = self.readings.fetch_add(1, Ordering::Relaxed);
+            Reading {
+                power_w: Some(100.0 + 10.0 * f64::from(index)),
+                ..Reading::default()
+            }
+        }
+    }
+
+    #[test]
+    fn it_reads_until_it_is_stopped() {
+        let fake = Arc::new(Fake::default());
+        let recorder = Recorder::start(fake.clone(), Duration::from_millis(2));
+        while fake.readings.load(Ordering::Relaxed) < 5 {
+            thread::yield_now();
+        }
+        let trace = recorder.stop();
+        let taken = fake.readings.load(Ordering::Relaxed);
+        assert_eq!(trace.samples.len() as u32, taken);
+        assert!(trace.samples.is_sorted_by(|a, b| a.at_s < b.at_s));
+        let powers = trace.range(|reading| reading.power_w).unwrap();
+        assert_eq!(powers, (100.0, 90.0 + 10.0 * f64::from(taken)));
+        // Periods are kept: five readings take four of them.
+        assert!(trace.samples[4].at_s >= 4.0 * 0.002);
+        thread::sleep(Duration::from_millis(10));
+        assert_eq!(fake.readings.load(Ordering::Relaxed), taken);
+    }
+
+    #[test]
+    fn stopping_does_not_wait_for_the_period() {
+        let recorder = Recorder::start(Arc::new(Fake::default()), Duration::from_secs(3600));
+        let trace = recorder.stop();
+        assert_eq!(trace.samples.len(), 2);
+    }
+
+    fn trace(readings: impl IntoIterator<Item = Reading>) -> Trace {
+        let samples = readings.into_iter().enumerate();
+        Trace {
+            began: Instant::now(),
+            samples: samples
+                .map(|(second, reading)| Sample {
+                    at_s: second as f64,
+                    reading,
+                })
+                .collect(),
+        }
+    }
+
+    #[test]
+    fn energy_is_counted_or_else_integrated() {
+        let watts = |power_w| Reading {
+            power_w: Some(power_w),
+            ..Reading::default()
+        };
+        let powers = trace([watts(100.0), watts(300.0), watts(300.0)]);
+        assert_relative_eq!(powers.energy_j().unwrap(), 200.0 + 300.0);
+        assert_relative_eq!(powers.mean_power_w().unwrap(), 250.0);
+        let counted = trace([1000.0, 1100.0, 1400.0].map(|energy_j| Reading {
+            energy_j: Some(energy_j),
+            ..watts(1.0)
+        }));
+        assert_relative_eq!(counted.energy_j().unwrap(), 400.0);
+        assert_relative_eq!(counted.mean_power_w().unwrap(), 200.0);
+        let silent = trace([Reading::default(), Reading::default()]);
+        assert_eq!((silent.energy_j(), silent.mean_power_w()), (None, None));
+        assert_eq!(silent.range(|reading| reading.sm_clock_mhz), None);
+    }
+
+    #[test]
+    fn a_stretch_has_what_is_around_it() {
+        let trace = trace((0..10).map(|_| Reading::default()));
+        let at = |seconds| trace.began + Duration::from_secs_f64(seconds);
+        let seconds = |from, to| {
+            let part = trace.between(at(from), at(to));
+            let times: Vec<f64> = part.samples.iter().map(|sample| sample.at_s).collect();
+            (times[0], times[times.len() - 1])
+        };
+        assert_eq!(seconds(2.5, 4.5), (2.0, 5.0));
+        assert_eq!(seconds(2.2, 2.4), (2.0, 3.0));
+        assert_eq!(seconds(3.0, 3.0), (2.0, 4.0));
+        assert_eq!(seconds(0.0, 100.0), (0.0, 9.0));
+    }
+
+    #[test]
+    fn reasons_of_all_samples_count_once() {
+        let by = |reasons: &[ThrottleReason]| Reading {
+            throttled_by: Some(reasons.iter().copied().collect()),
+            ..Reading::default()
+        };
+        let trace = trace([
+            by(&[ThrottleReason::Idle]),
+            by(&[ThrottleReason::PowerCap]),
+            Reading::default(),
+            by(&[ThrottleReason::PowerCap, ThrottleReason::SoftwareThermal]),
+        ]);
+        let expected = [ThrottleReason::PowerCap, ThrottleReason::SoftwareThermal];
+        assert_eq!(trace.throttled_by(), expected.into());
+    }
+}
