@@ -11,12 +11,15 @@
 //! | 3D wave equation, damped, layered medium | [`wave3d`] |
 //! | matrix addition: launch configuration | [`matadd`] |
 //! | memory microbenchmarks | [`membench`] |
+//!
+//! [`limits`] measures what no lab does: the rates of arithmetic.
 
 #![no_std]
 
 #[cfg(test)]
 extern crate std;
 
+pub mod limits;
 pub mod matadd;
 pub mod membench;
 pub mod poisson;
