@@ -42,3 +42,37 @@ pub fn find_variant(variants: &[Variant], name: &str) -> Result<Variant, CaseErr
             CaseError::unknown("variant", name, variants.iter().map(|variant| variant.name))
         })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn axes_and_places_of_every_buffer_agree() {
+        for lab in labs() {
+            for case in lab.small_cases() {
+                let plan = case.record(lab.variants()[0].name).unwrap();
+                for buffer in plan.buffers() {
+                    let axes = case.axes(&buffer.name);
+                    if axes.is_empty() {
+                        continue;
+                    }
+                    let cells: u64 = axes.iter().map(|(_, extent)| extent).product();
+                    let what = format!("{}, {}: {}", lab.name(), case.label(), buffer.name);
+                    assert_eq!(cells, buffer.len, "{what}");
+                    for index in [0, buffer.len / 3, buffer.len / 2, buffer.len - 1] {
+                        let mut rest = index;
+                        let mut place: Vec<String> = Vec::new();
+                        for (name, extent) in &axes {
+                            place.push(format!("{name} = {}", rest % extent));
+                            rest /= extent;
+                        }
+                        place.sort_unstable();
+                        let located = case.locate(&buffer.name, index as usize);
+                        assert_eq!(located, Some(place.join(", ")), "{what}");
+                    }
+                }
+            }
+        }
+    }
+}

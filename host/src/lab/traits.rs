@@ -165,6 +165,11 @@ pub trait Case: Send + Sync {
         None
     }
 
+    /// The axes of a buffer and their extents, the fastest-varying first; none if its elements are just a line.
+    fn axes(&self, _buffer: &str) -> Vec<(&'static str, u64)> {
+        Vec::new()
+    }
+
     /// What the variant must do.
     fn work(&self, variant: &str) -> Work;
 }

@@ -127,6 +127,10 @@ impl Case for MatAdd {
         Some(Box::new(problem))
     }
 
+    fn axes(&self, _buffer: &str) -> Vec<(&'static str, u64)> {
+        vec![("x", self.n_x().into()), ("y", self.n_y().into())]
+    }
+
     fn work(&self, _variant: &str) -> Work {
         let elements = self.elements() as u64;
         Work {

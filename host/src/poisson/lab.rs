@@ -137,6 +137,10 @@ impl Case for Poisson {
         Some(format!("x = {x}, y = {y}, z = {z}"))
     }
 
+    fn axes(&self, _buffer: &str) -> Vec<(&'static str, u64)> {
+        ["x", "y", "z"].map(|axis| (axis, self.n().into())).to_vec()
+    }
+
     fn work(&self, variant: &str) -> Work {
         let updates = self.points_inside() * u64::from(self.iterations());
         Work {

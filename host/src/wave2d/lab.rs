@@ -152,6 +152,11 @@ impl Case for Wave2d {
         Some(format!("x = {}, y = {}", index % n_x, index / n_x))
     }
 
+    fn axes(&self, _buffer: &str) -> Vec<(&'static str, u64)> {
+        let domain = self.domain();
+        vec![("x", domain.n_x.into()), ("y", domain.n_y.into())]
+    }
+
     fn work(&self, variant: &str) -> Work {
         let updates = self.cells() as u64 * u64::from(self.steps());
         Work {

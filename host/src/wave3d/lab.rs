@@ -219,6 +219,16 @@ impl Case for Wave3d {
         }
     }
 
+    fn axes(&self, buffer: &str) -> Vec<(&'static str, u64)> {
+        let Domain { n_x, n_y, n_z, .. } = self.domain();
+        let (i, j, k) = (("i", n_x.into()), ("j", n_y.into()), ("k", n_z.into()));
+        match buffer {
+            "c2" => vec![k],
+            "d" => vec![j, i],
+            _ => vec![k, j, i],
+        }
+    }
+
     fn work(&self, _variant: &str) -> Work {
         let updates = self.sites() as u64 * u64::from(self.steps());
         Work {

@@ -23,6 +23,9 @@ pub struct Diagnosis {
     pub fields: Vec<FieldDamage>,
     /// What it looks like, the most telling first; empty if like nothing in particular.
     pub patterns: Vec<Pattern>,
+    /// After how many steps the places of `patterns` were taken, where that is not the last: there the damage has not
+    /// spread yet.
+    pub places_after_step: Option<u64>,
     /// The step at which it first goes wrong.
     pub first_wrong_step: Option<FirstWrongStep>,
     /// A picture.
@@ -110,10 +113,12 @@ pub enum Pattern {
         /// Its name.
         field: String,
     },
-    /// Only cells on the border are wrong.
+    /// Only cells near the border are wrong.
     BorderOnly {
         /// The sides: `x = 0`, `y = last`.
         sides: Vec<String>,
+        /// How many cells deep, counted from the outermost.
+        depth: u64,
     },
     /// Only the last cells along an axis are wrong: the part that does not fill a whole tile.
     LastPartialTile {
@@ -133,7 +138,24 @@ pub enum Pattern {
         /// The coordinates modulo the period that are wrong.
         offsets: Vec<u64>,
     },
-    /// All wrong cells are within a few bits of right: rounding, not a mistake in the indices.
+    /// The field is the right one with two axes exchanged.
+    Transposed {
+        /// The two axes.
+        axes: [String; 2],
+    },
+    /// The field is the right one, moved along an axis.
+    Shifted {
+        /// The axis.
+        axis: String,
+        /// The cell at `c` holds what belongs at `c + by`.
+        by: i64,
+    },
+    /// The values have fewer bits than the field's type: they went through a shorter one.
+    ReducedPrecision {
+        /// Bits of the mantissa that are used, the leading one included.
+        mantissa_bits: u32,
+    },
+    /// The differences are as small as those of rounding: another order of operations, not a mistake in the indices.
     RoundingOnly {
         /// Greatest distance in units in the last place.
         max_ulp: u64,
@@ -167,6 +189,8 @@ pub struct HeatMap {
     pub height: u32,
     /// Cells along either axis that one pixel stands for: it shows the worst of them.
     pub cells_per_pixel: u32,
+    /// Pixels along either axis of one cell, where small fields are magnified.
+    pub pixels_per_cell: u32,
     /// A PNG file, in Base64.
     pub png_base64: String,
 }

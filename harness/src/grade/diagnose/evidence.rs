@@ -1,0 +1,52 @@
+//! What a diagnosis starts from.
+
+use host::NamedBuffers;
+
+use super::finding::Axis;
+
+/// How far a cell may be from what is expected. NaN and infinity are wrong in any case.
+#[derive(Clone, Copy)]
+pub enum Allowed<'e> {
+    /// Equal to the last bit.
+    Exact,
+    /// By this much, for cell `index` of the output of this name.
+    Within(&'e dyn Fn(&str, usize) -> f64),
+}
+
+/// What a run should have left and what it left, after the same number of steps.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Pair {
+    /// The reference's outputs.
+    pub expected: NamedBuffers,
+    /// The submission's.
+    pub got: NamedBuffers,
+}
+
+/// The reference's outputs after so many steps; `None` if they cannot be had, or not cheaply.
+pub type AfterSteps<'e> = dyn Fn(u64) -> Option<NamedBuffers> + 'e;
+
+/// What the submission and the reference leave after so many steps; or why that is not known.
+pub type Rerun<'e> = dyn Fn(u64) -> Result<Pair, String> + 'e;
+
+/// What is known of a run whose outputs are wrong.
+pub struct Evidence<'e> {
+    /// The axes of an output, the fastest-varying first; none if its cells are just a line.
+    pub axes: &'e dyn Fn(&str) -> Vec<Axis>,
+    /// What the outputs should hold.
+    pub expected: &'e NamedBuffers,
+    /// What they hold, by the same names.
+    pub got: &'e NamedBuffers,
+    /// How far the two may be apart.
+    pub allowed: Allowed<'e>,
+    /// What the lab's inputs held before the run.
+    pub inputs: &'e NamedBuffers,
+    /// What the buffers that hold the outputs held before the run, by the outputs' names; outputs of which that is not
+    /// known are left out.
+    pub before: &'e NamedBuffers,
+    /// How many steps the case has, where it has any.
+    pub steps: Option<u64>,
+    /// The reference after other numbers of steps.
+    pub after_steps: Option<&'e AfterSteps<'e>>,
+    /// The submission after fewer steps.
+    pub rerun: Option<&'e Rerun<'e>>,
+}

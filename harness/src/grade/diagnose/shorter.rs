@@ -1,0 +1,200 @@
+//! A plan cut off after fewer steps.
+
+use host::plan::{Command, Launch};
+use host::{Arg, BufferId, Plan};
+
+/// The first `keep` of the plan's `steps` steps.
+///
+/// Only a plan whose commands are the same few in every step, but for their arguments, can be cut: any number of them
+/// belongs to a step, and the buffers that hold the results after an earlier step are those in the places that the result's
+/// buffers have in the last.
+///
+/// # Errors
+///
+/// Why the plan cannot be cut.
+pub fn shorten(plan: &Plan, steps: u64, keep: u64) -> Result<Plan, String> {
+    let commands: Vec<Command<'_>> = plan.commands().collect();
+    let is_divisible =
+        steps > 0 && !commands.is_empty() && (commands.len() as u64).is_multiple_of(steps);
+    if !is_divisible || keep == 0 || keep > steps {
+        return Err(format!(
+            "the plan's {} commands are not the same number in each of {steps} steps",
+            commands.len()
+        ));
+    }
+    let in_step = commands.len() / steps as usize;
+    let first = &commands[..in_step];
+    let is_uniform = commands
+        .chunks(in_step)
+        .all(|step| step.iter().zip(first).all(|(a, b)| is_alike(a, b)));
+    if !is_uniform {
+        return Err("the plan's commands are not the same in every step".to_owned());
+    }
+    let kept = &commands[..in_step * keep as usize];
+    let last = &commands[commands.len() - in_step..];
+    let last_kept = &kept[kept.len() - in_step..];
+
+    let mut shorter = Plan::new(plan.name());
+    let ids: Vec<BufferId> = plan
+        .buffers()
+        .iter()
+        .map(|buffer| match buffer.role {
+            host::plan::Role::Io => {
+                shorter.buffer(buffer.name.clone(), buffer.element, buffer.len as usize)
+            }
+            host::plan::Role::Scratch => {
+                shorter.scratch(buffer.name.clone(), buffer.element, buffer.len as usize)
+            }
+        })
+        .collect();
+    let own = |id: BufferId| ids[id.index()];
+    for command in kept {
+        let recorded = match command {
+            Command::Launch(Launch {
+                kernel,
+                config,
+                args,
+                ..
+            }) => shorter.launch(
+                kernel,
+                *config,
+                args.iter().map(|arg| with_buffer(arg, own)),
+            ),
+            Command::Copy(copy) => shorter.copy_range(
+                own(copy.src),
+                copy.src_start,
+                own(copy.dst),
+                copy.dst_start,
+                copy.len,
+            ),
+            Command::Fill(fill) => shorter.fill(own(fill.dst), fill.byte),
+        };
+        recorded.map_err(|error| error.to_string())?;
+    }
+    for (name, id) in plan.outputs() {
+        let mut there = last
+            .iter()
+            .zip(last_kept)
+            .flat_map(|(last, kept)| buffers(last).into_iter().zip(buffers(kept)))
+            .filter(|(in_last, _)| in_last == id)
+            .map(|(_, in_kept)| in_kept);
+        let known = there.next();
+        match known {
+            Some(known) if there.all(|other| other == known) => {
+                shorter.output(name.clone(), own(known))
+            }
+            _ => {
+                return Err(format!(
+                    "which buffer holds `{name}` after fewer steps does not follow from the plan"
+                ));
+            }
+        }
+    }
+    Ok(shorter)
+}
+
+/// Whether two commands do the same, but for numbers and buffers.
+fn is_alike(a: &Command<'_>, b: &Command<'_>) -> bool {
+    match (a, b) {
+        (Command::Launch(a), Command::Launch(b)) => {
+            a.kernel_index == b.kernel_index
+                && a.config == b.config
+                && a.args.len() == b.args.len()
+                && a.args
+                    .iter()
+                    .zip(b.args)
+                    .all(|(a, b)| std::mem::discriminant(a) == std::mem::discriminant(b))
+        }
+        (Command::Copy(_), Command::Copy(_)) | (Command::Fill(_), Command::Fill(_)) => true,
+        _ => false,
+    }
+}
+
+/// The buffers that a command names, in order.
+fn buffers(command: &Command<'_>) -> Vec<BufferId> {
+    match command {
+        Command::Launch(launch) => launch.args.iter().filter_map(Arg::buffer).collect(),
+        Command::Copy(copy) => vec![copy.src, copy.dst],
+        Command::Fill(fill) => vec![fill.dst],
+    }
+}
+
+fn with_buffer(arg: &Arg, own: impl Fn(BufferId) -> BufferId) -> Arg {
+    match arg {
+        Arg::Buffer(id) => Arg::Buffer(own(*id)),
+        Arg::Slice(id) => Arg::Slice(own(*id)),
+        Arg::BufferAt { id, offset } => Arg::BufferAt {
+            id: own(*id),
+            offset: *offset,
+        },
+        other => other.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use host::{Element, LaunchConfig, args};
+
+    use super::*;
+
+    fn config() -> LaunchConfig {
+        LaunchConfig::covering(8, 8).unwrap()
+    }
+
+    /// Steps that turn two buffers, as the wave labs do.
+    fn turning(steps: u64) -> Plan {
+        let mut plan = Plan::new("turning");
+        let mut last = plan.buffer("u0", Element::F32, 8);
+        let mut next = plan.buffer("u1", Element::F32, 8);
+        for step in 0..steps {
+            plan.launch("step", config(), args![last, next, step as u32])
+                .unwrap();
+            (last, next) = (next, last);
+        }
+        plan.output("u0", last);
+        plan.output("u1", next);
+        plan
+    }
+
+    fn as_json(plan: &Plan) -> String {
+        serde_json::to_string(plan).unwrap()
+    }
+
+    #[test]
+    fn a_shortened_plan_is_the_plan_of_fewer_steps() {
+        for keep in 1..=7 {
+            let shorter = shorten(&turning(7), 7, keep).unwrap();
+            assert_eq!(as_json(&shorter), as_json(&turning(keep)), "{keep}");
+        }
+    }
+
+    #[test]
+    fn several_commands_a_step() {
+        let record = |steps: u64| {
+            let mut plan = Plan::new("several");
+            let u = plan.buffer("u", Element::F32, 8);
+            let work = plan.scratch("work", Element::F32, 8);
+            for _ in 0..steps {
+                plan.launch("half", config(), args![u, work]).unwrap();
+                plan.copy(work, u).unwrap();
+            }
+            plan.output("u", u);
+            plan
+        };
+        let shorter = shorten(&record(6), 6, 4).unwrap();
+        assert_eq!(as_json(&shorter), as_json(&record(4)));
+    }
+
+    #[test]
+    fn what_cannot_be_cut_says_why() {
+        insta::assert_snapshot!(shorten(&turning(7), 2, 1).unwrap_err(), @"the plan's 7 commands are not the same number in each of 2 steps");
+        let mut mixed = turning(3);
+        let u = mixed.find_buffer("u0").unwrap();
+        mixed.fill(u, 0).unwrap();
+        insta::assert_snapshot!(shorten(&mixed, 4, 1).unwrap_err(), @"the plan's commands are not the same in every step");
+        let mut stray = turning(2);
+        let aside = stray.scratch("aside", Element::F32, 8);
+        stray.output("aside", aside);
+        insta::assert_snapshot!(shorten(&stray, 2, 1).unwrap_err(), @"which buffer holds `aside` after fewer steps does not follow from the plan");
+    }
+}

@@ -1,0 +1,196 @@
+//! What the wrong field is as a whole: empty, a copy, another step, another field, moved, rounded.
+
+use host::check::find;
+use host::{HostBuffer, NamedBuffers};
+
+use super::cells::{Cells, Field};
+use super::evidence::Evidence;
+use super::finding::Pattern;
+
+/// How many steps too few are looked for.
+const MOST_BEHIND: u64 = 8;
+/// How many too many.
+const MOST_AHEAD: u64 = 2;
+/// Along an axis, in cells.
+const FARTHEST_SHIFT: usize = 2;
+/// Differences below this many times the precision, relative to the field's greatest value, are called rounding.
+const ROUNDING: f64 = 64.0;
+
+/// The patterns of all fields together; `worst` is the one that the diagnosis is about.
+pub fn patterns(evidence: &Evidence<'_>, fields: &[Field<'_>], worst: &Field<'_>) -> Vec<Pattern> {
+    let mut found = Vec::new();
+    found.extend(empty_or_copy(evidence, worst));
+    found.extend(swapped(fields));
+    found.extend(other_step(evidence));
+    if found.is_empty() {
+        found.extend(transposed(worst).or_else(|| shifted(worst)));
+        found.extend(reduced_precision(worst).or_else(|| rounding(worst)));
+    }
+    if fields.len() > 1 && fields.iter().filter(|field| field.wrong > 0).count() == 1 {
+        found.push(Pattern::OneFieldOnly {
+            field: worst.name.to_owned(),
+        });
+    }
+    found
+}
+
+fn empty_or_copy(evidence: &Evidence<'_>, field: &Field<'_>) -> Option<Pattern> {
+    let cells = 0..field.len();
+    let is_zero = |index| field.got.value(index) == 0.0;
+    if cells.clone().all(is_zero) {
+        return Some(Pattern::AllZeros);
+    }
+    let got_is = |buffer: &HostBuffer| {
+        let other = Cells::of(buffer);
+        std::mem::discriminant(&other) == std::mem::discriminant(&field.got)
+            && buffer.len() == field.len()
+            && cells
+                .clone()
+                .all(|index| other.bits(index) == field.got.bits(index))
+    };
+    if let Some((name, _)) = evidence.inputs.iter().find(|(_, buffer)| got_is(buffer)) {
+        return Some(Pattern::CopyOfInput {
+            input: name.clone(),
+        });
+    }
+    let before = find(evidence.before, field.name).filter(|before| before.len() == field.len())?;
+    let before = Cells::of(before);
+    let unwritten = cells
+        .filter(|&index| field.is_wrong[index] && before.bits(index) == field.got.bits(index))
+        .count();
+    (2 * unwritten > field.wrong).then_some(Pattern::Unwritten {
+        cells: unwritten as u64,
+    })
+}
+
+/// Two fields, both wrong, each of which is what the other should be.
+fn swapped(fields: &[Field<'_>]) -> Option<Pattern> {
+    let same = |a: Cells<'_>, b: Cells<'_>, len: usize| {
+        std::mem::discriminant(&a) == std::mem::discriminant(&b)
+            && (0..len).all(|index| a.bits(index) == b.bits(index))
+    };
+    let pairs = fields
+        .iter()
+        .enumerate()
+        .flat_map(|(index, a)| fields[index + 1..].iter().map(move |b| (a, b)));
+    let is_swapped = |(a, b): &(&Field<'_>, &Field<'_>)| {
+        a.wrong > 0
+            && b.wrong > 0
+            && a.len() == b.len()
+            && same(a.got, b.expected, a.len())
+            && same(b.got, a.expected, a.len())
+    };
+    let (a, b) = pairs.into_iter().find(is_swapped)?;
+    Some(Pattern::SwappedFields {
+        a: a.name.to_owned(),
+        b: b.name.to_owned(),
+    })
+}
+
+/// All fields as they should be after another number of steps.
+fn other_step(evidence: &Evidence<'_>) -> Option<Pattern> {
+    let (steps, after_steps) = (evidence.steps?, evidence.after_steps?);
+    let fewer = (1..=MOST_BEHIND.min(steps)).map(|by| (by as i64, steps - by));
+    let more = (1..=MOST_AHEAD).map(|by| (-(by as i64), steps + by));
+    let is_that = |expected: &NamedBuffers| {
+        evidence.got.iter().all(|(name, got)| {
+            find(expected, name)
+                .and_then(|expected| {
+                    Field::compare(name, Vec::new(), expected, got, evidence.allowed)
+                })
+                .is_some_and(|field| field.wrong == 0)
+        })
+    };
+    fewer
+        .chain(more)
+        .find(|(_, steps)| after_steps(*steps).is_some_and(|expected| is_that(&expected)))
+        .map(|(behind, _)| Pattern::OtherStep { behind })
+}
+
+/// Whether almost every cell that `place` leads somewhere holds what belongs there, and its own value would not do.
+fn is_moved(field: &Field<'_>, place: impl Fn([usize; 3]) -> Option<[usize; 3]>) -> bool {
+    let [n_x, n_y, _] = field.extents();
+    let index_of = |[x, y, z]: [usize; 3]| x + n_x * (y + n_y * z);
+    let holds = |stride: usize| {
+        let (mut compared, mut moved, mut own) = (0usize, 0usize, 0usize);
+        for index in (0..field.len()).step_by(stride) {
+            let at = [index % n_x, index / n_x % n_y, index / n_x / n_y];
+            let Some(from) = place(at).map(index_of) else {
+                continue;
+            };
+            compared += 1;
+            moved += usize::from(field.got.bits(index) == field.expected.bits(from));
+            own += usize::from(field.got.bits(index) == field.expected.bits(index));
+        }
+        compared > 0 && 100 * moved >= 99 * compared && 2 * own < compared
+    };
+    // A few cells tell almost always that it is not so.
+    holds(field.len() / 1009 + 1) && holds(1)
+}
+
+fn transposed(field: &Field<'_>) -> Option<Pattern> {
+    let extents = field.extents();
+    let pairs = [(0, 1), (0, 2), (1, 2)].into_iter();
+    let is_square = |(a, b): &(usize, usize)| extents[*a] == extents[*b] && extents[*a] > 1;
+    let is_exchanged = |(a, b): &(usize, usize)| {
+        is_moved(field, |mut at| {
+            at.swap(*a, *b);
+            Some(at)
+        })
+    };
+    let (a, b) = pairs.filter(is_square).find(is_exchanged)?;
+    Some(Pattern::Transposed {
+        axes: [a, b].map(|axis| field.axes[axis].name.clone()),
+    })
+}
+
+fn shifted(field: &Field<'_>) -> Option<Pattern> {
+    let extents = field.extents();
+    let shifts = (0..field.axes.len()).flat_map(|axis| {
+        (1..=FARTHEST_SHIFT as isize).flat_map(move |by| [(axis, by), (axis, -by)])
+    });
+    let (axis, by) = shifts.into_iter().find(|&(axis, by)| {
+        extents[axis] > 2 * FARTHEST_SHIFT
+            && is_moved(field, |mut at| {
+                at[axis] = at[axis].checked_add_signed(by)?;
+                (at[axis] < extents[axis]).then_some(at)
+            })
+    })?;
+    Some(Pattern::Shifted {
+        axis: field.axes[axis].name.clone(),
+        by: by as i64,
+    })
+}
+
+/// All wrong values end in zero bits that the right ones do not have.
+fn reduced_precision(field: &Field<'_>) -> Option<Pattern> {
+    const FEWEST: usize = 16;
+    const BITS_LOST: u32 = 8;
+    let stored = field.got.stored_mantissa_bits()?;
+    let (mut seen, mut got_zeros, mut expected_zeros) = (0usize, u32::MAX, 0usize);
+    for index in (0..field.len()).filter(|&index| field.is_wrong[index]) {
+        let (expected, got) = (field.expected.value(index), field.got.value(index));
+        // A shorter type rounds; it does not lose a value altogether.
+        if !got.is_finite() || (got - expected).abs() > 0.1 * field.scale {
+            return None;
+        }
+        if got != 0.0 {
+            seen += 1;
+            got_zeros = got_zeros.min(field.got.bits(index).trailing_zeros());
+            expected_zeros += usize::from(field.expected.bits(index).trailing_zeros() >= BITS_LOST);
+        }
+    }
+    let is_reduced = seen >= FEWEST && got_zeros >= BITS_LOST && 4 * expected_zeros < seen;
+    is_reduced.then(|| Pattern::ReducedPrecision {
+        mantissa_bits: 1 + stored.saturating_sub(got_zeros),
+    })
+}
+
+fn rounding(field: &Field<'_>) -> Option<Pattern> {
+    let stored = field.got.stored_mantissa_bits()?;
+    let precision = 0.5f64.powi(stored as i32 + 1);
+    let is_small = field.non_finite == 0 && field.max_error? <= ROUNDING * precision * field.scale;
+    is_small.then_some(Pattern::RoundingOnly {
+        max_ulp: field.max_ulp?,
+    })
+}
