@@ -8,8 +8,8 @@ use std::path::PathBuf;
 use clap::Args;
 use host::device::Sanitize;
 use host::membench::{
-    BandwidthFigure, BandwidthOptions, LatencyCurve, LatencyOptions, Level, MembenchError, Path,
-    bandwidth, latency, levels, plateaus,
+    BandwidthFigure, BandwidthOptions, Coalescing, CoalescingOptions, LatencyCurve, LatencyOptions,
+    Level, MembenchError, Path, bandwidth, coalescing, latency, levels, plateaus,
 };
 use host::{Device, DeviceKind};
 use serde::Serialize;
@@ -40,6 +40,7 @@ struct Measured {
     device: String,
     latencies: Vec<Latencies>,
     bandwidths: Vec<BandwidthFigure>,
+    coalescing: Coalescing,
 }
 
 /// A curve and its levels.
@@ -82,11 +83,22 @@ fn run_on(args: &MembenchArgs, machine: &Machine, out: &mut Out<'_>) -> Result<E
     };
     let json = args.json.open()?;
     if named.device.info().kind == DeviceKind::Emulated {
-        measure(named, &brief_latency(named.device), &brief_bandwidth())?;
-        out.line(
-            "membench on emulated: every chain ended where the CPU's does, every sum and copy is right\n  \
-             no times, no plot: the speed of the emulated device says nothing of a GPU",
+        let mut measured = measure(
+            named,
+            &brief_latency(named.device),
+            &brief_bandwidth(),
+            &brief_coalescing(named.device),
         )?;
+        if json.wants_text() {
+            out.line(
+                "membench on emulated: every chain ended where the CPU's does, every sum and copy is right\n  \
+                 no times, no plot: the speed of the emulated device says nothing of a GPU\n",
+            )?;
+            out.line(report::coalescing(&measured.coalescing, out.look()))?;
+        }
+        // Its clock counts instructions.
+        measured.latencies.clear();
+        json.write("run membench", measured, out)?;
         return Ok(Ending::Fine);
     }
     let plot = OutputFile::create("--plot", &args.plot)?;
@@ -95,6 +107,7 @@ fn run_on(args: &MembenchArgs, machine: &Machine, out: &mut Out<'_>) -> Result<E
         named,
         &LatencyOptions::for_device(info),
         &BandwidthOptions::for_device(info),
+        &CoalescingOptions::for_device(info),
     )?;
     if json.wants_text() {
         out.line(report::render(&measured, info, out.look()))?;
@@ -113,6 +126,7 @@ fn measure(
     Named { name, device }: Named<'_>,
     latency_options: &LatencyOptions,
     bandwidth_options: &BandwidthOptions,
+    coalescing_options: &CoalescingOptions,
 ) -> Result<Measured, Failure> {
     let info = device.info();
     let mut latencies = Vec::new();
@@ -126,10 +140,13 @@ fn measure(
     }
     let bar = Bar::new(format!("bandwidth on {name}"));
     let bandwidths = bandwidth(device, bandwidth_options, &bar).map_err(failure)?;
+    let bar = Bar::new(format!("coalescing on {name}"));
+    let coalescing = coalescing(device, coalescing_options, &bar).map_err(failure)?;
     Ok(Measured {
         device: info.name.clone(),
         latencies,
         bandwidths,
+        coalescing,
     })
 }
 
@@ -161,6 +178,16 @@ fn brief_bandwidth() -> BandwidthOptions {
         device_bytes: 1 << 16,
         passes: 1,
         samples: 1,
+    }
+}
+
+/// As many elements as are counted.
+fn brief_coalescing(device: &dyn Device) -> CoalescingOptions {
+    let options = CoalescingOptions::for_device(device.info());
+    CoalescingOptions {
+        elements: options.counted_elements,
+        samples: 1,
+        ..options
     }
 }
 

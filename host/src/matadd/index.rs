@@ -1,5 +1,7 @@
 //! Which thread gets which element.
 
+use serde::Serialize;
+
 use super::solutions::Layout;
 use crate::args;
 use crate::buffer::{Element, HostBuffer};
@@ -23,7 +25,7 @@ pub struct IndexMap {
 }
 
 /// Where an element's thread is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Owner {
     /// Column and row of the element.
     pub element: [u32; 2],

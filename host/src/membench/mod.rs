@@ -1,7 +1,7 @@
 //! The memory lab: latency, bandwidth, coalescing.
 //!
-//! Coalescing is an ordinary lab ([`LAB`]): one sum, and variants that differ in which thread loads which element. Latency
-//! and bandwidth are sweeps over a device that return figures: [`latency()`] and [`bandwidth()`]. Each checks the result of
+//! Coalescing is an ordinary lab ([`LAB`]): one sum, and variants that differ in which thread loads which element. Latency,
+//! bandwidth and [`coalescing()`] are sweeps over a device that return figures: [`latency()`] and [`bandwidth()`]. Each checks the result of
 //! every run against the CPU's, so that no figure is of loads that did not happen. On the emulated device they run and
 //! are checked alike, but its clocks count instructions: only the results mean something there.
 //!
@@ -11,6 +11,7 @@
 
 mod bandwidth;
 pub mod chain;
+mod coalescing;
 mod error;
 mod lab;
 mod latency;
@@ -22,6 +23,7 @@ mod solutions;
 mod tests;
 
 pub use bandwidth::{Access, BandwidthFigure, BandwidthOptions, bandwidth};
+pub use coalescing::{Coalescing, CoalescingFigure, CoalescingOptions, coalescing};
 pub use error::MembenchError;
 pub use lab::LAB;
 pub use latency::{LatencyCurve, LatencyOptions, LatencyPoint, Path, latency};

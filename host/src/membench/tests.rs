@@ -2,7 +2,8 @@
 
 use super::problem::sum;
 use super::{
-    Access, BandwidthOptions, LAB, LatencyOptions, MemBench, Memory, Path, bandwidth, latency,
+    Access, BandwidthOptions, CoalescingOptions, LAB, LatencyOptions, MemBench, Memory, Path,
+    bandwidth, coalescing, latency,
 };
 use crate::device::{EmulatedDevice, GlobalTraffic, Limits, Options, Sanitize};
 use crate::lab::{Case, CaseParams, Cpu, Lab, NoProgress};
@@ -55,6 +56,43 @@ fn sectors_are_exactly_what_the_layout_says() {
         assert_eq!(strided.bytes, 4 * u64::from(n), "stride {stride}");
         assert_eq!(strided.sectors, ideal * stride.min(8), "stride {stride}");
     }
+}
+
+#[test]
+fn the_sweeps_over_access_patterns_count_and_check() {
+    let device = EmulatedDevice::default();
+    let options = CoalescingOptions {
+        elements: 5000,
+        samples: 1,
+        ..CoalescingOptions::for_device(device.info())
+    };
+    let sweeps = coalescing(&device, &options, &NoProgress).unwrap();
+    let ideal = u64::from(options.counted_elements) / 8;
+    for ([coalesced, scattered], x) in sweeps.by_x.iter().zip([1, 2, 4, 8, 16, 32]) {
+        assert_eq!((coalesced.x, scattered.x), (x, x));
+        assert_eq!((coalesced.sectors, coalesced.ideal_sectors), (ideal, ideal));
+        let times = u64::from(x.min(8));
+        assert_eq!(
+            (scattered.sectors, scattered.ideal_sectors),
+            (times * ideal, ideal)
+        );
+        // Its clock means nothing.
+        assert_eq!((coalesced.seconds, scattered.bytes_per_s), (None, None));
+    }
+    for ((stride, figure), expected) in sweeps.by_stride.iter().zip([1, 2, 4, 8, 16, 32]) {
+        assert_eq!((*stride, figure.x), (expected, 8));
+        assert_eq!(
+            figure.sectors,
+            u64::from(expected.min(8)) * ideal,
+            "{stride}"
+        );
+    }
+    let none = CoalescingOptions {
+        block: 31,
+        ..options
+    };
+    let error = coalescing(&device, &none, &NoProgress).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Input);
 }
 
 #[test]

@@ -1,12 +1,12 @@
 //! The tables.
 
 use host::device::DeviceInfo;
-use host::membench::Path;
+use host::membench::{Coalescing, CoalescingFigure, Path};
 
 use super::Measured;
 use crate::table::{Align, Columns, Tone};
 use crate::terminal::Look;
-use crate::units::{bytes, bytes_per_s, three};
+use crate::units::{bytes, bytes_per_s, grouped, three};
 
 /// Latencies, levels, bandwidths.
 pub fn render(measured: &Measured, info: &DeviceInfo, look: Look) -> String {
@@ -16,6 +16,7 @@ pub fn render(measured: &Measured, info: &DeviceInfo, look: Look) -> String {
         latencies(measured, look),
         levels(measured, look),
         bandwidths(measured, info, look),
+        coalescing(&measured.coalescing, look),
     ]
     .join("\n\n")
 }
@@ -101,6 +102,77 @@ fn levels(measured: &Measured, look: Look) -> String {
         }
     }
     table.render(2)
+}
+
+/// The sweeps over access patterns: by elements a thread, and by stride.
+pub fn coalescing(sweeps: &Coalescing, look: Look) -> String {
+    let time = |figure: &CoalescingFigure| {
+        figure
+            .seconds
+            .map_or("-".to_owned(), |seconds| three(1e3 * seconds))
+    };
+    let rate = |figure: &CoalescingFigure| figure.bytes_per_s.map_or("-".to_owned(), bytes_per_s);
+    let excess =
+        |figure: &CoalescingFigure| three(figure.sectors as f64 / figure.ideal_sectors as f64);
+    let slower = |figure: &CoalescingFigure, than: &CoalescingFigure| {
+        let both = figure.seconds.zip(than.seconds);
+        both.map_or("-".to_owned(), |(seconds, than)| three(seconds / than))
+    };
+
+    let mut by_x = Columns::with_header(
+        look,
+        &[
+            ("elements\na thread", Align::Right),
+            ("coalesced\nms", Align::Right),
+            ("bandwidth", Align::Right),
+            ("sectors\nx ideal", Align::Right),
+            ("non-coalesced\nms", Align::Right),
+            ("bandwidth", Align::Right),
+            ("sectors\nx ideal", Align::Right),
+            ("speedup\nx", Align::Right),
+        ],
+    );
+    for [coalesced, other] in &sweeps.by_x {
+        let cells = [
+            coalesced.x.to_string(),
+            time(coalesced),
+            rate(coalesced),
+            excess(coalesced),
+            time(other),
+            rate(other),
+            excess(other),
+            slower(other, coalesced),
+        ];
+        by_x.row(cells.map(|cell| (cell, Tone::Normal)));
+    }
+
+    let mut by_stride = Columns::with_header(
+        look,
+        &[
+            ("stride\nelements", Align::Right),
+            ("time\nms", Align::Right),
+            ("bandwidth", Align::Right),
+            ("sectors\nx ideal", Align::Right),
+            ("vs stride 1\nx", Align::Right),
+        ],
+    );
+    let first = sweeps.by_stride.first().map(|(_, figure)| figure);
+    for (stride, figure) in &sweeps.by_stride {
+        let cells = [
+            stride.to_string(),
+            time(figure),
+            rate(figure),
+            excess(figure),
+            first.map_or(String::new(), |first| slower(figure, first)),
+        ];
+        by_stride.row(cells.map(|cell| (cell, Tone::Normal)));
+    }
+    format!(
+        "{}\n\n{}\n  bandwidth: of the elements, {} of them; sectors: counted by the emulated device",
+        by_x.render(2),
+        by_stride.render(2),
+        grouped(sweeps.elements.into())
+    )
 }
 
 fn bandwidths(measured: &Measured, info: &DeviceInfo, look: Look) -> String {

@@ -1,5 +1,5 @@
 use host::device::DeviceInfo;
-use host::membench::{Access, LatencyPoint, Memory};
+use host::membench::{Access, CoalescingFigure, LatencyPoint, Memory};
 
 use super::*;
 use crate::terminal::Look;
@@ -61,7 +61,29 @@ fn example() -> Measured {
         seconds: Some((1_u64 << 30) as f64 / rate),
         bytes_per_s: Some(rate),
     };
+    let sweep = |variant, x, times: u64| {
+        let seconds = 1e-3 * times as f64;
+        CoalescingFigure {
+            variant,
+            x,
+            seconds: Some(seconds),
+            bytes_per_s: Some((1 << 30) as f64 / seconds),
+            sectors: 8192 * times,
+            ideal_sectors: 8192,
+        }
+    };
     Measured {
+        coalescing: Coalescing {
+            elements: 1 << 28,
+            by_x: vec![[
+                sweep("coalesced_load", 4, 1),
+                sweep("non_coalesced_load", 4, 4),
+            ]],
+            by_stride: vec![
+                (1, sweep("coalesced_load", 8, 1)),
+                (2, sweep("stride_2", 8, 2)),
+            ],
+        },
         device: info.name,
         latencies: latencies.into(),
         bandwidths: vec![
@@ -121,6 +143,29 @@ fn the_emulated_device_checks_every_kernel() {
     let (ending, text) = measured(&["--device=emulated"], &machine);
     assert_eq!(ending, Ok(Ending::Fine));
     assert!(text.contains("no times, no plot"), "{text}");
+    // Sectors of neighbours, of threads that each read 8 in a row, of a stride of 2.
+    let (by_x, by_stride) = text.split_once("vs stride 1").unwrap();
+    let words = |line: &str| {
+        line.split_whitespace()
+            .map(str::to_owned)
+            .collect::<Vec<String>>()
+    };
+    let row = |table: &str, first: &str| {
+        let mut rows = table.lines().map(words);
+        rows.find(|row| row.first().is_some_and(|word| word == first))
+            .unwrap()
+    };
+    assert_eq!(
+        row(by_x, "8"),
+        ["8", "-", "-", "1.00", "-", "-", "8.00", "-"]
+    );
+    assert_eq!(row(by_stride, "2"), ["2", "-", "-", "2.00", "-"]);
+
+    let (ending, text) = measured(&["--device=emulated", "--json"], &machine);
+    assert_eq!(ending, Ok(Ending::Fine));
+    let json: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(json["coalescing"]["by_x"][3][1]["sectors"], 8 * 8192);
+    assert_eq!(json["latencies"], serde_json::json!([]));
 }
 
 #[test]

@@ -1,0 +1,76 @@
+use super::*;
+
+/// What `harness run matadd` with these arguments ends with and prints.
+fn shown(args: &[&str]) -> (Result<Ending, Failure>, String) {
+    #[derive(clap::Parser)]
+    struct Parser {
+        #[command(flatten)]
+        args: MataddArgs,
+    }
+    let args = std::iter::once("matadd").chain(args.iter().copied());
+    let args = <Parser as clap::Parser>::parse_from(args).args;
+    let mut text = Vec::new();
+    let mut out = Out::new(&mut text, Look::PLAIN);
+    let machine = Machine::discover(&[Wanted::Emulated], Sanitize::ALL);
+    let ending = run_on(&args, &machine, &mut out);
+    drop(out);
+    (ending, String::from_utf8(text).unwrap())
+}
+
+#[test]
+fn blocks_of_two_dimensions_tile_the_matrix() {
+    let (ending, text) = shown(&["--check-index=grid2d_block2d_8x32", "--shape=10,3"]);
+    assert_eq!(ending, Ok(Ending::Fine));
+    insta::assert_snapshot!(text, @r"
+matadd  10x3, grid2d_block2d_8x32 on emulated
+  2 blocks of 8 x 32 threads; in each element blockIdx.x:threadIdx.x,threadIdx.y
+
+  y \ x      0      1      2      3      4      5      6      7      8      9
+  ---------------------------------------------------------------------------
+      0  0:0,0  0:1,0  0:2,0  0:3,0  0:4,0  0:5,0  0:6,0  0:7,0  1:0,0  1:1,0
+      1  0:0,1  0:1,1  0:2,1  0:3,1  0:4,1  0:5,1  0:6,1  0:7,1  1:0,1  1:1,1
+      2  0:0,2  0:1,2  0:2,2  0:3,2  0:4,2  0:5,2  0:6,2  0:7,2  1:0,2  1:1,2
+");
+}
+
+#[test]
+fn blocks_of_one_dimension_take_columns() {
+    let (ending, text) = shown(&["--check-index=grid1d_block1d_32", "--shape=4,2"]);
+    assert_eq!(ending, Ok(Ending::Fine));
+    insta::assert_snapshot!(text, @r"
+matadd  4x2, grid1d_block1d_32 on emulated
+  1 block of 32 threads; in each element blockIdx.x:threadIdx.x
+
+  y \ x    0    1    2    3
+  -------------------------
+      0  0:0  0:1  0:2  0:3
+      1  0:0  0:1  0:2  0:3
+");
+}
+
+#[test]
+fn in_json_every_element_has_its_owner() {
+    let (ending, text) = shown(&["--check-index=grid_stride_256", "--shape=3,2", "--json"]);
+    assert_eq!(ending, Ok(Ending::Fine));
+    let json: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(json["elements"].as_array().unwrap().len(), 6);
+    assert_eq!(json["elements"][4]["element"], serde_json::json!([1, 1]));
+    assert_eq!(json["elements"][4]["thread_idx"], serde_json::json!([4, 0]));
+}
+
+#[test]
+fn what_makes_no_sense_is_refused() {
+    let refused = |args: &[&str]| {
+        let (ending, text) = shown(args);
+        assert_eq!(text, "");
+        ending.unwrap_err()
+    };
+    insta::assert_snapshot!(refused(&["--check-index=grid_stride"]), @"--check-index: unknown variant `grid_stride`; did you mean `grid_stride_256`?");
+    insta::assert_snapshot!(refused(&["--check-index=grid_stride_256", "--device=cpu"]), @"--device cpu: it has no grid of threads; name cuda or emulated");
+    insta::assert_snapshot!(refused(&["--check-index=grid_stride_256", "--device=cuda"]), @"--device cuda: this build has no cuda device; see `harness doctor`");
+    let shape = |text: &str| text.parse::<Shape>().unwrap_err();
+    insta::assert_snapshot!(shape("8"), @"write columns and rows: 8,6");
+    insta::assert_snapshot!(shape("0,3"), @"a matrix has at least 1 element along each axis");
+    insta::assert_snapshot!(shape("33,3"), @"too large to print; at most 32 columns and 128 rows");
+    insta::assert_snapshot!(shape("32,129"), @"too large to print; at most 32 columns and 128 rows");
+}
