@@ -2,7 +2,7 @@
 //!
 //! Each thread keeps [`CHAINS`] values x and replaces each by a x + b, over and over. A chain waits for its own last
 //! result, a warp's other chains and the other warps do not, so that the units that compute have something to do in every
-//! cycle. With a just above -1 a chain goes back and forth between x and about b - x and all of its bits keep changing.
+//! cycle. ptxas 13 makes of a turn 256 FFMA or DFMA and three instructions more (sm_90). With a just above -1 a chain goes back and forth between x and about b - x and all of its bits keep changing.
 
 use cuda_std::prelude::*;
 

@@ -1,13 +1,13 @@
-//! What a device could do at best, measured.
+//! The bandwidth of copies in device memory.
 
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::probe::NO_KERNELS;
 use crate::buffer::Element;
 use crate::device::Device;
 use crate::error::Error;
-use crate::module::Module;
 use crate::plan::{Plan, PlanError};
 
 /// A measured bandwidth of device memory: bytes read plus bytes written, per second.
@@ -27,10 +27,6 @@ pub struct Bandwidth {
 const COPIES_PER_SAMPLE: u32 = 10;
 const WARM_UP_SAMPLES: usize = 3;
 const SAMPLES: usize = 15;
-
-/// Copies need no kernel, but a plan is prepared with a module.
-static NO_KERNELS: Module =
-    Module::from_static("copy", ".version 6.0\n.target sm_50\n.address_size 64\n");
 
 /// Measures copies from one buffer of `buffer_bytes` to another.
 ///

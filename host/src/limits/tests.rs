@@ -1,0 +1,130 @@
+use std::sync::Mutex;
+use std::time::Duration;
+
+use approx::assert_relative_eq;
+
+use super::measure::runs_for;
+use super::*;
+use crate::device::{DeviceKind, EmulatedDevice, InstructionClass};
+use crate::lab::Progress;
+use crate::{Device, NoProgress};
+
+#[test]
+fn every_probe_gives_what_it_must_on_the_emulated_device() {
+    let device = EmulatedDevice::default();
+    let options = Options::for_device(device.info());
+    let limits = measure(&device, &options, &Limit::ALL, &NoProgress).unwrap();
+    // Checked, but not timed: the device has no clock.
+    assert_eq!(limits, Limits::default());
+}
+
+#[test]
+fn rates_on_a_gpu_make_sense() {
+    let devices = match crate::device::discover() {
+        Ok(devices) => devices,
+        Err(reason) => return println!("skipped: {reason}"),
+    };
+    let device = devices[0].as_ref();
+    let options = Options::for_device(device.info());
+    let limits = measure(device, &options, &Limit::ALL, &NoProgress).unwrap();
+    let best = |limit| limits.get(limit).expect("enough memory").best_per_s;
+    for limit in Limit::ALL {
+        println!("{}: {:.4e} {}/s", limit.name(), best(limit), limit.unit());
+        let rate = limits.get(limit).unwrap();
+        assert!(rate.median_per_s <= rate.best_per_s);
+        assert_eq!(rate.samples.len() as u32, options.samples);
+    }
+    // No GPU reads its memory faster than L2, nor L2 faster than shared memory, nor computes faster in 64 bits.
+    assert!(best(Limit::Read) < best(Limit::L2));
+    assert!(best(Limit::L2) < best(Limit::Shared));
+    assert!(best(Limit::Fp64) < best(Limit::Fp32));
+    let info = device.info();
+    if let (Some(bits), Some(khz)) = (info.memory_bus_bits, info.memory_clock_khz) {
+        // Two transfers a cycle.
+        let peak = f64::from(bits) / 8.0 * 2.0 * f64::from(khz) * 1e3;
+        for limit in [Limit::Copy, Limit::Read, Limit::Write] {
+            assert!(best(limit) < peak, "{} above {peak:e}", limit.name());
+        }
+    }
+    assert_eq!(info.kind, DeviceKind::Cuda);
+}
+
+#[test]
+fn amounts_are_what_the_emulator_counts() {
+    // Bytes that global loads and stores ask for, and fused multiply-adds, counted instruction by instruction.
+    let device = EmulatedDevice::default();
+    let options = Options::for_device(device.info());
+    let report = |limit| {
+        let probe = super::probe::Probe::new(limit, &options).unwrap();
+        let mut session = device.prepare(probe.module, &probe.plan).unwrap();
+        probe.write_inputs(session.as_mut()).unwrap();
+        probe.begin_sample(session.as_mut()).unwrap();
+        session.run().unwrap();
+        probe.check(session.as_mut(), 1).unwrap();
+        let counts = session.reports()[0].total.counts.clone();
+        (probe.amount, counts)
+    };
+    let (amount, counts) = report(Limit::Read);
+    assert_eq!(counts.global_loads.bytes, amount);
+    let (amount, counts) = report(Limit::L2);
+    assert_eq!(counts.global_loads.bytes, amount);
+    let (amount, counts) = report(Limit::Write);
+    assert_eq!(counts.global_stores.bytes, amount);
+    let (amount, counts) = report(Limit::Shared);
+    // The sum over the block goes through shared memory as well.
+    let beside = counts.shared_loads.bytes - amount;
+    assert!(beside < amount / 100, "{counts:?}");
+    for (limit, class) in [
+        (Limit::Fp32, InstructionClass::Float32),
+        (Limit::Fp64, InstructionClass::Float64),
+    ] {
+        let (amount, counts) = report(limit);
+        // Where chains start, and their sum.
+        let beside = counts.class(class).thread - amount / 2;
+        assert!(beside < amount / 20, "{beside} of {amount}");
+    }
+}
+
+#[test]
+fn a_sample_is_of_as_many_runs_as_take_its_time() {
+    let us = Duration::from_micros;
+    assert_eq!(runs_for(us(5000), us(400)), 13);
+    assert_eq!(runs_for(us(5000), us(20_000)), 1);
+    assert_eq!(runs_for(us(5000), Duration::ZERO), 1000);
+    assert_eq!(runs_for(Duration::ZERO, us(10)), 1);
+}
+
+#[test]
+fn rates_are_of_single_runs() {
+    let samples = [3, 1, 2].map(Duration::from_millis).to_vec();
+    let rate = Rate::new(1_000_000, 5, samples);
+    assert_relative_eq!(rate.best_per_s, 1e9);
+    assert_relative_eq!(rate.median_per_s, 5e8);
+}
+
+#[test]
+fn options_that_make_no_sense_are_refused() {
+    let device = EmulatedDevice::default();
+    let refusal = |change: fn(&mut Options)| {
+        let mut options = Options::for_device(device.info());
+        change(&mut options);
+        measure(&device, &options, &Limit::ALL, &NoProgress).unwrap_err()
+    };
+    insta::assert_snapshot!(refusal(|options| options.turns = 0), @"turns = 0: at least 1");
+    insta::assert_snapshot!(refusal(|options| options.device_bytes = 24), @"device_bytes = 24: a multiple of 16, above 0 and below 17179869184");
+}
+
+#[test]
+fn progress_counts_limits() {
+    struct Seen(Mutex<Vec<(u64, u64)>>);
+    impl Progress for Seen {
+        fn update(&self, done: u64, total: u64) {
+            self.0.lock().unwrap().push((done, total));
+        }
+    }
+    let device = EmulatedDevice::default();
+    let options = Options::for_device(device.info());
+    let seen = Seen(Mutex::default());
+    measure(&device, &options, &[Limit::Copy, Limit::Write], &seen).unwrap();
+    assert_eq!(*seen.0.lock().unwrap(), [(0, 2), (1, 2), (2, 2)]);
+}
