@@ -20,10 +20,15 @@ pub fn select<'l>(labs: &[&'l dyn Lab], name: Option<&str>) -> Result<Vec<&'l dy
     }
 }
 
+/// The name of the variant that others are compared with; empty in a copy without built-in solutions.
+pub fn first_variant(lab: &dyn Lab) -> &'static str {
+    lab.variants().first().map_or("", |variant| variant.name)
+}
+
 /// A lab and the variants of it that a command is about.
 pub type Chosen<'l> = (&'l dyn Lab, Vec<Variant>);
 
-/// The variants of each lab that `--variant` names, or all of them. Labs that have none of them are left out.
+/// The variants of each lab that `--variant` names, or all of them. Labs that have none of those named are left out.
 ///
 /// # Errors
 ///
@@ -44,7 +49,7 @@ pub fn variants<'l>(labs: &[&'l dyn Lab], names: &[String]) -> Result<Vec<Chosen
         (*lab, variants.filter(is_chosen).copied().collect())
     });
     Ok(chosen
-        .filter(|(_, variants): &(_, Vec<Variant>)| !variants.is_empty())
+        .filter(|(_, variants): &(_, Vec<Variant>)| names.is_empty() || !variants.is_empty())
         .collect())
 }
 

@@ -139,6 +139,10 @@ impl Case for Numbers {
         format!("{} numbers, {} steps", self.n, self.steps)
     }
 
+    fn problem_json(&self) -> serde_json::Value {
+        serde_json::json!({ "n": self.n, "steps": self.steps })
+    }
+
     fn record(&self, variant: &str) -> Result<Plan, Error> {
         let mut plan = Plan::new(variant);
         let x = plan.buffer("x", Element::U32, self.n);

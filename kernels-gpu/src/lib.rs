@@ -14,7 +14,17 @@
 //!
 //! [`limits`] measures what no lab does: the rates of arithmetic.
 
+//!
+//! What every submission may use is always there: scenes, coefficients, one-cell updates. The kernels are behind features:
+//!
+//! - `solutions`: the kernels of the built-in variants. Each file is a submission's `kernels.rs` as it stands, which is
+//!   why it names this crate `kernels_gpu`.
+//! - `instruments`: kernels that measure the device or a run.
+
 #![no_std]
+
+// So that a kernel file names what it shares with the references alike here and in a submission.
+extern crate self as kernels_gpu;
 
 #[cfg(test)]
 extern crate std;

@@ -11,6 +11,7 @@ use crate::{Error, NvvmArch, codegen, toolchain};
 pub struct CudaBuilder {
     krate: PathBuf,
     arch: NvvmArch,
+    features: Option<Vec<String>>,
     copy_to: Option<PathBuf>,
     target_dir: Option<PathBuf>,
 }
@@ -23,6 +24,7 @@ impl CudaBuilder {
         Self {
             krate: krate.as_ref().to_owned(),
             arch: NvvmArch::Compute80,
+            features: None,
             copy_to: None,
             target_dir: None,
         }
@@ -31,6 +33,12 @@ impl CudaBuilder {
     /// Sets the oldest GPU generation that the PTX is for.
     pub fn arch(mut self, arch: NvvmArch) -> Self {
         self.arch = arch;
+        self
+    }
+
+    /// Builds with these features of the crate instead of its default ones.
+    pub fn features<S: Into<String>>(mut self, features: impl IntoIterator<Item = S>) -> Self {
+        self.features = Some(features.into_iter().map(Into::into).collect());
         self
     }
 
@@ -66,9 +74,15 @@ impl CudaBuilder {
         let tools = toolchain::find()?;
         let krate = KernelCrate::open(&self.krate, &tools)?;
         // Absolute, because cargo runs in the kernel crate's folder.
-        let target_dir = self.target_root()?.join(self.arch.to_string());
+        let target_dir = self.target_root()?.join(self.folder_name());
         let target_dir = std::path::absolute(&target_dir).map_err(Error::io("use", &target_dir))?;
-        let compiled = compile(&krate, self.arch, &target_dir, &tools)?;
+        let compiled = compile(
+            &krate,
+            self.arch,
+            self.features.as_deref(),
+            &target_dir,
+            &tools,
+        )?;
         for source in &compiled.sources {
             rerun_if_changed(source);
         }
@@ -78,6 +92,15 @@ impl CudaBuilder {
             .unwrap_or_else(|| compiled.module.with_extension("ptx"));
         write_if_different(&out, &ptx)?;
         Ok(out)
+    }
+
+    /// A folder for each architecture and set of features: the IR's file name tells neither apart, and cargo would take
+    /// another's for fresh.
+    fn folder_name(&self) -> String {
+        match &self.features {
+            Some(features) => format!("{}-{}", self.arch, features.join("-")),
+            None => self.arch.to_string(),
+        }
     }
 
     fn target_root(&self) -> Result<PathBuf, Error> {

@@ -88,16 +88,23 @@ pub struct Compiled {
     pub sources: Vec<PathBuf>,
 }
 
-/// Compiles `krate` in `target_dir` (one for each arch: cargo tells apart crates and versions there,
-/// but not arches).
+/// Compiles `krate` with its default features, or else with `features`, in `target_dir` (one for each arch and set of
+/// features: cargo tells apart crates and versions there, but not these).
 pub fn compile(
     krate: &KernelCrate,
     arch: NvvmArch,
+    features: Option<&[String]>,
     target_dir: &Path,
     tools: &Toolchain,
 ) -> Result<Compiled, Error> {
     let release = target_dir.join("nvptx64-nvidia-cuda/release");
     let module = release.join("deps").join(format!("{}.ll", krate.name));
+    let features = features.map_or_else(Vec::new, |features| {
+        vec![
+            "--no-default-features".to_owned(),
+            format!("--features={}", features.join(",")),
+        ]
+    });
     let output = capture(
         command(&tools.cargo)
             .current_dir(&krate.folder)
@@ -120,6 +127,7 @@ pub fn compile(
                 "--crate-type=cdylib",
                 "--color=never",
             ])
+            .args(features)
             // `mem`: memcpy, memcmp and their like, which the language itself calls, as when slices are compared.
             .args([
                 "-Zbuild-std=core",

@@ -8,6 +8,7 @@ use super::limits::Limits;
 use super::measure::{self, Measured};
 use super::report::CaseReport;
 use super::row::{Outcome, Row, Verdict};
+use crate::catalogue::first_variant;
 use crate::devices::{Chosen, Named, Wanted};
 use crate::failure::Failure;
 use crate::progress::Bar;
@@ -145,7 +146,7 @@ impl Bench<'_> {
                         judge(&mut measured, self.case.as_ref(), variant.exact, checked);
                     }
                     let mut figures = measured.figures;
-                    if index == 0 && variant.name == self.lab.variants()[0].name {
+                    if index == 0 && variant.name == first_variant(self.lab) {
                         first_s = Some(figures.run.median_s);
                     }
                     figures.vs_first = first_s.map(|first_s| first_s / figures.run.median_s);

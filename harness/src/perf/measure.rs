@@ -7,6 +7,7 @@ use host::run::{outputs, reset, restore};
 use host::{Case, Cpu, Device, Error, Lab, NamedBuffers};
 
 use super::row::{Clock, Figures};
+use crate::catalogue::first_variant;
 use crate::progress::Bar;
 use crate::stats::{Rule, Summary};
 
@@ -117,7 +118,7 @@ pub fn cpu(
     })?;
     let host_median_s = times.median_s;
     // The amount of useful work is the same for every variant.
-    let work = case.work(lab.variants()[0].name);
+    let work = case.work(first_variant(lab));
     let mut figures = Figures::new(times, Clock::Host, host_median_s, work);
     figures.timesteps = case.timesteps();
     Ok(Measured { figures, outputs })

@@ -6,6 +6,7 @@ use serde::Serialize;
 use super::kernels::{self, Coalescing};
 use super::limits::Limits;
 use super::row::{Clock, Figures, Outcome, Row, Verdict};
+use crate::catalogue::first_variant;
 use crate::failure::Ending;
 use crate::table::{Align, Columns, Tone};
 use crate::terminal::Look;
@@ -72,7 +73,7 @@ impl CaseReport {
     ) -> CaseReport {
         CaseReport {
             lab: lab.name(),
-            first_variant: lab.variants()[0].name,
+            first_variant: first_variant(lab),
             case,
             rows,
             coalescing,

@@ -2,6 +2,7 @@
 
 use host::{Case, Lab};
 
+use crate::catalogue::first_variant;
 use crate::failure::Failure;
 
 /// The small case with most work for the lab's first variant: the large and the odd parts of a grid are all in it.
@@ -10,7 +11,7 @@ use crate::failure::Failure;
 ///
 /// [`Failure::Bug`] for a lab without small cases.
 pub fn most_work(lab: &dyn Lab) -> Result<Box<dyn Case>, Failure> {
-    let variant = lab.variants()[0].name;
+    let variant = first_variant(lab);
     lab.small_cases()
         .into_iter()
         .max_by_key(|case| case.work(variant).updates)

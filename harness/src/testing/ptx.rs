@@ -162,6 +162,10 @@ impl Case for Numbers {
         format!("{} blocks", self.blocks)
     }
 
+    fn problem_json(&self) -> serde_json::Value {
+        serde_json::json!({ "blocks": self.blocks })
+    }
+
     fn record(&self, variant: &str) -> Result<Plan, Error> {
         let len = (self.blocks * BLOCK) as usize;
         let mut plan = Plan::new(variant);

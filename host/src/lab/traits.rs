@@ -61,7 +61,7 @@ pub trait Lab: Sync {
     /// The kernels of the built-in variants.
     fn module(&self) -> &Module;
 
-    /// The built-in solutions; the first is the plain one that others are compared with.
+    /// The built-in solutions; the first is the plain one that others are compared with. None without feature `solutions`.
     fn variants(&self) -> &'static [Variant];
 
     /// What [`Lab::case`] understands.
@@ -99,6 +99,10 @@ pub trait Lab: Sync {
 pub trait Case: Send + Sync {
     /// Short and unique among the lab's cases: `201x201, 100 steps, double-slit`.
     fn label(&self) -> String;
+
+    /// What is to be computed, as a submission's host code gets it: the JSON of the `Problem` of the lab's module in
+    /// [`plan`](crate::plan).
+    fn problem_json(&self) -> serde_json::Value;
 
     /// Records the variant's plan. Its buffers have the names that [`Case::inputs`] uses, its outputs those of
     /// [`Case::reference`].
@@ -170,6 +174,6 @@ pub trait Case: Send + Sync {
         Vec::new()
     }
 
-    /// What the variant must do.
+    /// What the variant must do; for any other name, what a plain solution must.
     fn work(&self, variant: &str) -> Work;
 }

@@ -1,14 +1,20 @@
 //! The lab and its cases, as the harness sees them.
 
 use super::problem::{MatAdd, PARAMETERS, sum};
-use super::solutions::{self, VARIANTS};
 use crate::buffer::{NamedBuffers, elements};
 use crate::check::{self, CheckError};
 use crate::error::Error;
 use crate::kernels::KERNELS;
-use crate::lab::{Case, CaseError, CaseParams, Cpu, Lab, Parameter, Progress, Variant, Work};
+use crate::lab::{
+    BuiltIn, Case, CaseError, CaseParams, Cpu, Lab, Parameter, Progress, Variant, Work,
+};
 use crate::module::Module;
 use crate::plan::Plan;
+
+#[cfg(feature = "solutions")]
+const BUILT_IN: BuiltIn<MatAdd, plan::matadd::MatAdd> = super::solutions::BUILT_IN;
+#[cfg(not(feature = "solutions"))]
+const BUILT_IN: BuiltIn<MatAdd, plan::matadd::MatAdd> = BuiltIn::NONE;
 
 /// The lab `matadd`.
 pub static LAB: MatAddLab = MatAddLab;
@@ -31,7 +37,7 @@ impl Lab for MatAddLab {
     }
 
     fn variants(&self) -> &'static [Variant] {
-        VARIANTS
+        BUILT_IN.variants
     }
 
     fn parameters(&self) -> &'static [Parameter] {
@@ -87,8 +93,12 @@ impl Case for MatAdd {
         self.to_string()
     }
 
+    fn problem_json(&self) -> serde_json::Value {
+        serde_json::to_value(self.problem()).expect("plain numbers")
+    }
+
     fn record(&self, variant: &str) -> Result<Plan, Error> {
-        solutions::record(self, variant)
+        BUILT_IN.record(self, &self.problem(), variant)
     }
 
     fn inputs(&self) -> Result<NamedBuffers, Error> {
@@ -131,13 +141,14 @@ impl Case for MatAdd {
         vec![("x", self.n_x().into()), ("y", self.n_y().into())]
     }
 
-    fn work(&self, _variant: &str) -> Work {
+    fn work(&self, variant: &str) -> Work {
         let elements = self.elements() as u64;
         Work {
             updates: elements,
             unit: "additions",
-            // Two elements read, one written.
-            bytes: 12 * elements,
+            bytes: BUILT_IN
+                .bytes(self, variant)
+                .unwrap_or_else(|| self.bytes()),
             flops: elements,
         }
     }

@@ -4,14 +4,18 @@
 //! mapping with a block shape, so that timing the lab's variants is the sweep over launch configurations.
 //! [`check_index`] shows which thread gets which element.
 
+#[cfg(feature = "solutions")]
 mod index;
 mod lab;
 mod problem;
+#[cfg(feature = "solutions")]
 mod solutions;
-#[cfg(test)]
+#[cfg(all(test, feature = "solutions"))]
 mod tests;
 
+#[cfg(feature = "solutions")]
 pub use index::{IndexMap, Owner, check_index, index_plan};
 pub use lab::LAB;
 pub use problem::MatAdd;
+#[cfg(feature = "solutions")]
 pub use solutions::{Layout, layout};

@@ -84,6 +84,19 @@ impl MatAdd {
         )
     }
 
+    /// What a solution's host code gets.
+    pub fn problem(&self) -> plan::matadd::Problem {
+        plan::matadd::Problem {
+            n_x: self.n_x,
+            n_y: self.n_y,
+        }
+    }
+
+    /// Fewest bytes that an addition moves: two elements read, one written.
+    pub(super) fn bytes(&self) -> u64 {
+        12 * self.elements() as u64
+    }
+
     /// Elements of a row.
     pub fn n_x(&self) -> u32 {
         self.n_x

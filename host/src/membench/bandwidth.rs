@@ -227,13 +227,13 @@ fn read_cache(
 
 fn read(device: &dyn Device, options: &BandwidthOptions) -> Result<BandwidthFigure, MembenchError> {
     let src_elements = elements(options.device_bytes)?;
-    let mut plan = Plan::new("membench_vector_load");
+    let mut plan = Plan::new("membench_read");
     let src = plan.buffer("src", Element::U32, src_elements.len());
     let sum = plan.buffer("sum", Element::U32, 1);
     plan.launch(
-        "membench_vector_load",
+        "membench_read",
         covering(src_elements.len())?,
-        args![src.slice(), sum, ELEMENTS_PER_THREAD],
+        args![src.slice(), sum],
     )?;
     plan.output("sum", sum);
     let expected = Expected::Sum(sum_of(&src_elements));

@@ -1,14 +1,20 @@
 //! The coalescing lab and its cases, as the harness sees them.
 
 use super::problem::{MemBench, PARAMETERS, sum};
-use super::solutions::{self, VARIANTS};
 use crate::buffer::{NamedBuffers, elements};
 use crate::check::{self, CheckError};
 use crate::error::Error;
 use crate::kernels::KERNELS;
-use crate::lab::{Case, CaseError, CaseParams, Cpu, Lab, Parameter, Progress, Variant, Work};
+use crate::lab::{
+    BuiltIn, Case, CaseError, CaseParams, Cpu, Lab, Parameter, Progress, Variant, Work,
+};
 use crate::module::Module;
 use crate::plan::Plan;
+
+#[cfg(feature = "solutions")]
+const BUILT_IN: BuiltIn<MemBench, plan::membench::MemBench> = super::solutions::BUILT_IN;
+#[cfg(not(feature = "solutions"))]
+const BUILT_IN: BuiltIn<MemBench, plan::membench::MemBench> = BuiltIn::NONE;
 
 /// The lab `membench`.
 pub static LAB: MemBenchLab = MemBenchLab;
@@ -31,7 +37,7 @@ impl Lab for MemBenchLab {
     }
 
     fn variants(&self) -> &'static [Variant] {
-        VARIANTS
+        BUILT_IN.variants
     }
 
     fn parameters(&self) -> &'static [Parameter] {
@@ -88,8 +94,12 @@ impl Case for MemBench {
         self.to_string()
     }
 
+    fn problem_json(&self) -> serde_json::Value {
+        serde_json::to_value(self.problem()).expect("plain numbers")
+    }
+
     fn record(&self, variant: &str) -> Result<Plan, Error> {
-        solutions::record(self, variant)
+        BUILT_IN.record(self, &self.problem(), variant)
     }
 
     fn inputs(&self) -> Result<NamedBuffers, Error> {
@@ -126,13 +136,14 @@ impl Case for MemBench {
         Some(Box::new(problem))
     }
 
-    fn work(&self, _variant: &str) -> Work {
+    fn work(&self, variant: &str) -> Work {
         let n = u64::from(self.n());
         Work {
             updates: n,
             unit: "loads",
-            // Each element once. What a variant moves beyond that is what it wastes.
-            bytes: 4 * n,
+            bytes: BUILT_IN
+                .bytes(self, variant)
+                .unwrap_or_else(|| self.bytes()),
             flops: 0,
         }
     }

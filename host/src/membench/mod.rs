@@ -18,8 +18,9 @@ mod latency;
 mod levels;
 mod plateaus;
 mod problem;
+#[cfg(feature = "solutions")]
 mod solutions;
-#[cfg(test)]
+#[cfg(all(test, feature = "solutions"))]
 mod tests;
 
 pub use bandwidth::{Access, BandwidthFigure, BandwidthOptions, bandwidth};

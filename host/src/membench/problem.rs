@@ -82,6 +82,19 @@ impl MemBench {
         )
     }
 
+    /// What a solution's host code gets.
+    pub fn problem(&self) -> plan::membench::Problem {
+        plan::membench::Problem {
+            n: self.n,
+            x: self.x,
+        }
+    }
+
+    /// Fewest bytes that a sum moves: each element once. What a variant moves beyond that is what it wastes.
+    pub(super) fn bytes(&self) -> u64 {
+        4 * u64::from(self.n)
+    }
+
     /// How many elements there are.
     pub fn n(&self) -> u32 {
         self.n

@@ -7,14 +7,17 @@
 
 use std::time::{Duration, Instant};
 
+use kernels_gpu::poisson::max_change;
+
 use super::problem::Poisson;
 use super::reference::{Box3, Jacobi};
-use super::solutions::record_with_change;
+use crate::args;
 use crate::buffer::HostBuffer;
 use crate::device::{Device, Timing};
 use crate::error::Error;
 use crate::kernels::KERNELS;
-use crate::lab::{CaseError, Cpu, Progress};
+use crate::lab::{Case, CaseError, Cpu, Progress};
+use crate::plan::{Element, LaunchConfig, Plan};
 
 /// When to stop.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -160,7 +163,7 @@ pub fn to_tolerance(
     {
         let part = problem.clone().with_iterations(chunk);
         let plan = record_with_change(&part, variant)?;
-        let (u, change) = (plan.find_output("u")?, plan.find_output("change")?);
+        let (u, change) = (plan.find_buffer("u")?, plan.find_output("change")?);
         let mut session = device.prepare(&KERNELS, &plan)?;
         session.write(u, &state.u)?;
         while !state.reached && chunks.next_if_eq(&chunk).is_some() {
@@ -178,4 +181,33 @@ pub fn to_tolerance(
         state.u = session.read(u)?;
     }
     Ok(state)
+}
+
+/// The variant's plan, and then how far the last iteration changed u: output `change`, one `u64` that holds the bits of an
+/// `f64`. Input and output `u` are one buffer, so that running the plan again continues.
+///
+/// The problem has at least one iteration.
+fn record_with_change(problem: &Poisson, variant: &str) -> Result<Plan, Error> {
+    let mut plan = problem.record(variant)?;
+    let start = plan.find_buffer("u")?;
+    // What the variants have in common: the last two fields are in `u` and `u_next`.
+    let (last, before) = match (plan.find_output("u")?, plan.find_buffer("u_next")?) {
+        (last, u_next) if last == u_next => (last, start),
+        (last, u_next) => (last, u_next),
+    };
+    let change = plan.buffer("change", Element::U64, 1);
+    plan.output("change", change);
+    plan.fill(change, 0)?;
+    // Some blocks for each multiprocessor of any GPU; more than the points need would wait for nothing.
+    let points = problem.points() as u32;
+    let blocks = points.div_ceil(max_change::BLOCK).min(1024);
+    plan.launch(
+        "poisson_max_change",
+        LaunchConfig::new(blocks, max_change::BLOCK),
+        args![last.slice(), before.slice(), change, points],
+    )?;
+    if last != start {
+        plan.copy(last, start)?;
+    }
+    Ok(plan)
 }

@@ -1,16 +1,22 @@
 //! The lab and its cases, as the harness sees them.
 
+use kernels_gpu::poisson::Grid;
+
 use super::problem::{PARAMETERS, Poisson, Start};
 use super::reference::{Box3, Jacobi};
-use super::solutions::{self, VARIANTS};
 use crate::buffer::{HostBuffer, NamedBuffers, elements};
 use crate::check::{self, CheckError};
 use crate::error::Error;
 use crate::fill::copied;
 use crate::kernels::KERNELS;
-use crate::lab::{Case, CaseParams, Cpu, Lab, Parameter, Progress, Variant, Work};
+use crate::lab::{BuiltIn, Case, CaseParams, Cpu, Lab, Parameter, Progress, Variant, Work};
 use crate::module::Module;
 use crate::plan::Plan;
+
+#[cfg(feature = "solutions")]
+const BUILT_IN: BuiltIn<Poisson, plan::poisson::Poisson> = super::solutions::BUILT_IN;
+#[cfg(not(feature = "solutions"))]
+const BUILT_IN: BuiltIn<Poisson, plan::poisson::Poisson> = BuiltIn::NONE;
 
 /// The lab `poisson`.
 pub static LAB: PoissonLab = PoissonLab;
@@ -33,7 +39,7 @@ impl Lab for PoissonLab {
     }
 
     fn variants(&self) -> &'static [Variant] {
-        VARIANTS
+        BUILT_IN.variants
     }
 
     fn parameters(&self) -> &'static [Parameter] {
@@ -93,8 +99,12 @@ impl Case for Poisson {
         self.to_string()
     }
 
+    fn problem_json(&self) -> serde_json::Value {
+        serde_json::to_value(self.problem()).expect("plain numbers")
+    }
+
     fn record(&self, variant: &str) -> Result<Plan, Error> {
-        solutions::record(self, variant)
+        BUILT_IN.record(self, &self.problem(), variant)
     }
 
     fn inputs(&self) -> Result<NamedBuffers, Error> {
@@ -146,9 +156,24 @@ impl Case for Poisson {
         Work {
             updates,
             unit: "point updates",
-            bytes: solutions::bytes(self, variant),
+            bytes: BUILT_IN
+                .bytes(self, variant)
+                .unwrap_or_else(|| self.bytes()),
             // Five additions of neighbours, h^2 f and its addition, the product with 1/6.
             flops: 8 * updates,
         }
     }
+}
+
+/// The largest N whose fields fit this much device memory with this variant; `None` if not even the smallest does.
+///
+/// # Errors
+///
+/// [`Error::Case`] for an unknown variant.
+pub fn largest_n(variant: &str, memory_bytes: u64) -> Result<Option<u32>, Error> {
+    // Every buffer is a field.
+    let smallest = Poisson::new(3, 1)?;
+    let fields = smallest.record(variant)?.buffers().len() as u64;
+    let fits = |n: &u32| fields * 8 * u64::from(*n).pow(3) <= memory_bytes;
+    Ok((3..=Grid::MAX_N).rev().find(fits))
 }

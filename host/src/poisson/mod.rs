@@ -8,12 +8,14 @@ mod converge;
 mod lab;
 mod problem;
 mod reference;
+#[cfg(feature = "solutions")]
 mod solutions;
-#[cfg(test)]
+#[cfg(all(test, feature = "solutions"))]
 mod tests;
 
 pub use converge::{Convergence, Stop, to_tolerance, to_tolerance_on_cpu};
-pub use lab::LAB;
+pub use lab::{LAB, largest_n};
 pub use problem::{Poisson, Start};
 pub use reference::{Box3, Field, Jacobi, Source};
-pub use solutions::{Shape, largest_n, record_computes_source};
+#[cfg(feature = "solutions")]
+pub use solutions::{Shape, record_computes_source};

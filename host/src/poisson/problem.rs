@@ -127,6 +127,20 @@ impl Poisson {
         Poisson::new(params.value(PARAMETERS, "n")?, iterations)?.with_start(start)
     }
 
+    /// What a solution's host code gets.
+    pub fn problem(&self) -> plan::poisson::Problem {
+        plan::poisson::Problem {
+            n: self.n,
+            iterations: self.iterations,
+        }
+    }
+
+    /// Fewest bytes that a launch an iteration moves: u is read but for the cube's edges, u_next written inside the walls.
+    pub(super) fn bytes(&self) -> u64 {
+        let side = u64::from(self.n - 2);
+        8 * u64::from(self.iterations) * (2 * self.points_inside() + 6 * side * side)
+    }
+
     /// The cube.
     pub fn grid(&self) -> Grid {
         Grid { n: self.n }

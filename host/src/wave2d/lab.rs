@@ -4,15 +4,19 @@ use kernels_gpu::wave2d::AnyScene;
 
 use super::problem::{Fields, PARAMETERS, Start, Wave2d};
 use super::reference::advance;
-use super::solutions::{self, VARIANTS};
 use crate::buffer::{NamedBuffers, elements};
 use crate::check::{self, CheckError};
 use crate::error::Error;
 use crate::fill::copied;
 use crate::kernels::KERNELS;
-use crate::lab::{Case, CaseParams, Cpu, Lab, Parameter, Progress, Variant, Work};
+use crate::lab::{BuiltIn, Case, CaseParams, Cpu, Lab, Parameter, Progress, Variant, Work};
 use crate::module::Module;
 use crate::plan::Plan;
+
+#[cfg(feature = "solutions")]
+const BUILT_IN: BuiltIn<Wave2d, plan::wave2d::Wave2d> = super::solutions::BUILT_IN;
+#[cfg(not(feature = "solutions"))]
+const BUILT_IN: BuiltIn<Wave2d, plan::wave2d::Wave2d> = BuiltIn::NONE;
 
 /// The lab `wave2d`.
 pub static LAB: Wave2dLab = Wave2dLab;
@@ -35,7 +39,7 @@ impl Lab for Wave2dLab {
     }
 
     fn variants(&self) -> &'static [Variant] {
-        VARIANTS
+        BUILT_IN.variants
     }
 
     fn parameters(&self) -> &'static [Parameter] {
@@ -111,8 +115,12 @@ impl Case for Wave2d {
         self.to_string()
     }
 
+    fn problem_json(&self) -> serde_json::Value {
+        serde_json::to_value(self.problem()).expect("plain numbers")
+    }
+
     fn record(&self, variant: &str) -> Result<Plan, Error> {
-        solutions::record(self, variant)
+        BUILT_IN.record(self, &self.problem(), variant)
     }
 
     fn inputs(&self) -> Result<NamedBuffers, Error> {
@@ -162,7 +170,9 @@ impl Case for Wave2d {
         Work {
             updates,
             unit: "cell updates",
-            bytes: solutions::bytes(self, variant),
+            bytes: BUILT_IN
+                .bytes(self, variant)
+                .unwrap_or_else(|| self.bytes()),
             // An undamped cell: three additions of neighbours, two products, two sums.
             flops: 7 * updates,
         }

@@ -6,11 +6,13 @@
 mod lab;
 mod problem;
 mod reference;
+#[cfg(feature = "solutions")]
 mod solutions;
-#[cfg(test)]
+#[cfg(all(test, feature = "solutions"))]
 mod tests;
 
 pub use lab::LAB;
 pub use problem::{Fields, Start, Wave2d};
 pub use reference::{advance, oracle};
+#[cfg(feature = "solutions")]
 pub use solutions::STEPS_PER_LAUNCH;

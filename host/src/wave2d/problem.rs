@@ -187,6 +187,23 @@ impl Wave2d {
         .with_start(start))
     }
 
+    /// What a solution's host code gets.
+    pub fn problem(&self) -> plan::wave2d::Problem {
+        plan::wave2d::Problem {
+            n_x: self.n_x,
+            n_y: self.n_y,
+            steps: self.steps,
+            first_step: self.first_step,
+            scene: self.scene,
+            k: self.k,
+        }
+    }
+
+    /// Fewest bytes that a launch a timestep moves: u1 is read, u0 read and written.
+    pub(super) fn bytes(&self) -> u64 {
+        12 * self.cells() as u64 * u64::from(self.steps)
+    }
+
     /// Cells along x and y.
     pub fn domain(&self) -> Domain {
         Domain {

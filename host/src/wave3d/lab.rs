@@ -6,15 +6,21 @@ use super::medium::{Coefficients, Model};
 use super::problem::{Fields, Start, Wave3d};
 use super::reference::advance;
 use super::settings::{self, PARAMETERS};
-use super::solutions::{self, VARIANTS};
 use crate::buffer::{NamedBuffers, elements};
 use crate::check::{self, CheckError};
 use crate::error::Error;
 use crate::fill::copied;
 use crate::kernels::KERNELS;
-use crate::lab::{Case, CaseError, CaseParams, Cpu, Lab, Parameter, Progress, Variant, Work};
+use crate::lab::{
+    BuiltIn, Case, CaseError, CaseParams, Cpu, Lab, Parameter, Progress, Variant, Work,
+};
 use crate::module::Module;
 use crate::plan::Plan;
+
+#[cfg(feature = "solutions")]
+const BUILT_IN: BuiltIn<Wave3d, plan::wave3d::Wave3d> = super::solutions::BUILT_IN;
+#[cfg(not(feature = "solutions"))]
+const BUILT_IN: BuiltIn<Wave3d, plan::wave3d::Wave3d> = BuiltIn::NONE;
 
 /// The lab `wave3d`.
 pub static LAB: Wave3dLab = Wave3dLab;
@@ -58,7 +64,7 @@ impl Lab for Wave3dLab {
     }
 
     fn variants(&self) -> &'static [Variant] {
-        VARIANTS
+        BUILT_IN.variants
     }
 
     fn parameters(&self) -> &'static [Parameter] {
@@ -154,8 +160,12 @@ impl Case for Wave3d {
         self.to_string()
     }
 
+    fn problem_json(&self) -> serde_json::Value {
+        serde_json::to_value(self.problem()).expect("plain numbers")
+    }
+
     fn record(&self, variant: &str) -> Result<Plan, Error> {
-        solutions::record(self, variant)
+        BUILT_IN.record(self, &self.problem(), variant)
     }
 
     fn inputs(&self) -> Result<NamedBuffers, Error> {
@@ -229,12 +239,14 @@ impl Case for Wave3d {
         }
     }
 
-    fn work(&self, _variant: &str) -> Work {
+    fn work(&self, variant: &str) -> Work {
         let updates = self.sites() as u64 * u64::from(self.steps());
         Work {
             updates,
             unit: "site updates",
-            bytes: solutions::bytes(self),
+            bytes: BUILT_IN
+                .bytes(self, variant)
+                .unwrap_or_else(|| self.bytes()),
             // An undamped site: seven for the Laplacian, two for its factor, three for the rest.
             flops: 12 * updates,
         }

@@ -8,9 +8,10 @@ mod medium;
 mod problem;
 mod reference;
 mod settings;
+#[cfg(feature = "solutions")]
 mod solutions;
 mod source;
-#[cfg(test)]
+#[cfg(all(test, feature = "solutions"))]
 mod tests;
 
 pub use lab::LAB;

@@ -1,8 +1,8 @@
 //! What is to be computed: size, medium, source, number of steps, initial fields.
 
-use kernels_gpu::wave3d::fields::Source;
+use kernels_gpu::wave3d::Domain;
+use kernels_gpu::wave3d::source::Source;
 use kernels_gpu::wave3d::update::Scheme;
-use kernels_gpu::wave3d::{BLOCK, Domain};
 
 use super::medium::{Coefficients, Model};
 use super::source::Ricker;
@@ -55,8 +55,8 @@ pub const DEFAULT_DAMPING: f64 = 150.0;
 /// The source unless told otherwise: ten sites a wavelength in water.
 pub const DEFAULT_SOURCE: Ricker = Ricker { frequency_hz: 15.0 };
 
-/// What a grid of 65535 blocks along y and z covers with [`BLOCK`], rounded down.
-const MOST_SITES: [u32; 3] = [130_000, 260_000, 1 << 30];
+/// What a grid of 65535 blocks along y and z covers with blocks of 32 x 4 x 2 threads, rounded down.
+pub(super) const MOST_SITES: [u32; 3] = [130_000, 260_000, 1 << 30];
 
 impl Wave3d {
     /// A problem from rest in the layered model, with a 15 Hz source, dx = 10 m, dt = 2 ms, damping up to 150/s.
@@ -66,7 +66,6 @@ impl Wave3d {
     /// [`CaseError::Invalid`] for fewer than 3 sites along an axis, more than 130000 along x or 260000 along y, or more
     /// than 2^31 in all.
     pub fn new([n_x, n_y, n_z]: [u32; 3], steps: u32) -> Result<Wave3d, CaseError> {
-        const { assert!(MOST_SITES[0] < 65_535 * BLOCK[2] && MOST_SITES[1] < 65_535 * BLOCK[1]) };
         for ((name, sites), most) in [("n_x", n_x), ("n_y", n_y), ("n_z", n_z)]
             .into_iter()
             .zip(MOST_SITES)
@@ -186,6 +185,28 @@ impl Wave3d {
     /// The same with another number of timesteps.
     pub fn with_steps(self, steps: u32) -> Wave3d {
         Wave3d { steps, ..self }
+    }
+
+    /// What a solution's host code gets.
+    pub fn problem(&self) -> plan::wave3d::Problem {
+        let Domain { n_x, n_y, n_z } = self.domain;
+        let Scheme { dt, ratio } = self.scheme();
+        plan::wave3d::Problem {
+            n_x,
+            n_y,
+            n_z,
+            steps: self.steps,
+            dt,
+            ratio,
+            source: self.source_at(0).index,
+            source_values: (0..self.steps).map(|t| self.source_at(t).value).collect(),
+        }
+    }
+
+    /// Fewest bytes that a launch a timestep moves: u is read, u_prev read and written. The tables are smaller by a factor
+    /// of the domain's depth and more, and stay in cache.
+    pub(super) fn bytes(&self) -> u64 {
+        24 * self.sites() as u64 * u64::from(self.steps)
     }
 
     /// Sites along x, y and z.

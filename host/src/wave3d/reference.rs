@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use kernels_gpu::wave3d::Domain;
-use kernels_gpu::wave3d::fields::Source;
+use kernels_gpu::wave3d::source::Source;
 use kernels_gpu::wave3d::update::{Neighbours, Scheme, laplacian};
 use rayon::prelude::*;
 

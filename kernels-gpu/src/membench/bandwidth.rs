@@ -1,7 +1,6 @@
 //! Bandwidth of each level of memory.
 //!
-//! Reads end in a sum that the CPU computes too. Device memory is read by
-//! [`membench_vector_load`](super::coalesce::membench_vector_load).
+//! Reads end in a sum that the CPU computes too.
 
 use cuda_std::prelude::*;
 
@@ -107,6 +106,36 @@ pub unsafe fn membench_read_shared(sum: *mut u32, passes: u32, seed: u32) {
             part = part.wrapping_add(vector[2]).wrapping_add(vector[3]);
         }
         pass += 1;
+    }
+    // SAFETY: the whole block is here.
+    unsafe { total::add_to(sum, part) }
+}
+
+/// Adds every element of `src` to `sum`. Block: a multiple of 32 threads along x. Grid: as for [`membench_write`].
+///
+/// # Safety
+/// `src` is aligned to 16 bytes and has a multiple of 4 elements; `sum` points to a number that nothing else accesses
+/// during the launch.
+#[kernel(max_threads = 1024)]
+pub unsafe fn membench_read(src: &[u32], sum: *mut u32) {
+    let threads = thread::block_dim_x() as usize;
+    let start = thread::block_idx_x() as usize * VECTORS_PER_THREAD as usize * threads;
+    let first = start + thread::thread_idx_x() as usize;
+    // SAFETY: the vector is in `src`.
+    let load = |i: usize| unsafe { mem::load_vector::<u32, 4>(src.as_ptr().add(i)) };
+    let add = |part: u32, vector: [u32; 4]| vector.iter().fold(part, |sum, v| sum.wrapping_add(*v));
+    let mut part = 0_u32;
+    if 4 * (start + VECTORS_PER_THREAD as usize * threads) <= src.len() {
+        for j in 0..VECTORS_PER_THREAD as usize {
+            part = add(part, load(4 * (first + j * threads)));
+        }
+    } else {
+        for j in 0..VECTORS_PER_THREAD as usize {
+            let i = 4 * (first + j * threads);
+            if i < src.len() {
+                part = add(part, load(i));
+            }
+        }
     }
     // SAFETY: the whole block is here.
     unsafe { total::add_to(sum, part) }

@@ -6,7 +6,7 @@
 
 use cuda_std::prelude::*;
 
-use super::total;
+use kernels_gpu::membench::total;
 
 /// Calls `$run::<X>` with the constant X that `$x` is; more than 32 count as 32.
 macro_rules! with_constant {

@@ -3,14 +3,18 @@
 //! Every kernel gives a result that the CPU computes too, so that a load that the compiler dropped, or an access that went
 //! elsewhere, shows as a wrong sum or a wrong place, not as a good figure.
 //!
-//! - [`chase`]: latency, by loads each of which gives the address of the next.
-//! - [`coalesce`]: the same elements summed under different assignments of elements to threads.
-//! - [`bandwidth`]: L1, L2, shared and device memory read, written, copied.
+//! - `chase`: latency, by loads each of which gives the address of the next.
+//! - `coalesce`: the same elements summed under different assignments of elements to threads.
+//! - `bandwidth`: L1, L2, shared and device memory read, written, copied.
+//! - [`total`]: the sum over a grid, which the kernels that sum share.
 
+#[cfg(feature = "instruments")]
 pub mod bandwidth;
+#[cfg(feature = "instruments")]
 pub mod chase;
+#[cfg(feature = "solutions")]
 pub mod coalesce;
-mod total;
+pub mod total;
 
 /// Element `i` of every buffer that is summed, written or copied: bits without a pattern, so that a sum is right only if
 /// it is of the right elements.

@@ -8,8 +8,8 @@
 use cuda_std::UVec3;
 use cuda_std::prelude::*;
 
-use super::Grid;
-use super::update::{Neighbours, jacobi};
+use kernels_gpu::poisson::Grid;
+use kernels_gpu::poisson::update::{Neighbours, jacobi};
 
 /// One iteration: u to the points of u_next inside the walls (and on the walls at either end of x, so that whole rows
 /// are written).

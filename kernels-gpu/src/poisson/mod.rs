@@ -11,17 +11,16 @@
 //! A field has N^3 values of `f64`, x contiguous, then y: point (x, y, z) is element (z N + y) N + x.
 //!
 //! - [`grid`]: walls, source, numbering. [`update`](mod@update): the iteration for one point. Kernels and references call both.
-//! - [`reads_source`], [`no_branches`], [`layer_by_layer`], [`shared_tile`], [`computes_source`]: the iteration, five times.
-//! - [`source`]: fills f. [`max_change`]: how far two fields are apart.
+//! - `stored_source`, `computes_source`: the iteration, four times with f from memory, once with f from the position.
+//! - `max_change`: how far two fields are apart.
 
+#[cfg(feature = "solutions")]
 pub mod computes_source;
 pub mod grid;
-pub mod layer_by_layer;
+#[cfg(feature = "instruments")]
 pub mod max_change;
-pub mod no_branches;
-pub mod reads_source;
-pub mod shared_tile;
-pub mod source;
+#[cfg(feature = "solutions")]
+pub mod stored_source;
 #[cfg(test)]
 mod tests;
 pub mod update;

@@ -2,7 +2,9 @@
 
 use proptest::prelude::*;
 
-use super::{Grid, no_branches, update};
+#[cfg(feature = "solutions")]
+use super::stored_source::no_branches_block;
+use super::{Grid, update};
 
 /// -1 + 2 i / (n - 1) compared with p / q, exactly.
 fn position_cmp(i: u32, n: u32, p: i64, q: i64) -> core::cmp::Ordering {
@@ -71,17 +73,18 @@ fn a_balanced_point_stays() {
     assert_eq!(update::jacobi(around(0.0), 6.0), 1.0);
 }
 
+#[cfg(feature = "solutions")]
 #[test]
 fn blocks_without_branches_fit_exactly() {
     for n in 3..=Grid::MAX_N {
-        let [x, y, z] = no_branches::block(n);
+        let [x, y, z] = no_branches_block(n);
         assert_eq!(((n - 2) % x, (n - 2) % y, z), (0, 0, 1), "n = {n}");
         assert!(x * y <= 1024, "n = {n}");
     }
-    assert_eq!(no_branches::block(3), [1, 1, 1]);
-    assert_eq!(no_branches::block(128), [126, 3, 1]);
-    assert_eq!(no_branches::block(512), [510, 1, 1]);
-    assert_eq!(no_branches::block(640), [638, 1, 1]);
+    assert_eq!(no_branches_block(3), [1, 1, 1]);
+    assert_eq!(no_branches_block(128), [126, 3, 1]);
+    assert_eq!(no_branches_block(512), [510, 1, 1]);
+    assert_eq!(no_branches_block(640), [638, 1, 1]);
 }
 
 proptest! {

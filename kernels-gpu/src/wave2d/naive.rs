@@ -5,8 +5,8 @@
 use cuda_std::UVec2;
 use cuda_std::prelude::*;
 
-use super::update::{self, Kind, Neighbours};
-use super::{AnyScene, Domain, Scene};
+use kernels_gpu::wave2d::update::{self, Kind, Neighbours};
+use kernels_gpu::wave2d::{AnyScene, Domain, Scene};
 
 /// Computes timestep `t` of every cell: the new field replaces `u0`.
 ///

@@ -16,8 +16,8 @@
 use cuda_std::prelude::*;
 use cuda_std::warp::FULL_MASK;
 
-use super::update::{self, Kind, Neighbours};
-use super::{AnyScene, Domain, Region, Scene};
+use kernels_gpu::wave2d::update::{self, Kind, Neighbours};
+use kernels_gpu::wave2d::{AnyScene, Domain, Region, Scene};
 
 /// Cells of a tile along x: four for each lane.
 pub const TILE_X: u32 = 128;

@@ -20,18 +20,15 @@
 //!
 //! - [`domain`]: extents, border, layers.
 //! - [`update`](mod@update): the scheme for one site, called by kernels and references alike.
-//! - [`fields`]: one site in global memory, which all kernels share.
-//! - [`single`]: one kernel for all sites. [`split`]: the layers apart.
+//! - [`source`]: the point source.
+//! - `kernels`: one kernel for all sites, or the layers apart.
 
 pub mod domain;
-pub mod fields;
-pub mod single;
-pub mod split;
+#[cfg(feature = "solutions")]
+pub mod kernels;
+pub mod source;
 #[cfg(test)]
 mod tests;
 pub mod update;
 
 pub use domain::{Domain, EDGE, LAYER};
-
-/// Threads of a block along k, j and i: a warp is 32 neighbouring sites along k.
-pub const BLOCK: [u32; 3] = [32, 4, 2];

@@ -1,32 +1,29 @@
-//! The built-in solutions: mappings with block shapes.
+//! The built-in solutions: one submission, in many layouts.
 
-use kernels_gpu::matadd::Mapping;
-
-use super::problem::MatAdd;
-use crate::args;
-use crate::buffer::Element;
-use crate::error::Error;
-use crate::lab::{CaseError, Variant};
-use crate::plan::{LaunchConfig, Plan, PlanError};
-use crate::registry::find_variant;
-
-/// A mapping of threads to elements, with the block's shape.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Layout {
-    /// How threads are laid over the matrix.
-    pub mapping: Mapping,
-    /// Threads of a block along x and y.
-    pub block: [u32; 2],
-    /// The kernel that adds so.
-    pub kernel: &'static str,
+// `Submission` is for whoever copies the file.
+#[allow(dead_code)]
+mod layout {
+    use kernels_gpu::matadd::kernels;
+    pub mod launch;
 }
 
-/// Blocks of a grid whose threads loop in its strides: enough to fill every multiprocessor of any GPU several times.
-const GRID_STRIDE_BLOCKS: u32 = 4096;
+use kernels_gpu::matadd::kernels::Mapping;
+
+use super::problem::MatAdd;
+use crate::lab::{BuiltIn, CaseError, Variant};
+use crate::registry::find_variant;
+
+pub use layout::launch::Layout;
+
+pub const BUILT_IN: BuiltIn<MatAdd, plan::matadd::MatAdd> = BuiltIn {
+    variants: VARIANTS,
+    solution: |_, variant| Box::new(self::layout(variant).expect("one of the table")),
+    bytes: |problem, _| problem.bytes(),
+};
 
 macro_rules! layouts {
     ($($mapping:ident $kernel:literal { $($name:literal [$x:literal, $y:literal] $summary:literal;)* })*) => {
-        pub(super) const VARIANTS: &[Variant] = &[
+        const VARIANTS: &[Variant] = &[
             $($(Variant { name: $name, summary: $summary, exact: true },)*)*
         ];
 
@@ -80,37 +77,4 @@ pub fn layout(variant: &str) -> Result<Layout, CaseError> {
         .position(|variant| variant.name == name)
         .expect("just found");
     Ok(LAYOUTS[position])
-}
-
-impl Layout {
-    /// Grid and block for a matrix of `n_y` rows of `n_x` elements.
-    ///
-    /// # Errors
-    ///
-    /// [`PlanError::NothingToCover`] for an empty one.
-    pub fn config(self, n_x: u32, n_y: u32) -> Result<LaunchConfig, PlanError> {
-        let [x, y] = self.block;
-        match self.mapping {
-            Mapping::Grid2dBlock2d | Mapping::Grid2dBlock1d => {
-                LaunchConfig::covering((n_x, n_y), (x, y))
-            }
-            Mapping::Grid1dBlock1d => LaunchConfig::covering(n_x, x),
-            Mapping::GridStride => Ok(LaunchConfig::new(GRID_STRIDE_BLOCKS, x)),
-        }
-    }
-}
-
-/// The variant's plan: inputs `a` and `b`, output `c`.
-pub(super) fn record(problem: &MatAdd, variant: &str) -> Result<Plan, Error> {
-    let layout = layout(variant)?;
-    let (n_x, n_y) = (problem.n_x(), problem.n_y());
-    let mut plan = Plan::new(format!("matadd {variant}, {problem}"));
-    let [a, b, c] = ["a", "b", "c"].map(|name| plan.buffer(name, Element::F32, problem.elements()));
-    plan.launch(
-        layout.kernel,
-        layout.config(n_x, n_y)?,
-        args![a.slice(), b.slice(), c, n_x, n_y],
-    )?;
-    plan.output("c", c);
-    Ok(plan)
 }

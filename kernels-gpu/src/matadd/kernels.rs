@@ -1,16 +1,12 @@
-//! C = A + B on matrices of `f32`, n_x contiguous elements in each of n_y rows: which thread gets which element.
+//! Which thread gets which element.
 //!
-//! The addition is nothing; how grid and blocks are laid over the matrix is the lab. Each mapping is written once, as a
-//! function that gives a thread its elements, and used by a kernel that adds and by [`matadd_check_index`], which shows it.
+//! Each mapping is written once, as a function that gives a thread its elements, and used by a kernel that adds and by
+//! [`matadd_check_index`], which shows it.
 
 use cuda_std::UVec2;
 use cuda_std::prelude::*;
 
-/// The addition of one element, for kernels and CPU reference.
-#[inline(always)]
-pub fn add(a: f32, b: f32) -> f32 {
-    a + b
-}
+use kernels_gpu::matadd::add;
 
 /// How threads are laid over the matrix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,0 +1,63 @@
+//! Each iteration is one launch, of a thread for each column of some layers.
+
+use kernels_gpu::poisson::Grid;
+use plan::poisson::{Buffers, Outputs, Problem, Solution};
+use plan::{Element, LaunchConfig, Plan, PlanError, args};
+
+/// How the kernel is launched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shape {
+    /// Threads of a block along x, y, z.
+    pub block: [u32; 3],
+    /// Layers of points that a thread computes, one above the other.
+    pub layers: u32,
+}
+
+impl Shape {
+    /// The best of those tried; docs/performance-poisson.md has the reasons.
+    pub const DEFAULT: Shape = Shape {
+        block: [32, 8, 1],
+        layers: 32,
+    };
+}
+
+/// The default shape.
+pub struct Submission;
+
+impl Solution for Submission {
+    fn record(
+        &self,
+        problem: &Problem,
+        buffers: Buffers,
+        plan: &mut Plan,
+    ) -> Result<Outputs, PlanError> {
+        Shape::DEFAULT.record(problem, buffers, plan)
+    }
+}
+
+impl Solution for Shape {
+    fn record(
+        &self,
+        problem: &Problem,
+        buffers: Buffers,
+        plan: &mut Plan,
+    ) -> Result<Outputs, PlanError> {
+        let mut u = buffers.u;
+        if problem.iterations == 0 {
+            return Ok(Outputs { u });
+        }
+        let n = problem.n;
+        let mut u_next = plan.scratch("u_next", Element::F64, (n as usize).pow(3));
+        // The kernel leaves the walls alone, but for those at either end of x.
+        plan.copy(u, u_next)?;
+        let threads = (n, n - 2, (n - 2).div_ceil(self.layers.max(1)));
+        let config = LaunchConfig::covering(threads, self.block)?;
+        let h2 = Grid { n }.h2();
+        for _ in 0..problem.iterations {
+            let args = args![u.slice(), u_next, n, self.layers, h2];
+            plan.launch("poisson_computes_source", config, args)?;
+            (u, u_next) = (u_next, u);
+        }
+        Ok(Outputs { u })
+    }
+}

@@ -1,0 +1,199 @@
+//! f from memory: one launch that writes it, and then the iteration, four ways.
+//!
+//! - [`poisson_reads_source`]: walls by branches, one thread for each point of the cube. 24 bytes a point must move: u and f
+//!   read, u_next written. The neighbours' other loads hit a cache.
+//! - [`poisson_no_branches`]: one thread for each point inside the walls, no more. The launch must fit exactly, so the
+//!   block's extents divide N - 2 ([`no_branches_block`]), and both fields must have the walls' values before.
+//! - [`poisson_layer_by_layer`]: one launch for each layer of points with the same z: small launches, and what they cost.
+//! - [`poisson_shared_tile`]: each block loads its 8^3 points and a halo of one to shared memory, so that neighbours come
+//!   from there. What it shows: the caches do this already. Of a tile's rows of 8 points (64 bytes), each halo point along
+//!   x costs a sector of 32 bytes, and all wait at the barrier for the slowest load.
+
+use cuda_std::prelude::*;
+use cuda_std::{UVec2, UVec3};
+
+use kernels_gpu::poisson::Grid;
+use kernels_gpu::poisson::update::{Neighbours, jacobi};
+
+/// Writes f.
+///
+/// Block: any shape, x along a warp. Grid: at least one thread for each point.
+///
+/// # Safety
+/// `f` points to n^3 elements, which nothing else accesses during the launch; n is 3 to [`Grid::MAX_N`].
+#[kernel]
+pub unsafe fn poisson_source(f: *mut f64, n: u32) {
+    let UVec3 { x, y, z } = thread::index_3d();
+    if x >= n || y >= n || z >= n {
+        return;
+    }
+    let grid = Grid { n };
+    // SAFETY: the point is in the cube; the element is this thread's own.
+    unsafe { *f.add(grid.index(x, y, z)) = grid.source(x, y, z) }
+}
+
+/// One iteration: u to u_next, walls included.
+///
+/// Block: any shape, x along a warp. Grid: at least one thread for each point.
+///
+/// # Safety
+/// - `u` and `f` have n^3 elements; n is 3 to [`Grid::MAX_N`]; `h2` is the grid's.
+/// - `u_next` points to as many, which nothing else accesses during the launch.
+#[kernel]
+pub unsafe fn poisson_reads_source(u: &[f64], f: &[f64], u_next: *mut f64, n: u32, h2: f64) {
+    let UVec3 { x, y, z } = thread::index_3d();
+    if x >= n || y >= n || z >= n {
+        return;
+    }
+    let grid = Grid { n };
+    let i = grid.index(x, y, z);
+    // SAFETY: the point is in the cube, so i < n^3. Each thread touches one element of u_next, its own.
+    unsafe {
+        if grid.is_wall(x, y, z) {
+            *u_next.add(i) = grid.wall_value(y);
+        } else {
+            let around = Neighbours::load(u, i, n as usize);
+            *u_next.add(i) = jacobi(around, h2 * *f.get_unchecked(i));
+        }
+    }
+}
+
+/// The most threads that [`no_branches_block`] gives, but for a single row.
+const THREADS: u32 = 512;
+/// The most threads of a block on any GPU.
+const MAX_THREADS: u32 = 1024;
+
+/// A block whose extents divide N - 2: as long along x as can be, then along y.
+///
+/// If N - 2 has only large prime factors, blocks are small, and slow: with 1621, a single thread.
+pub fn no_branches_block(n: u32) -> [u32; 3] {
+    let inner = n - 2;
+    let divisor = |most: u32| {
+        (1..=most.clamp(1, inner))
+            .rev()
+            .find(|d| inner.is_multiple_of(*d))
+            .unwrap_or(1)
+    };
+    let x = divisor(MAX_THREADS);
+    [x, divisor(THREADS / x), 1]
+}
+
+/// One iteration: u to the points of u_next inside the walls.
+///
+/// Block: extents that divide n - 2, as [`no_branches_block`]'s do. Grid: exactly one thread for each point inside.
+///
+/// # Safety
+/// - `u` and `f` have n^3 elements; n is 3 to [`Grid::MAX_N`]; `h2` is the grid's.
+/// - `u_next` points to as many, which nothing else accesses during the launch.
+/// - The launch has (n - 2)^3 threads.
+#[kernel]
+pub unsafe fn poisson_no_branches(u: &[f64], f: &[f64], u_next: *mut f64, n: u32, h2: f64) {
+    let UVec3 { x, y, z } = thread::index_3d();
+    let i = Grid { n }.index(x + 1, y + 1, z + 1);
+    // SAFETY: each thread has a point inside the walls, and its own element of u_next.
+    unsafe {
+        let around = Neighbours::load(u, i, n as usize);
+        *u_next.add(i) = jacobi(around, h2 * *f.get_unchecked(i));
+    }
+}
+
+/// One iteration of layer `z`: u to the points of u_next inside the walls.
+///
+/// Block: any 2D shape, x along a warp. Grid: at least one thread for each point of a layer.
+///
+/// # Safety
+/// - `u` and `f` have n^3 elements; n is 3 to [`Grid::MAX_N`]; `h2` is the grid's; 1 <= z <= n - 2.
+/// - `u_next` points to as many, which nothing else accesses during the launch.
+#[kernel]
+pub unsafe fn poisson_layer_by_layer(
+    u: &[f64],
+    f: &[f64],
+    u_next: *mut f64,
+    n: u32,
+    z: u32,
+    h2: f64,
+) {
+    // x and y start on a wall, so that a warp's elements start where a row does.
+    let UVec2 { x, y } = thread::index_2d();
+    let grid = Grid { n };
+    if grid.is_wall(x, y, z) {
+        return;
+    }
+    let i = grid.index(x, y, z);
+    // SAFETY: the point is inside the walls. Each thread touches one element of u_next, its own.
+    unsafe {
+        let around = Neighbours::load(u, i, n as usize);
+        *u_next.add(i) = jacobi(around, h2 * *f.get_unchecked(i));
+    }
+}
+
+/// Points of a tile along each axis, and threads of a block.
+pub const TILE: u32 = 8;
+/// Points along each axis with the halo.
+const SIDE: usize = TILE as usize + 2;
+
+/// One iteration: u to the points of u_next inside the walls.
+///
+/// Block: [`TILE`] along each axis. Grid: n over [`TILE`], rounded up.
+///
+/// # Safety
+/// - `u` and `f` have n^3 elements; n is 3 to [`Grid::MAX_N`]; `h2` is the grid's.
+/// - `u_next` points to as many, which nothing else accesses during the launch.
+#[kernel(max_threads = 512)]
+pub unsafe fn poisson_shared_tile(u: &[f64], f: &[f64], u_next: *mut f64, n: u32, h2: f64) {
+    // Tiles start on a wall, so that their rows start where sectors do.
+    let UVec3 { x, y, z } = thread::index_3d();
+    let local = thread::thread_idx();
+    let grid = Grid { n };
+    let inside = !grid.is_wall(x, y, z);
+    let i = grid.index(x, y, z);
+    let tile = shared_array![f64; 1000];
+    const { assert!(SIDE * SIDE * SIDE == 1000) };
+    // This thread's element of the tile.
+    let t = ((local.z as usize + 1) * SIDE + local.y as usize + 1) * SIDE + local.x as usize + 1;
+
+    // Each thread loads its own point, and those at a face of the tile the halo point beyond it. The halo has no edges or
+    // corners: no point inside needs them.
+    if x < n && y < n && z < n {
+        let n = n as usize;
+        // SAFETY: (x, y, z) is in the cube, and each halo point on that side of a point that is not on that wall.
+        // t is at least 1 and at most SIDE - 2 along each axis, and each element of the tile has one writer.
+        unsafe {
+            *tile.add(t) = *u.get_unchecked(i);
+            if local.x == 0 && x > 0 {
+                *tile.add(t - 1) = *u.get_unchecked(i - 1);
+            }
+            if local.x == TILE - 1 && x < grid.n - 1 {
+                *tile.add(t + 1) = *u.get_unchecked(i + 1);
+            }
+            if local.y == 0 && y > 0 {
+                *tile.add(t - SIDE) = *u.get_unchecked(i - n);
+            }
+            if local.y == TILE - 1 && y < grid.n - 1 {
+                *tile.add(t + SIDE) = *u.get_unchecked(i + n);
+            }
+            if local.z == 0 && z > 0 {
+                *tile.add(t - SIDE * SIDE) = *u.get_unchecked(i - n * n);
+            }
+            if local.z == TILE - 1 && z < grid.n - 1 {
+                *tile.add(t + SIDE * SIDE) = *u.get_unchecked(i + n * n);
+            }
+        }
+    }
+    thread::sync_threads();
+    if inside {
+        // SAFETY: a point inside has all six neighbours in the tile or its halo, written before the barrier. Each
+        // thread touches one element of u_next, its own.
+        unsafe {
+            let around = Neighbours {
+                west: *tile.add(t - 1),
+                east: *tile.add(t + 1),
+                south: *tile.add(t - SIDE),
+                north: *tile.add(t + SIDE),
+                below: *tile.add(t - SIDE * SIDE),
+                above: *tile.add(t + SIDE * SIDE),
+            };
+            *u_next.add(i) = jacobi(around, h2 * *f.get_unchecked(i));
+        }
+    }
+}
