@@ -1,0 +1,6 @@
+//! The sandbox on Linux.
+
+mod calls;
+mod enter;
+mod files;
+mod run;
