@@ -21,6 +21,7 @@
 //! | [`cpu`]       | the CPU's name                                            |
 //! | [`stats`]     | how many samples to take, and what they say               |
 //! | [`out`], [`terminal`], [`table`], [`progress`], [`units`] | how reports look |
+//! | [`page`]      | self-contained HTML pages and their plots                 |
 //! | [`json`]      | reports for programs                                      |
 //! | [`output`], [`interrupt`] | files that appear complete or not at all      |
 //! | [`exit`], [`failure`]     | how commands end                              |
@@ -43,6 +44,7 @@ pub mod occupancy;
 pub mod out;
 pub mod output;
 pub mod pack;
+pub mod page;
 pub mod perf;
 pub mod profile;
 pub mod progress;

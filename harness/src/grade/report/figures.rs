@@ -1,0 +1,174 @@
+//! Points, ratios and statuses as people read them.
+
+use crate::grade::verdict::{
+    Against, CaseGrade, Failing, GradeReport, Interval, PerformanceGrade, PerformanceStatus, Status,
+};
+use crate::page::escape;
+use crate::table::Tone;
+use crate::units::{bytes_per_s, three};
+
+/// Messages of a submission are cut after so many characters: a compiler can be very talkative.
+pub const LONGEST_MESSAGE: usize = 6000;
+
+/// Points without needless zeros: `2`, `2.5`, `0.33`.
+pub fn points(points: f64) -> String {
+    let text = format!("{points:.2}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// `2 / 3`.
+pub fn earned(earned: f64, possible: f64) -> String {
+    format!("{} / {}", points(earned), points(possible))
+}
+
+/// A ratio with its interval: `0.912 (0.905 to 0.918)`.
+pub fn ratio(ratio: Option<&Interval>) -> String {
+    ratio.map_or_else(
+        || "-".to_owned(),
+        |ratio| {
+            format!(
+                "{} ({} to {})",
+                three(ratio.value),
+                three(ratio.low),
+                three(ratio.high)
+            )
+        },
+    )
+}
+
+/// A median time in microseconds: `54.1 us`.
+pub fn median(median_s: f64) -> String {
+    format!("{} us", three(median_s * 1e6))
+}
+
+/// What a time was compared with.
+pub fn against(timed: &PerformanceGrade) -> String {
+    match (&timed.against, &timed.limit) {
+        (Against::Reference { variant }, _) => escape::line(variant),
+        (Against::Limit, Some(limit)) => {
+            format!("copying, {}", bytes_per_s(limit.copy_bytes_per_s))
+        }
+        (Against::Limit, None) => "copying".to_owned(),
+    }
+}
+
+/// A case's result in a few words.
+pub fn case_result(case: &CaseGrade) -> (String, Tone) {
+    match &case.status {
+        Status::Passed => ("passed".to_owned(), Tone::Good),
+        Status::Failed(failing) => (failure(failing), Tone::Bad),
+        Status::NotGradedHere { .. } => ("not graded here".to_owned(), Tone::Caution),
+    }
+}
+
+/// A timing's result in a few words.
+pub fn performance_result(timed: &PerformanceGrade) -> (String, Tone) {
+    match &timed.status {
+        PerformanceStatus::Measured if timed.earned >= timed.points => {
+            ("full points".to_owned(), Tone::Good)
+        }
+        PerformanceStatus::Measured => (
+            format!("0 at {}, all at {}", timed.zero, timed.full),
+            Tone::Normal,
+        ),
+        PerformanceStatus::Failed(failing) => (failure(failing), Tone::Bad),
+        PerformanceStatus::NotGradedHere { .. } => ("not graded here".to_owned(), Tone::Caution),
+    }
+}
+
+fn failure(failing: &Failing) -> String {
+    format!("{} [{}]", failing.category.name(), failing.kind)
+}
+
+/// The sum in words.
+pub fn score(report: &GradeReport) -> (String, String) {
+    let totals = &report.totals;
+    let figure = earned(totals.earned, totals.graded());
+    let mut caption = "points".to_owned();
+    if !report.is_complete() {
+        caption += &format!(
+            " graded here; {} of {} not graded here",
+            points(totals.not_graded_here),
+            points(totals.possible)
+        );
+    }
+    (figure, caption)
+}
+
+/// Everything there is to say about a failure, harmless for any text.
+pub fn explanation(failing: &Failing) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    let sample = failing
+        .sample
+        .map(|sample| format!("sample {sample}: "))
+        .unwrap_or_default();
+    let message = escape::at_most(&failing.message, LONGEST_MESSAGE);
+    lines.extend(
+        format!("{sample}{message}")
+            .trim_end()
+            .lines()
+            .map(str::to_owned),
+    );
+    if let Some(diagnosis) = &failing.diagnosis {
+        let sentences = crate::grade::diagnose::words::lines(diagnosis);
+        lines.extend(sentences.iter().map(|line| escape::line(line)));
+    }
+    if let Some(sanitizer) = &failing.sanitizer {
+        lines.push("the emulated device says:".to_owned());
+        let message = escape::at_most(sanitizer, LONGEST_MESSAGE);
+        lines.extend(message.trim_end().lines().map(|line| format!("  {line}")));
+    }
+    lines
+}
+
+/// Why things were not graded here: each reason once, with what it is about.
+pub fn reasons(report: &GradeReport) -> Vec<(String, Vec<String>)> {
+    let cases = report.cases.iter().filter_map(|case| match &case.status {
+        Status::NotGradedHere { reason } => Some((reason, case.name.clone())),
+        Status::Passed | Status::Failed(_) => None,
+    });
+    let performance = report
+        .performance
+        .iter()
+        .filter_map(|timed| match &timed.status {
+            PerformanceStatus::NotGradedHere { reason } => {
+                Some((reason, format!("speed of {}", timed.case)))
+            }
+            PerformanceStatus::Measured | PerformanceStatus::Failed(_) => None,
+        });
+    let mut reasons: Vec<(String, Vec<String>)> = Vec::new();
+    for (reason, name) in cases.chain(performance) {
+        let (reason, name) = (escape::line(reason), escape::line(&name));
+        match reasons.iter_mut().find(|(other, _)| *other == reason) {
+            Some((_, names)) => names.push(name),
+            None => reasons.push((reason, vec![name])),
+        }
+    }
+    reasons
+}
+
+/// Every failure once, with the cases that it is about.
+pub fn failures(report: &GradeReport) -> Vec<(Vec<String>, &Failing)> {
+    let mut failures: Vec<(Vec<String>, &Failing)> = Vec::new();
+    let refused = report
+        .refused
+        .iter()
+        .map(|failing| ("submission".to_owned(), failing));
+    let cases = report
+        .cases
+        .iter()
+        .filter_map(|case| Some((escape::line(&case.name), case.status.failing()?)));
+    let performance = report.performance.iter().filter_map(|timed| {
+        Some((
+            format!("speed of {}", escape::line(&timed.case)),
+            timed.status.failing()?,
+        ))
+    });
+    for (name, failing) in refused.chain(cases).chain(performance) {
+        match failures.iter_mut().find(|(_, other)| *other == failing) {
+            Some((names, _)) => names.push(name),
+            None => failures.push((vec![name], failing)),
+        }
+    }
+    failures
+}

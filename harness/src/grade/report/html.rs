@@ -1,0 +1,205 @@
+//! A grade as one self-contained page.
+
+use super::figures;
+use crate::grade::diagnose::LEGEND;
+use crate::grade::verdict::GradeReport;
+use crate::page::{Axis, Cell, Page, Plot, Series, Shape};
+use crate::table::Tone;
+use crate::units::three;
+
+/// The HTML file.
+pub fn page(report: &GradeReport) -> String {
+    let mut page = Page::new(&format!("{}: {}", report.lab, report.submission.name));
+    let (figure, caption) = figures::score(report);
+    page.headline(&figure, &caption);
+    let device = match &report.device_info {
+        Some(info) => format!("{} ({})", report.device, info.name),
+        None => report.device.clone(),
+    };
+    page.remark(&format!(
+        "Graded on {device} in {} s.",
+        three(report.elapsed_s)
+    ));
+    if !report.cases.is_empty() {
+        page.section("Correctness");
+        cases(&mut page, report);
+    }
+    if !report.performance.is_empty() {
+        page.section("Speed");
+        performance(&mut page, report);
+    }
+    failures(&mut page, report);
+    let reasons = figures::reasons(report);
+    if !(reasons.is_empty() && report.notes.is_empty()) {
+        page.section("Notes");
+        let reasons = reasons
+            .iter()
+            .map(|(reason, names)| format!("Not graded here: {}: {reason}", names.join(", ")));
+        page.list(reasons.chain(report.notes.iter().cloned()));
+    }
+    if !report.protections.is_empty() {
+        page.section("Protections");
+        let headers = [
+            Cell::text("what"),
+            Cell::text("in force"),
+            Cell::text("detail"),
+        ];
+        let rows = report.protections.iter().map(|protection| {
+            let in_force = if protection.in_force {
+                Cell::good("yes")
+            } else {
+                Cell::caution("no")
+            };
+            vec![
+                Cell::text(&protection.name),
+                in_force,
+                Cell::text(&protection.detail),
+            ]
+        });
+        page.table(&headers, rows);
+    }
+    page.section("What was graded");
+    let mut facts = vec![
+        ("submission", report.submission.name.clone()),
+        ("lab", report.lab.clone()),
+        ("harness", report.harness_version.clone()),
+    ];
+    facts.extend(
+        report
+            .submission
+            .sha256
+            .clone()
+            .map(|hash| ("SHA-256", hash)),
+    );
+    facts.extend(report.seed.map(|seed| ("seed", seed.to_string())));
+    page.table(
+        &[Cell::text("what"), Cell::text("value")],
+        facts
+            .into_iter()
+            .map(|(what, value)| vec![Cell::text(what), Cell::text(value)]),
+    );
+    page.finish()
+}
+
+fn toned((text, tone): (String, Tone)) -> Cell {
+    match tone {
+        Tone::Good => Cell::good(text),
+        Tone::Bad => Cell::bad(text),
+        Tone::Caution => Cell::caution(text),
+        Tone::Normal | Tone::Faint => Cell::text(text),
+    }
+}
+
+fn cases(page: &mut Page, report: &GradeReport) {
+    let headers = [
+        Cell::text("case"),
+        Cell::text("group"),
+        Cell::number("points"),
+        Cell::number("samples"),
+        Cell::text("result"),
+    ];
+    let rows = report.cases.iter().map(|case| {
+        vec![
+            Cell::text(&case.name),
+            Cell::text(case.group.name()),
+            Cell::number(figures::earned(case.earned, case.points)),
+            Cell::number(case.samples.to_string()),
+            toned(figures::case_result(case)),
+        ]
+    });
+    page.table(&headers, rows);
+}
+
+fn performance(page: &mut Page, report: &GradeReport) {
+    let headers = [
+        Cell::text("case"),
+        Cell::text("against"),
+        Cell::number("points"),
+        Cell::number("time"),
+        Cell::number("ratio, 95 % interval"),
+        Cell::text("result"),
+    ];
+    let rows = report.performance.iter().map(|timed| {
+        let time = timed
+            .submission
+            .as_ref()
+            .map(|times| figures::median(times.median_s));
+        vec![
+            Cell::text(&timed.case),
+            Cell::text(figures::against(timed)),
+            Cell::number(figures::earned(timed.earned, timed.points)),
+            Cell::number(time.unwrap_or_else(|| "-".to_owned())),
+            Cell::number(figures::ratio(timed.ratio.as_ref())),
+            toned(figures::performance_result(timed)),
+        ]
+    });
+    page.table(&headers, rows);
+    for timed in &report.performance {
+        let sampled = [
+            ("submission", &timed.submission),
+            ("reference", &timed.reference),
+        ];
+        let series: Vec<Series> = sampled
+            .iter()
+            .enumerate()
+            .filter_map(|(colour, (name, times))| {
+                let samples = &times.as_ref()?.samples_s;
+                Some(Series {
+                    name: (*name).to_owned(),
+                    points: samples
+                        .iter()
+                        .enumerate()
+                        .map(|(sample, time)| (sample as f64 + 1.0, time * 1e6))
+                        .collect(),
+                    shape: Shape::Line,
+                    colour: Some(colour),
+                })
+            })
+            .collect();
+        let plot = Plot {
+            x: Axis::linear("sample", three),
+            y: Axis::linear("time of a run, us", three),
+            series,
+            texts: Vec::new(),
+        };
+        if let Ok(svg) = plot.svg() {
+            page.svg(
+                &svg,
+                &format!("Every sample of {}, in the order taken.", timed.case),
+            );
+        }
+    }
+}
+
+fn failures(page: &mut Page, report: &GradeReport) {
+    let failures = figures::failures(report);
+    if failures.is_empty() {
+        return;
+    }
+    page.section("What went wrong");
+    for (names, failing) in failures {
+        page.part(&names.join(", "));
+        page.paragraph(&format!("{} ({})", failing.kind.summary(), failing.kind));
+        page.verbatim(&figures::explanation(failing).join("\n"));
+        let heat_map = failing
+            .diagnosis
+            .as_ref()
+            .and_then(|diagnosis| diagnosis.heat_map.as_ref());
+        if let Some(heat_map) = heat_map {
+            let scale = if heat_map.cells_per_pixel > 1 {
+                format!(
+                    " A pixel shows the worst of {0} x {0} cells.",
+                    heat_map.cells_per_pixel
+                )
+            } else {
+                String::new()
+            };
+            let caption = format!("{}, {LEGEND}{scale}", heat_map.shows);
+            page.png(
+                &heat_map.png_base64,
+                &format!("where {} is wrong", heat_map.shows),
+                &caption,
+            );
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! A grade for those who read it: on a terminal, as JSON, as a page, for Gradescope.
+//!
+//! | module         | what it holds                                      |
+//! |----------------|----------------------------------------------------|
+//! | [`terminal`]   | tables and messages                                |
+//! | [`html`]       | one self-contained page                            |
+//! | [`gradescope`] | the `results.json` that Gradescope reads           |
+//! | [`figures`]    | points, ratios and statuses as people read them    |
+
+pub mod figures;
+pub mod gradescope;
+pub mod html;
+pub mod terminal;
+#[cfg(test)]
+pub mod tests;
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::verdict::{CaseGrade, GradeReport};
+use crate::failure::{Ending, Failure};
+use crate::out::Out;
+use crate::output::{OutputFile, OutputFolder};
+use crate::page::escape;
+
+/// Where a grade is written.
+#[derive(Debug, Clone, Default, Args)]
+pub struct ReportArgs {
+    /// Write the grade as JSON
+    #[arg(short = 'o', long = "out", value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// Write the grade as a self-contained page
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+    /// Write the results.json that Gradescope reads
+    #[arg(long, value_name = "FILE")]
+    pub gradescope: Option<PathBuf>,
+    /// Write a picture of each wrong field into this new folder
+    #[arg(long, value_name = "DIR")]
+    pub heat_maps: Option<PathBuf>,
+}
+
+/// The files of [`ReportArgs`], in the making.
+#[derive(Debug)]
+pub struct ReportFiles {
+    json: Option<OutputFile>,
+    html: Option<OutputFile>,
+    gradescope: Option<OutputFile>,
+    heat_maps: Option<OutputFolder>,
+}
+
+impl ReportArgs {
+    /// Prepares the files, before any work starts.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Input`] if one cannot be written.
+    pub fn open(&self) -> Result<ReportFiles, Failure> {
+        let file = |flag, path: &Option<PathBuf>| {
+            path.as_deref()
+                .map(|path| OutputFile::create(flag, path))
+                .transpose()
+        };
+        Ok(ReportFiles {
+            json: file("-o", &self.json)?,
+            html: file("--html", &self.html)?,
+            gradescope: file("--gradescope", &self.gradescope)?,
+            heat_maps: self
+                .heat_maps
+                .as_deref()
+                .map(|folder| OutputFolder::create("--heat-maps", folder))
+                .transpose()?,
+        })
+    }
+}
+
+impl ReportFiles {
+    /// Prints the grade, and writes the files.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Environment`] if something cannot be written.
+    pub fn write(self, report: &GradeReport, out: &mut Out<'_>) -> Result<Ending, Failure> {
+        out.line(terminal::render(report, out.look()))?;
+        if let Some(file) = self.json {
+            file.write_all(json(report)?.as_bytes())?;
+        }
+        if let Some(file) = self.html {
+            file.write_all(html::page(report).as_bytes())?;
+        }
+        if let Some(file) = self.gradescope {
+            let results = serde_json::to_string_pretty(&gradescope::results(report));
+            let text = results.map_err(|error| no_json(&error))? + "\n";
+            file.write_all(text.as_bytes())?;
+        }
+        if let Some(folder) = self.heat_maps {
+            for (case, png) in heat_maps(report) {
+                let name = format!("{}.png", escape::file_name(&case.name));
+                folder.file(&name)?.write_all(&png).map_err(|error| {
+                    crate::output::not_written(&folder.target().join(&name), &error)
+                })?;
+            }
+            folder.finish()?;
+        }
+        Ok(ending(report))
+    }
+}
+
+/// `report.json`.
+///
+/// # Errors
+///
+/// [`Failure::Bug`].
+pub fn json(report: &GradeReport) -> Result<String, Failure> {
+    Ok(serde_json::to_string_pretty(report).map_err(|error| no_json(&error))? + "\n")
+}
+
+fn no_json(error: &serde_json::Error) -> Failure {
+    Failure::Bug(format!("the grade has no JSON form: {error}"))
+}
+
+/// The exit code that a grade leads to: something failed; something could not be graded here; neither.
+pub fn ending(report: &GradeReport) -> Ending {
+    if !report.is_right() {
+        Ending::Wrong
+    } else if !report.is_complete() {
+        Ending::Lacking
+    } else {
+        Ending::Fine
+    }
+}
+
+fn heat_maps(report: &GradeReport) -> impl Iterator<Item = (&CaseGrade, Vec<u8>)> {
+    report.cases.iter().filter_map(|case| {
+        let diagnosis = case.status.failing()?.diagnosis.as_ref()?;
+        Some((case, diagnosis.heat_map.as_ref()?.png()))
+    })
+}

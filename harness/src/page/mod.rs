@@ -1,0 +1,14 @@
+//! Self-contained pages: one HTML file with everything in it, without scripts, light and dark, readable on a phone.
+//!
+//! | module     | what it holds                                          |
+//! |------------|--------------------------------------------------------|
+//! | [`escape`] | texts of others, made harmless for HTML and terminals  |
+//! | [`html`]   | a page in the making: headings, tables, figures        |
+//! | [`plot`]   | plots as SVG in the page's own colours                 |
+
+pub mod escape;
+pub mod html;
+pub mod plot;
+
+pub use html::{Cell, Page};
+pub use plot::{Axis, Plot, Series, Shape};
