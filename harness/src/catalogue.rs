@@ -3,6 +3,7 @@
 use host::lab::CaseError;
 use host::{CaseParams, Lab, Variant, find_variant};
 
+use crate::devices::Wanted;
 use crate::failure::Failure;
 
 /// The lab of this name, or all of them.
@@ -23,6 +24,31 @@ pub fn select<'l>(labs: &[&'l dyn Lab], name: Option<&str>) -> Result<Vec<&'l dy
 /// The name of the variant that others are compared with; empty in a copy without built-in solutions.
 pub fn first_variant(lab: &dyn Lab) -> &'static str {
     lab.variants().first().map_or("", |variant| variant.name)
+}
+
+/// The variant that a run is told to use, and the device. A copy without built-in solutions has no variant to run, and
+/// computes on the CPU.
+///
+/// # Errors
+///
+/// [`Failure::Input`] for an unknown variant, and for a device where there is no variant.
+pub fn variant_of_run(
+    lab: &dyn Lab,
+    name: &str,
+    device: Option<Wanted>,
+) -> Result<(&'static str, Option<Wanted>), Failure> {
+    if lab.variants().is_empty() {
+        return match device {
+            None | Some(Wanted::Cpu) => Ok(("", Some(Wanted::Cpu))),
+            Some(device) => Err(Failure::Input(format!(
+                "--device {device}: this copy of the course has no built-in solution that could run there; \
+                 `--device cpu` has the reference"
+            ))),
+        };
+    }
+    let variant = find_variant(lab.variants(), name)
+        .map_err(|error| Failure::from(error).context("--variant"))?;
+    Ok((variant.name, device))
 }
 
 /// A lab and the variants of it that a command is about.

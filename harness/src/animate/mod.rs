@@ -14,8 +14,9 @@ use clap::Args;
 use host::device::Sanitize;
 use host::lab::CaseError;
 use host::wave2d::Wave2d;
-use host::{Lab, Progress, find_variant};
+use host::{Lab, Progress};
 
+use crate::catalogue::variant_of_run;
 use crate::devices::{Machine, Wanted};
 use crate::failure::{Ending, Failure};
 use crate::out::Out;
@@ -121,8 +122,7 @@ fn problem(args: &AnimateArgs) -> Result<Wave2d, Failure> {
             args.lab
         )));
     }
-    find_variant(host::wave2d::LAB.variants(), &args.variant)
-        .map_err(|error| Failure::from(error).context("--variant"))?;
+    variant_of_run(&host::wave2d::LAB, &args.variant, args.device)?;
     let Size(n_x, n_y) = args.size;
     Wave2d::new(n_x, n_y, args.steps, &args.scene).map_err(|error| {
         let flag = match error {
@@ -154,11 +154,11 @@ fn frame_steps(args: &AnimateArgs) -> Result<Vec<u32>, Failure> {
 
 /// Where to compute: what was asked for, else the GPU, else the CPU.
 fn runner<'m>(args: &AnimateArgs, machine: &'m Machine) -> Result<(Wanted, Runner<'m>), Failure> {
-    let chosen = match args.device {
+    let (variant, device) = variant_of_run(&host::wave2d::LAB, &args.variant, args.device)?;
+    let chosen = match device {
         Some(wanted) => machine.choose(&[wanted])?,
         None => machine.choose(&[])?,
     };
-    let variant = find_variant(host::wave2d::LAB.variants(), &args.variant)?.name;
     Ok(match chosen.devices.first() {
         Some(named) => (
             named.name,

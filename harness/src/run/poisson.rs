@@ -8,10 +8,11 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use host::device::Sanitize;
 use host::poisson::{LAB, Poisson, Start, Stop, largest_n};
-use host::{Case, Cpu, HostBuffer, Lab, find_variant};
+use host::{Case, Cpu, HostBuffer};
 
 use super::flags::{at_least_1, of_flag};
 use super::place::{Place, explained};
+use crate::catalogue::variant_of_run;
 use crate::devices::{Machine, Wanted};
 use crate::failure::{Ending, Failure};
 use crate::out::Out;
@@ -89,9 +90,7 @@ pub fn run(args: &PoissonArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
 }
 
 fn run_on(args: &PoissonArgs, machine: &Machine, out: &mut Out<'_>) -> Result<Ending, Failure> {
-    let variant = find_variant(LAB.variants(), &args.variant)
-        .map_err(|error| Failure::from(error).context("--variant"))?
-        .name;
+    let (variant, device) = variant_of_run(&LAB, &args.variant, args.device)?;
     let problem = Poisson::new(args.n, args.iterations)
         .and_then(|problem| problem.with_start(Start::Uniform(args.t0)))
         .map_err(of_flag)?;
@@ -100,7 +99,7 @@ fn run_on(args: &PoissonArgs, machine: &Machine, out: &mut Out<'_>) -> Result<En
         None => None,
     };
     let cores = compute::cores(args.threads)?;
-    let place = Place::choose(args.device, machine)?;
+    let place = Place::choose(device, machine)?;
     let file = FieldFile::create(args)?;
 
     let computed = match place {

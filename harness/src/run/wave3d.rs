@@ -9,10 +9,10 @@ use clap::{Args, ValueEnum};
 use host::device::Sanitize;
 use host::lab::CaseError;
 use host::wave3d::{LAB, Start, Wave3d};
-use host::{Lab, find_variant};
 
 use super::flags::{at_least_1, create_folder, of_flag};
 use super::place::{Place, explained};
+use crate::catalogue::variant_of_run;
 use crate::devices::{Machine, Wanted};
 use crate::failure::{Ending, Failure};
 use crate::out::Out;
@@ -95,11 +95,9 @@ pub fn run(args: &Wave3dArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
 }
 
 fn run_on(args: &Wave3dArgs, machine: &Machine, out: &mut Out<'_>) -> Result<Ending, Failure> {
-    let variant = find_variant(LAB.variants(), &args.variant)
-        .map_err(|error| Failure::from(error).context("--variant"))?
-        .name;
+    let (variant, device) = variant_of_run(&LAB, &args.variant, args.device)?;
     let problem = problem(args)?;
-    let place = Place::choose(args.device, machine)?;
+    let place = Place::choose(device, machine)?;
     let mut frames = match &args.out {
         Some(folder) => {
             if let Some(above) = folder.parent() {

@@ -1,3 +1,4 @@
+use host::Lab as _;
 use host::{Case, Cpu};
 
 use super::*;
