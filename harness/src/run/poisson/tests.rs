@@ -1,5 +1,6 @@
 use super::*;
 use crate::terminal::Look;
+use host::Lab as _;
 
 /// What `harness run poisson` with these arguments ends with and prints.
 fn solved(args: &[&str]) -> (Result<Ending, Failure>, String) {
