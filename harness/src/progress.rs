@@ -70,6 +70,13 @@ impl Bar {
     }
 }
 
+impl Bar {
+    /// Does something that writes to the terminal, with the bar out of the way.
+    pub fn aside<T>(&self, write: impl FnOnce() -> T) -> T {
+        self.bar.suspend(write)
+    }
+}
+
 impl Progress for Bar {
     fn update(&self, done: u64, total: u64) {
         if self.began.elapsed() >= APPEARS_AFTER && !self.is_shown.swap(true, Ordering::Relaxed) {

@@ -5,10 +5,12 @@
 //! | [`verdict`]  | the result: what every case earned and why, as data                 |
 //! | [`kind`]     | the ways in which a submission can fail, each with its stable code  |
 //! | [`diagnose`] | what wrong values look like: which cells, which pattern             |
+//! | [`all`]      | every submission of a folder                                        |
 //! | [`report`]   | the grade for those who read it                                     |
 //!
 //! `docs/grading.md` says how a grade comes about and describes the schema of `report.json`.
 
+pub mod all;
 pub mod diagnose;
 pub mod kind;
 pub mod report;

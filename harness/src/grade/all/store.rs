@@ -1,0 +1,141 @@
+//! Which submissions there are, and their kept reports.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+
+use crate::failure::Failure;
+use crate::grade::verdict::{GradeReport, SCHEMA_VERSION};
+use crate::output::OutputFile;
+
+/// The files of a folder that count.
+const FILES: [&str; 2] = ["kernels.rs", "launch.rs"];
+
+/// A submission among others.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Submission {
+    /// The name of its folder or file.
+    pub name: String,
+    /// Where it is.
+    pub path: PathBuf,
+}
+
+/// The submissions in a folder, by name: subfolders, and files that end in `.bundle`; hidden ones and the results are not.
+///
+/// # Errors
+///
+/// [`Failure::Input`] if the folder cannot be read, or holds none.
+pub fn submissions(folder: &Path, results: &Path) -> Result<Vec<Submission>, Failure> {
+    let refused = |reason: &dyn std::fmt::Display| {
+        Failure::Input(format!("--all {}: {reason}", folder.display()))
+    };
+    let results = fs::canonicalize(results).ok();
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).map_err(|error| refused(&error))? {
+        let path = entry.map_err(|error| refused(&error))?.path();
+        let Some(name) = path
+            .file_name()
+            .map(|name| name.to_string_lossy().into_owned())
+        else {
+            continue;
+        };
+        let is_results = results.is_some() && fs::canonicalize(&path).ok() == results;
+        let is_one = path.is_dir()
+            || path.is_file() && path.extension().is_some_and(|ending| ending == "bundle");
+        if is_one && !is_results && !name.starts_with('.') {
+            found.push(Submission { name, path });
+        }
+    }
+    if found.is_empty() {
+        return Err(refused(
+            &"no submissions in it: neither folders nor .bundle files",
+        ));
+    }
+    found.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(found)
+}
+
+/// Kept reports.
+#[derive(Debug)]
+pub struct Store {
+    folder: PathBuf,
+    context: String,
+}
+
+impl Store {
+    /// Opens the results folder, and makes it where there is none.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Input`] if it cannot be made.
+    pub fn open(results: &Path, context: &str) -> Result<Store, Failure> {
+        let folder = results.join("reports");
+        fs::create_dir_all(&folder).map_err(|error| {
+            Failure::Input(format!(
+                "-o {}: cannot make this folder: {error}",
+                results.display()
+            ))
+        })?;
+        Ok(Store {
+            folder,
+            context: context.to_owned(),
+        })
+    }
+
+    /// What the submission is and how it is graded, as one hexadecimal number.
+    pub fn key(&self, submission: &Submission) -> String {
+        let mut hash = Sha256::new();
+        let mut add = |part: &[u8]| {
+            // With its length, so that no two sequences of parts run together the same way.
+            hash.update((part.len() as u64).to_le_bytes());
+            hash.update(part);
+        };
+        add(self.context.as_bytes());
+        add(&SCHEMA_VERSION.to_le_bytes());
+        if submission.path.is_dir() {
+            for name in FILES {
+                add(name.as_bytes());
+                add(&contents(&submission.path.join(name)));
+            }
+        } else {
+            add(&contents(&submission.path));
+        }
+        hash.finalize()
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect()
+    }
+
+    /// The report that is kept under this key; none if there is none that this program can read.
+    pub fn load(&self, key: &str) -> Option<GradeReport> {
+        let text = fs::read(self.file(key)).ok()?;
+        let report: GradeReport = serde_json::from_slice(&text).ok()?;
+        (report.schema_version == SCHEMA_VERSION).then_some(report)
+    }
+
+    /// Keeps a report.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Environment`] if it cannot be written.
+    pub fn keep(&self, key: &str, json: &str) -> Result<(), Failure> {
+        OutputFile::create("-o", &self.file(key))?.write_all(json.as_bytes())?;
+        Ok(())
+    }
+
+    fn file(&self, key: &str) -> PathBuf {
+        self.folder.join(format!("{key}.json"))
+    }
+}
+
+/// A file's bytes, or why it has none: what is no plain file is not opened.
+fn contents(path: &Path) -> Vec<u8> {
+    match fs::symlink_metadata(path) {
+        Ok(metadata) if metadata.is_file() => {
+            fs::read(path).unwrap_or_else(|error| error.to_string().into_bytes())
+        }
+        Ok(_) => b"no plain file".to_vec(),
+        Err(error) => error.kind().to_string().into_bytes(),
+    }
+}

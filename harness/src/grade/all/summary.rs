@@ -1,0 +1,384 @@
+//! All submissions together.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use crate::failure::{Ending, Failure};
+use crate::grade::report::{figures, html};
+use crate::grade::verdict::{GradeReport, Status};
+use crate::output::OutputFile;
+use crate::page::{Axis, Cell, Page, Plot, Series, Shape, escape};
+use crate::table::{Align, Columns, Tone};
+use crate::terminal::Look;
+use crate::units::{count, three};
+
+/// Bars of the distribution: one for every tenth of the points.
+const BINS: usize = 10;
+/// Width of a full bar on a terminal.
+const BAR: usize = 40;
+
+/// A submission and its grade.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Graded {
+    /// The submission's name.
+    pub name: String,
+    /// What was graded and how; the same for two submissions of the same content.
+    pub key: String,
+    /// Whether the report is from an earlier run.
+    pub is_kept: bool,
+    /// The report, or why there is none.
+    pub report: Result<GradeReport, String>,
+}
+
+/// The line that says what became of a submission.
+pub fn line(graded: &Graded, look: Look) -> String {
+    let name = escape::line(&graded.name);
+    let kept = if graded.is_kept {
+        look.faint("  (kept)")
+    } else {
+        String::new()
+    };
+    match &graded.report {
+        Err(message) => {
+            format!(
+                "  {name:<24}  {}{kept}",
+                look.bad(&format!("not graded: {}", escape::line(message)))
+            )
+        }
+        Ok(report) => {
+            let (score, _) = figures::score(report);
+            format!("  {name:<24}  {score:>14}  {}{kept}", outcome(report))
+        }
+    }
+}
+
+/// What failed, in a few words.
+fn outcome(report: &GradeReport) -> String {
+    if let Some(refused) = &report.refused {
+        return format!("{} [{}]", refused.category.name(), refused.kind);
+    }
+    let failures = figures::failures(report);
+    let words = failures.iter().map(|(names, failing)| {
+        let names = match names.as_slice() {
+            [only] => only.clone(),
+            many => count(many.len(), "case"),
+        };
+        format!("{names} [{}]", failing.kind)
+    });
+    let mut words: Vec<String> = words.collect();
+    if words.is_empty() {
+        words.push("right".to_owned());
+    }
+    words.join(", ")
+}
+
+/// All submissions together.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Summary {
+    /// The share of the graded points that each earned, in percent, in ascending order.
+    shares: Vec<f64>,
+    /// For each case: its name, how many passed, how many were graded.
+    cases: Vec<(String, usize, usize)>,
+    /// For each way of failing: how many submissions failed that way in some case.
+    kinds: BTreeMap<&'static str, usize>,
+    /// Groups of submissions with the same content.
+    twins: Vec<Vec<String>>,
+    not_graded: usize,
+    is_complete: bool,
+}
+
+impl Summary {
+    /// Counts.
+    pub fn of(graded: &[Graded]) -> Summary {
+        let reports: Vec<&GradeReport> = graded
+            .iter()
+            .filter_map(|one| one.report.as_ref().ok())
+            .collect();
+        let mut shares: Vec<f64> = reports
+            .iter()
+            .filter(|report| report.totals.graded() > 0.0)
+            .map(|report| 100.0 * report.totals.earned / report.totals.graded())
+            .collect();
+        shares.sort_by(f64::total_cmp);
+        let mut cases: Vec<(String, usize, usize)> = Vec::new();
+        let mut kinds = BTreeMap::new();
+        for report in &reports {
+            for case in &report.cases {
+                let at = cases.iter().position(|(name, ..)| *name == case.name);
+                let at = at.unwrap_or_else(|| {
+                    cases.push((case.name.clone(), 0, 0));
+                    cases.len() - 1
+                });
+                cases[at].1 += usize::from(case.status == Status::Passed);
+                cases[at].2 += usize::from(!matches!(case.status, Status::NotGradedHere { .. }));
+            }
+            let failures = figures::failures(report);
+            let mut codes: Vec<_> = failures
+                .iter()
+                .map(|(_, failing)| failing.kind.code())
+                .collect();
+            codes.sort_unstable();
+            codes.dedup();
+            for code in codes {
+                *kinds.entry(code).or_insert(0) += 1;
+            }
+        }
+        let mut by_key: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+        for one in graded {
+            by_key.entry(&one.key).or_default().push(one.name.clone());
+        }
+        Summary {
+            shares,
+            cases,
+            kinds,
+            twins: by_key
+                .into_values()
+                .filter(|names| names.len() > 1)
+                .collect(),
+            not_graded: graded.len() - reports.len(),
+            is_complete: reports.iter().all(|report| report.is_complete()),
+        }
+    }
+
+    /// Whether every point of every submission was graded. Submissions that are wrong are what a grader expects.
+    pub fn ending(&self) -> Ending {
+        if self.not_graded == 0 && self.is_complete {
+            Ending::Fine
+        } else {
+            Ending::Lacking
+        }
+    }
+
+    /// For a terminal.
+    pub fn render(&self, look: Look) -> String {
+        let mut blocks = vec![format!("  {}", look.title(&self.figures()))];
+        if !self.shares.is_empty() {
+            blocks.push(self.bars(look));
+        }
+        if !self.cases.is_empty() {
+            let headers = [
+                ("case", Align::Left),
+                ("passed", Align::Right),
+                ("graded", Align::Right),
+            ];
+            let mut table = Columns::with_header(look, &headers);
+            for (name, passed, graded) in &self.cases {
+                table.row([
+                    (escape::line(name), Tone::Normal),
+                    (passed.to_string(), Tone::Normal),
+                    (graded.to_string(), Tone::Normal),
+                ]);
+            }
+            blocks.push(table.render(2));
+        }
+        let remarks = self.remarks();
+        if !remarks.is_empty() {
+            blocks.push(
+                remarks
+                    .iter()
+                    .map(|line| format!("  {line}"))
+                    .collect::<Vec<_>>()
+                    .join("\n"),
+            );
+        }
+        blocks.join("\n\n")
+    }
+
+    fn figures(&self) -> String {
+        let mut text = count(self.shares.len() + self.not_graded, "submission");
+        let middle = |q: f64| {
+            let position = q * (self.shares.len() - 1) as f64;
+            let (below, above) = (position.floor() as usize, position.ceil() as usize);
+            (self.shares[below] + self.shares[above]) / 2.0
+        };
+        if let [least, .., most] | [least @ most] = self.shares[..] {
+            let mean = self.shares.iter().sum::<f64>() / self.shares.len() as f64;
+            text += &format!(
+                ": median {} %, mean {} %, from {} % to {} % of the points graded here",
+                three(middle(0.5)),
+                three(mean),
+                three(least),
+                three(most)
+            );
+        }
+        text
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        let kinds = self
+            .kinds
+            .iter()
+            .map(|(kind, times)| format!("{}: {kind}", count(*times, "submission")));
+        let twins = self.twins.iter().map(|names| {
+            let names: Vec<String> = names.iter().map(|name| escape::line(name)).collect();
+            format!("the same content: {}", names.join(", "))
+        });
+        let mut remarks: Vec<String> = kinds.chain(twins).collect();
+        if self.not_graded > 0 {
+            remarks.push(format!(
+                "not graded: {}",
+                count(self.not_graded, "submission")
+            ));
+        }
+        remarks
+    }
+
+    /// How many submissions earned each tenth of the points; full points count among the last.
+    fn bins(&self) -> [usize; BINS] {
+        let mut bins = [0; BINS];
+        for share in &self.shares {
+            bins[((share / BINS as f64) as usize).min(BINS - 1)] += 1;
+        }
+        bins
+    }
+
+    fn bars(&self, look: Look) -> String {
+        let bins = self.bins();
+        let most = bins.iter().max().copied().unwrap_or(0).max(1);
+        let block = if look.unicode { '\u{2588}' } else { '#' };
+        let lines = bins.iter().enumerate().map(|(index, number)| {
+            let from = index * 100 / BINS;
+            let to = (index + 1) * 100 / BINS;
+            let bar: String = std::iter::repeat_n(block, (number * BAR).div_ceil(most)).collect();
+            format!("  {from:>3} to {to:>3} %  {number:>4}  {bar}")
+                .trim_end()
+                .to_owned()
+        });
+        lines.collect::<Vec<_>>().join("\n")
+    }
+
+    /// Writes `summary.html`, `scores.csv` and a page for each submission into the results folder.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Environment`] if one cannot be written.
+    pub fn write(&self, results: &Path, graded: &[Graded]) -> Result<(), Failure> {
+        let put = |name: &str, text: &str| {
+            OutputFile::create("-o", &results.join(name))?
+                .write_all(text.as_bytes())
+                .map(drop)
+        };
+        put("summary.html", &self.page(graded))?;
+        put("scores.csv", &csv(graded))?;
+        for one in graded {
+            if let Ok(report) = &one.report {
+                put(&page_name(one), &html::page(report))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn page(&self, graded: &[Graded]) -> String {
+        let mut page = Page::new("Grades");
+        page.paragraph(&self.figures());
+        let plot = Plot {
+            x: Axis::linear("share of the points, %", |tick| format!("{}", 10.0 * tick)),
+            y: Axis::linear("submissions", three),
+            series: vec![Series {
+                name: String::new(),
+                points: self
+                    .bins()
+                    .iter()
+                    .enumerate()
+                    .map(|(index, number)| (index as f64 + 0.5, *number as f64))
+                    .collect(),
+                shape: Shape::Bars,
+                colour: Some(0),
+            }],
+            texts: Vec::new(),
+        };
+        if let (Ok(svg), false) = (plot.svg(), self.shares.is_empty()) {
+            page.section("Distribution");
+            page.svg(
+                &svg,
+                "How many submissions earned each tenth of the points.",
+            );
+        }
+        page.section("Cases");
+        let headers = [
+            Cell::text("case"),
+            Cell::number("passed"),
+            Cell::number("graded"),
+        ];
+        let rows = self.cases.iter().map(|(name, passed, graded)| {
+            vec![
+                Cell::text(name),
+                Cell::number(passed.to_string()),
+                Cell::number(graded.to_string()),
+            ]
+        });
+        page.table(&headers, rows);
+        page.list(self.remarks());
+        page.section("Submissions");
+        let headers = [
+            Cell::text("submission"),
+            Cell::number("points"),
+            Cell::text("result"),
+            Cell::text("page"),
+        ];
+        let rows = graded.iter().map(|one| match &one.report {
+            Ok(report) => {
+                let result = outcome(report);
+                let result = if report.is_right() {
+                    Cell::good(result)
+                } else {
+                    Cell::bad(result)
+                };
+                let (score, _) = figures::score(report);
+                vec![
+                    Cell::text(&one.name),
+                    Cell::number(score),
+                    result,
+                    Cell::text(page_name(one)),
+                ]
+            }
+            Err(message) => vec![
+                Cell::text(&one.name),
+                Cell::number("-"),
+                Cell::caution(format!("not graded: {message}")),
+                Cell::text("-"),
+            ],
+        });
+        page.table(&headers, rows);
+        page.finish()
+    }
+}
+
+/// Unique, since no two submissions have the same name; the key tells apart names that differ in other characters only.
+fn page_name(graded: &Graded) -> String {
+    let digest: u32 = graded.name.bytes().fold(0x811c_9dc5, |hash, byte| {
+        (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
+    });
+    format!("{}-{digest:08x}.html", escape::file_name(&graded.name))
+}
+
+/// For a spreadsheet: no cell of a submission's choosing is a formula.
+fn csv(graded: &[Graded]) -> String {
+    let mut text = String::from("submission,earned,graded,possible,result\n");
+    for one in graded {
+        let cell = |text: &str| {
+            let text = escape::line(text).replace('"', "\"\"");
+            let guard = if text.starts_with(['=', '+', '-', '@']) {
+                "'"
+            } else {
+                ""
+            };
+            format!("\"{guard}{text}\"")
+        };
+        let name = cell(&one.name);
+        text += &match &one.report {
+            Ok(report) => {
+                let totals = &report.totals;
+                format!(
+                    "{name},{},{},{},{}\n",
+                    totals.earned,
+                    totals.graded(),
+                    totals.possible,
+                    cell(&outcome(report))
+                )
+            }
+            Err(message) => format!("{name},,,,{}\n", cell(&format!("not graded: {message}"))),
+        };
+    }
+    text
+}

@@ -1,0 +1,207 @@
+//! Folders of submissions, graded by a function of their content.
+
+use std::cell::RefCell;
+use std::fs;
+use std::path::PathBuf;
+
+use tempfile::TempDir;
+
+use super::*;
+use crate::grade::kind::Kind;
+use crate::grade::verdict::{CaseGrade, Group, Status, SubmissionId};
+use crate::terminal::Look;
+
+struct Class {
+    folder: TempDir,
+}
+
+impl Class {
+    /// Submissions by name and content.
+    fn new(submissions: &[(&str, &str)]) -> Class {
+        let class = Class {
+            folder: tempfile::tempdir().unwrap(),
+        };
+        for (name, content) in submissions {
+            class.hand_in(name, content);
+        }
+        class
+    }
+
+    fn hand_in(&self, name: &str, content: &str) {
+        let folder = self.submissions().join(name);
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join("kernels.rs"), content).unwrap();
+        fs::write(folder.join("launch.rs"), "the same for all").unwrap();
+    }
+
+    fn submissions(&self) -> PathBuf {
+        self.folder.path().join("submissions")
+    }
+
+    fn results(&self) -> PathBuf {
+        self.folder.path().join("results")
+    }
+
+    /// What a run ends with and prints, and which submissions it graded.
+    fn run(&self, context: &str) -> (Result<Ending, Failure>, String, Vec<String>) {
+        let asked = RefCell::new(Vec::new());
+        let mut grade = |path: &Path| {
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            asked.borrow_mut().push(name.clone());
+            grade_by_content(path, name)
+        };
+        let mut text = Vec::new();
+        let mut out = Out::new(&mut text, Look::PLAIN);
+        let ending = grade_all(
+            &self.submissions(),
+            &self.results(),
+            context,
+            &mut grade,
+            &mut out,
+        );
+        drop(out);
+        (ending, String::from_utf8(text).unwrap(), asked.into_inner())
+    }
+}
+
+fn grade_by_content(path: &Path, name: String) -> Result<GradeReport, Failure> {
+    let content = fs::read_to_string(path.join("kernels.rs")).unwrap();
+    let status = match content.as_str() {
+        "right" => Status::Passed,
+        "no gpu" => {
+            let reason = "no GPU".to_owned();
+            Status::NotGradedHere { reason }
+        }
+        "lost" => return Err(Failure::Environment("the device is lost".to_owned())),
+        "odd" => return Err(Failure::Input("this makes no sense".to_owned())),
+        other => Status::failed(Kind::WrongResult, other),
+    };
+    let mut report = GradeReport::new(SubmissionId { name, sha256: None }, "wave2d", "emulated");
+    report.cases = [("easy", Status::Passed), ("hard", status)]
+        .into_iter()
+        .map(|(name, status)| CaseGrade {
+            name: name.to_owned(),
+            group: Group::Small,
+            points: 4.0,
+            earned: if status == Status::Passed { 4.0 } else { 0.0 },
+            status,
+            samples: 1,
+            counts: Default::default(),
+        })
+        .collect();
+    Ok(report.with_totals())
+}
+
+#[test]
+fn a_class() {
+    let class = Class::new(&[
+        ("ada", "right"),
+        ("bob", "wrong"),
+        ("cleo", "right"),
+        ("=dan", "odd"),
+    ]);
+    fs::write(class.submissions().join("notes.txt"), "no submission").unwrap();
+    let (ending, text, _) = class.run("emulated");
+    assert_eq!(ending, Ok(Ending::Lacking), "one could not be graded");
+    insta::assert_snapshot!(text, @r"
+      =dan                      not graded: this makes no sense
+      ada                                8 / 8  right
+      bob                                4 / 8  hard [wrong_result]
+      cleo                               8 / 8  right  (kept)
+
+      4 submissions: median 100 %, mean 83.3 %, from 50.0 % to 100 % of the points graded here
+
+        0 to  10 %     0
+       10 to  20 %     0
+       20 to  30 %     0
+       30 to  40 %     0
+       40 to  50 %     0
+       50 to  60 %     1  ####################
+       60 to  70 %     0
+       70 to  80 %     0
+       80 to  90 %     0
+       90 to 100 %     2  ########################################
+
+      case  passed  graded
+      --------------------
+      easy       3       3
+      hard       2       3
+
+      1 submission: wrong_result
+      the same content: ada, cleo
+      not graded: 1 submission
+    ");
+    insta::assert_snapshot!(fs::read_to_string(class.results().join("scores.csv")).unwrap(), @r#"
+    submission,earned,graded,possible,result
+    "'=dan",,,,"not graded: this makes no sense"
+    "ada",8,8,8,"right"
+    "bob",4,8,8,"hard [wrong_result]"
+    "cleo",8,8,8,"right"
+    "#);
+    let page = fs::read_to_string(class.results().join("summary.html")).unwrap();
+    assert!(page.contains("<svg") && page.contains("cleo"));
+    let pages = fs::read_dir(class.results()).unwrap().filter(|entry| {
+        let name = entry.as_ref().unwrap().file_name();
+        name.to_string_lossy().starts_with("ada-")
+    });
+    assert_eq!(pages.count(), 1);
+}
+
+#[test]
+fn what_is_graded_is_kept_until_it_changes() {
+    let class = Class::new(&[("ada", "right"), ("bob", "wrong")]);
+    assert_eq!(class.run("emulated").2, ["ada", "bob"]);
+    let (ending, text, asked) = class.run("emulated");
+    assert_eq!((ending, asked.len()), (Ok(Ending::Fine), 0));
+    assert!(text.contains("(kept)"));
+    class.hand_in("bob", "right");
+    // What bob hands in now, ada has handed in: there is a report of it, under ada's name.
+    let (_, text, asked) = class.run("emulated");
+    assert!(asked.is_empty() && text.contains("  bob "), "{text}");
+    class.hand_in("bob", "better");
+    assert_eq!(class.run("emulated").2, ["bob"]);
+    // Another device is another grade.
+    assert_eq!(class.run("cuda").2, ["ada", "bob"]);
+}
+
+#[test]
+fn an_interrupted_run_goes_on_where_it_was() {
+    let class = Class::new(&[("ada", "right"), ("bob", "lost"), ("cleo", "right, too")]);
+    let (ending, text, asked) = class.run("emulated");
+    insta::assert_snapshot!(ending.unwrap_err(), @"bob (1 of 3 are graded and kept; run it again to go on): the device is lost");
+    assert_eq!(asked, ["ada", "bob"]);
+    assert!(text.contains("ada"));
+    class.hand_in("bob", "wrong");
+    assert_eq!(class.run("emulated").2, ["bob", "cleo"]);
+}
+
+#[test]
+fn a_damaged_report_is_made_again() {
+    let class = Class::new(&[("ada", "right")]);
+    class.run("emulated").0.unwrap();
+    for entry in fs::read_dir(class.results().join("reports")).unwrap() {
+        let path = entry.unwrap().path();
+        let text = fs::read(&path).unwrap();
+        fs::write(&path, &text[..text.len() / 2]).unwrap();
+    }
+    assert_eq!(class.run("emulated").2, ["ada"]);
+}
+
+#[test]
+fn points_that_could_not_be_graded_are_told_by_the_exit_code() {
+    let class = Class::new(&[("ada", "no gpu")]);
+    let (ending, text, _) = class.run("emulated");
+    assert_eq!(ending, Ok(Ending::Lacking));
+    assert!(text.contains("median 100 %"), "{text}");
+}
+
+#[test]
+fn an_empty_folder_is_no_class() {
+    let class = Class::new(&[]);
+    fs::create_dir(class.submissions()).unwrap();
+    let failure = class.run("emulated").0.unwrap_err().to_string();
+    assert!(
+        failure.ends_with("no submissions in it: neither folders nor .bundle files"),
+        "{failure}"
+    );
+}
