@@ -163,6 +163,17 @@ mod tests {
     }
 
     #[test]
+    fn every_kind_is_documented() {
+        let page = include_str!("../../../docs/grading.md");
+        for kind in Kind::ALL {
+            let category = serde_json::to_string(&kind.category()).unwrap();
+            let category = category.trim_matches('"');
+            let row = format!("| `{kind}` | {category} | {} |", kind.summary());
+            assert!(page.contains(&row), "docs/grading.md lacks the line: {row}");
+        }
+    }
+
+    #[test]
     fn summaries_are_sentences() {
         for kind in Kind::ALL {
             let summary = kind.summary();
