@@ -28,3 +28,4 @@
 //! ```
 
 pub mod differential;
+pub mod submissions;

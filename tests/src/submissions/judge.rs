@@ -1,0 +1,169 @@
+//! Whether a report is what was expected.
+
+use harness::grade::verdict::{Failing, GradeReport, Group, PerformanceStatus, Status};
+
+use super::expect::{Expectation, Verdict};
+
+/// How much faster than what it is made from a harmless submission may seem: what two timings of one program differ by.
+const NO_FASTER: f64 = 1.2;
+
+/// Compares a report with what is expected of the submission on this device, and says in a word what became of it.
+///
+/// # Errors
+///
+/// What is not as expected.
+pub fn judge(
+    expectation: &Expectation,
+    report: &GradeReport,
+    device: &str,
+) -> Result<String, String> {
+    let verdict = expectation.on(device);
+    match verdict {
+        Verdict::Unreliable => Ok(outcome(report)),
+        Verdict::Passes | Verdict::Harmless => {
+            all_right(report)?;
+            if *verdict == Verdict::Harmless {
+                no_faster(report)?;
+            }
+            Ok(verdict.to_string())
+        }
+        Verdict::Fails(_) | Verdict::FailsInOneOf(_) => {
+            fails(expectation, verdict, report)?;
+            Ok(outcome(report))
+        }
+    }
+}
+
+/// In a word: the first way in which it failed.
+pub fn outcome(report: &GradeReport) -> String {
+    let first = report
+        .refused
+        .iter()
+        .chain(report.cases.iter().filter_map(|case| case.status.failing()))
+        .next();
+    first.map_or_else(
+        || "passes".to_owned(),
+        |failing| failing.kind.code().to_owned(),
+    )
+}
+
+fn all_right(report: &GradeReport) -> Result<(), String> {
+    if let Some(failing) = &report.refused {
+        return Err(format!("refused: {}", described(failing)));
+    }
+    if report.cases.is_empty() {
+        return Err("no case was graded".to_owned());
+    }
+    for case in &report.cases {
+        match &case.status {
+            Status::Passed if case.earned == case.points => {}
+            Status::Passed => {
+                return Err(format!(
+                    "case {} passed with {} of {} points",
+                    case.name, case.earned, case.points
+                ));
+            }
+            Status::Failed(failing) => {
+                return Err(format!("case {}: {}", case.name, described(failing)));
+            }
+            // Large cases are for GPUs.
+            Status::NotGradedHere { .. } if case.group == Group::Large => {}
+            Status::NotGradedHere { reason } => {
+                return Err(format!("case {} was not graded: {reason}", case.name));
+            }
+        }
+    }
+    for timed in &report.performance {
+        if let PerformanceStatus::Failed(failing) = &timed.status {
+            return Err(format!("timing of {}: {}", timed.case, described(failing)));
+        }
+    }
+    Ok(())
+}
+
+fn no_faster(report: &GradeReport) -> Result<(), String> {
+    for timed in &report.performance {
+        if let Some(ratio) = timed.ratio
+            && ratio.value > NO_FASTER
+        {
+            return Err(format!(
+                "its trick pays: {} times as fast as the reference in {}",
+                ratio.value, timed.case
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn fails(expectation: &Expectation, verdict: &Verdict, report: &GradeReport) -> Result<(), String> {
+    let as_expected = |failing: &Failing, place: &str| {
+        if !verdict.kinds().contains(&failing.kind) {
+            return Err(format!(
+                "{place}: {}, expected {verdict}",
+                described(failing)
+            ));
+        }
+        let sanitizer = failing.sanitizer.as_deref().unwrap_or_default();
+        match &expectation.message {
+            Some(part) if !failing.message.contains(part) && !sanitizer.contains(part) => Err(
+                format!("{place}: `{part}` is not in: {}", described(failing)),
+            ),
+            _ => Ok(()),
+        }
+    };
+    if report.totals.earned > 0.0 && expectation.cases.is_none() {
+        return Err(format!("earned {} points", report.totals.earned));
+    }
+    if let Some(failing) = &report.refused {
+        if expectation.cases.is_some() {
+            return Err(format!("refused as a whole: {}", described(failing)));
+        }
+        return as_expected(failing, "refused");
+    }
+    let mut failed = 0;
+    for case in &report.cases {
+        let should_fail = match &expectation.cases {
+            Some(names) => names.contains(&case.name),
+            None => true,
+        };
+        match (&case.status, should_fail) {
+            (Status::Failed(failing), true) => {
+                as_expected(failing, &format!("case {}", case.name))?;
+                if case.earned != 0.0 {
+                    return Err(format!("case {} earned {}", case.name, case.earned));
+                }
+                failed += 1;
+            }
+            (Status::Failed(failing), false) => {
+                return Err(format!("case {}: {}", case.name, described(failing)));
+            }
+            (Status::Passed, true) => return Err(format!("case {} passed", case.name)),
+            (Status::Passed, false) | (Status::NotGradedHere { .. }, _) => {}
+        }
+    }
+    if failed == 0 {
+        return Err(format!("no case failed, expected {verdict}"));
+    }
+    for timed in &report.performance {
+        if timed.earned != 0.0 {
+            return Err(format!(
+                "earned {} for speed in {}",
+                timed.earned, timed.case
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn described(failing: &Failing) -> String {
+    let sanitizer = failing
+        .sanitizer
+        .as_deref()
+        .map(|message| format!(" [{message}]"));
+    format!(
+        "{}: {}{}",
+        failing.kind,
+        failing.message,
+        sanitizer.unwrap_or_default()
+    )
+}
