@@ -29,6 +29,7 @@ extern crate self as kernels_gpu;
 #[cfg(test)]
 extern crate std;
 
+#[cfg(feature = "instruments")]
 pub mod limits;
 pub mod matadd;
 pub mod membench;
