@@ -15,6 +15,7 @@
 //! | [`mod@pack`] | `harness pack`: a submission, built in isolation      |
 //! | [`bundle`]    | a packed submission's file                                |
 //! | [`sandbox`]   | what a submission's code and compilers run in             |
+//! | [`peer`]      | programs in other languages, timed beside the variants    |
 //! | [`course`]    | what a lab grades: `labs/<lab>/lab.toml`                  |
 //! | [`catalogue`] | which labs, variants and cases a command is about         |
 //! | [`devices`]   | which devices it uses                                     |
@@ -45,6 +46,7 @@ pub mod out;
 pub mod output;
 pub mod pack;
 pub mod page;
+pub mod peer;
 pub mod perf;
 pub mod profile;
 pub mod progress;

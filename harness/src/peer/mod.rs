@@ -1,0 +1,46 @@
+//! Programs in other languages that do what a variant does, timed in turns with it: [`Peer`]s.
+//!
+//! Their sources, in `harness/peers`, are part of this program. CUDA C++ is compiled when it is asked for, if there is an
+//! nvcc ([`nvcc`]), and its PTX then takes the variant's own way: the same plan, but for the shape of blocks where a kernel
+//! wants another, the same driver, inputs, clocks and checks ([`cuda`]). Python is a process of its own that loads the
+//! same inputs, times itself by the driver's events and hands its results back ([`python`]). All of them compute in the
+//! order that the course defines and are compiled without contraction, so that their results are checked to the last bit
+//! like those of the variants.
+
+pub mod cuda;
+pub mod nvcc;
+pub mod python;
+mod relaunch;
+#[cfg(test)]
+mod tests;
+
+use crate::perf::contender::{Peer, Peers};
+
+/// The peers of this machine, compiled; and what it lacks for others.
+pub fn find() -> Peers {
+    let mut peers = Peers::default();
+    match nvcc::Nvcc::find() {
+        Ok(nvcc) => {
+            for source in cuda::SOURCES {
+                match cuda::compile(&nvcc, source) {
+                    Ok(found) => peers.found.extend(
+                        found
+                            .into_iter()
+                            .map(|peer| Box::new(peer) as Box<dyn Peer>),
+                    ),
+                    Err(reason) => peers.missing.push(format!("CUDA C++: {reason}")),
+                }
+            }
+        }
+        Err(reason) => peers.missing.push(format!("CUDA C++: {reason}")),
+    }
+    for toolkit in python::Toolkit::ALL {
+        match python::PythonPeer::find(toolkit) {
+            Ok(peer) => peers.found.push(Box::new(peer)),
+            Err(reason) => peers
+                .missing
+                .push(format!("Python, {}: {reason}", toolkit.module())),
+        }
+    }
+    peers
+}
