@@ -37,6 +37,7 @@ pub mod devices;
 pub mod doctor;
 pub mod exit;
 pub mod failure;
+mod fits;
 pub mod grade;
 pub mod interrupt;
 pub mod json;

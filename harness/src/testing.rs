@@ -195,6 +195,10 @@ impl Case for Numbers {
         Some(format!("number {index}"))
     }
 
+    fn largest_within(&self, _: &str, bytes: u64) -> Option<String> {
+        Some(format!("n = {}", bytes / 4))
+    }
+
     fn work(&self, variant: &str) -> Work {
         let updates = self.n as u64 * self.steps;
         let per_update = if variant == "twofold" { 4 } else { 8 };

@@ -3,6 +3,8 @@
 use bytemuck::Pod;
 use thiserror::Error;
 
+use crate::fill::zeros;
+
 pub use plan::Element;
 
 /// A Rust type that a buffer can hold.
@@ -99,9 +101,7 @@ macro_rules! elements {
             pub fn zeroed(element: Element, len: usize) -> Result<HostBuffer, BufferError> {
                 match element {
                     $(Element::$variant => {
-                        let mut values: Vec<$type> = Vec::new();
-                        values.try_reserve_exact(len).map_err(|_| BufferError::OutOfMemory { len, element })?;
-                        values.resize(len, bytemuck::Zeroable::zeroed());
+                        let values: Vec<$type> = zeros(len)?;
                         Ok(values.into())
                     })*
                 }

@@ -26,6 +26,7 @@
 //! | [`lab`]     | what a lab offers to whoever tests, times or shows it; the list of labs  |
 //! | [`run`]     | one case of a lab on one device                                          |
 //! | [`limits`]  | what the device could do at best, measured                               |
+//! | [`memory`]  | how much of it the host can still give                                   |
 //! | [`occupancy`]| what a multiprocessor holds of a kernel, and what limits it             |
 //! | [`telemetry`]| clocks, throttling, temperature and power of a GPU                         |
 //! | [`matadd`]  | the lab of that name                                                     |
@@ -46,6 +47,7 @@ pub mod lab;
 pub mod limits;
 pub mod matadd;
 pub mod membench;
+pub mod memory;
 pub mod module;
 pub mod occupancy;
 pub mod poisson;
@@ -56,7 +58,7 @@ pub mod validate;
 pub mod wave2d;
 pub mod wave3d;
 
-pub use buffer::{Element, HostBuffer, NamedBuffers, Scalar};
+pub use buffer::{BufferError, Element, HostBuffer, NamedBuffers, Scalar};
 pub use check::{CheckError, Mismatch};
 pub use device::{
     Capture, Device, DeviceInfo, DeviceKind, Flushed, KernelInfo, Launching, Session, Timing,

@@ -1,7 +1,7 @@
 //! Every lab's small cases, each variant, on each device, against the CPU reference.
 
 use host::device::EmulatedDevice;
-use host::{Cpu, Device, NoProgress, labs, run_case};
+use host::{CaseParams, Cpu, Device, NoProgress, labs, run_case};
 
 #[cfg(target_os = "linux")]
 mod gpu;
@@ -30,6 +30,34 @@ fn passes(device: &dyn Device) {
                 case.check(variant.name, &expected, &outcome.outputs)
                     .unwrap_or_else(|error| panic!("{context}: {error}"));
             }
+        }
+    }
+}
+
+#[test]
+fn the_largest_case_that_fits_is_the_largest() {
+    const BYTES: u64 = 10_000_000;
+    for lab in labs() {
+        let case = lab.small_cases().pop().unwrap();
+        for variant in lab.variants() {
+            let context = format!("{}, {}", lab.name(), variant.name);
+            let fits = case.largest_within(variant.name, BYTES);
+            let fits = fits.unwrap_or_else(|| panic!("{context}: nothing fits"));
+            // `n_x = n_y = 3`
+            let (names, size) = fits.rsplit_once(" = ").unwrap();
+            let size: u32 = size.parse().unwrap();
+            let needed = |size: u32| {
+                let params = names.split(" = ").map(|name| format!("{name}={size}"));
+                let params: Vec<String> = params.collect();
+                let params = CaseParams::parse(params.iter().map(String::as_str)).unwrap();
+                let case = lab.case(&params).unwrap();
+                case.record(variant.name).unwrap().memory_bytes().unwrap()
+            };
+            let needed = [needed(size), needed(size + 1)];
+            assert!(
+                needed[0] <= BYTES && BYTES < needed[1],
+                "{context}: {needed:?}"
+            );
         }
     }
 }

@@ -11,6 +11,7 @@ use super::row::{Outcome, Row, Verdict};
 use crate::catalogue::first_variant;
 use crate::devices::{Chosen, Named, Wanted};
 use crate::failure::Failure;
+use crate::fits;
 use crate::progress::Bar;
 use crate::test::explain;
 
@@ -41,9 +42,12 @@ impl Bench<'_> {
         let mut inputs = None;
         let (mut rows, mut expected) = if chosen.cpu {
             match &self.cpu_case {
-                Some(case) => (self.cpu_rows(case.as_ref(), &case.inputs()?)?.0, None),
+                Some(case) => {
+                    let inputs = self.inputs(case.as_ref())?;
+                    (self.cpu_rows(case.as_ref(), &inputs)?.0, None)
+                }
                 None => {
-                    let inputs = inputs.insert(self.case.inputs()?);
+                    let inputs = inputs.insert(self.inputs(self.case.as_ref())?);
                     let (rows, expected) = self.cpu_rows(self.case.as_ref(), inputs)?;
                     (rows, Some(expected))
                 }
@@ -54,7 +58,7 @@ impl Bench<'_> {
         let inputs = match inputs {
             Some(inputs) => inputs,
             None if chosen.devices.is_empty() => NamedBuffers::new(),
-            None => self.case.inputs()?,
+            None => self.inputs(self.case.as_ref())?,
         };
         let cpu_rate = rows
             .last()
@@ -64,7 +68,8 @@ impl Bench<'_> {
             expected = None;
         } else if expected.is_none() && !chosen.devices.is_empty() {
             let bar = Bar::new(format!("reference of {}", self.case.label()));
-            expected = Some(self.case.reference_from(&inputs, Cpu::Parallel, &bar)?);
+            let result = self.case.reference_from(&inputs, Cpu::Parallel, &bar);
+            expected = Some(result.map_err(|error| self.lacking(error, self.case.as_ref()))?);
         }
         for &named in &chosen.devices {
             rows.append(&mut self.device_rows(named, limits, &inputs, expected.as_ref())?);
@@ -90,13 +95,25 @@ impl Bench<'_> {
         Ok(CaseReport::new(self.lab, label, rows, coalescing))
     }
 
+    fn inputs(&self, case: &dyn Case) -> Result<NamedBuffers, Failure> {
+        case.inputs().map_err(|error| self.lacking(error, case))
+    }
+
+    /// The error, with what fits where memory is short.
+    fn lacking(&self, error: Error, case: &dyn Case) -> Failure {
+        fits::failure(error, case, self.lab.variants()[0].name)
+    }
+
     /// The rows of the references, serial first, and their result.
     fn cpu_rows(
         &self,
         case: &dyn Case,
         inputs: &NamedBuffers,
     ) -> Result<(Vec<Row>, NamedBuffers), Failure> {
-        let time = |cpu| measure::cpu(self.lab, case, inputs, cpu, self.samples);
+        let time = |cpu| {
+            measure::cpu(self.lab, case, inputs, cpu, self.samples)
+                .map_err(|error| self.lacking(error, case))
+        };
         let mut serial = time(Cpu::Serial)?;
         let mut parallel = time(Cpu::Parallel)?;
         serial.figures.result = Verdict::Reference;
@@ -156,7 +173,7 @@ impl Bench<'_> {
                         .map(|(rate, copy)| rate / copy);
                     Outcome::Timed(Box::new(figures))
                 }
-                Err(error) => failed(error)?,
+                Err(error) => failed(error, self.case.as_ref(), variant.name)?,
             };
             rows.push(Row {
                 device: named.name.to_string(),
@@ -217,8 +234,8 @@ fn judge(
 }
 
 /// What a row says of an error; bugs of ours are not for rows.
-fn failed(error: Error) -> Result<Outcome, Failure> {
-    let message = error.to_string();
+fn failed(error: Error, case: &dyn Case, variant: &str) -> Result<Outcome, Failure> {
+    let message = fits::explained(&error, case, variant);
     match error.kind() {
         ErrorKind::Submission => Ok(Outcome::Failed { message }),
         ErrorKind::Environment => Ok(match error {

@@ -1,5 +1,6 @@
 //! Flags that several labs have, and messages that name them.
 
+use std::io::ErrorKind;
 use std::path::Path;
 
 use host::lab::CaseError;
@@ -30,10 +31,15 @@ pub fn of_flag(error: CaseError) -> Failure {
 /// [`Failure::Input`] if it cannot be made.
 pub fn create_folder(flag: &str, folder: &Path) -> Result<(), Failure> {
     std::fs::create_dir_all(folder).map_err(|error| {
+        let reason = match error.kind() {
+            ErrorKind::AlreadyExists | ErrorKind::NotADirectory => {
+                "a file is in its place".to_owned()
+            }
+            kind => kind.to_string(),
+        };
         Failure::Input(format!(
-            "{flag} {}: the folder cannot be made: {}; name a place that can be written",
+            "{flag} {}: the folder cannot be made: {reason}; name a place that can be written",
             folder.display(),
-            error.kind()
         ))
     })
 }

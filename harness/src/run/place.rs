@@ -1,11 +1,11 @@
 //! Where a run takes place.
 
-use host::device::DeviceError;
 use host::{DeviceKind, Error};
 
 use crate::cpu;
 use crate::devices::{Machine, Named, Wanted};
 use crate::failure::Failure;
+use crate::fits::room_bytes;
 
 /// The CPU, or a device.
 #[derive(Clone, Copy)]
@@ -52,12 +52,9 @@ impl<'m> Place<'m> {
     }
 }
 
-/// The error; if device memory is short, with the largest size that fits the free bytes.
+/// The error; if memory is short, with the largest size that fits the free bytes.
 pub fn explained(error: Error, largest: impl FnOnce(u64) -> Option<String>) -> Failure {
-    let fits = match &error {
-        Error::Device(DeviceError::OutOfMemory { free_bytes, .. }) => largest(*free_bytes),
-        _ => None,
-    };
+    let fits = room_bytes(&error).and_then(largest);
     match (Failure::from(error), fits) {
         (Failure::Environment(text), Some(fits)) => {
             Failure::Environment(format!("{text}; what fits: {fits}"))

@@ -42,7 +42,7 @@ pub struct PoissonArgs {
     /// Which variant, unless it is computed on the CPU; `harness list poisson` has the names
     #[arg(long, value_name = "NAME", default_value = "computes_source")]
     variant: String,
-    /// Stop when an iteration changes no point by more than this
+    /// Stop when an iteration changes no point by more than this; exit code 1 if --iterations are too few
     #[arg(long, value_name = "EPS", allow_negative_numbers = true)]
     tolerance: Option<f64>,
     /// Iterations from one look at the change to the next
@@ -106,12 +106,13 @@ fn run_on(args: &PoissonArgs, machine: &Machine, out: &mut Out<'_>) -> Result<En
         Place::Cpu => cores.install(|| compute::on_cpu(&problem, stop.as_ref())),
         Place::Device(named) => compute::on_device(named, &problem, variant, stop.as_ref()),
     };
-    let computed = computed.map_err(|error| {
+    let lacking = |error| {
         explained(error, |free_bytes| {
             let n = largest_n(variant, free_bytes).ok().flatten()?;
             Some(format!("--n {n} at most"))
         })
-    })?;
+    };
+    let computed = computed.map_err(lacking)?;
     let title = format!("poisson  {problem}, {}", place.describe(variant));
     out.line(out.look().title(&title))?;
     let done = problem.clone().with_iterations(computed.iterations);
@@ -121,9 +122,13 @@ fn run_on(args: &PoissonArgs, machine: &Machine, out: &mut Out<'_>) -> Result<En
     if let Some(convergence) = computed.convergence(stop.as_ref()) {
         out.line(format!("  {convergence}"))?;
     }
+    if matches!(computed.end, Some((_, false))) {
+        ending = Ending::Wrong;
+    }
     if !args.no_check && matches!(place, Place::Device(_)) {
         let bar = Bar::new("the same on the CPU");
-        let expected = cores.install(|| done.reference(Cpu::Parallel, &bar))?;
+        let expected = cores.install(|| done.reference(Cpu::Parallel, &bar));
+        let expected = expected.map_err(lacking)?;
         drop(bar);
         let different = differences(&expected[0].1, &computed.u)?;
         let of = grouped(done.points() as u64);
@@ -147,13 +152,11 @@ fn run_on(args: &PoissonArgs, machine: &Machine, out: &mut Out<'_>) -> Result<En
 
 /// How many values differ in any bit.
 fn differences(expected: &HostBuffer, got: &HostBuffer) -> Result<u64, Failure> {
-    let bits = |buffer: &HostBuffer| -> Result<Vec<u64>, Failure> {
-        let values = buffer.as_slice::<f64>().map_err(host::Error::from)?;
-        Ok(values.iter().map(|value| value.to_bits()).collect())
-    };
-    let (expected, got) = (bits(expected)?, bits(got)?);
+    let values = |buffer| HostBuffer::as_slice::<f64>(buffer).map_err(host::Error::from);
+    let (expected, got) = (values(expected)?, values(got)?);
     assert_eq!(expected.len(), got.len(), "fields of one problem");
-    Ok(expected.iter().zip(&got).filter(|(a, b)| a != b).count() as u64)
+    let differs = |(a, b): &(&f64, &f64)| a.to_bits() != b.to_bits();
+    Ok(expected.iter().zip(got).filter(differs).count() as u64)
 }
 
 /// Times, and rates where they mean something.

@@ -8,6 +8,7 @@ use host::{
 use super::column::{Column, Subject};
 use super::report::{Status, TestResult};
 use crate::failure::Failure;
+use crate::fits;
 use crate::out::Out;
 use crate::progress::Bar;
 use crate::terminal::Look;
@@ -40,7 +41,10 @@ pub fn run(
     for (case, label) in cases.iter().zip(labels) {
         let expected = case
             .reference(Cpu::Serial, &Bar::new(format!("reference of {label}")))
-            .map_err(|error| Failure::from(error).context(&label))?;
+            .map_err(|error| {
+                let first = lab.variants()[0].name;
+                fits::failure(error, case.as_ref(), first).context(&label)
+            })?;
         let mut row = Vec::new();
         for column in &columns {
             let (status, message) = test(lab, case.as_ref(), column, &expected)
@@ -135,7 +139,13 @@ fn test(
         Err(Error::Device(DeviceError::Lost { .. })) => Ok((Status::NotRun, None)),
         Err(error) => match error.kind() {
             ErrorKind::Submission => Ok((Status::Failed, Some(error.to_string()))),
-            ErrorKind::Environment => Ok((Status::Lacking, Some(error.to_string()))),
+            ErrorKind::Environment => {
+                let name = match column.subject {
+                    Subject::Parallel => Cpu::Parallel.name(),
+                    Subject::Variant(_, variant) => variant.name,
+                };
+                Ok((Status::Lacking, Some(fits::explained(&error, case, name))))
+            }
             ErrorKind::Input | ErrorKind::Bug => Err(error.into()),
         },
     }

@@ -174,6 +174,12 @@ pub trait Case: Send + Sync {
         Vec::new()
     }
 
+    /// The largest case like this one whose buffers, with this variant, are no more than `bytes`: its parameters, as
+    /// `n = 1290`. None if none is so small, or for an unknown variant.
+    fn largest_within(&self, _variant: &str, _bytes: u64) -> Option<String> {
+        None
+    }
+
     /// What the variant must do; for any other name, what a plain solution must.
     fn work(&self, variant: &str) -> Work;
 }

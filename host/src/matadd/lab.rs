@@ -8,6 +8,7 @@ use crate::kernels::KERNELS;
 use crate::lab::{
     BuiltIn, Case, CaseError, CaseParams, Cpu, Lab, Parameter, Progress, Variant, Work,
 };
+use crate::memory::largest;
 use crate::module::Module;
 use crate::plan::Plan;
 
@@ -139,6 +140,11 @@ impl Case for MatAdd {
 
     fn axes(&self, _buffer: &str) -> Vec<(&'static str, u64)> {
         vec![("x", self.n_x().into()), ("y", self.n_y().into())]
+    }
+
+    fn largest_within(&self, _variant: &str, bytes: u64) -> Option<String> {
+        let n = largest(1, 46_340, |n| 12 * u64::from(n).pow(2) <= bytes)?;
+        Some(format!("n_x = n_y = {n}"))
     }
 
     fn work(&self, variant: &str) -> Work {

@@ -8,6 +8,7 @@ use crate::kernels::KERNELS;
 use crate::lab::{
     BuiltIn, Case, CaseError, CaseParams, Cpu, Lab, Parameter, Progress, Variant, Work,
 };
+use crate::memory::largest;
 use crate::module::Module;
 use crate::plan::Plan;
 
@@ -134,6 +135,11 @@ impl Case for MemBench {
         let problem =
             MemBench::new(n, self.x(), self.block(), 1).expect("smaller than a valid one");
         Some(Box::new(problem))
+    }
+
+    fn largest_within(&self, _variant: &str, bytes: u64) -> Option<String> {
+        let n = largest(1, i32::MAX as u32, |n| 4 * u64::from(n) + 4 <= bytes)?;
+        Some(format!("n = {n}"))
     }
 
     fn work(&self, variant: &str) -> Work {

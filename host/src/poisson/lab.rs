@@ -151,6 +151,11 @@ impl Case for Poisson {
         ["x", "y", "z"].map(|axis| (axis, self.n().into())).to_vec()
     }
 
+    fn largest_within(&self, variant: &str, bytes: u64) -> Option<String> {
+        let n = super::largest_n(variant, bytes).ok()??;
+        Some(format!("n = {n}"))
+    }
+
     fn work(&self, variant: &str) -> Work {
         let updates = self.points_inside() * u64::from(self.iterations());
         Work {

@@ -2,7 +2,8 @@
 
 use kernels_gpu::poisson::Grid;
 
-use crate::buffer::{BufferError, Element};
+use crate::buffer::BufferError;
+use crate::fill::zeros;
 use crate::lab::{CaseError, CaseParams, Parameter};
 
 /// The values inside the walls before the first iteration.
@@ -196,19 +197,6 @@ impl Poisson {
         }
         Ok(u)
     }
-}
-
-/// So many zeros, or the error for too many.
-pub(super) fn zeros(len: usize) -> Result<Vec<f64>, BufferError> {
-    let mut values = Vec::new();
-    values
-        .try_reserve_exact(len)
-        .map_err(|_| BufferError::OutOfMemory {
-            len,
-            element: Element::F64,
-        })?;
-    values.resize(len, 0.0);
-    Ok(values)
 }
 
 impl std::fmt::Display for Poisson {

@@ -4,8 +4,8 @@ use kernels_gpu::poisson::update::{Neighbours, jacobi};
 use kernels_gpu::poisson::{Grid, max_change};
 use rayon::prelude::*;
 
-use super::problem::zeros;
 use crate::buffer::BufferError;
+use crate::fill::zeros;
 use crate::lab::Cpu;
 
 /// Points of one parallel task, in whole rows: enough that handing out tasks costs little beside the work.

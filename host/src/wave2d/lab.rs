@@ -10,6 +10,7 @@ use crate::error::Error;
 use crate::fill::copied;
 use crate::kernels::KERNELS;
 use crate::lab::{BuiltIn, Case, CaseParams, Cpu, Lab, Parameter, Progress, Variant, Work};
+use crate::memory::largest;
 use crate::module::Module;
 use crate::plan::Plan;
 
@@ -163,6 +164,16 @@ impl Case for Wave2d {
     fn axes(&self, _buffer: &str) -> Vec<(&'static str, u64)> {
         let domain = self.domain();
         vec![("x", domain.n_x.into()), ("y", domain.n_y.into())]
+    }
+
+    fn largest_within(&self, variant: &str, bytes: u64) -> Option<String> {
+        let fits = |n: u32| {
+            let square = Wave2d::new(n, n, 1, self.scene_name()).ok()?;
+            let plan = square.record(variant).ok()?;
+            Some(plan.memory_bytes().ok()? <= bytes)
+        };
+        let n = largest(2, 46_340, |n| fits(n) == Some(true))?;
+        Some(format!("n_x = n_y = {n}"))
     }
 
     fn work(&self, variant: &str) -> Work {

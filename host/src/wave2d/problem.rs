@@ -2,7 +2,8 @@
 
 use kernels_gpu::wave2d::{AnyScene, Domain};
 
-use crate::buffer::{BufferError, Element};
+use crate::buffer::BufferError;
+use crate::fill::zeros;
 use crate::lab::{CaseError, CaseParams, Parameter};
 
 /// The initial fields.
@@ -253,20 +254,9 @@ impl Wave2d {
     ///
     /// [`BufferError::OutOfMemory`].
     pub fn initial(&self) -> Result<Fields<f32>, BufferError> {
-        let zeros = || {
-            let mut values = Vec::new();
-            values
-                .try_reserve_exact(self.cells())
-                .map_err(|_| BufferError::OutOfMemory {
-                    len: self.cells(),
-                    element: Element::F32,
-                })?;
-            values.resize(self.cells(), 0.0);
-            Ok(values)
-        };
         let mut fields = Fields {
-            u0: zeros()?,
-            u1: zeros()?,
+            u0: zeros(self.cells())?,
+            u1: zeros(self.cells())?,
         };
         if let Start::Random { seed } = self.start {
             let mut random = fastrand::Rng::with_seed(seed);

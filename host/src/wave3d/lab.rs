@@ -239,6 +239,11 @@ impl Case for Wave3d {
         }
     }
 
+    fn largest_within(&self, _variant: &str, bytes: u64) -> Option<String> {
+        let n = Wave3d::largest_cube(bytes)?;
+        Some(format!("n_x = n_y = n_z = {n}"))
+    }
+
     fn work(&self, variant: &str) -> Work {
         let updates = self.sites() as u64 * u64::from(self.steps());
         Work {

@@ -6,7 +6,8 @@ use kernels_gpu::wave3d::update::Scheme;
 
 use super::medium::{Coefficients, Model};
 use super::source::Ricker;
-use crate::buffer::{BufferError, Element};
+use crate::buffer::BufferError;
+use crate::fill::zeros;
 use crate::lab::CaseError;
 
 /// The initial fields.
@@ -290,20 +291,9 @@ impl Wave3d {
     ///
     /// [`BufferError::OutOfMemory`].
     pub fn initial(&self) -> Result<Fields, BufferError> {
-        let zeros = || {
-            let mut values = Vec::new();
-            values
-                .try_reserve_exact(self.sites())
-                .map_err(|_| BufferError::OutOfMemory {
-                    len: self.sites(),
-                    element: Element::F64,
-                })?;
-            values.resize(self.sites(), 0.0);
-            Ok(values)
-        };
         let mut fields = Fields {
-            u_prev: zeros()?,
-            u: zeros()?,
+            u_prev: zeros(self.sites())?,
+            u: zeros(self.sites())?,
         };
         match self.start {
             Start::Rest => {}

@@ -94,13 +94,14 @@ fn iterations_to_a_tolerance_are_the_same_everywhere() {
     assert!(cpu.contains("tolerance 1e-3 reached after "), "{cpu}");
     assert_eq!(reached("--device=emulated"), cpu);
 
-    let (_, text) = solved(&[
+    let (ending, text) = solved(&[
         "--n=8",
         "--iterations=5",
         "--tolerance=1e-9",
         "--device=cpu",
     ]);
     assert!(text.contains("NOT reached after 5 iterations"), "{text}");
+    assert_eq!(ending, Ok(Ending::Wrong));
 }
 
 #[test]

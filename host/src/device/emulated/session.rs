@@ -12,6 +12,7 @@ use crate::device::layout::Layout;
 use crate::device::traits::expect_like;
 use crate::device::{Device, DeviceError, KernelInfo, POISON, Session, Timing};
 use crate::error::Error;
+use crate::memory::available_bytes;
 use crate::module::Module;
 use crate::plan::{BufferId, Command, Launch, Plan};
 use crate::validate::ValidationError;
@@ -38,13 +39,20 @@ impl<'d> EmulatedSession<'d> {
         let program = Arc::clone(module.program()?);
         let mut machine = Machine::new(ptx_emu::Limits::default(), device.options().clone());
         let needed_bytes = plan.memory_bytes()?;
-        let refused = |error: OutOfMemory| DeviceError::OutOfMemory {
+        let total_bytes = device.info().memory_bytes.unwrap_or(u64::MAX);
+        let refused = |free_bytes| DeviceError::OutOfMemory {
             plan: plan.name().to_owned(),
             needed_bytes,
             device: device.info().name.clone(),
-            free_bytes: error.capacity - error.used,
-            total_bytes: error.capacity,
+            free_bytes,
+            total_bytes,
         };
+        // The host's memory is the device's: what it no longer has cannot be given.
+        let has_bytes = available_bytes().map_or(total_bytes, |bytes| bytes.min(total_bytes));
+        if needed_bytes > has_bytes {
+            return Err(refused(has_bytes).into());
+        }
+        let refused = |error: OutOfMemory| refused(error.capacity - error.used);
         let loaded = machine.load(Arc::clone(&program)).map_err(refused)?;
         let addresses = plan
             .buffers()

@@ -1,0 +1,100 @@
+//! How much memory the host can still give.
+//!
+//! Linux promises more than it has, and ends the process that then uses it: asking first turns that into an error.
+
+/// Below this, nobody asks: the question would cost more than the answer is worth.
+const WORTH_ASKING_BYTES: u128 = 64 << 20;
+
+/// Whether so many bytes can be had, as far as the system says.
+pub(crate) fn has_room(bytes: u128) -> bool {
+    bytes < WORTH_ASKING_BYTES
+        || available_bytes().is_none_or(|available| bytes <= available.into())
+}
+
+/// Bytes that can be used without another program losing any: those of the machine, or fewer if the process's control
+/// group is allowed fewer. `None` where the system does not say.
+pub fn available_bytes() -> Option<u64> {
+    let machine = std::fs::read_to_string("/proc/meminfo")
+        .ok()
+        .and_then(|text| field_kib(&text, "MemAvailable:"));
+    let of_group = || {
+        let groups = std::fs::read_to_string("/proc/self/cgroup").ok()?;
+        let path = groups.lines().find_map(|line| line.strip_prefix("0::"))?;
+        let read =
+            |file: &str| std::fs::read_to_string(format!("/sys/fs/cgroup{path}/{file}")).ok();
+        let most: u64 = read("memory.max")?.trim().parse().ok()?;
+        let used: u64 = read("memory.current")?.trim().parse().ok()?;
+        // Pages of files are given back when asked for.
+        let stat = read("memory.stat")?;
+        let files = ["inactive_file", "active_file"].map(|name| field(&stat, name).unwrap_or(0));
+        Some(most.saturating_sub(used.saturating_sub(files.iter().sum())))
+    };
+    match (machine, of_group()) {
+        (Some(machine), Some(group)) => Some(machine.min(group)),
+        (one, other) => one.or(other),
+    }
+}
+
+/// The largest number from `least` to `most` that fits, where all below one that fits do too.
+pub(crate) fn largest(least: u32, most: u32, fits: impl Fn(u32) -> bool) -> Option<u32> {
+    if !fits(least) {
+        return None;
+    }
+    let (mut fitting, mut above) = (least, u64::from(most) + 1);
+    while u64::from(fitting) + 1 < above {
+        let middle = u64::midpoint(fitting.into(), above) as u32;
+        if fits(middle) {
+            fitting = middle;
+        } else {
+            above = middle.into();
+        }
+    }
+    Some(fitting)
+}
+
+/// The number after `name` at the start of a line.
+fn field(text: &str, name: &str) -> Option<u64> {
+    let line = text
+        .lines()
+        .find(|line| line.split_whitespace().next() == Some(name))?;
+    line.split_whitespace().nth(1)?.parse().ok()
+}
+
+fn field_kib(text: &str, name: &str) -> Option<u64> {
+    field(text, name)?.checked_mul(1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_found_by_name() {
+        let text = "MemTotal:  24120504 kB\nMemAvailable:   21 kB\nactive_file 7\n";
+        assert_eq!(field_kib(text, "MemAvailable:"), Some(21 * 1024));
+        assert_eq!(field(text, "active_file"), Some(7));
+        assert_eq!(field(text, "inactive_file"), None);
+        assert_eq!(
+            field_kib("MemAvailable: 18446744073709551615 kB", "MemAvailable:"),
+            None
+        );
+    }
+
+    #[test]
+    fn the_largest_that_fits_is_found() {
+        for limit in 2..=9 {
+            assert_eq!(largest(2, 9, |n| n <= limit), Some(limit));
+        }
+        assert_eq!(largest(2, 9, |_| false), None);
+        assert_eq!(largest(0, u32::MAX, |_| true), Some(u32::MAX));
+    }
+
+    #[test]
+    fn there_is_some_memory_and_not_all() {
+        assert!(has_room(1));
+        if let Some(available) = available_bytes() {
+            assert!(available > 1 << 20);
+            assert!(!has_room(u128::from(u64::MAX)));
+        }
+    }
+}
