@@ -49,13 +49,21 @@ def numba_kernel():
     device = cuda.jit(device=True)
 
     @device
+    def least(a, b):
+        return a if a < b else b
+
+    @device
+    def distance(a, b):
+        return b - a if a < b else a - b
+
+    @device
     def sponge_width(n_x, n_y):
-        return min(min(n_x, n_y) // 8, 32)
+        return least(least(n_x, n_y) // 8, 32)
 
     @device
     def sponge(n_x, n_y, x, y):
         width = sponge_width(n_x, n_y)
-        depth = min(min(x, n_x - 1 - x), min(y, n_y - 1 - y))
+        depth = least(least(x, n_x - 1 - x), least(y, n_y - 1 - y))
         if depth >= width:
             return f32(0.0)
         into = div(f32(width - depth), f32(width))
@@ -88,14 +96,14 @@ def numba_kernel():
         if scene == 1:
             first = n_x // 4
             end = first + 1 + n_x // 128
-            is_open = abs(abs(y - n_y // 2) - n_y // 12) <= n_y // 48
+            is_open = distance(distance(y, n_y // 2), n_y // 12) <= n_y // 48
             return first <= x and x < end and not is_open
         if scene == 2:
-            a = div(f32(abs(x - n_x // 2)), mul(f32(n_x), f32(31.0 / 64.0)))
-            b = div(f32(abs(y - n_y // 2)), mul(f32(n_y), f32(31.0 / 64.0)))
+            a = div(f32(distance(x, n_x // 2)), mul(f32(n_x), f32(31.0 / 64.0)))
+            b = div(f32(distance(y, n_y // 2)), mul(f32(n_y), f32(31.0 / 64.0)))
             return add(mul(a, a), mul(b, b)) >= f32(1.0)
         if scene == 3:
-            from_axis = abs(y - n_y // 2)
+            from_axis = distance(y, n_y // 2)
             vertex = n_x // 8
             focal_length = n_y // 8
             if from_axis > n_y // 3 or focal_length == 0 or x < vertex:

@@ -196,8 +196,8 @@ fn numba_is_equal_to_the_last_bit() {
         let mut params = CaseParams::default();
         for (name, value) in [
             ("n_x", "28"),
-            ("n_y", "24"),
-            ("steps", "3"),
+            ("n_y", "12"),
+            ("steps", "2"),
             ("scene", scene),
         ] {
             params.set(name, value.to_owned());
