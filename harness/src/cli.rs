@@ -2,6 +2,8 @@
 
 use clap::{Parser, Subcommand};
 
+#[cfg(feature = "solutions")]
+use crate::export;
 use crate::failure::{Ending, Failure};
 use crate::out::Out;
 use crate::{animate, doctor, exit, list, occupancy, perf, profile, run, test};
@@ -30,6 +32,9 @@ enum Command {
     Animate(animate::AnimateArgs),
     /// Run one problem of a lab, with its figures and files
     Run(run::RunArgs),
+    /// Write the student's copy of the course, without solutions
+    #[cfg(feature = "solutions")]
+    Export(export::ExportArgs),
     /// Explain how many blocks a multiprocessor holds, what limits them, and what latency they hide
     Occupancy(occupancy::OccupancyArgs),
 }
@@ -49,6 +54,8 @@ impl Cli {
             Command::Profile(args) => profile::run(args, out),
             Command::Animate(args) => animate::run(args, out),
             Command::Run(args) => run::run(args, out),
+            #[cfg(feature = "solutions")]
+            Command::Export(args) => export::run(args, out),
             Command::Occupancy(args) => occupancy::run(args, out),
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! | module        | what it holds                                             |
 //! |---------------|-----------------------------------------------------------|
-//! | [`cli`]       | the command line                                          |
+//! | [`cli`], [`program`] | the command line, the program                      |
 //! | [`list`]      | `harness list`                                            |
 //! | [`doctor`]    | `harness doctor`                                          |
 //! | [`mod@test`]   | `harness test`                                            |
@@ -11,6 +11,7 @@
 //! | [`animate`]   | `harness animate`                                         |
 //! | [`run`]       | `harness run`                                             |
 //! | [`mod@occupancy`] | `harness occupancy`                                     |
+//! | `export`      | `harness export`: the student's copy                      |
 //! | [`grade`]     | `harness grade`                                           |
 //! | [`mod@pack`] | `harness pack`: a submission, built in isolation      |
 //! | [`bundle`]    | a packed submission's file                                |
@@ -25,6 +26,7 @@
 //! | [`page`]      | self-contained HTML pages and their plots                 |
 //! | [`json`]      | reports for programs                                      |
 //! | [`output`], [`interrupt`] | files that appear complete or not at all      |
+//! | [`root`]      | where the course is                                       |
 //! | [`exit`], [`failure`]     | how commands end                              |
 
 pub mod animate;
@@ -36,6 +38,8 @@ pub mod cpu;
 pub mod devices;
 pub mod doctor;
 pub mod exit;
+#[cfg(feature = "solutions")]
+pub mod export;
 pub mod failure;
 mod fits;
 pub mod grade;
@@ -50,7 +54,9 @@ pub mod page;
 pub mod peer;
 pub mod perf;
 pub mod profile;
+pub mod program;
 pub mod progress;
+pub mod root;
 pub mod run;
 pub mod sandbox;
 pub mod stats;

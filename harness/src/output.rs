@@ -132,6 +132,11 @@ impl OutputFolder {
             .map_err(|error| not_written(&self.target.join(name), &error))
     }
 
+    /// Where it is while it is made.
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
     /// The name that the folder gets in the end.
     pub fn target(&self) -> &Path {
         &self.target

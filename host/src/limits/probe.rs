@@ -170,8 +170,7 @@ fn read(options: &Options) -> Result<Probe, MembenchError> {
     let len = (options.device_bytes / 4) as u32;
     let src = plan.buffer("src", Element::U32, len as usize);
     let sum = plan.buffer("sum", Element::U32, 1);
-    let args = args![src.slice(), sum, ELEMENTS_PER_THREAD];
-    plan.launch("membench_vector_load", covering(len)?, args)?;
+    plan.launch("membench_read", covering(len)?, args![src.slice(), sum])?;
     plan.output("sum", sum);
     Ok(Probe {
         module: &KERNELS,

@@ -1,0 +1,156 @@
+//! The student's copy: what it has, and what it must not have.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use host::plan::Command;
+
+use super::*;
+use crate::terminal::Look;
+
+fn exported(out: &Path) -> Result<Ending, Failure> {
+    let args = ExportArgs {
+        out: out.to_owned(),
+        course: Some(Path::new(env!("CARGO_MANIFEST_DIR")).join("..")),
+    };
+    let mut text = Vec::new();
+    run(&args, &mut Out::new(&mut text, Look::PLAIN))
+}
+
+/// Every file of a folder, below it.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut all = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            all.extend(files(&path));
+        } else {
+            all.push(path);
+        }
+    }
+    all
+}
+
+/// The names of all kernels that built-in variants launch.
+fn kernels() -> BTreeSet<String> {
+    let mut kernels = BTreeSet::new();
+    for lab in host::labs() {
+        for case in lab.small_cases() {
+            for variant in lab.variants() {
+                let plan = case.record(variant.name).unwrap();
+                for command in plan.commands() {
+                    if let Command::Launch(launch) = command {
+                        kernels.insert(launch.kernel.to_owned());
+                    }
+                }
+            }
+        }
+    }
+    kernels
+}
+
+#[test]
+fn nothing_of_a_solution_is_in_the_copy() {
+    let folder = tempfile::tempdir().unwrap();
+    let copy = folder.path().join("copy");
+    assert_eq!(exported(&copy).unwrap(), Ending::Fine);
+    let kernels = kernels();
+    assert!(kernels.contains("wave2d_shmem") && kernels.len() > 15);
+    let hidden: Vec<String> = crate::course::embedded_files()
+        .flat_map(|(_, _, text)| text.lines())
+        .filter(|line| line.starts_with("name = \"hidden"))
+        .map(|line| line.trim_start_matches("name = ").to_owned())
+        .collect();
+    assert!(!hidden.is_empty());
+    let mut found = Vec::new();
+    for file in files(&copy) {
+        let name = file.strip_prefix(&copy).unwrap().to_owned();
+        let text = String::from_utf8_lossy(&fs::read(&file).unwrap()).into_owned();
+        let is_identifier = |c: char| c.is_alphanumeric() || c == '_';
+        let words: BTreeSet<&str> = text.split(|c| !is_identifier(c)).collect();
+        for kernel in kernels
+            .iter()
+            .filter(|kernel| words.contains(kernel.as_str()))
+        {
+            found.push(format!("{}: kernel {kernel}", name.display()));
+        }
+        for case in hidden.iter().filter(|case| text.contains(case.as_str())) {
+            found.push(format!("{}: case {case}", name.display()));
+        }
+        if text.contains("impl Solution for") && !name.starts_with("labs") {
+            found.push(format!("{}: a solution", name.display()));
+        }
+        if name.extension().is_some_and(|e| e == "rs") && text.contains("feature = \"solutions\"") {
+            found.push(format!("{}: feature solutions", name.display()));
+        }
+        let left = ["solutions", "peers", "snapshots", "submissions", "target"];
+        if name
+            .components()
+            .any(|part| left.iter().any(|left| part.as_os_str() == *left))
+        {
+            found.push(format!("{}: such a folder", name.display()));
+        }
+    }
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+#[test]
+fn a_student_finds_what_the_handouts_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let copy = folder.path().join("copy");
+    exported(&copy).unwrap();
+    for name in [
+        "README.md",
+        "setup",
+        "Cargo.lock",
+        ".cargo/config.toml",
+        "LICENSE-MIT",
+        "labs/README.md",
+        "labs/wave2d/lab.toml",
+        "labs/wave2d/starter/kernels.rs",
+        "labs/wave2d/solution/README.md",
+        "kernels-gpu/src/wave2d/update.rs",
+        "host/driver-link/lib64/libcuda.so",
+        "tests/tests/labs.rs",
+    ] {
+        assert!(copy.join(name).is_file(), "{name}");
+    }
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let mode = fs::metadata(copy.join("setup"))
+            .unwrap()
+            .permissions()
+            .mode();
+        assert_eq!(mode & 0o111, 0o111, "setup can be run");
+    }
+    let manifest = fs::read_to_string(copy.join("Cargo.toml")).unwrap();
+    let manifest: toml::Table = manifest.parse().unwrap();
+    for member in manifest["workspace"]["members"].as_array().unwrap() {
+        let manifest = copy.join(member.as_str().unwrap()).join("Cargo.toml");
+        let manifest: toml::Table = fs::read_to_string(manifest).unwrap().parse().unwrap();
+        assert!(manifest.contains_key("package"));
+    }
+    // Every test of the copy is of a lab that there is, and every lab has one.
+    let tests = fs::read_to_string(copy.join("tests/tests/labs.rs")).unwrap();
+    let (_, tests) = tests.split_once("labs! {").unwrap();
+    let mut tested: Vec<&str> = tests
+        .trim_end_matches(['}', '\n'])
+        .split_whitespace()
+        .collect();
+    let mut labs: Vec<&str> = host::labs().iter().map(|lab| lab.name()).collect();
+    tested.sort_unstable();
+    labs.sort_unstable();
+    assert_eq!(tested, labs);
+}
+
+#[test]
+fn a_folder_with_something_in_it_is_left_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("mine"), "1").unwrap();
+    let failure = exported(folder.path()).unwrap_err().to_string();
+    let failure = failure.replace(&folder.path().display().to_string(), "DIR");
+    insta::assert_snapshot!(failure, @"--out DIR: the folder is not empty; remove it, or name another");
+    assert_eq!(files(folder.path()).len(), 1);
+}

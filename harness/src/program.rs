@@ -1,0 +1,42 @@
+//! The program, but for its `main`.
+
+use std::panic::catch_unwind;
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::cli::Cli;
+use crate::exit;
+use crate::out::Out;
+use crate::terminal::Look;
+
+/// Does what the command line says, and tells how it went.
+pub fn main() -> ExitCode {
+    report_bugs_in_one_line();
+    let cli = Cli::parse();
+    let code = match catch_unwind(|| cli.run(&mut Out::stdout())) {
+        Ok(Ok(ending)) => ending.exit_code(),
+        Ok(Err(failure)) => {
+            eprintln!("{} {failure}", Look::of_stderr().bad("error:"));
+            failure.exit_code()
+        }
+        Err(_panic) => exit::BUG,
+    };
+    ExitCode::from(code)
+}
+
+/// A panic is a bug of ours: whoever meets it needs to know where it is, not how it came about. `RUST_BACKTRACE=1` tells
+/// the rest.
+fn report_bugs_in_one_line() {
+    if std::env::var_os("RUST_BACKTRACE").is_some() {
+        return;
+    }
+    std::panic::set_hook(Box::new(|panic| {
+        let place = panic
+            .location()
+            .map(ToString::to_string)
+            .unwrap_or_default();
+        let what = panic.payload_as_str().unwrap_or("panic");
+        eprintln!("error: bug in harness: {what} (at {place}); please report it with this line");
+    }));
+}
