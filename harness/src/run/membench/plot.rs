@@ -14,13 +14,34 @@ const GREEN: RGBColor = RGBColor(0x2e, 0x8b, 0x57);
 const PURPLE: RGBColor = RGBColor(0x7b, 0x3f, 0xa0);
 const GREY: RGBColor = RGBColor(0x80, 0x80, 0x80);
 
-/// Told apart without colours by the legend's order, which is that of the curves.
+/// Told apart without colours by their widths.
 const fn colour(path: Path) -> RGBColor {
     match path {
         Path::Ca => BLUE,
         Path::Cg => ORANGE,
         Path::Cv => GREEN,
         Path::Shared => PURPLE,
+    }
+}
+
+const fn width(path: Path) -> u32 {
+    match path {
+        Path::Ca | Path::Shared => 2,
+        Path::Cg => 4,
+        Path::Cv => 6,
+    }
+}
+
+/// Numbers that begin with 1, 2, 3, 5 or 7: there is room for no more in a decade.
+fn y_label(cycles: f64) -> String {
+    let text = format!("{cycles}");
+    if text
+        .trim_start_matches(['0', '.'])
+        .starts_with(['1', '2', '3', '5', '7'])
+    {
+        text
+    } else {
+        String::new()
     }
 }
 
@@ -60,6 +81,7 @@ fn draw(text: &mut String, measured: &Measured) -> Result<(), Box<dyn std::error
     let mut chart = ChartBuilder::on(&root)
         .caption(title, ("sans-serif", 20))
         .margin(15)
+        .margin_right(45)
         .x_label_area_size(45)
         .y_label_area_size(60)
         .build_cartesian_2d(
@@ -74,7 +96,7 @@ fn draw(text: &mut String, measured: &Measured) -> Result<(), Box<dyn std::error
         .y_desc("cycles for a load")
         .x_labels(11)
         .x_label_formatter(&|footprint| bytes(footprint.round() as u64))
-        .y_label_formatter(&|cycles| format!("{cycles}"))
+        .y_label_formatter(&|cycles| y_label(*cycles))
         .light_line_style(WHITE)
         .bold_line_style(RGBColor(0xe4, 0xe4, 0xe4))
         .draw()?;
@@ -89,7 +111,15 @@ fn draw(text: &mut String, measured: &Measured) -> Result<(), Box<dyn std::error
         .collect();
     stated.sort_unstable();
     stated.dedup();
+    let (mut last, mut label_y) = (0, 1.45 * most);
     for (size, name) in stated {
+        // Sizes that are near each other have their names on lines of their own.
+        label_y = if size < 64 * last {
+            0.9 * label_y
+        } else {
+            1.45 * most
+        };
+        last = size;
         let x = size as f64;
         let ends = vec![(x, 0.7 * least), (x, 1.5 * most)];
         chart.draw_series(std::iter::once(PathElement::new(
@@ -99,21 +129,25 @@ fn draw(text: &mut String, measured: &Measured) -> Result<(), Box<dyn std::error
         let style = ("sans-serif", 13).into_font().color(&GREY);
         let style = style.pos(Pos::new(HPos::Right, VPos::Top));
         let label = format!("{name}: {} ", bytes(size));
-        chart.draw_series(std::iter::once(Text::new(label, (x, 1.45 * most), style)))?;
+        chart.draw_series(std::iter::once(Text::new(label, (x, label_y), style)))?;
     }
 
-    for latencies in &measured.latencies {
+    // Where caches of several loads are the same ones, their curves lie on each other: the first, narrowest, on top.
+    for latencies in measured.latencies.iter().rev() {
         let path = latencies.curve.path;
         let colour = colour(path);
+        let width = width(path);
         let line = latencies
             .curve
             .points
             .iter()
             .map(|point| (point.footprint_bytes as f64, point.cycles));
         chart
-            .draw_series(LineSeries::new(line, colour.stroke_width(2)))?
+            .draw_series(LineSeries::new(line, colour.stroke_width(width)))?
             .label(path.name())
-            .legend(move |(x, y)| PathElement::new([(x, y), (x + 20, y)], colour.stroke_width(2)));
+            .legend(move |(x, y)| {
+                PathElement::new([(x, y), (x + 20, y)], colour.stroke_width(width))
+            });
         if !matches!(path, Path::Ca | Path::Shared) {
             continue;
         }
@@ -131,8 +165,14 @@ fn draw(text: &mut String, measured: &Measured) -> Result<(), Box<dyn std::error
                 _ => (1.07, VPos::Bottom),
             };
             let style = ("sans-serif", 14).into_font().color(&colour);
-            let style = style.pos(Pos::new(HPos::Left, at));
-            let text = Text::new(label, (from, factor * plateau.cycles), style);
+            // A name that begins near the right edge would leave the plot.
+            let (x, side) = if from > to / 64.0 && to >= largest as f64 {
+                (to, HPos::Right)
+            } else {
+                (from, HPos::Left)
+            };
+            let style = style.pos(Pos::new(side, at));
+            let text = Text::new(label, (x, factor * plateau.cycles), style);
             chart.draw_series(std::iter::once(text))?;
         }
     }
