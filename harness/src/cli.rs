@@ -6,7 +6,7 @@ use clap::{Parser, Subcommand};
 use crate::export;
 use crate::failure::{Ending, Failure};
 use crate::out::Out;
-use crate::{animate, doctor, exit, list, occupancy, perf, profile, run, test};
+use crate::{animate, doctor, exit, grade, list, occupancy, perf, profile, run, test};
 
 /// Tests, times and shows the labs.
 #[derive(Debug, Parser)]
@@ -28,6 +28,11 @@ enum Command {
     Perf(perf::PerfArgs),
     /// Count what every kernel does, and show the source lines that cost most
     Profile(profile::ProfileArgs),
+    /// Grade a submission: results on fresh inputs, and on a GPU its speed
+    Grade(grade::args::GradeArgs),
+    /// Run one case for `harness grade`
+    #[command(hide = true)]
+    GradeCase(grade::args::CaseArgs),
     /// Make a GIF, or PNG pictures, of a lab
     Animate(animate::AnimateArgs),
     /// Run one problem of a lab, with its figures and files
@@ -52,6 +57,8 @@ impl Cli {
             Command::Test(args) => test::run(args, out),
             Command::Perf(args) => perf::run(args, out),
             Command::Profile(args) => profile::run(args, out),
+            Command::Grade(args) => grade::args::run(args, out),
+            Command::GradeCase(args) => grade::args::run_case(args),
             Command::Animate(args) => animate::run(args, out),
             Command::Run(args) => run::run(args, out),
             #[cfg(feature = "solutions")]

@@ -10,6 +10,8 @@ pub const BAD_INPUT: u8 = 2;
 pub const ENVIRONMENT: u8 = 3;
 /// `harness` itself is wrong.
 pub const BUG: u8 = 4;
+/// Every result is right, and some points could not be graded on this machine: speed, without a GPU.
+pub const NOT_GRADED: u8 = 5;
 /// Ended by Ctrl-C: 128 + SIGINT, as shells have it.
 pub const INTERRUPTED: u8 = 130;
 
@@ -21,4 +23,5 @@ Exit codes:
     2  a flag, name, value or path makes no sense
     3  the machine lacks what was asked for: a device, memory, disk space
     4  a bug in this program
+    5  every result is right, and some points could not be graded here: speed, without a GPU
   130  ended by Ctrl-C";

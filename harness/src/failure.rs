@@ -72,6 +72,8 @@ pub enum Ending {
     Wrong,
     /// [`exit::ENVIRONMENT`]: the report says what.
     Lacking,
+    /// [`exit::NOT_GRADED`]: the report says what.
+    NotGraded,
 }
 
 impl Ending {
@@ -81,6 +83,7 @@ impl Ending {
             Ending::Fine => exit::OK,
             Ending::Wrong => exit::WRONG_RESULT,
             Ending::Lacking => exit::ENVIRONMENT,
+            Ending::NotGraded => exit::NOT_GRADED,
         }
     }
 }

@@ -38,6 +38,7 @@
 pub mod buffer;
 pub mod check;
 pub mod device;
+mod double;
 #[cfg(target_os = "linux")]
 mod driver;
 pub mod error;

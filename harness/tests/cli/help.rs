@@ -15,6 +15,7 @@ fn commands() {
         "test",
         "perf",
         "profile",
+        "grade",
         "animate",
         "run",
         "occupancy",

@@ -35,6 +35,19 @@ pub fn within(
     got: &NamedBuffers,
     tolerance: Tolerance,
 ) -> Result<(), CheckError> {
+    compare_all(expected, got, Some(&|_| tolerance))
+}
+
+/// As [`within`], with a tolerance for each output.
+///
+/// # Errors
+///
+/// The first output that is not so.
+pub fn within_each(
+    expected: &NamedBuffers,
+    got: &NamedBuffers,
+    tolerance: &dyn Fn(&str) -> Tolerance,
+) -> Result<(), CheckError> {
     compare_all(expected, got, Some(tolerance))
 }
 
@@ -49,7 +62,7 @@ pub fn find<'b>(buffers: &'b NamedBuffers, name: &str) -> Option<&'b HostBuffer>
 fn compare_all(
     expected: &NamedBuffers,
     got: &NamedBuffers,
-    tolerance: Option<Tolerance>,
+    tolerance: Option<&dyn Fn(&str) -> Tolerance>,
 ) -> Result<(), CheckError> {
     if let Some((name, _)) = got.iter().find(|(name, _)| find(expected, name).is_none()) {
         return Err(CheckError::Unexpected {
@@ -61,7 +74,7 @@ fn compare_all(
         let got = find(got, name).ok_or_else(|| CheckError::Missing {
             buffer: name.clone(),
         })?;
-        compare(name, expected, got, tolerance)?;
+        compare(name, expected, got, tolerance.map(|of| of(name)))?;
     }
     Ok(())
 }

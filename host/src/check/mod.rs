@@ -6,5 +6,5 @@
 mod compare;
 mod error;
 
-pub use compare::{Tolerance, exact, find, within};
+pub use compare::{Tolerance, exact, find, within, within_each};
 pub use error::{CheckError, Mismatch};

@@ -21,7 +21,7 @@ pub use info::{
     Capture, DeviceInfo, DeviceKind, Flushed, KernelInfo, Launching, Limits, Side, Stray, Timing,
 };
 pub use ptx_emu::{
-    Counts, Executed, GlobalTraffic, InstructionClass, InstructionCounts, Options, Sanitize,
-    Schedule, SharedTraffic,
+    Counts, Executed, Fault, FaultKind, GlobalTraffic, InstructionClass, InstructionCounts,
+    Options, Sanitize, Schedule, SharedTraffic,
 };
 pub use traits::{Device, POISON, Session};

@@ -27,6 +27,13 @@ impl<C: Display, L: plan::Lab> BuiltIn<C, L> {
         bytes: |_, _| unreachable!("there is no variant"),
     };
 
+    /// A plan with the lab's buffers for a problem, and nothing else.
+    pub fn declared(problem: &L::Problem) -> Plan {
+        let mut plan = Plan::new("declared");
+        L::declare(problem, &mut plan);
+        plan
+    }
+
     /// The variant's plan for the case, which is `problem`.
     pub fn record(&self, case: &C, problem: &L::Problem, variant: &str) -> Result<Plan, Error> {
         let name = find_variant(self.variants, variant)?.name;

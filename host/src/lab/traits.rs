@@ -112,6 +112,19 @@ pub trait Case: Send + Sync {
     /// [`Error::Case`] for an unknown variant (see [`crate::find_variant`]); [`Error::Plan`].
     fn record(&self, variant: &str) -> Result<Plan, Error>;
 
+    /// A plan with the buffers that the lab declares for this case, and nothing else.
+    ///
+    /// # Errors
+    ///
+    /// As [`Case::inputs`].
+    fn declared(&self) -> Result<Plan, Error> {
+        let mut plan = Plan::new("declared");
+        for (name, buffer) in self.inputs()? {
+            plan.buffer(name, buffer.element(), buffer.len());
+        }
+        Ok(plan)
+    }
+
     /// What the plan's buffers of these names hold before a run. All others hold arbitrary bytes.
     ///
     /// # Errors
@@ -138,6 +151,20 @@ pub trait Case: Send + Sync {
     /// As [`Case::inputs`] and [`Case::reference_from`].
     fn reference(&self, cpu: Cpu, progress: &dyn Progress) -> Result<NamedBuffers, Error> {
         self.reference_from(&self.inputs()?, cpu, progress)
+    }
+
+    /// The outputs of the same discrete scheme with next to no rounding, all of them `f64`, from what [`Case::inputs`]
+    /// gave. None for a lab that does not round, or has no oracle.
+    ///
+    /// # Errors
+    ///
+    /// As [`Case::reference_from`].
+    fn oracle_from(
+        &self,
+        _inputs: &NamedBuffers,
+        _progress: &dyn Progress,
+    ) -> Result<Option<NamedBuffers>, Error> {
+        Ok(None)
     }
 
     /// Compares every element of every output with the reference: bit for bit for exact variants, otherwise under the

@@ -102,6 +102,12 @@ impl Case for MatAdd {
         BUILT_IN.record(self, &self.problem(), variant)
     }
 
+    fn declared(&self) -> Result<Plan, Error> {
+        Ok(BuiltIn::<MatAdd, plan::matadd::MatAdd>::declared(
+            &self.problem(),
+        ))
+    }
+
     fn inputs(&self) -> Result<NamedBuffers, Error> {
         let (a, b) = self.matrices()?;
         Ok(vec![("a".to_owned(), a.into()), ("b".to_owned(), b.into())])

@@ -103,6 +103,12 @@ impl Case for MemBench {
         BUILT_IN.record(self, &self.problem(), variant)
     }
 
+    fn declared(&self) -> Result<Plan, Error> {
+        Ok(BuiltIn::<MemBench, plan::membench::MemBench>::declared(
+            &self.problem(),
+        ))
+    }
+
     fn inputs(&self) -> Result<NamedBuffers, Error> {
         Ok(vec![
             ("src".to_owned(), self.elements()?.into()),

@@ -2,6 +2,7 @@
 
 use kernels_gpu::poisson::Grid;
 
+use super::oracle::oracle;
 use super::problem::{PARAMETERS, Poisson, Start};
 use super::reference::{Box3, Jacobi};
 use crate::buffer::{HostBuffer, NamedBuffers, elements};
@@ -107,6 +108,12 @@ impl Case for Poisson {
         BUILT_IN.record(self, &self.problem(), variant)
     }
 
+    fn declared(&self) -> Result<Plan, Error> {
+        Ok(BuiltIn::<Poisson, plan::poisson::Poisson>::declared(
+            &self.problem(),
+        ))
+    }
+
     fn inputs(&self) -> Result<NamedBuffers, Error> {
         Ok(named(self.initial()?))
     }
@@ -125,6 +132,15 @@ impl Case for Poisson {
             progress.update(iteration.into(), self.iterations().into());
         }
         Ok(named(jacobi.into_u()))
+    }
+
+    fn oracle_from(
+        &self,
+        inputs: &NamedBuffers,
+        progress: &dyn Progress,
+    ) -> Result<Option<NamedBuffers>, Error> {
+        let u = elements(inputs, "u")?;
+        Ok(Some(named(oracle(self, u, progress))))
     }
 
     fn check(

@@ -6,6 +6,7 @@
 
 mod converge;
 mod lab;
+mod oracle;
 mod problem;
 mod reference;
 #[cfg(feature = "solutions")]

@@ -472,3 +472,20 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn the_reference_stays_near_the_oracle() {
+    let problem = Poisson::new(17, 40).unwrap();
+    let problem = problem.with_start(Start::Random { seed: 3 }).unwrap();
+    let inputs = problem.inputs().unwrap();
+    let reference = problem.reference(Cpu::Parallel, &NoProgress).unwrap();
+    let oracle = problem.oracle_from(&inputs, &NoProgress).unwrap().unwrap();
+    let values = |buffers: &crate::NamedBuffers| buffers[0].1.as_slice::<f64>().unwrap().to_vec();
+    let noise = values(&reference)
+        .iter()
+        .zip(values(&oracle))
+        .map(|(a, b)| (a - b).abs())
+        .fold(0.0, f64::max);
+    // Values are up to 40: a few units in the last place, and not none.
+    assert!(noise > 0.0 && noise < 1e-13, "{noise}");
+}

@@ -124,6 +124,12 @@ impl Case for Wave2d {
         BUILT_IN.record(self, &self.problem(), variant)
     }
 
+    fn declared(&self) -> Result<Plan, Error> {
+        Ok(BuiltIn::<Wave2d, plan::wave2d::Wave2d>::declared(
+            &self.problem(),
+        ))
+    }
+
     fn inputs(&self) -> Result<NamedBuffers, Error> {
         Ok(named(self.initial()?))
     }
@@ -140,6 +146,26 @@ impl Case for Wave2d {
         };
         advance(self, &mut fields, cpu, progress);
         Ok(named(fields))
+    }
+
+    fn oracle_from(
+        &self,
+        inputs: &NamedBuffers,
+        progress: &dyn Progress,
+    ) -> Result<Option<NamedBuffers>, Error> {
+        let wide = |name| -> Result<Vec<f64>, Error> {
+            let values: &[f32] = elements(inputs, name)?;
+            Ok(values.iter().map(|&value| value.into()).collect())
+        };
+        let mut fields = Fields {
+            u0: wide("u0")?,
+            u1: wide("u1")?,
+        };
+        advance(self, &mut fields, Cpu::Parallel, progress);
+        Ok(Some(vec![
+            ("u0".to_owned(), fields.u0.into()),
+            ("u1".to_owned(), fields.u1.into()),
+        ]))
     }
 
     fn check(

@@ -3,6 +3,7 @@
 use kernels_gpu::wave3d::Domain;
 
 use super::medium::{Coefficients, Model};
+use super::oracle::oracle;
 use super::problem::{Fields, Start, Wave3d};
 use super::reference::advance;
 use super::settings::{self, PARAMETERS};
@@ -168,6 +169,12 @@ impl Case for Wave3d {
         BUILT_IN.record(self, &self.problem(), variant)
     }
 
+    fn declared(&self) -> Result<Plan, Error> {
+        Ok(BuiltIn::<Wave3d, plan::wave3d::Wave3d>::declared(
+            &self.problem(),
+        ))
+    }
+
     fn inputs(&self) -> Result<NamedBuffers, Error> {
         let fields = self.initial()?;
         let coefficients = self.coefficients();
@@ -198,6 +205,26 @@ impl Case for Wave3d {
             ("u_prev".to_owned(), fields.u_prev.into()),
             ("u".to_owned(), fields.u.into()),
         ])
+    }
+
+    fn oracle_from(
+        &self,
+        inputs: &NamedBuffers,
+        progress: &dyn Progress,
+    ) -> Result<Option<NamedBuffers>, Error> {
+        let fields = Fields {
+            u_prev: copied(elements(inputs, "u_prev")?)?,
+            u: copied(elements(inputs, "u")?)?,
+        };
+        let coefficients = Coefficients {
+            c2: copied(elements(inputs, "c2")?)?,
+            d: copied(elements(inputs, "d")?)?,
+        };
+        let fields = oracle(self, &coefficients, &fields, progress);
+        Ok(Some(vec![
+            ("u_prev".to_owned(), fields.u_prev.into()),
+            ("u".to_owned(), fields.u.into()),
+        ]))
     }
 
     fn check(

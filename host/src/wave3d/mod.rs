@@ -5,6 +5,7 @@
 
 mod lab;
 mod medium;
+mod oracle;
 mod problem;
 mod reference;
 mod settings;

@@ -436,3 +436,18 @@ proptest! {
         prop_assert!(fields.u.iter().all(|u| u.abs() <= bound));
     }
 }
+
+#[test]
+fn the_reference_stays_near_the_oracle() {
+    let problem = Wave3d::new([13, 14, 15], 40).unwrap();
+    let problem = problem.with_start(Start::Random { seed: 3 });
+    let inputs = problem.inputs().unwrap();
+    let reference = problem.reference(Cpu::Parallel, &NoProgress).unwrap();
+    let oracle = problem.oracle_from(&inputs, &NoProgress).unwrap().unwrap();
+    for ((name, reference), (_, oracle)) in reference.iter().zip(&oracle) {
+        let pairs = reference.as_slice::<f64>().unwrap().iter();
+        let pairs = pairs.zip(oracle.as_slice::<f64>().unwrap());
+        let noise = pairs.map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+        assert!(noise > 0.0 && noise < 1e-12, "{name}: {noise}");
+    }
+}

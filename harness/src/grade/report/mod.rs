@@ -126,7 +126,7 @@ pub fn ending(report: &GradeReport) -> Ending {
     if !report.is_right() {
         Ending::Wrong
     } else if !report.is_complete() {
-        Ending::Lacking
+        Ending::NotGraded
     } else {
         Ending::Fine
     }

@@ -191,7 +191,7 @@ fn endings() {
     let mut report = full();
     report.cases.truncate(1);
     report.performance.truncate(2);
-    assert_eq!(ending(&report.clone().with_totals()), Ending::Lacking);
+    assert_eq!(ending(&report.clone().with_totals()), Ending::NotGraded);
     report.performance.truncate(1);
     assert_eq!(ending(&report.with_totals()), Ending::Fine);
 }

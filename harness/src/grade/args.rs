@@ -1,0 +1,303 @@
+//! `harness grade`: what it is told, and what it does with it.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use clap::Args;
+use host::device::Sanitize;
+use host::{Device, labs};
+
+use super::all::grade_all;
+use super::engine::grading::{self, Options, Processes, Quiet, Runner, Show};
+use super::report::ReportArgs;
+use super::verdict::{Failing, GradeReport, SubmissionId};
+use crate::bundle::Bundle;
+use crate::course::{self, Course};
+use crate::devices::{Machine, Wanted};
+use crate::failure::{Ending, Failure};
+use crate::out::Out;
+use crate::pack::{self, PackError, pack};
+use crate::progress::Bar;
+
+/// What `harness grade` is told.
+#[derive(Debug, Clone, Args)]
+pub struct GradeArgs {
+    /// A bundle that `harness pack` wrote, or the folder of a submission: kernels.rs and launch.rs
+    #[arg(required_unless_present = "all")]
+    submission: Option<PathBuf>,
+    /// Grade every submission in this folder; -o names the folder for the results, where a second call goes on after an
+    /// interruption
+    #[arg(long, value_name = "DIR", requires = "json", conflicts_with_all = ["submission", "html", "gradescope", "heat_maps"])]
+    all: Option<PathBuf>,
+    #[command(flatten)]
+    settings: GradeSettings,
+    #[command(flatten)]
+    report: ReportArgs,
+}
+
+/// How submissions are graded, whichever.
+#[derive(Debug, Clone, Args)]
+pub struct GradeSettings {
+    /// The lab [default: the bundle's, or of a folder LAB/NAME the one of that name]
+    #[arg(long)]
+    pub lab: Option<String>,
+    /// Grade by this file in place of the lab's own lab.toml
+    #[arg(long, value_name = "FILE")]
+    pub lab_file: Option<PathBuf>,
+    /// cuda, cuda:N or emulated [default: cuda, or without a GPU emulated]
+    #[arg(long)]
+    pub device: Option<Wanted>,
+    /// Take the inputs from this seed, as a report names it, in place of a secret one
+    #[arg(long, value_name = "NUMBER")]
+    pub seed: Option<u64>,
+    /// How long a single run of the submission may take
+    #[arg(long, value_name = "SECONDS", default_value_t = 120.0)]
+    pub deadline: f64,
+}
+
+/// The hidden subcommand that runs one case: no flags, a job on standard input.
+#[derive(Debug, Clone, Args)]
+pub struct CaseArgs {}
+
+/// Grades a submission.
+///
+/// # Errors
+///
+/// What makes no sense, or a device that is asked for and not there. A submission that fails is no error: the report has
+/// it.
+pub fn run(args: &GradeArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
+    if let (Some(folder), Some(results)) = (&args.all, &args.report.json) {
+        let grader = Grader::new(&args.settings)?;
+        let context = grader.context()?;
+        let mut grade = |path: &Path| grader.grade(path, &Processes, &mut Quiet);
+        return grade_all(folder, results, &context, &mut grade, out);
+    }
+    let Some(submission) = &args.submission else {
+        return Err(Failure::Input("name a submission to grade".to_owned()));
+    };
+    let files = args.report.open()?;
+    let grader = Grader::new(&args.settings)?;
+    let report = grader.grade(submission, &Processes, &mut Bars::default())?;
+    files.write(&report, out)
+}
+
+/// Runs the case that standard input holds.
+///
+/// # Errors
+///
+/// As [`super::engine::child::answer`].
+pub fn run_case(_args: &CaseArgs) -> Result<Ending, Failure> {
+    super::engine::child::answer()?;
+    Ok(Ending::Fine)
+}
+
+/// What grades submissions: a device, and how.
+pub struct Grader {
+    lab: Option<String>,
+    lab_file: Option<Course>,
+    machine: Machine,
+    wanted: Wanted,
+    options: Options,
+}
+
+impl Grader {
+    /// Looks for the device, and reads the lab file if one is given.
+    ///
+    /// # Errors
+    ///
+    /// What makes no sense, or a device that is asked for and not there.
+    pub fn new(settings: &GradeSettings) -> Result<Grader, Failure> {
+        if let Some(name) = &settings.lab {
+            crate::catalogue::select(labs(), Some(name))
+                .map_err(|failure| failure.context("--lab"))?;
+        }
+        if settings.device == Some(Wanted::Cpu) {
+            return Err(Failure::Input(
+                "--device cpu: submissions run on cuda or emulated".to_owned(),
+            ));
+        }
+        if !(settings.deadline > 0.0 && settings.deadline <= 1e6) {
+            return Err(Failure::Input(format!(
+                "--deadline {}: a number of seconds, above 0 and at most 1000000",
+                settings.deadline
+            )));
+        }
+        let lab_file = settings.lab_file.as_deref();
+        let lab_file = lab_file
+            .map(|path| Course::read("--lab-file", path))
+            .transpose()?;
+        if let (Some(course), Some(lab)) = (&lab_file, &settings.lab)
+            && course.lab != *lab
+        {
+            return Err(Failure::Input(format!(
+                "--lab-file {}: is for lab {}, not {lab}",
+                course.file, course.lab
+            )));
+        }
+        let machine = Machine::discover(settings.device.as_slice(), Sanitize::ALL);
+        let chosen = machine.choose(settings.device.as_slice())?;
+        let wanted = match chosen.devices.first() {
+            Some(named) => named.name,
+            None => return Err(Failure::Bug("there is no device to grade on".to_owned())),
+        };
+        drop(chosen);
+        Ok(Grader {
+            lab: settings.lab.clone(),
+            lab_file,
+            machine,
+            wanted,
+            options: Options {
+                seed: settings.seed,
+                deadline: Duration::from_secs_f64(settings.deadline),
+                ..Options::default()
+            },
+        })
+    }
+
+    fn device(&self) -> Result<&dyn Device, Failure> {
+        let chosen = self.machine.choose(&[self.wanted])?;
+        let named = chosen.devices.first();
+        named
+            .map(|named| named.device)
+            .ok_or_else(|| Failure::Bug("the device is gone".to_owned()))
+    }
+
+    /// Grades a bundle, or a folder, which is packed first.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Input`] for a path that is neither; what the machine lacks for packing or running it.
+    pub fn grade(
+        &self,
+        submission: &Path,
+        runner: &dyn Runner,
+        show: &mut dyn Show,
+    ) -> Result<GradeReport, Failure> {
+        let shown = submission.display();
+        if !submission.exists() {
+            return Err(Failure::Input(format!(
+                "{shown}: there is no such file or folder"
+            )));
+        }
+        let mut id = SubmissionId {
+            name: name(submission),
+            sha256: None,
+        };
+        let (bundle, course) = if submission.is_dir() {
+            let course = self.course(|| lab_of(submission))?;
+            let _bar = Bar::spinner(format!("packing {shown}"));
+            match pack(submission, course, &pack::Options::default()) {
+                Ok(bundle) => (bundle, course),
+                Err(PackError::Refused(failing)) => return Ok(self.refused(id, course, failing)),
+                Err(error) => return Err(error.into()),
+            }
+        } else {
+            match Bundle::read(submission) {
+                Ok(bundle) => {
+                    let lab = bundle.lab.clone();
+                    (bundle, self.course(|| Some(lab))?)
+                }
+                Err(error) => {
+                    let failing = Failing::new(error.kind(), error.to_string());
+                    // Without a lab there are no points to lose.
+                    return match self.course(|| None) {
+                        Ok(course) => Ok(self.refused(id, course, failing)),
+                        Err(_) => Err(error.into()),
+                    };
+                }
+            }
+        };
+        id.sha256 = bundle.sha256().ok();
+        let device = (self.wanted, self.device()?);
+        grading::grade(&bundle, id, course, device, runner, &self.options, show)
+    }
+
+    /// Everything that a grade depends on besides the submission.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Input`] if no lab is named.
+    pub fn context(&self) -> Result<String, Failure> {
+        let course = self.course(|| None)?;
+        let Options { seed, deadline, .. } = &self.options;
+        let device = &self.device()?.info().name;
+        Ok(format!(
+            "{}\n{}\n{device}\n{seed:?} {deadline:?}\n{}",
+            env!("CARGO_PKG_VERSION"),
+            self.wanted,
+            course.text
+        ))
+    }
+
+    fn refused(&self, id: SubmissionId, course: &Course, failing: Failing) -> GradeReport {
+        let device = self.device().ok();
+        let report = grading::blank(id, course, self.wanted, device, &self.options);
+        grading::refused(report, course, failing)
+    }
+
+    /// What is graded: by the file that was given, or else the named lab's, or else that which `found` finds.
+    fn course(&self, found: impl FnOnce() -> Option<String>) -> Result<&Course, Failure> {
+        if let Some(course) = &self.lab_file {
+            return Ok(course);
+        }
+        let lab = self.lab.clone().or_else(found).ok_or_else(|| {
+            Failure::Input("which lab is this for? name it: --lab wave2d".to_owned())
+        })?;
+        Ok(course::embedded(&lab)?)
+    }
+}
+
+/// The lab of a folder `.../LAB/NAME`.
+fn lab_of(submission: &Path) -> Option<String> {
+    let path = submission.canonicalize().ok()?;
+    let parent = path.parent()?.file_name()?.to_str()?;
+    labs()
+        .iter()
+        .find(|lab| lab.name() == parent)
+        .map(|lab| lab.name().to_owned())
+}
+
+/// What a report calls the submission.
+fn name(submission: &Path) -> String {
+    let canonical = submission.canonicalize();
+    let path = canonical.as_deref().unwrap_or(submission);
+    let stem = if path.is_dir() {
+        path.file_name()
+    } else {
+        path.file_stem()
+    };
+    stem.map_or_else(
+        || submission.display().to_string(),
+        |stem| stem.to_string_lossy().into_owned(),
+    )
+}
+
+/// Bars on standard error.
+#[derive(Default)]
+pub struct Bars {
+    bar: Option<Bar>,
+}
+
+impl Show for Bars {
+    fn case(&mut self, name: &str, number: usize, of: usize) {
+        // One at a time.
+        self.bar = None;
+        self.bar = Some(Bar::spinner(format!("case {number} of {of}: {name}")));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_says_its_lab() {
+        let folder = tempfile::tempdir().unwrap();
+        let starter = folder.path().join("wave3d/starter");
+        std::fs::create_dir_all(&starter).unwrap();
+        assert_eq!(lab_of(&starter).as_deref(), Some("wave3d"));
+        assert_eq!(lab_of(&folder.path().join("wave3d")), None);
+        assert_eq!(name(&starter), "starter");
+        assert_eq!(name(Path::new("/nowhere/ada.bundle")), "ada");
+    }
+}

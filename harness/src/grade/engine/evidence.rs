@@ -1,0 +1,139 @@
+//! What a diagnosis needs to know of a wrong result.
+
+use host::lab::CaseParams;
+use host::{Case, Cpu, Device, Lab, NamedBuffers, NoProgress};
+
+use super::judge::Judge;
+use super::trial::{Stopped, Subject, before, run_isolated};
+use crate::course::CaseSpec;
+use crate::grade::diagnose::shorter::shorten;
+use crate::grade::diagnose::{Allowed, Axis, Diagnosis, Evidence, Pair, diagnose};
+
+/// Larger cases are not run again to find the step at which they go wrong.
+const MOST_UPDATES_AGAIN: u64 = 1 << 27;
+
+/// A wrong result and where it comes from.
+pub struct Wrong<'a> {
+    pub device: &'a dyn Device,
+    pub lab: &'a dyn Lab,
+    pub spec: &'a CaseSpec,
+    pub seed: u64,
+    pub case: &'a dyn Case,
+    pub subject: Subject<'a>,
+    pub inputs: &'a NamedBuffers,
+    pub judge: &'a Judge,
+    pub got: &'a NamedBuffers,
+}
+
+impl Wrong<'_> {
+    /// What it looks like.
+    pub fn diagnosis(&self) -> Option<Diagnosis> {
+        let axes = |output: &str| {
+            let len = host::check::find(self.judge.expected(), output).map_or(0, |held| held.len());
+            axes(self.case, output, len)
+        };
+        let bound = |output: &str, _| self.judge.bound(output).unwrap_or(0.0);
+        let after_steps = |steps| self.reference_after(steps);
+        let rerun = |steps| self.again(steps);
+        let is_quick = self.case.work("").updates <= MOST_UPDATES_AGAIN;
+        diagnose(&Evidence {
+            axes: &axes,
+            expected: self.judge.expected(),
+            got: self.got,
+            allowed: match self.judge.bound("") {
+                None => Allowed::Exact,
+                Some(_) => Allowed::Within(&bound),
+            },
+            inputs: self.inputs,
+            before: &before(self.subject.plan, self.inputs),
+            steps: self.case.timesteps(),
+            after_steps: is_quick.then_some(&after_steps),
+            rerun: is_quick.then_some(&rerun),
+        })
+    }
+
+    fn reference_after(&self, steps: u64) -> Option<NamedBuffers> {
+        let names = self.lab.parameters().iter().map(|parameter| parameter.name);
+        let name = names
+            .into_iter()
+            .find(|name| ["steps", "iterations"].contains(name))?;
+        let mut params: CaseParams = self.spec.params.clone();
+        params.set(name, steps);
+        let params = self.lab.seeded(&params, self.seed).ok()?;
+        let case = self.lab.case(&params).ok()?;
+        case.reference_from(self.inputs, Cpu::Parallel, &NoProgress)
+            .ok()
+    }
+
+    fn again(&self, steps: u64) -> Result<Pair, String> {
+        let total = self.case.timesteps().unwrap_or(0);
+        let plan = shorten(self.subject.plan, total, steps)?;
+        let subject = Subject {
+            plan: &plan,
+            ..self.subject
+        };
+        let sample =
+            run_isolated(self.device, subject, self.inputs).map_err(|stopped| match stopped {
+                Stopped::Failing(failing) => failing.message,
+                Stopped::Lacking(reason) => reason,
+            })?;
+        let expected = self
+            .reference_after(steps)
+            .ok_or_else(|| "the reference has no such number of steps".to_owned())?;
+        Ok(Pair {
+            expected,
+            got: sample.outputs,
+        })
+    }
+}
+
+/// The axes of an output of `len` elements, the fastest-varying first, from how the case names its elements: none if it
+/// does not, or if the names do not number a box.
+pub fn axes(case: &dyn Case, output: &str, len: usize) -> Vec<Axis> {
+    let place = |index| coordinates(&case.locate(output, index)?);
+    let Some(mut axes) = len.checked_sub(1).and_then(place) else {
+        return Vec::new();
+    };
+    for axis in &mut axes {
+        axis.extent += 1;
+    }
+    let is_box = |axes: &[Axis]| {
+        // A place in the middle of everything has the coordinates that the strides say.
+        let index = (len - 1) / 2;
+        let mut rest = index as u64;
+        let expected: Vec<(String, u64)> = axes
+            .iter()
+            .map(|axis| {
+                let at = rest % axis.extent;
+                rest /= axis.extent;
+                (axis.name.clone(), at)
+            })
+            .collect();
+        let product: u64 = axes.iter().map(|axis| axis.extent).product();
+        let there = place(index).unwrap_or_default();
+        let agrees = |(name, at): &(String, u64)| {
+            there
+                .iter()
+                .any(|axis| axis.name == *name && axis.extent == *at)
+        };
+        product == len as u64 && expected.iter().all(agrees)
+    };
+    if !is_box(&axes) {
+        axes.reverse();
+    }
+    if is_box(&axes) { axes } else { Vec::new() }
+}
+
+/// Names and numbers of `x = 3, y = 1`.
+fn coordinates(place: &str) -> Option<Vec<Axis>> {
+    place
+        .split(", ")
+        .map(|part| {
+            let (name, number) = part.split_once(" = ")?;
+            Some(Axis {
+                name: name.to_owned(),
+                extent: number.parse().ok()?,
+            })
+        })
+        .collect()
+}

@@ -1,0 +1,151 @@
+//! One run in isolation.
+
+use std::collections::BTreeMap;
+
+use host::device::KernelReport;
+use host::{Device, Error, Module, NamedBuffers, Plan, Session, Timing, check, run};
+
+use super::fault;
+use crate::grade::kind::Kind;
+use crate::grade::verdict::Failing;
+
+/// What is run: kernels, and a plan of launches.
+#[derive(Clone, Copy)]
+pub struct Subject<'a> {
+    /// The kernels.
+    pub module: &'a Module,
+    /// What it records.
+    pub plan: &'a Plan,
+}
+
+/// What a run left.
+#[derive(Debug)]
+pub struct Sample {
+    /// Every output.
+    pub outputs: NamedBuffers,
+    /// How long it took.
+    pub timing: Timing,
+    /// Exact counts, where the device counts.
+    pub counts: BTreeMap<String, u64>,
+}
+
+/// Why there is no sample.
+#[derive(Debug)]
+pub enum Stopped {
+    /// Through the fault of what was run.
+    Failing(Failing),
+    /// The machine lacks something.
+    Lacking(String),
+}
+
+impl From<Error> for Stopped {
+    fn from(error: Error) -> Stopped {
+        match fault::failing(&error) {
+            Ok(failing) => Stopped::Failing(failing),
+            Err(reason) => Stopped::Lacking(reason),
+        }
+    }
+}
+
+/// Runs once: memory prepared, L2 cold, everything checked but the outputs' values, memory overwritten in the end.
+///
+/// # Errors
+///
+/// [`Stopped::Failing`] for faults, changed inputs, writes outside buffers.
+pub fn run_isolated(
+    device: &dyn Device,
+    subject: Subject<'_>,
+    inputs: &NamedBuffers,
+) -> Result<Sample, Stopped> {
+    let plan = subject.plan;
+    let mut session = device.prepare_isolated(subject.module, plan)?;
+    let session = session.as_mut();
+    run::reset(session, plan, inputs)?;
+    session.flush()?;
+    let timing = session.run()?;
+    let strays = session.strays()?;
+    if !strays.is_empty() {
+        let words: Vec<String> = strays.iter().map(ToString::to_string).collect();
+        let failing = Failing::new(Kind::GuardOverwritten, words.join("; "));
+        return Err(Stopped::Failing(failing));
+    }
+    unchanged(session, plan, inputs)?;
+    let outputs = run::outputs(session, plan)?;
+    let counts = counts(session.reports());
+    // Nothing of a result stays where what runs next may look for it.
+    for id in plan.buffer_ids() {
+        session.poison(id)?;
+    }
+    Ok(Sample {
+        outputs,
+        timing,
+        counts,
+    })
+}
+
+/// Inputs that are no outputs too must hold what they held.
+fn unchanged(session: &mut dyn Session, plan: &Plan, inputs: &NamedBuffers) -> Result<(), Stopped> {
+    let is_output = |name: &str| plan.outputs().iter().any(|(output, _)| output == name);
+    for (name, held) in inputs.iter().filter(|(name, _)| !is_output(name)) {
+        let id = plan.find_buffer(name).map_err(Error::from)?;
+        let now = session.read(id)?;
+        if now.bytes() != held.bytes() {
+            let size = held.element().size();
+            let mut pairs = held.bytes().chunks(size).zip(now.bytes().chunks(size));
+            let first = pairs.position(|(held, now)| held != now).unwrap_or(0);
+            let failing = Failing::new(
+                Kind::InputChanged,
+                format!(
+                    "input `{name}` was changed, first at element {first} of {}; the lab only reads it",
+                    held.len()
+                ),
+            );
+            return Err(Stopped::Failing(failing));
+        }
+    }
+    Ok(())
+}
+
+/// All kernels' counts together.
+fn counts(reports: &[KernelReport]) -> BTreeMap<String, u64> {
+    let mut sums = BTreeMap::new();
+    for report in reports {
+        let counts = &report.total.counts;
+        let global = [
+            &counts.global_loads,
+            &counts.global_stores,
+            &counts.global_atomics,
+        ];
+        let figures = [
+            ("launches", report.launches),
+            ("warp_instructions", counts.instructions.warp),
+            ("thread_instructions", counts.instructions.thread),
+            (
+                "global_sectors",
+                global.map(|traffic| traffic.sectors).iter().sum(),
+            ),
+            (
+                "ideal_global_sectors",
+                global.map(|traffic| traffic.ideal_sectors).iter().sum(),
+            ),
+            ("bank_conflicts", counts.bank_conflicts()),
+            ("divergent_branches", counts.divergent_branches),
+            ("barriers", counts.barriers),
+        ];
+        for (name, count) in figures {
+            *sums.entry(name.to_owned()).or_insert(0) += count;
+        }
+    }
+    sums
+}
+
+/// What is in a buffer before a run, by the names of the outputs that it holds after it.
+pub fn before(plan: &Plan, inputs: &NamedBuffers) -> NamedBuffers {
+    let outputs = plan.outputs().iter();
+    outputs
+        .filter_map(|(output, id)| {
+            let held = check::find(inputs, &plan.buffers()[id.index()].name)?;
+            Some((output.clone(), held.clone()))
+        })
+        .collect()
+}
