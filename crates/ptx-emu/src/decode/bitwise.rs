@@ -5,7 +5,7 @@ use ptx::Op as Source;
 use super::Decoder;
 use super::arithmetic::{Decoded, WORD, combination};
 use crate::code::Op;
-use crate::ops::bits;
+use crate::ops::{bits, fields};
 use crate::registers::Operands;
 
 impl Decoder<'_> {
@@ -44,7 +44,7 @@ impl Decoder<'_> {
             } => {
                 let class = ty.class();
                 let sources = [(a, class), (pos, WORD), (len, WORD)];
-                self.mixed(bits::bfe(ty), (dst, class), sources, bits::bfe_aux(ty))
+                self.mixed(fields::bfe(ty), (dst, class), sources, fields::bfe_aux(ty))
             }
             Source::Bfi {
                 class,
@@ -55,7 +55,7 @@ impl Decoder<'_> {
                 len,
             } => {
                 let sources = [(a, class), (b, class), (pos, WORD), (len, WORD)];
-                self.mixed(bits::bfi(class), (dst, class), sources, 0)
+                self.mixed(fields::bfi(class), (dst, class), sources, 0)
             }
             Source::Bfind {
                 ty,
@@ -63,15 +63,15 @@ impl Decoder<'_> {
                 dst,
                 a,
             } => {
-                let apply = bits::bfind(ty, shift_amount);
+                let apply = fields::bfind(ty, shift_amount);
                 self.mixed(apply, (dst, WORD), [(a, ty.class())], 0)
             }
-            Source::Brev { class, dst, a } => self.apply1(bits::brev(class), class, dst, a, 0),
+            Source::Brev { class, dst, a } => self.apply1(fields::brev(class), class, dst, a, 0),
             Source::Popc { class, dst, a } => {
-                self.mixed(bits::popc(class), (dst, WORD), [(a, class)], 0)
+                self.mixed(fields::popc(class), (dst, WORD), [(a, class)], 0)
             }
             Source::Clz { class, dst, a } => {
-                self.mixed(bits::clz(class), (dst, WORD), [(a, class)], 0)
+                self.mixed(fields::clz(class), (dst, WORD), [(a, class)], 0)
             }
             Source::Prmt {
                 mode,
@@ -113,10 +113,14 @@ impl Decoder<'_> {
                 mask,
                 base,
                 offset,
-            } => self.apply3(bits::fns(), WORD, dst, [mask, base, offset], 0),
-            Source::Bmsk { mode, dst, a, b } => {
-                self.apply2(bits::bmsk(), WORD, dst, [a, b], bits::mode_aux(mode, false))
-            }
+            } => self.apply3(fields::fns(), WORD, dst, [mask, base, offset], 0),
+            Source::Bmsk { mode, dst, a, b } => self.apply2(
+                fields::bmsk(),
+                WORD,
+                dst,
+                [a, b],
+                fields::mode_aux(mode, false),
+            ),
             Source::Szext {
                 ty,
                 mode,
@@ -124,8 +128,8 @@ impl Decoder<'_> {
                 a,
                 b,
             } => {
-                let aux = bits::mode_aux(mode, ty.is_signed());
-                self.apply2(bits::szext(), WORD, dst, [a, b], aux)
+                let aux = fields::mode_aux(mode, ty.is_signed());
+                self.apply2(fields::szext(), WORD, dst, [a, b], aux)
             }
             _ => Err("an operation that is not modelled".into()),
         }

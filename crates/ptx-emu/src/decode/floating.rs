@@ -6,7 +6,7 @@ use super::arithmetic::Decoded;
 use super::rows::pred_slot;
 use super::{Decoder, Reason};
 use crate::code::Op;
-use crate::ops::{extremum, float};
+use crate::ops::{divide, extremum, float};
 
 impl Decoder<'_> {
     pub(super) fn floating(&mut self, op: &Source) -> Decoded {
@@ -72,8 +72,8 @@ impl Decoder<'_> {
                 a,
                 b,
             } => {
-                let aux = float::precision_aux(precision, ftz);
-                let apply = float::div(ty, precision, ftz);
+                let aux = divide::precision_aux(precision, ftz);
+                let apply = divide::div(ty, precision, ftz);
                 self.apply2(apply, ty.class(), dst, [a, b], aux)
             }
             Source::FNeg { ty, ftz, dst, a } => {
@@ -113,8 +113,8 @@ impl Decoder<'_> {
                 dst,
                 a,
             } => {
-                let aux = float::precision_aux(precision, ftz);
-                self.apply1(float::sqrt(ty, precision, ftz), ty.class(), dst, a, aux)
+                let aux = divide::precision_aux(precision, ftz);
+                self.apply1(divide::sqrt(ty, precision, ftz), ty.class(), dst, a, aux)
             }
             Source::Rcp {
                 ty,
@@ -123,8 +123,8 @@ impl Decoder<'_> {
                 dst,
                 a,
             } => {
-                let aux = float::precision_aux(precision, ftz);
-                self.apply1(float::rcp(ty, precision, ftz), ty.class(), dst, a, aux)
+                let aux = divide::precision_aux(precision, ftz);
+                self.apply1(divide::rcp(ty, precision, ftz), ty.class(), dst, a, aux)
             }
             Source::Math {
                 function,
@@ -134,7 +134,7 @@ impl Decoder<'_> {
                 a,
             } => {
                 let aux = float::aux(Rounding::Nearest, ftz, false);
-                self.apply1(float::math(function, ty), ty.class(), dst, a, aux)
+                self.apply1(divide::math(function, ty), ty.class(), dst, a, aux)
             }
             Source::Copysign { ty, dst, a, b } => {
                 self.apply2(float::copysign(ty), ty.class(), dst, [a, b], 0)

@@ -18,20 +18,12 @@
 //! `.ftz` replaces subnormal operands and results by the zero of their sign. Whether a result is subnormal is seen after
 //! rounding it to the type's precision as if exponents had no limit, as an H100 does: `2^-126 (1 - 2^-24)` becomes 0,
 //! though rounded as a subnormal number it would be `2^-126`. `.sat` clamps to [0, 1] and sends NaN to +0.
-//!
-//! `.approx` and `.full` forms are evaluated in f64 and rounded once, so they are at least as close to the true
-//! value as the PTX ISA asks of the hardware: `div.approx.f32` 2 ulp for `|b|` in [2^-126, 2^126] (0 beyond, for
-//! finite `a`), `div.full.f32` 2 ulp, `rcp.approx.f32` 1 ulp, `sqrt.approx.f32` 2^-23 relative, `rsqrt.approx.f32`
-//! 2^-22.9 relative, `ex2.approx.f32` 2 ulp, `lg2.approx.f32` 2^-22 relative (absolute in (0.5, 2)), `sin`/`cos.approx.f32`
-//! 2^-20.5 absolute in [-pi, pi], `tanh.approx.f32` 2^-11 relative, `rcp`/`rsqrt.approx.ftz.f64` 20 bits.
-//! Results therefore differ from a GPU's by up to these bounds.
 
-use ptx::{FloatClass, FloatType, MathFunction, Precision, Rounding};
+use ptx::{FloatClass, FloatType, Rounding};
 
 use super::exact::{self, F32, F64, Format};
 use crate::registers::{
-    Apply, Operands, Registers, lanes, lanes_portable, map1, map1_aux, map2, map2_aux, map3,
-    map3_aux,
+    Apply, Operands, Registers, lanes, lanes_portable, map1, map2, map2_aux, map3, map3_aux,
 };
 
 /// The NaN of every f32 result.
@@ -61,7 +53,7 @@ pub(crate) fn flush_if<const FTZ: bool>(x: f32) -> f32 {
 /// NaNs are replaced as integers: the compiler may assume that the payload of a floating-point result is arbitrary,
 /// and drop a choice between two NaNs.
 #[inline(always)]
-fn finish<const FTZ: bool, const SAT: bool>(x: f32) -> u32 {
+pub(super) fn finish<const FTZ: bool, const SAT: bool>(x: f32) -> u32 {
     let x = flush_if::<FTZ>(x);
     let bits = if SAT { saturate(x) } else { x }.to_bits();
     if bits & 0x7fff_ffff > 0x7f80_0000 {
@@ -80,7 +72,7 @@ pub(crate) fn saturate(x: f32) -> f32 {
 
 /// The bits of the f64 result `x` of an operation on `operands`, of whose NaNs the first one is passed on, quieted.
 #[inline(always)]
-fn finish64<const N: usize>(operands: [f64; N], x: f64) -> u64 {
+pub(super) fn finish64<const N: usize>(operands: [f64; N], x: f64) -> u64 {
     let mut bits = x.to_bits();
     if is_nan64(bits) {
         bits = DEFAULT_NAN_F64;
@@ -101,12 +93,12 @@ fn is_nan64(bits: u64) -> bool {
 
 /// `x` as it is, or as a zero of its sign if `tiny`.
 #[inline(always)]
-fn zero_if(tiny: bool, x: f32) -> f32 {
+pub(super) fn zero_if(tiny: bool, x: f32) -> f32 {
     if tiny { 0f32.copysign(x) } else { x }
 }
 
 /// The smallest normal number of f32.
-const SMALLEST_NORMAL: f64 = f32::MIN_POSITIVE as f64;
+pub(super) const SMALLEST_NORMAL: f64 = f32::MIN_POSITIVE as f64;
 /// What is smaller than this is subnormal when rounded to the 24 bits of f32 with exponents that have no limit; this
 /// itself is a tie and rounds to [`SMALLEST_NORMAL`].
 const TINY: f64 = SMALLEST_NORMAL * (1.0 - 1.0 / (1u32 << 25) as f64);
@@ -164,7 +156,7 @@ pub(crate) fn direction(rounding: Rounding) -> exact::Rounding {
 }
 
 /// Evaluates an operation on bit patterns in the direction and with the modifiers of `aux`.
-fn directed<const N: usize>(
+pub(super) fn directed<const N: usize>(
     aux: u32,
     format: &Format,
     operands: [u64; N],
@@ -179,7 +171,7 @@ fn directed<const N: usize>(
     }
 }
 
-fn directed32<const N: usize>(
+pub(super) fn directed32<const N: usize>(
     aux: u32,
     operands: [u32; N],
     f: impl Fn([u64; N], &Format, exact::Rounding) -> u64,
@@ -219,6 +211,8 @@ macro_rules! exact2 {
         }
     };
 }
+
+pub(super) use {by_modifiers, exact2};
 
 pub(crate) fn add(ty: FloatType, rounding: Rounding, ftz: bool, sat: bool) -> Apply {
     match (rounding, ty) {
@@ -269,156 +263,6 @@ pub(crate) fn fma(ty: FloatType, rounding: Rounding, ftz: bool, sat: bool) -> Ap
                 exact::fma(a, b, c, format, mode)
             })
         }),
-    }
-}
-
-#[inline(always)]
-fn div32<const FTZ: bool, const SAT: bool>(a: f32, b: f32) -> u32 {
-    let (a, b) = (flush_if::<FTZ>(a), flush_if::<FTZ>(b));
-    // A quotient below the smallest normal number is so by at least 2^-24 of it, and stays so when rounded. A divisor
-    // times a power of two is exact in f64.
-    let tiny = FTZ && f64::from(a).abs() < f64::from(b).abs() * SMALLEST_NORMAL;
-    finish::<FTZ, SAT>(zero_if(tiny, a / b))
-}
-
-#[inline(always)]
-fn sqrt32<const FTZ: bool, const SAT: bool>(a: f32) -> u32 {
-    finish::<FTZ, SAT>(flush_if::<FTZ>(a).sqrt())
-}
-
-#[inline(always)]
-fn rcp32<const FTZ: bool, const SAT: bool>(a: f32) -> u32 {
-    finish::<FTZ, SAT>(1.0 / flush_if::<FTZ>(a))
-}
-
-/// `div.approx.f32`: a divisor above 2^126 gives 0, or NaN for an infinite dividend.
-#[inline(always)]
-fn div_approx32<const FTZ: bool, const SAT: bool>(a: f32, b: f32) -> u32 {
-    let (a, b) = (flush_if::<FTZ>(a), flush_if::<FTZ>(b));
-    let huge = b.abs() > f32::from_bits(0x7e80_0000) && b.is_finite();
-    let quotient = if huge { a * 0f32.copysign(b) } else { a / b };
-    finish::<FTZ, SAT>(quotient)
-}
-
-/// `aux` for [`div`], [`sqrt`], [`rcp`] whose precision is not given by the function chosen.
-pub(crate) fn precision_aux(precision: Precision, ftz: bool) -> u32 {
-    match precision {
-        Precision::Ieee(rounding) => aux(rounding, ftz, false),
-        Precision::Full | Precision::Approx => aux(Rounding::Nearest, ftz, false),
-    }
-}
-
-pub(crate) fn div(ty: FloatType, precision: Precision, ftz: bool) -> Apply {
-    match (precision, ty) {
-        (Precision::Approx, FloatType::F32) => by_modifiers!(map2, div_approx32, ftz, false),
-        (Precision::Full | Precision::Ieee(Rounding::Nearest), FloatType::F32) => {
-            by_modifiers!(map2, div32, ftz, false)
-        }
-        (
-            Precision::Approx | Precision::Full | Precision::Ieee(Rounding::Nearest),
-            FloatType::F64,
-        ) => {
-            lanes!(map2, |a: f64, b: f64| finish64([a, b], a / b))
-        }
-        (Precision::Ieee(_), _) => exact2!(ty, exact::div),
-    }
-}
-
-pub(crate) fn sqrt(ty: FloatType, precision: Precision, ftz: bool) -> Apply {
-    match (precision, ty) {
-        (
-            Precision::Approx | Precision::Full | Precision::Ieee(Rounding::Nearest),
-            FloatType::F32,
-        ) => {
-            by_modifiers!(map1, sqrt32, ftz, false)
-        }
-        (
-            Precision::Approx | Precision::Full | Precision::Ieee(Rounding::Nearest),
-            FloatType::F64,
-        ) => {
-            lanes!(map1, |a: f64| finish64([a], a.sqrt()))
-        }
-        (Precision::Ieee(_), FloatType::F32) => lanes_portable!(map1_aux, |aux, a: u32| -> u32 {
-            directed32(aux, [a], |[a], format, mode| exact::sqrt(a, format, mode))
-        }),
-        (Precision::Ieee(_), FloatType::F64) => lanes_portable!(map1_aux, |aux, a: u64| -> u64 {
-            directed(aux, &F64, [a], |[a], format, mode| {
-                exact::sqrt(a, format, mode)
-            })
-        }),
-    }
-}
-
-/// An operand or result of `rcp.approx.ftz.f64` and `rsqrt.approx.ftz.f64`: the high word alone, subnormals flushed.
-fn high_word(x: f64) -> f64 {
-    f64::from_bits(F64.flush(x.to_bits()) & 0xffff_ffff_0000_0000)
-}
-
-pub(crate) fn rcp(ty: FloatType, precision: Precision, ftz: bool) -> Apply {
-    match (precision, ty) {
-        (
-            Precision::Approx | Precision::Full | Precision::Ieee(Rounding::Nearest),
-            FloatType::F32,
-        ) => {
-            by_modifiers!(map1, rcp32, ftz, false)
-        }
-        (Precision::Ieee(Rounding::Nearest), FloatType::F64) => {
-            lanes!(map1, |a: f64| finish64([a], 1.0 / a))
-        }
-        (Precision::Approx | Precision::Full, FloatType::F64) => {
-            lanes_portable!(map1, |a: f64| -> u64 {
-                let a = high_word(a);
-                finish64([a], high_word(1.0 / a))
-            })
-        }
-        (Precision::Ieee(_), FloatType::F32) => lanes_portable!(map1_aux, |aux, a: u32| -> u32 {
-            let one = u64::from(1f32.to_bits());
-            directed32(aux, [a], |[a], format, mode| {
-                exact::div(one, a, format, mode)
-            })
-        }),
-        (Precision::Ieee(_), FloatType::F64) => lanes_portable!(map1_aux, |aux, a: u64| -> u64 {
-            let one = 1f64.to_bits();
-            directed(aux, &F64, [a], |[a], format, mode| {
-                exact::div(one, a, format, mode)
-            })
-        }),
-    }
-}
-
-/// Evaluates an approximation in f64; `aux` bit 2 is `.ftz`.
-fn approximate(aux: u32, a: f32, f: impl Fn(f64) -> f64) -> u32 {
-    let ftz = aux & 4 != 0;
-    let a = if ftz { flush(a) } else { a };
-    let result = f(f64::from(a)) as f32;
-    if ftz {
-        finish::<true, false>(result)
-    } else {
-        finish::<false, false>(result)
-    }
-}
-
-pub(crate) fn math(function: MathFunction, ty: FloatType) -> Apply {
-    macro_rules! approximation {
-        ($f:expr) => {
-            lanes_portable!(map1_aux, |aux, a: f32| -> u32 { approximate(aux, a, $f) })
-        };
-    }
-    match (function, ty) {
-        (MathFunction::Rsqrt, FloatType::F64) => lanes_portable!(map1_aux, |aux, a: f64| -> u64 {
-            let a = if aux & 4 != 0 {
-                f64::from_bits(F64.flush(a.to_bits()))
-            } else {
-                a
-            };
-            finish64([a], 1.0 / a.sqrt())
-        }),
-        (MathFunction::Rsqrt, _) => approximation!(|x: f64| 1.0 / x.sqrt()),
-        (MathFunction::Ex2, _) => approximation!(f64::exp2),
-        (MathFunction::Lg2, _) => approximation!(f64::log2),
-        (MathFunction::Sin, _) => approximation!(f64::sin),
-        (MathFunction::Cos, _) => approximation!(f64::cos),
-        (MathFunction::Tanh, _) => approximation!(f64::tanh),
     }
 }
 
