@@ -6,7 +6,7 @@ use clap::{Parser, Subcommand};
 use crate::export;
 use crate::failure::{Ending, Failure};
 use crate::out::Out;
-use crate::{animate, doctor, exit, grade, list, occupancy, perf, profile, run, test};
+use crate::{animate, doctor, exit, grade, list, occupancy, perf, profile, report, run, test};
 
 /// Tests, times and shows the labs.
 #[derive(Debug, Parser)]
@@ -33,6 +33,8 @@ enum Command {
     /// Run one case for `harness grade`
     #[command(hide = true)]
     GradeCase(grade::args::CaseArgs),
+    /// Write measurements as one page, with plots
+    Report(report::ReportArgs),
     /// Make a GIF, or PNG pictures, of a lab
     Animate(animate::AnimateArgs),
     /// Run one problem of a lab, with its figures and files
@@ -59,6 +61,7 @@ impl Cli {
             Command::Profile(args) => profile::run(args, out),
             Command::Grade(args) => grade::args::run(args, out),
             Command::GradeCase(args) => grade::args::run_case(args),
+            Command::Report(args) => report::run(args, out),
             Command::Animate(args) => animate::run(args, out),
             Command::Run(args) => run::run(args, out),
             #[cfg(feature = "solutions")]

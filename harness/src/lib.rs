@@ -8,6 +8,7 @@
 //! | [`mod@test`]   | `harness test`                                            |
 //! | [`perf`]      | `harness perf`                                            |
 //! | [`profile`]   | `harness profile`                                         |
+//! | [`report`]    | `harness report`                                          |
 //! | [`animate`]   | `harness animate`                                         |
 //! | [`run`]       | `harness run`                                             |
 //! | [`mod@occupancy`] | `harness occupancy`                                     |
@@ -56,6 +57,7 @@ pub mod perf;
 pub mod profile;
 pub mod program;
 pub mod progress;
+pub mod report;
 pub mod root;
 pub mod run;
 pub mod sandbox;

@@ -4,6 +4,9 @@ use std::fmt::Write;
 
 use super::escape::html;
 
+/// Texts that are longer may break into lines.
+const LONG: usize = 48;
+
 /// A cell of a table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cell {
@@ -131,10 +134,11 @@ impl Page {
         let line = |tag: &str, cells: &[Cell]| {
             let mut line = String::from("<tr>");
             for Cell { text, class } in cells {
-                let class = if class.is_empty() {
-                    String::new()
-                } else {
-                    format!(" class=\"{class}\"")
+                // Short texts stay in one line; the table scrolls where it is too wide.
+                let long = if text.len() > LONG { "long" } else { "" };
+                let class = match format!("{class} {long}").trim() {
+                    "" => String::new(),
+                    classes => format!(" class=\"{classes}\""),
                 };
                 // Writing to a string does not fail.
                 let _ = write!(line, "<{tag}{class}>{}</{tag}>", html(text));

@@ -6,9 +6,11 @@
 //! | [`html`]   | a page in the making: headings, tables, figures        |
 //! | [`plot`]   | plots as SVG in the page's own colours                 |
 
+pub mod bars;
 pub mod escape;
 pub mod html;
 pub mod plot;
 
+pub use bars::{Bar, bars};
 pub use html::{Cell, Page};
 pub use plot::{Axis, Plot, Series, Shape};

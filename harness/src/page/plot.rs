@@ -7,8 +7,14 @@ use plotters::coord::ranged1d::ValueFormatter;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-const SIZE: (u32, u32) = (760, 440);
-const BACKGROUND: RGBColor = RGBColor(0xff, 0xff, 0xfe);
+use super::escape;
+use crate::units::three;
+
+const WIDTH: u32 = 760;
+/// Without the legend, which lies above.
+const HEIGHT: u32 = 430;
+/// Of a row of the legend.
+const ROW: i32 = 22;
 const FOREGROUND: RGBColor = RGBColor(0x01, 0x00, 0x01);
 const GRID: RGBColor = RGBColor(0xdf, 0xe3, 0x01);
 const MUTED: RGBColor = RGBColor(0x5d, 0x66, 0x01);
@@ -126,7 +132,12 @@ impl Plot {
         X: Ranged<ValueType = f64> + ValueFormatter<f64>,
         Y: Ranged<ValueType = f64> + ValueFormatter<f64>,
     {
-        let root = SVGBackend::with_string(text, SIZE).into_drawing_area();
+        let legend = self.legend();
+        let rows = legend.iter().map(|entry| entry.row + 1).max().unwrap_or(0);
+        let above = ROW * rows + if rows > 0 { 8 } else { 0 };
+        let size = (WIDTH, HEIGHT + above as u32);
+        let whole = SVGBackend::with_string(text, size).into_drawing_area();
+        let (top, root) = whole.split_vertically(above);
         let mut chart = ChartBuilder::on(&root)
             .margin(12)
             .margin_right(24)
@@ -137,8 +148,8 @@ impl Plot {
         let (x_tick, y_tick) = (self.x.tick, self.y.tick);
         chart
             .configure_mesh()
-            .x_desc(&self.x.label)
-            .y_desc(&self.y.label)
+            .x_desc(escape::line(&self.x.label))
+            .y_desc(escape::line(&self.y.label))
             .x_labels(8)
             .y_labels(7)
             .x_label_formatter(&|value| x_tick(*value))
@@ -190,62 +201,89 @@ impl Plot {
         }
         for (x, y, label) in &self.texts {
             let style = style(13, &MUTED).pos(Pos::new(HPos::Left, VPos::Bottom));
-            chart.draw_series(std::iter::once(Text::new(label.clone(), (*x, *y), style)))?;
+            chart.draw_series(std::iter::once(Text::new(
+                escape::plain(label),
+                (*x, *y),
+                style,
+            )))?;
         }
-        self.legend(&root)?;
-        root.present()?;
+        for entry in legend {
+            entry.draw(&top)?;
+        }
+        whole.present()?;
         Ok(())
     }
 
-    /// Names in the top left corner of the plot, each behind a sample of its series.
-    fn legend(
-        &self,
-        root: &DrawingArea<SVGBackend<'_>, plotters::coord::Shift>,
+    /// The names of the series, each behind a sample of it, in as many rows as they need.
+    fn legend(&self) -> Vec<Entry<'_>> {
+        const LEFT: i32 = 84;
+        let (mut row, mut left) = (0, LEFT);
+        let mut entries = Vec::new();
+        for series in self.series.iter().filter(|series| !series.name.is_empty()) {
+            let name = escape::line(&series.name);
+            // About as wide as letters are, generously.
+            let width = 60 + 8 * name.chars().count() as i32;
+            if left > LEFT && left + width > WIDTH as i32 {
+                (row, left) = (row + 1, LEFT);
+            }
+            entries.push(Entry {
+                series,
+                name,
+                row,
+                left,
+            });
+            left += width;
+        }
+        entries
+    }
+}
+
+/// An entry of the legend.
+struct Entry<'p> {
+    series: &'p Series,
+    name: String,
+    row: i32,
+    left: i32,
+}
+
+impl Entry<'_> {
+    fn draw(
+        self,
+        area: &DrawingArea<SVGBackend<'_>, plotters::coord::Shift>,
     ) -> Result<(), Box<dyn std::error::Error>> {
-        let named: Vec<&Series> = self
-            .series
-            .iter()
-            .filter(|series| !series.name.is_empty())
-            .collect();
-        if named.is_empty() {
-            return Ok(());
+        let Entry {
+            series, row, left, ..
+        } = self;
+        let colour = series.colour.map_or(MUTED, series_colour);
+        let y = 8 + ROW / 2 + ROW * row;
+        let (from, middle, to) = ((left, y), (left + 14, y), (left + 28, y));
+        if matches!(series.shape, Shape::Line | Shape::Curve) {
+            area.draw(&PathElement::new([from, to], colour.stroke_width(2)))?;
         }
-        let longest = named
-            .iter()
-            .map(|series| series.name.chars().count())
-            .max()
-            .unwrap_or(0);
-        let (left, top, line) = (96, 20, 19);
-        let right = left + 44 + 7 * longest as i32 + longest as i32 / 2;
-        let bottom = top + 8 + line * named.len() as i32;
-        root.draw(&Rectangle::new(
-            [(left, top), (right, bottom)],
-            BACKGROUND.mix(0.85).filled(),
-        ))?;
-        for (row, series) in named.iter().enumerate() {
-            let colour = series.colour.map_or(MUTED, series_colour);
-            let y = top + 13 + line * row as i32;
-            let (from, middle, to) = ((left + 6, y), (left + 19, y), (left + 32, y));
-            if matches!(series.shape, Shape::Line | Shape::Curve) {
-                root.draw(&PathElement::new([from, to], colour.stroke_width(2)))?;
+        match (series.shape, series.colour.unwrap_or(0) % 3) {
+            (Shape::Curve, _) => {}
+            (Shape::Bars, _) => {
+                let corners = [(left + 8, y - 6), (left + 20, y + 6)];
+                area.draw(&Rectangle::new(corners, colour.filled()))?;
             }
-            match (series.shape, series.colour.unwrap_or(0) % 3) {
-                (Shape::Curve, _) => {}
-                (Shape::Bars, _) => {
-                    root.draw(&Rectangle::new(
-                        [(left + 13, y - 6), (left + 25, y + 6)],
-                        colour.filled(),
-                    ))?;
-                }
-                (_, 0) => root.draw(&Circle::new(middle, 4, colour.filled()))?,
-                (_, 1) => root.draw(&TriangleMarker::new(middle, 6, colour.filled()))?,
-                (_, _) => root.draw(&Cross::new(middle, 4, colour.stroke_width(2)))?,
-            }
-            let style = ("sans-serif", 14).into_font().color(&FOREGROUND);
-            let style = style.pos(Pos::new(HPos::Left, VPos::Center));
-            root.draw(&Text::new(series.name.clone(), (left + 38, y), style))?;
+            (_, 0) => area.draw(&Circle::new(middle, 4, colour.filled()))?,
+            (_, 1) => area.draw(&TriangleMarker::new(middle, 6, colour.filled()))?,
+            (_, _) => area.draw(&Cross::new(middle, 4, colour.stroke_width(2)))?,
         }
+        let style = ("sans-serif", 14).into_font().color(&FOREGROUND);
+        let style = style.pos(Pos::new(HPos::Left, VPos::Center));
+        area.draw(&Text::new(self.name, (left + 36, y), style))?;
         Ok(())
+    }
+}
+
+/// A tick's number: three digits, no zeros behind the point.
+pub fn tick(value: f64) -> String {
+    let text = three(value);
+    if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    } else {
+        text
     }
 }
 
@@ -295,12 +333,7 @@ impl Axis {
 
 /// Replaces the stand-ins, and makes the drawing as wide as it may be.
 fn in_page_colours(svg: &str) -> String {
-    let named = [
-        (BACKGROUND, "--bg"),
-        (FOREGROUND, "--fg"),
-        (GRID, "--grid"),
-        (MUTED, "--muted"),
-    ];
+    let named = [(FOREGROUND, "--fg"), (GRID, "--grid"), (MUTED, "--muted")];
     let named = named.map(|(colour, variable)| (colour, variable.to_owned()));
     let series =
         (0..SERIES_COLOURS).map(|index| (series_colour(index.into()), format!("--s{index}")));
@@ -311,18 +344,20 @@ fn in_page_colours(svg: &str) -> String {
             &format!("var({variable})"),
         );
     }
-    let (width, height) = SIZE;
-    text.replace(
-        &format!("width=\"{width}\" height=\"{height}\" viewBox"),
-        "role=\"img\" viewBox",
-    )
-    .replace("font-family=\"sans-serif\" ", "")
+    let start = format!("<svg width=\"{WIDTH}\" height=\"");
+    if let Some((height, _)) = text
+        .strip_prefix(&start)
+        .and_then(|rest| rest.split_once('"'))
+    {
+        let size = format!("{start}{height}\" ");
+        text = text.replacen(&size, "<svg role=\"img\" ", 1);
+    }
+    text.replace("font-family=\"sans-serif\" ", "")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::units::three;
 
     fn plot(points: Vec<(f64, f64)>) -> Plot {
         Plot {

@@ -7,6 +7,7 @@ use crate::failure::{Ending, Failure};
 use crate::grade::report::{figures, html};
 use crate::grade::verdict::{GradeReport, Status};
 use crate::output::OutputFile;
+use crate::page::plot::tick;
 use crate::page::{Axis, Cell, Page, Plot, Series, Shape, escape};
 use crate::table::{Align, Columns, Tone};
 use crate::terminal::Look;
@@ -273,7 +274,7 @@ impl Summary {
         page.paragraph(&self.figures());
         let plot = Plot {
             x: Axis::linear("share of the points, %", |tick| format!("{}", 10.0 * tick)),
-            y: Axis::linear("submissions", three),
+            y: Axis::linear("submissions", tick),
             series: vec![Series {
                 name: String::new(),
                 points: self

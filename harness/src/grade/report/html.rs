@@ -3,6 +3,7 @@
 use super::figures;
 use crate::grade::diagnose::LEGEND;
 use crate::grade::verdict::GradeReport;
+use crate::page::plot::tick;
 use crate::page::{Axis, Cell, Page, Plot, Series, Shape};
 use crate::table::Tone;
 use crate::units::three;
@@ -157,8 +158,8 @@ fn performance(page: &mut Page, report: &GradeReport) {
             })
             .collect();
         let plot = Plot {
-            x: Axis::linear("sample", three),
-            y: Axis::linear("time of a run, us", three),
+            x: Axis::linear("sample", tick),
+            y: Axis::linear("time of a run, us", tick),
             series,
             texts: Vec::new(),
         };

@@ -1,0 +1,101 @@
+//! `harness report`: measurements as one self-contained page.
+//!
+//! | module        | what it holds                                             |
+//! |---------------|-----------------------------------------------------------|
+//! | [`documents`] | what is read: the documents of `perf` and `run membench`  |
+//! | `roofline`    | rates against arithmetic intensity, under the roofs       |
+//! | `rates`       | throughput against size                                   |
+//! | `speedups`    | against the CPU, the first variant, the peers             |
+//! | `latency`     | latency against footprint                                 |
+//! | `power`       | power and clock over time                                 |
+//! | `setting`     | devices, limits, what is missing                          |
+
+pub mod documents;
+mod latency;
+mod power;
+mod rates;
+mod roofline;
+mod setting;
+mod speedups;
+#[cfg(test)]
+mod tests;
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::failure::{Ending, Failure};
+use crate::out::Out;
+use crate::output::OutputFile;
+use crate::page::Page;
+use documents::{Document, Perf};
+
+/// What `harness report` is told.
+#[derive(Debug, Clone, Args)]
+pub struct ReportArgs {
+    /// What `harness perf --json=FILE` or `harness run membench --json=FILE` wrote; may be several
+    #[arg(required = true, value_name = "RESULTS.json")]
+    results: Vec<PathBuf>,
+    /// Where to write the page
+    #[arg(
+        short = 'o',
+        long = "out",
+        value_name = "FILE",
+        default_value = "report.html"
+    )]
+    out: PathBuf,
+}
+
+/// Writes the page.
+///
+/// # Errors
+///
+/// A file that cannot be read or written, or is no results of ours.
+pub fn run(args: &ReportArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
+    let documents: Vec<Document> = args
+        .results
+        .iter()
+        .map(|path| Document::read(path))
+        .collect::<Result<_, Failure>>()?;
+    let file = OutputFile::create("-o", &args.out)?;
+    let path = file.write_all(page(&documents).as_bytes())?;
+    out.line(format!("wrote {}", path.display()))?;
+    Ok(Ending::Fine)
+}
+
+/// The page.
+fn page(documents: &[Document]) -> String {
+    let mut page = Page::new("Measurements");
+    for document in documents {
+        match document {
+            Document::Perf(results) => perf(&mut page, results),
+            Document::Membench(measured) => latency::add(&mut page, measured),
+        }
+    }
+    page.finish()
+}
+
+fn perf(page: &mut Page, results: &Perf) {
+    let command = shell_line(&results.command_line);
+    setting::add(page, results, &command);
+    roofline::add(page, results, &command);
+    rates::add(page, results, &command);
+    speedups::add(page, results, &command);
+    power::add(page, results, &command);
+}
+
+/// A command as it can be typed again: what the shell would not take literally is quoted.
+fn shell_line(words: &[String]) -> String {
+    let quoted = |word: &String| {
+        let is_plain = !word.is_empty()
+            && word
+                .chars()
+                .all(|c| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c));
+        if is_plain {
+            word.clone()
+        } else {
+            format!("'{}'", word.replace('\'', "'\\''"))
+        }
+    };
+    words.iter().map(quoted).collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,97 @@
+//! Where and when it was measured: devices, limits, what is missing.
+
+use host::limits::Limit;
+
+use super::documents::Perf;
+use crate::page::{Cell, Page};
+use crate::units::{bytes, bytes_per_s, three, waited};
+
+/// Facts and limits.
+pub fn add(page: &mut Page, results: &Perf, command: &str) {
+    let mut facts = Vec::new();
+    for device in &results.devices {
+        let mut text = device.info.name.clone();
+        text += &device
+            .info
+            .memory_bytes
+            .map(|b| format!(", {}", bytes(b)))
+            .unwrap_or_default();
+        text += &device
+            .info
+            .driver_cuda
+            .map(|(major, minor)| format!(", CUDA {major}.{minor}"))
+            .unwrap_or_default();
+        facts.push(format!("{}: {text}", device.device));
+        facts.extend(
+            device
+                .no_telemetry
+                .as_ref()
+                .map(|reason| format!("no telemetry: {reason}")),
+        );
+    }
+    if let Some(cpu) = &results.cpu {
+        let clock = cpu
+            .clock_mhz
+            .map(|mhz| format!(", {} GHz", three(mhz / 1e3)));
+        facts.push(format!(
+            "cpu: {}, {} cores{}",
+            cpu.model,
+            cpu.cores,
+            clock.unwrap_or_default()
+        ));
+    }
+    let wall = std::time::Duration::try_from_secs_f64(results.wall_s).unwrap_or_default();
+    facts.push(format!(
+        "took {}; harness {}",
+        waited(wall),
+        results.harness_version
+    ));
+    facts.extend(
+        results
+            .quick
+            .then(|| "quick: fewer samples than usual".to_owned()),
+    );
+    facts.extend(
+        results
+            .interrupted
+            .then(|| "interrupted: not all that was asked for".to_owned()),
+    );
+    facts.extend(
+        results
+            .missing
+            .iter()
+            .map(|missing| format!("missing: {missing}")),
+    );
+    page.list(facts);
+    page.command(command);
+    let limits: Vec<Vec<Cell>> = results
+        .devices
+        .iter()
+        .flat_map(|device| {
+            Limit::ALL.into_iter().filter_map(|limit| {
+                let rate = device.limits.get(limit)?;
+                let text = |per_s: f64| match limit.unit() {
+                    "flop" => format!("{} Tflop/s", three(per_s / 1e12)),
+                    _ => bytes_per_s(per_s),
+                };
+                Some(vec![
+                    Cell::text(&device.device),
+                    Cell::text(limit.name()),
+                    Cell::number(text(rate.best_per_s)),
+                    Cell::number(text(rate.median_per_s)),
+                ])
+            })
+        })
+        .collect();
+    if !limits.is_empty() {
+        page.section("Limits, measured in the same run");
+        let headers = [
+            Cell::text("device"),
+            Cell::text("limit"),
+            Cell::number("best"),
+            Cell::number("median"),
+        ];
+        page.table(&headers, limits);
+        page.command(command);
+    }
+}
