@@ -1,6 +1,7 @@
 //! The builder that build scripts use.
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use crate::compile::{KernelCrate, compile};
 use crate::{Error, NvvmArch, codegen, toolchain};
@@ -86,7 +87,14 @@ impl CudaBuilder {
         for source in &compiled.sources {
             rerun_if_changed(source);
         }
-        let ptx = codegen::ptx_of(&compiled.module, &krate, self.arch, &tools)?;
+        let ptx = codegen::ptx_of(
+            &compiled.module,
+            &krate.folder,
+            self.arch,
+            &tools,
+            &codegen::places(&krate.workspace, &tools),
+            &mut Command::output,
+        )?;
         let out = self
             .copy_to
             .unwrap_or_else(|| compiled.module.with_extension("ptx"));

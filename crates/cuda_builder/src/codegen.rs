@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::compile::{KernelCrate, UNROLLING};
-use crate::process::{command, stdout_of};
+use crate::compile::UNROLLING;
+use crate::process::{Run, command, succeed};
 use crate::toolchain::Toolchain;
 use crate::{Error, NvvmArch, ir};
 
@@ -13,24 +13,29 @@ const DRIVER_FUNCTIONS: [&str; 4] = ["vprintf", "malloc", "free", "__assertfail"
 /// Compiles the IR of a kernel crate, in file `module`, and returns its PTX.
 ///
 /// Intermediate files are left beside `module`, for people who want to look.
+///
+/// File names in the PTX that begin with a place's first text begin with its second.
 pub fn ptx_of(
     module: &Path,
-    krate: &KernelCrate,
+    krate: &Path,
     arch: NvvmArch,
     tools: &Toolchain,
+    places: &[(String, &str)],
+    run: &mut Run<'_>,
 ) -> Result<String, Error> {
     let text = std::fs::read_to_string(module).map_err(Error::io("read", module))?;
     let prepared = ir::prepare(&text)?;
     if prepared.kernels.is_empty() {
         return Err(Error::NoKernels {
-            krate: krate.folder.clone(),
+            krate: krate.to_owned(),
         });
     }
     let prepared_file = module.with_extension("prepared.ll");
     std::fs::write(&prepared_file, &prepared.text).map_err(Error::io("write", &prepared_file))?;
 
     let optimised = module.with_extension("optimised.bc");
-    stdout_of(
+    succeed(
+        run,
         command(&tools.opt)
             // Only what kernels reach is kept, and may be inlined without a copy.
             .arg("-passes=internalize,default<O3>")
@@ -45,7 +50,8 @@ pub fn ptx_of(
             .arg(&optimised),
     )?;
     let ptx_file: PathBuf = module.with_extension("ptx");
-    stdout_of(
+    succeed(
+        run,
         command(&tools.llc)
             .args(["-O3", "-mtriple=nvptx64-nvidia-cuda"])
             .arg(format!("-mcpu={arch}"))
@@ -56,19 +62,22 @@ pub fn ptx_of(
     let ptx = std::fs::read_to_string(&ptx_file).map_err(Error::io("read", &ptx_file))?;
     let functions = unresolved(&ptx);
     if functions.is_empty() {
-        Ok(relocate(&ptx, krate, tools))
+        Ok(relocate(&ptx, places))
     } else {
         Err(Error::Unresolved { functions })
     }
 }
 
-/// `ptx` with file names that are the same on every machine: those of the workspace relative to its root, those of the
-/// Rust library below `/rust`.
-fn relocate(ptx: &str, krate: &KernelCrate, tools: &Toolchain) -> String {
-    let places = [
+/// File names that are the same on every machine: those of the workspace relative to its root, those of the Rust library
+/// below `/rust`.
+pub fn places(workspace: &Path, tools: &Toolchain) -> Vec<(String, &'static str)> {
+    vec![
         (format!("\"{}/", tools.library_source.display()), "\"/rust/"),
-        (format!("\"{}/", krate.workspace.display()), "\""),
-    ];
+        (format!("\"{}/", workspace.display()), "\""),
+    ]
+}
+
+fn relocate(ptx: &str, places: &[(String, &str)]) -> String {
     let mut out = String::with_capacity(ptx.len());
     for line in ptx.lines() {
         if line.trim_start().starts_with(".file") {

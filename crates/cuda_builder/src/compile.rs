@@ -1,6 +1,7 @@
 //! The kernel crate to LLVM IR, by cargo and rustc.
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use crate::process::{capture, command};
 use crate::toolchain::Toolchain;
@@ -106,35 +107,10 @@ pub fn compile(
         ]
     });
     let output = capture(
-        command(&tools.cargo)
-            .current_dir(&krate.folder)
-            .env("RUSTC", &tools.rustc)
-            .env("RUSTC_BOOTSTRAP", "1")
-            .env("CARGO_ENCODED_RUSTFLAGS", rustflags(arch).join("\x1f"))
-            .env("CARGO_TARGET_DIR", target_dir)
-            .env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "3")
-            .env("CARGO_PROFILE_RELEASE_LTO", "fat")
-            .env("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "1")
-            .env("CARGO_PROFILE_RELEASE_PANIC", "abort")
-            .env("CARGO_PROFILE_RELEASE_DEBUG", "line-directives-only")
-            .env("CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS", "false")
-            .env("CARGO_PROFILE_RELEASE_OVERFLOW_CHECKS", "false")
-            .env("CARGO_PROFILE_RELEASE_STRIP", "none")
-            .args([
-                "rustc",
-                "--lib",
-                "--release",
-                "--crate-type=cdylib",
-                "--color=never",
-            ])
+        cargo_rustc(&krate.folder, arch, target_dir, tools)
             .args(features)
-            // `mem`: memcpy, memcmp and their like, which the language itself calls, as when slices are compared.
-            .args([
-                "-Zbuild-std=core",
-                "-Zbuild-std-features=compiler-builtins-mem",
-            ])
-            .args(["--target=nvptx64-nvidia-cuda", "--"])
-            .args(["--emit=llvm-ir", "-Zcrate-attr=feature(abi_ptx)"]),
+            .arg("--")
+            .args(IR),
     )?;
     if !output.status.success() {
         return Err(Error::KernelCompile {
@@ -155,6 +131,54 @@ pub fn compile(
     Ok(Compiled { module, sources })
 }
 
+/// What cargo does for a kernel crate, but for what rustc emits in the end.
+pub fn cargo_rustc(folder: &Path, arch: NvvmArch, target_dir: &Path, tools: &Toolchain) -> Command {
+    let mut cargo = command(&tools.cargo);
+    cargo
+        .current_dir(folder)
+        .env("RUSTC", &tools.rustc)
+        .env("RUSTC_BOOTSTRAP", "1")
+        .env("CARGO_ENCODED_RUSTFLAGS", rustflags(arch).join("\x1f"))
+        .env("CARGO_TARGET_DIR", target_dir);
+    for (name, value) in PROFILE {
+        let variable = name.to_uppercase().replace('-', "_");
+        cargo.env(format!("CARGO_PROFILE_RELEASE_{variable}"), value);
+    }
+    cargo
+        .args([
+            "rustc",
+            "--lib",
+            "--release",
+            "--crate-type=cdylib",
+            "--color=never",
+        ])
+        // `mem`: memcpy, memcmp and their like, which the language itself calls, as when slices are compared.
+        .args([
+            "-Zbuild-std=core",
+            "-Zbuild-std-features=compiler-builtins-mem",
+        ])
+        .arg(TARGET);
+    cargo
+}
+
+/// The machine that kernels are for.
+pub const TARGET: &str = "--target=nvptx64-nvidia-cuda";
+
+/// What rustc emits for a kernel crate.
+pub const IR: [&str; 2] = ["--emit=llvm-ir", "-Zcrate-attr=feature(abi_ptx)"];
+
+/// The profile, as rustc's `-C` has its options. cargo translates it for dependencies.
+pub const PROFILE: [(&str, &str); 8] = [
+    ("opt-level", "3"),
+    ("lto", "fat"),
+    ("codegen-units", "1"),
+    ("panic", "abort"),
+    ("debug", "line-directives-only"),
+    ("debug-assertions", "false"),
+    ("overflow-checks", "false"),
+    ("strip", "none"),
+];
+
 /// Rust has no `#pragma unroll`, and an array stays in registers only if every index into it is a
 /// constant after unrolling. So loops of constant length unroll up to this many instructions in all,
 /// against LLVM's 300.
@@ -162,7 +186,7 @@ pub const UNROLLING: &str = "-unroll-threshold=1000";
 
 /// Flags for every crate of the build, `core` included. They are the same for every kernel crate, so that
 /// all that share a target folder share one `core`.
-fn rustflags(arch: NvvmArch) -> Vec<String> {
+pub fn rustflags(arch: NvvmArch) -> Vec<String> {
     vec![
         format!("-Ctarget-cpu={arch}"),
         // There is no linker for PTX, nor a need of one: IR is taken before.

@@ -27,6 +27,11 @@
 //! Nothing is done when nothing changed: the build script reruns only if a source file of the
 //! kernel crate or of a crate that it depends on by path does, or one of the variables below.
 //!
+//! # Many kernel crates with the same dependencies
+//!
+//! [`Prebuilt`] compiles the dependencies once, and then each file of kernels with rustc alone: no cargo, no build scripts,
+//! and every program run by whoever asks, who may confine it.
+//!
 //! # Environment variables
 //!
 //! | variable | meaning |
@@ -43,9 +48,12 @@ mod codegen;
 mod compile;
 mod error;
 mod ir;
+mod prebuilt;
 mod process;
 pub mod toolchain;
 
 pub use arch::NvvmArch;
 pub use builder::CudaBuilder;
 pub use error::Error;
+pub use prebuilt::Prebuilt;
+pub use process::{Run, command};

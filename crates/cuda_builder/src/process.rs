@@ -45,9 +45,19 @@ pub fn capture(command: &mut Command) -> Result<Output, Error> {
     command.output().map_err(Error::io("run", program))
 }
 
+/// How programs are run: to their end, with their output captured.
+pub type Run<'r> = dyn FnMut(&mut Command) -> std::io::Result<Output> + 'r;
+
 /// Runs `command` and returns its standard output; a failure is a bug of the build's.
 pub fn stdout_of(command: &mut Command) -> Result<String, Error> {
-    let output = capture(command)?;
+    let output = succeed(&mut Command::output, command)?;
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// Runs `command` with `run`; a failure is a bug of the build's.
+pub fn succeed(run: &mut Run<'_>, command: &mut Command) -> Result<Output, Error> {
+    let program = command.get_program().to_owned();
+    let output = run(command).map_err(Error::io("run", program))?;
     if !output.status.success() {
         return Err(Error::Tool {
             tool: command.get_program().into(),
@@ -55,5 +65,5 @@ pub fn stdout_of(command: &mut Command) -> Result<String, Error> {
             output: String::from_utf8_lossy(&output.stderr).into_owned(),
         });
     }
-    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    Ok(output)
 }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use cuda_builder::{CudaBuilder, Error};
+use cuda_builder::{CudaBuilder, Error, NvvmArch, Prebuilt};
 
 /// A kernel crate named `name` whose library is `source`.
 fn krate(name: &str, source: &str) -> PathBuf {
@@ -386,4 +386,68 @@ fn nothing_is_written_when_nothing_changed() {
     std::fs::write(folder.join("src/lib.rs"), kernel("3.0")).unwrap();
     build(&folder).unwrap();
     assert_ne!(std::fs::read_to_string(&out).unwrap(), first.1);
+}
+
+/// Kernels whose dependencies are compiled already become the PTX that they become with cargo.
+#[test]
+fn prebuilt_dependencies_give_the_same_ptx() {
+    let kernel = |body: &str| {
+        format!(
+            "{PRELUDE}
+            #[kernel]
+            pub unsafe fn sum(x: *mut f32, y: &[f32]) {{
+                {body}
+                let i = thread::index_1d() as usize;
+                unsafe {{
+                    let all = shared_array![f32; 32];
+                    *all.add(i % 32) = y[i].mul_add(2.0, 1.0);
+                    thread::sync_threads();
+                    *x.add(i) = warp::warp_shuffle_xor(warp::FULL_MASK, *all.add(i % 32), 1, 32).0;
+                }}
+            }}"
+        )
+    };
+    let folder = krate("fixture_prebuilt", &kernel(""));
+    let expected = std::fs::read_to_string(build(&folder).unwrap()).unwrap();
+
+    let tools = cuda_builder::toolchain::find().unwrap();
+    let root = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let prebuilt = Prebuilt::build(
+        &folder,
+        &["cuda_std"],
+        NvvmArch::Compute80,
+        &root.parent().unwrap().join("cuda-builder"),
+        tools,
+    )
+    .unwrap();
+    let kernels = root.join("prebuilt-kernels");
+    std::fs::create_dir_all(&kernels).unwrap();
+    let compile = |text: &str| {
+        std::fs::write(kernels.join("lib.rs"), text).unwrap();
+        let mut programs = 0;
+        let ptx = prebuilt.compile(&kernels, &mut |command| {
+            programs += 1;
+            command.output()
+        });
+        (ptx, programs)
+    };
+    let (ptx, programs) = compile(&kernel(""));
+    // rustc, opt, llc.
+    assert_eq!(programs, 3);
+    // But for names of files, and names mangled with the crate's.
+    let code = |ptx: &str| {
+        ptx.lines()
+            .filter(|line| !line.contains(".file") && !line.contains(".loc"))
+            .map(|line| match line.split_once("_RNv") {
+                Some((before, _)) => before.to_owned(),
+                None => line.to_owned(),
+            })
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(code(&ptx.unwrap()), code(&expected));
+
+    let (broken, programs) = compile(&kernel("let i: u32 = 1.5;"));
+    assert_eq!(programs, 1);
+    let message = broken.unwrap_err().to_string();
+    assert!(message.contains("--> lib.rs:6:30"), "{message}");
 }

@@ -11,6 +11,7 @@
 //! 4. what it wrote is read as a stranger's: each case once, each a plan that fits the lab's buffers and the kernels.
 
 mod error;
+mod screen;
 
 use std::path::{Path, PathBuf};
 

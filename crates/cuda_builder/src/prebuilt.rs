@@ -1,0 +1,157 @@
+//! Kernels whose dependencies are compiled already.
+
+use std::path::{Path, PathBuf};
+
+use crate::compile::{IR, PROFILE, TARGET, cargo_rustc, rustflags};
+use crate::process::{Run, capture, command};
+use crate::toolchain::Toolchain;
+use crate::{Error, NvvmArch, codegen};
+
+/// The dependencies of a kernel crate, compiled.
+#[derive(Clone, Debug)]
+pub struct Prebuilt {
+    tools: Toolchain,
+    arch: NvvmArch,
+    /// Names and files for `--extern`.
+    externs: Vec<(String, PathBuf)>,
+    /// Where the dependencies of those lie.
+    folders: Vec<PathBuf>,
+}
+
+/// The crates of the library.
+const LIBRARY: [&str; 2] = ["core", "compiler_builtins"];
+
+impl Prebuilt {
+    /// Compiles what the kernel crate in `folder` depends on, in `target_dir`, without using the network; of that, the
+    /// crates named in `dependencies` can be used by kernels.
+    ///
+    /// # Errors
+    /// As [`CudaBuilder::build`](crate::CudaBuilder::build).
+    pub fn build(
+        folder: &Path,
+        dependencies: &[&str],
+        arch: NvvmArch,
+        target_dir: &Path,
+        tools: Toolchain,
+    ) -> Result<Self, Error> {
+        let folder = std::path::absolute(folder).map_err(Error::io("use", folder))?;
+        let target_dir = target_dir.join(arch.to_string());
+        let target_dir = std::path::absolute(&target_dir).map_err(Error::io("use", &target_dir))?;
+        let output = capture(
+            cargo_rustc(&folder, arch, &target_dir, &tools)
+                .args(["--offline", "--message-format=json-render-diagnostics"])
+                .arg("--")
+                .args(IR),
+        )?;
+        if !output.status.success() {
+            return Err(Error::KernelCompile {
+                krate: folder,
+                output: String::from_utf8_lossy(&output.stderr).into_owned(),
+            });
+        }
+        let libraries = libraries(&String::from_utf8_lossy(&output.stdout));
+        let find = |name: &str| {
+            let found = libraries.iter().find(|(library, _)| library == name);
+            found.cloned().ok_or_else(|| Error::Manifest {
+                manifest: folder.join("Cargo.toml"),
+                problem: format!("`{name}` is not among its dependencies"),
+            })
+        };
+        let externs: Vec<_> = LIBRARY
+            .iter()
+            .chain(dependencies)
+            .map(|name| find(name))
+            .collect::<Result<_, _>>()?;
+        let mut folders: Vec<PathBuf> = libraries
+            .iter()
+            .filter_map(|(_, file)| file.parent().map(Path::to_owned))
+            .collect();
+        folders.sort();
+        folders.dedup();
+        Ok(Self {
+            tools,
+            arch,
+            externs,
+            folders,
+        })
+    }
+
+    /// What the kernels are compiled with.
+    pub fn tools(&self) -> &Toolchain {
+        &self.tools
+    }
+
+    /// The folders that compiling reads, besides the toolchain's.
+    pub fn folders(&self) -> &[PathBuf] {
+        &self.folders
+    }
+
+    /// Compiles the kernels in `folder`, whose crate root is `lib.rs` there, and returns their PTX. Every program is run by
+    /// `run`, in `folder`, and writes nowhere else. File names in messages and in the PTX are relative to it.
+    ///
+    /// # Errors
+    /// As [`CudaBuilder::build`](crate::CudaBuilder::build).
+    pub fn compile(&self, folder: &Path, run: &mut Run<'_>) -> Result<String, Error> {
+        let mut rustc = command(&self.tools.rustc);
+        rustc
+            .current_dir(folder)
+            .env("RUSTC_BOOTSTRAP", "1")
+            .args(["--crate-name=kernels", "--edition=2024", "lib.rs"])
+            .args(["--crate-type=cdylib", "--color=never", "--out-dir=."])
+            .arg(TARGET);
+        for (name, value) in PROFILE {
+            let option = if name == "debug" { "debuginfo" } else { name };
+            rustc.arg(format!("-C{option}={value}"));
+        }
+        for folder in &self.folders {
+            rustc.arg(format!("-Ldependency={}", folder.display()));
+        }
+        for (name, file) in &self.externs {
+            let options = if LIBRARY.contains(&name.as_str()) {
+                "noprelude,nounused:"
+            } else {
+                "nounused:"
+            };
+            rustc.arg(format!("--extern={options}{name}={}", file.display()));
+        }
+        rustc
+            .arg("-Zunstable-options")
+            .args(rustflags(self.arch))
+            .args(IR);
+        let output = run(&mut rustc).map_err(Error::io("run", &self.tools.rustc))?;
+        if !output.status.success() {
+            return Err(Error::KernelCompile {
+                krate: folder.to_owned(),
+                output: String::from_utf8_lossy(&output.stderr).into_owned(),
+            });
+        }
+        let module = folder.join("kernels.ll");
+        let mut run_here = |command: &mut std::process::Command| run(command.current_dir(folder));
+        codegen::ptx_of(
+            &module,
+            folder,
+            self.arch,
+            &self.tools,
+            &codegen::places(folder, &self.tools),
+            &mut run_here,
+        )
+    }
+}
+
+/// The libraries that cargo's messages name, each with its file.
+fn libraries(messages: &str) -> Vec<(String, PathBuf)> {
+    let artifact = |line: &str| {
+        let message: serde_json::Value = serde_json::from_str(line).ok()?;
+        if message["reason"] != "compiler-artifact" {
+            return None;
+        }
+        let name = message["target"]["name"].as_str()?.replace('-', "_");
+        let files = message["filenames"].as_array()?;
+        let file = files
+            .iter()
+            .filter_map(|file| file.as_str())
+            .find(|file| file.ends_with(".rlib") || file.ends_with(std::env::consts::DLL_SUFFIX))?;
+        Some((name, PathBuf::from(file)))
+    };
+    messages.lines().filter_map(artifact).collect()
+}
