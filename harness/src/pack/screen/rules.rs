@@ -213,14 +213,7 @@ fn refused(file: File, here: View<'_>) -> Option<(String, &'static str)> {
         return attribute(here);
     }
     if here.is_mark('$') {
-        // `$name!` would be any macro.
-        let hidden = here.after(1).name().is_some() && here.after(2).is_mark('!');
-        return (hidden && !here.after(3).is_mark('=')).then(|| {
-            (
-                format!("`${}!`", here.after(1).name().unwrap_or("")),
-                HIDDEN,
-            )
-        });
+        return macro_variable(here);
     }
     let name = here.name()?;
     if let Some((_, reason)) = NAMES.iter().find(|(refused, _)| *refused == name) {
