@@ -6,7 +6,9 @@ use clap::{Parser, Subcommand};
 use crate::export;
 use crate::failure::{Ending, Failure};
 use crate::out::Out;
-use crate::{animate, doctor, exit, grade, list, occupancy, perf, profile, report, run, test};
+use crate::{
+    animate, doctor, exit, grade, list, occupancy, pack, perf, profile, report, run, test,
+};
 
 /// Tests, times and shows the labs.
 #[derive(Debug, Parser)]
@@ -42,6 +44,8 @@ enum Command {
     /// Write the student's copy of the course, without solutions
     #[cfg(feature = "solutions")]
     Export(export::ExportArgs),
+    /// Build a submission in isolation, and write its kernels and plans to one file
+    Pack(pack::PackArgs),
     /// Explain how many blocks a multiprocessor holds, what limits them, and what latency they hide
     Occupancy(occupancy::OccupancyArgs),
 }
@@ -66,6 +70,7 @@ impl Cli {
             Command::Run(args) => run::run(args, out),
             #[cfg(feature = "solutions")]
             Command::Export(args) => export::run(args, out),
+            Command::Pack(args) => pack::run(args, out),
             Command::Occupancy(args) => occupancy::run(args, out),
         }
     }

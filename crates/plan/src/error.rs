@@ -171,6 +171,16 @@ pub enum PlanError {
         /// The nearest name, or all of them.
         suggestion: String,
     },
+    /// A plan with more of something than any plan needs.
+    #[error("plan `{plan}` has more than {limit} {what}; let each launch do more")]
+    TooLarge {
+        /// The plan.
+        plan: String,
+        /// Of what.
+        what: &'static str,
+        /// The most.
+        limit: usize,
+    },
     /// A problem that the solution says it cannot solve.
     #[error("the solution refuses this problem: {reason}")]
     Unsupported {

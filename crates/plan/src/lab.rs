@@ -18,6 +18,9 @@ pub trait Lab: Sized {
     /// The buffers that hold the results after it.
     type Outputs: Copy + Debug;
 
+    /// The outputs' names, in the order of [`Lab::finish`].
+    const OUTPUTS: &'static [&'static str];
+
     /// Declares the lab's buffers: the first of the plan, in a fixed order, under fixed names.
     fn declare(problem: &Self::Problem, plan: &mut Plan) -> Self::Buffers;
 
@@ -92,6 +95,8 @@ macro_rules! lab {
             type Problem = Problem;
             type Buffers = Buffers;
             type Outputs = Outputs;
+
+            const OUTPUTS: &'static [&'static str] = &[$(stringify!($output)),*];
 
             fn declare($problem: &Problem, $plan: &mut $crate::Plan) -> Buffers $declare
 

@@ -25,6 +25,15 @@ pub struct Plan {
     pub(crate) args: Vec<Arg>,
 }
 
+/// The most launches, copies and fills of a plan: a second of nothing but launching.
+const MOST_COMMANDS: usize = 1 << 20;
+
+/// The most arguments of one launch. A kernel's parameters have no more than 4 KiB together.
+const MOST_ARGS: usize = 1 << 10;
+
+/// The most arguments of all launches together.
+const MOST_ARGS_TOGETHER: usize = 1 << 24;
+
 impl Plan {
     /// An empty plan.
     pub fn new(name: impl Into<String>) -> Plan {
@@ -82,7 +91,8 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// [`PlanError`]: an empty grid or block, a buffer of another plan, an offset past a buffer's end.
+    /// [`PlanError`]: an empty grid or block, a buffer of another plan, an offset past a buffer's end, more launches than a
+    /// plan may have.
     pub fn launch(
         &mut self,
         kernel: &str,
@@ -99,8 +109,13 @@ impl Plan {
                 });
             }
         }
+        self.has_room()?;
         let start = self.args.len();
-        self.args.extend(args);
+        self.args.extend(args.into_iter().take(MOST_ARGS + 1));
+        if self.args.len() - start > MOST_ARGS {
+            self.args.truncate(start);
+            return Err(self.too_large("arguments of a launch", MOST_ARGS));
+        }
         if let Err(error) = self.check_args(start, kernel) {
             self.args.truncate(start);
             return Err(error);
@@ -230,6 +245,7 @@ impl Plan {
                 len,
             });
         }
+        self.has_room()?;
         self.commands.push(Stored::Copy(Copy {
             src,
             src_start,
@@ -248,8 +264,28 @@ impl Plan {
     pub fn fill(&mut self, dst: BufferId, byte: u8) -> Result<(), PlanError> {
         let place = || self.place(self.commands.len(), format_args!("fill"));
         self.own(dst, place, || "the destination".to_owned())?;
+        self.has_room()?;
         self.commands.push(Stored::Fill(Fill { dst, byte }));
         Ok(())
+    }
+
+    /// Whether one more command fits.
+    fn has_room(&self) -> Result<(), PlanError> {
+        if self.commands.len() >= MOST_COMMANDS {
+            return Err(self.too_large("launches, copies and fills", MOST_COMMANDS));
+        }
+        if self.args.len() > MOST_ARGS_TOGETHER {
+            return Err(self.too_large("arguments of all launches together", MOST_ARGS_TOGETHER));
+        }
+        Ok(())
+    }
+
+    fn too_large(&self, what: &'static str, limit: usize) -> PlanError {
+        PlanError::TooLarge {
+            plan: self.name.clone(),
+            what,
+            limit,
+        }
     }
 
     /// The buffer, if it is this plan's.

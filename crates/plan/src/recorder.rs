@@ -4,7 +4,7 @@ use std::io::{self, BufReader, BufWriter, Read, Write};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Lab, Plan, Solves};
+use crate::{Lab, Plan, PlanError, Solves};
 
 /// A problem whose plan is wanted: one JSON value of the recorder's input.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -28,6 +28,9 @@ pub struct Recording {
     /// Why there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+    /// Whether the error is that the plan is [too large](crate::PlanError::TooLarge).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub too_large: bool,
 }
 
 /// Records the solution's plan for each [`Task`] of `input` (JSON values, one after the other), and writes its
@@ -49,9 +52,15 @@ pub fn record_all<L: Lab>(
         })?;
         let (plan, error) = match L::record(name.as_str(), &problem, solution) {
             Ok(plan) => (Some(plan), None),
-            Err(error) => (None, Some(error.to_string())),
+            Err(error) => (None, Some(error)),
         };
-        serde_json::to_writer(&mut output, &Recording { name, plan, error })?;
+        let recording = Recording {
+            name,
+            plan,
+            too_large: matches!(error, Some(PlanError::TooLarge { .. })),
+            error: error.map(|error| error.to_string()),
+        };
+        serde_json::to_writer(&mut output, &recording)?;
         output.write_all(b"\n")?;
         output.flush()?;
     }

@@ -71,7 +71,7 @@ pub fn ptx(
     let built = device.compile(folder, &mut |command| {
         let finished = confined(&sandbox, command, folder)?;
         in_force = Some(finished.in_force);
-        limit = limit.or(over_limit(&finished));
+        limit = limit.take().or(over_limit(&finished));
         Ok(output(finished))
     });
     if let Some(limit) = limit {
@@ -129,7 +129,12 @@ pub fn recorder(
         .args(["--crate-name=recorder", "--edition=2024", "main.rs"])
         .args(["--crate-type=bin", "--color=never", "--out-dir=."])
         // What is left unused there is used on the device.
-        .args(["-Adead_code", "-Aunused", "-Cdebuginfo=0", "-Cstrip=debuginfo"]);
+        .args([
+            "-Adead_code",
+            "-Aunused",
+            "-Cdebuginfo=0",
+            "-Cstrip=debuginfo",
+        ]);
     for folder in &host.folders {
         rustc.arg(format!("-Ldependency={}", folder.display()));
     }
@@ -229,18 +234,12 @@ fn output(finished: Finished) -> Output {
 /// Which limit ended a compiler, as the end of a sentence.
 fn over_limit(finished: &Finished) -> Option<String> {
     match finished.end {
-        End::TimedOut => Some(format!(
-            "takes more than {} s of CPU time",
-            LIMITS.cpu_s
-        )),
+        End::TimedOut => Some(format!("takes more than {} s of CPU time", LIMITS.cpu_s)),
         End::TooMuchOutput => Some(format!(
             "gives more than {} KiB of messages",
             LIMITS.output_bytes >> 10
         )),
-        End::FileTooLarge => Some(format!(
-            "writes more than {} MiB",
-            LIMITS.file_bytes >> 20
-        )),
+        End::FileTooLarge => Some(format!("writes more than {} MiB", LIMITS.file_bytes >> 20)),
         End::ForbiddenCall => Some("makes a system call that no compiler needs".to_owned()),
         End::Signal(libc::SIGABRT)
             if String::from_utf8_lossy(&finished.stderr).contains("allocat") =>

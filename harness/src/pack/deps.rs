@@ -171,9 +171,11 @@ impl HostCrates {
         for (name, ..) in CRATES {
             let name = name.replace('-', "_");
             let found = libraries.iter().find(|(library, _)| *library == name);
-            externs.push(found.cloned().ok_or_else(|| {
-                failed("cargo", &format!("built no library `{name}`"))
-            })?);
+            externs.push(
+                found
+                    .cloned()
+                    .ok_or_else(|| failed("cargo", &format!("built no library `{name}`")))?,
+            );
         }
         let mut folders: Vec<PathBuf> = libraries
             .iter()
@@ -199,7 +201,8 @@ fn libraries(messages: &str) -> Vec<(String, PathBuf)> {
         let mut files = message["filenames"].as_array()?.iter();
         let file = files.find_map(|file| {
             let file = file.as_str()?;
-            let is_library = file.ends_with(".rlib") || file.ends_with(std::env::consts::DLL_SUFFIX);
+            let is_library =
+                file.ends_with(".rlib") || file.ends_with(std::env::consts::DLL_SUFFIX);
             is_library.then(|| PathBuf::from(file))
         })?;
         Some((name, file))

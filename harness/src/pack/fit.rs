@@ -81,7 +81,7 @@ pub fn check(
         );
         return Err(PackError::refused(Kind::PlanTooLarge, message));
     }
-    host::validate(module, plan, &Limits::COMMON)
+    host::validate::validate(module, plan, &Limits::COMMON)
         .map_err(|error| PackError::refused(Kind::PlanInvalid, error.to_string()))
 }
 
@@ -89,9 +89,8 @@ pub fn check(
 fn lab_buffers(declared: &Plan, outputs: &[&str], plan: &Plan) -> Result<(), String> {
     let is_input = |buffer: &&Buffer| buffer.role == Role::Io;
     let expected = declared.buffers();
-    let described = |buffer: &Buffer| {
-        format!("`{}` ({} of {})", buffer.name, buffer.len, buffer.element)
-    };
+    let described =
+        |buffer: &Buffer| format!("`{}` ({} of {})", buffer.name, buffer.len, buffer.element);
     if plan.buffers().get(..expected.len()) != Some(expected) {
         let list: Vec<_> = expected.iter().map(described).collect();
         return Err(format!(
@@ -105,7 +104,11 @@ fn lab_buffers(declared: &Plan, outputs: &[&str], plan: &Plan) -> Result<(), Str
             described(other)
         ));
     }
-    let names: Vec<&str> = plan.outputs().iter().map(|(name, _)| name.as_str()).collect();
+    let names: Vec<&str> = plan
+        .outputs()
+        .iter()
+        .map(|(name, _)| name.as_str())
+        .collect();
     if names != outputs {
         return Err(format!(
             "the plan's outputs are {names:?}; the lab's are {outputs:?}"

@@ -10,21 +10,43 @@
 //!    given the lab's problems, which are public, and knows neither inputs nor seeds;
 //! 4. what it wrote is read as a stranger's: each case once, each a plan that fits the lab's buffers and the kernels.
 
+mod build;
+mod cli;
+mod deps;
 mod error;
+mod fit;
+mod record;
 mod screen;
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
+use host::find_lab;
+use plan::Task;
+
+pub use cli::{PackArgs, run};
+pub use deps::Dependencies;
 pub use error::PackError;
+pub use fit::check as check_plan;
 
-use crate::bundle::Bundle;
+use crate::bundle::{BuiltWith, Bundle, BundledCase};
 use crate::course::Course;
+use crate::course_root::course_root;
+use crate::grade::kind::Kind;
+use crate::interrupt::Unfinished;
+use crate::sandbox::Layer;
 
 /// How to pack.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
     /// The course's root, the folder with `crates/`. By default, looked for from the working folder upwards.
     pub course_root: Option<PathBuf>,
+    /// Where what submissions are compiled against is kept. By default `pack` in cargo's target folder.
+    pub cache: Option<PathBuf>,
+    /// How long recording may take.
+    pub record_limit: Option<Duration>,
+    /// Protections to do without, as on a machine that lacks them.
+    pub without: Vec<Layer>,
 }
 
 /// Builds the submission in `dir` for the lab of `course`, and records a plan for each of its cases.
@@ -33,8 +55,144 @@ pub struct Options {
 ///
 /// [`PackError::Refused`] if the submission is at fault, [`PackError::Environment`] if the machine is.
 pub fn pack(dir: &Path, course: &Course, options: &Options) -> Result<Bundle, PackError> {
-    let _ = (dir, course, options);
-    Err(PackError::Environment(
-        "submissions cannot be packed yet".to_owned(),
-    ))
+    // What is refused is refused at once.
+    let sources = screen::read(dir)?;
+    screen::screen(&sources)?;
+    let packer = Packer::new(dir, options)?;
+    packer.build(&sources, course)
+}
+
+/// Packs any number of submissions: what they are compiled against is built once.
+#[derive(Debug)]
+pub struct Packer {
+    dependencies: Dependencies,
+    options: Options,
+}
+
+impl Packer {
+    /// Compiles what submissions are compiled against, where that is not done yet. The course is looked for above `near`
+    /// too.
+    ///
+    /// # Errors
+    ///
+    /// [`PackError::Environment`].
+    pub fn new(near: &Path, options: &Options) -> Result<Packer, PackError> {
+        let root = course_root(options.course_root.as_deref(), near)
+            .map_err(|failure| PackError::Environment(failure.to_string()))?;
+        let cache = match &options.cache {
+            Some(folder) => std::path::absolute(folder)
+                .map_err(|error| PackError::Environment(error.to_string()))?,
+            None => std::env::var_os("CARGO_TARGET_DIR")
+                .map_or_else(|| root.join("target"), PathBuf::from)
+                .join("pack"),
+        };
+        let cache = std::path::absolute(&cache).unwrap_or(cache);
+        Ok(Packer {
+            dependencies: Dependencies::build(&root, &cache)?,
+            options: options.clone(),
+        })
+    }
+
+    /// As [`pack`].
+    ///
+    /// # Errors
+    ///
+    /// As [`pack`].
+    pub fn pack(&self, dir: &Path, course: &Course) -> Result<Bundle, PackError> {
+        let sources = screen::read(dir)?;
+        screen::screen(&sources)?;
+        self.build(&sources, course)
+    }
+
+    fn build(&self, sources: &screen::Sources, course: &Course) -> Result<Bundle, PackError> {
+        let lab = find_lab(&course.lab).map_err(|error| internal(&course.file, &error))?;
+        let lab_type = fit::lab_type(&course.lab)
+            .ok_or_else(|| internal(&course.lab, &"submissions of this lab cannot be packed"))?;
+        let mut tasks = Vec::new();
+        for case in &course.cases {
+            // The plan does not depend on the seed.
+            let problem = case
+                .with_seed(lab, 1)
+                .map_err(|error| internal(&case.name, &error))?
+                .problem_json();
+            tasks.push(Task {
+                name: case.name.clone(),
+                problem,
+            });
+        }
+        let folder = tempfile::Builder::new()
+            .prefix("harness-pack-")
+            .tempdir()
+            .map_err(|error| internal(&std::env::temp_dir().display(), &error))?;
+        let _unfinished = Unfinished::new(folder.path());
+        // What the sandbox is told is what the kernel sees.
+        let root = folder
+            .path()
+            .canonicalize()
+            .map_err(|error| internal(&folder.path().display(), &error))?;
+        let subfolder = |name: &str| {
+            let path = root.join(name);
+            std::fs::create_dir(&path).map_err(|error| internal(&path.display(), &error))?;
+            Ok(path)
+        };
+        let (device, host, recording) = (
+            subfolder("device")?,
+            subfolder("host")?,
+            subfolder("record")?,
+        );
+        let without = &self.options.without;
+        // Kernels and recorder are independent of one another.
+        let (kernels, plans) = std::thread::scope(|scope| {
+            let kernels =
+                scope.spawn(|| build::ptx(sources, &self.dependencies.device, &device, without));
+            let recorder =
+                build::recorder(sources, &self.dependencies.host, lab_type, &host, without);
+            let plans = recorder.and_then(|(program, compiled)| {
+                let limit = self.options.record_limit;
+                let (plans, recorded) =
+                    record::plans(&program, &tasks, &recording, limit, without)?;
+                Ok((plans, compiled.and(recorded)))
+            });
+            (kernels.join().expect("no panic"), plans)
+        });
+        // A mistake in the kernels is one of the recorder too, which says it with less.
+        let (ptx, kernels_in_force) = kernels?;
+        let (plans, plans_in_force) = plans?;
+        let module = host::Module::new("kernels.rs", ptx);
+        module
+            .program()
+            .map_err(|error| PackError::refused(Kind::PtxInvalid, error.to_string()))?;
+        let mut cases = Vec::new();
+        for (Task { name, problem }, plan) in tasks.into_iter().zip(plans) {
+            fit::check(&course.lab, &problem, &plan, &module).map_err(|error| match error {
+                PackError::Refused(failing) => {
+                    PackError::refused(failing.kind, format!("case `{name}`: {}", failing.message))
+                }
+                other => other,
+            })?;
+            cases.push(BundledCase {
+                name,
+                problem,
+                plan,
+            });
+        }
+        let tools = self.dependencies.device.tools();
+        Ok(Bundle {
+            lab: course.lab.clone(),
+            ptx: module.ptx().to_owned(),
+            cases,
+            built_with: BuiltWith {
+                harness: env!("CARGO_PKG_VERSION").to_owned(),
+                kernels: tools.rustc_version.clone(),
+                llvm: tools.llvm_major,
+                host: self.dependencies.host.rustc_version.clone(),
+            },
+            protections: kernels_in_force.and(plans_in_force).protections(),
+        })
+    }
+}
+
+/// Something went wrong that is nobody's fault but the machine's, or ours.
+fn internal(what: &dyn std::fmt::Display, error: &dyn std::fmt::Display) -> PackError {
+    PackError::Environment(format!("{what}: {error}"))
 }

@@ -85,7 +85,10 @@ fn ended(finished: &Finished, limits: &Limits) -> Result<(), PackError> {
         } else {
             format!("; it said:\n{said}")
         };
-        Err(PackError::refused(kind, format!("launch.rs: {message}{said}")))
+        Err(PackError::refused(
+            kind,
+            format!("launch.rs: {message}{said}"),
+        ))
     };
     match finished.end {
         End::Exited(0) => Ok(()),
@@ -146,9 +149,8 @@ fn read_text(file: &Path) -> Result<Vec<u8>, PackError> {
 
 /// The plans for these tasks, if that is what the text holds: each once, in order, and nothing else.
 fn parse(text: &[u8], tasks: &[Task]) -> Result<Vec<Plan>, PackError> {
-    let malformed = |message: String| {
-        PackError::refused(Kind::PlanMalformed, format!("launch.rs: {message}"))
-    };
+    let malformed =
+        |message: String| PackError::refused(Kind::PlanMalformed, format!("launch.rs: {message}"));
     let mut lines: Vec<&[u8]> = text.split(|&byte| byte == b'\n').collect();
     // After the last line's end, there is nothing.
     let rest = lines.pop().unwrap_or_default();
@@ -163,8 +165,9 @@ fn parse(text: &[u8], tasks: &[Task]) -> Result<Vec<Plan>, PackError> {
             );
             return Err(PackError::refused(Kind::RecorderFailed, message));
         };
-        let recording: Recording = serde_json::from_slice(line)
-            .map_err(|error| malformed(format!("case `{}`: this is no plan: {error}", task.name)))?;
+        let recording: Recording = serde_json::from_slice(line).map_err(|error| {
+            malformed(format!("case `{}`: this is no plan: {error}", task.name))
+        })?;
         if recording.name != task.name {
             return Err(malformed(format!(
                 "a plan for `{}` where that for case `{}` should be",

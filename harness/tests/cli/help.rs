@@ -19,6 +19,7 @@ fn commands() {
         "animate",
         "run",
         "occupancy",
+        "pack",
     ] {
         insta::assert_snapshot!(command, run(&[command, "--help"]));
     }

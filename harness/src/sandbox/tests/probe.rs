@@ -49,7 +49,7 @@ fn main() {
             Ok(_) => println!("connected"),
             Err(error) => println!("{error}"),
         },
-        "run" => match Command::new(place).status() {
+        "run" => match Command::new(place).env("PATH", "/usr/bin").status() {
             Ok(status) => println!("{status}"),
             Err(error) => println!("{error}"),
         },

@@ -1,0 +1,125 @@
+//! `harness pack`.
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use clap::Args;
+
+use super::{Options, pack};
+use crate::bundle::Bundle;
+use crate::course::{self, Course};
+use crate::course_root::course_root;
+use crate::failure::{Ending, Failure};
+use crate::out::Out;
+use crate::output::OutputFile;
+use crate::units::{bytes, count};
+
+/// What `harness pack` is told.
+#[derive(Debug, Clone, Args)]
+#[command(after_help = "\
+A submission is a folder with kernels.rs (device code) and launch.rs (host code); nothing else of it is used. The bundle
+holds the kernels as PTX and a plan for each case, for `harness grade` on a machine that has no Rust.")]
+pub struct PackArgs {
+    /// The submission's folder
+    dir: PathBuf,
+    /// The lab that it solves
+    #[arg(long)]
+    lab: String,
+    /// The bundle's file
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+    /// Take the lab's cases from this file in place of the built-in ones
+    #[arg(long, value_name = "FILE")]
+    lab_file: Option<PathBuf>,
+    /// The course's folder, with crates/ [default: the working folder, DIR, or one above]
+    #[arg(long, value_name = "DIR")]
+    course: Option<PathBuf>,
+    /// Where compiled crates of the course are kept [default: target/pack in the course's folder]
+    #[arg(long, value_name = "DIR")]
+    cache: Option<PathBuf>,
+}
+
+/// Packs a submission.
+///
+/// # Errors
+///
+/// [`Failure::Wrong`] if the submission is at fault; otherwise what is wrong with the flags or the machine.
+pub fn run(args: &PackArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
+    let read;
+    let course: &Course = match &args.lab_file {
+        None => course::embedded(&args.lab)
+            .map_err(|error| Failure::Input(format!("--lab {}: {error}", args.lab)))?,
+        Some(file) => {
+            read = Course::read("--lab-file", file)?;
+            if read.lab != args.lab {
+                return Err(Failure::Input(format!(
+                    "--lab-file {}: is of lab `{}`, and --lab is `{}`",
+                    file.display(),
+                    read.lab,
+                    args.lab
+                )));
+            }
+            &read
+        }
+    };
+    // A path that cannot be written is told before minutes of building.
+    let output = OutputFile::create("--output", &args.output)?;
+    let options = Options {
+        course_root: Some(course_root(args.course.as_deref(), &args.dir)?),
+        cache: args.cache.clone(),
+        ..Options::default()
+    };
+    let start = Instant::now();
+    let bundle = pack(&args.dir, course, &options)?;
+    let elapsed = start.elapsed();
+    let sha256 = bundle.write(output)?;
+    let size = std::fs::metadata(&args.output).map_or(0, |metadata| metadata.len());
+    out.line(format_args!(
+        "{}: {}, {}, {} in {:.1} s",
+        args.output.display(),
+        bundle.lab,
+        count(bundle.cases.len(), "case"),
+        bytes(size),
+        elapsed.as_secs_f64()
+    ))?;
+    out.line(summary(&bundle))?;
+    out.line(format_args!("SHA-256    {sha256}"))?;
+    Ok(Ending::Fine)
+}
+
+/// What is in a bundle, and what it was built under.
+fn summary(bundle: &Bundle) -> String {
+    let launches: usize = bundle
+        .cases
+        .iter()
+        .map(|case| case.plan.commands().count())
+        .sum();
+    let built = &bundle.built_with;
+    let mut text = format!(
+        "plans      {}\nkernels    {}, LLVM {}\nrecorder   {}\nsandbox",
+        count(launches, "command"),
+        built.kernels,
+        built.llvm,
+        built.host
+    );
+    let width = bundle
+        .protections
+        .iter()
+        .map(|protection| protection.name.len())
+        .max()
+        .unwrap_or(0);
+    for protection in &bundle.protections {
+        let state = if protection.in_force {
+            "in force"
+        } else {
+            "MISSING"
+        };
+        let name = protection.name.trim_start_matches("sandbox: ");
+        let width = width.saturating_sub("sandbox: ".len());
+        text.push_str(&format!(
+            "\n  {name:width$}  {state:8}  {}",
+            protection.detail
+        ));
+    }
+    text
+}
