@@ -21,7 +21,6 @@
 //! | [`course`]    | what a lab grades: `labs/<lab>/lab.toml`                  |
 //! | [`catalogue`] | which labs, variants and cases a command is about         |
 //! | [`devices`]   | which devices it uses                                     |
-//! | [`course_root`] | where the course's sources are                          |
 //! | [`cpu`]       | the CPU's name                                            |
 //! | [`stats`]     | how many samples to take, and what they say               |
 //! | [`out`], [`terminal`], [`table`], [`progress`], [`units`] | how reports look |
@@ -36,7 +35,6 @@ pub mod bundle;
 pub mod catalogue;
 pub mod cli;
 pub mod course;
-pub mod course_root;
 pub mod cpu;
 pub mod devices;
 pub mod doctor;

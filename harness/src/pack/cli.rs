@@ -5,10 +5,9 @@ use std::time::Instant;
 
 use clap::Args;
 
-use super::{Options, pack};
+use super::{Options, course_root, pack};
 use crate::bundle::Bundle;
 use crate::course::{self, Course};
-use crate::course_root::course_root;
 use crate::failure::{Ending, Failure};
 use crate::out::Out;
 use crate::output::OutputFile;
@@ -16,9 +15,11 @@ use crate::units::{bytes, count};
 
 /// What `harness pack` is told.
 #[derive(Debug, Clone, Args)]
-#[command(after_help = "\
-A submission is a folder with kernels.rs (device code) and launch.rs (host code); nothing else of it is used. The bundle
-holds the kernels as PTX and a plan for each case, for `harness grade` on a machine that has no Rust.")]
+#[command(
+    after_help = "A submission is a folder with kernels.rs (device code) and launch.rs (host code); nothing else of it is \
+                  used. The bundle holds the kernels as PTX and a plan for each case, for `harness grade` on a machine that \
+                  has no Rust."
+)]
 pub struct PackArgs {
     /// The submission's folder
     dir: PathBuf,
@@ -31,7 +32,7 @@ pub struct PackArgs {
     /// Take the lab's cases from this file in place of the built-in ones
     #[arg(long, value_name = "FILE")]
     lab_file: Option<PathBuf>,
-    /// The course's folder, with crates/ [default: the working folder, DIR, or one above]
+    /// The course's folder, with crates/ [default: the one that this program was built in, or the working folder or one above]
     #[arg(long, value_name = "DIR")]
     course: Option<PathBuf>,
     /// Where compiled crates of the course are kept [default: target/pack in the course's folder]
@@ -65,7 +66,7 @@ pub fn run(args: &PackArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
     // A path that cannot be written is told before minutes of building.
     let output = OutputFile::create("--output", &args.output)?;
     let options = Options {
-        course_root: Some(course_root(args.course.as_deref(), &args.dir)?),
+        course_root: Some(course_root(args.course.as_deref())?),
         cache: args.cache.clone(),
         ..Options::default()
     };

@@ -31,15 +31,32 @@ pub use fit::check as check_plan;
 
 use crate::bundle::{BuiltWith, Bundle, BundledCase};
 use crate::course::Course;
-use crate::course_root::course_root;
+use crate::failure::Failure;
 use crate::grade::kind::Kind;
 use crate::interrupt::Unfinished;
+use crate::root;
 use crate::sandbox::Layer;
+
+/// The course's root: `given` (by `--course`), else what is above this program's file, else what is above the working
+/// folder. Never a submission's folder: its crates would be built, and trusted.
+///
+/// # Errors
+///
+/// As [`root::find`].
+pub fn course_root(given: Option<&Path>) -> Result<PathBuf, Failure> {
+    if given.is_none()
+        && let Ok(program) = std::env::current_exe()
+        && let Ok(root) = root::find(None, &program)
+    {
+        return Ok(root);
+    }
+    root::find(given, Path::new("."))
+}
 
 /// How to pack.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// The course's root, the folder with `crates/`. By default, looked for from the working folder upwards.
+    /// The course's root, as [`course_root`] finds it.
     pub course_root: Option<PathBuf>,
     /// Where what submissions are compiled against is kept. By default `pack` in cargo's target folder.
     pub cache: Option<PathBuf>,
@@ -58,7 +75,7 @@ pub fn pack(dir: &Path, course: &Course, options: &Options) -> Result<Bundle, Pa
     // What is refused is refused at once.
     let sources = screen::read(dir)?;
     screen::screen(&sources)?;
-    let packer = Packer::new(dir, options)?;
+    let packer = Packer::new(options)?;
     packer.build(&sources, course)
 }
 
@@ -70,14 +87,13 @@ pub struct Packer {
 }
 
 impl Packer {
-    /// Compiles what submissions are compiled against, where that is not done yet. The course is looked for above `near`
-    /// too.
+    /// Compiles what submissions are compiled against, where that is not done yet.
     ///
     /// # Errors
     ///
     /// [`PackError::Environment`].
-    pub fn new(near: &Path, options: &Options) -> Result<Packer, PackError> {
-        let root = course_root(options.course_root.as_deref(), near)
+    pub fn new(options: &Options) -> Result<Packer, PackError> {
+        let root = course_root(options.course_root.as_deref())
             .map_err(|failure| PackError::Environment(failure.to_string()))?;
         let cache = match &options.cache {
             Some(folder) => std::path::absolute(folder)
