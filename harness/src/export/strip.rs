@@ -22,6 +22,7 @@ pub fn strip(text: &str) -> Result<Stripped, String> {
     let tokens: TokenStream = text.parse().map_err(|error| format!("{error}"))?;
     let mut cuts = Cuts::default();
     cuts.look(tokens);
+    let cuts_nothing = cuts.ranges.is_empty();
     let mut left = String::with_capacity(text.len());
     let mut end = 0;
     for range in cuts.ranges {
@@ -30,6 +31,10 @@ pub fn strip(text: &str) -> Result<Stripped, String> {
         end = whole.end.max(end);
     }
     left += &text[end..];
+    if !cuts_nothing {
+        left.truncate(left.trim_end().len());
+        left.push('\n');
+    }
     Ok(Stripped {
         text: left,
         modules: cuts.modules,
@@ -129,12 +134,40 @@ fn outer_attribute(tokens: &[TokenTree], at: usize) -> Option<(Attribute, usize)
     Some((Attribute { range, body }, at + 2))
 }
 
-/// Where the node that starts at `at` ends: after its braces, `;` or `,`.
+/// What an item begins with, after `pub`.
+const ITEMS: [&str; 14] = [
+    "async",
+    "const",
+    "enum",
+    "extern",
+    "fn",
+    "impl",
+    "macro_rules",
+    "mod",
+    "static",
+    "struct",
+    "trait",
+    "type",
+    "unsafe",
+    "use",
+];
+
+/// Where the node that starts at `at` ends: after its braces or its `;`, or, if it is no item (whose types may have commas)
+/// but a field, a variant, an arm or an element, after its `,`.
 fn node_end(tokens: &[TokenTree], at: usize) -> usize {
     let is = |position: usize, wanted: char| matches!(tokens.get(position), Some(TokenTree::Punct(p)) if p.as_char() == wanted);
+    let mut words = tokens[at..].iter().take(3).filter_map(|token| match token {
+        TokenTree::Ident(word) => Some(word.to_string()),
+        _ => None,
+    });
+    let is_item = words
+        .find(|word| word != "pub")
+        .is_some_and(|word| ITEMS.contains(&word.as_str()));
     for position in at..tokens.len() {
         match &tokens[position] {
-            TokenTree::Punct(p) if matches!(p.as_char(), ';' | ',') => return position + 1,
+            TokenTree::Punct(p) if p.as_char() == ';' || p.as_char() == ',' && !is_item => {
+                return position + 1;
+            }
             TokenTree::Group(group) if group.delimiter() == Delimiter::Brace => {
                 let follows = is(position + 1, ';') || is(position + 1, ',');
                 return position + 1 + usize::from(follows);
@@ -225,7 +258,9 @@ mod tests;
 const NONE: u32 = 0;
 
 #[cfg(feature = "solutions")]
-const SOME: Answer = Answer { value: 42 };
+const SOME: Answer<u32, u64> = Answer { value: 42 };
+#[cfg(not(feature = "solutions"))]
+const OTHER: Answer<u32, u64> = NO_ANSWER;
 
 enum Command {
     /// Kept.
@@ -260,6 +295,8 @@ mod inline {
         mod b;
 
         const NONE: u32 = 0;
+
+        const OTHER: Answer<u32, u64> = NO_ANSWER;
 
         enum Command {
             /// Kept.
