@@ -7,7 +7,7 @@ use crate::export;
 use crate::failure::{Ending, Failure};
 use crate::out::Out;
 use crate::{
-    animate, doctor, exit, grade, list, occupancy, pack, perf, profile, report, run, test,
+    animate, compare, doctor, exit, grade, list, occupancy, pack, perf, profile, report, run, test,
 };
 
 /// Tests, times and shows the labs.
@@ -28,6 +28,8 @@ enum Command {
     Test(test::TestArgs),
     /// Time every variant, beside the CPU and the device's limits
     Perf(perf::PerfArgs),
+    /// Compare two results of `perf`: what is faster, slower, the same
+    Compare(compare::CompareArgs),
     /// Count what every kernel does, and show the source lines that cost most
     Profile(profile::ProfileArgs),
     /// Grade a submission: results on fresh inputs, and on a GPU its speed
@@ -62,6 +64,7 @@ impl Cli {
             Command::Doctor(args) => doctor::run(args, out),
             Command::Test(args) => test::run(args, out),
             Command::Perf(args) => perf::run(args, out),
+            Command::Compare(args) => compare::run(args, out),
             Command::Profile(args) => profile::run(args, out),
             Command::Grade(args) => grade::args::run(args, out),
             Command::GradeCase(args) => grade::args::run_case(args),

@@ -2,15 +2,80 @@
 
 use std::thread::available_parallelism;
 
-use crate::units::count;
+use serde::{Deserialize, Serialize};
+
+use crate::units::{count, three};
+
+/// What the system tells of the CPU.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CpuInfo {
+    /// Its model; the architecture, if the system does not tell.
+    pub model: String,
+    /// Cores that this program may use.
+    pub cores: usize,
+    /// Highest clock of a core just now, in MHz; under load, if that is when it is asked for.
+    pub clock_mhz: Option<f64>,
+}
+
+impl CpuInfo {
+    /// As it is now.
+    pub fn read() -> CpuInfo {
+        let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+        CpuInfo::parse(
+            &info,
+            available_parallelism().map_or(1, |cores| cores.get()),
+        )
+    }
+
+    fn parse(info: &str, cores: usize) -> CpuInfo {
+        let values = |key: &'static str| {
+            info.lines().filter_map(move |line| {
+                let (name, value) = line.split_once(':')?;
+                (name.trim() == key).then_some(value.trim())
+            })
+        };
+        CpuInfo {
+            model: values("model name")
+                .next()
+                .unwrap_or(std::env::consts::ARCH)
+                .to_owned(),
+            cores,
+            clock_mhz: values("cpu MHz")
+                .filter_map(|value| value.parse().ok())
+                .max_by(f64::total_cmp),
+        }
+    }
+}
+
+impl std::fmt::Display for CpuInfo {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}, {}", self.model, count(self.cores, "core"))?;
+        match self.clock_mhz {
+            Some(clock) => write!(f, ", {} GHz", three(clock / 1e3)),
+            None => Ok(()),
+        }
+    }
+}
 
 /// Its model, if the system tells, and how many cores this program may use.
 pub fn description() -> String {
-    let cores = available_parallelism().map_or(1, |cores| cores.get());
-    let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let model = info
-        .lines()
-        .find_map(|line| line.strip_prefix("model name")?.split_once(':'))
-        .map_or(std::env::consts::ARCH, |(_, name)| name.trim());
-    format!("{model}, {}", count(cores, "core"))
+    let cpu = CpuInfo::read();
+    format!("{}, {}", cpu.model, count(cpu.cores, "core"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_fastest_core_counts() {
+        let info = "model name\t: Fast CPU @ 2.0: new\ncpu MHz\t\t: 800.000\n\nmodel name\t: Fast CPU\ncpu MHz\t\t: 3417.552\n";
+        let cpu = CpuInfo::parse(info, 2);
+        insta::assert_snapshot!(cpu, @"Fast CPU @ 2.0: new, 2 cores, 3.42 GHz");
+        let unknown = CpuInfo::parse("", 1);
+        assert_eq!(
+            (unknown.model.as_str(), unknown.clock_mhz),
+            (std::env::consts::ARCH, None)
+        );
+    }
 }

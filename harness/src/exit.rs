@@ -2,7 +2,8 @@
 
 /// Everything that was asked for was done, and every result is right.
 pub const OK: u8 = 0;
-/// A result is wrong or not as good as was asked (a tolerance that was not reached), or a kernel failed.
+/// A result is wrong or not as good as was asked (a tolerance that was not reached, something slower in `compare`), or a
+/// kernel failed.
 pub const WRONG_RESULT: u8 = 1;
 /// A flag, name, value or path makes no sense.
 pub const BAD_INPUT: u8 = 2;
@@ -19,7 +20,7 @@ pub const INTERRUPTED: u8 = 130;
 pub const HELP: &str = "\
 Exit codes:
     0  done, and every result is right
-    1  a result is wrong, a kernel failed, a tolerance was not reached
+    1  a result is wrong, a kernel failed, a tolerance was not reached, something is slower
     2  a flag, name, value or path makes no sense
     3  the machine lacks what was asked for: a device, memory, disk space
     4  a bug in this program

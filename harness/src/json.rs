@@ -12,7 +12,7 @@ use crate::failure::Failure;
 use crate::out::Out;
 use crate::output::OutputFile;
 
-/// Version of all the documents.
+/// Version of all the documents that do not name their own.
 pub const SCHEMA_VERSION: u32 = 1;
 
 /// The flag.
@@ -82,13 +82,22 @@ impl JsonOut {
             })
             .map_err(|error| Failure::Bug(format!("the report has no JSON form: {error}")))
         };
+        if matches!(self, JsonOut::No) {
+            return Ok(());
+        }
+        self.write_text(&text()?, out)
+    }
+
+    /// Writes a document that names its own version.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Environment`] if it cannot be written.
+    pub fn write_text(self, text: &str, out: &mut Out<'_>) -> Result<(), Failure> {
         match self {
             JsonOut::No => Ok(()),
-            JsonOut::Stdout => out.line(text()?),
-            JsonOut::File(file) => {
-                let text = text()? + "\n";
-                file.write_all(text.as_bytes()).map(drop)
-            }
+            JsonOut::Stdout => out.line(text),
+            JsonOut::File(file) => file.write_all(format!("{text}\n").as_bytes()).map(drop),
         }
     }
 }

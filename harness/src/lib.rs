@@ -7,6 +7,7 @@
 //! | [`doctor`]    | `harness doctor`                                          |
 //! | [`mod@test`]   | `harness test`                                            |
 //! | [`perf`]      | `harness perf`                                            |
+//! | [`compare`]   | `harness compare`                                         |
 //! | [`profile`]   | `harness profile`                                         |
 //! | [`report`]    | `harness report`                                          |
 //! | [`animate`]   | `harness animate`                                         |
@@ -34,6 +35,7 @@ pub mod animate;
 pub mod bundle;
 pub mod catalogue;
 pub mod cli;
+pub mod compare;
 pub mod course;
 pub mod cpu;
 pub mod devices;

@@ -23,7 +23,12 @@ pub fn labs() -> Vec<&'static dyn Lab> {
 
 /// A machine with one GPU.
 pub fn machine() -> Machine {
-    Machine::new(vec![(DeviceKind::Cuda, Ok(vec![Box::new(Adder::new())]))])
+    Machine::new(vec![(DeviceKind::Cuda, Ok(vec![device()]))])
+}
+
+/// Its GPU.
+pub fn device() -> Box<dyn Device> {
+    Box::new(Adder::new())
 }
 
 /// A machine with none.

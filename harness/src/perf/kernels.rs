@@ -1,54 +1,84 @@
-//! The kernels under the timed variants: what the device made of them, and how well their accesses coalesce, which the
-//! emulated device counts exactly on a small case whose accesses are alike.
+//! The kernels under the timed variants: what the device made of them, and what they do, which the emulated device counts
+//! exactly on a small case.
 
 use host::device::{EmulatedDevice, GlobalTraffic, Options, Sanitize};
 use host::{Case, KernelInfo, Lab, Variant, run};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use super::row::Row;
+use super::results::Row;
+use crate::catalogue::first_variant;
 use crate::progress::Bar;
 use crate::table::{Align, Columns, Tone};
 use crate::terminal::Look;
-use crate::units::indented;
+use crate::units::{indented, three};
 
-/// Sectors of each variant's kernels on a small case.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Coalescing {
+/// What each variant's kernels do on a small case.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Counted {
     /// What was run.
-    case: String,
-    kernels: Vec<KernelTraffic>,
+    pub case: String,
+    /// What an update is.
+    pub unit: String,
+    /// Kernel by kernel.
+    pub kernels: Vec<KernelCounts>,
     /// What could not be counted, and why.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    failures: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub failures: Vec<String>,
 }
 
-/// One kernel's traffic to global memory.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-struct KernelTraffic {
-    variant: &'static str,
-    kernel: String,
-    sectors: u64,
-    ideal_sectors: u64,
+/// What one kernel does.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct KernelCounts {
+    /// The variant.
+    pub variant: String,
+    /// The kernel's name.
+    pub kernel: String,
+    /// Times it was launched.
+    pub launches: u64,
+    /// Useful work of the whole run.
+    pub updates: u64,
+    /// PTX instructions that threads executed.
+    pub instructions: u64,
+    /// PTX instructions that warps executed.
+    pub warp_instructions: u64,
+    /// Pieces of 32 bytes that warps touched.
+    pub sectors: u64,
+    /// Sectors that the same bytes would take at best.
+    pub ideal_sectors: u64,
     /// `ideal_sectors / sectors`; none without traffic.
-    efficiency: Option<f64>,
+    pub efficiency: Option<f64>,
 }
 
-impl Coalescing {
-    /// Counts, if the case has a small one like it.
-    pub fn count(lab: &dyn Lab, variants: &[Variant], case: &dyn Case) -> Option<Coalescing> {
-        let case = case.reduced()?;
+impl Counted {
+    /// Counts, if the case has a small one like it, whose accesses are alike; with `in_place_of_times`, otherwise on the small
+    /// case of the lab with most work.
+    pub fn count(
+        lab: &dyn Lab,
+        variants: &[Variant],
+        case: &dyn Case,
+        in_place_of_times: bool,
+    ) -> Option<Counted> {
+        let any = || {
+            let cases = lab.small_cases().into_iter();
+            let updates = |case: &Box<dyn Case>| case.work(first_variant(lab)).updates;
+            cases.max_by_key(updates)
+        };
+        let case = case
+            .reduced()
+            .or_else(|| in_place_of_times.then(any).flatten())?;
         let device = EmulatedDevice::new(Options {
             sanitize: Sanitize::NONE,
             ..Options::default()
         });
-        let _bar = Bar::spinner(format!("counting sectors of {}", case.label()));
-        let mut counted = Coalescing {
+        let _bar = Bar::spinner(format!("counting on {}", case.label()));
+        let mut counted = Counted {
             case: case.label(),
+            unit: case.work(first_variant(lab)).unit.to_owned(),
             kernels: Vec::new(),
             failures: Vec::new(),
         };
         for variant in variants {
-            match traffic(&device, lab, case.as_ref(), variant.name) {
+            match counts(&device, lab, case.as_ref(), variant.name) {
                 Ok(mut kernels) => counted.kernels.append(&mut kernels),
                 Err(error) => counted.failures.push(format!("{}: {error}", variant.name)),
             }
@@ -56,19 +86,18 @@ impl Coalescing {
         Some(counted)
     }
 
-    fn of(&self, variant: &str, kernel: &str) -> Option<&KernelTraffic> {
-        let same =
-            |traffic: &&KernelTraffic| traffic.variant == variant && traffic.kernel == kernel;
+    fn of(&self, variant: &str, kernel: &str) -> Option<&KernelCounts> {
+        let same = |counts: &&KernelCounts| counts.variant == variant && counts.kernel == kernel;
         self.kernels.iter().find(same)
     }
 }
 
-fn traffic(
+fn counts(
     device: &EmulatedDevice,
     lab: &dyn Lab,
     case: &dyn Case,
-    variant: &'static str,
-) -> Result<Vec<KernelTraffic>, host::Error> {
+    variant: &str,
+) -> Result<Vec<KernelCounts>, host::Error> {
     let plan = case.record(variant)?;
     let mut session = host::Device::prepare(device, lab.module(), &plan)?;
     run::reset(session.as_mut(), &plan, &case.inputs()?)?;
@@ -81,9 +110,13 @@ fn traffic(
             all += counts.global_loads;
             all += counts.global_stores;
             all += counts.global_atomics;
-            KernelTraffic {
-                variant,
+            KernelCounts {
+                variant: variant.to_owned(),
                 kernel: report.total.kernel.clone(),
+                launches: report.launches,
+                updates: case.work(variant).updates,
+                instructions: counts.instructions.thread,
+                warp_instructions: counts.instructions.warp,
                 sectors: all.sectors,
                 ideal_sectors: all.ideal_sectors,
                 efficiency: (all.sectors != 0).then(|| all.efficiency()),
@@ -93,72 +126,93 @@ fn traffic(
 }
 
 /// A row for each kernel of each timed variant; where nothing was timed, of each counted one. Nothing if there are none.
-pub fn render(rows: &[Row], coalescing: Option<&Coalescing>, look: Look) -> Option<String> {
+pub fn render(rows: &[Row], counted: Option<&Counted>, look: Look) -> Option<String> {
     let timed = rows.iter().filter_map(|row| Some((row, row.figures()?)));
-    let timed: Vec<(&str, &str, &KernelInfo)> = timed
-        .flat_map(|(row, figures)| {
-            let kernels = figures.kernels.iter();
-            kernels.map(|kernel| (row.device.as_str(), row.variant, kernel))
-        })
+    let timed: Vec<(&Row, &KernelInfo)> = timed
+        .flat_map(|(row, figures)| figures.kernels.iter().map(move |kernel| (row, kernel)))
         .collect();
+    let mut parts = Vec::new();
+    if !timed.is_empty() {
+        parts.push(compiled(&timed, counted, look).render(2));
+    } else if let Some(counted) = counted.filter(|counted| !counted.kernels.is_empty()) {
+        parts.push(per_update(counted, look).render(2));
+    }
+    if let Some(counted) = counted {
+        if !counted.kernels.is_empty() {
+            parts.push(format!(
+                "\n  sectors: counted by the emulated device on {}",
+                counted.case
+            ));
+        }
+        let failures = counted.failures.iter();
+        parts.extend(failures.map(|failure| format!("  not counted: {}", indented(failure))));
+    }
+    (!parts.is_empty()).then(|| parts.join("\n"))
+}
+
+fn percent(share: Option<f64>, decimals: usize) -> String {
+    share.map_or("-".to_owned(), |share| {
+        format!("{:.decimals$}", 100.0 * share)
+    })
+}
+
+/// What the device made of the kernels.
+fn compiled(timed: &[(&Row, &KernelInfo)], counted: Option<&Counted>, look: Look) -> Columns {
     let mut headers = vec![
         ("device", Align::Left),
         ("variant", Align::Left),
         ("kernel", Align::Left),
-        ("registers", Align::Right),
-        ("blocks/SM", Align::Right),
-        ("occupancy\n%", Align::Right),
+        ("regis-\nters", Align::Right),
+        ("local\nbytes", Align::Right),
+        ("blocks\n/SM", Align::Right),
+        ("occu-\npancy %", Align::Right),
     ];
-    if coalescing.is_some() {
-        headers.extend([
-            ("sectors", Align::Right),
-            ("ideal", Align::Right),
-            ("coalesced\n%", Align::Right),
-        ]);
+    if counted.is_some() {
+        headers.extend([("sectors", Align::Right), ("coal-\nesced %", Align::Right)]);
     }
     let mut table = Columns::with_header(look, &headers);
-    let mut push = |device: &str, variant: &str, kernel: &str, info: Option<&KernelInfo>| {
-        let mut cells = vec![device.to_owned(), variant.to_owned(), kernel.to_owned()];
+    for (row, kernel) in timed {
         let number = |value: Option<u32>| value.map_or("-".to_owned(), |value| value.to_string());
-        let percent = |share: Option<f64>, decimals: usize| {
-            share.map_or("-".to_owned(), |share| {
-                format!("{:.decimals$}", 100.0 * share)
-            })
-        };
-        cells.push(number(info.and_then(|info| info.registers)));
-        cells.push(number(info.and_then(|info| info.blocks_per_multiprocessor)));
-        cells.push(percent(info.and_then(|info| info.occupancy), 0));
-        if let Some(coalescing) = coalescing {
-            let traffic = coalescing.of(variant, kernel);
-            let count =
-                |value: Option<u64>| value.map_or("-".to_owned(), |value| value.to_string());
-            cells.push(count(traffic.map(|traffic| traffic.sectors)));
-            cells.push(count(traffic.map(|traffic| traffic.ideal_sectors)));
-            cells.push(percent(traffic.and_then(|traffic| traffic.efficiency), 1));
+        let mut cells = vec![
+            row.device.clone(),
+            row.name(),
+            kernel.name.clone(),
+            number(kernel.registers),
+            kernel.local_bytes.to_string(),
+            number(kernel.blocks_per_multiprocessor),
+            percent(kernel.occupancy, 0),
+        ];
+        if let Some(counted) = counted {
+            let is_ours = row.language.is_none();
+            let counts = counted.of(&row.variant, &kernel.name).filter(|_| is_ours);
+            cells.push(counts.map_or("-".to_owned(), |counts| counts.sectors.to_string()));
+            cells.push(percent(counts.and_then(|counts| counts.efficiency), 1));
         }
         table.row(cells.into_iter().map(|text| (text, Tone::Normal)));
-    };
-    for (device, variant, kernel) in &timed {
-        push(device, variant, &kernel.name, Some(kernel));
     }
-    if timed.is_empty() {
-        for traffic in coalescing.iter().flat_map(|counted| &counted.kernels) {
-            push("-", traffic.variant, &traffic.kernel, None);
-        }
+    table
+}
+
+/// What the kernels do for each update.
+fn per_update(counted: &Counted, look: Look) -> Columns {
+    let headers = [
+        ("variant", Align::Left),
+        ("kernel", Align::Left),
+        ("instructions\nper update", Align::Right),
+        ("sectors\nper update", Align::Right),
+        ("coal-\nesced %", Align::Right),
+    ];
+    let mut table = Columns::with_header(look, &headers);
+    for kernel in &counted.kernels {
+        let per_update = |count: u64| three(count as f64 / kernel.updates.max(1) as f64);
+        let cells = [
+            kernel.variant.clone(),
+            kernel.kernel.clone(),
+            per_update(kernel.instructions),
+            per_update(kernel.sectors),
+            percent(kernel.efficiency, 1),
+        ];
+        table.row(cells.map(|text| (text, Tone::Normal)));
     }
-    if timed.is_empty() && coalescing.is_none_or(|counted| counted.kernels.is_empty()) {
-        return None;
-    }
-    let mut parts = vec![table.render(2)];
-    if let Some(coalescing) = coalescing {
-        parts.push(format!(
-            "\n  sectors: counted by the emulated device on {}",
-            coalescing.case
-        ));
-        let failures = coalescing.failures.iter();
-        parts.extend(
-            failures.map(|failure| format!("  sectors not counted: {}", indented(failure))),
-        );
-    }
-    Some(parts.join("\n"))
+    table
 }

@@ -1,85 +1,126 @@
 //! What the devices could do at best, measured before anything else.
 
-use host::limits::{Bandwidth, copy_bandwidth};
-use host::{Device, DeviceInfo, ErrorKind};
-use serde::Serialize;
+use std::sync::Arc;
 
-use crate::cpu;
-use crate::devices::{Chosen, Wanted};
-use crate::failure::Failure;
+use host::device::DeviceInfo;
+use host::limits::{Limit, Limits, Options, measure};
+use host::telemetry::{NoTelemetry, Telemetry, open};
+use host::{Device, Progress};
+
+use super::results::{DeviceRecord, Results};
+use super::watch::Watch;
+use crate::devices::Chosen;
 use crate::progress::Bar;
 use crate::table::{Align, Columns, Tone};
 use crate::terminal::Look;
-use crate::units::bytes_per_s;
+use crate::units::{bytes_per_s, three};
 
-/// Copies between buffers of this size are far beyond every cache.
-const BUFFER_BYTES: u64 = 512 << 20;
+/// What this program learns of a device apart from timing labs on it.
+pub trait Probe {
+    /// What it does at best, and what could not be measured, with the reason.
+    fn limits(&self, device: &dyn Device, progress: &dyn Progress) -> (Limits, Option<String>);
 
-/// The devices and their limits.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Limits {
-    cpu: Option<String>,
-    devices: Vec<DeviceLimits>,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize)]
-struct DeviceLimits {
-    device: String,
-    info: DeviceInfo,
-    copy: Option<Bandwidth>,
-}
-
-impl Limits {
-    /// Measures every chosen device.
+    /// What reports on its clocks.
     ///
     /// # Errors
     ///
-    /// What a device answers, except that its memory is short.
-    pub fn measure(chosen: &Chosen<'_>) -> Result<Limits, Failure> {
-        let devices = chosen.devices.iter().map(|named| {
-            let _bar = Bar::spinner(format!("copy bandwidth of {}", named.name));
-            Ok(DeviceLimits {
-                device: named.name.to_string(),
-                info: named.device.info().clone(),
-                copy: copy(named.device)?,
-            })
-        });
-        Ok(Limits {
-            cpu: chosen.cpu.then(cpu::description),
-            devices: devices.collect::<Result<_, Failure>>()?,
-        })
+    /// Why nothing does.
+    fn telemetry(&self, device: &DeviceInfo) -> Result<Arc<dyn Telemetry>, NoTelemetry>;
+}
+
+/// By kernels of our own, and NVML.
+pub struct Real;
+
+impl Probe for Real {
+    fn limits(&self, device: &dyn Device, progress: &dyn Progress) -> (Limits, Option<String>) {
+        let options = Options::for_device(device.info());
+        match measure(device, &options, &Limit::ALL, progress) {
+            Ok(limits) => (limits, None),
+            Err(error) => (Limits::default(), Some(error.to_string())),
+        }
     }
 
-    /// The best rate at which the device copied, if it has the memory to be measured.
-    pub fn copy_bytes_per_s(&self, name: Wanted) -> Option<f64> {
-        let name = name.to_string();
-        let device = self.devices.iter().find(|device| device.device == name)?;
-        Some(device.copy.as_ref()?.best_bytes_per_s)
-    }
-
-    /// A line for each device.
-    pub fn render(&self, look: Look) -> String {
-        let mut table = Columns::new(look, [Align::Left; 2]);
-        if let Some(cpu) = &self.cpu {
-            table.row([("cpu", Tone::Normal), (cpu, Tone::Normal)]);
-        }
-        for DeviceLimits { device, info, copy } in &self.devices {
-            let copy = match copy {
-                Some(copy) => format!("copies {}", bytes_per_s(copy.best_bytes_per_s)),
-                None => "too little free memory to measure copies".to_owned(),
-            };
-            let text = format!("{}, {copy}", info.name);
-            table.row([(device, Tone::Normal), (&text, Tone::Normal)]);
-        }
-        table.render(0) + "\n"
+    fn telemetry(&self, device: &DeviceInfo) -> Result<Arc<dyn Telemetry>, NoTelemetry> {
+        open(device).map(Arc::from)
     }
 }
 
-fn copy(device: &dyn Device) -> Result<Option<Bandwidth>, Failure> {
-    let eighth = device.info().memory_bytes.unwrap_or(u64::MAX) / 8;
-    match copy_bandwidth(device, BUFFER_BYTES.min(eighth)) {
-        Ok(bandwidth) => Ok(Some(bandwidth)),
-        Err(error) if error.kind() == ErrorKind::Environment => Ok(None),
-        Err(error) => Err(error.into()),
+/// Every chosen device with its limits, and what reports on it; what is missing is added to the list.
+pub fn records(
+    chosen: &Chosen<'_>,
+    probe: &dyn Probe,
+    missing: &mut Vec<String>,
+) -> Vec<(DeviceRecord, Watch)> {
+    let devices = chosen.devices.iter().map(|named| {
+        let name = named.name.to_string();
+        let bar = Bar::new(format!("limits of {name}"));
+        let (limits, reason) = probe.limits(named.device, &bar);
+        let reasons = reason.map(|reason| format!("limits of {name}: {reason}"));
+        let telemetry = probe.telemetry(named.device.info());
+        let (telemetry, none) = match telemetry {
+            Ok(telemetry) => (Some(telemetry), None),
+            Err(none) => (None, Some(none)),
+        };
+        missing.extend(reasons);
+        missing.extend(
+            none.as_ref()
+                .map(|none| format!("clocks, throttling, power of {name}: {none}")),
+        );
+        let record = DeviceRecord {
+            device: name,
+            info: named.device.info().clone(),
+            telemetry: telemetry
+                .as_ref()
+                .map(|telemetry| telemetry.about().clone()),
+            no_telemetry: none.map(|none| none.reason),
+            limits,
+        };
+        (record, Watch::new(telemetry))
+    });
+    devices.collect()
+}
+
+/// A line for the CPU, some for each device, and what is missing.
+pub fn render(results: &Results, look: Look) -> String {
+    let mut table = Columns::new(look, [Align::Left; 2]);
+    let mut row = |name: &str, text: &str| {
+        table.row([(name, Tone::Normal), (text, Tone::Normal)]);
+    };
+    if let Some(cpu) = &results.cpu {
+        row("cpu", &cpu.to_string());
     }
+    for record in &results.devices {
+        let about = record.telemetry.as_ref();
+        let driver = about.and_then(|about| about.driver.as_deref());
+        let driver = driver.map_or(String::new(), |driver| format!(", driver {driver}"));
+        row(&record.device, &format!("{}{driver}", record.info.name));
+        for line in limits(&record.limits) {
+            row("", &line);
+        }
+    }
+    let mut text = table.render(0) + "\n";
+    for missing in &results.missing {
+        text += &format!("missing: {missing}\n");
+    }
+    text
+}
+
+fn limits(limits: &Limits) -> Vec<String> {
+    let rate = |limit: Limit| {
+        let best = limits.get(limit)?.best_per_s;
+        Some(match limit.unit() {
+            "byte" => format!("{} {}", limit.name(), bytes_per_s(best)),
+            _ => format!("{} {} Tflop/s", limit.name(), three(best / 1e12)),
+        })
+    };
+    let line = |title: &str, of: &[Limit]| {
+        let rates: Vec<String> = of.iter().copied().filter_map(rate).collect();
+        (!rates.is_empty()).then(|| format!("{title}{}", rates.join(", ")))
+    };
+    let memory = [Limit::Copy, Limit::Read, Limit::Write];
+    let caches = [Limit::L2, Limit::Shared, Limit::Fp32, Limit::Fp64];
+    [line("at best: ", &memory), line("         ", &caches)]
+        .into_iter()
+        .flatten()
+        .collect()
 }

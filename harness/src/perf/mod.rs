@@ -1,25 +1,54 @@
-//! `harness perf`: how long every variant takes, beside the CPU and the device's limits.
+//! `harness perf`: how long every variant takes, beside the CPU, the device's limits, and peers in other languages.
+//!
+//! | module         | what it holds                                                    |
+//! |----------------|------------------------------------------------------------------|
+//! | [`results`]    | the document that `--json` writes                                |
+//! | [`contender`]  | what is timed, ours or a peer                                    |
+//! | [`bound`]      | the roofline                                                     |
+//! | `settings`     | how long is measured, and how well                               |
+//! | `limits`       | what is asked of a device before anything is timed               |
+//! | `measure`, `turns`, `watch` | timing the CPU; a device's runs in turns; its clocks |
+//! | `bench`        | all rows of a case                                               |
+//! | `kernels`      | what the device made of kernels, and what they do                |
+//! | `report`       | tables                                                           |
+//! | `unfinished`   | results so far, for Ctrl-C                                       |
+//!
+//! The method and its sources are in `docs/measuring.md`.
 
 mod bench;
+pub mod bound;
 pub mod contender;
-mod kernels;
+pub mod kernels;
 mod limits;
 mod measure;
 mod report;
-mod row;
+pub mod results;
+mod settings;
+#[cfg(test)]
+mod tests;
+mod turns;
+mod unfinished;
+mod watch;
+
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use clap::Args;
 use host::device::Sanitize;
 use host::{Lab, labs};
 
 use crate::catalogue;
+use crate::cpu::CpuInfo;
 use crate::devices::{Machine, Wanted};
 use crate::failure::{Ending, Failure};
 use crate::json::JsonArg;
 use crate::out::Out;
+use crate::peer;
 use bench::Bench;
-use limits::Limits;
-use report::Report;
+use contender::Peers;
+use limits::{Probe, Real};
+use results::{Results, SCHEMA_VERSION};
+use settings::Settings;
+use unfinished::Unfinished;
 
 /// What `harness perf` is told.
 #[derive(Debug, Clone, Default, Args)]
@@ -42,6 +71,12 @@ pub struct PerfArgs {
     /// Take exactly so many samples [default: until they agree]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     samples: Option<u32>,
+    /// Take a first look: seconds in place of a minute, within wider bounds, without energy
+    #[arg(long)]
+    quick: bool,
+    /// Also time CUDA C++ and Python versions of the kernels, where they can be built, in turns with ours
+    #[arg(long)]
+    peers: bool,
     /// Do not compare the results of the timed runs with the reference
     #[arg(long)]
     no_check: bool,
@@ -51,17 +86,25 @@ pub struct PerfArgs {
 
 const HELP: &str = "\
 Columns:
-  time        median of the samples, for one timestep where the case has timesteps
-  noise       span of the middle half of the samples, relative to the median
+  time        median of single runs, the device's cache flushed before each; of one timestep where
+              the case has timesteps
+  noise       half of the 95 % confidence interval of that median; `noisy`: no result, see the notes
+  batched     the same of runs back to back, as a CUDA graph where there is one
   rate        useful work in a second
-  bandwidth   bytes that the variant cannot avoid to move, by the time
-  of copy     the same relative to copying memory, measured in the same run
+  GB/s        bytes that the variant cannot avoid to move, by the time
+  of limit    the least time that the device's measured limits allow, by the time
+  vs NAME     time of the lab's first variant by the time
   vs CPU      rate over that of the parallel CPU reference
   *           the fastest variant of a device with a right result
+  > LANGUAGE  the variant above it, written in that language
+  local bytes what a thread keeps in local memory: spilled registers, arrays
   blocks/SM   blocks that a multiprocessor holds at once
   occupancy   share of its threads that they fill: theoretical, from the driver
   sectors     pieces of 32 bytes that warps touch, counted on a small case
-  coalesced   sectors that the same bytes would need at best, by sectors";
+  coalesced   sectors that the same bytes would need at best, by sectors
+
+Without a GPU, instructions and sectors are counted in place of times. Ctrl-C leaves what is finished
+in --json. docs/measuring.md has the method.";
 
 /// Times the labs.
 ///
@@ -82,24 +125,35 @@ pub fn run(args: &PerfArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
     } else {
         &args.device
     };
-    run_on(
-        args,
-        labs(),
-        &Machine::discover(wanted, Sanitize::NONE),
-        out,
-    )
+    let machine = Machine::discover(wanted, Sanitize::NONE);
+    let peers = if args.peers {
+        peer::find()
+    } else {
+        Peers::default()
+    };
+    let place = Place {
+        labs: labs(),
+        machine: &machine,
+        peers: &peers,
+        probe: &Real,
+    };
+    run_in(&place, args, out)
 }
 
-fn run_on(
-    args: &PerfArgs,
-    labs: &[&dyn Lab],
-    machine: &Machine,
-    out: &mut Out<'_>,
-) -> Result<Ending, Failure> {
-    let labs = catalogue::select(labs, args.lab.as_deref())?;
+/// What is there to be timed, and on what.
+struct Place<'p> {
+    labs: &'p [&'p dyn Lab],
+    machine: &'p Machine,
+    peers: &'p Peers,
+    probe: &'p dyn Probe,
+}
+
+fn run_in(place: &Place<'_>, args: &PerfArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
+    let began = Instant::now();
+    let labs = catalogue::select(place.labs, args.lab.as_deref())?;
     let labs = catalogue::variants(&labs, &args.variant)?;
     let params = catalogue::params(&args.param)?;
-    let chosen = machine.choose(&args.device)?;
+    let chosen = place.machine.choose(&args.device)?;
     let json = args.json.open()?;
 
     // Every case is made before anything is timed: what makes no sense is known at once.
@@ -110,162 +164,70 @@ fn run_on(
             None if args.large => lab.large_cases(),
             None => lab.laptop_cases(),
         };
+        let peers = place.peers.found.iter().map(AsRef::as_ref);
+        let peers: Vec<_> = peers.filter(|peer| peer.lab() == lab.name()).collect();
         benches.extend(cases.into_iter().map(|case| {
             Bench {
                 lab,
                 variants: variants.clone(),
+                peers: peers.clone(),
                 case,
                 cpu_case: args
                     .large
                     .then(|| lab.laptop_cases().into_iter().next())
                     .flatten(),
-                samples: args.samples.map(|samples| samples as usize),
+                settings: args.settings(),
                 is_checked: !args.no_check,
             }
         }));
     }
 
-    let limits = Limits::measure(&chosen)?;
-    if json.wants_text() {
-        out.line(limits.render(out.look()))?;
+    let mut missing = place.peers.missing.clone();
+    let absent = chosen.absent.iter();
+    missing.extend(absent.map(|absent| format!("{}: {}", absent.name, absent.reason)));
+    let devices = limits::records(&chosen, place.probe, &mut missing);
+    let wants_text = json.wants_text();
+    let results = Results {
+        schema_version: SCHEMA_VERSION,
+        command: "perf".to_owned(),
+        harness_version: env!("CARGO_PKG_VERSION").to_owned(),
+        command_line: std::env::args().collect(),
+        began_unix_s: SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .map_or(0, |time| time.as_secs()),
+        wall_s: 0.0,
+        interrupted: false,
+        quick: args.quick,
+        cpu: chosen.cpu.then(CpuInfo::read),
+        devices: devices.iter().map(|(record, _)| record.clone()).collect(),
+        missing,
+        cases: Vec::new(),
+    };
+    if wants_text {
+        out.line(limits::render(&results, out.look()))?;
     }
-    let mut report = Report::new(&limits);
+    let unfinished = Unfinished::new(results, json, began);
     for bench in benches {
-        let case = bench.run(&chosen, &limits)?;
-        if json.wants_text() {
-            out.line(case.render(out.look()))?;
+        let tell = |case: &results::CaseResults| unfinished.tell(case);
+        let case = bench.run(&chosen, &devices, began, &tell)?;
+        unfinished.tell(&case);
+        if wants_text {
+            out.line(report::render(&case, out.look()))?;
         }
-        report.cases.push(case);
     }
-    let ending = report.ending();
-    json.write("perf", report, out)?;
-    Ok(ending)
+    unfinished.finish(out)
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::terminal::Look;
-    use crate::testing;
-
-    /// What `harness perf` with these arguments ends with and prints.
-    fn timed(args: &[&str], machine: &Machine) -> (Result<Ending, Failure>, String) {
-        timed_of(&testing::labs(), args, machine)
-    }
-
-    fn timed_of(
-        labs: &[&dyn Lab],
-        args: &[&str],
-        machine: &Machine,
-    ) -> (Result<Ending, Failure>, String) {
-        #[derive(clap::Parser)]
-        struct Parser {
-            #[command(flatten)]
-            args: PerfArgs,
+impl PerfArgs {
+    fn settings(&self) -> Settings {
+        let settings = if self.quick {
+            Settings::quick()
+        } else {
+            Settings::usual()
+        };
+        match self.samples {
+            Some(samples) => settings.with_samples(samples as usize),
+            None => settings,
         }
-        let args = std::iter::once("perf").chain(args.iter().copied());
-        let args = <Parser as clap::Parser>::parse_from(args).args;
-        let mut text = Vec::new();
-        let mut out = Out::new(&mut text, Look::PLAIN);
-        let ending = run_on(&args, labs, machine, &mut out);
-        drop(out);
-        (ending, String::from_utf8(text).unwrap())
-    }
-
-    // The device of these tests takes exactly 1 ms for every command; the CPU does not.
-    const SMALL: [&str; 5] = [
-        "doubling",
-        "--device=cuda",
-        "--param=n=100000",
-        "--param=steps=10",
-        "--samples=3",
-    ];
-
-    #[test]
-    fn figures_of_a_device() {
-        let args = [&SMALL[..], &["--variant=naive", "--variant=twofold"]].concat();
-        let (ending, text) = timed(&args, &testing::machine());
-        assert_eq!(ending, Ok(Ending::Fine));
-        insta::assert_snapshot!(text);
-    }
-
-    #[test]
-    fn what_goes_wrong_is_under_the_table() {
-        let others = ["--variant=off-by-one,trapping"];
-        let (ending, text) = timed(&[&SMALL[..], &others].concat(), &testing::machine());
-        assert_eq!(ending, Ok(Ending::Wrong));
-        insta::assert_snapshot!(text);
-    }
-
-    #[test]
-    fn too_little_memory_is_not_a_wrong_result() {
-        let args = [&SMALL[..], &["--variant=naive,hungry"]].concat();
-        let (ending, text) = timed(&args, &testing::machine());
-        assert_eq!(ending, Ok(Ending::Lacking));
-        insta::assert_snapshot!(text);
-    }
-
-    #[test]
-    fn unchecked_results_are_called_so() {
-        let others = ["--variant=off-by-one", "--no-check"];
-        let (ending, text) = timed(&[&SMALL[..], &others].concat(), &testing::machine());
-        assert_eq!(ending, Ok(Ending::Fine));
-        assert!(text.contains("unchecked"), "{text}");
-    }
-
-    #[test]
-    fn the_fastest_right_variant_is_marked() {
-        let starred = |variants: &str| {
-            let (_, text) = timed(&[&SMALL[..], &[variants]].concat(), &testing::machine());
-            let starred = text.lines().filter(|line| line.contains(" *  "));
-            starred.map(str::to_owned).collect::<Vec<String>>()
-        };
-        let [line] = &starred("--variant=naive,twofold,off-by-one")[..] else {
-            panic!("one variant is the fastest")
-        };
-        assert!(line.starts_with("  cuda    twofold *"), "{line}");
-        // Of one there is no fastest, and a wrong one is none.
-        assert!(starred("--variant=twofold").is_empty());
-        assert!(starred("--variant=naive,off-by-one").is_empty());
-    }
-
-    #[test]
-    fn sectors_are_counted_without_a_gpu() {
-        let args = ["--samples=1", "--variant=coalesced,scattered,stray"];
-        let labs: [&dyn Lab; 1] = [&testing::ptx::Tripling];
-        let (ending, text) = timed_of(&labs, &args, &testing::machine_without_gpu());
-        assert_eq!(ending, Ok(Ending::Fine));
-        let (_, kernels) = text.split_once("\n\n  device  variant    kernel").unwrap();
-        insta::assert_snapshot!(kernels);
-    }
-
-    #[test]
-    fn the_cpu_is_compared_by_rate() {
-        let args = ["--large", "--samples=1", "--variant=naive"];
-        let (ending, text) = timed(&args, &testing::machine());
-        assert_eq!(ending, Ok(Ending::Fine));
-        assert!(text.contains("doubling  1000 numbers, 20 steps"), "{text}");
-        let note = "cpu: timed on 100 numbers, 10 steps, compared by rate";
-        assert!(text.contains(note), "{text}");
-    }
-
-    #[test]
-    fn without_a_gpu_its_rows_say_why() {
-        let args = ["--variant=naive", "--samples=1"];
-        let (ending, text) = timed(&args, &testing::machine_without_gpu());
-        assert_eq!(ending, Ok(Ending::Fine));
-        assert!(text.contains("cuda skipped: no CUDA device: libcuda.so.1 not found"));
-        let row = text
-            .lines()
-            .find(|line| line.starts_with("  cuda"))
-            .unwrap();
-        assert!(row.ends_with("no CUDA device"), "{text}");
-    }
-
-    #[test]
-    fn nothing_is_timed_for_a_case_that_makes_no_sense() {
-        let (ending, text) = timed(&["doubling", "--param=n=many"], &testing::machine());
-        assert_eq!(text, "");
-        insta::assert_snapshot!(ending.unwrap_err(), @"--param: parameter `n` = `many`: invalid digit found in string (numbers, 1 or more)");
     }
 }

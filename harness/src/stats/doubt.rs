@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Summary;
+use crate::units::three;
 
 /// What samples must keep to be a result.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -22,7 +23,7 @@ const RESOLUTION_S: f64 = 1.5e-6;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "doubt", rename_all = "snake_case")]
 pub enum Doubt {
-    /// The time was over too soon.
+    /// The time was over too soon, or no more were asked for.
     TooFew {
         /// How many there are.
         samples: usize,
@@ -53,6 +54,18 @@ pub enum Doubt {
         /// Why most of them do not count.
         reason: String,
     },
+    /// Others used the device meanwhile.
+    Shared {
+        /// Processes that compute on it, this one included.
+        processes: u32,
+    },
+    /// Two clocks do not agree on one time.
+    Clocks {
+        /// Between device events.
+        device_s: f64,
+        /// By the host's clock.
+        host_s: f64,
+    },
 }
 
 impl std::fmt::Display for Doubt {
@@ -61,10 +74,7 @@ impl std::fmt::Display for Doubt {
         match self {
             Doubt::TooFew { samples, wanted } => {
                 let plural = if *samples == 1 { "" } else { "s" };
-                write!(
-                    f,
-                    "only {samples} sample{plural} of {wanted} in the time given"
-                )
+                write!(f, "only {samples} sample{plural}, a result needs {wanted}")
             }
             Doubt::Unsettled { noise } => write!(
                 f,
@@ -86,6 +96,18 @@ impl std::fmt::Display for Doubt {
                 of,
                 reason,
             } => write!(f, "{samples} of {of} samples were taken under {reason}"),
+            Doubt::Shared { processes } => {
+                write!(
+                    f,
+                    "{processes} processes compute on the device; end the others"
+                )
+            }
+            Doubt::Clocks { device_s, host_s } => write!(
+                f,
+                "device events say {} ms a run, the host's clock {} ms",
+                three(device_s * 1e3),
+                three(host_s * 1e3)
+            ),
         }
     }
 }
@@ -203,7 +225,7 @@ mod tests {
             samples: 1,
             wanted: 10,
         };
-        insta::assert_snapshot!(text(too_few), @"only 1 sample of 10 in the time given");
+        insta::assert_snapshot!(text(too_few), @"only 1 sample, a result needs 10");
         insta::assert_snapshot!(text(Doubt::Unsettled { noise: 0.0123 }), @"the median is still uncertain by 1.2 % after the time given");
         insta::assert_snapshot!(text(Doubt::Scattered { spread: 0.456 }), @"the samples scatter over 46 % of the median");
         insta::assert_snapshot!(text(Doubt::Drifting { change: -0.021 }), @"later samples are 2.1 % shorter than earlier ones");
@@ -212,6 +234,12 @@ mod tests {
             of: 40,
             reason: "thermal slowdown".to_owned(),
         };
+        insta::assert_snapshot!(text(Doubt::Shared { processes: 2 }), @"2 processes compute on the device; end the others");
+        let clocks = Doubt::Clocks {
+            device_s: 2e-3,
+            host_s: 1e-3,
+        };
+        insta::assert_snapshot!(text(clocks), @"device events say 2.00 ms a run, the host's clock 1.00 ms");
         insta::assert_snapshot!(text(discarded), @"38 of 40 samples were taken under thermal slowdown");
     }
 }

@@ -14,7 +14,7 @@ pub mod interval;
 mod rule;
 mod summary;
 #[cfg(test)]
-mod synthetic;
+pub(crate) mod synthetic;
 
 pub use doubt::{Bounds, Doubt, doubts};
 pub use interval::Interval;

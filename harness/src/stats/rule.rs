@@ -8,15 +8,16 @@ use super::summary::{Discarded, Summary};
 /// When enough samples are taken, and when they are a result.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rule {
-    /// Not before so many.
+    /// Not before so many, as long as there is time.
     pub min_samples: usize,
     /// At the latest after so many.
     pub max_samples: usize,
-    /// Enough once [`Summary::noise`] is at most this.
+    /// Enough once [`Summary::noise`] is at most this, and nothing else speaks against the samples.
     pub noise: f64,
     /// No result if [`Summary::spread`] is above this.
     pub spread: f64,
-    /// At the latest after this much time, when there are `min_samples`; after twice this time with fewer.
+    /// At the latest after this much time, when there are enough for a result: 10, or `min_samples` if that is less. After
+    /// twice this time, however few there are.
     pub patience: Duration,
 }
 
@@ -115,12 +116,20 @@ impl Collector {
         self.is_settled() || self.is_over()
     }
 
-    /// Whether there are enough samples and they agree.
+    fn bounds(&self, samples: usize) -> Bounds {
+        Bounds {
+            samples,
+            noise: self.rule.noise,
+            spread: self.rule.spread,
+        }
+    }
+
+    /// Whether there are enough samples and nothing speaks against them.
     pub fn is_settled(&self) -> bool {
         let count = self.samples_s.len();
         let is_quiet = || {
-            let noise = Summary::new(self.samples_s.clone()).noise;
-            noise.is_some_and(|noise| noise <= self.rule.noise)
+            let summary = Summary::new(self.samples_s.clone());
+            summary.noise.is_some() && doubts(&summary, &self.bounds(0)).is_empty()
         };
         count >= self.rule.min_samples && count > 0 && is_quiet()
     }
@@ -128,8 +137,9 @@ impl Collector {
     /// Whether no more samples may be taken.
     pub fn is_over(&self) -> bool {
         let (elapsed, patience) = (self.began.elapsed(), self.rule.patience);
+        let enough = self.rule.min_samples.min(RESULT_SAMPLES);
         self.taken() >= self.rule.max_samples
-            || elapsed >= patience && self.taken() >= self.rule.min_samples
+            || elapsed >= patience && self.samples_s.len() >= enough
             || elapsed >= patience.saturating_mul(2) && self.taken() > 0
     }
 
@@ -139,8 +149,8 @@ impl Collector {
     ///
     /// If no sample was taken.
     pub fn finish(self) -> Summary {
+        let bounds = self.bounds(RESULT_SAMPLES);
         let Collector {
-            rule,
             samples_s,
             discarded,
             ..
@@ -151,14 +161,7 @@ impl Collector {
         } else {
             samples_s
         });
-        summary.doubts = doubts(
-            &summary,
-            &Bounds {
-                samples: RESULT_SAMPLES,
-                noise: rule.noise,
-                spread: rule.spread,
-            },
-        );
+        summary.doubts = doubts(&summary, &bounds);
         if counted < RESULT_SAMPLES
             && let Some(reason) = most_frequent(&discarded)
         {
@@ -242,6 +245,22 @@ mod tests {
     }
 
     #[test]
+    fn what_drifts_for_a_while_takes_until_it_is_steady() {
+        // Two percent faster after the first eight samples.
+        let summary = collect(RULE, |index| if index < 8 { 102.0 } else { 100.0 });
+        let count = summary.samples_s.len();
+        assert!((20..60).contains(&count) && summary.is_result(), "{count}");
+        // What never ends to drift is no result.
+        let summary = collect(RULE, |index| 100.0 + 0.2 * index as f64);
+        assert!(
+            summary
+                .doubts
+                .iter()
+                .any(|doubt| matches!(doubt, Doubt::Drifting { .. }))
+        );
+    }
+
+    #[test]
     fn restless_beginnings_are_outvoted() {
         let settling = |index| {
             if index < 4 {
@@ -251,9 +270,9 @@ mod tests {
             }
         };
         let summary = collect(RULE, settling);
-        assert!((11..30).contains(&summary.samples_s.len()));
-        // And reported: what happened may happen again.
-        assert!(matches!(summary.doubts[..], [Doubt::Scattered { .. }]));
+        // By nine to one: they are among the tenth that the spread leaves out.
+        assert!((25..50).contains(&summary.samples_s.len()));
+        assert!(summary.is_result() && summary.max_s == 0.16);
     }
 
     #[test]
@@ -289,6 +308,23 @@ mod tests {
         assert!(summary.samples_s.len() >= 10);
         let doubts = &summary.doubts;
         assert!(matches!(doubts[0], Doubt::Unsettled { .. }), "{doubts:?}");
+    }
+
+    #[test]
+    fn ten_are_enough_when_time_is_over() {
+        let rule = Rule {
+            min_samples: 30,
+            patience: Duration::from_millis(300),
+            ..RULE
+        };
+        let slow = |_| {
+            std::thread::sleep(Duration::from_millis(15));
+            Ok::<_, ()>(Duration::from_millis(15))
+        };
+        let summary = rule.collect(slow).unwrap();
+        assert!((10..30).contains(&summary.samples_s.len()));
+        assert!(summary.is_result());
+        assert_eq!(count(rule, |_| 100.0), 30);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What makes no sense, or cannot be had: one line, a remedy, the right exit code.
 
-use crate::run::run;
+use crate::run::{describe, harness, run};
 
 /// `perf` of a case of one's own.
 fn own_case(params: &[&str]) -> String {
@@ -386,5 +386,29 @@ fn occupancy_of_what_no_gpu_holds() {
     exit code: 2
     --- stderr ---
     error: --registers 300: 300 registers a thread: it has at most 255
+    ");
+}
+
+#[test]
+fn results_that_cannot_be_compared() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(
+        folder.path().join("old.json"),
+        r#"{"schema_version": 1, "command": "perf", "cases": []}"#,
+    )
+    .unwrap();
+    let compare = |files: [&str; 2]| {
+        let args = ["compare", files[0], files[1]];
+        describe(&harness(folder.path(), &args).output().unwrap())
+    };
+    insta::assert_snapshot!(compare(["old.json", "old.json"]), @r"
+    exit code: 2
+    --- stderr ---
+    error: old.json: has schema version 1, this program reads version 2; measure again with this one
+    ");
+    insta::assert_snapshot!(compare(["no.json", "old.json"]), @r"
+    exit code: 2
+    --- stderr ---
+    error: no.json: cannot be read: entity not found
     ");
 }

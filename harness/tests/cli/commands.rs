@@ -82,9 +82,13 @@ fn without_a_gpu_its_rows_say_why() {
     let text = run(&args.split(' ').collect::<Vec<&str>>());
     assert!(text.starts_with("exit code: 0\n"), "{text}");
     assert!(
-        text.ends_with("cuda skipped: no CUDA device: [reason]"),
+        text.contains("\nmissing: cuda: no CUDA device: [reason]\n"),
         "{text}"
     );
+    let skipped = "\n  cuda skipped: no CUDA device: [reason]\n";
+    assert!(text.contains(skipped), "{text}");
+    // Counted instead, on a small case.
+    assert!(text.contains("\n  naive    wave2d_naive "), "{text}");
 }
 
 #[test]
@@ -97,7 +101,8 @@ fn json_is_json() {
         let output = harness(folder.path(), &args).output().unwrap();
         assert_eq!(output.status.code(), Some(0), "{args:?}");
         let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-        assert_eq!(document["schema_version"], 1);
+        let version = if args[0] == "perf" { 2 } else { 1 };
+        assert_eq!(document["schema_version"], version);
         assert_eq!(document["command"], args[0]);
     }
 }
@@ -118,6 +123,15 @@ fn perf_in_json_has_samples_and_rates() {
     let median_s = row["run"]["median_s"].as_f64().unwrap();
     let rate = row["updates_per_s"].as_f64().unwrap();
     assert!((rate * median_s / (20.0 * 20.0 * 1000.0) - 1.0).abs() < 1e-9);
+    let command_line = document["command_line"].as_array().unwrap();
+    assert_eq!(command_line.last().unwrap(), "--json=p.json");
+    assert_eq!(document["interrupted"], false);
+
+    let compare = ["compare", "p.json", "p.json", "--strict"];
+    let output = harness(folder.path(), &compare).output().unwrap();
+    let text = describe(&output);
+    assert_eq!(output.status.code(), Some(0), "{text}");
+    assert!(text.contains("2 same; margin 1.50 %"), "{text}");
 }
 
 #[cfg(unix)]

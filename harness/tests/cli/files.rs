@@ -94,13 +94,78 @@ fn ctrl_c_leaves_nothing() {
         }
         // The handler is set right after the file is made.
         std::thread::sleep(Duration::from_millis(100));
-        let pid = child.id().to_string();
-        let killed = std::process::Command::new("kill")
-            .args(["-INT", &pid])
-            .status()
-            .unwrap();
-        assert!(killed.success());
+        interrupt(&child);
         assert_eq!(child.wait().unwrap().code(), Some(130));
         assert_eq!(names(folder.path()), [""; 0]);
     }
+}
+
+#[cfg(unix)]
+#[test]
+fn ctrl_c_leaves_the_finished_results() {
+    let folder = tempfile::tempdir().unwrap();
+    // Far too large to finish.
+    let args = "perf wave2d --device cpu --param n_x=3000 --param n_y=3000 --param steps=4000000 --json=p.json";
+    let args: Vec<&str> = args.split(' ').collect();
+    let mut child = harness(folder.path(), &args)
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    // Its first words say that the measurement has begun, and what Ctrl-C finds.
+    let mut first = [0; 3];
+    let mut stdout = child.stdout.take().unwrap();
+    std::io::Read::read_exact(&mut stdout, &mut first).unwrap();
+    assert_eq!(&first, b"cpu");
+    std::thread::sleep(Duration::from_millis(300));
+    interrupt(&child);
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert_eq!(names(folder.path()), ["p.json"]);
+    let text = std::fs::read_to_string(folder.path().join("p.json")).unwrap();
+    let document: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(document["interrupted"], true);
+    assert_eq!(document["cases"].as_array().unwrap().len(), 0);
+    assert!(document["cpu"]["cores"].as_u64().unwrap() > 0);
+}
+
+#[cfg(unix)]
+#[test]
+fn ctrl_c_keeps_the_cases_before() {
+    let folder = tempfile::tempdir().unwrap();
+    // Every lab in turn: long enough to be interrupted after the first.
+    let args = ["perf", "--device=cpu", "--json=p.json"];
+    let mut child = harness(folder.path(), &args)
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let stdout = std::io::BufReader::new(child.stdout.take().unwrap());
+    let mut lines = std::io::BufRead::lines(stdout).map(Result::unwrap);
+    // The first table ends with an empty line after its notes.
+    assert!(lines.any(|line| line.contains("speedup over one core")));
+    interrupt(&child);
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    let text = std::fs::read_to_string(folder.path().join("p.json")).unwrap();
+    let document: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(document["interrupted"], true);
+    let rows = document["cases"][0]["rows"].as_array().unwrap();
+    assert_eq!(rows.len(), 2);
+    assert!(rows[1]["run"]["median_s"].as_f64().unwrap() > 0.0);
+
+    let compare = ["compare", "p.json", "p.json"];
+    let output = harness(folder.path(), &compare).output().unwrap();
+    let text = describe(&output);
+    assert_eq!(output.status.code(), Some(0), "{text}");
+    assert!(
+        text.contains("differs: the old measurement was interrupted"),
+        "{text}"
+    );
+}
+
+#[cfg(unix)]
+fn interrupt(child: &std::process::Child) {
+    let pid = child.id().to_string();
+    let killed = std::process::Command::new("kill")
+        .args(["-INT", &pid])
+        .status()
+        .unwrap();
+    assert!(killed.success());
 }

@@ -14,6 +14,7 @@ fn commands() {
         "doctor",
         "test",
         "perf",
+        "compare",
         "profile",
         "grade",
         "animate",

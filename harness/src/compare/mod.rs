@@ -1,0 +1,102 @@
+//! `harness compare`: whether what was measured twice takes as long as before.
+//!
+//! | module      | what it holds                               |
+//! |-------------|---------------------------------------------|
+//! | [`verdict`] | faster, slower, same, undecided             |
+//! | `rows`      | which rows of two documents belong together |
+//! | `report`    | the table                                   |
+
+mod report;
+mod rows;
+#[cfg(test)]
+mod tests;
+pub mod verdict;
+
+use std::path::PathBuf;
+
+use clap::Args;
+use serde::Serialize;
+
+use crate::failure::{Ending, Failure};
+use crate::json::JsonArg;
+use crate::out::Out;
+use crate::perf::results::Results;
+use rows::Compared;
+use verdict::{Margin, Verdict};
+
+/// What `harness compare` is told.
+#[derive(Debug, Clone, Args)]
+#[command(after_help = HELP)]
+pub struct CompareArgs {
+    /// Results before, from `harness perf --json=FILE`
+    old: PathBuf,
+    /// Results after
+    new: PathBuf,
+    /// Differences up to so many percent do not count
+    #[arg(long, value_name = "PERCENT", default_value = "1.5")]
+    margin: Margin,
+    /// Also exit with 1 for what is undecided, or in OLD and not in NEW
+    #[arg(long)]
+    strict: bool,
+    #[command(flatten)]
+    json: JsonArg,
+}
+
+const HELP: &str = "\
+Verdicts, from the 99 % confidence interval of the ratio new/old:
+  slower      all of it is above the margin: by chance in at most 1 of 200 rows that are not slower
+              by more than the margin
+  faster      all of it is below the margin, likewise
+  same        all of it is within the margin, or the samples are identical
+  undecided   none of these, or one of the two is noisy: measure again, on a quiet machine
+  broken      the new run failed, or its result is wrong
+
+Exit code: 1 if a row is slower or broken, otherwise 0.";
+
+/// Compares two documents.
+///
+/// # Errors
+///
+/// [`Failure::Input`] for files that cannot be read, or have no row in common.
+pub fn run(args: &CompareArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
+    let old = Results::read(&args.old)?;
+    let new = Results::read(&args.new)?;
+    let compared = Compared::new(&old, &new, args.margin);
+    if compared.rows.is_empty() {
+        return Err(Failure::Input(format!(
+            "{} and {} have no row in common: the first has {}, the second {}; time the same labs, variants and devices",
+            args.old.display(),
+            args.new.display(),
+            rows::summary(&old),
+            rows::summary(&new)
+        )));
+    }
+    let json = args.json.open()?;
+    if json.wants_text() {
+        out.line(report::render(&compared, args.margin, out.look()))?;
+    }
+    let ending = ending(&compared, args.strict);
+    #[derive(Serialize)]
+    struct Document {
+        margin: Margin,
+        #[serde(flatten)]
+        compared: Compared,
+    }
+    let document = Document {
+        margin: args.margin,
+        compared,
+    };
+    json.write("compare", document, out)?;
+    Ok(ending)
+}
+
+fn ending(compared: &Compared, strict: bool) -> Ending {
+    let any = |verdict| compared.rows.iter().any(|row| row.verdict == verdict);
+    let is_bad = any(Verdict::Slower) || any(Verdict::Broken);
+    let is_unclear = any(Verdict::Undecided) || !compared.only_old.is_empty();
+    if is_bad || strict && is_unclear {
+        Ending::Wrong
+    } else {
+        Ending::Fine
+    }
+}

@@ -1,0 +1,128 @@
+//! Faster, slower, same, undecided.
+
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::stats::Summary;
+use crate::stats::interval::{self, Confidence, Interval};
+
+/// Differences up to this share do not count.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Margin(pub f64);
+
+impl FromStr for Margin {
+    type Err = String;
+
+    fn from_str(percent: &str) -> Result<Margin, String> {
+        match percent.parse::<f64>() {
+            Ok(percent) if percent > 0.0 && percent < 100.0 => Ok(Margin(percent / 100.0)),
+            _ => Err("a number of percent above 0 and below 100".to_owned()),
+        }
+    }
+}
+
+/// What became of a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// Shorter by more than the margin.
+    Faster,
+    /// Longer by more than the margin.
+    Slower,
+    /// Within the margin.
+    Same,
+    /// Not known well enough.
+    Undecided,
+    /// It failed, or gave a wrong result.
+    Broken,
+}
+
+impl Verdict {
+    /// In a word.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Verdict::Faster => "faster",
+            Verdict::Slower => "slower",
+            Verdict::Same => "same",
+            Verdict::Undecided => "undecided",
+            Verdict::Broken => "broken",
+        }
+    }
+}
+
+/// Compares the samples of two times.
+///
+/// The ratio new/old has a 99 % confidence interval ([`interval::ratio`]). All of it above 1 + margin is slower, all of it
+/// below 1 / (1 + margin) is faster, all of it between is the same: an equivalence test. Nothing is decided from samples
+/// that are no result, except that identical samples are one measurement.
+pub fn compare(old: &Summary, new: &Summary, margin: Margin) -> (Option<Interval>, Verdict) {
+    let ratio = interval::ratio(&old.samples_s, &new.samples_s, Confidence::P99);
+    if old.samples_s == new.samples_s {
+        return (ratio, Verdict::Same);
+    }
+    let Some(Interval { low, high, .. }) = ratio else {
+        return (ratio, Verdict::Undecided);
+    };
+    let above = 1.0 + margin.0;
+    let below = 1.0 / above;
+    let verdict = if !(old.is_result() && new.is_result()) {
+        Verdict::Undecided
+    } else if low > above {
+        Verdict::Slower
+    } else if high < below {
+        Verdict::Faster
+    } else if low >= below && high <= above {
+        Verdict::Same
+    } else {
+        Verdict::Undecided
+    };
+    (ratio, verdict)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn summary(middle: f64, step: f64) -> Summary {
+        let samples = (0..11).map(|index| middle + step * (f64::from(index) - 5.0));
+        Summary::new(samples.collect())
+    }
+
+    fn verdict(old: &Summary, new: &Summary) -> Verdict {
+        compare(old, new, Margin(0.015)).1
+    }
+
+    #[test]
+    fn the_whole_interval_decides() {
+        let old = summary(1.0, 0.0005);
+        assert_eq!(verdict(&old, &summary(1.03, 0.0005)), Verdict::Slower);
+        assert_eq!(verdict(&old, &summary(0.97, 0.0005)), Verdict::Faster);
+        assert_eq!(verdict(&old, &summary(1.005, 0.0005)), Verdict::Same);
+        // Slower, but whether by more than the margin is open.
+        assert_eq!(verdict(&old, &summary(1.016, 0.0005)), Verdict::Undecided);
+        // Three percent slower on average, but uncertain by three.
+        assert_eq!(verdict(&old, &summary(1.03, 0.008)), Verdict::Undecided);
+    }
+
+    #[test]
+    fn what_is_no_result_decides_nothing() {
+        let mut noisy = summary(2.0, 0.001);
+        noisy
+            .doubts
+            .push(crate::stats::Doubt::Scattered { spread: 0.3 });
+        assert_eq!(verdict(&summary(1.0, 0.001), &noisy), Verdict::Undecided);
+        assert_eq!(verdict(&noisy, &noisy.clone()), Verdict::Same);
+        let few = Summary::new(vec![1.0, 1.0]);
+        let (ratio, verdict) = compare(&few, &Summary::new(vec![2.0, 2.0]), Margin(0.015));
+        assert_eq!((ratio, verdict), (None, Verdict::Undecided));
+    }
+
+    #[test]
+    fn margins_are_read() {
+        assert_eq!("1.5".parse(), Ok(Margin(0.015)));
+        for wrong in ["0", "-1", "100", "nan", "x"] {
+            assert!(wrong.parse::<Margin>().is_err(), "{wrong}");
+        }
+    }
+}

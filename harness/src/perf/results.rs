@@ -1,0 +1,395 @@
+//! What a measurement leaves: the document that `--json` writes, and that `compare` and `report` read.
+//!
+//! `docs/measuring.md` describes it field by field.
+
+use std::path::Path;
+
+use host::limits::Limits;
+use host::telemetry::{About, Sample};
+use host::{DeviceInfo, KernelInfo, Launching};
+use serde::{Deserialize, Serialize};
+
+use super::bound::Bound;
+use super::kernels::Counted;
+use crate::cpu::CpuInfo;
+use crate::failure::{Ending, Failure};
+use crate::stats::Summary;
+
+/// Version of the document. It goes up when a field is removed or changes its meaning; fields may be added without.
+pub const SCHEMA_VERSION: u32 = 2;
+
+/// The document.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Results {
+    /// [`SCHEMA_VERSION`].
+    pub schema_version: u32,
+    /// `perf`.
+    pub command: String,
+    /// Of this program.
+    pub harness_version: String,
+    /// As it was started.
+    pub command_line: Vec<String>,
+    /// When it was started, in seconds since 1970.
+    pub began_unix_s: u64,
+    /// How long it took.
+    pub wall_s: f64,
+    /// Whether Ctrl-C ended it: what is here was finished.
+    pub interrupted: bool,
+    /// Whether it was told to be quick.
+    pub quick: bool,
+    /// The CPU, if it was timed.
+    pub cpu: Option<CpuInfo>,
+    /// The devices that were used.
+    pub devices: Vec<DeviceRecord>,
+    /// What was asked for, or usual, and could not be had.
+    pub missing: Vec<String>,
+    /// Case by case.
+    pub cases: Vec<CaseResults>,
+}
+
+/// A device.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DeviceRecord {
+    /// Its name in rows: `cuda`.
+    pub device: String,
+    /// What the driver says of it.
+    pub info: DeviceInfo,
+    /// What NVML says of it.
+    pub telemetry: Option<About>,
+    /// Why NVML says nothing.
+    pub no_telemetry: Option<String>,
+    /// What it does at best, measured in the same run.
+    pub limits: Limits,
+}
+
+/// One case.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CaseResults {
+    /// The lab.
+    pub lab: String,
+    /// What `vs_first` compares with.
+    pub first_variant: String,
+    /// The case's label.
+    pub case: String,
+    /// References, variants, peers.
+    pub rows: Vec<Row>,
+    /// What the emulated device counted on a small case like it, if there is one.
+    pub counted: Option<Counted>,
+    /// What NVML reported meanwhile, device by device.
+    pub traces: Vec<DeviceTrace>,
+}
+
+/// What NVML reported while a case was timed on a device.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DeviceTrace {
+    /// The device.
+    pub device: String,
+    /// Since the program was started, in seconds: when the trace begins.
+    pub began_s: f64,
+    /// In the order taken.
+    pub samples: Vec<Sample>,
+}
+
+/// A variant, a reference or a peer, on a device.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Row {
+    /// The device's name; `cpu` for the references.
+    pub device: String,
+    /// The variant's name; `serial` and `parallel` for the references.
+    pub variant: String,
+    /// What a peer is written in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub language: Option<String>,
+    /// What built a peer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub built_by: Option<String>,
+    /// The case's label.
+    pub case: String,
+    /// What was measured, or why nothing was.
+    #[serde(flatten)]
+    pub outcome: Outcome,
+}
+
+/// What was measured, or why nothing was.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "outcome", rename_all = "snake_case")]
+pub enum Outcome {
+    /// It ran.
+    Timed(Box<Figures>),
+    /// There is no such device, or a peer that does not do this case.
+    Skipped {
+        /// Why.
+        message: String,
+    },
+    /// The kernel failed.
+    Failed {
+        /// How.
+        message: String,
+    },
+    /// The machine lacks something.
+    Lacking {
+        /// What.
+        message: String,
+    },
+}
+
+/// What was measured.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Figures {
+    /// Time of a whole run. On a device: alone, after its cache was flushed.
+    pub run: Summary,
+    /// Time of a whole run among others, back to back; not for the CPU.
+    pub batched: Option<Batched>,
+    /// Of one launch or copy of the plan, back to back; for plans whose commands are so short that launching counts.
+    pub per_command: Option<PerCommand>,
+    /// Timesteps of a run.
+    pub timesteps: Option<u64>,
+    /// Which clock `run` is by.
+    pub clock: Clock,
+    /// Median time of a whole run by the host's clock.
+    pub host_median_s: f64,
+    /// What `updates` counts.
+    pub unit: String,
+    /// Useful work of a run.
+    pub updates: u64,
+    /// Fewest bytes that a run must move.
+    pub bytes: u64,
+    /// Floating-point operations of a run.
+    pub flops: u64,
+    /// Useful work in a second.
+    pub updates_per_s: f64,
+    /// `bytes` by the time; not for the CPU, whose caches hold much of them.
+    pub bytes_per_s: Option<f64>,
+    /// What the device allows at best.
+    pub bound: Option<Bound>,
+    /// Time of the lab's first variant on the same device and case, over this one's, turn by turn.
+    pub vs_first: Option<Ratio>,
+    /// For a peer: the time of its variant over its own, turn by turn.
+    pub vs_variant: Option<Ratio>,
+    /// Rate over that of the parallel CPU reference.
+    pub vs_cpu: Option<f64>,
+    /// Rate over that of the serial CPU reference.
+    pub vs_serial: Option<f64>,
+    /// Whether it is the fastest of its device's several variants with a right result.
+    pub is_fastest: bool,
+    /// Clocks, temperature, power while it was timed.
+    pub conditions: Option<Conditions>,
+    /// The kernels as the device compiled them: registers, local memory, occupancy.
+    pub kernels: Vec<KernelInfo>,
+    /// SHA-256 of the PTX, or of what else the device was given.
+    pub code_sha256: Option<String>,
+    /// Whether the result of the last timed run is right.
+    pub result: Verdict,
+    /// What is wrong with it.
+    pub mismatch: Option<String>,
+}
+
+/// A ratio of two times.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Ratio {
+    /// The best guess.
+    pub estimate: f64,
+    /// Ends of its 95 % confidence interval; `None` where there are too few samples.
+    pub interval: Option<[f64; 2]>,
+}
+
+/// Runs back to back.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Batched {
+    /// How the commands reached the device.
+    pub by: Launching,
+    /// Why not as a graph.
+    pub no_graph: Option<String>,
+    /// Runs of a sample.
+    pub runs: u32,
+    /// Time of one run.
+    pub run: Summary,
+}
+
+/// Time of one command, back to back.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PerCommand {
+    /// Commands of a run.
+    pub commands: u64,
+    /// By one call to the driver for each.
+    pub stream_s: f64,
+    /// As a graph.
+    pub graph_s: Option<f64>,
+}
+
+/// Clocks, temperature, power while a row was timed: lowest and highest of what was read.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Conditions {
+    /// Clock of the multiprocessors.
+    pub sm_clock_mhz: Option<[u32; 2]>,
+    /// Clock of the memory.
+    pub memory_clock_mhz: Option<[u32; 2]>,
+    /// Of the die.
+    pub temperature_c: Option<[u32; 2]>,
+    /// Power drawn.
+    pub power_w: Option<[f64; 2]>,
+    /// Why clocks were lowered, and in how many samples.
+    pub throttled: Vec<(String, usize)>,
+    /// Energy of one run, back to back.
+    pub energy_per_run_j: Option<f64>,
+    /// Most processes that were seen to compute on the device.
+    pub compute_processes: Option<u32>,
+}
+
+/// Which clock a time is by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Clock {
+    /// Between device events.
+    Device,
+    /// The host's.
+    Host,
+}
+
+/// Whether a result is right.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// It is what others are compared with.
+    Reference,
+    /// Equal to the reference to the last bit.
+    Equal,
+    /// Within the lab's tolerance of the reference.
+    Close,
+    /// Neither.
+    Wrong,
+    /// Not compared.
+    Unchecked,
+}
+
+impl Figures {
+    /// Time of one timestep, or of the run of a case that has none.
+    pub fn step_s(&self) -> f64 {
+        self.run.median_s / self.timesteps.unwrap_or(1).max(1) as f64
+    }
+
+    /// Whether the time is a result: not noisy, and of a run that gave no wrong values.
+    pub fn is_result(&self) -> bool {
+        self.run.is_result() && self.result != Verdict::Wrong
+    }
+}
+
+impl Row {
+    /// What was measured, if anything.
+    pub fn figures(&self) -> Option<&Figures> {
+        match &self.outcome {
+            Outcome::Timed(figures) => Some(figures),
+            _ => None,
+        }
+    }
+
+    /// What was measured, if anything.
+    pub fn figures_mut(&mut self) -> Option<&mut Figures> {
+        match &mut self.outcome {
+            Outcome::Timed(figures) => Some(figures),
+            _ => None,
+        }
+    }
+
+    /// `naive`, or of a peer `naive, CUDA C++`.
+    pub fn name(&self) -> String {
+        match &self.language {
+            None => self.variant.clone(),
+            Some(language) => format!("{}, {language}", self.variant),
+        }
+    }
+}
+
+impl Results {
+    /// A wrong result outweighs what the machine lacks.
+    pub fn ending(&self) -> Ending {
+        let rows = || self.cases.iter().flat_map(|case| &case.rows);
+        let is_wrong = |row: &Row| match &row.outcome {
+            Outcome::Timed(figures) => figures.result == Verdict::Wrong,
+            Outcome::Failed { .. } => true,
+            Outcome::Skipped { .. } | Outcome::Lacking { .. } => false,
+        };
+        if rows().any(is_wrong) {
+            Ending::Wrong
+        } else if rows().any(|row| matches!(row.outcome, Outcome::Lacking { .. })) {
+            Ending::Lacking
+        } else {
+            Ending::Fine
+        }
+    }
+
+    /// The document.
+    ///
+    /// # Errors
+    ///
+    /// Bugs of ours.
+    pub fn to_json(&self) -> Result<String, Failure> {
+        serde_json::to_string_pretty(self)
+            .map_err(|error| Failure::Bug(format!("the results have no JSON form: {error}")))
+    }
+
+    /// Reads a document.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Input`] for a file that cannot be read, is none of ours, or has another version.
+    pub fn read(path: &Path) -> Result<Results, Failure> {
+        let name = path.display();
+        let text = std::fs::read_to_string(path).map_err(|error| {
+            let kind = error.kind();
+            Failure::Input(format!("{name}: cannot be read: {kind}"))
+        })?;
+        Results::parse(&text).map_err(|failure| failure.context(name))
+    }
+
+    pub(super) fn parse(text: &str) -> Result<Results, Failure> {
+        #[derive(Deserialize)]
+        struct Head {
+            schema_version: u32,
+            command: String,
+        }
+        let remedy = "write one with `harness perf --json=FILE`";
+        let Head {
+            schema_version,
+            command,
+        } = serde_json::from_str(text).map_err(|error| {
+            Failure::Input(format!("no results of `harness perf`: {error}; {remedy}"))
+        })?;
+        if command != "perf" {
+            return Err(Failure::Input(format!(
+                "results of `harness {command}`, not of `harness perf`; {remedy}"
+            )));
+        }
+        if schema_version != SCHEMA_VERSION {
+            let remedy = if schema_version < SCHEMA_VERSION {
+                "measure again with this one"
+            } else {
+                "read it with the program that wrote it, or a newer one"
+            };
+            return Err(Failure::Input(format!(
+                "has schema version {schema_version}, this program reads version {SCHEMA_VERSION}; {remedy}"
+            )));
+        }
+        serde_json::from_str(text)
+            .map_err(|error| Failure::Input(format!("damaged: {error}; {remedy}")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_read_is_explained() {
+        let error = |text: &str| Results::parse(text).unwrap_err().context("a.json");
+        insta::assert_snapshot!(error("{"), @"a.json: no results of `harness perf`: EOF while parsing an object at line 1 column 1; write one with `harness perf --json=FILE`");
+        insta::assert_snapshot!(error("[1]"), @"a.json: no results of `harness perf`: invalid length 1, expected struct Head with 2 elements at line 1 column 3; write one with `harness perf --json=FILE`");
+        insta::assert_snapshot!(error(r#"{"schema_version": 1, "command": "test"}"#), @"a.json: results of `harness test`, not of `harness perf`; write one with `harness perf --json=FILE`");
+        insta::assert_snapshot!(error(r#"{"schema_version": 1, "command": "perf"}"#), @"a.json: has schema version 1, this program reads version 2; measure again with this one");
+        insta::assert_snapshot!(error(r#"{"schema_version": 3, "command": "perf"}"#), @"a.json: has schema version 3, this program reads version 2; read it with the program that wrote it, or a newer one");
+        insta::assert_snapshot!(error(r#"{"schema_version": 2, "command": "perf"}"#), @"a.json: damaged: missing field `harness_version` at line 1 column 40; write one with `harness perf --json=FILE`");
+        let failure = Results::read(Path::new("no/such.json")).unwrap_err();
+        insta::assert_snapshot!(failure, @"no/such.json: cannot be read: entity not found");
+        assert_eq!(failure.exit_code(), crate::exit::BAD_INPUT);
+    }
+}

@@ -1,0 +1,95 @@
+//! How long is measured, and how well.
+
+use std::time::Duration;
+
+use crate::stats::Rule;
+
+/// How long is measured, and how well.
+#[derive(Debug, Clone, Copy)]
+pub struct Settings {
+    /// Work on a device before the first sample, so that clocks have risen and code is loaded.
+    pub device_warm_up: Duration,
+    /// When the samples of single runs on a device are enough; the patience is for each of those that are timed in turns.
+    pub isolated: Rule,
+    /// The same for runs back to back.
+    pub batched: Rule,
+    /// How long a sample of runs back to back takes at least.
+    pub batch: Duration,
+    /// For how long energy is counted, whose counter moves in steps; not at all if `None`.
+    pub energy: Option<Duration>,
+    /// A CPU reference that took this long once is warm.
+    pub cpu_warm_up: Duration,
+    /// When the CPU's samples are enough: it is noisier, and nobody optimises it here.
+    pub cpu: Rule,
+}
+
+/// As many samples as it takes to tell 1.5 % apart with certainty: `docs/measuring.md` has the arithmetic.
+const DEVICE: Rule = Rule {
+    min_samples: 30,
+    max_samples: 1000,
+    noise: 0.005,
+    spread: 0.05,
+    patience: Duration::from_secs(2),
+};
+
+const CPU: Rule = Rule {
+    min_samples: 10,
+    max_samples: 100,
+    noise: 0.02,
+    spread: 0.25,
+    patience: Duration::from_millis(1500),
+};
+
+impl Settings {
+    /// As well as it goes within a minute for all labs.
+    pub fn usual() -> Settings {
+        Settings {
+            device_warm_up: Duration::from_millis(300),
+            isolated: DEVICE,
+            batched: Rule {
+                patience: Duration::from_secs(1),
+                ..DEVICE
+            },
+            batch: Duration::from_millis(10),
+            energy: Some(Duration::from_millis(400)),
+            cpu_warm_up: Duration::from_millis(200),
+            cpu: CPU,
+        }
+    }
+
+    /// For a first look: `--quick`.
+    pub fn quick() -> Settings {
+        let usual = Settings::usual();
+        let quick = |rule: Rule| Rule {
+            min_samples: 10,
+            noise: 0.02,
+            spread: 0.25,
+            patience: Duration::from_millis(200),
+            ..rule
+        };
+        Settings {
+            device_warm_up: Duration::from_millis(100),
+            isolated: quick(usual.isolated),
+            batched: quick(usual.batched),
+            batch: Duration::from_millis(5),
+            energy: None,
+            cpu_warm_up: Duration::ZERO,
+            cpu: quick(usual.cpu),
+        }
+    }
+
+    /// The same with exactly so many samples, within the same bounds.
+    pub fn with_samples(self, samples: usize) -> Settings {
+        let exactly = |rule: Rule| Rule {
+            noise: rule.noise,
+            spread: rule.spread,
+            ..Rule::exactly(samples)
+        };
+        Settings {
+            isolated: exactly(self.isolated),
+            batched: exactly(self.batched),
+            cpu: exactly(self.cpu),
+            ..self
+        }
+    }
+}
