@@ -182,3 +182,230 @@ extern "C" __global__ void __launch_bounds__(TILE_X *TILE_Y) wave2d_tile(
                           damping(scene, d, x, y));
     }
 }
+
+// Several timesteps a launch on tiles held in registers (overlapped temporal blocking): the algorithm of the Rust variant
+// `shmem`. A warp owns ROWS rows of a tile and a lane four neighbouring cells of each; warps exchange their outermost rows
+// through shared memory, lanes their outermost cells by shuffles. Each timestep makes one more ring of the tile wrong; what
+// is left right is written.
+constexpr u32 ROWS = 4, WARPS = 16, LANES = 32;
+constexpr u32 WIDE_X = 4 * LANES, WIDE_Y = ROWS * WARPS;
+constexpr u32 EDGES = 2 * WARPS * 2 * WIDE_X; // In floats; as staging space, ROWS rows for each warp.
+
+struct Region {
+    u32 x_first, x_end, y_first, y_end;
+};
+
+__device__ __forceinline__ bool meets(Region r, u32 x_first, u32 x_end, u32 y_first, u32 y_end)
+{
+    return r.x_first < x_end && x_first < r.x_end && r.y_first < y_end && y_first < r.y_end;
+}
+
+__device__ __forceinline__ bool has_margin(Domain d, Region r, u32 margin)
+{
+    return r.x_first >= margin && r.y_first >= margin && r.x_end + margin <= d.n_x && r.y_end + margin <= d.n_y;
+}
+
+// Whether every cell of the region is inside the border, free and undamped. False is always right.
+__device__ __forceinline__ bool is_plain(u32 scene, Domain d, Region r)
+{
+    if (r.x_first >= r.x_end || r.y_first >= r.y_end || !has_margin(d, r, max(sponge_width(d), 1u))) {
+        return scene >= EMPTY_BOX && r.x_first < r.x_end && r.y_first < r.y_end && has_margin(d, r, 1);
+    }
+    switch (scene) {
+    case POINT_SOURCE:
+        return !meets(r, d.n_x / 2, d.n_x / 2 + 1, d.n_y / 2, d.n_y / 2 + 1);
+    case DOUBLE_SLIT: {
+        const u32 first = d.n_x / 4, end = first + 1 + d.n_x / 128, source = sponge_width(d) + 1;
+        return !meets(r, first, end, r.y_first, r.y_end) && !meets(r, source, source + 1, r.y_first, r.y_end);
+    }
+    case ELLIPTIC_ROOM: {
+        // An ellipse is convex: a rectangle is inside if its corners are.
+        const u32 x = d.n_x / 2 - (d.n_x / 320 * 93 + d.n_x % 320 * 93 / 320), y = d.n_y / 2;
+        return !is_wall(scene, d, r.x_first, r.y_first) && !is_wall(scene, d, r.x_first, r.y_end - 1)
+            && !is_wall(scene, d, r.x_end - 1, r.y_first) && !is_wall(scene, d, r.x_end - 1, r.y_end - 1)
+            && !meets(r, x, x + 1, y, y + 1);
+    }
+    case PARABOLIC_MIRROR: {
+        const float half_height = float(d.n_y / 3);
+        const u32 vertex = d.n_x / 8, focal_length = d.n_y / 8;
+        const u32 rim = u32(float(vertex) + half_height * half_height / (4.0f * float(focal_length)));
+        return focal_length > 0 && r.x_first > max(rim, vertex + focal_length) + 2;
+    }
+    default:
+        return true;
+    }
+}
+
+// A cell's kind in one float: the damping of a free cell, or one of these.
+constexpr float ZERO = -1.0f, SOURCE = -2.0f;
+
+struct Tile {
+    Domain d;
+    u32 lane, warp;
+    u32 x, y; // The first cell; left of and above the domain these wrap around, and so are outside it.
+    float *edges;
+    float *kinds;
+
+    __device__ __forceinline__ float *staging() const { return edges + warp * ROWS * WIDE_X; }
+
+    // Reads with neighbouring lanes at neighbouring cells, then hands over, so that each lane gets four neighbours.
+    template <bool PLAIN>
+    __device__ __forceinline__ void load(const float *__restrict__ field, float4 (&cells)[ROWS]) const
+    {
+        float *const stage = staging();
+#pragma unroll
+        for (u32 row = 0; row < ROWS; ++row) {
+            const u32 cell_y = y + warp * ROWS + row;
+#pragma unroll
+            for (u32 quarter = 0; quarter < 4; ++quarter) {
+                const u32 column = lane + LANES * quarter, cell_x = x + column;
+                const bool is_there = PLAIN || (cell_x < d.n_x && cell_y < d.n_y);
+                stage[row * WIDE_X + column] = is_there ? field[cell_y * d.n_x + cell_x] : 0.0f;
+            }
+        }
+        __syncwarp();
+#pragma unroll
+        for (u32 row = 0; row < ROWS; ++row) {
+            cells[row] = *reinterpret_cast<float4 *>(stage + row * WIDE_X + 4 * lane);
+        }
+        __syncwarp();
+    }
+
+    template <bool PLAIN>
+    __device__ __forceinline__ void store(const float4 (&cells)[ROWS], float *__restrict__ field, u32 steps) const
+    {
+        float *const stage = staging();
+#pragma unroll
+        for (u32 row = 0; row < ROWS; ++row) {
+            *reinterpret_cast<float4 *>(stage + row * WIDE_X + 4 * lane) = cells[row];
+        }
+        __syncwarp();
+#pragma unroll
+        for (u32 row = 0; row < ROWS; ++row) {
+            const u32 row_in_tile = warp * ROWS + row, cell_y = y + row_in_tile;
+            if (row_in_tile - steps >= WIDE_Y - 2 * steps || (!PLAIN && cell_y >= d.n_y)) {
+                continue;
+            }
+#pragma unroll
+            for (u32 quarter = 0; quarter < 4; ++quarter) {
+                const u32 column = lane + LANES * quarter, cell_x = x + column;
+                if (column - steps < WIDE_X - 2 * steps && (PLAIN || cell_x < d.n_x)) {
+                    field[cell_y * d.n_x + cell_x] = stage[row * WIDE_X + column];
+                }
+            }
+        }
+        __syncwarp();
+    }
+
+    __device__ __forceinline__ void classify(u32 scene) const
+    {
+#pragma unroll 1
+        for (u32 cell = 0; cell < 4 * ROWS; ++cell) {
+            const u32 row = warp * ROWS + cell / 4, column = 4 * lane + cell % 4;
+            const u32 cell_x = x + column, cell_y = y + row;
+            float kind;
+            if (cell_x >= d.n_x || cell_y >= d.n_y || is_border(d, cell_x, cell_y) || is_wall(scene, d, cell_x, cell_y)) {
+                kind = ZERO;
+            } else if (is_source(scene, d, cell_x, cell_y)) {
+                kind = SOURCE;
+            } else {
+                kind = damping(scene, d, cell_x, cell_y);
+            }
+            kinds[row * WIDE_X + column] = kind;
+        }
+    }
+
+    // One timestep: replaces `cells`, the second-last field, by the next.
+    template <bool PLAIN>
+    __device__ __forceinline__ void step(
+        float4 (&cells)[ROWS], const float4 (&last)[ROWS], u32 parity, float k, float source) const
+    {
+        const auto edge = [&](u32 of_warp, u32 last_row) {
+            return reinterpret_cast<float4 *>(edges + ((parity * WARPS + of_warp) * 2 + last_row) * WIDE_X + 4 * lane);
+        };
+        *edge(warp, 0) = last[0];
+        *edge(warp, 1) = last[ROWS - 1];
+        __syncthreads();
+        const float4 none = {0.0f, 0.0f, 0.0f, 0.0f};
+        const float4 north_edge = warp == 0 ? none : *edge(warp - 1, 1);
+        const float4 south_edge = warp == WARPS - 1 ? none : *edge(warp + 1, 0);
+#pragma unroll
+        for (u32 row = 0; row < ROWS; ++row) {
+            const float4 own = last[row];
+            const float4 north = row == 0 ? north_edge : last[row - 1];
+            const float4 south = row == ROWS - 1 ? south_edge : last[row + 1];
+            const float before = __shfl_up_sync(~0u, own.w, 1), after = __shfl_down_sync(~0u, own.x, 1);
+            float4 kind = none;
+            if (!PLAIN) {
+                kind = *reinterpret_cast<float4 *>(kinds + (warp * ROWS + row) * WIDE_X + 4 * lane);
+            }
+            const auto next = [&](float u0, float u1, float west, float east, float n, float s, float of_kind) {
+                if (PLAIN) {
+                    return free_cell(u0, u1, west, east, n, s, k, 0.0f);
+                }
+                if (of_kind >= 0.0f) {
+                    return free_cell(u0, u1, west, east, n, s, k, of_kind);
+                }
+                return of_kind == SOURCE ? source : 0.0f;
+            };
+            float4 &cell = cells[row];
+            cell.x = next(cell.x, own.x, before, own.y, north.x, south.x, kind.x);
+            cell.y = next(cell.y, own.y, own.x, own.z, north.y, south.y, kind.y);
+            cell.z = next(cell.z, own.z, own.y, own.w, north.z, south.z, kind.z);
+            cell.w = next(cell.w, own.w, own.z, after, north.w, south.w, kind.w);
+        }
+    }
+
+    template <bool PLAIN>
+    __device__ __forceinline__ void run(
+        u32 scene, const float *__restrict__ u0, const float *__restrict__ u1, float *__restrict__ out0,
+        float *__restrict__ out1, float k, u32 t, u32 steps) const
+    {
+        float4 even[ROWS], odd[ROWS];
+        load<PLAIN>(u0, even);
+        load<PLAIN>(u1, odd);
+        if (!PLAIN) {
+            classify(scene);
+        }
+        __syncthreads();
+        // Two timesteps at a time, so that the fields swap roles without being moved.
+        const auto source = [&](u32 s) { return PLAIN || scene >= EMPTY_BOX ? 0.0f : oscillation(t + s); };
+        u32 s = 0;
+        for (; s + 1 < steps; s += 2) {
+            step<PLAIN>(even, odd, 0, k, source(s));
+            step<PLAIN>(odd, even, 1, k, source(s + 1));
+        }
+        if (s < steps) {
+            step<PLAIN>(even, odd, 0, k, source(s));
+            __syncthreads();
+            store<PLAIN>(odd, out0, steps);
+            store<PLAIN>(even, out1, steps);
+        } else {
+            __syncthreads();
+            store<PLAIN>(even, out0, steps);
+            store<PLAIN>(odd, out1, steps);
+        }
+    }
+};
+
+extern "C" __global__ void __launch_bounds__(LANES *WARPS, 2) wave2d_shmem(
+    const float *__restrict__ u0, u64, const float *__restrict__ u1, u64, float *__restrict__ out0,
+    float *__restrict__ out1, u32 n_x, u32 n_y, u32 scene, float k, u32 t, u32 steps)
+{
+    extern __shared__ float4 shared[];
+    float *const floats = reinterpret_cast<float *>(shared);
+    const Tile tile = {
+        {n_x, n_y},
+        threadIdx.x,
+        threadIdx.y,
+        blockIdx.x * (WIDE_X - 2 * steps) - steps,
+        blockIdx.y * (WIDE_Y - 2 * steps) - steps,
+        floats,
+        floats + EDGES,
+    };
+    if (is_plain(scene, tile.d, {tile.x, tile.x + WIDE_X, tile.y, tile.y + WIDE_Y})) {
+        tile.run<true>(scene, u0, u1, out0, out1, k, t, steps);
+    } else {
+        tile.run<false>(scene, u0, u1, out0, out1, k, t, steps);
+    }
+}

@@ -46,6 +46,11 @@ pub const SOURCES: &[Source] = &[
                 language: "CUDA C++, shared tile",
                 launch: wave2d_tile,
             },
+            Counterpart {
+                variant: "shmem",
+                language: PLAIN,
+                launch: same,
+            },
         ],
     },
     Source {
