@@ -1,0 +1,282 @@
+//! `harness grade` as its users meet it: bundles, processes, exit codes, files.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use harness::bundle::{BuiltWith, Bundle, BundledCase};
+use harness::course::Course;
+use harness::grade::{GradeReport, Kind};
+use harness::output::OutputFile;
+use host::{Case, Element, LaunchConfig, Plan, args, find_lab};
+
+use crate::run::run;
+
+const LAB_FILE: &str = r#"format_version = 1
+lab = "matadd"
+tolerance = { rule = "exact" }
+[[case]]
+name = "first"
+group = "small"
+points = 2
+params = { n_x = 37, n_y = 5 }
+[[case]]
+name = "second"
+group = "hidden"
+points = 3
+params = { n_x = 3, n_y = 1 }
+[[case]]
+name = "large"
+group = "large"
+points = 0
+params = { n_x = 64, n_y = 64 }
+[[performance]]
+case = "large"
+points = 10
+against = "limit"
+zero = 0.1
+full = 0.9
+"#;
+
+/// A folder with a lab file and bundles.
+struct Folder {
+    folder: tempfile::TempDir,
+}
+
+impl Folder {
+    fn new() -> Folder {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("lab.toml"), LAB_FILE).unwrap();
+        Folder { folder }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// Writes a bundle with these kernels and the plans that `record` makes.
+    fn bundle(&self, name: &str, ptx: &str, record: &dyn Fn(&dyn Case) -> Plan) -> PathBuf {
+        let course = Course::parse(LAB_FILE, "lab.toml").unwrap();
+        let lab = find_lab("matadd").unwrap();
+        let cases = course.cases.iter().map(|spec| {
+            let case = spec.with_seed(lab, 0).unwrap();
+            BundledCase {
+                name: spec.name.clone(),
+                problem: case.problem_json(),
+                plan: record(case.as_ref()),
+            }
+        });
+        let bundle = Bundle {
+            lab: "matadd".to_owned(),
+            ptx: ptx.to_owned(),
+            cases: cases.collect(),
+            built_with: BuiltWith {
+                harness: "0".to_owned(),
+                kernels: "test".to_owned(),
+                llvm: 22,
+                host: "test".to_owned(),
+            },
+            protections: Vec::new(),
+        };
+        let path = self.path(name);
+        bundle
+            .write(OutputFile::create("-o", &path).unwrap())
+            .unwrap();
+        path
+    }
+
+    /// A right submission.
+    fn right(&self, name: &str) -> PathBuf {
+        let ptx = find_lab("matadd").unwrap().module().ptx();
+        let record = |case: &dyn Case| case.record("grid2d_block1d_64").unwrap();
+        self.bundle(name, ptx, &record)
+    }
+
+    /// A submission that never ends in the second case, and leaves zeros in the others.
+    fn endless(&self, name: &str) -> PathBuf {
+        let ptx = "
+.version 7.8
+.target sm_80
+.address_size 64
+.visible .entry endless()
+{
+LOOP:
+    bra LOOP;
+}
+";
+        let record = |case: &dyn Case| {
+            let len = case.declared().unwrap().buffers()[0].len as usize;
+            let mut plan = Plan::new("endless");
+            let [_, _, c] = ["a", "b", "c"].map(|name| plan.buffer(name, Element::F32, len));
+            plan.fill(c, 0).unwrap();
+            if len == 3 {
+                plan.launch("endless", LaunchConfig::new(1, 1), args![])
+                    .unwrap();
+            }
+            plan.output("c", c);
+            plan
+        };
+        self.bundle(name, ptx, &record)
+    }
+
+    /// Grades it on the emulated device: what is printed, and the report.
+    fn grade(&self, bundle: &Path, more: &[&str]) -> (String, GradeReport) {
+        let (lab_file, report) = (self.path("lab.toml"), self.path("report.json"));
+        let mut args = vec![
+            "grade",
+            bundle.to_str().unwrap(),
+            "--device=emulated",
+            "--lab-file",
+            lab_file.to_str().unwrap(),
+            "-o",
+            report.to_str().unwrap(),
+        ];
+        args.extend(more);
+        let printed = run(&args);
+        let json = std::fs::read(&report).unwrap_or_else(|error| panic!("{error}: {printed}"));
+        (printed, serde_json::from_slice(&json).unwrap())
+    }
+}
+
+#[test]
+fn a_right_submission_lacks_only_the_points_for_speed() {
+    let folder = Folder::new();
+    let bundle = folder.right("ada.bundle");
+    let (printed, report) = folder.grade(&bundle, &["--seed=7"]);
+    assert!(printed.starts_with("exit code: 5\n"), "{printed}");
+    assert!(report.is_right(), "{report:#?}");
+    assert_eq!(report.submission.name, "ada");
+    assert_eq!(report.submission.sha256.as_ref().unwrap().len(), 64);
+    assert_eq!(
+        (report.totals.earned, report.totals.not_graded_here),
+        (5.0, 10.0)
+    );
+    assert_eq!(report.seed, Some(7));
+}
+
+#[test]
+fn an_endless_kernel_costs_its_case_and_no_more() {
+    let folder = Folder::new();
+    let bundle = folder.endless("endless.bundle");
+    let began = Instant::now();
+    let (printed, report) = folder.grade(&bundle, &["--deadline=2"]);
+    assert!(printed.starts_with("exit code: 1\n"), "{printed}");
+    assert!(began.elapsed() < Duration::from_secs(60));
+    let kinds: Vec<_> = report.cases.iter().map(|case| case.status.kind()).collect();
+    assert_eq!(kinds, [Some(Kind::WrongResult), Some(Kind::Deadline), None]);
+    let message = &report.cases[1].status.failing().unwrap().message;
+    assert_eq!(message, "a run was not finished after 2 s, and was ended");
+}
+
+#[test]
+fn a_damaged_bundle_earns_nothing() {
+    let folder = Folder::new();
+    let bundle = folder.right("torn.bundle");
+    let bytes = std::fs::read(&bundle).unwrap();
+    std::fs::write(&bundle, &bytes[..bytes.len() - 10]).unwrap();
+    let (printed, report) = folder.grade(&bundle, &[]);
+    assert!(printed.starts_with("exit code: 1\n"), "{printed}");
+    assert_eq!(report.refused.unwrap().kind, Kind::BundleDamaged);
+    assert_eq!((report.totals.earned, report.totals.possible), (0.0, 15.0));
+}
+
+#[test]
+fn a_folder_of_submissions() {
+    let folder = Folder::new();
+    std::fs::create_dir(folder.path("all")).unwrap();
+    folder.right("all/ada.bundle");
+    folder.right("all/ben.bundle");
+    let [all, lab_file, results] = ["all", "lab.toml", "results"].map(|name| folder.path(name));
+    let args = [
+        "grade",
+        "--all",
+        all.to_str().unwrap(),
+        "--device=emulated",
+        "--lab-file",
+        lab_file.to_str().unwrap(),
+        "-o",
+        results.to_str().unwrap(),
+    ];
+    let first = run(&args);
+    assert!(first.contains("ada") && first.contains("ben"), "{first}");
+    // Nothing is graded twice.
+    let began = Instant::now();
+    let second = run(&args);
+    assert!(second.contains("ada") && began.elapsed() < Duration::from_secs(60));
+}
+
+#[test]
+fn what_makes_no_sense() {
+    let folder = Folder::new();
+    let bundle = folder.right("ada.bundle");
+    let bundle = bundle.to_str().unwrap();
+    let message = |args: &[&str]| {
+        let printed = run(&[&["grade"], args].concat());
+        let shown = printed.replace(folder.folder.path().to_str().unwrap(), "DIR");
+        shown.replace("--- stdout ---\n", "")
+    };
+    insta::assert_snapshot!(message(&[]), @r"
+exit code: 2
+--- stderr ---
+error: the following required arguments were not provided:
+  <SUBMISSION>
+
+Usage: harness grade <SUBMISSION>
+
+For more information, try '--help'.
+");
+    insta::assert_snapshot!(message(&["nowhere"]), @r"
+exit code: 2
+--- stderr ---
+error: nowhere: there is no such file or folder
+");
+    insta::assert_snapshot!(message(&[bundle, "--device=cpu"]), @r"
+exit code: 2
+--- stderr ---
+error: --device cpu: submissions run on cuda or emulated
+");
+    insta::assert_snapshot!(message(&[bundle, "--device=emulated", "--lab=wave2"]), @r"
+exit code: 2
+--- stderr ---
+error: --lab: unknown lab `wave2`; did you mean `wave2d`?
+");
+    insta::assert_snapshot!(message(&[bundle, "--device=emulated", "--deadline=0"]), @r"
+exit code: 2
+--- stderr ---
+error: --deadline 0: a number of seconds, above 0 and at most 1000000
+");
+    insta::assert_snapshot!(message(&[bundle, "--lab-file=nowhere.toml"]), @r"
+exit code: 2
+--- stderr ---
+error: --lab-file nowhere.toml: cannot be read: No such file or directory (os error 2)
+");
+    let lab_file = folder.path("lab.toml");
+    let lab_file = format!("--lab-file={}", lab_file.display());
+    insta::assert_snapshot!(message(&[bundle, "--lab=wave2d", &lab_file]), @r"
+exit code: 2
+--- stderr ---
+error: --lab-file DIR/lab.toml: is for lab matadd, not wave2d
+");
+    std::fs::write(
+        folder.path("lab.toml"),
+        LAB_FILE.replace("zero = 0.1", "zero = 1"),
+    )
+    .unwrap();
+    insta::assert_snapshot!(message(&[bundle, &lab_file]), @r"
+exit code: 2
+--- stderr ---
+error: DIR/lab.toml:24: full is 0.9; it must be above zero = 1, the ratio that earns nothing
+");
+}
+
+#[test]
+fn the_process_of_a_case_wants_a_job() {
+    let child = Command::new(env!("CARGO_BIN_EXE_harness"))
+        .arg("grade-case")
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    assert_eq!(child.status.code(), Some(2));
+    let said = String::from_utf8(child.stderr).unwrap();
+    insta::assert_snapshot!(said.trim(), @"error: standard input holds no job of `harness grade`: EOF while parsing a value at line 1 column 0");
+}
