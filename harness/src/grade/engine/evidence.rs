@@ -1,5 +1,7 @@
 //! What a diagnosis needs to know of a wrong result.
 
+use std::time::Duration;
+
 use host::lab::CaseParams;
 use host::{Case, Cpu, Device, Lab, NamedBuffers, NoProgress};
 
@@ -73,9 +75,11 @@ impl Wrong<'_> {
             ..self.subject
         };
         let sample =
-            run_isolated(self.device, subject, self.inputs).map_err(|stopped| match stopped {
-                Stopped::Failing(failing) => failing.message,
-                Stopped::Lacking(reason) => reason,
+            run_isolated(self.device, subject, self.inputs, Duration::ZERO).map_err(|stopped| {
+                match stopped {
+                    Stopped::Failing(failing) => failing.message,
+                    Stopped::Lacking(reason) => reason,
+                }
             })?;
         let expected = self
             .reference_after(steps)

@@ -12,7 +12,7 @@ use super::evidence::Wrong;
 use super::judge::{self, Judge, Noise};
 use super::seeds::Seeds;
 use super::timed::{Measured, Pair, Rule as Stopping, Series};
-use super::trial::{Sample, Stopped, Subject, run_isolated};
+use super::trial::{SETTLE, Sample, Stopped, Subject, run_isolated};
 use crate::course::{Against, CaseSpec, Course, PerformanceSpec, Rule};
 use crate::grade::verdict::{Failing, Limit, PerformanceGrade, PerformanceStatus, Status};
 use crate::test::explain;
@@ -189,9 +189,9 @@ impl Work<'_> {
     }
 
     /// A run of the submission.
-    fn submission(&mut self, inputs: &NamedBuffers) -> Result<Sample, Stopped> {
+    fn submission(&mut self, inputs: &NamedBuffers, settle: Duration) -> Result<Sample, Stopped> {
         self.watch.enter(Phase::Submission);
-        let sample = run_isolated(self.device, self.subject, inputs);
+        let sample = run_isolated(self.device, self.subject, inputs, settle);
         self.watch.enter(Phase::Ours);
         sample
     }
@@ -202,7 +202,7 @@ impl Work<'_> {
         let case = self.case(seed)?;
         let inputs = case.inputs()?;
         let ran = self
-            .submission(&inputs)
+            .submission(&inputs, Duration::ZERO)
             .map_err(|stopped| numbered(stopped, sample))?;
         if sample == 0 {
             self.counts = ran.counts.clone();
@@ -354,7 +354,7 @@ impl Work<'_> {
         let case = self.case(seed)?;
         let inputs = case.inputs()?;
         let reference = |work: &Work<'_>| {
-            run_isolated(work.device, trusted, &inputs).map_err(|stopped| {
+            run_isolated(work.device, trusted, &inputs, SETTLE).map_err(|stopped| {
                 let reason = match stopped {
                     Stopped::Failing(failing) => failing.message,
                     Stopped::Lacking(reason) => reason,
@@ -369,7 +369,7 @@ impl Work<'_> {
             None
         };
         let submission = self
-            .submission(&inputs)
+            .submission(&inputs, SETTLE)
             .map_err(|stopped| numbered(stopped, sample))?;
         let trusted_sample = match early {
             Some(sample) => sample,

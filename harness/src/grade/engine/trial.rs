@@ -1,9 +1,10 @@
 //! One run in isolation.
 
 use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
 
 use host::device::KernelReport;
-use host::{Device, Error, Module, NamedBuffers, Plan, Session, Timing, check, run};
+use host::{Device, Error, Flushed, Module, NamedBuffers, Plan, Session, Timing, check, run};
 
 use super::fault;
 use crate::grade::kind::Kind;
@@ -47,7 +48,11 @@ impl From<Error> for Stopped {
     }
 }
 
-/// Runs once: memory prepared, L2 cold, everything checked but the outputs' values, memory overwritten in the end.
+/// How long a device is kept at work before a run that is timed: while the host compares results, its clocks may go down,
+/// and they take some milliseconds to come back.
+pub const SETTLE: Duration = Duration::from_millis(25);
+
+/// Runs once: memory prepared, the device at work for at least `settle`, L2 cold, everything checked but the outputs' values, memory overwritten in the end.
 ///
 /// # Errors
 ///
@@ -56,12 +61,14 @@ pub fn run_isolated(
     device: &dyn Device,
     subject: Subject<'_>,
     inputs: &NamedBuffers,
+    settle: Duration,
 ) -> Result<Sample, Stopped> {
     let plan = subject.plan;
     let mut session = device.prepare_isolated(subject.module, plan)?;
     let session = session.as_mut();
     run::reset(session, plan, inputs)?;
-    session.flush()?;
+    let began = Instant::now();
+    while session.flush()? != Flushed::NoCache && began.elapsed() < settle {}
     let timing = session.run()?;
     let strays = session.strays()?;
     if !strays.is_empty() {

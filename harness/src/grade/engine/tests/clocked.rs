@@ -1,0 +1,133 @@
+//! The emulated device with a clock of ours.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use host::device::{EmulatedDevice, Options, Stray};
+use host::{
+    BufferId, Device, DeviceInfo, DeviceKind, Error, HostBuffer, KernelInfo, Module, Plan, Session,
+    Timing,
+};
+
+type Clock = dyn Fn(Who, u32) -> f64 + Send + Sync;
+
+/// Whose run it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Who {
+    Submission,
+    Reference,
+    /// Copies that measure bandwidth.
+    Copies,
+}
+
+/// Says that it is a GPU, takes as long as it is told to, in microseconds, and does wrong what it is told to.
+pub struct Clocked {
+    inner: EmulatedDevice,
+    info: DeviceInfo,
+    clock: Box<Clock>,
+    runs: [AtomicU32; 3],
+    /// From which run of the submission on its outputs are spoiled.
+    pub spoiled_from: u32,
+    /// What the host's clock tells more than the device's for the submission.
+    pub hidden: Duration,
+    pub strays: Vec<Stray>,
+}
+
+impl Clocked {
+    pub fn new(clock: impl Fn(Who, u32) -> f64 + Send + Sync + 'static) -> Clocked {
+        let inner = EmulatedDevice::new(Options::default());
+        let info = DeviceInfo {
+            kind: DeviceKind::Cuda,
+            name: "Clocked 1".to_owned(),
+            multiprocessors: Some(1),
+            clock_khz: Some(1_000_000),
+            l2_bytes: Some(0),
+            // An eighth is copied: 8 KiB.
+            memory_bytes: Some(64 << 10),
+            ..inner.info().clone()
+        };
+        Clocked {
+            inner,
+            info,
+            clock: Box::new(clock),
+            runs: Default::default(),
+            spoiled_from: u32::MAX,
+            hidden: Duration::ZERO,
+            strays: Vec::new(),
+        }
+    }
+}
+
+impl Device for Clocked {
+    fn info(&self) -> &DeviceInfo {
+        &self.info
+    }
+
+    fn prepare<'d>(&'d self, module: &Module, plan: &Plan) -> Result<Box<dyn Session + 'd>, Error> {
+        let who = match (module.name(), plan.name()) {
+            ("submission", _) => Who::Submission,
+            (_, "copy bandwidth") => Who::Copies,
+            _ => Who::Reference,
+        };
+        Ok(Box::new(ClockedSession {
+            device: self,
+            inner: self.inner.prepare(module, plan)?,
+            plan: plan.clone(),
+            who,
+        }))
+    }
+}
+
+struct ClockedSession<'d> {
+    device: &'d Clocked,
+    inner: Box<dyn Session + 'd>,
+    plan: Plan,
+    who: Who,
+}
+
+impl Session for ClockedSession<'_> {
+    fn write(&mut self, id: BufferId, from: &HostBuffer) -> Result<(), Error> {
+        self.inner.write(id, from)
+    }
+
+    fn fill(&mut self, id: BufferId, byte: u8) -> Result<(), Error> {
+        self.inner.fill(id, byte)
+    }
+
+    fn poison(&mut self, id: BufferId) -> Result<(), Error> {
+        self.inner.poison(id)
+    }
+
+    fn read(&mut self, id: BufferId) -> Result<HostBuffer, Error> {
+        self.inner.read(id)
+    }
+
+    fn run(&mut self) -> Result<Timing, Error> {
+        self.inner.run()?;
+        let run = self.device.runs[self.who as usize].fetch_add(1, Ordering::Relaxed);
+        if self.who == Who::Submission && run >= self.device.spoiled_from {
+            let (_, id) = self.plan.outputs()[0];
+            self.inner.fill(id, 1)?;
+        }
+        let time = Duration::from_secs_f64((self.device.clock)(self.who, run) * 1e-6);
+        let hidden = match self.who {
+            Who::Submission => self.device.hidden,
+            _ => Duration::ZERO,
+        };
+        Ok(Timing {
+            device: Some(time),
+            host: time + hidden,
+        })
+    }
+
+    fn strays(&mut self) -> Result<Vec<Stray>, Error> {
+        Ok(match self.who {
+            Who::Submission => self.device.strays.clone(),
+            _ => Vec::new(),
+        })
+    }
+
+    fn kernel_info(&self, kernel: &str) -> Result<KernelInfo, Error> {
+        self.inner.kernel_info(kernel)
+    }
+}

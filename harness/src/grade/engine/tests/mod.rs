@@ -1,0 +1,162 @@
+//! Whole grades, of right and wrong submissions, on the emulated device and on one whose clock is ours.
+
+mod clocked;
+mod ends;
+mod kernels;
+mod refused;
+mod right;
+mod time;
+mod tolerance;
+mod wrong;
+
+use std::time::Duration;
+
+use host::device::EmulatedDevice;
+use host::{Device, DeviceKind, Plan, find_lab};
+
+use clocked::{Clocked, Who};
+use kernels::{SUM, elementwise, record_sum};
+
+use super::child::{Deadlines, Ended, Request};
+use super::grading::{Options, Quiet, Runner, grade};
+use super::job::{Phase, Watch};
+use super::timed::Rule;
+use crate::bundle::{BuiltWith, Bundle, BundledCase};
+use crate::course::Course;
+use crate::devices::Wanted;
+use crate::failure::Failure;
+use crate::grade::kind::Kind;
+use crate::grade::verdict::{Failing, GradeReport, Status, SubmissionId};
+
+const MATADD: &str = r#"format_version = 1
+lab = "matadd"
+tolerance = { rule = "exact" }
+[[case]]
+name = "small"
+group = "small"
+points = 2
+params = { n_x = 37, n_y = 5 }
+[[case]]
+name = "large"
+group = "large"
+points = 3
+params = { n_x = 64, n_y = 6 }
+[[performance]]
+case = "large"
+points = 10
+against = "reference"
+variant = "grid2d_block2d_32x8"
+zero = 0.5
+full = 1.5
+[[performance]]
+case = "large"
+points = 20
+against = "limit"
+zero = 0.0
+full = 1.0
+"#;
+
+fn course(text: &str) -> Course {
+    Course::parse(text, "lab.toml").unwrap()
+}
+
+/// A submission with these kernels, whose plans `record` makes from each case's own.
+fn bundle(course: &Course, ptx: &str, record: impl Fn(&dyn host::Case) -> Plan) -> Bundle {
+    let lab = find_lab(&course.lab).unwrap();
+    let cases = course.cases.iter().map(|spec| {
+        let case = spec.with_seed(lab, 0).unwrap();
+        BundledCase {
+            name: spec.name.clone(),
+            problem: case.problem_json(),
+            plan: record(case.as_ref()),
+        }
+    });
+    Bundle {
+        lab: course.lab.clone(),
+        ptx: ptx.to_owned(),
+        cases: cases.collect(),
+        built_with: BuiltWith {
+            harness: "0".to_owned(),
+            kernels: "test".to_owned(),
+            llvm: 22,
+            host: "test".to_owned(),
+        },
+        protections: Vec::new(),
+    }
+}
+
+/// A built-in variant as a submission.
+fn built_in(course: &Course, variant: &str) -> Bundle {
+    let ptx = find_lab(&course.lab).unwrap().module().ptx();
+    bundle(course, ptx, |case| case.record(variant).unwrap())
+}
+
+/// Jobs in this process, on this device.
+struct Here<'d>(&'d dyn Device);
+
+struct Unwatched;
+
+impl Watch for Unwatched {
+    fn enter(&mut self, _: Phase) {}
+    fn failed(&mut self, _: &Failing) {}
+}
+
+impl Runner for Here<'_> {
+    fn run(&self, request: &Request, _: &Deadlines) -> Result<Ended, Failure> {
+        // As through a pipe.
+        let json = serde_json::to_string(request).unwrap();
+        let request: Request = serde_json::from_str(&json).unwrap();
+        Ok(match request.job.run(self.0, &mut Unwatched) {
+            Ok(answer) => Ended::Answer(Box::new(answer)),
+            Err(reason) => Ended::Lacking(reason),
+        })
+    }
+}
+
+fn options() -> Options {
+    Options {
+        seed: Some(42),
+        stopping: Rule {
+            least: 10,
+            most: 12,
+            uncertainty: 0.005,
+            patience: Duration::MAX,
+        },
+        ..Options::default()
+    }
+}
+
+fn graded_with(
+    course: &Course,
+    bundle: &Bundle,
+    device: &dyn Device,
+    runner: &dyn Runner,
+    options: &Options,
+) -> GradeReport {
+    let id = SubmissionId {
+        name: "ada".to_owned(),
+        sha256: None,
+    };
+    let name = match device.info().kind {
+        DeviceKind::Cuda => Wanted::Cuda(0),
+        DeviceKind::Emulated => Wanted::Emulated,
+    };
+    grade(
+        bundle,
+        id,
+        course,
+        (name, device),
+        runner,
+        options,
+        &mut Quiet,
+    )
+    .unwrap()
+}
+
+fn graded(course: &Course, bundle: &Bundle, device: &dyn Device) -> GradeReport {
+    graded_with(course, bundle, device, &Here(device), &options())
+}
+
+fn emulated(course: &Course, bundle: &Bundle) -> GradeReport {
+    graded(course, bundle, &EmulatedDevice::default())
+}
