@@ -34,6 +34,13 @@ impl OutputFile {
                 target.display()
             )));
         }
+        // The new file would take the place of a device or a pipe, not go into it.
+        if target.exists() && !target.is_file() {
+            return Err(Failure::Input(format!(
+                "{flag} {}: is no ordinary file, and would be replaced by one; name another",
+                target.display()
+            )));
+        }
         let folder = parent(flag, target)?;
         let file = builder(0o666)
             .tempfile_in(folder)
@@ -284,6 +291,22 @@ mod tests {
             .unwrap();
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode();
         assert_eq!(mode(&target), mode(&other));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_is_no_ordinary_file_is_not_replaced() {
+        use std::os::unix::fs::FileTypeExt;
+        let folder = tempfile::tempdir().unwrap();
+        let socket = folder.path().join("socket");
+        let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+        let failure = OutputFile::create("--json", &socket).unwrap_err();
+        assert!(
+            failure.to_string().contains("is no ordinary file"),
+            "{failure}"
+        );
+        assert!(fs::metadata(&socket).unwrap().file_type().is_socket());
+        assert_eq!(names(folder.path()), ["socket"]);
     }
 
     #[test]
