@@ -143,10 +143,12 @@ impl Summary {
 
     /// Whether every point of every submission was graded. Submissions that are wrong are what a grader expects.
     pub fn ending(&self) -> Ending {
-        if self.not_graded == 0 && self.is_complete {
-            Ending::Fine
-        } else {
+        if self.not_graded > 0 {
             Ending::Lacking
+        } else if !self.is_complete {
+            Ending::NotGraded
+        } else {
+            Ending::Fine
         }
     }
 

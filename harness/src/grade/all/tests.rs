@@ -191,7 +191,7 @@ fn a_damaged_report_is_made_again() {
 fn points_that_could_not_be_graded_are_told_by_the_exit_code() {
     let class = Class::new(&[("ada", "no gpu")]);
     let (ending, text, _) = class.run("emulated");
-    assert_eq!(ending, Ok(Ending::Lacking));
+    assert_eq!(ending, Ok(Ending::NotGraded));
     assert!(text.contains("median 100 %"), "{text}");
 }
 
