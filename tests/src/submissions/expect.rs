@@ -27,7 +27,8 @@ pub struct Expectation {
 pub enum Verdict {
     /// It is right, and gets all points for that.
     Passes,
-    /// Its trick never gets a chance, so it does the work: right, and no faster than what it is made from.
+    /// Its trick never pays: either it gets no chance, so that the submission does the work and is right, but no faster than
+    /// what it is made from; or, where it gets one, it is found out.
     Harmless,
     /// It is wrong in a way that this device does not show for sure: nothing is expected of it.
     Unreliable,

@@ -11,6 +11,9 @@ use super::corpus::{BUNDLE, Corpus, Submission};
 use super::judge::judge;
 use super::summary::Line;
 
+/// How long a run may take: many times what the slowest honest one needs, on a busy machine too.
+const DEADLINE_S: &str = "10";
+
 /// The program, and what it grades on.
 #[derive(Debug, Clone)]
 pub struct Grader {
@@ -42,6 +45,8 @@ impl Grader {
             lab_file,
             "--device".as_ref(),
             self.device.as_ref(),
+            "--deadline".as_ref(),
+            DEADLINE_S.as_ref(),
             "-o".as_ref(),
             report.path(),
         ])?;

@@ -1,5 +1,6 @@
 //! Whether a report is what was expected.
 
+use harness::grade::Category;
 use harness::grade::verdict::{Failing, GradeReport, Group, PerformanceStatus, Status};
 
 use super::expect::{Expectation, Verdict};
@@ -20,11 +21,13 @@ pub fn judge(
     let verdict = expectation.on(device);
     match verdict {
         Verdict::Unreliable => Ok(outcome(report)),
-        Verdict::Passes | Verdict::Harmless => {
-            all_right(report)?;
-            if *verdict == Verdict::Harmless {
-                no_faster(report)?;
+        Verdict::Passes => all_right(report).map(|()| verdict.to_string()),
+        Verdict::Harmless => {
+            if is_found_out(report) {
+                return Ok(outcome(report));
             }
+            all_right(report)?;
+            no_faster(report)?;
             Ok(verdict.to_string())
         }
         Verdict::Fails(_) | Verdict::FailsInOneOf(_) => {
@@ -45,6 +48,24 @@ pub fn outcome(report: &GradeReport) -> String {
         || "passes".to_owned(),
         |failing| failing.kind.code().to_owned(),
     )
+}
+
+/// Whether results were seen to be wrong, and no such case has earned anything.
+fn is_found_out(report: &GradeReport) -> bool {
+    let is_wrong = |failing: &Failing| failing.category == Category::Wrong;
+    let cases = || {
+        let failing = report
+            .cases
+            .iter()
+            .map(|case| (case.status.failing(), case.earned));
+        let timed = report
+            .performance
+            .iter()
+            .map(|timed| (timed.status.failing(), timed.earned));
+        failing.chain(timed)
+    };
+    cases().any(|(failing, _)| failing.is_some_and(is_wrong))
+        && cases().all(|(failing, earned)| failing.is_none() || earned == 0.0)
 }
 
 fn all_right(report: &GradeReport) -> Result<(), String> {
