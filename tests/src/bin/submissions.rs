@@ -10,12 +10,9 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::Parser;
 use course_tests::submissions::corpus::{BUNDLE, Corpus, copy};
 use course_tests::submissions::grading::Grader;
 use course_tests::submissions::summary;
-use harness::cli::Cli;
-use harness::out::Out;
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -24,23 +21,12 @@ fn main() -> ExitCode {
         ["pack-corpus", dir] => pack(Path::new(dir)),
         ["grade-corpus", dir] => grade(Path::new(dir), "cuda"),
         ["grade-corpus", dir, "--device", device] => grade(Path::new(dir), device),
-        _ => return the_harness(),
+        _ => return harness::program::main(),
     };
     done.unwrap_or_else(|error| {
         eprintln!("error: {error}");
         ExitCode::FAILURE
     })
-}
-
-fn the_harness() -> ExitCode {
-    let code = match Cli::parse().run(&mut Out::stdout()) {
-        Ok(ending) => ending.exit_code(),
-        Err(failure) => {
-            eprintln!("error: {failure}");
-            failure.exit_code()
-        }
-    };
-    ExitCode::from(code)
 }
 
 fn grader(device: &str, folder: PathBuf) -> Result<Grader, String> {
