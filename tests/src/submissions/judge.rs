@@ -188,3 +188,113 @@ fn described(failing: &Failing) -> String {
         sanitizer.unwrap_or_default()
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use harness::grade::Kind;
+    use harness::grade::verdict::{CaseGrade, SubmissionId};
+
+    use super::*;
+
+    fn expectation(lines: &str) -> Expectation {
+        Expectation::parse(&format!("lab = \"wave2d\"\n{lines}")).unwrap()
+    }
+
+    fn report(statuses: &[(&str, Status)]) -> GradeReport {
+        let submission = SubmissionId {
+            name: "ada".to_owned(),
+            sha256: None,
+        };
+        let mut report = GradeReport::new(submission, "wave2d", "emulated");
+        report.cases = statuses
+            .iter()
+            .map(|(name, status)| CaseGrade {
+                name: (*name).to_owned(),
+                group: Group::Small,
+                points: 10.0,
+                earned: if *status == Status::Passed { 10.0 } else { 0.0 },
+                status: status.clone(),
+                samples: 2,
+                counts: BTreeMap::new(),
+            })
+            .collect();
+        report.with_totals()
+    }
+
+    fn wrong() -> Status {
+        Status::failed(Kind::WrongResult, "`u0` is wrong")
+    }
+
+    fn verdict(lines: &str, report: &GradeReport) -> Result<String, String> {
+        judge(&expectation(lines), report, "emulated")
+    }
+
+    #[test]
+    fn a_hostile_submission_that_passes_is_a_miss() {
+        let fails = "verdict = \"wrong_result\"";
+        let passes = report(&[("a", Status::Passed)]);
+        assert_eq!(verdict(fails, &passes).unwrap_err(), "earned 10 points");
+        assert!(verdict(fails, &report(&[("a", wrong()), ("b", Status::Passed)])).is_err());
+        assert!(verdict(fails, &report(&[])).is_err());
+        assert_eq!(
+            verdict(fails, &report(&[("a", wrong())])).unwrap(),
+            "wrong_result"
+        );
+    }
+
+    #[test]
+    fn failing_in_another_way_or_with_other_words_is_a_miss() {
+        let race = report(&[("a", Status::failed(Kind::Race, "a race"))]);
+        assert!(verdict("verdict = \"wrong_result\"", &race).is_err());
+        assert!(verdict("verdict = \"race\"\nmessage = \"shared\"", &race).is_err());
+        assert!(verdict("verdict = \"race\"\nmessage = \"a race\"", &race).is_ok());
+        assert!(verdict("verdict = [\"race\", \"barrier\"]", &race).is_ok());
+    }
+
+    #[test]
+    fn only_the_named_cases_fail() {
+        let named = "verdict = \"wrong_result\"\ncases = [\"b\"]";
+        assert!(verdict(named, &report(&[("a", Status::Passed), ("b", wrong())])).is_ok());
+        assert!(verdict(named, &report(&[("a", wrong()), ("b", wrong())])).is_err());
+        assert!(
+            verdict(
+                named,
+                &report(&[("a", Status::Passed), ("b", Status::Passed)])
+            )
+            .is_err()
+        );
+    }
+
+    #[test]
+    fn an_honest_submission_gets_everything() {
+        let honest = "verdict = \"passes\"";
+        assert!(verdict(honest, &report(&[("a", Status::Passed)])).is_ok());
+        assert!(verdict(honest, &report(&[("a", Status::Passed), ("b", wrong())])).is_err());
+        assert!(verdict(honest, &report(&[])).is_err());
+        let mut less = report(&[("a", Status::Passed)]);
+        less.cases[0].earned = 9.0;
+        assert!(verdict(honest, &less).is_err());
+        let mut refused = report(&[("a", Status::Passed)]);
+        refused.refused = Some(Failing::new(Kind::CompileError, "no"));
+        assert!(verdict(honest, &refused).is_err());
+    }
+
+    #[test]
+    fn a_trick_that_is_found_out_is_harmless_and_one_that_faults_is_not() {
+        let harmless = "verdict = \"harmless\"";
+        assert!(verdict(harmless, &report(&[("a", Status::Passed)])).is_ok());
+        assert!(verdict(harmless, &report(&[("a", wrong())])).is_ok());
+        let race = report(&[("a", Status::failed(Kind::Race, "a race"))]);
+        assert!(verdict(harmless, &race).is_err());
+    }
+
+    #[test]
+    fn a_gpu_may_have_its_own_verdict() {
+        let expectation = expectation("verdict = \"out_of_bounds\"\ncuda = \"guard_overwritten\"");
+        let guard = report(&[("a", Status::failed(Kind::GuardOverwritten, "before `u0`"))]);
+        assert!(judge(&expectation, &guard, "cuda").is_ok());
+        assert!(judge(&expectation, &guard, "emulated").is_err());
+    }
+}
