@@ -34,7 +34,8 @@ pub struct Recording {
 }
 
 /// Records the solution's plan for each [`Task`] of `input` (JSON values, one after the other), and writes its
-/// [`Recording`] to `output`, a line each, before it reads the next.
+/// [`Recording`] to `output`, a line each, before it reads the next. A plan that is too large is the last: the others would
+/// take as long.
 ///
 /// # Errors
 ///
@@ -63,6 +64,9 @@ pub fn record_all<L: Lab>(
         serde_json::to_writer(&mut output, &recording)?;
         output.write_all(b"\n")?;
         output.flush()?;
+        if recording.too_large {
+            break;
+        }
     }
     Ok(())
 }

@@ -35,7 +35,7 @@ pub struct PackArgs {
     /// The course's folder, with crates/ [default: the one that this program was built in, or the working folder or one above]
     #[arg(long, value_name = "DIR")]
     course: Option<PathBuf>,
-    /// Where compiled crates of the course are kept [default: target/pack in the course's folder]
+    /// Where compiled crates of the course are kept [default: cargo's target folder]
     #[arg(long, value_name = "DIR")]
     cache: Option<PathBuf>,
 }

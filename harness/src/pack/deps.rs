@@ -46,7 +46,8 @@ pub struct HostCrates {
 }
 
 impl Dependencies {
-    /// Compiles what is not yet compiled.
+    /// Compiles what is not yet compiled. In cargo's own target folder, `core` for kernels already is: the course's kernels
+    /// were built with it.
     ///
     /// # Errors
     ///
@@ -68,7 +69,7 @@ impl Dependencies {
                 )
                 .map_err(|error| environment(&error))
             });
-            let host = HostCrates::build(&recorder, &cache.join("recorder"));
+            let host = HostCrates::build(&recorder, &cache.join("pack"));
             (device.join().expect("no panic"), host)
         });
         Ok(Dependencies {
@@ -85,7 +86,7 @@ fn template(
     name: &str,
     count: usize,
 ) -> Result<PathBuf, PackError> {
-    let folder = cache.join("templates").join(name);
+    let folder = cache.join("pack/templates").join(name);
     let dependencies: String = CRATES[..count]
         .iter()
         .map(|(name, path, more)| {

@@ -58,7 +58,7 @@ pub fn course_root(given: Option<&Path>) -> Result<PathBuf, Failure> {
 pub struct Options {
     /// The course's root, as [`course_root`] finds it.
     pub course_root: Option<PathBuf>,
-    /// Where what submissions are compiled against is kept. By default `pack` in cargo's target folder.
+    /// Where what submissions are compiled against is kept. By default cargo's target folder.
     pub cache: Option<PathBuf>,
     /// How long recording may take.
     pub record_limit: Option<Duration>,
@@ -96,11 +96,9 @@ impl Packer {
         let root = course_root(options.course_root.as_deref())
             .map_err(|failure| PackError::Environment(failure.to_string()))?;
         let cache = match &options.cache {
-            Some(folder) => std::path::absolute(folder)
-                .map_err(|error| PackError::Environment(error.to_string()))?,
+            Some(folder) => folder.clone(),
             None => std::env::var_os("CARGO_TARGET_DIR")
-                .map_or_else(|| root.join("target"), PathBuf::from)
-                .join("pack"),
+                .map_or_else(|| root.join("target"), PathBuf::from),
         };
         let cache = std::path::absolute(&cache).unwrap_or(cache);
         Ok(Packer {
@@ -212,3 +210,6 @@ impl Packer {
 fn internal(what: &dyn std::fmt::Display, error: &dyn std::fmt::Display) -> PackError {
     PackError::Environment(format!("{what}: {error}"))
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,209 @@
+//! Real submissions through all of it. What the screen would refuse is tested without it: the sandbox alone must do.
+
+use std::sync::OnceLock;
+use std::time::Instant;
+
+use super::screen::Sources;
+use super::*;
+
+const KERNELS: &str = include_str!("tests/kernels.rs");
+const LAUNCH: &str = include_str!("tests/launch.rs");
+
+const COURSE: &str = "\
+format_version = 1
+lab = \"poisson\"
+[tolerance]
+rule = \"exact\"
+[[case]]
+name = \"small\"
+group = \"small\"
+points = 1.0
+params = { n = 5, iterations = 2 }
+[[case]]
+name = \"hidden\"
+group = \"hidden\"
+points = 1.0
+params = { n = 9, iterations = 3 }
+";
+
+fn course() -> &'static Course {
+    static COURSE_READ: OnceLock<Course> = OnceLock::new();
+    COURSE_READ.get_or_init(|| Course::parse(COURSE, "lab.toml").unwrap())
+}
+
+/// What is built once for all tests.
+fn dependencies() -> &'static Dependencies {
+    static BUILT: OnceLock<Dependencies> = OnceLock::new();
+    BUILT.get_or_init(|| {
+        let packer = Packer::new(&Options::default()).unwrap_or_else(|error| panic!("{error}"));
+        packer.dependencies
+    })
+}
+
+fn packer(options: Options) -> Packer {
+    Packer {
+        dependencies: dependencies().clone(),
+        options,
+    }
+}
+
+/// With this in place of the body of the function that records.
+fn sources(body: &str) -> Sources {
+    let (before, rest) = LAUNCH.split_once("// RECORD").unwrap();
+    let (own, after) = rest.split_once("// END").unwrap();
+    let body = if body.is_empty() { own } else { body };
+    Sources {
+        kernels: KERNELS.to_owned(),
+        launch: format!("{before}{body}{after}"),
+    }
+}
+
+fn build(sources: &Sources, options: Options) -> Result<Bundle, (Kind, String)> {
+    packer(options)
+        .build(sources, course())
+        .map_err(|error| match error {
+            PackError::Refused(failing) => (failing.kind, failing.message),
+            PackError::Environment(message) => panic!("{message}"),
+        })
+}
+
+#[test]
+fn a_submission_becomes_a_bundle() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("kernels.rs"), KERNELS).unwrap();
+    std::fs::write(folder.path().join("launch.rs"), LAUNCH).unwrap();
+    // Whatever else is there does not count.
+    std::fs::write(folder.path().join("build.rs"), "compile_error!();").unwrap();
+    std::fs::write(folder.path().join("Cargo.toml"), "[").unwrap();
+    let packer = packer(Options::default());
+    let bundle = packer.pack(folder.path(), course()).unwrap();
+    assert_eq!(bundle.lab, "poisson");
+    assert!(bundle.ptx.contains(".entry halve"));
+    assert!(!bundle.ptx.contains("harness-pack-"), "no folder's name");
+    let cases: Vec<_> = bundle
+        .cases
+        .iter()
+        .map(|case| (case.name.as_str(), case.plan.commands().count()))
+        .collect();
+    assert_eq!(cases, [("small", 2), ("hidden", 3)]);
+    assert_eq!(bundle.cases[1].problem["n"], 9);
+    assert!(bundle.protections.iter().any(|p| p.in_force));
+    // The same again, to the last bit.
+    let again = packer.pack(folder.path(), course()).unwrap();
+    assert_eq!(again.sha256().unwrap(), bundle.sha256().unwrap());
+}
+
+/// On a machine with nothing but limits and a deadline.
+#[test]
+fn it_works_where_protections_are_missing() {
+    let without = vec![
+        Layer::Files,
+        Layer::SystemCalls,
+        Layer::Network,
+        Layer::Processes,
+    ];
+    let options = Options {
+        without: without.clone(),
+        ..Options::default()
+    };
+    let bundle = build(&sources(""), options).unwrap();
+    for layer in Layer::ALL {
+        let name = format!("sandbox: {}", layer.name());
+        let protection = bundle.protections.iter().find(|p| p.name == name).unwrap();
+        assert_eq!(protection.in_force, !without.contains(&layer), "{name}");
+    }
+}
+
+#[test]
+fn compilers_say_where() {
+    let (kind, message) = build(&sources("let n: u32 = 1.5;"), Options::default()).unwrap_err();
+    assert_eq!(kind, Kind::CompileError);
+    assert!(message.starts_with("launch.rs does not compile:\n"));
+    assert!(message.contains("--> launch.rs:17:"), "{message}");
+    let broken = Sources {
+        kernels: KERNELS.replace("0.5", "\"x\""),
+        ..sources("")
+    };
+    let (kind, message) = build(&broken, Options::default()).unwrap_err();
+    assert_eq!(kind, Kind::CompileError);
+    assert!(message.starts_with("kernels.rs does not compile:\n"));
+    assert!(message.contains("--> kernels.rs:11:"), "{message}");
+}
+
+/// What the recorder wants, and what it gets.
+#[test]
+fn the_recorder_is_confined() {
+    let everything = build(&sources(""), Options::default()).unwrap().protections;
+    let all_in_force = everything.iter().all(|protection| protection.in_force);
+    if !all_in_force {
+        eprintln!("skipped: this machine lacks a protection");
+        return;
+    }
+    for (body, expected) in [
+        (
+            "std::fs::read(\"/etc/passwd\").unwrap(); todo!()",
+            Kind::RecorderFailed,
+        ),
+        (
+            "std::fs::write(\"/tmp/harness-was-here\", \"x\").unwrap(); todo!()",
+            Kind::RecorderFailed,
+        ),
+        (
+            "drop(std::net::TcpStream::connect(\"127.0.0.1:9\")); todo!()",
+            Kind::RecorderForbidden,
+        ),
+        (
+            "drop(std::process::Command::new(\"/bin/true\").status()); todo!()",
+            Kind::RecorderForbidden,
+        ),
+        (
+            "drop(std::thread::spawn(|| ())); todo!()",
+            Kind::RecorderForbidden,
+        ),
+        ("std::process::exit(0)", Kind::RecorderFailed),
+        (
+            "loop { println!(\"{}\", \"y\".repeat(1 << 16)) }",
+            Kind::RecorderLimit,
+        ),
+        (
+            "let all = vec![1u8; 100 << 30]; panic!(\"{}\", all[7])",
+            Kind::RecorderLimit,
+        ),
+    ] {
+        let (kind, message) = build(&sources(body), Options::default()).unwrap_err();
+        assert_eq!(kind, expected, "{body}: {message}");
+    }
+    assert!(!Path::new("/tmp/harness-was-here").exists());
+}
+
+#[test]
+fn recording_ends_in_time() {
+    let options = Options {
+        record_limit: Some(Duration::from_secs(1)),
+        ..Options::default()
+    };
+    let start = Instant::now();
+    let (kind, message) = build(&sources("loop {}"), options).unwrap_err();
+    assert_eq!(kind, Kind::RecorderTimedOut, "{message}");
+    assert!(start.elapsed() < Duration::from_secs(60));
+}
+
+/// Whoever finds the file writes what he likes, and it is read as a stranger's.
+#[test]
+fn a_forged_result_is_found() {
+    let forge = |text: &str| {
+        let body = format!(
+            "let file = std::env::args().nth(1).unwrap();
+             let mut file = std::fs::OpenOptions::new().write(true).open(file).unwrap();
+             std::io::Write::write_all(&mut file, b{text:?}).unwrap();
+             std::process::exit(0)"
+        );
+        build(&sources(&body), Options::default()).unwrap_err().0
+    };
+    assert_eq!(forge("{\"earned\":100}\n"), Kind::PlanMalformed);
+    let plan = "{\"name\":\"small\",\"plan\":{\"name\":\"small\",\"buffers\":[],\"outputs\":[],\"kernels\":[],\
+                \"configs\":[],\"args\":[],\"commands\":[]}}\n";
+    assert_eq!(forge(plan), Kind::RecorderFailed, "one of two");
+    let other = plan.replace("\"small\"", "\"hidden\"");
+    assert_eq!(forge(&format!("{plan}{other}")), Kind::PlanInvalid);
+}
