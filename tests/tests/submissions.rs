@@ -23,7 +23,7 @@ fn every_submission_gets_its_verdict_on_the_emulated_device() {
     let corpus = Corpus::of_the_project();
     let submissions = corpus.submissions().unwrap();
     let folder = tempfile::tempdir().unwrap();
-    let lines = grader(folder.path()).lines(&corpus, &submissions);
+    let lines = grader(folder.path()).lines(&corpus, &submissions).unwrap();
     let table = summary::table(&lines, "emulated");
     println!("{table}");
     assert!(summary::is_perfect(&lines), "{table}");

@@ -124,12 +124,23 @@ impl Grader {
         self.grade(&dir, lab, &lab_file)
     }
 
-    /// Grades all of them, as many at once as there are cores for.
-    pub fn lines(&self, corpus: &Corpus, submissions: &[Submission]) -> Vec<Line> {
-        submissions
-            .par_iter()
-            .with_max_len(1)
-            .map(|submission| self.line(corpus, submission))
-            .collect()
+    /// Grades all of them, some more at once than there are cores: those that never end spend their time waiting.
+    ///
+    /// # Errors
+    ///
+    /// If threads cannot be started.
+    pub fn lines(&self, corpus: &Corpus, submissions: &[Submission]) -> Result<Vec<Line>, String> {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(cores + 2)
+            .build()
+            .map_err(|error| error.to_string())?;
+        Ok(pool.install(|| {
+            submissions
+                .par_iter()
+                .with_max_len(1)
+                .map(|submission| self.line(corpus, submission))
+                .collect()
+        }))
     }
 }
