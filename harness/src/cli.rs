@@ -2,13 +2,13 @@
 
 use clap::{Parser, Subcommand};
 
-#[cfg(feature = "solutions")]
-use crate::export;
 use crate::failure::{Ending, Failure};
 use crate::out::Out;
 use crate::{
     animate, compare, doctor, exit, grade, list, occupancy, pack, perf, profile, report, run, test,
 };
+#[cfg(feature = "solutions")]
+use crate::{check_course, export};
 
 /// Tests, times and shows the labs.
 #[derive(Debug, Parser)]
@@ -43,6 +43,9 @@ enum Command {
     Animate(animate::AnimateArgs),
     /// Run one problem of a lab, with its figures and files
     Run(run::RunArgs),
+    /// Test the course: starters, references, lab files, the handouts' commands
+    #[cfg(feature = "solutions")]
+    CheckCourse(check_course::CheckCourseArgs),
     /// Write the student's copy of the course, without solutions
     #[cfg(feature = "solutions")]
     Export(export::ExportArgs),
@@ -71,6 +74,8 @@ impl Cli {
             Command::Report(args) => report::run(args, out),
             Command::Animate(args) => animate::run(args, out),
             Command::Run(args) => run::run(args, out),
+            #[cfg(feature = "solutions")]
+            Command::CheckCourse(args) => check_course::run(args, out),
             #[cfg(feature = "solutions")]
             Command::Export(args) => export::run(args, out),
             Command::Pack(args) => pack::run(args, out),

@@ -13,6 +13,7 @@
 //! | [`animate`]   | `harness animate`                                         |
 //! | [`run`]       | `harness run`                                             |
 //! | [`mod@occupancy`] | `harness occupancy`                                     |
+//! | `check_course` | `harness check-course`: the course, tested              |
 //! | `export`      | `harness export`: the student's copy                      |
 //! | [`grade`]     | `harness grade`                                           |
 //! | [`mod@pack`] | `harness pack`: a submission, built in isolation      |
@@ -34,6 +35,8 @@
 pub mod animate;
 pub mod bundle;
 pub mod catalogue;
+#[cfg(feature = "solutions")]
+pub mod check_course;
 pub mod cli;
 pub mod compare;
 pub mod course;

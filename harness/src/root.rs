@@ -7,21 +7,24 @@ use crate::failure::Failure;
 /// What a course's root has.
 const PARTS: [&str; 3] = ["crates/plan", "kernels-gpu", "labs"];
 
-/// The course's root: `given` (by `--course`), else the nearest folder from `start` upwards that is one.
+/// The environment variable that names the course's root, as `--course` does.
+pub const COURSE_VARIABLE: &str = "HARNESS_COURSE";
+
+/// The course's root: `given` (by `--course`), else what [`COURSE_VARIABLE`] names, else the nearest folder from `start`
+/// upwards that is one.
 ///
 /// # Errors
 ///
 /// [`Failure::Input`] for a given folder that is none; [`Failure::Environment`] if there is none, as where the program was
 /// carried to another machine.
 pub fn find(given: Option<&Path>, start: &Path) -> Result<PathBuf, Failure> {
+    if given.is_none()
+        && let Some(folder) = std::env::var_os(COURSE_VARIABLE)
+    {
+        return named(Path::new(&folder), COURSE_VARIABLE);
+    }
     if let Some(given) = given {
-        return match PARTS.iter().find(|part| !given.join(part).is_dir()) {
-            None => Ok(std::path::absolute(given).unwrap_or_else(|_| given.to_owned())),
-            Some(part) => Err(Failure::Input(format!(
-                "--course {}: is no course: it has no folder {part}",
-                given.display()
-            ))),
-        };
+        return named(given, "--course");
     }
     let start = std::path::absolute(start).unwrap_or_else(|_| start.to_owned());
     let is_root = |folder: &&Path| PARTS.iter().all(|part| folder.join(part).is_dir());
@@ -32,6 +35,16 @@ pub fn find(given: Option<&Path>, start: &Path) -> Result<PathBuf, Failure> {
              with --course DIR",
             start.display(),
             PARTS.join(", ")
+        ))),
+    }
+}
+
+fn named(folder: &Path, by: &str) -> Result<PathBuf, Failure> {
+    match PARTS.iter().find(|part| !folder.join(part).is_dir()) {
+        None => Ok(std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned())),
+        Some(part) => Err(Failure::Input(format!(
+            "{by} {}: is no course: it has no folder {part}",
+            folder.display()
         ))),
     }
 }

@@ -8,13 +8,19 @@ fn grade(lab: &str) {
     let course = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let graded = Command::new(env!("CARGO_BIN_EXE_labs-harness"))
         .current_dir(course)
-        .args(["grade", &format!("labs/{lab}/starter"), "--device", "emulated"])
+        .args([
+            "grade",
+            &format!("labs/{lab}/starter"),
+            "--device",
+            "emulated",
+        ])
         .output()
         .expect("the harness was built with this test");
     println!("{}", String::from_utf8_lossy(&graded.stdout));
     eprintln!("{}", String::from_utf8_lossy(&graded.stderr));
+    // 5: right, and speed is not graded without a GPU.
     assert!(
-        graded.status.success(),
+        matches!(graded.status.code(), Some(0 | 5)),
         "labs/{lab}/starter is not solved yet: see above, and labs/{lab}/README.md"
     );
 }

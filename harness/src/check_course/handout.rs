@@ -1,0 +1,81 @@
+//! The commands that a handout tells its readers to type.
+//!
+//! The convention: a line in a fenced block marked `sh` that begins with `harness ` or `cargo run --release -p harness -- `.
+//! Words are parted by blanks; there are no quotes, pipes or variables. Each runs in a folder in which `labs/` is the
+//! course's, and may leave files there; the same command is run once.
+
+/// What a line begins with, that is a command of ours.
+const PROGRAM: [&str; 2] = ["harness ", "cargo run --release -p harness -- "];
+
+/// The arguments of each of a handout's commands, in order, each once.
+pub fn commands(markdown: &str) -> Vec<Vec<String>> {
+    let mut commands: Vec<Vec<String>> = Vec::new();
+    let mut in_shell = false;
+    for line in markdown.lines().map(str::trim) {
+        if let Some(language) = line.strip_prefix("```") {
+            in_shell = !in_shell && language.trim() == "sh";
+            continue;
+        }
+        let arguments = PROGRAM
+            .iter()
+            .find_map(|program| line.strip_prefix(program));
+        if let Some(arguments) = arguments.filter(|_| in_shell) {
+            let command: Vec<String> = arguments.split_whitespace().map(str::to_owned).collect();
+            if !commands.contains(&command) {
+                commands.push(command);
+            }
+        }
+    }
+    commands
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_in_shell_blocks_is_a_command() {
+        let text = "\
+1. See:
+
+   ```sh
+   harness grade labs/wave2d/starter
+   ls
+   ```
+
+   `harness perf wave2d` is not run.
+
+```rust
+harness grade not/this
+```
+
+```sh
+cargo run --release -p harness -- doctor
+harness grade labs/wave2d/starter
+```
+
+    harness grade nor/this
+";
+        assert_eq!(
+            commands(text),
+            [vec!["grade", "labs/wave2d/starter"], vec!["doctor"]]
+        );
+    }
+
+    #[test]
+    fn every_handout_has_commands_and_they_are_the_programs() {
+        use clap::Parser;
+        let labs = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../labs");
+        for lab in host::labs() {
+            let readme = labs.join(lab.name()).join("README.md");
+            let commands = commands(&std::fs::read_to_string(readme).unwrap());
+            assert!(commands.len() >= 3, "{}: {commands:?}", lab.name());
+            for command in commands {
+                let words = std::iter::once("harness").chain(command.iter().map(String::as_str));
+                if let Err(error) = crate::cli::Cli::try_parse_from(words) {
+                    panic!("{}: {command:?}: {error}", lab.name());
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,268 @@
+//! `harness check-course`: the course, tested as its students will.
+//!
+//! For each lab:
+//!
+//! 1. `lab.toml` is valid, and is what this program grades by;
+//! 2. the starter compiles and runs, is not right, and what is said of it helps: where the first wrong value is, or what
+//!    the emulated device found;
+//! 3. every reference is right in every case: `solution/` if it has a `kernels.rs`, else the built-in variants, each as
+//!    the submission that it is;
+//! 4. the handout's commands run ([`handout`] says what counts as one).
+//!
+//! All on the emulated device, so that a GPU is not needed; what a command needs one for is not run without.
+
+mod handout;
+mod program;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use crate::course::{self, Course};
+use crate::failure::{Ending, Failure};
+use crate::grade::verdict::GradeReport;
+use crate::out::Out;
+use crate::output::not_written;
+use crate::progress::Bar;
+use crate::{catalogue, root};
+use program::Program;
+
+/// What `harness check-course` is told.
+#[derive(Debug, Clone, Args)]
+pub struct CheckCourseArgs {
+    /// Only this lab
+    lab: Option<String>,
+    /// The course's folder [default: the working folder, or the nearest above it that is a course]
+    #[arg(long, value_name = "DIR")]
+    course: Option<PathBuf>,
+}
+
+/// The built-in variants' files: lab, name, kernels, launches.
+const BUILT_IN: [(&str, &str, &str, &str); 13] = [
+    ("wave2d", "naive", "wave2d/naive", "naive"),
+    ("wave2d", "shmem", "wave2d/shmem", "shmem"),
+    ("wave3d", "single", "wave3d/kernels", "single"),
+    ("wave3d", "split2", "wave3d/kernels", "split2"),
+    ("wave3d", "split3", "wave3d/kernels", "split3"),
+    (
+        "poisson",
+        "reads_source",
+        "poisson/stored_source",
+        "reads_source",
+    ),
+    (
+        "poisson",
+        "no_branches",
+        "poisson/stored_source",
+        "no_branches",
+    ),
+    (
+        "poisson",
+        "layer_by_layer",
+        "poisson/stored_source",
+        "layer_by_layer",
+    ),
+    (
+        "poisson",
+        "shared_tile",
+        "poisson/stored_source",
+        "shared_tile",
+    ),
+    (
+        "poisson",
+        "computes_source",
+        "poisson/computes_source",
+        "computes_source",
+    ),
+    (
+        "matadd",
+        "grid_stride_vector4_256",
+        "matadd/kernels",
+        "layout",
+    ),
+    ("membench", "vector_load", "membench/coalesce", "loads"),
+    ("membench", "stride_8", "membench/coalesce", "strided"),
+];
+
+/// Checks the course.
+///
+/// # Errors
+///
+/// No course, or a machine that cannot build submissions. What is wrong with the course is no error: it is told.
+pub fn run(args: &CheckCourseArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
+    let labs = catalogue::select(host::labs(), args.lab.as_deref())?;
+    let root = root::find(args.course.as_deref(), Path::new("."))?;
+    let program = Program::new(&root)?;
+    let mut wrong = 0;
+    for lab in labs {
+        let checker = Checker {
+            lab: lab.name(),
+            folder: root.join("labs").join(lab.name()),
+            root: &root,
+            program: &program,
+        };
+        let mut tell = |what: &str, result: Result<String, Failure>| -> Result<(), Failure> {
+            let line = match result {
+                Ok(text) => format!("{:9} {what}: {text}", lab.name()),
+                Err(failure @ (Failure::Environment(_) | Failure::Bug(_))) => return Err(failure),
+                Err(failure) => {
+                    wrong += 1;
+                    let look = out.look();
+                    format!("{:9} {what}: {} {failure}", lab.name(), look.bad("WRONG"))
+                }
+            };
+            out.line(line)
+        };
+        tell("lab.toml", checker.lab_file())?;
+        tell("starter", checker.starter())?;
+        for (name, result) in checker.references()? {
+            tell(&name, result)?;
+        }
+        for (command, result) in checker.handout()? {
+            tell(&command, result)?;
+        }
+    }
+    Ok(if wrong == 0 {
+        Ending::Fine
+    } else {
+        Ending::Wrong
+    })
+}
+
+/// What checks one lab.
+struct Checker<'a> {
+    lab: &'static str,
+    folder: PathBuf,
+    root: &'a Path,
+    program: &'a Program,
+}
+
+impl Checker<'_> {
+    fn lab_file(&self) -> Result<String, Failure> {
+        let course = Course::read("lab.toml", &self.folder.join("lab.toml"))?;
+        if course.text != course::embedded(self.lab)?.text {
+            return Err(Failure::Wrong(
+                "is not the one that this program has inside; build harness again".to_owned(),
+            ));
+        }
+        let points: f64 = course.cases.iter().map(|case| case.points).sum();
+        Ok(format!(
+            "{} cases, {points} points for being right",
+            course.cases.len()
+        ))
+    }
+
+    fn starter(&self) -> Result<String, Failure> {
+        let folder = self.folder.join("starter");
+        for name in ["kernels.rs", "launch.rs"] {
+            read(&folder.join(name))?;
+        }
+        let report = self.graded(&folder)?;
+        if let Some(refused) = &report.refused {
+            return Err(Failure::Wrong(format!("does not run: {}", refused.message)));
+        }
+        let failing: Vec<_> = report
+            .cases
+            .iter()
+            .filter_map(|case| case.status.failing())
+            .collect();
+        if failing.is_empty() {
+            return Err(Failure::Wrong(
+                "is right already: nothing is left to do".to_owned(),
+            ));
+        }
+        let helps = failing
+            .iter()
+            .any(|failing| failing.diagnosis.is_some() || failing.sanitizer.is_some());
+        if !helps || failing.iter().any(|failing| failing.message.is_empty()) {
+            return Err(Failure::Wrong(
+                "fails, and nothing says where: neither a first wrong value nor a fault".to_owned(),
+            ));
+        }
+        let cases = report.cases.len();
+        Ok(format!(
+            "fails {} of {cases} cases, and it is said where",
+            failing.len()
+        ))
+    }
+
+    /// Each reference, and how it fares.
+    fn references(&self) -> Result<Vec<(String, Result<String, Failure>)>, Failure> {
+        let own = self.folder.join("solution");
+        if own.join("kernels.rs").is_file() {
+            return Ok(vec![("solution".to_owned(), self.reference(&own))]);
+        }
+        let built_in = BUILT_IN.iter().filter(|(lab, ..)| *lab == self.lab);
+        let checked = built_in.map(|(_, name, kernels, launch)| {
+            let folder = self.program.folder(&format!("{}/{name}", self.lab))?;
+            let launch = format!("host/src/{}/solutions/{launch}/launch.rs", self.lab);
+            for (from, to) in [
+                (format!("kernels-gpu/src/{kernels}.rs"), "kernels.rs"),
+                (launch, "launch.rs"),
+            ] {
+                let to = folder.join(to);
+                fs::write(&to, read(&self.root.join(from))?).map_err(|e| not_written(&to, &e))?;
+            }
+            Ok((format!("built-in {name}"), self.reference(&folder)))
+        });
+        checked.collect()
+    }
+
+    fn reference(&self, folder: &Path) -> Result<String, Failure> {
+        let report = self.graded(folder)?;
+        if let Some(refused) = &report.refused {
+            return Err(Failure::Wrong(format!("is refused: {}", refused.message)));
+        }
+        let failing = report.cases.iter().find(|case| case.earned < case.points);
+        if let Some(case) = failing {
+            let why = case
+                .status
+                .failing()
+                .map_or("no reason", |failing| &failing.message);
+            return Err(Failure::Wrong(format!("case {}: {why}", case.name)));
+        }
+        let earned: f64 = report.cases.iter().map(|case| case.earned).sum();
+        Ok(format!("right, {earned} points"))
+    }
+
+    fn graded(&self, folder: &Path) -> Result<GradeReport, Failure> {
+        let _bar = Bar::spinner(format!("grading {}", folder.display()));
+        self.program.grade(folder, self.lab)
+    }
+
+    /// Each command of the handout, and how it ends.
+    fn handout(&self) -> Result<Vec<(String, Result<String, Failure>)>, Failure> {
+        let text = read(&self.folder.join("README.md"))?;
+        let commands = handout::commands(&text);
+        if commands.is_empty() {
+            let none = Failure::Wrong("has no command to run".to_owned());
+            return Ok(vec![("README.md".to_owned(), Err(none))]);
+        }
+        let folder = self.program.folder(&format!("{}/handout", self.lab))?;
+        link(&self.root.join("labs"), &folder.join("labs"))?;
+        let run = |command: &Vec<String>| {
+            let shown = format!("harness {}", command.join(" "));
+            let _bar = Bar::spinner(shown.clone());
+            let result = self.program.command(command, &folder);
+            (shown, result)
+        };
+        Ok(commands.iter().map(run).collect())
+    }
+}
+
+fn read(path: &Path) -> Result<String, Failure> {
+    fs::read_to_string(path)
+        .map_err(|error| Failure::Wrong(format!("cannot read {}: {error}", path.display())))
+}
+
+#[cfg(unix)]
+fn link(to: &Path, name: &Path) -> Result<(), Failure> {
+    std::os::unix::fs::symlink(to, name).map_err(|error| not_written(name, &error))
+}
+
+#[cfg(not(unix))]
+fn link(_to: &Path, name: &Path) -> Result<(), Failure> {
+    let error = "needs symbolic links";
+    Err(not_written(name, &error))
+}
