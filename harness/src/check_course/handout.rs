@@ -29,9 +29,36 @@ pub fn commands(markdown: &str) -> Vec<Vec<String>> {
     commands
 }
 
+/// Whether the command grades the lab's starter, on the default or the emulated device, and at most writes the report.
+pub fn is_grade_of_starter(command: &[String], lab: &str) -> bool {
+    let starter = format!("labs/{lab}/starter");
+    match command {
+        [grade, folder, flags @ ..] if grade == "grade" && *folder == starter => flags
+            .chunks(2)
+            .all(|flag| matches!(flag, [name, value] if name == "-o" || name == "--device" && value == "emulated")),
+        _ => false,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_the_plain_grade_of_the_starter_is_one() {
+        let is = |text: &str| {
+            let command: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
+            is_grade_of_starter(&command, "wave2d")
+        };
+        assert!(is("grade labs/wave2d/starter"));
+        assert!(is(
+            "grade labs/wave2d/starter --device emulated -o report.json"
+        ));
+        assert!(!is("grade labs/wave2d/starter --device cuda"));
+        assert!(!is("grade labs/wave2d/starter --html"));
+        assert!(!is("grade labs/wave3d/starter"));
+        assert!(!is("pack labs/wave2d/starter"));
+    }
 
     #[test]
     fn what_is_in_shell_blocks_is_a_command() {
