@@ -13,6 +13,18 @@ fn of(texts: &[&str]) -> String {
     page(&documents)
 }
 
+/// Should `perf` write other fields one day, this example must follow, and so must what reads it here.
+#[test]
+fn the_example_is_as_perf_writes_it() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/src/report/tests/perf.json");
+    let results = crate::perf::results::Results::read(std::path::Path::new(path)).unwrap();
+    let Document::Perf(perf) = Document::parse(&results.to_json().unwrap()).unwrap() else {
+        panic!("of another command");
+    };
+    let timed = results.cases.iter().flat_map(|case| &case.rows).filter_map(|row| row.figures());
+    assert!(timed.count() > perf.timed().len() && perf.timed().len() > 10);
+}
+
 #[test]
 fn every_section_has_its_plot_its_table_and_its_command() {
     let html = of(&[PERF, MEMBENCH]);
