@@ -21,7 +21,11 @@ fn the_example_is_as_perf_writes_it() {
     let Document::Perf(perf) = Document::parse(&results.to_json().unwrap()).unwrap() else {
         panic!("of another command");
     };
-    let timed = results.cases.iter().flat_map(|case| &case.rows).filter_map(|row| row.figures());
+    let timed = results
+        .cases
+        .iter()
+        .flat_map(|case| &case.rows)
+        .filter_map(|row| row.figures());
     assert!(timed.count() > perf.timed().len() && perf.timed().len() > 10);
 }
 

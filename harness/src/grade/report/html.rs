@@ -195,7 +195,7 @@ fn failures(page: &mut Page, report: &GradeReport) {
             } else {
                 String::new()
             };
-            let caption = format!("{}, {LEGEND}{scale}", heat_map.shows);
+            let caption = format!("{}; {LEGEND}{scale}", heat_map.shows);
             page.png(
                 &heat_map.png_base64,
                 &format!("where {} is wrong", heat_map.shows),
