@@ -51,7 +51,7 @@ pub struct GradeSettings {
     #[arg(long, value_name = "NUMBER")]
     pub seed: Option<u64>,
     /// How long a single run of the submission may take
-    #[arg(long, value_name = "SECONDS", default_value_t = 120.0)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 60.0)]
     pub deadline: f64,
 }
 

@@ -38,7 +38,7 @@ impl Default for Options {
     fn default() -> Options {
         Options {
             seed: None,
-            deadline: Duration::from_secs(120),
+            deadline: Duration::from_secs(60),
             samples: 2,
             stopping: Rule::default(),
         }

@@ -40,7 +40,7 @@ fn an_end_costs_its_case_and_no_more() {
         status.failing().unwrap().message.clone()
     };
     let timed_out = status(Ended::TimedOut(Phase::Submission));
-    insta::assert_snapshot!(message(timed_out, Kind::Deadline), @"a run was not finished after 120 s, and was ended");
+    insta::assert_snapshot!(message(timed_out, Kind::Deadline), @"a run was not finished after 60 s, and was ended");
     let crashed = status(died(true, "signal 11"));
     insta::assert_snapshot!(message(crashed, Kind::Crashed), @"the process that ran it died (signal 11): last words");
     let reason = |status: Status| match status {
