@@ -184,6 +184,8 @@ impl Bench<'_> {
         let mut timed: Vec<Option<Result<Timed, Trouble>>> =
             contenders.iter().map(|_| None).collect();
         while let Some(first) = timed.iter().position(Option::is_none) {
+            let processes = || watch.read()?.compute_processes;
+            let before = processes();
             let mut group = Vec::new();
             let mut runs = Vec::new();
             for index in first..contenders.len() {
@@ -211,7 +213,10 @@ impl Bench<'_> {
                 named.name,
                 names.join(", ")
             ));
-            let results = turns::time(runs, &self.settings, watch);
+            // Peers may have started some.
+            let started = processes().zip(before);
+            let own = 1 + started.map_or(0, |(after, before)| after.saturating_sub(before));
+            let results = turns::time(runs, &self.settings, watch, own);
             for (index, result) in group.into_iter().zip(results) {
                 timed[index] = Some(result);
             }

@@ -1,6 +1,8 @@
 //! The kernels under the timed variants: what the device made of them, and what they do, which the emulated device counts
 //! exactly on a small case.
 
+use std::collections::HashSet;
+
 use host::device::{EmulatedDevice, GlobalTraffic, Options, Sanitize};
 use host::{Case, KernelInfo, Lab, Variant, run};
 use serde::{Deserialize, Serialize};
@@ -60,8 +62,7 @@ impl Counted {
     ) -> Option<Counted> {
         let any = || {
             let cases = lab.small_cases().into_iter();
-            let updates = |case: &Box<dyn Case>| case.work(first_variant(lab)).updates;
-            cases.max_by_key(updates)
+            cases.max_by_key(|case| case.work(first_variant(lab)).updates)
         };
         let case = case
             .reduced()
@@ -158,30 +159,38 @@ fn percent(share: Option<f64>, decimals: usize) -> String {
 
 /// What the device made of the kernels.
 fn compiled(timed: &[(&Row, &KernelInfo)], counted: Option<&Counted>, look: Look) -> Columns {
-    let mut headers = vec![
-        ("device", Align::Left),
+    let devices: HashSet<&str> = timed.iter().map(|(row, _)| row.device.as_str()).collect();
+    let has_several = devices.len() > 1;
+    let mut headers = Vec::new();
+    if has_several {
+        headers.push(("device", Align::Left));
+    }
+    headers.extend([
         ("variant", Align::Left),
         ("kernel", Align::Left),
-        ("regis-\nters", Align::Right),
+        ("regs", Align::Right),
         ("local\nbytes", Align::Right),
         ("blocks\n/SM", Align::Right),
-        ("occu-\npancy %", Align::Right),
-    ];
+        ("occup.\n%", Align::Right),
+    ]);
     if counted.is_some() {
         headers.extend([("sectors", Align::Right), ("coal-\nesced %", Align::Right)]);
     }
     let mut table = Columns::with_header(look, &headers);
     for (row, kernel) in timed {
         let number = |value: Option<u32>| value.map_or("-".to_owned(), |value| value.to_string());
-        let mut cells = vec![
-            row.device.clone(),
+        let mut cells = Vec::new();
+        if has_several {
+            cells.push(row.device.clone());
+        }
+        cells.extend([
             row.name(),
             kernel.name.clone(),
             number(kernel.registers),
             kernel.local_bytes.to_string(),
             number(kernel.blocks_per_multiprocessor),
             percent(kernel.occupancy, 0),
-        ];
+        ]);
         if let Some(counted) = counted {
             let is_ours = row.language.is_none();
             let counts = counted.of(&row.variant, &kernel.name).filter(|_| is_ours);

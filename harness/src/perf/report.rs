@@ -56,10 +56,24 @@ fn table(case: &CaseResults, look: Look) -> Columns {
             ("result", Align::Left),
         ],
     );
-    for row in &case.rows {
+    let mut rows = &case.rows[..];
+    while let Some((row, rest)) = rows.split_first() {
+        // A device that is not there takes one line, however many variants it would have had.
+        let absent = rows
+            .iter()
+            .take_while(|other| is_absent_like(row, other))
+            .count();
+        if absent > 1 {
+            let names = [row.device.clone(), format!("all {absent}")];
+            let names = names.map(|name| (name, Tone::Normal));
+            table.row(names.into_iter().chain(not_timed("skipped", Tone::Caution)));
+            rows = &rows[absent..];
+            continue;
+        }
+        rows = rest;
         let is_fastest = row.figures().is_some_and(|figures| figures.is_fastest);
         let variant = match &row.language {
-            _ if is_fastest => (format!("{} *", row.variant), Tone::Good),
+            _ if is_fastest => (format!("{}*", row.variant), Tone::Good),
             None => (row.variant.clone(), Tone::Normal),
             Some(language) => (format!("> {language}"), Tone::Normal),
         };
@@ -72,6 +86,15 @@ fn table(case: &CaseResults, look: Look) -> Columns {
         }));
     }
     table
+}
+
+/// Whether both were skipped for one reason, which is their device's.
+fn is_absent_like(row: &Row, other: &Row) -> bool {
+    let reason = |row: &Row| match &row.outcome {
+        Outcome::Skipped { message } if row.language.is_none() => Some(message.clone()),
+        _ => None,
+    };
+    row.device == other.device && reason(row).is_some() && reason(row) == reason(other)
 }
 
 fn timed(figures: &Figures) -> Vec<(String, Tone)> {

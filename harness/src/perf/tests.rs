@@ -192,13 +192,13 @@ fn unchecked_results_are_called_so() {
 fn the_fastest_right_variant_is_marked() {
     let starred = |variants: &str| {
         let text = small(variants).text;
-        let starred = text.lines().filter(|line| line.contains(" *  "));
+        let starred = text.lines().filter(|line| line.contains("*  "));
         starred.map(str::to_owned).collect::<Vec<String>>()
     };
     let [line] = &starred("naive,twofold,off-by-one")[..] else {
         panic!("one variant is the fastest")
     };
-    assert!(line.starts_with("  cuda    twofold *"), "{line}");
+    assert!(line.starts_with("  cuda    twofold*"), "{line}");
     // Of one there is no fastest, and a wrong one is none.
     assert!(starred("twofold").is_empty());
     assert!(starred("naive,off-by-one").is_empty());
@@ -527,6 +527,45 @@ fn what_does_not_fit_beside_the_others_is_timed_after_them() {
     );
     assert_eq!(run.ending, Ok(Ending::Fine), "{}", run.text);
     assert_eq!(run.figures(1).vs_first.unwrap().estimate, 2.0);
+}
+
+#[test]
+fn tables_fit_a_hundred_columns() {
+    let mut case = small("naive,twofold").results.unwrap().cases.swap_remove(0);
+    for row in &mut case.rows {
+        row.variant = "grid_stride_vector4_256".to_owned();
+        let figures = row.figures_mut().unwrap();
+        figures.kernels[0].name = "matadd_grid_stride_vector4".to_owned();
+        figures.kernels[0].registers = Some(255);
+        figures.run.median_s = 1.234;
+        figures.updates_per_s = 1.2345e13;
+        figures.bytes_per_s = Some(12.345e12);
+        figures.vs_cpu = Some(12345.6);
+    }
+    case.counted = Some(kernels::Counted {
+        case: "4096x4096".to_owned(),
+        unit: "additions".to_owned(),
+        kernels: Vec::new(),
+        failures: Vec::new(),
+    });
+    let text = report::render(&case, Look::PLAIN);
+    let notes = ["rate:", "limit:", "*:", "no graph", "kernel `"];
+    let is_note = |line: &&str| notes.iter().any(|note| line.contains(note));
+    for line in text.lines().filter(|line| !is_note(line)) {
+        assert!(line.len() <= 100, "{} columns\n{text}", line.len());
+    }
+}
+
+#[test]
+fn an_absent_device_takes_one_line() {
+    let args = ["--variant=naive,twofold", "--samples=1"];
+    let text = timed(&args, &testing::machine_without_gpu()).text;
+    let lines: Vec<&str> = text
+        .lines()
+        .filter(|line| line.starts_with("  cuda  "))
+        .collect();
+    assert_eq!(lines.len(), 1, "{text}");
+    assert!(lines[0].starts_with("  cuda    all 2 "), "{text}");
 }
 
 #[test]

@@ -41,14 +41,21 @@ pub struct Timed {
     pub outputs: Vec<NamedBuffers>,
 }
 
+/// One run that does not settle must not keep many others: so many rows' patience is all that a case gets.
+const PATIENT_ROWS: usize = 4;
+
 /// Times the runs, each in every turn, single runs first and then batches. What fails on the way is left out of the rest.
+/// So many processes of ours compute on the device; with more, it is shared.
 pub fn time(
     runs: Vec<Box<dyn TimedRun + '_>>,
     settings: &Settings,
     watch: &Watch,
+    own_processes: u32,
 ) -> Vec<Result<Timed, Trouble>> {
     let scaled = |rule: Rule| Rule {
-        patience: rule.patience.saturating_mul(runs.len() as u32),
+        patience: rule
+            .patience
+            .saturating_mul(runs.len().min(PATIENT_ROWS) as u32),
         ..rule
     };
     let (isolated, batched) = (scaled(settings.isolated), scaled(settings.batched));
@@ -78,7 +85,8 @@ pub fn time(
     if let Some(time) = settings.energy {
         each(&mut turns, |turn| turn.count_energy(time));
     }
-    turns.into_iter().map(Turn::finish).collect()
+    let turns = turns.into_iter();
+    turns.map(|turn| turn.finish(own_processes)).collect()
 }
 
 fn each<'p>(turns: &mut [Turn<'p>], mut step: impl FnMut(&mut Turn<'p>) -> Result<(), Trouble>) {
@@ -156,7 +164,8 @@ impl<'p> Turn<'p> {
         let sample = self.sample(timing, 1);
         self.host_s.push(timing.host.as_secs_f64());
         let counts = sample.discard.is_none();
-        self.turns_s.push(counts.then(|| sample.time.as_secs_f64()));
+        self.turns_s
+            .push(counts.then_some(sample.time.as_secs_f64()));
         push(&mut self.isolated, sample);
         Ok(())
     }
@@ -254,7 +263,7 @@ impl<'p> Turn<'p> {
         Ok(())
     }
 
-    fn finish(self) -> Result<Timed, Trouble> {
+    fn finish(self, own_processes: u32) -> Result<Timed, Trouble> {
         if let Some(trouble) = self.trouble {
             return Err(trouble);
         }
@@ -269,7 +278,8 @@ impl<'p> Turn<'p> {
         let mut conditions = watch::conditions(&self.readings);
         if let Some(conditions) = &mut conditions {
             conditions.energy_per_run_j = self.energy_per_run_j;
-            if let Some(processes) = conditions.compute_processes.filter(|count| *count > 1) {
+            let processes = conditions.compute_processes;
+            if let Some(processes) = processes.filter(|count| *count > own_processes) {
                 isolated.doubts.push(Doubt::Shared { processes });
             }
         }
