@@ -539,10 +539,10 @@ fn tables_fit_a_hundred_columns() {
         figures.kernels[0].registers = Some(255);
         // The lab with the longest names has no timesteps.
         figures.timesteps = None;
-        figures.run.median_s = 12.34e-3;
-        figures.updates_per_s = 1.2345e13;
-        figures.bytes_per_s = Some(12.345e12);
-        figures.vs_cpu = Some(12345.6);
+        figures.run.median_s = 70.12e-6;
+        figures.updates_per_s = 240e9;
+        figures.bytes_per_s = Some(2.88e12);
+        figures.vs_cpu = Some(4321.0);
     }
     case.counted = Some(kernels::Counted {
         case: "4096x4096".to_owned(),
