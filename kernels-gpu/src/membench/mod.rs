@@ -6,7 +6,6 @@
 //! - `chase`: latency, by loads each of which gives the address of the next.
 //! - `coalesce`: the same elements summed under different assignments of elements to threads.
 //! - `bandwidth`: L1, L2, shared and device memory read, written, copied.
-//! - [`total`]: the sum over a grid, which the kernels that sum share.
 
 #[cfg(feature = "instruments")]
 pub mod bandwidth;
@@ -14,7 +13,8 @@ pub mod bandwidth;
 pub mod chase;
 #[cfg(feature = "solutions")]
 pub mod coalesce;
-pub mod total;
+#[cfg(feature = "instruments")]
+mod total;
 
 /// Element `i` of every buffer that is summed, written or copied: bits without a pattern, so that a sum is right only if
 /// it is of the right elements.
