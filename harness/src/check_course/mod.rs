@@ -29,6 +29,9 @@ use crate::progress::Bar;
 use crate::{catalogue, root};
 use program::Program;
 
+/// What was checked, and how it fares.
+type Named = (String, Result<String, Failure>);
+
 /// What `harness check-course` is told.
 #[derive(Debug, Clone, Args)]
 pub struct CheckCourseArgs {
@@ -194,7 +197,7 @@ impl Checker<'_> {
     }
 
     /// Each reference, and how it fares.
-    fn references(&self) -> Result<Vec<(String, Result<String, Failure>)>, Failure> {
+    fn references(&self) -> Result<Vec<Named>, Failure> {
         let own = self.folder.join("solution");
         if own.join("kernels.rs").is_file() {
             return Ok(vec![("solution".to_owned(), self.reference(&own))]);
@@ -239,7 +242,7 @@ impl Checker<'_> {
     }
 
     /// Each command of the handout, and how it ends.
-    fn handout(&self) -> Result<Vec<(String, Result<String, Failure>)>, Failure> {
+    fn handout(&self) -> Result<Vec<Named>, Failure> {
         let text = read(&self.folder.join("README.md"))?;
         let commands = handout::commands(&text);
         if commands.is_empty() {

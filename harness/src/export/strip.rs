@@ -163,8 +163,8 @@ fn node_end(tokens: &[TokenTree], at: usize) -> usize {
     let is_item = words
         .find(|word| word != "pub")
         .is_some_and(|word| ITEMS.contains(&word.as_str()));
-    for position in at..tokens.len() {
-        match &tokens[position] {
+    for (position, token) in tokens.iter().enumerate().skip(at) {
+        match token {
             TokenTree::Punct(p) if p.as_char() == ';' || p.as_char() == ',' && !is_item => {
                 return position + 1;
             }

@@ -173,7 +173,9 @@ impl<'p> Turn<'p> {
     /// The time of one of so many runs, and whether the device was at full speed when they ended.
     fn sample(&mut self, timing: Timing, runs: u32) -> Sample {
         let reading = self.watch.read();
-        let discard = reading.as_ref().and_then(watch::discard);
+        let discard = reading
+            .as_ref()
+            .and_then(|reading| self.watch.discard(reading));
         self.readings.extend(reading);
         if discard.is_some() {
             thread::sleep(RECOVERY);

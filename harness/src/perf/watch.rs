@@ -15,12 +15,22 @@ const PERIOD: Duration = Duration::from_millis(25);
 #[derive(Clone, Default)]
 pub struct Watch {
     telemetry: Option<Arc<dyn Telemetry>>,
+    max_sm_clock_mhz: Option<u32>,
 }
 
 impl Watch {
     /// By this telemetry.
     pub fn new(telemetry: Option<Arc<dyn Telemetry>>) -> Watch {
-        Watch { telemetry }
+        let about = telemetry.as_ref().map(|telemetry| telemetry.about());
+        Watch {
+            max_sm_clock_mhz: about.and_then(|about| about.max_sm_clock_mhz),
+            telemetry,
+        }
+    }
+
+    /// Why a sample that ended with this reading does not count.
+    pub fn discard(&self, reading: &Reading) -> Option<String> {
+        discard(reading, self.max_sm_clock_mhz)
     }
 
     /// What is reported now.
@@ -35,11 +45,26 @@ impl Watch {
     }
 }
 
-/// Why a sample that ended with this reading does not count.
-pub fn discard(reading: &Reading) -> Option<String> {
+/// A power cap discards samples below this share of the highest clock: nvbench's default bound. Above it, the cap is how
+/// the device runs under this load, which no pause and no retry changes.
+const POWER_CAPPED_CLOCK: f64 = 0.75;
+
+/// Why a sample that ended with this reading does not count, on a device of this highest clock.
+fn discard(reading: &Reading, max_sm_clock_mhz: Option<u32>) -> Option<String> {
+    let is_slow = match (reading.sm_clock_mhz, max_sm_clock_mhz) {
+        (Some(now), Some(max)) => f64::from(now) < POWER_CAPPED_CLOCK * f64::from(max),
+        _ => true,
+    };
+    slowed_by(reading, |reason| {
+        is_slow || reason != ThrottleReason::PowerCap
+    })
+}
+
+/// The names of those reasons that lower clocks.
+fn slowed_by(reading: &Reading, counts: impl Fn(ThrottleReason) -> bool) -> Option<String> {
     let reasons = reading.throttled_by.iter().flatten();
     let names: Vec<&str> = reasons
-        .filter(|reason| reason.slows())
+        .filter(|reason| reason.slows() && counts(**reason))
         .map(|reason| ThrottleReason::name(*reason))
         .collect();
     (!names.is_empty()).then(|| names.join(", "))
@@ -51,7 +76,10 @@ pub fn conditions(readings: &[Reading]) -> Option<Conditions> {
         return None;
     }
     let mut throttled = BTreeMap::new();
-    for reason in readings.iter().filter_map(discard) {
+    for reason in readings
+        .iter()
+        .filter_map(|reading| slowed_by(reading, |_| true))
+    {
         *throttled.entry(reason).or_insert(0) += 1;
     }
     Some(Conditions {
@@ -106,7 +134,13 @@ mod tests {
             throttled(&[ThrottleReason::PowerCap], 1755),
             throttled(&heat, 1215),
         ];
-        assert_eq!(discard(&readings[0]), None);
+        let discards = readings
+            .each_ref()
+            .map(|reading| discard(reading, Some(1980)).is_some());
+        // 1755 MHz are 89 % of the highest clock.
+        assert_eq!(discards, [false, true, false, true]);
+        assert!(discard(&readings[2], Some(2400)).is_some());
+        assert!(discard(&readings[2], None).is_some());
         let conditions = conditions(&readings).unwrap();
         let expected = [
             ("heat (hardware), hardware slowdown".to_owned(), 2),

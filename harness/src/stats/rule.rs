@@ -17,7 +17,7 @@ pub struct Rule {
     /// No result if [`Summary::spread`] is above this.
     pub spread: f64,
     /// At the latest after this much time, when there are enough for a result: 10, or `min_samples` if that is less. After
-    /// twice this time, however few there are.
+    /// four times this time, however few there are.
     pub patience: Duration,
 }
 
@@ -140,7 +140,7 @@ impl Collector {
         let enough = self.rule.min_samples.min(RESULT_SAMPLES);
         self.taken() >= self.rule.max_samples
             || elapsed >= patience && self.samples_s.len() >= enough
-            || elapsed >= patience.saturating_mul(2) && self.taken() > 0
+            || elapsed >= patience.saturating_mul(4) && self.taken() > 0
     }
 
     /// What the samples say. If all of them were discarded, it is they that are summarised, and the summary is no result.
@@ -281,7 +281,7 @@ mod tests {
             patience: Duration::ZERO,
             ..RULE
         };
-        // At once: twice no time has passed too.
+        // At once: four times no time has passed too.
         let summary = collect(over, |_| 100.0);
         assert_eq!(summary.samples_s.len(), 1);
         let too_few = Doubt::TooFew {
@@ -290,7 +290,7 @@ mod tests {
         };
         assert_eq!(summary.doubts, [too_few]);
 
-        // The stated time is over before samples of 1 ms agree, long before twice of it.
+        // The stated time is over before samples of 1 ms agree, long before four times of it.
         let rule = Rule {
             patience: Duration::from_millis(200),
             max_samples: usize::MAX,
