@@ -165,7 +165,10 @@ fn an_endless_kernel_costs_its_case_and_no_more() {
     let kinds: Vec<_> = report.cases.iter().map(|case| case.status.kind()).collect();
     assert_eq!(kinds, [Some(Kind::WrongResult), Some(Kind::Deadline), None]);
     let message = &report.cases[1].status.failing().unwrap().message;
-    assert_eq!(message, "a run was not finished after 2 s, and was ended");
+    // Whichever is first: the deadline, or the emulated device's bound on a block's instructions.
+    let is_ended = message == "a run was not finished after 2 s, and was ended"
+        || message.contains("has executed 20000000 warp instructions and has not ended");
+    assert!(is_ended, "{message}");
 }
 
 #[test]
