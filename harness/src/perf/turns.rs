@@ -191,7 +191,15 @@ impl<'p> Turn<'p> {
 
     fn keep_outputs(&mut self) -> Result<(), Trouble> {
         let outputs = self.run.outputs()?;
-        self.outputs.push(outputs);
+        let is_same = |kept: &NamedBuffers| {
+            let pairs = kept.iter().zip(&outputs);
+            let mut equal = pairs.map(|(a, b)| a.0 == b.0 && a.1.bytes() == b.1.bytes());
+            kept.len() == outputs.len() && equal.all(|equal| equal)
+        };
+        // Gigabytes for each variant of a large case: the same result is kept and compared once.
+        if !self.outputs.iter().any(is_same) {
+            self.outputs.push(outputs);
+        }
         Ok(())
     }
 
