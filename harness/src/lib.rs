@@ -42,6 +42,7 @@ pub mod compare;
 pub mod course;
 pub mod cpu;
 pub mod devices;
+pub mod digest;
 pub mod doctor;
 pub mod exit;
 #[cfg(feature = "solutions")]

@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use flate2::Compression;
 use flate2::bufread::GzDecoder;
 use flate2::write::GzEncoder;
-use sha2::{Digest, Sha256};
 
 use super::error::Fault;
 use super::{Bundle, BundleError, FORMAT_VERSION};
+use crate::digest;
 use crate::failure::Failure;
 use crate::output::OutputFile;
 
@@ -58,7 +58,7 @@ impl Bundle {
             .finish()
             .map_err(|_| too_large("a bundle", limits.packed))?
             .bytes;
-        let sha256 = hex(&Sha256::digest(&content));
+        let sha256 = digest::sha256(&content);
         Ok(Packed {
             header: format!("{MAGIC} {FORMAT_VERSION} {sha256} {}\n", content.len()),
             content,
@@ -147,7 +147,7 @@ fn read(path: &Path, limits: Limits) -> Result<Bundle, Fault> {
             found,
         });
     }
-    if hex(&Sha256::digest(&content)) != sha256 {
+    if digest::sha256(&content) != sha256 {
         return Err(Fault::Checksum);
     }
     let mut json = Vec::new();
@@ -194,10 +194,6 @@ fn parse_header(line: &[u8]) -> Result<(String, u64), Fault> {
         });
     }
     Ok((sha256.to_owned(), length))
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn mebibytes(bytes: u64) -> String {

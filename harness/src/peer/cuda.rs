@@ -2,10 +2,10 @@
 
 use host::plan::{Arg, Launch, LaunchConfig, Plan, PlanError};
 use host::{Case, Device, Module, NamedBuffers};
-use sha2::{Digest, Sha256};
 
 use super::nvcc::{FLAGS, Nvcc};
 use super::relaunch::relaunched;
+use crate::digest::sha256;
 use crate::perf::contender::{Peer, PlanRun, TimedRun, Trouble};
 
 /// A file of kernels.
@@ -161,8 +161,7 @@ impl Peer for CudaPeer {
     }
 
     fn code_sha256(&self) -> Option<String> {
-        let digest = Sha256::digest(self.module.ptx());
-        Some(digest.iter().map(|byte| format!("{byte:02x}")).collect())
+        Some(sha256(self.module.ptx()))
     }
 
     fn prepare<'p>(

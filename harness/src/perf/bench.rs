@@ -2,7 +2,6 @@
 
 use host::device::DeviceError;
 use host::{Case, Cpu, Error, ErrorKind, Lab, NamedBuffers, Variant, Work, check};
-use sha2::{Digest, Sha256};
 
 use super::bound::{self, Demand, Precision};
 use super::contender::{Peer, PlanRun, TimedRun, Trouble};
@@ -16,6 +15,7 @@ use super::turns::{self, Timed};
 use super::watch::Watch;
 use crate::catalogue::first_variant;
 use crate::devices::{Chosen, Named, Wanted};
+use crate::digest::sha256;
 use crate::failure::Failure;
 use crate::fits;
 use crate::progress::Bar;
@@ -431,11 +431,6 @@ fn figures(run: Summary, clock: Clock, host_median_s: f64, work: Work, case: &dy
         mismatch: None,
         run,
     }
-}
-
-fn sha256(text: &str) -> String {
-    let digest = Sha256::digest(text.as_bytes());
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Notes each row's rate relative to the references'.

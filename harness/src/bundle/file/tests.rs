@@ -141,7 +141,7 @@ fn around(content: &[u8]) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
     encoder.write_all(content).unwrap();
     let content = encoder.finish().unwrap();
-    let sha256 = hex(&Sha256::digest(&content));
+    let sha256 = digest::sha256(&content);
     let mut bytes = format!("harness-bundle 1 {sha256} {}\n", content.len()).into_bytes();
     bytes.extend(content);
     bytes

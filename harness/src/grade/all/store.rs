@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
+use crate::digest::hex;
 use crate::failure::Failure;
 use crate::grade::verdict::{GradeReport, SCHEMA_VERSION};
 use crate::output::OutputFile;
@@ -101,10 +102,7 @@ impl Store {
         } else {
             add(&contents(&submission.path));
         }
-        hash.finalize()
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect()
+        hex(&hash.finalize())
     }
 
     /// The report that is kept under this key; none if there is none that this program can read.

@@ -91,53 +91,16 @@ impl Wrong<'_> {
     }
 }
 
-/// The axes of an output of `len` elements, the fastest-varying first, from how the case names its elements: none if it
-/// does not, or if the names do not number a box.
-pub fn axes(case: &dyn Case, output: &str, len: usize) -> Vec<Axis> {
-    let place = |index| coordinates(&case.locate(output, index)?);
-    let Some(mut axes) = len.checked_sub(1).and_then(place) else {
+/// The axes of an output of `len` elements, as the case states them: none if it states none, or if they are of another size.
+fn axes(case: &dyn Case, output: &str, len: usize) -> Vec<Axis> {
+    let axes = case.axes(output);
+    let product: u64 = axes.iter().map(|(_, extent)| extent).product();
+    if product != len as u64 {
         return Vec::new();
-    };
-    for axis in &mut axes {
-        axis.extent += 1;
     }
-    let is_box = |axes: &[Axis]| {
-        // A place in the middle of everything has the coordinates that the strides say.
-        let index = (len - 1) / 2;
-        let mut rest = index as u64;
-        let expected: Vec<(String, u64)> = axes
-            .iter()
-            .map(|axis| {
-                let at = rest % axis.extent;
-                rest /= axis.extent;
-                (axis.name.clone(), at)
-            })
-            .collect();
-        let product: u64 = axes.iter().map(|axis| axis.extent).product();
-        let there = place(index).unwrap_or_default();
-        let agrees = |(name, at): &(String, u64)| {
-            there
-                .iter()
-                .any(|axis| axis.name == *name && axis.extent == *at)
-        };
-        product == len as u64 && expected.iter().all(agrees)
+    let axis = |(name, extent): (&str, u64)| Axis {
+        name: name.to_owned(),
+        extent,
     };
-    if !is_box(&axes) {
-        axes.reverse();
-    }
-    if is_box(&axes) { axes } else { Vec::new() }
-}
-
-/// Names and numbers of `x = 3, y = 1`.
-fn coordinates(place: &str) -> Option<Vec<Axis>> {
-    place
-        .split(", ")
-        .map(|part| {
-            let (name, number) = part.split_once(" = ")?;
-            Some(Axis {
-                name: name.to_owned(),
-                extent: number.parse().ok()?,
-            })
-        })
-        .collect()
+    axes.into_iter().map(axis).collect()
 }
