@@ -1,0 +1,118 @@
+//! Variants and references: their figures, how they compare, and what is said where there are none.
+
+use host::Launching;
+
+use super::*;
+use crate::perf::results::Verdict;
+
+#[test]
+fn figures_of_a_device() {
+    let run = small("naive,twofold");
+    assert_eq!(run.ending, Ok(Ending::Fine));
+    insta::assert_snapshot!(run.text);
+    let figures = run.figures(1);
+    assert_eq!(figures.run.samples_s, [5e-3; 12]);
+    assert!(figures.is_result() && figures.result == Verdict::Equal);
+    let batched = figures.batched.as_ref().unwrap();
+    assert_eq!(
+        (batched.by, batched.run.median_s),
+        (Launching::Stream, 5e-3)
+    );
+    let vs_first = figures.vs_first.unwrap();
+    assert_eq!(
+        (vs_first.estimate, vs_first.interval),
+        (2.0, Some([2.0, 2.0]))
+    );
+    // SHA-256 of the PTX of the lab.
+    let sha256 = figures.code_sha256.as_ref().unwrap();
+    assert!(sha256.len() == 64 && sha256.bytes().all(|byte| byte.is_ascii_hexdigit()));
+}
+
+#[test]
+fn a_wrong_result_is_explained() {
+    let run = small("off-by-one");
+    assert_eq!(run.ending, Ok(Ending::Wrong));
+    insta::assert_snapshot!(run.text);
+    assert_eq!(run.figures(0).result, Verdict::Wrong);
+}
+
+#[test]
+fn a_failed_kernel_is_explained() {
+    let run = small("naive,trapping");
+    assert_eq!(run.ending, Ok(Ending::Wrong));
+    insta::assert_snapshot!(run.text);
+}
+
+#[test]
+fn too_little_memory_is_not_a_wrong_result() {
+    let run = small("naive,hungry");
+    assert_eq!(run.ending, Ok(Ending::Lacking));
+    insta::assert_snapshot!(run.text);
+}
+
+#[test]
+fn unchecked_results_are_called_so() {
+    let args = [&SMALL[..], &["--variant=off-by-one", "--no-check"]].concat();
+    let run = timed(&args, &testing::machine());
+    assert_eq!(run.ending, Ok(Ending::Fine));
+    assert!(run.text.contains("unchecked"), "{}", run.text);
+}
+
+#[test]
+fn the_fastest_right_variant_is_marked() {
+    let starred = |variants: &str| {
+        let text = small(variants).text;
+        let starred = text.lines().filter(|line| line.contains("*  "));
+        starred.map(str::to_owned).collect::<Vec<String>>()
+    };
+    let [line] = &starred("naive,twofold,off-by-one")[..] else {
+        panic!("one variant is the fastest")
+    };
+    assert!(line.starts_with("  cuda    twofold*"), "{line}");
+    // Of one there is no fastest, and a wrong one is none.
+    assert!(starred("twofold").is_empty());
+    assert!(starred("naive,off-by-one").is_empty());
+}
+
+#[test]
+fn the_cpu_is_compared_by_rate() {
+    let args = ["--large", "--samples=1", "--variant=naive"];
+    let run = timed(&args, &testing::machine());
+    assert_eq!(run.ending, Ok(Ending::Fine));
+    assert!(
+        run.text.contains("doubling  1000 numbers, 20 steps"),
+        "{}",
+        run.text
+    );
+    let note = "cpu: timed on 100 numbers, 10 steps, compared by rate";
+    assert!(run.text.contains(note), "{}", run.text);
+    let [serial, parallel, naive] = [0, 1, 2].map(|row| run.figures(row));
+    assert_eq!((serial.vs_serial, parallel.vs_cpu), (Some(1.0), Some(1.0)));
+    let expected = naive.updates_per_s / serial.updates_per_s;
+    let vs_serial = naive.vs_serial.unwrap();
+    assert!((vs_serial / expected - 1.0).abs() < 1e-12, "{vs_serial}");
+    assert!(
+        run.text.contains("speedup over one core: parallel "),
+        "{}",
+        run.text
+    );
+}
+
+#[test]
+fn without_a_gpu_its_rows_say_why() {
+    let args = ["--variant=naive", "--samples=1"];
+    let run = timed(&args, &testing::machine_without_gpu());
+    assert_eq!(run.ending, Ok(Ending::Fine));
+    let note = "cuda skipped: no CUDA device: libcuda.so.1 not found";
+    assert!(run.text.contains(note), "{}", run.text);
+    let mut lines = run.text.lines();
+    let row = lines.find(|line| line.starts_with("  cuda")).unwrap();
+    assert!(row.ends_with("skipped"), "{}", run.text);
+}
+
+#[test]
+fn nothing_is_timed_for_a_case_that_makes_no_sense() {
+    let run = timed(&["doubling", "--param=n=many"], &testing::machine());
+    assert_eq!((run.text.as_str(), run.results), ("", None));
+    insta::assert_snapshot!(run.ending.unwrap_err(), @"--param: parameter `n` = `many`: invalid digit found in string (numbers, 1 or more)");
+}
