@@ -3,19 +3,23 @@
 //! All functions of a module lie in one sequence, so that a position is one number. Operands are rows of
 //! the warp's register files; arithmetic is a pointer to a function on rows.
 
+mod call;
+mod memory;
+mod sync;
+
 use std::sync::Arc;
 
-use ptx::{
-    BarrierReduction, FloatClass, FloatType, IntType, ReduxOp, ShuffleMode, Space, Special,
-    VoteMode,
-};
+use ptx::{FloatClass, FloatType, Space, Special};
 
 use crate::counts::InstructionClass;
-use crate::ops::atomic::Update;
 use crate::ops::compare::{Combination, Test};
 use crate::ops::cvt::Conversion;
 use crate::place::Place;
 use crate::registers::{Apply, Bases, File, Operands, Slot};
+
+pub(crate) use call::{Argument, Call, CallResult, Target};
+pub(crate) use memory::{Access, Address, AsyncCopy, AtomicAccess};
+pub(crate) use sync::{Barrier, BarrierKind, WarpSync, WarpSyncKind};
 
 /// One decoded instruction.
 #[derive(Clone, Debug)]
@@ -147,186 +151,6 @@ pub(crate) enum Op {
     Trap,
     Breakpoint,
     Unsupported(Box<str>),
-}
-
-/// Where an access goes: a row of addresses, plus an offset.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Address {
-    /// A 64-bit row, or a 32-bit one that is zero-extended.
-    pub(crate) base: Slot,
-    pub(crate) offset: i64,
-}
-
-/// `ld` or `st`.
-#[derive(Clone, Debug)]
-pub(crate) struct Access {
-    pub(crate) space: Space,
-    pub(crate) address: Address,
-    /// Bytes of an element.
-    pub(crate) bytes: u32,
-    /// Elements are sign-extended to the register.
-    pub(crate) signed: bool,
-    /// Registers loaded or stored, consecutive in memory.
-    pub(crate) elements: Box<[Option<Slot>]>,
-    /// Not weak: may meet other strong accesses without a race.
-    pub(crate) strong: bool,
-    pub(crate) acquire: bool,
-    pub(crate) release: bool,
-    /// Through the read-only path.
-    pub(crate) non_coherent: bool,
-    /// Index of this instruction's memory counts.
-    pub(crate) tally: u32,
-}
-
-impl Access {
-    /// Bytes that one lane moves.
-    pub(crate) fn width(&self) -> u32 {
-        self.bytes * self.elements.len() as u32
-    }
-}
-
-/// `atom` or `red`.
-#[derive(Clone, Debug)]
-pub(crate) struct AtomicAccess {
-    pub(crate) space: Space,
-    pub(crate) address: Address,
-    pub(crate) update: Update,
-    pub(crate) dst: Option<Slot>,
-    pub(crate) b: Slot,
-    pub(crate) c: Option<Slot>,
-    pub(crate) release: bool,
-    pub(crate) tally: u32,
-}
-
-/// `cp.async`.
-#[derive(Clone, Debug)]
-pub(crate) struct AsyncCopy {
-    pub(crate) dst: Address,
-    pub(crate) src: Address,
-    pub(crate) bytes: u32,
-    pub(crate) src_bytes: Option<Slot>,
-    pub(crate) ignore_src: Option<Flag>,
-    pub(crate) tally: u32,
-}
-
-/// A barrier of the block.
-#[derive(Clone, Debug)]
-pub(crate) struct Barrier {
-    pub(crate) aligned: bool,
-    pub(crate) id: Slot,
-    pub(crate) threads: Option<Slot>,
-    pub(crate) kind: BarrierKind,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum BarrierKind {
-    Sync,
-    Arrive,
-    /// `dst` is a predicate slot for `And` and `Or`, a 32-bit row for `Popc`.
-    Reduce {
-        op: BarrierReduction,
-        dst: u32,
-        src: Flag,
-    },
-}
-
-/// An instruction that the lanes of a mask execute together.
-#[derive(Clone, Debug)]
-pub(crate) struct WarpSync {
-    pub(crate) mask: Slot,
-    pub(crate) kind: WarpSyncKind,
-}
-
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum WarpSyncKind {
-    Barrier,
-    Shuffle {
-        mode: ShuffleMode,
-        dst: Option<Slot>,
-        pred: Option<u32>,
-        src: Slot,
-        lane: Slot,
-        clamp: Slot,
-    },
-    /// `dst` is a predicate slot, or a 32-bit row for a ballot.
-    Vote {
-        mode: VoteMode,
-        dst: u32,
-        src: Flag,
-    },
-    Match {
-        all: bool,
-        dst: Option<Slot>,
-        pred: Option<u32>,
-        src: Slot,
-    },
-    Redux {
-        op: ReduxOp,
-        ty: IntType,
-        dst: Slot,
-        src: Slot,
-    },
-    Elect {
-        dst: Option<Slot>,
-        pred: u32,
-    },
-}
-
-impl WarpSyncKind {
-    /// The instruction's name.
-    pub(crate) fn name(&self) -> &'static str {
-        match self {
-            Self::Barrier => "bar.warp.sync",
-            Self::Shuffle { .. } => "shfl.sync",
-            Self::Vote { .. } => "vote.sync",
-            Self::Match { .. } => "match.sync",
-            Self::Redux { .. } => "redux.sync",
-            Self::Elect { .. } => "elect.sync",
-        }
-    }
-}
-
-/// `call`.
-#[derive(Clone, Debug)]
-pub(crate) struct Call {
-    pub(crate) target: Target,
-    pub(crate) args: Box<[Argument]>,
-    pub(crate) results: Box<[CallResult]>,
-}
-
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Target {
-    Function(u32),
-    /// A row of function addresses.
-    Indirect(Slot),
-}
-
-/// What moves from the caller's frame to the callee's.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Argument {
-    Bytes { from: u32, to: u32, size: u32 },
-    Value { from: Slot, to: u32, bytes: u32 },
-    Register { from: Slot, to: Slot },
-}
-
-/// What moves from the callee's frame to the caller's.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum CallResult {
-    Bytes {
-        from: u32,
-        to: u32,
-        size: u32,
-    },
-    Value {
-        from: u32,
-        to: Slot,
-        bytes: u32,
-        signed: bool,
-    },
-    Register {
-        from: Slot,
-        to: Slot,
-    },
 }
 
 /// A value that is the same row throughout a frame.

@@ -8,7 +8,7 @@
 //! | `settings`     | how long is measured, and how well                               |
 //! | `limits`       | what is asked of a device before anything is timed               |
 //! | `measure`, `turns`, `watch` | timing the CPU; a device's runs in turns; its clocks |
-//! | `bench`        | all rows of a case: the CPU's, a device's, and how they compare    |
+//! | `bench`        | all rows of a case: the CPU's, a device's, and how they compare   |
 //! | `kernels`      | what the device made of kernels, and what they do                |
 //! | `report`       | tables                                                           |
 //! | `unfinished`   | results so far, for Ctrl-C                                       |

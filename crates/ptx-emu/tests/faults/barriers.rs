@@ -1,0 +1,132 @@
+//! Barriers that a part of the block reaches, and warp-wide instructions that a part of the mask does.
+
+use insta::assert_snapshot;
+use ptx_emu::Sanitize;
+
+use crate::common::launch;
+
+#[test]
+fn a_barrier_that_threads_return_before() {
+    let body = "setp.ge.u32 %p1, %r2, 40;\n@%p1 ret;\n.loc 1 40 1\nbar.sync 0;";
+    assert_snapshot!(launch(body).block(64).fault(), @r"
+    barrier reached by a part of the block: 40 threads of 64 reached barrier 0; the others ended without it (first: thread (40, 0, 0)). Does it stand in a branch, or after a `return`?
+      in kernel `k` at src/lab.rs:40 (PTX line 28), block (0, 0, 0), thread (0, 0, 0)
+    ");
+    launch(body).block(40).report();
+    let hardware = Sanitize {
+        barriers: false,
+        ..Sanitize::ALL
+    };
+    launch(body).block(64).sanitize(hardware).report();
+}
+
+#[test]
+fn a_barrier_in_a_divergent_branch() {
+    let body = "and.b32 %r5, %r2, 1;\nsetp.eq.u32 %p1, %r5, 0;\n@%p1 bra $even;\n\
+                .loc 1 50 1\nbar.sync 0;\nbra $done;\n$even:\n.loc 1 52 1\nbar.sync 0;\n$done:";
+    assert_snapshot!(launch(body).fault(), @r"
+    barrier in divergent code: threads of one warp reached barrier 0 at different places
+      in kernel `k` at src/lab.rs:50 (PTX line 29), block (0, 0, 0), thread (1, 0, 0)
+      other barrier at src/lab.rs:52 (PTX line 33), block (0, 0, 0), thread (0, 0, 0)
+    ");
+    // The same for whole warps is allowed.
+    let body = body.replace("and.b32 %r5, %r2, 1", "and.b32 %r5, %r2, 32");
+    launch(&body).block(64).report();
+}
+
+#[test]
+fn a_barrier_in_one_branch_only() {
+    let body = "setp.ge.u32 %p1, %r2, 16;\n@%p1 bra $skip;\n.loc 1 55 1\nbar.sync 0;\n$skip:";
+    assert_snapshot!(launch(body).fault(), @r"
+    barrier reached by a part of the block: 16 threads of 32 reached barrier 0; the others ended without it (first: thread (16, 0, 0)). Does it stand in a branch, or after a `return`?
+      in kernel `k` at src/lab.rs:55 (PTX line 28), block (0, 0, 0), thread (0, 0, 0)
+    ");
+}
+
+#[test]
+fn barriers_of_unequal_loops() {
+    // Warp 0 passes three barriers, warp 1 two.
+    let body = "mov.u32 %r5, 3;\nsetp.ge.u32 %p1, %r2, 32;\n@%p1 mov.u32 %r5, 2;\n$loop:\n\
+                .loc 1 57 1\nbar.sync 0;\nsub.u32 %r5, %r5, 1;\nsetp.ne.u32 %p2, %r5, 0;\n\
+                @%p2 bra $loop;";
+    assert_snapshot!(launch(body).block(64).fault(), @r"
+    barrier reached by a part of the block: 32 threads of 64 reached barrier 0; the others ended without it (first: thread (32, 0, 0)). Does it stand in a branch, or after a `return`?
+      in kernel `k` at src/lab.rs:57 (PTX line 30), block (0, 0, 0), thread (0, 0, 0)
+    ");
+    launch(body).block(32).report();
+}
+
+#[test]
+fn invalid_barriers() {
+    assert_snapshot!(launch("mov.u32 %r5, 16;\nbar.sync %r5;").fault(), @r"
+    invalid barrier: barrier 16; there are 16, numbered from 0
+      in kernel `k` at src/lab.rs:1 (PTX line 26), block (0, 0, 0), thread (0, 0, 0)
+    ");
+    assert_snapshot!(launch("mov.u32 %r5, 33;\nbar.sync 1, %r5;").fault(), @r"
+    invalid barrier: barrier 1 for 33 threads; the number must be a multiple of 32, above 0
+      in kernel `k` at src/lab.rs:1 (PTX line 26), block (0, 0, 0), thread (0, 0, 0)
+    ");
+}
+
+#[test]
+fn a_deadlock_of_two_barriers() {
+    let body = "setp.ge.u32 %p1, %r2, 32;\n@%p1 bra $second;\n.loc 1 60 1\nbar.sync 1, 64;\n\
+                bra $done;\n$second:\n.loc 1 62 1\nbar.sync 2, 64;\n$done:";
+    assert_snapshot!(launch(body).block(64).fault(), @r"
+    deadlock: no thread of the block can go on
+      in kernel `k` at src/lab.rs:60 (PTX line 28), block (0, 0, 0), thread (0, 0, 0)
+      32 threads wait for barrier 1 (64 threads) at src/lab.rs:60 (PTX line 28) (first: thread (0, 0, 0))
+      32 threads wait for barrier 2 (64 threads) at src/lab.rs:62 (PTX line 32) (first: thread (32, 0, 0))
+    ");
+    launch(&body.replace("bar.sync 2", "bar.sync 1"))
+        .block(64)
+        .report();
+}
+
+#[test]
+fn a_deadlock_with_threads_that_returned() {
+    let body = "setp.ge.u32 %p1, %r2, 32;\n@%p1 ret;\n.loc 1 64 1\nbar.sync 1, 64;";
+    assert_snapshot!(launch(body).block(64).fault(), @r"
+    deadlock: no thread of the block can go on
+      in kernel `k` at src/lab.rs:64 (PTX line 28), block (0, 0, 0), thread (0, 0, 0)
+      32 threads wait for barrier 1 (64 threads) at src/lab.rs:64 (PTX line 28) (first: thread (0, 0, 0))
+      32 threads exited
+    ");
+}
+
+#[test]
+fn a_shuffle_that_lanes_do_not_reach() {
+    let body = "setp.ge.u32 %p1, %r2, 16;\n@%p1 bra $skip;\n.loc 1 70 1\n\
+                shfl.sync.down.b32 %r5, %r2, 1, 31, -1;\n$skip:\n.loc 1 72 1\nbar.sync 0;";
+    assert_snapshot!(launch(body).fault(), @r"
+    lanes missing: shfl.sync with mask 0xffffffff waits for lanes 0xffff0000, which do not reach it
+      in kernel `k` at src/lab.rs:70 (PTX line 28), block (0, 0, 0), thread (0, 0, 0)
+      16 threads wait for barrier 0 at src/lab.rs:72 (PTX line 31) (first: thread (16, 0, 0))
+    ");
+    // Only the lanes that are there are named, and none reads beyond them.
+    launch(&body.replace(
+        "down.b32 %r5, %r2, 1, 31, -1",
+        "bfly.b32 %r5, %r2, 1, 31, 0xffff",
+    ))
+    .report();
+}
+
+#[test]
+fn a_shuffle_by_a_lane_that_its_mask_does_not_name() {
+    let body = "shfl.sync.bfly.b32 %r5, %r2, 1, 31, 0xffff;";
+    assert_snapshot!(launch(body).fault(), @r"
+    lanes missing: lane 16 executes shfl.sync with mask 0x0000ffff, which does not name it
+      in kernel `k` at src/lab.rs:1 (PTX line 25), block (0, 0, 0), thread (16, 0, 0)
+    ");
+    launch(body).block(16).report();
+}
+
+#[test]
+fn a_shuffle_from_a_lane_that_has_returned() {
+    let body = "setp.ge.u32 %p1, %r2, 16;\n@%p1 ret;\nshfl.sync.down.b32 %r5, %r2, 1, 31, -1;";
+    assert_snapshot!(launch(body).fault(), @r"
+    shuffle from an inactive lane: reads lane 16, which does not take part (lanes 0x0000ffff do)
+      in kernel `k` at src/lab.rs:1 (PTX line 27), block (0, 0, 0), thread (15, 0, 0)
+    ");
+    launch(&body.replace("down", "bfly")).report();
+}

@@ -1,0 +1,89 @@
+//! Launches that are refused.
+
+use insta::assert_snapshot;
+use ptx_emu::{LaunchConfig, Machine};
+
+use crate::common::{Launch, launch};
+
+#[test]
+fn impossible_launches() {
+    let message = |change: &dyn Fn(&mut Launch)| {
+        let mut kernel = launch("");
+        change(&mut kernel);
+        kernel.fault()
+    };
+    assert_snapshot!(message(&|k| k.config.block = [1025, 1, 1]), @"the block has 1025 in x; the device allows 1024");
+    assert_snapshot!(message(&|k| k.config.block = [32, 33, 1]), @"a block of 1056 threads; the device allows 1024");
+    assert_snapshot!(message(&|k| k.config.block = [1, 1, 65]), @"the block has 65 in z; the device allows 64");
+    assert_snapshot!(message(&|k| k.config.grid = [1, 65536, 1]), @"the grid has 65536 in y; the device allows 65535");
+    assert_snapshot!(message(&|k| k.config.grid = [1, 0, 1]), @"the grid is (1, 0, 1): no dimension may be 0");
+    assert_snapshot!(message(&|k| k.config.grid = [1 << 20, 1 << 15, 1]), @"a grid of (1048576, 32768, 1) blocks; at most 4294967294 can be run");
+    assert_snapshot!(message(&|k| k.config.shared_mem_bytes = 228 << 10), @"233472 bytes of static and dynamic shared memory a block; the device allows 232448");
+    assert_snapshot!(launch(".shared .b8 big[50000];\nst.shared.u8 [big], 0;").fault(), @"50000 bytes of static shared memory a block; the device allows 49152");
+}
+
+#[test]
+fn a_frame_beyond_local_memory() {
+    let body = |bytes: u32| format!(".local .align 4 .b8 array[{bytes}];");
+    assert_snapshot!(launch(&body(800_000)).fault(), @"kernel `k` needs 800000 bytes of local memory a thread, for arrays and variables that do not fit in registers; the device allows 524288");
+    launch(&body(512 << 10)).report();
+}
+
+#[test]
+fn launches_of_what_does_not_exist() {
+    let text = launch("").text();
+    let mut machine = Machine::default();
+    let module = machine
+        .load(ptx::Program::parse(&text).expect("valid"))
+        .expect("it fits");
+    let config = LaunchConfig {
+        grid: [1; 3],
+        block: [1; 3],
+        shared_mem_bytes: 0,
+    };
+    let fault = machine
+        .launch(&module, "wave", &config, &[])
+        .expect_err("no such kernel");
+    assert_snapshot!(fault.to_string(), @"the module has no kernel `wave`; it has `k`");
+    let fault = machine
+        .launch(&module, "k", &config, &[0; 16])
+        .expect_err("too few bytes");
+    assert_snapshot!(fault.to_string(), @"kernel `k` takes 20 bytes of parameters, 16 were given");
+    let fault = Machine::default()
+        .launch(&module, "k", &config, &[0; 20])
+        .expect_err("foreign");
+    assert_snapshot!(fault.to_string(), @"the module was not loaded by this machine");
+    let full = machine.allocate(1 << 40, "huge").expect_err("too large");
+    assert_snapshot!(full.to_string(), @"cannot allocate 1099511627776 bytes for `huge`: 0 of 17179869184 bytes are in use");
+    let copy = machine.write(0x1000, &[0; 4]).expect_err("no buffer there");
+    assert_snapshot!(copy.to_string(), @"a copy of 4 bytes at address 0x1000 does not lie in one buffer");
+}
+
+#[test]
+fn block_shapes_that_the_kernel_asks_for() {
+    let text = |directive: &str| {
+        launch("").text().replacen(
+            "in, .param .u32 n)",
+            &format!("in, .param .u32 n)\n{directive}"),
+            1,
+        )
+    };
+    let fault = |directive: &str| {
+        let mut machine = Machine::default();
+        let program = ptx::Program::parse(&text(directive)).expect("valid");
+        let module = machine.load(program).expect("it fits");
+        let config = LaunchConfig {
+            grid: [1; 3],
+            block: [64, 1, 1],
+            shared_mem_bytes: 0,
+        };
+        machine
+            .launch(&module, "k", &config, &[0; 20])
+            .map(|_| ())
+            .map_err(|f| f.to_string())
+    };
+    assert_snapshot!(fault(".maxntid 32, 1, 1").expect_err("too many"), @"a block of 64 threads; kernel `k` allows 32");
+    assert_snapshot!(fault(".reqntid 32, 2, 1").expect_err("another shape"), @"kernel `k` must be launched with blocks of (32, 2, 1)");
+    assert_eq!(fault(".maxntid 64, 1, 1"), Ok(()));
+    assert_eq!(fault(".reqntid 64, 1, 1"), Ok(()));
+}

@@ -1,0 +1,11 @@
+//! Every check: a kernel that trips it with the exact message, and one that does the same correctly.
+
+mod barriers;
+mod bounds;
+#[path = "../common/mod.rs"]
+mod common;
+mod control;
+mod launches;
+mod places;
+mod races;
+mod unwritten;

@@ -1,0 +1,175 @@
+//! Races, and what is ordered.
+
+use insta::assert_snapshot;
+use ptx_emu::Sanitize;
+
+use crate::common::launch;
+
+/// Each thread stores to its own word, then loads its right neighbour's.
+fn exchange(between: &str) -> String {
+    format!(
+        ".shared .align 4 .b8 tile[512];\nmov.u32 %r5, tile;\nshl.b32 %r6, %r2, 2;\n\
+         add.u32 %r5, %r5, %r6;\n.loc 1 10 1\nst.shared.u32 [%r5], %r2;\n{between}\n\
+         sub.u32 %r9, %r4, 1;\nsetp.lt.u32 %p1, %r2, %r9;\n.loc 1 12 1\n\
+         @%p1 ld.shared.u32 %r7, [%r5+4];"
+    )
+}
+
+#[test]
+fn a_race_between_warps_in_shared_memory() {
+    assert_snapshot!(launch(&exchange("")).block(64).fault(), @r"
+    race in shared memory: load of byte 4 of shared array `tile` and an earlier store by another lane of the warp, with neither a barrier nor a warp barrier between them
+      in kernel `k` at src/lab.rs:12 (PTX line 35), block (0, 0, 0), thread (0, 0, 0)
+      earlier store at src/lab.rs:10 (PTX line 30), block (0, 0, 0), thread (1, 0, 0)
+    ");
+    assert_snapshot!(launch(&exchange("bar.warp.sync -1;")).block(64).fault(), @r"
+    race in shared memory: store of byte 128 of shared array `tile` and an earlier load by another warp, with no barrier between them (nor, in a loop, between one iteration and the next)
+      in kernel `k` at src/lab.rs:10 (PTX line 30), block (0, 0, 0), thread (32, 0, 0)
+      earlier load at src/lab.rs:12 (PTX line 35), block (0, 0, 0), thread (31, 0, 0)
+    ");
+    launch(&exchange("bar.sync 0;")).block(64).report();
+    let unchecked = Sanitize {
+        races: false,
+        uninitialized: false,
+        ..Sanitize::ALL
+    };
+    launch(&exchange("")).block(64).sanitize(unchecked).report();
+}
+
+#[test]
+fn a_race_within_a_warp() {
+    assert_snapshot!(launch(&exchange("")).fault(), @r"
+    race in shared memory: load of byte 4 of shared array `tile` and an earlier store by another lane of the warp, with neither a barrier nor a warp barrier between them
+      in kernel `k` at src/lab.rs:12 (PTX line 35), block (0, 0, 0), thread (0, 0, 0)
+      earlier store at src/lab.rs:10 (PTX line 30), block (0, 0, 0), thread (1, 0, 0)
+    ");
+    launch(&exchange("bar.warp.sync -1;")).report();
+}
+
+#[test]
+fn a_load_that_a_later_store_overtakes() {
+    // Missing: the barrier between the loads of a step and the stores of the next.
+    let step = |second: &str| {
+        format!(
+            "{}\n{second}\n.loc 1 14 1\nst.shared.u32 [%r5], %r7;",
+            exchange("bar.sync 0;")
+        )
+    };
+    assert_snapshot!(launch(&step("")).block(64).fault(), @r"
+    race in shared memory: store of byte 4 of shared array `tile` and an earlier load by another lane of the warp, with neither a barrier nor a warp barrier between them
+      in kernel `k` at src/lab.rs:14 (PTX line 38), block (0, 0, 0), thread (1, 0, 0)
+      earlier load at src/lab.rs:12 (PTX line 35), block (0, 0, 0), thread (0, 0, 0)
+    ");
+    launch(&step("bar.sync 0;")).block(64).report();
+}
+
+#[test]
+fn lanes_that_store_to_one_address() {
+    let body =
+        |value: &str| format!(".shared .align 4 .b8 flag[4];\nst.shared.u32 [flag], {value};");
+    assert_snapshot!(launch(&body("%r2")).fault(), @r"
+    race in shared memory: store of byte 0 of shared array `flag` and an earlier store by the same instruction, with another value: which one stays is not defined
+      in kernel `k` at src/lab.rs:1 (PTX line 26), block (0, 0, 0), thread (1, 0, 0)
+      earlier store at src/lab.rs:1 (PTX line 26), block (0, 0, 0), thread (0, 0, 0)
+    ");
+    launch(&body("1")).report();
+    launch(&body("1")).block(256).report();
+    launch("st.global.u32 [%rd1], 1;").grid(4).report();
+    launch("red.global.add.u32 [%rd1], %r2;").grid(4).report();
+}
+
+#[test]
+fn a_race_between_blocks() {
+    // Every block stores to the same words.
+    let body = "mul.wide.u32 %rd5, %r2, 4;\nadd.u64 %rd5, %rd1, %rd5;\n.loc 1 20 1\n\
+                st.global.u32 [%rd5], %r3;";
+    assert_snapshot!(launch(body).grid(2).fault(), @r"
+    race in global memory: store of byte 0 of buffer `out` and an earlier store by another block: nothing orders the blocks of one launch
+      in kernel `k` at src/lab.rs:20 (PTX line 28), block (1, 0, 0), thread (0, 0, 0)
+      earlier store at src/lab.rs:20 (PTX line 28), block (0, 0, 0), thread (0, 0, 0)
+    ");
+    launch("st.global.u32 [%rd3], %r3;").grid(2).report();
+}
+
+#[test]
+fn a_halo_that_another_block_changes() {
+    // Each thread stores its own word and reads the next one, perhaps another block's.
+    let body = ".loc 1 21 1\nst.global.u32 [%rd3], %r3;\nbar.sync 0;\nsetp.lt.u32 %p1, %r3, 63;\n\
+                .loc 1 23 1\n@%p1 ld.global.u32 %r5, [%rd3+4];";
+    assert_snapshot!(launch(body).grid(2).fault(), @r"
+    race in global memory: store of byte 128 of buffer `out` and an earlier load by another block: nothing orders the blocks of one launch
+      in kernel `k` at src/lab.rs:21 (PTX line 26), block (1, 0, 0), thread (0, 0, 0)
+      earlier load at src/lab.rs:23 (PTX line 30), block (0, 0, 0), thread (31, 0, 0)
+    ");
+    launch(body).block(64).report();
+    let checks = Sanitize {
+        races: false,
+        ..Sanitize::ALL
+    };
+    launch(body).grid(2).sanitize(checks).report();
+}
+
+#[test]
+fn bytes_of_one_word_are_apart() {
+    let body = "cvt.u64.u32 %rd5, %r3;\nadd.u64 %rd5, %rd1, %rd5;\nst.global.u8 [%rd5], %r3;";
+    launch(body).block(64).grid(2).report();
+}
+
+#[test]
+fn a_last_block_that_reads_what_others_published() {
+    let body = |fence: &str, count: &str| {
+        format!(
+            "st.global.u32 [%rd3], %r3;\n{fence}\n{count}\nsetp.ne.u32 %p1, %r5, 3;\n@%p1 ret;\n\
+             ld.global.u32 %r6, [%rd1];\nld.global.u32 %r7, [%rd1+4];\nld.global.u32 %r8, [%rd1+8];\n\
+             add.u32 %r6, %r6, %r7;\nadd.u32 %r6, %r6, %r8;\nst.global.u32 [%rd1+16], %r6;"
+        )
+    };
+    let count = "atom.global.add.u32 %r5, [%rd1+64], 1;";
+    let kernel = launch(&body("membar.gl;", count)).block(1).grid(4);
+    assert_eq!(kernel.out()[4], 3);
+    let kernel = launch(&body("", &count.replace("atom.", "atom.acq_rel.gpu.")))
+        .block(1)
+        .grid(4);
+    assert_eq!(kernel.out()[4], 3);
+    assert_snapshot!(launch(&body("", count)).block(1).grid(4).fault(), @r"
+    race in global memory: load of byte 0 of buffer `out` and an earlier store by another block: nothing orders the blocks of one launch
+      in kernel `k` at src/lab.rs:1 (PTX line 30), block (3, 0, 0), thread (0, 0, 0)
+      earlier store at src/lab.rs:1 (PTX line 25), block (0, 0, 0), thread (0, 0, 0)
+    ");
+}
+
+#[test]
+fn a_read_only_load_of_what_the_launch_stores() {
+    let body =
+        ".loc 1 30 1\nst.global.u32 [%rd3], %r2;\n.loc 1 31 1\nld.global.nc.u32 %r5, [%rd3];";
+    assert_snapshot!(launch(body).fault(), @r"
+    read-only load of changing data: ld.global.nc of byte 0 of buffer `out`, which this launch changes
+      in kernel `k` at src/lab.rs:31 (PTX line 28), block (0, 0, 0), thread (0, 0, 0)
+      earlier store at src/lab.rs:30 (PTX line 26), block (0, 0, 0), thread (0, 0, 0)
+    ");
+    launch("ld.global.nc.u32 %r5, [%rd4];\nst.global.u32 [%rd3], %r5;").report();
+}
+
+#[test]
+fn plain_memory_under_a_lock() {
+    // Fences order the accesses of one holder before those of the next.
+    let body = |fence: &str| {
+        format!(
+            "$retry:\natom.global.cas.b32 %r5, [%rd1], 0, 1;\nsetp.ne.u32 %p1, %r5, 0;\n@%p1 bra $retry;\n{fence}\n\
+             ld.global.u32 %r6, [%rd1+4];\nadd.u32 %r6, %r6, 1;\nst.global.u32 [%rd1+4], %r6;\n{fence}\n\
+             atom.global.exch.b32 %r7, [%rd1], 0;"
+        )
+    };
+    for (block, grid) in [(32, 1), (64, 1), (64, 3)] {
+        let kernel = launch(&body("membar.gl;"))
+            .block(block)
+            .grid(grid)
+            .input(0..256);
+        assert_eq!(kernel.out()[1], block * grid);
+    }
+    assert_snapshot!(launch(&body("")).fault(), @r"
+    race in global memory: load of byte 4 of buffer `out` and an earlier store by another lane of the warp, with neither a barrier nor a warp barrier between them
+      in kernel `k` at src/lab.rs:1 (PTX line 30), block (0, 0, 0), thread (1, 0, 0)
+      earlier store at src/lab.rs:1 (PTX line 32), block (0, 0, 0), thread (0, 0, 0)
+    ");
+}
