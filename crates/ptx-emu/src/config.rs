@@ -97,6 +97,9 @@ pub struct Options {
     pub schedule: Schedule,
     /// Warp instructions that one block may execute before the launch fails.
     pub fuel: u64,
+    /// How many blocks of a launch run, if not all: pairs of neighbours, the first and the last of the grid among them. For
+    /// a look at a launch that is too large to run whole; what the other blocks would write is not written.
+    pub most_blocks: Option<u64>,
     /// Host threads; 0 for as many as rayon's pool has. Results of race-free programs do not depend on it,
     /// except through the order of floating-point atomics among blocks; with 1 everything is repeatable.
     pub threads: usize,
@@ -108,6 +111,7 @@ impl Default for Options {
             sanitize: Sanitize::ALL,
             schedule: Schedule::InOrder,
             fuel: 200_000_000,
+            most_blocks: None,
             threads: 0,
         }
     }

@@ -138,17 +138,30 @@ pub(crate) fn fences(code: &Code, blocks: u64) -> Vec<AtomicU32> {
         .collect()
 }
 
-/// The order in which blocks start.
-fn order(schedule: Schedule, blocks: u64) -> Option<Vec<u32>> {
+/// `most` of the blocks, if there are more: pairs of neighbours at equal distances, from the first to the last.
+fn chosen(blocks: u64, most: Option<u64>) -> Option<Vec<u32>> {
+    let most = most.filter(|&most| most < blocks)?;
+    let pairs = (most / 2).max(1);
+    let steps = (pairs - 1).max(1);
+    let chosen = (0..pairs).flat_map(|pair| {
+        let first = pair * (blocks - 2) / steps;
+        [first as u32, first as u32 + 1]
+    });
+    Some(chosen.take(most.max(1) as usize).collect())
+}
+
+/// The blocks that run, in the order in which they start; `None` for all of them in the order of their index.
+fn order(schedule: Schedule, blocks: u64, most: Option<u64>) -> Option<Vec<u32>> {
     /// Grids beyond this start in order: the permutation would take too much memory.
     const LARGEST: u64 = 1 << 26;
+    let chosen = chosen(blocks, most);
     let Schedule::Random { seed } = schedule else {
-        return None;
+        return chosen;
     };
-    if blocks > LARGEST {
+    if chosen.is_none() && blocks > LARGEST {
         return None;
     }
-    let mut order: Vec<u32> = (0..blocks as u32).collect();
+    let mut order = chosen.unwrap_or_else(|| (0..blocks as u32).collect());
     // Fisher-Yates with a 64-bit linear congruential generator; its high bits.
     let mut state = seed;
     for i in (1..order.len()).rev() {
@@ -160,10 +173,16 @@ fn order(schedule: Schedule, blocks: u64) -> Option<Vec<u32>> {
     Some(order)
 }
 
-/// Runs every block on up to `threads` host threads. Of several faults, the one of the block that starts first is
-/// given.
-pub(crate) fn run(launch: &LaunchContext, blocks: u64, threads: usize) -> Result<Tallies, Stop> {
-    let order = order(launch.schedule, blocks);
+/// Runs every block, or `most` of them, on up to `threads` host threads. Of several faults, the one of the block that
+/// starts first is given.
+pub(crate) fn run(
+    launch: &LaunchContext,
+    blocks: u64,
+    most: Option<u64>,
+    threads: usize,
+) -> Result<Tallies, Stop> {
+    let order = order(launch.schedule, blocks, most);
+    let blocks = order.as_ref().map_or(blocks, |order| order.len() as u64);
     let next = AtomicU64::new(0);
     // Position in the order of the first block known to fail.
     let failed = AtomicU64::new(u64::MAX);
@@ -210,5 +229,34 @@ pub(crate) fn run(launch: &LaunchContext, blocks: u64, threads: usize) -> Result
     match fault.into_inner().unwrap_or_else(PoisonError::into_inner) {
         Some((_, stop)) => Err(stop),
         None => Ok(tallies),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chosen_blocks_are_pairs_from_the_first_to_the_last() {
+        assert_eq!(chosen(100, Some(6)).unwrap(), [0, 1, 49, 50, 98, 99]);
+        assert_eq!(chosen(100, Some(2)).unwrap(), [0, 1]);
+        assert_eq!(chosen(2, Some(1)).unwrap(), [0]);
+        assert_eq!(chosen(7, Some(7)), None);
+        assert_eq!(chosen(7, None), None);
+        for (blocks, most) in [(5, 4), (9, 8), (1 << 31, 64)] {
+            let mut blocks_chosen = chosen(blocks, Some(most)).unwrap();
+            assert_eq!(blocks_chosen.len() as u64, most);
+            assert_eq!(u64::from(*blocks_chosen.last().unwrap()), blocks - 1);
+            blocks_chosen.dedup();
+            assert!(blocks_chosen.iter().all(|&block| u64::from(block) < blocks));
+        }
+    }
+
+    #[test]
+    fn a_random_order_has_each_chosen_block_once() {
+        let mut order = order(Schedule::Random { seed: 3 }, 1 << 30, Some(10)).unwrap();
+        assert_ne!(order, chosen(1 << 30, Some(10)).unwrap());
+        order.sort_unstable();
+        assert_eq!(order, chosen(1 << 30, Some(10)).unwrap());
     }
 }

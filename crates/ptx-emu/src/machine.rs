@@ -305,7 +305,13 @@ impl Machine {
             },
         };
         *next_block += blocks as u32;
-        let tallies = launch::run(&context, blocks, self.options.threads).map_err(|stop| *stop)?;
+        let tallies = launch::run(
+            &context,
+            blocks,
+            self.options.most_blocks,
+            self.options.threads,
+        )
+        .map_err(|stop| *stop)?;
         let instructions = tallies.report(code);
         Ok(LaunchReport {
             kernel: kernel.to_owned(),

@@ -284,6 +284,13 @@ impl Show for Bars {
         self.bar = None;
         self.bar = Some(Bar::spinner(format!("case {number} of {of}: {name}")));
     }
+
+    fn look(&mut self, name: &str) {
+        self.bar = None;
+        self.bar = Some(Bar::spinner(format!(
+            "{name} on the emulated device, with every check"
+        )));
+    }
 }
 
 #[cfg(test)]

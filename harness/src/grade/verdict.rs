@@ -9,7 +9,7 @@ use super::diagnose::Diagnosis;
 use super::kind::{Category, Kind};
 
 /// Changes whenever a field changes its meaning or goes away.
-pub const SCHEMA_VERSION: u32 = 1;
+pub const SCHEMA_VERSION: u32 = 2;
 
 /// A submission's grade.
 ///
@@ -99,6 +99,24 @@ pub struct CaseGrade {
     /// Exact counts of the emulated device, by name: `instructions`, `global_sectors`, ...
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub counts: BTreeMap<String, u64>,
+    /// On a GPU: whether the emulated device has looked for what a GPU does not show.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checks: Option<Checks>,
+}
+
+/// Whether the emulated device has looked at a case that a GPU grades.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "checks", rename_all = "snake_case")]
+pub enum Checks {
+    /// At every access of every launch.
+    Whole,
+    /// At some blocks of the first launch of each kernel and shape, for races and barriers.
+    Sampled,
+    /// It could not, through no fault of the submission's.
+    NotMade {
+        /// Why.
+        reason: String,
+    },
 }
 
 /// How a case ended.
@@ -145,6 +163,9 @@ pub struct Failing {
     pub category: Category,
     /// What happened, with the numbers and names involved.
     pub message: String,
+    /// The device that found it, where that is not the one that the report is for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device: Option<String>,
     /// The emulated device's message, where it found a fault.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sanitizer: Option<String>,
@@ -163,10 +184,17 @@ impl Failing {
             kind,
             category: kind.category(),
             message: message.into(),
+            device: None,
             sanitizer: None,
             sample: None,
             diagnosis: None,
         }
+    }
+
+    /// With the device that found it.
+    pub fn with_device(mut self, device: impl Into<String>) -> Failing {
+        self.device = Some(device.into());
+        self
     }
 
     /// With the emulated device's message.
@@ -409,6 +437,7 @@ mod tests {
             status,
             samples: 3,
             counts: BTreeMap::new(),
+            checks: None,
         }
     }
 

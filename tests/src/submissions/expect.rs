@@ -1,6 +1,7 @@
 //! What is expected of a submission: `expect.toml`.
 
 use harness::grade::Kind;
+use harness::grade::verdict::Group;
 use serde::Deserialize;
 
 /// What a submission's grade should be.
@@ -13,7 +14,8 @@ pub struct Expectation {
     pub course: Option<String>,
     /// What becomes of it.
     pub verdict: Verdict,
-    /// What becomes of it on a GPU, where that differs.
+    /// What else may become of its large cases on a GPU: the emulated device looks at some blocks of them, and the GPU shows
+    /// in its own way what those do not.
     pub cuda: Option<Verdict>,
     /// The cases that fail; all of them unless told otherwise.
     pub cases: Option<Vec<String>>,
@@ -30,8 +32,6 @@ pub enum Verdict {
     /// Its trick never pays: either it gets no chance, so that the submission does the work and is right, but no faster than
     /// what it is made from; or, where it gets one, it is found out.
     Harmless,
-    /// It is wrong in a way that this device does not show for sure: nothing is expected of it.
-    Unreliable,
     /// It fails in this way, and gets no points for the cases in which it does.
     #[serde(untagged)]
     Fails(Kind),
@@ -46,7 +46,7 @@ impl Verdict {
         match self {
             Verdict::Fails(kind) => std::slice::from_ref(kind),
             Verdict::FailsInOneOf(kinds) => kinds,
-            Verdict::Passes | Verdict::Harmless | Verdict::Unreliable => &[],
+            Verdict::Passes | Verdict::Harmless => &[],
         }
     }
 }
@@ -56,7 +56,6 @@ impl std::fmt::Display for Verdict {
         match self {
             Verdict::Passes => f.write_str("passes"),
             Verdict::Harmless => f.write_str("harmless"),
-            Verdict::Unreliable => f.write_str("unreliable"),
             Verdict::Fails(_) | Verdict::FailsInOneOf(_) => {
                 let codes: Vec<_> = self.kinds().iter().map(|kind| kind.code()).collect();
                 f.write_str(&codes.join(" or "))
@@ -75,12 +74,13 @@ impl Expectation {
         toml::from_str(text).map_err(|error| error.to_string())
     }
 
-    /// What should become of it on this device: `emulated` or `cuda`.
-    pub fn on(&self, device: &str) -> &Verdict {
-        match &self.cuda {
-            Some(verdict) if device == "cuda" => verdict,
-            _ => &self.verdict,
+    /// The ways in which a case of this group may fail on this device: `emulated` or `cuda`.
+    pub fn kinds(&self, device: &str, group: Group) -> Vec<Kind> {
+        let mut kinds = self.verdict.kinds().to_vec();
+        if let (Some(verdict), "cuda", Group::Large) = (&self.cuda, device, group) {
+            kinds.extend(verdict.kinds());
         }
+        kinds
     }
 
     /// The file of `labs/`, without `.toml`.

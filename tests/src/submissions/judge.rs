@@ -18,9 +18,8 @@ pub fn judge(
     report: &GradeReport,
     device: &str,
 ) -> Result<String, String> {
-    let verdict = expectation.on(device);
+    let verdict = &expectation.verdict;
     match verdict {
-        Verdict::Unreliable => Ok(outcome(report)),
         Verdict::Passes => all_right(report).map(|()| verdict.to_string()),
         Verdict::Harmless => {
             if is_found_out(report) {
@@ -31,7 +30,7 @@ pub fn judge(
             Ok(verdict.to_string())
         }
         Verdict::Fails(_) | Verdict::FailsInOneOf(_) => {
-            fails(expectation, verdict, report)?;
+            fails(expectation, device, report)?;
             Ok(outcome(report))
         }
     }
@@ -116,12 +115,16 @@ fn no_faster(report: &GradeReport) -> Result<(), String> {
     Ok(())
 }
 
-fn fails(expectation: &Expectation, verdict: &Verdict, report: &GradeReport) -> Result<(), String> {
-    let as_expected = |failing: &Failing, place: &str| {
-        if !verdict.kinds().contains(&failing.kind) {
+fn fails(expectation: &Expectation, device: &str, report: &GradeReport) -> Result<(), String> {
+    let verdict = &expectation.verdict;
+    let as_expected = |failing: &Failing, group: Group, place: &str| {
+        let kinds = expectation.kinds(device, group);
+        if !kinds.contains(&failing.kind) {
+            let codes: Vec<_> = kinds.iter().map(|kind| kind.code()).collect();
             return Err(format!(
-                "{place}: {}, expected {verdict}",
-                described(failing)
+                "{place}: {}, expected {}",
+                described(failing),
+                codes.join(" or ")
             ));
         }
         let sanitizer = failing.sanitizer.as_deref().unwrap_or_default();
@@ -139,7 +142,7 @@ fn fails(expectation: &Expectation, verdict: &Verdict, report: &GradeReport) -> 
         if expectation.cases.is_some() {
             return Err(format!("refused as a whole: {}", described(failing)));
         }
-        return as_expected(failing, "refused");
+        return as_expected(failing, Group::Small, "refused");
     }
     let mut failed = 0;
     for case in &report.cases {
@@ -149,7 +152,7 @@ fn fails(expectation: &Expectation, verdict: &Verdict, report: &GradeReport) -> 
         };
         match (&case.status, should_fail) {
             (Status::Failed(failing), true) => {
-                as_expected(failing, &format!("case {}", case.name))?;
+                as_expected(failing, case.group, &format!("case {}", case.name))?;
                 if case.earned != 0.0 {
                     return Err(format!("case {} earned {}", case.name, case.earned));
                 }
@@ -218,6 +221,7 @@ mod tests {
                 status: status.clone(),
                 samples: 2,
                 counts: BTreeMap::new(),
+                checks: None,
             })
             .collect();
         report.with_totals()
@@ -291,10 +295,14 @@ mod tests {
     }
 
     #[test]
-    fn a_gpu_may_have_its_own_verdict() {
+    fn a_gpu_may_show_large_cases_in_its_own_way() {
         let expectation = expectation("verdict = \"out_of_bounds\"\ncuda = \"guard_overwritten\"");
-        let guard = report(&[("a", Status::failed(Kind::GuardOverwritten, "before `u0`"))]);
-        assert!(judge(&expectation, &guard, "cuda").is_ok());
-        assert!(judge(&expectation, &guard, "emulated").is_err());
+        let guard = Status::failed(Kind::GuardOverwritten, "before `u0`");
+        let small = report(&[("a", guard)]);
+        assert!(judge(&expectation, &small, "cuda").is_err());
+        let mut large = small;
+        large.cases[0].group = Group::Large;
+        assert!(judge(&expectation, &large, "cuda").is_ok());
+        assert!(judge(&expectation, &large, "emulated").is_err());
     }
 }

@@ -37,7 +37,7 @@ pub fn table(lines: &[Line], device: &str) -> String {
                 "\n{} ({}), expected: {}\n    {miss}\n",
                 line.submission.name,
                 line.submission.side.name(),
-                line.submission.expectation.on(device)
+                line.submission.expectation.verdict
             );
         }
     }

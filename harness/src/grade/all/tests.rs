@@ -87,6 +87,7 @@ fn grade_by_content(path: &Path, name: String) -> Result<GradeReport, Failure> {
             status,
             samples: 1,
             counts: Default::default(),
+            checks: None,
         })
         .collect();
     Ok(report.with_totals())

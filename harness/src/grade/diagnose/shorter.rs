@@ -1,6 +1,6 @@
 //! A plan cut off after fewer steps.
 
-use host::plan::{Command, Launch};
+use host::plan::{Command, PlanError, Role};
 use host::{Arg, BufferId, Plan};
 
 /// The first `keep` of the plan's `steps` steps.
@@ -34,43 +34,7 @@ pub fn shorten(plan: &Plan, steps: u64, keep: u64) -> Result<Plan, String> {
     let last = &commands[commands.len() - in_step..];
     let last_kept = &kept[kept.len() - in_step..];
 
-    let mut shorter = Plan::new(plan.name());
-    let ids: Vec<BufferId> = plan
-        .buffers()
-        .iter()
-        .map(|buffer| match buffer.role {
-            host::plan::Role::Io => {
-                shorter.buffer(buffer.name.clone(), buffer.element, buffer.len as usize)
-            }
-            host::plan::Role::Scratch => {
-                shorter.scratch(buffer.name.clone(), buffer.element, buffer.len as usize)
-            }
-        })
-        .collect();
-    let own = |id: BufferId| ids[id.index()];
-    for command in kept {
-        let recorded = match command {
-            Command::Launch(Launch {
-                kernel,
-                config,
-                args,
-                ..
-            }) => shorter.launch(
-                kernel,
-                *config,
-                args.iter().map(|arg| with_buffer(arg, own)),
-            ),
-            Command::Copy(copy) => shorter.copy_range(
-                own(copy.src),
-                copy.src_start,
-                own(copy.dst),
-                copy.dst_start,
-                copy.len,
-            ),
-            Command::Fill(fill) => shorter.fill(own(fill.dst), fill.byte),
-        };
-        recorded.map_err(|error| error.to_string())?;
-    }
+    let (mut shorter, ids) = with_commands(plan, kept).map_err(|error| error.to_string())?;
     for (name, id) in plan.outputs() {
         let mut there = last
             .iter()
@@ -81,7 +45,7 @@ pub fn shorten(plan: &Plan, steps: u64, keep: u64) -> Result<Plan, String> {
         let known = there.next();
         match known {
             Some(known) if there.all(|other| other == known) => {
-                shorter.output(name.clone(), own(known))
+                shorter.output(name.clone(), ids[known.index()])
             }
             _ => {
                 return Err(format!(
@@ -91,6 +55,48 @@ pub fn shorten(plan: &Plan, steps: u64, keep: u64) -> Result<Plan, String> {
         }
     }
     Ok(shorter)
+}
+
+/// A plan of the same buffers and these of its commands, without outputs; and what its buffers are called there, by their
+/// numbers in `plan`.
+///
+/// # Errors
+///
+/// None for commands of a checked plan.
+pub fn with_commands(
+    plan: &Plan,
+    kept: &[Command<'_>],
+) -> Result<(Plan, Vec<BufferId>), PlanError> {
+    let mut shorter = Plan::new(plan.name());
+    let ids: Vec<BufferId> = plan
+        .buffers()
+        .iter()
+        .map(|buffer| {
+            let (name, len) = (buffer.name.clone(), buffer.len as usize);
+            match buffer.role {
+                Role::Io => shorter.buffer(name, buffer.element, len),
+                Role::Scratch => shorter.scratch(name, buffer.element, len),
+            }
+        })
+        .collect();
+    let own = |id: BufferId| ids[id.index()];
+    for command in kept {
+        match command {
+            Command::Launch(launch) => {
+                let args = launch.args.iter().map(|arg| arg.with_buffer(own));
+                shorter.launch(launch.kernel, launch.config, args)
+            }
+            Command::Copy(copy) => shorter.copy_range(
+                own(copy.src),
+                copy.src_start,
+                own(copy.dst),
+                copy.dst_start,
+                copy.len,
+            ),
+            Command::Fill(fill) => shorter.fill(own(fill.dst), fill.byte),
+        }?;
+    }
+    Ok((shorter, ids))
 }
 
 /// Whether two commands do the same, but for numbers and buffers.
@@ -116,18 +122,6 @@ fn buffers(command: &Command<'_>) -> Vec<BufferId> {
         Command::Launch(launch) => launch.args.iter().filter_map(Arg::buffer).collect(),
         Command::Copy(copy) => vec![copy.src, copy.dst],
         Command::Fill(fill) => vec![fill.dst],
-    }
-}
-
-fn with_buffer(arg: &Arg, own: impl Fn(BufferId) -> BufferId) -> Arg {
-    match arg {
-        Arg::Buffer(id) => Arg::Buffer(own(*id)),
-        Arg::Slice(id) => Arg::Slice(own(*id)),
-        Arg::BufferAt { id, offset } => Arg::BufferAt {
-            id: own(*id),
-            offset: *offset,
-        },
-        other => other.clone(),
     }
 }
 

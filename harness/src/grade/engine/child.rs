@@ -16,9 +16,10 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use host::DeviceKind;
-use host::device::{EmulatedDevice, Options, Sanitize};
+use host::device::Sanitize;
 use serde::{Deserialize, Serialize};
 
+use super::checks::Extent;
 use super::job::{Answer, Job, Phase, Watch};
 use crate::devices::{Machine, Wanted};
 use crate::exit;
@@ -231,7 +232,7 @@ pub fn answer() -> Result<(), Failure> {
     let wanted: Wanted = request.device.parse().map_err(Failure::Bug)?;
     let wanted = [wanted];
     let machine = match wanted[0] {
-        Wanted::Emulated => emulated(),
+        Wanted::Emulated => emulated(request.job.checks.unwrap_or(Extent::Whole)),
         _ => Machine::discover(&wanted, Sanitize::ALL),
     };
     let message = match machine.choose(&wanted) {
@@ -249,16 +250,9 @@ pub fn answer() -> Result<(), Failure> {
     std::process::exit(exit::OK.into());
 }
 
-/// The emulated device with every check on. A block may do far more than any small case needs, and still be known as
-/// endless in seconds.
-fn emulated() -> Machine {
-    const FUEL: u64 = 20_000_000;
-    let device = EmulatedDevice::new(Options {
-        sanitize: Sanitize::ALL,
-        fuel: FUEL,
-        ..Options::default()
-    });
-    Machine::new(vec![(DeviceKind::Emulated, Ok(vec![Box::new(device)]))])
+fn emulated(extent: Extent) -> Machine {
+    let device = Box::new(extent.device());
+    Machine::new(vec![(DeviceKind::Emulated, Ok(vec![device]))])
 }
 
 /// Standard output, which from now on nobody but the caller has. The process ends with the one that started it.
@@ -327,6 +321,7 @@ mod tests {
                 seed: 1,
                 samples: 1,
                 stopping: Rule::default(),
+                checks: None,
             },
         }
     }

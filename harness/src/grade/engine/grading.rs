@@ -6,6 +6,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use host::{Device, DeviceKind, Module, find_lab};
 
+use super::checks::Extent;
 use super::child::{self, Deadlines, Ended, Request};
 use super::job::{Answer, Job, Phase, ungraded};
 use super::screen;
@@ -17,8 +18,8 @@ use crate::devices::Wanted;
 use crate::failure::Failure;
 use crate::grade::kind::Kind;
 use crate::grade::verdict::{
-    CaseGrade, Failing, GradeReport, PerformanceGrade, PerformanceStatus, Protection, Status,
-    SubmissionId,
+    CaseGrade, Checks, Failing, GradeReport, PerformanceGrade, PerformanceStatus, Protection,
+    Status, SubmissionId,
 };
 
 /// How to grade.
@@ -32,6 +33,9 @@ pub struct Options {
     pub samples: u32,
     /// When there are enough timed samples.
     pub stopping: Rule,
+    /// How long the emulated device may look at the cases of one submission before a GPU grades them: see
+    /// [`super::checks`].
+    pub looking: Duration,
 }
 
 impl Default for Options {
@@ -41,6 +45,7 @@ impl Default for Options {
             deadline: Duration::from_secs(60),
             samples: 2,
             stopping: Rule::default(),
+            looking: Duration::from_secs(60),
         }
     }
 }
@@ -82,6 +87,9 @@ impl Runner for Processes {
 pub trait Show {
     /// The case that is graded now: which of how many.
     fn case(&mut self, name: &str, number: usize, of: usize);
+
+    /// The case that the emulated device looks at now.
+    fn look(&mut self, name: &str);
 }
 
 /// Shows nothing.
@@ -90,6 +98,8 @@ pub struct Quiet;
 
 impl Show for Quiet {
     fn case(&mut self, _name: &str, _number: usize, _of: usize) {}
+
+    fn look(&mut self, _name: &str) {}
 }
 
 /// Grades a bundle.
@@ -128,16 +138,28 @@ pub fn grade(
         options,
         seeds,
     };
-    for (index, spec) in course.cases.iter().enumerate() {
-        show.case(&spec.name, index + 1, course.cases.len());
+    let mut screened: Vec<Result<(), Status>> = Vec::new();
+    for spec in &course.cases {
         let plan = &bundle.case(&spec.name).expect("was screened").plan;
-        let answer = if let Some(reason) = grading.not_here(spec) {
-            grading.all(spec, Status::NotGradedHere { reason })
-        } else {
-            match screen::plan(plan, &module, spec, lab, &device.info().limits) {
-                Err(failing) => grading.all(spec, Status::Failed(failing)),
-                Ok(()) => grading.run(spec)?,
-            }
+        screened.push(match grading.not_here(spec) {
+            Some(reason) => Err(Status::NotGradedHere { reason }),
+            None => screen::plan(plan, &module, spec, lab, &device.info().limits)
+                .map_err(Status::Failed),
+        });
+    }
+    // All of it before anything runs on the GPU: what it times has the machine to itself.
+    let mut looks = grading.looks(&screened, show)?;
+    for (index, (spec, screened)) in course.cases.iter().zip(screened).enumerate() {
+        show.case(&spec.name, index + 1, course.cases.len());
+        let (checks, found) = match looks.remove(&spec.name) {
+            None => (None, None),
+            Some(Look::Made(checks)) => (Some(checks), None),
+            Some(Look::Found(checks, failing)) => (Some(checks), Some(failing)),
+        };
+        let answer = match (screened, found) {
+            (Err(status), _) => grading.all(spec, status),
+            (Ok(()), Some(failing)) => grading.all(spec, Status::Failed(failing)),
+            (Ok(()), None) => grading.run(spec)?,
         };
         let earned = match answer.status {
             Status::Passed => spec.points,
@@ -151,6 +173,7 @@ pub fn grade(
             status: answer.status,
             samples: answer.samples,
             counts: answer.counts,
+            checks,
         });
         report.performance.extend(answer.performance);
     }
@@ -181,6 +204,7 @@ pub fn refused(mut report: GradeReport, course: &Course, failing: Failing) -> Gr
             status: Status::Failed(failing.clone()),
             samples: 0,
             counts: BTreeMap::new(),
+            checks: None,
         });
     }
     for timed in &course.performance {
@@ -209,6 +233,14 @@ pub fn blank(
     report
 }
 
+/// What came of looking at a case on the emulated device.
+enum Look {
+    /// It found nothing, or could not look.
+    Made(Checks),
+    /// It found this.
+    Found(Checks, Failing),
+}
+
 struct Grading<'a> {
     bundle: &'a Bundle,
     course: &'a Course,
@@ -230,10 +262,84 @@ impl Grading<'_> {
             .then(|| "large cases are graded on a GPU".to_owned())
     }
 
-    fn run(&self, spec: &CaseSpec) -> Result<Answer, Failure> {
+    /// What the emulated device finds in the cases that may run, which a GPU may not show; the quick ones first. Nothing
+    /// if it is what grades: then every sample is checked.
+    fn looks(
+        &self,
+        screened: &[Result<(), Status>],
+        show: &mut dyn Show,
+    ) -> Result<BTreeMap<String, Look>, Failure> {
+        let mut looks = BTreeMap::new();
+        if self.is_emulated() {
+            return Ok(looks);
+        }
+        let cases = self.course.cases.iter().zip(screened);
+        let mut cases: Vec<&CaseSpec> = cases
+            .filter_map(|(spec, screened)| screened.is_ok().then_some(spec))
+            .collect();
+        let lab = find_lab(&self.course.lab)?;
+        cases.sort_by_cached_key(|spec| {
+            let updates = spec.with_seed(lab, 0).map(|case| case.work("").updates);
+            (spec.group == Group::Large, updates.unwrap_or(u64::MAX))
+        });
+        let began = Instant::now();
+        for spec in cases {
+            let left = self.options.looking.saturating_sub(began.elapsed());
+            let look = if left.is_zero() {
+                Look::Made(self.not_in_time())
+            } else {
+                show.look(&spec.name);
+                self.look(spec, left)?
+            };
+            looks.insert(spec.name.clone(), look);
+        }
+        Ok(looks)
+    }
+
+    fn look(&self, spec: &CaseSpec, left: Duration) -> Result<Look, Failure> {
+        let extent = Extent::of(spec.group);
+        let deadlines = Deadlines {
+            submission: left,
+            ours: left,
+        };
+        let made = match extent {
+            Extent::Whole => Checks::Whole,
+            Extent::Sampled => Checks::Sampled,
+        };
+        let request = self.request(spec, Wanted::Emulated, Some(extent));
+        let not_made = |reason| Look::Made(Checks::NotMade { reason });
+        let found = |failing: Failing| {
+            Look::Found(
+                made.clone(),
+                failing.with_device(Wanted::Emulated.to_string()),
+            )
+        };
+        Ok(match self.runner.run(&request, &deadlines)? {
+            Ended::Answer(answer) => match answer.status {
+                Status::Failed(failing) => found(failing),
+                Status::Passed => Look::Made(made),
+                Status::NotGradedHere { reason } => not_made(reason),
+            },
+            Ended::Failed(failing) => found(*failing),
+            Ended::Lacking(reason) => not_made(reason),
+            Ended::TimedOut(_) => Look::Made(self.not_in_time()),
+            Ended::Died { how, said, .. } => not_made(died(&how, &said)),
+        })
+    }
+
+    fn not_in_time(&self) -> Checks {
+        Checks::NotMade {
+            reason: format!(
+                "the emulated device looks at a submission for {} s, and was not done by then",
+                self.options.looking.as_secs_f64()
+            ),
+        }
+    }
+
+    fn request(&self, spec: &CaseSpec, device: Wanted, checks: Option<Extent>) -> Request {
         let submitted = self.bundle.case(&spec.name).expect("was screened");
-        let request = Request {
-            device: self.name.to_string(),
+        Request {
+            device: device.to_string(),
             job: Job {
                 course_file: self.course.file.clone(),
                 course_text: self.course.text.clone(),
@@ -243,8 +349,13 @@ impl Grading<'_> {
                 seed: self.seeds.base(),
                 samples: self.options.samples,
                 stopping: self.options.stopping,
+                checks,
             },
-        };
+        }
+    }
+
+    fn run(&self, spec: &CaseSpec) -> Result<Answer, Failure> {
+        let request = self.request(spec, self.name, None);
         let deadlines = Deadlines {
             submission: self.options.deadline,
             ours: OURS,
@@ -264,9 +375,7 @@ impl Grading<'_> {
                 deadlines.ours.as_secs()
             )),
             Ended::Died { has_run, how, said } => {
-                let last = said.lines().last().unwrap_or_default();
-                let colon = if last.is_empty() { "" } else { ": " };
-                let message = format!("the process that ran it died ({how}){colon}{last}");
+                let message = died(&how, &said);
                 // A panic is ours, whatever led to it.
                 if has_run && !how.starts_with("a bug") {
                     Status::failed(Kind::Crashed, message)
@@ -303,6 +412,12 @@ impl Grading<'_> {
     }
 }
 
+fn died(how: &str, said: &str) -> String {
+    let last = said.lines().last().unwrap_or_default();
+    let colon = if last.is_empty() { "" } else { ": " };
+    format!("the process that ran it died ({how}){colon}{last}")
+}
+
 /// What the engine does, and what this device adds or lacks.
 fn protections(kind: DeviceKind) -> Vec<Protection> {
     let protection = |name: &str, in_force: bool, detail: &str| Protection {
@@ -310,8 +425,7 @@ fn protections(kind: DeviceKind) -> Vec<Protection> {
         in_force,
         detail: detail.to_owned(),
     };
-    let is_gpu = kind == DeviceKind::Cuda;
-    vec![
+    let mut all = vec![
         protection(
             "fresh inputs",
             true,
@@ -327,18 +441,23 @@ fn protections(kind: DeviceKind) -> Vec<Protection> {
             true,
             "each case runs in a process of its own, with a deadline for each run",
         ),
-        if is_gpu {
-            protection(
+    ];
+    let checked = "every access is checked: bounds, races, memory that nobody wrote";
+    match kind {
+        DeviceKind::Emulated => all.push(protection("checked accesses", true, checked)),
+        DeviceKind::Cuda => {
+            all.push(protection(
                 "guard bands",
                 true,
-                "writes up to 256 KiB outside a buffer are seen; reads there are not: the emulated device sees them",
-            )
-        } else {
-            protection(
+                "writes up to 256 KiB outside a buffer are seen",
+            ));
+            // Which cases that was possible for, the cases tell.
+            all.push(protection(
                 "checked accesses",
                 true,
-                "every access is checked: bounds, races, memory that nobody wrote",
-            )
-        },
-    ]
+                "small and hidden cases run on the emulated device too, where every access is checked; blocks of large ones, for races and barriers",
+            ));
+        }
+    }
+    all
 }

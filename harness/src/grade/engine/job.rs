@@ -8,6 +8,7 @@ use host::{Case, Cpu, Device, Element, Error, Lab, Module, NamedBuffers, Plan, f
 use serde::{Deserialize, Serialize};
 
 use super::ceiling::{Ceiling, necessary_bytes};
+use super::checks::Extent;
 use super::evidence::Wrong;
 use super::judge::{self, Judge, Noise};
 use super::seeds::Seeds;
@@ -36,6 +37,9 @@ pub struct Job {
     pub samples: u32,
     /// When there are enough timed samples.
     pub stopping: Stopping,
+    /// Not to be graded, but looked at on the emulated device, to this extent.
+    #[serde(default)]
+    pub checks: Option<Extent>,
 }
 
 /// What became of it.
@@ -101,6 +105,9 @@ impl Job {
             samples: 0,
             counts: BTreeMap::new(),
         };
+        if let Some(extent) = self.checks {
+            return work.look(extent);
+        }
         let timed: Vec<&PerformanceSpec> = course
             .performance
             .iter()
@@ -178,6 +185,29 @@ impl Work<'_> {
             counts: std::mem::take(&mut self.counts),
             performance,
         })
+    }
+
+    /// What the emulated device finds that a GPU may not show.
+    fn look(&mut self, extent: Extent) -> Result<Answer, String> {
+        let status = match self.looked_at(extent) {
+            Ok(()) => Status::Passed,
+            Err(Stopped::Failing(failing)) => Status::Failed(failing),
+            Err(Stopped::Lacking(reason)) => return Err(reason),
+        };
+        Ok(Answer {
+            status,
+            samples: 0,
+            counts: BTreeMap::new(),
+            performance: Vec::new(),
+        })
+    }
+
+    fn looked_at(&mut self, extent: Extent) -> Result<(), Stopped> {
+        let inputs = self.case(self.seed("look", 0))?.inputs()?;
+        self.watch.enter(Phase::Submission);
+        let found = extent.look(self.device, self.subject, &inputs);
+        self.watch.enter(Phase::Ours);
+        found
     }
 
     fn seed(&self, purpose: &str, sample: u32) -> u64 {

@@ -10,6 +10,7 @@
 //! - *every value* of every output of every sample is compared, timed ones included;
 //! - *time* is the device's and must agree with the host's; none may be shorter than the device needs for the bytes that
 //!   any solution moves; the reference runs in turn with the submission, in random order;
+//! - *races* and the like, which a GPU may not show, are looked for on the emulated device: see [`checks`];
 //! - *each case* runs in a process of its own with a deadline for each run: see [`child`].
 //!
 //! | module       | what it holds                                                              |
@@ -19,6 +20,7 @@
 //! | [`job`]      | one case, as the process gets it that runs it, and what it answers         |
 //! | [`child`]    | that process, its deadlines, and what its death means                      |
 //! | [`trial`]    | one run in isolation                                                       |
+//! | [`checks`]   | what a GPU does not show, looked for on the emulated device                 |
 //! | [`judge`]    | which results are right                                                    |
 //! | [`timed`]    | samples of time, in turn with a reference                                  |
 //! | [`ratio`]    | what the samples say                                                       |
@@ -28,6 +30,7 @@
 //! | `evidence`   | what a diagnosis needs to know of a wrong result                           |
 
 pub mod ceiling;
+pub mod checks;
 pub mod child;
 mod evidence;
 mod fault;

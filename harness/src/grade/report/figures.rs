@@ -1,7 +1,8 @@
 //! Points, ratios and statuses as people read them.
 
 use crate::grade::verdict::{
-    Against, CaseGrade, Failing, GradeReport, Interval, PerformanceGrade, PerformanceStatus, Status,
+    Against, CaseGrade, Checks, Failing, GradeReport, Interval, PerformanceGrade,
+    PerformanceStatus, Status,
 };
 use crate::page::escape;
 use crate::table::Tone;
@@ -102,9 +103,13 @@ pub fn explanation(failing: &Failing) -> Vec<String> {
         .sample
         .map(|sample| format!("sample {sample}: "))
         .unwrap_or_default();
+    let device = failing.device.as_ref();
+    let device = device
+        .map(|device| format!("on device {}: ", escape::line(device)))
+        .unwrap_or_default();
     let message = escape::at_most(&failing.message, LONGEST_MESSAGE);
     lines.extend(
-        format!("{sample}{message}")
+        format!("{device}{sample}{message}")
             .trim_end()
             .lines()
             .map(str::to_owned),
@@ -139,6 +144,42 @@ pub fn reasons(report: &GradeReport) -> Vec<(String, Vec<String>)> {
     let mut reasons: Vec<(String, Vec<String>)> = Vec::new();
     for (reason, name) in cases.chain(performance) {
         let (reason, name) = (escape::line(reason), escape::line(&name));
+        match reasons.iter_mut().find(|(other, _)| *other == reason) {
+            Some((_, names)) => names.push(name),
+            None => reasons.push((reason, vec![name])),
+        }
+    }
+    reasons
+}
+
+/// What the emulated device did beside the GPU that graded the case, in a word or two.
+pub fn checks(case: &CaseGrade) -> (String, Tone) {
+    let is_fault = case
+        .status
+        .failing()
+        .is_some_and(|failing| failing.device.is_some());
+    match &case.checks {
+        _ if is_fault => ("fault".to_owned(), Tone::Bad),
+        None => ("-".to_owned(), Tone::Faint),
+        Some(Checks::Whole) => ("clean".to_owned(), Tone::Good),
+        Some(Checks::Sampled) => ("samples clean".to_owned(), Tone::Good),
+        Some(Checks::NotMade { .. }) => ("not made".to_owned(), Tone::Caution),
+    }
+}
+
+/// Whether a GPU graded cases that the emulated device looked at too.
+pub fn has_checks(report: &GradeReport) -> bool {
+    report.cases.iter().any(|case| case.checks.is_some())
+}
+
+/// Why the emulated device did not look at cases: each reason once, with their names.
+pub fn unchecked(report: &GradeReport) -> Vec<(String, Vec<String>)> {
+    let mut reasons: Vec<(String, Vec<String>)> = Vec::new();
+    for case in &report.cases {
+        let Some(Checks::NotMade { reason }) = &case.checks else {
+            continue;
+        };
+        let (reason, name) = (escape::line(reason), escape::line(&case.name));
         match reasons.iter_mut().find(|(other, _)| *other == reason) {
             Some((_, names)) => names.push(name),
             None => reasons.push((reason, vec![name])),

@@ -31,12 +31,17 @@ pub fn page(report: &GradeReport) -> String {
     }
     failures(&mut page, report);
     let reasons = figures::reasons(report);
-    if !(reasons.is_empty() && report.notes.is_empty()) {
+    let unchecked = figures::unchecked(report);
+    if !(reasons.is_empty() && unchecked.is_empty() && report.notes.is_empty()) {
         page.section("Notes");
         let reasons = reasons
             .iter()
             .map(|(reason, names)| format!("Not graded here: {}: {reason}", names.join(", ")));
-        page.list(reasons.chain(report.notes.iter().cloned()));
+        let unchecked = unchecked.iter().map(|(reason, names)| {
+            let names = names.join(", ");
+            format!("Not checked on the emulated device: {names}: {reason}")
+        });
+        page.list(reasons.chain(unchecked).chain(report.notes.iter().cloned()));
     }
     if !report.protections.is_empty() {
         page.section("Protections");
@@ -92,21 +97,29 @@ fn toned((text, tone): (String, Tone)) -> Cell {
 }
 
 fn cases(page: &mut Page, report: &GradeReport) {
-    let headers = [
+    let has_checks = figures::has_checks(report);
+    let mut headers = vec![
         Cell::text("case"),
         Cell::text("group"),
         Cell::number("points"),
         Cell::number("samples"),
         Cell::text("result"),
     ];
+    if has_checks {
+        headers.insert(4, Cell::text("checks"));
+    }
     let rows = report.cases.iter().map(|case| {
-        vec![
+        let mut row = vec![
             Cell::text(&case.name),
             Cell::text(case.group.name()),
             Cell::number(figures::earned(case.earned, case.points)),
             Cell::number(case.samples.to_string()),
             toned(figures::case_result(case)),
-        ]
+        ];
+        if has_checks {
+            row.insert(4, toned(figures::checks(case)));
+        }
+        row
     });
     page.table(&headers, rows);
 }

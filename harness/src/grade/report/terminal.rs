@@ -47,23 +47,30 @@ fn heading(report: &GradeReport, look: Look) -> String {
 }
 
 fn cases(report: &GradeReport, look: Look) -> String {
-    let headers = [
+    let has_checks = figures::has_checks(report);
+    let mut headers = vec![
         ("case", Align::Left),
         ("group", Align::Left),
         ("points", Align::Right),
         ("samples", Align::Right),
         ("result", Align::Left),
     ];
+    if has_checks {
+        headers.insert(4, ("checks", Align::Left));
+    }
     let mut table = Columns::with_header(look, &headers);
     for case in &report.cases {
-        let result = figures::case_result(case);
-        table.row([
+        let mut row = vec![
             (escape::line(&case.name), Tone::Normal),
             (case.group.name().to_owned(), Tone::Normal),
             (figures::earned(case.earned, case.points), Tone::Normal),
             (case.samples.to_string(), Tone::Faint),
-            result,
-        ]);
+            figures::case_result(case),
+        ];
+        if has_checks {
+            row.insert(4, figures::checks(case));
+        }
+        table.row(row);
     }
     table.render(2)
 }
@@ -102,6 +109,13 @@ fn remarks(report: &GradeReport, look: Look) -> Option<String> {
         lines.push(format!(
             "  {} {}: {reason}",
             look.caution("not graded here:"),
+            names.join(", ")
+        ));
+    }
+    for (reason, names) in figures::unchecked(report) {
+        lines.push(format!(
+            "  {} {}: {reason}",
+            look.caution("not checked on the emulated device:"),
             names.join(", ")
         ));
     }

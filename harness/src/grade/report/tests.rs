@@ -20,6 +20,7 @@ fn case(name: &str, group: Group, status: Status) -> CaseGrade {
         status,
         samples: 3,
         counts: BTreeMap::new(),
+        checks: None,
     }
 }
 
@@ -148,6 +149,35 @@ fn on_a_terminal() {
 
       0 / 2.5 points
     ");
+}
+
+#[test]
+fn what_the_emulated_device_did_beside_a_gpu_is_shown() {
+    let mut report = full();
+    report.device = "cuda".to_owned();
+    report.cases[0].checks = Some(Checks::Whole);
+    report.cases[1].checks = Some(Checks::NotMade {
+        reason: format!("it has no `wgmma` {EVIL}"),
+    });
+    let Status::Failed(race) = &mut report.cases[2].status else {
+        panic!("failed")
+    };
+    race.device = Some("emulated".to_owned());
+    report.cases[2].checks = Some(Checks::Whole);
+    report.cases.push(CaseGrade {
+        checks: Some(Checks::Sampled),
+        ..case("large-3201", Group::Large, Status::Passed)
+    });
+    insta::assert_snapshot!(terminal::render(&report, Look::PLAIN));
+    let html = html::page(&report);
+    for text in [
+        "<th>checks</th>",
+        "samples clean",
+        "Not checked on the emulated device: odd-37x53: it has no",
+        "on device emulated: ",
+    ] {
+        assert!(html.contains(text), "{text}");
+    }
 }
 
 #[test]

@@ -7,7 +7,10 @@ use super::*;
 struct Ends(Mutex<Vec<Ended>>);
 
 impl Runner for Ends {
-    fn run(&self, _: &Request, _: &Deadlines) -> Result<Ended, Failure> {
+    fn run(&self, request: &Request, _: &Deadlines) -> Result<Ended, Failure> {
+        if request.job.checks.is_some() {
+            return Ok(Ended::Lacking("not looked at".to_owned()));
+        }
         Ok(self.0.lock().unwrap().remove(0))
     }
 }
@@ -74,6 +77,7 @@ fn request(course: &Course, bundle: &Bundle) -> Request {
             seed: 1,
             samples: 1,
             stopping: options().stopping,
+            checks: None,
         },
     }
 }

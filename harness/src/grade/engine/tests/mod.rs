@@ -3,6 +3,7 @@
 mod clocked;
 mod ends;
 mod kernels;
+mod looks;
 mod refused;
 mod right;
 mod time;
@@ -106,7 +107,11 @@ impl Runner for Here<'_> {
         // As through a pipe.
         let json = serde_json::to_string(request).unwrap();
         let request: Request = serde_json::from_str(&json).unwrap();
-        Ok(match request.job.run(self.0, &mut Unwatched) {
+        let ran = match request.job.checks {
+            Some(extent) => request.job.run(&extent.device(), &mut Unwatched),
+            None => request.job.run(self.0, &mut Unwatched),
+        };
+        Ok(match ran {
             Ok(answer) => Ended::Answer(Box::new(answer)),
             Err(reason) => Ended::Lacking(reason),
         })
