@@ -19,6 +19,11 @@ import time
 
 import numpy as np
 
+# Names that numpy has dropped, and that numba releases which are installed beside it still look up when imported.
+for dropped, name in (("row_stack", "vstack"), ("in1d", "isin"), ("trapz", "trapezoid")):
+    if not hasattr(np, dropped):
+        setattr(np, dropped, getattr(np, name))
+
 BLOCK_X = 128
 
 
