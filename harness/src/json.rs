@@ -3,6 +3,8 @@
 //! Every document is one object with `schema_version` and `command`. The version goes up when a field is removed or
 //! changes its meaning; fields may be added without.
 
+pub mod read;
+
 use std::path::{Path, PathBuf};
 
 use clap::Args;

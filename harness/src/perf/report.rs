@@ -125,7 +125,7 @@ fn timed(figures: &Figures) -> Vec<(String, Tone)> {
         });
         (text, Tone::Normal)
     };
-    let steps = figures.timesteps.unwrap_or(1).max(1) as f64;
+    let steps = figures.steps();
     let batched = figures.batched.as_ref();
     vec![
         cell(Some(figures.step_s() * 1e6)),
@@ -165,7 +165,7 @@ fn notes(case: &CaseResults) -> Vec<String> {
     notes.extend(speedups(case));
     let mut last_skipped = None;
     for row in &case.rows {
-        let name = format!("{} on {}", row.name(), row.device);
+        let name = row.full_name();
         match &row.outcome {
             Outcome::Timed(figures) => {
                 notes.extend(remarks(row, figures).map(|remark| format!("{name}: {remark}")));

@@ -2,7 +2,7 @@
 //!
 //! `docs/measuring.md` describes it field by field.
 
-use std::path::Path;
+mod reading;
 
 use host::limits::Limits;
 use host::telemetry::{About, Sample};
@@ -263,9 +263,14 @@ pub enum Verdict {
 }
 
 impl Figures {
+    /// Timesteps of a run; 1 of a case that has none.
+    pub fn steps(&self) -> f64 {
+        self.timesteps.unwrap_or(1).max(1) as f64
+    }
+
     /// Time of one timestep, or of the run of a case that has none.
     pub fn step_s(&self) -> f64 {
-        self.run.median_s / self.timesteps.unwrap_or(1).max(1) as f64
+        self.run.median_s / self.steps()
     }
 
     /// Whether the time is a result: not noisy, and of a run that gave no wrong values.
@@ -298,6 +303,11 @@ impl Row {
             Some(language) => format!("{}, {language}", self.variant),
         }
     }
+
+    /// Name and device: `naive on cuda`.
+    pub fn full_name(&self) -> String {
+        format!("{} on {}", self.name(), self.device)
+    }
 }
 
 impl Results {
@@ -326,70 +336,5 @@ impl Results {
     pub fn to_json(&self) -> Result<String, Failure> {
         serde_json::to_string_pretty(self)
             .map_err(|error| Failure::Bug(format!("the results have no JSON form: {error}")))
-    }
-
-    /// Reads a document.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Input`] for a file that cannot be read, is none of ours, or has another version.
-    pub fn read(path: &Path) -> Result<Results, Failure> {
-        let name = path.display();
-        let text = std::fs::read_to_string(path).map_err(|error| {
-            let kind = error.kind();
-            Failure::Input(format!("{name}: cannot be read: {kind}"))
-        })?;
-        Results::parse(&text).map_err(|failure| failure.context(name))
-    }
-
-    pub(super) fn parse(text: &str) -> Result<Results, Failure> {
-        #[derive(Deserialize)]
-        struct Head {
-            schema_version: u32,
-            command: String,
-        }
-        let remedy = "write one with `harness perf --json=FILE`";
-        let Head {
-            schema_version,
-            command,
-        } = serde_json::from_str(text).map_err(|error| {
-            Failure::Input(format!("no results of `harness perf`: {error}; {remedy}"))
-        })?;
-        if command != "perf" {
-            return Err(Failure::Input(format!(
-                "results of `harness {command}`, not of `harness perf`; {remedy}"
-            )));
-        }
-        if schema_version != SCHEMA_VERSION {
-            let remedy = if schema_version < SCHEMA_VERSION {
-                "measure again with this one"
-            } else {
-                "read it with the program that wrote it, or a newer one"
-            };
-            return Err(Failure::Input(format!(
-                "has schema version {schema_version}, this program reads version {SCHEMA_VERSION}; {remedy}"
-            )));
-        }
-        serde_json::from_str(text)
-            .map_err(|error| Failure::Input(format!("damaged: {error}; {remedy}")))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_cannot_be_read_is_explained() {
-        let error = |text: &str| Results::parse(text).unwrap_err().context("a.json");
-        insta::assert_snapshot!(error("{"), @"a.json: no results of `harness perf`: EOF while parsing an object at line 1 column 1; write one with `harness perf --json=FILE`");
-        insta::assert_snapshot!(error("[1]"), @"a.json: no results of `harness perf`: invalid length 1, expected struct Head with 2 elements at line 1 column 3; write one with `harness perf --json=FILE`");
-        insta::assert_snapshot!(error(r#"{"schema_version": 1, "command": "test"}"#), @"a.json: results of `harness test`, not of `harness perf`; write one with `harness perf --json=FILE`");
-        insta::assert_snapshot!(error(r#"{"schema_version": 1, "command": "perf"}"#), @"a.json: has schema version 1, this program reads version 2; measure again with this one");
-        insta::assert_snapshot!(error(r#"{"schema_version": 3, "command": "perf"}"#), @"a.json: has schema version 3, this program reads version 2; read it with the program that wrote it, or a newer one");
-        insta::assert_snapshot!(error(r#"{"schema_version": 2, "command": "perf"}"#), @"a.json: damaged: missing field `harness_version` at line 1 column 40; write one with `harness perf --json=FILE`");
-        let failure = Results::read(Path::new("no/such.json")).unwrap_err();
-        insta::assert_snapshot!(failure, @"no/such.json: cannot be read: entity not found");
-        assert_eq!(failure.exit_code(), crate::exit::BAD_INPUT);
     }
 }

@@ -1,12 +1,13 @@
 //! Latency against footprint.
 
-use super::documents::Membench;
+use super::shell_line;
 use crate::page::plot::tick;
 use crate::page::{Axis, Cell, Page, Plot, Series, Shape};
+use crate::run::membench::results::Measured;
 use crate::units::{bytes, three};
 
 /// The plot, and a table of the levels.
-pub fn add(page: &mut Page, measured: &Membench) {
+pub fn add(page: &mut Page, measured: &Measured) {
     if measured.latencies.is_empty() {
         return;
     }
@@ -66,5 +67,8 @@ pub fn add(page: &mut Page, measured: &Membench) {
         })
     });
     page.table(&headers, rows);
-    page.command("harness run membench --json=membench.json");
+    page.command(&match &measured.command_line[..] {
+        [] => "harness run membench --json=FILE".to_owned(),
+        words => shell_line(words),
+    });
 }

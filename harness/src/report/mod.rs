@@ -3,6 +3,7 @@
 //! | module        | what it holds                                             |
 //! |---------------|-----------------------------------------------------------|
 //! | [`documents`] | what is read: the documents of `perf` and `run membench`  |
+//! | `rows`        | the rows that have figures                                |
 //! | `roofline`    | rates against arithmetic intensity, under the roofs       |
 //! | `rates`       | throughput against size                                   |
 //! | `speedups`    | against the CPU, the first variant, the peers             |
@@ -15,6 +16,7 @@ mod latency;
 mod power;
 mod rates;
 mod roofline;
+mod rows;
 mod setting;
 mod speedups;
 #[cfg(test)]
@@ -28,7 +30,8 @@ use crate::failure::{Ending, Failure};
 use crate::out::Out;
 use crate::output::OutputFile;
 use crate::page::Page;
-use documents::{Document, Perf};
+use crate::perf::results::Results;
+use documents::Document;
 
 /// What `harness report` is told.
 #[derive(Debug, Clone, Args)]
@@ -75,7 +78,7 @@ fn page(documents: &[Document]) -> String {
     page.finish()
 }
 
-fn perf(page: &mut Page, results: &Perf) {
+fn perf(page: &mut Page, results: &Results) {
     let command = shell_line(&results.command_line);
     setting::add(page, results, &command);
     roofline::add(page, results, &command);

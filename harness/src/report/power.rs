@@ -1,25 +1,27 @@
 //! Power and clock over time.
 
-use super::documents::{Perf, Sample};
+use host::telemetry::Sample;
+
 use crate::page::plot::tick;
 use crate::page::{Axis, Cell, Page, Plot, Series, Shape};
+use crate::perf::results::Results;
 use crate::units::three;
 
 /// A quantity, of a sample.
 type Quantity = (&'static str, &'static str, fn(&Sample) -> Option<f64>);
 
 const QUANTITIES: [Quantity; 3] = [
-    ("power", "W", |sample| sample.power_w),
+    ("power", "W", |sample| sample.reading.power_w),
     ("clock of the multiprocessors", "MHz", |sample| {
-        sample.sm_clock_mhz.map(f64::from)
+        sample.reading.sm_clock_mhz.map(f64::from)
     }),
     ("temperature", "degrees Celsius", |sample| {
-        sample.temperature_c.map(f64::from)
+        sample.reading.temperature_c.map(f64::from)
     }),
 ];
 
 /// A plot of each quantity, and a table of its range while each case was timed.
-pub fn add(page: &mut Page, results: &Perf, command: &str) {
+pub fn add(page: &mut Page, results: &Results, command: &str) {
     let has_any = results
         .cases
         .iter()

@@ -1,25 +1,29 @@
 //! Throughput against size, lab by lab.
 
-use super::documents::{Case, Figures, Perf, Row};
+use super::rows::{Timed, timed};
 use crate::page::plot::tick;
 use crate::page::{Axis, Cell, Page, Plot, Series, Shape};
+use crate::perf::results::{CaseResults, Outcome, Results, Row, Verdict};
 use crate::units::three;
 
 /// A plot and a table for each lab.
-pub fn add(page: &mut Page, results: &Perf, command: &str) {
+pub fn add(page: &mut Page, results: &Results, command: &str) {
     let mut labs: Vec<&str> = results.cases.iter().map(|case| case.lab.as_str()).collect();
     labs.dedup();
     for lab in labs {
-        let timed = results.timed().into_iter();
-        let rows: Vec<(&Case, &Row, &Figures)> =
-            timed.filter(|(case, ..)| case.lab == lab).collect();
-        let Some((_, _, first)) = rows.first() else {
+        let rows = timed(results).into_iter();
+        let rows: Vec<Timed<'_>> = rows.filter(|timed| timed.case.lab == lab).collect();
+        let Some(first) = rows.first() else {
             continue;
         };
         page.section(&format!("{lab}: throughput against size"));
-        let unit = format!("1e9 {}/s", first.unit);
+        let unit = format!("1e9 {}/s", first.figures.unit);
         let plot = Plot {
-            x: Axis::log(&format!("{} of a timestep", first.unit), 10.0, power_of_ten),
+            x: Axis::log(
+                &format!("{} of a timestep", first.figures.unit),
+                10.0,
+                power_of_ten,
+            ),
             y: Axis::log(&unit, 2.0, tick),
             series: series(&rows),
             texts: Vec::new(),
@@ -39,9 +43,9 @@ pub fn add(page: &mut Page, results: &Perf, command: &str) {
             Cell::number("registers"),
             Cell::text(""),
         ];
-        let cells = rows.iter().map(|(_, row, figures)| {
-            let steps = figures.timesteps.unwrap_or(1).max(1) as f64;
-            let micros = |seconds: f64| three(1e6 * seconds / steps);
+        let cells = rows.iter().map(|timed| {
+            let Timed { row, figures, .. } = timed;
+            let micros = |seconds: f64| three(1e6 * seconds / figures.steps());
             let none = || "-".to_owned();
             let interval = figures.run.interval_s;
             let registers: Vec<String> = figures
@@ -76,31 +80,20 @@ pub fn add(page: &mut Page, results: &Perf, command: &str) {
                 } else {
                     registers.join(", ")
                 }),
-                figures
+                timed
                     .caution()
                     .map_or_else(|| Cell::text(""), Cell::caution),
             ]
         });
         page.table(&headers, cells);
-        let lacking = results
-            .cases
-            .iter()
-            .filter(|case| case.lab == lab)
+        let of_lab = results.cases.iter().filter(|case| case.lab == lab);
+        let lacking: Vec<String> = of_lab
             .flat_map(|case| {
                 case.rows
                     .iter()
-                    .filter(|row| row.figures.is_none())
-                    .map(move |row| {
-                        let message = row.message.as_deref().unwrap_or("");
-                        format!(
-                            "{}, {}: {}: {message}",
-                            case.case,
-                            row.full_name(),
-                            row.outcome
-                        )
-                    })
-            });
-        let lacking: Vec<String> = lacking.collect();
+                    .filter_map(|row| without_figures(case, row))
+            })
+            .collect();
         if !lacking.is_empty() {
             page.list(lacking);
         }
@@ -108,11 +101,24 @@ pub fn add(page: &mut Page, results: &Perf, command: &str) {
     }
 }
 
+/// Why a row has none.
+fn without_figures(case: &CaseResults, row: &Row) -> Option<String> {
+    let (outcome, message) = match &row.outcome {
+        Outcome::Timed(_) => return None,
+        Outcome::Skipped { message } => ("skipped", message),
+        Outcome::Failed { message } => ("failed", message),
+        Outcome::Lacking { message } => ("lacking", message),
+    };
+    let (case, name) = (&case.case, row.full_name());
+    Some(format!("{case}, {name}: {outcome}: {message}"))
+}
+
 /// One for each variant on each device, by size. Rows that are no results are left out.
-fn series(rows: &[(&Case, &Row, &Figures)]) -> Vec<Series> {
+fn series(rows: &[Timed<'_>]) -> Vec<Series> {
     let mut all: Vec<Series> = Vec::new();
-    for (_, row, figures) in rows {
-        if figures.result == "wrong" {
+    for timed in rows {
+        let Timed { row, figures, .. } = timed;
+        if figures.result == Verdict::Wrong {
             continue;
         }
         let name = row.full_name();
@@ -130,7 +136,7 @@ fn series(rows: &[(&Case, &Row, &Figures)]) -> Vec<Series> {
             });
         all[at]
             .points
-            .push((figures.size(), figures.updates_per_s / 1e9));
+            .push((timed.size(), figures.updates_per_s / 1e9));
     }
     for series in &mut all {
         series.points.sort_by(|a, b| a.0.total_cmp(&b.0));

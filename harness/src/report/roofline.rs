@@ -1,12 +1,13 @@
 //! Rates against arithmetic intensity, under the roofs that were measured in the same run.
 
-use super::documents::{Device, Perf};
+use super::rows::{Timed, timed};
 use crate::page::plot::tick;
 use crate::page::{Axis, Cell, Page, Plot, Series, Shape};
+use crate::perf::results::{DeviceRecord, Results};
 use crate::units::three;
 
 /// A plot and a table for each device.
-pub fn add(page: &mut Page, results: &Perf, command: &str) {
+pub fn add(page: &mut Page, results: &Results, command: &str) {
     for device in &results.devices {
         let points = points(results, device);
         let Some(copy) = device.limits.copy.as_ref() else {
@@ -114,27 +115,20 @@ struct Point<'r> {
     bound: Option<(&'r str, f64)>,
 }
 
-fn points<'r>(results: &'r Perf, device: &Device) -> Vec<Point<'r>> {
-    let on_device = results
-        .timed()
+fn points<'r>(results: &'r Results, device: &DeviceRecord) -> Vec<Point<'r>> {
+    let on_device = timed(results)
         .into_iter()
-        .filter(|(_, row, _)| row.device == device.device);
-    let point = |(case, row, figures): (
-        &'r super::documents::Case,
-        &'r super::documents::Row,
-        &'r super::documents::Figures,
-    )| {
+        .filter(|timed| timed.row.device == device.device);
+    let point = |timed: Timed<'r>| {
+        let Timed { case, row, figures } = timed;
         Some(Point {
             lab: &case.lab,
             case: &case.case,
             variant: row.name(),
-            intensity: figures.intensity()?,
+            intensity: timed.intensity()?,
             flops_per_s: figures.flops as f64 / figures.run.median_s,
             bytes_per_s: figures.bytes as f64 / figures.run.median_s,
-            bound: figures
-                .bound
-                .as_ref()
-                .map(|bound| (bound.by.as_str(), bound.share)),
+            bound: figures.bound.map(|bound| (bound.by.name(), bound.share)),
         })
     };
     on_device.filter_map(point).collect()

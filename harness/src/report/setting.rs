@@ -2,12 +2,12 @@
 
 use host::limits::Limit;
 
-use super::documents::Perf;
 use crate::page::{Cell, Page};
+use crate::perf::results::Results;
 use crate::units::{bytes, bytes_per_s, three, waited};
 
 /// Facts and limits.
-pub fn add(page: &mut Page, results: &Perf, command: &str) {
+pub fn add(page: &mut Page, results: &Results, command: &str) {
     let mut facts = Vec::new();
     for device in &results.devices {
         let mut text = device.info.name.clone();

@@ -1,16 +1,16 @@
 //! Speedups: against the CPU, the lab's first variant, the peers.
 
-use super::documents::{Perf, Ratio};
+use super::rows::{Timed, timed};
 use crate::page::plot::tick;
 use crate::page::{Bar, Cell, Page, bars};
+use crate::perf::results::{Ratio, Results};
 use crate::units::three;
 
 /// Bars against the serial CPU, or the parallel, and a table of all ratios.
-pub fn add(page: &mut Page, results: &Perf, command: &str) {
-    let rows: Vec<_> = results
-        .timed()
+pub fn add(page: &mut Page, results: &Results, command: &str) {
+    let rows: Vec<Timed<'_>> = timed(results)
         .into_iter()
-        .filter(|(_, _, figures)| {
+        .filter(|Timed { figures, .. }| {
             figures.vs_serial.is_some()
                 || figures.vs_cpu.is_some()
                 || figures.vs_first.is_some()
@@ -23,7 +23,7 @@ pub fn add(page: &mut Page, results: &Perf, command: &str) {
     page.section("Speedups");
     let mut labs: Vec<&str> = Vec::new();
     let mut drawn: Vec<Bar> = Vec::new();
-    for (case, row, figures) in &rows {
+    for Timed { case, row, figures } in &rows {
         let lab = labs
             .iter()
             .position(|lab| *lab == case.lab)
@@ -56,7 +56,8 @@ pub fn add(page: &mut Page, results: &Perf, command: &str) {
         Cell::number("vs ours"),
         Cell::text(""),
     ];
-    let cells = rows.iter().map(|(case, row, figures)| {
+    let cells = rows.iter().map(|timed| {
+        let Timed { case, row, figures } = timed;
         let plain = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), three);
         vec![
             Cell::text(&case.lab),
@@ -67,7 +68,7 @@ pub fn add(page: &mut Page, results: &Perf, command: &str) {
             Cell::number(plain(figures.vs_cpu)),
             Cell::number(ratio(figures.vs_first)),
             Cell::number(ratio(figures.vs_variant)),
-            figures
+            timed
                 .caution()
                 .map_or_else(|| Cell::text(""), Cell::caution),
         ]

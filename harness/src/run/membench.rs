@@ -2,17 +2,17 @@
 
 mod plot;
 mod report;
+pub mod results;
 
 use std::path::PathBuf;
 
 use clap::Args;
 use host::device::Sanitize;
 use host::membench::{
-    BandwidthFigure, BandwidthOptions, Coalescing, CoalescingOptions, LatencyCurve, LatencyOptions,
-    Level, MembenchError, Path, bandwidth, coalescing, latency, levels, plateaus,
+    BandwidthOptions, CoalescingOptions, LatencyOptions, MembenchError, Path, bandwidth,
+    coalescing, latency, levels, plateaus,
 };
 use host::{Device, DeviceKind};
-use serde::Serialize;
 
 use crate::devices::{Machine, Named, Wanted};
 use crate::failure::{Ending, Failure};
@@ -20,6 +20,7 @@ use crate::json::JsonArg;
 use crate::out::Out;
 use crate::output::{OutputFile, not_written};
 use crate::progress::Bar;
+use results::{Latencies, Measured};
 
 /// What `harness run membench` is told.
 #[derive(Debug, Clone, Args)]
@@ -32,23 +33,6 @@ pub struct MembenchArgs {
     device: Wanted,
     #[command(flatten)]
     json: JsonArg,
-}
-
-/// What was measured.
-#[derive(Serialize)]
-struct Measured {
-    device: String,
-    latencies: Vec<Latencies>,
-    bandwidths: Vec<BandwidthFigure>,
-    coalescing: Coalescing,
-}
-
-/// A curve and its levels.
-#[derive(Serialize)]
-struct Latencies {
-    #[serde(flatten)]
-    curve: LatencyCurve,
-    levels: Vec<Level>,
 }
 
 /// Measures.
@@ -143,6 +127,7 @@ fn measure(
     let bar = Bar::new(format!("coalescing on {name}"));
     let coalescing = coalescing(device, coalescing_options, &bar).map_err(failure)?;
     Ok(Measured {
+        command_line: std::env::args().collect(),
         device: info.name.clone(),
         latencies,
         bandwidths,

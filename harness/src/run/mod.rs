@@ -3,7 +3,7 @@
 mod flags;
 #[cfg(feature = "solutions")]
 mod matadd;
-mod membench;
+pub mod membench;
 mod npy;
 mod place;
 mod poisson;

@@ -1,6 +1,6 @@
 //! Loads that coalesce against loads that do not: times on a device, sectors counted exactly.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::error::MembenchError;
 use super::lab::LAB;
@@ -27,10 +27,10 @@ pub struct CoalescingOptions {
 }
 
 /// One way to load, timed and counted.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CoalescingFigure {
     /// A variant of the lab.
-    pub variant: &'static str,
+    pub variant: String,
     /// Elements that each thread loads.
     pub x: u32,
     /// Median time of a run, by device events; `None` on a device without a clock that means anything.
@@ -44,7 +44,7 @@ pub struct CoalescingFigure {
 }
 
 /// The two sweeps.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Coalescing {
     /// Elements that were timed.
     pub elements: u32,
@@ -91,7 +91,7 @@ pub fn coalescing(
     });
     let measures = (2 * XS.len() + STRIDES.len()) as u64;
     let mut done = 0;
-    let mut measure = |variant, x| -> Result<CoalescingFigure, MembenchError> {
+    let mut measure = |variant: &str, x| -> Result<CoalescingFigure, MembenchError> {
         let timed = problem(options.elements, x).map_err(refused)?;
         let counted = problem(options.counted_elements, x).map_err(refused)?;
         progress.update(done, measures);
@@ -100,7 +100,7 @@ pub fn coalescing(
         let (sectors, ideal_sectors) = sectors(&counter, &counted, variant)?;
         let bytes = 4.0 * f64::from(options.elements);
         Ok(CoalescingFigure {
-            variant,
+            variant: variant.to_owned(),
             x,
             seconds,
             bytes_per_s: seconds.map(|seconds| bytes / seconds.max(1e-12)),

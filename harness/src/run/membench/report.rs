@@ -3,7 +3,7 @@
 use host::device::DeviceInfo;
 use host::membench::{Coalescing, CoalescingFigure, Path};
 
-use super::Measured;
+use super::results::Measured;
 use crate::table::{Align, Columns, Tone};
 use crate::terminal::Look;
 use crate::units::{bytes, bytes_per_s, grouped, three};
@@ -46,7 +46,7 @@ fn latencies(measured: &Measured, look: Look) -> String {
     footprints.sort_unstable();
     footprints.dedup();
     for footprint in footprints {
-        let at = |latencies: &super::Latencies| {
+        let at = |latencies: &super::results::Latencies| {
             let mut points = latencies.curve.points.iter();
             points
                 .find(|point| point.footprint_bytes == footprint)

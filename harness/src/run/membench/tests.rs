@@ -1,5 +1,7 @@
 use host::device::DeviceInfo;
-use host::membench::{Access, CoalescingFigure, LatencyPoint, Memory};
+use host::membench::{
+    Access, BandwidthFigure, Coalescing, CoalescingFigure, LatencyCurve, LatencyPoint, Memory,
+};
 
 use super::*;
 use crate::terminal::Look;
@@ -64,7 +66,7 @@ fn example() -> Measured {
     let sweep = |variant, x, times: u64| {
         let seconds = 1e-3 * times as f64;
         CoalescingFigure {
-            variant,
+            variant: str::to_owned(variant),
             x,
             seconds: Some(seconds),
             bytes_per_s: Some((1 << 30) as f64 / seconds),
@@ -73,6 +75,11 @@ fn example() -> Measured {
         }
     };
     Measured {
+        command_line: vec![
+            "harness".to_owned(),
+            "run".to_owned(),
+            "membench".to_owned(),
+        ],
         coalescing: Coalescing {
             elements: 1 << 28,
             by_x: vec![[
@@ -96,6 +103,20 @@ fn example() -> Measured {
 #[test]
 fn tables() {
     insta::assert_snapshot!(report::render(&example(), &info(), Look::PLAIN));
+}
+
+#[test]
+fn the_document_is_read_back() {
+    let mut text = Vec::new();
+    let mut out = Out::new(&mut text, Look::PLAIN);
+    let json = crate::json::JsonOut::Stdout;
+    json.write("run membench", example(), &mut out).unwrap();
+    drop(out);
+    let text = String::from_utf8(text).unwrap();
+    let head = crate::json::read::Head::of(&text).unwrap();
+    assert_eq!(head.command, "run membench");
+    let again = results::Measured::parse(&head, &text).unwrap();
+    assert_eq!(again, example());
 }
 
 #[test]
