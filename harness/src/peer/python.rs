@@ -265,10 +265,6 @@ impl TimedRun for PythonRun {
         self.ask_for_ok("flush")
     }
 
-    fn run(&mut self) -> Result<Timing, Trouble> {
-        self.run_times(1, Launching::Stream)
-    }
-
     fn run_times(&mut self, runs: u32, _by: Launching) -> Result<Timing, Trouble> {
         let answer = self.ask(&format!("run {runs}"))?;
         timing(&answer).ok_or_else(|| not_understood(&answer))

@@ -42,7 +42,7 @@ fn cuda_peers_are_equal_to_the_last_bit() {
                         .prepare(device.as_ref(), case.as_ref(), &inputs)
                         .unwrap();
                     run.reset().unwrap();
-                    run.run().unwrap();
+                    run.run_times(1, Launching::Stream).unwrap();
                     let got = run.outputs().unwrap();
                     let checked = case.check(peer.variant(), &expected, &got);
                     checked.unwrap_or_else(|error| {
@@ -136,7 +136,7 @@ fn python_is_asked_and_understood() {
     let inputs = case.inputs().unwrap();
     let mut run = start(&peer, case.as_ref()).unwrap();
     run.reset().unwrap();
-    let timing = run.run().unwrap();
+    let timing = run.run_times(1, Launching::Stream).unwrap();
     assert_eq!(
         (timing.device.unwrap().as_millis(), timing.host.as_millis()),
         (500, 750)
@@ -215,7 +215,7 @@ fn numba_is_equal_to_the_last_bit() {
         let case = find_lab("wave2d").unwrap().case(&params).unwrap();
         let mut run = start(&peer, case.as_ref()).unwrap();
         run.reset().unwrap();
-        run.run().unwrap();
+        run.run_times(1, Launching::Stream).unwrap();
         let expected = case.reference(Cpu::Serial, &NoProgress).unwrap();
         case.check("naive", &expected, &run.outputs().unwrap())
             .unwrap();

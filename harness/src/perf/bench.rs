@@ -151,6 +151,7 @@ fn figures(run: Summary, clock: Clock, host_median_s: f64, work: Work, case: &dy
         batched: None,
         per_command: None,
         timesteps: case.timesteps(),
+        by: None,
         clock,
         host_median_s,
         unit: work.unit.to_owned(),

@@ -23,19 +23,12 @@ pub trait TimedRun {
     /// What the device answers.
     fn flush(&mut self) -> Result<(), Trouble>;
 
-    /// Runs once, and waits for the end.
-    ///
-    /// # Errors
-    ///
-    /// A kernel that failed; what else the device answers.
-    fn run(&mut self) -> Result<Timing, Trouble>;
-
     /// Runs so many times back to back, each from what the one before left, and waits for the end. The times are those of
     /// all runs together.
     ///
     /// # Errors
     ///
-    /// As [`TimedRun::run`].
+    /// A kernel that failed; what else the device answers.
     fn run_times(&mut self, runs: u32, by: Launching) -> Result<Timing, Trouble>;
 
     /// Makes a graph of the run, for [`Launching::Graph`].
@@ -173,10 +166,6 @@ impl TimedRun for PlanRun<'_> {
     fn flush(&mut self) -> Result<(), Trouble> {
         self.session.flush()?;
         Ok(())
-    }
-
-    fn run(&mut self) -> Result<Timing, Trouble> {
-        Ok(self.session.run()?)
     }
 
     fn run_times(&mut self, runs: u32, by: Launching) -> Result<Timing, Trouble> {

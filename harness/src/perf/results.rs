@@ -144,6 +144,8 @@ pub struct Figures {
     pub per_command: Option<PerCommand>,
     /// Timesteps of a run.
     pub timesteps: Option<u64>,
+    /// How the commands of `run` reached the device; not for the CPU.
+    pub by: Option<Launching>,
     /// Which clock `run` is by.
     pub clock: Clock,
     /// Median time of a whole run by the host's clock.

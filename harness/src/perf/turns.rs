@@ -23,6 +23,8 @@ const RECOVERY: Duration = Duration::from_millis(50);
 pub struct Timed {
     /// Alone, after a flush of the cache.
     pub isolated: Summary,
+    /// How its commands reached the device.
+    pub isolated_by: Launching,
     /// The same turn by turn; `None` where the sample does not count.
     pub turns_s: Vec<Option<f64>>,
     /// Which clock `isolated` is by.
@@ -37,7 +39,7 @@ pub struct Timed {
     pub conditions: Option<Conditions>,
     /// The kernels as the device compiled them.
     pub kernels: Vec<KernelInfo>,
-    /// What the last isolated run gave, and a run as a graph if there was one.
+    /// What the last isolated run gave, and for a graph also a run by stream.
     pub outputs: Vec<NamedBuffers>,
 }
 
@@ -61,6 +63,7 @@ pub fn time(
     let (isolated, batched) = (scaled(settings.isolated), scaled(settings.batched));
     let mut turns: Vec<Turn<'_>> = runs.into_iter().map(|run| Turn::new(run, watch)).collect();
 
+    each(&mut turns, Turn::capture);
     let began = Instant::now();
     while {
         each(&mut turns, Turn::warm_up);
@@ -81,7 +84,7 @@ pub fn time(
             .iter()
             .any(|turn| turn.needs(&turn.batched) || turn.needs(&turn.stream))
     } {}
-    each(&mut turns, Turn::check_graph);
+    each(&mut turns, Turn::check_stream);
     if let Some(time) = settings.energy {
         each(&mut turns, |turn| turn.count_energy(time));
     }
@@ -146,9 +149,17 @@ impl<'p> Turn<'p> {
         self.is_alive() && !is_done
     }
 
+    fn capture(&mut self) -> Result<(), Trouble> {
+        self.capture = Some(self.run.capture()?);
+        Ok(())
+    }
+
+    /// Each way of launching at least once.
     fn warm_up(&mut self) -> Result<(), Trouble> {
-        self.run.reset()?;
-        self.run.run()?;
+        for by in [Launching::Stream, self.launching()] {
+            self.run.reset()?;
+            self.run.run_times(1, by)?;
+        }
         Ok(())
     }
 
@@ -160,7 +171,7 @@ impl<'p> Turn<'p> {
     fn isolated(&mut self) -> Result<(), Trouble> {
         self.run.reset()?;
         self.run.flush()?;
-        let timing = self.run.run()?;
+        let timing = self.run.run_times(1, self.isolated_by())?;
         let sample = self.sample(timing, 1);
         self.host_s.push(timing.host.as_secs_f64());
         let counts = sample.discard.is_none();
@@ -210,7 +221,6 @@ impl<'p> Turn<'p> {
             .map_or(0.0, |isolated| isolated.finish().median_s);
         let runs = settings.batch.as_secs_f64() / one_s.max(1e-9);
         self.runs = runs.ceil().clamp(1.0, MAX_RUNS) as u32;
-        self.capture = Some(self.run.capture()?);
         self.run.reset()?;
         self.batched = Some(Collector::new(rule));
         let is_short = self
@@ -235,6 +245,14 @@ impl<'p> Turn<'p> {
         }
     }
 
+    /// The launching of one command as a graph would only add to its time.
+    fn isolated_by(&self) -> Launching {
+        match self.run.commands() {
+            Some(1) => Launching::Stream,
+            _ => self.launching(),
+        }
+    }
+
     fn batch(&mut self) -> Result<(), Trouble> {
         let timing = self.run.run_times(self.runs, self.launching())?;
         let sample = self.sample(timing, self.runs);
@@ -247,11 +265,11 @@ impl<'p> Turn<'p> {
         Ok(())
     }
 
-    /// What a batch leaves depends on how many runs it had: one as a graph, from the inputs, can be checked.
-    fn check_graph(&mut self) -> Result<(), Trouble> {
+    /// What a batch leaves depends on how many runs it had: one by stream, from the inputs, can be checked.
+    fn check_stream(&mut self) -> Result<(), Trouble> {
         if self.is_graph() {
             self.run.reset()?;
-            self.run.run_times(1, Launching::Graph)?;
+            self.run.run_times(1, Launching::Stream)?;
             self.keep_outputs()?;
         }
         Ok(())
@@ -277,7 +295,7 @@ impl<'p> Turn<'p> {
         if let Some(trouble) = self.trouble {
             return Err(trouble);
         }
-        let by = self.launching();
+        let (by, isolated_by) = (self.launching(), self.isolated_by());
         let kernels = self.run.kernels()?;
         let commands = self.run.commands();
         let summary = |collector: Option<Collector>| collector.map(Collector::finish);
@@ -316,6 +334,7 @@ impl<'p> Turn<'p> {
         };
         Ok(Timed {
             isolated,
+            isolated_by,
             turns_s: self.turns_s,
             clock: self.clock,
             host_median_s,

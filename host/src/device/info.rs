@@ -108,7 +108,7 @@ pub struct KernelInfo {
 pub struct Timing {
     /// Between device events around the commands; `None` where the device has no clock that means anything.
     pub device: Option<Duration>,
-    /// By the host's clock, from before the first command to after the last has finished.
+    /// By the host's clock, from when the device may begin to after the last command has finished.
     pub host: Duration,
 }
 

@@ -236,6 +236,7 @@ forward! {
     fn cuStreamGetPriority(hStream: CUstream, priority: *mut c_int);
     fn cuStreamSynchronize(hStream: CUstream);
     fn cuStreamWaitEvent(hStream: CUstream, hEvent: CUevent, Flags: c_uint);
+    fn cuStreamWaitValue32_v2(stream: CUstream, addr: CUdeviceptr, value: c_uint, flags: c_uint);
     fn cuSurfObjectCreate(pSurfObject: *mut CUsurfObject, pResDesc: *const CUDA_RESOURCE_DESC);
     fn cuSurfObjectDestroy(surfObject: CUsurfObject);
     fn cuSurfObjectGetResourceDesc(pResDesc: *mut CUDA_RESOURCE_DESC, surfObject: CUsurfObject);

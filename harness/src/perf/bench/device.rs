@@ -189,6 +189,7 @@ impl Bench<'_> {
             may_fuse: !exact,
         };
         Figures {
+            by: Some(timed.isolated_by),
             batched: Some(timed.batched),
             per_command: timed.per_command,
             bytes_per_s: Some(work.bytes as f64 / run_s.max(1e-12)),

@@ -10,6 +10,7 @@ use cust::memory::DeviceBuffer;
 use cust::stream::{Stream, StreamFlags};
 use cust::sys::{self, CUdevice_attribute};
 
+use super::hold::Gate;
 use super::loaded::LoadedModule;
 use super::memory::Bands;
 use super::session::CudaSession;
@@ -36,9 +37,11 @@ pub struct CudaDevice {
 /// A GPU's primary context, and one stream that everything runs on.
 #[derive(Debug)]
 pub struct Opened {
-    // Dropped in this order: buffer and stream belong to the context.
+    // Dropped in this order: memory and stream belong to the context.
     /// What [`Opened::flush_l2`] writes, once it was needed.
     flushing: Mutex<Option<DeviceBuffer<u8>>>,
+    /// Holds the stream while a timed region is enqueued.
+    pub gate: Gate,
     pub stream: Stream,
     context: Context,
 }
@@ -101,8 +104,10 @@ impl CudaDevice {
         let context = check_cust("cuDevicePrimaryCtxRetain", Context::new(self.raw))?;
         let stream = Stream::new(StreamFlags::DEFAULT, None);
         let stream = check_cust("cuStreamCreateWithPriority", stream)?;
+        let gate = Gate::new()?;
         Ok(self.opened.get_or_init(|| Opened {
             flushing: Mutex::default(),
+            gate,
             stream,
             context,
         }))

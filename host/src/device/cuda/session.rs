@@ -8,6 +8,7 @@ use cust::sys::{self, CUfunction, CUfunction_attribute as FunctionAttribute};
 
 use super::fault::{refusal_remedy, suspects};
 use super::graph::{self, Graph, NotMade};
+use super::hold::Held;
 use super::launches::Launches;
 use super::loaded::{LoadedModule, function_attribute};
 use super::memory::{Bands, Memory};
@@ -38,6 +39,8 @@ pub struct CudaSession<'d> {
     launches: Launches,
     /// Made by [`Session::capture`].
     graph: Option<Graph>,
+    /// It ran by stream, and by its graph. The first time the driver may have to wait for the device.
+    ran: [bool; 2],
     buffers: Vec<Memory>,
     /// Around each buffer, where whoever prepared the plan does not trust it.
     bands: Option<Bands>,
@@ -71,6 +74,7 @@ impl<'d> CudaSession<'d> {
             opened,
             launches: Launches::new(plan, address, &functions),
             graph: None,
+            ran: [false; 2],
             functions,
             start: event().map_err(DeviceError::from)?,
             stop: event().map_err(DeviceError::from)?,
@@ -135,6 +139,17 @@ impl<'d> CudaSession<'d> {
         })
     }
 
+    /// Whether the driver takes so many runs at once, without waiting for the device.
+    fn fits_behind_gate(&self, runs: u32, by: Launching) -> bool {
+        /// Streams take some 1000 commands ahead.
+        const MOST_COMMANDS: u64 = 256;
+        let commands = match by {
+            Launching::Graph => 1,
+            Launching::Stream => self.launches.len() as u64,
+        };
+        self.ran[by as usize] && u64::from(runs) * commands <= MOST_COMMANDS
+    }
+
     fn first_launch(&self, kernel: &str) -> Result<Launch<'_>, ValidationError> {
         self.plan
             .commands()
@@ -187,25 +202,38 @@ impl Session for CudaSession<'_> {
 
     fn run_times(&mut self, runs: u32, by: Launching) -> Result<Timing, Error> {
         self.device.enter()?;
-        let stream = &self.opened.stream;
+        let opened = self.opened;
+        let stream = &opened.stream;
+        let by = if self.graph.is_some() {
+            by
+        } else {
+            Launching::Stream
+        };
         let began = Instant::now();
+        let held = if self.fits_behind_gate(runs, by) {
+            opened.gate.hold(stream.as_inner())
+        } else {
+            None
+        };
         let recorded = check_cust("cuEventRecord", self.start.record(stream));
         recorded.map_err(|cause| self.failed(cause))?;
         for _ in 0..runs {
             if let Err(error) = self.enqueue(by) {
+                drop(held);
                 // What was accepted finishes before anyone may free its buffers.
-                let _ = self.opened.stream.synchronize();
+                let _ = stream.synchronize();
                 return Err(error);
             }
         }
-        let stream = &self.opened.stream;
         let recorded = check_cust("cuEventRecord", self.stop.record(stream));
         recorded.map_err(|cause| self.failed(cause))?;
+        let began = held.as_ref().map_or(began, Held::release);
         let finished = check_cust("cuStreamSynchronize", stream.synchronize());
         finished.map_err(|cause| self.failed(cause))?;
         let host = began.elapsed();
         let elapsed = check_cust("cuEventElapsedTime", self.stop.elapsed(&self.start));
         let device = elapsed.map_err(|cause| self.failed(cause))?;
+        self.ran[by as usize] = true;
         Ok(Timing {
             device: Some(device),
             host,
