@@ -116,11 +116,8 @@ impl CudaBuilder {
         if let Some(folder) = self.target_dir.clone().or_else(from_env) {
             return Ok(folder);
         }
-        // cargo marks its target folder with CACHEDIR.TAG; OUT_DIR lies some levels below it.
         let out_dir = PathBuf::from(std::env::var_os("OUT_DIR").unwrap_or_default());
-        out_dir
-            .ancestors()
-            .find(|folder| folder.join("CACHEDIR.TAG").is_file())
+        target_folder_of(&out_dir)
             .map(|target| target.join("cuda-builder"))
             .ok_or_else(|| Error::Manifest {
                 manifest: self.krate.join("Cargo.toml"),
@@ -128,6 +125,16 @@ impl CudaBuilder {
                     .into(),
             })
     }
+}
+
+/// cargo's target folder, some levels above `OUT_DIR`. cargo marks one that it makes with CACHEDIR.TAG; in one that was there
+/// before, as where `CARGO_TARGET_DIR` names it, it leaves what it knows about the compiler.
+fn target_folder_of(out_dir: &Path) -> Option<&Path> {
+    let is_target = |folder: &&Path| {
+        let marks = ["CACHEDIR.TAG", ".rustc_info.json"];
+        marks.iter().any(|mark| folder.join(mark).is_file())
+    };
+    out_dir.ancestors().find(is_target)
 }
 
 fn rerun_if_changed(path: &Path) {
@@ -140,4 +147,22 @@ fn write_if_different(file: &Path, text: &str) -> Result<(), Error> {
         return Ok(());
     }
     std::fs::write(file, text).map_err(Error::io("write", file))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_target_folder_is_found_by_either_mark() {
+        let temporary = tempfile::tempdir().unwrap();
+        for mark in ["CACHEDIR.TAG", ".rustc_info.json"] {
+            let target = temporary.path().join(mark.trim_start_matches('.'));
+            let out_dir = target.join("debug/build/harness-1234/out");
+            std::fs::create_dir_all(&out_dir).unwrap();
+            assert_eq!(target_folder_of(&out_dir), None, "{mark}");
+            std::fs::write(target.join(mark), "").unwrap();
+            assert_eq!(target_folder_of(&out_dir), Some(target.as_path()), "{mark}");
+        }
+    }
 }

@@ -175,6 +175,9 @@ pub struct Failing {
     /// What the wrong values look like.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub diagnosis: Option<Box<Diagnosis>>,
+    /// Whether what is said here was written by code that knew hidden cases: no student may read it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub knew_hidden: bool,
 }
 
 impl Failing {
@@ -188,6 +191,7 @@ impl Failing {
             sanitizer: None,
             sample: None,
             diagnosis: None,
+            knew_hidden: false,
         }
     }
 
@@ -206,6 +210,12 @@ impl Failing {
     /// With the sample that failed.
     pub fn with_sample(mut self, sample: u32) -> Failing {
         self.sample = Some(sample);
+        self
+    }
+
+    /// Said by code that knew hidden cases.
+    pub fn with_hidden_cases_known(mut self) -> Failing {
+        self.knew_hidden = true;
         self
     }
 

@@ -23,6 +23,14 @@ impl PackError {
         PackError::Refused(Failing::new(kind, message))
     }
 
+    /// The same, from code that knew hidden cases.
+    pub(crate) fn with_hidden_cases_known(self) -> PackError {
+        match self {
+            PackError::Refused(failing) => PackError::Refused(failing.with_hidden_cases_known()),
+            other @ PackError::Environment(_) => other,
+        }
+    }
+
     /// How the submission fails, if it is at fault.
     pub fn failing(&self) -> Option<&Failing> {
         match self {

@@ -7,7 +7,8 @@
 //! 1. `screen` refuses what no submission needs: reading files while compiling, assembly, other crates;
 //! 2. the compilers run in a [`sandbox`](crate::sandbox), with nothing of the submission's beside them but the two files;
 //! 3. the recorder, which is the submission's `launch.rs` linked to a `main` of ours, runs in a tighter sandbox: it is
-//!    given the lab's problems, which are public, and knows neither inputs nor seeds;
+//!    given the lab's problems, and knows neither inputs nor seeds; hidden cases are recorded by a process of their own, so
+//!    that nothing that students are shown can tell of them;
 //! 4. what it wrote is read as a stranger's: each case once, each a plan that fits the lab's buffers and the kernels.
 
 mod build;
@@ -30,7 +31,7 @@ pub use error::PackError;
 pub use fit::check as check_plan;
 
 use crate::bundle::{BuiltWith, Bundle, BundledCase};
-use crate::course::Course;
+use crate::course::{CaseSpec, Course, Group};
 use crate::failure::Failure;
 use crate::grade::kind::Kind;
 use crate::interrupt::Unfinished;
@@ -122,8 +123,12 @@ impl Packer {
         let lab = find_lab(&course.lab).map_err(|error| internal(&course.file, &error))?;
         let lab_type = fit::lab_type(&course.lab)
             .ok_or_else(|| internal(&course.lab, &"submissions of this lab cannot be packed"))?;
+        // Those that students know, then the others.
+        let is_hidden = |case: &&CaseSpec| case.group == Group::Hidden;
+        let (hidden, known): (Vec<&CaseSpec>, Vec<&CaseSpec>) =
+            course.cases.iter().partition(is_hidden);
         let mut tasks = Vec::new();
-        for case in &course.cases {
+        for case in known.iter().chain(&hidden) {
             // The plan does not depend on the seed.
             let problem = case
                 .with_seed(lab, 1)
@@ -134,6 +139,7 @@ impl Packer {
                 problem,
             });
         }
+        let known = known.len();
         let folder = tempfile::Builder::new()
             .prefix("harness-pack-")
             .tempdir()
@@ -163,9 +169,18 @@ impl Packer {
                 build::recorder(sources, &self.dependencies.host, lab_type, &host, without);
             let plans = recorder.and_then(|(program, compiled)| {
                 let limit = self.options.record_limit;
-                let (plans, recorded) =
-                    record::plans(&program, &tasks, &recording, limit, without)?;
-                Ok((plans, compiled.and(recorded)))
+                let record = |tasks: &[Task]| {
+                    record::plans(&program, tasks, &recording, limit, without)
+                };
+                let (known, hidden) = tasks.split_at(known);
+                let (mut plans, mut in_force) = record(known)?;
+                if !hidden.is_empty() {
+                    let (others, recorded) =
+                        record(hidden).map_err(PackError::with_hidden_cases_known)?;
+                    plans.extend(others);
+                    in_force = in_force.and(recorded);
+                }
+                Ok((plans, compiled.and(in_force)))
             });
             (kernels.join().expect("no panic"), plans)
         });
@@ -177,10 +192,16 @@ impl Packer {
             .program()
             .map_err(|error| PackError::refused(Kind::PtxInvalid, error.to_string()))?;
         let mut cases = Vec::new();
-        for (Task { name, problem }, plan) in tasks.into_iter().zip(plans) {
+        for (i, (Task { name, problem }, plan)) in tasks.into_iter().zip(plans).enumerate() {
             fit::check(&course.lab, &problem, &plan, &module).map_err(|error| match error {
                 PackError::Refused(failing) => {
-                    PackError::refused(failing.kind, format!("case `{name}`: {}", failing.message))
+                    let message = format!("case `{name}`: {}", failing.message);
+                    let error = PackError::refused(failing.kind, message);
+                    if i < known {
+                        error
+                    } else {
+                        error.with_hidden_cases_known()
+                    }
                 }
                 other => other,
             })?;
@@ -190,6 +211,9 @@ impl Packer {
                 plan,
             });
         }
+        // As the lab has them.
+        let place = |name: &str| course.cases.iter().position(|case| case.name == name);
+        cases.sort_by_key(|case| place(&case.name));
         let tools = self.dependencies.device.tools();
         Ok(Bundle {
             lab: course.lab.clone(),

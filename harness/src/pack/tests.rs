@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use super::screen::Sources;
 use super::*;
+use crate::grade::verdict::Failing;
 
 const KERNELS: &str = include_str!("tests/kernels.rs");
 const LAUNCH: &str = include_str!("tests/launch.rs");
@@ -24,6 +25,11 @@ name = \"hidden\"
 group = \"hidden\"
 points = 1.0
 params = { n = 9, iterations = 3 }
+[[case]]
+name = \"other\"
+group = \"small\"
+points = 1.0
+params = { n = 4, iterations = 1 }
 ";
 
 fn course() -> &'static Course {
@@ -58,13 +64,17 @@ fn sources(body: &str) -> Sources {
     }
 }
 
-fn build(sources: &Sources, options: Options) -> Result<Bundle, (Kind, String)> {
+fn packed(sources: &Sources, options: Options) -> Result<Bundle, Failing> {
     packer(options)
         .build(sources, course())
         .map_err(|error| match error {
-            PackError::Refused(failing) => (failing.kind, failing.message),
+            PackError::Refused(failing) => failing,
             PackError::Environment(message) => panic!("{message}"),
         })
+}
+
+fn build(sources: &Sources, options: Options) -> Result<Bundle, (Kind, String)> {
+    packed(sources, options).map_err(|failing| (failing.kind, failing.message))
 }
 
 #[test]
@@ -85,7 +95,7 @@ fn a_submission_becomes_a_bundle() {
         .iter()
         .map(|case| (case.name.as_str(), case.plan.commands().count()))
         .collect();
-    assert_eq!(cases, [("small", 2), ("hidden", 3)]);
+    assert_eq!(cases, [("small", 2), ("hidden", 3), ("other", 1)]);
     assert_eq!(bundle.cases[1].problem["n"], 9);
     assert!(bundle.protections.iter().any(|p| p.in_force));
     // The same again, to the last bit.
@@ -176,6 +186,31 @@ fn the_recorder_is_confined() {
     assert!(!Path::new("/tmp/harness-was-here").exists());
 }
 
+/// What students are shown cannot have come from a hidden case: those are recorded by another process, and last.
+#[test]
+fn hidden_cases_are_told_to_nobody() {
+    let told = |body: &str| {
+        let own = LAUNCH.split_once("// RECORD").unwrap().1;
+        let own = own.split_once("// END").unwrap().0;
+        packed(&sources(&format!("{body}\n{own}")), Options::default())
+    };
+    let failing = told("assert!(problem.n != 9, \"n is {}\", problem.n);").unwrap_err();
+    assert!(failing.message.contains("n is 9"), "{}", failing.message);
+    assert!(failing.knew_hidden);
+    let failing = told("if problem.n == 9 { plan.launch(\"n_is_9\", LaunchConfig::covering(1, 1)?, args![])?; }");
+    let failing = failing.unwrap_err();
+    assert_eq!(failing.kind, Kind::PlanInvalid);
+    assert!(failing.knew_hidden);
+    let failing = told("assert!(problem.n == 9, \"n is {}\", problem.n);").unwrap_err();
+    assert!(failing.message.contains("n is 5"), "{}", failing.message);
+    assert!(!failing.knew_hidden);
+    // `other` comes after `hidden` in the lab file, and yet knows nothing of it.
+    let remember = "static KNOWN: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
+                    let before = KNOWN.swap(problem.n, std::sync::atomic::Ordering::Relaxed);
+                    assert!(before != 9 && (problem.n != 9 || before == 0), \"n was {before}\");";
+    assert!(told(remember).is_ok());
+}
+
 #[test]
 fn recording_ends_in_time() {
     let options = Options {
@@ -193,10 +228,14 @@ fn recording_ends_in_time() {
 fn a_forged_result_is_found() {
     let forge = |text: &str| {
         let body = format!(
-            "let file = std::env::args().nth(1).unwrap();
-             let mut file = std::fs::OpenOptions::new().write(true).open(file).unwrap();
-             std::io::Write::write_all(&mut file, b{text:?}).unwrap();
-             std::process::exit(0)"
+            "if problem.n != 9 {{
+                 let file = std::env::args().nth(1).unwrap();
+                 let mut file = std::fs::OpenOptions::new().write(true).open(file).unwrap();
+                 std::io::Write::write_all(&mut file, b{text:?}).unwrap();
+                 std::process::exit(0)
+             }}
+             plan.copy(buffers.u, plan.scratch(\"s\", plan::Element::F64, 729))?;
+             Ok(Outputs {{ u: buffers.u }})"
         );
         build(&sources(&body), Options::default()).unwrap_err().0
     };
@@ -204,6 +243,6 @@ fn a_forged_result_is_found() {
     let plan = "{\"name\":\"small\",\"plan\":{\"name\":\"small\",\"buffers\":[],\"outputs\":[],\"kernels\":[],\
                 \"configs\":[],\"args\":[],\"commands\":[]}}\n";
     assert_eq!(forge(plan), Kind::RecorderFailed, "one of two");
-    let other = plan.replace("\"small\"", "\"hidden\"");
+    let other = plan.replace("\"small\"", "\"other\"");
     assert_eq!(forge(&format!("{plan}{other}")), Kind::PlanInvalid);
 }

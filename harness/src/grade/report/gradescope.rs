@@ -1,13 +1,21 @@
 //! The `results.json` that Gradescope reads.
 //!
-//! The format is Gradescope's, as its documentation of autograder specifications gives it: a total `score`, and `tests` with
-//! `name`, `score`, `max_score`, `status`, `output` and `visibility`. All texts are of format `text`: nothing of a submission
-//! is ever interpreted.
+//! The format is Gradescope's (gradescope-autograders.readthedocs.io/en/latest/specs): a total `score`, which overrides the sum
+//! over `tests`; tests with `name`, `score`, `max_score`, `status`, `output` and `visibility`, where one without a score only
+//! informs. All texts are of format `text`: nothing of a submission is ever interpreted.
+//!
+//! Students read it. What they may not know of hidden cases is in a test whose visibility is `hidden`, which Gradescope shows to
+//! instructors alone: the wrong values of a hidden case tell its sizes, and what a recorder says may tell its parameters.
+//! That a hidden case passed or failed is shown once grades are published; until then Gradescope does not show the total,
+//! and neither does `output`.
 
 use serde::Serialize;
 
 use super::figures;
-use crate::grade::verdict::{Failing, GradeReport, Group, PerformanceStatus, Status};
+use crate::grade::kind::Kind;
+use crate::grade::verdict::{
+    CaseGrade, Failing, GradeReport, Group, PerformanceGrade, PerformanceStatus, Status,
+};
 use crate::page::escape;
 
 /// The document.
@@ -37,54 +45,42 @@ struct Test {
     visibility: &'static str,
 }
 
-/// The results. Hidden cases are shown after the grades are published; what could not be graded has no score.
+/// Shown to students at any time.
+const VISIBLE: &str = "visible";
+/// Shown to students once the instructor publishes the grades.
+const AFTER_PUBLISHED: &str = "after_published";
+/// Shown to instructors alone.
+const HIDDEN: &str = "hidden";
+
+/// The results.
 pub fn results(report: &GradeReport) -> Results {
-    let cases = report.cases.iter().map(|case| {
-        let (status, output) = match &case.status {
-            Status::Passed => (Some("passed"), "every value is right".to_owned()),
-            Status::Failed(failing) => (Some("failed"), explained(failing)),
-            Status::NotGradedHere { reason } => (None, not_graded(reason)),
-        };
-        Test::new(
-            &format!("{} ({})", case.name, case.group.name()),
-            status.map(|_| (case.earned, case.points)),
-            status,
-            output,
-            if case.group == Group::Hidden {
-                "after_published"
-            } else {
-                "visible"
-            },
-        )
+    let mut tests: Vec<Test> = report.cases.iter().map(case).collect();
+    tests.extend(report.performance.iter().map(speed));
+    let for_instructors = for_instructors(report);
+    if !for_instructors.is_empty() {
+        tests.push(Test {
+            name: "for the instructor".to_owned(),
+            score: None,
+            max_score: None,
+            status: None,
+            output: for_instructors.join("\n\n"),
+            visibility: HIDDEN,
+        });
+    }
+    let shown = tests.iter().filter(|test| test.visibility == VISIBLE);
+    let (earned, possible) = shown.fold((0.0, 0.0), |(earned, possible), test| {
+        let (score, max_score) = (test.score.unwrap_or(0.0), test.max_score.unwrap_or(0.0));
+        (earned + score, possible + max_score)
     });
-    let performance = report.performance.iter().map(|timed| {
-        let ratio = || {
-            format!(
-                "{} of {}; nothing at {}, all points at {}",
-                figures::ratio(timed.ratio.as_ref()),
-                figures::against(timed),
-                timed.zero,
-                timed.full
-            )
-        };
-        let (status, output) = match &timed.status {
-            PerformanceStatus::Measured if timed.earned > 0.0 => (Some("passed"), ratio()),
-            PerformanceStatus::Measured => (Some("failed"), ratio()),
-            PerformanceStatus::Failed(failing) => (Some("failed"), explained(failing)),
-            PerformanceStatus::NotGradedHere { reason } => (None, not_graded(reason)),
-        };
-        Test::new(
-            &format!("speed of {}", timed.case),
-            status.map(|_| (timed.earned, timed.points)),
-            status,
-            output,
-            "visible",
-        )
-    });
-    let (figure, caption) = figures::score(report);
-    let mut output = vec![format!("{figure} {caption}")];
-    output.extend(report.refused.as_ref().map(explained));
-    output.extend(report.notes.iter().map(|note| escape::line(note)));
+    let mut output = vec![format!("{} points", figures::earned(earned, possible))];
+    if tests.iter().any(|test| test.visibility == AFTER_PUBLISHED) {
+        output[0] += "; hidden cases count too, once grades are published";
+    }
+    let lacking = report.totals.not_graded_here;
+    if lacking > 0.0 {
+        output.push(format!("{} points not graded here", figures::points(lacking)));
+    }
+    output.extend(report.refused.as_ref().map(for_students));
     Results {
         score: report.totals.earned,
         execution_time: report.elapsed_s,
@@ -92,10 +88,52 @@ pub fn results(report: &GradeReport) -> Results {
         output_format: "text",
         test_output_format: "text",
         test_name_format: "text",
-        visibility: "visible",
-        stdout_visibility: "hidden",
-        tests: cases.chain(performance).collect(),
+        visibility: VISIBLE,
+        stdout_visibility: HIDDEN,
+        tests,
     }
+}
+
+fn case(case: &CaseGrade) -> Test {
+    let is_hidden = case.group == Group::Hidden;
+    let (status, output) = match &case.status {
+        Status::Passed => (Some("passed"), "every value is right".to_owned()),
+        Status::Failed(failing) if is_hidden => (Some("failed"), summary(failing)),
+        Status::Failed(failing) => (Some("failed"), for_students(failing)),
+        Status::NotGradedHere { reason } => (None, not_graded(reason)),
+    };
+    Test::new(
+        &format!("{} ({})", case.name, case.group.name()),
+        status.map(|_| (case.earned, case.points)),
+        status,
+        output,
+        if is_hidden { AFTER_PUBLISHED } else { VISIBLE },
+    )
+}
+
+fn speed(timed: &PerformanceGrade) -> Test {
+    let ratio = || {
+        format!(
+            "{} of {}; nothing at {}, all points at {}",
+            figures::ratio(timed.ratio.as_ref()),
+            figures::against(timed),
+            timed.zero,
+            timed.full
+        )
+    };
+    let (status, output) = match &timed.status {
+        PerformanceStatus::Measured if timed.earned > 0.0 => (Some("passed"), ratio()),
+        PerformanceStatus::Measured => (Some("failed"), ratio()),
+        PerformanceStatus::Failed(failing) => (Some("failed"), for_students(failing)),
+        PerformanceStatus::NotGradedHere { reason } => (None, not_graded(reason)),
+    };
+    Test::new(
+        &format!("speed of {}", timed.case),
+        status.map(|_| (timed.earned, timed.points)),
+        status,
+        output,
+        VISIBLE,
+    )
 }
 
 impl Test {
@@ -117,8 +155,43 @@ impl Test {
     }
 }
 
+/// What nobody else may see, and notes.
+fn for_instructors(report: &GradeReport) -> Vec<String> {
+    let refused = report.refused.iter().filter(|failing| is_secret(failing));
+    let refused = refused.map(|failing| format!("the submission: {}", explained(failing)));
+    let hidden = report.cases.iter().filter_map(|case| {
+        let is_told = case.group == Group::Hidden && report.refused.is_none();
+        let failing = is_told.then(|| case.status.failing()).flatten()?;
+        Some(format!(
+            "{}: {}",
+            escape::line(&case.name),
+            explained(failing)
+        ))
+    });
+    let notes = report.notes.iter().map(|note| escape::line(note));
+    refused.chain(hidden).chain(notes).collect()
+}
+
+/// Whether it may tell of hidden cases. A bundle of the student's own making has the names that it is asked for.
+fn is_secret(failing: &Failing) -> bool {
+    failing.knew_hidden || failing.kind == Kind::BundleMismatch
+}
+
+fn for_students(failing: &Failing) -> String {
+    if is_secret(failing) {
+        let more = "the reason may tell of hidden cases; the instructor can see it";
+        format!("{}\n{more}", summary(failing))
+    } else {
+        explained(failing)
+    }
+}
+
+fn summary(failing: &Failing) -> String {
+    format!("{} [{}]", failing.kind.summary(), failing.kind)
+}
+
 fn explained(failing: &Failing) -> String {
-    let mut lines = vec![format!("{} [{}]", failing.kind.summary(), failing.kind)];
+    let mut lines = vec![summary(failing)];
     lines.extend(figures::explanation(failing));
     lines.join("\n")
 }
