@@ -65,6 +65,11 @@ pub fn variants<'l>(labs: &[&'l dyn Lab], names: &[String]) -> Result<Vec<Chosen
         .flat_map(|lab| lab.variants())
         .copied()
         .collect();
+    if let (true, Some(name)) = (known.is_empty(), names.first()) {
+        return Err(Failure::Input(format!(
+            "--variant {name}: this copy of the course has no built-in variants"
+        )));
+    }
     for name in names {
         find_variant(&known, name).map_err(|error| Failure::from(error).context("--variant"))?;
     }

@@ -2,6 +2,8 @@
 
 use clap::{Parser, Subcommand};
 
+#[cfg(not(feature = "solutions"))]
+use crate::absent;
 use crate::failure::{Ending, Failure};
 use crate::out::Out;
 use crate::{
@@ -49,6 +51,14 @@ enum Command {
     /// Write the student's copy of the course, without solutions
     #[cfg(feature = "solutions")]
     Export(export::ExportArgs),
+    /// In the instructor's program
+    #[cfg(not(feature = "solutions"))]
+    #[command(hide = true)]
+    CheckCourse(absent::AbsentArgs),
+    /// In the instructor's program
+    #[cfg(not(feature = "solutions"))]
+    #[command(hide = true)]
+    Export(absent::AbsentArgs),
     /// Build a submission in isolation, and write its kernels and plans to one file
     Pack(pack::PackArgs),
     /// Explain how many blocks a multiprocessor holds, what limits them, and what latency they hide
@@ -78,6 +88,10 @@ impl Cli {
             Command::CheckCourse(args) => check_course::run(args, out),
             #[cfg(feature = "solutions")]
             Command::Export(args) => export::run(args, out),
+            #[cfg(not(feature = "solutions"))]
+            Command::CheckCourse(_) => Err(absent::check_course()),
+            #[cfg(not(feature = "solutions"))]
+            Command::Export(_) => Err(absent::export()),
             Command::Pack(args) => pack::run(args, out),
             Command::Occupancy(args) => occupancy::run(args, out),
         }

@@ -52,6 +52,9 @@ struct Report {
     items: Vec<Item>,
     /// Every device, with all that is known about it.
     devices: Vec<DeviceInfo>,
+    /// What to do on a machine that is ready.
+    #[serde(skip)]
+    next: &'static str,
 }
 
 /// Looks at the machine.
@@ -71,6 +74,7 @@ pub fn run(args: &DoctorArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
             .all(|item| !item.required || item.status == Status::Ok),
         items,
         devices: infos(&machine),
+        next: next(labs()),
     };
     if json.wants_text() {
         out.line(render(&report, out.look()))?;
@@ -82,6 +86,14 @@ pub fn run(args: &DoctorArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
     };
     json.write("doctor", report, out)?;
     Ok(ending)
+}
+
+fn next(labs: &[&dyn Lab]) -> &'static str {
+    if labs.iter().all(|lab| lab.variants().is_empty()) {
+        "Ready: `harness grade labs/matadd/starter`; labs/README.md has the rest."
+    } else {
+        "Ready: `harness test`, then `harness perf`."
+    }
 }
 
 impl Item {
@@ -254,7 +266,7 @@ fn render(report: &Report, look: Look) -> String {
         }
     }
     let verdict = if report.ready {
-        "Ready: `harness test`, then `harness perf`."
+        report.next
     } else {
         "Not ready: put right what is missing above."
     };
@@ -274,6 +286,7 @@ mod tests {
             ready,
             items,
             devices: Vec::new(),
+            next: next(&testing::labs()),
         }
     }
 

@@ -15,6 +15,7 @@
 //! | [`mod@occupancy`] | `harness occupancy`                                     |
 //! | `check_course` | `harness check-course`: the course, tested              |
 //! | `export`      | `harness export`: the student's copy                      |
+//! | [`absent`]    | what the student's copy says in place of such commands    |
 //! | [`grade`]     | `harness grade`                                           |
 //! | [`mod@pack`] | `harness pack`: a submission, built in isolation      |
 //! | [`bundle`]    | a packed submission's file                                |
@@ -32,6 +33,7 @@
 //! | [`root`]      | where the course is                                       |
 //! | [`exit`], [`failure`]     | how commands end                              |
 
+pub mod absent;
 pub mod animate;
 pub mod bundle;
 pub mod catalogue;

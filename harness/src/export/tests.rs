@@ -148,6 +148,96 @@ fn a_student_finds_what_the_handouts_name() {
     assert_eq!(tested, labs);
 }
 
+/// The targets of a text's Markdown links that are files of the course.
+fn links(markdown: &str) -> Vec<&str> {
+    let starts = markdown.split("](").skip(1);
+    let targets = starts.filter_map(|rest| rest.split([')', '#']).next());
+    targets
+        .filter(|target| !target.is_empty() && !target.contains("://"))
+        .collect()
+}
+
+/// What stands in backticks, or is named as a document, and is a path below a folder that the copy has. Words in capitals
+/// stand for names.
+fn paths<'t>(text: &'t str, folders: &[String]) -> Vec<&'t str> {
+    let is_path = |c: char| c.is_alphanumeric() || "/._-".contains(c);
+    let words = text.split(|c| !is_path(c));
+    words
+        .map(|word| word.trim_end_matches(['.', '/']))
+        .filter(|word| {
+            let mut parts = word.split('/');
+            let first = parts.next();
+            let is_below = folders.iter().any(|folder| first == Some(folder));
+            let stands_for_another = |part: &str| part.len() > 1 && part == part.to_uppercase();
+            is_below && parts.clone().next().is_some() && !parts.any(stands_for_another)
+        })
+        .collect()
+}
+
+#[test]
+fn links_and_paths_lead_somewhere() {
+    let folder = tempfile::tempdir().unwrap();
+    let copy = folder.path().join("copy");
+    exported(&copy).unwrap();
+    let folders = [
+        "labs",
+        "docs",
+        "crates",
+        "kernels-gpu",
+        "host",
+        "harness",
+        "tests",
+    ];
+    let folders = folders.map(str::to_owned);
+    let mut broken = Vec::new();
+    for file in files(&copy) {
+        let is = |extension: &str| file.extension().is_some_and(|e| e == extension);
+        let name = file.strip_prefix(&copy).unwrap().display().to_string();
+        if is("md") {
+            let text = fs::read_to_string(&file).unwrap();
+            let links = links(&text).into_iter();
+            broken.extend(
+                links
+                    .filter(|link| !file.parent().unwrap().join(link).exists())
+                    .map(|link| format!("{name}: link {link}")),
+            );
+            // Code blocks name files that commands write.
+            let quoted = text
+                .split('`')
+                .skip(1)
+                .step_by(2)
+                .collect::<Vec<_>>()
+                .join(" ");
+            broken.extend(
+                paths(&quoted, &folders)
+                    .into_iter()
+                    .filter(|path| !copy.join(path).exists())
+                    .map(|path| format!("{name}: {path}")),
+            );
+        } else if is("rs") || is("toml") {
+            let text = fs::read_to_string(&file).unwrap();
+            let documents = paths(&text, &["docs".to_owned()]).into_iter();
+            broken.extend(
+                documents
+                    .filter(|path| !copy.join(path).exists())
+                    .map(|path| format!("{name}: {path}")),
+            );
+        }
+    }
+    assert!(broken.is_empty(), "{}", broken.join("\n"));
+}
+
+#[test]
+fn what_leads_nowhere_is_found() {
+    let text = "see [a](docs/a.md), [b](https://b.c/d), [c](#d) and `labs/wave2d/README.md`, `labs/LAB/starter`, `a/b`";
+    assert_eq!(links(text), ["docs/a.md"]);
+    let folders = ["labs", "docs"].map(str::to_owned);
+    assert_eq!(
+        paths(text, &folders),
+        ["docs/a.md", "labs/wave2d/README.md"]
+    );
+}
+
 #[test]
 fn a_folder_with_something_in_it_is_left_alone() {
     let folder = tempfile::tempdir().unwrap();

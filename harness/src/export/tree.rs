@@ -11,7 +11,7 @@ use crate::output::not_written;
 const PACKAGES: [&str; 3] = ["kernels-gpu", "host", "harness"];
 
 /// Copied as they are, if they are there.
-const PLAIN: [&str; 8] = [
+const PLAIN: [&str; 9] = [
     ".cargo/config.toml",
     ".gitignore",
     "LICENSE-APACHE",
@@ -20,6 +20,7 @@ const PLAIN: [&str; 8] = [
     "labs/README.md",
     "docs/grading.md",
     "docs/measuring.md",
+    "docs/packing.md",
 ];
 
 /// Folders of a package that stay behind: tests, and what shows or measures the built-in solutions.

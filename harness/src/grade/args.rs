@@ -27,7 +27,7 @@ pub struct GradeArgs {
     submission: Option<PathBuf>,
     /// Grade every submission in this folder; -o names the folder for the results, where a second call goes on after an
     /// interruption
-    #[arg(long, value_name = "DIR", requires = "json", conflicts_with_all = ["submission", "html", "gradescope", "heat_maps"])]
+    #[arg(long, value_name = "DIR", requires = "json", conflicts_with_all = ["submission", "html", "gradescope", "heat_maps", "brief", "counts"])]
     all: Option<PathBuf>,
     #[command(flatten)]
     settings: GradeSettings,
@@ -184,6 +184,12 @@ impl Grader {
             sha256: None,
         };
         let (bundle, course) = if submission.is_dir() {
+            if let Some(own) = folder_within(submission) {
+                return Err(Failure::Input(format!(
+                    "{shown}: has no kernels.rs; did you mean {}?",
+                    own.display()
+                )));
+            }
             let course = self.course(|| lab_of(submission))?;
             let _bar = Bar::spinner(format!("packing {shown}"));
             match pack(submission, course, &pack::Options::default()) {
@@ -247,6 +253,12 @@ impl Grader {
     }
 }
 
+/// Of a lab's folder that is no submission, the one in which students begin.
+fn folder_within(folder: &Path) -> Option<PathBuf> {
+    let starter = folder.join("starter");
+    (!folder.join("kernels.rs").exists() && starter.join("kernels.rs").is_file()).then_some(starter)
+}
+
 /// The lab of a folder `.../LAB/NAME`.
 fn lab_of(submission: &Path) -> Option<String> {
     let path = submission.canonicalize().ok()?;
@@ -304,6 +316,11 @@ mod tests {
         std::fs::create_dir_all(&starter).unwrap();
         assert_eq!(lab_of(&starter).as_deref(), Some("wave3d"));
         assert_eq!(lab_of(&folder.path().join("wave3d")), None);
+        assert_eq!(folder_within(&folder.path().join("wave3d")), None);
+        std::fs::write(starter.join("kernels.rs"), "").unwrap();
+        let meant = folder_within(&folder.path().join("wave3d"));
+        assert_eq!(meant.as_deref(), Some(starter.as_path()));
+        assert_eq!(folder_within(&starter), None);
         assert_eq!(name(&starter), "starter");
         assert_eq!(name(Path::new("/nowhere/ada.bundle")), "ada");
     }

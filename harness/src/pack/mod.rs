@@ -169,9 +169,8 @@ impl Packer {
                 build::recorder(sources, &self.dependencies.host, lab_type, &host, without);
             let plans = recorder.and_then(|(program, compiled)| {
                 let limit = self.options.record_limit;
-                let record = |tasks: &[Task]| {
-                    record::plans(&program, tasks, &recording, limit, without)
-                };
+                let record =
+                    |tasks: &[Task]| record::plans(&program, tasks, &recording, limit, without);
                 let (known, hidden) = tasks.split_at(known);
                 let (mut plans, mut in_force) = record(known)?;
                 if !hidden.is_empty() {

@@ -197,7 +197,9 @@ fn hidden_cases_are_told_to_nobody() {
     let failing = told("assert!(problem.n != 9, \"n is {}\", problem.n);").unwrap_err();
     assert!(failing.message.contains("n is 9"), "{}", failing.message);
     assert!(failing.knew_hidden);
-    let failing = told("if problem.n == 9 { plan.launch(\"n_is_9\", LaunchConfig::covering(1, 1)?, args![])?; }");
+    let failing = told(
+        "if problem.n == 9 { plan.launch(\"n_is_9\", LaunchConfig::covering(1, 1)?, args![])?; }",
+    );
     let failing = failing.unwrap_err();
     assert_eq!(failing.kind, Kind::PlanInvalid);
     assert!(failing.knew_hidden);
@@ -205,7 +207,8 @@ fn hidden_cases_are_told_to_nobody() {
     assert!(failing.message.contains("n is 5"), "{}", failing.message);
     assert!(!failing.knew_hidden);
     // `other` comes after `hidden` in the lab file, and yet knows nothing of it.
-    let remember = "static KNOWN: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
+    let remember =
+        "static KNOWN: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
                     let before = KNOWN.swap(problem.n, std::sync::atomic::Ordering::Relaxed);
                     assert!(before != 9 && (problem.n != 9 || before == 0), \"n was {before}\");";
     assert!(told(remember).is_ok());
@@ -234,7 +237,6 @@ fn a_forged_result_is_found() {
                  std::io::Write::write_all(&mut file, b{text:?}).unwrap();
                  std::process::exit(0)
              }}
-             plan.copy(buffers.u, plan.scratch(\"s\", plan::Element::F64, 729))?;
              Ok(Outputs {{ u: buffers.u }})"
         );
         build(&sources(&body), Options::default()).unwrap_err().0

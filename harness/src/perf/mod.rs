@@ -187,6 +187,7 @@ fn run_in(place: &Place<'_>, args: &PerfArgs, out: &mut Out<'_>) -> Result<Endin
     missing.extend(absent.map(|absent| format!("{}: {}", absent.name, absent.reason)));
     let devices = limits::records(&chosen, place.probe, &mut missing);
     let wants_text = json.wants_text();
+    let has_no_variants = benches.iter().all(|bench| bench.variants.is_empty());
     let results = Results {
         schema_version: SCHEMA_VERSION,
         command: "perf".to_owned(),
@@ -214,6 +215,12 @@ fn run_in(place: &Place<'_>, args: &PerfArgs, out: &mut Out<'_>) -> Result<Endin
         if wants_text {
             out.line(report::render(&case, out.look()))?;
         }
+    }
+    if wants_text && has_no_variants {
+        out.line(
+            "this copy of the course has no built-in variants: only the CPU was timed; on a GPU \
+             `harness grade labs/LAB/starter` times yours",
+        )?;
     }
     unfinished.finish(out)
 }

@@ -85,6 +85,13 @@ fn run_on(
     let labs = catalogue::variants(&labs, &args.variant)?;
     let params = catalogue::params(&args.param)?;
     let (lab, variants) = &labs[0];
+    let Some(first) = variants.first() else {
+        return Err(Failure::Input(format!(
+            "this copy of the course has no built-in variants to profile; what your kernels do is counted by \
+             `harness grade labs/{}/starter --device emulated --counts`",
+            lab.name()
+        )));
+    };
     let case = match (&params, &args.case) {
         (Some(params), _) => catalogue::own_case(*lab, params)?,
         (None, Some(label)) => select::labelled(*lab, label)?,
@@ -100,7 +107,7 @@ fn run_on(
     let bar = Bar::new(format!("reference of {label}"));
     let expected = case.reference(Cpu::Parallel, &bar)?;
     drop(bar);
-    let mut report = Report::new(lab.name(), label, case.work(variants[0].name));
+    let mut report = Report::new(lab.name(), label, case.work(first.name));
     for variant in variants {
         let bar = Bar::spinner(format!("counting {}", variant.name));
         let profile = measure::profile(device, *lab, case.as_ref(), *variant, &expected, sources);

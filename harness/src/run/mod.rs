@@ -31,6 +31,10 @@ enum RunLab {
     #[cfg(feature = "solutions")]
     /// Matrix addition: which thread of a launch gets which element
     Matadd(matadd::MataddArgs),
+    /// In the instructor's program
+    #[cfg(not(feature = "solutions"))]
+    #[command(hide = true)]
+    Matadd(crate::absent::AbsentArgs),
     /// Latency and bandwidth of each level of a GPU's memory, with a plot; coalesced and other loads
     Membench(membench::MembenchArgs),
 }
@@ -47,6 +51,8 @@ pub fn run(args: &RunArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
         RunLab::Wave3d(args) => wave3d::run(args, out),
         #[cfg(feature = "solutions")]
         RunLab::Matadd(args) => matadd::run(args, out),
+        #[cfg(not(feature = "solutions"))]
+        RunLab::Matadd(_) => Err(crate::absent::run_matadd()),
         RunLab::Membench(args) => membench::run(args, out),
     }
 }

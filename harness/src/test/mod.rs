@@ -105,7 +105,10 @@ fn run_on(
     if json.wants_text() {
         out.line(report.summary(out.look(), began.elapsed()))?;
         if has_no_variants {
-            out.line("this copy of the course has no built-in solutions: only the CPU references were tested")?;
+            out.line(
+                "this copy of the course has no built-in variants: only the CPU references were tested; \
+                 `harness grade labs/LAB/starter` tests yours",
+            )?;
         }
     }
     let ending = report.ending();

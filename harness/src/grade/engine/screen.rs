@@ -9,7 +9,7 @@ use host::{Lab, Module, Plan};
 
 use super::fault;
 use crate::bundle::Bundle;
-use crate::course::{CaseSpec, Course};
+use crate::course::{CaseSpec, Course, Group};
 use crate::grade::kind::Kind;
 use crate::grade::verdict::Failing;
 
@@ -42,6 +42,14 @@ pub fn bundle(bundle: &Bundle, course: &Course, lab: &dyn Lab) -> Result<(), Fai
         let name = &spec.name;
         let mut found = bundle.cases.iter().filter(|case| case.name == *name);
         let (Some(case), None) = (found.next(), found.next()) else {
+            if spec.group == Group::Hidden && !bundle.cases.iter().any(|case| case.name == *name) {
+                let message = format!(
+                    "it has no hidden case `{name}`: it was packed with a student's copy of the course; grade the folder \
+                     that it was packed from, or grade by that copy's lab file (--lab-file labs/{}/lab.toml)",
+                    course.lab
+                );
+                return Err(Failing::new(Kind::BundleMismatch, message));
+            }
             return mismatch(format!("it does not have case `{name}` exactly once"));
         };
         let expected = problem(spec, lab)?;

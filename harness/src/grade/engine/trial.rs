@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use host::device::KernelReport;
-use host::{Device, Error, Flushed, Module, NamedBuffers, Plan, Session, Timing, check, run};
+use host::device::{KernelReport, POISON};
+use host::{
+    Device, Error, Flushed, HostBuffer, Module, NamedBuffers, Plan, Session, Timing, check, run,
+};
 
 use super::fault;
 use crate::grade::kind::Kind;
@@ -146,13 +148,22 @@ fn counts(reports: &[KernelReport]) -> BTreeMap<String, u64> {
     sums
 }
 
-/// What is in a buffer before a run, by the names of the outputs that it holds after it.
+/// What is in a buffer before a run, by the names of the outputs that it holds after it: an input, or poison.
 pub fn before(plan: &Plan, inputs: &NamedBuffers) -> NamedBuffers {
     let outputs = plan.outputs().iter();
     outputs
         .filter_map(|(output, id)| {
-            let held = check::find(inputs, &plan.buffers()[id.index()].name)?;
-            Some((output.clone(), held.clone()))
+            let buffer = &plan.buffers()[id.index()];
+            let held = match check::find(inputs, &buffer.name) {
+                Some(held) => held.clone(),
+                None => {
+                    let len = usize::try_from(buffer.len).ok()?;
+                    let mut poisoned = HostBuffer::zeroed(buffer.element, len).ok()?;
+                    poisoned.bytes_mut().fill(POISON);
+                    poisoned
+                }
+            };
+            Some((output.clone(), held))
         })
         .collect()
 }

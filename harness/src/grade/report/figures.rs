@@ -1,5 +1,9 @@
 //! Points, ratios and statuses as people read them.
 
+use std::mem::{Discriminant, discriminant};
+
+use crate::grade::diagnose::Pattern;
+use crate::grade::kind::Kind;
 use crate::grade::verdict::{
     Against, CaseGrade, Checks, Failing, GradeReport, Interval, PerformanceGrade,
     PerformanceStatus, Status,
@@ -99,24 +103,28 @@ pub fn score(report: &GradeReport) -> (String, String) {
 /// Everything there is to say about a failure, harmless for any text.
 pub fn explanation(failing: &Failing) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
-    let sample = failing
-        .sample
-        .map(|sample| format!("sample {sample}: "))
+    // The first is sample 0, and nothing is said of it.
+    let later = failing.sample.filter(|&sample| sample > 0);
+    let sample = later
+        .map(|sample| format!("in sample {sample}, those before were right: "))
         .unwrap_or_default();
     let device = failing.device.as_ref();
     let device = device
         .map(|device| format!("on device {}: ", escape::line(device)))
         .unwrap_or_default();
-    let message = escape::at_most(&failing.message, LONGEST_MESSAGE);
-    lines.extend(
-        format!("{device}{sample}{message}")
-            .trim_end()
-            .lines()
-            .map(str::to_owned),
-    );
     if let Some(diagnosis) = &failing.diagnosis {
+        // It says all that the message does, and better.
         let sentences = crate::grade::diagnose::words::lines(diagnosis);
         lines.extend(sentences.iter().map(|line| escape::line(line)));
+    } else {
+        let message = escape::at_most(&failing.message, LONGEST_MESSAGE);
+        lines.extend(message.trim_end().lines().map(str::to_owned));
+    }
+    let place = device + &sample;
+    match lines.first_mut() {
+        Some(first) => first.insert_str(0, &place),
+        None if place.is_empty() => {}
+        None => lines.push(place),
     }
     if let Some(sanitizer) = &failing.sanitizer {
         lines.push("the emulated device says:".to_owned());
@@ -186,6 +194,42 @@ pub fn unchecked(report: &GradeReport) -> Vec<(String, Vec<String>)> {
         }
     }
     reasons
+}
+
+/// Cases that fail, and those whose failure looks the same: of the same kind, with the same patterns in the same field.
+/// One of each is enough to read.
+pub fn alike<'a>(
+    failures: Vec<(Vec<String>, &'a Failing)>,
+) -> Vec<(Vec<String>, &'a Failing, Vec<String>)> {
+    let mut different: Vec<(Vec<String>, &Failing, Vec<String>)> = Vec::new();
+    for (names, failing) in failures {
+        let same = different
+            .iter_mut()
+            .find(|(_, first, _)| look_of(first) == look_of(failing));
+        match same {
+            Some((_, _, others)) => others.extend(names),
+            None => different.push((names, failing, Vec::new())),
+        }
+    }
+    different
+}
+
+/// What of a failure is no number.
+fn look_of(failing: &Failing) -> (Kind, String, Option<&str>, Vec<Discriminant<Pattern>>) {
+    let said = match (&failing.sanitizer, &failing.diagnosis) {
+        (Some(sanitizer), _) => sanitizer.lines().next().unwrap_or_default(),
+        (None, Some(_)) => "",
+        (None, None) => &failing.message,
+    };
+    let said = said.chars().filter(|letter| !letter.is_ascii_digit());
+    let diagnosis = failing.diagnosis.as_deref();
+    let patterns = diagnosis.map_or(&[][..], |diagnosis| &diagnosis.patterns);
+    (
+        failing.kind,
+        said.collect(),
+        diagnosis.map(|diagnosis| diagnosis.field.as_str()),
+        patterns.iter().map(discriminant).collect(),
+    )
 }
 
 /// Every failure once, with the cases that it is about.

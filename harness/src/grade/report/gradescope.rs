@@ -78,7 +78,10 @@ pub fn results(report: &GradeReport) -> Results {
     }
     let lacking = report.totals.not_graded_here;
     if lacking > 0.0 {
-        output.push(format!("{} points not graded here", figures::points(lacking)));
+        output.push(format!(
+            "{} points not graded here",
+            figures::points(lacking)
+        ));
     }
     output.extend(report.refused.as_ref().map(for_students));
     Results {

@@ -40,6 +40,12 @@ pub struct ReportArgs {
     /// Write a picture of each wrong field into this new folder
     #[arg(long, value_name = "DIR")]
     pub heat_maps: Option<PathBuf>,
+    /// Show the points and what went wrong first, no more
+    #[arg(long)]
+    pub brief: bool,
+    /// Show what the emulated device counted in each case: instructions, sectors, bank conflicts, ...
+    #[arg(long)]
+    pub counts: bool,
 }
 
 /// The files of [`ReportArgs`], in the making.
@@ -49,6 +55,8 @@ pub struct ReportFiles {
     html: Option<OutputFile>,
     gradescope: Option<OutputFile>,
     heat_maps: Option<OutputFolder>,
+    brief: bool,
+    counts: bool,
 }
 
 impl ReportArgs {
@@ -72,6 +80,8 @@ impl ReportArgs {
                 .as_deref()
                 .map(|folder| OutputFolder::create("--heat-maps", folder))
                 .transpose()?,
+            brief: self.brief,
+            counts: self.counts,
         })
     }
 }
@@ -83,7 +93,16 @@ impl ReportFiles {
     ///
     /// [`Failure::Environment`] if something cannot be written.
     pub fn write(self, report: &GradeReport, out: &mut Out<'_>) -> Result<Ending, Failure> {
-        out.line(terminal::render(report, out.look()))?;
+        let look = out.look();
+        out.line(if self.brief {
+            terminal::brief(report, look)
+        } else {
+            terminal::render(report, look)
+        })?;
+        if self.counts {
+            out.line("")?;
+            out.line(terminal::counts(report, look))?;
+        }
         if let Some(file) = self.json {
             file.write_all(json(report)?.as_bytes())?;
         }

@@ -1,10 +1,11 @@
 //! A grade on a terminal.
 
 use super::figures;
-use crate::grade::verdict::GradeReport;
+use crate::grade::verdict::{Failing, GradeReport};
 use crate::page::escape;
 use crate::table::{Align, Columns, Tone};
 use crate::terminal::Look;
+use crate::units::grouped;
 
 /// The whole report.
 pub fn render(report: &GradeReport, look: Look) -> String {
@@ -13,7 +14,29 @@ pub fn render(report: &GradeReport, look: Look) -> String {
         blocks.extend((!report.cases.is_empty()).then(|| cases(report, look)));
         blocks.extend((!report.performance.is_empty()).then(|| performance(report, look)));
     }
-    for (names, failing) in figures::failures(report) {
+    blocks.extend(failures(report, look));
+    blocks.extend(remarks(report, look));
+    blocks.push(score(report, look));
+    blocks.join("\n\n")
+}
+
+/// The points, and what went wrong first.
+pub fn brief(report: &GradeReport, look: Look) -> String {
+    let mut blocks = vec![heading(report, look)];
+    blocks.extend(failures(report, look).into_iter().next());
+    blocks.push(score(report, look));
+    blocks.join("\n\n")
+}
+
+fn score(report: &GradeReport, look: Look) -> String {
+    let (figure, caption) = figures::score(report);
+    format!("  {} {caption}", look.title(&figure))
+}
+
+/// A block for each way in which cases fail.
+fn failures(report: &GradeReport, look: Look) -> Vec<String> {
+    let different = figures::alike(figures::failures(report));
+    let block = |(names, failing, others): (Vec<String>, &Failing, Vec<String>)| {
         // The submission as a whole is refused, and so are all its cases: one name will do.
         let names = if report.refused.as_ref() == Some(failing) {
             "submission".to_owned()
@@ -24,13 +47,48 @@ pub fn render(report: &GradeReport, look: Look) -> String {
         for line in figures::explanation(failing) {
             block += &format!("\n    {line}");
         }
-        blocks.push(block);
-    }
-    blocks.extend(remarks(report, look));
-    let (figure, caption) = figures::score(report);
-    blocks.push(format!("  {} {caption}", look.title(&figure)));
-    blocks.join("\n\n")
+        if !others.is_empty() {
+            block += &format!("\n    {} {}", look.faint("alike:"), others.join(", "));
+        }
+        block
+    };
+    different.into_iter().map(block).collect()
 }
+
+/// What the emulated device counted in the first run of each case.
+pub fn counts(report: &GradeReport, look: Look) -> String {
+    let counted = report.cases.iter().filter(|case| !case.counts.is_empty());
+    let mut headers = vec![("counts of", Align::Left)];
+    headers.extend(COUNTS.map(|(_, header)| (header, Align::Right)));
+    let mut table = Columns::with_header(look, &headers);
+    let mut is_empty = true;
+    for case in counted {
+        is_empty = false;
+        let mut row = vec![(escape::line(&case.name), Tone::Normal)];
+        row.extend(COUNTS.map(|(name, _)| {
+            let count = case.counts.get(name);
+            let text = count.map_or_else(|| "-".to_owned(), |&count| grouped(count));
+            (text, Tone::Normal)
+        }));
+        table.row(row);
+    }
+    if is_empty {
+        "  no counts: only the emulated device counts, and only what ran to its end".to_owned()
+    } else {
+        table.render(2)
+    }
+}
+
+/// Counts, as the report names them, and their columns.
+const COUNTS: [(&str, &str); 7] = [
+    ("launches", "launches"),
+    ("warp_instructions", "warp instructions"),
+    ("global_sectors", "global sectors"),
+    ("ideal_global_sectors", "at least"),
+    ("bank_conflicts", "bank conflicts"),
+    ("divergent_branches", "divergent branches"),
+    ("barriers", "barriers"),
+];
 
 fn heading(report: &GradeReport, look: Look) -> String {
     let name = escape::line(&report.submission.name);

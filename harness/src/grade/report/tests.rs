@@ -92,9 +92,20 @@ pub fn full() -> GradeReport {
         .with_sample(2)
         .with_diagnosis(diagnosis());
     let race = Failing::new(Kind::Race, EVIL).with_sanitizer("race at line 12:\n  thread 3 stored");
+    let mut counted = case("square-64", Group::Small, Status::Passed);
+    counted.counts = BTreeMap::from([
+        ("launches".to_owned(), 1),
+        ("warp_instructions".to_owned(), 98_765),
+        ("global_sectors".to_owned(), 1234),
+    ]);
     report.cases = vec![
-        case("square-64", Group::Small, Status::Passed),
-        case("odd-37x53", Group::Small, Status::Failed(wrong)),
+        counted,
+        case("odd-37x53", Group::Small, Status::Failed(wrong.clone())),
+        case(
+            "odd-37x54",
+            Group::Small,
+            Status::Failed(wrong.with_sample(0)),
+        ),
         case("tall", Group::Hidden, Status::Failed(race)),
     ];
     let no_gpu = PerformanceStatus::NotGradedHere {
@@ -186,6 +197,143 @@ fn for_gradescope() {
     insta::assert_snapshot!(text);
 }
 
+/// As Gradescope documents the format: gradescope-autograders.readthedocs.io/en/latest/specs.
+fn assert_is_for_gradescope(results: &serde_json::Value) {
+    const VISIBILITY: [&str; 4] = ["hidden", "after_due_date", "after_published", "visible"];
+    const FORMAT: [&str; 5] = ["text", "html", "simple_format", "md", "ansi"];
+    let is_one_of =
+        |value: &serde_json::Value, of: &[&str]| of.contains(&value.as_str().unwrap_or("no text"));
+    let is_count = |value: &serde_json::Value| value.as_f64().is_some_and(|value| value >= 0.0);
+    for (key, value) in results.as_object().unwrap() {
+        let is_right = match key.as_str() {
+            "score" | "execution_time" => is_count(value),
+            "output" => value.is_string(),
+            "output_format" | "test_output_format" | "test_name_format" => {
+                is_one_of(value, &FORMAT)
+            }
+            "visibility" | "stdout_visibility" => is_one_of(value, &VISIBILITY),
+            "tests" => value.is_array(),
+            other => panic!("no field of the format: {other}"),
+        };
+        assert!(is_right, "{key}: {value}");
+    }
+    let mut sum = 0.0;
+    for test in results["tests"].as_array().unwrap() {
+        for (key, value) in test.as_object().unwrap() {
+            let is_right = match key.as_str() {
+                "score" | "max_score" => is_count(value),
+                "status" => is_one_of(value, &["passed", "failed"]),
+                "name" | "output" => value.is_string(),
+                "visibility" => is_one_of(value, &VISIBILITY),
+                other => panic!("no field of the format: {other}"),
+            };
+            assert!(is_right, "{key}: {value}");
+        }
+        // A test without points only informs; hidden ones may be nothing else, or no total is shown.
+        assert_eq!(test.get("score").is_some(), test.get("max_score").is_some());
+        assert!(test["visibility"] != "hidden" || test.get("score").is_none());
+        if let (Some(score), Some(max)) = (test.get("score"), test.get("max_score")) {
+            assert!(score.as_f64() <= max.as_f64(), "{test}");
+            sum += score.as_f64().unwrap();
+        }
+    }
+    // It overrides the sum of the tests' scores, so it had better be the same.
+    let score = results["score"]
+        .as_f64()
+        .expect("a total is required where a test has no score");
+    assert!((score - sum).abs() < 1e-9, "{score} is not {sum}");
+}
+
+/// All texts that students can read at any time, or once grades are published.
+fn shown_to_students(results: &serde_json::Value) -> String {
+    assert_eq!(results["stdout_visibility"], "hidden");
+    let tests = results["tests"].as_array().unwrap().iter();
+    let shown = tests.filter(|test| test["visibility"] != "hidden");
+    let texts = shown.map(|test| test["output"].as_str().unwrap());
+    let output = results["output"].as_str().unwrap();
+    std::iter::once(output)
+        .chain(texts)
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+#[test]
+fn gradescope_s_format_is_kept() {
+    for report in [full(), refused(), secretly_refused()] {
+        let results = serde_json::to_value(gradescope::results(&report)).unwrap();
+        assert_is_for_gradescope(&results);
+    }
+}
+
+/// A recorder that panics with what it was told of a hidden case.
+fn secretly_refused() -> GradeReport {
+    let mut report = refused();
+    let failing = Failing::new(
+        Kind::RecorderFailed,
+        "launch.rs: recording panicked: n is 131",
+    );
+    let failing = failing.with_hidden_cases_known();
+    for case in &mut report.cases {
+        case.status = Status::Failed(failing.clone());
+    }
+    report.refused = Some(failing);
+    report.with_totals()
+}
+
+#[test]
+fn students_are_told_nothing_of_hidden_cases() {
+    let mut report = full();
+    let name = "tall";
+    let hidden = report
+        .cases
+        .iter_mut()
+        .find(|case| case.name == name)
+        .unwrap();
+    let failing = Failing::new(Kind::WrongResult, "`u` is wrong in 265 of 8646 elements");
+    hidden.status = Status::Failed(failing.with_diagnosis(diagnosis()));
+    // Those that students know are told in full.
+    report.cases.retain(|case| case.group == Group::Hidden);
+    let results = serde_json::to_value(gradescope::results(&report)).unwrap();
+    let shown = shown_to_students(&results);
+    for secret in ["265", "1,961", "x = 32", "--seed", "note"] {
+        assert!(!shown.contains(secret), "{secret}: {shown}");
+    }
+    assert!(shown.contains("[wrong_result]"));
+    let tests = results["tests"].as_array().unwrap();
+    let told = tests.last().unwrap()["output"].as_str().unwrap();
+    assert!(
+        told.contains("tall: ") && told.contains("265 of 1,961"),
+        "{told}"
+    );
+
+    let results = serde_json::to_value(gradescope::results(&secretly_refused())).unwrap();
+    let shown = shown_to_students(&results);
+    assert!(!shown.contains("131"), "{shown}");
+    assert!(shown.contains("the instructor can see it"), "{shown}");
+    assert!(results["tests"].to_string().contains("n is 131"));
+}
+
+#[test]
+fn failures_that_look_the_same_are_told_once() {
+    let text = terminal::render(&full(), Look::PLAIN);
+    assert!(text.contains("    alike: odd-37x54"), "{text}");
+    assert_eq!(text.matches("first at x = 32").count(), 1, "{text}");
+    // Other numbers are no other look, another kind is.
+    let fault = |kind, text: &str| Failing::new(kind, "fault").with_sanitizer(text);
+    let a = fault(Kind::OutOfBounds, "kernel k, line 12: 4 bytes at 128");
+    let b = fault(Kind::OutOfBounds, "kernel k, line 12: 4 bytes at 3600");
+    let c = fault(Kind::OutOfBounds, "kernel other, line 12: 4 bytes at 128");
+    let d = fault(Kind::Race, "kernel k, line 12: 4 bytes at 128");
+    let failures = [("a", &a), ("b", &b), ("c", &c), ("d", &d)];
+    let failures = failures.map(|(name, failing)| (vec![name.to_owned()], failing));
+    let different = figures::alike(failures.to_vec());
+    let names: Vec<_> = different
+        .iter()
+        .map(|(names, _, alike)| (&names[0][..], alike.len()))
+        .collect();
+    assert_eq!(names, [("a", 1), ("c", 0), ("d", 0)]);
+}
+
 #[test]
 fn nothing_from_a_submission_acts() {
     let report = full();
@@ -235,11 +383,20 @@ fn every_file_is_written() {
         html: path("report.html"),
         gradescope: path("results.json"),
         heat_maps: path("pictures"),
+        brief: true,
+        counts: true,
     };
     let files = args.open().unwrap();
     let mut text = Vec::new();
     let ending = files.write(&full(), &mut Out::new(&mut text, Look::PLAIN));
     assert_eq!(ending, Ok(Ending::Wrong));
+    let text = String::from_utf8(text).unwrap();
+    assert!(
+        text.contains("265 of 1,961") && !text.contains("landlock"),
+        "brief: {text}"
+    );
+    let counts = text.lines().find(|line| line.contains("square-64"));
+    assert_eq!(counts.unwrap().split_whitespace().nth(3), Some("1,234"));
     let read = |name: &str| std::fs::read(folder.path().join(name)).unwrap();
     let report: GradeReport = serde_json::from_slice(&read("report.json")).unwrap();
     assert_eq!(report.totals, full().totals);
