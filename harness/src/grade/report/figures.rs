@@ -198,9 +198,7 @@ pub fn unchecked(report: &GradeReport) -> Vec<(String, Vec<String>)> {
 
 /// Cases that fail, and those whose failure looks the same: of the same kind, with the same patterns in the same field.
 /// One of each is enough to read.
-pub fn alike<'a>(
-    failures: Vec<(Vec<String>, &'a Failing)>,
-) -> Vec<(Vec<String>, &'a Failing, Vec<String>)> {
+pub fn alike(failures: Vec<(Vec<String>, &Failing)>) -> Vec<(Vec<String>, &Failing, Vec<String>)> {
     let mut different: Vec<(Vec<String>, &Failing, Vec<String>)> = Vec::new();
     for (names, failing) in failures {
         let same = different
