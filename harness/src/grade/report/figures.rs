@@ -213,7 +213,7 @@ pub fn alike(failures: Vec<(Vec<String>, &Failing)>) -> Vec<(Vec<String>, &Faili
 }
 
 /// What of a failure is no number.
-fn look_of(failing: &Failing) -> (Kind, String, Option<&str>, Vec<Discriminant<Pattern>>) {
+fn look_of(failing: &Failing) -> (Kind, [Option<&str>; 2], String, Vec<Discriminant<Pattern>>) {
     let said = match (&failing.sanitizer, &failing.diagnosis) {
         (Some(sanitizer), _) => sanitizer.lines().next().unwrap_or_default(),
         (None, Some(_)) => "",
@@ -224,8 +224,11 @@ fn look_of(failing: &Failing) -> (Kind, String, Option<&str>, Vec<Discriminant<P
     let patterns = diagnosis.map_or(&[][..], |diagnosis| &diagnosis.patterns);
     (
         failing.kind,
+        [
+            failing.device.as_deref(),
+            diagnosis.map(|diagnosis| diagnosis.field.as_str()),
+        ],
         said.collect(),
-        diagnosis.map(|diagnosis| diagnosis.field.as_str()),
         patterns.iter().map(discriminant).collect(),
     )
 }
