@@ -70,6 +70,7 @@ fn row(variant: &str, run: Summary) -> Row {
             batched: None,
             per_command: None,
             timesteps: None,
+            by: None,
             clock: Clock::Device,
             host_median_s: run.median_s,
             unit: "updates".to_owned(),
