@@ -245,22 +245,42 @@ struct Tile {
     u32 x, y; // The first cell; left of and above the domain these wrap around, and so are outside it.
     float *edges;
     float *kinds;
+    float *sources;
 
     __device__ __forceinline__ float *staging() const { return edges + warp * ROWS * WIDE_X; }
 
-    // Reads with neighbouring lanes at neighbouring cells, then hands over, so that each lane gets four neighbours.
+    // Where the lane's first column is in a row; left of and above the domain there is no such cell.
+    __device__ __forceinline__ long long offset(u32 row) const
+    {
+        return (long long)(y + warp * ROWS + row) * d.n_x + int(x + lane);
+    }
+
+    // Reads with neighbouring lanes at neighbouring cells.
     template <bool PLAIN>
-    __device__ __forceinline__ void load(const float *__restrict__ field, float4 (&cells)[ROWS]) const
+    __device__ __forceinline__ void load(const float *__restrict__ field, float (&loaded)[ROWS][4]) const
+    {
+#pragma unroll
+        for (u32 row = 0; row < ROWS; ++row) {
+            const u32 cell_y = y + warp * ROWS + row;
+            const float *const first = field + offset(row);
+#pragma unroll
+            for (u32 quarter = 0; quarter < 4; ++quarter) {
+                const u32 cell_x = x + lane + LANES * quarter;
+                const bool is_there = PLAIN || (cell_x < d.n_x && cell_y < d.n_y);
+                loaded[row][quarter] = is_there ? first[LANES * quarter] : 0.0f;
+            }
+        }
+    }
+
+    // Hands over what was loaded, so that each lane gets four neighbours.
+    __device__ __forceinline__ void hand_over(const float (&loaded)[ROWS][4], float4 (&cells)[ROWS]) const
     {
         float *const stage = staging();
 #pragma unroll
         for (u32 row = 0; row < ROWS; ++row) {
-            const u32 cell_y = y + warp * ROWS + row;
 #pragma unroll
             for (u32 quarter = 0; quarter < 4; ++quarter) {
-                const u32 column = lane + LANES * quarter, cell_x = x + column;
-                const bool is_there = PLAIN || (cell_x < d.n_x && cell_y < d.n_y);
-                stage[row * WIDE_X + column] = is_there ? field[cell_y * d.n_x + cell_x] : 0.0f;
+                stage[row * WIDE_X + lane + LANES * quarter] = loaded[row][quarter];
             }
         }
         __syncwarp();
@@ -286,19 +306,25 @@ struct Tile {
             if (row_in_tile - steps >= WIDE_Y - 2 * steps || (!PLAIN && cell_y >= d.n_y)) {
                 continue;
             }
+            float *const first = field + offset(row);
 #pragma unroll
             for (u32 quarter = 0; quarter < 4; ++quarter) {
                 const u32 column = lane + LANES * quarter, cell_x = x + column;
                 if (column - steps < WIDE_X - 2 * steps && (PLAIN || cell_x < d.n_x)) {
-                    field[cell_y * d.n_x + cell_x] = stage[row * WIDE_X + column];
+                    first[LANES * quarter] = stage[row * WIDE_X + column];
                 }
             }
         }
         __syncwarp();
     }
 
-    __device__ __forceinline__ void classify(u32 scene) const
+    // Cells' kinds, and the source's values at the launch's timesteps.
+    __device__ __forceinline__ void classify(u32 scene, u32 t, u32 steps) const
     {
+        const u32 step = LANES * warp + lane;
+        if (step < steps) {
+            sources[step] = scene >= EMPTY_BOX ? 0.0f : oscillation(t + step);
+        }
 #pragma unroll 1
         for (u32 cell = 0; cell < 4 * ROWS; ++cell) {
             const u32 row = warp * ROWS + cell / 4, column = 4 * lane + cell % 4;
@@ -343,10 +369,9 @@ struct Tile {
                 if (PLAIN) {
                     return free_cell(u0, u1, west, east, n, s, k, 0.0f);
                 }
-                if (of_kind >= 0.0f) {
-                    return free_cell(u0, u1, west, east, n, s, k, of_kind);
-                }
-                return of_kind == SOURCE ? source : 0.0f;
+                // A choice between values, not a branch.
+                const float free = free_cell(u0, u1, west, east, n, s, k, of_kind);
+                return of_kind >= 0.0f ? free : of_kind == SOURCE ? source : 0.0f;
             };
             float4 &cell = cells[row];
             cell.x = next(cell.x, own.x, before, own.y, north.x, south.x, kind.x);
@@ -361,15 +386,19 @@ struct Tile {
         u32 scene, const float *__restrict__ u0, const float *__restrict__ u1, float *__restrict__ out0,
         float *__restrict__ out1, float k, u32 t, u32 steps) const
     {
-        float4 even[ROWS], odd[ROWS];
-        load<PLAIN>(u0, even);
-        load<PLAIN>(u1, odd);
         if (!PLAIN) {
-            classify(scene);
+            classify(scene, t, steps);
         }
+        // Both fields are under way before the first is waited for.
+        float second_last[ROWS][4], last[ROWS][4];
+        load<PLAIN>(u0, second_last);
+        load<PLAIN>(u1, last);
+        float4 even[ROWS], odd[ROWS];
+        hand_over(second_last, even);
+        hand_over(last, odd);
         __syncthreads();
         // Two timesteps at a time, so that the fields swap roles without being moved.
-        const auto source = [&](u32 s) { return PLAIN || scene >= EMPTY_BOX ? 0.0f : oscillation(t + s); };
+        const auto source = [&](u32 s) { return PLAIN ? 0.0f : sources[s]; };
         u32 s = 0;
         for (; s + 1 < steps; s += 2) {
             step<PLAIN>(even, odd, 0, k, source(s));
@@ -402,6 +431,7 @@ extern "C" __global__ void __launch_bounds__(LANES *WARPS, 2) wave2d_shmem(
         blockIdx.y * (WIDE_Y - 2 * steps) - steps,
         floats,
         floats + EDGES,
+        floats + EDGES + WIDE_X * WIDE_Y,
     };
     if (is_plain(scene, tile.d, {tile.x, tile.x + WIDE_X, tile.y, tile.y + WIDE_Y})) {
         tile.run<true>(scene, u0, u1, out0, out1, k, t, steps);

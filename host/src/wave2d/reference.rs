@@ -147,12 +147,9 @@ impl<T: Real> Stepper<'_, T> {
                 north: north[x],
                 south: south[x],
             };
-            let free = |damping| free_cell(cells[x], own[x], around, self.k, T::from_f32(damping));
-            cells[x] = match Kind::decode(kinds[x]) {
-                Kind::Zero => T::ZERO,
-                Kind::Source => self.source,
-                Kind::Free { damping } => free(damping),
-            };
+            let damping = T::from_f32(kinds[x]);
+            let free = free_cell(cells[x], own[x], around, self.k, damping);
+            cells[x] = Kind::choose(kinds[x], free, self.source);
         }
     }
 }

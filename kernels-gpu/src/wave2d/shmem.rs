@@ -34,17 +34,19 @@ pub const MAX_STEPS: u32 = TILE_Y / 2 - 1;
 
 /// Floats of a tile's row.
 const ROW: usize = TILE_X as usize;
-/// Rows that pass through a warp's part of shared memory at once.
-const STAGED: usize = 4;
-/// Two sets of edges (even and odd steps), two rows for each warp. As staging space, the same
-/// memory is four rows for each warp.
-const SHARED: usize = 2 * WARPS as usize * 2 * ROW;
+/// Staging space: a warp's own rows. As edges, the same memory is two sets (even and odd steps) of two rows for each
+/// warp.
+const STAGING: usize = WARPS as usize * ROWS * ROW;
+const _: () = assert!(
+    ROWS >= 4,
+    "two sets of two edges have room in a warp's staging space"
+);
 
 /// Cells of a tile.
 const TILE: usize = (TILE_X * TILE_Y) as usize;
 
-/// Dynamic shared memory of a block: edges or staging space, and the cells' kinds.
-pub const SHARED_MEM_BYTES: u32 = 4 * (SHARED + TILE) as u32;
+/// Dynamic shared memory of a block: staging space or edges, the cells' kinds, and the source's values.
+pub const SHARED_MEM_BYTES: u32 = 4 * (STAGING + TILE + MAX_STEPS as usize) as u32;
 
 /// One field of a lane's cells: [row][four neighbouring cells].
 type Cells = [[f32; 4]; ROWS];
@@ -88,8 +90,10 @@ pub unsafe fn wave2d_shmem(
         x: (thread::block_idx_x() * written_x).wrapping_sub(steps),
         y: (thread::block_idx_y() * written_y).wrapping_sub(steps),
         shared,
-        // SAFETY: the launch has room for SHARED + TILE floats.
-        kinds: unsafe { shared.add(SHARED) },
+        // SAFETY: the launch has room for STAGING + TILE + MAX_STEPS floats.
+        kinds: unsafe { shared.add(STAGING) },
+        // SAFETY: as above.
+        sources: unsafe { shared.add(STAGING + TILE) },
     };
     // SAFETY: the shared memory has the size that `Tile` wants, all threads of the block are here, and the
     // fields are as the caller promises.
@@ -112,10 +116,12 @@ struct Tile {
     /// The tile's first cell.
     x: u32,
     y: u32,
-    /// `SHARED` floats.
+    /// Staging space or edges: `STAGING` floats.
     shared: *mut f32,
-    /// `TILE` floats.
+    /// The cells' kinds, as [`Kind::encode`] has them: `TILE` floats.
     kinds: *mut f32,
+    /// The source's value at each step of the launch: `MAX_STEPS` floats.
+    sources: *mut f32,
 }
 
 impl Tile {
@@ -136,11 +142,20 @@ impl Tile {
         self.y.wrapping_add(self.warp * ROWS as u32)
     }
 
-    /// This warp's staging space: `STAGED` rows.
+    /// Where the first of this lane's columns is in this warp's row `row`, from the first cell of a field. Left of and
+    /// above the domain there is no such cell, but the columns right of it may be there.
+    #[inline(always)]
+    fn offset(&self, row: usize) -> isize {
+        let y = self.first_row().wrapping_add(row as u32);
+        let x = self.x.wrapping_add(self.lane) as i32;
+        y as isize * self.domain.n_x as isize + x as isize
+    }
+
+    /// This warp's staging space: `ROWS` rows.
     #[inline(always)]
     fn staging(&self) -> *mut f32 {
-        // SAFETY: the warps' parts make up `shared`: SHARED = WARPS * STAGED * ROW.
-        unsafe { self.shared.add(self.warp as usize * STAGED * ROW) }
+        // SAFETY: the warps' parts make up `shared`: STAGING = WARPS * ROWS * ROW.
+        unsafe { self.shared.add(self.warp as usize * ROWS * ROW) }
     }
 
     /// Loads the tile, advances it, stores what is right. `PLAIN`: all of its cells are inside the border,
@@ -160,114 +175,127 @@ impl Tile {
     ) {
         // SAFETY: the caller's. The barriers part the uses of shared memory: staging, edges, staging.
         unsafe {
-            let fields = (self.load::<PLAIN>(u0), self.load::<PLAIN>(u1));
+            // First, while the lane has no cells to keep: questions to the scene take registers.
             if !PLAIN {
-                self.classify(scene);
+                self.classify(scene, t, steps);
             }
+            // Both fields are under way before the first is waited for.
+            let (second_last, last) = (self.load::<PLAIN>(u0), self.load::<PLAIN>(u1));
+            let fields = (self.hand_over(&second_last), self.hand_over(&last));
             thread::sync_threads();
-            let (previous, last) = self.advance::<PLAIN>(scene, k, fields, t, steps);
+            let (previous, last) = self.advance::<PLAIN>(k, fields, steps);
             thread::sync_threads();
             self.store::<PLAIN>(&previous, out0, steps);
             self.store::<PLAIN>(&last, out1, steps);
         }
     }
 
-    /// Loads this lane's cells of `field`; cells outside the domain are 0.
-    ///
-    /// Global memory is read with neighbouring lanes at neighbouring cells, then handed over through
-    /// the warp's staging space, so that each lane gets four neighbours.
+    /// Loads `field` with neighbouring lanes at neighbouring cells: each lane gets every 32nd cell of its warp's rows.
+    /// Cells outside the domain are 0.
     ///
     /// # Safety
-    /// `field` has as many elements as the domain. All lanes of the warp call together, and no
-    /// other warp uses this one's staging space.
+    /// `field` has as many elements as the domain; all of the tile's cells are among them if `PLAIN`.
     #[inline(always)]
     unsafe fn load<const PLAIN: bool>(&self, field: &[f32]) -> Cells {
         let Domain { n_x, n_y } = self.domain;
-        let mut coalesced: Cells = [[0.0; 4]; ROWS];
-        for (row, cells) in coalesced.iter_mut().enumerate() {
+        let mut loaded: Cells = [[0.0; 4]; ROWS];
+        for (row, cells) in loaded.iter_mut().enumerate() {
             let y = self.first_row().wrapping_add(row as u32);
+            // One address for each row: the columns are constants beside it.
+            let first = field.as_ptr().wrapping_offset(self.offset(row));
             for (quarter, cell) in cells.iter_mut().enumerate() {
                 let x = self.x.wrapping_add(self.lane + 32 * quarter as u32);
                 if PLAIN || (x < n_x && y < n_y) {
                     // SAFETY: (x, y) is in the domain.
-                    *cell = unsafe { *field.as_ptr().add((y * n_x + x) as usize) };
+                    *cell = unsafe { *first.wrapping_add(32 * quarter) };
                 }
             }
         }
+        loaded
+    }
+
+    /// Hands over what [`load`](Self::load) loaded through the warp's staging space, so that each lane gets four
+    /// neighbours.
+    ///
+    /// # Safety
+    /// All lanes of the warp call together, and no other warp uses this one's staging space.
+    #[inline(always)]
+    unsafe fn hand_over(&self, loaded: &Cells) -> Cells {
         let staging = self.staging();
         let lane = self.lane as usize;
         let mut own: Cells = [[0.0; 4]; ROWS];
-        for group in 0..ROWS / STAGED {
-            let first = group * STAGED;
-            // SAFETY: `staging` has STAGED rows; the lanes' elements are disjoint between barriers.
-            unsafe {
-                for row in 0..STAGED {
-                    for (quarter, cell) in coalesced[first + row].iter().enumerate() {
-                        *staging.add(row * ROW + lane + 32 * quarter) = *cell;
-                    }
+        // SAFETY: `staging` has ROWS rows; the lanes' elements are disjoint between barriers.
+        unsafe {
+            for (row, cells) in loaded.iter().enumerate() {
+                for (quarter, cell) in cells.iter().enumerate() {
+                    *staging.add(row * ROW + lane + 32 * quarter) = *cell;
                 }
-                warp::sync_warp(FULL_MASK);
-                for row in 0..STAGED {
-                    own[first + row] = mem::load_vector(staging.add(row * ROW + 4 * lane));
-                }
-                warp::sync_warp(FULL_MASK);
             }
+            warp::sync_warp(FULL_MASK);
+            for (row, cells) in own.iter_mut().enumerate() {
+                *cells = mem::load_vector(staging.add(row * ROW + 4 * lane));
+            }
+            warp::sync_warp(FULL_MASK);
         }
         own
     }
 
-    /// Writes the part of this lane's cells that is right after `steps` timesteps.
+    /// Writes the part of this lane's cells that is right after `steps` timesteps: the other way round.
     ///
     /// # Safety
-    /// As [`load`](Self::load), and nothing else accesses `field`.
+    /// As [`load`](Self::load) and [`hand_over`](Self::hand_over), and nothing else accesses `field`.
     #[inline(always)]
-    unsafe fn store<const PLAIN: bool>(&self, cells: &Cells, field: *mut f32, steps: u32) {
+    unsafe fn store<const PLAIN: bool>(&self, own: &Cells, field: *mut f32, steps: u32) {
         let Domain { n_x, n_y } = self.domain;
         let [written_x, written_y] = written(steps);
         let staging = self.staging();
         let lane = self.lane as usize;
-        for group in 0..ROWS / STAGED {
-            let first = group * STAGED;
-            // SAFETY: as in `load`; a cell is written if it is in the domain and in the written part
-            // of this tile, which no other tile shares.
-            unsafe {
-                for row in 0..STAGED {
-                    mem::store_vector(staging.add(row * ROW + 4 * lane), cells[first + row]);
-                }
-                warp::sync_warp(FULL_MASK);
-                for row in 0..STAGED {
-                    let row_in_tile = self.warp * ROWS as u32 + (first + row) as u32;
-                    let y = self.y.wrapping_add(row_in_tile);
-                    if row_in_tile.wrapping_sub(steps) >= written_y || (!PLAIN && y >= n_y) {
-                        continue;
-                    }
-                    for quarter in 0..4 {
-                        let column = self.lane + 32 * quarter;
-                        let x = self.x.wrapping_add(column);
-                        if column.wrapping_sub(steps) < written_x && (PLAIN || x < n_x) {
-                            *field.add((y * n_x + x) as usize) =
-                                *staging.add(row * ROW + column as usize);
-                        }
-                    }
-                }
-                warp::sync_warp(FULL_MASK);
+        // SAFETY: as in `hand_over`; a cell is written if it is in the domain and in the written part
+        // of this tile, which no other tile shares.
+        unsafe {
+            for (row, cells) in own.iter().enumerate() {
+                mem::store_vector(staging.add(row * ROW + 4 * lane), *cells);
             }
+            warp::sync_warp(FULL_MASK);
+            for row in 0..ROWS {
+                let row_in_tile = self.warp * ROWS as u32 + row as u32;
+                let y = self.y.wrapping_add(row_in_tile);
+                if row_in_tile.wrapping_sub(steps) >= written_y || (!PLAIN && y >= n_y) {
+                    continue;
+                }
+                let first = field.wrapping_offset(self.offset(row));
+                for quarter in 0..4 {
+                    let column = self.lane + 32 * quarter as u32;
+                    let x = self.x.wrapping_add(column);
+                    if column.wrapping_sub(steps) < written_x && (PLAIN || x < n_x) {
+                        *first.wrapping_add(32 * quarter) =
+                            *staging.add(row * ROW + column as usize);
+                    }
+                }
+            }
+            warp::sync_warp(FULL_MASK);
         }
     }
 
-    /// Writes this lane's cells' kinds to shared memory, as [`Kind::encode`] has them.
+    /// Writes what the scene says of the tile to shared memory: this lane's cells' kinds, and the source's values at
+    /// timesteps `t` to `t + steps - 1`.
     ///
     /// # Safety
-    /// `kinds` points to `TILE` floats, of which this lane's are its own.
+    /// All threads of the block call together.
     #[inline(always)]
-    unsafe fn classify<S: Scene>(&self, scene: &S) {
+    unsafe fn classify<S: Scene>(&self, scene: &S, t: u32, steps: u32) {
+        let step = 32 * self.warp + self.lane;
+        if step < steps {
+            // SAFETY: `steps` is at most MAX_STEPS, and each thread writes a value of its own.
+            unsafe { *self.sources.add(step as usize) = scene.source_value(t.wrapping_add(step)) }
+        }
         // One flat loop, which is too long to be unrolled: all scenes stand in it.
         for cell in 0..4 * ROWS as u32 {
             let (row, i) = (cell / 4, cell % 4);
             let x = self.x.wrapping_add(4 * self.lane + i);
             let y = self.first_row().wrapping_add(row);
             let kind = update::kind(scene, self.domain, x, y);
-            // SAFETY: the caller's.
+            // SAFETY: the lanes' cells are disjoint.
             unsafe { *self.kinds(row as usize).add(i as usize) = kind.encode() }
         }
     }
@@ -280,7 +308,7 @@ impl Tile {
         unsafe { self.kinds.add(row * ROW + 4 * self.lane as usize) }
     }
 
-    /// Advances the tile by `steps` timesteps from `t` on: the second-last and last field before become
+    /// Advances the tile by `steps` timesteps: the second-last and last field before become
     /// those after. `PLAIN`: all of its cells are free and undamped.
     ///
     /// # Safety
@@ -289,17 +317,16 @@ impl Tile {
     #[inline(always)]
     unsafe fn advance<const PLAIN: bool>(
         &self,
-        scene: &impl Scene,
         k: f32,
         (mut even, mut odd): (Cells, Cells),
-        t: u32,
         steps: u32,
     ) -> (Cells, Cells) {
-        let source = |s| {
+        let source = |s: u32| {
             if PLAIN {
                 0.0
             } else {
-                scene.source_value(t + s)
+                // SAFETY: `classify` wrote it, before a barrier.
+                unsafe { *self.sources.add(s as usize) }
             }
         };
         // Two steps at a time, so that the fields swap roles without being moved.
@@ -364,15 +391,13 @@ impl Tile {
                     north: north[i],
                     south: south[i],
                 };
-                let free = |damping| update::free_cell(cells[row][i], own[i], around, k, damping);
                 cells[row][i] = if PLAIN {
-                    free(0.0)
+                    update::free_cell(cells[row][i], own[i], around, k, 0.0)
                 } else {
-                    match Kind::decode(kinds[i]) {
-                        Kind::Zero => 0.0,
-                        Kind::Source => source,
-                        Kind::Free { damping } => free(damping),
-                    }
+                    // The free cell's value is computed whatever the cell is: choosing a value is
+                    // cheaper than a branch.
+                    let free = update::free_cell(cells[row][i], own[i], around, k, kinds[i]);
+                    Kind::choose(kinds[i], free, source)
                 };
             }
         }
@@ -388,7 +413,7 @@ impl Tile {
     unsafe fn exchange_edges(&self, cells: &Cells, parity: usize) -> ([f32; 4], [f32; 4]) {
         let edge = |warp: u32, last_row: usize| {
             let row = (parity * WARPS as usize + warp as usize) * 2 + last_row;
-            // SAFETY: parity < 2 and warp < WARPS, so row < SHARED / ROW.
+            // SAFETY: parity < 2 and warp < WARPS, so row < STAGING / ROW.
             unsafe { self.shared.add(row * ROW + 4 * self.lane as usize) }
         };
         // SAFETY: `edge` is within `shared`, aligned to 16 bytes; the barrier orders writes and reads.

@@ -10,14 +10,13 @@ fn scenes(domain: Domain) -> impl Iterator<Item = (u32, AnyScene)> {
 }
 
 #[test]
-fn kinds_survive_their_code() {
-    for kind in [
-        Kind::Zero,
-        Kind::Source,
-        Kind::Free { damping: 0.0 },
-        Kind::Free { damping: 0.25 },
-    ] {
-        assert_eq!(Kind::decode(kind.encode()), kind);
+fn a_kind_s_code_chooses_the_cell_s_value() {
+    let value = |kind: Kind| Kind::choose(kind.encode(), 3.0, 7.0);
+    assert_eq!(value(Kind::Zero), 0.0);
+    assert_eq!(value(Kind::Source), 7.0);
+    for damping in [0.0, 0.25, 1.0] {
+        let kind = Kind::Free { damping };
+        assert_eq!((value(kind), kind.encode()), (3.0, damping));
     }
 }
 

@@ -57,15 +57,16 @@ impl Kind {
         }
     }
 
-    /// The kind that [`encode`](Self::encode) made the code of.
+    /// The next value of a cell whose kind has `code`: `free` if it is a free one, `source` if it is a source. Both are
+    /// values, so that this is a choice and no branch.
     #[inline(always)]
-    pub fn decode(code: f32) -> Self {
+    pub fn choose<T: Real>(code: f32, free: T, source: T) -> T {
         if code >= 0.0 {
-            Self::Free { damping: code }
+            free
         } else if code == SOURCE {
-            Self::Source
+            source
         } else {
-            Self::Zero
+            T::from_f32(0.0)
         }
     }
 }
