@@ -76,7 +76,7 @@ impl Cli {
             Command::List(args) => list::run(args, out),
             Command::Doctor(args) => doctor::run(args, out),
             Command::Test(args) => test::run(args, out),
-            Command::Perf(args) => perf::run(args, out),
+            Command::Perf(args) => perf::run(args, report::of_perf, out),
             Command::Compare(args) => compare::run(args, out),
             Command::Profile(args) => profile::run(args, out),
             Command::Grade(args) => grade::args::run(args, out),

@@ -33,7 +33,7 @@ pub struct CompareArgs {
     /// Results after
     new: PathBuf,
     /// Differences up to so many percent do not count
-    #[arg(long, value_name = "PERCENT", default_value = "1.5")]
+    #[arg(long, value_name = "PERCENT", default_value_t)]
     margin: Margin,
     /// Also exit with 1 for what is undecided, or in OLD and not in NEW
     #[arg(long)]

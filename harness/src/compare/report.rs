@@ -34,11 +34,7 @@ pub fn render(compared: &Compared, margin: Margin, look: Look) -> String {
     parts.extend(only("new", &compared.only_new));
     let differences = compared.differences.iter();
     parts.extend(differences.map(|difference| format!("differs: {difference}")));
-    parts.push(format!(
-        "{}; margin {} %",
-        counts(compared),
-        three(100.0 * margin.0)
-    ));
+    parts.push(format!("{}; margin {} %", counts(compared), margin));
     parts.join("\n")
 }
 

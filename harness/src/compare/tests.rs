@@ -4,7 +4,7 @@ use std::time::Duration;
 use super::*;
 use crate::perf::results::{CaseResults, Clock, Figures, Outcome, Row, SCHEMA_VERSION};
 use crate::stats::synthetic::Noise;
-use crate::stats::{Rule, Summary};
+use crate::stats::{BETWEEN_RUNS, Rule, Summary};
 use crate::terminal::Look;
 
 /// A machine on which things are timed.
@@ -105,6 +105,7 @@ fn document(rows: Vec<Row>) -> Results {
         wall_s: 1.0,
         interrupted: false,
         quick: false,
+        between_runs: BETWEEN_RUNS,
         cpu: None,
         devices: Vec::new(),
         missing: Vec::new(),

@@ -1,15 +1,30 @@
 //! Faster, slower, same, undecided.
 
+use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::stats::Summary;
 use crate::stats::interval::{self, Confidence, Interval};
+use crate::stats::{BETWEEN_RUNS, Summary};
+use crate::units::three;
 
 /// Differences up to this share do not count.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Margin(pub f64);
+
+impl Default for Margin {
+    fn default() -> Margin {
+        // Each of the two may be off.
+        Margin(2.0 * BETWEEN_RUNS)
+    }
+}
+
+impl fmt::Display for Margin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&three(100.0 * self.0))
+    }
+}
 
 impl FromStr for Margin {
     type Err = String;

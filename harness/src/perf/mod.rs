@@ -30,6 +30,7 @@ mod turns;
 mod unfinished;
 mod watch;
 
+use std::path::PathBuf;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use clap::Args;
@@ -42,13 +43,15 @@ use crate::devices::{Machine, Wanted};
 use crate::failure::{Ending, Failure};
 use crate::json::JsonArg;
 use crate::out::Out;
+use crate::output::OutputFile;
 use crate::peer;
+use crate::stats::BETWEEN_RUNS;
 use bench::Bench;
 use contender::Peers;
 use limits::{Probe, Real};
 use results::{Results, SCHEMA_VERSION};
 use settings::Settings;
-use unfinished::Unfinished;
+use unfinished::{Files, Unfinished};
 
 /// What `harness perf` is told.
 #[derive(Debug, Clone, Default, Args)]
@@ -82,13 +85,17 @@ pub struct PerfArgs {
     no_check: bool,
     #[command(flatten)]
     json: JsonArg,
+    /// Also write the page that `harness report` makes of the JSON
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
 }
 
 const HELP: &str = "\
 Columns:
   time        median of single runs, the device's cache flushed before each; of one timestep where
               the case has timesteps
-  noise       half of the 95 % confidence interval of that median; `noisy`: no result, see the notes
+  noise       half of the 95 % confidence interval of that median; `noisy`: no result, see the notes;
+              another run of this program is within that and what the head says
   batched     the same of runs back to back, as a CUDA graph where there is one
   rate        useful work in a second
   GB/s        bytes that the variant cannot avoid to move, by the time
@@ -104,14 +111,17 @@ Columns:
   coalesced   sectors that the same bytes would need at best, by sectors
 
 Without a GPU, instructions and sectors are counted in place of times. Ctrl-C leaves what is finished
-in --json. docs/measuring.md has the method.";
+in --json and --html. docs/measuring.md has the method.";
 
-/// Times the labs.
+/// How results look as a page.
+pub type PageOf = fn(&Results) -> String;
+
+/// Times the labs. `page` is for `--html`.
 ///
 /// # Errors
 ///
 /// What makes no sense, or a device that is asked for and not there. A wrong result is no error: the report has it.
-pub fn run(args: &PerfArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
+pub fn run(args: &PerfArgs, page: PageOf, out: &mut Out<'_>) -> Result<Ending, Failure> {
     if args.device.contains(&Wanted::Emulated) {
         return Err(Failure::Input(
             "--device emulated: the speed of the emulated device says nothing of a GPU; try `harness test --device emulated`"
@@ -136,6 +146,7 @@ pub fn run(args: &PerfArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
         machine: &machine,
         peers: &peers,
         probe: &Real,
+        page,
     };
     run_in(&place, args, out)
 }
@@ -146,6 +157,7 @@ struct Place<'p> {
     machine: &'p Machine,
     peers: &'p Peers,
     probe: &'p dyn Probe,
+    page: PageOf,
 }
 
 fn run_in(place: &Place<'_>, args: &PerfArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
@@ -155,6 +167,10 @@ fn run_in(place: &Place<'_>, args: &PerfArgs, out: &mut Out<'_>) -> Result<Endin
     let params = catalogue::params(&args.param)?;
     let chosen = place.machine.choose(&args.device)?;
     let json = args.json.open()?;
+    let html = args.html.as_deref();
+    let html = html
+        .map(|path| OutputFile::create("--html", path))
+        .transpose()?;
 
     // Every case is made before anything is timed: what makes no sense is known at once.
     let mut benches = Vec::new();
@@ -199,6 +215,7 @@ fn run_in(place: &Place<'_>, args: &PerfArgs, out: &mut Out<'_>) -> Result<Endin
         wall_s: 0.0,
         interrupted: false,
         quick: args.quick,
+        between_runs: BETWEEN_RUNS,
         cpu: chosen.cpu.then(CpuInfo::read),
         devices: devices.iter().map(|(record, _)| record.clone()).collect(),
         missing,
@@ -207,7 +224,12 @@ fn run_in(place: &Place<'_>, args: &PerfArgs, out: &mut Out<'_>) -> Result<Endin
     if wants_text {
         out.line(limits::render(&results, out.look()))?;
     }
-    let unfinished = Unfinished::new(results, json, began);
+    let files = Files {
+        json,
+        html,
+        page: place.page,
+    };
+    let unfinished = Unfinished::new(results, files, began);
     for bench in benches {
         let tell = |case: &results::CaseResults| unfinished.tell(case);
         let case = bench.run(&chosen, &devices, began, &tell)?;

@@ -37,6 +37,8 @@ pub struct Results {
     pub interrupted: bool,
     /// Whether it was told to be quick.
     pub quick: bool,
+    /// A median of another run is within this one's interval, widened by this share on both sides.
+    pub between_runs: f64,
     /// The CPU, if it was timed.
     pub cpu: Option<CpuInfo>,
     /// The devices that were used.

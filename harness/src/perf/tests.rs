@@ -85,6 +85,7 @@ fn run_with(
         machine,
         peers: &peers,
         probe,
+        page: |results| format!("a page of {} cases", results.cases.len()),
     };
     let ending = run_in(&place, &args, &mut out);
     drop(out);

@@ -78,12 +78,9 @@ pub fn time(
     each(&mut turns, |turn| turn.keep_outputs());
 
     each(&mut turns, |turn| turn.begin_batches(batched, settings));
-    while {
+    while turns.iter().any(Turn::needs_batch) {
         each(&mut turns, Turn::batch);
-        turns
-            .iter()
-            .any(|turn| turn.needs(&turn.batched) || turn.needs(&turn.stream))
-    } {}
+    }
     each(&mut turns, Turn::check_stream);
     if let Some(time) = settings.energy {
         each(&mut turns, |turn| turn.count_energy(time));
@@ -253,7 +250,15 @@ impl<'p> Turn<'p> {
         }
     }
 
+    fn needs_batch(&self) -> bool {
+        self.needs(&self.batched) || self.needs(&self.stream)
+    }
+
+    /// Batches are not compared turn by turn: what is known well enough leaves its time to the rest.
     fn batch(&mut self) -> Result<(), Trouble> {
+        if !self.needs_batch() {
+            return Ok(());
+        }
         let timing = self.run.run_times(self.runs, self.launching())?;
         let sample = self.sample(timing, self.runs);
         push(&mut self.batched, sample);

@@ -1,13 +1,15 @@
-//! Results so far: Ctrl-C leaves them where `--json` wants them.
+//! Results so far: Ctrl-C leaves them where `--json` and `--html` want them.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
+use super::PageOf;
 use super::results::{CaseResults, Results};
 use crate::failure::{Ending, Failure};
 use crate::interrupt::OnInterrupt;
 use crate::json::JsonOut;
 use crate::out::Out;
+use crate::output::OutputFile;
 
 /// Results that are not complete yet.
 pub struct Unfinished {
@@ -15,9 +17,19 @@ pub struct Unfinished {
     _on_interrupt: OnInterrupt,
 }
 
+/// Where results go, beside the terminal.
+pub struct Files {
+    /// The document.
+    pub json: JsonOut,
+    /// The page.
+    pub html: Option<OutputFile>,
+    /// What makes it.
+    pub page: PageOf,
+}
+
 struct State {
     results: Results,
-    json: JsonOut,
+    files: Files,
     began: Instant,
 }
 
@@ -25,8 +37,12 @@ impl State {
     fn write(mut self, out: &mut Out<'_>) -> Result<Ending, Failure> {
         self.results.wall_s = self.began.elapsed().as_secs_f64();
         let ending = self.results.ending();
-        if !matches!(self.json, JsonOut::No) {
-            self.json.write_text(&self.results.to_json()?, out)?;
+        let Files { json, html, page } = self.files;
+        if !matches!(json, JsonOut::No) {
+            json.write_text(&self.results.to_json()?, out)?;
+        }
+        if let Some(html) = html {
+            html.write_all(page(&self.results).as_bytes())?;
         }
         Ok(ending)
     }
@@ -34,10 +50,10 @@ impl State {
 
 impl Unfinished {
     /// Results without cases. `began` is when the program was started.
-    pub fn new(results: Results, json: JsonOut, began: Instant) -> Unfinished {
+    pub fn new(results: Results, files: Files, began: Instant) -> Unfinished {
         let state = Arc::new(Mutex::new(Some(State {
             results,
-            json,
+            files,
             began,
         })));
         let shared = Arc::clone(&state);
@@ -61,7 +77,7 @@ impl Unfinished {
         }
     }
 
-    /// Writes the document where it goes.
+    /// Writes the files.
     pub fn finish(self, out: &mut Out<'_>) -> Result<Ending, Failure> {
         // Under the lock until it is written: an interruption waits, and then finds nothing left to write.
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);

@@ -49,6 +49,8 @@ pub struct ReportArgs {
     out: PathBuf,
 }
 
+const TITLE: &str = "Measurements";
+
 /// Writes the page.
 ///
 /// # Errors
@@ -66,9 +68,16 @@ pub fn run(args: &ReportArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
     Ok(Ending::Fine)
 }
 
+/// The page of one measurement of the labs.
+pub fn of_perf(results: &Results) -> String {
+    let mut page = Page::new(TITLE);
+    perf(&mut page, results);
+    page.finish()
+}
+
 /// The page.
 fn page(documents: &[Document]) -> String {
-    let mut page = Page::new("Measurements");
+    let mut page = Page::new(TITLE);
     for document in documents {
         match document {
             Document::Perf(results) => perf(&mut page, results),

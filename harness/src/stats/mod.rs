@@ -21,6 +21,11 @@ pub use interval::Interval;
 pub use rule::{Collector, Rule, Sample};
 pub use summary::{Discarded, Summary};
 
+/// What the intervals of one run of the program cannot know: medians of another run, on the same machine, may differ by this
+/// share more. Buffers lie elsewhere in memory then, which decides what is near in L2. Medians of an H100 were up to 0.75 %
+/// apart between runs (`docs/measuring.md`); each of two may be off by this much.
+pub const BETWEEN_RUNS: f64 = 0.0075;
+
 /// The value below which the share `q` of the sorted samples lies, by linear interpolation.
 fn quantile(sorted: &[f64], q: f64) -> f64 {
     let position = q * (sorted.len() - 1) as f64;

@@ -339,7 +339,8 @@ impl Work<'_> {
         let at_limit = Duration::from_secs_f64(bytes as f64 / copy);
         let purpose = format!("time against {}", variant.name);
         let stopping = self.job.stopping;
-        let measured: Measured = Series::collect(&stopping, shortest_s, |sample| {
+        let earned = |ratio| timed.earned(ratio) / timed.points.max(f64::MIN_POSITIVE);
+        let measured: Measured = Series::collect(&stopping, shortest_s, earned, |sample| {
             let (submission, reference) = self.pair(&purpose, trusted, variant.exact, sample)?;
             let reference = match timed.against {
                 Against::Reference { .. } => reference,

@@ -15,8 +15,10 @@ pub struct Rule {
     pub least: u32,
     /// At the latest after so many.
     pub most: u32,
-    /// Enough once half the interval of the ratio is at most this share of it.
+    /// Enough once half the interval of the ratio is at most this share of it,
     pub uncertainty: f64,
+    /// or once the ends of the interval earn the same, but for this share of the points.
+    pub points: f64,
     /// At the latest after this much time, when there are `least`.
     pub patience: Duration,
 }
@@ -27,6 +29,7 @@ impl Default for Rule {
             least: 10,
             most: 60,
             uncertainty: 0.005,
+            points: 0.005,
             patience: Duration::from_secs(60),
         }
     }
@@ -74,12 +77,13 @@ pub struct Measured {
     pub submission: Times,
     /// The reference's.
     pub reference: Times,
-    /// Whether the interval is as narrow as was asked for.
+    /// Whether the interval, or the points' part of it, is as narrow as was asked for.
     pub is_quiet: bool,
 }
 
 impl Series {
-    /// Takes pairs until there are enough. `pair` gets the number of the sample, which no other gets.
+    /// Takes pairs until there are enough. `earned` is the share of the points for a ratio, never less for a greater one;
+    /// `pair` gets the number of the sample, which no other gets.
     ///
     /// # Errors
     ///
@@ -88,6 +92,7 @@ impl Series {
     pub fn collect<E: From<Failing>>(
         rule: &Rule,
         shortest_s: f64,
+        earned: impl Fn(f64) -> f64,
         mut pair: impl FnMut(u32) -> Result<Pair, E>,
     ) -> Result<Measured, E> {
         let began = Instant::now();
@@ -110,7 +115,7 @@ impl Series {
             if taken == 0 {
                 continue;
             }
-            let measured = series.measured(rule);
+            let measured = series.measured(rule, &earned);
             let is_over = taken >= rule.most || began.elapsed() >= rule.patience;
             if taken >= rule.least && (measured.is_quiet || is_over) {
                 return Ok(measured);
@@ -139,7 +144,7 @@ impl Series {
         Ok(())
     }
 
-    fn measured(&self, rule: &Rule) -> Measured {
+    fn measured(&self, rule: &Rule, earned: impl Fn(f64) -> f64) -> Measured {
         let pairs = self.reference_s.iter().zip(&self.submission_s);
         let ratios: Vec<f64> = pairs.map(|(reference, ours)| reference / ours).collect();
         let ratio = ratio::median(&ratios);
@@ -153,7 +158,8 @@ impl Series {
             submission: times(&self.submission_s),
             reference: times(&self.reference_s),
             is_quiet: ratio.confidence >= ratio::CONFIDENCE
-                && ratio::uncertainty(&ratio) <= rule.uncertainty,
+                && (ratio::uncertainty(&ratio) <= rule.uncertainty
+                    || earned(ratio.high) - earned(ratio.low) <= rule.points),
         }
     }
 }
@@ -166,6 +172,7 @@ mod tests {
         least: 10,
         most: 40,
         uncertainty: 0.005,
+        points: 0.01,
         patience: Duration::MAX,
     };
 
@@ -178,7 +185,14 @@ mod tests {
     }
 
     fn collect(pair: impl Fn(u32) -> (f64, f64)) -> Result<Measured, Failing> {
-        Series::collect(&RULE, 10e-6, |sample| {
+        collect_for(|ratio| ratio, pair)
+    }
+
+    fn collect_for(
+        earned: impl Fn(f64) -> f64,
+        pair: impl Fn(u32) -> (f64, f64),
+    ) -> Result<Measured, Failing> {
+        Series::collect(&RULE, 10e-6, earned, |sample| {
             let (submission, reference) = pair(sample);
             Ok(Pair {
                 submission: timing(submission),
@@ -218,6 +232,25 @@ mod tests {
     }
 
     #[test]
+    fn noise_that_costs_no_point_is_borne() {
+        let noisy = |sample: u32| (1000.0 + 50.0 * f64::from(sample % 5), 1000.0);
+        let full_at = |full: f64| move |ratio: f64| (ratio / full).min(1.0);
+        let measured = collect_for(full_at(0.8), noisy).unwrap();
+        assert_eq!(measured.submission.samples_s.len(), 10);
+        assert!(measured.is_quiet && measured.ratio.high > 1.1 * measured.ratio.low);
+        assert_eq!(
+            collect_for(|_| 0.0, noisy)
+                .unwrap()
+                .submission
+                .samples_s
+                .len(),
+            10
+        );
+        let measured = collect_for(full_at(1.1), noisy).unwrap();
+        assert_eq!(measured.submission.samples_s.len(), 40);
+    }
+
+    #[test]
     fn impossible_times_fail_at_once() {
         let failing = collect(|sample| {
             if sample == 3 {
@@ -243,23 +276,29 @@ mod tests {
             },
             reference: timing(100.0),
         };
-        let failing = Series::collect(&RULE, 0.0, |_| Ok::<_, Failing>(pair)).unwrap_err();
+        let failing =
+            Series::collect(&RULE, 0.0, |ratio| ratio, |_| Ok::<_, Failing>(pair)).unwrap_err();
         assert_eq!(failing.kind, Kind::ClocksDisagree);
         insta::assert_snapshot!(failing.message, @"the device's clock and the host's disagreed in 6 of 6 samples, in the last by 100µs and 50ms");
     }
 
     #[test]
     fn a_busy_host_costs_samples_and_no_more() {
-        let measured = Series::collect(&RULE, 0.0, |sample| {
-            let mut pair = Pair {
-                submission: timing(1000.0),
-                reference: timing(1000.0),
-            };
-            if sample % 4 == 1 {
-                pair.reference.host += Duration::from_millis(20);
-            }
-            Ok::<_, Failing>(pair)
-        });
+        let measured = Series::collect(
+            &RULE,
+            0.0,
+            |ratio| ratio,
+            |sample| {
+                let mut pair = Pair {
+                    submission: timing(1000.0),
+                    reference: timing(1000.0),
+                };
+                if sample % 4 == 1 {
+                    pair.reference.host += Duration::from_millis(20);
+                }
+                Ok::<_, Failing>(pair)
+            },
+        );
         let times = measured.unwrap().submission;
         assert_eq!((times.samples_s.len(), times.discarded), (10, 3));
     }

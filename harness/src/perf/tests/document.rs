@@ -22,3 +22,21 @@ fn the_document_names_where_it_comes_from() {
     let again = Results::parse(&results.to_json().unwrap()).unwrap();
     assert!(again == results);
 }
+
+#[test]
+fn the_page_is_written_beside_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("results.html");
+    let html = format!("--html={}", file.display());
+    let run = timed(
+        &[&SMALL[..], &["--variant=naive", &html]].concat(),
+        &testing::machine(),
+    );
+    assert_eq!(run.ending, Ok(Ending::Fine));
+    assert_eq!(std::fs::read_to_string(file).unwrap(), "a page of 1 cases");
+    let run = timed(
+        &["--html=/no/such/folder/results.html"],
+        &testing::machine(),
+    );
+    assert!(matches!(run.ending, Err(Failure::Input(_))) && run.text.is_empty());
+}

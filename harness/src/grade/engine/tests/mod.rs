@@ -125,6 +125,7 @@ fn options() -> Options {
             least: 10,
             most: 12,
             uncertainty: 0.005,
+            points: 0.005,
             patience: Duration::MAX,
         },
         ..Options::default()
