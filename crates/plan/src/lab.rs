@@ -76,7 +76,7 @@ macro_rules! lab {
         /// What a solution's host code implements.
         pub trait Solution {
             /// Records the launches that solve `problem` from what `buffers` hold, and says which buffers hold the
-            /// results then. Scratch buffers are declared with [`Plan::scratch`].
+            /// results then. Scratch buffers are declared with [`Plan::scratch`](crate::Plan::scratch).
             ///
             /// # Errors
             ///

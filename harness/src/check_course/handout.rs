@@ -29,13 +29,18 @@ pub fn commands(markdown: &str) -> Vec<Vec<String>> {
     commands
 }
 
-/// Whether the command grades the lab's starter, on the default or the emulated device, and at most writes the report.
+/// Whether the command grades the lab's starter, on the default or the emulated device, and at most writes the report or
+/// shows more or less of it.
 pub fn is_grade_of_starter(command: &[String], lab: &str) -> bool {
     let starter = format!("labs/{lab}/starter");
     match command {
-        [grade, folder, flags @ ..] if grade == "grade" && *folder == starter => flags
-            .chunks(2)
-            .all(|flag| matches!(flag, [name, value] if name == "-o" || name == "--device" && value == "emulated")),
+        [grade, folder, flags @ ..] if grade == "grade" && *folder == starter => {
+            let shown = |flag: &&String| !["--counts", "--brief"].contains(&flag.as_str());
+            let flags: Vec<&String> = flags.iter().filter(shown).collect();
+            flags.chunks(2).all(|flag| {
+                matches!(flag, [name, value] if *name == "-o" || *name == "--device" && *value == "emulated")
+            })
+        }
         _ => false,
     }
 }
@@ -54,6 +59,10 @@ mod tests {
         assert!(is(
             "grade labs/wave2d/starter --device emulated -o report.json"
         ));
+        assert!(is(
+            "grade labs/wave2d/starter --counts --device emulated --brief"
+        ));
+        assert!(!is("grade labs/wave2d/starter --heat-maps wrong"));
         assert!(!is("grade labs/wave2d/starter --device cuda"));
         assert!(!is("grade labs/wave2d/starter --html"));
         assert!(!is("grade labs/wave3d/starter"));

@@ -37,8 +37,8 @@ pub unsafe fn poisson_iteration(u: &[f64], u_next: *mut f64, n: u32) {
     } else {
         // TODO 1: this keeps the old value. The new one is `update::jacobi(around, h2_f)`, where `around` are the last values
         // of the six neighbours (`Neighbours`, also of `kernels_gpu::poisson::update`) and h2_f is h^2 f:
-        // `grid.h2() * grid.source(x, y, z)`. A point inside the walls has all six: west is element i - 1; how far is the
-        // neighbour along y, and along z?
+        // `grid.h2() * grid.source(x, y, z)`. A point inside the walls has all six: west and east along x, south and north
+        // along y, below and above along z. West is element i - 1; how far is the neighbour along y, and along z?
         u[i]
     };
     // SAFETY: the point is in the cube, so i is below n^3, and no other thread has this element of u_next.

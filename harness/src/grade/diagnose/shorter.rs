@@ -3,6 +3,8 @@
 use host::plan::{Command, PlanError, Role};
 use host::{Arg, BufferId, Plan};
 
+use crate::units::count;
+
 /// The first `keep` of the plan's `steps` steps.
 ///
 /// Only a plan whose commands are the same few in every step, but for their arguments, can be cut: any number of them
@@ -18,8 +20,9 @@ pub fn shorten(plan: &Plan, steps: u64, keep: u64) -> Result<Plan, String> {
         steps > 0 && !commands.is_empty() && (commands.len() as u64).is_multiple_of(steps);
     if !is_divisible || keep == 0 || keep > steps {
         return Err(format!(
-            "the plan's {} commands are not the same number in each of {steps} steps",
-            commands.len()
+            "the plan has {} for {}, not the same number for each",
+            count(commands.len(), "command"),
+            count(steps as usize, "step")
         ));
     }
     let in_step = commands.len() / steps as usize;
@@ -181,7 +184,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_cut_says_why() {
-        insta::assert_snapshot!(shorten(&turning(7), 2, 1).unwrap_err(), @"the plan's 7 commands are not the same number in each of 2 steps");
+        insta::assert_snapshot!(shorten(&turning(7), 2, 1).unwrap_err(), @"the plan has 7 commands for 2 steps, not the same number for each");
         let mut mixed = turning(3);
         let u = mixed.find_buffer("u0").unwrap();
         mixed.fill(u, 0).unwrap();

@@ -116,20 +116,20 @@ pub fn explanation(failing: &Failing) -> Vec<String> {
         // It says all that the message does, and better.
         let sentences = crate::grade::diagnose::words::lines(diagnosis);
         lines.extend(sentences.iter().map(|line| escape::line(line)));
-    } else {
+    } else if !says_all(failing) {
         let message = escape::at_most(&failing.message, LONGEST_MESSAGE);
         lines.extend(message.trim_end().lines().map(str::to_owned));
+    }
+    if let Some(sanitizer) = &failing.sanitizer {
+        lines.push("the emulated device says:".to_owned());
+        let message = escape::at_most(sanitizer, LONGEST_MESSAGE);
+        lines.extend(message.trim_end().lines().map(|line| format!("  {line}")));
     }
     let place = device + &sample;
     match lines.first_mut() {
         Some(first) => first.insert_str(0, &place),
         None if place.is_empty() => {}
         None => lines.push(place),
-    }
-    if let Some(sanitizer) = &failing.sanitizer {
-        lines.push("the emulated device says:".to_owned());
-        let message = escape::at_most(sanitizer, LONGEST_MESSAGE);
-        lines.extend(message.trim_end().lines().map(|line| format!("  {line}")));
     }
     lines
 }
@@ -212,10 +212,21 @@ pub fn alike(failures: Vec<(Vec<String>, &Failing)>) -> Vec<(Vec<String>, &Faili
     different
 }
 
+/// Whether the emulated device's message has all that the failure's own has, and where in the code it was besides.
+fn says_all(failing: &Failing) -> bool {
+    let Some(sanitizer) = &failing.sanitizer else {
+        return false;
+    };
+    let message = &failing.message;
+    let (_, what) = message.split_once("): ").unwrap_or(("", message));
+    sanitizer.contains(what)
+}
+
 /// What of a failure is no number.
 fn look_of(failing: &Failing) -> (Kind, [Option<&str>; 2], String, Vec<Discriminant<Pattern>>) {
     let said = match (&failing.sanitizer, &failing.diagnosis) {
-        (Some(sanitizer), _) => sanitizer.lines().next().unwrap_or_default(),
+        // Its first line names the case.
+        (Some(sanitizer), _) => sanitizer.split_once('\n').map_or("", |(_, rest)| rest),
         (None, Some(_)) => "",
         (None, None) => &failing.message,
     };

@@ -320,10 +320,10 @@ fn failures_that_look_the_same_are_told_once() {
     assert_eq!(text.matches("first at x = 32").count(), 1, "{text}");
     // Other numbers are no other look, another kind is.
     let fault = |kind, text: &str| Failing::new(kind, "fault").with_sanitizer(text);
-    let a = fault(Kind::OutOfBounds, "kernel k, line 12: 4 bytes at 128");
-    let b = fault(Kind::OutOfBounds, "kernel k, line 12: 4 bytes at 3600");
-    let c = fault(Kind::OutOfBounds, "kernel other, line 12: 4 bytes at 128");
-    let d = fault(Kind::Race, "kernel k, line 12: 4 bytes at 128");
+    let a = fault(Kind::OutOfBounds, "plan `a`\nin kernel k: 4 bytes at 128");
+    let b = fault(Kind::OutOfBounds, "plan `b`\nin kernel k: 4 bytes at 3600");
+    let c = fault(Kind::OutOfBounds, "plan `c`\nin another: 4 bytes at 128");
+    let d = fault(Kind::Race, "plan `d`\nin kernel k: 4 bytes at 128");
     let failures = [("a", &a), ("b", &b), ("c", &c), ("d", &d)];
     let failures = failures.map(|(name, failing)| (vec![name.to_owned()], failing));
     let different = figures::alike(failures.to_vec());
@@ -332,6 +332,20 @@ fn failures_that_look_the_same_are_told_once() {
         .map(|(names, _, alike)| (&names[0][..], alike.len()))
         .collect();
     assert_eq!(names, [("a", 1), ("c", 0), ("d", 0)]);
+}
+
+#[test]
+fn what_the_emulated_device_says_is_said_once() {
+    let trap = "plan `p`, command 0 (launch of `k`): trap: a panic";
+    let said =
+        "plan `p`, command 0 (launch of `k`)\ntrap: a panic\n  in kernel `k` at kernels.rs:3";
+    let failing = Failing::new(Kind::KernelFault, trap).with_sanitizer(said);
+    insta::assert_snapshot!(figures::explanation(&failing.with_sample(1)).join("\n"), @"
+    in sample 1, those before were right: the emulated device says:
+      plan `p`, command 0 (launch of `k`)
+      trap: a panic
+        in kernel `k` at kernels.rs:3
+    ");
 }
 
 #[test]
