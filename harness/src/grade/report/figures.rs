@@ -108,7 +108,8 @@ pub fn explanation(failing: &Failing) -> Vec<String> {
     let sample = later
         .map(|sample| format!("in sample {sample}, those before were right: "))
         .unwrap_or_default();
-    let device = failing.device.as_ref();
+    // Who says it says where it was.
+    let device = failing.device.as_ref().filter(|_| !says_all(failing));
     let device = device
         .map(|device| format!("on device {}: ", escape::line(device)))
         .unwrap_or_default();

@@ -80,7 +80,6 @@ fn where_it_was_found_is_told() {
       large  large   3 / 3       21  samples clean  passed
 
       small [race]
-        on device emulated: plan `sum`, command 0 (launch of `sum`): store of byte 0 of buffer `seen` and an earlier store by the same instruction, with another value: which one stays is not defined
         the emulated device says:
           plan `sum`, command 0 (launch of `sum`)
           race in global memory: store of byte 0 of buffer `seen` and an earlier store by the same instruction, with another value: which one stays is not defined
