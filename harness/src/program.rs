@@ -8,6 +8,7 @@ use clap::Parser;
 use crate::cli::Cli;
 use crate::exit;
 use crate::out::Out;
+use crate::page::escape;
 use crate::terminal::Look;
 
 /// Does what the command line says, and tells how it went.
@@ -17,7 +18,9 @@ pub fn main() -> ExitCode {
     let code = match catch_unwind(|| cli.run(&mut Out::stdout())) {
         Ok(Ok(ending)) => ending.exit_code(),
         Ok(Err(failure)) => {
-            eprintln!("{} {failure}", Look::of_stderr().bad("error:"));
+            // It may quote a submission.
+            let words = escape::plain(&failure.to_string());
+            eprintln!("{} {words}", Look::of_stderr().bad("error:"));
             failure.exit_code()
         }
         Err(_panic) => exit::BUG,

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use host::Progress;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use crate::page::escape;
 use crate::terminal::Look;
 
 /// Work that is done sooner shows no bar.
@@ -42,7 +43,7 @@ impl Bar {
             };
             bar.set_style(style.progress_chars(chars));
         }
-        bar.set_message(label.into());
+        bar.set_message(escape::line(&label.into()));
         Bar {
             bar,
             began,
@@ -52,7 +53,7 @@ impl Bar {
 
     /// A sign of life for work whose end is not known.
     pub fn spinner(label: impl Into<String>) -> Bar {
-        let bar = ProgressBar::new_spinner().with_message(label.into());
+        let bar = ProgressBar::new_spinner().with_message(escape::line(&label.into()));
         let ticks = if Look::of_stderr().unicode {
             "\u{280b}\u{2819}\u{2838}\u{2834}\u{2826}\u{2807} "
         } else {

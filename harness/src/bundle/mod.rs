@@ -22,6 +22,9 @@ use crate::grade::verdict::Protection;
 /// The only version of the format so far. Goes up whenever an older program would misread the file.
 pub const FORMAT_VERSION: u32 = 1;
 
+/// The largest PTX, in bytes: all built-in variants of all labs together have a quarter of it.
+pub const MOST_PTX_BYTES: usize = 8 << 20;
+
 /// A submission, built: kernels as PTX, and a plan for each case of its lab.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

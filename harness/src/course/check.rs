@@ -25,7 +25,7 @@ pub fn check(parsed: File, text: &str, file: &str) -> Result<Course, CourseError
     }
     let name = parsed.lab.get_ref();
     let lab = checker.at(parsed.lab.span(), find_lab(name))?;
-    let tolerance = checker.tolerance(&parsed.tolerance)?;
+    let tolerance = checker.tolerance(&parsed.tolerance, lab)?;
     if parsed.case.is_empty() {
         return checker.fail(
             0..0,
@@ -82,7 +82,11 @@ impl Checker<'_> {
         result.map_err(|error| self.error(span, error.to_string()))
     }
 
-    fn tolerance(&self, tolerance: &Spanned<file::Tolerance>) -> Result<Rule, CourseError> {
+    fn tolerance(
+        &self,
+        tolerance: &Spanned<file::Tolerance>,
+        lab: &dyn Lab,
+    ) -> Result<Rule, CourseError> {
         let file::Tolerance { rule, factor } = tolerance.get_ref();
         match (rule.get_ref().as_str(), factor) {
             ("exact", None) => Ok(Rule::Exact),
@@ -90,6 +94,13 @@ impl Checker<'_> {
                 factor.span(),
                 "rule \"exact\" has no factor; remove it, or use rule \"rounding\"".to_owned(),
             ),
+            ("rounding", _) if !lab.rounds() => {
+                let message = format!(
+                    "lab {} computes with integers, which do not round; use rule \"exact\"",
+                    lab.name()
+                );
+                self.fail(rule.span(), message)
+            }
             ("rounding", None) => self.fail(
                 rule.span(),
                 "rule \"rounding\" needs a factor: how many times the reference's own rounding noise is right"
@@ -205,10 +216,6 @@ impl Checker<'_> {
             return self.fail(entry.case.span(), message);
         }
         let against = match (entry.against.get_ref().as_str(), &entry.variant) {
-            // The student's copy has no built-in solutions: nothing to compare with, and no name to check.
-            ("reference", Some(variant)) if lab.variants().is_empty() => Against::Reference {
-                variant: variant.get_ref().clone(),
-            },
             // A student's copy of the course has no variants; its files name them all the same.
             ("reference", Some(variant)) if lab.variants().is_empty() => Against::Reference {
                 variant: variant.get_ref().clone(),

@@ -75,6 +75,24 @@ fn approx_eq(a: f64, b: f64) {
 }
 
 #[test]
+fn rounding_is_for_labs_that_round() {
+    let of = |lab: &str, params: &str| {
+        format!(
+            "format_version = 1\nlab = \"{lab}\"\n[tolerance]\nrule = \"rounding\"\nfactor = 2\n[[case]]\nname = \"a\"\ngroup = \"small\"\npoints = 1\nparams = {params}\n"
+        )
+    };
+    let refused = Course::parse(&of("membench", "{ n = 8, x = 1 }"), "lab.toml");
+    insta::assert_snapshot!(refused.unwrap_err(), @r#"lab.toml:4: lab membench computes with integers, which do not round; use rule "exact""#);
+    Course::parse(&of("matadd", "{ n_x = 8, n_y = 1 }"), "lab.toml").unwrap();
+    // A lab says that it rounds if and only if it has an oracle.
+    for lab in host::labs() {
+        let case = &lab.small_cases()[0];
+        let oracle = case.oracle_from(&case.inputs().unwrap(), &host::NoProgress);
+        assert_eq!(oracle.unwrap().is_some(), lab.rounds(), "{}", lab.name());
+    }
+}
+
+#[test]
 fn every_lab_has_a_file() {
     let labs: Vec<_> = host::labs().iter().map(|lab| lab.name()).collect();
     let files: Vec<_> = embedded_files().map(|(lab, ..)| lab).collect();

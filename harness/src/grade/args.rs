@@ -16,7 +16,7 @@ use crate::course::{self, Course};
 use crate::devices::{Machine, Wanted};
 use crate::failure::{Ending, Failure};
 use crate::out::Out;
-use crate::pack::{self, PackError, pack};
+use crate::pack::{self, PackError, Packer};
 use crate::progress::Bar;
 
 /// What `harness grade` is told.
@@ -98,6 +98,7 @@ pub struct Grader {
     machine: Machine,
     wanted: Wanted,
     options: Options,
+    packer: Packer,
 }
 
 impl Grader {
@@ -151,6 +152,7 @@ impl Grader {
                 deadline: Duration::from_secs_f64(settings.deadline),
                 ..Options::default()
             },
+            packer: Packer::new(&pack::Options::default()),
         })
     }
 
@@ -192,7 +194,7 @@ impl Grader {
             }
             let course = self.course(|| lab_of(submission))?;
             let _bar = Bar::spinner(format!("packing {shown}"));
-            match pack(submission, course, &pack::Options::default()) {
+            match self.packer.pack(submission, course) {
                 Ok(bundle) => (bundle, course),
                 Err(PackError::Refused(failing)) => return Ok(self.refused(id, course, failing)),
                 Err(error) => return Err(error.into()),

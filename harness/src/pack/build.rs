@@ -4,25 +4,37 @@ use std::fs;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Output};
-use std::time::Duration;
 
 use cuda_builder::{Error, Prebuilt};
 
 use super::deps::HostCrates;
 use super::screen::Sources;
-use super::{PackError, internal};
+use super::{CompileLimits, PackError, internal};
+use crate::bundle::MOST_PTX_BYTES;
 use crate::grade::kind::Kind;
 use crate::sandbox::{Access, Calls, End, Finished, InForce, Layer, Limits, Sandbox};
 
-/// What compiling may use. rustc takes a second or two and half a gigabyte of address space for what is honest.
-const LIMITS: Limits = Limits {
-    wall: Duration::from_secs(120),
-    cpu_s: 60,
-    memory_bytes: 8 << 30,
-    file_bytes: 256 << 20,
-    open_files: 1024,
-    output_bytes: 256 << 10,
-};
+/// What a compiler may use, and do.
+#[derive(Debug, Clone, Copy)]
+pub struct Within<'a> {
+    /// How much.
+    pub limits: CompileLimits,
+    /// Protections to do without.
+    pub without: &'a [Layer],
+}
+
+impl Within<'_> {
+    fn limits(self) -> Limits {
+        Limits {
+            wall: 2 * self.limits.cpu,
+            cpu_s: self.limits.cpu.as_secs().max(1),
+            memory_bytes: self.limits.memory_bytes,
+            file_bytes: self.limits.file_bytes,
+            open_files: 1024,
+            output_bytes: 256 << 10,
+        }
+    }
+}
 
 /// What a compiler or linker reads besides its own.
 const SYSTEM: [&str; 13] = [
@@ -49,7 +61,7 @@ pub fn ptx(
     sources: &Sources,
     device: &Prebuilt,
     folder: &Path,
-    without: &[Layer],
+    within: Within<'_>,
 ) -> Result<(String, InForce), PackError> {
     write(
         folder,
@@ -65,13 +77,13 @@ pub fn ptx(
     for tool in [&tools.opt, &tools.llc, &tools.rustc] {
         read.extend(installation(tool));
     }
-    let sandbox = compiler(read, folder, without);
+    let sandbox = compiler(read, folder, within);
     let mut in_force = None;
     let mut limit = None;
     let built = device.compile(folder, &mut |command| {
         let finished = confined(&sandbox, command, folder)?;
         in_force = Some(finished.in_force);
-        limit = limit.take().or(over_limit(&finished));
+        limit = limit.take().or(over_limit(&finished, &sandbox.limits));
         Ok(output(finished))
     });
     if let Some(limit) = limit {
@@ -94,6 +106,16 @@ pub fn ptx(
         ),
         other => PackError::Environment(other.to_string()),
     })?;
+    if ptx.len() > MOST_PTX_BYTES {
+        return Err(PackError::refused(
+            Kind::BuildLimit,
+            format!(
+                "kernels.rs: compiling it gives {} MiB of PTX; the limit is {}",
+                ptx.len() >> 20,
+                size(MOST_PTX_BYTES as u64)
+            ),
+        ));
+    }
     Ok((ptx, in_force.unwrap_or_default()))
 }
 
@@ -103,7 +125,7 @@ pub fn recorder(
     host: &HostCrates,
     lab: &str,
     folder: &Path,
-    without: &[Layer],
+    within: Within<'_>,
 ) -> Result<(PathBuf, InForce), PackError> {
     let main = format!(
         "mod kernels;\nmod launch;\n\n\
@@ -144,10 +166,10 @@ pub fn recorder(
     let mut read = host.folders.clone();
     read.push(host.sysroot.clone());
     read.extend(installation(&host.rustc));
-    let sandbox = compiler(read, folder, without);
+    let sandbox = compiler(read, folder, within);
     let finished = confined(&sandbox, &mut rustc, folder)
         .map_err(|error| internal(&host.rustc.display(), &error))?;
-    if let Some(limit) = over_limit(&finished) {
+    if let Some(limit) = over_limit(&finished, &sandbox.limits) {
         return Err(PackError::refused(
             Kind::BuildLimit,
             format!("launch.rs: compiling it {limit}"),
@@ -175,17 +197,17 @@ fn write(folder: &Path, files: &[(&str, &str)]) -> Result<(), PackError> {
 }
 
 /// A compiler's sandbox: it reads its own, the course's crates and the system's, and writes in `folder`.
-fn compiler(mut read: Vec<PathBuf>, folder: &Path, without: &[Layer]) -> Sandbox {
+fn compiler(mut read: Vec<PathBuf>, folder: &Path, within: Within<'_>) -> Sandbox {
     read.extend(SYSTEM.map(PathBuf::from));
     read.push("/dev/urandom".into());
     Sandbox {
-        limits: LIMITS,
+        limits: within.limits(),
         access: Access {
             read,
             write: vec![folder.to_owned(), "/dev/null".into()],
         },
         calls: Calls::Compiler,
-        without: without.to_vec(),
+        without: within.without.to_vec(),
     }
 }
 
@@ -232,25 +254,31 @@ fn output(finished: Finished) -> Output {
 }
 
 /// Which limit ended a compiler, as the end of a sentence.
-fn over_limit(finished: &Finished) -> Option<String> {
+fn over_limit(finished: &Finished, limits: &Limits) -> Option<String> {
+    let said = String::from_utf8_lossy(&finished.stderr).to_lowercase();
+    // rustc's words, and LLVM's.
+    let lacks_memory = said.contains("memory allocation of") || said.contains("out of memory");
     match finished.end {
-        End::TimedOut => Some(format!("takes more than {} s of CPU time", LIMITS.cpu_s)),
+        End::TimedOut => Some(format!("takes more than {} s of CPU time", limits.cpu_s)),
         End::TooMuchOutput => Some(format!(
             "gives more than {} KiB of messages",
-            LIMITS.output_bytes >> 10
+            limits.output_bytes >> 10
         )),
-        End::FileTooLarge => Some(format!("writes more than {} MiB", LIMITS.file_bytes >> 20)),
+        End::FileTooLarge => Some(format!("writes more than {}", size(limits.file_bytes))),
         End::ForbiddenCall => Some("makes a system call that no compiler needs".to_owned()),
-        End::Signal(libc::SIGABRT)
-            if String::from_utf8_lossy(&finished.stderr).contains("allocat") =>
-        {
-            Some(format!(
-                "takes more than {} GiB of memory",
-                LIMITS.memory_bytes >> 30
-            ))
-        }
+        End::Signal(_) | End::Exited(1..) if lacks_memory => Some(format!(
+            "takes more than {} of memory",
+            size(limits.memory_bytes)
+        )),
         End::Signal(signal) => Some(format!("crashes the compiler (signal {signal})")),
         End::Exited(_) => None,
+    }
+}
+
+fn size(bytes: u64) -> String {
+    match bytes {
+        bytes if bytes >= 1 << 30 => format!("{} GiB", bytes >> 30),
+        bytes => format!("{} MiB", bytes >> 20),
     }
 }
 

@@ -20,6 +20,7 @@ mod record;
 mod screen;
 
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use host::find_lab;
@@ -61,10 +62,33 @@ pub struct Options {
     pub course_root: Option<PathBuf>,
     /// Where what submissions are compiled against is kept. By default cargo's target folder.
     pub cache: Option<PathBuf>,
+    /// What compiling may use.
+    pub compile: CompileLimits,
     /// How long recording may take.
     pub record_limit: Option<Duration>,
     /// Protections to do without, as on a machine that lacks them.
     pub without: Vec<Layer>,
+}
+
+/// What each compiler may use. For what is honest, rustc takes a second or two and half a gigabyte of address space.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CompileLimits {
+    /// Of the processors; twice as long by the clock on the wall.
+    pub cpu: Duration,
+    /// Address space.
+    pub memory_bytes: u64,
+    /// Size of each file.
+    pub file_bytes: u64,
+}
+
+impl Default for CompileLimits {
+    fn default() -> CompileLimits {
+        CompileLimits {
+            cpu: Duration::from_secs(60),
+            memory_bytes: 8 << 30,
+            file_bytes: 256 << 20,
+        }
+    }
 }
 
 /// Builds the submission in `dir` for the lab of `course`, and records a plan for each of its cases.
@@ -73,39 +97,39 @@ pub struct Options {
 ///
 /// [`PackError::Refused`] if the submission is at fault, [`PackError::Environment`] if the machine is.
 pub fn pack(dir: &Path, course: &Course, options: &Options) -> Result<Bundle, PackError> {
-    // What is refused is refused at once.
-    let sources = screen::read(dir)?;
-    screen::screen(&sources)?;
-    let packer = Packer::new(options)?;
-    packer.build(&sources, course)
+    Packer::new(options).pack(dir, course)
 }
 
 /// Packs any number of submissions: what they are compiled against is built once.
 #[derive(Debug)]
 pub struct Packer {
-    dependencies: Dependencies,
+    dependencies: OnceLock<Result<Dependencies, PackError>>,
     options: Options,
 }
 
 impl Packer {
-    /// Compiles what submissions are compiled against, where that is not done yet.
-    ///
-    /// # Errors
-    ///
-    /// [`PackError::Environment`].
-    pub fn new(options: &Options) -> Result<Packer, PackError> {
-        let root = course_root(options.course_root.as_deref())
-            .map_err(|failure| PackError::Environment(failure.to_string()))?;
-        let cache = match &options.cache {
-            Some(folder) => folder.clone(),
-            None => std::env::var_os("CARGO_TARGET_DIR")
-                .map_or_else(|| root.join("target"), PathBuf::from),
-        };
-        let cache = std::path::absolute(&cache).unwrap_or(cache);
-        Ok(Packer {
-            dependencies: Dependencies::build(&root, &cache)?,
+    /// Nothing is built before the first submission needs it.
+    pub fn new(options: &Options) -> Packer {
+        Packer {
+            dependencies: OnceLock::new(),
             options: options.clone(),
-        })
+        }
+    }
+
+    /// What submissions are compiled against; compiled here and now, where that is not done yet.
+    fn dependencies(&self) -> Result<&Dependencies, PackError> {
+        let built = self.dependencies.get_or_init(|| {
+            let root = course_root(self.options.course_root.as_deref())
+                .map_err(|failure| PackError::Environment(failure.to_string()))?;
+            let cache = match &self.options.cache {
+                Some(folder) => folder.clone(),
+                None => std::env::var_os("CARGO_TARGET_DIR")
+                    .map_or_else(|| root.join("target"), PathBuf::from),
+            };
+            let cache = std::path::absolute(&cache).unwrap_or(cache);
+            Dependencies::build(&root, &cache)
+        });
+        built.as_ref().map_err(PackError::clone)
     }
 
     /// As [`pack`].
@@ -114,12 +138,14 @@ impl Packer {
     ///
     /// As [`pack`].
     pub fn pack(&self, dir: &Path, course: &Course) -> Result<Bundle, PackError> {
+        // What is refused is refused at once.
         let sources = screen::read(dir)?;
         screen::screen(&sources)?;
         self.build(&sources, course)
     }
 
     fn build(&self, sources: &screen::Sources, course: &Course) -> Result<Bundle, PackError> {
+        let dependencies = self.dependencies()?;
         let lab = find_lab(&course.lab).map_err(|error| internal(&course.file, &error))?;
         let lab_type = fit::lab_type(&course.lab)
             .ok_or_else(|| internal(&course.lab, &"submissions of this lab cannot be packed"))?;
@@ -160,17 +186,20 @@ impl Packer {
             subfolder("host")?,
             subfolder("record")?,
         );
-        let without = &self.options.without;
+        let within = build::Within {
+            limits: self.options.compile,
+            without: &self.options.without,
+        };
         // Kernels and recorder are independent of one another.
         let (kernels, plans) = std::thread::scope(|scope| {
             let kernels =
-                scope.spawn(|| build::ptx(sources, &self.dependencies.device, &device, without));
-            let recorder =
-                build::recorder(sources, &self.dependencies.host, lab_type, &host, without);
+                scope.spawn(|| build::ptx(sources, &dependencies.device, &device, within));
+            let recorder = build::recorder(sources, &dependencies.host, lab_type, &host, within);
             let plans = recorder.and_then(|(program, compiled)| {
                 let limit = self.options.record_limit;
-                let record =
-                    |tasks: &[Task]| record::plans(&program, tasks, &recording, limit, without);
+                let record = |tasks: &[Task]| {
+                    record::plans(&program, tasks, &recording, limit, within.without)
+                };
                 let (known, hidden) = tasks.split_at(known);
                 let (mut plans, mut in_force) = record(known)?;
                 if !hidden.is_empty() {
@@ -213,7 +242,7 @@ impl Packer {
         // As the lab has them.
         let place = |name: &str| course.cases.iter().position(|case| case.name == name);
         cases.sort_by_key(|case| place(&case.name));
-        let tools = self.dependencies.device.tools();
+        let tools = dependencies.device.tools();
         Ok(Bundle {
             lab: course.lab.clone(),
             ptx: module.ptx().to_owned(),
@@ -222,7 +251,7 @@ impl Packer {
                 harness: env!("CARGO_PKG_VERSION").to_owned(),
                 kernels: tools.rustc_version.clone(),
                 llvm: tools.llvm_major,
-                host: self.dependencies.host.rustc_version.clone(),
+                host: dependencies.host.rustc_version.clone(),
             },
             protections: kernels_in_force.and(plans_in_force).protections(),
         })

@@ -1,6 +1,5 @@
 //! Real submissions through all of it. What the screen would refuse is tested without it: the sandbox alone must do.
 
-use std::sync::OnceLock;
 use std::time::Instant;
 
 use super::screen::Sources;
@@ -41,14 +40,15 @@ fn course() -> &'static Course {
 fn dependencies() -> &'static Dependencies {
     static BUILT: OnceLock<Dependencies> = OnceLock::new();
     BUILT.get_or_init(|| {
-        let packer = Packer::new(&Options::default()).unwrap_or_else(|error| panic!("{error}"));
-        packer.dependencies
+        let packer = Packer::new(&Options::default());
+        let built = packer.dependencies();
+        built.unwrap_or_else(|error| panic!("{error}")).clone()
     })
 }
 
 fn packer(options: Options) -> Packer {
     Packer {
-        dependencies: dependencies().clone(),
+        dependencies: OnceLock::from(Ok(dependencies().clone())),
         options,
     }
 }
@@ -247,4 +247,97 @@ fn a_forged_result_is_found() {
     assert_eq!(forge(plan), Kind::RecorderFailed, "one of two");
     let other = plan.replace("\"small\"", "\"other\"");
     assert_eq!(forge(&format!("{plan}{other}")), Kind::PlanInvalid);
+}
+
+/// What a compiler never gets done with, or not within what it may use. On real submissions the limits are larger.
+#[test]
+fn compilers_end_in_time_and_space() {
+    let limits = CompileLimits {
+        cpu: Duration::from_secs(2),
+        memory_bytes: 1 << 30,
+        file_bytes: 32 << 20,
+    };
+    let with = |more: &str| Sources {
+        kernels: format!("{KERNELS}\n{more}"),
+        ..sources("")
+    };
+    let endless = "#[allow(long_running_const_eval)] pub const N: u32 = { let mut n = 1u32; while n != 0 { n = n.wrapping_add(2) } n };";
+    // As many statements as leaves of a binary tree.
+    let doubling = |depth: u32, leaf: &str| {
+        let mut text = format!("macro_rules! d0 {{ ($x:ident) => {{ {leaf} }} }}\n");
+        for i in 1..=depth {
+            let below = i - 1;
+            text += &format!(
+                "macro_rules! d{i} {{ ($x:ident) => {{ d{below}!($x); d{below}!($x); }} }}\n"
+            );
+        }
+        text
+    };
+    let kernel = |depth: u32| {
+        format!(
+            "#[kernel]\npub unsafe fn long(u: *mut f32) {{ let mut x = 1.0f32; d{depth}!(x); unsafe {{ *u = x }} }}"
+        )
+    };
+    let unrolled = |depth| {
+        let leaf = "$x = $x * $x + core::hint::black_box($x);";
+        doubling(depth, leaf) + &kernel(depth)
+    };
+    let table = |len: usize| {
+        format!(
+            "static TABLE: [u32; {len}] = {{ let mut t = [0; {len}]; t[1] = 1; t[{len} - 1] = 7; t }};
+             #[kernel]\npub unsafe fn look(u: *mut u32, i: u32) {{ unsafe {{ *u = TABLE[i as usize] }} }}"
+        )
+    };
+    let doubles_itself =
+        "macro_rules! bomb { ($($t:tt)*) => { bomb! { $($t)* $($t)* } } } bomb! { a b c d }";
+    let types = "pub fn f<T>(n: u32) -> usize { if n == 0 { 0 } else { f::<(T, T)>(n - 1) + core::mem::size_of::<T>() } }
+         #[kernel]\npub unsafe fn k(u: *mut usize, n: u32) { unsafe { *u = f::<u8>(n) } }";
+    let (time, memory) = (
+        "takes more than 2 s of CPU time",
+        "takes more than 1 GiB of memory",
+    );
+    for (bomb, kernels, ends) in [
+        (
+            "a constant that is never known",
+            endless.to_owned(),
+            [time, time],
+        ),
+        (
+            "a macro that doubles itself",
+            doubles_itself.to_owned(),
+            [time, memory],
+        ),
+        ("types that double", types.to_owned(), [time, memory]),
+        (
+            "a kernel of a million statements",
+            unrolled(20),
+            [time, memory],
+        ),
+        (
+            "a table longer than PTX may be",
+            table(1 << 20),
+            ["gives 12 MiB of PTX; the limit is 8 MiB"; 2],
+        ),
+        (
+            "a table longer than a file may be",
+            table(4 << 20),
+            ["writes more than 32 MiB", memory],
+        ),
+    ] {
+        let start = Instant::now();
+        let options = Options {
+            compile: limits,
+            ..Options::default()
+        };
+        let (kind, message) = build(&with(&kernels), options).expect_err(bomb);
+        assert_eq!(kind, Kind::BuildLimit, "{bomb}: {message}");
+        assert!(
+            message.starts_with("kernels.rs: compiling it ")
+                && ends.iter().any(|end| message.ends_with(end)),
+            "{bomb}: {message}"
+        );
+        assert!(start.elapsed() < Duration::from_secs(60), "{bomb}");
+    }
+    // It was their fault, and theirs alone.
+    build(&sources(""), Options::default()).unwrap();
 }

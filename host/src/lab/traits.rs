@@ -64,6 +64,11 @@ pub trait Lab: Sync {
     /// The built-in solutions; the first is the plain one that others are compared with. None without feature `solutions`.
     fn variants(&self) -> &'static [Variant];
 
+    /// Whether results are rounded: whether its cases have an oracle, so that there is a distance from what is exact.
+    fn rounds(&self) -> bool {
+        true
+    }
+
     /// What [`Lab::case`] understands.
     fn parameters(&self) -> &'static [Parameter];
 

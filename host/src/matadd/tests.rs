@@ -6,7 +6,7 @@ use super::problem::sum;
 use super::{LAB, Layout, MatAdd, check_index, layout};
 use crate::Device;
 use crate::device::{EmulatedDevice, GlobalTraffic, Limits};
-use crate::lab::{Case, CaseParams, Cpu, Lab};
+use crate::lab::{Case, CaseParams, Cpu, Lab, NoProgress};
 use crate::run::reset;
 use crate::validate::validate;
 
@@ -23,6 +23,25 @@ fn the_sum_is_the_sum_and_parallel_is_serial() {
             assert_eq!(c[i], exact as f32, "element {i}");
         }
         assert_eq!(c, sum(&a, &b, Cpu::Parallel).unwrap());
+    }
+}
+
+#[test]
+fn the_reference_is_at_most_half_a_unit_from_the_oracle() {
+    let problem = MatAdd::new(700, 31, 9).unwrap();
+    let inputs = problem.inputs().unwrap();
+    let reference = problem
+        .reference_from(&inputs, Cpu::Serial, &NoProgress)
+        .unwrap();
+    let oracle = problem.oracle_from(&inputs, &NoProgress).unwrap().unwrap();
+    let (c, exact) = (
+        reference[0].1.as_slice::<f32>().unwrap(),
+        oracle[0].1.as_slice::<f64>().unwrap(),
+    );
+    assert_eq!((oracle[0].0.as_str(), exact.len()), ("c", c.len()));
+    for (&c, &exact) in c.iter().zip(exact) {
+        let ulp = f64::from(c.abs().next_up()) - f64::from(c.abs());
+        assert!((f64::from(c) - exact).abs() <= ulp / 2.0, "{c} for {exact}");
     }
 }
 

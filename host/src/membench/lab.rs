@@ -41,6 +41,11 @@ impl Lab for MemBenchLab {
         BUILT_IN.variants
     }
 
+    /// Sums of integers are exact.
+    fn rounds(&self) -> bool {
+        false
+    }
+
     fn parameters(&self) -> &'static [Parameter] {
         PARAMETERS
     }

@@ -34,7 +34,7 @@ pub enum Extent {
 
 /// Blocks of a launch that run if not all do.
 const SAMPLED_BLOCKS: u64 = 64;
-/// Commands of the plan among which the first launches are looked for.
+/// Commands of a plan that run if not all do.
 const FIRST_COMMANDS: usize = 256;
 /// Warp instructions of a block after which it is known as endless: far more than any small case needs, and seconds.
 const FUEL: u64 = 20_000_000;
@@ -125,16 +125,18 @@ fn run_beginning(
     Ok(())
 }
 
-/// The plan's first commands, of its launches only the first of each kernel and shape.
+/// The plan's first launches of each kernel and shape, and what is copied and filled among the first commands.
 fn first_launches(plan: &Plan) -> Result<Plan, PlanError> {
     let mut seen = HashSet::new();
     let kept: Vec<Command<'_>> = plan
         .commands()
-        .take(FIRST_COMMANDS)
-        .filter(|command| match command {
+        .enumerate()
+        .filter(|(position, command)| match command {
             Command::Launch(launch) => seen.insert((launch.kernel_index, launch.config)),
-            Command::Copy(_) | Command::Fill(_) => true,
+            Command::Copy(_) | Command::Fill(_) => *position < FIRST_COMMANDS,
         })
+        .map(|(_, command)| command)
+        .take(FIRST_COMMANDS)
         .collect();
     Ok(with_commands(plan, &kept)?.0)
 }

@@ -8,7 +8,7 @@ use host::validate::validate;
 use host::{Lab, Module, Plan};
 
 use super::fault;
-use crate::bundle::Bundle;
+use crate::bundle::{Bundle, MOST_PTX_BYTES};
 use crate::course::{CaseSpec, Course, Group};
 use crate::grade::kind::Kind;
 use crate::grade::verdict::Failing;
@@ -37,6 +37,11 @@ pub fn bundle(bundle: &Bundle, course: &Course, lab: &dyn Lab) -> Result<(), Fai
             "it is a submission for lab {}, not {}",
             bundle.lab, course.lab
         ));
+    }
+    let bytes = bundle.ptx.len();
+    if bytes > MOST_PTX_BYTES {
+        let message = format!("it has {bytes} bytes of PTX; the limit is {MOST_PTX_BYTES}");
+        return Err(Failing::new(Kind::PtxInvalid, message));
     }
     for spec in &course.cases {
         let name = &spec.name;
@@ -95,7 +100,8 @@ pub fn plan(
     let own = spec.with_seed(lab, 0).and_then(|case| case.declared());
     same_buffers(plan, &own.map_err(invalid)?)?;
     within_limits(plan)?;
-    validate(module, plan, limits).map_err(invalid)
+    validate(module, plan, limits).map_err(invalid)?;
+    variables_within_limits(module).map_err(invalid)?
 }
 
 fn of_role(plan: &Plan, role: Role) -> impl Iterator<Item = &Buffer> {
@@ -123,6 +129,18 @@ fn same_buffers(plan: &Plan, own: &Plan) -> Result<(), Failing> {
         expected.join(", ")
     );
     Err(Failing::new(Kind::PlanInvalid, message))
+}
+
+/// Global variables are memory of the submission's own too.
+fn variables_within_limits(module: &Module) -> Result<Result<(), Failing>, host::Error> {
+    let variables = module.program()?.globals.iter();
+    let bytes: u64 = variables.map(|variable| u64::from(variable.size)).sum();
+    if bytes <= SCRATCH_BYTES {
+        return Ok(Ok(()));
+    }
+    let message =
+        format!("the kernels' global variables take {bytes} bytes; the limit is {SCRATCH_BYTES}");
+    Ok(Err(Failing::new(Kind::PlanTooLarge, message)))
 }
 
 fn within_limits(plan: &Plan) -> Result<(), Failing> {

@@ -91,3 +91,103 @@ fn plans_that_are_too_large_are_refused() {
     });
     insta::assert_snapshot!(failing.message, @"the plan needs 257 buffers of its own; the limit is 256");
 }
+
+#[test]
+fn what_the_emulated_device_does_not_know_is_not_graded_there() {
+    let course = course(MATADD);
+    let body = "add.f32 %f3, %f1, %f2; wgmma.fence.sync.aligned;";
+    let report = emulated(&course, &bundle(&course, &elementwise(body), record_sum));
+    let Status::NotGradedHere { reason } = &report.cases[0].status else {
+        panic!("{report:#?}")
+    };
+    assert!(
+        reason.contains("wgmma") && reason.ends_with("; grade it on a GPU"),
+        "{reason}"
+    );
+    assert_eq!((report.totals.earned, report.totals.graded()), (0.0, 0.0));
+    // On a GPU it is graded, and the report says that nobody looked at it.
+    let device = Clocked::new(|_, _| 10.0);
+    let right = bundle(&course, &elementwise(SUM), record_sum);
+    let runner = Unknown(&device, bundle(&course, &elementwise(body), record_sum).ptx);
+    let report = graded_with(&course, &right, &device, &runner, &options());
+    assert!(matches!(report.cases[0].status, Status::Passed));
+    let Some(crate::grade::verdict::Checks::NotMade { reason }) = &report.cases[0].checks else {
+        panic!("{report:#?}")
+    };
+    assert!(reason.contains("wgmma"), "{reason}");
+}
+
+/// Has other kernels looked at: what this GPU can run, which is the emulated device, that cannot run them.
+struct Unknown<'d>(&'d dyn Device, String);
+
+impl Runner for Unknown<'_> {
+    fn run(&self, request: &Request, deadlines: &Deadlines) -> Result<Ended, Failure> {
+        let mut request = request.clone();
+        if request.job.checks.is_some() {
+            request.job.ptx.clone_from(&self.1);
+        }
+        Here(self.0).run(&request, deadlines)
+    }
+}
+
+#[test]
+fn memory_that_kernels_declare_is_bounded() {
+    let course = course(MATADD);
+    let ptx = elementwise(SUM).replace(
+        ".global .align 4 .u32 seen = 0;",
+        ".global .align 4 .u32 seen = 0; .global .align 4 .b8 huge[67108864];",
+    );
+    let report = emulated(&course, &bundle(&course, &ptx, record_sum));
+    let failing = report.cases[0].status.failing().unwrap();
+    assert_eq!(failing.kind, Kind::PlanTooLarge);
+    insta::assert_snapshot!(failing.message, @"the kernels' global variables take 67108868 bytes; the limit is 67108864");
+}
+
+#[test]
+fn text_without_end_is_no_ptx() {
+    let course = course(MATADD);
+    let long = elementwise(SUM) + &"// and so on\n".repeat(1 << 20);
+    let deep = elementwise(&"{ ".repeat(1 << 20));
+    let nested =
+        elementwise(SUM).replace("seen = 0;", &format!("seen = {}0;", "(".repeat(1 << 20)));
+    for ptx in [long, deep, nested] {
+        let report = emulated(&course, &bundle(&course, &ptx, record_sum));
+        let failing = report.cases[0].status.failing().unwrap();
+        assert_eq!(failing.kind, Kind::PtxInvalid, "{}", failing.message);
+        assert!(failing.message.len() < 1000, "{}", failing.message.len());
+    }
+}
+
+#[test]
+fn names_that_a_bundle_invents_are_shown_and_not_obeyed() {
+    let course = course(MATADD);
+    let evil = "\u{1b}[2J<script>\n\u{202e}";
+    let report = emulated(
+        &course,
+        &bundle(&course, &elementwise(SUM), |case| {
+            let own = case.record("grid2d_block1d_64").unwrap();
+            let mut plan = Plan::new(evil);
+            for buffer in own.buffers() {
+                plan.buffer(buffer.name.clone(), buffer.element, buffer.len as usize);
+            }
+            let c = plan.find_buffer("c").unwrap();
+            plan.scratch(evil, Element::F32, 8);
+            plan.launch(evil, LaunchConfig::new(1, 32), args![c])
+                .unwrap();
+            plan.output("c", c);
+            plan
+        }),
+    );
+    assert_eq!(
+        report.cases[0].status.kind(),
+        Some(Kind::PlanInvalid),
+        "{report:#?}"
+    );
+    let text = crate::grade::report::terminal::render(&report, crate::terminal::Look::PLAIN);
+    assert!(
+        !text.contains('\u{1b}') && !text.contains('\u{202e}'),
+        "{text}"
+    );
+    let html = crate::grade::report::html::page(&report);
+    assert!(!html.contains("<script") && !html.contains('\u{1b}'));
+}
