@@ -208,6 +208,138 @@ fn a_folder_of_submissions() {
     assert!(second.contains("ada") && began.elapsed() < Duration::from_secs(60));
 }
 
+/// A class whose grading is killed, and whose results, submissions and lab file change then.
+#[cfg(unix)]
+#[test]
+fn a_killed_run_goes_on_where_it_was() {
+    const CLASS: usize = 8;
+    let folder = Folder::new();
+    std::fs::create_dir(folder.path("all")).unwrap();
+    let own = find_lab("matadd").unwrap().module().ptx();
+    let hand_in = |number: usize, version: &str| {
+        let ptx = format!("{own}// {number} {version}\n");
+        let record = |case: &dyn Case| case.record("grid2d_block1d_64").unwrap();
+        folder.bundle(&format!("all/student-{number}.bundle"), &ptx, &record);
+    };
+    for number in 0..CLASS {
+        hand_in(number, "");
+    }
+    let [all, lab_file, results] = ["all", "lab.toml", "results"].map(|name| folder.path(name));
+    let args = [
+        "grade",
+        "--all",
+        all.to_str().unwrap(),
+        "--device=emulated",
+        "--lab-file",
+        lab_file.to_str().unwrap(),
+        "-o",
+        results.to_str().unwrap(),
+    ];
+    let mut killed = Command::new(env!("CARGO_BIN_EXE_harness"))
+        .args(args)
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    let kept = || {
+        let entries = std::fs::read_dir(results.join("reports"))
+            .into_iter()
+            .flatten();
+        let paths = entries.map(|entry| entry.unwrap().path());
+        paths
+            .filter(|path| path.extension().is_some_and(|ending| ending == "json"))
+            .collect::<Vec<PathBuf>>()
+    };
+    let began = Instant::now();
+    while kept().len() < 2 {
+        assert!(began.elapsed() < Duration::from_secs(60));
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    // SIGKILL: nobody tidies up.
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+    let finished = kept();
+    assert!(finished.len() < CLASS, "it was over too soon to be killed");
+    // What has its name is whole.
+    for path in &finished {
+        serde_json::from_slice::<GradeReport>(&std::fs::read(path).unwrap()).unwrap();
+    }
+    // One is damaged since, and one submission that was graded is another one.
+    let text = std::fs::read(&finished[0]).unwrap();
+    std::fs::write(&finished[0], &text[..text.len() / 2]).unwrap();
+    hand_in(1, "better");
+    let again = run(&args);
+    let count = |printed: &str| {
+        printed
+            .lines()
+            .filter(|line| line.contains("(kept)"))
+            .count()
+    };
+    let lines = |printed: &str| {
+        printed
+            .lines()
+            .filter(|line| line.contains("5 / 5"))
+            .count()
+    };
+    assert!(again.starts_with("exit code: 5\n"), "{again}");
+    assert_eq!(lines(&again), CLASS, "{again}");
+    assert!(
+        (finished.len() - 2..finished.len()).contains(&count(&again)),
+        "{} of {}: {again}",
+        count(&again),
+        finished.len()
+    );
+    assert_eq!(count(&run(&args)), CLASS);
+    // By another lab file, everything is graded anew.
+    std::fs::write(&lab_file, LAB_FILE.replace("points = 3", "points = 4")).unwrap();
+    let anew = run(&args);
+    assert_eq!(count(&anew), 0, "{anew}");
+    assert_eq!(
+        anew.lines().filter(|line| line.contains("6 / 6")).count(),
+        CLASS,
+        "{anew}"
+    );
+}
+
+/// Names are shown, never obeyed, and each submission has one line.
+#[test]
+fn a_name_is_nothing_but_a_name() {
+    let folder = Folder::new();
+    let evil = "all/a b\n\u{1b}[2J<img src=x>.bundle";
+    std::fs::create_dir(folder.path("all")).unwrap();
+    folder.right(evil);
+    std::fs::write(folder.path("all/--lab.bundle"), "no bundle").unwrap();
+    let [all, lab_file, results] = ["all", "lab.toml", "results"].map(|name| folder.path(name));
+    let printed = run(&[
+        "grade",
+        "--all",
+        all.to_str().unwrap(),
+        "--device=emulated",
+        "--lab-file",
+        lab_file.to_str().unwrap(),
+        "-o",
+        results.to_str().unwrap(),
+    ]);
+    assert!(!printed.contains('\u{1b}'), "{printed:?}");
+    let lines = printed.lines().filter(|line| line.contains("5 / 5"));
+    assert_eq!(lines.count(), 1, "{printed}");
+    for entry in std::fs::read_dir(&results).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap();
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+        assert!(name.chars().all(is_plain), "{name:?}");
+        if path.is_file() {
+            let text = std::fs::read_to_string(&path).unwrap();
+            assert!(
+                !text.contains('\u{1b}') && !text.contains("<img src=x"),
+                "{name}"
+            );
+        }
+    }
+    let (printed, _) = folder.grade(&folder.path(evil), &[]);
+    assert!(!printed.contains('\u{1b}'), "{printed:?}");
+    assert!(printed.contains("a b \\u{1b}[2J<img src=x>"), "{printed}");
+}
+
 #[test]
 fn what_makes_no_sense() {
     let folder = Folder::new();
