@@ -63,6 +63,33 @@ pub fn waited(time: Duration) -> String {
     }
 }
 
+/// A time that a clock shows: `2026-03-01 09:05 UTC`.
+pub fn utc(unix_s: u64) -> String {
+    let mut days = unix_s / 86_400;
+    let is_leap = |year: u64| {
+        year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400))
+    };
+    let mut year = 1970;
+    while days >= 365 + u64::from(is_leap(year)) {
+        days -= 365 + u64::from(is_leap(year));
+        year += 1;
+    }
+    let february = 28 + u64::from(is_leap(year));
+    let mut month = 1;
+    for length in [31, february, 31, 30, 31, 30, 31, 31, 30, 31, 30] {
+        if days < length {
+            break;
+        }
+        days -= length;
+        month += 1;
+    }
+    let (hour, minute) = (unix_s / 3600 % 24, unix_s / 60 % 60);
+    format!(
+        "{year}-{month:02}-{:02} {hour:02}:{minute:02} UTC",
+        days + 1
+    )
+}
+
 /// All digits, in groups of three: `1,234,567`.
 pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
@@ -115,6 +142,15 @@ mod tests {
         assert_eq!(bytes_per_s(3.02e12), "3.02 TB/s");
         assert_eq!(bytes_per_s(21.4e9), "21.4 GB/s");
         assert_eq!(bytes_per_s(5e5), "0.500 MB/s");
+    }
+
+    #[test]
+    fn dates() {
+        assert_eq!(utc(0), "1970-01-01 00:00 UTC");
+        assert_eq!(utc(951_782_399), "2000-02-28 23:59 UTC");
+        assert_eq!(utc(951_782_400), "2000-02-29 00:00 UTC");
+        assert_eq!(utc(4_107_542_400), "2100-03-01 00:00 UTC");
+        assert_eq!(utc(1_798_761_540), "2026-12-31 23:59 UTC");
     }
 
     #[test]

@@ -2,7 +2,9 @@
 
 use std::fmt::Write;
 
+use super::bars::{Bar, bars};
 use super::escape::html;
+use super::plot::{BROAD, NARROW, Plot};
 
 /// Texts that are longer may break into lines.
 const LONG: usize = 48;
@@ -125,7 +127,7 @@ impl Page {
         self.push("</ul>\n")
     }
 
-    /// A table.
+    /// A table. A row of a single cell is a heading of the rows under it.
     pub fn table(
         &mut self,
         headers: &[Cell],
@@ -149,16 +151,48 @@ impl Page {
         self.body.push_str(&line("th", headers));
         self.body.push_str("</thead>\n<tbody>\n");
         for row in rows {
-            self.body.push_str(&line("td", &row));
+            match &row[..] {
+                [heading] if headers.len() > 1 => {
+                    let _ = writeln!(
+                        self.body,
+                        "<tr><th class=\"group\" colspan=\"{}\" scope=\"rowgroup\"><span>{}</span></th></tr>",
+                        headers.len(),
+                        html(&heading.text)
+                    );
+                }
+                row => self.body.push_str(&line("td", row)),
+            }
         }
         self.push("</tbody></table></div>\n")
     }
 
-    /// A plot, as [`super::Plot::svg`] draws it, and what it shows.
-    pub fn svg(&mut self, svg: &str, caption: &str) -> &mut Page {
+    /// A plot, and what it shows; nothing, if there is nothing to plot.
+    pub fn plot(&mut self, plot: &Plot, caption: &str) -> &mut Page {
+        match (plot.svg(BROAD), plot.svg(NARROW)) {
+            (Ok(broad), Ok(narrow)) => self.figure(&broad, &narrow, caption),
+            _ => self,
+        }
+    }
+
+    /// Bars, and what they show; nothing, if there are none.
+    pub fn bars(&mut self, of: &[Bar], caption: &str) -> &mut Page {
+        if of.is_empty() {
+            return self;
+        }
+        self.figure(&bars(of, BROAD), &bars(of, NARROW), caption)
+    }
+
+    /// Drawn for a desk and for a phone, of which the style sheet shows one.
+    fn figure(&mut self, broad: &str, narrow: &str, caption: &str) -> &mut Page {
+        let caption = html(caption);
+        let named = |svg: &str| {
+            let label = format!("<svg role=\"img\" aria-label=\"{caption}\" ");
+            svg.replacen("<svg role=\"img\" ", &label, 1)
+        };
         self.push(&format!(
-            "<figure><div class=\"wide\">{svg}</div><figcaption>{}</figcaption></figure>\n",
-            html(caption)
+            "<figure><div class=\"broad\">{}</div><div class=\"narrow\">{}</div><figcaption>{caption}</figcaption></figure>\n",
+            named(broad),
+            named(narrow)
         ))
     }
 
@@ -204,6 +238,12 @@ mod tests {
     fn every_text_is_escaped() {
         const EVIL: &str = "\"><script>alert('1')</script>\x1b[2J";
         let mut page = Page::new(EVIL);
+        let bar = Bar {
+            group: EVIL.to_owned(),
+            label: EVIL.to_owned(),
+            value: 2.0,
+            colour: 0,
+        };
         page.section(EVIL)
             .part(EVIL)
             .paragraph(EVIL)
@@ -213,20 +253,20 @@ mod tests {
             .command(EVIL)
             .list([EVIL])
             .png(EVIL, EVIL, EVIL)
-            .svg("<svg></svg>", EVIL);
+            .bars(&[bar], EVIL);
         let cells = [
             Cell::text(EVIL),
             Cell::number(EVIL),
             Cell::good(EVIL),
             Cell::bad(EVIL),
         ];
-        page.table(&cells, [cells.to_vec()]);
+        page.table(&cells, [cells[..1].to_vec(), cells.to_vec()]);
         let html = page.finish();
         assert!(
             !html.contains("<script") && !html.contains('\x1b'),
             "{html}"
         );
-        assert!(html.matches("&lt;script&gt;").count() >= 19);
+        assert!(html.matches("&lt;script&gt;").count() >= 26);
     }
 
     #[test]

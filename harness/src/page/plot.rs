@@ -1,44 +1,56 @@
-//! Plots as SVG in the page's own colours.
-//!
-//! They are drawn by plotters in fixed colours, each of which stands for one of the page's: in the end it is replaced by
-//! the name of the style sheet's variable, so that one drawing serves the light and the dark page.
+//! Plots as SVG in the page's own colours, drawn by plotters: once for a desk, once for a phone.
+
+mod axis;
+mod colours;
+mod legend;
+mod marks;
 
 use plotters::coord::ranged1d::ValueFormatter;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use super::escape;
-use crate::units::three;
+pub use axis::{Axis, tick, whole};
+use colours::{FOREGROUND, GRID, MUTED};
+use legend::Legend;
+use marks::Mark;
 
-const WIDTH: u32 = 760;
-/// Without the legend, which lies above.
-const HEIGHT: u32 = 430;
-/// Of a row of the legend.
-const ROW: i32 = 22;
-const FOREGROUND: RGBColor = RGBColor(0x01, 0x00, 0x01);
-const GRID: RGBColor = RGBColor(0xdf, 0xe3, 0x01);
-const MUTED: RGBColor = RGBColor(0x5d, 0x66, 0x01);
-
-/// How many series are told apart by colour.
-const SERIES_COLOURS: u8 = 8;
-
-/// The stand-in for the style sheet's variable `--sN`.
-const fn series_colour(index: usize) -> RGBColor {
-    RGBColor(0x12, 0x34, (index % SERIES_COLOURS as usize) as u8)
+/// How large a plot is drawn, in pixels of which letters are 14 high.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Size {
+    width: u32,
+    /// Without the legend, which lies above.
+    height: u32,
+    /// Of the numbers of the vertical axis, and its description.
+    y_labels: u32,
+    /// At most so many.
+    x_ticks: usize,
 }
 
-/// One of the two axes.
-#[derive(Clone)]
-pub struct Axis {
-    /// What it shows, with the unit.
-    pub label: String,
-    /// Whether equal distances are equal ratios; the base of the ticks.
-    pub log_base: Option<f64>,
-    /// How a tick is written.
-    pub tick: fn(f64) -> String,
-    /// Whether the axis starts at 0, where it is not logarithmic.
-    pub from_zero: bool,
+impl Size {
+    /// In pixels.
+    pub fn width(self) -> u32 {
+        self.width
+    }
 }
+
+/// For a desk.
+pub const BROAD: Size = Size {
+    width: 760,
+    height: 430,
+    y_labels: 72,
+    x_ticks: 8,
+};
+/// For a phone.
+pub const NARROW: Size = Size {
+    width: 400,
+    height: 340,
+    y_labels: 64,
+    x_ticks: 4,
+};
+
+/// Length of a dash, and of the gap behind it.
+const DASH: i32 = 4;
 
 /// How a series is drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,6 +59,8 @@ pub enum Shape {
     Line,
     /// A line without marks, for many points or limits.
     Curve,
+    /// Likewise, in dashes.
+    Dashes,
     /// Marks alone.
     Marks,
     /// Bars of width 1 around whole numbers.
@@ -62,7 +76,7 @@ pub struct Series {
     pub points: Vec<(f64, f64)>,
     /// How they are drawn.
     pub shape: Shape,
-    /// Which of the page's colours; `None` for that of secondary text.
+    /// Which of the page's colours, and which of the marks; `None` for the colour of secondary text.
     pub colour: Option<usize>,
 }
 
@@ -84,16 +98,18 @@ impl Plot {
     /// # Errors
     ///
     /// Why it cannot be drawn: no points.
-    pub fn svg(&self) -> Result<String, String> {
+    pub fn svg(&self, size: Size) -> Result<String, String> {
         let points = || {
             self.series
                 .iter()
                 .flat_map(|series| series.points.iter())
                 .filter(|p| self.is_shown(**p))
         };
-        let bounds = |axis: &Axis, of: fn(&(f64, f64)) -> f64| {
-            let least = points().map(of).fold(f64::INFINITY, f64::min);
-            let most = points().map(of).fold(f64::NEG_INFINITY, f64::max);
+        let bounds = |axis: &Axis, of: fn((f64, f64)) -> f64| {
+            let texts = self.texts.iter().map(|(x, y, _)| (*x, *y));
+            let values = || points().copied().chain(texts.clone()).map(of);
+            let least = values().fold(f64::INFINITY, f64::min);
+            let most = values().fold(f64::NEG_INFINITY, f64::max);
             axis.bounds(least, most)
         };
         if points().next().is_none() {
@@ -103,17 +119,18 @@ impl Plot {
         let y = bounds(&self.y, |point| point.1);
         let mut text = String::new();
         let drawn = match (self.x.log_base, self.y.log_base) {
-            (None, None) => self.draw(&mut text, x.0..x.1, y.0..y.1),
-            (Some(b), None) => self.draw(&mut text, (x.0..x.1).log_scale().base(b), y.0..y.1),
-            (None, Some(b)) => self.draw(&mut text, x.0..x.1, (y.0..y.1).log_scale().base(b)),
+            (None, None) => self.draw(&mut text, size, x.0..x.1, y.0..y.1),
+            (Some(b), None) => self.draw(&mut text, size, (x.0..x.1).log_scale().base(b), y.0..y.1),
+            (None, Some(b)) => self.draw(&mut text, size, x.0..x.1, (y.0..y.1).log_scale().base(b)),
             (Some(a), Some(b)) => self.draw(
                 &mut text,
+                size,
                 (x.0..x.1).log_scale().base(a),
                 (y.0..y.1).log_scale().base(b),
             ),
         };
         drawn.map_err(|error| error.to_string())?;
-        Ok(in_page_colours(&text))
+        Ok(as_wide_as_the_page(&colours::in_page(&text), size))
     }
 
     fn is_shown(&self, (x, y): (f64, f64)) -> bool {
@@ -125,6 +142,7 @@ impl Plot {
     fn draw<X, Y>(
         &self,
         text: &mut String,
+        size: Size,
         x: impl plotters::coord::ranged1d::AsRangedCoord<CoordDescType = X, Value = f64>,
         y: impl plotters::coord::ranged1d::AsRangedCoord<CoordDescType = Y, Value = f64>,
     ) -> Result<(), Box<dyn std::error::Error>>
@@ -132,17 +150,18 @@ impl Plot {
         X: Ranged<ValueType = f64> + ValueFormatter<f64>,
         Y: Ranged<ValueType = f64> + ValueFormatter<f64>,
     {
-        let legend = self.legend();
-        let rows = legend.iter().map(|entry| entry.row + 1).max().unwrap_or(0);
-        let above = ROW * rows + if rows > 0 { 8 } else { 0 };
-        let size = (WIDTH, HEIGHT + above as u32);
-        let whole = SVGBackend::with_string(text, size).into_drawing_area();
+        let indent = size.y_labels as i32 + 12;
+        let start = if size.width < BROAD.width { 12 } else { indent };
+        let legend = Legend::new(&self.series, start, size.width as i32);
+        let above = legend.height();
+        let whole = SVGBackend::with_string(text, (size.width, size.height + above as u32));
+        let whole = whole.into_drawing_area();
         let (top, root) = whole.split_vertically(above);
         let mut chart = ChartBuilder::on(&root)
             .margin(12)
             .margin_right(24)
             .x_label_area_size(48)
-            .y_label_area_size(72)
+            .y_label_area_size(size.y_labels)
             .build_cartesian_2d(x, y)?;
         let style = |size: u32, colour: &RGBColor| ("sans-serif", size).into_font().color(colour);
         let (x_tick, y_tick) = (self.x.tick, self.y.tick);
@@ -150,7 +169,7 @@ impl Plot {
             .configure_mesh()
             .x_desc(escape::line(&self.x.label))
             .y_desc(escape::line(&self.y.label))
-            .x_labels(8)
+            .x_labels(size.x_ticks)
             .y_labels(7)
             .x_label_formatter(&|value| x_tick(*value))
             .y_label_formatter(&|value| y_tick(*value))
@@ -161,42 +180,34 @@ impl Plot {
             .bold_line_style(GRID)
             .draw()?;
         for series in &self.series {
-            let colour = series.colour.map_or(MUTED, series_colour);
-            let points: Vec<(f64, f64)> = series
-                .points
-                .iter()
-                .copied()
-                .filter(|point| self.is_shown(*point))
-                .collect();
-            if matches!(series.shape, Shape::Line | Shape::Curve) {
-                chart.draw_series(LineSeries::new(points.clone(), colour.stroke_width(2)))?;
-            }
-            match (series.shape, series.colour.unwrap_or(0) % 3) {
-                (Shape::Curve, _) => {}
-                (Shape::Bars, _) => {
+            let colour = series.colour();
+            let stroke = colour.stroke_width(2);
+            let points = series.points.iter().copied();
+            let points: Vec<(f64, f64)> = points.filter(|point| self.is_shown(*point)).collect();
+            match series.shape {
+                Shape::Line | Shape::Curve => {
+                    let points = thinned(&points, size.width as usize);
+                    chart.draw_series(LineSeries::new(points, stroke))?;
+                }
+                Shape::Dashes => {
+                    let dashes = DashedLineSeries::new(points.iter().copied(), DASH, DASH, stroke);
+                    chart.draw_series(dashes)?;
+                }
+                Shape::Bars => {
                     let bar = |(x, y): &(f64, f64)| {
                         Rectangle::new([(x - 0.46, 0.0), (x + 0.46, *y)], colour.filled())
                     };
                     chart.draw_series(points.iter().map(bar))?;
                 }
-                (_, 0) => {
-                    chart
-                        .draw_series(points.iter().map(|p| Circle::new(*p, 4, colour.filled())))?;
-                }
-                (_, 1) => {
-                    chart.draw_series(
-                        points
-                            .iter()
-                            .map(|p| TriangleMarker::new(*p, 6, colour.filled())),
-                    )?;
-                }
-                (_, _) => {
-                    chart.draw_series(
-                        points
-                            .iter()
-                            .map(|p| Cross::new(*p, 4, colour.stroke_width(2))),
-                    )?;
-                }
+                Shape::Marks => {}
+            }
+            if matches!(series.shape, Shape::Line | Shape::Marks) {
+                let mark = |at: &(f64, f64)| Mark {
+                    at: *at,
+                    series: series.colour.unwrap_or(0),
+                    colour,
+                };
+                chart.draw_series(points.iter().map(mark))?;
             }
         }
         for (x, y, label) in &self.texts {
@@ -207,145 +218,44 @@ impl Plot {
                 style,
             )))?;
         }
-        for entry in legend {
-            entry.draw(&top)?;
-        }
+        legend.draw(&top)?;
         whole.present()?;
         Ok(())
     }
+}
 
-    /// The names of the series, each behind a sample of it, in as many rows as they need.
-    fn legend(&self) -> Vec<Entry<'_>> {
-        const LEFT: i32 = 84;
-        let (mut row, mut left) = (0, LEFT);
-        let mut entries = Vec::new();
-        for series in self.series.iter().filter(|series| !series.name.is_empty()) {
-            let name = escape::line(&series.name);
-            // About as wide as letters are, generously.
-            let width = 60 + 8 * name.chars().count() as i32;
-            if left > LEFT && left + width > WIDTH as i32 {
-                (row, left) = (row + 1, LEFT);
-            }
-            entries.push(Entry {
-                series,
-                name,
-                row,
-                left,
-            });
-            left += width;
-        }
-        entries
+impl Series {
+    fn colour(&self) -> RGBColor {
+        self.colour.map_or(MUTED, colours::of_series)
     }
 }
 
-/// An entry of the legend.
-struct Entry<'p> {
-    series: &'p Series,
-    name: String,
-    row: i32,
-    left: i32,
+/// At most about four points for each pixel of the width: where there are more, the first, least, greatest and last.
+fn thinned(points: &[(f64, f64)], width: usize) -> Vec<(f64, f64)> {
+    let chunk = points.len().div_ceil(width.max(1));
+    if chunk <= 4 {
+        return points.to_vec();
+    }
+    let ends = |points: &[(f64, f64)]| {
+        let by_height = |a: &&usize, b: &&usize| points[**a].1.total_cmp(&points[**b].1);
+        let all: Vec<usize> = (0..points.len()).collect();
+        let mut kept = vec![0, points.len() - 1];
+        kept.extend(all.iter().min_by(by_height));
+        kept.extend(all.iter().max_by(by_height));
+        kept.sort_unstable();
+        kept.dedup();
+        kept.into_iter()
+            .map(|index| points[index])
+            .collect::<Vec<_>>()
+    };
+    points.chunks(chunk).flat_map(ends).collect()
 }
 
-impl Entry<'_> {
-    fn draw(
-        self,
-        area: &DrawingArea<SVGBackend<'_>, plotters::coord::Shift>,
-    ) -> Result<(), Box<dyn std::error::Error>> {
-        let Entry {
-            series, row, left, ..
-        } = self;
-        let colour = series.colour.map_or(MUTED, series_colour);
-        let y = 8 + ROW / 2 + ROW * row;
-        let (from, middle, to) = ((left, y), (left + 14, y), (left + 28, y));
-        if matches!(series.shape, Shape::Line | Shape::Curve) {
-            area.draw(&PathElement::new([from, to], colour.stroke_width(2)))?;
-        }
-        match (series.shape, series.colour.unwrap_or(0) % 3) {
-            (Shape::Curve, _) => {}
-            (Shape::Bars, _) => {
-                let corners = [(left + 8, y - 6), (left + 20, y + 6)];
-                area.draw(&Rectangle::new(corners, colour.filled()))?;
-            }
-            (_, 0) => area.draw(&Circle::new(middle, 4, colour.filled()))?,
-            (_, 1) => area.draw(&TriangleMarker::new(middle, 6, colour.filled()))?,
-            (_, _) => area.draw(&Cross::new(middle, 4, colour.stroke_width(2)))?,
-        }
-        let style = ("sans-serif", 14).into_font().color(&FOREGROUND);
-        let style = style.pos(Pos::new(HPos::Left, VPos::Center));
-        area.draw(&Text::new(self.name, (left + 36, y), style))?;
-        Ok(())
-    }
-}
-
-/// A tick's number: three digits, no zeros behind the point.
-pub fn tick(value: f64) -> String {
-    let text = three(value);
-    if text.contains('.') {
-        text.trim_end_matches('0').trim_end_matches('.').to_owned()
-    } else {
-        text
-    }
-}
-
-impl Axis {
-    /// A linear axis from 0.
-    pub fn linear(label: &str, tick: fn(f64) -> String) -> Axis {
-        Axis {
-            label: label.to_owned(),
-            log_base: None,
-            tick,
-            from_zero: true,
-        }
-    }
-
-    /// A logarithmic axis.
-    pub fn log(label: &str, base: f64, tick: fn(f64) -> String) -> Axis {
-        Axis {
-            label: label.to_owned(),
-            log_base: Some(base),
-            tick,
-            from_zero: false,
-        }
-    }
-
-    fn bounds(&self, least: f64, most: f64) -> (f64, f64) {
-        if self.log_base.is_some() {
-            return (least / 1.25, most * 1.25);
-        }
-        let least = if self.from_zero {
-            least.min(0.0)
-        } else {
-            least
-        };
-        let span = if most > least {
-            most - least
-        } else {
-            most.abs().max(1.0)
-        };
-        let below = if self.from_zero && least >= 0.0 {
-            0.0
-        } else {
-            0.04 * span
-        };
-        (least - below, least + 1.06 * span)
-    }
-}
-
-/// Replaces the stand-ins, and makes the drawing as wide as it may be.
-fn in_page_colours(svg: &str) -> String {
-    let named = [(FOREGROUND, "--fg"), (GRID, "--grid"), (MUTED, "--muted")];
-    let named = named.map(|(colour, variable)| (colour, variable.to_owned()));
-    let series =
-        (0..SERIES_COLOURS).map(|index| (series_colour(index.into()), format!("--s{index}")));
+/// The style sheet says how large it is.
+fn as_wide_as_the_page(svg: &str, size: Size) -> String {
+    let start = format!("<svg width=\"{}\" height=\"", size.width);
     let mut text = svg.to_owned();
-    for (RGBColor(r, g, b), variable) in named.into_iter().chain(series) {
-        text = text.replace(
-            &format!("#{r:02X}{g:02X}{b:02X}"),
-            &format!("var({variable})"),
-        );
-    }
-    let start = format!("<svg width=\"{WIDTH}\" height=\"");
-    if let Some((height, _)) = text
+    if let Some((height, _)) = svg
         .strip_prefix(&start)
         .and_then(|rest| rest.split_once('"'))
     {
@@ -358,6 +268,7 @@ fn in_page_colours(svg: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::units::three;
 
     fn plot(points: Vec<(f64, f64)>) -> Plot {
         Plot {
@@ -375,7 +286,7 @@ mod tests {
 
     #[test]
     fn only_the_pages_colours_are_used() {
-        let svg = plot(vec![(1.0, 1.0), (100.0, 3.0)]).svg().unwrap();
+        let svg = plot(vec![(1.0, 1.0), (100.0, 3.0)]).svg(BROAD).unwrap();
         assert!(svg.starts_with("<svg role=\"img\" viewBox"), "{svg}");
         assert!(!svg.contains("\"#"), "{svg}");
         assert!(
@@ -392,7 +303,7 @@ mod tests {
             (10.0, f64::INFINITY),
             (5.0, 2.0),
         ])
-        .svg()
+        .svg(BROAD)
         .unwrap();
         assert_eq!(
             svg.matches("<circle").count(),
@@ -400,8 +311,40 @@ mod tests {
             "one point and the legend's: {svg}"
         );
         assert_eq!(
-            plot(vec![(0.0, 1.0)]).svg(),
+            plot(vec![(0.0, 1.0)]).svg(NARROW),
             Err("there is nothing to plot".to_owned())
         );
+    }
+
+    #[test]
+    fn every_series_has_its_own_mark() {
+        let marks: Vec<String> = (0..8)
+            .map(|colour| {
+                let mut plot = plot(vec![(10.0, 1.0)]);
+                plot.series[0].shape = Shape::Marks;
+                plot.series[0].colour = Some(colour);
+                let svg = plot.svg(BROAD).unwrap();
+                svg.replace(&format!("--s{colour}"), "--s")
+            })
+            .collect();
+        for (index, mark) in marks.iter().enumerate() {
+            assert!(!marks[..index].contains(mark), "{index}");
+        }
+    }
+
+    #[test]
+    fn long_curves_are_thinned_and_keep_their_ends() {
+        let wave = |index: usize| (index as f64, (index as f64).sin());
+        let points: Vec<(f64, f64)> = (0..10_000).map(wave).collect();
+        let thin = thinned(&points, 100);
+        assert!(thin.len() <= 400, "{}", thin.len());
+        assert_eq!(
+            (thin[0], thin.last()),
+            (points[0], points.last().copied().as_ref())
+        );
+        assert!(thin.is_sorted_by(|a, b| a.0 < b.0));
+        let most = |points: &[(f64, f64)]| points.iter().map(|p| p.1).fold(0.0, f64::max);
+        assert_eq!(most(&thin), most(&points));
+        assert_eq!(thinned(&points[..50], 100), points[..50]);
     }
 }

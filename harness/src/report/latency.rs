@@ -37,12 +37,10 @@ pub fn add(page: &mut Page, measured: &Measured) {
         series: series.collect(),
         texts: Vec::new(),
     };
-    if let Ok(svg) = plot.svg() {
-        page.svg(
-            &svg,
-            "A chain of dependent loads in random order, by the memory that it spans.",
-        );
-    }
+    page.plot(
+        &plot,
+        "A chain of dependent loads in random order, by the memory that it spans.",
+    );
     let headers = [
         Cell::text("load"),
         Cell::text("memory"),

@@ -5,7 +5,7 @@
 //! | [`documents`] | what is read: the documents of `perf` and `run membench`  |
 //! | `rows`        | the rows that have figures                                |
 //! | `roofline`    | rates against arithmetic intensity, under the roofs       |
-//! | `rates`       | throughput against size                                   |
+//! | `rates`       | throughput, against size where there are several          |
 //! | `speedups`    | against the CPU, the first variant, the peers             |
 //! | `latency`     | latency against footprint                                 |
 //! | `power`       | power and clock over time                                 |
@@ -71,29 +71,53 @@ pub fn run(args: &ReportArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
 /// The page of one measurement of the labs.
 pub fn of_perf(results: &Results) -> String {
     let mut page = Page::new(TITLE);
-    perf(&mut page, results);
+    perf(&mut page, &[results]);
     page.finish()
 }
 
 /// The page.
 fn page(documents: &[Document]) -> String {
     let mut page = Page::new(TITLE);
+    let measurements: Vec<&Results> = documents
+        .iter()
+        .filter_map(|document| match document {
+            Document::Perf(results) => Some(&**results),
+            Document::Membench(_) => None,
+        })
+        .collect();
+    perf(&mut page, &measurements);
     for document in documents {
-        match document {
-            Document::Perf(results) => perf(&mut page, results),
-            Document::Membench(measured) => latency::add(&mut page, measured),
+        if let Document::Membench(measured) = document {
+            latency::add(&mut page, measured);
         }
     }
     page.finish()
 }
 
-fn perf(page: &mut Page, results: &Results) {
-    let command = shell_line(&results.command_line);
-    setting::add(page, results, &command);
-    roofline::add(page, results, &command);
-    rates::add(page, results, &command);
-    speedups::add(page, results, &command);
-    power::add(page, results, &command);
+/// Measurements of the labs; they share the plots of throughput.
+fn perf(page: &mut Page, measurements: &[&Results]) {
+    let commands = measurements.iter();
+    let commands: Vec<String> = commands
+        .map(|results| shell_line(&results.command_line))
+        .collect();
+    let measurements: Vec<(&Results, &str)> = measurements
+        .iter()
+        .copied()
+        .zip(commands.iter().map(String::as_str))
+        .collect();
+    for (index, (results, command)) in measurements.iter().enumerate() {
+        if measurements.len() > 1 {
+            let of = measurements.len();
+            page.section(&format!("Measurement {} of {of}", index + 1));
+        }
+        setting::add(page, results, command);
+        roofline::add(page, results, command);
+    }
+    rates::add(page, &measurements);
+    for (results, command) in &measurements {
+        speedups::add(page, results, command);
+        power::add(page, results, command);
+    }
 }
 
 /// A command as it can be typed again: what the shell would not take literally is quoted.

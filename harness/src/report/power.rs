@@ -4,7 +4,7 @@ use host::telemetry::Sample;
 
 use crate::page::plot::tick;
 use crate::page::{Axis, Cell, Page, Plot, Series, Shape};
-use crate::perf::results::Results;
+use crate::perf::results::{CaseResults, DeviceRecord, DeviceTrace, Results};
 use crate::units::three;
 
 /// A quantity, of a sample.
@@ -22,48 +22,37 @@ const QUANTITIES: [Quantity; 3] = [
 
 /// A plot of each quantity, and a table of its range while each case was timed.
 pub fn add(page: &mut Page, results: &Results, command: &str) {
-    let has_any = results
-        .cases
-        .iter()
-        .flat_map(|case| &case.traces)
-        .any(|trace| {
-            trace
-                .samples
-                .iter()
-                .any(|sample| QUANTITIES.iter().any(|(_, _, of)| of(sample).is_some()))
-        });
-    if !has_any {
+    let is_any = |(_, trace): (_, &DeviceTrace)| {
+        let mut of_any = QUANTITIES.iter();
+        of_any.any(|(_, _, of)| !points(trace, *of).is_empty())
+    };
+    if !traces(results).any(is_any) {
         return;
     }
     page.section("Power over time");
     for (name, unit, of) in QUANTITIES {
-        let mut series: Vec<Series> = Vec::new();
-        for trace in results.cases.iter().flat_map(|case| &case.traces) {
-            let at = series.iter().position(|series| series.name == trace.device);
-            let at = at.unwrap_or_else(|| {
-                series.push(Series {
-                    name: trace.device.clone(),
-                    points: Vec::new(),
-                    shape: Shape::Curve,
-                    colour: Some(series.len()),
-                });
-                series.len() - 1
-            });
-            let points = trace
-                .samples
-                .iter()
-                .filter_map(|sample| Some((trace.began_s + sample.at_s, of(sample)?)));
-            series[at].points.extend(points);
-        }
         let plot = Plot {
             x: Axis::linear("since the program was started, s", tick),
             y: Axis::linear(&format!("{name}, {unit}"), tick),
-            series,
-            texts: Vec::new(),
+            series: series(results, of),
+            texts: starts(results, of),
         };
-        if let Ok(svg) = plot.svg() {
-            page.svg(&svg, &format!("The {name} as NVML reported it."));
-        }
+        let caption = format!(
+            "The {name} as NVML reported it while each lab was timed; in between, it was not read."
+        );
+        page.plot(&plot, &caption);
+    }
+    let limit = |device: &DeviceRecord| {
+        let limit_w = device.telemetry.as_ref()?.power_limit_w?;
+        Some(format!(
+            "Power limit of {}: {} W.",
+            device.device,
+            three(limit_w)
+        ))
+    };
+    let limits: Vec<String> = results.devices.iter().filter_map(limit).collect();
+    if !limits.is_empty() {
+        page.remark(&limits.join(" "));
     }
     let headers = [
         Cell::text("lab"),
@@ -96,4 +85,60 @@ pub fn add(page: &mut Page, results: &Results, command: &str) {
     });
     page.table(&headers, rows);
     page.command(command);
+}
+
+fn traces(results: &Results) -> impl Iterator<Item = (&CaseResults, &DeviceTrace)> {
+    let cases = results.cases.iter();
+    cases.flat_map(|case| case.traces.iter().map(move |trace| (case, trace)))
+}
+
+fn points(trace: &DeviceTrace, of: fn(&Sample) -> Option<f64>) -> Vec<(f64, f64)> {
+    let point = |sample: &Sample| Some((trace.began_s + sample.at_s, of(sample)?));
+    trace.samples.iter().filter_map(point).collect()
+}
+
+/// One for each trace, those of a device alike.
+fn series(results: &Results, of: fn(&Sample) -> Option<f64>) -> Vec<Series> {
+    let mut devices: Vec<&str> = Vec::new();
+    let mut all = Vec::new();
+    for (_, trace) in traces(results) {
+        let known = devices.iter().position(|device| *device == trace.device);
+        let colour = known.unwrap_or(devices.len());
+        let name = match known {
+            Some(_) => String::new(),
+            None => {
+                devices.push(&trace.device);
+                trace.device.clone()
+            }
+        };
+        all.push(Series {
+            name,
+            points: points(trace, of),
+            shape: if colour == 0 {
+                Shape::Curve
+            } else {
+                Shape::Dashes
+            },
+            colour: Some(colour),
+        });
+    }
+    all
+}
+
+/// The name of each lab, where its first trace begins, over all points; in two rows, so that neighbours do not touch.
+fn starts(results: &Results, of: fn(&Sample) -> Option<f64>) -> Vec<(f64, f64, String)> {
+    let highest = traces(results)
+        .flat_map(|(_, trace)| points(trace, of))
+        .fold(0.0, |most, (_, y)| f64::max(most, y));
+    let mut labs: Vec<&str> = Vec::new();
+    let mut texts = Vec::new();
+    for (case, trace) in traces(results) {
+        if !labs.contains(&case.lab.as_str()) {
+            let row = (labs.len() % 2) as f64;
+            labs.push(&case.lab);
+            let height = (1.02 + 0.06 * row) * highest;
+            texts.push((trace.began_s, height, case.lab.clone()));
+        }
+    }
+    texts
 }

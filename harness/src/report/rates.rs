@@ -1,93 +1,72 @@
-//! Throughput against size, lab by lab.
+//! Throughput, lab by lab: against size, where there are several, of one or several measurements.
 
-use super::rows::{Timed, timed};
+use super::rows::{OF_LIMIT, Timed, in_groups, timed};
 use crate::page::plot::tick;
-use crate::page::{Axis, Cell, Page, Plot, Series, Shape};
+use crate::page::{Axis, Bar, Cell, Page, Plot, Series, Shape};
 use crate::perf::results::{CaseResults, Outcome, Results, Row, Verdict};
 use crate::units::three;
 
-/// A plot and a table for each lab.
-pub fn add(page: &mut Page, results: &Results, command: &str) {
-    let mut labs: Vec<&str> = results.cases.iter().map(|case| case.lab.as_str()).collect();
-    labs.dedup();
+/// A picture and a table for each lab of all measurements.
+pub fn add(page: &mut Page, measurements: &[(&Results, &str)]) {
+    let cases = || measurements.iter().flat_map(|(results, _)| &results.cases);
+    let mut labs: Vec<&str> = Vec::new();
+    for case in cases() {
+        if !labs.contains(&case.lab.as_str()) {
+            labs.push(&case.lab);
+        }
+    }
     for lab in labs {
-        let rows = timed(results).into_iter();
-        let rows: Vec<Timed<'_>> = rows.filter(|timed| timed.case.lab == lab).collect();
+        let mut rows = Vec::new();
+        let mut groups = Vec::new();
+        for (index, (results, _)) in measurements.iter().enumerate() {
+            for timed in timed(results)
+                .into_iter()
+                .filter(|timed| timed.case.lab == lab)
+            {
+                rows.push(timed);
+                groups.push(match measurements.len() {
+                    1 => timed.case.case.clone(),
+                    _ => format!("{}, measurement {}", timed.case.case, index + 1),
+                });
+            }
+        }
         let Some(first) = rows.first() else {
             continue;
         };
-        page.section(&format!("{lab}: throughput against size"));
         let unit = format!("1e9 {}/s", first.figures.unit);
-        let plot = Plot {
-            x: Axis::log(
-                &format!("{} of a timestep", first.figures.unit),
-                10.0,
-                power_of_ten,
-            ),
-            y: Axis::log(&unit, 2.0, tick),
-            series: series(&rows),
-            texts: Vec::new(),
+        let work = match first.figures.timesteps {
+            Some(_) => format!("{} in a timestep", first.figures.unit),
+            None => format!("{} in a run", first.figures.unit),
         };
-        if let Ok(svg) = plot.svg() {
-            page.svg(&svg, "Medians of whole runs, alone, after the device's cache was flushed; the CPU as it is.");
+        if let Some(x) = sizes(&rows, &work) {
+            page.section(&format!("{lab}: throughput against size"));
+            let plot = Plot {
+                x,
+                y: Axis::log(&unit, 2.0, tick),
+                series: series(&rows),
+                texts: Vec::new(),
+            };
+            page.plot(
+                &plot,
+                "Medians of single runs, the device's cache flushed before each; the CPU as it is.",
+            );
+        } else {
+            page.section(&format!("{lab}: throughput"));
+            let right = rows.iter().zip(&groups);
+            let right = right.filter(|(timed, _)| timed.figures.result != Verdict::Wrong);
+            let bars: Vec<Bar> = right.map(|(timed, group)| bar(timed, group)).collect();
+            page.bars(
+                &bars,
+                &format!("{unit}, on a logarithmic scale: medians of single runs, the device's cache flushed before each; the CPU as it is."),
+            );
         }
-        let headers = [
-            Cell::text("case"),
-            Cell::text("variant"),
-            Cell::text("device"),
-            Cell::number("step, us"),
-            Cell::number("95 % interval"),
-            Cell::number("back to back"),
-            Cell::number(unit),
-            Cell::number("of bound"),
-            Cell::number("registers"),
-            Cell::text(""),
-        ];
-        let cells = rows.iter().map(|timed| {
-            let Timed { row, figures, .. } = timed;
-            let micros = |seconds: f64| three(1e6 * seconds / figures.steps());
-            let none = || "-".to_owned();
-            let interval = figures.run.interval_s;
-            let registers: Vec<String> = figures
-                .kernels
-                .iter()
-                .filter_map(|kernel| kernel.registers)
-                .map(|registers| registers.to_string())
-                .collect();
-            vec![
-                Cell::text(&row.case),
-                Cell::text(row.name()),
-                Cell::text(&row.device),
-                Cell::number(micros(figures.run.median_s)),
-                Cell::number(interval.map_or_else(none, |[low, high]| {
-                    format!("{} to {}", micros(low), micros(high))
-                })),
-                Cell::number(
-                    figures
-                        .batched
-                        .as_ref()
-                        .map_or_else(none, |b| micros(b.run.median_s)),
-                ),
-                Cell::number(three(figures.updates_per_s / 1e9)),
-                Cell::number(
-                    figures
-                        .bound
-                        .as_ref()
-                        .map_or_else(none, |bound| format!("{} %", three(100.0 * bound.share))),
-                ),
-                Cell::number(if registers.is_empty() {
-                    none()
-                } else {
-                    registers.join(", ")
-                }),
-                timed
-                    .caution()
-                    .map_or_else(|| Cell::text(""), Cell::caution),
-            ]
-        });
-        page.table(&headers, cells);
-        let of_lab = results.cases.iter().filter(|case| case.lab == lab);
-        let lacking: Vec<String> = of_lab
+        page.table(
+            &headers(first, &unit),
+            in_groups(groups.iter().cloned().zip(rows.iter().map(cells))),
+        );
+        page.remark(OF_LIMIT);
+        let lacking: Vec<String> = cases()
+            .filter(|case| case.lab == lab)
             .flat_map(|case| {
                 case.rows
                     .iter()
@@ -97,7 +76,76 @@ pub fn add(page: &mut Page, results: &Results, command: &str) {
         if !lacking.is_empty() {
             page.list(lacking);
         }
-        page.command(command);
+        for (results, command) in measurements {
+            if results.cases.iter().any(|case| case.lab == lab) {
+                page.command(command);
+            }
+        }
+    }
+}
+
+/// The axis of sizes, if the devices' rows, or those of the CPU alone, have several.
+fn sizes(rows: &[Timed<'_>], label: &str) -> Option<Axis> {
+    let is_cpu = |timed: &&Timed<'_>| timed.row.device == "cpu";
+    let only_cpu = rows.iter().all(|timed| is_cpu(&timed));
+    let sizes = rows.iter().filter(|timed| only_cpu || !is_cpu(timed));
+    let sizes: Vec<f64> = sizes.map(Timed::size).collect();
+    let least = sizes.iter().copied().reduce(f64::min)?;
+    let most = sizes.iter().copied().reduce(f64::max)?;
+    let base = if most >= 100.0 * least { 10.0 } else { 2.0 };
+    (most > least).then(|| Axis::log(label, base, size))
+}
+
+fn headers(first: &Timed<'_>, unit: &str) -> [Cell; 9] {
+    let time = match first.figures.timesteps {
+        Some(_) => "us a step",
+        None => "us a run",
+    };
+    [
+        Cell::text("variant"),
+        Cell::text("device"),
+        Cell::number(time),
+        Cell::number("95 % interval"),
+        Cell::number("back to back"),
+        Cell::number(unit),
+        Cell::number("of limit"),
+        Cell::number("registers"),
+        Cell::text("note"),
+    ]
+}
+
+fn cells(timed: &Timed<'_>) -> Vec<Cell> {
+    let Timed { row, figures, .. } = timed;
+    let micros = |seconds: f64| three(1e6 * seconds / figures.steps());
+    let or_dash = |text: Option<String>| Cell::number(text.unwrap_or_else(|| "-".to_owned()));
+    let interval = figures.run.interval_s;
+    let registers = figures.kernels.iter();
+    let registers: Vec<String> = registers
+        .filter_map(|kernel| Some(kernel.registers?.to_string()))
+        .collect();
+    vec![
+        Cell::text(row.name()),
+        Cell::text(&row.device),
+        Cell::number(micros(figures.run.median_s)),
+        or_dash(interval.map(|[low, high]| format!("{} to {}", micros(low), micros(high)))),
+        or_dash(figures.batched.as_ref().map(|b| micros(b.run.median_s))),
+        Cell::number(three(figures.updates_per_s / 1e9)),
+        or_dash(
+            figures
+                .bound
+                .map(|bound| format!("{} %", three(100.0 * bound.share))),
+        ),
+        or_dash((!registers.is_empty()).then(|| registers.join(", "))),
+        timed.note(),
+    ]
+}
+
+fn bar(timed: &Timed<'_>, group: &str) -> Bar {
+    Bar {
+        group: group.to_owned(),
+        label: timed.label(),
+        value: timed.figures.updates_per_s / 1e9,
+        colour: usize::from(timed.row.device != "cpu"),
     }
 }
 
@@ -113,7 +161,7 @@ fn without_figures(case: &CaseResults, row: &Row) -> Option<String> {
     Some(format!("{case}, {name}: {outcome}: {message}"))
 }
 
-/// One for each variant on each device, by size. Rows that are no results are left out.
+/// One for each variant on each device, by size. Wrong results are left out.
 fn series(rows: &[Timed<'_>]) -> Vec<Series> {
     let mut all: Vec<Series> = Vec::new();
     for timed in rows {
@@ -144,12 +192,12 @@ fn series(rows: &[Timed<'_>]) -> Vec<Series> {
     all
 }
 
-/// `1e6`.
-fn power_of_ten(value: f64) -> String {
-    let exponent = value.log10();
-    if (exponent - exponent.round()).abs() < 1e-9 {
-        format!("1e{}", exponent.round())
-    } else {
-        format!("{value:.1e}")
-    }
+/// `1.05 M`.
+fn size(value: f64) -> String {
+    let prefixes = [(1e9, " G"), (1e6, " M"), (1e3, " k")];
+    let (scale, prefix) = prefixes
+        .into_iter()
+        .find(|(scale, _)| value >= 0.9995 * scale)
+        .unwrap_or((1.0, ""));
+    format!("{}{prefix}", tick(value / scale))
 }

@@ -1,6 +1,6 @@
 //! Rates against arithmetic intensity, under the roofs that were measured in the same run.
 
-use super::rows::{Timed, timed};
+use super::rows::{OF_LIMIT, Timed, in_groups, timed};
 use crate::page::plot::tick;
 use crate::page::{Axis, Cell, Page, Plot, Series, Shape};
 use crate::perf::results::{DeviceRecord, Results};
@@ -31,15 +31,23 @@ pub fn add(page: &mut Page, results: &Results, command: &str) {
             .map(|(_, peak)| peak / copy.best_per_s)
             .fold(4.0, f64::max);
         let (from, to) = (least / 2.0, 4.0 * ridge);
-        // Points of the slopes and the roofs; the slope ends at the highest roof.
-        let mut series = vec![Series {
-            name: "copy bandwidth".to_owned(),
-            points: [from, ridge]
-                .map(|x| (x, giga(x * copy.best_per_s)))
+        let highest = roofs.iter().map(|(_, peak)| *peak).fold(0.0, f64::max);
+        // A slope ends at the highest roof.
+        let slope = |name: &str, bytes_per_s: f64, shape| Series {
+            name: name.to_owned(),
+            points: [from, (highest / bytes_per_s).max(2.0 * from)]
+                .map(|x| (x, giga(x * bytes_per_s)))
                 .to_vec(),
-            shape: Shape::Curve,
+            shape,
             colour: None,
-        }];
+        };
+        let mut series = vec![slope(
+            "device memory (copies)",
+            copy.best_per_s,
+            Shape::Curve,
+        )];
+        let l2 = device.limits.l2.as_ref();
+        series.extend(l2.map(|l2| slope("L2 (reads)", l2.best_per_s, Shape::Dashes)));
         let mut texts = Vec::new();
         for (name, peak) in roofs {
             let corner = peak / copy.best_per_s;
@@ -70,26 +78,20 @@ pub fn add(page: &mut Page, results: &Results, command: &str) {
             series,
             texts,
         };
-        if let Ok(svg) = plot.svg() {
-            page.svg(
-                &svg,
-                "Each mark is a variant on a case. The roofs are rates of copying and of fused multiply-adds, measured in the same run.",
-            );
-        }
+        page.plot(
+            &plot,
+            "Each mark is a variant on a case. The slopes are rates of copying in device memory and of reading from L2, the roofs of fused multiply-adds, all measured in the same run. What fits into L2 can lie above the slope of device memory.",
+        );
         let headers = [
-            Cell::text("lab"),
-            Cell::text("case"),
             Cell::text("variant"),
             Cell::number("flop/byte"),
             Cell::number("Gflop/s"),
             Cell::number("GB/s"),
-            Cell::text("bound by"),
-            Cell::number("of bound"),
+            Cell::text("limit"),
+            Cell::number("of limit"),
         ];
         let rows = points.iter().map(|point| {
-            vec![
-                Cell::text(point.lab),
-                Cell::text(point.case),
+            let cells = vec![
                 Cell::text(&point.variant),
                 Cell::number(three(point.intensity)),
                 Cell::number(three(giga(point.flops_per_s))),
@@ -98,9 +100,11 @@ pub fn add(page: &mut Page, results: &Results, command: &str) {
                 Cell::number(point.bound.map_or("-".to_owned(), |(_, share)| {
                     format!("{} %", three(100.0 * share))
                 })),
-            ]
+            ];
+            (format!("{}, {}", point.lab, point.case), cells)
         });
-        page.table(&headers, rows);
+        page.table(&headers, in_groups(rows));
+        page.remark(OF_LIMIT);
         page.command(command);
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use crate::page::Cell;
 use crate::perf::results::{CaseResults, Figures, Results, Row, Verdict};
 
 /// A row that was timed.
@@ -28,16 +29,47 @@ pub fn timed(results: &Results) -> Vec<Timed<'_>> {
         .collect()
 }
 
-impl Timed<'_> {
-    /// Why the figures should not be relied on.
-    pub fn caution(&self) -> Option<&'static str> {
-        if self.figures.result == Verdict::Wrong {
-            Some("wrong result")
-        } else if !self.figures.run.is_result() {
-            Some("noisy")
-        } else {
-            None
+/// What a column of the tables says.
+pub const OF_LIMIT: &str = "\"of limit\": the least time that the device's measured limits allow for the bytes and operations that the variant cannot avoid, by the measured time.";
+
+/// The rows of a table, under a heading wherever another group begins.
+pub fn in_groups(rows: impl Iterator<Item = (String, Vec<Cell>)>) -> Vec<Vec<Cell>> {
+    let mut last = String::new();
+    let mut table = Vec::new();
+    for (group, cells) in rows {
+        if group != last {
+            table.push(vec![Cell::text(&group)]);
+            last = group;
         }
+        table.push(cells);
+    }
+    table
+}
+
+impl Timed<'_> {
+    /// Whether the figures can be relied on, and on which case they are if that is another one.
+    pub fn note(&self) -> Cell {
+        if self.figures.result == Verdict::Wrong {
+            Cell::bad("wrong result")
+        } else if !self.figures.run.is_result() {
+            Cell::caution("noisy")
+        } else if self.row.case != self.case.case {
+            Cell::text(format!("on {}", self.row.case))
+        } else {
+            Cell::text("")
+        }
+    }
+
+    /// What a bar says: name, device, and what must be known of the figures.
+    pub fn label(&self) -> String {
+        let mut label = self.row.full_name();
+        if !self.figures.run.is_result() {
+            label += ", noisy";
+        }
+        if self.row.case != self.case.case {
+            label += &format!(" ({})", self.row.case);
+        }
+        label
     }
 
     /// Cells, points, elements: the work of one timestep.

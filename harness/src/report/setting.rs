@@ -4,7 +4,7 @@ use host::limits::Limit;
 
 use crate::page::{Cell, Page};
 use crate::perf::results::Results;
-use crate::units::{bytes, bytes_per_s, three, waited};
+use crate::units::{bytes, bytes_per_s, three, utc, waited};
 
 /// Facts and limits.
 pub fn add(page: &mut Page, results: &Results, command: &str) {
@@ -20,6 +20,11 @@ pub fn add(page: &mut Page, results: &Results, command: &str) {
             .info
             .driver_cuda
             .map(|(major, minor)| format!(", CUDA {major}.{minor}"))
+            .unwrap_or_default();
+        let about = device.telemetry.as_ref();
+        let driver = about.and_then(|about| about.driver.as_ref());
+        text += &driver
+            .map(|driver| format!(", driver {driver}"))
             .unwrap_or_default();
         facts.push(format!("{}: {text}", device.device));
         facts.extend(
@@ -42,7 +47,8 @@ pub fn add(page: &mut Page, results: &Results, command: &str) {
     }
     let wall = std::time::Duration::try_from_secs_f64(results.wall_s).unwrap_or_default();
     facts.push(format!(
-        "took {}; harness {}",
+        "{}, took {}; harness {}",
+        utc(results.began_unix_s),
         waited(wall),
         results.harness_version
     ));

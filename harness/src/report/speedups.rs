@@ -1,9 +1,8 @@
 //! Speedups: against the CPU, the lab's first variant, the peers.
 
-use super::rows::{Timed, timed};
-use crate::page::plot::tick;
-use crate::page::{Bar, Cell, Page, bars};
-use crate::perf::results::{Ratio, Results};
+use super::rows::{Timed, in_groups, timed};
+use crate::page::{Bar, Cell, Page};
+use crate::perf::results::{Ratio, Results, Verdict};
 use crate::units::three;
 
 /// Bars against the serial CPU, or the parallel, and a table of all ratios.
@@ -21,63 +20,68 @@ pub fn add(page: &mut Page, results: &Results, command: &str) {
         return;
     }
     page.section("Speedups");
-    let mut labs: Vec<&str> = Vec::new();
-    let mut drawn: Vec<Bar> = Vec::new();
-    for Timed { case, row, figures } in &rows {
-        let lab = labs
-            .iter()
-            .position(|lab| *lab == case.lab)
-            .unwrap_or_else(|| {
-                labs.push(&case.lab);
-                labs.len() - 1
-            });
-        if let Some(value) = figures.vs_serial.filter(|_| row.device != "cpu") {
-            drawn.push(Bar {
-                label: format!("{}, {}: {}", case.lab, case.case, row.name()),
-                value,
-                colour: lab,
-            });
-        }
-    }
-    if !drawn.is_empty() {
-        page.svg(
-            &bars(&drawn, tick),
-            "Rate relative to the serial CPU reference, on a logarithmic scale.",
-        );
-    }
+    page.bars(
+        &drawn(&rows),
+        "Rate relative to the serial CPU reference, on a logarithmic scale: the parallel reference, the first variant, the fastest, and peers of these two. The table has all.",
+    );
     let headers = [
-        Cell::text("lab"),
-        Cell::text("case"),
         Cell::text("variant"),
         Cell::text("device"),
         Cell::number("vs one core"),
         Cell::number("vs all cores"),
         Cell::number("vs first variant"),
         Cell::number("vs ours"),
-        Cell::text(""),
+        Cell::text("note"),
     ];
     let cells = rows.iter().map(|timed| {
         let Timed { case, row, figures } = timed;
         let plain = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), three);
-        vec![
-            Cell::text(&case.lab),
-            Cell::text(&row.case),
+        let cells = vec![
             Cell::text(row.name()),
             Cell::text(&row.device),
             Cell::number(plain(figures.vs_serial)),
             Cell::number(plain(figures.vs_cpu)),
             Cell::number(ratio(figures.vs_first)),
             Cell::number(ratio(figures.vs_variant)),
-            timed
-                .caution()
-                .map_or_else(|| Cell::text(""), Cell::caution),
-        ]
+            timed.note(),
+        ];
+        (format!("{}, {}", case.lab, case.case), cells)
     });
-    page.table(&headers, cells);
+    page.table(&headers, in_groups(cells));
     page.remark(
-        "The first variant is the lab's plain one. \"vs ours\" is of a peer: the time of our variant over its own, turn by turn; above 1 the peer is faster.",
+        "Above 1 is faster. In brackets: the 95 % confidence interval, turn by turn. The first variant is the lab's plain one. \"vs ours\" is of a peer: the time of our variant over its own.",
     );
     page.command(command);
+}
+
+/// Bars of a few of them, case by case.
+fn drawn<'r>(rows: &[Timed<'r>]) -> Vec<Bar> {
+    let is_drawn = |timed: &&Timed<'_>| {
+        let Timed { case, row, figures } = timed;
+        let fastest = case.rows.iter().find(|row| {
+            let figures = row.figures();
+            figures.is_some_and(|figures| figures.is_fastest)
+        });
+        let is_asked = row.variant == case.first_variant
+            || fastest.is_some_and(|fastest| fastest.variant == row.variant)
+            || row.device == "cpu" && row.variant != "serial";
+        is_asked && figures.result != Verdict::Wrong
+    };
+    let mut labs: Vec<&str> = Vec::new();
+    let bar = |timed: &Timed<'r>| {
+        let Timed { case, figures, .. } = timed;
+        let value = figures.vs_serial?;
+        if !labs.contains(&case.lab.as_str()) {
+            labs.push(&case.lab);
+        }
+        Some(Bar {
+            group: format!("{}, {}", case.lab, case.case),
+            label: timed.label(),
+            value,
+            colour: labs.len() - 1,
+        })
+    };
+    rows.iter().filter(is_drawn).filter_map(bar).collect()
 }
 
 fn ratio(ratio: Option<Ratio>) -> String {

@@ -85,6 +85,35 @@ fn without_a_gpu_there_are_rates_of_the_cpu() {
 }
 
 #[test]
+fn one_size_gives_bars() {
+    let mut document: serde_json::Value = serde_json::from_str(PERF).unwrap();
+    let cases = document["cases"].as_array_mut().unwrap();
+    cases.truncate(1);
+    let html = of(&[&document.to_string()]);
+    let (_, section) = html.split_once("<h2>wave2d: throughput</h2>").unwrap();
+    let (section, _) = section.split_once("<h2>").unwrap();
+    // On a desk and on a phone: two references and three variants.
+    assert_eq!(section.matches("<rect").count(), 2 * 5, "{section}");
+    assert!(section.contains("serial on cpu (401x401, 50 steps, double-slit)"));
+}
+
+#[test]
+fn several_measurements_share_the_plots_of_throughput() {
+    let other = PERF.replace("--json=perf.json", "--json=other.json");
+    let html = of(&[PERF, &other]);
+    assert!(html.contains("<h2>Measurement 2 of 2</h2>"));
+    assert_eq!(html.matches("<h2>Speedups</h2>").count(), 2);
+    let sections: Vec<&str> = html.split("<h2>wave2d: throughput").skip(1).collect();
+    let [section] = sections[..] else {
+        panic!("{} sections", sections.len());
+    };
+    let (section, _) = section.split_once("<h2>").unwrap();
+    for text in ["measurement 2", "--json=perf.json", "--json=other.json"] {
+        assert!(section.contains(text), "{text}");
+    }
+}
+
+#[test]
 fn other_files_are_refused() {
     let refusal = |text: &str| {
         Document::parse(text)

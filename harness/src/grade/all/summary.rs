@@ -7,7 +7,7 @@ use crate::failure::{Ending, Failure};
 use crate::grade::report::{figures, html};
 use crate::grade::verdict::{GradeReport, Status};
 use crate::output::OutputFile;
-use crate::page::plot::tick;
+use crate::page::plot::whole;
 use crate::page::{Axis, Cell, Page, Plot, Series, Shape, escape};
 use crate::table::{Align, Columns, Tone};
 use crate::terminal::Look;
@@ -276,7 +276,7 @@ impl Summary {
         page.paragraph(&self.figures());
         let plot = Plot {
             x: Axis::linear("share of the points, %", |tick| format!("{}", 10.0 * tick)),
-            y: Axis::linear("submissions", tick),
+            y: Axis::linear("submissions", whole),
             series: vec![Series {
                 name: String::new(),
                 points: self
@@ -290,10 +290,10 @@ impl Summary {
             }],
             texts: Vec::new(),
         };
-        if let (Ok(svg), false) = (plot.svg(), self.shares.is_empty()) {
+        if !self.shares.is_empty() {
             page.section("Distribution");
-            page.svg(
-                &svg,
+            page.plot(
+                &plot,
                 "How many submissions earned each tenth of the points.",
             );
         }

@@ -3,7 +3,7 @@
 use super::figures;
 use crate::grade::diagnose::LEGEND;
 use crate::grade::verdict::GradeReport;
-use crate::page::plot::tick;
+use crate::page::plot::{tick, whole};
 use crate::page::{Axis, Cell, Page, Plot, Series, Shape};
 use crate::table::Tone;
 use crate::units::three;
@@ -100,24 +100,24 @@ fn cases(page: &mut Page, report: &GradeReport) {
     let has_checks = figures::has_checks(report);
     let mut headers = vec![
         Cell::text("case"),
-        Cell::text("group"),
-        Cell::number("points"),
-        Cell::number("samples"),
         Cell::text("result"),
+        Cell::number("points"),
+        Cell::text("group"),
+        Cell::number("samples"),
     ];
     if has_checks {
-        headers.insert(4, Cell::text("checks"));
+        headers.insert(2, Cell::text("checks"));
     }
     let rows = report.cases.iter().map(|case| {
         let mut row = vec![
             Cell::text(&case.name),
-            Cell::text(case.group.name()),
-            Cell::number(figures::earned(case.earned, case.points)),
-            Cell::number(case.samples.to_string()),
             toned(figures::case_result(case)),
+            Cell::number(figures::earned(case.earned, case.points)),
+            Cell::text(case.group.name()),
+            Cell::number(case.samples.to_string()),
         ];
         if has_checks {
-            row.insert(4, toned(figures::checks(case)));
+            row.insert(2, toned(figures::checks(case)));
         }
         row
     });
@@ -127,11 +127,11 @@ fn cases(page: &mut Page, report: &GradeReport) {
 fn performance(page: &mut Page, report: &GradeReport) {
     let headers = [
         Cell::text("case"),
-        Cell::text("against"),
-        Cell::number("points"),
-        Cell::number("time"),
-        Cell::number("ratio, 95 % interval"),
         Cell::text("result"),
+        Cell::number("points"),
+        Cell::number("ratio, 95 % interval"),
+        Cell::number("time"),
+        Cell::text("against"),
     ];
     let rows = report.performance.iter().map(|timed| {
         let time = timed
@@ -140,11 +140,11 @@ fn performance(page: &mut Page, report: &GradeReport) {
             .map(|times| figures::median(times.median_s));
         vec![
             Cell::text(&timed.case),
-            Cell::text(figures::against(timed)),
-            Cell::number(figures::earned(timed.earned, timed.points)),
-            Cell::number(time.unwrap_or_else(|| "-".to_owned())),
-            Cell::number(figures::ratio(timed.ratio.as_ref())),
             toned(figures::performance_result(timed)),
+            Cell::number(figures::earned(timed.earned, timed.points)),
+            Cell::number(figures::ratio(timed.ratio.as_ref())),
+            Cell::number(time.unwrap_or_else(|| "-".to_owned())),
+            Cell::text(figures::against(timed)),
         ]
     });
     page.table(&headers, rows);
@@ -171,17 +171,13 @@ fn performance(page: &mut Page, report: &GradeReport) {
             })
             .collect();
         let plot = Plot {
-            x: Axis::linear("sample", tick),
+            x: Axis::linear("sample", whole),
             y: Axis::linear("time of a run, us", tick),
             series,
             texts: Vec::new(),
         };
-        if let Ok(svg) = plot.svg() {
-            page.svg(
-                &svg,
-                &format!("Every sample of {}, in the order taken.", timed.case),
-            );
-        }
+        let caption = format!("Every sample of {}, in the order taken.", timed.case);
+        page.plot(&plot, &caption);
     }
 }
 

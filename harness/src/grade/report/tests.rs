@@ -366,7 +366,7 @@ fn nothing_from_a_submission_acts() {
 fn the_page_shows_pictures_and_plots() {
     let html = html::page(&full());
     assert!(html.contains("src=\"data:image/png;base64,iVBOR"));
-    assert_eq!(html.matches("<svg").count(), 1);
+    assert_eq!(html.matches("class=\"broad\"").count(), 1);
     for text in [
         "29.71 / 40",
         "0.720 (0.715 to 0.726)",
