@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::stats::interval::{self, Confidence, Interval};
 use crate::stats::{BETWEEN_RUNS, Summary};
-use crate::units::three;
 
 /// Differences up to this share do not count.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -22,7 +21,8 @@ impl Default for Margin {
 
 impl fmt::Display for Margin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&three(100.0 * self.0))
+        // Decimals that a percentage needs, and none of its rounding.
+        write!(f, "{}", (1e6 * self.0).round() / 1e4)
     }
 }
 

@@ -94,8 +94,8 @@ const HELP: &str = "\
 Columns:
   time        median of single runs, the device's cache flushed before each; of one timestep where
               the case has timesteps
-  noise       half of the 95 % confidence interval of that median; `noisy`: no result, see the notes;
-              another run of this program is within that and what the head says
+  noise       half of the 95 % confidence interval of that median, to which the head adds what
+              other runs differ by; `noisy`: no result, see the notes
   batched     the same of runs back to back, as a CUDA graph where there is one
   rate        useful work in a second
   GB/s        bytes that the variant cannot avoid to move, by the time
