@@ -131,7 +131,7 @@ fn perf_in_json_has_samples_and_rates() {
     let output = harness(folder.path(), &compare).output().unwrap();
     let text = describe(&output);
     assert_eq!(output.status.code(), Some(0), "{text}");
-    assert!(text.contains("2 same; margin 1.50 %"), "{text}");
+    assert!(text.contains("2 same; margin 1.5 %"), "{text}");
 }
 
 #[cfg(unix)]
