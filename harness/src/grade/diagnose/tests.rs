@@ -477,3 +477,26 @@ fn large_fields_shrink_and_keep_their_worst_cells() {
     assert_eq!(blue, 1);
     assert_eq!(picture.get_pixel(499, 13).0, [0x1d, 0x3f, 0xd1]);
 }
+
+/// A field that comes back to where it was after six steps: of the steps that would do, the nearest is named.
+#[test]
+fn the_nearest_other_step_is_named() {
+    let planted = Planted::new(&[5, 4], 1);
+    let at_step = |step: u64| {
+        let mut random = fastrand::Rng::with_seed(step % 6);
+        named(&[(); 2].map(|()| field(planted.len(), &mut random)))
+    };
+    let diagnosis = diagnose(&Evidence {
+        axes: &|_| planted.axes(),
+        expected: &at_step(10),
+        got: &at_step(11),
+        allowed: Allowed::Exact,
+        inputs: &Vec::new(),
+        before: &Vec::new(),
+        steps: Some(10),
+        after_steps: Some(&|step| Some(at_step(step))),
+        rerun: None,
+    });
+    let behind = -1;
+    assert_eq!(diagnosis.unwrap().patterns, [Pattern::OtherStep { behind }]);
+}

@@ -101,8 +101,11 @@ fn other_step(evidence: &Evidence<'_>) -> Option<Pattern> {
                 .is_some_and(|field| field.wrong == 0)
         })
     };
-    fewer
-        .chain(more)
+    // The nearest first: a small field may come back to where it was.
+    let mut others: Vec<(i64, u64)> = fewer.chain(more).collect();
+    others.sort_by_key(|(behind, _)| behind.unsigned_abs());
+    others
+        .into_iter()
         .find(|(_, steps)| after_steps(*steps).is_some_and(|expected| is_that(&expected)))
         .map(|(behind, _)| Pattern::OtherStep { behind })
 }
