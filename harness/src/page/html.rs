@@ -17,6 +17,11 @@ pub struct Cell {
 }
 
 impl Cell {
+    /// Whether it is empty, or a dash in place of a figure.
+    pub fn is_empty(&self) -> bool {
+        matches!(self.text.as_str(), "" | "-")
+    }
+
     /// Text, to the left.
     pub fn text(text: impl Into<String>) -> Cell {
         Cell {

@@ -8,9 +8,7 @@ use host::{Case, Cpu, Error, Lab, NamedBuffers, Variant, Work};
 
 use super::contender::Peer;
 use super::kernels::Counted;
-use super::results::{
-    CaseResults, Clock, DeviceRecord, DeviceTrace, Figures, Outcome, Row, Verdict,
-};
+use super::results::{CaseResults, Clock, DeviceRecord, DeviceTrace, Figures, Outcome, Row};
 use super::settings::Settings;
 use super::watch::Watch;
 use crate::catalogue::first_variant;
@@ -148,29 +146,12 @@ impl Bench<'_> {
 /// What a run took and did; the rest is for the devices' rows.
 fn figures(run: Summary, clock: Clock, host_median_s: f64, work: Work, case: &dyn Case) -> Figures {
     Figures {
-        batched: None,
-        per_command: None,
         timesteps: case.timesteps(),
-        by: None,
-        clock,
-        host_median_s,
         unit: work.unit.to_owned(),
         updates: work.updates,
         bytes: work.bytes,
         flops: work.flops,
         updates_per_s: work.updates as f64 / run.median_s.max(1e-12),
-        bytes_per_s: None,
-        bound: None,
-        vs_first: None,
-        vs_variant: None,
-        vs_cpu: None,
-        vs_serial: None,
-        is_fastest: false,
-        conditions: None,
-        kernels: Vec::new(),
-        code_sha256: None,
-        result: Verdict::Unchecked,
-        mismatch: None,
-        run,
+        ..Figures::new(run, clock, host_median_s)
     }
 }

@@ -37,7 +37,9 @@ pub struct Results {
     pub interrupted: bool,
     /// Whether it was told to be quick.
     pub quick: bool,
-    /// A median of another run is within this one's interval, widened by this share on both sides.
+    /// A median of another run is within this one's interval, widened by this share on both sides; 0 in documents that do
+    /// not say.
+    #[serde(default)]
     pub between_runs: f64,
     /// The CPU, if it was timed.
     pub cpu: Option<CpuInfo>,
@@ -267,6 +269,36 @@ pub enum Verdict {
 }
 
 impl Figures {
+    /// Times of which nothing else is known.
+    pub fn new(run: Summary, clock: Clock, host_median_s: f64) -> Figures {
+        Figures {
+            run,
+            batched: None,
+            per_command: None,
+            timesteps: None,
+            by: None,
+            clock,
+            host_median_s,
+            unit: String::new(),
+            updates: 0,
+            bytes: 0,
+            flops: 0,
+            updates_per_s: 0.0,
+            bytes_per_s: None,
+            bound: None,
+            vs_first: None,
+            vs_variant: None,
+            vs_cpu: None,
+            vs_serial: None,
+            is_fastest: false,
+            conditions: None,
+            kernels: Vec::new(),
+            code_sha256: None,
+            result: Verdict::Unchecked,
+            mismatch: None,
+        }
+    }
+
     /// Timesteps of a run; 1 of a case that has none.
     pub fn steps(&self) -> f64 {
         self.timesteps.unwrap_or(1).max(1) as f64

@@ -56,32 +56,32 @@ pub fn add(page: &mut Page, results: &Results, command: &str) {
     }
     let headers = [
         Cell::text("lab"),
-        Cell::text("case"),
-        Cell::text("device"),
-        Cell::number("began, s"),
         Cell::number("W"),
         Cell::number("MHz"),
         Cell::number("degrees C"),
+        Cell::number("began, s"),
+        Cell::text("device"),
+        Cell::text("case"),
     ];
-    let rows = results.cases.iter().flat_map(|case| {
-        case.traces.iter().map(move |trace| {
-            let mut cells = vec![
-                Cell::text(&case.lab),
-                Cell::text(&case.case),
-                Cell::text(&trace.device),
-                Cell::number(three(trace.began_s)),
-            ];
-            cells.extend(QUANTITIES.iter().map(|(_, _, of)| {
-                let values = || trace.samples.iter().filter_map(of);
-                match (values().reduce(f64::min), values().reduce(f64::max)) {
-                    (Some(least), Some(most)) => {
-                        Cell::number(format!("{} to {}", three(least), three(most)))
-                    }
-                    _ => Cell::number("-"),
-                }
-            }));
-            cells
-        })
+    let rows = traces(results).map(|(case, trace)| {
+        let mut cells = vec![Cell::text(&case.lab)];
+        cells.extend(QUANTITIES.iter().map(|(_, _, of)| {
+            let values = || trace.samples.iter().filter_map(of);
+            let ends = values().reduce(f64::min).zip(values().reduce(f64::max));
+            Cell::number(
+                match ends.map(|(least, most)| (three(least), three(most))) {
+                    None => "-".to_owned(),
+                    Some((least, most)) if least == most => least,
+                    Some((least, most)) => format!("{least} to {most}"),
+                },
+            )
+        }));
+        cells.extend([
+            Cell::number(three(trace.began_s)),
+            Cell::text(&trace.device),
+            Cell::text(&case.case),
+        ]);
+        cells
     });
     page.table(&headers, rows);
     page.command(command);

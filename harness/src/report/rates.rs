@@ -1,6 +1,6 @@
 //! Throughput, lab by lab: against size, where there are several, of one or several measurements.
 
-use super::rows::{OF_LIMIT, Timed, in_groups, timed};
+use super::rows::{OF_LIMIT, Timed, add_table, timed};
 use crate::page::plot::tick;
 use crate::page::{Axis, Bar, Cell, Page, Plot, Series, Shape};
 use crate::perf::results::{CaseResults, Outcome, Results, Row, Verdict};
@@ -60,9 +60,10 @@ pub fn add(page: &mut Page, measurements: &[(&Results, &str)]) {
                 &format!("{unit}, on a logarithmic scale: medians of single runs, the device's cache flushed before each; the CPU as it is."),
             );
         }
-        page.table(
+        add_table(
+            page,
             &headers(first, &unit),
-            in_groups(groups.iter().cloned().zip(rows.iter().map(cells))),
+            groups.iter().cloned().zip(rows.iter().map(cells)),
         );
         page.remark(OF_LIMIT);
         let lacking: Vec<String> = cases()

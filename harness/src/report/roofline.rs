@@ -1,6 +1,6 @@
 //! Rates against arithmetic intensity, under the roofs that were measured in the same run.
 
-use super::rows::{OF_LIMIT, Timed, in_groups, timed};
+use super::rows::{OF_LIMIT, Timed, add_table, timed};
 use crate::page::plot::tick;
 use crate::page::{Axis, Cell, Page, Plot, Series, Shape};
 use crate::perf::results::{DeviceRecord, Results};
@@ -103,7 +103,7 @@ pub fn add(page: &mut Page, results: &Results, command: &str) {
             ];
             (format!("{}, {}", point.lab, point.case), cells)
         });
-        page.table(&headers, in_groups(rows));
+        add_table(page, &headers, rows);
         page.remark(OF_LIMIT);
         page.command(command);
     }

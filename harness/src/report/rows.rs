@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use crate::page::Cell;
+use crate::page::{Cell, Page};
 use crate::perf::results::{CaseResults, Figures, Results, Row, Verdict};
 
 /// A row that was timed.
@@ -33,7 +33,7 @@ pub fn timed(results: &Results) -> Vec<Timed<'_>> {
 pub const OF_LIMIT: &str = "\"of limit\": the least time that the device's measured limits allow for the bytes and operations that the variant cannot avoid, by the measured time.";
 
 /// The rows of a table, under a heading wherever another group begins.
-pub fn in_groups(rows: impl Iterator<Item = (String, Vec<Cell>)>) -> Vec<Vec<Cell>> {
+fn in_groups(rows: impl Iterator<Item = (String, Vec<Cell>)>) -> Vec<Vec<Cell>> {
     let mut last = String::new();
     let mut table = Vec::new();
     for (group, cells) in rows {
@@ -44,6 +44,29 @@ pub fn in_groups(rows: impl Iterator<Item = (String, Vec<Cell>)>) -> Vec<Vec<Cel
         table.push(cells);
     }
     table
+}
+
+/// A table in groups, without the columns that are empty all the way down.
+pub fn add_table(
+    page: &mut Page,
+    headers: &[Cell],
+    rows: impl Iterator<Item = (String, Vec<Cell>)>,
+) {
+    let rows: Vec<(String, Vec<Cell>)> = rows.collect();
+    let is_kept: Vec<bool> = (0..headers.len())
+        .map(|column| rows.iter().any(|(_, cells)| !cells[column].is_empty()))
+        .collect();
+    let kept = |cells: &[Cell]| -> Vec<Cell> {
+        let cells = cells.iter().zip(&is_kept);
+        cells
+            .filter(|(_, kept)| **kept)
+            .map(|(cell, _)| cell.clone())
+            .collect()
+    };
+    let rows = rows
+        .iter()
+        .map(|(group, cells)| (group.clone(), kept(cells)));
+    page.table(&kept(headers), in_groups(rows));
 }
 
 impl Timed<'_> {

@@ -52,6 +52,12 @@ pub fn add(page: &mut Page, results: &Results, command: &str) {
         waited(wall),
         results.harness_version
     ));
+    if results.between_runs > 0.0 {
+        facts.push(format!(
+            "medians of another run are within the intervals, widened by {} % on both sides",
+            three(100.0 * results.between_runs)
+        ));
+    }
     facts.extend(
         results
             .quick
@@ -81,10 +87,10 @@ pub fn add(page: &mut Page, results: &Results, command: &str) {
                     _ => bytes_per_s(per_s),
                 };
                 Some(vec![
-                    Cell::text(&device.device),
                     Cell::text(limit.name()),
                     Cell::number(text(rate.best_per_s)),
                     Cell::number(text(rate.median_per_s)),
+                    Cell::text(&device.device),
                 ])
             })
         })
@@ -92,10 +98,10 @@ pub fn add(page: &mut Page, results: &Results, command: &str) {
     if !limits.is_empty() {
         page.section("Limits, measured in the same run");
         let headers = [
-            Cell::text("device"),
             Cell::text("limit"),
             Cell::number("best"),
             Cell::number("median"),
+            Cell::text("device"),
         ];
         page.table(&headers, limits);
         page.command(command);

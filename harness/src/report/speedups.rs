@@ -1,6 +1,6 @@
 //! Speedups: against the CPU, the lab's first variant, the peers.
 
-use super::rows::{Timed, in_groups, timed};
+use super::rows::{Timed, add_table, timed};
 use crate::page::{Bar, Cell, Page};
 use crate::perf::results::{Ratio, Results, Verdict};
 use crate::units::three;
@@ -47,7 +47,7 @@ pub fn add(page: &mut Page, results: &Results, command: &str) {
         ];
         (format!("{}, {}", case.lab, case.case), cells)
     });
-    page.table(&headers, in_groups(cells));
+    add_table(page, &headers, cells);
     page.remark(
         "Above 1 is faster. In brackets: the 95 % confidence interval, turn by turn. The first variant is the lab's plain one. \"vs ours\" is of a peer: the time of our variant over its own.",
     );

@@ -129,6 +129,17 @@ fn other_files_are_refused() {
 }
 
 #[test]
+fn documents_of_before_a_field_was_added_are_read() {
+    let mut document: serde_json::Value = serde_json::from_str(PERF).unwrap();
+    let fields = document.as_object_mut().unwrap();
+    assert!(fields.remove("between_runs").is_some());
+    let Document::Perf(results) = Document::parse(&document.to_string()).unwrap() else {
+        panic!("of another command");
+    };
+    assert_eq!(results.between_runs, 0.0);
+}
+
+#[test]
 fn fields_that_are_not_there_or_not_known_are_named() {
     let refusal = |text: &str, from: &str, to: &str| {
         let text = text.replacen(from, to, 1);
