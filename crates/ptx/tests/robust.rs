@@ -141,3 +141,55 @@ fn check(text: &str) {
         Err(error) => assert!(error.to_string().contains('^'), "{error}"),
     }
 }
+
+const HEAD: &str = ".version 8.3\n.target sm_80\n.address_size 64\n";
+
+/// Texts whose shared memory would take hours to lay out.
+#[test]
+fn layouts_without_end_are_refused() {
+    let began = std::time::Instant::now();
+    let refused = |text: String| Program::parse(&text).unwrap_err().to_string();
+    let shared: String = (0..100_000)
+        .map(|i| format!(".shared .b8 s{i}[1];\n"))
+        .collect();
+    let message = refused(format!("{HEAD}.visible .entry k()\n{{\n{shared}ret;\n}}\n"));
+    assert!(
+        message.contains("the number of shared variables is 1025, but at most 1024 is supported"),
+        "{message}"
+    );
+    // Every kernel reaches every function.
+    let count = 20_000;
+    let functions: String = (0..count)
+        .map(|i| {
+            format!(
+                ".func f{};\n.func f{i}\n{{\ncall f{};\nret;\n}}\n",
+                i + 1,
+                i + 1
+            )
+        })
+        .collect();
+    let kernels: String = (0..count)
+        .map(|i| format!(".visible .entry k{i}()\n{{\ncall f0;\nret;\n}}\n"))
+        .collect();
+    let text = format!("{HEAD}.shared .b8 s[4];\n.func f{count};\n{functions}{kernels}");
+    let message = refused(text);
+    assert!(
+        message.contains("counted for each of them, is") && message.contains("at most 8388608"),
+        "{message}"
+    );
+    assert!(began.elapsed() < std::time::Duration::from_secs(60));
+}
+
+#[test]
+fn kernels_with_shared_memory_of_their_own_overlap_and_no_others() {
+    let text = format!(
+        "{HEAD}.shared .align 4 .b8 all[8];\n\
+         .visible .entry a()\n{{\n.shared .align 4 .b8 own[16];\n.reg .b64 %rd<3>;\n\
+         mov.u64 %rd1, own;\nmov.u64 %rd2, all;\nret;\n}}\n\
+         .visible .entry b()\n{{\n.shared .align 4 .b8 own[32];\n.reg .b64 %rd<3>;\n\
+         mov.u64 %rd1, own;\nmov.u64 %rd2, all;\nret;\n}}\n"
+    );
+    let program = Program::parse(&text).unwrap();
+    let offsets: Vec<_> = program.shared.iter().map(|v| (v.size, v.offset)).collect();
+    assert_eq!(offsets, [(8, 0), (16, 8), (32, 8)]);
+}

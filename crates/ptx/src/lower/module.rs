@@ -152,7 +152,19 @@ fn declare_variable<'a>(
     }
 }
 
+/// Shared variables of a module: their layout takes time that grows with the square of their number.
+const MOST_SHARED: u64 = 1024;
+
 fn add_shared(program: &mut Program, v: &ast::Variable<'_>) -> Result<Entity, Raw> {
+    let value = 1 + (program.shared.len() + program.dynamic_shared.len()) as u64;
+    if value > MOST_SHARED {
+        let kind = ErrorKind::TooLarge {
+            what: "the number of shared variables",
+            value,
+            limit: MOST_SHARED,
+        };
+        return Err(Raw::new(v.name.pos, kind));
+    }
     let align = variable::alignment(v);
     if v.is_extern && v.dims.first() == Some(&None) {
         program.dynamic_shared.push(DynamicShared {

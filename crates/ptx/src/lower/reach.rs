@@ -5,12 +5,13 @@
 //! functions need not be specialised; two variables may overlap only if no kernel reaches both, so that a kernel pays
 //! for what it can reach.
 
+use std::cmp::Ordering;
 use std::collections::HashSet;
 
 use super::module::{Entity, Names, variables};
 use super::variable;
 use crate::ast::{self, AddressBase, Operand, OperandKind, Operands, Stmt};
-use crate::error::Raw;
+use crate::error::{ErrorKind, Raw};
 use crate::program::*;
 
 /// Offsets of shared variables, and each kernel's totals.
@@ -26,10 +27,11 @@ pub(super) fn lay_out_shared(
     let kernels: Vec<usize> = (0..sources.len())
         .filter(|i| program.functions[*i].is_kernel)
         .collect();
+    let mut steps = 0;
     let reached: Vec<Reached> = kernels
         .iter()
-        .map(|kernel| reach(program, &mentioned, *kernel))
-        .collect();
+        .map(|kernel| reach(program, &mentioned, *kernel, &mut steps))
+        .collect::<Result<_, _>>()?;
     for (kernel, reached) in kernels.iter().zip(&reached) {
         for index in &reached.shared {
             program.shared[*index as usize]
@@ -63,9 +65,7 @@ pub(super) fn lay_out_shared(
 
 /// The lowest offset at which a variable overlaps none that shares a kernel with it. Saturates: the totals are checked.
 fn first_fit(placed: &[SharedVariable], v: &SharedVariable) -> u32 {
-    let shares = |other: &&SharedVariable| {
-        other.size > 0 && other.kernels.iter().any(|k| v.kernels.contains(k))
-    };
+    let shares = |other: &&SharedVariable| other.size > 0 && intersect(&other.kernels, &v.kernels);
     let mut taken: Vec<(u64, u64)> = placed
         .iter()
         .filter(shares)
@@ -82,13 +82,46 @@ fn first_fit(placed: &[SharedVariable], v: &SharedVariable) -> u32 {
     u32::try_from(offset).unwrap_or(u32::MAX)
 }
 
+/// Whether two ascending lists have an element in common.
+fn intersect(mut a: &[FunctionId], mut b: &[FunctionId]) -> bool {
+    while let ([first, rest @ ..], [other, others @ ..]) = (a, b) {
+        match first.0.cmp(&other.0) {
+            Ordering::Equal => return true,
+            Ordering::Less => a = rest,
+            Ordering::Greater => b = others,
+        }
+    }
+    false
+}
+
+/// Mentions that are followed, all kernels together: far more than any program has, and a second's work.
+const MOST_STEPS: u64 = 1 << 23;
+
 #[derive(Default)]
 struct Reached {
     shared: Vec<u32>,
     dynamic: Vec<u32>,
 }
 
-fn reach(program: &Program, mentioned: &[Vec<Entity>], kernel: usize) -> Reached {
+fn reach(
+    program: &Program,
+    mentioned: &[Vec<Entity>],
+    kernel: usize,
+    steps: &mut u64,
+) -> Result<Reached, Raw> {
+    let pos = program.functions[kernel].pos;
+    let mut follow = |mentions: usize| {
+        *steps += 1 + mentions as u64;
+        if *steps <= MOST_STEPS {
+            return Ok(());
+        }
+        let kind = ErrorKind::TooLarge {
+            what: "what the kernels mention, counted for each of them,",
+            value: *steps,
+            limit: MOST_STEPS,
+        };
+        Err(Raw::new(pos, kind))
+    };
     let mut reached = Reached::default();
     let mut seen = HashSet::new();
     let mut open = vec![Symbol::Function(FunctionId(kernel as u32))];
@@ -98,6 +131,7 @@ fn reach(program: &Program, mentioned: &[Vec<Entity>], kernel: usize) -> Reached
         }
         match symbol {
             Symbol::Function(id) => {
+                follow(mentioned[id.0 as usize].len())?;
                 for entity in &mentioned[id.0 as usize] {
                     match *entity {
                         Entity::Function(id) => open.push(Symbol::Function(id)),
@@ -108,6 +142,7 @@ fn reach(program: &Program, mentioned: &[Vec<Entity>], kernel: usize) -> Reached
                 }
             }
             Symbol::Global(id) => {
+                follow(program.global(id).relocations.len())?;
                 open.extend(program.global(id).relocations.iter().map(|r| r.symbol))
             }
             _ => {}
@@ -115,7 +150,7 @@ fn reach(program: &Program, mentioned: &[Vec<Entity>], kernel: usize) -> Reached
     }
     reached.shared.sort_unstable();
     reached.shared.dedup();
-    reached
+    Ok(reached)
 }
 
 /// Everything of the module that a body names, and the shared variables that it declares.
