@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::kernels;
-use super::results::{CaseResults, Clock, Conditions, Figures, Outcome, Ratio, Row, Verdict};
+use super::results::{CaseResults, Clock, Conditions, Figures, Outcome, Row, Verdict};
 use crate::stats::Summary;
 use crate::table::{Align, Columns, Tone};
 use crate::terminal::Look;
@@ -278,10 +278,7 @@ fn remarks<'f>(row: &'f Row, figures: &'f Figures) -> impl Iterator<Item = Strin
     });
     let peer = figures.vs_variant.map(|ratio| {
         let built_by = row.built_by.as_deref().unwrap_or("unknown compiler");
-        format!(
-            "ours takes {} times as long ({built_by})",
-            with_interval(&ratio)
-        )
+        format!("ours takes {ratio} times as long ({built_by})")
     });
     let spilling = figures
         .kernels
@@ -300,14 +297,6 @@ fn remarks<'f>(row: &'f Row, figures: &'f Figures) -> impl Iterator<Item = Strin
         .chain(batched_doubts)
         .chain(single.into_iter().flatten())
         .chain(spills)
-}
-
-/// `1.03 (1.02 to 1.04)`.
-pub fn with_interval(ratio: &Ratio) -> String {
-    let interval = ratio.interval.map_or(String::new(), |[low, high]| {
-        format!(" ({low:.3} to {high:.3})")
-    });
-    format!("{:.3}{interval}", ratio.estimate)
 }
 
 /// Clocks, temperature and power of each device, and the energy of each row.

@@ -268,6 +268,17 @@ pub enum Verdict {
     Unchecked,
 }
 
+/// `1.030 (1.020 to 1.040)`.
+impl std::fmt::Display for Ratio {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:.3}", self.estimate)?;
+        match self.interval {
+            None => Ok(()),
+            Some([low, high]) => write!(f, " ({low:.3} to {high:.3})"),
+        }
+    }
+}
+
 impl Figures {
     /// Times of which nothing else is known.
     pub fn new(run: Summary, clock: Clock, host_median_s: f64) -> Figures {

@@ -2,7 +2,7 @@
 
 use super::rows::{Timed, add_table, timed};
 use crate::page::{Bar, Cell, Page};
-use crate::perf::results::{Ratio, Results, Verdict};
+use crate::perf::results::{Figures, Ratio, Results, Verdict};
 use crate::units::three;
 
 /// Bars against the serial CPU, or the parallel, and a table of all ratios.
@@ -20,10 +20,17 @@ pub fn add(page: &mut Page, results: &Results, command: &str) {
         return;
     }
     page.section("Speedups");
-    page.bars(
-        &drawn(&rows),
-        "Rate relative to the serial CPU reference, on a logarithmic scale: the parallel reference, the first variant, the fastest, and peers of these two. The table has all.",
-    );
+    // Without the CPU's rows there is nothing but the first variant to compare with.
+    let serial = drawn(&rows, |figures| figures.vs_serial);
+    let (bars, caption) = if serial.is_empty() {
+        let first = drawn(&rows, |figures| Some(figures.vs_first?.estimate));
+        let caption = "Time of the lab's first variant by the time, on a logarithmic scale: the first variant, the fastest, and peers of these two. The table has all.";
+        (first, caption)
+    } else {
+        let caption = "Rate relative to the serial CPU reference, on a logarithmic scale: the parallel reference, the first variant, the fastest, and peers of these two. The table has all.";
+        (serial, caption)
+    };
+    page.bars(&bars, caption);
     let headers = [
         Cell::text("variant"),
         Cell::text("device"),
@@ -36,6 +43,8 @@ pub fn add(page: &mut Page, results: &Results, command: &str) {
     let cells = rows.iter().map(|timed| {
         let Timed { case, row, figures } = timed;
         let plain = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), three);
+        let ratio =
+            |ratio: Option<Ratio>| ratio.map_or_else(|| "-".to_owned(), |ratio| ratio.to_string());
         let cells = vec![
             Cell::text(row.name()),
             Cell::text(&row.device),
@@ -55,7 +64,7 @@ pub fn add(page: &mut Page, results: &Results, command: &str) {
 }
 
 /// Bars of a few of them, case by case.
-fn drawn<'r>(rows: &[Timed<'r>]) -> Vec<Bar> {
+fn drawn<'r>(rows: &[Timed<'r>], value: fn(&Figures) -> Option<f64>) -> Vec<Bar> {
     let is_drawn = |timed: &&Timed<'_>| {
         let Timed { case, row, figures } = timed;
         let fastest = case.rows.iter().find(|row| {
@@ -70,7 +79,7 @@ fn drawn<'r>(rows: &[Timed<'r>]) -> Vec<Bar> {
     let mut labs: Vec<&str> = Vec::new();
     let bar = |timed: &Timed<'r>| {
         let Timed { case, figures, .. } = timed;
-        let value = figures.vs_serial?;
+        let value = value(figures)?;
         if !labs.contains(&case.lab.as_str()) {
             labs.push(&case.lab);
         }
@@ -82,14 +91,4 @@ fn drawn<'r>(rows: &[Timed<'r>]) -> Vec<Bar> {
         })
     };
     rows.iter().filter(is_drawn).filter_map(bar).collect()
-}
-
-fn ratio(ratio: Option<Ratio>) -> String {
-    let Some(Ratio { estimate, interval }) = ratio else {
-        return "-".to_owned();
-    };
-    match interval {
-        None => three(estimate),
-        Some([low, high]) => format!("{} ({} to {})", three(estimate), three(low), three(high)),
-    }
 }

@@ -85,6 +85,24 @@ fn without_a_gpu_there_are_rates_of_the_cpu() {
 }
 
 #[test]
+fn without_the_cpu_speedups_are_over_the_first_variant() {
+    let mut document: serde_json::Value = serde_json::from_str(PERF).unwrap();
+    for case in document["cases"].as_array_mut().unwrap() {
+        let rows = case["rows"].as_array_mut().unwrap();
+        rows.retain(|row| row["device"] != "cpu");
+        for row in rows {
+            row["vs_serial"] = serde_json::Value::Null;
+            row["vs_cpu"] = serde_json::Value::Null;
+        }
+    }
+    let html = of(&[&document.to_string()]);
+    let (_, section) = html.split_once("<h2>Speedups</h2>").unwrap();
+    let (section, _) = section.split_once("<h2>").unwrap();
+    assert!(section.contains("<rect") && section.contains("first variant by the time"));
+    assert!(!section.contains("vs one core"));
+}
+
+#[test]
 fn one_size_gives_bars() {
     let mut document: serde_json::Value = serde_json::from_str(PERF).unwrap();
     let cases = document["cases"].as_array_mut().unwrap();
