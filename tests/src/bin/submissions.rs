@@ -84,10 +84,11 @@ fn grade(root: &Path, device: &str) -> Result<ExitCode, String> {
     let submissions = corpus.submissions()?;
     let mut lines = Vec::new();
     for submission in &submissions {
-        eprintln!("{} ...", submission.name);
-        lines.push(grader.line(&corpus, submission));
+        let line = grader.line(&corpus, submission);
+        print!("{}", summary::row(&line));
+        lines.push(line);
     }
-    print!("{}", summary::table(&lines, device));
+    print!("{}", summary::rates(&lines));
     Ok(if summary::is_perfect(&lines) {
         ExitCode::SUCCESS
     } else {

@@ -17,20 +17,30 @@ pub struct Line {
 pub fn table(lines: &[Line], device: &str) -> String {
     let mut text = format!("corpus of submissions on device {device}\n\n");
     for side in [Side::Hostile, Side::Honest] {
-        for line in lines.iter().filter(|line| line.submission.side == side) {
-            let (mark, what) = match &line.result {
-                Ok(what) => ("ok  ", what.as_str()),
-                Err(_) => ("MISS", "not as expected"),
-            };
-            text += &format!(
-                "{mark}  {:8} {:32} {:20} {:6.1} s\n",
-                side.name(),
-                line.submission.name,
-                what,
-                line.seconds
-            );
-        }
+        let of_side = lines.iter().filter(|line| line.submission.side == side);
+        text.extend(of_side.map(row));
     }
+    text + &rates(lines)
+}
+
+/// A line of the table.
+pub fn row(line: &Line) -> String {
+    let (mark, what) = match &line.result {
+        Ok(what) => ("ok  ", what.as_str()),
+        Err(_) => ("MISS", "not as expected"),
+    };
+    format!(
+        "{mark}  {:8} {:32} {:20} {:6.1} s\n",
+        line.submission.side.name(),
+        line.submission.name,
+        what,
+        line.seconds
+    )
+}
+
+/// The misses, and the rates.
+pub fn rates(lines: &[Line]) -> String {
+    let mut text = String::new();
     for line in lines {
         if let Err(miss) = &line.result {
             text += &format!(

@@ -111,11 +111,11 @@ pub struct Held {
 }
 
 impl Held {
-    /// Lets the stream go on, and says when that was.
-    pub fn release(&self) -> Instant {
+    /// Lets the stream go on, and says when that was; `None` if it went on by itself before.
+    pub fn release(&self) -> Option<Instant> {
         let now = Instant::now();
         self.word.open_to(self.ticket);
-        now
+        self.word.is_of_use.load(Ordering::Relaxed).then_some(now)
     }
 }
 

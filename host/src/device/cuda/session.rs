@@ -227,7 +227,7 @@ impl Session for CudaSession<'_> {
         }
         let recorded = check_cust("cuEventRecord", self.stop.record(stream));
         recorded.map_err(|cause| self.failed(cause))?;
-        let began = held.as_ref().map_or(began, Held::release);
+        let began = held.as_ref().and_then(Held::release).unwrap_or(began);
         let finished = check_cust("cuStreamSynchronize", stream.synchronize());
         finished.map_err(|cause| self.failed(cause))?;
         let host = began.elapsed();
