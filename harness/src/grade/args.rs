@@ -8,7 +8,8 @@ use host::device::Sanitize;
 use host::{Device, labs};
 
 use super::all::grade_all;
-use super::engine::grading::{self, Options, Processes, Quiet, Runner, Show};
+use super::engine::grading::{self, Options, Quiet, Show};
+use super::engine::runner::{Processes, Runner};
 use super::report::ReportArgs;
 use super::verdict::{Failing, GradeReport, Protection, SubmissionId};
 use crate::bundle::Bundle;

@@ -409,6 +409,6 @@ fn results_that_cannot_be_compared() {
     insta::assert_snapshot!(compare(["no.json", "old.json"]), @r"
     exit code: 2
     --- stderr ---
-    error: no.json: cannot be read: entity not found
+    error: no.json: there is no such file; `harness perf --json=no.json` makes one
     ");
 }

@@ -15,6 +15,25 @@ use cuda_std::{UVec2, UVec3};
 use kernels_gpu::poisson::Grid;
 use kernels_gpu::poisson::update::{Neighbours, jacobi};
 
+/// The values of `u` around element `i`, with `n` points along an axis.
+///
+/// # Safety
+/// Element `i` of `u` is inside the walls of a cube of n^3 points, all of which `u` has.
+#[inline(always)]
+unsafe fn neighbours(u: &[f64], i: usize, n: usize) -> Neighbours {
+    // SAFETY: a point inside the walls has all six neighbours.
+    unsafe {
+        Neighbours {
+            west: *u.get_unchecked(i - 1),
+            east: *u.get_unchecked(i + 1),
+            south: *u.get_unchecked(i - n),
+            north: *u.get_unchecked(i + n),
+            below: *u.get_unchecked(i - n * n),
+            above: *u.get_unchecked(i + n * n),
+        }
+    }
+}
+
 /// Writes f.
 ///
 /// Block: any shape, x along a warp. Grid: at least one thread for each point.
@@ -52,7 +71,7 @@ pub unsafe fn poisson_reads_source(u: &[f64], f: &[f64], u_next: *mut f64, n: u3
         if grid.is_wall(x, y, z) {
             *u_next.add(i) = grid.wall_value(y);
         } else {
-            let around = Neighbours::load(u, i, n as usize);
+            let around = neighbours(u, i, n as usize);
             *u_next.add(i) = jacobi(around, h2 * *f.get_unchecked(i));
         }
     }
@@ -92,7 +111,7 @@ pub unsafe fn poisson_no_branches(u: &[f64], f: &[f64], u_next: *mut f64, n: u32
     let i = Grid { n }.index(x + 1, y + 1, z + 1);
     // SAFETY: each thread has a point inside the walls, and its own element of u_next.
     unsafe {
-        let around = Neighbours::load(u, i, n as usize);
+        let around = neighbours(u, i, n as usize);
         *u_next.add(i) = jacobi(around, h2 * *f.get_unchecked(i));
     }
 }
@@ -122,7 +141,7 @@ pub unsafe fn poisson_layer_by_layer(
     let i = grid.index(x, y, z);
     // SAFETY: the point is inside the walls. Each thread touches one element of u_next, its own.
     unsafe {
-        let around = Neighbours::load(u, i, n as usize);
+        let around = neighbours(u, i, n as usize);
         *u_next.add(i) = jacobi(around, h2 * *f.get_unchecked(i));
     }
 }

@@ -17,27 +17,6 @@ pub struct Neighbours {
     pub above: f64,
 }
 
-impl Neighbours {
-    /// The values of `u` around element `i`, with `n` points along an axis.
-    ///
-    /// # Safety
-    /// Element `i` of `u` is inside the walls of a cube of n^3 points, all of which `u` has.
-    #[inline(always)]
-    pub unsafe fn load(u: &[f64], i: usize, n: usize) -> Self {
-        // SAFETY: a point inside the walls has all six neighbours.
-        unsafe {
-            Self {
-                west: *u.get_unchecked(i - 1),
-                east: *u.get_unchecked(i + 1),
-                south: *u.get_unchecked(i - n),
-                north: *u.get_unchecked(i + n),
-                below: *u.get_unchecked(i - n * n),
-                above: *u.get_unchecked(i + n * n),
-            }
-        }
-    }
-}
-
 /// The next value of a point inside the walls; `h2_f` is h^2 f there, rounded to `f64`.
 ///
 /// A product with 1/6, rounded, stands for the division by 6: a GPU divides with a dozen instructions.

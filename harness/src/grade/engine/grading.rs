@@ -1,14 +1,14 @@
 //! All cases of a submission: the report.
 
 use std::collections::BTreeMap;
-use std::process::Command;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use host::{Device, DeviceKind, Module, find_lab};
 
 use super::checks::Extent;
-use super::child::{self, Deadlines, Ended, Request};
+use super::child::{Deadlines, Ended, Request};
 use super::job::{Answer, Job, Phase, ungraded};
+use super::runner::Runner;
 use super::screen;
 use super::seeds::Seeds;
 use super::timed::Rule;
@@ -52,36 +52,6 @@ impl Default for Options {
 
 /// How long the harness itself may be at one piece of work: the reference of the largest case, on few cores.
 const OURS: Duration = Duration::from_secs(1800);
-
-/// What runs jobs.
-pub trait Runner {
-    /// Runs a job.
-    ///
-    /// # Errors
-    ///
-    /// What keeps every job from being run.
-    fn run(&self, request: &Request, deadlines: &Deadlines) -> Result<Ended, Failure>;
-}
-
-/// Each job in a process of its own: this program again.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Processes;
-
-/// The hidden subcommand.
-pub const SUBCOMMAND: &str = "grade-case";
-
-impl Runner for Processes {
-    fn run(&self, request: &Request, deadlines: &Deadlines) -> Result<Ended, Failure> {
-        let program = std::env::current_exe().map_err(|error| {
-            Failure::Environment(format!("this program does not find itself: {error}"))
-        })?;
-        let mut command = Command::new(program);
-        command.arg(SUBCOMMAND);
-        // Kernels are loaded with their module, not when they are first launched, which would be timed.
-        command.env("CUDA_MODULE_LOADING", "EAGER");
-        child::run(command, request, deadlines)
-    }
-}
 
 /// Told how far it is.
 pub trait Show {

@@ -16,6 +16,7 @@
 //! | module       | what it holds                                                              |
 //! |--------------|----------------------------------------------------------------------------|
 //! | [`grading`]  | all cases of a submission: the report                                      |
+//! | [`runner`]   | what runs the cases' jobs: each in a process of its own                     |
 //! | [`screen`]   | what is refused before anything runs                                       |
 //! | [`job`]      | one case, as the process gets it that runs it, and what it answers         |
 //! | [`child`]    | that process, its deadlines, and what its death means                      |
@@ -38,6 +39,7 @@ pub mod grading;
 pub mod job;
 pub mod judge;
 pub mod ratio;
+pub mod runner;
 pub mod screen;
 pub mod seeds;
 #[cfg(test)]

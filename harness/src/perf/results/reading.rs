@@ -1,5 +1,6 @@
 //! Reading a document back.
 
+use std::io::ErrorKind;
 use std::path::Path;
 
 use serde_json::Value;
@@ -17,8 +18,12 @@ impl Results {
     pub fn read(path: &Path) -> Result<Results, Failure> {
         let name = path.display();
         let text = std::fs::read_to_string(path).map_err(|error| {
-            let kind = error.kind();
-            Failure::Input(format!("{name}: cannot be read: {kind}"))
+            Failure::Input(match error.kind() {
+                ErrorKind::NotFound => {
+                    format!("{name}: there is no such file; `harness perf --json={name}` makes one")
+                }
+                kind => format!("{name}: cannot be read: {kind}"),
+            })
         })?;
         Results::parse(&text).map_err(|failure| failure.context(name))
     }
@@ -81,7 +86,7 @@ mod tests {
         insta::assert_snapshot!(error(r#"{"schema_version": 3, "command": "perf"}"#), @"a.json: has schema version 3, this program reads version 2; read it with the program that wrote it, or a newer one");
         insta::assert_snapshot!(error(r#"{"schema_version": 2, "command": "perf"}"#), @"a.json: damaged: missing field `harness_version`; measure again");
         let failure = Results::read(Path::new("no/such.json")).unwrap_err();
-        insta::assert_snapshot!(failure, @"no/such.json: cannot be read: entity not found");
+        insta::assert_snapshot!(failure, @"no/such.json: there is no such file; `harness perf --json=no/such.json` makes one");
         assert_eq!(failure.exit_code(), crate::exit::BAD_INPUT);
     }
 }

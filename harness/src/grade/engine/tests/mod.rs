@@ -19,8 +19,9 @@ use clocked::{Clocked, Who};
 use kernels::{SUM, elementwise, record_sum};
 
 use super::child::{Deadlines, Ended, Request};
-use super::grading::{Options, Quiet, Runner, grade};
+use super::grading::{Options, Quiet, grade};
 use super::job::{Phase, Watch};
+use super::runner::Runner;
 use super::timed::Rule;
 use crate::bundle::{BuiltWith, Bundle, BundledCase};
 use crate::course::Course;
