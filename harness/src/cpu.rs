@@ -15,6 +15,9 @@ pub struct CpuInfo {
     pub cores: usize,
     /// Highest clock of a core just now, in MHz; under load, if that is when it is asked for.
     pub clock_mhz: Option<f64>,
+    /// Whether it says that it is a virtual machine's: others, who do not show, share it.
+    #[serde(default)]
+    pub is_virtual: bool,
 }
 
 impl CpuInfo {
@@ -43,6 +46,8 @@ impl CpuInfo {
             clock_mhz: values("cpu MHz")
                 .filter_map(|value| value.parse().ok())
                 .max_by(f64::total_cmp),
+            is_virtual: values("flags")
+                .any(|flags| flags.split_whitespace().any(|flag| flag == "hypervisor")),
         }
     }
 }
@@ -50,10 +55,13 @@ impl CpuInfo {
 impl std::fmt::Display for CpuInfo {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}, {}", self.model, count(self.cores, "core"))?;
-        match self.clock_mhz {
-            Some(clock) => write!(f, ", {} GHz", three(clock / 1e3)),
-            None => Ok(()),
+        if let Some(clock) = self.clock_mhz {
+            write!(f, ", {} GHz", three(clock / 1e3))?;
         }
+        if self.is_virtual {
+            write!(f, ", of a virtual machine")?;
+        }
+        Ok(())
     }
 }
 
@@ -72,6 +80,8 @@ mod tests {
         let info = "model name\t: Fast CPU @ 2.0: new\ncpu MHz\t\t: 800.000\n\nmodel name\t: Fast CPU\ncpu MHz\t\t: 3417.552\n";
         let cpu = CpuInfo::parse(info, 2);
         insta::assert_snapshot!(cpu, @"Fast CPU @ 2.0: new, 2 cores, 3.42 GHz");
+        let info = "model name: Slice\nflags\t\t: fpu hypervisor vme\n";
+        insta::assert_snapshot!(CpuInfo::parse(info, 1), @"Slice, 1 core, of a virtual machine");
         let unknown = CpuInfo::parse("", 1);
         assert_eq!(
             (unknown.model.as_str(), unknown.clock_mhz),

@@ -93,7 +93,13 @@ impl Compared {
                 continue;
             };
             match of_new.iter().find(|(other, _)| *other == key) {
-                Some((_, other)) => compared.rows.extend(pairs(&key, figures, other, margin)),
+                Some((_, other)) => {
+                    let mut pairs = pairs(&key, figures, other, margin);
+                    if key.2 == "cpu" && (is_shared(old) || is_shared(new)) {
+                        pairs.iter_mut().for_each(distrust);
+                    }
+                    compared.rows.extend(pairs);
+                }
                 None => compared.only_old.push(key_text(&key)),
             }
             seen.push(key);
@@ -102,6 +108,19 @@ impl Compared {
         let fresh = timed.filter(|(key, _)| !seen.contains(key));
         compared.only_new = fresh.map(|(key, _)| key_text(key)).collect();
         compared
+    }
+}
+
+/// Whether the CPU does other work, of which this machine knows nothing.
+fn is_shared(results: &Results) -> bool {
+    results.cpu.as_ref().is_some_and(|cpu| cpu.is_virtual)
+}
+
+/// What a shared CPU takes longer or shorter for says nothing of the program.
+fn distrust(pair: &mut Pair) {
+    if matches!(pair.verdict, Verdict::Faster | Verdict::Slower) {
+        pair.verdict = Verdict::Undecided;
+        pair.reason = Some("a virtual machine's CPU, which others share".to_owned());
     }
 }
 

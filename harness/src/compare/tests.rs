@@ -2,6 +2,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::*;
+use crate::cpu::CpuInfo;
 use crate::perf::results::{CaseResults, Clock, Figures, Outcome, Row, SCHEMA_VERSION};
 use crate::stats::synthetic::Noise;
 use crate::stats::{BETWEEN_RUNS, Rule, Summary};
@@ -113,6 +114,34 @@ fn verdicts(factor: f64) -> Vec<Vec<Verdict>> {
         rows.iter().map(|row| row.verdict).collect()
     };
     (0..10).map(pair).collect()
+}
+
+#[test]
+fn a_cpu_that_others_share_decides_nothing() {
+    let document = |time_s: f64, is_virtual: bool| {
+        let samples = (0..30).map(|i| time_s * (1.0 + 1e-5 * f64::from(i)));
+        let mut results = document(vec![Row {
+            device: "cpu".to_owned(),
+            ..row("serial", Summary::new(samples.collect()))
+        }]);
+        results.cpu = Some(CpuInfo {
+            model: "Slice".to_owned(),
+            cores: 1,
+            clock_mhz: None,
+            is_virtual,
+        });
+        results
+    };
+    let verdict = |new_s, is_virtual| {
+        let [old, new] = [1.0, new_s].map(|time_s| document(time_s, is_virtual));
+        let mut rows = Compared::new(&old, &new, MARGIN).rows;
+        let row = rows.pop().unwrap();
+        (row.verdict, row.reason)
+    };
+    let shared = Some("a virtual machine's CPU, which others share".to_owned());
+    assert_eq!(verdict(1.3, true), (Verdict::Undecided, shared));
+    assert_eq!(verdict(1.001, true), (Verdict::Same, None));
+    assert_eq!(verdict(1.3, false), (Verdict::Slower, None));
 }
 
 #[test]
