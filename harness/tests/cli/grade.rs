@@ -38,6 +38,10 @@ zero = 0.1
 full = 0.9
 "#;
 
+fn run_words(words: &[String]) -> String {
+    run(&words.iter().map(String::as_str).collect::<Vec<_>>())
+}
+
 /// A folder with a lab file and bundles.
 struct Folder {
     folder: tempfile::TempDir,
@@ -90,6 +94,22 @@ impl Folder {
         let ptx = find_lab("matadd").unwrap().module().ptx();
         let record = |case: &dyn Case| case.record("grid2d_block1d_64").unwrap();
         self.bundle(name, ptx, &record)
+    }
+
+    /// The command line that grades the folder `all` into `results`.
+    fn class(&self) -> Vec<String> {
+        let [all, lab_file, results] = ["all", "lab.toml", "results"].map(|name| self.path(name));
+        let words = [
+            "grade",
+            "--all",
+            all.to_str().unwrap(),
+            "--device=emulated",
+            "--lab-file",
+            lab_file.to_str().unwrap(),
+            "-o",
+            results.to_str().unwrap(),
+        ];
+        words.map(str::to_owned).to_vec()
     }
 
     /// A submission that never ends in the second case, and leaves zeros in the others.
@@ -218,22 +238,12 @@ fn a_folder_of_submissions() {
     std::fs::create_dir(folder.path("all")).unwrap();
     folder.right("all/ada.bundle");
     folder.right("all/ben.bundle");
-    let [all, lab_file, results] = ["all", "lab.toml", "results"].map(|name| folder.path(name));
-    let args = [
-        "grade",
-        "--all",
-        all.to_str().unwrap(),
-        "--device=emulated",
-        "--lab-file",
-        lab_file.to_str().unwrap(),
-        "-o",
-        results.to_str().unwrap(),
-    ];
-    let first = run(&args);
+    let class = folder.class();
+    let first = run_words(&class);
     assert!(first.contains("ada") && first.contains("ben"), "{first}");
     // Nothing is graded twice.
     let began = Instant::now();
-    let second = run(&args);
+    let second = run_words(&class);
     assert!(second.contains("ada") && began.elapsed() < Duration::from_secs(60));
 }
 
@@ -253,19 +263,10 @@ fn a_killed_run_goes_on_where_it_was() {
     for number in 0..CLASS {
         hand_in(number, "");
     }
-    let [all, lab_file, results] = ["all", "lab.toml", "results"].map(|name| folder.path(name));
-    let args = [
-        "grade",
-        "--all",
-        all.to_str().unwrap(),
-        "--device=emulated",
-        "--lab-file",
-        lab_file.to_str().unwrap(),
-        "-o",
-        results.to_str().unwrap(),
-    ];
+    let class = folder.class();
+    let (lab_file, results) = (folder.path("lab.toml"), folder.path("results"));
     let mut killed = Command::new(env!("CARGO_BIN_EXE_harness"))
-        .args(args)
+        .args(&class)
         .stdout(Stdio::null())
         .spawn()
         .unwrap();
@@ -296,7 +297,7 @@ fn a_killed_run_goes_on_where_it_was() {
     let text = std::fs::read(&finished[0]).unwrap();
     std::fs::write(&finished[0], &text[..text.len() / 2]).unwrap();
     hand_in(1, "better");
-    let again = run(&args);
+    let again = run_words(&class);
     let count = |printed: &str| {
         printed
             .lines()
@@ -317,10 +318,10 @@ fn a_killed_run_goes_on_where_it_was() {
         count(&again),
         finished.len()
     );
-    assert_eq!(count(&run(&args)), CLASS);
+    assert_eq!(count(&run_words(&class)), CLASS);
     // By another lab file, everything is graded anew.
     std::fs::write(&lab_file, LAB_FILE.replace("points = 3", "points = 4")).unwrap();
-    let anew = run(&args);
+    let anew = run_words(&class);
     assert_eq!(count(&anew), 0, "{anew}");
     assert_eq!(
         anew.lines().filter(|line| line.contains("6 / 6")).count(),
@@ -337,21 +338,11 @@ fn a_name_is_nothing_but_a_name() {
     std::fs::create_dir(folder.path("all")).unwrap();
     folder.right(evil);
     std::fs::write(folder.path("all/--lab.bundle"), "no bundle").unwrap();
-    let [all, lab_file, results] = ["all", "lab.toml", "results"].map(|name| folder.path(name));
-    let printed = run(&[
-        "grade",
-        "--all",
-        all.to_str().unwrap(),
-        "--device=emulated",
-        "--lab-file",
-        lab_file.to_str().unwrap(),
-        "-o",
-        results.to_str().unwrap(),
-    ]);
+    let printed = run_words(&folder.class());
     assert!(!printed.contains('\u{1b}'), "{printed:?}");
     let lines = printed.lines().filter(|line| line.contains("5 / 5"));
     assert_eq!(lines.count(), 1, "{printed}");
-    for entry in std::fs::read_dir(&results).unwrap() {
+    for entry in std::fs::read_dir(folder.path("results")).unwrap() {
         let path = entry.unwrap().path();
         let name = path.file_name().unwrap().to_str().unwrap();
         let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
