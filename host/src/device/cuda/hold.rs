@@ -4,9 +4,9 @@
 //! some microseconds, other ones in each process. So the stream first waits for a word in host memory, which is written
 //! when everything is enqueued. nvbench holds its streams too, by a kernel (`nvbench/blocking_kernel.cuh`).
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::sync::{Arc, OnceLock};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -67,15 +67,18 @@ impl Gate {
         let (released, is_released) = mpsc::channel();
         let word = Arc::clone(word);
         let watched = Arc::clone(&word);
+        let opened = Arc::new(OnceLock::new());
+        let opened_by_watch = Arc::clone(&opened);
         let watch = thread::spawn(move || {
             if is_released.recv_timeout(LONGEST) == Err(RecvTimeoutError::Timeout) {
                 watched.is_of_use.store(false, Ordering::Relaxed);
-                watched.open_to(ticket);
+                opened_by_watch.get_or_init(|| watched.open_to(ticket));
             }
         });
         Some(Held {
             word,
             ticket,
+            opened,
             released: Some(released),
             watch: Some(watch),
         })
@@ -93,11 +96,14 @@ impl Word {
         check("cuStreamWaitValue32", result)
     }
 
-    fn open_to(&self, ticket: u32) {
+    /// Opens, and says when that was.
+    fn open_to(&self, ticket: u32) -> Instant {
         // SAFETY: the word is aligned, lives as long as `self`, and the host writes it here alone, atomically.
         let word = unsafe { AtomicU32::from_ptr(self.open_to.as_ptr().cast_mut()) };
         // Others may hold the stream too: never close it again to those that came before.
+        let now = Instant::now();
         word.fetch_max(ticket, Ordering::SeqCst);
+        now
     }
 }
 
@@ -106,16 +112,15 @@ impl Word {
 pub struct Held {
     word: Arc<Word>,
     ticket: u32,
+    opened: Arc<OnceLock<Instant>>,
     released: Option<Sender<()>>,
     watch: Option<JoinHandle<()>>,
 }
 
 impl Held {
-    /// Lets the stream go on, and says when that was; `None` if it went on by itself before.
-    pub fn release(&self) -> Option<Instant> {
-        let now = Instant::now();
-        self.word.open_to(self.ticket);
-        self.word.is_of_use.load(Ordering::Relaxed).then_some(now)
+    /// Lets the stream go on, and says when that was: now, or when the watch did.
+    pub fn release(&self) -> Instant {
+        *self.opened.get_or_init(|| self.word.open_to(self.ticket))
     }
 }
 
@@ -159,9 +164,11 @@ mod tests {
         held(|gate, held, stream, event| {
             thread::sleep(LONGEST / 10);
             assert_eq!(event.query().unwrap(), EventStatus::NotReady);
-            held.release();
+            let released = held.release();
+            assert!(released.elapsed() < LONGEST / 10);
             stream.synchronize().unwrap();
             assert_eq!(event.query().unwrap(), EventStatus::Ready);
+            assert_eq!(held.release(), released);
             drop(held);
             assert!(gate.hold(stream.as_inner()).is_some());
         });
@@ -173,6 +180,8 @@ mod tests {
             stream.synchronize().unwrap();
             assert_eq!(event.query().unwrap(), EventStatus::Ready);
             assert!(gate.hold(stream.as_inner()).is_none());
+            thread::sleep(LONGEST / 10);
+            assert!(held.release().elapsed() >= LONGEST / 10);
             drop(held);
         });
     }

@@ -139,7 +139,8 @@ impl<'d> CudaSession<'d> {
         })
     }
 
-    /// Whether the driver takes so many runs at once, without waiting for the device.
+    /// Whether the driver takes so many runs at once, without waiting for the device. Isolated sessions load their modules
+    /// whole, and run once.
     fn fits_behind_gate(&self, runs: u32, by: Launching) -> bool {
         /// Streams take some 1000 commands ahead.
         const MOST_COMMANDS: u64 = 256;
@@ -147,7 +148,8 @@ impl<'d> CudaSession<'d> {
             Launching::Graph => 1,
             Launching::Stream => self.launches.len() as u64,
         };
-        self.ran[by as usize] && u64::from(runs) * commands <= MOST_COMMANDS
+        (self.ran[by as usize] || self.bands.is_some())
+            && u64::from(runs) * commands <= MOST_COMMANDS
     }
 
     fn first_launch(&self, kernel: &str) -> Result<Launch<'_>, ValidationError> {
@@ -227,7 +229,7 @@ impl Session for CudaSession<'_> {
         }
         let recorded = check_cust("cuEventRecord", self.stop.record(stream));
         recorded.map_err(|cause| self.failed(cause))?;
-        let began = held.as_ref().and_then(Held::release).unwrap_or(began);
+        let began = held.as_ref().map_or(began, Held::release);
         let finished = check_cust("cuStreamSynchronize", stream.synchronize());
         finished.map_err(|cause| self.failed(cause))?;
         let host = began.elapsed();
