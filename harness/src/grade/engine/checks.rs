@@ -6,8 +6,9 @@
 //! the small and the hidden cases whole. Of a large case some blocks of the first launch of each kernel and shape run, and
 //! only what does not depend on the other blocks' results counts: races and barriers.
 //!
-//! What is right is the GPU's to show: values are not compared here. What the emulated device cannot run is told, and costs
-//! nothing.
+//! Volatile and atomic accesses are no races, and still the result may depend on which thread is first. So the values of a
+//! case that ran whole are compared too. Where the GPU has them wrong as well, what it says counts; where it has them right,
+//! that was luck. What the emulated device cannot run is told, and costs nothing.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -75,7 +76,7 @@ impl Extent {
         }
     }
 
-    /// Runs the plan, or its beginning.
+    /// Runs the plan, or its beginning. The outputs, if all of it ran and nothing was found.
     ///
     /// # Errors
     ///
@@ -85,10 +86,11 @@ impl Extent {
         device: &dyn Device,
         subject: Subject<'_>,
         inputs: &NamedBuffers,
-    ) -> Result<(), Stopped> {
+    ) -> Result<Option<NamedBuffers>, Stopped> {
         let ran = match self {
-            Extent::Whole => run_isolated(device, subject, inputs, Duration::ZERO).map(drop),
-            Extent::Sampled => run_beginning(device, subject, inputs),
+            Extent::Whole => run_isolated(device, subject, inputs, Duration::ZERO)
+                .map(|sample| Some(sample.outputs)),
+            Extent::Sampled => run_beginning(device, subject, inputs).map(|()| None),
         };
         match ran {
             Err(Stopped::Failing(failing)) if self.shows(failing.kind) => {
@@ -96,7 +98,7 @@ impl Extent {
             }
             // Seen on the GPU too, which decides.
             Err(Stopped::Failing(failing)) if failing.category == crate::grade::Category::Wrong => {
-                Ok(())
+                Ok(None)
             }
             Err(Stopped::Failing(failing)) => Err(Stopped::Lacking(format!(
                 "the emulated device did not get to its end: {}",

@@ -8,6 +8,7 @@ use host::{Device, DeviceKind, Module, find_lab};
 use super::checks::Extent;
 use super::child::{Deadlines, Ended, Request};
 use super::job::{Answer, Job, Phase, ungraded};
+use super::looks::{Look, right_by_luck};
 use super::runner::Runner;
 use super::screen;
 use super::seeds::Seeds;
@@ -18,8 +19,8 @@ use crate::devices::Wanted;
 use crate::failure::Failure;
 use crate::grade::kind::Kind;
 use crate::grade::verdict::{
-    CaseGrade, Checks, Failing, GradeReport, PerformanceGrade, PerformanceStatus, Protection,
-    Status, SubmissionId,
+    CaseGrade, Failing, GradeReport, PerformanceGrade, PerformanceStatus, Protection, Status,
+    SubmissionId,
 };
 
 /// How to grade.
@@ -121,15 +122,20 @@ pub fn grade(
     let mut looks = grading.looks(&screened, show)?;
     for (index, (spec, screened)) in course.cases.iter().zip(screened).enumerate() {
         show.case(&spec.name, index + 1, course.cases.len());
-        let (checks, found) = match looks.remove(&spec.name) {
-            None => (None, None),
-            Some(Look::Made(checks)) => (Some(checks), None),
-            Some(Look::Found(checks, failing)) => (Some(checks), Some(failing)),
-        };
-        let answer = match (screened, found) {
+        let look = looks.remove(&spec.name);
+        let answer = match (screened, look.as_ref()) {
             (Err(status), _) => grading.all(spec, status),
-            (Ok(()), Some(failing)) => grading.all(spec, Status::Failed(failing)),
-            (Ok(()), None) => grading.run(spec)?,
+            (Ok(()), Some(Look::Fault(_, failing))) => {
+                grading.all(spec, Status::Failed(failing.clone()))
+            }
+            (Ok(()), Some(Look::Wrong(failing))) => match grading.run(spec)? {
+                Answer {
+                    status: Status::Passed,
+                    ..
+                } => grading.all(spec, Status::Failed(right_by_luck(failing))),
+                answer => answer,
+            },
+            (Ok(()), Some(Look::Clean(_)) | None) => grading.run(spec)?,
         };
         let earned = match answer.status {
             Status::Passed => spec.points,
@@ -143,7 +149,7 @@ pub fn grade(
             status: answer.status,
             samples: answer.samples,
             counts: answer.counts,
-            checks,
+            checks: look.map(Look::checks),
         });
         report.performance.extend(answer.performance);
     }
@@ -203,26 +209,18 @@ pub fn blank(
     report
 }
 
-/// What came of looking at a case on the emulated device.
-enum Look {
-    /// It found nothing, or could not look.
-    Made(Checks),
-    /// It found this.
-    Found(Checks, Failing),
-}
-
-struct Grading<'a> {
+pub(super) struct Grading<'a> {
     bundle: &'a Bundle,
-    course: &'a Course,
+    pub(super) course: &'a Course,
     name: Wanted,
     device: &'a dyn Device,
-    runner: &'a dyn Runner,
-    options: &'a Options,
+    pub(super) runner: &'a dyn Runner,
+    pub(super) options: &'a Options,
     seeds: Seeds,
 }
 
 impl Grading<'_> {
-    fn is_emulated(&self) -> bool {
+    pub(super) fn is_emulated(&self) -> bool {
         self.device.info().kind == DeviceKind::Emulated
     }
 
@@ -232,81 +230,12 @@ impl Grading<'_> {
             .then(|| "large cases are graded on a GPU".to_owned())
     }
 
-    /// What the emulated device finds in the cases that may run, which a GPU may not show; the quick ones first. Nothing
-    /// if it is what grades: then every sample is checked.
-    fn looks(
+    pub(super) fn request(
         &self,
-        screened: &[Result<(), Status>],
-        show: &mut dyn Show,
-    ) -> Result<BTreeMap<String, Look>, Failure> {
-        let mut looks = BTreeMap::new();
-        if self.is_emulated() {
-            return Ok(looks);
-        }
-        let cases = self.course.cases.iter().zip(screened);
-        let mut cases: Vec<&CaseSpec> = cases
-            .filter_map(|(spec, screened)| screened.is_ok().then_some(spec))
-            .collect();
-        let lab = find_lab(&self.course.lab)?;
-        cases.sort_by_cached_key(|spec| {
-            let updates = spec.with_seed(lab, 0).map(|case| case.work("").updates);
-            (spec.group == Group::Large, updates.unwrap_or(u64::MAX))
-        });
-        let began = Instant::now();
-        for spec in cases {
-            let left = self.options.looking.saturating_sub(began.elapsed());
-            let look = if left.is_zero() {
-                Look::Made(self.not_in_time())
-            } else {
-                show.look(&spec.name);
-                self.look(spec, left)?
-            };
-            looks.insert(spec.name.clone(), look);
-        }
-        Ok(looks)
-    }
-
-    fn look(&self, spec: &CaseSpec, left: Duration) -> Result<Look, Failure> {
-        let extent = Extent::of(spec.group);
-        let deadlines = Deadlines {
-            submission: left,
-            ours: left,
-        };
-        let made = match extent {
-            Extent::Whole => Checks::Whole,
-            Extent::Sampled => Checks::Sampled,
-        };
-        let request = self.request(spec, Wanted::Emulated, Some(extent));
-        let not_made = |reason| Look::Made(Checks::NotMade { reason });
-        let found = |failing: Failing| {
-            Look::Found(
-                made.clone(),
-                failing.with_device(Wanted::Emulated.to_string()),
-            )
-        };
-        Ok(match self.runner.run(&request, &deadlines)? {
-            Ended::Answer(answer) => match answer.status {
-                Status::Failed(failing) => found(failing),
-                Status::Passed => Look::Made(made),
-                Status::NotGradedHere { reason } => not_made(reason),
-            },
-            Ended::Failed(failing) => found(*failing),
-            Ended::Lacking(reason) => not_made(reason),
-            Ended::TimedOut(_) => Look::Made(self.not_in_time()),
-            Ended::Died { how, said, .. } => not_made(died(&how, &said)),
-        })
-    }
-
-    fn not_in_time(&self) -> Checks {
-        Checks::NotMade {
-            reason: format!(
-                "the emulated device looks at a submission for {} s, and was not done by then",
-                self.options.looking.as_secs_f64()
-            ),
-        }
-    }
-
-    fn request(&self, spec: &CaseSpec, device: Wanted, checks: Option<Extent>) -> Request {
+        spec: &CaseSpec,
+        device: Wanted,
+        checks: Option<Extent>,
+    ) -> Request {
         let submitted = self.bundle.case(&spec.name).expect("was screened");
         Request {
             device: device.to_string(),
@@ -382,7 +311,7 @@ impl Grading<'_> {
     }
 }
 
-fn died(how: &str, said: &str) -> String {
+pub(super) fn died(how: &str, said: &str) -> String {
     let last = said.lines().last().unwrap_or_default();
     let colon = if last.is_empty() { "" } else { ": " };
     format!("the process that ran it died ({how}){colon}{last}")

@@ -205,11 +205,19 @@ impl Work<'_> {
     }
 
     fn looked_at(&mut self, extent: Extent) -> Result<(), Stopped> {
-        let inputs = self.case(self.seed("look", 0))?.inputs()?;
+        let case = self.case(self.seed("look", 0))?;
+        let inputs = case.inputs()?;
         self.watch.enter(Phase::Submission);
         let found = extent.look(self.device, self.subject, &inputs);
         self.watch.enter(Phase::Ours);
-        found
+        let Some(outputs) = found? else {
+            return Ok(());
+        };
+        let (judge, _) = self.judge(case.as_ref(), &inputs)?;
+        judge.check(&outputs).map_err(|error| {
+            let message = explain(case.as_ref(), &error);
+            Stopped::Failing(judge::failing(&error, message, 0))
+        })
     }
 
     fn seed(&self, purpose: &str, sample: u32) -> u64 {

@@ -21,7 +21,8 @@
 //! | [`job`]      | one case, as the process gets it that runs it, and what it answers         |
 //! | [`child`]    | that process, its deadlines, and what its death means                      |
 //! | [`trial`]    | one run in isolation                                                       |
-//! | [`checks`]   | what a GPU does not show, looked for on the emulated device                 |
+//! | `looks`      | which cases the emulated device looks at before a GPU, and what comes of it |
+//! | [`checks`]   | such a look: what a GPU does not show                                      |
 //! | [`judge`]    | which results are right                                                    |
 //! | [`timed`]    | samples of time, in turn with a reference                                  |
 //! | [`ratio`]    | what the samples say                                                       |
@@ -38,6 +39,7 @@ mod fault;
 pub mod grading;
 pub mod job;
 pub mod judge;
+mod looks;
 pub mod ratio;
 pub mod runner;
 pub mod screen;

@@ -163,12 +163,11 @@ pub fn reasons(report: &GradeReport) -> Vec<(String, Vec<String>)> {
 
 /// What the emulated device did beside the GPU that graded the case, in a word or two.
 pub fn checks(case: &CaseGrade) -> (String, Tone) {
-    let is_fault = case
-        .status
-        .failing()
-        .is_some_and(|failing| failing.device.is_some());
+    let found = case.status.failing();
+    if let Some(failing) = found.filter(|failing| failing.device.is_some()) {
+        return (failing.category.name().to_owned(), Tone::Bad);
+    }
     match &case.checks {
-        _ if is_fault => ("fault".to_owned(), Tone::Bad),
         None => ("-".to_owned(), Tone::Faint),
         Some(Checks::Whole) => ("clean".to_owned(), Tone::Good),
         Some(Checks::Sampled) => ("samples clean".to_owned(), Tone::Good),

@@ -4,6 +4,7 @@ use std::sync::Mutex;
 
 use super::*;
 use crate::grade::engine::checks::Extent;
+use crate::grade::engine::job::Answer;
 use crate::grade::report::terminal;
 use crate::grade::verdict::Checks;
 use crate::terminal::Look;
@@ -142,6 +143,32 @@ fn what_the_emulated_device_cannot_run_to_its_end_costs_nothing() {
     insta::assert_snapshot!(runner(died), @"the process that ran it died (signal 9)");
 }
 
+/// Remembers how each job ended.
+struct Asked<'d> {
+    device: &'d dyn Device,
+    asked: Mutex<Vec<(Option<Extent>, Status)>>,
+}
+
+impl<'d> Asked<'d> {
+    fn new(device: &'d dyn Device) -> Asked<'d> {
+        Asked {
+            device,
+            asked: Mutex::default(),
+        }
+    }
+}
+
+impl Runner for Asked<'_> {
+    fn run(&self, request: &Request, deadlines: &Deadlines) -> Result<Ended, Failure> {
+        let ended = Here(self.device).run(request, deadlines)?;
+        if let Ended::Answer(answer) = &ended {
+            let asked = (request.job.checks, answer.status.clone());
+            self.asked.lock().unwrap().push(asked);
+        }
+        Ok(ended)
+    }
+}
+
 /// Looks end like this; all else is done.
 struct Looking<'d> {
     device: &'d dyn Device,
@@ -183,6 +210,65 @@ fn a_fault_that_the_gpu_decides_is_left_to_it() {
         reason.starts_with("the emulated device did not get to its end: "),
         "{reason}"
     );
+}
+
+#[test]
+fn wrong_values_are_seen_in_a_case_that_ran_whole() {
+    let course = course(MATADD);
+    let wrong = bundle(&course, &elementwise("sub.f32 %f3, %f1, %f2;"), record_sum);
+    let device = gpu();
+    let runner = Asked::new(&device);
+    let report = graded_with(&course, &wrong, &device, &runner, &options());
+    let asked = runner.asked.into_inner().unwrap();
+    let [
+        (Some(Extent::Whole), whole),
+        (Some(Extent::Sampled), sampled),
+        ..,
+    ] = &asked[..]
+    else {
+        panic!("{asked:?}")
+    };
+    assert_eq!(whole.kind(), Some(Kind::WrongResult));
+    assert_eq!(*sampled, Status::Passed);
+    // The GPU has them wrong too, and what it says counts.
+    let failing = report.cases[0].status.failing().unwrap();
+    assert_eq!(failing.device, None);
+    assert!(failing.diagnosis.is_some());
+}
+
+#[test]
+fn what_is_right_on_the_gpu_alone_is_right_by_luck() {
+    let course = course(MATADD);
+    let bundle = built_in(&course, "grid2d_block1d_64");
+    let device = gpu();
+    let runner = Looking {
+        device: &device,
+        ended: Ended::Answer(Box::new(Answer {
+            status: Status::failed(Kind::WrongResult, "`c` is wrong"),
+            samples: 0,
+            counts: Default::default(),
+            performance: Vec::new(),
+        })),
+        asked: Mutex::default(),
+    };
+    let mut report = graded_with(&course, &bundle, &device, &runner, &options());
+    assert_eq!(report.totals.earned, 0.0);
+    report.cases.truncate(1);
+    report.performance.clear();
+    report.protections.clear();
+    let text = terminal::render(&report.with_totals(), Look::PLAIN);
+    insta::assert_snapshot!(text, @r"
+    matadd  ada  on cuda (Clocked 1), seed 42
+
+      case   group  points  samples  checks  result
+      -----------------------------------------------------------
+      small  small   0 / 2        0  wrong   wrong [wrong_result]
+
+      small [wrong_result]
+        on device emulated: `c` is wrong; right on the GPU by luck: the result depends on which thread is first (`--device emulated` says more)
+
+      0 / 2 points
+    ");
 }
 
 #[test]
