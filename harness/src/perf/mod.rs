@@ -240,7 +240,7 @@ fn run_in(place: &Place<'_>, args: &PerfArgs, out: &mut Out<'_>) -> Result<Endin
     }
     if wants_text && has_no_variants {
         out.line(
-            "this copy of the course has no built-in variants: only the CPU was timed; on a GPU \
+            "this copy of the course has no built-in variants: there is nothing to time but the CPU; on a GPU \
              `harness grade labs/LAB/starter` times yours",
         )?;
     }

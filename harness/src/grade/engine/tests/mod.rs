@@ -1,6 +1,6 @@
 //! Whole grades, of right and wrong submissions, on the emulated device and on one whose clock is ours.
 
-mod clocked;
+pub(super) mod clocked;
 mod ends;
 mod kernels;
 mod looks;
@@ -30,7 +30,7 @@ use crate::failure::Failure;
 use crate::grade::kind::Kind;
 use crate::grade::verdict::{Failing, GradeReport, Status, SubmissionId};
 
-const MATADD: &str = r#"format_version = 1
+pub(super) const MATADD: &str = r#"format_version = 1
 lab = "matadd"
 tolerance = { rule = "exact" }
 [[case]]
@@ -58,7 +58,7 @@ zero = 0.0
 full = 1.0
 "#;
 
-fn course(text: &str) -> Course {
+pub(super) fn course(text: &str) -> Course {
     Course::parse(text, "lab.toml").unwrap()
 }
 
@@ -88,7 +88,7 @@ fn bundle(course: &Course, ptx: &str, record: impl Fn(&dyn host::Case) -> Plan) 
 }
 
 /// A built-in variant as a submission.
-fn built_in(course: &Course, variant: &str) -> Bundle {
+pub(super) fn built_in(course: &Course, variant: &str) -> Bundle {
     let ptx = find_lab(&course.lab).unwrap().module().ptx();
     bundle(course, ptx, |case| case.record(variant).unwrap())
 }
@@ -96,7 +96,7 @@ fn built_in(course: &Course, variant: &str) -> Bundle {
 /// Jobs in this process, on this device.
 struct Here<'d>(&'d dyn Device);
 
-struct Unwatched;
+pub(super) struct Unwatched;
 
 impl Watch for Unwatched {
     fn enter(&mut self, _: Phase) {}
@@ -119,7 +119,7 @@ impl Runner for Here<'_> {
     }
 }
 
-fn options() -> Options {
+pub(super) fn options() -> Options {
     Options {
         seed: Some(42),
         stopping: Rule {
