@@ -14,9 +14,25 @@ const LONG: usize = 48;
 pub struct Cell {
     text: String,
     class: &'static str,
+    /// A file beside the page.
+    link: Option<String>,
 }
 
 impl Cell {
+    fn new(text: impl Into<String>, class: &'static str) -> Cell {
+        Cell {
+            text: text.into(),
+            class,
+            link: None,
+        }
+    }
+
+    /// Leads to a file beside the page, of a name as [`super::escape::file_name`] makes them.
+    pub fn with_link(mut self, file: impl Into<String>) -> Cell {
+        self.link = Some(file.into());
+        self
+    }
+
     /// Whether it is empty, or a dash in place of a figure.
     pub fn is_empty(&self) -> bool {
         matches!(self.text.as_str(), "" | "-")
@@ -24,42 +40,27 @@ impl Cell {
 
     /// Text, to the left.
     pub fn text(text: impl Into<String>) -> Cell {
-        Cell {
-            text: text.into(),
-            class: "",
-        }
+        Cell::new(text, "")
     }
 
     /// A number, to the right.
     pub fn number(text: impl Into<String>) -> Cell {
-        Cell {
-            text: text.into(),
-            class: "n",
-        }
+        Cell::new(text, "n")
     }
 
     /// Something good.
     pub fn good(text: impl Into<String>) -> Cell {
-        Cell {
-            text: text.into(),
-            class: "good",
-        }
+        Cell::new(text, "good")
     }
 
     /// Something bad.
     pub fn bad(text: impl Into<String>) -> Cell {
-        Cell {
-            text: text.into(),
-            class: "bad",
-        }
+        Cell::new(text, "bad")
     }
 
     /// Something to look at twice.
     pub fn caution(text: impl Into<String>) -> Cell {
-        Cell {
-            text: text.into(),
-            class: "caution",
-        }
+        Cell::new(text, "caution")
     }
 }
 
@@ -140,15 +141,20 @@ impl Page {
     ) -> &mut Page {
         let line = |tag: &str, cells: &[Cell]| {
             let mut line = String::from("<tr>");
-            for Cell { text, class } in cells {
+            for Cell { text, class, link } in cells {
                 // Short texts stay in one line; the table scrolls where it is too wide.
                 let long = if text.len() > LONG { "long" } else { "" };
                 let class = match format!("{class} {long}").trim() {
                     "" => String::new(),
                     classes => format!(" class=\"{classes}\""),
                 };
+                let text = match link {
+                    // With the folder named, no name is one of a scheme.
+                    Some(file) => format!("<a href=\"./{}\">{}</a>", html(file), html(text)),
+                    None => html(text),
+                };
                 // Writing to a string does not fail.
-                let _ = write!(line, "<{tag}{class}>{}</{tag}>", html(text));
+                let _ = write!(line, "<{tag}{class}>{text}</{tag}>");
             }
             line + "</tr>\n"
         };
@@ -263,7 +269,7 @@ mod tests {
             Cell::text(EVIL),
             Cell::number(EVIL),
             Cell::good(EVIL),
-            Cell::bad(EVIL),
+            Cell::bad(EVIL).with_link(EVIL),
         ];
         page.table(&cells, [cells[..1].to_vec(), cells.to_vec()]);
         let html = page.finish();
@@ -271,7 +277,7 @@ mod tests {
             !html.contains("<script") && !html.contains('\x1b'),
             "{html}"
         );
-        assert!(html.matches("&lt;script&gt;").count() >= 26);
+        assert!(html.matches("&lt;script&gt;").count() >= 28);
     }
 
     #[test]

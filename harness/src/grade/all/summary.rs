@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::failure::{Ending, Failure};
+use crate::grade::kind::Kind;
 use crate::grade::report::{figures, html};
 use crate::grade::verdict::{GradeReport, Status};
 use crate::output::OutputFile;
@@ -58,13 +59,17 @@ fn outcome(report: &GradeReport) -> String {
     if let Some(refused) = &report.refused {
         return format!("{} [{}]", refused.category.name(), refused.kind);
     }
-    let failures = figures::failures(report);
-    let words = failures.iter().map(|(names, failing)| {
-        let names = match names.as_slice() {
-            [only] => only.clone(),
-            many => count(many.len(), "case"),
-        };
-        format!("{names} [{}]", failing.kind)
+    let mut by_kind: Vec<(Kind, Vec<String>)> = Vec::new();
+    for (names, failing) in figures::failures(report) {
+        match by_kind.iter_mut().find(|(kind, _)| *kind == failing.kind) {
+            Some((_, others)) => others.extend(names),
+            None => by_kind.push((failing.kind, names)),
+        }
+    }
+    let words = by_kind.iter().map(|(kind, names)| match &names[..] {
+        [only] => format!("{only} [{kind}]"),
+        [first, others @ ..] => format!("{first} and {} more [{kind}]", others.len()),
+        [] => unreachable!("a failure is some case's"),
     });
     let mut words: Vec<String> = words.collect();
     if words.is_empty() {
@@ -76,6 +81,8 @@ fn outcome(report: &GradeReport) -> String {
 /// All submissions together.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Summary {
+    /// The lab of the first report; a class is of one.
+    lab: Option<String>,
     /// The share of the graded points that each earned, in percent, in ascending order.
     shares: Vec<f64>,
     /// For each case: its name, how many passed, how many were graded.
@@ -129,6 +136,7 @@ impl Summary {
             by_key.entry(&one.key).or_default().push(one.name.clone());
         }
         Summary {
+            lab: reports.first().map(|report| report.lab.clone()),
             shares,
             cases,
             kinds,
@@ -272,7 +280,11 @@ impl Summary {
     }
 
     fn page(&self, graded: &[Graded]) -> String {
-        let mut page = Page::new("Grades");
+        let title = match &self.lab {
+            Some(lab) => format!("{lab}: grades"),
+            None => "Grades".to_owned(),
+        };
+        let mut page = Page::new(&title);
         page.paragraph(&self.figures());
         let plot = Plot {
             x: Axis::linear("share of the points, %", |tick| format!("{}", 10.0 * tick)),
@@ -317,7 +329,6 @@ impl Summary {
             Cell::text("submission"),
             Cell::number("points"),
             Cell::text("result"),
-            Cell::text("page"),
         ];
         let rows = graded.iter().map(|one| match &one.report {
             Ok(report) => {
@@ -329,17 +340,15 @@ impl Summary {
                 };
                 let (score, _) = figures::score(report);
                 vec![
-                    Cell::text(&one.name),
+                    Cell::text(&one.name).with_link(page_name(one)),
                     Cell::number(score),
                     result,
-                    Cell::text(page_name(one)),
                 ]
             }
             Err(message) => vec![
                 Cell::text(&one.name),
                 Cell::number("-"),
                 Cell::caution(format!("not graded: {message}")),
-                Cell::text("-"),
             ],
         });
         page.table(&headers, rows);

@@ -140,7 +140,12 @@ fn a_class() {
     "cleo",8,8,8,"right"
     "#);
     let page = fs::read_to_string(class.results().join("summary.html")).unwrap();
-    assert!(page.contains("<svg") && page.contains("cleo"));
+    assert!(page.contains("<svg") && page.contains("<h1>wave2d: grades</h1>"));
+    for entry in page.split("<a href=\"./").skip(1) {
+        let (file, _) = entry.split_once('"').unwrap();
+        assert!(class.results().join(file).is_file(), "{file}");
+    }
+    assert_eq!(page.matches("<a href=").count(), 3);
     let pages = fs::read_dir(class.results()).unwrap().filter(|entry| {
         let name = entry.as_ref().unwrap().file_name();
         name.to_string_lossy().starts_with("ada-")
