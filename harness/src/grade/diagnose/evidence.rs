@@ -25,8 +25,23 @@ pub struct Pair {
 /// The reference's outputs after so many steps; `None` if they cannot be had, or not cheaply.
 pub type AfterSteps<'e> = dyn Fn(u64) -> Option<NamedBuffers> + 'e;
 
-/// What the submission and the reference leave after so many steps; or why that is not known.
-pub type Rerun<'e> = dyn Fn(u64) -> Result<Pair, String> + 'e;
+/// What the submission leaves after fewer steps or launches; or why that is not known.
+pub type Rerun<'e> = dyn Fn(u64) -> Result<NamedBuffers, String> + 'e;
+
+/// How a part of the submission's plan is run again.
+#[derive(Clone, Copy)]
+pub enum Again<'e> {
+    /// So many steps of it.
+    Steps(&'e Rerun<'e>),
+    /// So many launches of it, each of which does as many steps as any other, but for the last, which may do fewer; how many
+    /// is not known.
+    Launches {
+        /// How many there are.
+        count: u64,
+        /// Runs the first ones.
+        run: &'e Rerun<'e>,
+    },
+}
 
 /// What is known of a run whose outputs are wrong.
 pub struct Evidence<'e> {
@@ -47,6 +62,6 @@ pub struct Evidence<'e> {
     pub steps: Option<u64>,
     /// The reference after other numbers of steps.
     pub after_steps: Option<&'e AfterSteps<'e>>,
-    /// The submission after fewer steps.
-    pub rerun: Option<&'e Rerun<'e>>,
+    /// How to run a part of it again.
+    pub again: Option<Again<'e>>,
 }

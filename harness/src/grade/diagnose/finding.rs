@@ -138,6 +138,15 @@ pub enum Pattern {
         /// The coordinates modulo the period that are wrong.
         offsets: Vec<u64>,
     },
+    /// All wrong cells are in a narrow band across the field: one seam.
+    Band {
+        /// The axis across it.
+        axis: String,
+        /// Its first coordinate.
+        from: u64,
+        /// Its last.
+        to: u64,
+    },
     /// The field is the right one with two axes exchanged.
     Transposed {
         /// The two axes.
@@ -169,6 +178,15 @@ pub enum FirstWrongStep {
     /// After so many steps it is wrong, after one less it was right.
     Step {
         /// Counted from 1.
+        step: u64,
+    },
+    /// A launch does several steps: it is right before this one, and wrong after it.
+    Launch {
+        /// Counted from 1.
+        launch: u64,
+        /// Steps before it, after which all was right.
+        right_after: u64,
+        /// Steps after it.
         step: u64,
     },
     /// It was not looked for.

@@ -26,7 +26,7 @@ mod tests;
 mod whole;
 pub mod words;
 
-pub use evidence::{AfterSteps, Allowed, Evidence, Pair, Rerun};
+pub use evidence::{AfterSteps, Again, Allowed, Evidence, Pair};
 pub use finding::{
     Axis, Diagnosis, FieldDamage, FirstWrongStep, HeatMap, Pattern, Value, WrongCell,
 };
@@ -65,7 +65,9 @@ pub fn diagnose(evidence: &Evidence<'_>) -> Option<Diagnosis> {
         } else {
             patterns.extend(early_places);
             places_after_step = match first_wrong_step {
-                Some(FirstWrongStep::Step { step }) => Some(step),
+                Some(FirstWrongStep::Step { step } | FirstWrongStep::Launch { step, .. }) => {
+                    Some(step)
+                }
                 _ => None,
             };
         }

@@ -5,7 +5,7 @@
 //! candidate, and it counts only if
 //! - every wrong cell has one of these coordinates,
 //! - most cells that have one are wrong, over most of the length of the other axes,
-//! - the set has the shape of a border, a tail or a comb.
+//! - the set has the shape of a border, a tail, a comb or a band.
 //!
 //! Whatever is named is therefore true of the data. Wrong cells that are scattered, or a patch of them, have no such set.
 
@@ -18,6 +18,8 @@ const FILL: f64 = 0.4;
 const SPREAD: f64 = 0.75;
 /// Fewer wrong cells than this show no pattern.
 const FEWEST: usize = 8;
+/// So many times the width of a band fit along its axis, or more.
+const THINNEST: usize = 8;
 /// A border is no deeper than this.
 const DEEPEST: usize = 4;
 
@@ -103,7 +105,8 @@ fn explains(field: &Field<'_>, counts: &[Vec<usize>; 3], chosen: &[(usize, &Peak
         .filter(|axis| chosen.len() > 1 || chosen[0].0 != *axis)
         .all(|axis| {
             let touched = counts[axis].iter().filter(|count| **count > 0).count();
-            touched as f64 >= SPREAD * extents[axis] as f64
+            // The outermost cells may be fixed, and so right.
+            touched as f64 >= SPREAD * extents[axis].saturating_sub(2).max(1) as f64
         })
 }
 
@@ -145,11 +148,18 @@ fn name(field: &Field<'_>, chosen: &[(usize, &Peaks)]) -> Option<Vec<Pattern>> {
                 extent: extent as u64,
             });
         }
-        let (period, offsets) = comb(&peaks.coordinates, extent)?;
-        Some(Pattern::TileSeams {
+        if let Some((period, offsets)) = comb(&peaks.coordinates, extent) {
+            return Some(Pattern::TileSeams {
+                axis: axis_name(*axis),
+                period: period as u64,
+                offsets: offsets.into_iter().map(|offset| offset as u64).collect(),
+            });
+        }
+        let (from, to) = band(&peaks.coordinates, extent)?;
+        Some(Pattern::Band {
             axis: axis_name(*axis),
-            period: period as u64,
-            offsets: offsets.into_iter().map(|offset| offset as u64).collect(),
+            from: from as u64,
+            to: to as u64,
         })
     };
     chosen.iter().map(pattern).collect()
@@ -185,6 +195,13 @@ fn tail(coordinates: &[usize], extent: usize) -> Option<usize> {
     let (&first, &last) = (coordinates.first()?, coordinates.last()?);
     let is_contiguous = last - first + 1 == coordinates.len();
     (is_contiguous && last + 2 >= extent && first > 0).then_some(first)
+}
+
+/// The first and the last of coordinates that are next to each other, and few.
+fn band(coordinates: &[usize], extent: usize) -> Option<(usize, usize)> {
+    let (&first, &last) = (coordinates.first()?, coordinates.last()?);
+    let is_contiguous = last - first + 1 == coordinates.len();
+    (is_contiguous && THINNEST * coordinates.len() <= extent).then_some((first, last))
 }
 
 /// The least period under which the coordinates repeat, and their offsets in it.

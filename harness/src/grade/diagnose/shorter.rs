@@ -33,9 +33,43 @@ pub fn shorten(plan: &Plan, steps: u64, keep: u64) -> Result<Plan, String> {
     if !is_uniform {
         return Err("the plan's commands are not the same in every step".to_owned());
     }
-    let kept = &commands[..in_step * keep as usize];
+    cut(plan, &commands, in_step, in_step * keep as usize)
+}
+
+/// How many launches the plan has, if it consists of nothing else, all of one kernel.
+pub fn launches_of_one_kernel(plan: &Plan) -> Option<u64> {
+    let mut kernels = plan.commands().map(|command| match command {
+        Command::Launch(launch) => Some(launch.kernel_index),
+        Command::Copy(_) | Command::Fill(_) => None,
+    });
+    let first = kernels.next()??;
+    kernels
+        .all(|kernel| kernel == Some(first))
+        .then(|| plan.commands().len() as u64)
+}
+
+/// The first `keep` launches of a plan of launches of one kernel.
+///
+/// # Errors
+///
+/// Why the plan cannot be cut.
+pub fn first_launches(plan: &Plan, keep: u64) -> Result<Plan, String> {
+    let launches = launches_of_one_kernel(plan).unwrap_or(0);
+    if keep == 0 || keep > launches {
+        return Err(format!(
+            "the plan has {launches} launches of one kernel, not {keep}"
+        ));
+    }
+    let commands: Vec<Command<'_>> = plan.commands().collect();
+    cut(plan, &commands, 1, keep as usize)
+}
+
+/// The first `keep` of these, all of the plan's commands, of which any `in_step` one after the other are alike. What holds
+/// the results after the last of them is what is in its place after the last kept.
+fn cut(plan: &Plan, commands: &[Command<'_>], in_step: usize, keep: usize) -> Result<Plan, String> {
+    let kept = &commands[..keep];
     let last = &commands[commands.len() - in_step..];
-    let last_kept = &kept[kept.len() - in_step..];
+    let last_kept = &kept[keep - in_step..];
 
     let (mut shorter, ids) = with_commands(plan, kept).map_err(|error| error.to_string())?;
     for (name, id) in plan.outputs() {
@@ -163,6 +197,38 @@ mod tests {
             let shorter = shorten(&turning(7), 7, keep).unwrap();
             assert_eq!(as_json(&shorter), as_json(&turning(keep)), "{keep}");
         }
+    }
+
+    #[test]
+    fn the_first_launches_of_a_plan_that_does_several_steps_with_each() {
+        let record = |launches: &[u32]| {
+            let mut plan = Plan::new("several");
+            let mut last = plan.buffer("u0", Element::F32, 8);
+            let mut next = plan.scratch("u1", Element::F32, 8);
+            for &steps in launches {
+                // A shorter launch may need fewer blocks.
+                let config = LaunchConfig::new(steps, 8);
+                plan.launch("steps", config, args![last, next, steps])
+                    .unwrap();
+                (last, next) = (next, last);
+            }
+            plan.output("u0", last);
+            plan
+        };
+        let plan = record(&[4, 4, 4, 2]);
+        assert_eq!(launches_of_one_kernel(&plan), Some(4));
+        for keep in 1..=3 {
+            let shorter = first_launches(&plan, keep).unwrap();
+            assert_eq!(
+                as_json(&shorter),
+                as_json(&record(&[4; 3][..keep as usize]))
+            );
+        }
+        let mut mixed = record(&[4]);
+        let u = mixed.find_buffer("u0").unwrap();
+        mixed.fill(u, 0).unwrap();
+        assert_eq!(launches_of_one_kernel(&mixed), None);
+        insta::assert_snapshot!(first_launches(&mixed, 1).unwrap_err(), @"the plan has 0 launches of one kernel, not 1");
     }
 
     #[test]

@@ -1,40 +1,122 @@
 //! The step at which a run first goes wrong.
 
+use host::NamedBuffers;
+
 use super::cells::Field;
-use super::evidence::{Evidence, Pair};
+use super::evidence::{Again, Evidence, Pair, Rerun};
 use super::finding::FirstWrongStep;
 
 /// The first step after which anything is wrong, and the outputs there; found by halving, so that of a run that goes
-/// wrong, right and wrong again any such step may be found.
+/// wrong, right and wrong again any such step may be found. Of launches that do several steps each, the first launch.
 pub fn first_wrong(evidence: &Evidence<'_>) -> (Option<FirstWrongStep>, Option<Pair>) {
     let Some(steps) = evidence.steps else {
         return (None, None);
     };
-    let unknown = |reason: String| (Some(FirstWrongStep::Unknown { reason }), None);
-    let Some(rerun) = evidence.rerun else {
-        return unknown("the submission was not run with fewer steps".to_owned());
-    };
-    // After `right` steps all is right, after `wrong` it is not.
-    let (mut right, mut wrong) = (0, steps);
+    match found(evidence, steps) {
+        Ok((found, pair)) => (Some(found), pair),
+        Err(reason) => (Some(FirstWrongStep::Unknown { reason }), None),
+    }
+}
+
+fn found(evidence: &Evidence<'_>, steps: u64) -> Result<(FirstWrongStep, Option<Pair>), String> {
+    let again = evidence
+        .again
+        .ok_or("the submission was not run with fewer steps")?;
+    match again {
+        Again::Steps(run) => {
+            let (step, pair) = halve(evidence, steps, &|step| step, run)?;
+            Ok((FirstWrongStep::Step { step }, pair))
+        }
+        Again::Launches { count, run } => {
+            let each = steps_of_a_launch(evidence, steps, count, &run(1)?)?;
+            let after = |launch: u64| steps.min(launch * each);
+            let (launch, pair) = halve(evidence, count, &after, run)?;
+            let found = FirstWrongStep::Launch {
+                launch,
+                right_after: after(launch - 1),
+                step: after(launch),
+            };
+            Ok((found, pair))
+        }
+    }
+}
+
+/// The first of `parts` parts of a run after which anything is wrong; `steps_after` tells how many steps so many parts are.
+fn halve(
+    evidence: &Evidence<'_>,
+    parts: u64,
+    steps_after: &dyn Fn(u64) -> u64,
+    run: &Rerun<'_>,
+) -> Result<(u64, Option<Pair>), String> {
+    // After `right` parts all is right, after `wrong` it is not.
+    let (mut right, mut wrong) = (0, parts);
     let mut pair = None;
     while wrong - right > 1 {
         let middle = right + (wrong - right) / 2;
-        match rerun(middle) {
-            Err(reason) => return unknown(reason),
-            Ok(there) if is_right(evidence, &there) => right = middle,
-            Ok(there) => {
-                wrong = middle;
-                pair = Some(there);
-            }
+        let got = run(middle)?;
+        let expected = expected_after(evidence, steps_after(middle))?;
+        let there = Pair { expected, got };
+        if wrong_share(evidence, &there.expected, &there.got) == Some(0.0) {
+            right = middle;
+        } else {
+            wrong = middle;
+            pair = Some(there);
         }
     }
-    (Some(FirstWrongStep::Step { step: wrong }), pair)
+    Ok((wrong, pair))
 }
 
-fn is_right(evidence: &Evidence<'_>, pair: &Pair) -> bool {
-    pair.expected.iter().all(|(name, expected)| {
-        host::check::find(&pair.got, name)
-            .and_then(|got| Field::compare(name, Vec::new(), expected, got, evidence.allowed))
-            .is_some_and(|field| field.wrong == 0)
-    })
+/// How many steps a launch does: as many as the reference needs to get to most of what the first launch left.
+fn steps_of_a_launch(
+    evidence: &Evidence<'_>,
+    steps: u64,
+    launches: u64,
+    after_first: &NamedBuffers,
+) -> Result<u64, String> {
+    /// More numbers of steps than these are not tried.
+    const MOST_TRIED: u64 = 64;
+    // All launches but the last do as many as this, and the last at least one.
+    let least = steps.div_ceil(launches.max(1));
+    let most = match launches {
+        0 | 1 => steps,
+        _ => (steps - 1) / (launches - 1),
+    };
+    let mut nearest: Option<(f64, u64)> = None;
+    for each in (least..=most).take(MOST_TRIED as usize) {
+        let expected = expected_after(evidence, each)?;
+        if let Some(wrong) = wrong_share(evidence, &expected, after_first)
+            && nearest.is_none_or(|(least_wrong, _)| wrong < least_wrong)
+        {
+            nearest = Some((wrong, each));
+        }
+    }
+    match nearest {
+        Some((wrong, each)) if wrong < 0.5 => Ok(each),
+        _ => Err(format!(
+            "the plan has {launches} launches for {steps} steps, and after the first most cells are as after no number of steps"
+        )),
+    }
+}
+
+fn expected_after(evidence: &Evidence<'_>, steps: u64) -> Result<NamedBuffers, String> {
+    let after_steps = evidence.after_steps;
+    after_steps
+        .and_then(|after_steps| after_steps(steps))
+        .ok_or_else(|| "the reference has no such number of steps".to_owned())
+}
+
+/// The share of cells that are wrong; `None` if the outputs cannot be compared.
+fn wrong_share(
+    evidence: &Evidence<'_>,
+    expected: &NamedBuffers,
+    got: &NamedBuffers,
+) -> Option<f64> {
+    let (mut wrong, mut cells) = (0, 0);
+    for (name, expected) in expected {
+        let got = host::check::find(got, name)?;
+        let field = Field::compare(name, Vec::new(), expected, got, evidence.allowed)?;
+        wrong += field.wrong;
+        cells += field.len();
+    }
+    Some(wrong as f64 / cells.max(1) as f64)
 }

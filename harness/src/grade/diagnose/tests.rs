@@ -66,7 +66,7 @@ impl Planted {
         &self,
         steps: Option<u64>,
         after_steps: Option<&AfterSteps<'_>>,
-        rerun: Option<&Rerun<'_>>,
+        again: Option<Again<'_>>,
     ) -> Option<Diagnosis> {
         let axes = |_: &str| self.axes();
         diagnose(&Evidence {
@@ -78,7 +78,7 @@ impl Planted {
             before: &self.before,
             steps,
             after_steps,
-            rerun,
+            again,
         })
     }
 
@@ -178,6 +178,19 @@ proptest! {
         };
         let patterns = planted.patterns();
         prop_assert!(patterns.contains(&expected), "{:?}", patterns);
+    }
+
+    #[test]
+    fn a_seam_alone(n in 30usize..60, other in 5usize..20, seed: u64, axis in 0usize..2, at in 0.2f64..0.7, width in 1usize..4) {
+        let extents = if axis == 0 { [n, other] } else { [other, n] };
+        let from = (at * n as f64) as usize;
+        let mut planted = Planted::new(&extents, seed);
+        // Too few cells have no name.
+        prop_assume!(width * other >= 8);
+        planted.damage(1, |place| (from..from + width).contains(&place[axis]));
+        let band = Pattern::Band { axis: AXES[axis].to_owned(), from: from as u64, to: (from + width - 1) as u64 };
+        let patterns = planted.patterns();
+        prop_assert!(patterns.contains(&band), "{:?}", patterns);
     }
 
     #[test]
@@ -324,7 +337,7 @@ proptest! {
             before: &Vec::new(),
             steps: Some(steps),
             after_steps: Some(&|step| Some(at_step(step))),
-            rerun: None,
+            again: None,
         });
         prop_assert_eq!(diagnosis.unwrap().patterns, vec![Pattern::OtherStep { behind }]);
     }
@@ -341,14 +354,38 @@ proptest! {
             }
             planted
         };
-        let rerun = |step: u64| {
-            let planted = after(step);
-            Ok(Pair { expected: named(&planted.expected), got: named(&planted.got) })
-        };
-        let diagnosis = after(steps).diagnose_with(Some(steps), None, Some(&rerun)).unwrap();
+        let expected = |step: u64| Some(named(&after(step).expected));
+        let run = |step: u64| Ok(named(&after(step).got));
+        let again = Some(Again::Steps(&run));
+        let diagnosis = after(steps).diagnose_with(Some(steps), Some(&expected), again).unwrap();
         prop_assert_eq!(diagnosis.first_wrong_step, Some(FirstWrongStep::Step { step: first }));
         let expected = Pattern::LastPartialTile { axis: "x".to_owned(), from: from as u64, extent: n as u64 };
         prop_assert!(diagnosis.patterns.contains(&expected), "{:?}", diagnosis.patterns);
+    }
+
+    #[test]
+    fn the_first_wrong_launch_is_found_where_each_does_several_steps(
+        seed: u64, each in 2u64..9, launches in 2u64..9, short in 0u64..8, first in 1u64..9, tile in 20usize..24,
+    ) {
+        let (first, steps) = (first.min(launches), each * launches - short.min(each - 1));
+        // Launch by launch the damage at the seams grows over the whole tile.
+        let after = |launch: u64| {
+            let step = steps.min(launch * each);
+            let mut planted = Planted::new(&[67, 61], seed ^ step);
+            if launch >= first {
+                let wide = 3 * (1 + launch - first) as usize;
+                planted.damage(0, |place| place[0] % tile < wide);
+            }
+            planted
+        };
+        let expected = |step: u64| Some(named(&Planted::new(&[67, 61], seed ^ step).expected));
+        let run = |launch: u64| Ok(named(&after(launch).got));
+        let again = Some(Again::Launches { count: launches, run: &run });
+        let diagnosis = after(launches).diagnose_with(Some(steps), Some(&expected), again).unwrap();
+        let found = FirstWrongStep::Launch { launch: first, right_after: (first - 1) * each, step: steps.min(first * each) };
+        prop_assert_eq!(diagnosis.first_wrong_step, Some(found));
+        let seams = Pattern::TileSeams { axis: "x".to_owned(), period: tile as u64, offsets: vec![0, 1, 2] };
+        prop_assert!(diagnosis.patterns.contains(&seams), "{:?}", diagnosis.patterns);
     }
 }
 
@@ -395,7 +432,7 @@ fn single_precision_in_between() {
         before: &Vec::new(),
         steps: None,
         after_steps: None,
-        rerun: None,
+        again: None,
     });
     let expected = [Pattern::ReducedPrecision { mantissa_bits: 24 }];
     assert_eq!(diagnosis.unwrap().patterns, expected);
@@ -414,7 +451,7 @@ fn what_is_allowed_is_not_wrong_and_what_is_not_finite_is() {
             before: &Vec::new(),
             steps: None,
             after_steps: None,
-            rerun: None,
+            again: None,
         })
         .unwrap()
     };
@@ -432,7 +469,9 @@ fn sentences() {
     planted.got[1][37 * 40 + 36] = f32::NAN;
     let rerun =
         |_| Err("the plan's 7 commands are not the same number in each of 10 steps".to_owned());
-    let diagnosis = planted.diagnose_with(Some(10), None, Some(&rerun)).unwrap();
+    let diagnosis = planted
+        .diagnose_with(Some(10), None, Some(Again::Steps(&rerun)))
+        .unwrap();
     insta::assert_snapshot!(words::lines(&diagnosis).join("\n"), @r"
     `u1` is wrong in 265 of 1,961 cells, 1 NaN or infinite, by at most 4.64; `u0` is right
     first at x = 32, y = 0: expected -1.2202377 (0xbf9c30c0), got 3.219071 (0x404e0542)
@@ -495,7 +534,7 @@ fn the_nearest_other_step_is_named() {
         before: &Vec::new(),
         steps: Some(10),
         after_steps: Some(&|step| Some(at_step(step))),
-        rerun: None,
+        again: None,
     });
     let behind = -1;
     assert_eq!(diagnosis.unwrap().patterns, [Pattern::OtherStep { behind }]);

@@ -13,6 +13,19 @@ pub fn lines(diagnosis: &Diagnosis) -> Vec<String> {
     ));
     match &diagnosis.first_wrong_step {
         Some(FirstWrongStep::Step { step }) => lines.push(format!("wrong from step {step} on")),
+        Some(FirstWrongStep::Launch {
+            launch,
+            right_after,
+            step,
+        }) => {
+            let before = match right_after {
+                0 => String::new(),
+                steps => format!(", right after step {steps}"),
+            };
+            lines.push(format!(
+                "wrong from launch {launch} on: after step {step}{before}"
+            ));
+        }
         Some(FirstWrongStep::Unknown { reason }) => {
             lines.push(format!(
                 "at which step it first goes wrong is not known: {reason}"
@@ -70,7 +83,10 @@ fn magnitude(value: f64) -> String {
 fn is_place(pattern: &Pattern) -> bool {
     matches!(
         pattern,
-        Pattern::BorderOnly { .. } | Pattern::LastPartialTile { .. } | Pattern::TileSeams { .. }
+        Pattern::BorderOnly { .. }
+            | Pattern::LastPartialTile { .. }
+            | Pattern::TileSeams { .. }
+            | Pattern::Band { .. }
     )
 }
 
@@ -122,6 +138,16 @@ pub fn sentence(pattern: &Pattern) -> String {
             format!(
                 "wrong cells repeat every {period} cells along {axis}, at {axis} mod {period} = {}: where tiles meet; is the halo right?",
                 offsets.join(", ")
+            )
+        }
+        Pattern::Band { axis, from, to } => {
+            let range = if from == to {
+                from.to_string()
+            } else {
+                format!("{from} to {to}")
+            };
+            format!(
+                "all wrong cells are at {axis} = {range}: where two tiles meet? is the halo right?"
             )
         }
         Pattern::Transposed { axes: [a, b] } => {

@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use host::lab::CaseParams;
-use host::{Case, Cpu, Device, Lab, NamedBuffers, NoProgress};
+use host::{Case, Cpu, Device, Lab, NamedBuffers, NoProgress, Plan};
 
 use super::judge::Judge;
 use super::trial::{Stopped, Subject, before, run_isolated};
 use crate::course::CaseSpec;
-use crate::grade::diagnose::shorter::shorten;
-use crate::grade::diagnose::{Allowed, Axis, Diagnosis, Evidence, Pair, diagnose};
+use crate::grade::diagnose::shorter::{first_launches, launches_of_one_kernel, shorten};
+use crate::grade::diagnose::{Again, Allowed, Axis, Diagnosis, Evidence, diagnose};
 
 /// Larger cases are not run again to find the step at which they go wrong.
 const MOST_UPDATES_AGAIN: u64 = 1 << 27;
@@ -36,7 +36,17 @@ impl Wrong<'_> {
         };
         let bound = |output: &str, _| self.judge.bound(output).unwrap_or(0.0);
         let after_steps = |steps| self.reference_after(steps);
-        let rerun = |steps| self.again(steps);
+        let first_steps = |steps| self.again(shorten(self.subject.plan, self.steps(), steps)?);
+        let first_launches = |launches| self.again(first_launches(self.subject.plan, launches)?);
+        let is_by_step = shorten(self.subject.plan, self.steps(), 1).is_ok();
+        let again = match launches_of_one_kernel(self.subject.plan) {
+            Some(count) if !is_by_step => Again::Launches {
+                count,
+                run: &first_launches,
+            },
+            // Or the reason why not.
+            _ => Again::Steps(&first_steps),
+        };
         let is_quick = self.case.work("").updates <= MOST_UPDATES_AGAIN;
         diagnose(&Evidence {
             axes: &axes,
@@ -50,7 +60,7 @@ impl Wrong<'_> {
             before: &before(self.subject.plan, self.inputs),
             steps: self.case.timesteps(),
             after_steps: is_quick.then_some(&after_steps),
-            rerun: is_quick.then_some(&rerun),
+            again: is_quick.then_some(again),
         })
     }
 
@@ -67,27 +77,22 @@ impl Wrong<'_> {
             .ok()
     }
 
-    fn again(&self, steps: u64) -> Result<Pair, String> {
-        let total = self.case.timesteps().unwrap_or(0);
-        let plan = shorten(self.subject.plan, total, steps)?;
+    fn steps(&self) -> u64 {
+        self.case.timesteps().unwrap_or(0)
+    }
+
+    /// What this part of the submission's plan leaves.
+    fn again(&self, plan: Plan) -> Result<NamedBuffers, String> {
         let subject = Subject {
             plan: &plan,
             ..self.subject
         };
-        let sample =
-            run_isolated(self.device, subject, self.inputs, Duration::ZERO).map_err(|stopped| {
-                match stopped {
-                    Stopped::Failing(failing) => failing.message,
-                    Stopped::Lacking(reason) => reason,
-                }
-            })?;
-        let expected = self
-            .reference_after(steps)
-            .ok_or_else(|| "the reference has no such number of steps".to_owned())?;
-        Ok(Pair {
-            expected,
-            got: sample.outputs,
-        })
+        let ran = run_isolated(self.device, subject, self.inputs, Duration::ZERO);
+        ran.map(|sample| sample.outputs)
+            .map_err(|stopped| match stopped {
+                Stopped::Failing(failing) => failing.message,
+                Stopped::Lacking(reason) => reason,
+            })
     }
 }
 

@@ -75,7 +75,7 @@ fn diagnosis() -> Diagnosis {
         before: &Vec::new(),
         steps: None,
         after_steps: None,
-        rerun: None,
+        again: None,
     })
     .unwrap()
 }
