@@ -5,11 +5,11 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use host::{Device, DeviceKind, Module, find_lab};
 
-use super::checks::Extent;
-use super::child::{Deadlines, Ended, Request};
-use super::job::{Answer, Job, Phase, ungraded};
-use super::looks::{Look, right_by_luck};
-use super::runner::Runner;
+use super::child::{Deadlines, Ended};
+use super::job::{Answer, Phase, ungraded};
+use super::looks::{Look, Looking, right_by_luck};
+use super::requests::Requests;
+use super::runner::{Runner, died};
 use super::screen;
 use super::seeds::Seeds;
 use super::timed::Rule;
@@ -100,14 +100,20 @@ pub fn grade(
         return Ok(refused(report, course, failing));
     }
     let module = Module::new("submission", bundle.ptx.clone());
-    let grading = Grading {
+    let requests = Requests {
         bundle,
+        course,
+        seeds,
+        samples: options.samples,
+        stopping: options.stopping,
+    };
+    let grading = Grading {
+        requests: &requests,
         course,
         name,
         device,
         runner,
         options,
-        seeds,
     };
     let mut screened: Vec<Result<(), Status>> = Vec::new();
     for spec in &course.cases {
@@ -119,7 +125,17 @@ pub fn grade(
         });
     }
     // All of it before anything runs on the GPU: what it times has the machine to itself.
-    let mut looks = grading.looks(&screened, show)?;
+    let mut looks = BTreeMap::new();
+    if !grading.is_emulated() {
+        let may_run = course.cases.iter().zip(&screened);
+        let may_run = may_run.filter_map(|(spec, screened)| screened.is_ok().then_some(spec));
+        let looking = Looking {
+            requests: &requests,
+            runner,
+            at_most: options.looking,
+        };
+        looks = looking.at(may_run.collect(), lab, &mut |name| show.look(name))?;
+    }
     for (index, (spec, screened)) in course.cases.iter().zip(screened).enumerate() {
         show.case(&spec.name, index + 1, course.cases.len());
         let look = looks.remove(&spec.name);
@@ -162,7 +178,10 @@ pub fn grade(
     };
     report.performance.sort_by_key(order);
     if !report.is_right() && options.seed.is_none() {
-        let note = format!("--seed {} gives the same inputs again", seeds.base());
+        let note = format!(
+            "--seed {} gives the same inputs again",
+            requests.seeds.base()
+        );
         report.notes.push(note);
     }
     report.elapsed_s = began.elapsed().as_secs_f64();
@@ -209,18 +228,17 @@ pub fn blank(
     report
 }
 
-pub(super) struct Grading<'a> {
-    bundle: &'a Bundle,
-    pub(super) course: &'a Course,
+struct Grading<'a> {
+    requests: &'a Requests<'a>,
+    course: &'a Course,
     name: Wanted,
     device: &'a dyn Device,
-    pub(super) runner: &'a dyn Runner,
-    pub(super) options: &'a Options,
-    seeds: Seeds,
+    runner: &'a dyn Runner,
+    options: &'a Options,
 }
 
 impl Grading<'_> {
-    pub(super) fn is_emulated(&self) -> bool {
+    fn is_emulated(&self) -> bool {
         self.device.info().kind == DeviceKind::Emulated
     }
 
@@ -230,31 +248,8 @@ impl Grading<'_> {
             .then(|| "large cases are graded on a GPU".to_owned())
     }
 
-    pub(super) fn request(
-        &self,
-        spec: &CaseSpec,
-        device: Wanted,
-        checks: Option<Extent>,
-    ) -> Request {
-        let submitted = self.bundle.case(&spec.name).expect("was screened");
-        Request {
-            device: device.to_string(),
-            job: Job {
-                course_file: self.course.file.clone(),
-                course_text: self.course.text.clone(),
-                case: spec.name.clone(),
-                ptx: self.bundle.ptx.clone(),
-                plan: submitted.plan.clone(),
-                seed: self.seeds.base(),
-                samples: self.options.samples,
-                stopping: self.options.stopping,
-                checks,
-            },
-        }
-    }
-
     fn run(&self, spec: &CaseSpec) -> Result<Answer, Failure> {
-        let request = self.request(spec, self.name, None);
+        let request = self.requests.of(spec, self.name, None);
         let deadlines = Deadlines {
             submission: self.options.deadline,
             ours: OURS,
@@ -309,12 +304,6 @@ impl Grading<'_> {
                 .collect(),
         }
     }
-}
-
-pub(super) fn died(how: &str, said: &str) -> String {
-    let last = said.lines().last().unwrap_or_default();
-    let colon = if last.is_empty() { "" } else { ": " };
-    format!("the process that ran it died ({how}){colon}{last}")
 }
 
 /// What the engine does, and what this device adds or lacks.

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use host::find_lab;
+use host::Lab;
 
 use super::checks::Extent;
 use super::child::{Deadlines, Ended};
-use super::grading::{Grading, Show, died};
+use super::requests::Requests;
+use super::runner::{Runner, died};
 use crate::course::{CaseSpec, Group};
 use crate::devices::Wanted;
 use crate::failure::Failure;
@@ -45,34 +46,34 @@ pub(super) fn right_by_luck(wrong: &Failing) -> Failing {
     }
 }
 
-impl Grading<'_> {
-    /// What the emulated device finds in the cases that may run, which a GPU may not show; the quick ones first. Nothing
-    /// if it is what grades: then every sample is checked.
-    pub(super) fn looks(
+/// Looks at the cases of one submission.
+pub(super) struct Looking<'a> {
+    pub requests: &'a Requests<'a>,
+    pub runner: &'a dyn Runner,
+    /// How long, at all of them together.
+    pub at_most: Duration,
+}
+
+impl Looking<'_> {
+    /// What the emulated device finds in these cases of a lab; the quick ones first, each of which `tell` is told.
+    pub fn at(
         &self,
-        screened: &[Result<(), Status>],
-        show: &mut dyn Show,
+        mut cases: Vec<&CaseSpec>,
+        lab: &dyn Lab,
+        tell: &mut dyn FnMut(&str),
     ) -> Result<BTreeMap<String, Look>, Failure> {
-        let mut looks = BTreeMap::new();
-        if self.is_emulated() {
-            return Ok(looks);
-        }
-        let cases = self.course.cases.iter().zip(screened);
-        let mut cases: Vec<&CaseSpec> = cases
-            .filter_map(|(spec, screened)| screened.is_ok().then_some(spec))
-            .collect();
-        let lab = find_lab(&self.course.lab)?;
         cases.sort_by_cached_key(|spec| {
             let updates = spec.with_seed(lab, 0).map(|case| case.work("").updates);
             (spec.group == Group::Large, updates.unwrap_or(u64::MAX))
         });
         let began = Instant::now();
+        let mut looks = BTreeMap::new();
         for spec in cases {
-            let left = self.options.looking.saturating_sub(began.elapsed());
+            let left = self.at_most.saturating_sub(began.elapsed());
             let look = if left.is_zero() {
                 Look::Clean(self.not_in_time())
             } else {
-                show.look(&spec.name);
+                tell(&spec.name);
                 self.look(spec, left)?
             };
             looks.insert(spec.name.clone(), look);
@@ -90,7 +91,7 @@ impl Grading<'_> {
             Extent::Whole => Checks::Whole,
             Extent::Sampled => Checks::Sampled,
         };
-        let request = self.request(spec, Wanted::Emulated, Some(extent));
+        let request = self.requests.of(spec, Wanted::Emulated, Some(extent));
         let not_made = |reason| Look::Clean(Checks::NotMade { reason });
         let found = |failing: Failing| {
             let failing = failing.with_device(Wanted::Emulated.to_string());
@@ -116,7 +117,7 @@ impl Grading<'_> {
         Checks::NotMade {
             reason: format!(
                 "the emulated device looks at a submission for {} s, and was not done by then",
-                self.options.looking.as_secs_f64()
+                self.at_most.as_secs_f64()
             ),
         }
     }

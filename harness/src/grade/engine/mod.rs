@@ -16,6 +16,7 @@
 //! | module       | what it holds                                                              |
 //! |--------------|----------------------------------------------------------------------------|
 //! | [`grading`]  | all cases of a submission: the report                                      |
+//! | `requests`   | what is asked of the processes that run the cases                          |
 //! | [`runner`]   | what runs the cases' jobs: each in a process of its own                     |
 //! | [`screen`]   | what is refused before anything runs                                       |
 //! | [`job`]      | one case, as the process gets it that runs it, and what it answers         |
@@ -41,6 +42,7 @@ pub mod job;
 pub mod judge;
 mod looks;
 pub mod ratio;
+mod requests;
 pub mod runner;
 pub mod screen;
 pub mod seeds;

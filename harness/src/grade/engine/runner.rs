@@ -34,3 +34,10 @@ impl Runner for Processes {
         child::run(command, request, deadlines)
     }
 }
+
+/// What is said of a process that died: how, and its last words.
+pub fn died(how: &str, said: &str) -> String {
+    let last = said.lines().last().unwrap_or_default();
+    let colon = if last.is_empty() { "" } else { ": " };
+    format!("the process that ran it died ({how}){colon}{last}")
+}
