@@ -90,6 +90,11 @@ pub fn utc(unix_s: u64) -> String {
     )
 }
 
+/// A share in percent, with one decimal; a dash if there is none.
+pub fn percent(share: Option<f64>) -> String {
+    share.map_or("-".to_owned(), |share| format!("{:.1}", 100.0 * share))
+}
+
 /// All digits, in groups of three: `1,234,567`.
 pub fn grouped(number: u64) -> String {
     let digits = number.to_string();

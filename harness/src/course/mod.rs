@@ -8,6 +8,7 @@
 //! | `types`      | what a file states                                        |
 //! | `file`       | the file as it is written: TOML, with positions           |
 //! | `check`      | from the one to the other                                 |
+//! | `read`       | both, for a text or a path                                |
 //! | `embedded`   | the labs' own files                                       |
 //! | `error`      | what is wrong with a file, and where                      |
 
@@ -15,6 +16,7 @@ mod check;
 mod embedded;
 mod error;
 mod file;
+mod read;
 mod types;
 
 pub use embedded::{embedded, embedded_files};

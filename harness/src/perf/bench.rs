@@ -7,7 +7,7 @@ mod ratios;
 use host::{Case, Cpu, Error, Lab, NamedBuffers, Variant, Work};
 
 use super::contender::Peer;
-use super::kernels::Counted;
+use super::counted::Counted;
 use super::results::{CaseResults, Clock, DeviceRecord, DeviceTrace, Figures, Outcome, Row};
 use super::settings::Settings;
 use super::watch::Watch;

@@ -9,7 +9,8 @@
 //! | `limits`       | what is asked of a device before anything is timed               |
 //! | `measure`, `turns`, `watch` | timing the CPU; a device's runs in turns; its clocks |
 //! | `bench`        | all rows of a case: the CPU's, a device's, and how they compare   |
-//! | `kernels`      | what the device made of kernels, and what they do                |
+//! | `counted`      | what kernels do, counted on the emulated device                  |
+//! | `kernels`      | that, and what the device made of them, as a table               |
 //! | `report`       | tables                                                           |
 //! | `unfinished`   | results so far, for Ctrl-C                                       |
 //!
@@ -18,6 +19,7 @@
 mod bench;
 pub mod bound;
 pub mod contender;
+pub mod counted;
 pub mod kernels;
 mod limits;
 mod measure;

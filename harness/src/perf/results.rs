@@ -10,7 +10,7 @@ use host::{DeviceInfo, KernelInfo, Launching};
 use serde::{Deserialize, Serialize};
 
 use super::bound::Bound;
-use super::kernels::Counted;
+use super::counted::Counted;
 use crate::cpu::CpuInfo;
 use crate::failure::{Ending, Failure};
 use crate::stats::Summary;

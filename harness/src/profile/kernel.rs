@@ -5,10 +5,9 @@ use serde::Serialize;
 
 use super::figures::{Figures, active_lanes, share};
 use super::source::Sources;
-use super::summary::percent;
 use crate::table::{Align, Columns, Tone};
 use crate::terminal::Look;
-use crate::units::{count, grouped};
+use crate::units::{count, grouped, percent};
 
 /// Longest text of a source line that is shown.
 const TEXT_WIDTH: usize = 44;

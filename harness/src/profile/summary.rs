@@ -4,7 +4,7 @@ use super::figures::{SECTOR_BYTES, share};
 use super::report::{Outcome, Report, VariantProfile};
 use crate::table::{Align, Columns, Tone};
 use crate::terminal::Look;
-use crate::units::three;
+use crate::units::{percent, three};
 
 /// A table with a row for each variant.
 pub fn render(report: &Report, look: Look) -> String {
@@ -61,9 +61,4 @@ fn cells(variant: &VariantProfile, updates: u64) -> [String; 7] {
         percent(share(global.ideal_sectors, global.sectors)),
         percent(share(shared.bank_conflicts(), shared.wavefronts)),
     ]
-}
-
-/// With one decimal, or a dash.
-pub fn percent(share: Option<f64>) -> String {
-    share.map_or("-".to_owned(), |share| format!("{:.1}", 100.0 * share))
 }

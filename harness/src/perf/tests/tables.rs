@@ -30,7 +30,7 @@ fn tables_fit_a_hundred_columns() {
         figures.bytes_per_s = Some(2.88e12);
         figures.vs_cpu = Some(4321.0);
     }
-    case.counted = Some(kernels::Counted {
+    case.counted = Some(counted::Counted {
         case: "4096x4096".to_owned(),
         unit: "additions".to_owned(),
         kernels: Vec::new(),
