@@ -104,6 +104,12 @@ harness grade labs/wave2d/starter
         assert_eq!(commands(text), [["doctor"]]);
     }
 
+    /// What the program makes of these words.
+    fn parsed<'w>(words: impl Iterator<Item = &'w str>) -> Result<crate::cli::Cli, clap::Error> {
+        use clap::Parser;
+        crate::cli::Cli::try_parse_from(std::iter::once("harness").chain(words))
+    }
+
     /// What a document names between backticks or on a line of code, without the program and what is said beside it. Of
     /// `[--device cuda|emulated]` remains `--device cuda`.
     fn mentions(markdown: &str) -> Vec<String> {
@@ -126,7 +132,6 @@ harness grade labs/wave2d/starter
 
     #[test]
     fn every_document_names_only_commands_that_there_are() {
-        use clap::Parser;
         use clap::error::ErrorKind;
         let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
         let labs = host::labs()
@@ -145,8 +150,7 @@ harness grade labs/wave2d/starter
                 }
                 for command in mentions(&std::fs::read_to_string(&document).unwrap()) {
                     count += 1;
-                    let words = std::iter::once("harness").chain(command.split_whitespace());
-                    let Err(error) = crate::cli::Cli::try_parse_from(words) else {
+                    let Err(error) = parsed(command.split_whitespace()) else {
                         continue;
                     };
                     // `harness grade` names the command alone.
@@ -165,15 +169,13 @@ harness grade labs/wave2d/starter
 
     #[test]
     fn every_handout_has_commands_and_they_are_the_programs() {
-        use clap::Parser;
         let labs = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../labs");
         for lab in host::labs() {
             let readme = labs.join(lab.name()).join("README.md");
             let commands = commands(&std::fs::read_to_string(readme).unwrap());
             assert!(commands.len() >= 3, "{}: {commands:?}", lab.name());
             for command in commands {
-                let words = std::iter::once("harness").chain(command.iter().map(String::as_str));
-                if let Err(error) = crate::cli::Cli::try_parse_from(words) {
+                if let Err(error) = parsed(command.iter().map(String::as_str)) {
                     panic!("{}: {command:?}: {error}", lab.name());
                 }
             }

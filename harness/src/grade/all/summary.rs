@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::failure::{Ending, Failure};
-use crate::grade::kind::Kind;
 use crate::grade::report::{figures, html};
 use crate::grade::verdict::{GradeReport, Status};
 use crate::output::OutputFile;
@@ -59,13 +58,12 @@ fn outcome(report: &GradeReport) -> String {
     if let Some(refused) = &report.refused {
         return format!("{} [{}]", refused.category.name(), refused.kind);
     }
-    let mut by_kind: Vec<(Kind, Vec<String>)> = Vec::new();
-    for (names, failing) in figures::failures(report) {
-        match by_kind.iter_mut().find(|(kind, _)| *kind == failing.kind) {
-            Some((_, others)) => others.extend(names),
-            None => by_kind.push((failing.kind, names)),
-        }
-    }
+    let failures = figures::failures(report).into_iter();
+    let by_kind = failures.flat_map(|(names, failing)| {
+        let named = move |name| (failing.kind, name);
+        names.into_iter().map(named)
+    });
+    let by_kind = figures::grouped(by_kind);
     let words = by_kind.iter().map(|(kind, names)| match &names[..] {
         [only] => format!("{only} [{kind}]"),
         [first, others @ ..] => format!("{first} and {} more [{kind}]", others.len()),

@@ -1,6 +1,7 @@
 //! One output, expected beside got, cell by cell.
 
-use host::{Element, HostBuffer};
+use host::check::find;
+use host::{Element, HostBuffer, NamedBuffers};
 
 use super::evidence::Allowed;
 use super::finding::{Axis, FieldDamage, Value, WrongCell};
@@ -252,4 +253,19 @@ impl<'b> Field<'b> {
             got: self.got.describe(index),
         })
     }
+}
+
+/// The share of all outputs' cells that are wrong; `None` if the outputs cannot be compared.
+pub fn wrong_share(
+    expected: &NamedBuffers,
+    got: &NamedBuffers,
+    allowed: Allowed<'_>,
+) -> Option<f64> {
+    let (mut wrong, mut cells) = (0, 0);
+    for (name, expected) in expected {
+        let field = Field::compare(name, Vec::new(), expected, find(got, name)?, allowed)?;
+        wrong += field.wrong;
+        cells += field.len();
+    }
+    Some(wrong as f64 / cells.max(1) as f64)
 }

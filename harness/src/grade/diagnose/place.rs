@@ -192,16 +192,20 @@ impl Border {
 
 /// The first of coordinates that go on to the end, or to the cell before it, which may be a fixed border.
 fn tail(coordinates: &[usize], extent: usize) -> Option<usize> {
-    let (&first, &last) = (coordinates.first()?, coordinates.last()?);
-    let is_contiguous = last - first + 1 == coordinates.len();
-    (is_contiguous && last + 2 >= extent && first > 0).then_some(first)
+    let (first, last) = ends(coordinates)?;
+    (last + 2 >= extent && first > 0).then_some(first)
 }
 
-/// The first and the last of coordinates that are next to each other, and few.
+/// The first and the last of coordinates without a gap that are few.
 fn band(coordinates: &[usize], extent: usize) -> Option<(usize, usize)> {
+    let ends = ends(coordinates)?;
+    (THINNEST * coordinates.len() <= extent).then_some(ends)
+}
+
+/// The first and the last of ascending coordinates without a gap.
+fn ends(coordinates: &[usize]) -> Option<(usize, usize)> {
     let (&first, &last) = (coordinates.first()?, coordinates.last()?);
-    let is_contiguous = last - first + 1 == coordinates.len();
-    (is_contiguous && THINNEST * coordinates.len() <= extent).then_some((first, last))
+    (last - first + 1 == coordinates.len()).then_some((first, last))
 }
 
 /// The least period under which the coordinates repeat, and their offsets in it.

@@ -2,7 +2,7 @@
 
 use host::NamedBuffers;
 
-use super::cells::Field;
+use super::cells::wrong_share;
 use super::evidence::{Again, Evidence, Pair, Rerun};
 use super::finding::FirstWrongStep;
 
@@ -56,7 +56,7 @@ fn halve(
         let got = run(middle)?;
         let expected = expected_after(evidence, steps_after(middle))?;
         let there = Pair { expected, got };
-        if wrong_share(evidence, &there.expected, &there.got) == Some(0.0) {
+        if wrong_share(&there.expected, &there.got, evidence.allowed) == Some(0.0) {
             right = middle;
         } else {
             wrong = middle;
@@ -84,7 +84,7 @@ fn steps_of_a_launch(
     let mut nearest: Option<(f64, u64)> = None;
     for each in (least..=most).take(MOST_TRIED as usize) {
         let expected = expected_after(evidence, each)?;
-        if let Some(wrong) = wrong_share(evidence, &expected, after_first)
+        if let Some(wrong) = wrong_share(&expected, after_first, evidence.allowed)
             && nearest.is_none_or(|(least_wrong, _)| wrong < least_wrong)
         {
             nearest = Some((wrong, each));
@@ -103,20 +103,4 @@ fn expected_after(evidence: &Evidence<'_>, steps: u64) -> Result<NamedBuffers, S
     after_steps
         .and_then(|after_steps| after_steps(steps))
         .ok_or_else(|| "the reference has no such number of steps".to_owned())
-}
-
-/// The share of cells that are wrong; `None` if the outputs cannot be compared.
-fn wrong_share(
-    evidence: &Evidence<'_>,
-    expected: &NamedBuffers,
-    got: &NamedBuffers,
-) -> Option<f64> {
-    let (mut wrong, mut cells) = (0, 0);
-    for (name, expected) in expected {
-        let got = host::check::find(got, name)?;
-        let field = Field::compare(name, Vec::new(), expected, got, evidence.allowed)?;
-        wrong += field.wrong;
-        cells += field.len();
-    }
-    Some(wrong as f64 / cells.max(1) as f64)
 }

@@ -3,7 +3,7 @@
 use host::check::find;
 use host::{HostBuffer, NamedBuffers};
 
-use super::cells::{Cells, Field};
+use super::cells::{Cells, Field, wrong_share};
 use super::evidence::Evidence;
 use super::finding::Pattern;
 
@@ -93,13 +93,7 @@ fn other_step(evidence: &Evidence<'_>) -> Option<Pattern> {
     let fewer = (1..=MOST_BEHIND.min(steps)).map(|by| (by as i64, steps - by));
     let more = (1..=MOST_AHEAD).map(|by| (-(by as i64), steps + by));
     let is_that = |expected: &NamedBuffers| {
-        evidence.got.iter().all(|(name, got)| {
-            find(expected, name)
-                .and_then(|expected| {
-                    Field::compare(name, Vec::new(), expected, got, evidence.allowed)
-                })
-                .is_some_and(|field| field.wrong == 0)
-        })
+        wrong_share(expected, evidence.got, evidence.allowed) == Some(0.0)
     };
     // The nearest first: a small field may come back to where it was.
     let mut others: Vec<(i64, u64)> = fewer.chain(more).collect();

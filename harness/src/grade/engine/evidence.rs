@@ -36,16 +36,16 @@ impl Wrong<'_> {
         };
         let bound = |output: &str, _| self.judge.bound(output).unwrap_or(0.0);
         let after_steps = |steps| self.reference_after(steps);
-        let first_steps = |steps| self.again(shorten(self.subject.plan, self.steps(), steps)?);
-        let first_launches = |launches| self.again(first_launches(self.subject.plan, launches)?);
-        let is_by_step = shorten(self.subject.plan, self.steps(), 1).is_ok();
-        let again = match launches_of_one_kernel(self.subject.plan) {
-            Some(count) if !is_by_step => Again::Launches {
+        let plan = self.subject.plan;
+        let run_steps = |keep| self.again(shorten(plan, self.steps(), keep)?);
+        let run_launches = |keep| self.again(first_launches(plan, keep)?);
+        let again = || match launches_of_one_kernel(plan) {
+            Some(count) if shorten(plan, self.steps(), 1).is_err() => Again::Launches {
                 count,
-                run: &first_launches,
+                run: &run_launches,
             },
             // Or the reason why not.
-            _ => Again::Steps(&first_steps),
+            _ => Again::Steps(&run_steps),
         };
         let is_quick = self.case.work("").updates <= MOST_UPDATES_AGAIN;
         diagnose(&Evidence {
@@ -57,10 +57,10 @@ impl Wrong<'_> {
                 Some(_) => Allowed::Within(&bound),
             },
             inputs: self.inputs,
-            before: &before(self.subject.plan, self.inputs),
+            before: &before(plan, self.inputs),
             steps: self.case.timesteps(),
             after_steps: is_quick.then_some(&after_steps),
-            again: is_quick.then_some(again),
+            again: is_quick.then(again),
         })
     }
 
@@ -88,11 +88,7 @@ impl Wrong<'_> {
             ..self.subject
         };
         let ran = run_isolated(self.device, subject, self.inputs, Duration::ZERO);
-        ran.map(|sample| sample.outputs)
-            .map_err(|stopped| match stopped {
-                Stopped::Failing(failing) => failing.message,
-                Stopped::Lacking(reason) => reason,
-            })
+        ran.map(|sample| sample.outputs).map_err(Stopped::reason)
     }
 }
 

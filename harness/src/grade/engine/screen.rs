@@ -101,7 +101,9 @@ pub fn plan(
     same_buffers(plan, &own.map_err(invalid)?)?;
     within_limits(plan)?;
     validate(module, plan, limits).map_err(invalid)?;
-    variables_within_limits(module).map_err(invalid)?
+    let program = module.program().map_err(|error| invalid(error.into()))?;
+    let variables = program.globals.iter();
+    variables_within_limits(variables.map(|variable| u64::from(variable.size)).sum())
 }
 
 fn of_role(plan: &Plan, role: Role) -> impl Iterator<Item = &Buffer> {
@@ -132,15 +134,13 @@ fn same_buffers(plan: &Plan, own: &Plan) -> Result<(), Failing> {
 }
 
 /// Global variables are memory of the submission's own too.
-fn variables_within_limits(module: &Module) -> Result<Result<(), Failing>, host::Error> {
-    let variables = module.program()?.globals.iter();
-    let bytes: u64 = variables.map(|variable| u64::from(variable.size)).sum();
+fn variables_within_limits(bytes: u64) -> Result<(), Failing> {
     if bytes <= SCRATCH_BYTES {
-        return Ok(Ok(()));
+        return Ok(());
     }
     let message =
         format!("the kernels' global variables take {bytes} bytes; the limit is {SCRATCH_BYTES}");
-    Ok(Err(Failing::new(Kind::PlanTooLarge, message)))
+    Err(Failing::new(Kind::PlanTooLarge, message))
 }
 
 fn within_limits(plan: &Plan) -> Result<(), Failing> {

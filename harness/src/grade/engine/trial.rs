@@ -41,6 +41,16 @@ pub enum Stopped {
     Lacking(String),
 }
 
+impl Stopped {
+    /// Why, whoever is at fault.
+    pub fn reason(self) -> String {
+        match self {
+            Stopped::Failing(failing) => failing.message,
+            Stopped::Lacking(reason) => reason,
+        }
+    }
+}
+
 impl From<Error> for Stopped {
     fn from(error: Error) -> Stopped {
         match fault::failing(&error) {

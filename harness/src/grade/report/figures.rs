@@ -150,15 +150,8 @@ pub fn reasons(report: &GradeReport) -> Vec<(String, Vec<String>)> {
             }
             PerformanceStatus::Measured | PerformanceStatus::Failed(_) => None,
         });
-    let mut reasons: Vec<(String, Vec<String>)> = Vec::new();
-    for (reason, name) in cases.chain(performance) {
-        let (reason, name) = (escape::line(reason), escape::line(&name));
-        match reasons.iter_mut().find(|(other, _)| *other == reason) {
-            Some((_, names)) => names.push(name),
-            None => reasons.push((reason, vec![name])),
-        }
-    }
-    reasons
+    let all = cases.chain(performance);
+    grouped(all.map(|(reason, name)| (escape::line(reason), escape::line(&name))))
 }
 
 /// What the emulated device did beside the GPU that graded the case, in a word or two.
@@ -182,18 +175,10 @@ pub fn has_checks(report: &GradeReport) -> bool {
 
 /// Why the emulated device did not look at cases: each reason once, with their names.
 pub fn unchecked(report: &GradeReport) -> Vec<(String, Vec<String>)> {
-    let mut reasons: Vec<(String, Vec<String>)> = Vec::new();
-    for case in &report.cases {
-        let Some(Checks::NotMade { reason }) = &case.checks else {
-            continue;
-        };
-        let (reason, name) = (escape::line(reason), escape::line(&case.name));
-        match reasons.iter_mut().find(|(other, _)| *other == reason) {
-            Some((_, names)) => names.push(name),
-            None => reasons.push((reason, vec![name])),
-        }
-    }
-    reasons
+    grouped(report.cases.iter().filter_map(|case| match &case.checks {
+        Some(Checks::NotMade { reason }) => Some((escape::line(reason), escape::line(&case.name))),
+        _ => None,
+    }))
 }
 
 /// Cases that fail, and those whose failure looks the same: of the same kind, with the same patterns in the same field.
@@ -246,7 +231,6 @@ fn look_of(failing: &Failing) -> (Kind, [Option<&str>; 2], String, Vec<Discrimin
 
 /// Every failure once, with the cases that it is about.
 pub fn failures(report: &GradeReport) -> Vec<(Vec<String>, &Failing)> {
-    let mut failures: Vec<(Vec<String>, &Failing)> = Vec::new();
     let refused = report
         .refused
         .iter()
@@ -261,11 +245,21 @@ pub fn failures(report: &GradeReport) -> Vec<(Vec<String>, &Failing)> {
             timed.status.failing()?,
         ))
     });
-    for (name, failing) in refused.chain(cases).chain(performance) {
-        match failures.iter_mut().find(|(_, other)| *other == failing) {
-            Some((names, _)) => names.push(name),
-            None => failures.push((vec![name], failing)),
+    let all = refused.chain(cases).chain(performance);
+    let all = grouped(all.map(|(name, failing)| (failing, name)));
+    all.into_iter()
+        .map(|(failing, names)| (names, failing))
+        .collect()
+}
+
+/// Each key once, in the order in which it is first met, with all that it is met with.
+pub fn grouped<K: PartialEq, V>(pairs: impl IntoIterator<Item = (K, V)>) -> Vec<(K, Vec<V>)> {
+    let mut groups: Vec<(K, Vec<V>)> = Vec::new();
+    for (key, value) in pairs {
+        match groups.iter_mut().find(|(other, _)| *other == key) {
+            Some((_, values)) => values.push(value),
+            None => groups.push((key, vec![value])),
         }
     }
-    failures
+    groups
 }

@@ -177,11 +177,7 @@ impl Work<'_> {
             plan: &trusted.plan,
         };
         run_isolated(self.device, subject, inputs, SETTLE).map_err(|stopped| {
-            let reason = match stopped {
-                Stopped::Failing(failing) => failing.message,
-                Stopped::Lacking(reason) => reason,
-            };
-            Stopped::Lacking(format!("the reference failed: {reason}"))
+            Stopped::Lacking(format!("the reference failed: {}", stopped.reason()))
         })
     }
 }
