@@ -35,15 +35,7 @@ pub fn add(page: &mut Page, results: &Results, command: &str) {
         );
     }
     if let Some(cpu) = &results.cpu {
-        let clock = cpu
-            .clock_mhz
-            .map(|mhz| format!(", {} GHz", three(mhz / 1e3)));
-        facts.push(format!(
-            "cpu: {}, {} cores{}",
-            cpu.model,
-            cpu.cores,
-            clock.unwrap_or_default()
-        ));
+        facts.push(format!("cpu: {cpu}"));
     }
     let wall = std::time::Duration::try_from_secs_f64(results.wall_s).unwrap_or_default();
     facts.push(format!(
