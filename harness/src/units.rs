@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use chrono::DateTime;
+
 /// About `digits` significant digits, never in exponent form: `189`, `54.1`, `0.0213`.
 pub fn significant(value: f64, digits: i32) -> String {
     if value == 0.0 || !value.is_finite() {
@@ -63,31 +65,13 @@ pub fn waited(time: Duration) -> String {
     }
 }
 
-/// A time that a clock shows: `2026-03-01 09:05 UTC`.
+/// A time that a clock shows: `2026-03-01 09:05 UTC`; the number itself where it is none, as in a damaged document.
 pub fn utc(unix_s: u64) -> String {
-    let mut days = unix_s / 86_400;
-    let is_leap = |year: u64| {
-        year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400))
-    };
-    let mut year = 1970;
-    while days >= 365 + u64::from(is_leap(year)) {
-        days -= 365 + u64::from(is_leap(year));
-        year += 1;
+    let time = i64::try_from(unix_s).ok();
+    match time.and_then(|time| DateTime::from_timestamp(time, 0)) {
+        Some(time) => time.format("%Y-%m-%d %H:%M UTC").to_string(),
+        None => format!("{unix_s} s after 1970"),
     }
-    let february = 28 + u64::from(is_leap(year));
-    let mut month = 1;
-    for length in [31, february, 31, 30, 31, 30, 31, 31, 30, 31, 30] {
-        if days < length {
-            break;
-        }
-        days -= length;
-        month += 1;
-    }
-    let (hour, minute) = (unix_s / 3600 % 24, unix_s / 60 % 60);
-    format!(
-        "{year}-{month:02}-{:02} {hour:02}:{minute:02} UTC",
-        days + 1
-    )
 }
 
 /// A share in percent, with one decimal; a dash if there is none.
@@ -156,6 +140,7 @@ mod tests {
         assert_eq!(utc(951_782_400), "2000-02-29 00:00 UTC");
         assert_eq!(utc(4_107_542_400), "2100-03-01 00:00 UTC");
         assert_eq!(utc(1_798_761_540), "2026-12-31 23:59 UTC");
+        assert_eq!(utc(u64::MAX), "18446744073709551615 s after 1970");
     }
 
     #[test]
