@@ -153,13 +153,5 @@ fn test(
 
 /// What is wrong, and where that is in the problem's own coordinates.
 pub fn explain(case: &dyn Case, error: &CheckError) -> String {
-    let text = error.to_string();
-    let CheckError::Mismatch(mismatch) = error else {
-        return text;
-    };
-    let index = format!("[{}]", mismatch.index);
-    match case.locate(&mismatch.buffer, mismatch.index) {
-        Some(place) => text.replacen(&index, &format!("{index} ({place})"), 1),
-        None => text,
-    }
+    error.located(|buffer, index| case.locate(buffer, index))
 }
