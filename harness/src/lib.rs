@@ -25,9 +25,7 @@
 //! | [`catalogue`] | which labs, variants and cases a command is about         |
 //! | [`devices`]   | which devices it uses                                     |
 //! | [`cpu`]       | the CPU's name                                            |
-//! | [`stats`]     | how many samples to take, and what they say               |
-//! | [`out`], [`terminal`], [`table`], [`progress`], [`units`] | how reports look |
-//! | [`page`]      | self-contained HTML pages and their plots                 |
+//! | [`out`], [`terminal`], [`table`], [`progress`]           | how reports look |
 //! | [`json`]      | reports for programs                                      |
 //! | [`output`], [`interrupt`] | files that appear complete or not at all      |
 //! | [`root`]      | where the course is                                       |
@@ -59,7 +57,6 @@ pub mod occupancy;
 pub mod out;
 pub mod output;
 pub mod pack;
-pub mod page;
 pub mod peer;
 pub mod perf;
 pub mod profile;
@@ -69,12 +66,11 @@ pub mod report;
 pub mod root;
 pub mod run;
 pub mod sandbox;
-pub mod stats;
 pub mod table;
 pub mod terminal;
 pub mod test;
 #[cfg(test)]
 mod testing;
-pub mod units;
 
 pub use failure::{Ending, Failure};
+pub use {page, stats, units};

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{quantile, sorted};
+use crate::{quantile, sorted};
 
 /// Where a value lies, with a stated confidence.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -117,8 +117,8 @@ pub fn paired_ratio(old: &[f64], new: &[f64], confidence: Confidence) -> Option<
 
 #[cfg(test)]
 mod tests {
-    use super::super::synthetic::Noise;
     use super::*;
+    use crate::synthetic::Noise;
 
     #[test]
     fn ranks_are_those_of_the_tables() {

@@ -11,14 +11,13 @@
 
 mod doubt;
 pub mod interval;
-mod rule;
+mod sampling;
 mod summary;
-#[cfg(test)]
-pub(crate) mod synthetic;
+pub mod synthetic;
 
 pub use doubt::{Bounds, Doubt, doubts};
 pub use interval::Interval;
-pub use rule::{Collector, Rule, Sample};
+pub use sampling::{Collector, Rule, Sample};
 pub use summary::{Discarded, Summary};
 
 /// What the intervals of one run of the program cannot know: medians of another run, on the same machine, may differ by this

@@ -1,6 +1,6 @@
 //! Axes and their ticks.
 
-use crate::units::three;
+use units::three;
 
 /// One of the two axes.
 #[derive(Clone)]

@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::doubt::Doubt;
-use super::interval::{self, Confidence};
-use super::{quantile, sorted};
+use crate::doubt::Doubt;
+use crate::interval::{self, Confidence};
+use crate::{quantile, sorted};
 
 /// What samples say about a time. No sample is left out for being far from the others: the median bears them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Summary;
-use crate::units::three;
+use crate::Summary;
+use units::three;
 
 /// What samples must keep to be a result.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -156,8 +156,8 @@ fn drift(samples: &[f64], bounds: &Bounds) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::synthetic::Noise;
     use super::*;
+    use crate::synthetic::Noise;
 
     const BOUNDS: Bounds = Bounds {
         samples: 10,

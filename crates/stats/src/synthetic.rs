@@ -1,20 +1,17 @@
-//! Times as machines give them, from a fixed seed.
+//! Times as machines give them, from a fixed seed: for tests of what rests on samples.
 
 /// A source of times near 1.
-pub struct Noise(u64);
+pub struct Noise(fastrand::Rng);
 
 impl Noise {
+    /// The same times for the same seed.
     pub fn new(seed: u64) -> Noise {
-        Noise(seed)
+        Noise(fastrand::Rng::with_seed(seed))
     }
 
-    /// Uniform in (0, 1): SplitMix64.
+    /// Uniform in (0, 1).
     pub fn uniform(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ (z >> 31)) >> 11) as f64 / (1_u64 << 53) as f64 + f64::EPSILON / 4.0
+        self.0.f64().max(f64::MIN_POSITIVE)
     }
 
     /// Normal around 1, with this standard deviation: Box-Muller.

@@ -268,7 +268,7 @@ fn as_wide_as_the_page(svg: &str, size: Size) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::units::three;
+    use units::three;
 
     fn plot(points: Vec<(f64, f64)>) -> Plot {
         Plot {

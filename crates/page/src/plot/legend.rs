@@ -6,7 +6,7 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use super::marks::Mark;
 use super::{DASH, Series, Shape, colours};
-use crate::page::escape;
+use crate::escape;
 
 /// Of a row.
 const ROW: i32 = 22;

@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use super::doubt::{Bounds, Doubt, doubts};
-use super::summary::{Discarded, Summary};
+use crate::doubt::{Bounds, Doubt, doubts};
+use crate::summary::{Discarded, Summary};
 
 /// When enough samples are taken, and when they are a result.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -193,8 +193,8 @@ fn most_frequent(discarded: &[Discarded]) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::synthetic::Noise;
     use super::*;
+    use crate::synthetic::Noise;
 
     const RULE: Rule = Rule {
         min_samples: 10,

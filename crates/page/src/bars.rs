@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::escape::html;
 use super::plot::{Size, tick};
-use crate::units::three;
+use units::three;
 
 /// A bar.
 #[derive(Debug, Clone, PartialEq)]
@@ -126,7 +126,7 @@ const HALO: &str = "stroke=\"var(--bg)\" stroke-width=\"5\" paint-order=\"stroke
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::page::plot::BROAD;
+    use crate::plot::BROAD;
 
     #[test]
     fn labels_are_escaped_and_lengths_are_logarithms() {
