@@ -1,11 +1,12 @@
 //! Samples of a time: how many to take, what they say, and whether to believe it.
 //!
-//! | module       | what it holds                                                         |
-//! |--------------|-----------------------------------------------------------------------|
-//! | [`interval`] | confidence intervals of a median and of a ratio, free of distributions |
-//! | [`Summary`]  | median, its interval, spread, every sample                            |
-//! | [`Doubt`]    | why samples are no result                                             |
-//! | [`Rule`]     | when enough samples are taken                                         |
+//! | item             | what it holds                                                          |
+//! |------------------|------------------------------------------------------------------------|
+//! | [`interval`]     | confidence intervals of a median and of a ratio, free of distributions |
+//! | [`Summary`]      | median, its interval, spread, every sample                             |
+//! | [`Doubt`]        | why samples are no result                                              |
+//! | [`SamplingRule`] | when enough samples are taken                                          |
+//! | [`synthetic`]    | made-up times, for tests                                               |
 //!
 //! The choices and their sources are in `docs/measuring.md`.
 
@@ -15,9 +16,9 @@ mod sampling;
 mod summary;
 pub mod synthetic;
 
-pub use doubt::{Bounds, Doubt, doubts};
-pub use interval::Interval;
-pub use sampling::{Collector, Rule, Sample};
+pub use doubt::Doubt;
+pub use interval::{Confidence, Interval};
+pub use sampling::{Collector, RESULT_SAMPLES, Sample, SamplingRule};
 pub use summary::{Discarded, Summary};
 
 /// What the intervals of one run of the program cannot know: medians of another run, on the same machine, may differ by this

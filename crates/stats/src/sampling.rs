@@ -2,27 +2,34 @@
 
 use std::time::{Duration, Instant};
 
-use crate::doubt::{Bounds, Doubt, doubts};
+use serde::{Deserialize, Serialize};
+
+use crate::doubt::Doubt;
+use crate::interval::{self, Confidence};
 use crate::summary::{Discarded, Summary};
 
 /// When enough samples are taken, and when they are a result.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Rule {
-    /// Not before so many, as long as there is time.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct SamplingRule {
+    /// Sampling does not end with fewer, as long as there is time.
     pub min_samples: usize,
-    /// At the latest after so many.
+    /// Sampling ends with as many.
     pub max_samples: usize,
-    /// Enough once [`Summary::noise`] is at most this, and nothing else speaks against the samples.
+    /// Sampling ends once half of the interval, relative to the median, is at most this, and nothing else speaks against the
+    /// samples.
     pub noise: f64,
     /// No result if [`Summary::spread`] is above this.
     pub spread: f64,
-    /// At the latest after this much time, when there are enough for a result: 10, or `min_samples` if that is less. After
-    /// four times this time, however few there are.
+    /// Sampling ends after this time, if there are enough samples for a result: [`RESULT_SAMPLES`], or `min_samples` if that
+    /// is less. It ends after four times this time, however few there are.
     pub patience: Duration,
 }
 
 /// Fewer samples are no result, even if no more are asked for: their interval is hardly narrower than all of them.
-const RESULT_SAMPLES: usize = 10;
+pub const RESULT_SAMPLES: usize = 10;
+
+/// The steps of the clocks: a spread of this size, in seconds, says nothing about what was timed.
+const RESOLUTION_S: f64 = 1.5e-6;
 
 /// A time, and whether it counts.
 #[derive(Debug, Clone, PartialEq)]
@@ -42,10 +49,10 @@ impl From<Duration> for Sample {
     }
 }
 
-impl Rule {
+impl SamplingRule {
     /// Exactly so many, and a result if they keep the usual bounds.
-    pub fn exactly(samples: usize) -> Rule {
-        Rule {
+    pub fn exactly(samples: usize) -> SamplingRule {
+        SamplingRule {
             min_samples: samples,
             max_samples: samples,
             noise: 0.005,
@@ -58,7 +65,7 @@ impl Rule {
     ///
     /// # Errors
     ///
-    /// The first that `sample` answers.
+    /// The first error of `sample`.
     ///
     /// # Panics
     ///
@@ -75,12 +82,60 @@ impl Rule {
             }
         }
     }
+
+    /// Whether no more samples may be taken, after `taken` samples, of which `counted` count, and so much time.
+    pub fn is_over(&self, counted: usize, taken: usize, elapsed: Duration) -> bool {
+        let enough = self.min_samples.min(RESULT_SAMPLES);
+        taken >= self.max_samples
+            || elapsed >= self.patience && counted >= enough
+            || elapsed >= self.patience.saturating_mul(4) && taken > 0
+    }
+
+    /// What speaks against the samples of a summary.
+    pub fn doubts(&self, summary: &Summary) -> Vec<Doubt> {
+        let samples = summary.samples_s.len();
+        let mut doubts = Vec::new();
+        if samples < RESULT_SAMPLES {
+            doubts.push(Doubt::TooFew {
+                samples,
+                wanted: RESULT_SAMPLES,
+            });
+        }
+        if let Some(noise) = summary.noise.filter(|noise| *noise > self.noise) {
+            doubts.push(Doubt::Unsettled { noise });
+        }
+        let is_wide =
+            |spread: &f64| *spread > self.spread && spread * summary.median_s > RESOLUTION_S;
+        if let Some(spread) = summary.spread.filter(is_wide) {
+            doubts.push(Doubt::Scattered { spread });
+        }
+        if let Some(change) = self.drift(&summary.samples_s) {
+            doubts.push(Doubt::Drifting { change });
+        }
+        doubts
+    }
+
+    /// How much longer the second half is than the first, if by more than twice the noise that is allowed and if no 95 %
+    /// intervals of the two medians can hold one value.
+    fn drift(&self, samples: &[f64]) -> Option<f64> {
+        let (first, second) = samples.split_at(samples.len() / 2);
+        if first.len() < 5 {
+            return None;
+        }
+        // Five samples reach 93.75 % at best: with all of them.
+        let [first, second] = [first, second].map(|half| interval::median(half, Confidence::P95));
+        let is_apart = first.high < second.low || second.high < first.low;
+        let change = second.estimate / first.estimate - 1.0;
+        let is_large =
+            change.abs() > 2.0 * self.noise && change.abs() * first.estimate > RESOLUTION_S;
+        (is_apart && is_large).then_some(change)
+    }
 }
 
 /// Samples of one time in the making.
 #[derive(Debug, Clone)]
 pub struct Collector {
-    rule: Rule,
+    rule: SamplingRule,
     began: Instant,
     samples_s: Vec<f64>,
     discarded: Vec<Discarded>,
@@ -88,7 +143,7 @@ pub struct Collector {
 
 impl Collector {
     /// Without samples; the rule's time runs from now.
-    pub fn new(rule: Rule) -> Collector {
+    pub fn new(rule: SamplingRule) -> Collector {
         Collector {
             rule,
             began: Instant::now(),
@@ -116,31 +171,20 @@ impl Collector {
         self.is_settled() || self.is_over()
     }
 
-    fn bounds(&self, samples: usize) -> Bounds {
-        Bounds {
-            samples,
-            noise: self.rule.noise,
-            spread: self.rule.spread,
-        }
-    }
-
     /// Whether there are enough samples and nothing speaks against them.
     pub fn is_settled(&self) -> bool {
-        let count = self.samples_s.len();
-        let is_quiet = || {
-            let summary = Summary::new(self.samples_s.clone());
-            summary.noise.is_some() && doubts(&summary, &self.bounds(0)).is_empty()
-        };
-        count >= self.rule.min_samples && count > 0 && is_quiet()
+        if self.samples_s.is_empty() || self.samples_s.len() < self.rule.min_samples {
+            return false;
+        }
+        let summary = Summary::new(self.samples_s.clone());
+        let is_quiet = |doubt: &Doubt| matches!(doubt, Doubt::TooFew { .. });
+        summary.noise.is_some() && self.rule.doubts(&summary).iter().all(is_quiet)
     }
 
     /// Whether no more samples may be taken.
     pub fn is_over(&self) -> bool {
-        let (elapsed, patience) = (self.began.elapsed(), self.rule.patience);
-        let enough = self.rule.min_samples.min(RESULT_SAMPLES);
-        self.taken() >= self.rule.max_samples
-            || elapsed >= patience && self.samples_s.len() >= enough
-            || elapsed >= patience.saturating_mul(4) && self.taken() > 0
+        let (counted, taken) = (self.samples_s.len(), self.taken());
+        self.rule.is_over(counted, taken, self.began.elapsed())
     }
 
     /// What the samples say. If all of them were discarded, it is they that are summarised, and the summary is no result.
@@ -149,8 +193,8 @@ impl Collector {
     ///
     /// If no sample was taken.
     pub fn finish(self) -> Summary {
-        let bounds = self.bounds(RESULT_SAMPLES);
         let Collector {
+            rule,
             samples_s,
             discarded,
             ..
@@ -161,7 +205,7 @@ impl Collector {
         } else {
             samples_s
         });
-        summary.doubts = doubts(&summary, &bounds);
+        summary.doubts = rule.doubts(&summary);
         if counted < RESULT_SAMPLES
             && let Some(reason) = most_frequent(&discarded)
         {
@@ -196,7 +240,7 @@ mod tests {
     use super::*;
     use crate::synthetic::Noise;
 
-    const RULE: Rule = Rule {
+    const RULE: SamplingRule = SamplingRule {
         min_samples: 10,
         max_samples: 400,
         noise: 0.005,
@@ -204,13 +248,66 @@ mod tests {
         patience: Duration::MAX,
     };
 
-    fn collect(rule: Rule, mut time_ms: impl FnMut(usize) -> f64) -> Summary {
+    fn collect(rule: SamplingRule, mut time_ms: impl FnMut(usize) -> f64) -> Summary {
         let sample = |index| Ok::<_, ()>(Duration::from_secs_f64(time_ms(index) / 1e3));
         rule.collect(sample).unwrap()
     }
 
-    fn count(rule: Rule, time_ms: impl FnMut(usize) -> f64) -> usize {
+    fn count(rule: SamplingRule, time_ms: impl FnMut(usize) -> f64) -> usize {
         collect(rule, time_ms).samples_s.len()
+    }
+
+    fn of(samples: impl Iterator<Item = f64>) -> Vec<Doubt> {
+        RULE.doubts(&Summary::new(samples.collect()))
+    }
+
+    #[test]
+    fn good_samples_are_not_doubted() {
+        let mut noise = Noise::new(3);
+        let doubted = (0..1000).filter(|_| {
+            let samples = (0..30).map(|_| 1e-3 * noise.normal(0.003));
+            !of(samples.collect::<Vec<f64>>().into_iter()).is_empty()
+        });
+        // A drift is seen by chance in a few of a thousand.
+        let doubted = doubted.count();
+        assert!(doubted <= 5, "{doubted}");
+    }
+
+    #[test]
+    fn what_drifts_is_doubted() {
+        let mut noise = Noise::new(4);
+        let samples = (0..20).map(|index| (1.0 + 0.001 * f64::from(index)) * noise.normal(0.001));
+        let doubts = of(samples);
+        let [Doubt::Drifting { change }] = doubts[..] else {
+            panic!("{doubts:?}");
+        };
+        assert!((0.008..0.012).contains(&change), "{change}");
+    }
+
+    #[test]
+    fn two_modes_are_doubted() {
+        let mut noise = Noise::new(5);
+        // Seven of ten samples take 1 ms, three 1.2 ms: the median alone settles on the first.
+        let mut draw = || {
+            let mode = if noise.uniform() < 0.7 { 1e-3 } else { 1.2e-3 };
+            mode * noise.normal(0.001)
+        };
+        let summary = Summary::new((0..200).map(|_| draw()).collect());
+        assert!(summary.noise.unwrap() < 0.005, "{summary:?}");
+        let doubts = RULE.doubts(&summary);
+        assert!(
+            matches!(doubts[..], [Doubt::Scattered { .. }]),
+            "{doubts:?}"
+        );
+    }
+
+    #[test]
+    fn steps_of_the_clock_are_not() {
+        // 5 us and one step of 0.5 us: 10 %.
+        assert_eq!(
+            of((0..100).map(|index| 5e-6 + 0.5e-6 * f64::from(index % 4 / 3))),
+            []
+        );
     }
 
     #[test]
@@ -277,7 +374,7 @@ mod tests {
 
     #[test]
     fn time_ends_it_and_it_is_said() {
-        let over = Rule {
+        let over = SamplingRule {
             patience: Duration::ZERO,
             ..RULE
         };
@@ -291,7 +388,7 @@ mod tests {
         assert_eq!(summary.doubts, [too_few]);
 
         // The stated time is over before samples of 1 ms agree, long before four times of it.
-        let rule = Rule {
+        let rule = SamplingRule {
             patience: Duration::from_millis(200),
             max_samples: usize::MAX,
             ..RULE
@@ -312,7 +409,7 @@ mod tests {
 
     #[test]
     fn ten_are_enough_when_time_is_over() {
-        let rule = Rule {
+        let rule = SamplingRule {
             min_samples: 30,
             patience: Duration::from_millis(300),
             ..RULE
@@ -329,10 +426,10 @@ mod tests {
 
     #[test]
     fn so_many_as_are_asked_for() {
-        let summary = collect(Rule::exactly(7), |_| 100.0);
+        let summary = collect(SamplingRule::exactly(7), |_| 100.0);
         assert_eq!(summary.samples_s.len(), 7);
         assert!(matches!(summary.doubts[..], [Doubt::TooFew { .. }]));
-        assert!(collect(Rule::exactly(12), |_| 100.0).is_result());
+        assert!(collect(SamplingRule::exactly(12), |_| 100.0).is_result());
     }
 
     #[test]
@@ -396,7 +493,7 @@ mod tests {
 
     #[test]
     fn errors_end_it() {
-        let failed = Rule::exactly(3).collect(|_| Err::<Duration, _>("fault"));
+        let failed = SamplingRule::exactly(3).collect(|_| Err::<Duration, _>("fault"));
         assert_eq!(failed.unwrap_err(), "fault");
     }
 }

@@ -11,7 +11,7 @@ use crate::{quantile, sorted};
 pub struct Summary {
     /// The middle sample, or the mean of the two middle ones.
     pub median_s: f64,
-    /// Ends of the 95 % confidence interval of the median; `None` below 6 samples.
+    /// Ends of the 95 % confidence interval of the median; `None` below 6 samples, which do not reach it.
     pub interval_s: Option<[f64; 2]>,
     /// The shortest.
     pub min_s: f64,
@@ -41,15 +41,16 @@ pub struct Discarded {
 }
 
 impl Summary {
-    /// Summarises samples in seconds; there is at least one. Nothing is doubted yet.
+    /// Summarises samples in seconds. Nothing is doubted yet.
     ///
     /// # Panics
     ///
-    /// If there is none.
+    /// If there is no sample.
     pub fn new(samples_s: Vec<f64>) -> Summary {
         let sorted = sorted(&samples_s);
         let median_s = quantile(&sorted, 0.5);
         let interval = interval::median(&samples_s, Confidence::P95);
+        let interval = interval.reaches(Confidence::P95).then_some(interval);
         let relative = |span: f64| if median_s > 0.0 { span / median_s } else { 0.0 };
         let span = quantile(&sorted, 0.9) - quantile(&sorted, 0.1);
         Summary {

@@ -5,7 +5,7 @@ use super::*;
 use crate::cpu::CpuInfo;
 use crate::perf::results::{CaseResults, Clock, Figures, Outcome, Row, SCHEMA_VERSION};
 use crate::stats::synthetic::Noise;
-use crate::stats::{BETWEEN_RUNS, Rule, Summary};
+use crate::stats::{BETWEEN_RUNS, SamplingRule, Summary};
 use crate::terminal::Look;
 
 /// A machine on which things are timed.
@@ -29,7 +29,7 @@ impl Machine {
     /// Samples until they agree, by the rule of the real measurement: a normal scatter, one in twenty much longer, in
     /// steps of a clock.
     fn time(&mut self, time_s: f64) -> Summary {
-        let rule = Rule {
+        let rule = SamplingRule {
             min_samples: 30,
             max_samples: 1000,
             noise: 0.005,

@@ -10,7 +10,7 @@ use super::contender::{TimedRun, Trouble};
 use super::results::{Batched, Clock, Conditions, PerCommand};
 use super::settings::Settings;
 use super::watch::{self, Watch};
-use crate::stats::{Collector, Doubt, Rule, Sample, Summary};
+use crate::stats::{Collector, Doubt, Sample, SamplingRule, Summary};
 
 /// Commands that take less on average are short beside the launching of them.
 const SHORT_COMMAND: Duration = Duration::from_micros(20);
@@ -54,7 +54,7 @@ pub fn time(
     watch: &Watch,
     own_processes: u32,
 ) -> Vec<Result<Timed, Trouble>> {
-    let scaled = |rule: Rule| Rule {
+    let scaled = |rule: SamplingRule| SamplingRule {
         patience: rule
             .patience
             .saturating_mul(runs.len().min(PATIENT_ROWS) as u32),
@@ -160,7 +160,7 @@ impl<'p> Turn<'p> {
         Ok(())
     }
 
-    fn begin_isolated(&mut self, rule: Rule) -> Result<(), Trouble> {
+    fn begin_isolated(&mut self, rule: SamplingRule) -> Result<(), Trouble> {
         self.isolated = Some(Collector::new(rule));
         Ok(())
     }
@@ -211,7 +211,7 @@ impl<'p> Turn<'p> {
         Ok(())
     }
 
-    fn begin_batches(&mut self, rule: Rule, settings: &Settings) -> Result<(), Trouble> {
+    fn begin_batches(&mut self, rule: SamplingRule, settings: &Settings) -> Result<(), Trouble> {
         let one_s = self
             .isolated
             .clone()

@@ -16,20 +16,16 @@ pub(super) fn times_as_long((own_turns, own): &Turns, (other_turns, other): &Tur
         let turns = own_turns.iter().zip(other_turns);
         let both = turns.filter_map(|(own, other)| own.zip(*other));
         let (own, other): (Vec<f64>, Vec<f64>) = both.unzip();
-        interval::paired_ratio(&own, &other, Confidence::P95)
+        let is_any = !own.is_empty();
+        is_any.then(|| interval::paired_ratio(&own, &other, Confidence::P95))
     } else {
         interval::ratio(own, other, Confidence::P95)
     };
+    let interval = interval.filter(|interval| interval.reaches(Confidence::P95));
     let median = |samples: &[f64]| Summary::new(samples.to_vec()).median_s;
-    match interval {
-        Some(interval) => Ratio {
-            estimate: interval.estimate,
-            interval: Some([interval.low, interval.high]),
-        },
-        None => Ratio {
-            estimate: median(other) / median(own),
-            interval: None,
-        },
+    Ratio {
+        estimate: interval.map_or_else(|| median(other) / median(own), |known| known.estimate),
+        interval: interval.map(|interval| [interval.low, interval.high]),
     }
 }
 

@@ -10,11 +10,11 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 use crate::devices::Named;
 use crate::failure::Failure;
 use crate::progress::Bar;
-use crate::stats::{Rule, Summary};
+use crate::stats::{SamplingRule, Summary};
 use crate::units::grouped;
 
 /// When the samples of a GPU are enough.
-const RULE: Rule = Rule {
+const RULE: SamplingRule = SamplingRule {
     min_samples: 3,
     max_samples: 20,
     noise: 0.005,
