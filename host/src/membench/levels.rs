@@ -84,7 +84,7 @@ pub fn levels(path: Path, plateaus: &[Plateau], info: &DeviceInfo) -> Vec<Level>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::device::{DeviceKind, Limits};
+    use crate::device::{DeviceKind, LaunchLimits};
 
     fn h100() -> DeviceInfo {
         DeviceInfo {
@@ -100,7 +100,7 @@ mod tests {
             memory_clock_khz: None,
             memory_bus_bits: None,
             driver_cuda: None,
-            limits: Limits::COMMON,
+            limits: LaunchLimits::COMMON,
         }
     }
 
