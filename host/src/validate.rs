@@ -214,7 +214,10 @@ fn check_shape(
             limit,
         });
     }
-    if let Some(required) = kernel.required_threads.filter(|&required| required != block) {
+    if let Some(required) = kernel
+        .required_threads
+        .filter(|&required| required != block)
+    {
         return Err(LaunchFault::RequiredBlock { block, required });
     }
     let (static_bytes, dynamic_bytes) = (kernel.shared_bytes, config.shared_mem_bytes);

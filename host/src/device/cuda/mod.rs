@@ -301,9 +301,7 @@ fn info(device: cust::device::Device, ordinal: u32) -> Result<DeviceInfo, Driver
                 get(CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y)?,
                 get(CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z)?,
             ],
-            shared_mem_per_block_bytes: get(
-                CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN,
-            )?,
+            shared_mem_per_block_bytes: get(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?,
         },
     })
 }

@@ -124,7 +124,12 @@ pub fn check_target(module: &Module, device: &DeviceInfo) -> Result<(), DeviceEr
 }
 
 /// The error for a module that the driver refused.
-pub fn refused(module: &Module, device: &DeviceInfo, cause: DriverError, log: &[u8]) -> DeviceError {
+pub fn refused(
+    module: &Module,
+    device: &DeviceInfo,
+    cause: DriverError,
+    log: &[u8],
+) -> DeviceError {
     const UNSUPPORTED_PTX_VERSION: u32 = 222;
     if cause.code == UNSUPPORTED_PTX_VERSION {
         return DeviceError::PtxTooNew {

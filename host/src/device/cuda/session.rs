@@ -65,9 +65,8 @@ impl<'d> CudaSession<'d> {
         allow_shared_memory(plan, &functions).map_err(DeviceError::from)?;
         let buffers = allocate(device, plan, bands.as_ref())?;
         let address = |id: BufferId| buffers[id.index()].address();
-        let event = || {
-            check("cuEventCreate", Event::new(EventFlags::DEFAULT)).map_err(DeviceError::from)
-        };
+        let event =
+            || check("cuEventCreate", Event::new(EventFlags::DEFAULT)).map_err(DeviceError::from);
         Ok(CudaSession {
             device,
             opened,
@@ -120,7 +119,9 @@ impl<'d> CudaSession<'d> {
         let stream = self.opened.stream.as_inner();
         let enqueued = match (by, &self.graph) {
             // SAFETY: as below.
-            (Launching::Graph, Some(graph)) => unsafe { graph.enqueue(stream) }.map_err(Refused::from),
+            (Launching::Graph, Some(graph)) => {
+                unsafe { graph.enqueue(stream) }.map_err(Refused::from)
+            }
             // SAFETY: the context is current, the plan was validated, the buffers are this session's.
             _ => unsafe { self.commands.enqueue(stream) },
         };

@@ -99,4 +99,3 @@ fn the_compilers_log_is_shown() {
     ptxas application ptx input, line 9; error : Unknown symbol 'x'
     ");
 }
-
