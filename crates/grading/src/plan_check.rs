@@ -3,7 +3,7 @@
 //! [`fits`] is checked when a submission is packed, for every GPU, and again when its bundle is graded, which anyone may have
 //! written, for the device at hand. [`is_affordable`] bounds what a plan may cost the machine that grades it.
 
-use host::device::Limits as DeviceLimits;
+use host::device::LaunchLimits;
 use host::plan::{Buffer, Role};
 use host::validate::validate;
 use host::{Module, Plan};
@@ -76,7 +76,7 @@ pub fn fits(
     problem: &serde_json::Value,
     plan: &Plan,
     module: &Module,
-    limits: &DeviceLimits,
+    limits: &LaunchLimits,
 ) -> Result<(), NotPassed> {
     let (declared, outputs) = declared(lab, problem).expect("a case's problem is its lab's");
     plan.check().map_err(host::Error::from)?;

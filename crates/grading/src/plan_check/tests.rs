@@ -27,7 +27,7 @@ fn said(record: impl FnOnce(&mut Plan)) -> (Option<Kind>, String) {
     let mut plan = Plan::new("case");
     record(&mut plan);
     let module = Module::new("kernels.rs", PTX);
-    match fits("poisson", &problem(), &plan, &module, &DeviceLimits::COMMON) {
+    match fits("poisson", &problem(), &plan, &module, &LaunchLimits::COMMON) {
         Ok(()) => (None, String::new()),
         Err(NotPassed::Failed(failing)) => (Some(failing.kind), failing.message),
         Err(other) => panic!("{other:?}"),
