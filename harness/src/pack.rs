@@ -1,16 +1,17 @@
-//! `harness pack`.
+//! `harness pack`: a submission, built in isolation, as one file.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use clap::Args;
+use grading::bundle::Bundle;
+use grading::course::{self, Course, CourseError};
+use grading::pack::{Options, PackError, Packer, Sources};
 
-use super::{Options, course_root, pack};
-use crate::bundle::Bundle;
-use crate::course::{self, Course};
 use crate::failure::{Ending, Failure};
 use crate::out::Out;
 use crate::output::OutputFile;
+use crate::root;
 use crate::units::{bytes, count};
 
 /// What `harness pack` is told.
@@ -40,6 +41,45 @@ pub struct PackArgs {
     cache: Option<PathBuf>,
 }
 
+impl From<PackError> for Failure {
+    fn from(error: PackError) -> Failure {
+        match error {
+            PackError::Refused(failing) => Failure::Wrong(failing.message),
+            other => Failure::Environment(other.to_string()),
+        }
+    }
+}
+
+/// Reads a lab file, which `flag` named.
+///
+/// # Errors
+///
+/// [`Failure::Input`]: what cannot be read, or the first fault, with its line.
+pub fn read_course(flag: &str, path: &Path) -> Result<Course, Failure> {
+    Course::read(path).map_err(|error| {
+        Failure::Input(match error {
+            CourseError::Unreadable { .. } => format!("{flag} {error}"),
+            CourseError::Invalid { .. } => error.to_string(),
+        })
+    })
+}
+
+/// The course's root: `given` (by `--course`), else what is above this program's file, else what is above the working
+/// folder. Never a submission's folder: its crates would be built, and trusted.
+///
+/// # Errors
+///
+/// As [`root::find`].
+pub fn course_root(given: Option<&Path>) -> Result<PathBuf, Failure> {
+    if given.is_none()
+        && let Ok(program) = std::env::current_exe()
+        && let Ok(root) = root::find(None, &program)
+    {
+        return Ok(root);
+    }
+    root::find(given, Path::new("."))
+}
+
 /// Packs a submission.
 ///
 /// # Errors
@@ -51,7 +91,7 @@ pub fn run(args: &PackArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
         None => course::embedded(&args.lab)
             .map_err(|error| Failure::Input(format!("--lab {}: {error}", args.lab)))?,
         Some(file) => {
-            read = Course::read("--lab-file", file)?;
+            read = read_course("--lab-file", file)?;
             if read.lab != args.lab {
                 return Err(Failure::Input(format!(
                     "--lab-file {}: is of lab `{}`, and --lab is `{}`",
@@ -66,25 +106,27 @@ pub fn run(args: &PackArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
     // A path that cannot be written is told before minutes of building.
     let output = OutputFile::create("--output", &args.output)?;
     let options = Options {
-        course_root: Some(course_root(args.course.as_deref())?),
+        course_root: course_root(args.course.as_deref())?,
         cache: args.cache.clone(),
         ..Options::default()
     };
     let start = Instant::now();
-    let bundle = pack(&args.dir, course, &options)?;
+    let bundle = Packer::new(options).pack(&Sources::read(&args.dir)?, course)?;
     let elapsed = start.elapsed();
-    let sha256 = bundle.write(output)?;
-    let size = std::fs::metadata(&args.output).map_or(0, |metadata| metadata.len());
+    let packed = bundle
+        .packed()
+        .map_err(|fault| Failure::Wrong(format!("{}: {fault}", args.output.display())))?;
+    output.write_all(&packed.bytes)?;
     out.line(format_args!(
         "{}: {}, {}, {} in {:.1} s",
         args.output.display(),
         bundle.lab,
         count(bundle.cases.len(), "case"),
-        bytes(size),
+        bytes(packed.bytes.len() as u64),
         elapsed.as_secs_f64()
     ))?;
     out.line(summary(&bundle))?;
-    out.line(format_args!("SHA-256    {sha256}"))?;
+    out.line(format_args!("SHA-256    {}", packed.sha256))?;
     Ok(Ending::Fine)
 }
 

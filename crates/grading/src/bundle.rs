@@ -145,9 +145,10 @@ impl BundleError {
             BundleFault::Unreadable(_) => Kind::MissingFile,
             BundleFault::Version { .. } => Kind::BundleVersion,
             BundleFault::TooLarge { .. } => Kind::PlanTooLarge,
-            BundleFault::NotABundle | BundleFault::Length { .. } | BundleFault::Checksum | BundleFault::Content(_) => {
-                Kind::BundleDamaged
-            }
+            BundleFault::NotABundle
+            | BundleFault::Length { .. }
+            | BundleFault::Checksum
+            | BundleFault::Content(_) => Kind::BundleDamaged,
         }
     }
 }
@@ -196,9 +197,12 @@ impl Bundle {
         serde_json::to_writer(&mut content, self)
             .map_err(|_| too_large("a bundle's content", limits.unpacked))?;
         let content = content.inner.finish();
-        let content = content.map_err(|_| too_large("a bundle", limits.packed))?.inner;
+        let content = content
+            .map_err(|_| too_large("a bundle", limits.packed))?
+            .inner;
         let sha256 = digest::sha256(&content);
-        let mut bytes = format!("{MAGIC} {FORMAT_VERSION} {sha256} {}\n", content.len()).into_bytes();
+        let mut bytes =
+            format!("{MAGIC} {FORMAT_VERSION} {sha256} {}\n", content.len()).into_bytes();
         bytes.extend(content);
         Ok(Packed { sha256, bytes })
     }
@@ -219,7 +223,9 @@ impl Bundle {
 fn read(path: &Path, limits: SizeLimits) -> Result<Bundle, BundleFault> {
     let file = File::open(path).map_err(BundleFault::Unreadable)?;
     if file.metadata().map_err(BundleFault::Unreadable)?.is_dir() {
-        return Err(BundleFault::Unreadable(std::io::ErrorKind::IsADirectory.into()));
+        return Err(BundleFault::Unreadable(
+            std::io::ErrorKind::IsADirectory.into(),
+        ));
     }
     let mut file = BufReader::new(file);
     let mut header = Vec::new();

@@ -156,8 +156,10 @@ pub fn is_affordable(plan: &Plan, module: &Module) -> Result<(), NotPassed> {
             "the plan needs {commands} launches and copies; the limit is {MOST_COMMANDS}"
         ));
     }
-    let (io, scratch): (Vec<&Buffer>, Vec<&Buffer>) =
-        plan.buffers().iter().partition(|buffer| buffer.role == Role::Io);
+    let (io, scratch): (Vec<&Buffer>, Vec<&Buffer>) = plan
+        .buffers()
+        .iter()
+        .partition(|buffer| buffer.role == Role::Io);
     if scratch.len() > MOST_SCRATCH_BUFFERS {
         return too_large(format!(
             "the plan needs {} buffers of its own; the limit is {MOST_SCRATCH_BUFFERS}",
@@ -172,7 +174,11 @@ pub fn is_affordable(plan: &Plan, module: &Module) -> Result<(), NotPassed> {
         ));
     }
     let program = module.program().map_err(host::Error::from)?;
-    let variables: u64 = program.globals.iter().map(|variable| u64::from(variable.size)).sum();
+    let variables: u64 = program
+        .globals
+        .iter()
+        .map(|variable| u64::from(variable.size))
+        .sum();
     if variables > SCRATCH_BYTES {
         return too_large(format!(
             "the kernels' global variables take {variables} bytes; the limit is {SCRATCH_BYTES}"

@@ -155,6 +155,17 @@ pub struct Interval {
     pub confidence: f64,
 }
 
+impl From<stats::Interval> for Interval {
+    fn from(interval: stats::Interval) -> Interval {
+        Interval {
+            value: interval.estimate,
+            low: interval.low,
+            high: interval.high,
+            confidence: interval.confidence,
+        }
+    }
+}
+
 /// Times of whole runs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Times {
@@ -190,11 +201,15 @@ pub struct Totals {
 impl Totals {
     /// The sums of these parts.
     pub fn of(cases: &[CaseGrade], performance: &[PerformanceGrade]) -> Totals {
-        let cases = cases.iter().map(|case| {
-            (case.points, case.earned, case.status.not_graded().is_none())
-        });
+        let cases = cases
+            .iter()
+            .map(|case| (case.points, case.earned, case.status.not_graded().is_none()));
         let performance = performance.iter().map(|timed| {
-            (timed.points, timed.earned, timed.status.not_graded().is_none())
+            (
+                timed.points,
+                timed.earned,
+                timed.status.not_graded().is_none(),
+            )
         });
         let mut totals = Totals::default();
         for (points, earned, is_graded) in cases.chain(performance) {

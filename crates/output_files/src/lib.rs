@@ -14,7 +14,6 @@ use thiserror::Error;
 
 use interrupt::Unfinished;
 
-
 /// Why a file or folder is not written.
 #[derive(Debug, Error)]
 pub enum OutputError {
@@ -221,10 +220,7 @@ fn parent<'t>(flag: &str, target: &'t Path) -> Result<&'t Path, OutputError> {
     if folder.is_dir() {
         return Ok(folder);
     }
-    let reason = format!(
-        "there is no folder {}; create it first",
-        folder.display()
-    );
+    let reason = format!("there is no folder {}; create it first", folder.display());
     Err(OutputError::path(flag, target, reason))
 }
 

@@ -36,17 +36,19 @@ impl Target {
         let extension = path
             .extension()
             .map(|extension| extension.to_string_lossy().to_lowercase());
-        match extension.as_deref() {
+        Ok(match extension.as_deref() {
             _ if text.ends_with('/') || path.is_dir() => {
-                OutputFolder::create(flag, path).map(Target::Folder)
+                Target::Folder(OutputFolder::create(flag, path)?)
             }
-            None => OutputFolder::create(flag, path).map(Target::Folder),
-            Some("gif") => OutputFile::create(flag, path).map(Target::Gif),
-            Some("png") => OutputFile::create(flag, path).map(Target::Still),
-            Some(_) => Err(Failure::Input(format!(
-                "{flag} {text}: name a .gif, a .png, or a folder that ends in /"
-            ))),
-        }
+            None => Target::Folder(OutputFolder::create(flag, path)?),
+            Some("gif") => Target::Gif(OutputFile::create(flag, path)?),
+            Some("png") => Target::Still(OutputFile::create(flag, path)?),
+            Some(_) => {
+                return Err(Failure::Input(format!(
+                    "{flag} {text}: name a .gif, a .png, or a folder that ends in /"
+                )));
+            }
+        })
     }
 
     /// Writes the film, and says what was written.

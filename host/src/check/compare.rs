@@ -22,10 +22,10 @@ pub struct Tolerance {
 ///
 /// The first output that is not so.
 pub fn exact(expected: &NamedBuffers, got: &NamedBuffers) -> Result<(), CheckError> {
-    compare_all(expected, got, None)
+    within(expected, got, &|_| None)
 }
 
-/// As [`exact`], but elements may differ by the tolerance.
+/// As [`exact`], but the elements of each output may differ by the tolerance that `tolerance` has for its name, if it has one.
 ///
 /// # Errors
 ///
@@ -33,36 +33,7 @@ pub fn exact(expected: &NamedBuffers, got: &NamedBuffers) -> Result<(), CheckErr
 pub fn within(
     expected: &NamedBuffers,
     got: &NamedBuffers,
-    tolerance: Tolerance,
-) -> Result<(), CheckError> {
-    compare_all(expected, got, Some(&|_| tolerance))
-}
-
-/// As [`within`], with a tolerance for each output.
-///
-/// # Errors
-///
-/// The first output that is not so.
-pub fn within_each(
-    expected: &NamedBuffers,
-    got: &NamedBuffers,
-    tolerance: &dyn Fn(&str) -> Tolerance,
-) -> Result<(), CheckError> {
-    compare_all(expected, got, Some(tolerance))
-}
-
-/// The buffer of this name.
-pub fn find<'b>(buffers: &'b NamedBuffers, name: &str) -> Option<&'b HostBuffer> {
-    buffers
-        .iter()
-        .find(|(other, _)| other == name)
-        .map(|(_, buffer)| buffer)
-}
-
-fn compare_all(
-    expected: &NamedBuffers,
-    got: &NamedBuffers,
-    tolerance: Option<&dyn Fn(&str) -> Tolerance>,
+    tolerance: &dyn Fn(&str) -> Option<Tolerance>,
 ) -> Result<(), CheckError> {
     if let Some((name, _)) = got.iter().find(|(name, _)| find(expected, name).is_none()) {
         return Err(CheckError::Unexpected {
@@ -74,9 +45,17 @@ fn compare_all(
         let got = find(got, name).ok_or_else(|| CheckError::Missing {
             buffer: name.clone(),
         })?;
-        compare(name, expected, got, tolerance.map(|of| of(name)))?;
+        compare(name, expected, got, tolerance(name))?;
     }
     Ok(())
+}
+
+/// The buffer of this name.
+pub fn find<'b>(buffers: &'b NamedBuffers, name: &str) -> Option<&'b HostBuffer> {
+    buffers
+        .iter()
+        .find(|(other, _)| other == name)
+        .map(|(_, buffer)| buffer)
 }
 
 fn compare(
@@ -239,7 +218,7 @@ mod tests {
             absolute: f64::INFINITY,
             relative: 1.0,
         };
-        insta::assert_snapshot!(within(&nan, &nan, any).unwrap_err(), @"`u` is wrong in 2 of 4 elements, first at [1]: expected NaN (0x7fc00000), got NaN (0x7fc00000); NaN or infinite: 2");
+        insta::assert_snapshot!(within(&nan, &nan, &|_| Some(any)).unwrap_err(), @"`u` is wrong in 2 of 4 elements, first at [1]: expected NaN (0x7fc00000), got NaN (0x7fc00000); NaN or infinite: 2");
     }
 
     #[test]
@@ -260,9 +239,11 @@ mod tests {
 
     #[test]
     fn tolerances_bound_the_difference() {
-        let tolerance = Tolerance {
-            absolute: 1e-6,
-            relative: 1e-3,
+        let tolerance = &|_: &str| {
+            Some(Tolerance {
+                absolute: 1e-6,
+                relative: 1e-3,
+            })
         };
         let expected = named(vec![0.0f32, 1000.0]);
         within(&expected, &named(vec![9e-7f32, 1000.9]), tolerance).unwrap();

@@ -7,6 +7,6 @@ mod compare;
 mod element;
 mod error;
 
-pub use compare::{Tolerance, exact, find, for_each_wrong, within, within_each};
+pub use compare::{Tolerance, exact, find, for_each_wrong, within};
 pub use element::Value;
 pub use error::{CheckError, Mismatch};

@@ -60,7 +60,10 @@ fn what_is_read_is_what_was_written() {
     let read = Bundle::read(&path).unwrap();
     let json = |bundle: &Bundle| serde_json::to_value(bundle).unwrap();
     assert_eq!(json(&read), json(&bundle()));
-    assert_eq!(read.packed().unwrap().sha256, bundle().packed().unwrap().sha256);
+    assert_eq!(
+        read.packed().unwrap().sha256,
+        bundle().packed().unwrap().sha256
+    );
     assert!(read.case("odd").is_some());
 }
 
@@ -169,7 +172,10 @@ fn content_that_unpacks_to_too_much_is_told() {
         packed: 1 << 20,
         unpacked: 9_999,
     };
-    assert!(matches!(read(&path, limits), Err(BundleFault::TooLarge { .. })));
+    assert!(matches!(
+        read(&path, limits),
+        Err(BundleFault::TooLarge { .. })
+    ));
     // The same bytes within the limit are merely no submission.
     let limits = SizeLimits {
         unpacked: 10_000,
@@ -186,6 +192,9 @@ fn a_bundle_that_could_not_be_read_is_not_written() {
         packed: 1 << 20,
         unpacked: 1 << 20,
     };
-    assert!(matches!(large.packed_within(limits), Err(BundleFault::TooLarge { .. })));
+    assert!(matches!(
+        large.packed_within(limits),
+        Err(BundleFault::TooLarge { .. })
+    ));
     assert!(bundle().packed_within(limits).is_ok());
 }

@@ -180,6 +180,14 @@ impl Course {
         self.cases.iter().find(|case| case.name == name)
     }
 
+    /// What is timed of this case, in the file's order.
+    pub fn timed(&self, spec: &CaseSpec) -> impl Iterator<Item = &PerformanceSpec> {
+        let name = spec.name.clone();
+        self.performance
+            .iter()
+            .filter(move |timed| timed.case == name)
+    }
+
     /// The points of everything.
     pub fn points(&self) -> f64 {
         let cases = self.cases.iter().map(|case| case.points);

@@ -1,17 +1,9 @@
 //! What a diagnosis starts from.
 
 use host::NamedBuffers;
+use host::check::Tolerance;
 
 use super::finding::Axis;
-
-/// How far a cell may be from what is expected. NaN and infinity are wrong in any case.
-#[derive(Clone, Copy)]
-pub enum Allowed<'e> {
-    /// Equal to the last bit.
-    Exact,
-    /// By this much, for cell `index` of the output of this name.
-    Within(&'e dyn Fn(&str, usize) -> f64),
-}
 
 /// What a run should have left and what it left, after the same number of steps.
 #[derive(Debug, Clone, PartialEq)]
@@ -51,8 +43,8 @@ pub struct Evidence<'e> {
     pub expected: &'e NamedBuffers,
     /// What they hold, by the same names.
     pub got: &'e NamedBuffers,
-    /// How far the two may be apart.
-    pub allowed: Allowed<'e>,
+    /// How far the values of an output may be from what is expected; without a tolerance they must be equal to the last bit.
+    pub tolerance: &'e dyn Fn(&str) -> Option<Tolerance>,
     /// What the lab's inputs held before the run.
     pub inputs: &'e NamedBuffers,
     /// What the buffers that hold the outputs held before the run, by the outputs' names; outputs of which that is not

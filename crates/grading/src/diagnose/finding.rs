@@ -49,21 +49,21 @@ pub struct WrongCell {
     /// In the problem's coordinates: `x = 3, y = 1`.
     pub place: String,
     /// What should be there.
-    pub expected: Value,
+    pub expected: Cell,
     /// What is there.
-    pub got: Value,
+    pub got: Cell,
 }
 
-/// A number, exactly.
+/// What a cell holds, exactly.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Value {
+pub struct Cell {
     /// The shortest decimal that reads back as the same number.
     pub decimal: String,
     /// Its bits, in hexadecimal.
     pub bits: String,
 }
 
-impl std::fmt::Display for Value {
+impl std::fmt::Display for Cell {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} ({})", self.decimal, self.bits)
     }

@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use image::codecs::png::PngEncoder;
 use image::{ExtendedColorType, ImageEncoder};
 
-use super::cells::Field;
+use super::field::Field;
 use super::finding::HeatMap;
 
 /// What the colours mean.
@@ -48,6 +48,7 @@ pub fn draw(field: &Field<'_>) -> Option<HeatMap> {
     let magnify = (ENOUGH_PIXELS / columns.max(rows)).clamp(1, 16);
     let (width, height) = (columns * magnify, rows * magnify);
 
+    let scale = field.scale();
     let mut pixels = vec![RIGHT; width * height];
     for row in 0..rows {
         for column in 0..columns {
@@ -58,7 +59,7 @@ pub fn draw(field: &Field<'_>) -> Option<HeatMap> {
             let worst = cells
                 .map(|index| badness(field, index))
                 .fold(Badness::Right, Badness::worse);
-            let colour = worst.colour(field.scale);
+            let colour = worst.colour(scale);
             for y in row * magnify..(row + 1) * magnify {
                 pixels[y * width + column * magnify..][..magnify].fill(colour);
             }
@@ -99,7 +100,7 @@ fn badness(field: &Field<'_>, index: usize) -> Badness {
     if !field.is_wrong[index] {
         return Badness::Right;
     }
-    let error = (field.got.value(index) - field.expected.value(index)).abs();
+    let error = field.error(index);
     if error.is_finite() {
         Badness::By(error)
     } else {

@@ -4,18 +4,18 @@
 //!
 //! | module      | what it holds                                                        |
 //! |-------------|----------------------------------------------------------------------|
-//! | [`evidence`]| what a diagnosis starts from                                         |
+//! | `evidence`  | what a diagnosis starts from                                         |
 //! | [`finding`] | the result, as data                                                  |
 //! | [`words`]   | the result, as sentences                                             |
 //! | [`shorter`] | a plan cut off after fewer steps                                     |
-//! | `cells`     | an output, expected beside got                                       |
+//! | `field`     | an output, expected beside got                                       |
 //! | `place`     | where the wrong cells are: border, last tile, seams                  |
 //! | `whole`     | what the field is as a whole: a copy, another step, another field    |
 //! | `step`      | the step at which it first goes wrong                                |
 //! | `heat_map`  | the picture                                                          |
 
-mod cells;
-pub mod evidence;
+mod evidence;
+mod field;
 pub mod finding;
 mod heat_map;
 mod place;
@@ -26,13 +26,13 @@ mod tests;
 mod whole;
 pub mod words;
 
-pub use evidence::{AfterSteps, Again, Allowed, Evidence, Pair};
+pub use evidence::{AfterSteps, Again, Evidence, Pair};
 pub use finding::{
-    Axis, Diagnosis, FieldDamage, FirstWrongStep, HeatMap, Pattern, Value, WrongCell,
+    Axis, Cell, Diagnosis, FieldDamage, FirstWrongStep, HeatMap, Pattern, WrongCell,
 };
 pub use heat_map::LEGEND;
 
-use cells::Field;
+use field::Field;
 use host::NamedBuffers;
 use host::check::find;
 
@@ -77,9 +77,9 @@ pub fn diagnose(evidence: &Evidence<'_>) -> Option<Diagnosis> {
         axes: worst.axes.clone(),
         first,
         wrong: worst.wrong as u64,
-        non_finite: worst.non_finite as u64,
+        non_finite: worst.non_finite() as u64,
         cells: worst.len() as u64,
-        max_error: worst.max_error,
+        max_error: worst.max_error(),
         fields: fields.iter().map(Field::damage).collect(),
         patterns,
         places_after_step,
@@ -96,7 +96,13 @@ fn compare<'b>(
 ) -> Option<Vec<Field<'b>>> {
     let compare = |(name, expected): &'b (String, _)| {
         let axes = (evidence.axes)(name);
-        Field::compare(name, axes, expected, find(got, name)?, evidence.allowed)
+        Field::compare(
+            name,
+            axes,
+            expected,
+            find(got, name)?,
+            (evidence.tolerance)(name),
+        )
     };
     expected.iter().map(compare).collect()
 }

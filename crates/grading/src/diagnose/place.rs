@@ -9,7 +9,7 @@
 //!
 //! Whatever is named is therefore true of the data. Wrong cells that are scattered, or a patch of them, have no such set.
 
-use super::cells::Field;
+use super::field::Field;
 use super::finding::Pattern;
 
 /// Share of the cells with an outstanding coordinate that must be wrong.

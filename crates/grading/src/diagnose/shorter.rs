@@ -1,9 +1,8 @@
 //! A plan cut off after fewer steps.
 
-use host::plan::{Command, PlanError, Role};
-use host::{Arg, BufferId, Plan};
-
-use crate::units::count;
+use host::Plan;
+use host::plan::Command;
+use units::count;
 
 /// The first `keep` of the plan's `steps` steps.
 ///
@@ -67,22 +66,30 @@ pub fn first_launches(plan: &Plan, keep: u64) -> Result<Plan, String> {
 /// The first `keep` of these, all of the plan's commands, of which any `in_step` one after the other are alike. What holds
 /// the results after the last of them is what is in its place after the last kept.
 fn cut(plan: &Plan, commands: &[Command<'_>], in_step: usize, keep: usize) -> Result<Plan, String> {
-    let kept = &commands[..keep];
     let last = &commands[commands.len() - in_step..];
-    let last_kept = &kept[keep - in_step..];
-
-    let (mut shorter, ids) = with_commands(plan, kept).map_err(|error| error.to_string())?;
+    let last_kept = &commands[keep - in_step..keep];
+    let mut left = keep;
+    let mut shorter = plan
+        .map(|shorter, command| {
+            if left == 0 {
+                return Ok(());
+            }
+            left -= 1;
+            shorter.push(command)
+        })
+        .map_err(|error| error.to_string())?;
+    let mut outputs = Vec::new();
     for (name, id) in plan.outputs() {
         let mut there = last
             .iter()
             .zip(last_kept)
-            .flat_map(|(last, kept)| buffers(last).into_iter().zip(buffers(kept)))
-            .filter(|(in_last, _)| in_last == id)
-            .map(|(_, in_kept)| in_kept);
+            .flat_map(|(last, kept)| last.accesses().zip(kept.accesses()))
+            .filter(|((in_last, _), _)| in_last == id)
+            .map(|(_, (in_kept, _))| in_kept);
         let known = there.next();
         match known {
             Some(known) if there.all(|other| other == known) => {
-                shorter.output(name.clone(), ids[known.index()])
+                outputs.push((name.clone(), known));
             }
             _ => {
                 return Err(format!(
@@ -91,49 +98,8 @@ fn cut(plan: &Plan, commands: &[Command<'_>], in_step: usize, keep: usize) -> Re
             }
         }
     }
+    shorter.set_outputs(outputs);
     Ok(shorter)
-}
-
-/// A plan of the same buffers and these of its commands, without outputs; and what its buffers are called there, by their
-/// numbers in `plan`.
-///
-/// # Errors
-///
-/// None for commands of a checked plan.
-pub fn with_commands(
-    plan: &Plan,
-    kept: &[Command<'_>],
-) -> Result<(Plan, Vec<BufferId>), PlanError> {
-    let mut shorter = Plan::new(plan.name());
-    let ids: Vec<BufferId> = plan
-        .buffers()
-        .iter()
-        .map(|buffer| {
-            let (name, len) = (buffer.name.clone(), buffer.len as usize);
-            match buffer.role {
-                Role::Io => shorter.buffer(name, buffer.element, len),
-                Role::Scratch => shorter.scratch(name, buffer.element, len),
-            }
-        })
-        .collect();
-    let own = |id: BufferId| ids[id.index()];
-    for command in kept {
-        match command {
-            Command::Launch(launch) => {
-                let args = launch.args.iter().map(|arg| arg.with_buffer(own));
-                shorter.launch(launch.kernel, launch.config, args)
-            }
-            Command::Copy(copy) => shorter.copy_range(
-                own(copy.src),
-                copy.src_start,
-                own(copy.dst),
-                copy.dst_start,
-                copy.len,
-            ),
-            Command::Fill(fill) => shorter.fill(own(fill.dst), fill.byte),
-        }?;
-    }
-    Ok((shorter, ids))
 }
 
 /// Whether two commands do the same, but for numbers and buffers.
@@ -150,15 +116,6 @@ fn is_alike(a: &Command<'_>, b: &Command<'_>) -> bool {
         }
         (Command::Copy(_), Command::Copy(_)) | (Command::Fill(_), Command::Fill(_)) => true,
         _ => false,
-    }
-}
-
-/// The buffers that a command names, in order.
-fn buffers(command: &Command<'_>) -> Vec<BufferId> {
-    match command {
-        Command::Launch(launch) => launch.args.iter().filter_map(Arg::buffer).collect(),
-        Command::Copy(copy) => vec![copy.src, copy.dst],
-        Command::Fill(fill) => vec![fill.dst],
     }
 }
 

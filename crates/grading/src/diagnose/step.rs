@@ -2,8 +2,8 @@
 
 use host::NamedBuffers;
 
-use super::cells::wrong_share;
 use super::evidence::{Again, Evidence, Pair, Rerun};
+use super::field::wrong_share;
 use super::finding::FirstWrongStep;
 
 /// The first step after which anything is wrong, and the outputs there; found by halving, so that of a run that goes
@@ -56,7 +56,7 @@ fn halve(
         let got = run(middle)?;
         let expected = expected_after(evidence, steps_after(middle))?;
         let there = Pair { expected, got };
-        if wrong_share(&there.expected, &there.got, evidence.allowed) == Some(0.0) {
+        if wrong_share(&there.expected, &there.got, evidence.tolerance) == Some(0.0) {
             right = middle;
         } else {
             wrong = middle;
@@ -84,7 +84,7 @@ fn steps_of_a_launch(
     let mut nearest: Option<(f64, u64)> = None;
     for each in (least..=most).take(MOST_TRIED as usize) {
         let expected = expected_after(evidence, each)?;
-        if let Some(wrong) = wrong_share(&expected, after_first, evidence.allowed)
+        if let Some(wrong) = wrong_share(&expected, after_first, evidence.tolerance)
             && nearest.is_none_or(|(least_wrong, _)| wrong < least_wrong)
         {
             nearest = Some((wrong, each));

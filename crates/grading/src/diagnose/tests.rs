@@ -1,5 +1,6 @@
 //! Each defect, planted in random fields, is named; damage without order is not.
 
+use host::check::Tolerance;
 use host::{HostBuffer, NamedBuffers};
 use proptest::prelude::*;
 
@@ -73,7 +74,7 @@ impl Planted {
             axes: &axes,
             expected: &named(&self.expected),
             got: &named(&self.got),
-            allowed: Allowed::Exact,
+            tolerance: &|_| None,
             inputs: &self.inputs,
             before: &self.before,
             steps,
@@ -332,7 +333,7 @@ proptest! {
             axes: &axes,
             expected: &at_step(steps),
             got: &at_step(steps.checked_add_signed(-behind).unwrap()),
-            allowed: Allowed::Exact,
+            tolerance: &|_| None,
             inputs: &Vec::new(),
             before: &Vec::new(),
             steps: Some(steps),
@@ -427,7 +428,7 @@ fn single_precision_in_between() {
         axes: &|_| Vec::new(),
         expected: &of(expected),
         got: &of(got),
-        allowed: Allowed::Exact,
+        tolerance: &|_| None,
         inputs: &Vec::new(),
         before: &Vec::new(),
         steps: None,
@@ -446,7 +447,12 @@ fn what_is_allowed_is_not_wrong_and_what_is_not_finite_is() {
             axes: &|_| Vec::new(),
             expected: &of(&[1.0, 2.0, f32::INFINITY]),
             got: &of(got),
-            allowed: Allowed::Within(&|_, index| if index == 0 { 0.1 } else { f64::INFINITY }),
+            tolerance: &|_| {
+                Some(Tolerance {
+                    absolute: 0.1,
+                    relative: 0.0,
+                })
+            },
             inputs: &Vec::new(),
             before: &Vec::new(),
             steps: None,
@@ -529,7 +535,7 @@ fn the_nearest_other_step_is_named() {
         axes: &|_| planted.axes(),
         expected: &at_step(10),
         got: &at_step(11),
-        allowed: Allowed::Exact,
+        tolerance: &|_| None,
         inputs: &Vec::new(),
         before: &Vec::new(),
         steps: Some(10),

@@ -1,10 +1,10 @@
 //! What the wrong field is as a whole: empty, a copy, another step, another field, moved, rounded.
 
-use host::check::find;
+use host::check::{Value, find};
 use host::{HostBuffer, NamedBuffers};
 
-use super::cells::{Cells, Field, wrong_share};
 use super::evidence::Evidence;
+use super::field::{Field, wrong_share};
 use super::finding::Pattern;
 
 /// How many steps too few are looked for.
@@ -35,52 +35,39 @@ pub fn patterns(evidence: &Evidence<'_>, fields: &[Field<'_>], worst: &Field<'_>
 }
 
 fn empty_or_copy(evidence: &Evidence<'_>, field: &Field<'_>) -> Option<Pattern> {
-    let cells = 0..field.len();
-    let is_zero = |index| field.got.value(index) == 0.0;
-    if cells.clone().all(is_zero) {
+    let is_zero = |index| field.got_at(index).to_f64() == 0.0;
+    if (0..field.len()).all(is_zero) {
         return Some(Pattern::AllZeros);
     }
-    let got_is = |buffer: &HostBuffer| {
-        let other = Cells::of(buffer);
-        std::mem::discriminant(&other) == std::mem::discriminant(&field.got)
-            && buffer.len() == field.len()
-            && cells
-                .clone()
-                .all(|index| other.bits(index) == field.got.bits(index))
-    };
-    if let Some((name, _)) = evidence.inputs.iter().find(|(_, buffer)| got_is(buffer)) {
+    let mut inputs = evidence.inputs.iter();
+    if let Some((name, _)) = inputs.find(|(_, input)| is_same(input, field.got)) {
         return Some(Pattern::CopyOfInput {
             input: name.clone(),
         });
     }
     let before = find(evidence.before, field.name).filter(|before| before.len() == field.len())?;
-    let before = Cells::of(before);
-    let unwritten = cells
-        .filter(|&index| field.is_wrong[index] && before.bits(index) == field.got.bits(index))
-        .count();
+    let is_unwritten =
+        |index: &usize| Value::at(before, *index).bits() == field.got_at(*index).bits();
+    let unwritten = field.wrong_cells().filter(is_unwritten).count();
     (2 * unwritten > field.wrong).then_some(Pattern::Unwritten {
         cells: unwritten as u64,
     })
 }
 
+/// Whether two buffers hold the same bits.
+fn is_same(a: &HostBuffer, b: &HostBuffer) -> bool {
+    a.element() == b.element() && a.bytes() == b.bytes()
+}
+
 /// Two fields, both wrong, each of which is what the other should be.
 fn swapped(fields: &[Field<'_>]) -> Option<Pattern> {
-    let same = |a: Cells<'_>, b: Cells<'_>, len: usize| {
-        std::mem::discriminant(&a) == std::mem::discriminant(&b)
-            && (0..len).all(|index| a.bits(index) == b.bits(index))
-    };
-    let pairs = fields
+    let mut pairs = fields
         .iter()
         .enumerate()
         .flat_map(|(index, a)| fields[index + 1..].iter().map(move |b| (a, b)));
-    let is_swapped = |(a, b): &(&Field<'_>, &Field<'_>)| {
-        a.wrong > 0
-            && b.wrong > 0
-            && a.len() == b.len()
-            && same(a.got, b.expected, a.len())
-            && same(b.got, a.expected, a.len())
-    };
-    let (a, b) = pairs.into_iter().find(is_swapped)?;
+    let (a, b) = pairs.find(|(a, b)| {
+        a.wrong > 0 && b.wrong > 0 && is_same(a.got, b.expected) && is_same(b.got, a.expected)
+    })?;
     Some(Pattern::SwappedFields {
         a: a.name.to_owned(),
         b: b.name.to_owned(),
@@ -93,7 +80,7 @@ fn other_step(evidence: &Evidence<'_>) -> Option<Pattern> {
     let fewer = (1..=MOST_BEHIND.min(steps)).map(|by| (by as i64, steps - by));
     let more = (1..=MOST_AHEAD).map(|by| (-(by as i64), steps + by));
     let is_that = |expected: &NamedBuffers| {
-        wrong_share(expected, evidence.got, evidence.allowed) == Some(0.0)
+        wrong_share(expected, evidence.got, evidence.tolerance) == Some(0.0)
     };
     // The nearest first: a small field may come back to where it was.
     let mut others: Vec<(i64, u64)> = fewer.chain(more).collect();
@@ -111,13 +98,13 @@ fn is_moved(field: &Field<'_>, place: impl Fn([usize; 3]) -> Option<[usize; 3]>)
     let holds = |stride: usize| {
         let (mut compared, mut moved, mut own) = (0usize, 0usize, 0usize);
         for index in (0..field.len()).step_by(stride) {
-            let at = [index % n_x, index / n_x % n_y, index / n_x / n_y];
-            let Some(from) = place(at).map(index_of) else {
+            let Some(from) = place(field.place(index)).map(index_of) else {
                 continue;
             };
             compared += 1;
-            moved += usize::from(field.got.bits(index) == field.expected.bits(from));
-            own += usize::from(field.got.bits(index) == field.expected.bits(index));
+            let got = field.got_at(index);
+            moved += usize::from(got == field.expected_at(from));
+            own += usize::from(got == field.expected_at(index));
         }
         compared > 0 && 100 * moved >= 99 * compared && 2 * own < compared
     };
@@ -163,31 +150,33 @@ fn shifted(field: &Field<'_>) -> Option<Pattern> {
 fn reduced_precision(field: &Field<'_>) -> Option<Pattern> {
     const FEWEST: usize = 16;
     const BITS_LOST: u32 = 8;
-    let stored = field.got.stored_mantissa_bits()?;
+    let mantissa_bits = field.mantissa_bits()?;
+    let scale = field.scale();
     let (mut seen, mut got_zeros, mut expected_zeros) = (0usize, u32::MAX, 0usize);
-    for index in (0..field.len()).filter(|&index| field.is_wrong[index]) {
-        let (expected, got) = (field.expected.value(index), field.got.value(index));
+    for index in field.wrong_cells() {
+        let got = field.got_at(index);
         // A shorter type rounds; it does not lose a value altogether.
-        if !got.is_finite() || (got - expected).abs() > 0.1 * field.scale {
+        if !got.is_finite() || field.error(index) > 0.1 * scale {
             return None;
         }
-        if got != 0.0 {
+        if got.to_f64() != 0.0 {
+            let zeros = field.expected_at(index).bits().trailing_zeros();
             seen += 1;
-            got_zeros = got_zeros.min(field.got.bits(index).trailing_zeros());
-            expected_zeros += usize::from(field.expected.bits(index).trailing_zeros() >= BITS_LOST);
+            got_zeros = got_zeros.min(got.bits().trailing_zeros());
+            expected_zeros += usize::from(zeros >= BITS_LOST);
         }
     }
     let is_reduced = seen >= FEWEST && got_zeros >= BITS_LOST && 4 * expected_zeros < seen;
     is_reduced.then(|| Pattern::ReducedPrecision {
-        mantissa_bits: 1 + stored.saturating_sub(got_zeros),
+        mantissa_bits: 1 + (mantissa_bits - 1).saturating_sub(got_zeros),
     })
 }
 
 fn rounding(field: &Field<'_>) -> Option<Pattern> {
-    let stored = field.got.stored_mantissa_bits()?;
-    let precision = 0.5f64.powi(stored as i32 + 1);
-    let is_small = field.non_finite == 0 && field.max_error? <= ROUNDING * precision * field.scale;
+    let precision = 0.5f64.powi(field.mantissa_bits()? as i32);
+    let is_small =
+        field.non_finite() == 0 && field.max_error()? <= ROUNDING * precision * field.scale();
     is_small.then_some(Pattern::RoundingOnly {
-        max_ulp: field.max_ulp?,
+        max_ulp: field.max_ulp()?,
     })
 }

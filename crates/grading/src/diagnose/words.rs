@@ -1,7 +1,8 @@
 //! A diagnosis in sentences.
 
+use units::{count, grouped, three};
+
 use super::finding::{Diagnosis, FirstWrongStep, Pattern};
-use crate::units::{count, grouped, three};
 
 /// What is wrong, one sentence a line, the most useful first.
 pub fn lines(diagnosis: &Diagnosis) -> Vec<String> {

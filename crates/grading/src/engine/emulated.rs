@@ -18,10 +18,9 @@ use host::plan::{Command, PlanError};
 use host::{Device, NamedBuffers, Plan, run};
 use serde::{Deserialize, Serialize};
 
-use super::trial::{Stopped, Subject, run_isolated};
+use super::run::{Subject, run_isolated};
 use crate::course::Group;
-use crate::grade::diagnose::shorter::with_commands;
-use crate::grade::kind::Kind;
+use crate::outcome::{Category, Kind, NotPassed};
 
 /// How much of a case is run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -80,30 +79,27 @@ impl Extent {
     ///
     /// # Errors
     ///
-    /// [`Stopped::Failing`] for what was found; [`Stopped::Lacking`] where it cannot be run to its end here.
-    pub fn look(
+    /// [`NotPassed::Failed`] for what was found; [`NotPassed::NotGradedHere`] where it cannot be run to its end here.
+    pub fn check(
         self,
         device: &dyn Device,
         subject: Subject<'_>,
         inputs: &NamedBuffers,
-    ) -> Result<Option<NamedBuffers>, Stopped> {
+    ) -> Result<Option<NamedBuffers>, NotPassed> {
         let ran = match self {
             Extent::Whole => run_isolated(device, subject, inputs, Duration::ZERO)
                 .map(|sample| Some(sample.outputs)),
             Extent::Sampled => run_beginning(device, subject, inputs).map(|()| None),
         };
         match ran {
-            Err(Stopped::Failing(failing)) if self.shows(failing.kind) => {
-                Err(Stopped::Failing(failing))
-            }
             // Seen on the GPU too, which decides.
-            Err(Stopped::Failing(failing)) if failing.category == crate::grade::Category::Wrong => {
-                Ok(None)
+            Err(NotPassed::Failed(failing)) if failing.category == Category::Wrong => Ok(None),
+            Err(NotPassed::Failed(failing)) if !self.shows(failing.kind) => {
+                Err(NotPassed::NotGradedHere(format!(
+                    "the emulated device did not get to its end: {}",
+                    failing.message
+                )))
             }
-            Err(Stopped::Failing(failing)) => Err(Stopped::Lacking(format!(
-                "the emulated device did not get to its end: {}",
-                failing.message
-            ))),
             other => other,
         }
     }
@@ -113,10 +109,10 @@ fn run_beginning(
     device: &dyn Device,
     subject: Subject<'_>,
     inputs: &NamedBuffers,
-) -> Result<(), Stopped> {
+) -> Result<(), NotPassed> {
     let bytes = subject.plan.memory_bytes().map_err(host::Error::from)?;
     if bytes > MOST_BYTES {
-        return Err(Stopped::Lacking(format!(
+        return Err(NotPassed::NotGradedHere(format!(
             "it needs {bytes} bytes, and cases of up to {MOST_BYTES} are looked at"
         )));
     }
@@ -130,17 +126,19 @@ fn run_beginning(
 /// The plan's first launches of each kernel and shape, and what is copied and filled among the first commands.
 fn first_launches(plan: &Plan) -> Result<Plan, PlanError> {
     let mut seen = HashSet::new();
-    let kept: Vec<Command<'_>> = plan
-        .commands()
-        .enumerate()
-        .filter(|(position, command)| match command {
+    let (mut position, mut kept) = (0, 0);
+    plan.map(|beginning, command| {
+        let is_first = match command {
             Command::Launch(launch) => seen.insert((launch.kernel_index, launch.config)),
-            Command::Copy(_) | Command::Fill(_) => *position < FIRST_COMMANDS,
-        })
-        .map(|(_, command)| command)
-        .take(FIRST_COMMANDS)
-        .collect();
-    Ok(with_commands(plan, &kept)?.0)
+            Command::Copy(_) | Command::Fill(_) => position < FIRST_COMMANDS,
+        };
+        position += 1;
+        if !is_first || kept == FIRST_COMMANDS {
+            return Ok(());
+        }
+        kept += 1;
+        beginning.push(command)
+    })
 }
 
 #[cfg(test)]

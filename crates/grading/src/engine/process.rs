@@ -1,6 +1,6 @@
 //! The process that runs one case, its deadlines, and what its death means.
 //!
-//! It is this program again (`harness grade-case`), which gets a [`Job`] on standard input and answers with a line for
+//! It is this program again (`harness grade-case`), which gets a [`CaseJob`] on standard input and answers with a line for
 //! each [`Message`]. It is trusted, but the submission's kernels may hang it, or take the device's context or the driver
 //! down with them. That costs the case and no more: whoever started it waits for each message no longer than a deadline,
 //! and the next case has a process and a context of its own.
@@ -8,31 +8,54 @@
 //! Messages go through a descriptor that nothing but this module knows: a kernel's `printf` writes to standard output,
 //! which leads nowhere.
 
+use std::fmt;
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use host::DeviceKind;
-use host::device::Sanitize;
+use host::Device;
+use host::device::discover;
 use serde::{Deserialize, Serialize};
 
-use super::checks::Extent;
-use super::job::{Answer, Job, Phase, Watch};
-use crate::devices::{Machine, Wanted};
-use crate::exit;
-use crate::failure::Failure;
-use crate::grade::verdict::Failing;
+use super::case::{Phase, Watch};
+use super::emulated::Extent;
+use super::error::GradeError;
+use super::job::{Answer, CaseJob};
+use crate::outcome::{Failing, NotPassed};
+
+/// The exit code of a process that found a bug in itself.
+pub const BUG_EXIT_CODE: u8 = 4;
+
+/// A device, as users name it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DeviceName {
+    /// A GPU, by its number.
+    Cuda(u32),
+    /// The PTX interpreter.
+    Emulated,
+}
+
+impl fmt::Display for DeviceName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            DeviceName::Cuda(0) => f.write_str("cuda"),
+            DeviceName::Cuda(ordinal) => write!(f, "cuda:{ordinal}"),
+            DeviceName::Emulated => f.write_str("emulated"),
+        }
+    }
+}
 
 /// What the process is asked.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Request {
-    /// As `--device` has it.
-    pub device: String,
+    /// Where the case runs.
+    pub device: DeviceName,
     /// The case.
-    pub job: Job,
+    pub job: CaseJob,
 }
 
 /// What it says.
@@ -45,8 +68,8 @@ pub enum Message {
     Failed(Box<Failing>),
     /// The last: what became of the case.
     Answer(Box<Answer>),
-    /// The last: why the case cannot be graded.
-    Lacking(String),
+    /// The last: why there is no answer.
+    NotPassed(NotPassed),
 }
 
 /// How long the next message may take.
@@ -63,10 +86,8 @@ pub struct Deadlines {
 pub enum Ended {
     /// With an answer.
     Answer(Box<Answer>),
-    /// Without a grade, through no fault of the submission's.
-    Lacking(String),
-    /// The submission failed, and the process did not live to tell more.
-    Failed(Box<Failing>),
+    /// Without an answer: the case cannot be graded, or the submission failed and the process did not live to say more.
+    NotPassed(NotPassed),
     /// It was killed: this took too long.
     TimedOut(Phase),
     /// It died.
@@ -80,26 +101,51 @@ pub enum Ended {
     },
 }
 
-/// Runs a job in a process of its own.
-///
-/// # Errors
-///
-/// [`Failure::Environment`] if no process can be started; [`Failure::Bug`] if it does not speak as it should.
-pub fn run(
+/// What runs jobs.
+pub trait CaseRunner {
+    /// Runs a job.
+    ///
+    /// # Errors
+    ///
+    /// What keeps every job from being run.
+    fn run(&self, request: &Request, deadlines: &Deadlines) -> Result<Ended, GradeError>;
+}
+
+/// Each job in a process of its own: this program again.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct CaseProcesses;
+
+/// The hidden subcommand of this program that runs one case.
+pub const SUBCOMMAND: &str = "grade-case";
+
+impl CaseRunner for CaseProcesses {
+    fn run(&self, request: &Request, deadlines: &Deadlines) -> Result<Ended, GradeError> {
+        let mut command = Command::new(std::env::current_exe().map_err(GradeError::NoProcess)?);
+        command.arg(SUBCOMMAND);
+        // Kernels are loaded with their module, not when they are first launched, which would be timed.
+        command.env("CUDA_MODULE_LOADING", "EAGER");
+        run(command, request, deadlines)
+    }
+}
+
+/// What is said of a process that died: how, and its last words.
+pub fn died(how: &str, said: &str) -> String {
+    let last = said.lines().last().unwrap_or_default();
+    let colon = if last.is_empty() { "" } else { ": " };
+    format!("the process that ran it died ({how}){colon}{last}")
+}
+
+fn run(
     mut command: Command,
     request: &Request,
     deadlines: &Deadlines,
-) -> Result<Ended, Failure> {
-    let cannot = |error: std::io::Error| {
-        Failure::Environment(format!("cannot start a process for a case: {error}"))
-    };
-    let child = command
+) -> Result<Ended, GradeError> {
+    command
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .map_err(cannot)?;
-    Running::new(child, request)?.wait(deadlines)
+        .stderr(Stdio::piped());
+    let child = command.spawn().map_err(GradeError::NoProcess)?;
+    Running::new(child, request).wait(deadlines)
 }
 
 /// The process, and the threads that talk to it.
@@ -110,9 +156,8 @@ struct Running {
 }
 
 impl Running {
-    fn new(mut child: Child, request: &Request) -> Result<Running, Failure> {
-        let request = serde_json::to_vec(request)
-            .map_err(|error| Failure::Bug(format!("a job has no JSON form: {error}")))?;
+    fn new(mut child: Child, request: &Request) -> Running {
+        let request = serde_json::to_vec(request).expect("jobs have a JSON form");
         let mut stdin = child.stdin.take().expect("is piped");
         let stdout = child.stdout.take().expect("is piped");
         let stderr = child.stderr.take().expect("is piped");
@@ -129,14 +174,14 @@ impl Running {
                 }
             }
         });
-        Ok(Running {
+        Running {
             child,
             messages,
             said: Some(std::thread::spawn(move || tail(stderr))),
-        })
+        }
     }
 
-    fn wait(mut self, deadlines: &Deadlines) -> Result<Ended, Failure> {
+    fn wait(mut self, deadlines: &Deadlines) -> Result<Ended, GradeError> {
         let mut phase = Phase::Ours;
         let mut has_run = false;
         let mut failed = None;
@@ -152,13 +197,11 @@ impl Running {
                 }
                 Ok(Ok(Message::Failed(failing))) => failed = Some(failing),
                 Ok(Ok(Message::Answer(answer))) => return Ok(Ended::Answer(answer)),
-                Ok(Ok(Message::Lacking(reason))) => return Ok(Ended::Lacking(reason)),
-                Ok(Err(error)) => {
-                    return Err(Failure::Bug(format!("the process of a case said: {error}")));
-                }
+                Ok(Ok(Message::NotPassed(not_passed))) => return Ok(Ended::NotPassed(not_passed)),
+                Ok(Err(said)) => return Err(GradeError::Protocol(said)),
                 Err(error) => {
                     if let Some(failing) = failed {
-                        return Ok(Ended::Failed(failing));
+                        return Ok(Ended::NotPassed(NotPassed::Failed(failing)));
                     }
                     if error == RecvTimeoutError::Timeout {
                         return Ok(Ended::TimedOut(phase));
@@ -194,7 +237,7 @@ fn describe(status: ExitStatus) -> String {
         }
     }
     match status.code() {
-        Some(code) if code == i32::from(exit::BUG) => "a bug in harness".to_owned(),
+        Some(code) if code == i32::from(BUG_EXIT_CODE) => "a bug in harness".to_owned(),
         Some(code) => format!("exit code {code}"),
         None => "no exit code".to_owned(),
     }
@@ -213,67 +256,72 @@ fn tail(mut from: impl Read) -> String {
     String::from_utf8_lossy(&kept).trim().to_owned()
 }
 
-/// The process's side: `harness grade-case`.
+/// The process's side: runs the case that standard input holds, answers on standard output, and ends the process.
 ///
 /// # Errors
 ///
-/// [`Failure::Bug`] if it is not told what to do as it should be; [`Failure::Environment`] if nobody listens.
-pub fn answer() -> Result<(), Failure> {
-    let mut out = Line { to: private()? };
+/// If standard input or output cannot be used, or there is no job.
+pub fn answer() -> Result<(), GradeError> {
+    let mut out = Line {
+        to: private_stdout()?,
+    };
     let mut request = String::new();
-    std::io::stdin()
-        .read_to_string(&mut request)
-        .map_err(|error| Failure::Environment(format!("standard input: {error}")))?;
-    let request: Request = serde_json::from_str(&request).map_err(|error| {
-        Failure::Input(format!(
-            "standard input holds no job of `harness grade`: {error}"
-        ))
+    let read = io::stdin().read_to_string(&mut request);
+    read.map_err(|source| GradeError::Stream {
+        stream: "input",
+        source,
     })?;
-    let wanted: Wanted = request.device.parse().map_err(Failure::Bug)?;
-    let wanted = [wanted];
-    let machine = match wanted[0] {
-        Wanted::Emulated => emulated(request.job.checks.unwrap_or(Extent::Whole)),
-        _ => Machine::discover(&wanted, Sanitize::ALL),
-    };
-    let message = match machine.choose(&wanted) {
-        Err(failure) => Message::Lacking(failure.to_string()),
-        Ok(chosen) => match chosen.devices.first() {
-            None => Message::Lacking("cases are graded on a device".to_owned()),
-            Some(named) => match request.job.run(named.device, &mut out) {
-                Ok(answer) => Message::Answer(Box::new(answer)),
-                Err(reason) => Message::Lacking(reason),
-            },
-        },
-    };
-    out.send(&message);
+    let Request { device, job } = serde_json::from_str(&request).map_err(GradeError::NoJob)?;
+    let answered = open(device, job.checks).and_then(|device| job.run(device.as_ref(), &mut out));
+    out.send(&match answered {
+        Ok(answer) => Message::Answer(Box::new(answer)),
+        Err(not_passed) => Message::NotPassed(not_passed),
+    });
     // What a submission left of the device's context is not taken down in order: the process ends here.
-    std::process::exit(exit::OK.into());
+    std::process::exit(0);
 }
 
-fn emulated(extent: Extent) -> Machine {
-    let device = Box::new(extent.device());
-    Machine::new(vec![(DeviceKind::Emulated, Ok(vec![device]))])
+fn open(name: DeviceName, checks: Option<Extent>) -> Result<Box<dyn Device>, NotPassed> {
+    let ordinal = match name {
+        DeviceName::Emulated => return Ok(Box::new(checks.unwrap_or(Extent::Whole).device())),
+        DeviceName::Cuda(ordinal) => ordinal,
+    };
+    let found = match discover() {
+        Ok(devices) => devices
+            .into_iter()
+            .find(|device| device.info().ordinal == ordinal),
+        Err(error) => {
+            let reason = format!("--device {name}: {error}; see `harness doctor`");
+            return Err(NotPassed::NotGradedHere(reason));
+        }
+    };
+    found.ok_or_else(|| NotPassed::NotGradedHere(format!("--device {name}: there is no such GPU")))
 }
 
-/// Standard output, which from now on nobody but the caller has. The process ends with the one that started it.
-fn private() -> Result<File, Failure> {
-    let failed = |error: &dyn std::fmt::Display| {
-        Failure::Environment(format!("cannot redirect standard output: {error}"))
+/// Standard output, which from now on only the caller has. The process ends with the one that started it.
+fn private_stdout() -> Result<File, GradeError> {
+    let failed = |source| GradeError::Stream {
+        stream: "output",
+        source,
     };
     #[cfg(target_os = "linux")]
     {
-        let own = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdout(), 3)
-            .map_err(|error| failed(&error))?;
-        let nowhere = File::options().write(true).open("/dev/null");
-        let nowhere = nowhere.map_err(|error| failed(&error))?;
-        rustix::stdio::dup2_stdout(&nowhere).map_err(|error| failed(&error))?;
+        let own = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdout(), 3);
+        let own = own.map_err(|error| failed(error.into()))?;
+        let nowhere = File::options()
+            .write(true)
+            .open("/dev/null")
+            .map_err(failed)?;
+        rustix::stdio::dup2_stdout(&nowhere).map_err(|error| failed(error.into()))?;
         // Without it a process whose starter is killed goes on for as long as its kernel runs.
         let _ =
             rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
         Ok(File::from(own))
     }
     #[cfg(not(target_os = "linux"))]
-    Err(failed(&"cases run in processes of their own on Linux only"))
+    Err(failed(io::Error::other(
+        "cases run in processes of their own on Linux only",
+    )))
 }
 
 /// Where messages go, a line each.
@@ -287,7 +335,7 @@ impl Line {
         line.push(b'\n');
         if self.to.write_all(&line).is_err() {
             // Nobody listens any more.
-            std::process::exit(exit::ENVIRONMENT.into());
+            std::process::exit(3);
         }
     }
 }
@@ -305,13 +353,13 @@ impl Watch for Line {
 #[cfg(all(test, unix))]
 mod tests {
     use super::*;
-    use crate::grade::engine::timed::Rule;
-    use crate::grade::kind::Kind;
+    use crate::engine::sampling::Stopping;
+    use crate::outcome::Kind;
 
     fn request() -> Request {
         Request {
-            device: "emulated".to_owned(),
-            job: Job {
+            device: DeviceName::Emulated,
+            job: CaseJob {
                 course_file: "lab.toml".to_owned(),
                 course_text: String::new(),
                 case: "case".to_owned(),
@@ -320,14 +368,14 @@ mod tests {
                 plan: host::Plan::new("plan"),
                 seed: 1,
                 samples: 1,
-                stopping: Rule::default(),
+                stopping: Stopping::default(),
                 checks: None,
             },
         }
     }
 
     /// How a shell script in place of the process ends.
-    fn ended(script: &str, milliseconds: u64) -> Result<Ended, Failure> {
+    fn ended(script: &str, milliseconds: u64) -> Result<Ended, GradeError> {
         let mut command = Command::new("sh");
         command.args(["-c", script]);
         let deadlines = Deadlines {
@@ -344,7 +392,8 @@ mod tests {
     #[test]
     fn deadlines_are_the_submission_s() {
         let enter = line(&Message::Enter(Phase::Submission));
-        let lacking = line(&Message::Lacking("x".to_owned()));
+        let not_graded = NotPassed::NotGradedHere("x".to_owned());
+        let lacking = line(&Message::NotPassed(not_graded.clone()));
         let hangs = format!("{enter} exec sleep 100");
         assert_eq!(
             ended(&hangs, 50).unwrap(),
@@ -352,7 +401,7 @@ mod tests {
         );
         let ours = line(&Message::Enter(Phase::Ours));
         let slow = format!("cat >/dev/null; {enter} {ours} sleep 0.3; {lacking}");
-        assert_eq!(ended(&slow, 50).unwrap(), Ended::Lacking("x".to_owned()));
+        assert_eq!(ended(&slow, 50).unwrap(), Ended::NotPassed(not_graded));
     }
 
     #[test]
@@ -384,13 +433,13 @@ mod tests {
         let script = format!("{failed} kill -KILL $$");
         assert_eq!(
             ended(&script, 60_000).unwrap(),
-            Ended::Failed(Box::new(failing))
+            Ended::NotPassed(failing.into())
         );
     }
 
     #[test]
     fn babble_is_a_bug() {
         let failure = ended("echo hello; sleep 100", 60_000).unwrap_err();
-        insta::assert_snapshot!(failure, @"bug in harness: the process of a case said: expected value at line 1 column 1: hello");
+        insta::assert_snapshot!(failure, @"the process of a case said: expected value at line 1 column 1: hello");
     }
 }

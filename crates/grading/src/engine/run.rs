@@ -8,9 +8,7 @@ use host::{
     Device, Error, Flushed, HostBuffer, Module, NamedBuffers, Plan, Session, Timing, check, run,
 };
 
-use super::fault;
-use crate::grade::kind::Kind;
-use crate::grade::verdict::Failing;
+use crate::outcome::{Kind, NotPassed};
 
 /// What is run: kernels, and a plan of launches.
 #[derive(Clone, Copy)]
@@ -32,49 +30,22 @@ pub struct Sample {
     pub counts: BTreeMap<String, u64>,
 }
 
-/// Why there is no sample.
-#[derive(Debug)]
-pub enum Stopped {
-    /// Through the fault of what was run.
-    Failing(Failing),
-    /// The machine lacks something.
-    Lacking(String),
-}
-
-impl Stopped {
-    /// Why, whoever is at fault.
-    pub fn reason(self) -> String {
-        match self {
-            Stopped::Failing(failing) => failing.message,
-            Stopped::Lacking(reason) => reason,
-        }
-    }
-}
-
-impl From<Error> for Stopped {
-    fn from(error: Error) -> Stopped {
-        match fault::failing(&error) {
-            Ok(failing) => Stopped::Failing(failing),
-            Err(reason) => Stopped::Lacking(reason),
-        }
-    }
-}
-
 /// How long a device is kept at work before a run that is timed: while the host compares results, its clocks may go down,
 /// and they take some milliseconds to come back.
 pub const SETTLE: Duration = Duration::from_millis(25);
 
-/// Runs once: memory prepared, the device at work for at least `settle`, L2 cold, everything checked but the outputs' values, memory overwritten in the end.
+/// Runs once: memory prepared, the device at work for at least `settle`, L2 cold. Everything but the outputs' values is
+/// checked, and memory is overwritten in the end.
 ///
 /// # Errors
 ///
-/// [`Stopped::Failing`] for faults, changed inputs, writes outside buffers.
+/// [`NotPassed::Failed`] for faults, changed inputs, writes outside buffers.
 pub fn run_isolated(
     device: &dyn Device,
     subject: Subject<'_>,
     inputs: &NamedBuffers,
     settle: Duration,
-) -> Result<Sample, Stopped> {
+) -> Result<Sample, NotPassed> {
     let plan = subject.plan;
     let mut session = device.prepare_isolated(subject.module, plan)?;
     let session = session.as_mut();
@@ -85,8 +56,7 @@ pub fn run_isolated(
     let strays = session.strays()?;
     if !strays.is_empty() {
         let words: Vec<String> = strays.iter().map(ToString::to_string).collect();
-        let failing = Failing::new(Kind::GuardOverwritten, words.join("; "));
-        return Err(Stopped::Failing(failing));
+        return Err(NotPassed::failed(Kind::GuardOverwritten, words.join("; ")));
     }
     unchanged(session, plan, inputs)?;
     let outputs = run::outputs(session, plan)?;
@@ -103,7 +73,11 @@ pub fn run_isolated(
 }
 
 /// Inputs that are no outputs too must hold what they held.
-fn unchanged(session: &mut dyn Session, plan: &Plan, inputs: &NamedBuffers) -> Result<(), Stopped> {
+fn unchanged(
+    session: &mut dyn Session,
+    plan: &Plan,
+    inputs: &NamedBuffers,
+) -> Result<(), NotPassed> {
     let is_output = |name: &str| plan.outputs().iter().any(|(output, _)| output == name);
     for (name, held) in inputs.iter().filter(|(name, _)| !is_output(name)) {
         let id = plan.find_buffer(name).map_err(Error::from)?;
@@ -112,14 +86,11 @@ fn unchanged(session: &mut dyn Session, plan: &Plan, inputs: &NamedBuffers) -> R
             let size = held.element().size();
             let mut pairs = held.bytes().chunks(size).zip(now.bytes().chunks(size));
             let first = pairs.position(|(held, now)| held != now).unwrap_or(0);
-            let failing = Failing::new(
-                Kind::InputChanged,
-                format!(
-                    "input `{name}` was changed, first at element {first} of {}; the lab only reads it",
-                    held.len()
-                ),
+            let message = format!(
+                "input `{name}` was changed, first at element {first} of {}; the lab only reads it",
+                held.len()
             );
-            return Err(Stopped::Failing(failing));
+            return Err(NotPassed::failed(Kind::InputChanged, message));
         }
     }
     Ok(())

@@ -1,36 +1,40 @@
-//! Samples of time, in turn with a reference.
+//! Samples of time, in turn with a reference, and when there are enough.
+//!
+//! A sample of the ratio is the time of the reference by that of the submission, taken one after the other. Points follow
+//! from the median of the ratios.
 
 use std::time::{Duration, Instant};
 
 use host::Timing;
 
-use super::ratio;
-use crate::grade::kind::Kind;
-use crate::grade::verdict::{Failing, Interval, Times};
+use serde::{Deserialize, Serialize};
+use stats::SamplingRule;
+use stats::interval::{Confidence, median};
+
+use crate::outcome::{Failing, Kind};
+use crate::report::{Interval, Times};
 
 /// When there are enough samples.
-#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
-pub struct Rule {
-    /// Not before so many.
-    pub least: u32,
-    /// At the latest after so many.
-    pub most: u32,
-    /// Enough once half the interval of the ratio is at most this share of it,
-    pub uncertainty: f64,
-    /// or once the ends of the interval earn the same, but for this share of the points.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Stopping {
+    /// The rule for the ratio. What speaks against one series of times, as its spread does, does not count: what slows the
+    /// machine for a while slows both of a pair.
+    pub rule: SamplingRule,
+    /// Enough also once the ends of the ratio's interval earn the same, except for this share of the points.
     pub points: f64,
-    /// At the latest after this much time, when there are `least`.
-    pub patience: Duration,
 }
 
-impl Default for Rule {
-    fn default() -> Rule {
-        Rule {
-            least: 10,
-            most: 60,
-            uncertainty: 0.005,
+impl Default for Stopping {
+    fn default() -> Stopping {
+        Stopping {
+            rule: SamplingRule {
+                min_samples: 10,
+                max_samples: 60,
+                noise: 0.005,
+                spread: f64::INFINITY,
+                patience: Duration::from_secs(60),
+            },
             points: 0.005,
-            patience: Duration::from_secs(60),
         }
     }
 }
@@ -65,7 +69,7 @@ pub struct Pair {
 pub struct Series {
     submission_s: Vec<f64>,
     reference_s: Vec<f64>,
-    discarded: u32,
+    discarded: usize,
 }
 
 /// What the samples say.
@@ -90,7 +94,7 @@ impl Series {
     /// What `pair` answers; [`Kind::ImpossibleSpeed`] for a time below `shortest_s`; [`Kind::ClocksDisagree`] where that
     /// is so of most samples: a few are left out, as the host may have been busy with something else.
     pub fn collect<E: From<Failing>>(
-        rule: &Rule,
+        stopping: &Stopping,
         shortest_s: f64,
         earned: impl Fn(f64) -> f64,
         mut pair: impl FnMut(u32) -> Result<Pair, E>,
@@ -100,8 +104,8 @@ impl Series {
         for sample in 0.. {
             let pair = pair(sample)?;
             series.add(pair, shortest_s, sample)?;
-            let taken = series.submission_s.len() as u32;
-            if series.discarded > taken.max(rule.least) / 2 {
+            let taken = series.submission_s.len();
+            if series.discarded > taken.max(stopping.rule.min_samples) / 2 {
                 let message = format!(
                     "the device's clock and the host's disagreed in {} of {} samples, in the last by {:?} and {:?}",
                     series.discarded,
@@ -115,9 +119,10 @@ impl Series {
             if taken == 0 {
                 continue;
             }
-            let measured = series.measured(rule, &earned);
-            let is_over = taken >= rule.most || began.elapsed() >= rule.patience;
-            if taken >= rule.least && (measured.is_quiet || is_over) {
+            let measured = series.measured(stopping, &earned);
+            // Samples that do not count do not use up the others' number.
+            let is_over = stopping.rule.is_over(taken, taken, began.elapsed());
+            if taken >= stopping.rule.min_samples && (measured.is_quiet || is_over) {
                 return Ok(measured);
             }
         }
@@ -144,22 +149,22 @@ impl Series {
         Ok(())
     }
 
-    fn measured(&self, rule: &Rule, earned: impl Fn(f64) -> f64) -> Measured {
+    fn measured(&self, stopping: &Stopping, earned: impl Fn(f64) -> f64) -> Measured {
         let pairs = self.reference_s.iter().zip(&self.submission_s);
         let ratios: Vec<f64> = pairs.map(|(reference, ours)| reference / ours).collect();
-        let ratio = ratio::median(&ratios);
+        let ratio = median(&ratios, Confidence::P95);
         let times = |samples_s: &Vec<f64>| Times {
-            median_s: ratio::median(samples_s).value,
+            median_s: median(samples_s, Confidence::P95).estimate,
             samples_s: samples_s.clone(),
-            discarded: self.discarded,
+            discarded: self.discarded as u32,
         };
         Measured {
-            ratio,
+            ratio: ratio.into(),
             submission: times(&self.submission_s),
             reference: times(&self.reference_s),
-            is_quiet: ratio.confidence >= ratio::CONFIDENCE
-                && (ratio::uncertainty(&ratio) <= rule.uncertainty
-                    || earned(ratio.high) - earned(ratio.low) <= rule.points),
+            is_quiet: ratio.reaches(Confidence::P95)
+                && (ratio.relative_half_width() <= stopping.rule.noise
+                    || earned(ratio.high) - earned(ratio.low) <= stopping.points),
         }
     }
 }
@@ -168,12 +173,15 @@ impl Series {
 mod tests {
     use super::*;
 
-    const RULE: Rule = Rule {
-        least: 10,
-        most: 40,
-        uncertainty: 0.005,
+    const STOPPING: Stopping = Stopping {
+        rule: SamplingRule {
+            min_samples: 10,
+            max_samples: 40,
+            noise: 0.005,
+            spread: f64::INFINITY,
+            patience: Duration::MAX,
+        },
         points: 0.01,
-        patience: Duration::MAX,
     };
 
     fn timing(us: f64) -> Timing {
@@ -192,7 +200,7 @@ mod tests {
         earned: impl Fn(f64) -> f64,
         pair: impl Fn(u32) -> (f64, f64),
     ) -> Result<Measured, Failing> {
-        Series::collect(&RULE, 10e-6, earned, |sample| {
+        Series::collect(&STOPPING, 10e-6, earned, |sample| {
             let (submission, reference) = pair(sample);
             Ok(Pair {
                 submission: timing(submission),
@@ -277,7 +285,7 @@ mod tests {
             reference: timing(100.0),
         };
         let failing =
-            Series::collect(&RULE, 0.0, |ratio| ratio, |_| Ok::<_, Failing>(pair)).unwrap_err();
+            Series::collect(&STOPPING, 0.0, |ratio| ratio, |_| Ok::<_, Failing>(pair)).unwrap_err();
         assert_eq!(failing.kind, Kind::ClocksDisagree);
         insta::assert_snapshot!(failing.message, @"the device's clock and the host's disagreed in 6 of 6 samples, in the last by 100µs and 50ms");
     }
@@ -285,7 +293,7 @@ mod tests {
     #[test]
     fn a_busy_host_costs_samples_and_no_more() {
         let measured = Series::collect(
-            &RULE,
+            &STOPPING,
             0.0,
             |ratio| ratio,
             |sample| {

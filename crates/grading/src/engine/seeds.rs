@@ -1,6 +1,6 @@
 //! Fresh inputs: a seed for every sample, all from one.
 
-use crate::failure::Failure;
+use super::error::GradeError;
 
 /// Where all seeds of a grade come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,13 +13,9 @@ impl Seeds {
     ///
     /// # Errors
     ///
-    /// [`Failure::Environment`] if it has none.
-    pub fn secret() -> Result<Seeds, Failure> {
-        let base = getrandom::u64().map_err(|error| {
-            Failure::Environment(format!(
-                "the operating system gives no random numbers for the inputs: {error}"
-            ))
-        })?;
+    /// [`GradeError::NoRandomNumbers`] if it has none.
+    pub fn secret() -> Result<Seeds, GradeError> {
+        let base = getrandom::u64().map_err(GradeError::NoRandomNumbers)?;
         Ok(Seeds { base })
     }
 

@@ -2,16 +2,17 @@
 
 use std::time::Duration;
 
-use host::limits::{self, Options, measure};
+use host::limits::{Limit, Options, measure};
 use host::{Device, Error, NamedBuffers, NoProgress, Plan, Variant};
 
-use super::{Work, numbered};
-use crate::course::{Against, PerformanceSpec, Rule};
-use crate::grade::engine::ceiling::Ceiling;
-use crate::grade::engine::judge::Judge;
-use crate::grade::engine::timed::{Measured, Pair, Series};
-use crate::grade::engine::trial::{SETTLE, Sample, Stopped, Subject, run_isolated};
-use crate::grade::verdict::{Limit, PerformanceGrade, PerformanceStatus};
+use super::case::Work;
+use super::ceiling::Ceiling;
+use super::expected::Expected;
+use super::run::{SETTLE, Sample, Subject, run_isolated};
+use super::sampling::{Pair, Series, Stopping};
+use crate::course::{Against, PerformanceSpec, ToleranceRule};
+use crate::outcome::{NotPassed, Outcome};
+use crate::report::{CopyLimit, PerformanceGrade};
 
 /// A built-in variant, and its plan for the case.
 struct Trusted {
@@ -22,11 +23,12 @@ struct Trusted {
 impl Work<'_> {
     /// Times the submission in turn with a built-in variant, comparing every result. In a copy of the course that has none,
     /// times it alone.
-    pub(super) fn time(
+    pub fn time(
         &mut self,
         timed: &PerformanceSpec,
+        stopping: Stopping,
         grade: &mut PerformanceGrade,
-    ) -> Result<(), Stopped> {
+    ) -> Result<(), NotPassed> {
         let variants = self.lab.variants();
         let variant = match &timed.against {
             _ if variants.is_empty() => None,
@@ -35,15 +37,16 @@ impl Work<'_> {
             }
             Against::Limit => variants.first().copied(),
         };
-        self.time_beside(variant, timed, grade)
+        self.time_beside(variant, timed, stopping, grade)
     }
 
     fn time_beside(
         &mut self,
         variant: Option<Variant>,
         timed: &PerformanceSpec,
+        stopping: Stopping,
         grade: &mut PerformanceGrade,
-    ) -> Result<(), Stopped> {
+    ) -> Result<(), NotPassed> {
         let trusted = match variant {
             Some(variant) => Some(Trusted {
                 plan: self.case(0)?.record(variant.name)?,
@@ -69,14 +72,13 @@ impl Work<'_> {
             None => timed.earned(ratio) / timed.points.max(f64::MIN_POSITIVE),
         };
         let purpose = format!("time against {}", purpose(&timed.against));
-        let stopping = self.job.stopping;
-        let measured: Measured = Series::collect(&stopping, shortest_s, earned, |sample| {
+        let measured = Series::collect(&stopping, shortest_s, earned, |sample| {
             let (submission, reference) = self.pair(&purpose, trusted.as_ref(), sample)?;
             let reference = match timed.against {
                 Against::Reference { .. } => reference.unwrap_or(at_limit),
                 Against::Limit => at_limit,
             };
-            Ok::<_, Stopped>(Pair {
+            Ok::<_, NotPassed>(Pair {
                 submission,
                 reference,
             })
@@ -86,16 +88,15 @@ impl Work<'_> {
             let reason = format!(
                 "this copy of the course has no `{variant}` to run beside, so that there is a time and no ratio"
             );
-            grade.status = PerformanceStatus::NotGradedHere { reason };
+            grade.status = Outcome::NotGradedHere { reason };
             return Ok(());
         }
-        grade.status = PerformanceStatus::Measured;
         grade.earned = timed.earned(measured.ratio.value);
         grade.ratio = Some(measured.ratio);
         match timed.against {
             Against::Reference { .. } => grade.reference = Some(measured.reference),
             Against::Limit => {
-                grade.limit = Some(Limit {
+                grade.limit = Some(CopyLimit {
                     necessary_bytes: bytes,
                     copy_bytes_per_s: copy,
                 });
@@ -105,7 +106,7 @@ impl Work<'_> {
     }
 
     /// The shortest time in which the device can do the case's work.
-    fn shortest_s(&self, copy_bytes_per_s: f64) -> Result<f64, Stopped> {
+    fn shortest_s(&self, copy_bytes_per_s: f64) -> Result<f64, NotPassed> {
         let Some(ceiling) = Ceiling::new(self.device, copy_bytes_per_s) else {
             return Ok(0.0);
         };
@@ -119,7 +120,7 @@ impl Work<'_> {
         purpose: &str,
         trusted: Option<&Trusted>,
         sample: u32,
-    ) -> Result<(host::Timing, Option<host::Timing>), Stopped> {
+    ) -> Result<(host::Timing, Option<host::Timing>), NotPassed> {
         let seed = self.seed(purpose, sample);
         let case = self.case(seed)?;
         let inputs = case.inputs()?;
@@ -128,42 +129,42 @@ impl Work<'_> {
             Some(trusted) if is_first => Some(self.reference(trusted, &inputs)?),
             _ => None,
         };
-        let submission = self
-            .submission(&inputs, SETTLE)
-            .map_err(|stopped| numbered(stopped, sample))?;
+        let submission = self.submission(&inputs, SETTLE, sample)?;
         let beside = match (early, trusted) {
             (None, Some(trusted)) => Some(self.reference(trusted, &inputs)?),
             (early, _) => early,
         };
         let timing = beside.as_ref().map(|beside| beside.timing);
-        let judge = match beside {
+        let expected = match beside {
             // The trusted variant equals the CPU's result, and is there sooner.
             Some(beside) if sample > 0 => match (self.rule, &self.noise) {
-                (Rule::Rounding { factor }, Some(noise)) => {
-                    Judge::around_reference(factor, beside.outputs, noise)
+                (ToleranceRule::Rounding { factor }, Some(noise)) => {
+                    Expected::around_reference(factor, beside.outputs, noise)
                 }
-                _ => Judge::exact(beside.outputs),
+                _ => Expected::exact(beside.outputs),
             },
             beside => {
-                let (judge, by_cpu) = self.judge(case.as_ref(), &inputs)?;
+                let (expected, by_cpu) = self.expected(case.as_ref(), &inputs)?;
                 if let Some((beside, trusted)) = beside.zip(trusted) {
                     let agrees = if trusted.variant.exact {
                         host::check::exact(&by_cpu, &beside.outputs)
                     } else {
-                        judge.check(&beside.outputs)
+                        expected.check(&beside.outputs)
                     };
                     agrees.map_err(|error| {
-                        Stopped::Lacking(format!("the reference's own result is wrong: {error}"))
+                        NotPassed::NotGradedHere(format!(
+                            "the reference's own result is wrong: {error}"
+                        ))
                     })?;
                 }
-                judge
+                expected
             }
         };
         self.compare(
             seed,
             case.as_ref(),
             &inputs,
-            &judge,
+            &expected,
             &submission.outputs,
             sample,
         )?;
@@ -171,13 +172,13 @@ impl Work<'_> {
     }
 
     /// A run of the trusted variant.
-    fn reference(&self, trusted: &Trusted, inputs: &NamedBuffers) -> Result<Sample, Stopped> {
+    fn reference(&self, trusted: &Trusted, inputs: &NamedBuffers) -> Result<Sample, NotPassed> {
         let subject = Subject {
             module: self.lab.module(),
             plan: &trusted.plan,
         };
-        run_isolated(self.device, subject, inputs, SETTLE).map_err(|stopped| {
-            Stopped::Lacking(format!("the reference failed: {}", stopped.reason()))
+        run_isolated(self.device, subject, inputs, SETTLE).map_err(|not_passed| {
+            NotPassed::NotGradedHere(format!("the reference failed: {}", not_passed.reason()))
         })
     }
 }
@@ -190,31 +191,12 @@ fn purpose(against: &Against) -> &str {
     }
 }
 
-/// A performance entry that nothing is known of yet.
-pub fn ungraded(timed: &PerformanceSpec) -> PerformanceGrade {
-    PerformanceGrade {
-        case: timed.case.clone(),
-        against: timed.against.clone(),
-        points: timed.points,
-        earned: 0.0,
-        zero: timed.zero,
-        full: timed.full,
-        status: PerformanceStatus::NotGradedHere {
-            reason: "it was not timed".to_owned(),
-        },
-        ratio: None,
-        submission: None,
-        reference: None,
-        limit: None,
-    }
-}
-
 /// How fast the device copies, in bytes read and written per second.
-fn copy_rate(device: &dyn Device) -> Result<f64, Stopped> {
+fn copy_rate(device: &dyn Device) -> Result<f64, NotPassed> {
     let options = Options::for_device(device.info());
     let lacking =
-        |reason: String| Stopped::Lacking(format!("its copies cannot be timed: {reason}"));
-    let limits = measure(device, &options, &[limits::Limit::Copy], &NoProgress)
+        |reason: String| NotPassed::NotGradedHere(format!("its copies cannot be timed: {reason}"));
+    let limits = measure(device, &options, &[Limit::Copy], &NoProgress)
         .map_err(|error| lacking(error.to_string()))?;
     let copy = limits
         .copy
@@ -224,55 +206,38 @@ fn copy_rate(device: &dyn Device) -> Result<f64, Stopped> {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use host::{Element, Module, find_lab};
 
     use super::*;
-    use crate::grade::engine::job::Job;
-    use crate::grade::engine::tests::clocked::{Clocked, Who};
-    use crate::grade::engine::tests::{MATADD, Unwatched, built_in, course, options};
-    use crate::grade::kind::Kind;
+    use crate::engine::seeds::Seeds;
+    use crate::engine::tests::clocked::{Clocked, Who};
+    use crate::engine::tests::{MATADD, Unwatched, built_in, course, options};
+    use crate::outcome::Kind;
 
     /// Both entries of the large case, timed as where there are no built-in variants.
-    fn alone(device: &Clocked) -> Vec<(Result<(), Stopped>, PerformanceGrade)> {
+    fn alone(device: &Clocked) -> Vec<(Result<(), NotPassed>, PerformanceGrade)> {
         let course = course(MATADD);
         let bundle = built_in(&course, "grid2d_block1d_64");
         let submitted = bundle.case("large").unwrap();
-        let job = Job {
-            course_file: course.file.clone(),
-            course_text: course.text.clone(),
-            case: "large".to_owned(),
-            ptx: bundle.ptx.clone(),
-            plan: submitted.plan.clone(),
-            seed: 42,
-            samples: 1,
-            stopping: options().stopping,
-            checks: None,
-        };
         let module = Module::new("submission", bundle.ptx.clone());
-        let mut work = Work {
-            job: &job,
-            device,
-            lab: find_lab("matadd").unwrap(),
-            spec: course.case("large").unwrap(),
-            rule: course.tolerance,
-            subject: Subject {
-                module: &module,
-                plan: &job.plan,
-            },
-            watch: &mut Unwatched,
-            noise: None,
-            necessary_bytes: 12 * 384,
-            element: Element::F32,
-            samples: 0,
-            counts: BTreeMap::new(),
+        let subject = Subject {
+            module: &module,
+            plan: &submitted.plan,
         };
+        let lab = find_lab("matadd").unwrap();
+        let spec = course.case("large").unwrap();
+        let (seeds, rule) = (Seeds::from_base(42), course.tolerance);
+        let mut watch = Unwatched;
+        let mut work = Work::new(device, lab, spec, rule, subject, seeds, &mut watch);
+        (work.necessary_bytes, work.element) = (12 * 384, Element::F32);
         let entries = course.performance.iter();
         entries
             .map(|timed| {
-                let mut grade = ungraded(timed);
-                (work.time_beside(None, timed, &mut grade), grade)
+                let mut grade = PerformanceGrade::new(timed, Outcome::Measured);
+                (
+                    work.time_beside(None, timed, options().stopping, &mut grade),
+                    grade,
+                )
             })
             .collect()
     }
@@ -291,7 +256,7 @@ mod tests {
         let (Ok(()), reference) = reference else {
             panic!("{reference:?}")
         };
-        let PerformanceStatus::NotGradedHere { reason } = &reference.status else {
+        let Outcome::NotGradedHere { reason } = &reference.status else {
             panic!("{reference:?}")
         };
         insta::assert_snapshot!(reason, @"this copy of the course has no `grid2d_block2d_32x8` to run beside, so that there is a time and no ratio");
@@ -303,7 +268,7 @@ mod tests {
         let (Ok(()), limit) = limit else {
             panic!("{limit:?}")
         };
-        assert_eq!(limit.status, PerformanceStatus::Measured);
+        assert_eq!(limit.status, Outcome::Measured);
         assert!((limit.ratio.unwrap().value - 0.5).abs() < 1e-3);
         assert!((limit.earned - 0.5 * limit.points).abs() < 0.02);
     }
@@ -312,7 +277,7 @@ mod tests {
     fn every_result_is_compared_all_the_same() {
         let mut device = Clocked::new(|_, _| 100.0);
         device.spoiled_from = 7;
-        let (Err(Stopped::Failing(failing)), _) = &alone(&device)[0] else {
+        let (Err(NotPassed::Failed(failing)), _) = &alone(&device)[0] else {
             panic!("spoiled")
         };
         assert_eq!((failing.kind, failing.sample), (Kind::WrongLater, Some(7)));

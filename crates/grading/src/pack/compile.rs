@@ -7,12 +7,13 @@ use std::process::{Command, ExitStatus, Output};
 
 use cuda_builder::{Error, Prebuilt};
 
-use super::deps::HostCrates;
+use sandbox::{Access, Calls, End, Finished, InForce, Layer, ResourceLimits, Sandbox};
+
+use super::dependencies::HostCrates;
 use super::screen::Sources;
-use super::{CompileLimits, PackError, internal};
+use super::{CompileLimits, PackError};
 use crate::bundle::MOST_PTX_BYTES;
-use crate::grade::kind::Kind;
-use crate::sandbox::{Access, Calls, End, Finished, InForce, Layer, Limits, Sandbox};
+use crate::outcome::Kind;
 
 /// What a compiler may use, and do.
 #[derive(Debug, Clone, Copy)]
@@ -24,8 +25,8 @@ pub struct Within<'a> {
 }
 
 impl Within<'_> {
-    fn limits(self) -> Limits {
-        Limits {
+    fn limits(self) -> ResourceLimits {
+        ResourceLimits {
             wall: 2 * self.limits.cpu,
             cpu_s: self.limits.cpu.as_secs().max(1),
             memory_bytes: self.limits.memory_bytes,
@@ -104,7 +105,7 @@ pub fn ptx(
             Kind::CompileError,
             format!("kernels.rs: {}", shortened(&error.to_string())),
         ),
-        other => PackError::Environment(other.to_string()),
+        other => other.into(),
     })?;
     if ptx.len() > MOST_PTX_BYTES {
         return Err(PackError::refused(
@@ -167,8 +168,7 @@ pub fn recorder(
     read.push(host.sysroot.clone());
     read.extend(installation(&host.rustc));
     let sandbox = compiler(read, folder, within);
-    let finished = confined(&sandbox, &mut rustc, folder)
-        .map_err(|error| internal(&host.rustc.display(), &error))?;
+    let finished = confined(&sandbox, &mut rustc, folder).map_err(PackError::io(&host.rustc))?;
     if let Some(limit) = over_limit(&finished, &sandbox.limits) {
         return Err(PackError::refused(
             Kind::BuildLimit,
@@ -178,10 +178,9 @@ pub fn recorder(
     if !finished.succeeded() {
         let text = String::from_utf8_lossy(&finished.stderr);
         if text.contains("linking with") || text.contains("linker `") {
-            return Err(PackError::Environment(format!(
-                "the recorder cannot be linked; install a C compiler:\n{}",
-                shortened(&text)
-            )));
+            return Err(PackError::NoLinker {
+                said: shortened(&text),
+            });
         }
         return Err(compile_error("launch.rs", &text));
     }
@@ -191,7 +190,7 @@ pub fn recorder(
 fn write(folder: &Path, files: &[(&str, &str)]) -> Result<(), PackError> {
     for (name, text) in files {
         let path = folder.join(name);
-        fs::write(&path, text).map_err(|error| internal(&path.display(), &error))?;
+        fs::write(&path, text).map_err(PackError::io(&path))?;
     }
     Ok(())
 }
@@ -254,7 +253,7 @@ fn output(finished: Finished) -> Output {
 }
 
 /// Which limit ended a compiler, as the end of a sentence.
-fn over_limit(finished: &Finished, limits: &Limits) -> Option<String> {
+fn over_limit(finished: &Finished, limits: &ResourceLimits) -> Option<String> {
     let said = String::from_utf8_lossy(&finished.stderr).to_lowercase();
     // rustc's words, and LLVM's.
     let lacks_memory = said.contains("memory allocation of") || said.contains("out of memory");

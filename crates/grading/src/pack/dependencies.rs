@@ -51,10 +51,9 @@ impl Dependencies {
     ///
     /// # Errors
     ///
-    /// [`PackError::Environment`]: compilers, or crates that were never downloaded, are missing.
+    /// Compilers, or crates that were never downloaded, are missing.
     pub fn build(course_root: &Path, cache: &Path) -> Result<Dependencies, PackError> {
-        let environment = |error: &dyn std::fmt::Display| PackError::Environment(error.to_string());
-        let tools = toolchain::find().map_err(|error| environment(&error))?;
+        let tools = toolchain::find()?;
         let kernels = template(course_root, cache, "kernels", OF_KERNELS)?;
         let recorder = template(course_root, cache, "recorder", CRATES.len())?;
         // Two compilers, two folders: neither waits for the other.
@@ -67,7 +66,6 @@ impl Dependencies {
                     &cache.join("cuda-builder"),
                     tools,
                 )
-                .map_err(|error| environment(&error))
             });
             let host = HostCrates::build(&recorder, &cache.join("pack"));
             (device.join().expect("no panic"), host)
@@ -106,18 +104,12 @@ fn template(
         }
         fs::create_dir_all(path.parent().unwrap_or(&folder))
             .and_then(|()| fs::write(&path, text))
-            .map_err(|error| {
-                PackError::Environment(format!(
-                    "cannot write {}: {error}; name a folder for compiled crates with --cache DIR",
-                    path.display()
-                ))
-            })
+            .map_err(|source| PackError::Cache { path, source })
     };
     // The versions that the course was built with are already downloaded. cargo leaves out what is not needed, so
     // its own file stays until the course's changes.
-    let lock = fs::read(course_root.join("Cargo.lock")).map_err(|error| {
-        PackError::Environment(format!("{}/Cargo.lock: {error}", course_root.display()))
-    })?;
+    let lock = course_root.join("Cargo.lock");
+    let lock = fs::read(&lock).map_err(PackError::io(&lock))?;
     if fs::read(folder.join("course.lock")).is_ok_and(|old| old != lock)
         || !folder.join("Cargo.lock").is_file()
     {
@@ -131,11 +123,9 @@ fn template(
 
 impl HostCrates {
     fn build(package: &Path, target_dir: &Path) -> Result<HostCrates, PackError> {
-        let failed = |what: &str, output: &str| {
-            PackError::Environment(format!(
-                "{what}: {}; submissions need a stable Rust compiler, as in the README",
-                output.trim()
-            ))
+        let failed = |program: &str, said: &str| PackError::HostCompiler {
+            program: program.to_owned(),
+            said: said.trim().to_owned(),
         };
         let run = |command: &mut Command| -> Result<Output, PackError> {
             let name = command.get_program().to_string_lossy().into_owned();

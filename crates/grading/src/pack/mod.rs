@@ -1,66 +1,131 @@
-//! `harness pack`: a submission, built in isolation, as one file.
+//! A submission, built in isolation: what `harness pack` does.
 //!
 //! A submission is a folder with two files that count: `kernels.rs`, device code, and `launch.rs`, host code that records
 //! a plan for each problem. Whoever wrote them may have written anything, and compiling Rust runs as much of the
 //! compiler as the text asks for; so
 //!
 //! 1. `screen` refuses what no submission needs: reading files while compiling, assembly, other crates;
-//! 2. the compilers run in a [`sandbox`](crate::sandbox), with nothing of the submission's beside them but the two files;
+//! 2. the compilers run in a [`sandbox`], with nothing of the submission's beside them but the two files;
 //! 3. the recorder, which is the submission's `launch.rs` linked to a `main` of ours, runs in a tighter sandbox: it is
 //!    given the lab's problems, and knows neither inputs nor seeds; hidden cases are recorded by a process of their own, so
 //!    that nothing that students are shown can tell of them;
 //! 4. what it wrote is read as a stranger's: each case once, each a plan that fits the lab's buffers and the kernels.
 
-mod build;
-mod cli;
-mod deps;
-mod error;
-mod fit;
+mod compile;
+mod dependencies;
 mod record;
 mod screen;
+#[cfg(test)]
+mod tests;
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use host::find_lab;
+use host::device::LaunchLimits;
+use host::lab::CaseError;
+use host::{Module, find_lab};
+use output_files::interrupt::Unfinished;
 use plan::Task;
+use sandbox::{InForce, Layer};
+use thiserror::Error;
 
-pub use cli::{PackArgs, run};
-pub use deps::Dependencies;
-pub use error::PackError;
-pub use fit::check as check_plan;
+pub use dependencies::Dependencies;
+pub use screen::Sources;
 
 use crate::bundle::{BuiltWith, Bundle, BundledCase};
 use crate::course::{CaseSpec, Course, Group};
-use crate::failure::Failure;
-use crate::grade::kind::Kind;
-use crate::interrupt::Unfinished;
-use crate::root;
-use crate::sandbox::Layer;
+use crate::outcome::{Failing, Kind, NotPassed};
+use crate::plan_check;
+use crate::report::Protection;
 
-/// The course's root: `given` (by `--course`), else what is above this program's file, else what is above the working
-/// folder. Never a submission's folder: its crates would be built, and trusted.
-///
-/// # Errors
-///
-/// As [`root::find`].
-pub fn course_root(given: Option<&Path>) -> Result<PathBuf, Failure> {
-    if given.is_none()
-        && let Ok(program) = std::env::current_exe()
-        && let Ok(root) = root::find(None, &program)
-    {
-        return Ok(root);
+/// Why a submission was not packed.
+#[derive(Debug, Error)]
+pub enum PackError {
+    /// The submission is at fault.
+    #[error("{}", .0.message)]
+    Refused(Box<Failing>),
+    /// The course is for a lab that this program does not have, or that takes no submissions.
+    #[error("{file}: {source}")]
+    Lab {
+        /// The lab file.
+        file: String,
+        /// What is wrong.
+        source: CaseError,
+    },
+    /// A case of the course cannot be made.
+    #[error("case `{case}`: {source}")]
+    Case {
+        /// Its name.
+        case: String,
+        /// Why not.
+        source: host::Error,
+    },
+    /// The compiler of kernels is missing, or fails through no fault of the submission's.
+    #[error(transparent)]
+    Kernels(#[from] cuda_builder::Error),
+    /// The compiler of host code is missing or fails.
+    #[error("{program}: {said}; submissions need a stable Rust compiler, as in the README")]
+    HostCompiler {
+        /// What was run.
+        program: String,
+        /// What went wrong.
+        said: String,
+    },
+    /// There is no linker for host code.
+    #[error("the recorder cannot be linked; install a C compiler:\n{said}")]
+    NoLinker {
+        /// What the compiler says.
+        said: String,
+    },
+    /// The folder for compiled crates cannot be written.
+    #[error("cannot write {}: {source}; name a folder for compiled crates with --cache DIR", .path.display())]
+    Cache {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// Another file, folder or program cannot be used.
+    #[error("{}: {source}", .path.display())]
+    Io {
+        /// Which.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+}
+
+impl PackError {
+    /// The submission is at fault.
+    fn refused(kind: Kind, message: impl Into<String>) -> PackError {
+        PackError::Refused(Box::new(Failing::new(kind, message)))
     }
-    root::find(given, Path::new("."))
+
+    /// A file, folder or program cannot be used.
+    fn io(path: &Path) -> impl FnOnce(io::Error) -> PackError {
+        let path = path.to_owned();
+        move |source| PackError::Io { path, source }
+    }
+
+    /// The same, from code that knew hidden cases.
+    fn with_hidden_cases_known(self) -> PackError {
+        match self {
+            PackError::Refused(failing) => {
+                PackError::Refused(Box::new(failing.with_hidden_cases_known()))
+            }
+            other => other,
+        }
+    }
 }
 
 /// How to pack.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// The course's root, as [`course_root`] finds it.
-    pub course_root: Option<PathBuf>,
-    /// Where what submissions are compiled against is kept. By default cargo's target folder.
+    /// The course's root. Never a submission's folder: its crates would be built, and trusted.
+    pub course_root: PathBuf,
+    /// Where to keep what submissions are compiled against. By default cargo's target folder.
     pub cache: Option<PathBuf>,
     /// What compiling may use.
     pub compile: CompileLimits,
@@ -91,148 +156,83 @@ impl Default for CompileLimits {
     }
 }
 
-/// Builds the submission in `dir` for the lab of `course`, and records a plan for each of its cases.
-///
-/// # Errors
-///
-/// [`PackError::Refused`] if the submission is at fault, [`PackError::Environment`] if the machine is.
-pub fn pack(dir: &Path, course: &Course, options: &Options) -> Result<Bundle, PackError> {
-    Packer::new(options).pack(dir, course)
-}
-
 /// Packs any number of submissions: what they are compiled against is built once.
 #[derive(Debug)]
 pub struct Packer {
-    dependencies: OnceLock<Result<Dependencies, PackError>>,
+    dependencies: OnceLock<Dependencies>,
     options: Options,
 }
 
 impl Packer {
     /// Nothing is built before the first submission needs it.
-    pub fn new(options: &Options) -> Packer {
+    pub fn new(options: Options) -> Packer {
         Packer {
             dependencies: OnceLock::new(),
-            options: options.clone(),
+            options,
         }
     }
 
     /// What submissions are compiled against; compiled here and now, where that is not done yet.
     fn dependencies(&self) -> Result<&Dependencies, PackError> {
-        let built = self.dependencies.get_or_init(|| {
-            let root = course_root(self.options.course_root.as_deref())
-                .map_err(|failure| PackError::Environment(failure.to_string()))?;
-            let cache = match &self.options.cache {
-                Some(folder) => folder.clone(),
-                None => std::env::var_os("CARGO_TARGET_DIR")
-                    .map_or_else(|| root.join("target"), PathBuf::from),
-            };
-            let cache = std::path::absolute(&cache).unwrap_or(cache);
-            Dependencies::build(&root, &cache)
-        });
-        built.as_ref().map_err(PackError::clone)
+        if let Some(built) = self.dependencies.get() {
+            return Ok(built);
+        }
+        let root = &self.options.course_root;
+        let cache = match &self.options.cache {
+            Some(folder) => folder.clone(),
+            None => std::env::var_os("CARGO_TARGET_DIR")
+                .map_or_else(|| root.join("target"), PathBuf::from),
+        };
+        let cache = std::path::absolute(&cache).unwrap_or(cache);
+        let built = Dependencies::build(root, &cache)?;
+        Ok(self.dependencies.get_or_init(|| built))
     }
 
-    /// As [`pack`].
+    /// Builds a submission for the lab of `course`, and records a plan for each of its cases.
     ///
     /// # Errors
     ///
-    /// As [`pack`].
-    pub fn pack(&self, dir: &Path, course: &Course) -> Result<Bundle, PackError> {
-        // What is refused is refused at once.
-        let sources = screen::read(dir)?;
-        screen::screen(&sources)?;
-        self.build(&sources, course)
-    }
-
-    fn build(&self, sources: &screen::Sources, course: &Course) -> Result<Bundle, PackError> {
+    /// [`PackError::Refused`] if the submission is at fault; else what the machine lacks.
+    pub fn pack(&self, sources: &Sources, course: &Course) -> Result<Bundle, PackError> {
         let dependencies = self.dependencies()?;
-        let lab = find_lab(&course.lab).map_err(|error| internal(&course.file, &error))?;
-        let lab_type = fit::lab_type(&course.lab)
-            .ok_or_else(|| internal(&course.lab, &"submissions of this lab cannot be packed"))?;
-        // Those that students know, then the others.
-        let is_hidden = |case: &&CaseSpec| case.group == Group::Hidden;
-        let (hidden, known): (Vec<&CaseSpec>, Vec<&CaseSpec>) =
-            course.cases.iter().partition(is_hidden);
-        let mut tasks = Vec::new();
-        for case in known.iter().chain(&hidden) {
-            // The plan does not depend on the seed.
-            let problem = case
-                .with_seed(lab, 1)
-                .map_err(|error| internal(&case.name, &error))?
-                .problem_json();
-            tasks.push(Task {
-                name: case.name.clone(),
-                problem,
-            });
-        }
-        let known = known.len();
+        let known = course
+            .cases
+            .iter()
+            .filter(|case| case.group != Group::Hidden);
+        let hidden = course
+            .cases
+            .iter()
+            .filter(|case| case.group == Group::Hidden);
+        let (known, hidden) = (tasks(course, known)?, tasks(course, hidden)?);
         let folder = tempfile::Builder::new()
             .prefix("harness-pack-")
             .tempdir()
-            .map_err(|error| internal(&std::env::temp_dir().display(), &error))?;
+            .map_err(PackError::io(&std::env::temp_dir()))?;
         let _unfinished = Unfinished::new(folder.path());
-        // What the sandbox is told is what the kernel sees.
-        let root = folder
-            .path()
-            .canonicalize()
-            .map_err(|error| internal(&folder.path().display(), &error))?;
-        let subfolder = |name: &str| {
-            let path = root.join(name);
-            std::fs::create_dir(&path).map_err(|error| internal(&path.display(), &error))?;
-            Ok(path)
-        };
-        let (device, host, recording) = (
-            subfolder("device")?,
-            subfolder("host")?,
-            subfolder("record")?,
-        );
-        let within = build::Within {
-            limits: self.options.compile,
-            without: &self.options.without,
-        };
-        // Kernels and recorder are independent of one another.
-        let (kernels, plans) = std::thread::scope(|scope| {
-            let kernels =
-                scope.spawn(|| build::ptx(sources, &dependencies.device, &device, within));
-            let recorder = build::recorder(sources, &dependencies.host, lab_type, &host, within);
-            let plans = recorder.and_then(|(program, compiled)| {
-                let limit = self.options.record_limit;
-                let record = |tasks: &[Task]| {
-                    record::plans(&program, tasks, &recording, limit, within.without)
-                };
-                let (known, hidden) = tasks.split_at(known);
-                let (mut plans, mut in_force) = record(known)?;
-                if !hidden.is_empty() {
-                    let (others, recorded) =
-                        record(hidden).map_err(PackError::with_hidden_cases_known)?;
-                    plans.extend(others);
-                    in_force = in_force.and(recorded);
-                }
-                Ok((plans, compiled.and(in_force)))
-            });
-            (kernels.join().expect("no panic"), plans)
-        });
-        // A mistake in the kernels is one of the recorder too, which says it with less.
-        let (ptx, kernels_in_force) = kernels?;
-        let (plans, plans_in_force) = plans?;
-        let module = host::Module::new("kernels.rs", ptx);
+        let (ptx, plans, in_force) = self.compile_and_record(
+            sources,
+            course,
+            dependencies,
+            folder.path(),
+            [&known, &hidden],
+        )?;
+        let module = Module::new("kernels.rs", ptx);
         module
             .program()
             .map_err(|error| PackError::refused(Kind::PtxInvalid, error.to_string()))?;
         let mut cases = Vec::new();
-        for (i, (Task { name, problem }, plan)) in tasks.into_iter().zip(plans).enumerate() {
-            fit::check(&course.lab, &problem, &plan, &module).map_err(|error| match error {
-                PackError::Refused(failing) => {
-                    let message = format!("case `{name}`: {}", failing.message);
-                    let error = PackError::refused(failing.kind, message);
-                    if i < known {
-                        error
-                    } else {
-                        error.with_hidden_cases_known()
-                    }
-                }
-                other => other,
-            })?;
+        for (i, (task, plan)) in known.iter().chain(&hidden).zip(plans).enumerate() {
+            let Task { name, problem } = task.clone();
+            let fits =
+                plan_check::fits(&course.lab, &problem, &plan, &module, &LaunchLimits::COMMON);
+            if let Err(NotPassed::Failed(failing)) = fits {
+                let message = format!("case `{name}`: {}", failing.message);
+                let error = PackError::refused(failing.kind, message);
+                return Err(match i < known.len() {
+                    true => error,
+                    false => error.with_hidden_cases_known(),
+                });
+            }
             cases.push(BundledCase {
                 name,
                 problem,
@@ -253,15 +253,95 @@ impl Packer {
                 llvm: tools.llvm_major,
                 host: dependencies.host.rustc_version.clone(),
             },
-            protections: kernels_in_force.and(plans_in_force).protections(),
+            protections: protections(in_force),
         })
+    }
+
+    /// The kernels as PTX, a plan for each of the known and then of the hidden tasks, and what all of it ran under.
+    fn compile_and_record(
+        &self,
+        sources: &Sources,
+        course: &Course,
+        dependencies: &Dependencies,
+        folder: &Path,
+        [known, hidden]: [&[Task]; 2],
+    ) -> Result<(String, Vec<plan::Plan>, InForce), PackError> {
+        // What the sandbox is told is what the kernel sees.
+        let root = folder.canonicalize().map_err(PackError::io(folder))?;
+        let subfolder = |name: &str| {
+            let path = root.join(name);
+            std::fs::create_dir(&path).map_err(PackError::io(&path))?;
+            Ok::<_, PackError>(path)
+        };
+        let [device, host, recording] = ["device", "host", "record"].map(subfolder);
+        let (device, host, recording) = (device?, host?, recording?);
+        let lab_type = plan_check::lab_type(&course.lab).expect("the lab was found");
+        let within = compile::Within {
+            limits: self.options.compile,
+            without: &self.options.without,
+        };
+        // Kernels and recorder are independent of one another.
+        let (kernels, plans) = std::thread::scope(|scope| {
+            let kernels =
+                scope.spawn(|| compile::ptx(sources, &dependencies.device, &device, within));
+            let recorder = compile::recorder(sources, &dependencies.host, lab_type, &host, within);
+            let plans = recorder.and_then(|(program, mut in_force)| {
+                let limit = self.options.record_limit;
+                let record = |tasks: &[Task]| {
+                    record::plans(&program, tasks, &recording, limit, within.without)
+                };
+                let (mut plans, recorded) = record(known)?;
+                in_force = in_force.and(recorded);
+                // By a process of their own, and last: nothing about another case can tell of them.
+                if !hidden.is_empty() {
+                    let recorded = record(hidden).map_err(PackError::with_hidden_cases_known);
+                    let (others, recorded) = recorded?;
+                    plans.extend(others);
+                    in_force = in_force.and(recorded);
+                }
+                Ok((plans, in_force))
+            });
+            (kernels.join().expect("no panic"), plans)
+        });
+        // A mistake in the kernels is one of the recorder too, which says it with less.
+        let (ptx, kernels_in_force) = kernels?;
+        let (plans, plans_in_force) = plans?;
+        Ok((ptx, plans, kernels_in_force.and(plans_in_force)))
     }
 }
 
-/// Something went wrong that is nobody's fault but the machine's, or ours.
-fn internal(what: &dyn std::fmt::Display, error: &dyn std::fmt::Display) -> PackError {
-    PackError::Environment(format!("{what}: {error}"))
+/// What the recorder is asked for these cases of a course.
+fn tasks<'c>(
+    course: &Course,
+    cases: impl Iterator<Item = &'c CaseSpec>,
+) -> Result<Vec<Task>, PackError> {
+    let lab = find_lab(&course.lab).map_err(|source| PackError::Lab {
+        file: course.file.clone(),
+        source,
+    })?;
+    let task = |case: &CaseSpec| {
+        // The plan does not depend on the seed.
+        let made = case.with_seed(lab, 1).map_err(|source| PackError::Case {
+            case: case.name.clone(),
+            source,
+        })?;
+        Ok(Task {
+            name: case.name.clone(),
+            problem: made.problem_json(),
+        })
+    };
+    cases.map(task).collect()
 }
 
-#[cfg(test)]
-mod tests;
+/// The sandbox's protections, for reports.
+fn protections(in_force: InForce) -> Vec<Protection> {
+    let protection = |layer: Layer| Protection {
+        name: format!("sandbox: {}", layer.name()),
+        in_force: in_force.has(layer),
+        detail: match in_force.has(layer) {
+            true => layer.effect().to_owned(),
+            false => layer.absence().to_owned(),
+        },
+    };
+    Layer::ALL.map(protection).to_vec()
+}

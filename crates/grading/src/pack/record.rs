@@ -8,13 +8,14 @@ use std::time::Duration;
 
 use plan::{Plan, Recording, Task};
 
-use super::build::shortened;
-use super::{PackError, internal};
-use crate::grade::kind::Kind;
-use crate::sandbox::{Access, Calls, End, Finished, InForce, Layer, Limits, Sandbox};
+use sandbox::{Access, Calls, End, Finished, InForce, Layer, ResourceLimits, Sandbox};
+
+use super::PackError;
+use super::compile::shortened;
+use crate::outcome::Kind;
 
 /// What recording all of a lab's plans may use. It takes milliseconds.
-const LIMITS: Limits = Limits {
+const LIMITS: ResourceLimits = ResourceLimits {
     wall: Duration::from_secs(20),
     cpu_s: 10,
     memory_bytes: 2 << 30,
@@ -43,7 +44,7 @@ pub fn plans(
 ) -> Result<(Vec<Plan>, InForce), PackError> {
     // Its own name, which it is told and could not guess; it may write this file and no other.
     let file = folder.join(format!("plans-{:016x}", fastrand::u64(..)));
-    File::create_new(&file).map_err(|error| internal(&file.display(), &error))?;
+    File::create_new(&file).map_err(PackError::io(&file))?;
     let mut read: Vec<PathBuf> = SYSTEM.map(PathBuf::from).to_vec();
     read.push(recorder.to_owned());
     let mut limits = LIMITS;
@@ -69,14 +70,14 @@ pub fn plans(
             Command::new(recorder).arg(&file).current_dir(folder),
             &input,
         )
-        .map_err(|error| internal(&recorder.display(), &error))?;
+        .map_err(PackError::io(recorder))?;
     ended(&finished, &limits)?;
     let text = read_text(&file)?;
     Ok((parse(&text, tasks)?, finished.in_force))
 }
 
 /// How it ended, if not well.
-fn ended(finished: &Finished, limits: &Limits) -> Result<(), PackError> {
+fn ended(finished: &Finished, limits: &ResourceLimits) -> Result<(), PackError> {
     let said = String::from_utf8_lossy(&finished.stderr);
     let said = shortened(&said);
     let failed = |kind, message: String| {
@@ -141,9 +142,9 @@ fn read_text(file: &Path) -> Result<Vec<u8>, PackError> {
     let mut text = Vec::new();
     File::open(file)
         .and_then(|file| file.take(LIMITS.file_bytes + 1).read_to_end(&mut text))
-        .map_err(|error| internal(&file.display(), &error))?;
+        .map_err(PackError::io(file))?;
     // A program that was killed may have left much.
-    fs::remove_file(file).map_err(|error| internal(&file.display(), &error))?;
+    fs::remove_file(file).map_err(PackError::io(file))?;
     Ok(text)
 }
 

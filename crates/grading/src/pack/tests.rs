@@ -2,9 +2,7 @@
 
 use std::time::Instant;
 
-use super::screen::Sources;
 use super::*;
-use crate::grade::verdict::Failing;
 
 const KERNELS: &str = include_str!("tests/kernels.rs");
 const LAUNCH: &str = include_str!("tests/launch.rs");
@@ -36,11 +34,19 @@ fn course() -> &'static Course {
     COURSE_READ.get_or_init(|| Course::parse(COURSE, "lab.toml").unwrap())
 }
 
+/// As by default, with this course.
+fn options() -> Options {
+    Options {
+        course_root: Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."),
+        ..Options::default()
+    }
+}
+
 /// What is built once for all tests.
 fn dependencies() -> &'static Dependencies {
     static BUILT: OnceLock<Dependencies> = OnceLock::new();
     BUILT.get_or_init(|| {
-        let packer = Packer::new(&Options::default());
+        let packer = Packer::new(options());
         let built = packer.dependencies();
         built.unwrap_or_else(|error| panic!("{error}")).clone()
     })
@@ -48,7 +54,7 @@ fn dependencies() -> &'static Dependencies {
 
 fn packer(options: Options) -> Packer {
     Packer {
-        dependencies: OnceLock::from(Ok(dependencies().clone())),
+        dependencies: OnceLock::from(dependencies().clone()),
         options,
     }
 }
@@ -66,10 +72,10 @@ fn sources(body: &str) -> Sources {
 
 fn packed(sources: &Sources, options: Options) -> Result<Bundle, Failing> {
     packer(options)
-        .build(sources, course())
+        .pack(sources, course())
         .map_err(|error| match error {
-            PackError::Refused(failing) => failing,
-            PackError::Environment(message) => panic!("{message}"),
+            PackError::Refused(failing) => *failing,
+            other => panic!("{other}"),
         })
 }
 
@@ -85,8 +91,13 @@ fn a_submission_becomes_a_bundle() {
     // Whatever else is there does not count.
     std::fs::write(folder.path().join("build.rs"), "compile_error!();").unwrap();
     std::fs::write(folder.path().join("Cargo.toml"), "[").unwrap();
-    let packer = packer(Options::default());
-    let bundle = packer.pack(folder.path(), course()).unwrap();
+    let packer = packer(options());
+    let pack = || {
+        packer
+            .pack(&Sources::read(folder.path()).unwrap(), course())
+            .unwrap()
+    };
+    let bundle = pack();
     assert_eq!(bundle.lab, "poisson");
     assert!(bundle.ptx.contains(".entry halve"));
     assert!(!bundle.ptx.contains("harness-pack-"), "no folder's name");
@@ -99,8 +110,11 @@ fn a_submission_becomes_a_bundle() {
     assert_eq!(bundle.cases[1].problem["n"], 9);
     assert!(bundle.protections.iter().any(|p| p.in_force));
     // The same again, to the last bit.
-    let again = packer.pack(folder.path(), course()).unwrap();
-    assert_eq!(again.sha256().unwrap(), bundle.sha256().unwrap());
+    let again = pack();
+    assert_eq!(
+        again.packed().unwrap().sha256,
+        bundle.packed().unwrap().sha256
+    );
 }
 
 /// On a machine with nothing but limits and a deadline.
@@ -114,7 +128,7 @@ fn it_works_where_protections_are_missing() {
     ];
     let options = Options {
         without: without.clone(),
-        ..Options::default()
+        ..options()
     };
     let bundle = build(&sources(""), options).unwrap();
     for layer in Layer::ALL {
@@ -126,7 +140,7 @@ fn it_works_where_protections_are_missing() {
 
 #[test]
 fn compilers_say_where() {
-    let (kind, message) = build(&sources("let n: u32 = 1.5;"), Options::default()).unwrap_err();
+    let (kind, message) = build(&sources("let n: u32 = 1.5;"), options()).unwrap_err();
     assert_eq!(kind, Kind::CompileError);
     assert!(message.starts_with("launch.rs does not compile:\n"));
     assert!(message.contains("--> launch.rs:17:"), "{message}");
@@ -134,7 +148,7 @@ fn compilers_say_where() {
         kernels: KERNELS.replace("0.5", "\"x\""),
         ..sources("")
     };
-    let (kind, message) = build(&broken, Options::default()).unwrap_err();
+    let (kind, message) = build(&broken, options()).unwrap_err();
     assert_eq!(kind, Kind::CompileError);
     assert!(message.starts_with("kernels.rs does not compile:\n"));
     assert!(message.contains("--> kernels.rs:11:"), "{message}");
@@ -143,7 +157,7 @@ fn compilers_say_where() {
 /// What the recorder wants, and what it gets.
 #[test]
 fn the_recorder_is_confined() {
-    let everything = build(&sources(""), Options::default()).unwrap().protections;
+    let everything = build(&sources(""), options()).unwrap().protections;
     let all_in_force = everything.iter().all(|protection| protection.in_force);
     if !all_in_force {
         eprintln!("skipped: this machine lacks a protection");
@@ -180,7 +194,7 @@ fn the_recorder_is_confined() {
             Kind::RecorderLimit,
         ),
     ] {
-        let (kind, message) = build(&sources(body), Options::default()).unwrap_err();
+        let (kind, message) = build(&sources(body), options()).unwrap_err();
         assert_eq!(kind, expected, "{body}: {message}");
     }
     assert!(!Path::new("/tmp/harness-was-here").exists());
@@ -192,7 +206,7 @@ fn hidden_cases_are_told_to_nobody() {
     let told = |body: &str| {
         let own = LAUNCH.split_once("// RECORD").unwrap().1;
         let own = own.split_once("// END").unwrap().0;
-        packed(&sources(&format!("{body}\n{own}")), Options::default())
+        packed(&sources(&format!("{body}\n{own}")), options())
     };
     let failing = told("assert!(problem.n != 9, \"n is {}\", problem.n);").unwrap_err();
     assert!(failing.message.contains("n is 9"), "{}", failing.message);
@@ -218,7 +232,7 @@ fn hidden_cases_are_told_to_nobody() {
 fn recording_ends_in_time() {
     let options = Options {
         record_limit: Some(Duration::from_secs(1)),
-        ..Options::default()
+        ..options()
     };
     let start = Instant::now();
     let (kind, message) = build(&sources("loop {}"), options).unwrap_err();
@@ -239,7 +253,7 @@ fn a_forged_result_is_found() {
              }}
              Ok(Outputs {{ u: buffers.u }})"
         );
-        build(&sources(&body), Options::default()).unwrap_err().0
+        build(&sources(&body), options()).unwrap_err().0
     };
     assert_eq!(forge("{\"earned\":100}\n"), Kind::PlanMalformed);
     let plan = "{\"name\":\"small\",\"plan\":{\"name\":\"small\",\"buffers\":[],\"outputs\":[],\"kernels\":[],\
@@ -327,7 +341,7 @@ fn compilers_end_in_time_and_space() {
         let start = Instant::now();
         let options = Options {
             compile: limits,
-            ..Options::default()
+            ..options()
         };
         let (kind, message) = build(&with(&kernels), options).expect_err(bomb);
         assert_eq!(kind, Kind::BuildLimit, "{bomb}: {message}");
@@ -339,5 +353,5 @@ fn compilers_end_in_time_and_space() {
         assert!(start.elapsed() < Duration::from_secs(60), "{bomb}");
     }
     // It was their fault, and theirs alone.
-    build(&sources(""), Options::default()).unwrap();
+    build(&sources(""), options()).unwrap();
 }

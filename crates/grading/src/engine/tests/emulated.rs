@@ -3,11 +3,11 @@
 use std::sync::Mutex;
 
 use super::*;
-use crate::grade::engine::checks::Extent;
-use crate::grade::engine::job::Answer;
-use crate::grade::report::terminal;
-use crate::grade::verdict::Checks;
-use crate::terminal::Look;
+use crate::engine::Extent;
+use crate::engine::job::Answer;
+use crate::engine::run::Subject;
+use crate::outcome::Category;
+use crate::report::Checks;
 
 /// Right, and all threads write the same word.
 const LUCKY: &str = "add.f32 %f3, %f1, %f2; st.global.u32 [seen], %r1;";
@@ -37,7 +37,7 @@ fn luck_on_a_gpu_earns_nothing() {
     assert_eq!(checks, [&Some(Checks::Whole), &Some(Checks::Sampled)]);
     // It is luck: without the checks, everything is right.
     let unseen = Options {
-        looking: Duration::ZERO,
+        emulated_checks: Duration::ZERO,
         ..options()
     };
     let report = graded_with(&course, &lucky, &device, &Here(&device), &unseen);
@@ -65,27 +65,23 @@ fn where_it_was_found_is_told() {
         &lucky.ptx[lucky.ptx.find(".global").expect("has one")..]
     );
     let lucky = Bundle { ptx, ..lucky };
-    let mut report = graded(&course, &lucky, &gpu());
-    assert!(matches!(report.cases[1].status, Status::Passed));
-    report.performance.clear();
-    report.protections.clear();
-    let text = terminal::render(&report.with_totals(), Look::PLAIN);
+    let report = graded(&course, &lucky, &gpu());
+    assert!(matches!(report.cases[1].status, Outcome::Passed));
+    assert_eq!(report.cases[1].checks, Some(Checks::Sampled));
+    let failing = report.cases[0].status.failing().unwrap();
+    assert_eq!((failing.kind, report.cases[0].samples), (Kind::Race, 0));
+    assert_eq!(failing.device.as_deref(), Some("emulated"));
     let place = |line: &&str| !line.contains(" at ") && !line.trim_start().starts_with("other");
-    let text: Vec<&str> = text.lines().filter(place).collect();
-    insta::assert_snapshot!(text.join("\n"), @r"
-    matadd  ada  on cuda (Clocked 1), seed 42
-
-      case   group  points  samples  checks         result
-      ----------------------------------------------------------
-      small  small   0 / 2        0  fault          fault [race]
-      large  large   3 / 3       21  samples clean  passed
-
-      small [race]
-        the emulated device says:
-          plan `sum`, command 0 (launch of `sum`)
-          race in global memory: store of byte 0 of buffer `seen` and an earlier store by the same instruction, with another value: which one stays is not defined
-
-      3 / 5 points
+    let said: Vec<&str> = failing
+        .sanitizer
+        .as_ref()
+        .unwrap()
+        .lines()
+        .filter(place)
+        .collect();
+    insta::assert_snapshot!(said.join("\n"), @r"
+    plan `sum`, command 0 (launch of `sum`)
+    race in global memory: store of byte 0 of buffer `seen` and an earlier store by the same instruction, with another value: which one stays is not defined
     ");
 }
 
@@ -99,7 +95,7 @@ fn a_race_in_the_large_case_alone_is_found_there() {
         &bundle(&course, &elementwise(large_only), record_sum),
         &gpu(),
     );
-    assert!(matches!(report.cases[0].status, Status::Passed));
+    assert!(matches!(report.cases[0].status, Outcome::Passed));
     assert_eq!(report.cases[0].checks, Some(Checks::Whole));
     assert_eq!(report.cases[1].status.kind(), Some(Kind::Race));
     assert_eq!(report.totals.earned, 2.0);
@@ -111,7 +107,7 @@ fn what_the_emulated_device_cannot_run_to_its_end_costs_nothing() {
     let bundle = built_in(&course, "grid2d_block1d_64");
     let device = gpu();
     let runner = |ended: Ended| {
-        let runner = Looking {
+        let runner = ChecksEnd {
             device: &device,
             ended,
             asked: Mutex::default(),
@@ -127,13 +123,10 @@ fn what_the_emulated_device_cannot_run_to_its_end_costs_nothing() {
             asked,
             [Some(Extent::Whole), Some(Extent::Sampled), None, None]
         );
-        let text = terminal::render(&report, Look::PLAIN);
-        assert!(text.contains(&format!(
-            "not checked on the emulated device: small, large: {reason}"
-        )));
+        assert_eq!(report.cases[1].checks, report.cases[0].checks);
         reason
     };
-    insta::assert_snapshot!(runner(Ended::Lacking("no `foo` here".to_owned())), @"no `foo` here");
+    insta::assert_snapshot!(runner(Ended::NotPassed(NotPassed::NotGradedHere("no `foo` here".to_owned()))), @"no `foo` here");
     insta::assert_snapshot!(runner(Ended::TimedOut(Phase::Submission)), @"the emulated device looks at a submission for 60 s, and was not done by then");
     let died = Ended::Died {
         has_run: true,
@@ -146,7 +139,7 @@ fn what_the_emulated_device_cannot_run_to_its_end_costs_nothing() {
 /// Remembers how each job ended.
 struct Asked<'d> {
     device: &'d dyn Device,
-    asked: Mutex<Vec<(Option<Extent>, Status)>>,
+    asked: Mutex<Vec<(Option<Extent>, Outcome)>>,
 }
 
 impl<'d> Asked<'d> {
@@ -158,8 +151,8 @@ impl<'d> Asked<'d> {
     }
 }
 
-impl Runner for Asked<'_> {
-    fn run(&self, request: &Request, deadlines: &Deadlines) -> Result<Ended, Failure> {
+impl CaseRunner for Asked<'_> {
+    fn run(&self, request: &Request, deadlines: &Deadlines) -> Result<Ended, GradeError> {
         let ended = Here(self.device).run(request, deadlines)?;
         if let Ended::Answer(answer) = &ended {
             let asked = (request.job.checks, answer.status.clone());
@@ -169,15 +162,15 @@ impl Runner for Asked<'_> {
     }
 }
 
-/// Looks end like this; all else is done.
-struct Looking<'d> {
+/// Checks end like this; all else is done.
+struct ChecksEnd<'d> {
     device: &'d dyn Device,
     ended: Ended,
     asked: Mutex<Vec<Option<Extent>>>,
 }
 
-impl Runner for Looking<'_> {
-    fn run(&self, request: &Request, deadlines: &Deadlines) -> Result<Ended, Failure> {
+impl CaseRunner for ChecksEnd<'_> {
+    fn run(&self, request: &Request, deadlines: &Deadlines) -> Result<Ended, GradeError> {
         self.asked.lock().unwrap().push(request.job.checks);
         match request.job.checks {
             Some(_) => Ok(self.ended.clone()),
@@ -195,15 +188,15 @@ fn a_fault_that_the_gpu_decides_is_left_to_it() {
         fuel: 10_000,
         ..host::device::Options::default()
     });
-    let subject = crate::grade::engine::trial::Subject {
+    let subject = Subject {
         module: &host::Module::new("submission", endless.ptx.clone()),
         plan: &endless.cases[0].plan,
     };
     let case = course.cases[0]
         .with_seed(find_lab("matadd").unwrap(), 1)
         .unwrap();
-    let stopped = Extent::Whole.look(&device, subject, &case.inputs().unwrap());
-    let crate::grade::engine::trial::Stopped::Lacking(reason) = stopped.unwrap_err() else {
+    let stopped = Extent::Whole.check(&device, subject, &case.inputs().unwrap());
+    let NotPassed::NotGradedHere(reason) = stopped.unwrap_err() else {
         panic!("endless is no fault for sure")
     };
     assert!(
@@ -229,7 +222,7 @@ fn wrong_values_are_seen_in_a_case_that_ran_whole() {
         panic!("{asked:?}")
     };
     assert_eq!(whole.kind(), Some(Kind::WrongResult));
-    assert_eq!(*sampled, Status::Passed);
+    assert_eq!(*sampled, Outcome::Passed);
     // The GPU has them wrong too, and what it says counts.
     let failing = report.cases[0].status.failing().unwrap();
     assert_eq!(failing.device, None);
@@ -241,34 +234,25 @@ fn what_is_right_on_the_gpu_alone_is_right_by_luck() {
     let course = course(MATADD);
     let bundle = built_in(&course, "grid2d_block1d_64");
     let device = gpu();
-    let runner = Looking {
+    let runner = ChecksEnd {
         device: &device,
         ended: Ended::Answer(Box::new(Answer {
-            status: Status::failed(Kind::WrongResult, "`c` is wrong"),
+            status: Outcome::failed(Kind::WrongResult, "`c` is wrong"),
             samples: 0,
             counts: Default::default(),
             performance: Vec::new(),
         })),
         asked: Mutex::default(),
     };
-    let mut report = graded_with(&course, &bundle, &device, &runner, &options());
+    let report = graded_with(&course, &bundle, &device, &runner, &options());
     assert_eq!(report.totals.earned, 0.0);
-    report.cases.truncate(1);
-    report.performance.clear();
-    report.protections.clear();
-    let text = terminal::render(&report.with_totals(), Look::PLAIN);
-    insta::assert_snapshot!(text, @r"
-    matadd  ada  on cuda (Clocked 1), seed 42
-
-      case   group  points  samples  checks  result
-      -----------------------------------------------------------
-      small  small   0 / 2        0  wrong   wrong [wrong_result]
-
-      small [wrong_result]
-        on device emulated: `c` is wrong; right on the GPU by luck: the result depends on which thread is first (`--device emulated` says more)
-
-      0 / 2 points
-    ");
+    let failing = report.cases[0].status.failing().unwrap();
+    assert_eq!(
+        (failing.kind, failing.category),
+        (Kind::WrongResult, Category::Wrong)
+    );
+    assert_eq!(failing.device.as_deref(), Some("emulated"));
+    insta::assert_snapshot!(failing.message, @"`c` is wrong; right on the GPU by luck: the result depends on which thread is first (`--device emulated` says more)");
 }
 
 #[test]

@@ -6,10 +6,12 @@ use super::*;
 
 struct Ends(Mutex<Vec<Ended>>);
 
-impl Runner for Ends {
-    fn run(&self, request: &Request, _: &Deadlines) -> Result<Ended, Failure> {
+impl CaseRunner for Ends {
+    fn run(&self, request: &Request, _: &Deadlines) -> Result<Ended, GradeError> {
         if request.job.checks.is_some() {
-            return Ok(Ended::Lacking("not looked at".to_owned()));
+            return Ok(Ended::NotPassed(NotPassed::NotGradedHere(
+                "not looked at".to_owned(),
+            )));
         }
         Ok(self.0.lock().unwrap().remove(0))
     }
@@ -28,7 +30,7 @@ fn an_end_costs_its_case_and_no_more() {
         let runner = Ends(Mutex::new(vec![ended, good]));
         let report = graded_with(&course, &bundle, &device, &runner, &options());
         assert!(
-            matches!(report.cases[1].status, Status::Passed),
+            matches!(report.cases[1].status, Outcome::Passed),
             "{report:#?}"
         );
         report.cases[0].status.clone()
@@ -38,7 +40,7 @@ fn an_end_costs_its_case_and_no_more() {
         how: how.to_owned(),
         said: "first\nlast words".to_owned(),
     };
-    let message = |status: Status, kind| {
+    let message = |status: Outcome, kind| {
         assert_eq!(status.kind(), Some(kind));
         status.failing().unwrap().message.clone()
     };
@@ -46,16 +48,16 @@ fn an_end_costs_its_case_and_no_more() {
     insta::assert_snapshot!(message(timed_out, Kind::Deadline), @"a run was not finished after 60 s, and was ended");
     let crashed = status(died(true, "signal 11"));
     insta::assert_snapshot!(message(crashed, Kind::Crashed), @"the process that ran it died (signal 11): last words");
-    let reason = |status: Status| match status {
-        Status::NotGradedHere { reason } => reason,
+    let reason = |status: Outcome| match status {
+        Outcome::NotGradedHere { reason } => reason,
         other => panic!("{other:?}"),
     };
     insta::assert_snapshot!(reason(status(died(false, "signal 9"))), @"the process that ran it died (signal 9): last words");
     insta::assert_snapshot!(reason(status(died(true, "a bug in harness"))), @"the process that ran it died (a bug in harness): last words");
     insta::assert_snapshot!(reason(status(Ended::TimedOut(Phase::Ours))), @"the harness's own part was not finished after 1800 s");
-    insta::assert_snapshot!(reason(status(Ended::Lacking("no memory".to_owned()))), @"no memory");
+    insta::assert_snapshot!(reason(status(Ended::NotPassed(NotPassed::NotGradedHere("no memory".to_owned())))), @"no memory");
     let failed = Failing::new(Kind::WrongResult, "wrong");
-    let failed = status(Ended::Failed(Box::new(failed)));
+    let failed = status(Ended::NotPassed(failed.into()));
     assert_eq!(failed.kind(), Some(Kind::WrongResult));
 }
 
@@ -67,8 +69,8 @@ const DEADLINES: Deadlines = Deadlines {
 /// The large case.
 fn request(course: &Course, bundle: &Bundle) -> Request {
     Request {
-        device: "cuda".to_owned(),
-        job: crate::grade::engine::job::Job {
+        device: DeviceName::Cuda(0),
+        job: crate::engine::job::CaseJob {
             course_file: course.file.clone(),
             course_text: course.text.clone(),
             case: "large".to_owned(),

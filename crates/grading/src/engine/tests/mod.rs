@@ -1,9 +1,9 @@
 //! Whole grades, of right and wrong submissions, on the emulated device and on one whose clock is ours.
 
 pub(super) mod clocked;
+mod emulated;
 mod ends;
 mod kernels;
-mod looks;
 mod refused;
 mod right;
 mod time;
@@ -18,17 +18,16 @@ use host::{Device, DeviceKind, Plan, find_lab};
 use clocked::{Clocked, Who};
 use kernels::{SUM, elementwise, record_sum};
 
-use super::child::{Deadlines, Ended, Request};
-use super::grading::{Options, Quiet, grade};
-use super::job::{Phase, Watch};
-use super::runner::Runner;
-use super::timed::Rule;
+use stats::SamplingRule;
+
+use super::case::{Phase, Watch};
+use super::process::{CaseRunner, Deadlines, DeviceName, Ended, Request};
+use super::sampling::Stopping;
+use super::{GradeError, Options, Quiet, grade};
 use crate::bundle::{BuiltWith, Bundle, BundledCase};
 use crate::course::Course;
-use crate::devices::Wanted;
-use crate::failure::Failure;
-use crate::grade::kind::Kind;
-use crate::grade::verdict::{Failing, GradeReport, Status, SubmissionId};
+use crate::outcome::{Failing, Kind, NotPassed, Outcome};
+use crate::report::{GradeReport, SubmissionId};
 
 pub(super) const MATADD: &str = r#"format_version = 1
 lab = "matadd"
@@ -103,8 +102,8 @@ impl Watch for Unwatched {
     fn failed(&mut self, _: &Failing) {}
 }
 
-impl Runner for Here<'_> {
-    fn run(&self, request: &Request, _: &Deadlines) -> Result<Ended, Failure> {
+impl CaseRunner for Here<'_> {
+    fn run(&self, request: &Request, _: &Deadlines) -> Result<Ended, GradeError> {
         // As through a pipe.
         let json = serde_json::to_string(request).unwrap();
         let request: Request = serde_json::from_str(&json).unwrap();
@@ -114,7 +113,7 @@ impl Runner for Here<'_> {
         };
         Ok(match ran {
             Ok(answer) => Ended::Answer(Box::new(answer)),
-            Err(reason) => Ended::Lacking(reason),
+            Err(not_passed) => Ended::NotPassed(not_passed),
         })
     }
 }
@@ -122,12 +121,15 @@ impl Runner for Here<'_> {
 pub(super) fn options() -> Options {
     Options {
         seed: Some(42),
-        stopping: Rule {
-            least: 10,
-            most: 12,
-            uncertainty: 0.005,
+        stopping: Stopping {
+            rule: SamplingRule {
+                min_samples: 10,
+                max_samples: 12,
+                noise: 0.005,
+                spread: f64::INFINITY,
+                patience: Duration::MAX,
+            },
             points: 0.005,
-            patience: Duration::MAX,
         },
         ..Options::default()
     }
@@ -137,7 +139,7 @@ fn graded_with(
     course: &Course,
     bundle: &Bundle,
     device: &dyn Device,
-    runner: &dyn Runner,
+    runner: &dyn CaseRunner,
     options: &Options,
 ) -> GradeReport {
     let id = SubmissionId {
@@ -145,8 +147,8 @@ fn graded_with(
         sha256: None,
     };
     let name = match device.info().kind {
-        DeviceKind::Cuda => Wanted::Cuda(0),
-        DeviceKind::Emulated => Wanted::Emulated,
+        DeviceKind::Cuda => DeviceName::Cuda(0),
+        DeviceKind::Emulated => DeviceName::Emulated,
     };
     grade(
         bundle,

@@ -48,9 +48,9 @@ fn plans_that_do_not_fit_are_refused() {
         plan.buffer("d", Element::F32, 8);
     });
     assert_eq!(failing.kind, Kind::PlanInvalid);
-    insta::assert_snapshot!(failing.message, @"the plan's buffers are not the lab's: it has `a`: 185 f32, `b`: 185 f32, `c`: 185 f32, `d`: 8 f32; the lab declares `a`: 185 f32, `b`: 185 f32, `c`: 185 f32");
+    insta::assert_snapshot!(failing.message, @"the plan declares an input `d` (8 of f32), which the lab does not have; use `Plan::scratch`");
     let failing = refused_plan(&ptx, |plan, [a, ..]| plan.output("d", a));
-    insta::assert_snapshot!(failing.message, @"output `d` is not one that the lab asks for; there are: c");
+    insta::assert_snapshot!(failing.message, @r#"the plan's outputs are ["c", "d"]; the lab's are ["c"]"#);
     let failing = refused_plan(&ptx, |plan, [a, b, c]| {
         let config = LaunchConfig::new(1, 32).with_shared_mem_bytes(300_000);
         plan.launch("sum", config, args![a, b, c, 32u32]).unwrap();
@@ -79,7 +79,7 @@ fn plans_that_are_too_large_are_refused() {
     assert_eq!(failing.kind, Kind::PlanTooLarge);
     insta::assert_snapshot!(failing.message, @"the plan needs 1099511627776 bytes of memory beside the lab's buffers; the limit is 67117744");
     let failing = refused_plan(&ptx, |plan, [a, ..]| {
-        for _ in 0..crate::grade::engine::screen::MOST_COMMANDS {
+        for _ in 0..crate::plan_check::MOST_COMMANDS {
             plan.fill(a, 0).unwrap();
         }
     });
@@ -97,7 +97,7 @@ fn what_the_emulated_device_does_not_know_is_not_graded_there() {
     let course = course(MATADD);
     let body = "add.f32 %f3, %f1, %f2; wgmma.fence.sync.aligned;";
     let report = emulated(&course, &bundle(&course, &elementwise(body), record_sum));
-    let Status::NotGradedHere { reason } = &report.cases[0].status else {
+    let Outcome::NotGradedHere { reason } = &report.cases[0].status else {
         panic!("{report:#?}")
     };
     assert!(
@@ -110,8 +110,8 @@ fn what_the_emulated_device_does_not_know_is_not_graded_there() {
     let right = bundle(&course, &elementwise(SUM), record_sum);
     let runner = Unknown(&device, bundle(&course, &elementwise(body), record_sum).ptx);
     let report = graded_with(&course, &right, &device, &runner, &options());
-    assert!(matches!(report.cases[0].status, Status::Passed));
-    let Some(crate::grade::verdict::Checks::NotMade { reason }) = &report.cases[0].checks else {
+    assert!(matches!(report.cases[0].status, Outcome::Passed));
+    let Some(crate::report::Checks::NotMade { reason }) = &report.cases[0].checks else {
         panic!("{report:#?}")
     };
     assert!(reason.contains("wgmma"), "{reason}");
@@ -120,8 +120,8 @@ fn what_the_emulated_device_does_not_know_is_not_graded_there() {
 /// Has other kernels looked at: what this GPU can run, which is the emulated device, that cannot run them.
 struct Unknown<'d>(&'d dyn Device, String);
 
-impl Runner for Unknown<'_> {
-    fn run(&self, request: &Request, deadlines: &Deadlines) -> Result<Ended, Failure> {
+impl CaseRunner for Unknown<'_> {
+    fn run(&self, request: &Request, deadlines: &Deadlines) -> Result<Ended, GradeError> {
         let mut request = request.clone();
         if request.job.checks.is_some() {
             request.job.ptx.clone_from(&self.1);
@@ -159,7 +159,7 @@ fn text_without_end_is_no_ptx() {
 }
 
 #[test]
-fn names_that_a_bundle_invents_are_shown_and_not_obeyed() {
+fn names_that_a_bundle_invents_are_not_obeyed() {
     let course = course(MATADD);
     let evil = "\u{1b}[2J<script>\n\u{202e}";
     let report = emulated(
@@ -183,11 +183,4 @@ fn names_that_a_bundle_invents_are_shown_and_not_obeyed() {
         Some(Kind::PlanInvalid),
         "{report:#?}"
     );
-    let text = crate::grade::report::terminal::render(&report, crate::terminal::Look::PLAIN);
-    assert!(
-        !text.contains('\u{1b}') && !text.contains('\u{202e}'),
-        "{text}"
-    );
-    let html = crate::grade::report::html::page(&report);
-    assert!(!html.contains("<script") && !html.contains('\u{1b}'));
 }

@@ -31,7 +31,7 @@ fn with_small_cases(text: &str) -> String {
 fn large_cases_wait_for_a_gpu() {
     let course = course(MATADD);
     let report = emulated(&course, &built_in(&course, "grid2d_block1d_64"));
-    let Status::NotGradedHere { reason } = &report.cases[1].status else {
+    let Outcome::NotGradedHere { reason } = &report.cases[1].status else {
         panic!("{report:#?}")
     };
     assert_eq!(reason, "large cases are graded on a GPU");

@@ -3,7 +3,6 @@
 use host::device::{Side, Stray};
 
 use super::*;
-use crate::grade::verdict::PerformanceStatus;
 
 /// Copies of 8 KiB in 10 us: 1.6384 GB/s. The large case moves 12 * 384 bytes: 2.8125 us at that rate.
 const COPIES_US: f64 = 10.0;
@@ -67,11 +66,11 @@ fn untrusted(device: &Clocked) -> Failing {
     let report = timed(device);
     // The results are right; only the time is not believed.
     assert!(
-        matches!(report.cases[1].status, Status::Passed),
+        matches!(report.cases[1].status, Outcome::Passed),
         "{report:#?}"
     );
     assert_eq!(report.totals.earned, 5.0);
-    let PerformanceStatus::Failed(failing) = &report.performance[0].status else {
+    let Outcome::Failed(failing) = &report.performance[0].status else {
         panic!("{report:#?}")
     };
     failing.clone()
@@ -114,7 +113,7 @@ fn every_timed_result_counts() {
     });
     device.spoiled_from = 12;
     let report = timed(&device);
-    assert!(matches!(report.cases[0].status, Status::Passed));
+    assert!(matches!(report.cases[0].status, Outcome::Passed));
     let failing = report.cases[1].status.failing().unwrap();
     assert_eq!((failing.kind, failing.sample), (Kind::WrongLater, Some(9)));
     for timed in &report.performance {

@@ -28,12 +28,12 @@ fn rounding_is_allowed_and_no_more() {
         .oracle_from(&inputs, &host::NoProgress)
         .unwrap()
         .unwrap();
-    let (judge, noise) = crate::grade::engine::judge::Judge::rounding(8.0, &reference, &oracle);
+    let (expected, noise) = crate::engine::expected::Expected::rounding(8.0, &reference, &oracle);
     assert!(
         noise.iter().all(|(_, noise)| (1e-8..1e-4).contains(noise)),
         "{noise:?}"
     );
-    judge.check(&reference).unwrap();
+    expected.check(&reference).unwrap();
 
     // The scheme in a closed box, with `store` applied to what a step leaves in memory.
     let run = |fused: bool, columns: usize, store: &dyn Fn(f32) -> f32| {
@@ -71,12 +71,12 @@ fn rounding_is_allowed_and_no_more() {
     assert!(run(false, n_x - 1, &as_is) == reference);
     let fused = run(true, n_x - 1, &as_is);
     assert!(fused != reference);
-    judge.check(&fused).unwrap();
+    expected.check(&fused).unwrap();
     // 11 bits of significand, as half precision has.
     let half = |value: f32| f32::from_bits(value.to_bits().wrapping_add(0x1000) & !0x1fff);
-    judge.check(&run(false, n_x - 1, &half)).unwrap_err();
+    expected.check(&run(false, n_x - 1, &half)).unwrap_err();
     // The last column before the border is left out.
-    judge.check(&run(false, n_x - 2, &as_is)).unwrap_err();
+    expected.check(&run(false, n_x - 2, &as_is)).unwrap_err();
 }
 
 #[test]

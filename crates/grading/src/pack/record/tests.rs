@@ -25,9 +25,9 @@ fn line(name: &str) -> String {
 
 /// What becomes of this output.
 fn parsed(text: &str) -> Result<Vec<Plan>, (Kind, String)> {
-    parse(text.as_bytes(), &tasks()).map_err(|error| {
-        let failing = error.failing().unwrap();
-        (failing.kind, failing.message.clone())
+    parse(text.as_bytes(), &tasks()).map_err(|error| match error {
+        PackError::Refused(failing) => (failing.kind, failing.message),
+        other => panic!("{other}"),
     })
 }
 

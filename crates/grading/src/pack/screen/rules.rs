@@ -1,7 +1,6 @@
 //! What is refused, and why.
 
 use super::tokens::{Token, TokenKind};
-use super::{File, Refusal};
 
 const READS_FILES: &str = "a submission is its two files, and reads no others";
 const READS_ENVIRONMENT: &str = "a submission does not depend on the machine that compiles it";
@@ -38,114 +37,35 @@ const NAMES: &[(&str, &str)] = &[
 ];
 
 /// Attributes that mean nothing outside the file. `cfg_attr` is looked into.
-const ALLOWED_ATTRIBUTES: &[&str] = &[
-    "allow",
-    "cfg",
-    "cfg_attr",
-    "clippy",
-    "cold",
-    "default",
-    "deny",
-    "deprecated",
-    "derive",
-    "doc",
-    "expect",
-    "forbid",
-    "inline",
-    "kernel",
-    "macro_export",
-    "must_use",
-    "non_exhaustive",
-    "repr",
-    "rustfmt",
-    "test",
-    "track_caller",
-    "warn",
-];
+const ALLOWED_ATTRIBUTES: &str = "allow cfg cfg_attr clippy cold default deny deprecated derive doc expect forbid inline kernel macro_export \
+    must_use non_exhaustive repr rustfmt test track_caller warn";
 
 /// The derives of core.
-const ALLOWED_DERIVES: &[&str] = &[
-    "Clone",
-    "Copy",
-    "Debug",
-    "Default",
-    "Eq",
-    "Hash",
-    "Ord",
-    "PartialEq",
-    "PartialOrd",
-];
+const ALLOWED_DERIVES: &str = "Clone Copy Debug Default Eq Hash Ord PartialEq PartialOrd";
 
-const ALLOWED_CRATES: &[&str] = &["core", "cuda_std", "kernels_gpu", "plan"];
+const ALLOWED_CRATES: &str = "core cuda_std kernels_gpu plan";
 
 /// The modules of std that only compute.
-const ALLOWED_STD: &[&str] = &[
-    "any",
-    "array",
-    "assert",
-    "assert_eq",
-    "borrow",
-    "boxed",
-    "cell",
-    "char",
-    "clone",
-    "cmp",
-    "collections",
-    "convert",
-    "default",
-    "error",
-    "f32",
-    "f64",
-    "fmt",
-    "format",
-    "hash",
-    "hint",
-    "i16",
-    "i32",
-    "i64",
-    "i8",
-    "isize",
-    "iter",
-    "marker",
-    "mem",
-    "num",
-    "ops",
-    "option",
-    "panic",
-    "prelude",
-    "primitive",
-    "print",
-    "println",
-    "ptr",
-    "rc",
-    "result",
-    "slice",
-    "str",
-    "string",
-    "sync",
-    "u16",
-    "u32",
-    "u64",
-    "u8",
-    "usize",
-    "vec",
-];
+const ALLOWED_STD: &str = "any array assert assert_eq borrow boxed cell char clone cmp collections convert default error f32 f64 fmt \
+    format hash hint i16 i32 i64 i8 isize iter marker mem num ops option panic prelude primitive print println \
+    ptr rc result slice str string sync u16 u32 u64 u8 usize vec";
 
 /// Of `std::process`, what only ends: a recorder that ends early is found out.
-const ALLOWED_PROCESS: &[&str] = &["abort", "exit"];
+const ALLOWED_PROCESS: &str = "abort exit";
 
-/// The first token in the file that starts something refused.
-pub fn first(file: File, tokens: &[Token]) -> Option<Refusal> {
-    let at = |i: usize| View { tokens, i };
+/// Whether one of these words, which spaces part, is `name`.
+fn lists(words: &str, name: &str) -> bool {
+    words.split(' ').any(|word| word == name)
+}
+
+/// The first token of the file that starts something refused, what that is, and why. Host code may use less than device code.
+pub fn first_refused(
+    tokens: &[Token],
+    is_host_code: bool,
+) -> Option<(&Token, String, &'static str)> {
     (0..tokens.len()).find_map(|i| {
-        let (construct, reason) = refused(file, at(i))?;
-        Some(Refusal {
-            file,
-            line: tokens[i].line,
-            column: tokens[i].column,
-            construct,
-            reason,
-        })
+        let (construct, reason) = refused(View { tokens, i }, is_host_code)?;
+        Some((&tokens[i], construct, reason))
     })
 }
 
@@ -208,7 +128,7 @@ impl<'t> View<'t> {
 }
 
 /// What is refused that starts here.
-fn refused(file: File, here: View<'_>) -> Option<(String, &'static str)> {
+fn refused(here: View<'_>, is_host_code: bool) -> Option<(String, &'static str)> {
     if here.is_mark('#') {
         return attribute(here);
     }
@@ -230,7 +150,7 @@ fn refused(file: File, here: View<'_>) -> Option<(String, &'static str)> {
                 .then(|| (format!("`mod {inside};`"), READS_FILES))
         }
         "extern" => external(here),
-        "unsafe" if file == File::Launch => Some(("`unsafe`".to_owned(), SAFE)),
+        "unsafe" if is_host_code => Some(("`unsafe`".to_owned(), SAFE)),
         "std" => standard(here),
         _ => None,
     }
@@ -282,7 +202,7 @@ fn is_from_library(here: View<'_>) -> bool {
 fn external(here: View<'_>) -> Option<(String, &'static str)> {
     if here.after(1).is_name("crate") {
         let krate = here.after(2).name().unwrap_or("");
-        if ALLOWED_CRATES.contains(&krate) {
+        if lists(ALLOWED_CRATES, krate) {
             return None;
         }
         return Some((format!("`extern crate {krate}`"), CRATES));
@@ -301,15 +221,13 @@ fn standard(here: View<'_>) -> Option<(String, &'static str)> {
     let next = here.after(3);
     let module = |view: View<'_>| -> Option<(String, &'static str)> {
         let name = view.name()?;
-        if ALLOWED_STD.contains(&name) {
+        if lists(ALLOWED_STD, name) {
             return None;
         }
         let item = view.after(3);
         if name == "process"
             && view.after(1).is_path_separator()
-            && item
-                .name()
-                .is_some_and(|item| ALLOWED_PROCESS.contains(&item))
+            && item.name().is_some_and(|item| lists(ALLOWED_PROCESS, item))
         {
             return None;
         }
@@ -368,7 +286,7 @@ fn one_attribute(view: View<'_>) -> Option<(String, &'static str)> {
                 .after(1)
                 .inside()
                 .filter_map(View::name)
-                .find(|derive| !ALLOWED_DERIVES.contains(derive))?;
+                .find(|derive| !lists(ALLOWED_DERIVES, derive))?;
             Some((
                 format!("`#[derive({other})]`"),
                 "a submission derives the traits of core alone",
@@ -377,7 +295,7 @@ fn one_attribute(view: View<'_>) -> Option<(String, &'static str)> {
         // `cfg_attr(condition, attribute, ...)`.
         "cfg_attr" => view.after(1).elements().skip(1).find_map(one_attribute),
         "unsafe" => refused(SYMBOLS),
-        _ if ALLOWED_ATTRIBUTES.contains(&name) => None,
+        _ if lists(ALLOWED_ATTRIBUTES, name) => None,
         // Where it stands in the attribute is looked at when its turn comes.
         _ if NAMES.iter().any(|(listed, _)| *listed == name) => None,
         _ => refused(ATTRIBUTES),

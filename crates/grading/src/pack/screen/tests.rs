@@ -166,17 +166,19 @@ mod files {
 
     fn folder() -> tempfile::TempDir {
         let folder = tempfile::tempdir().unwrap();
-        for file in [File::Kernels, File::Launch] {
-            std::fs::write(folder.path().join(file.name()), "// é").unwrap();
+        for name in [KERNELS, LAUNCH] {
+            std::fs::write(folder.path().join(name), "// é").unwrap();
         }
         folder
     }
 
     fn message(folder: &std::path::Path) -> String {
-        let error = read(folder).unwrap_err();
-        assert_eq!(error.failing().unwrap().kind, Kind::MissingFile);
-        error
-            .to_string()
+        let PackError::Refused(failing) = read(folder).unwrap_err() else {
+            panic!("it is the submission's fault")
+        };
+        assert_eq!(failing.kind, Kind::MissingFile);
+        failing
+            .message
             .replace(&folder.display().to_string(), "DIR")
     }
 

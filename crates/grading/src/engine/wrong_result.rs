@@ -1,21 +1,22 @@
-//! What a diagnosis needs to know of a wrong result.
+//! A wrong result, and what it looks like: what a diagnosis needs to know of it.
 
 use std::time::Duration;
 
 use host::lab::CaseParams;
 use host::{Case, Cpu, Device, Lab, NamedBuffers, NoProgress, Plan};
 
-use super::judge::Judge;
-use super::trial::{Stopped, Subject, before, run_isolated};
+use super::expected::Expected;
+use super::run::{Subject, before, run_isolated};
 use crate::course::CaseSpec;
-use crate::grade::diagnose::shorter::{first_launches, launches_of_one_kernel, shorten};
-use crate::grade::diagnose::{Again, Allowed, Axis, Diagnosis, Evidence, diagnose};
+use crate::diagnose::shorter::{first_launches, launches_of_one_kernel, shorten};
+use crate::diagnose::{Again, Axis, Diagnosis, Evidence, diagnose};
+use crate::outcome::NotPassed;
 
 /// Larger cases are not run again to find the step at which they go wrong.
 const MOST_UPDATES_AGAIN: u64 = 1 << 27;
 
 /// A wrong result and where it comes from.
-pub struct Wrong<'a> {
+pub struct WrongResult<'a> {
     pub device: &'a dyn Device,
     pub lab: &'a dyn Lab,
     pub spec: &'a CaseSpec,
@@ -23,18 +24,18 @@ pub struct Wrong<'a> {
     pub case: &'a dyn Case,
     pub subject: Subject<'a>,
     pub inputs: &'a NamedBuffers,
-    pub judge: &'a Judge,
+    pub expected: &'a Expected,
     pub got: &'a NamedBuffers,
 }
 
-impl Wrong<'_> {
+impl WrongResult<'_> {
     /// What it looks like.
     pub fn diagnosis(&self) -> Option<Diagnosis> {
         let axes = |output: &str| {
-            let len = host::check::find(self.judge.expected(), output).map_or(0, |held| held.len());
-            axes(self.case, output, len)
+            let held = host::check::find(self.expected.outputs(), output);
+            axes(self.case, output, held.map_or(0, |held| held.len()))
         };
-        let bound = |output: &str, _| self.judge.bound(output).unwrap_or(0.0);
+        let tolerance = |output: &str| self.expected.tolerance(output);
         let after_steps = |steps| self.reference_after(steps);
         let plan = self.subject.plan;
         let run_steps = |keep| self.again(shorten(plan, self.steps(), keep)?);
@@ -50,12 +51,9 @@ impl Wrong<'_> {
         let is_quick = self.case.work("").updates <= MOST_UPDATES_AGAIN;
         diagnose(&Evidence {
             axes: &axes,
-            expected: self.judge.expected(),
+            expected: self.expected.outputs(),
             got: self.got,
-            allowed: match self.judge.bound("") {
-                None => Allowed::Exact,
-                Some(_) => Allowed::Within(&bound),
-            },
+            tolerance: &tolerance,
             inputs: self.inputs,
             before: &before(plan, self.inputs),
             steps: self.case.timesteps(),
@@ -88,7 +86,7 @@ impl Wrong<'_> {
             ..self.subject
         };
         let ran = run_isolated(self.device, subject, self.inputs, Duration::ZERO);
-        ran.map(|sample| sample.outputs).map_err(Stopped::reason)
+        ran.map(|sample| sample.outputs).map_err(NotPassed::reason)
     }
 }
 
