@@ -102,7 +102,8 @@ fn present(machine: &Machine) -> Result<(&'static Gpu, Option<String>), Failure>
             ))),
         },
         None => {
-            let note = "this machine has no GPU; these are the figures of another (--gpu)".to_owned();
+            let note =
+                "this machine has no GPU; these are the figures of another (--gpu)".to_owned();
             Ok((Gpu::named("h100")?, Some(note)))
         }
     }

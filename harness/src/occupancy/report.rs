@@ -115,16 +115,19 @@ impl Report {
         // Where several limit, none of them alone lets more in.
         if let [limiter] = limiters[..] {
             let more = match limiter {
-                Limiter::Registers => with_more_blocks(gpu, held, fewer_registers(*needs)).map(
-                    |(needs, blocks)| (format!("{} registers a thread", needs.registers), blocks),
-                ),
+                Limiter::Registers => {
+                    with_more_blocks(gpu, held, fewer_registers(*needs)).map(|(needs, blocks)| {
+                        (format!("{} registers a thread", needs.registers), blocks)
+                    })
+                }
                 Limiter::SharedMemory => {
-                    let less = (0..needs.shared_mem_bytes)
-                        .rev()
-                        .map(|shared_mem_bytes| BlockNeeds {
-                            shared_mem_bytes,
-                            ..*needs
-                        });
+                    let less =
+                        (0..needs.shared_mem_bytes)
+                            .rev()
+                            .map(|shared_mem_bytes| BlockNeeds {
+                                shared_mem_bytes,
+                                ..*needs
+                            });
                     with_more_blocks(gpu, held, less).map(|(needs, blocks)| {
                         let most = grouped(needs.shared_mem_bytes.into());
                         (format!("{most} bytes of shared memory"), blocks)

@@ -93,10 +93,7 @@ struct ClassFigures {
 }
 
 fn executed(executed: Executed) -> Numbers<2> {
-    Numbers([
-        ("by_warps", executed.warp),
-        ("by_threads", executed.thread),
-    ])
+    Numbers([("by_warps", executed.warp), ("by_threads", executed.thread)])
 }
 
 impl Serialize for Figures {

@@ -99,7 +99,8 @@ impl KernelProfile {
         let classes = InstructionClass::ALL.map(|class| (class.name(), counts.class(class)));
         let all = [("all", counts.instructions)];
         let rows = classes.into_iter().chain(all).map(|(name, executed)| {
-            let lanes = active_lanes(executed).map_or("-".to_owned(), |share| format!("{:.1}", 32.0 * share));
+            let lanes = active_lanes(executed)
+                .map_or("-".to_owned(), |share| format!("{:.1}", 32.0 * share));
             let share = share(executed.warp, counts.instructions.warp);
             let by_warps = grouped(executed.warp);
             let by_threads = grouped(executed.thread);
@@ -266,8 +267,18 @@ fn table<const N: usize>(
     header: [&str; N],
     rows: impl Iterator<Item = (u64, [String; N])>,
 ) -> Option<String> {
-    let align = |column| if column == 0 { Align::Left } else { Align::Right };
-    let header: Vec<_> = header.into_iter().enumerate().map(|(column, text)| (text, align(column))).collect();
+    let align = |column| {
+        if column == 0 {
+            Align::Left
+        } else {
+            Align::Right
+        }
+    };
+    let header: Vec<_> = header
+        .into_iter()
+        .enumerate()
+        .map(|(column, text)| (text, align(column)))
+        .collect();
     let mut table = Columns::with_header(look, &header);
     let mut rows = rows.filter(|(number, _)| *number != 0).peekable();
     rows.peek()?;

@@ -193,7 +193,11 @@ impl VariantProfile {
                 format!("{title}\n  {}: {}\n", look.bad("FAILED"), indented(message))
             }
             Outcome::Lacking { message } => {
-                format!("{title}\n  {}: {}\n", look.caution("lacking"), indented(message))
+                format!(
+                    "{title}\n  {}: {}\n",
+                    look.caution("lacking"),
+                    indented(message)
+                )
             }
         }
     }
