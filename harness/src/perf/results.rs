@@ -4,7 +4,7 @@
 
 mod reading;
 
-use host::limits::Limits;
+use host::limits::MeasuredLimits;
 use host::telemetry::{About, Sample};
 use host::{DeviceInfo, KernelInfo, Launching};
 use serde::{Deserialize, Serialize};
