@@ -1,6 +1,6 @@
 //! A plan against its lab, its kernels and what any device allows.
 
-use host::device::Limits;
+use host::device::LaunchLimits;
 use host::plan::{Buffer, Role};
 use host::{Module, Plan};
 use plan::Lab;
@@ -81,7 +81,7 @@ pub fn check(
         );
         return Err(PackError::refused(Kind::PlanTooLarge, message));
     }
-    host::validate::validate(module, plan, &Limits::COMMON)
+    host::validate::validate(module, plan, &LaunchLimits::COMMON)
         .map_err(|error| PackError::refused(Kind::PlanInvalid, error.to_string()))
 }
 

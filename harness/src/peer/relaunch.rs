@@ -1,6 +1,6 @@
 //! A plan's launches with other kernels, in blocks of another shape.
 
-use host::plan::{Arg, Command, Launch, LaunchConfig, Plan, PlanError, Role};
+use host::plan::{Command, Launch, LaunchConfig, Plan, PlanError};
 
 /// The plan with each launch as `change` has it: another kernel's name, another shape; the same buffers and arguments, in
 /// the same order.
@@ -9,56 +9,20 @@ pub fn relaunched(
     name: String,
     change: impl Fn(&Launch<'_>) -> Result<(String, LaunchConfig), PlanError>,
 ) -> Result<Plan, PlanError> {
-    let mut new = Plan::new(name);
-    let ids: Vec<_> = plan
-        .buffers()
-        .iter()
-        .map(|buffer| {
-            let (name, len) = (buffer.name.clone(), buffer.len as usize);
-            match buffer.role {
-                Role::Io => new.buffer(name, buffer.element, len),
-                Role::Scratch => new.scratch(name, buffer.element, len),
-            }
-        })
-        .collect();
-    for command in plan.commands() {
-        match command {
-            Command::Launch(launch) => {
-                let (kernel, config) = change(&launch)?;
-                let args = launch.args.iter().map(|arg| match *arg {
-                    Arg::Buffer(id) => Arg::Buffer(ids[id.index()]),
-                    Arg::Slice(id) => Arg::Slice(ids[id.index()]),
-                    Arg::SliceAt { id, offset, len } => Arg::SliceAt {
-                        id: ids[id.index()],
-                        offset,
-                        len,
-                    },
-                    Arg::BufferAt { id, offset } => Arg::BufferAt {
-                        id: ids[id.index()],
-                        offset,
-                    },
-                    ref value => value.clone(),
-                });
-                new.launch(&kernel, config, args)?;
-            }
-            Command::Copy(copy) => new.copy_range(
-                ids[copy.src.index()],
-                copy.src_start,
-                ids[copy.dst.index()],
-                copy.dst_start,
-                copy.len,
-            )?,
-            Command::Fill(fill) => new.fill(ids[fill.dst.index()], fill.byte)?,
+    let mut new = plan.map(|new, command| match command {
+        Command::Launch(launch) => {
+            let (kernel, config) = change(&launch)?;
+            new.launch(&kernel, config, launch.args.iter().cloned())
         }
-    }
-    for (output, id) in plan.outputs() {
-        new.output(output.clone(), ids[id.index()]);
-    }
+        other => new.push(other),
+    })?;
+    new.rename(name);
     Ok(new)
 }
 
 #[cfg(test)]
 mod tests {
+    use host::plan::Arg;
     use host::{Element, args};
 
     use super::*;

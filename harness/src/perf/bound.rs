@@ -1,6 +1,6 @@
 //! The roofline of a run: what the device allows at best, from limits measured in the same run.
 
-use host::limits::{Limits, Rate};
+use host::limits::{MeasuredLimits, Rate};
 use host::{Element, NamedBuffers, Work};
 use serde::{Deserialize, Serialize};
 
@@ -84,7 +84,7 @@ pub struct Demand {
 }
 
 /// The bound of a run that takes `run_s`, from measured limits. `None` where nothing that it needs was measured.
-pub fn bound(limits: &Limits, demand: &Demand, run_s: f64) -> Option<Bound> {
+pub fn bound(limits: &MeasuredLimits, demand: &Demand, run_s: f64) -> Option<Bound> {
     let best = |rate: &Option<Rate>| Some(rate.as_ref()?.best_per_s);
     let Work { bytes, flops, .. } = demand.work;
     // Buffers that fit the L2 cache together come once from device memory: after that, from the cache.
@@ -126,7 +126,7 @@ mod tests {
 
     use super::*;
 
-    fn limits() -> Limits {
+    fn limits() -> MeasuredLimits {
         let rate = |best_per_s| {
             Some(Rate {
                 median_per_s: 0.9 * best_per_s,
@@ -136,12 +136,12 @@ mod tests {
                 samples: vec![Duration::from_secs(1)],
             })
         };
-        Limits {
+        MeasuredLimits {
             copy: rate(1e12),
             l2: rate(4e12),
             fp32: rate(20e12),
             fp64: rate(2e12),
-            ..Limits::default()
+            ..MeasuredLimits::default()
         }
     }
 
@@ -198,7 +198,7 @@ mod tests {
             ..small
         };
         assert_eq!(binding(once), (Limit::Memory, 1e-6));
-        let no_l2 = Limits {
+        let no_l2 = MeasuredLimits {
             l2: None,
             fp32: None,
             ..limits()
@@ -210,6 +210,6 @@ mod tests {
     fn a_share_of_one_is_as_fast_as_can_be() {
         let demand = demand(1_000_000_000, 0, Precision::Single);
         assert_eq!(bound(&limits(), &demand, 2e-3).unwrap().share, 0.5);
-        assert_eq!(bound(&Limits::default(), &demand, 1.0), None);
+        assert_eq!(bound(&MeasuredLimits::default(), &demand, 1.0), None);
     }
 }

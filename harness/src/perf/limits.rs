@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use host::device::DeviceInfo;
-use host::limits::{Limit, Limits, Options, measure};
+use host::limits::{Limit, MeasuredLimits, Options, measure};
 use host::telemetry::{NoTelemetry, Telemetry, open};
 use host::{Device, Progress};
 
@@ -18,7 +18,11 @@ use crate::units::{bytes_per_s, three};
 /// What this program learns of a device apart from timing labs on it.
 pub trait Probe {
     /// What it does at best, and what could not be measured, with the reason.
-    fn limits(&self, device: &dyn Device, progress: &dyn Progress) -> (Limits, Option<String>);
+    fn limits(
+        &self,
+        device: &dyn Device,
+        progress: &dyn Progress,
+    ) -> (MeasuredLimits, Option<String>);
 
     /// What reports on its clocks.
     ///
@@ -32,11 +36,15 @@ pub trait Probe {
 pub struct Real;
 
 impl Probe for Real {
-    fn limits(&self, device: &dyn Device, progress: &dyn Progress) -> (Limits, Option<String>) {
+    fn limits(
+        &self,
+        device: &dyn Device,
+        progress: &dyn Progress,
+    ) -> (MeasuredLimits, Option<String>) {
         let options = Options::for_device(device.info());
         match measure(device, &options, &Limit::ALL, progress) {
             Ok(limits) => (limits, None),
-            Err(error) => (Limits::default(), Some(error.to_string())),
+            Err(error) => (MeasuredLimits::default(), Some(error.to_string())),
         }
     }
 
@@ -112,7 +120,7 @@ pub fn render(results: &Results, look: Look) -> String {
     text
 }
 
-fn limits(limits: &Limits) -> Vec<String> {
+fn limits(limits: &MeasuredLimits) -> Vec<String> {
     let rate = |limit: Limit| {
         let best = limits.get(limit)?.best_per_s;
         Some(match limit.unit() {

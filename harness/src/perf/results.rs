@@ -63,7 +63,7 @@ pub struct DeviceRecord {
     /// Why NVML says nothing.
     pub no_telemetry: Option<String>,
     /// What it does at best, measured in the same run.
-    pub limits: Limits,
+    pub limits: MeasuredLimits,
 }
 
 /// One case.

@@ -91,7 +91,7 @@ pub fn plan(
     module: &Module,
     spec: &CaseSpec,
     lab: &dyn Lab,
-    limits: &host::device::Limits,
+    limits: &host::device::LaunchLimits,
 ) -> Result<(), Failing> {
     let invalid = |error: host::Error| {
         fault::failing(&error).unwrap_or_else(|message| Failing::new(Kind::PlanInvalid, message))

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use host::limits::copy_bandwidth;
-use host::{Device, Error, NamedBuffers, Plan, Variant};
+use host::limits::{self, Options, measure};
+use host::{Device, Error, NamedBuffers, NoProgress, Plan, Variant};
 
 use super::{Work, numbered};
 use crate::course::{Against, PerformanceSpec, Rule};
@@ -211,10 +211,15 @@ pub fn ungraded(timed: &PerformanceSpec) -> PerformanceGrade {
 
 /// How fast the device copies, in bytes read and written per second.
 fn copy_rate(device: &dyn Device) -> Result<f64, Stopped> {
-    const BUFFER_BYTES: u64 = 512 << 20;
-    let eighth = device.info().memory_bytes.unwrap_or(u64::MAX) / 8;
-    let bandwidth = copy_bandwidth(device, BUFFER_BYTES.min(eighth))?;
-    Ok(bandwidth.best_bytes_per_s)
+    let options = Options::for_device(device.info());
+    let lacking =
+        |reason: String| Stopped::Lacking(format!("its copies cannot be timed: {reason}"));
+    let limits = measure(device, &options, &[limits::Limit::Copy], &NoProgress)
+        .map_err(|error| lacking(error.to_string()))?;
+    let copy = limits
+        .copy
+        .ok_or_else(|| lacking("too little free memory, or no clock".to_owned()))?;
+    Ok(copy.best_per_s)
 }
 
 #[cfg(test)]
@@ -274,10 +279,10 @@ mod tests {
 
     #[test]
     fn without_a_reference_there_is_a_time_and_a_ratio_to_the_limit() {
-        // Copies of 8 KiB in 10 us, ten together: 384 elements are 2.8125 us at that rate.
+        // Copies of 8 KiB in 10 us: 384 elements are 2.8125 us at that rate.
         let device = Clocked::new(|who, _| match who {
             Who::Submission => 5.625,
-            Who::Copies => 100.0,
+            Who::Copies => 10.0,
             Who::Reference => unreachable!("there is none"),
         });
         let [reference, limit] = &alone(&device)[..] else {

@@ -14,7 +14,7 @@ const LUCKY: &str = "add.f32 %f3, %f1, %f2; st.global.u32 [seen], %r1;";
 
 fn gpu() -> Clocked {
     Clocked::new(|who, _| match who {
-        Who::Copies => 100.0,
+        Who::Copies => 10.0,
         _ => 10.0,
     })
 }

@@ -1,8 +1,8 @@
-//! Holding the stream until all of a timed region is enqueued.
+//! A gate that holds a stream until all of a timed region is enqueued.
 //!
-//! An idle stream starts a command as soon as it has it. Between two events on it there would then also be the host's calls:
-//! some microseconds, other ones in each process. So the stream first waits for a word in host memory, which is written
-//! when everything is enqueued. nvbench holds its streams too, by a kernel (`nvbench/blocking_kernel.cuh`).
+//! An idle stream starts each command as soon as it is enqueued. The time between two events would then include the host's
+//! calls: some microseconds, which differ between processes. So the stream first waits for a word in host memory, which the
+//! host writes when everything is enqueued. nvbench holds its streams too, by a kernel (`nvbench/blocking_kernel.cuh`).
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
@@ -14,10 +14,10 @@ use cust::memory::LockedBuffer;
 use cust::sys::{CUdeviceptr, CUresult, CUstream};
 
 use crate::device::DriverError;
-use crate::driver::{check, check_cust};
+use crate::driver::check;
 
-/// A stream is held no longer than this. Where each launch is waited for (under a sanitizer or a profiler), or has no room
-/// in the driver's queue, the enqueuing would otherwise never end.
+/// The longest time for which a stream is held. Where each launch waits for the device (under a sanitizer or a profiler, or
+/// because the driver's queue is full), enqueuing would otherwise never end.
 const LONGEST: Duration = Duration::from_millis(50);
 
 unsafe extern "C" {
@@ -30,7 +30,7 @@ unsafe extern "C" {
     ) -> CUresult;
 }
 
-/// What holds a device's stream.
+/// The gate of a device's stream.
 #[derive(Debug, Clone)]
 pub struct Gate(Arc<Word>);
 
@@ -39,29 +39,29 @@ struct Word {
     /// One `u32`, which the device reads: tickets up to it may pass.
     open_to: LockedBuffer<u32>,
     last_ticket: AtomicU32,
-    is_of_use: AtomicBool,
+    is_usable: AtomicBool,
 }
 
 impl Gate {
     /// An open gate. The context is current.
     pub fn new() -> Result<Gate, DriverError> {
         Ok(Gate(Arc::new(Word {
-            open_to: check_cust("cuMemAllocHost", LockedBuffer::new(&0, 1))?,
+            open_to: check("cuMemAllocHost", LockedBuffer::new(&0, 1))?,
             last_ticket: AtomicU32::new(0),
-            is_of_use: AtomicBool::new(true),
+            is_usable: AtomicBool::new(true),
         })))
     }
 
-    /// Makes the stream wait until [`Held::release`]; `None` where the driver cannot, or where holding once took too long.
-    /// The context is current, and stays so until the stream went on.
+    /// Makes the stream wait until [`Held::release`]. `None` if the driver does not support it, or if holding once took too
+    /// long. The context is current, and stays so until the stream goes on.
     pub fn hold(&self, stream: CUstream) -> Option<Held> {
         let word = &self.0;
-        if !word.is_of_use.load(Ordering::Relaxed) {
+        if !word.is_usable.load(Ordering::Relaxed) {
             return None;
         }
         let ticket = word.last_ticket.fetch_add(1, Ordering::Relaxed) + 1;
         if word.wait_for(ticket, stream).is_err() {
-            word.is_of_use.store(false, Ordering::Relaxed);
+            word.is_usable.store(false, Ordering::Relaxed);
             return None;
         }
         let (released, is_released) = mpsc::channel();
@@ -71,7 +71,7 @@ impl Gate {
         let opened_by_watch = Arc::clone(&opened);
         let watch = thread::spawn(move || {
             if is_released.recv_timeout(LONGEST) == Err(RecvTimeoutError::Timeout) {
-                watched.is_of_use.store(false, Ordering::Relaxed);
+                watched.is_usable.store(false, Ordering::Relaxed);
                 opened_by_watch.get_or_init(|| watched.open_to(ticket));
             }
         });
@@ -86,28 +86,28 @@ impl Gate {
 }
 
 impl Word {
-    /// Enqueues the waiting.
+    /// Enqueues the wait.
     fn wait_for(&self, ticket: u32, stream: CUstream) -> Result<(), DriverError> {
         const AT_LEAST: u32 = 0;
         let address = self.open_to.as_ptr() as CUdeviceptr;
-        // SAFETY: page-locked memory has the same address on host and device, and outlives the waiting: whoever holds a
-        // stream synchronises it before the device is dropped.
+        // SAFETY: page-locked memory has the same address on host and device, and outlives the wait: a held stream is
+        // synchronised before the device is dropped.
         let result = unsafe { cuStreamWaitValue32_v2(stream, address, ticket, AT_LEAST) };
         check("cuStreamWaitValue32", result)
     }
 
-    /// Opens, and says when that was.
+    /// Opens the gate, and returns when that was.
     fn open_to(&self, ticket: u32) -> Instant {
         // SAFETY: the word is aligned, lives as long as `self`, and the host writes it here alone, atomically.
         let word = unsafe { AtomicU32::from_ptr(self.open_to.as_ptr().cast_mut()) };
-        // Others may hold the stream too: never close it again to those that came before.
+        // Others may hold the stream too: never close the gate again for earlier tickets.
         let now = Instant::now();
         word.fetch_max(ticket, Ordering::SeqCst);
         now
     }
 }
 
-/// A stream that waits. Dropped, it goes on.
+/// A stream that waits. It goes on when this is dropped.
 #[derive(Debug)]
 pub struct Held {
     word: Arc<Word>,
@@ -118,7 +118,7 @@ pub struct Held {
 }
 
 impl Held {
-    /// Lets the stream go on, and says when that was: now, or when the watch did.
+    /// Lets the stream go on, and returns when that was: now, or earlier if it had been held for too long.
     pub fn release(&self) -> Instant {
         *self.opened.get_or_init(|| self.word.open_to(self.ticket))
     }
@@ -141,7 +141,7 @@ mod tests {
     use cust::stream::{Stream, StreamFlags};
 
     use super::*;
-    use crate::device::cuda::CudaDevice;
+    use crate::device::CudaDevice;
 
     /// A gate, and a stream that waits at it with an event enqueued behind; nothing without a GPU.
     fn held(check: impl FnOnce(&Gate, Held, &Stream, &Event)) {

@@ -1,19 +1,18 @@
-//! A launch's arguments as the bytes of the kernel's parameters.
+//! The arguments of launches as the bytes of the kernels' parameters.
 
 use crate::plan::{Arg, BufferId, Plan};
 
-/// Argument values in words of 8 bytes, and where each starts.
+/// Parameter values in words of 8 bytes.
 #[derive(Debug, Default)]
-pub struct Layout {
-    /// The bytes of every value, from its start on.
+pub struct Params {
+    /// Every value begins at a word of its own.
     pub values: Vec<u64>,
-    /// For each parameter, where its value starts in `values`.
+    /// For each parameter, the position of its first word in `values`.
     pub starts: Vec<usize>,
 }
 
-impl Layout {
-    /// Adds what an argument puts into one parameter, or two if it is a slice. `address` gives each buffer's place in
-    /// device memory.
+impl Params {
+    /// Adds an argument: one parameter, or two if it is a slice. `address` gives each buffer's address in device memory.
     pub fn push(&mut self, arg: &Arg, plan: &Plan, address: impl Fn(BufferId) -> u64) {
         let buffer = |id: BufferId| &plan.buffers()[id.index()];
         match *arg {
@@ -74,9 +73,9 @@ mod tests {
             vec![1u8, 2, 3, 4, 5, 6, 7, 8, 9],
             7u8
         ];
-        let mut layout = Layout::default();
+        let mut params = Params::default();
         for arg in &args {
-            layout.push(arg, &plan, |id| 0x1000 * (1 + id.index() as u64));
+            params.push(arg, &plan, |id| 0x1000 * (1 + id.index() as u64));
         }
         let expected = [
             0x2000,
@@ -91,7 +90,7 @@ mod tests {
             9,
             7,
         ];
-        assert_eq!(layout.values, expected);
-        assert_eq!(layout.starts, [0, 1, 2, 3, 4, 5, 6, 7, 8, 10]);
+        assert_eq!(params.values, expected);
+        assert_eq!(params.starts, [0, 1, 2, 3, 4, 5, 6, 7, 8, 10]);
     }
 }
