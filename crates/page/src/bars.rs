@@ -1,10 +1,10 @@
 //! Horizontal bars on a logarithmic scale, each with its label over it: readable however narrow the page is.
 
-use std::fmt::Write;
-
-use super::escape::html;
-use super::plot::{Size, tick};
+use maud::{Markup, PreEscaped, html};
 use units::three;
+
+use super::html::Text;
+use super::plot::{Size, tick};
 
 /// A bar.
 #[derive(Debug, Clone, PartialEq)]
@@ -19,15 +19,15 @@ pub struct Bar {
     pub colour: usize,
 }
 
-/// Of a line of text.
+/// Height of a line of text.
 const LINE: f64 = 18.0;
-/// Of a bar and the gap under it.
+/// Height of a bar and the gap under it.
 const BAR: f64 = 22.0;
-/// Between groups.
+/// Height between groups.
 const GAP: f64 = 14.0;
-/// Of a letter, generously.
+/// No letter is wider on average.
 const LETTER: f64 = 8.0;
-/// To the right of the longest bar, for its value.
+/// Width to the right of the longest bar, for its value.
 const VALUE: f64 = 64.0;
 
 /// The SVG element. Bars start at 1, or below it at the power of ten below the least value.
@@ -41,71 +41,62 @@ pub fn bars(bars: &[Bar], size: Size) -> String {
     let least = values().fold(1.0, f64::min).log10().floor();
     let most = values().fold(10.0, f64::max).log10();
     let position = |value: f64| (width - VALUE) * (value.log10() - least) / (most - least);
-    let mut rows = String::new();
+    let mut rows = Vec::new();
     let mut top = 0.0;
     let mut group = "";
     for bar in shown {
         if bar.group != group {
             group = &bar.group;
             top += GAP;
-            top = texts(
-                &mut rows,
-                group,
-                top,
-                width,
-                "font-weight=\"600\" fill=\"var(--muted)\"",
-            );
+            top = texts(&mut rows, group, top, width, true);
         }
-        top = texts(&mut rows, &bar.label, top, width, "fill=\"var(--fg)\"");
+        top = texts(&mut rows, &bar.label, top, width, false);
         let end = position(bar.value).max(1.0);
-        // Writing to a string does not fail.
-        let _ = writeln!(
-            rows,
-            "<rect x=\"0\" y=\"{:.1}\" width=\"{end:.1}\" height=\"14\" rx=\"2\" fill=\"var(--s{})\"/>\
-             <text x=\"{:.1}\" y=\"{:.1}\" font-size=\"14\" fill=\"var(--fg)\">{}</text>",
-            top + 2.0,
-            bar.colour % 8,
-            end + 6.0,
-            top + 14.0,
-            html(&three(bar.value))
-        );
+        rows.push(html! {
+            rect x="0" y=(px(top + 2.0)) width=(px(end)) height="14" rx="2" fill={ "var(--s" (bar.colour % 8) ")" } {}
+            text x=(px(end + 6.0)) y=(px(top + 14.0)) font-size="14" fill="var(--fg)" { (three(bar.value)) }
+        });
         top += BAR;
     }
     let height = top + 24.0;
-    let mut svg = format!(
-        "<svg role=\"img\" viewBox=\"0 0 {width} {height}\" xmlns=\"http://www.w3.org/2000/svg\">\n"
-    );
-    for decade in (least as i32)..=(most.floor() as i32) {
-        let x = position(10f64.powi(decade));
-        let _ = writeln!(
-            svg,
-            "<line x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"0\" y2=\"{:.1}\" stroke=\"var(--grid)\"/>\
-             <text x=\"{:.1}\" y=\"{:.1}\" font-size=\"14\" fill=\"var(--muted)\">{}</text>",
-            height - 20.0,
-            x + 3.0,
-            height - 6.0,
-            html(&tick(10f64.powi(decade)))
-        );
-    }
-    svg + &rows + "</svg>"
+    let svg = html! {
+        svg role="img" viewBox={ "0 0 " (width) " " (height) } xmlns="http://www.w3.org/2000/svg" {
+            @for decade in (least as i32)..=(most.floor() as i32) {
+                @let x = position(10f64.powi(decade));
+                line x1=(px(x)) x2=(px(x)) y1="0" y2=(px(height - 20.0)) stroke="var(--grid)" {}
+                text x=(px(x + 3.0)) y=(px(height - 6.0)) font-size="14" fill="var(--muted)" {
+                    (tick(10f64.powi(decade)))
+                }
+            }
+            @for row in &rows { (PreEscaped(&row.0)) "\n" }
+        }
+    };
+    svg.into_string()
 }
 
-/// A text in as many lines as it needs, and where it ends.
-fn texts(svg: &mut String, text: &str, mut top: f64, width: f64, style: &str) -> f64 {
+/// A coordinate, to a tenth of a pixel.
+fn px(value: f64) -> String {
+    format!("{value:.1}")
+}
+
+/// Adds a text in as many lines as it needs; answers where it ends. The page's background lies around its letters, where
+/// they cross a line.
+fn texts(rows: &mut Vec<Markup>, text: &str, mut top: f64, width: f64, is_heading: bool) -> f64 {
+    let (weight, fill) = match is_heading {
+        true => (Some("600"), "var(--muted)"),
+        false => (None, "var(--fg)"),
+    };
     for line in lines(text, (width / LETTER) as usize) {
         top += LINE;
-        // Writing to a string does not fail.
-        let _ = writeln!(
-            svg,
-            "<text x=\"4\" y=\"{:.1}\" font-size=\"14\" {style} {HALO}>{}</text>",
-            top - 3.0,
-            html(&line)
-        );
+        rows.push(html! {
+            text x="4" y=(px(top - 3.0)) font-size="14" font-weight=[weight] fill=(fill)
+                stroke="var(--bg)" stroke-width="5" paint-order="stroke" { (Text(&line)) }
+        });
     }
     top
 }
 
-/// Broken between words.
+/// The text, broken between words.
 fn lines(text: &str, letters: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split(' ') {
@@ -119,9 +110,6 @@ fn lines(text: &str, letters: usize) -> Vec<String> {
     }
     lines
 }
-
-/// Of the page's background around letters that cross a line.
-const HALO: &str = "stroke=\"var(--bg)\" stroke-width=\"5\" paint-order=\"stroke\"";
 
 #[cfg(test)]
 mod tests {

@@ -1,8 +1,8 @@
-//! Texts of others, made harmless: a name or a message from a submission is shown as what it is, never obeyed.
+//! Text from others, made harmless: a name or a message from a submission is shown as it is, and never interpreted.
 
 use std::fmt::Write;
 
-/// Characters that move text about without being seen: they could make a line read as something else.
+/// Invisible characters that reorder or hide text: they could make a line read as something else.
 fn is_invisible_control(character: char) -> bool {
     matches!(
         character,
@@ -31,7 +31,7 @@ pub fn line(text: &str) -> String {
     plain(text.trim_end()).replace(['\n', '\t'], " ")
 }
 
-/// As [`plain`], cut after so many characters, with a word on how many are left out.
+/// As [`plain`], cut after so many characters; says how many are left out.
 pub fn at_most(text: &str, characters: usize) -> String {
     match text.char_indices().nth(characters) {
         None => plain(text),

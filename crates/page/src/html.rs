@@ -1,13 +1,25 @@
 //! A page in the making.
 
-use std::fmt::Write;
+use maud::{DOCTYPE, Markup, PreEscaped, Render, html};
 
 use super::bars::{Bar, bars};
-use super::escape::html;
+use super::escape;
 use super::plot::{BROAD, NARROW, Plot};
 
 /// Texts that are longer may break into lines.
 const LONG: usize = 48;
+
+/// Loads nothing and runs nothing; the style sheet and pictures are within the page.
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:";
+
+/// Any text, made harmless by [`escape::html`], which is stricter than maud.
+pub(crate) struct Text<'t>(pub &'t str);
+
+impl Render for Text<'_> {
+    fn render_to(&self, buffer: &mut String) {
+        buffer.push_str(&escape::html(self.0));
+    }
+}
 
 /// A cell of a table.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,7 +39,7 @@ impl Cell {
         }
     }
 
-    /// Leads to a file beside the page, of a name as [`super::escape::file_name`] makes them.
+    /// Links to a file beside the page, whose name is one that [`escape::file_name`] makes.
     pub fn with_link(mut self, file: impl Into<String>) -> Cell {
         self.link = Some(file.into());
         self
@@ -62,6 +74,23 @@ impl Cell {
     pub fn caution(text: impl Into<String>) -> Cell {
         Cell::new(text, "caution")
     }
+
+    /// Its classes in the style sheet. Short texts stay in one line; the table scrolls where it is too wide.
+    fn classes(&self) -> Option<String> {
+        let long = if self.text.len() > LONG { " long" } else { "" };
+        let classes = format!("{}{long}", self.class);
+        (!classes.is_empty()).then(|| classes.trim_start().to_owned())
+    }
+
+    fn content(&self) -> Markup {
+        html! {
+            @match &self.link {
+                // With the folder named, no name is one of a scheme.
+                Some(file) => a href={ "./" (Text(file)) } { (Text(&self.text)) },
+                None => (Text(&self.text)),
+            }
+        }
+    }
 }
 
 /// A page in the making. Every text that is handed in is escaped.
@@ -78,59 +107,50 @@ impl Page {
             title: title.to_owned(),
             body: String::new(),
         };
-        page.element("h1", title);
+        page.push(html! { h1 { (Text(title)) } });
         page
     }
 
     /// A heading of a section.
     pub fn section(&mut self, heading: &str) -> &mut Page {
-        self.element("h2", heading)
+        self.push(html! { h2 { (Text(heading)) } })
     }
 
     /// A heading of a part of a section.
     pub fn part(&mut self, heading: &str) -> &mut Page {
-        self.element("h3", heading)
+        self.push(html! { h3 { (Text(heading)) } })
     }
 
     /// A paragraph.
     pub fn paragraph(&mut self, text: &str) -> &mut Page {
-        self.element("p", text)
+        self.push(html! { p { (Text(text)) } })
     }
 
     /// A paragraph of less weight.
     pub fn remark(&mut self, text: &str) -> &mut Page {
-        self.push(&format!("<p class=\"remark\">{}</p>\n", html(text)))
+        self.push(html! { p.remark { (Text(text)) } })
     }
 
     /// A figure that stands out: a score.
     pub fn headline(&mut self, figure: &str, caption: &str) -> &mut Page {
-        self.push(&format!(
-            "<p class=\"headline\"><strong>{}</strong> {}</p>\n",
-            html(figure),
-            html(caption)
-        ))
+        self.push(html! { p.headline { strong { (Text(figure)) } " " (Text(caption)) } })
     }
 
-    /// Lines as they are, in a type of fixed width.
+    /// Lines as they are, in a font of fixed width.
     pub fn verbatim(&mut self, text: &str) -> &mut Page {
-        self.push(&format!("<pre>{}</pre>\n", html(text.trim_end())))
+        self.push(html! { pre { (Text(text.trim_end())) } })
     }
 
     /// A command that can be typed.
     pub fn command(&mut self, text: &str) -> &mut Page {
-        self.push(&format!(
-            "<p class=\"command\"><code>{}</code></p>\n",
-            html(text)
-        ))
+        self.push(html! { p.command { code { (Text(text)) } } })
     }
 
     /// A list.
     pub fn list<T: AsRef<str>>(&mut self, items: impl IntoIterator<Item = T>) -> &mut Page {
-        self.body.push_str("<ul>\n");
-        for item in items {
-            self.element("li", item.as_ref());
-        }
-        self.push("</ul>\n")
+        self.push(html! {
+            ul { @for item in items { li { (Text(item.as_ref())) } } }
+        })
     }
 
     /// A table. A row of a single cell is a heading of the rows under it.
@@ -139,42 +159,29 @@ impl Page {
         headers: &[Cell],
         rows: impl IntoIterator<Item = Vec<Cell>>,
     ) -> &mut Page {
-        let line = |tag: &str, cells: &[Cell]| {
-            let mut line = String::from("<tr>");
-            for Cell { text, class, link } in cells {
-                // Short texts stay in one line; the table scrolls where it is too wide.
-                let long = if text.len() > LONG { "long" } else { "" };
-                let class = match format!("{class} {long}").trim() {
-                    "" => String::new(),
-                    classes => format!(" class=\"{classes}\""),
-                };
-                let text = match link {
-                    // With the folder named, no name is one of a scheme.
-                    Some(file) => format!("<a href=\"./{}\">{}</a>", html(file), html(text)),
-                    None => html(text),
-                };
-                // Writing to a string does not fail.
-                let _ = write!(line, "<{tag}{class}>{text}</{tag}>");
-            }
-            line + "</tr>\n"
-        };
-        self.body.push_str("<div class=\"wide\"><table>\n<thead>");
-        self.body.push_str(&line("th", headers));
-        self.body.push_str("</thead>\n<tbody>\n");
-        for row in rows {
-            match &row[..] {
-                [heading] if headers.len() > 1 => {
-                    let _ = writeln!(
-                        self.body,
-                        "<tr><th class=\"group\" colspan=\"{}\" scope=\"rowgroup\"><span>{}</span></th></tr>",
-                        headers.len(),
-                        html(&heading.text)
-                    );
+        self.push(html! {
+            div.wide {
+                table {
+                    thead {
+                        tr { @for cell in headers { th class=[cell.classes()] { (cell.content()) } } }
+                    }
+                    tbody {
+                        @for row in rows {
+                            @match &row[..] {
+                                [heading] if headers.len() > 1 => tr {
+                                    th.group colspan=(headers.len()) scope="rowgroup" {
+                                        span { (Text(&heading.text)) }
+                                    }
+                                },
+                                row => tr {
+                                    @for cell in row { td class=[cell.classes()] { (cell.content()) } }
+                                },
+                            }
+                        }
+                    }
                 }
-                row => self.body.push_str(&line("td", row)),
             }
-        }
-        self.push("</tbody></table></div>\n")
+        })
     }
 
     /// A plot, and what it shows; nothing, if there is nothing to plot.
@@ -193,50 +200,55 @@ impl Page {
         self.figure(&bars(of, BROAD), &bars(of, NARROW), caption)
     }
 
-    /// Drawn for a desk and for a phone, of which the style sheet shows one.
+    /// Drawn for a wide screen and for a phone, of which the style sheet shows one.
     fn figure(&mut self, broad: &str, narrow: &str, caption: &str) -> &mut Page {
-        let caption = html(caption);
-        let named = |svg: &str| {
-            let label = format!("<svg role=\"img\" aria-label=\"{caption}\" ");
-            svg.replacen("<svg role=\"img\" ", &label, 1)
-        };
-        self.push(&format!(
-            "<figure><div class=\"broad\">{}</div><div class=\"narrow\">{}</div><figcaption>{caption}</figcaption></figure>\n",
-            named(broad),
-            named(narrow)
-        ))
+        let label = format!(
+            "<svg role=\"img\" aria-label=\"{}\" ",
+            escape::html(caption)
+        );
+        let named = |svg: &str| PreEscaped(svg.replacen("<svg role=\"img\" ", &label, 1));
+        self.push(html! {
+            figure {
+                div.broad { (named(broad)) }
+                div.narrow { (named(narrow)) }
+                figcaption { (Text(caption)) }
+            }
+        })
     }
 
     /// A PNG picture in Base64, and what it shows.
     pub fn png(&mut self, base64: &str, alternative: &str, caption: &str) -> &mut Page {
-        self.push(&format!(
-            "<figure><img alt=\"{}\" src=\"data:image/png;base64,{}\"><figcaption>{}</figcaption></figure>\n",
-            html(alternative),
-            html(base64),
-            html(caption)
-        ))
+        self.push(html! {
+            figure {
+                img alt=(Text(alternative)) src={ "data:image/png;base64," (Text(base64)) };
+                figcaption { (Text(caption)) }
+            }
+        })
     }
 
     /// The HTML file.
     pub fn finish(&self) -> String {
-        format!(
-            "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-             <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-             <meta name=\"color-scheme\" content=\"light dark\">\n\
-             <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:\">\n\
-             <title>{}</title>\n<style>\n{}</style>\n</head>\n<body>\n<main>\n{}</main>\n</body>\n</html>\n",
-            html(&self.title),
-            include_str!("page.css"),
-            self.body
-        )
+        let page = html! {
+            (DOCTYPE)
+            html lang="en" {
+                head {
+                    meta charset="utf-8";
+                    meta name="viewport" content="width=device-width, initial-scale=1";
+                    meta name="color-scheme" content="light dark";
+                    meta http-equiv="Content-Security-Policy" content=(POLICY);
+                    title { (Text(&self.title)) }
+                    style { (PreEscaped(include_str!("page.css"))) }
+                }
+                body { main { (PreEscaped(&self.body)) } }
+            }
+        };
+        page.into_string() + "\n"
     }
 
-    fn element(&mut self, tag: &str, text: &str) -> &mut Page {
-        self.push(&format!("<{tag}>{}</{tag}>\n", html(text)))
-    }
-
-    fn push(&mut self, markup: &str) -> &mut Page {
-        self.body.push_str(markup);
+    fn push(&mut self, markup: Markup) -> &mut Page {
+        self.body.push_str(&markup.into_string());
+        // Browsers do not need it; whoever reads or compares the file does.
+        self.body.push('\n');
         self
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! | module     | what it holds                                          |
 //! |------------|--------------------------------------------------------|
-//! | [`escape`] | texts of others, made harmless for HTML and terminals  |
+//! | [`escape`] | text from others, made harmless for HTML and terminals |
 //! | [`html`]   | a page in the making: headings, tables, figures        |
 //! | [`plot`]   | plots as SVG in the page's own colours                 |
 //! | [`bars`]   | bars, likewise                                         |

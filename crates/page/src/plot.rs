@@ -1,9 +1,8 @@
-//! Plots as SVG in the page's own colours, drawn by plotters: once for a desk, once for a phone.
+//! Plots as SVG in the page's own colours, drawn by plotters: once for a wide screen, once for a phone.
 
 mod axis;
-mod colours;
 mod legend;
-mod marks;
+mod series;
 
 use plotters::coord::ranged1d::ValueFormatter;
 use plotters::prelude::*;
@@ -11,30 +10,30 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use super::escape;
 pub use axis::{Axis, tick, whole};
-use colours::{FOREGROUND, GRID, MUTED};
 use legend::Legend;
-use marks::Mark;
+use series::{DASH, FOREGROUND, GRID, MUTED, Mark};
+pub use series::{Series, Shape};
 
-/// How large a plot is drawn, in pixels of which letters are 14 high.
+/// How large a plot is drawn, in pixels, where text is 14 pixels high.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Size {
     width: u32,
     /// Without the legend, which lies above.
     height: u32,
-    /// Of the numbers of the vertical axis, and its description.
+    /// Width of the numbers of the vertical axis, and of its description.
     y_labels: u32,
-    /// At most so many.
+    /// Most ticks of the horizontal axis.
     x_ticks: usize,
 }
 
 impl Size {
-    /// In pixels.
+    /// The width, in pixels.
     pub fn width(self) -> u32 {
         self.width
     }
 }
 
-/// For a desk.
+/// For a wide screen.
 pub const BROAD: Size = Size {
     width: 760,
     height: 430,
@@ -48,37 +47,6 @@ pub const NARROW: Size = Size {
     y_labels: 64,
     x_ticks: 4,
 };
-
-/// Length of a dash, and of the gap behind it.
-const DASH: i32 = 4;
-
-/// How a series is drawn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Shape {
-    /// A line through its points, which are marked.
-    Line,
-    /// A line without marks, for many points or limits.
-    Curve,
-    /// Likewise, in dashes.
-    Dashes,
-    /// Marks alone.
-    Marks,
-    /// Bars of width 1 around whole numbers.
-    Bars,
-}
-
-/// A series of points.
-#[derive(Debug, Clone)]
-pub struct Series {
-    /// For the legend; no entry if empty.
-    pub name: String,
-    /// Horizontal and vertical.
-    pub points: Vec<(f64, f64)>,
-    /// How they are drawn.
-    pub shape: Shape,
-    /// Which of the page's colours, and which of the marks; `None` for the colour of secondary text.
-    pub colour: Option<usize>,
-}
 
 /// A plot in the making.
 pub struct Plot {
@@ -97,7 +65,7 @@ impl Plot {
     ///
     /// # Errors
     ///
-    /// Why it cannot be drawn: no points.
+    /// The reason why it cannot be drawn, such as that there are no points.
     pub fn svg(&self, size: Size) -> Result<String, String> {
         let points = || {
             self.series
@@ -130,7 +98,7 @@ impl Plot {
             ),
         };
         drawn.map_err(|error| error.to_string())?;
-        Ok(as_wide_as_the_page(&colours::in_page(&text), size))
+        Ok(as_wide_as_the_page(&series::in_page(&text), size))
     }
 
     fn is_shown(&self, (x, y): (f64, f64)) -> bool {
@@ -224,12 +192,6 @@ impl Plot {
     }
 }
 
-impl Series {
-    fn colour(&self) -> RGBColor {
-        self.colour.map_or(MUTED, colours::of_series)
-    }
-}
-
 /// At most about four points for each pixel of the width: where there are more, the first, least, greatest and last.
 fn thinned(points: &[(f64, f64)], width: usize) -> Vec<(f64, f64)> {
     let chunk = points.len().div_ceil(width.max(1));
@@ -251,7 +213,7 @@ fn thinned(points: &[(f64, f64)], width: usize) -> Vec<(f64, f64)> {
     points.chunks(chunk).flat_map(ends).collect()
 }
 
-/// The style sheet says how large it is.
+/// Leaves the size to the style sheet.
 fn as_wide_as_the_page(svg: &str, size: Size) -> String {
     let start = format!("<svg width=\"{}\" height=\"", size.width);
     let mut text = svg.to_owned();

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::stats::SamplingRule;
+use stats::SamplingRule;
 
 /// How long is measured, and how well.
 #[derive(Debug, Clone, Copy)]

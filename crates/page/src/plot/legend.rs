@@ -4,11 +4,10 @@ use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-use super::marks::Mark;
-use super::{DASH, Series, Shape, colours};
+use super::series::{DASH, FOREGROUND, Mark, Series, Shape};
 use crate::escape;
 
-/// Of a row.
+/// Height of a row.
 const ROW: i32 = 22;
 
 /// A legend above a plot.
@@ -24,13 +23,13 @@ struct Entry<'p> {
 }
 
 impl<'p> Legend<'p> {
-    /// Of the series that have names, between these places.
+    /// The names of the series that have one, from `start` to `end`.
     pub fn new(series: &'p [Series], start: i32, end: i32) -> Legend<'p> {
         let (mut row, mut left) = (0, start);
         let mut entries = Vec::new();
         for series in series.iter().filter(|series| !series.name.is_empty()) {
             let name = escape::line(&series.name);
-            // About as wide as letters are, generously.
+            // No letter is wider than 8 pixels on average.
             let width = 56 + 8 * name.chars().count() as i32;
             if left > start && left + width > end {
                 (row, left) = (row + 1, start);
@@ -46,7 +45,7 @@ impl<'p> Legend<'p> {
         Legend { entries }
     }
 
-    /// How much it needs.
+    /// Its height.
     pub fn height(&self) -> i32 {
         match self.entries.last() {
             None => 0,
@@ -99,7 +98,7 @@ impl Entry<'_> {
                 colour,
             })?;
         }
-        let style = ("sans-serif", 14).into_font().color(&colours::FOREGROUND);
+        let style = ("sans-serif", 14).into_font().color(&FOREGROUND);
         let style = style.pos(Pos::new(HPos::Left, VPos::Center));
         area.draw(&Text::new(self.name, (left + 36, y), style))?;
         Ok(())

@@ -4,7 +4,7 @@ use host::{Case, Module, NamedBuffers};
 
 use super::*;
 use crate::perf::contender::{Peer, PlanRun, TimedRun, Trouble};
-use crate::perf::results::{Outcome, Verdict};
+use crate::perf::results::{Correctness, Outcome};
 
 /// Naive as somebody else writes it: half as fast, or broken, or not for this case.
 struct Other {
@@ -75,7 +75,7 @@ fn peers_are_timed_in_turns_checked_and_compared() {
     let row = &run.rows()[2];
     assert_eq!(row.name(), "twofold, CUDA C++");
     let figures = row.figures().unwrap();
-    assert_eq!(figures.result, Verdict::Equal);
+    assert_eq!(figures.result, Correctness::Equal);
     assert_eq!(figures.vs_variant.unwrap().interval, Some([0.5, 0.5]));
     assert!(matches!(run.rows()[3].outcome, Outcome::Skipped { .. }));
 }

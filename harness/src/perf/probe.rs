@@ -1,4 +1,4 @@
-//! What the devices could do at best, measured before anything else.
+//! What the devices can do at best, measured before anything else.
 
 use std::sync::Arc;
 
@@ -6,6 +6,7 @@ use host::device::DeviceInfo;
 use host::limits::{Limit, MeasuredLimits, Options, measure};
 use host::telemetry::{NoTelemetry, Telemetry, open};
 use host::{Device, Progress};
+use units::{bytes_per_s, three};
 
 use super::results::{DeviceRecord, Results};
 use super::watch::Watch;
@@ -13,7 +14,6 @@ use crate::devices::Chosen;
 use crate::progress::Bar;
 use crate::table::{Align, Columns, Tone};
 use crate::terminal::Look;
-use crate::units::{bytes_per_s, three};
 
 /// What this program learns of a device apart from timing labs on it.
 pub trait Probe {
