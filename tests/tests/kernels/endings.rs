@@ -3,8 +3,8 @@
 use host::{Element, LaunchConfig, args};
 use insta::assert_snapshot;
 
-use crate::emulated::message::{fault, redact};
-use crate::emulated::{Scene, squares};
+use crate::message::{fault, redact};
+use crate::scene::{Scene, squares};
 
 #[test]
 fn an_index_out_of_a_slice() {

@@ -5,7 +5,7 @@ use std::path::Path;
 use host::Error;
 use host::device::DeviceError;
 
-use super::KERNELS;
+use crate::scene::KERNELS;
 
 /// The message of a launch that must fail, without the numbers that change with the compiler: lines of PTX.
 ///

@@ -1,15 +1,13 @@
 //! Kernels of `bad-kernels` on the emulated device, with every check on.
 
-#![allow(dead_code, reason = "each test binary uses its part")]
-
-pub mod message;
-
 use host::device::{EmulatedDevice, KernelReport, Options, Schedule};
 use host::run::reset;
 use host::{
     Arg, BufferId, Device, Element, Error, HostBuffer, LaunchConfig, Module, NamedBuffers, Plan,
     Scalar,
 };
+
+use crate::message::kind;
 
 /// The kernels, compiled by the build script.
 pub static KERNELS: Module =
@@ -79,15 +77,15 @@ impl Scene {
     /// of what kind it is.
     pub fn run_in_any_order<T: Scalar>(&self, result: BufferId) -> Result<Vec<Vec<T>>, Error> {
         let in_order = self.run_in(Schedule::InOrder, 1);
-        let kind = in_order.as_ref().err().map(message::kind);
+        let fault = in_order.as_ref().err().map(kind);
         let mut others = Vec::new();
         for seed in 1..4 {
             let run = self.run_in(Schedule::Random { seed }, 1);
-            assert_eq!(run.as_ref().err().map(message::kind), kind, "seed {seed}");
+            assert_eq!(run.as_ref().err().map(kind), fault, "seed {seed}");
             others.extend(run.ok());
         }
         let parallel = self.run_in(Schedule::InOrder, 2);
-        assert_eq!(parallel.is_err(), kind.is_some());
+        assert_eq!(parallel.is_err(), fault.is_some());
         others.extend(parallel.ok());
         let values = |(buffers, _): (Vec<HostBuffer>, KernelReport)| {
             let buffer = buffers[result.index()].as_slice();

@@ -3,8 +3,8 @@
 use host::{LaunchConfig, args};
 use insta::assert_snapshot;
 
-use crate::emulated::message::fault;
-use crate::emulated::{Scene, ramp, squares};
+use crate::message::fault;
+use crate::scene::{Scene, ramp, squares};
 
 #[test]
 fn no_guard_for_the_last_block() {

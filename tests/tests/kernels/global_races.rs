@@ -3,8 +3,8 @@
 use host::{Element, LaunchConfig, args};
 use insta::assert_snapshot;
 
-use crate::emulated::message::fault;
-use crate::emulated::{Scene, squares};
+use crate::message::fault;
+use crate::scene::{Scene, squares};
 
 /// One step of the mean of neighbours on i^2: i^2 + 1 inside, the border kept.
 fn one_step() -> Vec<f32> {

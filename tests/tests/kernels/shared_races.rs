@@ -3,8 +3,8 @@
 use host::{LaunchConfig, args};
 use insta::assert_snapshot;
 
-use crate::emulated::message::fault;
-use crate::emulated::{Scene, ramp};
+use crate::message::fault;
+use crate::scene::{Scene, ramp};
 
 #[test]
 fn no_barrier_between_store_and_load() {

@@ -1,10 +1,10 @@
-//! Reads of what nobody wrote.
+//! Reads of memory that was not written.
 
 use host::{Element, LaunchConfig, args};
 use insta::assert_snapshot;
 
-use crate::emulated::message::fault;
-use crate::emulated::{Scene, ramp};
+use crate::message::fault;
+use crate::scene::{Scene, ramp};
 
 #[test]
 fn scratch_that_another_kernel_leaves_unwritten() {
