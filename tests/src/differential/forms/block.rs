@@ -1,4 +1,4 @@
-//! Barriers of a block.
+//! What the threads of a block do together, and what they know of themselves: barriers and special registers.
 
 use fastrand::Rng;
 
@@ -32,7 +32,7 @@ fn block<const M: usize>(
     f: impl Fn(&[Row]) -> Vec<[u64; M]> + Send + Sync + 'static,
 ) -> Form {
     let sources = [Operand::Pred, Operand::I32];
-    Form::together("barrier", name, sources, results, Form::BLOCK, body, f)
+    Form::together(name, sources, results, Form::BLOCK, body, f)
         .with_rows(blocks(1))
         .with_module(".shared .align 4 .b8 tile[512];")
 }
@@ -60,7 +60,7 @@ fn exchanged(name: &str, barrier: &str) -> Form {
     })
 }
 
-pub(super) fn forms() -> Vec<Form> {
+pub(super) fn barriers() -> Vec<Form> {
     let mut all = Vec::new();
     // What stands before the operation, and behind it.
     for (stem, aligned) in [
@@ -117,5 +117,49 @@ pub(super) fn forms() -> Vec<Form> {
             .map(|thread| [if thread < 64 { 0 } else { rows[thread - 64][1] }])
             .collect()
     }));
+    all
+}
+
+/// A special register as a function of the thread in the grid and the grid's blocks.
+fn register(name: &str, f: impl Fn(u64, u64) -> u64 + Send + Sync + 'static) -> Form {
+    let body = format!("mov.u32 %x, {name}");
+    let rows = vec![[0; 4]; 3 * Form::BLOCK];
+    let all = move |rows: &[Row]| {
+        let blocks = (rows.len() / Form::BLOCK) as u64;
+        (0..rows.len())
+            .map(|thread| [f(thread as u64, blocks)])
+            .collect()
+    };
+    Form::together(name, [Operand::Pred], [Class::B32], 0, body, all).with_rows(rows)
+}
+
+pub(super) fn special_registers() -> Vec<Form> {
+    const BLOCK: u64 = Form::BLOCK as u64;
+    let mut all = vec![
+        register("%tid.x", |thread, _| thread % BLOCK),
+        register("%ntid.x", |_, _| BLOCK),
+        register("%ctaid.x", |thread, _| thread / BLOCK),
+        register("%nctaid.x", |_, blocks| blocks),
+        register("%laneid", |thread, _| thread % 32),
+        register("%lanemask_eq", |thread, _| 1 << (thread % 32)),
+        register("%lanemask_le", |thread, _| (2 << (thread % 32)) - 1),
+        register("%lanemask_lt", |thread, _| (1 << (thread % 32)) - 1),
+        register("%lanemask_ge", |thread, _| u64::MAX << (thread % 32)),
+        register("%lanemask_gt", |thread, _| (u64::MAX - 1) << (thread % 32)),
+        register("%dynamic_smem_size", |_, _| 0),
+        register("WARP_SZ", |_, _| 32),
+    ];
+    for axis in ["y", "z"] {
+        all.push(register(&format!("%tid.{axis}"), |_, _| 0));
+        all.push(register(&format!("%ntid.{axis}"), |_, _| 1));
+        all.push(register(&format!("%ctaid.{axis}"), |_, _| 0));
+        all.push(register(&format!("%nctaid.{axis}"), |_, _| 1));
+    }
+    let dynamic = register("%dynamic_smem_size", |_, _| 16 * BLOCK)
+        .with_module(".extern .shared .align 16 .b8 dynamic[];");
+    all.push(Form {
+        name: "%dynamic_smem_size, with some".to_owned(),
+        ..dynamic
+    });
     all
 }
