@@ -3,6 +3,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
 use host::device::EmulatedDevice;
+use test_support::{Need, skip};
 use host::{Case, CaseParams, Cpu, Device, DeviceKind, Launching, NoProgress, find_lab};
 
 use super::python::{PythonPeer, PythonRun, Toolkit};
@@ -17,12 +18,12 @@ const MAX_EMULATED_UPDATES: u64 = 100_000;
 fn cuda_peers_are_equal_to_the_last_bit() {
     let nvcc = match nvcc::Nvcc::find() {
         Ok(nvcc) => nvcc,
-        Err(reason) => return println!("skipped: {reason}"),
+        Err(reason) => return skip(Need::Peers, reason),
     };
     let mut devices: Vec<Box<dyn Device>> = vec![Box::new(EmulatedDevice::default())];
     match host::device::discover() {
         Ok(found) => devices.extend(found),
-        Err(reason) => println!("on the emulated device only: {reason}"),
+        Err(reason) => skip(Need::Gpu, reason),
     }
     let mut done = Vec::new();
     for source in cuda::SOURCES {
@@ -77,7 +78,7 @@ fn cuda_peers_are_equal_to_the_last_bit() {
 fn what_nvcc_refuses_is_told_by_the_sources_name() {
     let nvcc = match nvcc::Nvcc::find() {
         Ok(nvcc) => nvcc,
-        Err(reason) => return println!("skipped: {reason}"),
+        Err(reason) => return skip(Need::Peers, reason),
     };
     let error = nvcc
         .compile("bad.cu", "__global__ void k() { x = 1; }")
@@ -194,7 +195,7 @@ fn numba_is_equal_to_the_last_bit() {
     let (_folder, python) = program("#!/bin/sh\nNUMBA_ENABLE_CUDASIM=1 exec python3 \"$@\"\n");
     let peer = match PythonPeer::with(python, Toolkit::Numba) {
         Ok(peer) => peer,
-        Err(reason) => return println!("skipped: {reason}"),
+        Err(reason) => return skip(Need::Peers, reason),
     };
     for scene in [
         "point-source",
