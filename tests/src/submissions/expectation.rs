@@ -269,7 +269,11 @@ mod tests {
                 name: (*name).to_owned(),
                 group: Group::Small,
                 points: 10.0,
-                earned: if *status == Outcome::Passed { 10.0 } else { 0.0 },
+                earned: if *status == Outcome::Passed {
+                    10.0
+                } else {
+                    0.0
+                },
                 status: status.clone(),
                 samples: 2,
                 counts: BTreeMap::new(),

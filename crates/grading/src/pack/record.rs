@@ -78,64 +78,55 @@ pub fn plans(
 
 /// How it ended, if not well.
 fn ended(finished: &Finished, limits: &ResourceLimits) -> Result<(), PackError> {
-    let said = String::from_utf8_lossy(&finished.stderr);
-    let said = shortened(&said);
-    let failed = |kind, message: String| {
-        let said = if said.is_empty() {
-            String::new()
-        } else {
-            format!("; it said:\n{said}")
-        };
-        Err(PackError::refused(
-            kind,
-            format!("launch.rs: {message}{said}"),
-        ))
-    };
-    match finished.end {
-        End::Exited(0) => Ok(()),
-        End::Exited(101) => failed(Kind::RecorderFailed, "recording panicked".to_owned()),
-        End::Exited(code) => failed(
+    let said = shortened(&String::from_utf8_lossy(&finished.stderr));
+    let (kind, message) = match finished.end {
+        End::Exited(0) => return Ok(()),
+        End::Exited(101) => (Kind::RecorderFailed, "recording panicked".to_owned()),
+        End::Exited(code) => (
             Kind::RecorderFailed,
             format!("recording ended with exit code {code}"),
         ),
-        End::TimedOut => failed(
-            Kind::RecorderTimedOut,
-            format!(
-                "recording took more than {} s; it only lists launches, and takes milliseconds",
-                limits.wall.min(Duration::from_secs(limits.cpu_s)).as_secs()
-            ),
-        ),
-        End::TooMuchOutput => Err(PackError::refused(
-            Kind::RecorderLimit,
-            format!(
-                "launch.rs: recording printed more than {} KiB",
-                limits.output_bytes >> 10
-            ),
-        )),
-        End::FileTooLarge => failed(
-            Kind::PlanTooLarge,
-            format!(
-                "the plans take more than {} MiB; record fewer launches",
-                limits.file_bytes >> 20
-            ),
-        ),
-        End::ForbiddenCall => failed(
+        End::TimedOut => {
+            let seconds = limits.wall.min(Duration::from_secs(limits.cpu_s)).as_secs();
+            let message = format!(
+                "recording took more than {seconds} s; it only lists launches, and takes milliseconds"
+            );
+            (Kind::RecorderTimedOut, message)
+        }
+        End::TooMuchOutput => {
+            let kib = limits.output_bytes >> 10;
+            let message = format!("launch.rs: recording printed more than {kib} KiB");
+            return Err(PackError::refused(Kind::RecorderLimit, message));
+        }
+        End::FileTooLarge => {
+            let mib = limits.file_bytes >> 20;
+            let message = format!("the plans take more than {mib} MiB; record fewer launches");
+            (Kind::PlanTooLarge, message)
+        }
+        End::ForbiddenCall => (
             Kind::RecorderForbidden,
             "recording tried to start a process or thread, or to use the network, and was ended"
                 .to_owned(),
         ),
-        End::Signal(libc::SIGABRT) if said.contains("memory allocation of") => failed(
-            Kind::RecorderLimit,
-            format!(
-                "recording took more than {} GiB of memory",
-                limits.memory_bytes >> 30
-            ),
-        ),
-        End::Signal(signal) => failed(
+        End::Signal(libc::SIGABRT) if said.contains("memory allocation of") => {
+            let gib = limits.memory_bytes >> 30;
+            let message = format!("recording took more than {gib} GiB of memory");
+            (Kind::RecorderLimit, message)
+        }
+        End::Signal(signal) => (
             Kind::RecorderFailed,
             format!("recording crashed (signal {signal})"),
         ),
-    }
+    };
+    let words = if said.is_empty() {
+        String::new()
+    } else {
+        format!("; it said:\n{said}")
+    };
+    Err(PackError::refused(
+        kind,
+        format!("launch.rs: {message}{words}"),
+    ))
 }
 
 fn read_text(file: &Path) -> Result<Vec<u8>, PackError> {
