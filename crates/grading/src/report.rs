@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use host::{DeviceInfo, DeviceKind};
+use host::DeviceInfo;
 use serde::{Deserialize, Serialize};
 
 use crate::course::{Against, Group, PerformanceSpec};
@@ -273,13 +273,6 @@ impl GradeReport {
     /// Whether every point was graded.
     pub fn is_complete(&self) -> bool {
         self.totals.not_graded_here == 0.0
-    }
-
-    /// Whether it was graded on a GPU.
-    pub fn is_on_gpu(&self) -> bool {
-        self.device_info
-            .as_ref()
-            .is_some_and(|info| info.kind == DeviceKind::Cuda)
     }
 }
 

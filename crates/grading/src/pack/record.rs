@@ -8,21 +8,11 @@ use std::time::Duration;
 
 use plan::{Plan, Recording, Task};
 
-use sandbox::{Access, Calls, End, Finished, InForce, Layer, ResourceLimits, Sandbox};
+use sandbox::{Access, Calls, End, Finished, InForce, ResourceLimits, Sandbox};
 
-use super::PackError;
 use super::compile::shortened;
+use super::{Options, PackError};
 use crate::outcome::Kind;
-
-/// What recording all of a lab's plans may use. It takes milliseconds.
-const LIMITS: ResourceLimits = ResourceLimits {
-    wall: Duration::from_secs(20),
-    cpu_s: 10,
-    memory_bytes: 2 << 30,
-    file_bytes: 256 << 20,
-    open_files: 16,
-    output_bytes: 64 << 10,
-};
 
 /// What a program needs to start.
 const SYSTEM: [&str; 6] = [
@@ -39,27 +29,21 @@ pub fn plans(
     recorder: &Path,
     tasks: &[Task],
     folder: &Path,
-    limit: Option<Duration>,
-    without: &[Layer],
+    options: &Options,
 ) -> Result<(Vec<Plan>, InForce), PackError> {
     // Its own name, which it is told and could not guess; it may write this file and no other.
     let file = folder.join(format!("plans-{:016x}", fastrand::u64(..)));
     File::create_new(&file).map_err(PackError::io(&file))?;
     let mut read: Vec<PathBuf> = SYSTEM.map(PathBuf::from).to_vec();
     read.push(recorder.to_owned());
-    let mut limits = LIMITS;
-    if let Some(limit) = limit {
-        limits.wall = limit;
-        limits.cpu_s = limit.as_secs().max(1);
-    }
     let sandbox = Sandbox {
-        limits,
+        limits: options.record,
         access: Access {
             read,
             write: vec![file.clone()],
         },
         calls: Calls::Recorder,
-        without: without.to_vec(),
+        without: options.without.clone(),
     };
     let mut input = Vec::new();
     for task in tasks {
@@ -71,8 +55,8 @@ pub fn plans(
             &input,
         )
         .map_err(PackError::io(recorder))?;
-    ended(&finished, &limits)?;
-    let text = read_text(&file)?;
+    ended(&finished, &options.record)?;
+    let text = read_text(&file, options.record.file_bytes)?;
     Ok((parse(&text, tasks)?, finished.in_force))
 }
 
@@ -129,10 +113,10 @@ fn ended(finished: &Finished, limits: &ResourceLimits) -> Result<(), PackError> 
     ))
 }
 
-fn read_text(file: &Path) -> Result<Vec<u8>, PackError> {
+fn read_text(file: &Path, most_bytes: u64) -> Result<Vec<u8>, PackError> {
     let mut text = Vec::new();
     File::open(file)
-        .and_then(|file| file.take(LIMITS.file_bytes + 1).read_to_end(&mut text))
+        .and_then(|file| file.take(most_bytes + 1).read_to_end(&mut text))
         .map_err(PackError::io(file))?;
     // A program that was killed may have left much.
     fs::remove_file(file).map_err(PackError::io(file))?;
