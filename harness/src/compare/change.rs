@@ -3,13 +3,11 @@
 use std::fmt;
 use std::str::FromStr;
 
-use serde::{Deserialize, Serialize};
-
-use crate::stats::interval::{self, Confidence, Interval};
-use crate::stats::{BETWEEN_RUNS, Summary};
+use serde::Serialize;
+use stats::{BETWEEN_RUNS, Confidence, Interval, Summary, interval};
 
 /// Differences up to this share do not count.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Margin(pub f64);
 
 impl Default for Margin {
@@ -38,9 +36,9 @@ impl FromStr for Margin {
 }
 
 /// What became of a time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Verdict {
+pub enum Change {
     /// Shorter by more than the margin.
     Faster,
     /// Longer by more than the margin.
@@ -53,15 +51,15 @@ pub enum Verdict {
     Broken,
 }
 
-impl Verdict {
-    /// In a word.
+impl Change {
+    /// The name that users read.
     pub const fn name(self) -> &'static str {
         match self {
-            Verdict::Faster => "faster",
-            Verdict::Slower => "slower",
-            Verdict::Same => "same",
-            Verdict::Undecided => "undecided",
-            Verdict::Broken => "broken",
+            Change::Faster => "faster",
+            Change::Slower => "slower",
+            Change::Same => "same",
+            Change::Undecided => "undecided",
+            Change::Broken => "broken",
         }
     }
 }
@@ -71,28 +69,28 @@ impl Verdict {
 /// The ratio new/old has a 99 % confidence interval ([`interval::ratio`]). All of it above 1 + margin is slower, all of it
 /// below 1 / (1 + margin) is faster, all of it between is the same: an equivalence test. Nothing is decided from samples
 /// that are no result, except that identical samples are one measurement.
-pub fn compare(old: &Summary, new: &Summary, margin: Margin) -> (Option<Interval>, Verdict) {
+pub fn compare(old: &Summary, new: &Summary, margin: Margin) -> (Option<Interval>, Change) {
     let ratio = interval::ratio(&old.samples_s, &new.samples_s, Confidence::P99);
     if old.samples_s == new.samples_s {
-        return (ratio, Verdict::Same);
+        return (ratio, Change::Same);
     }
     let Some(Interval { low, high, .. }) = ratio else {
-        return (ratio, Verdict::Undecided);
+        return (ratio, Change::Undecided);
     };
     let above = 1.0 + margin.0;
     let below = 1.0 / above;
-    let verdict = if !(old.is_result() && new.is_result()) {
-        Verdict::Undecided
+    let change = if !(old.is_result() && new.is_result()) {
+        Change::Undecided
     } else if low > above {
-        Verdict::Slower
+        Change::Slower
     } else if high < below {
-        Verdict::Faster
+        Change::Faster
     } else if low >= below && high <= above {
-        Verdict::Same
+        Change::Same
     } else {
-        Verdict::Undecided
+        Change::Undecided
     };
-    (ratio, verdict)
+    (ratio, change)
 }
 
 #[cfg(test)]
@@ -104,33 +102,31 @@ mod tests {
         Summary::new(samples.collect())
     }
 
-    fn verdict(old: &Summary, new: &Summary) -> Verdict {
+    fn verdict(old: &Summary, new: &Summary) -> Change {
         compare(old, new, Margin(0.015)).1
     }
 
     #[test]
     fn the_whole_interval_decides() {
         let old = summary(1.0, 0.0005);
-        assert_eq!(verdict(&old, &summary(1.03, 0.0005)), Verdict::Slower);
-        assert_eq!(verdict(&old, &summary(0.97, 0.0005)), Verdict::Faster);
-        assert_eq!(verdict(&old, &summary(1.005, 0.0005)), Verdict::Same);
+        assert_eq!(verdict(&old, &summary(1.03, 0.0005)), Change::Slower);
+        assert_eq!(verdict(&old, &summary(0.97, 0.0005)), Change::Faster);
+        assert_eq!(verdict(&old, &summary(1.005, 0.0005)), Change::Same);
         // Slower, but whether by more than the margin is open.
-        assert_eq!(verdict(&old, &summary(1.016, 0.0005)), Verdict::Undecided);
+        assert_eq!(verdict(&old, &summary(1.016, 0.0005)), Change::Undecided);
         // Three percent slower on average, but uncertain by three.
-        assert_eq!(verdict(&old, &summary(1.03, 0.008)), Verdict::Undecided);
+        assert_eq!(verdict(&old, &summary(1.03, 0.008)), Change::Undecided);
     }
 
     #[test]
     fn what_is_no_result_decides_nothing() {
         let mut noisy = summary(2.0, 0.001);
-        noisy
-            .doubts
-            .push(crate::stats::Doubt::Scattered { spread: 0.3 });
-        assert_eq!(verdict(&summary(1.0, 0.001), &noisy), Verdict::Undecided);
-        assert_eq!(verdict(&noisy, &noisy.clone()), Verdict::Same);
+        noisy.doubts.push(stats::Doubt::Scattered { spread: 0.3 });
+        assert_eq!(verdict(&summary(1.0, 0.001), &noisy), Change::Undecided);
+        assert_eq!(verdict(&noisy, &noisy.clone()), Change::Same);
         let few = Summary::new(vec![1.0, 1.0]);
         let (ratio, verdict) = compare(&few, &Summary::new(vec![2.0, 2.0]), Margin(0.015));
-        assert_eq!((ratio, verdict), (None, Verdict::Undecided));
+        assert_eq!((ratio, verdict), (None, Change::Undecided));
     }
 
     #[test]
