@@ -105,11 +105,8 @@ pub fn run(args: &PackArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
     };
     // A path that cannot be written is told before minutes of building.
     let output = OutputFile::create("--output", &args.output)?;
-    let options = Options {
-        course_root: course_root(args.course.as_deref())?,
-        cache: args.cache.clone(),
-        ..Options::default()
-    };
+    let mut options = Options::new(course_root(args.course.as_deref())?);
+    options.cache.clone_from(&args.cache);
     let start = Instant::now();
     let bundle = Packer::new(options).pack(&Sources::read(&args.dir)?, course)?;
     let elapsed = start.elapsed();

@@ -250,7 +250,7 @@ kinds! {
     RecorderTimedOut "recorder_timed_out" Refused,
     /// The recorder used more memory, or wrote more, than it may.
     RecorderLimit "recorder_limit" Refused,
-    /// What the recorder wrote is no plan.
+    /// What the recorder wrote is not a plan.
     PlanMalformed "plan_malformed" Refused,
     /// The plan does not fit the kernels, the lab's buffers, or the device's limits.
     PlanInvalid "plan_invalid" Refused,
@@ -258,7 +258,7 @@ kinds! {
     PlanTooLarge "plan_too_large" Refused,
     /// The PTX cannot be read, or has entries that it may not have.
     PtxInvalid "ptx_invalid" Refused,
-    /// The bundle is truncated, edited, or no bundle.
+    /// The bundle is truncated or edited, or the file is not a bundle.
     BundleDamaged "bundle_damaged" Refused,
     /// The bundle was written by another version of the harness.
     BundleVersion "bundle_version" Refused,
@@ -268,9 +268,9 @@ kinds! {
     LaunchRefused "launch_refused" Refused,
     /// A kernel accessed memory that is not its own.
     OutOfBounds "out_of_bounds" Faulted,
-    /// A kernel accessed an address that is no multiple of the access's size.
+    /// A kernel accessed an address that is not a multiple of the access's size.
     Misaligned "misaligned" Faulted,
-    /// A kernel read memory that nobody had written.
+    /// A kernel read memory that had not been written.
     UninitializedRead "uninitialized_read" Faulted,
     /// Two threads accessed the same bytes and nothing ordered them.
     Race "race" Faulted,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use host::{DeviceInfo, DeviceKind};
+use host::DeviceInfo;
 use serde::{Deserialize, Serialize};
 
 use crate::course::{Against, Group, PerformanceSpec};
@@ -15,7 +15,7 @@ pub const SCHEMA_VERSION: u32 = 2;
 ///
 /// Texts come from submissions in part (names, compiler messages, panics): whoever shows them escapes them for where they
 /// go. Numbers are finite; what may not be is an `Option`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct GradeReport {
     /// [`SCHEMA_VERSION`] of the program that wrote it.
     pub schema_version: u32,
@@ -50,7 +50,7 @@ pub struct GradeReport {
 }
 
 /// Which submission.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SubmissionId {
     /// The name of its folder or bundle.
     pub name: String,
@@ -253,16 +253,7 @@ impl GradeReport {
             submission,
             lab: lab.into(),
             device: device.into(),
-            device_info: None,
-            started_unix_s: None,
-            elapsed_s: 0.0,
-            seed: None,
-            refused: None,
-            cases: Vec::new(),
-            performance: Vec::new(),
-            totals: Totals::default(),
-            protections: Vec::new(),
-            notes: Vec::new(),
+            ..GradeReport::default()
         }
     }
 
@@ -282,13 +273,6 @@ impl GradeReport {
     /// Whether every point was graded.
     pub fn is_complete(&self) -> bool {
         self.totals.not_graded_here == 0.0
-    }
-
-    /// Whether it was graded on a GPU.
-    pub fn is_on_gpu(&self) -> bool {
-        self.device_info
-            .as_ref()
-            .is_some_and(|info| info.kind == DeviceKind::Cuda)
     }
 }
 

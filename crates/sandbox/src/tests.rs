@@ -7,6 +7,8 @@ use std::process::Command;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
+use test_support::{Need, skip};
+
 use super::*;
 
 /// The program that wants out, in a folder of its own.
@@ -93,7 +95,10 @@ impl Finished {
 fn offers(layer: Layer) -> bool {
     let offered = sandbox().probe(&["echo"]).in_force.has(layer);
     if !offered {
-        eprintln!("skipped: this machine has no `{}`", layer.name());
+        skip(
+            Need::Sandbox,
+            format!("this machine has no `{}`", layer.name()),
+        );
     }
     offered
 }

@@ -268,10 +268,7 @@ impl Grader {
         if let Some(packer) = self.packer.get() {
             return Ok(packer);
         }
-        let options = grading::pack::Options {
-            course_root: course_root(None)?,
-            ..grading::pack::Options::default()
-        };
+        let options = grading::pack::Options::new(course_root(None)?);
         Ok(self.packer.get_or_init(|| Packer::new(options)))
     }
 

@@ -137,7 +137,8 @@ impl TimedRun for PlanRun<'_> {
     }
 
     fn flush(&mut self) -> Result<(), Trouble> {
-        Ok(self.session.flush()?)
+        self.session.flush()?;
+        Ok(())
     }
 
     fn run_times(&mut self, runs: u32, by: Launching) -> Result<Timing, Trouble> {

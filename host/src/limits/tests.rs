@@ -2,6 +2,7 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use approx::assert_relative_eq;
+use test_support::{Need, skip};
 
 use super::*;
 use crate::device::{DeviceKind, EmulatedDevice, InstructionClass};
@@ -21,7 +22,7 @@ fn every_probe_gives_what_it_must_on_the_emulated_device() {
 fn rates_on_a_gpu_make_sense() {
     let devices = match crate::device::discover() {
         Ok(devices) => devices,
-        Err(reason) => return println!("skipped: {reason}"),
+        Err(reason) => return skip(Need::Gpu, reason),
     };
     let device = devices[0].as_ref();
     let options = Options::for_device(device.info());

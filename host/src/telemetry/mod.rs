@@ -153,6 +153,8 @@ impl ThrottleReason {
 
 #[cfg(test)]
 mod tests {
+    use test_support::{Need, skip};
+
     use super::*;
     use crate::Device;
     use crate::device::EmulatedDevice;
@@ -179,7 +181,7 @@ mod tests {
         let devices = match crate::device::discover() {
             Ok(devices) => devices,
             Err(reason) => {
-                println!("skipped: {reason}");
+                skip(Need::Gpu, reason);
                 let mut info = EmulatedDevice::default().info().clone();
                 info.kind = DeviceKind::Cuda;
                 info.pci_bus_id = Some("0000:ff:1f.7".to_owned());
@@ -190,7 +192,7 @@ mod tests {
         for device in devices {
             let telemetry = match open(device.info()) {
                 Ok(telemetry) => telemetry,
-                Err(none) => return println!("skipped: {none}"),
+                Err(none) => return skip(Need::Gpu, none),
             };
             assert!(
                 telemetry.about().driver.is_some(),

@@ -2,8 +2,7 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use image::codecs::png::PngEncoder;
-use image::{ExtendedColorType, ImageEncoder};
+use png::{BitDepth, ColorType, Encoder, EncodingError};
 
 use super::field::Field;
 use super::finding::HeatMap;
@@ -65,15 +64,7 @@ pub fn draw(field: &Field<'_>) -> Option<HeatMap> {
             }
         }
     }
-    let mut png = Vec::new();
-    PngEncoder::new(&mut png)
-        .write_image(
-            pixels.as_flattened(),
-            width as u32,
-            height as u32,
-            ExtendedColorType::Rgb8,
-        )
-        .ok()?;
+    let png = encode(width as u32, height as u32, pixels.as_flattened()).ok()?;
     let shows = match field.axes.get(2) {
         None => field.name.to_owned(),
         Some(axis) => format!("{} at {} = {slice}", field.name, axis.name),
@@ -86,6 +77,18 @@ pub fn draw(field: &Field<'_>) -> Option<HeatMap> {
         pixels_per_cell: magnify as u32,
         png_base64: STANDARD.encode(&png),
     })
+}
+
+/// The PNG file of these pixels, three bytes each.
+fn encode(width: u32, height: u32, pixels: &[u8]) -> Result<Vec<u8>, EncodingError> {
+    let mut png = Vec::new();
+    let mut encoder = Encoder::new(&mut png, width, height);
+    encoder.set_color(ColorType::Rgb);
+    encoder.set_depth(BitDepth::Eight);
+    let mut writer = encoder.write_header()?;
+    writer.write_image_data(pixels)?;
+    writer.finish()?;
+    Ok(png)
 }
 
 /// How wrong a cell is.

@@ -96,21 +96,17 @@ const OURS: Duration = Duration::from_secs(1800);
 /// Is told which case is next.
 pub trait Show {
     /// The case that is graded now, and which of how many it is.
-    fn case(&mut self, name: &str, number: usize, of: usize);
+    fn case(&mut self, _name: &str, _number: usize, _of: usize) {}
 
     /// The case that the emulated device checks now.
-    fn emulated_check(&mut self, name: &str);
+    fn emulated_check(&mut self, _name: &str) {}
 }
 
 /// Shows nothing.
 #[derive(Debug, Clone, Copy)]
 pub struct Quiet;
 
-impl Show for Quiet {
-    fn case(&mut self, _name: &str, _number: usize, _of: usize) {}
-
-    fn emulated_check(&mut self, _name: &str) {}
-}
+impl Show for Quiet {}
 
 /// Grades a bundle on a device, which `name` names for the processes that run the cases.
 ///
@@ -408,46 +404,43 @@ fn right_by_luck(wrong: Failing) -> Failing {
     }
 }
 
-/// What the engine does, and what this device adds or lacks.
+/// What the engine does, and what this device adds.
 fn protections(kind: DeviceKind) -> Vec<Protection> {
-    let protection = |name: &str, in_force: bool, detail: &str| Protection {
-        name: name.to_owned(),
-        in_force,
-        detail: detail.to_owned(),
-    };
     let mut all = vec![
-        protection(
+        (
             "fresh inputs",
-            true,
             "every sample's inputs follow from a seed of its own; outputs are poisoned before and compared in full after",
         ),
-        protection(
+        (
             "fresh module",
-            true,
             "kernels are loaded anew for every sample, with all their globals",
         ),
-        protection(
+        (
             "own process",
-            true,
             "each case runs in a process of its own, with a deadline for each run",
         ),
     ];
-    let checked = "every access is checked: bounds, races, memory that nobody wrote";
     match kind {
-        DeviceKind::Emulated => all.push(protection("checked accesses", true, checked)),
-        DeviceKind::Cuda => {
-            all.push(protection(
+        DeviceKind::Emulated => all.push((
+            "checked accesses",
+            "every access is checked: bounds, races, memory that nobody wrote",
+        )),
+        // The cases say for which of them checks were possible.
+        DeviceKind::Cuda => all.extend([
+            (
                 "guard bands",
-                true,
                 "writes up to 256 KiB outside a buffer are seen",
-            ));
-            // Which cases that was possible for, the cases tell.
-            all.push(protection(
+            ),
+            (
                 "checked accesses",
-                true,
                 "small and hidden cases run on the emulated device too, where every access is checked; blocks of large ones, for races and barriers",
-            ));
-        }
+            ),
+        ]),
     }
-    all
+    let protection = |(name, detail): (&str, &str)| Protection {
+        name: name.to_owned(),
+        in_force: true,
+        detail: detail.to_owned(),
+    };
+    all.into_iter().map(protection).collect()
 }

@@ -6,7 +6,6 @@
 use std::time::{Duration, Instant};
 
 use host::Timing;
-
 use serde::{Deserialize, Serialize};
 use stats::SamplingRule;
 use stats::interval::{Confidence, median};
@@ -31,7 +30,7 @@ impl Default for Stopping {
                 min_samples: 10,
                 max_samples: 60,
                 noise: 0.005,
-                spread: f64::INFINITY,
+                spread: f64::MAX,
                 patience: Duration::from_secs(60),
             },
             points: 0.005,
@@ -178,7 +177,7 @@ mod tests {
             min_samples: 10,
             max_samples: 40,
             noise: 0.005,
-            spread: f64::INFINITY,
+            spread: f64::MAX,
             patience: Duration::MAX,
         },
         points: 0.01,

@@ -7,35 +7,13 @@ use std::process::{Command, ExitStatus, Output};
 
 use cuda_builder::{Error, Prebuilt};
 
-use sandbox::{Access, Calls, End, Finished, InForce, Layer, ResourceLimits, Sandbox};
+use sandbox::{Access, Calls, End, Finished, InForce, ResourceLimits, Sandbox};
 
 use super::dependencies::HostCrates;
 use super::screen::Sources;
-use super::{CompileLimits, PackError};
+use super::{Options, PackError};
 use crate::bundle::MOST_PTX_BYTES;
 use crate::outcome::Kind;
-
-/// What a compiler may use, and do.
-#[derive(Debug, Clone, Copy)]
-pub struct Within<'a> {
-    /// How much.
-    pub limits: CompileLimits,
-    /// Protections to do without.
-    pub without: &'a [Layer],
-}
-
-impl Within<'_> {
-    fn limits(self) -> ResourceLimits {
-        ResourceLimits {
-            wall: 2 * self.limits.cpu,
-            cpu_s: self.limits.cpu.as_secs().max(1),
-            memory_bytes: self.limits.memory_bytes,
-            file_bytes: self.limits.file_bytes,
-            open_files: 1024,
-            output_bytes: 256 << 10,
-        }
-    }
-}
 
 /// What a compiler or linker reads besides its own.
 const SYSTEM: [&str; 13] = [
@@ -62,7 +40,7 @@ pub fn ptx(
     sources: &Sources,
     device: &Prebuilt,
     folder: &Path,
-    within: Within<'_>,
+    options: &Options,
 ) -> Result<(String, InForce), PackError> {
     write(
         folder,
@@ -78,7 +56,7 @@ pub fn ptx(
     for tool in [&tools.opt, &tools.llc, &tools.rustc] {
         read.extend(installation(tool));
     }
-    let sandbox = compiler(read, folder, within);
+    let sandbox = compiler(read, folder, options);
     let mut in_force = None;
     let mut limit = None;
     let built = device.compile(folder, &mut |command| {
@@ -126,7 +104,7 @@ pub fn recorder(
     host: &HostCrates,
     lab: &str,
     folder: &Path,
-    within: Within<'_>,
+    options: &Options,
 ) -> Result<(PathBuf, InForce), PackError> {
     let main = format!(
         "mod kernels;\nmod launch;\n\n\
@@ -167,7 +145,7 @@ pub fn recorder(
     let mut read = host.folders.clone();
     read.push(host.sysroot.clone());
     read.extend(installation(&host.rustc));
-    let sandbox = compiler(read, folder, within);
+    let sandbox = compiler(read, folder, options);
     let finished = confined(&sandbox, &mut rustc, folder).map_err(PackError::io(&host.rustc))?;
     if let Some(limit) = over_limit(&finished, &sandbox.limits) {
         return Err(PackError::refused(
@@ -196,17 +174,17 @@ fn write(folder: &Path, files: &[(&str, &str)]) -> Result<(), PackError> {
 }
 
 /// A compiler's sandbox: it reads its own, the course's crates and the system's, and writes in `folder`.
-fn compiler(mut read: Vec<PathBuf>, folder: &Path, within: Within<'_>) -> Sandbox {
+fn compiler(mut read: Vec<PathBuf>, folder: &Path, options: &Options) -> Sandbox {
     read.extend(SYSTEM.map(PathBuf::from));
     read.push("/dev/urandom".into());
     Sandbox {
-        limits: within.limits(),
+        limits: options.compile,
         access: Access {
             read,
             write: vec![folder.to_owned(), "/dev/null".into()],
         },
         calls: Calls::Compiler,
-        without: within.without.to_vec(),
+        without: options.without.clone(),
     }
 }
 

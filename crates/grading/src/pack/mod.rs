@@ -28,7 +28,7 @@ use host::lab::CaseError;
 use host::{Module, find_lab};
 use output_files::interrupt::Unfinished;
 use plan::Task;
-use sandbox::{InForce, Layer};
+use sandbox::{InForce, Layer, ResourceLimits};
 use thiserror::Error;
 
 pub use dependencies::Dependencies;
@@ -121,37 +121,43 @@ impl PackError {
 }
 
 /// How to pack.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct Options {
     /// The course's root. Never a submission's folder: its crates would be built, and trusted.
     pub course_root: PathBuf,
     /// Where to keep what submissions are compiled against. By default cargo's target folder.
     pub cache: Option<PathBuf>,
-    /// What compiling may use.
-    pub compile: CompileLimits,
-    /// How long recording may take.
-    pub record_limit: Option<Duration>,
+    /// What each compiler may use. For what is honest, rustc takes a second or two and half a gigabyte of address space.
+    pub compile: ResourceLimits,
+    /// What recording may use. It takes milliseconds.
+    pub record: ResourceLimits,
     /// Protections to do without, as on a machine that lacks them.
     pub without: Vec<Layer>,
 }
 
-/// What each compiler may use. For what is honest, rustc takes a second or two and half a gigabyte of address space.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct CompileLimits {
-    /// Of the processors; twice as long by the clock on the wall.
-    pub cpu: Duration,
-    /// Address space.
-    pub memory_bytes: u64,
-    /// Size of each file.
-    pub file_bytes: u64,
-}
-
-impl Default for CompileLimits {
-    fn default() -> CompileLimits {
-        CompileLimits {
-            cpu: Duration::from_secs(60),
-            memory_bytes: 8 << 30,
-            file_bytes: 256 << 20,
+impl Options {
+    /// The usual limits, for the course in this folder.
+    pub fn new(course_root: PathBuf) -> Options {
+        Options {
+            course_root,
+            cache: None,
+            compile: ResourceLimits {
+                wall: Duration::from_secs(120),
+                cpu_s: 60,
+                memory_bytes: 8 << 30,
+                file_bytes: 256 << 20,
+                open_files: 1024,
+                output_bytes: 256 << 10,
+            },
+            record: ResourceLimits {
+                wall: Duration::from_secs(20),
+                cpu_s: 10,
+                memory_bytes: 2 << 30,
+                file_bytes: 256 << 20,
+                open_files: 16,
+                output_bytes: 64 << 10,
+            },
+            without: Vec::new(),
         }
     }
 }
@@ -276,20 +282,14 @@ impl Packer {
         let [device, host, recording] = ["device", "host", "record"].map(subfolder);
         let (device, host, recording) = (device?, host?, recording?);
         let lab_type = plan_check::lab_type(&course.lab).expect("the lab was found");
-        let within = compile::Within {
-            limits: self.options.compile,
-            without: &self.options.without,
-        };
+        let options = &self.options;
         // Kernels and recorder are independent of one another.
         let (kernels, plans) = std::thread::scope(|scope| {
             let kernels =
-                scope.spawn(|| compile::ptx(sources, &dependencies.device, &device, within));
-            let recorder = compile::recorder(sources, &dependencies.host, lab_type, &host, within);
+                scope.spawn(|| compile::ptx(sources, &dependencies.device, &device, options));
+            let recorder = compile::recorder(sources, &dependencies.host, lab_type, &host, options);
             let plans = recorder.and_then(|(program, mut in_force)| {
-                let limit = self.options.record_limit;
-                let record = |tasks: &[Task]| {
-                    record::plans(&program, tasks, &recording, limit, within.without)
-                };
+                let record = |tasks: &[Task]| record::plans(&program, tasks, &recording, options);
                 let (mut plans, recorded) = record(known)?;
                 in_force = in_force.and(recorded);
                 // By a process of their own, and last: nothing about another case can tell of them.

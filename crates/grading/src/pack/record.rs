@@ -8,21 +8,11 @@ use std::time::Duration;
 
 use plan::{Plan, Recording, Task};
 
-use sandbox::{Access, Calls, End, Finished, InForce, Layer, ResourceLimits, Sandbox};
+use sandbox::{Access, Calls, End, Finished, InForce, ResourceLimits, Sandbox};
 
-use super::PackError;
 use super::compile::shortened;
+use super::{Options, PackError};
 use crate::outcome::Kind;
-
-/// What recording all of a lab's plans may use. It takes milliseconds.
-const LIMITS: ResourceLimits = ResourceLimits {
-    wall: Duration::from_secs(20),
-    cpu_s: 10,
-    memory_bytes: 2 << 30,
-    file_bytes: 256 << 20,
-    open_files: 16,
-    output_bytes: 64 << 10,
-};
 
 /// What a program needs to start.
 const SYSTEM: [&str; 6] = [
@@ -39,27 +29,21 @@ pub fn plans(
     recorder: &Path,
     tasks: &[Task],
     folder: &Path,
-    limit: Option<Duration>,
-    without: &[Layer],
+    options: &Options,
 ) -> Result<(Vec<Plan>, InForce), PackError> {
     // Its own name, which it is told and could not guess; it may write this file and no other.
     let file = folder.join(format!("plans-{:016x}", fastrand::u64(..)));
     File::create_new(&file).map_err(PackError::io(&file))?;
     let mut read: Vec<PathBuf> = SYSTEM.map(PathBuf::from).to_vec();
     read.push(recorder.to_owned());
-    let mut limits = LIMITS;
-    if let Some(limit) = limit {
-        limits.wall = limit;
-        limits.cpu_s = limit.as_secs().max(1);
-    }
     let sandbox = Sandbox {
-        limits,
+        limits: options.record,
         access: Access {
             read,
             write: vec![file.clone()],
         },
         calls: Calls::Recorder,
-        without: without.to_vec(),
+        without: options.without.clone(),
     };
     let mut input = Vec::new();
     for task in tasks {
@@ -71,77 +55,68 @@ pub fn plans(
             &input,
         )
         .map_err(PackError::io(recorder))?;
-    ended(&finished, &limits)?;
-    let text = read_text(&file)?;
+    ended(&finished, &options.record)?;
+    let text = read_text(&file, options.record.file_bytes)?;
     Ok((parse(&text, tasks)?, finished.in_force))
 }
 
 /// How it ended, if not well.
 fn ended(finished: &Finished, limits: &ResourceLimits) -> Result<(), PackError> {
-    let said = String::from_utf8_lossy(&finished.stderr);
-    let said = shortened(&said);
-    let failed = |kind, message: String| {
-        let said = if said.is_empty() {
-            String::new()
-        } else {
-            format!("; it said:\n{said}")
-        };
-        Err(PackError::refused(
-            kind,
-            format!("launch.rs: {message}{said}"),
-        ))
-    };
-    match finished.end {
-        End::Exited(0) => Ok(()),
-        End::Exited(101) => failed(Kind::RecorderFailed, "recording panicked".to_owned()),
-        End::Exited(code) => failed(
+    let said = shortened(&String::from_utf8_lossy(&finished.stderr));
+    let (kind, message) = match finished.end {
+        End::Exited(0) => return Ok(()),
+        End::Exited(101) => (Kind::RecorderFailed, "recording panicked".to_owned()),
+        End::Exited(code) => (
             Kind::RecorderFailed,
             format!("recording ended with exit code {code}"),
         ),
-        End::TimedOut => failed(
-            Kind::RecorderTimedOut,
-            format!(
-                "recording took more than {} s; it only lists launches, and takes milliseconds",
-                limits.wall.min(Duration::from_secs(limits.cpu_s)).as_secs()
-            ),
-        ),
-        End::TooMuchOutput => Err(PackError::refused(
-            Kind::RecorderLimit,
-            format!(
-                "launch.rs: recording printed more than {} KiB",
-                limits.output_bytes >> 10
-            ),
-        )),
-        End::FileTooLarge => failed(
-            Kind::PlanTooLarge,
-            format!(
-                "the plans take more than {} MiB; record fewer launches",
-                limits.file_bytes >> 20
-            ),
-        ),
-        End::ForbiddenCall => failed(
+        End::TimedOut => {
+            let seconds = limits.wall.min(Duration::from_secs(limits.cpu_s)).as_secs();
+            let message = format!(
+                "recording took more than {seconds} s; it only lists launches, and takes milliseconds"
+            );
+            (Kind::RecorderTimedOut, message)
+        }
+        End::TooMuchOutput => {
+            let kib = limits.output_bytes >> 10;
+            let message = format!("launch.rs: recording printed more than {kib} KiB");
+            return Err(PackError::refused(Kind::RecorderLimit, message));
+        }
+        End::FileTooLarge => {
+            let mib = limits.file_bytes >> 20;
+            let message = format!("the plans take more than {mib} MiB; record fewer launches");
+            (Kind::PlanTooLarge, message)
+        }
+        End::ForbiddenCall => (
             Kind::RecorderForbidden,
             "recording tried to start a process or thread, or to use the network, and was ended"
                 .to_owned(),
         ),
-        End::Signal(libc::SIGABRT) if said.contains("memory allocation of") => failed(
-            Kind::RecorderLimit,
-            format!(
-                "recording took more than {} GiB of memory",
-                limits.memory_bytes >> 30
-            ),
-        ),
-        End::Signal(signal) => failed(
+        End::Signal(libc::SIGABRT) if said.contains("memory allocation of") => {
+            let gib = limits.memory_bytes >> 30;
+            let message = format!("recording took more than {gib} GiB of memory");
+            (Kind::RecorderLimit, message)
+        }
+        End::Signal(signal) => (
             Kind::RecorderFailed,
             format!("recording crashed (signal {signal})"),
         ),
-    }
+    };
+    let words = if said.is_empty() {
+        String::new()
+    } else {
+        format!("; it said:\n{said}")
+    };
+    Err(PackError::refused(
+        kind,
+        format!("launch.rs: {message}{words}"),
+    ))
 }
 
-fn read_text(file: &Path) -> Result<Vec<u8>, PackError> {
+fn read_text(file: &Path, most_bytes: u64) -> Result<Vec<u8>, PackError> {
     let mut text = Vec::new();
     File::open(file)
-        .and_then(|file| file.take(LIMITS.file_bytes + 1).read_to_end(&mut text))
+        .and_then(|file| file.take(most_bytes + 1).read_to_end(&mut text))
         .map_err(PackError::io(file))?;
     // A program that was killed may have left much.
     fs::remove_file(file).map_err(PackError::io(file))?;

@@ -2,6 +2,8 @@
 
 use std::time::Instant;
 
+use test_support::{Need, skip};
+
 use super::*;
 
 const KERNELS: &str = include_str!("tests/kernels.rs");
@@ -36,10 +38,7 @@ fn course() -> &'static Course {
 
 /// As by default, with this course.
 fn options() -> Options {
-    Options {
-        course_root: Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."),
-        ..Options::default()
-    }
+    Options::new(Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."))
 }
 
 /// What is built once for all tests.
@@ -160,8 +159,7 @@ fn the_recorder_is_confined() {
     let everything = build(&sources(""), options()).unwrap().protections;
     let all_in_force = everything.iter().all(|protection| protection.in_force);
     if !all_in_force {
-        eprintln!("skipped: this machine lacks a protection");
-        return;
+        return skip(Need::Sandbox, "this machine lacks a protection");
     }
     for (body, expected) in [
         (
@@ -231,7 +229,11 @@ fn hidden_cases_are_told_to_nobody() {
 #[test]
 fn recording_ends_in_time() {
     let options = Options {
-        record_limit: Some(Duration::from_secs(1)),
+        record: ResourceLimits {
+            wall: Duration::from_secs(1),
+            cpu_s: 1,
+            ..options().record
+        },
         ..options()
     };
     let start = Instant::now();
@@ -266,10 +268,12 @@ fn a_forged_result_is_found() {
 /// What a compiler never gets done with, or not within what it may use. On real submissions the limits are larger.
 #[test]
 fn compilers_end_in_time_and_space() {
-    let limits = CompileLimits {
-        cpu: Duration::from_secs(2),
+    let limits = ResourceLimits {
+        wall: Duration::from_secs(4),
+        cpu_s: 2,
         memory_bytes: 1 << 30,
         file_bytes: 32 << 20,
+        ..options().compile
     };
     let with = |more: &str| Sources {
         kernels: format!("{KERNELS}\n{more}"),

@@ -139,6 +139,7 @@ impl Drop for Held {
 mod tests {
     use cust::event::{Event, EventFlags, EventStatus};
     use cust::stream::{Stream, StreamFlags};
+    use test_support::{Need, skip};
 
     use super::*;
     use crate::device::CudaDevice;
@@ -147,7 +148,7 @@ mod tests {
     fn held(check: impl FnOnce(&Gate, Held, &Stream, &Event)) {
         let device = match CudaDevice::open(0) {
             Ok(device) => device,
-            Err(error) => return eprintln!("skipped: {error}"),
+            Err(error) => return skip(Need::Gpu, error),
         };
         device.enter().unwrap();
         let stream = Stream::new(StreamFlags::NON_BLOCKING, None).unwrap();

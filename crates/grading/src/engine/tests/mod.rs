@@ -126,7 +126,7 @@ pub(super) fn options() -> Options {
                 min_samples: 10,
                 max_samples: 12,
                 noise: 0.005,
-                spread: f64::INFINITY,
+                spread: f64::MAX,
                 patience: Duration::MAX,
             },
             points: 0.005,

@@ -41,32 +41,22 @@ pub fn flatten(text: &str) -> Result<Vec<Token>, Fault> {
         .parse()
         .map_err(|error: proc_macro2::LexError| Fault::at(error.span(), false))?;
     let mut tokens = Vec::new();
-    // What is left of each stream around the present one, and the bracket that closes it.
-    let mut open = vec![(stream.into_iter(), None)];
-    while let Some((stream, closing)) = open.last_mut() {
-        let Some(tree) = stream.next() else {
-            let closing: Option<(char, Span)> = *closing;
-            open.pop();
-            if let Some((mark, span)) = closing {
-                tokens.push(token(TokenKind::Mark(mark), span, open.len() - 1));
-            }
-            continue;
-        };
-        let depth = open.len() - 1;
-        match tree {
+    add(stream, 0, &mut tokens)?;
+    Ok(tokens)
+}
+
+/// Adds the tokens of a stream with `depth` brackets around it.
+fn add(stream: TokenStream, depth: usize, tokens: &mut Vec<Token>) -> Result<(), Fault> {
+    for tree in stream {
+        let kind = match &tree {
             TokenTree::Ident(name) => {
                 let text = name.to_string();
-                let text = text.strip_prefix("r#").unwrap_or(&text).to_owned();
-                tokens.push(token(TokenKind::Name(text), name.span(), depth));
+                TokenKind::Name(text.strip_prefix("r#").unwrap_or(&text).to_owned())
             }
-            TokenTree::Punct(mark) => {
-                tokens.push(token(TokenKind::Mark(mark.as_char()), mark.span(), depth));
-            }
-            TokenTree::Literal(literal) => {
-                tokens.push(token(TokenKind::Literal, literal.span(), depth));
-            }
+            TokenTree::Punct(mark) => TokenKind::Mark(mark.as_char()),
+            TokenTree::Literal(_) => TokenKind::Literal,
             TokenTree::Group(group) => {
-                if open.len() > MAX_DEPTH {
+                if depth >= MAX_DEPTH {
                     return Err(Fault::at(group.span_open(), true));
                 }
                 let marks = match group.delimiter() {
@@ -78,12 +68,16 @@ pub fn flatten(text: &str) -> Result<Vec<Token>, Fault> {
                 if let Some((opening, _)) = marks {
                     tokens.push(token(TokenKind::Mark(opening), group.span_open(), depth));
                 }
-                let closing = marks.map(|(_, closing)| (closing, group.span_close()));
-                open.push((group.stream().into_iter(), closing));
+                add(group.stream(), depth + 1, tokens)?;
+                if let Some((_, closing)) = marks {
+                    tokens.push(token(TokenKind::Mark(closing), group.span_close(), depth));
+                }
+                continue;
             }
-        }
+        };
+        tokens.push(token(kind, tree.span(), depth));
     }
-    Ok(tokens)
+    Ok(())
 }
 
 impl Fault {
