@@ -28,6 +28,27 @@ pub enum Align {
     Right,
 }
 
+/// A cell: text, normal unless it comes with a [`Tone`].
+pub struct TableCell(String, Tone);
+
+impl From<String> for TableCell {
+    fn from(text: String) -> TableCell {
+        TableCell(text, Tone::Normal)
+    }
+}
+
+impl From<&str> for TableCell {
+    fn from(text: &str) -> TableCell {
+        TableCell(text.to_owned(), Tone::Normal)
+    }
+}
+
+impl<T: Into<String>> From<(T, Tone)> for TableCell {
+    fn from((text, tone): (T, Tone)) -> TableCell {
+        TableCell(text.into(), tone)
+    }
+}
+
 /// A table in the making.
 pub struct Columns {
     table: Table,
@@ -37,17 +58,19 @@ pub struct Columns {
 
 impl Columns {
     /// A table with these headers; a line break in a header starts its second line.
-    pub fn with_header(look: Look, headers: &[(&str, Align)]) -> Columns {
+    pub fn with_header<T: AsRef<str>>(look: Look, headers: &[(T, Align)]) -> Columns {
         let mut columns = Columns::new(look, headers.iter().map(|(_, align)| *align));
-        let cells = headers.iter().map(|(text, _)| {
-            let cell = Cell::new(text);
-            if look.colour {
-                cell.add_attribute(Attribute::Bold)
-            } else {
-                cell
-            }
-        });
-        columns.table.set_header(cells.collect::<Vec<Cell>>());
+        let mut cells: Vec<Cell> = headers
+            .iter()
+            .map(|(text, _)| Cell::new(text.as_ref()))
+            .collect();
+        if look.colour {
+            cells = cells
+                .into_iter()
+                .map(|cell| cell.add_attribute(Attribute::Bold))
+                .collect();
+        }
+        columns.table.set_header(cells);
         columns.align();
         columns
     }
@@ -72,10 +95,11 @@ impl Columns {
     }
 
     /// Adds a row.
-    pub fn row<T: Into<String>>(&mut self, cells: impl IntoIterator<Item = (T, Tone)>) {
+    pub fn row<T: Into<TableCell>>(&mut self, cells: impl IntoIterator<Item = T>) {
         let look = self.look;
-        let cells = cells.into_iter().map(|(text, tone)| {
-            let cell = Cell::new_owned(text.into());
+        let cells = cells.into_iter().map(|cell| {
+            let TableCell(text, tone) = cell.into();
+            let cell = Cell::new_owned(text);
             match tone {
                 _ if !look.colour => cell,
                 Tone::Normal => cell,

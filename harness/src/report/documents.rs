@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::failure::Failure;
 use crate::json::read::Head;
 use crate::perf::results::Results;
-use crate::run::membench::results::Measured;
+use crate::run::membench::Measured;
 
 /// A document.
 #[derive(Debug, Clone)]

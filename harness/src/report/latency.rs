@@ -3,7 +3,7 @@
 use super::shell_line;
 use crate::page::plot::tick;
 use crate::page::{Axis, Cell, Page, Plot, Series, Shape};
-use crate::run::membench::results::Measured;
+use crate::run::membench::Measured;
 use crate::units::{bytes, three};
 
 /// The plot, and a table of the levels.

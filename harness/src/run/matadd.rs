@@ -6,11 +6,12 @@ use host::matadd::{IndexMap, LAB, Owner, check_index, layout};
 use host::{Lab, find_variant};
 use serde::Serialize;
 
+use super::flags::Extents;
 use crate::devices::{Machine, Named, Wanted};
 use crate::failure::{Ending, Failure};
 use crate::json::JsonArg;
 use crate::out::Out;
-use crate::table::{Align, Columns, Tone};
+use crate::table::{Align, Columns};
 use crate::terminal::Look;
 
 /// What `harness run matadd` is told.
@@ -20,8 +21,8 @@ pub struct MataddArgs {
     #[arg(long, value_name = "VARIANT")]
     check_index: String,
     /// Columns and rows of the matrix
-    #[arg(long, value_name = "N_X,N_Y", default_value = "8,6")]
-    shape: Shape,
+    #[arg(long, value_name = "N_X,N_Y", default_value = "8,6", value_parser = printable_shape)]
+    shape: Extents<2>,
     /// Where: cuda, cuda:N, emulated [default: cuda if there is one, else emulated]
     #[arg(long, value_name = "DEVICE")]
     device: Option<Wanted>,
@@ -29,32 +30,21 @@ pub struct MataddArgs {
     json: JsonArg,
 }
 
-/// Columns and rows that are printed at most.
+/// Most columns and rows that are printed.
 const MOST: [u32; 2] = [32, 128];
 
-/// Columns and rows of a matrix.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Shape([u32; 2]);
-
-impl std::str::FromStr for Shape {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Shape, String> {
-        let extents: Result<Vec<u32>, _> =
-            text.split(',').map(|part| part.trim().parse()).collect();
-        let extents: Option<[u32; 2]> = extents.ok().and_then(|extents| extents.try_into().ok());
-        match extents {
-            None => Err("write columns and rows: 8,6".to_owned()),
-            Some([x, y]) if x == 0 || y == 0 => {
-                Err("a matrix has at least 1 element along each axis".to_owned())
-            }
-            Some([x, y]) if x > MOST[0] || y > MOST[1] => Err(format!(
-                "too large to print; at most {} columns and {} rows",
-                MOST[0], MOST[1]
-            )),
-            Some(extents) => Ok(Shape(extents)),
-        }
+fn printable_shape(text: &str) -> Result<Extents<2>, String> {
+    let Extents([x, y]) = text.parse()?;
+    if x == 0 || y == 0 {
+        return Err("a matrix has at least 1 element along each axis".to_owned());
     }
+    if x > MOST[0] || y > MOST[1] {
+        let [x, y] = MOST;
+        return Err(format!(
+            "too large to print; at most {x} columns and {y} rows"
+        ));
+    }
+    Ok(Extents([x, y]))
 }
 
 /// Who gets which element.
@@ -74,13 +64,10 @@ struct Report {
 ///
 /// # Errors
 ///
-/// What makes no sense, a device that is not there.
+/// Arguments that make no sense, a device that is not there.
 pub fn run(args: &MataddArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
-    let wanted: &[Wanted] = match &args.device {
-        Some(device) => &[*device],
-        None => &[],
-    };
-    run_on(args, &Machine::discover(wanted, Sanitize::ALL), out)
+    let machine = Machine::discover(args.device.as_slice(), Sanitize::ALL);
+    run_on(args, &machine, out)
 }
 
 fn run_on(args: &MataddArgs, machine: &Machine, out: &mut Out<'_>) -> Result<Ending, Failure> {
@@ -93,13 +80,12 @@ fn run_on(args: &MataddArgs, machine: &Machine, out: &mut Out<'_>) -> Result<End
             "--device cpu: it has no grid of threads; name cuda or emulated".to_owned(),
         ));
     }
-    let wanted: Vec<Wanted> = args.device.into_iter().collect();
-    let chosen = machine.choose(&wanted)?;
+    let chosen = machine.choose(args.device.as_slice())?;
     let Some(&Named { name, device }) = chosen.devices.first() else {
         return Err(Failure::Bug("no device is chosen".to_owned()));
     };
     let json = args.json.open()?;
-    let Shape([n_x, n_y]) = args.shape;
+    let Extents([n_x, n_y]) = args.shape;
     let map = check_index(device, layout, n_x, n_y)?;
     if json.wants_text() {
         let title = format!("matadd  {n_x}x{n_y}, {variant} on {name}");
@@ -141,7 +127,7 @@ fn render(map: &IndexMap, look: Look) -> String {
             format!("{block_idx}:{thread_idx}")
         });
         let cells = std::iter::once(y.to_string()).chain(cells);
-        table.row(cells.map(|cell| (cell, Tone::Normal)));
+        table.row(cells);
     }
     let shape = |[x, y, _]: [u32; 3]| match y {
         1 => x.to_string(),

@@ -2,25 +2,24 @@
 
 mod plot;
 mod report;
-pub mod results;
 
 use std::path::PathBuf;
 
 use clap::Args;
 use host::device::Sanitize;
 use host::membench::{
-    BandwidthOptions, CoalescingOptions, LatencyOptions, MembenchError, Path, bandwidth,
-    coalescing, latency, levels, plateaus,
+    BandwidthFigure, BandwidthOptions, Coalescing, CoalescingOptions, LatencyCurve, LatencyOptions,
+    Level, MembenchError, Path, bandwidth, coalescing, latency, levels, plateaus,
 };
 use host::{Device, DeviceKind};
+use serde::{Deserialize, Serialize};
 
 use crate::devices::{Machine, Named, Wanted};
 use crate::failure::{Ending, Failure};
-use crate::json::JsonArg;
+use crate::json::{JsonArg, SCHEMA_VERSION, read};
 use crate::out::Out;
 use crate::output::{OutputFile, not_written};
 use crate::progress::Bar;
-use results::{Latencies, Measured};
 
 /// What `harness run membench` is told.
 #[derive(Debug, Clone, Args)]
@@ -35,11 +34,50 @@ pub struct MembenchArgs {
     json: JsonArg,
 }
 
+/// What was measured: the document that `--json` writes, and that `report` reads.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Measured {
+    /// The command line; empty in documents of programs that did not write it.
+    #[serde(default)]
+    pub command_line: Vec<String>,
+    /// The device.
+    pub device: String,
+    /// A curve for each way to load.
+    pub latencies: Vec<Latencies>,
+    /// For every memory and access.
+    pub bandwidths: Vec<BandwidthFigure>,
+    /// Loads that coalesce, and loads that do not.
+    pub coalescing: Coalescing,
+}
+
+/// A curve and its levels.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Latencies {
+    /// Latency against footprint.
+    #[serde(flatten)]
+    pub curve: LatencyCurve,
+    /// Its flat parts.
+    pub levels: Vec<Level>,
+}
+
+impl Measured {
+    /// Reads a document of `harness run membench`, whose head was read.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Input`] for another version, or other fields.
+    pub fn parse(head: &read::Head, text: &str) -> Result<Measured, Failure> {
+        head.expect_version(SCHEMA_VERSION)?;
+        read::document(text)
+    }
+}
+
 /// Measures.
 ///
 /// # Errors
 ///
-/// What makes no sense, a path that cannot be written, a device that is not there, a kernel that reads wrong.
+/// Arguments that make no sense, a path that cannot be written, a device that is not there, a kernel whose result is
+/// wrong.
 pub fn run(args: &MembenchArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
     run_on(
         args,
@@ -139,12 +177,12 @@ fn failure(error: MembenchError) -> Failure {
     match error {
         MembenchError::Host(error) => error.into(),
         MembenchError::Wrong { .. } => Failure::Wrong(error.to_string()),
-        // Nobody but us chooses options.
+        // Users do not choose options.
         _ => Failure::Bug(error.to_string()),
     }
 }
 
-/// A few short chains: enough to see that each load is of the right place.
+/// A few short chains: enough to check what each load reads.
 fn brief_latency(device: &dyn Device) -> LatencyOptions {
     LatencyOptions {
         footprints_bytes: vec![1 << 10, 3 << 10, 16 << 10],
@@ -155,7 +193,7 @@ fn brief_latency(device: &dyn Device) -> LatencyOptions {
     }
 }
 
-/// Little is moved once.
+/// A little, once.
 fn brief_bandwidth() -> BandwidthOptions {
     BandwidthOptions {
         multiprocessors: 1,
@@ -166,7 +204,7 @@ fn brief_bandwidth() -> BandwidthOptions {
     }
 }
 
-/// As many elements as are counted.
+/// Only the elements whose sectors are counted.
 fn brief_coalescing(device: &dyn Device) -> CoalescingOptions {
     let options = CoalescingOptions::for_device(device.info());
     CoalescingOptions {

@@ -4,7 +4,7 @@ use host::membench::Path;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-use super::results::Measured;
+use super::Measured;
 use crate::units::bytes;
 
 const SIZE: (u32, u32) = (960, 600);
