@@ -18,7 +18,7 @@ use crate::failure::{Ending, Failure};
 use crate::out::Out;
 use crate::run::flags::at_least_1;
 use crate::run::processor::DeviceArg;
-use crate::run::stepper::{Stepped, Stepper, cores, take};
+use crate::run::stepper::{Stepped, Stepper, take};
 use crate::run::timesteps::FieldSink;
 use crate::units::waited;
 use film::Film;
@@ -92,10 +92,10 @@ pub fn run(args: &AnimateArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
     let processor = args.device.processor(&LAB, &args.variant)?;
 
     let began = Instant::now();
-    let mut stepper = Stepper::new(&problem, &processor, cores(None)?, false)?;
+    let mut stepper = Stepper::new(problem, &processor, None)?;
     for steps in frames {
         stepper.advance(steps, None)?;
-        animation.record(stepper.steps_done(), stepper.fields())?;
+        animation.record(stepper.steps_done, &stepper.fields)?;
     }
     let written = Box::new(animation).finish()?;
     let (name, time) = (processor.name(), waited(began.elapsed()));

@@ -10,13 +10,13 @@ use host::{Case, Cpu, Error, HostBuffer, Lab, NamedBuffers, Progress};
 use super::field_files::{Lattice, write_npy};
 use super::flags::{at_least_1, create_folder, of_flag};
 use super::processor::{DeviceArg, Processor};
-use super::stepper::{Chunk, Stepped, Stepper, cores, take};
-use super::timesteps::report_comparisons;
+use super::stepper::{Chunk, Comparison, Stepped, Stepper, once, take};
+use super::timesteps::report_comparison;
 use crate::failure::{Ending, Failure};
 use crate::out::Out;
 use crate::output::{OutputFile, not_written};
 use crate::progress::Bar;
-use crate::stats::{Rule, Summary};
+use crate::stats::Rule;
 use crate::table::{Align, Columns};
 use crate::units::{bytes, bytes_per_s, count, grouped, three};
 
@@ -100,45 +100,54 @@ pub fn run(args: &PoissonArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
     let processor = args.device.processor(&LAB, &args.variant)?;
     let file = args.file()?;
 
-    let is_compared = !args.no_check && processor.device().is_some();
-    let mut stepper = Stepper::new(&problem, &processor, cores(args.threads)?, is_compared)?;
+    let mut stepper = Stepper::new(problem, &processor, args.threads)?;
     stepper.warm_up()?;
     let (chunk, convergence) = match &stop {
-        None => (stepper.advance(problem.iterations(), Some(&RULE))?, None),
+        None => (stepper.advance(args.iterations, Some(&RULE))?, None),
         Some(stop) => {
-            let (chunk, convergence) = until(stop, &mut stepper)?;
+            let (chunk, convergence) = iterate_until(stop, &mut stepper)?;
             (Some(chunk), Some(convergence))
         }
     };
-    let done = problem.clone().with_iterations(stepper.steps_done());
-    let title = format!("poisson  {problem}, {}", processor.describe());
+    let title = format!("poisson  {}, {}", stepper.problem, processor.describe());
     out.line(out.look().title(&title))?;
     if let Some(chunk) = chunk {
+        let done = stepper.problem.part(0, chunk.steps);
         out.line(figures(&done, &chunk, &processor, out))?;
     }
     let mut ending = Ending::Fine;
-    if let Some((text, is_reached)) = convergence {
+    if let Some(Convergence { text, is_reached }) = convergence {
         out.line(format!("  {text}"))?;
         if !is_reached {
             ending = Ending::Wrong;
         }
     }
-    if report_comparisons(stepper.compare()?.into_iter().collect(), out)? == Ending::Wrong {
-        ending = Ending::Wrong;
+    if !args.no_check && processor.device().is_some() {
+        let mut comparison = Comparison::default();
+        stepper.compare(&mut comparison)?;
+        if report_comparison(&comparison, out)? == Ending::Wrong {
+            ending = Ending::Wrong;
+        }
     }
     if let Some(file) = file {
-        let u = take(&mut stepper.into_fields(), "u").map_err(Error::from)?;
-        let path = write(file, args.output, &problem, &u)?;
+        let u = take(&mut stepper.fields, "u").map_err(Error::from)?;
+        let path = write(file, args.output, &stepper.problem, &u)?;
         out.line(format!("  wrote {path}"))?;
     }
     Ok(ending)
 }
 
-/// Iterates until `stop` says so. The chunk, and how it ended, with whether the tolerance was reached.
-fn until(
+/// How iterations to a tolerance ended.
+struct Convergence {
+    text: String,
+    is_reached: bool,
+}
+
+/// Iterates until `stop` says so.
+fn iterate_until(
     stop: &Stop,
     stepper: &mut Stepper<'_, Poisson>,
-) -> Result<(Chunk, (String, bool)), Failure> {
+) -> Result<(Chunk, Convergence), Failure> {
     let (problem, processor) = (&stepper.problem, stepper.processor);
     let bar = Bar::new(format!("computing on {}", processor.name()));
     let began = Instant::now();
@@ -150,9 +159,8 @@ fn until(
         }
     };
     let end = end.map_err(|error| stepper.explained(error))?;
-    let whole = began.elapsed();
-    let (tolerance, iterations) = (stop.tolerance(), grouped(end.iterations.into()));
-    let change = end.change;
+    let (tolerance, change) = (stop.tolerance(), end.change);
+    let iterations = grouped(end.iterations.into());
     let text = if end.reached {
         format!(
             "tolerance {tolerance:e} reached after {iterations} iterations: the last changed u by {change:.3e} at most"
@@ -162,15 +170,15 @@ fn until(
             "tolerance {tolerance:e} NOT reached after {iterations} iterations: the last changed u by {change:.3e}; raise --iterations"
         )
     };
-    let time = end.timing.device.unwrap_or(end.timing.host);
     let chunk = Chunk {
         steps: end.iterations,
-        updates: problem.part(0, end.iterations).work("").updates,
-        times: Summary::new(vec![time.as_secs_f64()]),
-        whole,
+        times: once(end.timing.device.unwrap_or(end.timing.host)),
+        whole: began.elapsed(),
     };
-    stepper.take_over(end.iterations, vec![("u".to_owned(), end.u)]);
-    Ok((chunk, (text, end.reached)))
+    stepper.steps_done = end.iterations;
+    stepper.replace(vec![("u".to_owned(), end.u)]);
+    let is_reached = end.reached;
+    Ok((chunk, Convergence { text, is_reached }))
 }
 
 /// Times, and rates where they mean something.
@@ -198,7 +206,7 @@ fn figures(done: &Poisson, chunk: &Chunk, processor: &Processor, out: &Out<'_>) 
         let note = format!("{}, what this variant cannot avoid", bytes(work.bytes));
         table.row(["really moved", &rate, &note]);
     }
-    let rate = format!("{:.3e} /s", chunk.updates as f64 / t);
+    let rate = format!("{:.3e} /s", work.updates as f64 / t);
     table.row([work.unit, &rate, ""]);
     table.render(2)
 }

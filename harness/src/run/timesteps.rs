@@ -3,7 +3,7 @@
 use host::NamedBuffers;
 
 use super::processor::Processor;
-use super::stepper::{Chunk, Comparison, Stepped, Stepper, cores};
+use super::stepper::{Chunk, Comparison, Stepped, Stepper};
 use crate::failure::{Ending, Failure};
 use crate::out::Out;
 use crate::table::{Align, Columns};
@@ -43,21 +43,21 @@ pub fn run<P: Stepped + std::fmt::Display>(
     let lab = problem.lab().name();
     let title = format!("{lab}  {problem}, {}", processor.describe());
     out.line(out.look().title(&title))?;
-    let is_compared = is_compared && processor.device().is_some();
-    let mut stepper = Stepper::new(problem, processor, cores(None)?, is_compared)?;
+    let mut stepper = Stepper::new(problem.clone(), processor, None)?;
     stepper.warm_up()?;
     let mut chunks = Vec::new();
-    let mut comparisons = Vec::new();
+    let mut comparison = Comparison::default();
     while let Some(chunk) = stepper.advance(period, None)? {
         chunks.push(chunk);
         for sink in &mut sinks {
-            sink.record(stepper.steps_done(), stepper.fields())?;
+            sink.record(stepper.steps_done, &stepper.fields)?;
         }
-        comparisons.extend(stepper.compare()?);
+        if is_compared && processor.device().is_some() {
+            stepper.compare(&mut comparison)?;
+        }
     }
-    let unit = problem.work(processor.variant()).unit;
-    out.line(rates(&chunks, unit, processor, out))?;
-    let ending = report_comparisons(comparisons, out)?;
+    out.line(rates(problem, &chunks, processor, out))?;
+    let ending = report_comparison(&comparison, out)?;
     for sink in sinks {
         out.line(format!("  wrote {}", sink.finish()?))?;
     }
@@ -69,42 +69,32 @@ pub fn run<P: Stepped + std::fmt::Display>(
 /// # Errors
 ///
 /// As [`Out::line`].
-pub fn report_comparisons(
-    comparisons: Vec<Comparison>,
-    out: &mut Out<'_>,
-) -> Result<Ending, Failure> {
-    if comparisons.is_empty() {
+pub fn report_comparison(comparison: &Comparison, out: &mut Out<'_>) -> Result<Ending, Failure> {
+    if comparison.values == 0 {
         return Ok(Ending::Fine);
     }
-    let sum = |of: fn(&Comparison) -> u64| grouped(comparisons.iter().map(of).sum());
-    let line = format!(
-        "  {} of {} values differ from the CPU's",
-        sum(|comparison| comparison.different),
-        sum(|comparison| comparison.values)
-    );
-    match comparisons
-        .iter()
-        .find_map(|comparison| comparison.first.as_ref())
-    {
-        None => {
-            out.line(line)?;
-            Ok(Ending::Fine)
-        }
-        Some(first) => {
-            out.line(out.look().bad(&line))?;
-            out.line(format!("    the first: {first}"))?;
-            Ok(Ending::Wrong)
-        }
-    }
+    let [different, values] = [comparison.different, comparison.values].map(grouped);
+    let line = format!("  {different} of {values} values differ from the CPU's");
+    let Some(first) = &comparison.first else {
+        out.line(line)?;
+        return Ok(Ending::Fine);
+    };
+    out.line(out.look().bad(&line))?;
+    out.line(format!("    the first: {first}"))?;
+    Ok(Ending::Wrong)
 }
 
 /// The chunks' rates, their mean and their spread.
-fn rates(chunks: &[Chunk], unit: &str, processor: &Processor, out: &Out<'_>) -> String {
+fn rates(problem: &impl Stepped, chunks: &[Chunk], processor: &Processor, out: &Out<'_>) -> String {
     if !processor.has_speed() {
         let chunks = count(chunks.len(), "chunk");
         return format!("  {chunks}; the speed of the emulated device says nothing of a GPU");
     }
-    let rate = |chunk: &Chunk| chunk.updates as f64 / chunk.times.median_s.max(1e-12);
+    let unit = problem.work(processor.variant()).unit;
+    let rate = |chunk: &Chunk| {
+        let work = problem.part(0, chunk.steps).work(processor.variant());
+        work.updates as f64 / chunk.times.median_s.max(1e-12)
+    };
     let headers = [
         ("steps", Align::Right),
         ("time\nms", Align::Right),
