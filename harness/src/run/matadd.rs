@@ -2,7 +2,7 @@
 
 use clap::Args;
 use host::device::Sanitize;
-use host::matadd::{IndexMap, LAB, Owner, check_index, layout};
+use host::matadd::{LAB, Owner, check_index, layout};
 use host::{Lab, find_variant};
 use serde::Serialize;
 
@@ -87,11 +87,6 @@ fn run_on(args: &MataddArgs, machine: &Machine, out: &mut Out<'_>) -> Result<End
     let json = args.json.open()?;
     let Extents([n_x, n_y]) = args.shape;
     let map = check_index(device, layout, n_x, n_y)?;
-    if json.wants_text() {
-        let title = format!("matadd  {n_x}x{n_y}, {variant} on {name}");
-        out.line(out.look().title(&title))?;
-        out.line(render(&map, out.look()))?;
-    }
     let [grid, block] = [map.config.grid, map.config.block].map(|[x, y, _]| [x, y]);
     let report = Report {
         variant,
@@ -100,52 +95,46 @@ fn run_on(args: &MataddArgs, machine: &Machine, out: &mut Out<'_>) -> Result<End
         block,
         elements: (0..map.threads.len()).map(|i| map.owner(i)).collect(),
     };
+    if json.wants_text() {
+        let title = format!("matadd  {n_x}x{n_y}, {variant} on {name}");
+        out.line(out.look().title(&title))?;
+        out.line(render(&report, n_x as usize, out.look()))?;
+    }
     json.write("run matadd", report, out)?;
     Ok(Ending::Fine)
 }
 
 /// The matrix, each element with its thread.
-fn render(map: &IndexMap, look: Look) -> String {
-    let [grid, block] = [map.config.grid, map.config.block];
-    let n_x = map.n_x as usize;
-    let owners: Vec<Owner> = (0..map.threads.len()).map(|i| map.owner(i)).collect();
+fn render(report: &Report, n_x: usize, look: Look) -> String {
+    let Report { grid, block, .. } = *report;
     // One number where the other axis has a single place.
-    let place = |[x, y]: [u32; 2], rows: u32| match rows {
+    let short = |[x, y]: [u32; 2], [_, rows]: [u32; 2], between: &str| match rows {
         1 => x.to_string(),
-        _ => format!("{x},{y}"),
+        _ => format!("{x}{between}{y}"),
     };
-    let columns: Vec<String> = (0..n_x).map(|x| x.to_string()).collect();
-    let mut headers = vec![("y \\ x", Align::Right)];
-    headers.extend(columns.iter().map(|x| (x.as_str(), Align::Right)));
+    let mut headers = vec![("y \\ x".to_owned(), Align::Right)];
+    headers.extend((0..n_x).map(|x| (x.to_string(), Align::Right)));
     let mut table = Columns::with_header(look, &headers);
-    for (y, row) in owners.chunks(n_x).enumerate() {
-        let cells = row.iter().map(|owner| {
-            let (block_idx, thread_idx) = (
-                place(owner.block_idx, grid[1]),
-                place(owner.thread_idx, block[1]),
-            );
-            format!("{block_idx}:{thread_idx}")
+    for (y, row) in report.elements.chunks(n_x).enumerate() {
+        let threads = row.iter().map(|owner| {
+            let block_idx = short(owner.block_idx, grid, ",");
+            format!("{block_idx}:{}", short(owner.thread_idx, block, ","))
         });
-        let cells = std::iter::once(y.to_string()).chain(cells);
-        table.row(cells);
+        table.row(std::iter::once(y.to_string()).chain(threads));
     }
-    let shape = |[x, y, _]: [u32; 3]| match y {
-        1 => x.to_string(),
-        _ => format!("{x} x {y}"),
+    let blocks = match grid {
+        [1, 1] => "1 block".to_owned(),
+        _ => format!("{} blocks", short(grid, grid, " x ")),
     };
-    let axes = |rows: u32, name: &str| match rows {
+    let axes = |[_, rows]: [u32; 2], name: &str| match rows {
         1 => format!("{name}.x"),
         _ => format!("{name}.x,{name}.y"),
     };
     format!(
-        "  {} of {} threads; in each element {}:{}\n\n{}",
-        match map.config.blocks() {
-            1 => "1 block".to_owned(),
-            _ => format!("{} blocks", shape(grid)),
-        },
-        shape(block),
-        axes(grid[1], "blockIdx"),
-        axes(block[1], "threadIdx"),
+        "  {blocks} of {} threads; in each element {}:{}\n\n{}",
+        short(block, block, " x "),
+        axes(grid, "blockIdx"),
+        axes(block, "threadIdx"),
         table.render(2)
     )
 }

@@ -6,12 +6,12 @@ mod report;
 use std::path::PathBuf;
 
 use clap::Args;
-use host::device::Sanitize;
+use host::DeviceKind;
+use host::device::{DeviceInfo, Sanitize};
 use host::membench::{
     BandwidthFigure, BandwidthOptions, Coalescing, CoalescingOptions, LatencyCurve, LatencyOptions,
     Level, MembenchError, Path, bandwidth, coalescing, latency, levels, plateaus,
 };
-use host::{Device, DeviceKind};
 use serde::{Deserialize, Serialize};
 
 use crate::devices::{Machine, Named, Wanted};
@@ -104,66 +104,51 @@ fn run_on(args: &MembenchArgs, machine: &Machine, out: &mut Out<'_>) -> Result<E
         return Err(Failure::Bug("no device is chosen".to_owned()));
     };
     let json = args.json.open()?;
-    if named.device.info().kind == DeviceKind::Emulated {
-        let mut measured = measure(
-            named,
-            &brief_latency(named.device),
-            &brief_bandwidth(),
-            &brief_coalescing(named.device),
-        )?;
-        if json.wants_text() {
-            out.line(
-                "membench on emulated: every chain ended where the CPU's does, every sum and copy is right\n  \
-                 no times, no plot: the speed of the emulated device says nothing of a GPU\n",
-            )?;
-            out.line(report::coalescing(&measured.coalescing, out.look()))?;
-        }
+    let info = named.device.info();
+    let is_emulated = info.kind == DeviceKind::Emulated;
+    let plot = (!is_emulated).then(|| OutputFile::create("--plot", &args.plot));
+    let plot = plot.transpose()?;
+    let mut measured = measure(named)?;
+    if is_emulated {
         // Its clock counts instructions.
         measured.latencies.clear();
-        json.write("run membench", measured, out)?;
-        return Ok(Ending::Fine);
     }
-    let plot = OutputFile::create("--plot", &args.plot)?;
-    let info = named.device.info();
-    let measured = measure(
-        named,
-        &LatencyOptions::for_device(info),
-        &BandwidthOptions::for_device(info),
-        &CoalescingOptions::for_device(info),
-    )?;
-    if json.wants_text() {
+    if json.wants_text() && is_emulated {
+        out.line(
+            "membench on emulated: every chain ended where the CPU's does, every sum and copy is right\n  \
+             no times, no plot: the speed of the emulated device says nothing of a GPU\n",
+        )?;
+        out.line(report::coalescing(&measured.coalescing, out.look()))?;
+    } else if json.wants_text() {
         out.line(report::render(&measured, info, out.look()))?;
     }
-    let target = plot.target().to_owned();
-    let svg = plot::svg(&measured).map_err(|error| not_written(&target, &error))?;
-    let path = plot.write_all(svg.as_bytes())?;
-    if json.wants_text() {
-        out.line(format!("\n  wrote {}", path.display()))?;
+    if let Some(plot) = plot {
+        let svg = plot::svg(&measured).map_err(|error| not_written(plot.target(), &error))?;
+        let path = plot.write_all(svg.as_bytes())?;
+        if json.wants_text() {
+            out.line(format!("\n  wrote {}", path.display()))?;
+        }
     }
     json.write("run membench", measured, out)?;
     Ok(Ending::Fine)
 }
 
-fn measure(
-    Named { name, device }: Named<'_>,
-    latency_options: &LatencyOptions,
-    bandwidth_options: &BandwidthOptions,
-    coalescing_options: &CoalescingOptions,
-) -> Result<Measured, Failure> {
+fn measure(Named { name, device }: Named<'_>) -> Result<Measured, Failure> {
     let info = device.info();
+    let (latency_options, bandwidth_options, coalescing_options) = options(info);
     let mut latencies = Vec::new();
     for path in Path::ALL {
         let bar = Bar::new(format!("latency of {} on {name}", path.name()));
-        let curve = latency(device, path, latency_options, &bar).map_err(failure)?;
+        let curve = latency(device, path, &latency_options, &bar).map_err(failure)?;
         latencies.push(Latencies {
             levels: levels(path, &plateaus(&curve.points), info),
             curve,
         });
     }
     let bar = Bar::new(format!("bandwidth on {name}"));
-    let bandwidths = bandwidth(device, bandwidth_options, &bar).map_err(failure)?;
+    let bandwidths = bandwidth(device, &bandwidth_options, &bar).map_err(failure)?;
     let bar = Bar::new(format!("coalescing on {name}"));
-    let coalescing = coalescing(device, coalescing_options, &bar).map_err(failure)?;
+    let coalescing = coalescing(device, &coalescing_options, &bar).map_err(failure)?;
     Ok(Measured {
         command_line: std::env::args().collect(),
         device: info.name.clone(),
@@ -173,44 +158,43 @@ fn measure(
     })
 }
 
+/// What is measured: on the emulated device only enough to check what each kernel reads.
+fn options(info: &DeviceInfo) -> (LatencyOptions, BandwidthOptions, CoalescingOptions) {
+    let latency = LatencyOptions::for_device(info);
+    let bandwidth = BandwidthOptions::for_device(info);
+    let coalescing = CoalescingOptions::for_device(info);
+    if info.kind != DeviceKind::Emulated {
+        return (latency, bandwidth, coalescing);
+    }
+    (
+        LatencyOptions {
+            footprints_bytes: vec![1 << 10, 3 << 10, 16 << 10],
+            loads: 256,
+            most_warm_loads: 256,
+            samples: 1,
+            ..latency
+        },
+        BandwidthOptions {
+            multiprocessors: 1,
+            l2_blocks_per_multiprocessor: 1,
+            device_bytes: 1 << 16,
+            passes: 1,
+            samples: 1,
+        },
+        CoalescingOptions {
+            elements: coalescing.counted_elements,
+            samples: 1,
+            ..coalescing
+        },
+    )
+}
+
 fn failure(error: MembenchError) -> Failure {
     match error {
         MembenchError::Host(error) => error.into(),
         MembenchError::Wrong { .. } => Failure::Wrong(error.to_string()),
         // Users do not choose options.
         _ => Failure::Bug(error.to_string()),
-    }
-}
-
-/// A few short chains: enough to check what each load reads.
-fn brief_latency(device: &dyn Device) -> LatencyOptions {
-    LatencyOptions {
-        footprints_bytes: vec![1 << 10, 3 << 10, 16 << 10],
-        loads: 256,
-        most_warm_loads: 256,
-        samples: 1,
-        ..LatencyOptions::for_device(device.info())
-    }
-}
-
-/// A little, once.
-fn brief_bandwidth() -> BandwidthOptions {
-    BandwidthOptions {
-        multiprocessors: 1,
-        l2_blocks_per_multiprocessor: 1,
-        device_bytes: 1 << 16,
-        passes: 1,
-        samples: 1,
-    }
-}
-
-/// Only the elements whose sectors are counted.
-fn brief_coalescing(device: &dyn Device) -> CoalescingOptions {
-    let options = CoalescingOptions::for_device(device.info());
-    CoalescingOptions {
-        elements: options.counted_elements,
-        samples: 1,
-        ..options
     }
 }
 
