@@ -7,7 +7,7 @@ use crate::terminal::Look;
 /// How a cell looks where there are colours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tone {
-    /// As any text.
+    /// Without a style.
     Normal,
     /// Green.
     Good,
@@ -19,12 +19,12 @@ pub enum Tone {
     Faint,
 }
 
-/// Which way a column's cells are pushed.
+/// How a column's cells are aligned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Align {
-    /// Text.
+    /// As text is.
     Left,
-    /// Numbers.
+    /// As numbers are.
     Right,
 }
 
@@ -49,7 +49,7 @@ impl<T: Into<String>> From<(T, Tone)> for TableCell {
     }
 }
 
-/// A table in the making.
+/// A table.
 pub struct Columns {
     table: Table,
     aligns: Vec<Align>,
@@ -113,7 +113,7 @@ impl Columns {
         self.align();
     }
 
-    /// The lines, each with `indent` spaces in front, none with spaces at its end.
+    /// The lines, each with `indent` spaces in front and none at its end.
     pub fn render(&self, indent: usize) -> String {
         let lines: Vec<String> = self
             .table

@@ -52,20 +52,20 @@ impl<F: Fn(&NamedBuffers) -> Result<Vec<f32>, Error>> Animation<F> {
         let extension = path
             .extension()
             .map(|extension| extension.to_string_lossy().to_lowercase());
+        let is_folder = text.ends_with('/') || path.is_dir();
         let target = match extension.as_deref() {
-            _ if text.ends_with('/') || path.is_dir() => {
-                OutputFolder::create(flag, path).map(Target::Folder)
+            Some("gif") if !is_folder => Target::Gif(OutputFile::create(flag, path)?),
+            Some("png") if !is_folder => Target::Still(OutputFile::create(flag, path)?),
+            Some(_) if !is_folder => {
+                return Err(Failure::Input(format!(
+                    "{flag} {text}: name a .gif, a .png, or a folder that ends in /"
+                )));
             }
-            None => OutputFolder::create(flag, path).map(Target::Folder),
-            Some("gif") => OutputFile::create(flag, path).map(Target::Gif),
-            Some("png") => OutputFile::create(flag, path).map(Target::Still),
-            Some(_) => Err(Failure::Input(format!(
-                "{flag} {text}: name a .gif, a .png, or a folder that ends in /"
-            ))),
+            _ => Target::Folder(OutputFolder::create(flag, path)?),
         };
         Ok(Animation {
             film,
-            target: target?,
+            target,
             fps,
             values,
         })

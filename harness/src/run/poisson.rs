@@ -230,7 +230,7 @@ impl PoissonArgs {
         };
         create_folder("--out", &self.out)?;
         let name = format!("poisson-{}{suffix}.{extension}", self.n);
-        OutputFile::create("--out", &self.out.join(name)).map(Some)
+        Ok(Some(OutputFile::create("--out", &self.out.join(name))?))
     }
 }
 

@@ -32,7 +32,7 @@ pub trait FieldSink {
 /// # Errors
 ///
 /// What the device answers; a file that cannot be written. A wrong result is no error: the report has it.
-pub fn run<P: Stepped + std::fmt::Display>(
+pub fn run<P: Stepped>(
     problem: &P,
     processor: &Processor,
     period: u32,
@@ -41,7 +41,7 @@ pub fn run<P: Stepped + std::fmt::Display>(
     out: &mut Out<'_>,
 ) -> Result<Ending, Failure> {
     let lab = problem.lab().name();
-    let title = format!("{lab}  {problem}, {}", processor.describe());
+    let title = format!("{lab}  {}, {}", problem.label(), processor.describe());
     out.line(out.look().title(&title))?;
     let mut stepper = Stepper::new(problem.clone(), processor, None)?;
     stepper.warm_up()?;
