@@ -1,19 +1,19 @@
 //! Exit codes: what a script that calls `harness` can rely on.
 
-/// Everything was done as asked, and every result is right.
+/// Everything that was asked for was done, and every result is right.
 pub const OK: u8 = 0;
-/// A result is wrong or not as good as asked (a tolerance that was not reached, something slower in `compare`), or a
+/// A result is wrong or not as good as was asked (a tolerance that was not reached, something slower in `compare`), or a
 /// kernel failed.
 pub const WRONG_RESULT: u8 = 1;
 /// A flag, name, value or path makes no sense.
 pub const BAD_INPUT: u8 = 2;
 /// The machine lacks what was asked for: a device, memory, disk space.
 pub const ENVIRONMENT: u8 = 3;
-/// A bug in `harness`.
+/// `harness` itself is wrong.
 pub const BUG: u8 = 4;
 /// Every result is right, and some points could not be graded on this machine: speed, without a GPU.
 pub const NOT_GRADED: u8 = 5;
-/// Ended by Ctrl-C: 128 + SIGINT, as in shells.
+/// Ended by Ctrl-C: 128 + SIGINT, as shells have it.
 pub const INTERRUPTED: u8 = 130;
 
 /// The end of `harness --help`.
