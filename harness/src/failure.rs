@@ -17,7 +17,7 @@ pub enum Failure {
     /// The machine lacks something.
     #[error("{0}")]
     Environment(String),
-    /// This program is wrong.
+    /// A bug in this program.
     #[error("bug in harness: {0}")]
     Bug(String),
 }
@@ -34,14 +34,13 @@ impl Failure {
     }
 
     /// The same with `context: ` in front: a flag, a device, a case.
-    pub fn context(self, context: impl std::fmt::Display) -> Failure {
-        let with = |text| format!("{context}: {text}");
-        match self {
-            Failure::Wrong(text) => Failure::Wrong(with(text)),
-            Failure::Input(text) => Failure::Input(with(text)),
-            Failure::Environment(text) => Failure::Environment(with(text)),
-            Failure::Bug(text) => Failure::Bug(with(text)),
-        }
+    pub fn context(mut self, context: impl std::fmt::Display) -> Failure {
+        let (Failure::Wrong(text)
+        | Failure::Input(text)
+        | Failure::Environment(text)
+        | Failure::Bug(text)) = &mut self;
+        *text = format!("{context}: {text}");
+        self
     }
 }
 

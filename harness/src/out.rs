@@ -8,12 +8,12 @@ use crate::terminal::Look;
 
 /// Where a command writes its report.
 ///
-/// When nobody reads any more (`harness list | head`), the rest is dropped without a word, and the exit code stays what
+/// Once the reader has closed its end (`harness list | head`), the rest is dropped silently, and the exit code stays what
 /// it would have been.
 pub struct Out<'w> {
     writer: Box<dyn Write + 'w>,
     look: Look,
-    reader_gone: bool,
+    is_closed: bool,
 }
 
 impl<'w> Out<'w> {
@@ -27,27 +27,27 @@ impl<'w> Out<'w> {
         Out {
             writer: Box::new(writer),
             look,
-            reader_gone: false,
+            is_closed: false,
         }
     }
 
-    /// How text may look.
+    /// How text may look there.
     pub fn look(&self) -> Look {
         self.look
     }
 
-    /// Writes a line, or several. They are seen at once.
+    /// Writes a line, or several, and flushes.
     ///
     /// # Errors
     ///
-    /// [`Failure::Environment`] if the text cannot be written, except that nobody reads it.
+    /// [`Failure::Environment`] if the text cannot be written, unless the reader has closed its end.
     pub fn line(&mut self, text: impl Display) -> Result<(), Failure> {
-        if self.reader_gone {
+        if self.is_closed {
             return Ok(());
         }
         match writeln!(self.writer, "{text}").and_then(|()| self.writer.flush()) {
             Err(error) if error.kind() == ErrorKind::BrokenPipe => {
-                self.reader_gone = true;
+                self.is_closed = true;
                 Ok(())
             }
             Err(error) => Err(Failure::Environment(format!(

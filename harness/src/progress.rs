@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 use host::Progress;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::page::escape;
 use crate::terminal::Look;
+use page::escape;
 
-/// Work that is done sooner shows no bar.
+/// Work that is done sooner than this shows no bar.
 const APPEARS_AFTER: Duration = Duration::from_millis(800);
 
 /// A bar that appears after a while, only on a terminal, and vanishes when dropped.
@@ -27,25 +27,19 @@ impl Bar {
 
     /// A bar for a part of work that began earlier: it appears when the whole has taken a while.
     pub fn since(label: impl Into<String>, began: Instant) -> Bar {
-        let look = Look::of_stderr();
-        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
-        let style = if look.unicode {
-            "{msg}  {bar:30}  {percent:>3} %  {eta:>4} left"
+        let (template, characters) = if Look::of_stderr().unicode {
+            (
+                "{msg}  {bar:30}  {percent:>3} %  {eta:>4} left",
+                "\u{2501}\u{2501}\u{2500}",
+            )
         } else {
-            "{msg}  [{bar:30}]  {percent:>3} %  {eta:>4} left"
+            ("{msg}  [{bar:30}]  {percent:>3} %  {eta:>4} left", "=> ")
         };
-        // The template is constant; should it ever be wrong, the default style serves too.
-        if let Ok(style) = ProgressStyle::with_template(style) {
-            let chars = if look.unicode {
-                "\u{2501}\u{2501}\u{2500}"
-            } else {
-                "=> "
-            };
-            bar.set_style(style.progress_chars(chars));
-        }
-        bar.set_message(escape::line(&label.into()));
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
         Bar {
-            bar,
+            bar: bar
+                .with_style(style(template).progress_chars(characters))
+                .with_message(escape::line(&label.into())),
             began,
             is_shown: AtomicBool::new(false),
         }
@@ -53,15 +47,14 @@ impl Bar {
 
     /// A sign of life for work whose end is not known.
     pub fn spinner(label: impl Into<String>) -> Bar {
-        let bar = ProgressBar::new_spinner().with_message(escape::line(&label.into()));
         let ticks = if Look::of_stderr().unicode {
             "\u{280b}\u{2819}\u{2838}\u{2834}\u{2826}\u{2807} "
         } else {
             "|/-\\ "
         };
-        if let Ok(style) = ProgressStyle::with_template("{spinner} {msg}  {elapsed}") {
-            bar.set_style(style.tick_chars(ticks));
-        }
+        let bar = ProgressBar::new_spinner()
+            .with_style(style("{spinner} {msg}  {elapsed}").tick_chars(ticks))
+            .with_message(escape::line(&label.into()));
         bar.enable_steady_tick(Duration::from_millis(100));
         Bar {
             bar,
@@ -69,13 +62,16 @@ impl Bar {
             is_shown: AtomicBool::new(true),
         }
     }
-}
 
-impl Bar {
     /// Does something that writes to the terminal, with the bar out of the way.
     pub fn aside<T>(&self, write: impl FnOnce() -> T) -> T {
         self.bar.suspend(write)
     }
+}
+
+/// A constant template; should it ever be wrong, the default style serves too.
+fn style(template: &str) -> ProgressStyle {
+    ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
 }
 
 impl Progress for Bar {

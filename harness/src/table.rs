@@ -7,7 +7,7 @@ use crate::terminal::Look;
 /// How a cell looks where there are colours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tone {
-    /// As any text.
+    /// Without a style.
     Normal,
     /// Green.
     Good,
@@ -19,16 +19,37 @@ pub enum Tone {
     Faint,
 }
 
-/// Which way a column's cells are pushed.
+/// How a column's cells are aligned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Align {
-    /// Text.
+    /// As text is.
     Left,
-    /// Numbers.
+    /// As numbers are.
     Right,
 }
 
-/// A table in the making.
+/// A cell: text, normal unless it comes with a [`Tone`].
+pub struct TableCell(String, Tone);
+
+impl From<String> for TableCell {
+    fn from(text: String) -> TableCell {
+        TableCell(text, Tone::Normal)
+    }
+}
+
+impl From<&str> for TableCell {
+    fn from(text: &str) -> TableCell {
+        TableCell(text.to_owned(), Tone::Normal)
+    }
+}
+
+impl<T: Into<String>> From<(T, Tone)> for TableCell {
+    fn from((text, tone): (T, Tone)) -> TableCell {
+        TableCell(text.into(), tone)
+    }
+}
+
+/// A table.
 pub struct Columns {
     table: Table,
     aligns: Vec<Align>,
@@ -37,17 +58,19 @@ pub struct Columns {
 
 impl Columns {
     /// A table with these headers; a line break in a header starts its second line.
-    pub fn with_header(look: Look, headers: &[(&str, Align)]) -> Columns {
+    pub fn with_header<T: AsRef<str>>(look: Look, headers: &[(T, Align)]) -> Columns {
         let mut columns = Columns::new(look, headers.iter().map(|(_, align)| *align));
-        let cells = headers.iter().map(|(text, _)| {
-            let cell = Cell::new(text);
-            if look.colour {
-                cell.add_attribute(Attribute::Bold)
-            } else {
-                cell
-            }
-        });
-        columns.table.set_header(cells.collect::<Vec<Cell>>());
+        let mut cells: Vec<Cell> = headers
+            .iter()
+            .map(|(text, _)| Cell::new(text.as_ref()))
+            .collect();
+        if look.colour {
+            cells = cells
+                .into_iter()
+                .map(|cell| cell.add_attribute(Attribute::Bold))
+                .collect();
+        }
+        columns.table.set_header(cells);
         columns.align();
         columns
     }
@@ -72,10 +95,11 @@ impl Columns {
     }
 
     /// Adds a row.
-    pub fn row<T: Into<String>>(&mut self, cells: impl IntoIterator<Item = (T, Tone)>) {
+    pub fn row<T: Into<TableCell>>(&mut self, cells: impl IntoIterator<Item = T>) {
         let look = self.look;
-        let cells = cells.into_iter().map(|(text, tone)| {
-            let cell = Cell::new_owned(text.into());
+        let cells = cells.into_iter().map(|cell| {
+            let TableCell(text, tone) = cell.into();
+            let cell = Cell::new_owned(text);
             match tone {
                 _ if !look.colour => cell,
                 Tone::Normal => cell,
@@ -89,7 +113,7 @@ impl Columns {
         self.align();
     }
 
-    /// The lines, each with `indent` spaces in front, none with spaces at its end.
+    /// The lines, each with `indent` spaces in front and none at its end.
     pub fn render(&self, indent: usize) -> String {
         let lines: Vec<String> = self
             .table

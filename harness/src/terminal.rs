@@ -1,6 +1,8 @@
-//! How text may look where it goes.
+//! How text looks where it goes.
 
-use std::io::IsTerminal;
+use anstream::stream::RawStream;
+use anstream::{AutoStream, ColorChoice};
+use anstyle::{AnsiColor, Style};
 
 /// Whether text may have colours, and characters beyond ASCII.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,97 +22,81 @@ impl Look {
 
     /// As standard output can show it.
     pub fn of_stdout() -> Look {
-        Look::of(std::io::stdout().is_terminal())
+        Look::of(&std::io::stdout())
     }
 
     /// As standard error can show it.
     pub fn of_stderr() -> Look {
-        Look::of(std::io::stderr().is_terminal())
+        Look::of(&std::io::stderr())
     }
 
-    fn of(is_terminal: bool) -> Look {
-        Look::from_env(is_terminal, |name| std::env::var(name).ok())
-    }
-
-    /// A terminal has colours unless `NO_COLOR` is set to something or `TERM` is `dumb`, and Unicode if the locale is
-    /// UTF-8 (the first of `LC_ALL`, `LC_CTYPE`, `LANG` that is set decides).
-    fn from_env(is_terminal: bool, variable: impl Fn(&str) -> Option<String>) -> Look {
-        let set = |name| variable(name).filter(|value| !value.is_empty());
-        if !is_terminal {
-            return Look::PLAIN;
-        }
-        let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
-            .into_iter()
-            .find_map(set)
-            .unwrap_or_default()
-            .to_uppercase();
+    /// Colours as [`anstream`] decides: on a terminal that has them, unless `NO_COLOR` or `CLICOLOR_FORCE` says otherwise.
+    fn of(stream: &impl RawStream) -> Look {
         Look {
-            colour: set("NO_COLOR").is_none() && set("TERM").as_deref() != Some("dumb"),
-            unicode: locale.contains("UTF-8") || locale.contains("UTF8"),
+            colour: AutoStream::choice(stream) != ColorChoice::Never,
+            unicode: stream.is_terminal() && is_utf8(|name| std::env::var(name).ok()),
         }
     }
 
     /// Green.
     pub fn good(self, text: &str) -> String {
-        self.paint("32", text)
+        self.paint(AnsiColor::Green.on_default(), text)
     }
 
     /// Bold red.
     pub fn bad(self, text: &str) -> String {
-        self.paint("1;31", text)
+        self.paint(AnsiColor::Red.on_default().bold(), text)
     }
 
     /// Yellow.
     pub fn caution(self, text: &str) -> String {
-        self.paint("33", text)
+        self.paint(AnsiColor::Yellow.on_default(), text)
     }
 
     /// Bold.
     pub fn title(self, text: &str) -> String {
-        self.paint("1", text)
+        self.paint(Style::new().bold(), text)
     }
 
     /// Faint.
     pub fn faint(self, text: &str) -> String {
-        self.paint("2", text)
+        self.paint(Style::new().dimmed(), text)
     }
 
-    fn paint(self, code: &str, text: &str) -> String {
+    fn paint(self, style: Style, text: &str) -> String {
         if self.colour && !text.is_empty() {
-            format!("\x1b[{code}m{text}\x1b[0m")
+            format!("{style}{text}{style:#}")
         } else {
             text.to_owned()
         }
     }
 }
 
+/// Whether the locale is UTF-8: the first of these variables that is set decides.
+fn is_utf8(variable: impl Fn(&str) -> Option<String>) -> bool {
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
+        .into_iter()
+        .find_map(|name| variable(name).filter(|value| !value.is_empty()))
+        .unwrap_or_default()
+        .to_uppercase();
+    locale.contains("UTF-8") || locale.contains("UTF8")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn look(is_terminal: bool, variables: &[(&str, &str)]) -> Look {
-        Look::from_env(is_terminal, |name| {
-            let found = variables.iter().find(|(key, _)| *key == name)?;
-            Some(found.1.to_owned())
-        })
-    }
-
     #[test]
-    fn a_file_is_plain() {
-        assert_eq!(look(false, &[("LANG", "en_GB.UTF-8")]), Look::PLAIN);
-    }
-
-    #[test]
-    fn the_environment_decides_for_a_terminal() {
-        let full = Look {
-            colour: true,
-            unicode: true,
+    fn the_locale_decides_on_unicode() {
+        let with = |variables: &[(&str, &str)]| {
+            is_utf8(|name| {
+                let found = variables.iter().find(|(key, _)| *key == name)?;
+                Some(found.1.to_owned())
+            })
         };
-        assert_eq!(look(true, &[("LANG", "en_GB.UTF-8")]), full);
-        assert_eq!(look(true, &[("LANG", "C.utf8"), ("NO_COLOR", "")]), full);
-        assert!(!look(true, &[("NO_COLOR", "1")]).colour);
-        assert!(!look(true, &[("TERM", "dumb")]).colour);
-        assert!(!look(true, &[("LC_ALL", "C"), ("LANG", "en_GB.UTF-8")]).unicode);
+        assert!(with(&[("LANG", "en_GB.UTF-8")]) && with(&[("LANG", "C.utf8")]));
+        assert!(with(&[("LC_ALL", ""), ("LANG", "C.utf8")]));
+        assert!(!with(&[("LC_ALL", "C"), ("LANG", "en_GB.UTF-8")]) && !with(&[]));
     }
 
     #[test]

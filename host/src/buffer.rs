@@ -90,6 +90,20 @@ macro_rules! elements {
                     HostBuffer { data: Data::$variant(values) }
                 }
             }
+
+            impl TryFrom<HostBuffer> for Vec<$type> {
+                type Error = BufferError;
+
+                fn try_from(buffer: HostBuffer) -> Result<Vec<$type>, BufferError> {
+                    match buffer.data {
+                        Data::$variant(values) => Ok(values),
+                        _ => Err(BufferError::WrongElement {
+                            actual: buffer.element(),
+                            asked: Element::$variant,
+                        }),
+                    }
+                }
+            }
         )*
 
         impl HostBuffer {

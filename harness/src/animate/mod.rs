@@ -1,30 +1,28 @@
 //! `harness animate`: pictures of a lab.
 
 mod film;
-mod gif_file;
 mod palette;
-mod picture;
-mod simulation;
-mod target;
+mod pictures;
 
 use std::path::PathBuf;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use clap::Args;
-use host::device::Sanitize;
+use host::buffer::elements;
 use host::lab::CaseError;
-use host::wave2d::Wave2d;
-use host::{Lab, Progress};
+use host::wave2d::{Fields, LAB, Wave2d, advance};
+use host::{Cpu, Error, Lab, NamedBuffers, Progress};
+use kernels_gpu::wave2d::Scene;
 
-use crate::catalogue::variant_of_run;
-use crate::devices::{Machine, Wanted};
 use crate::failure::{Ending, Failure};
 use crate::out::Out;
-use crate::progress::Bar;
-use crate::units::waited;
+use crate::run::flags::at_least_1;
+use crate::run::processor::DeviceArg;
+use crate::run::stepper::{Stepped, Stepper, take};
+use crate::run::timesteps::FieldSink;
 use film::Film;
-use simulation::{Runner, Simulation};
-use target::Target;
+use pictures::Animation;
+use units::waited;
 
 /// What `harness animate` is told.
 #[derive(Debug, Clone, Args)]
@@ -52,16 +50,11 @@ pub struct AnimateArgs {
     /// Frames in a second of the GIF, 1 to 50
     #[arg(long, value_name = "N", default_value_t = 25, value_parser = clap::value_parser!(u16).range(1..=50))]
     fps: u16,
-    /// Where to compute: cpu, cuda, cuda:N, emulated [default: cuda if there is one, else cpu]
-    #[arg(long, value_name = "DEVICE")]
-    device: Option<Wanted>,
+    #[command(flatten)]
+    device: DeviceArg,
     /// Which variant, unless it is computed on the CPU
     #[arg(long, value_name = "NAME", default_value = "naive")]
     variant: String,
-}
-
-fn at_least_1() -> clap::builder::RangedI64ValueParser<u32> {
-    clap::value_parser!(u32).range(1..)
 }
 
 /// Cells along x and y.
@@ -87,42 +80,39 @@ impl std::str::FromStr for Size {
 ///
 /// # Errors
 ///
-/// What makes no sense, a path that cannot be written, a device that is asked for and not there.
+/// Arguments that make no sense, a path that cannot be written, a device that is asked for and not there.
 pub fn run(args: &AnimateArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
     let problem = problem(args)?;
     let frames = frame_steps(args)?;
-    let mut film = Film::new(&problem, frames.len())?;
-    let target = Target::create("--out", &args.out)?;
-
-    let wanted = args.device.unwrap_or(Wanted::Cuda(0));
-    let machine = Machine::discover(&[wanted], Sanitize::NONE);
-    let (name, runner) = runner(args, &machine)?;
+    let (domain, scene) = (problem.domain(), problem.scene());
+    let is_wall = |x, y| scene.is_wall(x, y);
+    let film = Film::new([domain.n_x, domain.n_y], is_wall, frames.len())?;
+    let last_field = |fields: &NamedBuffers| Ok(elements(fields, "u1")?.to_vec());
+    let mut animation = Animation::create("--out", &args.out, args.fps, film, last_field)?;
+    let processor = args.device.processor(&LAB, &args.variant)?;
 
     let began = Instant::now();
-    let mut simulation = Simulation::new(problem, runner)?;
-    let bar = Bar::new(format!("computing on {name}"));
+    let mut stepper = Stepper::new(problem, &processor, None)?;
     for steps in frames {
-        simulation.advance(steps)?;
-        film.push(simulation.last_field());
-        bar.update(simulation.steps_done().into(), args.steps.into());
+        stepper.advance(steps, None)?;
+        animation.record(stepper.steps_done, &stepper.fields)?;
     }
-    drop(bar);
-    let written = target.write(&film, args.fps)?;
-    out.line(format!("{written} ({name}, {})", waited(began.elapsed())))?;
+    let written = Box::new(animation).finish()?;
+    let (name, time) = (processor.name(), waited(began.elapsed()));
+    out.line(format!("wrote {written} ({name}, {time})"))?;
     Ok(Ending::Fine)
 }
 
 fn problem(args: &AnimateArgs) -> Result<Wave2d, Failure> {
-    let lab = host::wave2d::LAB.name();
+    let lab = LAB.name();
     if args.lab != lab {
-        // Of the labs that there are, only those with pictures.
+        // A lab that exists, but has no pictures, gets a message of its own.
         host::find_lab(&args.lab)?;
         return Err(Failure::Input(format!(
             "lab `{}` has no pictures; there are pictures of: {lab}",
             args.lab
         )));
     }
-    variant_of_run(&host::wave2d::LAB, &args.variant, args.device)?;
     let Size(n_x, n_y) = args.size;
     Wave2d::new(n_x, n_y, args.steps, &args.scene).map_err(|error| {
         let flag = match error {
@@ -152,37 +142,42 @@ fn frame_steps(args: &AnimateArgs) -> Result<Vec<u32>, Failure> {
         .collect())
 }
 
-/// Where to compute: what was asked for, else the GPU, else the CPU.
-fn runner<'m>(args: &AnimateArgs, machine: &'m Machine) -> Result<(Wanted, Runner<'m>), Failure> {
-    let (variant, device) = variant_of_run(&host::wave2d::LAB, &args.variant, args.device)?;
-    let chosen = match device {
-        Some(wanted) => machine.choose(&[wanted])?,
-        None => machine.choose(&[])?,
-    };
-    Ok(match chosen.devices.first() {
-        Some(named) => (
-            named.name,
-            Runner::Device {
-                device: named.device,
-                variant,
-            },
-        ),
-        None => (Wanted::Cpu, Runner::Cpu),
-    })
+impl Stepped for Wave2d {
+    fn lab(&self) -> &'static dyn Lab {
+        &LAB
+    }
+
+    fn part(&self, first: u32, steps: u32) -> Wave2d {
+        self.clone().with_first_step(first).with_steps(steps)
+    }
+
+    fn advance(
+        &self,
+        buffers: &mut NamedBuffers,
+        progress: &dyn Progress,
+    ) -> Result<Duration, Error> {
+        let mut fields: Fields<f32> = Fields {
+            u0: take(buffers, "u0")?.try_into()?,
+            u1: take(buffers, "u1")?.try_into()?,
+        };
+        let began = Instant::now();
+        advance(self, &mut fields, Cpu::Parallel, progress);
+        let time = began.elapsed();
+        buffers.extend([
+            ("u0".to_owned(), fields.u0.into()),
+            ("u1".to_owned(), fields.u1.into()),
+        ]);
+        Ok(time)
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::run::test_command;
 
     fn parse(args: &[&str]) -> AnimateArgs {
-        #[derive(clap::Parser)]
-        struct Parser {
-            #[command(flatten)]
-            args: AnimateArgs,
-        }
-        let args = ["animate", "wave2d"].iter().chain(args);
-        <Parser as clap::Parser>::parse_from(args).args
+        test_command::parse(&[&["wave2d"], args].concat())
     }
 
     #[test]
@@ -208,6 +203,7 @@ mod tests {
         let error = |args: &[&str]| problem(&parse(args)).unwrap_err();
         insta::assert_snapshot!(error(&["--scene=double-slot"]), @"--scene: unknown scene `double-slot`; did you mean `double-slit`?");
         insta::assert_snapshot!(error(&["--size=1"]), @"--size: parameter `n_x` = `1`: a domain has at least 2 cells along each axis, its two borders");
-        insta::assert_snapshot!(error(&["--variant=nave"]), @"--variant: unknown variant `nave`; did you mean `naive`?");
+        let processor = parse(&[]).device.processor(&LAB, "nave");
+        insta::assert_snapshot!(processor.err().unwrap(), @"--variant: unknown variant `nave`; did you mean `naive`?");
     }
 }

@@ -6,7 +6,7 @@ use units::{bytes, three};
 
 use super::rows::Table;
 use super::shell_line;
-use crate::run::membench::results::Measured;
+use crate::run::membench::Measured;
 
 /// The plot, and a table of the levels.
 pub fn add(page: &mut Page, measured: &Measured) {

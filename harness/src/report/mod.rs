@@ -30,7 +30,7 @@ use crate::json::read::Head;
 use crate::out::Out;
 use crate::output::OutputFile;
 use crate::perf::results::Results;
-use crate::run::membench::results::Measured;
+use crate::run::membench::Measured;
 
 /// What `harness report` is told.
 #[derive(Debug, Clone, Args)]

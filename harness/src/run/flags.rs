@@ -2,6 +2,7 @@
 
 use std::io::ErrorKind;
 use std::path::Path;
+use std::str::FromStr;
 
 use host::lab::CaseError;
 
@@ -12,7 +13,24 @@ pub fn at_least_1() -> clap::builder::RangedI64ValueParser<u32> {
     clap::value_parser!(u32).range(1..)
 }
 
-/// The error with the flag that gave the value: parameters are called as their flags are.
+/// `N` numbers with commas between them: `256,256,64`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Extents<const N: usize>(pub [u32; N]);
+
+impl<const N: usize> FromStr for Extents<N> {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Extents<N>, String> {
+        let extents = text.split(',').map(|part| part.trim().parse().ok());
+        let extents: Option<Vec<u32>> = extents.collect();
+        extents
+            .and_then(|extents| extents.try_into().ok())
+            .map(Extents)
+            .ok_or_else(|| format!("write {N} numbers: {}", ["64"; N].join(",")))
+    }
+}
+
+/// The error with the flag that gave the value: parameters have the names of their flags.
 pub fn of_flag(error: CaseError) -> Failure {
     match error {
         CaseError::Invalid {
@@ -24,11 +42,11 @@ pub fn of_flag(error: CaseError) -> Failure {
     }
 }
 
-/// Makes the folder that `flag` named, and those above it, unless they are there.
+/// Creates the folder that `flag` named, and those above it, unless they are there.
 ///
 /// # Errors
 ///
-/// [`Failure::Input`] if it cannot be made.
+/// [`Failure::Input`] if it cannot be created.
 pub fn create_folder(flag: &str, folder: &Path) -> Result<(), Failure> {
     std::fs::create_dir_all(folder).map_err(|error| {
         let reason = match error.kind() {
@@ -38,7 +56,7 @@ pub fn create_folder(flag: &str, folder: &Path) -> Result<(), Failure> {
             kind => kind.to_string(),
         };
         Failure::Input(format!(
-            "{flag} {}: the folder cannot be made: {reason}; name a place that can be written",
+            "{flag} {}: cannot create the folder: {reason}; name a place that can be written",
             folder.display(),
         ))
     })

@@ -2,15 +2,16 @@
 
 use clap::Args;
 use host::device::Sanitize;
-use host::matadd::{IndexMap, LAB, Owner, check_index, layout};
+use host::matadd::{LAB, Owner, check_index, layout};
 use host::{Lab, find_variant};
 use serde::Serialize;
 
+use super::flags::Extents;
 use crate::devices::{Machine, Named, Wanted};
 use crate::failure::{Ending, Failure};
 use crate::json::JsonArg;
 use crate::out::Out;
-use crate::table::{Align, Columns, Tone};
+use crate::table::{Align, Columns};
 use crate::terminal::Look;
 
 /// What `harness run matadd` is told.
@@ -20,8 +21,8 @@ pub struct MataddArgs {
     #[arg(long, value_name = "VARIANT")]
     check_index: String,
     /// Columns and rows of the matrix
-    #[arg(long, value_name = "N_X,N_Y", default_value = "8,6")]
-    shape: Shape,
+    #[arg(long, value_name = "N_X,N_Y", default_value = "8,6", value_parser = printable_shape)]
+    shape: Extents<2>,
     /// Where: cuda, cuda:N, emulated [default: cuda if there is one, else emulated]
     #[arg(long, value_name = "DEVICE")]
     device: Option<Wanted>,
@@ -29,32 +30,21 @@ pub struct MataddArgs {
     json: JsonArg,
 }
 
-/// Columns and rows that are printed at most.
+/// Most columns and rows that are printed.
 const MOST: [u32; 2] = [32, 128];
 
-/// Columns and rows of a matrix.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Shape([u32; 2]);
-
-impl std::str::FromStr for Shape {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Shape, String> {
-        let extents: Result<Vec<u32>, _> =
-            text.split(',').map(|part| part.trim().parse()).collect();
-        let extents: Option<[u32; 2]> = extents.ok().and_then(|extents| extents.try_into().ok());
-        match extents {
-            None => Err("write columns and rows: 8,6".to_owned()),
-            Some([x, y]) if x == 0 || y == 0 => {
-                Err("a matrix has at least 1 element along each axis".to_owned())
-            }
-            Some([x, y]) if x > MOST[0] || y > MOST[1] => Err(format!(
-                "too large to print; at most {} columns and {} rows",
-                MOST[0], MOST[1]
-            )),
-            Some(extents) => Ok(Shape(extents)),
-        }
+fn printable_shape(text: &str) -> Result<Extents<2>, String> {
+    let Extents([x, y]) = text.parse()?;
+    if x == 0 || y == 0 {
+        return Err("a matrix has at least 1 element along each axis".to_owned());
     }
+    if x > MOST[0] || y > MOST[1] {
+        let [x, y] = MOST;
+        return Err(format!(
+            "too large to print; at most {x} columns and {y} rows"
+        ));
+    }
+    Ok(Extents([x, y]))
 }
 
 /// Who gets which element.
@@ -74,13 +64,10 @@ struct Report {
 ///
 /// # Errors
 ///
-/// What makes no sense, a device that is not there.
+/// Arguments that make no sense, a device that is not there.
 pub fn run(args: &MataddArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
-    let wanted: &[Wanted] = match &args.device {
-        Some(device) => &[*device],
-        None => &[],
-    };
-    run_on(args, &Machine::discover(wanted, Sanitize::ALL), out)
+    let machine = Machine::discover(args.device.as_slice(), Sanitize::ALL);
+    run_on(args, &machine, out)
 }
 
 fn run_on(args: &MataddArgs, machine: &Machine, out: &mut Out<'_>) -> Result<Ending, Failure> {
@@ -93,19 +80,13 @@ fn run_on(args: &MataddArgs, machine: &Machine, out: &mut Out<'_>) -> Result<End
             "--device cpu: it has no grid of threads; name cuda or emulated".to_owned(),
         ));
     }
-    let wanted: Vec<Wanted> = args.device.into_iter().collect();
-    let chosen = machine.choose(&wanted)?;
+    let chosen = machine.choose(args.device.as_slice())?;
     let Some(&Named { name, device }) = chosen.devices.first() else {
         return Err(Failure::Bug("no device is chosen".to_owned()));
     };
     let json = args.json.open()?;
-    let Shape([n_x, n_y]) = args.shape;
+    let Extents([n_x, n_y]) = args.shape;
     let map = check_index(device, layout, n_x, n_y)?;
-    if json.wants_text() {
-        let title = format!("matadd  {n_x}x{n_y}, {variant} on {name}");
-        out.line(out.look().title(&title))?;
-        out.line(render(&map, out.look()))?;
-    }
     let [grid, block] = [map.config.grid, map.config.block].map(|[x, y, _]| [x, y]);
     let report = Report {
         variant,
@@ -114,52 +95,46 @@ fn run_on(args: &MataddArgs, machine: &Machine, out: &mut Out<'_>) -> Result<End
         block,
         elements: (0..map.threads.len()).map(|i| map.owner(i)).collect(),
     };
+    if json.wants_text() {
+        let title = format!("matadd  {n_x}x{n_y}, {variant} on {name}");
+        out.line(out.look().title(&title))?;
+        out.line(render(&report, n_x as usize, out.look()))?;
+    }
     json.write("run matadd", report, out)?;
     Ok(Ending::Fine)
 }
 
 /// The matrix, each element with its thread.
-fn render(map: &IndexMap, look: Look) -> String {
-    let [grid, block] = [map.config.grid, map.config.block];
-    let n_x = map.n_x as usize;
-    let owners: Vec<Owner> = (0..map.threads.len()).map(|i| map.owner(i)).collect();
+fn render(report: &Report, n_x: usize, look: Look) -> String {
+    let Report { grid, block, .. } = *report;
     // One number where the other axis has a single place.
-    let place = |[x, y]: [u32; 2], rows: u32| match rows {
+    let short = |[x, y]: [u32; 2], [_, rows]: [u32; 2], between: &str| match rows {
         1 => x.to_string(),
-        _ => format!("{x},{y}"),
+        _ => format!("{x}{between}{y}"),
     };
-    let columns: Vec<String> = (0..n_x).map(|x| x.to_string()).collect();
-    let mut headers = vec![("y \\ x", Align::Right)];
-    headers.extend(columns.iter().map(|x| (x.as_str(), Align::Right)));
+    let mut headers = vec![("y \\ x".to_owned(), Align::Right)];
+    headers.extend((0..n_x).map(|x| (x.to_string(), Align::Right)));
     let mut table = Columns::with_header(look, &headers);
-    for (y, row) in owners.chunks(n_x).enumerate() {
-        let cells = row.iter().map(|owner| {
-            let (block_idx, thread_idx) = (
-                place(owner.block_idx, grid[1]),
-                place(owner.thread_idx, block[1]),
-            );
-            format!("{block_idx}:{thread_idx}")
+    for (y, row) in report.elements.chunks(n_x).enumerate() {
+        let threads = row.iter().map(|owner| {
+            let block_idx = short(owner.block_idx, grid, ",");
+            format!("{block_idx}:{}", short(owner.thread_idx, block, ","))
         });
-        let cells = std::iter::once(y.to_string()).chain(cells);
-        table.row(cells.map(|cell| (cell, Tone::Normal)));
+        table.row(std::iter::once(y.to_string()).chain(threads));
     }
-    let shape = |[x, y, _]: [u32; 3]| match y {
-        1 => x.to_string(),
-        _ => format!("{x} x {y}"),
+    let blocks = match grid {
+        [1, 1] => "1 block".to_owned(),
+        _ => format!("{} blocks", short(grid, grid, " x ")),
     };
-    let axes = |rows: u32, name: &str| match rows {
+    let axes = |[_, rows]: [u32; 2], name: &str| match rows {
         1 => format!("{name}.x"),
         _ => format!("{name}.x,{name}.y"),
     };
     format!(
-        "  {} of {} threads; in each element {}:{}\n\n{}",
-        match map.config.blocks() {
-            1 => "1 block".to_owned(),
-            _ => format!("{} blocks", shape(grid)),
-        },
-        shape(block),
-        axes(grid[1], "blockIdx"),
-        axes(block[1], "threadIdx"),
+        "  {blocks} of {} threads; in each element {}:{}\n\n{}",
+        short(block, block, " x "),
+        axes(grid, "blockIdx"),
+        axes(block, "threadIdx"),
         table.render(2)
     )
 }

@@ -2,25 +2,24 @@
 
 mod plot;
 mod report;
-pub mod results;
 
 use std::path::PathBuf;
 
 use clap::Args;
-use host::device::Sanitize;
+use host::DeviceKind;
+use host::device::{DeviceInfo, Sanitize};
 use host::membench::{
-    BandwidthOptions, CoalescingOptions, LatencyOptions, MembenchError, Path, bandwidth,
-    coalescing, latency, levels, plateaus,
+    BandwidthFigure, BandwidthOptions, Coalescing, CoalescingOptions, LatencyCurve, LatencyOptions,
+    Level, MembenchError, Path, bandwidth, coalescing, latency, levels, plateaus,
 };
-use host::{Device, DeviceKind};
+use serde::{Deserialize, Serialize};
 
 use crate::devices::{Machine, Named, Wanted};
 use crate::failure::{Ending, Failure};
-use crate::json::JsonArg;
+use crate::json::{JsonArg, SCHEMA_VERSION, read};
 use crate::out::Out;
 use crate::output::{OutputFile, not_written};
 use crate::progress::Bar;
-use results::{Latencies, Measured};
 
 /// What `harness run membench` is told.
 #[derive(Debug, Clone, Args)]
@@ -35,11 +34,50 @@ pub struct MembenchArgs {
     json: JsonArg,
 }
 
+/// What was measured: the document that `--json` writes, and that `report` reads.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Measured {
+    /// The command line; empty in documents of programs that did not write it.
+    #[serde(default)]
+    pub command_line: Vec<String>,
+    /// The device.
+    pub device: String,
+    /// A curve for each way to load.
+    pub latencies: Vec<Latencies>,
+    /// For every memory and access.
+    pub bandwidths: Vec<BandwidthFigure>,
+    /// Loads that coalesce, and loads that do not.
+    pub coalescing: Coalescing,
+}
+
+/// A curve and its levels.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Latencies {
+    /// Latency against footprint.
+    #[serde(flatten)]
+    pub curve: LatencyCurve,
+    /// Its flat parts.
+    pub levels: Vec<Level>,
+}
+
+impl Measured {
+    /// Reads a document of `harness run membench`, whose head was read.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Input`] for another version, or other fields.
+    pub fn parse(head: &read::Head, text: &str) -> Result<Measured, Failure> {
+        head.expect_version(SCHEMA_VERSION)?;
+        read::document(text)
+    }
+}
+
 /// Measures.
 ///
 /// # Errors
 ///
-/// What makes no sense, a path that cannot be written, a device that is not there, a kernel that reads wrong.
+/// Arguments that make no sense, a path that cannot be written, a device that is not there, a kernel whose result is
+/// wrong.
 pub fn run(args: &MembenchArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
     run_on(
         args,
@@ -66,66 +104,51 @@ fn run_on(args: &MembenchArgs, machine: &Machine, out: &mut Out<'_>) -> Result<E
         return Err(Failure::Bug("no device is chosen".to_owned()));
     };
     let json = args.json.open()?;
-    if named.device.info().kind == DeviceKind::Emulated {
-        let mut measured = measure(
-            named,
-            &brief_latency(named.device),
-            &brief_bandwidth(),
-            &brief_coalescing(named.device),
-        )?;
-        if json.wants_text() {
-            out.line(
-                "membench on emulated: every chain ended where the CPU's does, every sum and copy is right\n  \
-                 no times, no plot: the speed of the emulated device says nothing of a GPU\n",
-            )?;
-            out.line(report::coalescing(&measured.coalescing, out.look()))?;
-        }
+    let info = named.device.info();
+    let is_emulated = info.kind == DeviceKind::Emulated;
+    let plot = (!is_emulated).then(|| OutputFile::create("--plot", &args.plot));
+    let plot = plot.transpose()?;
+    let mut measured = measure(named)?;
+    if is_emulated {
         // Its clock counts instructions.
         measured.latencies.clear();
-        json.write("run membench", measured, out)?;
-        return Ok(Ending::Fine);
     }
-    let plot = OutputFile::create("--plot", &args.plot)?;
-    let info = named.device.info();
-    let measured = measure(
-        named,
-        &LatencyOptions::for_device(info),
-        &BandwidthOptions::for_device(info),
-        &CoalescingOptions::for_device(info),
-    )?;
-    if json.wants_text() {
+    if json.wants_text() && is_emulated {
+        out.line(
+            "membench on emulated: every chain ended where the CPU's does, every sum and copy is right\n  \
+             no times, no plot: the speed of the emulated device says nothing of a GPU\n",
+        )?;
+        out.line(report::coalescing(&measured.coalescing, out.look()))?;
+    } else if json.wants_text() {
         out.line(report::render(&measured, info, out.look()))?;
     }
-    let target = plot.target().to_owned();
-    let svg = plot::svg(&measured).map_err(|error| not_written(&target, &error))?;
-    let path = plot.write_all(svg.as_bytes())?;
-    if json.wants_text() {
-        out.line(format!("\n  wrote {}", path.display()))?;
+    if let Some(plot) = plot {
+        let svg = plot::svg(&measured).map_err(|error| not_written(plot.target(), &error))?;
+        let path = plot.write_all(svg.as_bytes())?;
+        if json.wants_text() {
+            out.line(format!("\n  wrote {}", path.display()))?;
+        }
     }
     json.write("run membench", measured, out)?;
     Ok(Ending::Fine)
 }
 
-fn measure(
-    Named { name, device }: Named<'_>,
-    latency_options: &LatencyOptions,
-    bandwidth_options: &BandwidthOptions,
-    coalescing_options: &CoalescingOptions,
-) -> Result<Measured, Failure> {
+fn measure(Named { name, device }: Named<'_>) -> Result<Measured, Failure> {
     let info = device.info();
+    let (latency_options, bandwidth_options, coalescing_options) = options(info);
     let mut latencies = Vec::new();
     for path in Path::ALL {
         let bar = Bar::new(format!("latency of {} on {name}", path.name()));
-        let curve = latency(device, path, latency_options, &bar).map_err(failure)?;
+        let curve = latency(device, path, &latency_options, &bar).map_err(failure)?;
         latencies.push(Latencies {
             levels: levels(path, &plateaus(&curve.points), info),
             curve,
         });
     }
     let bar = Bar::new(format!("bandwidth on {name}"));
-    let bandwidths = bandwidth(device, bandwidth_options, &bar).map_err(failure)?;
+    let bandwidths = bandwidth(device, &bandwidth_options, &bar).map_err(failure)?;
     let bar = Bar::new(format!("coalescing on {name}"));
-    let coalescing = coalescing(device, coalescing_options, &bar).map_err(failure)?;
+    let coalescing = coalescing(device, &coalescing_options, &bar).map_err(failure)?;
     Ok(Measured {
         command_line: std::env::args().collect(),
         device: info.name.clone(),
@@ -135,44 +158,43 @@ fn measure(
     })
 }
 
+/// What is measured: on the emulated device only enough to check what each kernel reads.
+fn options(info: &DeviceInfo) -> (LatencyOptions, BandwidthOptions, CoalescingOptions) {
+    let latency = LatencyOptions::for_device(info);
+    let bandwidth = BandwidthOptions::for_device(info);
+    let coalescing = CoalescingOptions::for_device(info);
+    if info.kind != DeviceKind::Emulated {
+        return (latency, bandwidth, coalescing);
+    }
+    (
+        LatencyOptions {
+            footprints_bytes: vec![1 << 10, 3 << 10, 16 << 10],
+            loads: 256,
+            most_warm_loads: 256,
+            samples: 1,
+            ..latency
+        },
+        BandwidthOptions {
+            multiprocessors: 1,
+            l2_blocks_per_multiprocessor: 1,
+            device_bytes: 1 << 16,
+            passes: 1,
+            samples: 1,
+        },
+        CoalescingOptions {
+            elements: coalescing.counted_elements,
+            samples: 1,
+            ..coalescing
+        },
+    )
+}
+
 fn failure(error: MembenchError) -> Failure {
     match error {
         MembenchError::Host(error) => error.into(),
         MembenchError::Wrong { .. } => Failure::Wrong(error.to_string()),
-        // Nobody but us chooses options.
+        // Users do not choose options.
         _ => Failure::Bug(error.to_string()),
-    }
-}
-
-/// A few short chains: enough to see that each load is of the right place.
-fn brief_latency(device: &dyn Device) -> LatencyOptions {
-    LatencyOptions {
-        footprints_bytes: vec![1 << 10, 3 << 10, 16 << 10],
-        loads: 256,
-        most_warm_loads: 256,
-        samples: 1,
-        ..LatencyOptions::for_device(device.info())
-    }
-}
-
-/// Little is moved once.
-fn brief_bandwidth() -> BandwidthOptions {
-    BandwidthOptions {
-        multiprocessors: 1,
-        l2_blocks_per_multiprocessor: 1,
-        device_bytes: 1 << 16,
-        passes: 1,
-        samples: 1,
-    }
-}
-
-/// As many elements as are counted.
-fn brief_coalescing(device: &dyn Device) -> CoalescingOptions {
-    let options = CoalescingOptions::for_device(device.info());
-    CoalescingOptions {
-        elements: options.counted_elements,
-        samples: 1,
-        ..options
     }
 }
 

@@ -1,13 +1,14 @@
 //! `harness run`: one problem of a lab, as large and as long as asked, with its figures and files.
 
-mod flags;
+pub mod field_files;
+pub mod flags;
 #[cfg(feature = "solutions")]
 mod matadd;
 pub mod membench;
-mod npy;
-mod place;
 mod poisson;
-mod vti;
+pub mod processor;
+pub mod stepper;
+pub mod timesteps;
 mod wave3d;
 
 use clap::{Args, Subcommand};
@@ -43,8 +44,8 @@ enum RunLab {
 ///
 /// # Errors
 ///
-/// What makes no sense, a path that cannot be written, a device that is asked for and not there. A wrong result is no
-/// error: the report has it.
+/// Arguments that make no sense, a path that cannot be written, a device that is asked for and not there. A wrong result
+/// is not an error: the report has it.
 pub fn run(args: &RunArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
     match &args.lab {
         RunLab::Poisson(args) => poisson::run(args, out),
@@ -54,5 +55,33 @@ pub fn run(args: &RunArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
         #[cfg(not(feature = "solutions"))]
         RunLab::Matadd(_) => Err(crate::absent::run_matadd()),
         RunLab::Membench(args) => membench::run(args, out),
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod test_command {
+    use super::*;
+    use crate::terminal::Look;
+
+    /// The arguments as a command line gives them.
+    pub fn parse<A: Args>(args: &[&str]) -> A {
+        #[derive(clap::Parser)]
+        struct Parser<A: Args> {
+            #[command(flatten)]
+            args: A,
+        }
+        let args = std::iter::once("run").chain(args.iter().copied());
+        <Parser<A> as clap::Parser>::parse_from(args).args
+    }
+
+    /// What a command ends with and prints.
+    pub fn printed(
+        command: impl FnOnce(&mut Out<'_>) -> Result<Ending, Failure>,
+    ) -> (Result<Ending, Failure>, String) {
+        let mut text = Vec::new();
+        let mut out = Out::new(&mut text, Look::PLAIN);
+        let ending = command(&mut out);
+        drop(out);
+        (ending, String::from_utf8(text).unwrap())
     }
 }

@@ -1,26 +1,24 @@
 //! `harness run poisson`.
 
-mod compute;
-mod file;
-
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
-use host::device::Sanitize;
-use host::poisson::{LAB, Poisson, Start, Stop, largest_n};
-use host::{Case, Cpu, HostBuffer};
+use host::poisson::{Box3, Jacobi, LAB, Poisson, Start, Stop, to_tolerance, to_tolerance_on_cpu};
+use host::{Case, Cpu, Error, HostBuffer, Lab, NamedBuffers, Progress};
 
-use super::flags::{at_least_1, of_flag};
-use super::place::{Place, explained};
-use crate::catalogue::variant_of_run;
-use crate::devices::{Machine, Wanted};
+use super::field_files::{Lattice, write_npy};
+use super::flags::{at_least_1, create_folder, of_flag};
+use super::processor::{DeviceArg, Processor};
+use super::stepper::{Chunk, Comparison, Stepped, Stepper, once, take};
+use super::timesteps::report_comparison;
 use crate::failure::{Ending, Failure};
 use crate::out::Out;
+use crate::output::{OutputFile, not_written};
 use crate::progress::Bar;
-use crate::table::{Align, Columns, Tone};
-use crate::units::{bytes, bytes_per_s, count, grouped, three};
-use compute::Computed;
-use file::FieldFile;
+use crate::table::{Align, Columns};
+use stats::SamplingRule;
+use units::{bytes, bytes_per_s, count, grouped, three};
 
 /// What `harness run poisson` is told.
 #[derive(Debug, Clone, Args)]
@@ -50,7 +48,7 @@ pub struct PoissonArgs {
     check_every: u32,
     /// What to write of the result
     #[arg(long, value_enum, default_value = "none")]
-    output: Output,
+    output: FieldFormat,
     /// Where to write it: the folder of poisson-N.npy or .vti; made if it is not there
     #[arg(long, value_name = "DIR", default_value = ".")]
     out: PathBuf,
@@ -60,17 +58,15 @@ pub struct PoissonArgs {
     /// Cores that the CPU uses [default: all]
     #[arg(long, value_name = "T", value_parser = clap::value_parser!(u32).range(1..=4096))]
     threads: Option<u32>,
-    /// Where to compute: cpu, cuda, cuda:N, emulated [default: cuda if there is one, else cpu]
-    #[arg(long, value_name = "DEVICE")]
-    device: Option<Wanted>,
+    #[command(flatten)]
+    device: DeviceArg,
     /// Do not compare the result with the CPU's
     #[arg(long)]
     no_check: bool,
 }
 
-/// A file format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Output {
+enum FieldFormat {
     /// No file
     None,
     /// NumPy: shape (N, N, N), axes z, y, x
@@ -79,137 +75,213 @@ enum Output {
     Vti,
 }
 
+/// When the samples of a GPU are enough.
+const RULE: SamplingRule = SamplingRule {
+    min_samples: 3,
+    max_samples: 20,
+    noise: 0.005,
+    spread: 0.05,
+    patience: Duration::from_secs(5),
+};
+
 /// Solves the problem.
 ///
 /// # Errors
 ///
-/// What makes no sense, a path that cannot be written, a device that is asked for and not there.
+/// Arguments that make no sense, a path that cannot be written, a device that is asked for and not there.
 pub fn run(args: &PoissonArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
-    let machine = Machine::discover(&[Place::wanted(args.device)], Sanitize::NONE);
-    run_on(args, &machine, out)
-}
-
-fn run_on(args: &PoissonArgs, machine: &Machine, out: &mut Out<'_>) -> Result<Ending, Failure> {
-    let (variant, device) = variant_of_run(&LAB, &args.variant, args.device)?;
     let problem = Poisson::new(args.n, args.iterations)
         .and_then(|problem| problem.with_start(Start::Uniform(args.t0)))
         .map_err(of_flag)?;
-    let stop = match args.tolerance {
-        Some(tolerance) => Some(Stop::new(tolerance, args.check_every).map_err(of_flag)?),
-        None => None,
-    };
-    let cores = compute::cores(args.threads)?;
-    let place = Place::choose(device, machine)?;
-    let file = FieldFile::create(args)?;
+    let stop = args
+        .tolerance
+        .map(|tolerance| Stop::new(tolerance, args.check_every));
+    let stop = stop.transpose().map_err(of_flag)?;
+    let processor = args.device.processor(&LAB, &args.variant)?;
+    let file = args.file()?;
 
-    let computed = match place {
-        Place::Cpu => cores.install(|| compute::on_cpu(&problem, stop.as_ref())),
-        Place::Device(named) => compute::on_device(named, &problem, variant, stop.as_ref()),
+    let mut stepper = Stepper::new(problem, &processor, args.threads)?;
+    stepper.warm_up()?;
+    let (chunk, convergence) = match &stop {
+        None => (stepper.advance(args.iterations, Some(&RULE))?, None),
+        Some(stop) => {
+            let (chunk, convergence) = iterate_until(stop, &mut stepper)?;
+            (Some(chunk), Some(convergence))
+        }
     };
-    let lacking = |error| {
-        explained(error, |free_bytes| {
-            let n = largest_n(variant, free_bytes).ok().flatten()?;
-            Some(format!("--n {n} at most"))
-        })
-    };
-    let computed = computed.map_err(lacking)?;
-    let title = format!("poisson  {problem}, {}", place.describe(variant));
+    let title = format!("poisson  {}, {}", stepper.problem, processor.describe());
     out.line(out.look().title(&title))?;
-    let done = problem.clone().with_iterations(computed.iterations);
-    out.line(figures(&done, variant, &computed, place, out))?;
-
+    if let Some(chunk) = chunk {
+        let done = stepper.problem.part(0, chunk.steps);
+        out.line(figures(&done, &chunk, &processor, out))?;
+    }
     let mut ending = Ending::Fine;
-    if let Some(convergence) = computed.convergence(stop.as_ref()) {
-        out.line(format!("  {convergence}"))?;
+    if let Some(Convergence { text, is_reached }) = convergence {
+        out.line(format!("  {text}"))?;
+        if !is_reached {
+            ending = Ending::Wrong;
+        }
     }
-    if matches!(computed.end, Some((_, false))) {
-        ending = Ending::Wrong;
-    }
-    if !args.no_check && matches!(place, Place::Device(_)) {
-        let bar = Bar::new("the same on the CPU");
-        let expected = cores.install(|| done.reference(Cpu::Parallel, &bar));
-        let expected = expected.map_err(lacking)?;
-        drop(bar);
-        let different = differences(&expected[0].1, &computed.u)?;
-        let of = grouped(done.points() as u64);
-        let line = format!(
-            "  {} of {of} values differ from the CPU's",
-            grouped(different)
-        );
-        if different == 0 {
-            out.line(line)?;
-        } else {
-            out.line(out.look().bad(&line))?;
+    if !args.no_check && processor.device().is_some() {
+        let mut comparison = Comparison::default();
+        stepper.compare(&mut comparison)?;
+        if report_comparison(&comparison, out)? == Ending::Wrong {
             ending = Ending::Wrong;
         }
     }
     if let Some(file) = file {
-        let path = file.write(&done, computed.u.as_slice().map_err(host::Error::from)?)?;
+        let u = take(&mut stepper.fields, "u").map_err(Error::from)?;
+        let path = write(file, args.output, &stepper.problem, &u)?;
         out.line(format!("  wrote {path}"))?;
     }
     Ok(ending)
 }
 
-/// How many values differ in any bit.
-fn differences(expected: &HostBuffer, got: &HostBuffer) -> Result<u64, Failure> {
-    let values = |buffer| HostBuffer::as_slice::<f64>(buffer).map_err(host::Error::from);
-    let (expected, got) = (values(expected)?, values(got)?);
-    assert_eq!(expected.len(), got.len(), "fields of one problem");
-    let differs = |(a, b): &(&f64, &f64)| a.to_bits() != b.to_bits();
-    Ok(expected.iter().zip(got).filter(differs).count() as u64)
+/// How iterations to a tolerance ended.
+struct Convergence {
+    text: String,
+    is_reached: bool,
+}
+
+/// Iterates until `stop` says so.
+fn iterate_until(
+    stop: &Stop,
+    stepper: &mut Stepper<'_, Poisson>,
+) -> Result<(Chunk, Convergence), Failure> {
+    let (problem, processor) = (&stepper.problem, stepper.processor);
+    let bar = Bar::new(format!("computing on {}", processor.name()));
+    let began = Instant::now();
+    let end = match processor.device() {
+        Some(device) => to_tolerance(device, problem, processor.variant(), stop, &bar),
+        None => {
+            let iterate = || to_tolerance_on_cpu(problem, stop, Cpu::Parallel, &bar);
+            stepper.cores.install(iterate)
+        }
+    };
+    let end = end.map_err(|error| stepper.explained(error))?;
+    let (tolerance, change) = (stop.tolerance(), end.change);
+    let iterations = grouped(end.iterations.into());
+    let text = if end.reached {
+        format!(
+            "tolerance {tolerance:e} reached after {iterations} iterations: the last changed u by {change:.3e} at most"
+        )
+    } else {
+        format!(
+            "tolerance {tolerance:e} NOT reached after {iterations} iterations: the last changed u by {change:.3e}; raise --iterations"
+        )
+    };
+    let chunk = Chunk {
+        steps: end.iterations,
+        times: once(end.timing.device.unwrap_or(end.timing.host)),
+        whole: began.elapsed(),
+    };
+    stepper.steps_done = end.iterations;
+    stepper.replace(vec![("u".to_owned(), end.u)]);
+    let is_reached = end.reached;
+    Ok((chunk, Convergence { text, is_reached }))
 }
 
 /// Times, and rates where they mean something.
-fn figures(
-    done: &Poisson,
-    variant: &str,
-    computed: &Computed,
-    place: Place<'_>,
-    out: &Out<'_>,
-) -> String {
-    let t = computed.times.median_s.max(1e-12);
+fn figures(done: &Poisson, chunk: &Chunk, processor: &Processor, out: &Out<'_>) -> String {
+    let t = chunk.times.median_s.max(1e-12);
     let mut table = Columns::new(out.look(), [Align::Left, Align::Right, Align::Left]);
-    let mut row = |name: &str, value: String, note: String| {
-        let cells = [name.to_owned(), value, note];
-        table.row(cells.map(|cell| (cell, Tone::Normal)));
-    };
-    let samples = count(computed.times.samples_s.len(), "run");
-    let noise = computed.times.noise.map_or(samples.clone(), |noise| {
+    let samples = count(chunk.times.samples_s.len(), "run");
+    let noise = chunk.times.noise.map_or(samples.clone(), |noise| {
         format!("median of {samples}, noise {} %", three(100.0 * noise))
     });
-    row("iterations", format!("{} s", three(t)), noise);
-    row(
-        "with allocation and transfers",
-        format!("{} s", three(computed.whole.as_secs_f64())),
-        String::new(),
-    );
-    if place.has_speed() {
-        let work = done.work(variant);
-        row(
-            "24 K N^3 / t",
-            bytes_per_s(done.usual_bytes() as f64 / t),
-            "the usual figure, of three arrays".to_owned(),
-        );
-        if matches!(place, Place::Device(_)) {
-            row(
-                "really moved",
-                bytes_per_s(work.bytes as f64 / t),
-                format!("{}, what this variant cannot avoid", bytes(work.bytes)),
-            );
-        }
-        row(
-            work.unit,
-            format!("{:.3e} /s", work.updates as f64 / t),
-            String::new(),
-        );
-    } else {
-        row(
-            "rates",
-            "none".to_owned(),
-            "the speed of the emulated device says nothing of a GPU".to_owned(),
-        );
+    let seconds = |time: f64| format!("{} s", three(time));
+    table.row(["iterations", &seconds(t), &noise]);
+    let whole = seconds(chunk.whole.as_secs_f64());
+    table.row(["with allocation and transfers", &whole, ""]);
+    if !processor.has_speed() {
+        let note = "the speed of the emulated device says nothing of a GPU";
+        table.row(["rates", "none", note]);
+        return table.render(2);
     }
+    let usual = bytes_per_s(done.usual_bytes() as f64 / t);
+    table.row(["24 K N^3 / t", &usual, "the usual figure, of three arrays"]);
+    let work = done.work(processor.variant());
+    if processor.device().is_some() {
+        let rate = bytes_per_s(work.bytes as f64 / t);
+        let note = format!("{}, what this variant cannot avoid", bytes(work.bytes));
+        table.row(["really moved", &rate, &note]);
+    }
+    let rate = format!("{:.3e} /s", work.updates as f64 / t);
+    table.row([work.unit, &rate, ""]);
     table.render(2)
+}
+
+impl PoissonArgs {
+    /// Prepares the file that the flags name, and its folder; `None` if they name none.
+    fn file(&self) -> Result<Option<OutputFile>, Failure> {
+        let extension = match self.output {
+            FieldFormat::None => return Ok(None),
+            FieldFormat::Npy => "npy",
+            FieldFormat::Vti => "vti",
+        };
+        let suffix = match &self.suffix {
+            Some(suffix) if suffix.is_empty() || suffix.contains(['/', '\\', '\0']) => {
+                return Err(Failure::Input(format!(
+                    "--suffix {suffix:?}: a part of a file's name, without / and \\; name folders with --out"
+                )));
+            }
+            Some(suffix) => format!("-{suffix}"),
+            None => String::new(),
+        };
+        create_folder("--out", &self.out)?;
+        let name = format!("poisson-{}{suffix}.{extension}", self.n);
+        Ok(Some(OutputFile::create("--out", &self.out.join(name))?))
+    }
+}
+
+/// Writes the field, and says what was written.
+fn write(
+    mut file: OutputFile,
+    format: FieldFormat,
+    problem: &Poisson,
+    u: &HostBuffer,
+) -> Result<String, Failure> {
+    let bar = Bar::spinner(format!("writing {}", file.target().display()));
+    let written = match format {
+        FieldFormat::Vti => {
+            let spacing = 2.0 / f64::from(problem.n() - 1);
+            Lattice::of(problem, "u", -1.0, spacing).write_vti(file.writer(), u)
+        }
+        _ => write_npy(file.writer(), &[problem.n() as usize; 3], u),
+    };
+    written.map_err(|error| not_written(file.target(), &error))?;
+    drop(bar);
+    let path = file.finish()?;
+    let size = std::fs::metadata(&path).map_or(0, |data| data.len());
+    Ok(format!("{} ({})", path.display(), bytes(size)))
+}
+
+impl Stepped for Poisson {
+    fn lab(&self) -> &'static dyn Lab {
+        &LAB
+    }
+
+    fn part(&self, _first: u32, steps: u32) -> Poisson {
+        self.clone().with_iterations(steps)
+    }
+
+    fn advance(
+        &self,
+        fields: &mut NamedBuffers,
+        progress: &dyn Progress,
+    ) -> Result<Duration, Error> {
+        let u = take(fields, "u")?.try_into()?;
+        let source = Box3::new(self.grid());
+        let mut jacobi = Jacobi::new(self.grid(), u, &source, Cpu::Parallel)?;
+        let began = Instant::now();
+        for iteration in 1..=self.iterations() {
+            jacobi.step();
+            progress.update(iteration.into(), self.iterations().into());
+        }
+        let time = began.elapsed();
+        fields.push(("u".to_owned(), jacobi.into_u().into()));
+        Ok(time)
+    }
 }
 
 #[cfg(test)]

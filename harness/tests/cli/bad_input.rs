@@ -299,7 +299,7 @@ fn runs_that_make_no_sense() {
     insta::assert_snapshot!(run(&["run", "wave3d", "--shape", "10,10"]), @r"
     exit code: 2
     --- stderr ---
-    error: invalid value '10,10' for '--shape <N_X,N_Y,N_Z>': write three numbers of sites: 256,256,256
+    error: invalid value '10,10' for '--shape <N_X,N_Y,N_Z>': write 3 numbers: 64,64,64
 
     For more information, try '--help'.
     ");

@@ -14,6 +14,21 @@ fn list() {
 }
 
 #[test]
+fn colours_only_where_they_are_wanted() {
+    let folder = tempfile::tempdir().unwrap();
+    let has_colours = |variables: &[(&str, &str)]| {
+        let mut command = harness(folder.path(), &["list"]);
+        command.env_remove("NO_COLOR").env_remove("CLICOLOR_FORCE");
+        let output = command.envs(variables.iter().copied()).output().unwrap();
+        output.stdout.contains(&b'\x1b')
+    };
+    // Standard output is a pipe.
+    assert!(!has_colours(&[]));
+    assert!(has_colours(&[("CLICOLOR_FORCE", "1")]));
+    assert!(!has_colours(&[("CLICOLOR_FORCE", "1"), ("NO_COLOR", "1")]));
+}
+
+#[test]
 fn a_case_of_ones_own_on_the_cpu_and_the_emulated_device() {
     let args = "test wave2d --device cpu,emulated --param n_x=37 --param n_y=53 --param steps=9";
     let args: Vec<&str> = args.split(' ').collect();

@@ -1,20 +1,10 @@
 use super::*;
+use crate::run::test_command::{parse, printed};
 
 /// What `harness run matadd` with these arguments ends with and prints.
 fn shown(args: &[&str]) -> (Result<Ending, Failure>, String) {
-    #[derive(clap::Parser)]
-    struct Parser {
-        #[command(flatten)]
-        args: MataddArgs,
-    }
-    let args = std::iter::once("matadd").chain(args.iter().copied());
-    let args = <Parser as clap::Parser>::parse_from(args).args;
-    let mut text = Vec::new();
-    let mut out = Out::new(&mut text, Look::PLAIN);
     let machine = Machine::discover(&[Wanted::Emulated], Sanitize::ALL);
-    let ending = run_on(&args, &machine, &mut out);
-    drop(out);
-    (ending, String::from_utf8(text).unwrap())
+    printed(|out| run_on(&parse(args), &machine, out))
 }
 
 #[test]
@@ -68,8 +58,8 @@ fn what_makes_no_sense_is_refused() {
     insta::assert_snapshot!(refused(&["--check-index=grid_stride"]), @"--check-index: unknown variant `grid_stride`; did you mean `grid_stride_256`?");
     insta::assert_snapshot!(refused(&["--check-index=grid_stride_256", "--device=cpu"]), @"--device cpu: it has no grid of threads; name cuda or emulated");
     insta::assert_snapshot!(refused(&["--check-index=grid_stride_256", "--device=cuda"]), @"--device cuda: this build has no cuda device; see `harness doctor`");
-    let shape = |text: &str| text.parse::<Shape>().unwrap_err();
-    insta::assert_snapshot!(shape("8"), @"write columns and rows: 8,6");
+    let shape = |text: &str| printable_shape(text).unwrap_err();
+    insta::assert_snapshot!(shape("8"), @"write 2 numbers: 64,64");
     insta::assert_snapshot!(shape("0,3"), @"a matrix has at least 1 element along each axis");
     insta::assert_snapshot!(shape("33,3"), @"too large to print; at most 32 columns and 128 rows");
     insta::assert_snapshot!(shape("32,129"), @"too large to print; at most 32 columns and 128 rows");

@@ -1,12 +1,14 @@
 //! The tables.
 
-use host::device::DeviceInfo;
-use host::membench::{Coalescing, CoalescingFigure, Path};
+use std::collections::BTreeSet;
 
-use super::results::Measured;
-use crate::table::{Align, Columns, Tone};
+use host::device::DeviceInfo;
+use host::membench::{Coalescing, CoalescingFigure, LatencyCurve, LatencyPoint, Path};
+
+use super::Measured;
+use crate::table::{Align, Columns};
 use crate::terminal::Look;
-use crate::units::{bytes, bytes_per_s, grouped, three};
+use units::{bytes, bytes_per_s, grouped, three};
 
 /// Latencies, levels, bandwidths.
 pub fn render(measured: &Measured, info: &DeviceInfo, look: Look) -> String {
@@ -23,51 +25,33 @@ pub fn render(measured: &Measured, info: &DeviceInfo, look: Look) -> String {
 
 /// Cycles by footprint: powers of two; the plot has those between.
 fn latencies(measured: &Measured, look: Look) -> String {
-    let mut headers = vec![("footprint".to_owned(), Align::Right)];
-    headers.extend(measured.latencies.iter().map(|latencies| {
-        (
-            format!("{}\ncycles", latencies.curve.path.name()),
-            Align::Right,
-        )
-    }));
-    headers.push((format!("{}\nns", Path::Ca.name()), Align::Right));
-    let headers: Vec<(&str, Align)> = headers
-        .iter()
-        .map(|(text, align)| (text.as_str(), *align))
+    let curves: Vec<&LatencyCurve> = measured.latencies.iter().map(|l| &l.curve).collect();
+    let first_level = curves.iter().filter(|curve| curve.path == Path::Ca);
+    let mut headers = vec!["footprint".to_owned()];
+    headers.extend(
+        curves
+            .iter()
+            .map(|curve| format!("{}\ncycles", curve.path.name())),
+    );
+    headers.push(format!("{}\nns", Path::Ca.name()));
+    let headers: Vec<(String, Align)> = headers
+        .into_iter()
+        .map(|header| (header, Align::Right))
         .collect();
     let mut table = Columns::with_header(look, &headers);
-    let mut footprints: Vec<u64> = measured
-        .latencies
-        .iter()
-        .flat_map(|latencies| &latencies.curve.points)
-        .map(|point| point.footprint_bytes)
-        .filter(|bytes| bytes.is_power_of_two())
-        .collect();
-    footprints.sort_unstable();
-    footprints.dedup();
+    let points = curves.iter().flat_map(|curve| &curve.points);
+    let footprints = points.map(|point| point.footprint_bytes);
+    let footprints: BTreeSet<u64> = footprints.filter(|bytes| bytes.is_power_of_two()).collect();
     for footprint in footprints {
-        let at = |latencies: &super::results::Latencies| {
-            let mut points = latencies.curve.points.iter();
-            points
-                .find(|point| point.footprint_bytes == footprint)
-                .copied()
+        let at = |curve: &LatencyCurve, value: fn(&LatencyPoint) -> f64| {
+            let mut points = curve.points.iter();
+            let point = points.find(|point| point.footprint_bytes == footprint);
+            point.map_or(String::new(), |point| three(value(point)))
         };
         let mut cells = vec![bytes(footprint)];
-        cells.extend(
-            measured
-                .latencies
-                .iter()
-                .map(|latencies| at(latencies).map_or(String::new(), |point| three(point.cycles))),
-        );
-        let ca = measured
-            .latencies
-            .iter()
-            .find(|latencies| latencies.curve.path == Path::Ca);
-        cells.push(
-            ca.and_then(at)
-                .map_or(String::new(), |point| three(point.ns)),
-        );
-        table.row(cells.into_iter().map(|cell| (cell, Tone::Normal)));
+        cells.extend(curves.iter().map(|curve| at(curve, |point| point.cycles)));
+        cells.extend(first_level.clone().map(|curve| at(curve, |point| point.ns)));
+        table.row(cells);
     }
     table.render(2)
 }
@@ -98,13 +82,13 @@ fn levels(measured: &Measured, look: Look) -> String {
                 bytes(level.plateau.last_bytes),
                 level.attribute_bytes.map_or(String::new(), bytes),
             ];
-            table.row(cells.map(|cell| (cell, Tone::Normal)));
+            table.row(cells);
         }
     }
     table.render(2)
 }
 
-/// The sweeps over access patterns: by elements a thread, and by stride.
+/// The sweeps over access patterns: by elements per thread, and by stride.
 pub fn coalescing(sweeps: &Coalescing, look: Look) -> String {
     let time = |figure: &CoalescingFigure| {
         figure
@@ -143,7 +127,7 @@ pub fn coalescing(sweeps: &Coalescing, look: Look) -> String {
             excess(other),
             slower(other, coalesced),
         ];
-        by_x.row(cells.map(|cell| (cell, Tone::Normal)));
+        by_x.row(cells);
     }
 
     let mut by_stride = Columns::with_header(
@@ -165,7 +149,7 @@ pub fn coalescing(sweeps: &Coalescing, look: Look) -> String {
             excess(figure),
             first.map_or(String::new(), |first| slower(figure, first)),
         ];
-        by_stride.row(cells.map(|cell| (cell, Tone::Normal)));
+        by_stride.row(cells);
     }
     format!(
         "{}\n\n{}\n  bandwidth: of the elements, {} of them; sectors: counted by the emulated device",
@@ -199,7 +183,7 @@ fn bandwidths(measured: &Measured, info: &DeviceInfo, look: Look) -> String {
             rate.zip(cycles_per_s)
                 .map_or(String::new(), |(rate, cycles)| three(rate / cycles)),
         ];
-        table.row(cells.map(|cell| (cell, Tone::Normal)));
+        table.row(cells);
     }
     format!("{}\n  cycles: of the highest clock", table.render(2))
 }

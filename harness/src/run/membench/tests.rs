@@ -4,23 +4,13 @@ use host::membench::{
 };
 
 use super::*;
+use crate::run::test_command::{parse, printed};
 use crate::terminal::Look;
 use crate::testing;
 
 /// What `harness run membench` with these arguments ends with and prints.
 fn measured(args: &[&str], machine: &Machine) -> (Result<Ending, Failure>, String) {
-    #[derive(clap::Parser)]
-    struct Parser {
-        #[command(flatten)]
-        args: MembenchArgs,
-    }
-    let args = std::iter::once("membench").chain(args.iter().copied());
-    let args = <Parser as clap::Parser>::parse_from(args).args;
-    let mut text = Vec::new();
-    let mut out = Out::new(&mut text, Look::PLAIN);
-    let ending = run_on(&args, machine, &mut out);
-    drop(out);
-    (ending, String::from_utf8(text).unwrap())
+    printed(|out| run_on(&parse(args), machine, out))
 }
 
 fn info() -> DeviceInfo {
@@ -115,7 +105,7 @@ fn the_document_is_read_back() {
     let text = String::from_utf8(text).unwrap();
     let head = crate::json::read::Head::of(&text).unwrap();
     assert_eq!(head.command, "run membench");
-    let again = results::Measured::parse(&head, &text).unwrap();
+    let again = Measured::parse(&head, &text).unwrap();
     assert_eq!(again, example());
 }
 

@@ -1,21 +1,9 @@
 use super::*;
-use crate::terminal::Look;
-use host::Lab as _;
+use crate::run::test_command::{parse, printed};
 
 /// What `harness run poisson` with these arguments ends with and prints.
 fn solved(args: &[&str]) -> (Result<Ending, Failure>, String) {
-    #[derive(clap::Parser)]
-    struct Parser {
-        #[command(flatten)]
-        args: PoissonArgs,
-    }
-    let args = std::iter::once("poisson").chain(args.iter().copied());
-    let args = <Parser as clap::Parser>::parse_from(args).args;
-    let mut text = Vec::new();
-    let mut out = Out::new(&mut text, Look::PLAIN);
-    let ending = run(&args, &mut out);
-    drop(out);
-    (ending, String::from_utf8(text).unwrap())
+    printed(|out| run(&parse(args), out))
 }
 
 fn refused(args: &[&str]) -> Failure {
@@ -147,7 +135,7 @@ fn a_folder_that_cannot_be_made_is_known_before_the_work() {
         &out,
     ]);
     assert!(
-        failure.to_string().contains("the folder cannot be made: "),
+        failure.to_string().contains("cannot create the folder: "),
         "{failure}"
     );
     assert_eq!(failure.exit_code(), crate::exit::BAD_INPUT);

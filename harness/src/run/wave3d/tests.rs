@@ -1,23 +1,10 @@
-use host::Lab as _;
-use host::{Case, Cpu};
-
 use super::*;
-use crate::terminal::Look;
+use crate::run::test_command::{parse, printed};
+use host::Case;
 
 /// What `harness run wave3d` with these arguments ends with and prints.
 fn computed(args: &[&str]) -> (Result<Ending, Failure>, String) {
-    #[derive(clap::Parser)]
-    struct Parser {
-        #[command(flatten)]
-        args: Wave3dArgs,
-    }
-    let args = std::iter::once("wave3d").chain(args.iter().copied());
-    let args = <Parser as clap::Parser>::parse_from(args).args;
-    let mut text = Vec::new();
-    let mut out = Out::new(&mut text, Look::PLAIN);
-    let ending = run(&args, &mut out);
-    drop(out);
-    (ending, String::from_utf8(text).unwrap())
+    printed(|out| run(&parse(args), out))
 }
 
 fn refused(args: &[&str]) -> Failure {
@@ -122,18 +109,12 @@ fn rates_of_the_cpu() {
 }
 
 #[test]
-fn mean_and_spread() {
-    assert_eq!(mean_and_deviation(&[2.0]), (2.0, None));
-    assert_eq!(mean_and_deviation(&[1.0, 2.0, 3.0]), (2.0, Some(1.0)));
-}
-
-#[test]
 fn what_makes_no_sense() {
     insta::assert_snapshot!(refused(&["--shape=2,10,10"]), @"--shape: n_x = 2: a domain has at least 3 sites along each axis: two borders and one between");
     insta::assert_snapshot!(refused(&["--shape=2000,2000,2000"]), @"--shape: n_x * n_y * n_z = 2000 * 2000 * 2000: a domain has at most 2147483648 sites");
     insta::assert_snapshot!(refused(&["--dt=0.01"]), @"--dt 0.01: unstable: the CFL condition is dt <= dx / (c sqrt(3)); with dx = 10 m and c up to 2400 m/s, dt is at most 0.00240562 s");
     insta::assert_snapshot!(refused(&["--dx=0"]), @"--dx 0: a number of metres from 1e-60 to 1e60");
     insta::assert_snapshot!(refused(&["--variant=singel"]), @"--variant: unknown variant `singel`; did you mean `single`?");
-    assert!("10,10".parse::<Shape>().is_err() && "1,2,x".parse::<Shape>().is_err());
-    assert_eq!("1, 2,3".parse(), Ok(Shape([1, 2, 3])));
+    assert!("10,10".parse::<Extents<3>>().is_err() && "1,2,x".parse::<Extents<3>>().is_err());
+    assert_eq!("1, 2,3".parse(), Ok(Extents([1, 2, 3])));
 }

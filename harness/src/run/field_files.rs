@@ -1,0 +1,323 @@
+//! Fields as files: NumPy's `.npy`; VTK's `.vti`, and a `.pvd` for a series of them.
+//!
+//! All are written by hand, row by row: the crates that write them would first copy a field of tens of gigabytes, and
+//! bring parsers for the formats' other halves.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use host::plan::Element;
+use host::{Case, HostBuffer, NamedBuffers};
+
+use super::timesteps::FieldSink;
+use crate::failure::Failure;
+use crate::output::{OutputFolder, not_written};
+use crate::progress::Bar;
+use units::count;
+
+/// The name of the element type in NumPy and in VTK.
+fn type_names(element: Element) -> [&'static str; 2] {
+    match element {
+        Element::F32 => ["<f4", "Float32"],
+        Element::F64 => ["<f8", "Float64"],
+        Element::U32 => ["<u4", "UInt32"],
+        Element::I32 => ["<i4", "Int32"],
+        Element::U64 => ["<u8", "UInt64"],
+        Element::I64 => ["<i8", "Int64"],
+        Element::U8 => ["|u1", "UInt8"],
+    }
+}
+
+/// Writes `values` as a NumPy array of this shape, last axis contiguous: version 1.0 of the
+/// [format](https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html), a header in Python's notation and
+/// then the values.
+///
+/// # Errors
+///
+/// What the writer answers.
+///
+/// # Panics
+///
+/// If there are more or fewer values than the shape has.
+pub fn write_npy(writer: &mut impl Write, shape: &[usize], values: &HostBuffer) -> io::Result<()> {
+    let len: usize = shape.iter().product();
+    assert_eq!(len, values.len(), "another shape");
+    let extents: Vec<String> = shape.iter().map(|extent| format!("{extent}, ")).collect();
+    let description = format!(
+        "{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}",
+        type_names(values.element())[0],
+        extents.concat().trim_end()
+    );
+    // Magic, version and length take 10 bytes; the values begin at a multiple of 64, after a line break.
+    let end = (10 + description.len() + 1).next_multiple_of(64);
+    let header = format!("{description:<width$}\n", width = end - 11);
+    let len = u16::try_from(header.len()).map_err(|_| io::ErrorKind::InvalidInput)?;
+    writer.write_all(b"\x93NUMPY\x01\x00")?;
+    writer.write_all(&len.to_le_bytes())?;
+    writer.write_all(header.as_bytes())?;
+    writer.write_all(values.bytes())?;
+    writer.flush()
+}
+
+/// A regular grid of up to three dimensions, on which a buffer holds values.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Lattice {
+    /// The buffer's name.
+    pub name: &'static str,
+    /// Points along x, y, z, and how many elements of the buffer lie from one to the next.
+    pub axes: [(u32, usize); 3],
+    /// Where the first point is.
+    pub origin: [f64; 3],
+    /// From point to point.
+    pub spacing: [f64; 3],
+}
+
+impl Lattice {
+    /// The grid of a case's buffer, with points as [`Case::axes`] has them: named in alphabetical order along x, y, z.
+    pub fn of(case: &dyn Case, name: &'static str, origin: f64, spacing: f64) -> Lattice {
+        let mut stride = 1;
+        let mut named = Vec::new();
+        for (axis, points) in case.axes(name) {
+            named.push((axis, (points as u32, stride)));
+            stride *= points as usize;
+        }
+        named.sort_unstable();
+        let mut axes = [(1, stride); 3];
+        for (axis, (_, points)) in axes.iter_mut().zip(named) {
+            *axis = points;
+        }
+        Lattice {
+            name,
+            axes,
+            origin: [origin; 3],
+            spacing: [spacing; 3],
+        }
+    }
+
+    /// Writes the values as image data, x running fastest:
+    /// [`.vti`](https://docs.vtk.org/en/latest/vtk_file_formats/vtkxml_file_format.html), with the values appended in
+    /// binary.
+    ///
+    /// # Errors
+    ///
+    /// What the writer answers.
+    ///
+    /// # Panics
+    ///
+    /// If `values` has fewer elements than the grid has points.
+    pub fn write_vti(&self, writer: &mut impl Write, values: &HostBuffer) -> io::Result<()> {
+        let extent = self.axes.map(|(points, _)| format!("0 {}", points - 1));
+        let extent = extent.join(" ");
+        let triple = |values: [f64; 3]| values.map(|value| value.to_string()).join(" ");
+        let (name, origin, spacing) = (self.name, triple(self.origin), triple(self.spacing));
+        let vtk_type = type_names(values.element())[1];
+        write!(
+            writer,
+            r#"<?xml version="1.0"?>
+<VTKFile type="ImageData" version="1.0" byte_order="LittleEndian" header_type="UInt64">
+  <ImageData WholeExtent="{extent}" Origin="{origin}" Spacing="{spacing}">
+    <Piece Extent="{extent}">
+      <PointData Scalars="{name}">
+        <DataArray type="{vtk_type}" Name="{name}" format="appended" offset="0"/>
+      </PointData>
+    </Piece>
+  </ImageData>
+  <AppendedData encoding="raw">
+_"#
+        )?;
+        let size = values.element().size();
+        let [(n_x, to_x), (n_y, to_y), (n_z, to_z)] =
+            self.axes.map(|(points, stride)| (points as usize, stride));
+        writer.write_all(&((size * n_x * n_y * n_z) as u64).to_le_bytes())?;
+        let mut row = vec![0; size * n_x];
+        for z in 0..n_z {
+            for y in 0..n_y {
+                for (x, value) in row.chunks_exact_mut(size).enumerate() {
+                    let first = size * (x * to_x + y * to_y + z * to_z);
+                    value.copy_from_slice(&values.bytes()[first..][..size]);
+                }
+                writer.write_all(&row)?;
+            }
+        }
+        writer.write_all(b"\n  </AppendedData>\n</VTKFile>\n")?;
+        writer.flush()
+    }
+}
+
+/// A folder with a `.vti` of each recorded field, and a `.pvd` that names them with their times. It appears when it is
+/// complete.
+pub struct VtiSeries {
+    folder: OutputFolder,
+    lattice: Lattice,
+    /// The name of the `.pvd`, without the ending.
+    name: &'static str,
+    /// In seconds.
+    timestep_s: f64,
+    /// Times in seconds, and names.
+    files: Vec<(f64, String)>,
+}
+
+impl VtiSeries {
+    /// Prepares the folder, which `flag` named.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Input`] if it cannot be written, or is not empty.
+    pub fn create(
+        flag: &str,
+        folder: &Path,
+        name: &'static str,
+        lattice: Lattice,
+        timestep_s: f64,
+    ) -> Result<VtiSeries, Failure> {
+        if let Some(above) = folder.parent() {
+            super::flags::create_folder(flag, above)?;
+        }
+        Ok(VtiSeries {
+            folder: OutputFolder::create(flag, folder)?,
+            lattice,
+            name,
+            timestep_s,
+            files: Vec::new(),
+        })
+    }
+}
+
+impl FieldSink for VtiSeries {
+    fn record(&mut self, step: u32, fields: &NamedBuffers) -> Result<(), Failure> {
+        let file = format!("{}-{step:06}.vti", self.lattice.name);
+        let _bar = Bar::spinner(format!("writing {file}"));
+        let values = host::check::find(fields, self.lattice.name);
+        let values = values.ok_or_else(|| Failure::Bug(format!("no field for {file}")))?;
+        self.lattice
+            .write_vti(&mut self.folder.file(&file)?, values)
+            .map_err(|error| not_written(&self.folder.target().join(&file), &error))?;
+        self.files.push((f64::from(step) * self.timestep_s, file));
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>) -> Result<String, Failure> {
+        let name = format!("{}.pvd", self.name);
+        let mut writer = self.folder.file(&name)?;
+        write_pvd(&mut writer, &self.files)
+            .map_err(|error| not_written(&self.folder.target().join(&name), &error))?;
+        drop(writer);
+        let path = self.folder.finish()?.join(name);
+        let fields = count(self.files.len(), "field");
+        Ok(format!("{} and {fields}", path.display()))
+    }
+}
+
+/// Writes the list of files beside it, each with its time.
+fn write_pvd(writer: &mut impl Write, files: &[(f64, String)]) -> io::Result<()> {
+    let entry = |(time, file): &(f64, String)| {
+        format!("    <DataSet timestep=\"{time}\" part=\"0\" file=\"{file}\"/>\n")
+    };
+    write!(
+        writer,
+        r#"<?xml version="1.0"?>
+<VTKFile type="Collection" version="0.1" byte_order="LittleEndian">
+  <Collection>
+{}  </Collection>
+</VTKFile>
+"#,
+        files.iter().map(entry).collect::<String>()
+    )?;
+    writer.flush()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn npy_has_a_header_and_values() {
+        let values = vec![1.0, -0.5, f64::MAX, 0.0, 1e-300, 2.0];
+        let mut file = Vec::new();
+        write_npy(&mut file, &[1, 2, 3], &values.clone().into()).unwrap();
+        assert_eq!(&file[..8], b"\x93NUMPY\x01\x00");
+        let len = usize::from(u16::from_le_bytes([file[8], file[9]]));
+        assert_eq!((10 + len) % 64, 0);
+        let (header, data) = file[10..].split_at(len);
+        insta::assert_snapshot!(
+            std::str::from_utf8(header).unwrap().trim_end(),
+            @"{'descr': '<f8', 'fortran_order': False, 'shape': (1, 2, 3,), }"
+        );
+        assert_eq!(header.last(), Some(&b'\n'));
+        let read: Vec<f64> = data
+            .chunks_exact(8)
+            .map(|bytes| f64::from_le_bytes(bytes.try_into().unwrap()))
+            .collect();
+        assert_eq!(read, values);
+    }
+
+    #[test]
+    #[should_panic(expected = "another shape")]
+    fn every_value_has_its_place() {
+        let _ = write_npy(&mut Vec::new(), &[2, 2], &vec![0.0; 3].into());
+    }
+
+    #[test]
+    fn vti_has_a_structure_and_values() {
+        // y is contiguous, then z, then x.
+        let lattice = Lattice {
+            name: "u",
+            axes: [(3, 8), (2, 1), (4, 2)],
+            origin: [-1.0, 0.0, 2.5],
+            spacing: [0.5, 10.0, 1e-3],
+        };
+        let value = |x: usize, y: usize, z: usize| (100 * z + 10 * y + x) as f32 + 0.5;
+        let values = (0..24).map(|index| value(index / 8, index % 2, index / 2 % 4));
+        let mut file = Vec::new();
+        let values: Vec<f32> = values.collect();
+        lattice.write_vti(&mut file, &values.into()).unwrap();
+        let start = file.windows(2).position(|pair| pair == b"\n_").unwrap() + 2;
+        insta::assert_snapshot!(std::str::from_utf8(&file[..start]).unwrap(), @r#"
+        <?xml version="1.0"?>
+        <VTKFile type="ImageData" version="1.0" byte_order="LittleEndian" header_type="UInt64">
+          <ImageData WholeExtent="0 2 0 1 0 3" Origin="-1 0 2.5" Spacing="0.5 10 0.001">
+            <Piece Extent="0 2 0 1 0 3">
+              <PointData Scalars="u">
+                <DataArray type="Float32" Name="u" format="appended" offset="0"/>
+              </PointData>
+            </Piece>
+          </ImageData>
+          <AppendedData encoding="raw">
+        _
+        "#);
+        let (len, data) = file[start..].split_at(8);
+        assert_eq!(len, u64::to_le_bytes(4 * 24));
+        let (data, end) = data.split_at(4 * 24);
+        for (index, bytes) in data.chunks_exact(4).enumerate() {
+            let (x, y, z) = (index % 3, index / 3 % 2, index / 6);
+            assert_eq!(bytes, value(x, y, z).to_le_bytes());
+        }
+        assert_eq!(end, b"\n  </AppendedData>\n</VTKFile>\n");
+    }
+
+    #[test]
+    fn lattices_follow_the_axes() {
+        let case = host::wave3d::Wave3d::new([5, 6, 7], 1).unwrap();
+        let lattice = Lattice::of(&case, "u", 0.0, 10.0);
+        assert_eq!(lattice.axes, [(5, 42), (6, 7), (7, 1)]);
+        let case = host::wave2d::Wave2d::new(5, 6, 1, "empty-box").unwrap();
+        let lattice = Lattice::of(&case, "u1", 0.0, 1.0);
+        assert_eq!(lattice.axes, [(5, 1), (6, 5), (1, 30)]);
+    }
+
+    #[test]
+    fn a_pvd_lists_files_with_times() {
+        let files = [(0.2, "u-100.vti".to_owned()), (0.4, "u-200.vti".to_owned())];
+        let mut file = Vec::new();
+        write_pvd(&mut file, &files).unwrap();
+        insta::assert_snapshot!(String::from_utf8(file).unwrap(), @r#"
+        <?xml version="1.0"?>
+        <VTKFile type="Collection" version="0.1" byte_order="LittleEndian">
+          <Collection>
+            <DataSet timestep="0.2" part="0" file="u-100.vti"/>
+            <DataSet timestep="0.4" part="0" file="u-200.vti"/>
+          </Collection>
+        </VTKFile>
+        "#);
+    }
+}

@@ -1,0 +1,372 @@
+//! A problem with timesteps, advanced chunk by chunk on a device or the CPU.
+
+use std::time::{Duration, Instant};
+
+use host::buffer::BufferError;
+use host::check::CheckError;
+use host::run::{outputs, reset};
+use host::{Case, Device, DeviceKind, Error, HostBuffer, Lab, NamedBuffers, NoProgress, Progress};
+use rayon::{ThreadPool, ThreadPoolBuilder};
+
+use super::processor::Processor;
+use crate::failure::Failure;
+use crate::fits;
+use crate::progress::Bar;
+use stats::{SamplingRule, Summary};
+
+/// A GPU computes this long before it is timed, so that clocks have risen and code is loaded; in plans of at most so many
+/// timesteps.
+const GPU_WARM_UP: (Duration, u32) = (Duration::from_millis(500), 50);
+/// The CPU computes so many timesteps: threads have started then, and fields are in memory.
+const CPU_WARM_UP_STEPS: u32 = 5;
+
+/// A lab's problem that `run` and `animate` can advance: what they need beyond [`Case`].
+///
+/// Every output of its plans has the name of an input: the outputs of some timesteps are inputs of the next.
+pub trait Stepped: Case + Clone {
+    /// The problem's lab.
+    fn lab(&self) -> &'static dyn Lab;
+
+    /// The same problem with `steps` timesteps, numbered from `first` on.
+    fn part(&self, first: u32, steps: u32) -> Self;
+
+    /// Does all the problem's timesteps on the current thread pool. `fields` holds what [`Case::inputs`] names, and
+    /// afterwards the outputs in their places. Returns how long the timesteps took, without setup.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Buffer`] if memory is short, or `fields` is another problem's.
+    fn advance(
+        &self,
+        fields: &mut NamedBuffers,
+        progress: &dyn Progress,
+    ) -> Result<Duration, Error>;
+}
+
+/// Removes a buffer, for [`Stepped::advance`] to compute with.
+///
+/// # Errors
+///
+/// [`BufferError::Missing`].
+pub fn take(fields: &mut NamedBuffers, name: &str) -> Result<HostBuffer, BufferError> {
+    let position = fields.iter().position(|(other, _)| other == name);
+    let position = position.ok_or_else(|| BufferError::Missing {
+        name: name.to_owned(),
+    })?;
+    Ok(fields.swap_remove(position).1)
+}
+
+/// Some timesteps that were done in one piece.
+pub struct Chunk {
+    /// How many.
+    pub steps: u32,
+    /// How long they took, without copies and output.
+    pub times: Summary,
+    /// The same once, with allocation and transfers.
+    pub whole: Duration,
+}
+
+/// What comparisons with the CPU found.
+#[derive(Debug, Default, PartialEq)]
+pub struct Comparison {
+    /// Values that were compared.
+    pub values: u64,
+    /// Values that differ.
+    pub different: u64,
+    /// Where the first of them is, and how it differs.
+    pub first: Option<String>,
+}
+
+/// A problem and how far it is.
+pub struct Stepper<'p, P> {
+    /// The problem, with all its timesteps.
+    pub problem: P,
+    /// What it is computed on.
+    pub processor: &'p Processor,
+    /// What the CPU computes, it computes here.
+    pub cores: ThreadPool,
+    /// How many timesteps are done.
+    pub steps_done: u32,
+    /// The fields after them, and what else is an input.
+    pub fields: NamedBuffers,
+    /// The same on the CPU, after as many timesteps as it says.
+    expected: (u32, NamedBuffers),
+    began: Instant,
+}
+
+impl<'p, P: Stepped> Stepper<'p, P> {
+    /// The problem before its first timestep. The CPU uses so many cores, or all.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Environment`] if memory is short, or threads do not start.
+    pub fn new(
+        problem: P,
+        processor: &'p Processor,
+        threads: Option<u32>,
+    ) -> Result<Stepper<'p, P>, Failure> {
+        let fields = problem.inputs();
+        let fields = fields.map_err(|error| fits::failure(error, &problem, processor.variant()))?;
+        // 0 lets rayon choose.
+        let cores = ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0) as usize);
+        let cores = cores.build().map_err(|error| {
+            Failure::Environment(format!("--threads: cannot start threads: {error}"))
+        })?;
+        Ok(Stepper {
+            problem,
+            processor,
+            cores,
+            steps_done: 0,
+            fields,
+            expected: (0, Vec::new()),
+            began: Instant::now(),
+        })
+    }
+
+    /// Does `steps` timesteps, or what is left of them; `None` if nothing is. A GPU is timed as often as `rule` says.
+    ///
+    /// # Errors
+    ///
+    /// What the device answers; if memory is short, with the largest problem that fits.
+    pub fn advance(
+        &mut self,
+        steps: u32,
+        rule: Option<&SamplingRule>,
+    ) -> Result<Option<Chunk>, Failure> {
+        let all = self.problem.timesteps().unwrap_or(0) as u32;
+        let steps = steps.min(all - self.steps_done);
+        if steps == 0 {
+            return Ok(None);
+        }
+        let part = self.problem.part(self.steps_done, steps);
+        let last = self.steps_done + steps;
+        let label = format!("{last} of {all} timesteps on {}", self.processor.name());
+        let computed = match self.processor.device() {
+            Some(device) => {
+                // A device does not tell how far a plan is.
+                let bar = if steps == all {
+                    Bar::spinner(label)
+                } else {
+                    Bar::since(label, self.began)
+                };
+                bar.update(self.steps_done.into(), all.into());
+                self.on_device(device, &part, rule)
+            }
+            None => {
+                let bar = Bar::since(label, self.began);
+                let began = Instant::now();
+                let fields = &mut self.fields;
+                let time = self.cores.install(|| part.advance(fields, &bar));
+                time.map(|time| (once(time), began.elapsed()))
+            }
+        };
+        let (times, whole) = computed.map_err(|error| self.explained(error))?;
+        self.steps_done = last;
+        Ok(Some(Chunk {
+            steps,
+            times,
+            whole,
+        }))
+    }
+
+    fn on_device(
+        &mut self,
+        device: &dyn Device,
+        part: &P,
+        rule: Option<&SamplingRule>,
+    ) -> Result<(Summary, Duration), Error> {
+        let plan = part.record(self.processor.variant())?;
+        let began = Instant::now();
+        let mut session = device.prepare(part.lab().module(), &plan)?;
+        let mut run = || {
+            // Nothing that a run before left can pass for a result of this one.
+            reset(session.as_mut(), &plan, &self.fields)?;
+            let timing = session.run()?;
+            Ok::<_, Error>(timing.device.unwrap_or(timing.host))
+        };
+        let mut times = once(run()?);
+        let mut whole = began.elapsed();
+        if let (Some(rule), DeviceKind::Cuda) = (rule, device.info().kind) {
+            times = rule.collect(|_| run())?;
+        }
+        let began = Instant::now();
+        let results = outputs(session.as_mut(), &plan)?;
+        whole += began.elapsed();
+        self.replace(results);
+        Ok((times, whole))
+    }
+
+    /// Puts these fields in the places of those before.
+    pub fn replace(&mut self, fields: NamedBuffers) {
+        for (name, buffer) in fields {
+            self.fields.retain(|(other, _)| *other != name);
+            self.fields.push((name, buffer));
+        }
+    }
+
+    /// Computes something that is thrown away, so that what is timed next is not slower for being the first.
+    ///
+    /// # Errors
+    ///
+    /// As [`Stepper::advance`].
+    pub fn warm_up(&self) -> Result<(), Failure> {
+        let _bar = Bar::spinner(format!("warming up {}", self.processor.name()));
+        let part = |steps: u32| {
+            let all = self.problem.timesteps().unwrap_or(0) as u32;
+            self.problem.part(0, all.min(steps))
+        };
+        let warm_up = || -> Result<(), Error> {
+            let Some(device) = self.processor.device() else {
+                let (part, mut fields) = (part(CPU_WARM_UP_STEPS), self.fields.clone());
+                self.cores
+                    .install(|| part.advance(&mut fields, &NoProgress))?;
+                return Ok(());
+            };
+            if device.info().kind == DeviceKind::Cuda {
+                let (time, steps) = GPU_WARM_UP;
+                let plan = part(steps).record(self.processor.variant())?;
+                let mut session = device.prepare(self.problem.lab().module(), &plan)?;
+                reset(session.as_mut(), &plan, &self.fields)?;
+                let began = Instant::now();
+                while began.elapsed() < time {
+                    session.run()?;
+                }
+            }
+            Ok(())
+        };
+        warm_up().map_err(|error| self.explained(error))
+    }
+
+    /// Advances the same problem on the CPU as far, and compares the plan's outputs as the lab does: see [`Case::check`].
+    /// Adds what it finds to `comparison`.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Environment`] if memory is short.
+    pub fn compare(&mut self, comparison: &mut Comparison) -> Result<(), Failure> {
+        let compared = self.compare_outputs(comparison);
+        compared.map_err(|error| self.explained(error))
+    }
+
+    fn compare_outputs(&mut self, comparison: &mut Comparison) -> Result<(), Error> {
+        let (done, expected) = &mut self.expected;
+        if *done == 0 {
+            *expected = self.problem.inputs()?;
+        }
+        let part = self.problem.part(*done, self.steps_done - *done);
+        let bar = Bar::since("the same on the CPU", self.began);
+        self.cores.install(|| part.advance(expected, &bar))?;
+        *done = self.steps_done;
+        let variant = self.processor.variant();
+        for (name, _) in part.record(variant)?.outputs() {
+            let want = vec![(name.clone(), take(expected, name)?)];
+            let got = vec![(name.clone(), take(&mut self.fields, name)?)];
+            comparison.values += want[0].1.len() as u64;
+            if let Err(error) = part.check(variant, &want, &got) {
+                comparison.add(&self.problem, self.steps_done, &error);
+            }
+            expected.extend(want);
+            self.fields.extend(got);
+        }
+        Ok(())
+    }
+
+    /// The error; if memory is short, with the largest problem that fits.
+    pub fn explained(&self, error: Error) -> Failure {
+        fits::failure(error, &self.problem, self.processor.variant())
+    }
+}
+
+impl Comparison {
+    fn add(&mut self, problem: &dyn Case, step: u32, error: &CheckError) {
+        let first = match error {
+            CheckError::Mismatch(mismatch) => {
+                self.different += mismatch.count as u64;
+                let place = problem.locate(&mismatch.buffer, mismatch.index);
+                format!(
+                    "{} after step {step} at {}: {}, not {}",
+                    mismatch.buffer,
+                    place.unwrap_or_else(|| format!("[{}]", mismatch.index)),
+                    mismatch.got,
+                    mismatch.expected
+                )
+            }
+            other => format!("after step {step}: {other}"),
+        };
+        self.first.get_or_insert(first);
+    }
+}
+
+/// A single sample.
+pub fn once(time: Duration) -> Summary {
+    Summary::new(vec![time.as_secs_f64()])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::processor::DeviceArg;
+    use crate::run::test_command::parse;
+    use host::Cpu;
+    use host::wave2d::Wave2d;
+    use host::wave3d::{Start, Wave3d};
+
+    fn processor(device: &str) -> Processor {
+        let arg: DeviceArg = parse(&[device]);
+        arg.processor(&host::wave3d::LAB, "single").unwrap()
+    }
+
+    /// The problem in pieces is the problem in one.
+    fn in_pieces<P: Stepped>(problem: &P, pieces: &[u32], done: &[u32]) {
+        let processor = processor("--device=cpu");
+        let mut stepper = Stepper::new(problem.clone(), &processor, None).unwrap();
+        let mut steps = Vec::new();
+        for piece in pieces {
+            steps.extend(
+                stepper
+                    .advance(*piece, None)
+                    .unwrap()
+                    .map(|chunk| chunk.steps),
+            );
+        }
+        assert_eq!(steps, done);
+        let whole = problem.reference(Cpu::Serial, &NoProgress).unwrap();
+        for (name, expected) in whole {
+            let got = host::check::find(&stepper.fields, &name).unwrap();
+            assert!(got.bytes() == expected.bytes(), "{name}");
+            assert!(got.bytes().iter().any(|byte| *byte != 0));
+        }
+    }
+
+    #[test]
+    fn pieces_add_up() {
+        let problem = Wave2d::new(40, 30, 100, "double-slit").unwrap();
+        in_pieces(&problem, &[1, 33, 66], &[1, 33, 66]);
+        let problem = Wave3d::new([12, 11, 14], 70).unwrap();
+        in_pieces(&problem, &[33, 33, 33, 33], &[33, 33, 4]);
+    }
+
+    #[test]
+    fn every_bit_is_compared() {
+        let problem = Wave3d::new([5, 6, 7], 4).unwrap();
+        let problem = problem.with_start(Start::Random { seed: 1 });
+        let processor = processor("--device=emulated");
+        let mut stepper = Stepper::new(problem, &processor, None).unwrap();
+        let mut comparison = Comparison::default();
+        stepper.advance(2, None).unwrap();
+        stepper.compare(&mut comparison).unwrap();
+        assert_eq!((comparison.values, comparison.different), (2 * 210, 0));
+        assert_eq!(comparison.first, None);
+
+        stepper.advance(2, None).unwrap();
+        let mut u = take(&mut stepper.fields, "u").unwrap();
+        let values = u.as_mut_slice::<f64>().unwrap();
+        // On the border: a zero.
+        values[1] = -0.0;
+        values[100] = f64::NAN;
+        stepper.replace(vec![("u".to_owned(), u)]);
+        stepper.compare(&mut comparison).unwrap();
+        assert_eq!((comparison.values, comparison.different), (4 * 210, 2));
+        insta::assert_snapshot!(comparison.first.unwrap(), @"u after step 4 at i = 0, j = 0, k = 1: -0.0 (0x8000000000000000), not 0.0 (0x0)");
+    }
+}

@@ -1,0 +1,142 @@
+//! What `harness run` does for any lab with timesteps: chunk by chunk, with files, rates, and a comparison with the CPU.
+
+use host::NamedBuffers;
+
+use super::processor::Processor;
+use super::stepper::{Chunk, Comparison, Stepped, Stepper};
+use crate::failure::{Ending, Failure};
+use crate::out::Out;
+use crate::table::{Align, Columns};
+use units::{count, grouped, three};
+
+/// Where fields go.
+pub trait FieldSink {
+    /// Takes the fields after `step` timesteps.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Environment`], typically since the disk is full.
+    fn record(&mut self, step: u32, fields: &NamedBuffers) -> Result<(), Failure>;
+
+    /// Completes the files, and says what they are.
+    ///
+    /// # Errors
+    ///
+    /// As [`FieldSink::record`].
+    fn finish(self: Box<Self>) -> Result<String, Failure>;
+}
+
+/// Computes the problem in chunks of `period` timesteps, hands the fields after each to the sinks, compares them with the
+/// CPU's if that is wanted and they are not the CPU's own, and reports.
+///
+/// # Errors
+///
+/// What the device answers; a file that cannot be written. A wrong result is no error: the report has it.
+pub fn run<P: Stepped>(
+    problem: &P,
+    processor: &Processor,
+    period: u32,
+    is_compared: bool,
+    mut sinks: Vec<Box<dyn FieldSink>>,
+    out: &mut Out<'_>,
+) -> Result<Ending, Failure> {
+    let lab = problem.lab().name();
+    let title = format!("{lab}  {}, {}", problem.label(), processor.describe());
+    out.line(out.look().title(&title))?;
+    let mut stepper = Stepper::new(problem.clone(), processor, None)?;
+    stepper.warm_up()?;
+    let mut chunks = Vec::new();
+    let mut comparison = Comparison::default();
+    while let Some(chunk) = stepper.advance(period, None)? {
+        chunks.push(chunk);
+        for sink in &mut sinks {
+            sink.record(stepper.steps_done, &stepper.fields)?;
+        }
+        if is_compared && processor.device().is_some() {
+            stepper.compare(&mut comparison)?;
+        }
+    }
+    out.line(rates(problem, &chunks, processor, out))?;
+    let ending = report_comparison(&comparison, out)?;
+    for sink in sinks {
+        out.line(format!("  wrote {}", sink.finish()?))?;
+    }
+    Ok(ending)
+}
+
+/// Prints how much of the result differs from the CPU's, if any of it was compared.
+///
+/// # Errors
+///
+/// As [`Out::line`].
+pub fn report_comparison(comparison: &Comparison, out: &mut Out<'_>) -> Result<Ending, Failure> {
+    if comparison.values == 0 {
+        return Ok(Ending::Fine);
+    }
+    let [different, values] = [comparison.different, comparison.values].map(grouped);
+    let line = format!("  {different} of {values} values differ from the CPU's");
+    let Some(first) = &comparison.first else {
+        out.line(line)?;
+        return Ok(Ending::Fine);
+    };
+    out.line(out.look().bad(&line))?;
+    out.line(format!("    the first: {first}"))?;
+    Ok(Ending::Wrong)
+}
+
+/// The chunks' rates, their mean and their spread.
+fn rates(problem: &impl Stepped, chunks: &[Chunk], processor: &Processor, out: &Out<'_>) -> String {
+    if !processor.has_speed() {
+        let chunks = count(chunks.len(), "chunk");
+        return format!("  {chunks}; the speed of the emulated device says nothing of a GPU");
+    }
+    let unit = problem.work(processor.variant()).unit;
+    let rate = |chunk: &Chunk| {
+        let work = problem.part(0, chunk.steps).work(processor.variant());
+        work.updates as f64 / chunk.times.median_s.max(1e-12)
+    };
+    let headers = [
+        ("steps", Align::Right),
+        ("time\nms", Align::Right),
+        (&format!("{unit}\nG/s"), Align::Right),
+    ];
+    let mut table = Columns::with_header(out.look(), &headers);
+    let mut until = 0;
+    for chunk in chunks {
+        until += chunk.steps;
+        table.row([
+            format!("to {until}"),
+            three(1e3 * chunk.times.median_s),
+            three(rate(chunk) / 1e9),
+        ]);
+    }
+    let rates: Vec<f64> = chunks.iter().map(rate).collect();
+    let (mean, deviation) = mean_and_deviation(&rates);
+    let spread = deviation.map_or("one chunk, so no spread".to_owned(), |deviation| {
+        format!("standard deviation {} %", three(100.0 * deviation / mean))
+    });
+    format!(
+        "{}\n\n  mean: {mean:.3e} {unit}/s, {spread}, without copies and output",
+        table.render(2)
+    )
+}
+
+/// The mean, and the standard deviation of the sample if it has two or more.
+fn mean_and_deviation(rates: &[f64]) -> (f64, Option<f64>) {
+    let n = rates.len() as f64;
+    let mean = rates.iter().sum::<f64>() / n;
+    let squares: f64 = rates.iter().map(|rate| (rate - mean) * (rate - mean)).sum();
+    let deviation = (rates.len() > 1).then(|| (squares / (n - 1.0)).sqrt());
+    (mean, deviation)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mean_and_spread() {
+        assert_eq!(mean_and_deviation(&[2.0]), (2.0, None));
+        assert_eq!(mean_and_deviation(&[1.0, 2.0, 3.0]), (2.0, Some(1.0)));
+    }
+}
