@@ -1,14 +1,14 @@
-//! The list of labs. A new lab adds its line here.
+//! Every lab of [`plan::labs!`].
 
 use crate::lab::{CaseError, Lab, Variant};
 
-static LABS: &[&dyn Lab] = &[
-    &crate::wave2d::LAB,
-    &crate::wave3d::LAB,
-    &crate::poisson::LAB,
-    &crate::matadd::LAB,
-    &crate::membench::LAB,
-];
+macro_rules! registered {
+    ($($module:ident::$lab:ident,)*) => {
+        &[$(&crate::$module::LAB),*]
+    };
+}
+
+static LABS: &[&dyn Lab] = plan::labs!(registered);
 
 /// Every lab.
 pub fn labs() -> &'static [&'static dyn Lab] {

@@ -43,7 +43,7 @@ pub use command::{Buffer, Command, Copy, Fill, Launch, Role};
 pub use config::{Dim3, LaunchConfig};
 pub use element::Element;
 pub use error::PlanError;
-pub use lab::{Lab, Solves};
+pub use lab::{AnyLab, Lab, Solves};
 pub use nearest::{nearest, suggestion};
 pub use record::Plan;
 pub use recorder::{Recording, Task, record_all};

@@ -1,4 +1,4 @@
-//! Rates of fused multiply-add.
+//! What a multiprocessor can issue at best: independent chains of fused multiply-adds, in registers.
 //!
 //! Each thread keeps [`CHAINS`] values x and replaces each by a x + b, over and over. A chain waits for its own last
 //! result, a warp's other chains and the other warps do not, so that the units that compute have something to do in every
