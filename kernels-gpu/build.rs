@@ -83,7 +83,7 @@ fn solution_modules(
     };
     writeln!(text, "pub mod {} {{", name(folder)).unwrap();
     if let Some(path) = kernels {
-        writeln!(text, "#[allow(unused_imports)] use {path}::kernels;").unwrap();
+        writeln!(text, "#[allow(unused_imports)] pub use {path}::kernels;").unwrap();
     }
     module(folder, "pub mod launch;", text);
     module(folder, "pub mod variants;", text);

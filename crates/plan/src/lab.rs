@@ -2,8 +2,8 @@
 
 use std::fmt::Debug;
 
-use serde::{Deserialize, Serialize};
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 
 use crate::{Plan, PlanError};
 

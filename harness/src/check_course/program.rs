@@ -10,7 +10,7 @@ use crate::exit;
 use crate::failure::Failure;
 use crate::grade::verdict::GradeReport;
 use crate::output::not_written;
-use crate::root::COURSE_VARIABLE;
+use crate::course_root::COURSE_VARIABLE;
 
 /// This program, the course that it works on, and a folder for what it leaves.
 pub struct Program {

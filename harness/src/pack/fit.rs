@@ -3,7 +3,7 @@
 use host::device::Limits;
 use host::plan::{Buffer, Role};
 use host::{Module, Plan};
-use plan::Lab;
+use plan::AnyLab;
 
 use super::PackError;
 use crate::grade::kind::Kind;
@@ -11,44 +11,9 @@ use crate::grade::kind::Kind;
 /// The most device memory that a plan's buffers may take together, of which no device has more.
 pub const MAX_BUFFER_BYTES: u64 = 1 << 40;
 
-/// Calls a macro with every lab's module and type in [`plan`].
-macro_rules! of_lab {
-    ($name:expr, $callback:ident) => {
-        match $name {
-            "wave2d" => Some($callback!(plan::wave2d::Wave2d)),
-            "wave3d" => Some($callback!(plan::wave3d::Wave3d)),
-            "poisson" => Some($callback!(plan::poisson::Poisson)),
-            "matadd" => Some($callback!(plan::matadd::MatAdd)),
-            "membench" => Some($callback!(plan::membench::MemBench)),
-            _ => None,
-        }
-    };
-}
-
 /// The lab's type, as a recorder's source names it.
 pub fn lab_type(lab: &str) -> Option<&'static str> {
-    macro_rules! name {
-        ($lab:ty) => {
-            stringify!($lab)
-        };
-    }
-    of_lab!(lab, name)
-}
-
-/// The buffers that the lab declares for a problem, and the names of its outputs.
-fn declared(lab: &str, problem: &serde_json::Value) -> Option<(Plan, &'static [&'static str])> {
-    fn of<L: Lab>(problem: &serde_json::Value) -> Option<(Plan, &'static [&'static str])> {
-        let problem = serde_json::from_value(problem.clone()).ok()?;
-        let mut plan = Plan::new("");
-        L::declare(&problem, &mut plan);
-        Some((plan, L::OUTPUTS))
-    }
-    macro_rules! declared {
-        ($lab:ty) => {
-            of::<$lab>(problem)
-        };
-    }
-    of_lab!(lab, declared).flatten()
+    AnyLab::find(lab).map(|lab| lab.type_path)
 }
 
 /// Checks a submission's plan for a problem: it has the lab's buffers and outputs, asks for no more memory than any device
@@ -63,12 +28,13 @@ pub fn check(
     plan: &Plan,
     module: &Module,
 ) -> Result<(), PackError> {
-    let Some((declared, outputs)) = declared(lab, problem) else {
+    let of_lab = AnyLab::find(lab).and_then(|lab| Some((lab, lab.declared(problem).ok()?)));
+    let Some((lab, declared)) = of_lab else {
         return Err(PackError::Environment(format!(
             "bug in harness: the problem is none of `{lab}`"
         )));
     };
-    lab_buffers(&declared, outputs, plan)
+    lab_buffers(&declared, lab.outputs, plan)
         .map_err(|message| PackError::refused(Kind::PlanInvalid, message))?;
     let bytes = plan
         .buffers()

@@ -36,7 +36,7 @@ use crate::course::{CaseSpec, Course, Group};
 use crate::failure::Failure;
 use crate::grade::kind::Kind;
 use crate::interrupt::Unfinished;
-use crate::root;
+use crate::course_root;
 use crate::sandbox::Layer;
 
 /// The course's root: `given` (by `--course`), else what is above this program's file, else what is above the working
@@ -44,15 +44,15 @@ use crate::sandbox::Layer;
 ///
 /// # Errors
 ///
-/// As [`root::find`].
+/// As [`course_root::find`].
 pub fn course_root(given: Option<&Path>) -> Result<PathBuf, Failure> {
     if given.is_none()
         && let Ok(program) = std::env::current_exe()
-        && let Ok(root) = root::find(None, &program)
+        && let Ok(root) = course_root::find(None, &program)
     {
         return Ok(root);
     }
-    root::find(given, Path::new("."))
+    course_root::find(given, Path::new("."))
 }
 
 /// How to pack.

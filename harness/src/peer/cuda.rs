@@ -4,6 +4,7 @@ use host::plan::{Arg, Launch, LaunchConfig, Plan, PlanError};
 use host::{Case, Device, Module, NamedBuffers};
 
 use super::nvcc::{FLAGS, Nvcc};
+use super::program;
 use super::relaunch::relaunched;
 use crate::digest::sha256;
 use crate::perf::contender::{Peer, PlanRun, TimedRun, Trouble};
@@ -13,7 +14,6 @@ use crate::perf::contender::{Peer, PlanRun, TimedRun, Trouble};
 pub struct Source {
     /// The file's name.
     pub file: &'static str,
-    text: &'static str,
     lab: &'static str,
     kernels: &'static [Counterpart],
 }
@@ -33,7 +33,6 @@ const PLAIN: &str = "CUDA C++";
 pub const SOURCES: &[Source] = &[
     Source {
         file: "wave2d.cu",
-        text: include_str!("../../peers/wave2d.cu"),
         lab: "wave2d",
         kernels: &[
             Counterpart {
@@ -55,7 +54,6 @@ pub const SOURCES: &[Source] = &[
     },
     Source {
         file: "wave3d.cu",
-        text: include_str!("../../peers/wave3d.cu"),
         lab: "wave3d",
         kernels: &[Counterpart {
             variant: "single",
@@ -65,7 +63,6 @@ pub const SOURCES: &[Source] = &[
     },
     Source {
         file: "poisson.cu",
-        text: include_str!("../../peers/poisson.cu"),
         lab: "poisson",
         kernels: &[
             Counterpart {
@@ -115,7 +112,8 @@ pub struct CudaPeer {
 ///
 /// What nvcc says.
 pub fn compile(nvcc: &Nvcc, source: &Source) -> Result<Vec<CudaPeer>, String> {
-    let ptx = nvcc.compile(source.file, source.text)?;
+    let text = program(source.file).ok_or("its source is not in this copy of the course")?;
+    let ptx = nvcc.compile(source.file, text)?;
     let peers = source.kernels.iter().map(|&counterpart| CudaPeer {
         lab: source.lab,
         counterpart,

@@ -7,7 +7,7 @@ use super::kernel::KernelProfile;
 use super::report::{Outcome, VariantProfile};
 use super::source::Sources;
 use crate::failure::Failure;
-use crate::fits;
+use crate::memory_advice;
 use crate::test::explain;
 
 /// Profiles a variant, and compares its result with the reference: figures of a wrong kernel say little.
@@ -32,7 +32,7 @@ pub fn profile(
                 .map(|error| explain(case, &error)),
         },
         Err(error) => {
-            let message = fits::explained(&error, case, variant.name);
+            let message = memory_advice::explained(&error, case, variant.name);
             match error.kind() {
                 ErrorKind::Submission => Outcome::Failed { message },
                 ErrorKind::Environment => Outcome::Lacking { message },

@@ -2,10 +2,11 @@
 
 use clap::Args;
 use host::device::Sanitize;
-use host::matadd::{IndexMap, LAB, Owner, check_index, layout};
+use host::matadd::{IndexMap, LAB, Owner, check_index};
 use host::{Lab, find_variant};
 use serde::Serialize;
 
+use crate::catalogue::needs_solutions;
 use crate::devices::{Machine, Named, Wanted};
 use crate::failure::{Ending, Failure};
 use crate::json::JsonArg;
@@ -76,6 +77,10 @@ struct Report {
 ///
 /// What makes no sense, a device that is not there.
 pub fn run(args: &MataddArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
+    needs_solutions(
+        "run matadd runs the built-in solution",
+        "`harness grade labs/matadd/starter` runs yours",
+    )?;
     let wanted: &[Wanted] = match &args.device {
         Some(device) => &[*device],
         None => &[],
@@ -87,7 +92,6 @@ fn run_on(args: &MataddArgs, machine: &Machine, out: &mut Out<'_>) -> Result<End
     let variant = find_variant(LAB.variants(), &args.check_index)
         .map_err(|error| Failure::from(error).context("--check-index"))?
         .name;
-    let layout = layout(variant)?;
     if args.device == Some(Wanted::Cpu) {
         return Err(Failure::Input(
             "--device cpu: it has no grid of threads; name cuda or emulated".to_owned(),
@@ -100,7 +104,7 @@ fn run_on(args: &MataddArgs, machine: &Machine, out: &mut Out<'_>) -> Result<End
     };
     let json = args.json.open()?;
     let Shape([n_x, n_y]) = args.shape;
-    let map = check_index(device, layout, n_x, n_y)?;
+    let map = check_index(device, variant, n_x, n_y)?;
     if json.wants_text() {
         let title = format!("matadd  {n_x}x{n_y}, {variant} on {name}");
         out.line(out.look().title(&title))?;

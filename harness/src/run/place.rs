@@ -5,7 +5,7 @@ use host::{DeviceKind, Error};
 use crate::cpu;
 use crate::devices::{Machine, Named, Wanted};
 use crate::failure::Failure;
-use crate::fits::room_bytes;
+use crate::memory_advice::room_bytes;
 
 /// The CPU, or a device.
 #[derive(Clone, Copy)]

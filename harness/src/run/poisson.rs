@@ -7,7 +7,8 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use host::device::Sanitize;
-use host::poisson::{LAB, Poisson, Start, Stop, largest_n};
+use host::lab::largest_extent;
+use host::poisson::{LAB, Poisson, Start, Stop};
 use host::{Case, Cpu, HostBuffer};
 
 use super::flags::{at_least_1, of_flag};
@@ -108,7 +109,7 @@ fn run_on(args: &PoissonArgs, machine: &Machine, out: &mut Out<'_>) -> Result<En
     };
     let lacking = |error| {
         explained(error, |free_bytes| {
-            let n = largest_n(variant, free_bytes).ok().flatten()?;
+            let n = largest_extent::<Poisson>(variant, free_bytes)?;
             Some(format!("--n {n} at most"))
         })
     };

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use host::device::Sanitize;
 use host::lab::CaseError;
+use host::lab::largest_extent;
 use host::wave3d::{LAB, Start, Wave3d};
 
 use super::flags::{at_least_1, create_folder, of_flag};
@@ -113,7 +114,7 @@ fn run_on(args: &Wave3dArgs, machine: &Machine, out: &mut Out<'_>) -> Result<End
     let is_checked = !args.no_check && matches!(place, Place::Device(_));
     let lacking = |error| {
         explained(error, |free_bytes| {
-            let n = Wave3d::largest_cube(free_bytes)?;
+            let n = largest_extent::<Wave3d>(variant, free_bytes)?;
             Some(format!(
                 "--shape {n},{n},{n}, or as many sites of another shape"
             ))

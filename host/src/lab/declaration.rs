@@ -192,8 +192,24 @@ impl<D: Declaration> DeclaredLab<D> {
     }
 }
 
+/// The largest extent of a case, equal along each axis, whose buffers, with this variant, are no more than `bytes`. `None` if
+/// not even the smallest fits, or for an unknown variant. Where a lab has no variants, its own buffers alone count.
+pub fn largest_extent<D: Declaration>(variant: &str, bytes: u64) -> Option<u32> {
+    let fits = |n| -> Option<bool> {
+        let case = D::of_extent(n).ok()?;
+        let plan = match D::lab().built_in {
+            [] => D::Plan::declared(&case.problem()),
+            _ => case.record(variant).ok()?,
+        };
+        Some(plan.memory_bytes().ok()? <= bytes)
+    };
+    largest(D::EXTENTS.1, u32::MAX, |n| fits(n) == Some(true))
+}
+
 fn boxed<D: Declaration>(cases: Vec<D>) -> Vec<Box<dyn Case>> {
-    let boxed = cases.into_iter().map(|case| Box::new(case) as Box<dyn Case>);
+    let boxed = cases
+        .into_iter()
+        .map(|case| Box::new(case) as Box<dyn Case>);
     boxed.collect()
 }
 
@@ -327,13 +343,8 @@ impl<D: Declaration> Case for D {
     }
 
     fn largest_within(&self, variant: &str, bytes: u64) -> Option<String> {
-        let fits = |n| -> Option<bool> {
-            let plan = D::of_extent(n).ok()?.record(variant).ok()?;
-            Some(plan.memory_bytes().ok()? <= bytes)
-        };
-        let (names, least) = D::EXTENTS;
-        let n = largest(least, u32::MAX, |n| fits(n) == Some(true))?;
-        Some(format!("{names} = {n}"))
+        let n = largest_extent::<D>(variant, bytes)?;
+        Some(format!("{} = {n}", D::EXTENTS.0))
     }
 
     fn work(&self, variant: &str) -> Work {

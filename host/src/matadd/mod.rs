@@ -8,8 +8,8 @@ mod index;
 #[cfg(test)]
 mod tests;
 
-use kernels_gpu::random::value;
 use kernels_gpu::matadd::add;
+use kernels_gpu::random::value;
 
 use crate::buffer::{BufferError, NamedBuffers, elements, named};
 use crate::error::Error;

@@ -1,35 +1,15 @@
-//! The built-in solutions: one submission, in many layouts.
+//! What users see of the solution: one submission, in many layouts.
 
-// `Submission` is for whoever copies the file.
-#[allow(dead_code)]
-mod layout {
-    use kernels_gpu::matadd::kernels;
-    pub mod launch;
-}
-
-use kernels_gpu::matadd::kernels::Mapping;
-
-use super::problem::MatAdd;
-use crate::lab::{BuiltIn, CaseError, Variant};
-use crate::registry::find_variant;
-
-pub use layout::launch::Layout;
-
-pub const BUILT_IN: BuiltIn<MatAdd, plan::matadd::MatAdd> = BuiltIn {
-    variants: VARIANTS,
-    solution: |_, variant| Box::new(self::layout(variant).expect("one of the table")),
-    bytes: |problem, _| problem.bytes(),
-};
+use super::layouts::{kernels::Mapping, launch::Layout};
+use crate::lab::BuiltIn;
+use crate::matadd::MatAdd;
 
 macro_rules! layouts {
     ($($mapping:ident $kernel:literal { $($name:literal [$x:literal, $y:literal] $summary:literal;)* })*) => {
-        const VARIANTS: &[Variant] = &[
-            $($(Variant { name: $name, summary: $summary, exact: true },)*)*
-        ];
-
-        /// In the order of `VARIANTS`.
-        const LAYOUTS: &[Layout] = &[
-            $($(Layout { mapping: Mapping::$mapping, block: [$x, $y], kernel: $kernel },)*)*
+        pub const VARIANTS: &[BuiltIn<MatAdd>] = &[
+            $($(BuiltIn::new($name, $summary, |_| {
+                Box::new(Layout { mapping: Mapping::$mapping, block: [$x, $y], kernel: $kernel })
+            }),)*)*
         ];
     };
 }
@@ -63,18 +43,4 @@ layouts! {
     GridStride "matadd_grid_stride_vector4" {
         "grid_stride_vector4_256" [256, 1] "the same with 16-byte loads and stores";
     }
-}
-
-/// The layout of a variant.
-///
-/// # Errors
-///
-/// [`CaseError::Unknown`], with the nearest name.
-pub fn layout(variant: &str) -> Result<Layout, CaseError> {
-    let name = find_variant(VARIANTS, variant)?.name;
-    let position = VARIANTS
-        .iter()
-        .position(|variant| variant.name == name)
-        .expect("just found");
-    Ok(LAYOUTS[position])
 }

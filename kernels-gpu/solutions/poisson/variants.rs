@@ -1,93 +1,59 @@
-//! The built-in solutions. Each is a submission: kernels in `kernels-gpu`, launches here.
+//! What users see of the solutions.
 
-mod computes_source {
-    pub mod launch;
-}
-mod layer_by_layer {
-    pub mod launch;
-}
-mod no_branches {
-    use kernels_gpu::poisson::stored_source as kernels;
-    pub mod launch;
-}
-mod reads_source {
-    pub mod launch;
-}
-mod shared_tile {
-    use kernels_gpu::poisson::stored_source as kernels;
-    pub mod launch;
-}
+use plan::Solves;
 
-use plan::Lab as _;
+use super::computes_source;
+use super::stored_source::{layer_by_layer, no_branches, reads_source, shared_tile};
+use crate::lab::BuiltIn;
+use crate::poisson::Poisson;
 
-use super::problem::Poisson;
-use crate::error::Error;
-use crate::lab::{BuiltIn, Variant};
-use crate::plan::Plan;
-
-pub use computes_source::launch::Shape;
-
-const READS_SOURCE: &str = "reads_source";
-const NO_BRANCHES: &str = "no_branches";
-const LAYER_BY_LAYER: &str = "layer_by_layer";
-const SHARED_TILE: &str = "shared_tile";
-const COMPUTES_SOURCE: &str = "computes_source";
-
-const fn variant(name: &'static str, summary: &'static str) -> Variant {
-    Variant {
-        name,
-        summary,
-        exact: true,
-    }
-}
-
-const VARIANTS: &[Variant] = &[
-    variant(
-        READS_SOURCE,
+pub const VARIANTS: &[BuiltIn<Poisson>] = &[
+    // Walls are written too, and so need not be there before.
+    stored(
+        "reads_source",
         "one thread a point, f from memory, walls by branches",
-    ),
-    variant(
-        NO_BRANCHES,
+        |_| Box::new(reads_source::launch::Submission),
+    )
+    .moving(|case| bytes(case, true, false, case.points() as u64)),
+    stored(
+        "no_branches",
         "one thread a point inside, f from memory, a launch that fits exactly",
+        |_| Box::new(no_branches::launch::Submission),
     ),
-    variant(LAYER_BY_LAYER, "one launch a layer, f from memory"),
-    variant(
-        SHARED_TILE,
+    stored(
+        "layer_by_layer",
+        "one launch a layer, f from memory",
+        |_| Box::new(layer_by_layer::launch::Submission),
+    ),
+    stored(
+        "shared_tile",
         "8^3 points and their halo in shared memory, f from memory",
+        |_| Box::new(shared_tile::launch::Submission),
     ),
-    variant(
-        COMPUTES_SOURCE,
+    // The walls at either end of x are written.
+    BuiltIn::new(
+        "computes_source",
         "f from the point's position, a column of points a thread",
-    ),
+        |_| Box::new(computes_source::launch::Submission),
+    )
+    .moving(|case| {
+        let side = u64::from(case.n() - 2);
+        bytes(case, false, true, u64::from(case.n()) * side * side)
+    }),
 ];
 
-pub const BUILT_IN: BuiltIn<Poisson, plan::poisson::Poisson> = BuiltIn {
-    variants: VARIANTS,
-    solution: |_, variant| match variant {
-        READS_SOURCE => Box::new(reads_source::launch::Submission),
-        NO_BRANCHES => Box::new(no_branches::launch::Submission),
-        LAYER_BY_LAYER => Box::new(layer_by_layer::launch::Submission),
-        SHARED_TILE => Box::new(shared_tile::launch::Submission),
-        _ => Box::new(computes_source::launch::Submission),
-    },
-    bytes,
-};
-
-/// The plan of `computes_source`, launched in another shape.
-///
-/// # Errors
-///
-/// [`Error::Plan`] for a shape with a 0.
-pub fn record_computes_source(problem: &Poisson, shape: Shape) -> Result<Plan, Error> {
-    let name = format!("poisson {COMPUTES_SOURCE}, {problem}");
-    let plan = plan::poisson::Poisson::record(name, &problem.problem(), &shape)?;
-    Ok(plan)
+/// A variant that reads f, and writes the points inside the walls.
+const fn stored(
+    name: &'static str,
+    summary: &'static str,
+    solution: fn(&Poisson) -> Box<dyn Solves<plan::poisson::Poisson>>,
+) -> BuiltIn<Poisson> {
+    BuiltIn::new(name, summary, solution).moving(|case| bytes(case, true, true, case.points_inside()))
 }
 
-/// An iteration reads u but for the cube's edges, f (if it does) inside the walls, and writes u_next inside the walls;
-/// `reads_source` writes the walls too, `computes_source` those two at either end of x. Before the first iteration, f is
-/// written and u copied, where a variant needs that.
-fn bytes(problem: &Poisson, variant: &str) -> u64 {
+/// An iteration reads u but for the cube's edges, f (if it does) inside the walls, and writes so many points of u_next.
+/// Before the first iteration, f is written and u copied, where a variant needs that.
+fn bytes(problem: &Poisson, reads_f: bool, copies_u: bool, written: u64) -> u64 {
     let iterations = u64::from(problem.iterations());
     if iterations == 0 {
         return 0;
@@ -95,18 +61,7 @@ fn bytes(problem: &Poisson, variant: &str) -> u64 {
     let points = problem.points() as u64;
     let inside = problem.points_inside();
     let side = u64::from(problem.n() - 2);
-    let reads_f = variant != COMPUTES_SOURCE;
     let read = inside + 6 * side * side + if reads_f { inside } else { 0 };
-    let written = match variant {
-        READS_SOURCE => points,
-        COMPUTES_SOURCE => u64::from(problem.n()) * side * side,
-        _ => inside,
-    };
-    let source = if reads_f { points } else { 0 };
-    let copy = if variant == READS_SOURCE {
-        0
-    } else {
-        2 * points
-    };
-    8 * (source + copy + iterations * (read + written))
+    let before = if reads_f { points } else { 0 } + if copies_u { 2 * points } else { 0 };
+    8 * (before + iterations * (read + written))
 }

@@ -43,7 +43,7 @@ fn named(folder: &Path, by: &str) -> Result<PathBuf, Failure> {
     match PARTS.iter().find(|part| !folder.join(part).is_dir()) {
         None => Ok(std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned())),
         Some(part) => Err(Failure::Input(format!(
-            "{by} {}: is no course: it has no folder {part}",
+            "{by} {}: is not a course: it has no folder {part}",
             folder.display()
         ))),
     }
@@ -64,6 +64,6 @@ mod tests {
     #[test]
     fn where_there_is_none_it_is_said() {
         insta::assert_snapshot!(find(None, Path::new("/nowhere/at/all")).unwrap_err(), @"the course is not here: neither /nowhere/at/all nor a folder above it has crates/plan, kernels-gpu, labs; run this in the course's folder, or name it with --course DIR");
-        insta::assert_snapshot!(find(Some(Path::new("/")), Path::new("/")).unwrap_err(), @"--course /: is no course: it has no folder crates/plan");
+        insta::assert_snapshot!(find(Some(Path::new("/")), Path::new("/")).unwrap_err(), @"--course /: is not a course: it has no folder crates/plan");
     }
 }

@@ -1,4 +1,4 @@
-//! Where memory is short: what would fit.
+//! What to do where memory is short: the largest case that fits.
 
 use host::device::DeviceError;
 use host::memory::available_bytes;
