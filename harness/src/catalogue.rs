@@ -153,7 +153,10 @@ mod tests {
     fn what_to_do_instead_is_said() {
         insta::assert_snapshot!(only_for_instructors("export makes the students' copy of the course", "this is one"), @"export makes the students' copy of the course, and is the instructor's; this is one");
         assert!(has_solutions());
-        assert_eq!(needs_solutions("export makes a copy", "this is one"), Ok(()));
+        assert_eq!(
+            needs_solutions("export makes a copy", "this is one"),
+            Ok(())
+        );
     }
 
     #[test]

@@ -86,8 +86,8 @@ impl Cli {
             Command::Report(args) => report::run(args, out),
             Command::Animate(args) => animate::run(args, out),
             Command::Run(args) => run::run(args, out),
-                    Command::CheckCourse(args) => check_course::run(args, out),
-                    Command::Export(args) => export::run(args, out),
+            Command::CheckCourse(args) => check_course::run(args, out),
+            Command::Export(args) => export::run(args, out),
             Command::Pack(args) => pack::run(args, out),
             Command::Occupancy(args) => occupancy::run(args, out),
         }

@@ -6,11 +6,11 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
+use crate::course_root::COURSE_VARIABLE;
 use crate::exit;
 use crate::failure::Failure;
 use crate::grade::verdict::GradeReport;
 use crate::output::not_written;
-use crate::course_root::COURSE_VARIABLE;
 
 /// This program, the course that it works on, and a folder for what it leaves.
 pub struct Program {

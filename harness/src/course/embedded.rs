@@ -16,16 +16,16 @@ struct File {
 
 macro_rules! files {
     ($($lab:ident::$type:ident,)*) => {
-        &[$(File {
+        static FILES: [File; [$(stringify!($lab)),*].len()] = [$(File {
             lab: stringify!($lab),
             path: concat!("labs/", stringify!($lab), "/lab.toml"),
             text: include_str!(concat!("../../../labs/", stringify!($lab), "/lab.toml")),
             course: OnceLock::new(),
-        }),*]
+        }),*];
     };
 }
 
-static FILES: &[File] = plan::labs!(files);
+plan::labs!(files);
 
 /// Lab, path in the source tree, and text of every lab's file.
 pub fn embedded_files() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {

@@ -12,7 +12,9 @@ use crate::failure::Failure;
 ///
 /// [`Failure::Input`] for text that is not TOML.
 pub fn with_members(text: &str, members: &[PathBuf]) -> Result<String, Failure> {
-    let mut manifest: DocumentMut = text.parse().map_err(|error| not_toml("Cargo.toml", &error))?;
+    let mut manifest: DocumentMut = text
+        .parse()
+        .map_err(|error| not_toml("Cargo.toml", &error))?;
     let names = members.iter().map(|member| member.to_string_lossy());
     let mut all: Array = names.map(|name| name.into_owned()).collect();
     for member in all.iter_mut() {

@@ -33,10 +33,10 @@ pub use fit::check as check_plan;
 
 use crate::bundle::{BuiltWith, Bundle, BundledCase};
 use crate::course::{CaseSpec, Course, Group};
+use crate::course_root;
 use crate::failure::Failure;
 use crate::grade::kind::Kind;
 use crate::interrupt::Unfinished;
-use crate::course_root;
 use crate::sandbox::Layer;
 
 /// The course's root: `given` (by `--course`), else what is above this program's file, else what is above the working

@@ -144,7 +144,10 @@ fn test(
                     Subject::Parallel => Cpu::Parallel.name(),
                     Subject::Variant(_, variant) => variant.name,
                 };
-                Ok((Status::Lacking, Some(memory_advice::explained(&error, case, name))))
+                Ok((
+                    Status::Lacking,
+                    Some(memory_advice::explained(&error, case, name)),
+                ))
             }
             ErrorKind::Input | ErrorKind::Bug => Err(error.into()),
         },

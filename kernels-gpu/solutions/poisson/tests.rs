@@ -85,7 +85,12 @@ fn any_shape_computes_the_same() {
         ([5, 3, 2], 1000),
     ] {
         let shape = Shape { block, layers };
-        let plan = plan::poisson::Poisson::record("shape", &crate::lab::Declaration::problem(&problem), &shape).unwrap();
+        let plan = plan::poisson::Poisson::record(
+            "shape",
+            &crate::lab::Declaration::problem(&problem),
+            &shape,
+        )
+        .unwrap();
         let mut session = device.prepare(LAB.module(), &plan).unwrap();
         reset(session.as_mut(), &plan, &problem.inputs().unwrap()).unwrap();
         session.run().unwrap();

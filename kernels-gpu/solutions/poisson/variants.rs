@@ -48,7 +48,8 @@ const fn stored(
     summary: &'static str,
     solution: fn(&Poisson) -> Box<dyn Solves<plan::poisson::Poisson>>,
 ) -> BuiltIn<Poisson> {
-    BuiltIn::new(name, summary, solution).moving(|case| bytes(case, true, true, case.points_inside()))
+    BuiltIn::new(name, summary, solution)
+        .moving(|case| bytes(case, true, true, case.points_inside()))
 }
 
 /// An iteration reads u but for the cube's edges, f (if it does) inside the walls, and writes so many points of u_next.
