@@ -21,6 +21,27 @@ pub fn select<'l>(labs: &[&'l dyn Lab], name: Option<&str>) -> Result<Vec<&'l dy
     }
 }
 
+/// Whether this copy of the course has built-in solutions.
+pub fn has_solutions() -> bool {
+    host::labs().iter().any(|lab| !lab.variants().is_empty())
+}
+
+/// Refuses a command that needs the built-in solutions where there are none: `what` it does, and what to do `instead`.
+///
+/// # Errors
+///
+/// [`Failure::Input`] in a student's copy of the course.
+pub fn needs_solutions(what: &str, instead: &str) -> Result<(), Failure> {
+    match has_solutions() {
+        true => Ok(()),
+        false => Err(only_for_instructors(what, instead)),
+    }
+}
+
+fn only_for_instructors(what: &str, instead: &str) -> Failure {
+    Failure::Input(format!("{what}, and is the instructor's; {instead}"))
+}
+
 /// The name of the variant that others are compared with; empty in a copy without built-in solutions.
 pub fn first_variant(lab: &dyn Lab) -> &'static str {
     lab.variants().first().map_or("", |variant| variant.name)
@@ -88,7 +109,7 @@ pub fn variants<'l>(labs: &[&'l dyn Lab], names: &[String]) -> Result<Vec<Chosen
 ///
 /// # Errors
 ///
-/// [`Failure::Input`] for what is no `name=value`, or a name given twice.
+/// [`Failure::Input`] for what is not `name=value`, or a name given twice.
 pub fn params(pairs: &[String]) -> Result<Option<CaseParams>, Failure> {
     if pairs.is_empty() {
         return Ok(None);
@@ -126,6 +147,16 @@ mod tests {
         let failure = own_case(labs[0], &params).err().unwrap();
         insta::assert_snapshot!(failure, @"--param: unknown parameter `m`; there are: n, steps");
         assert_eq!(failure.exit_code(), crate::exit::BAD_INPUT);
+    }
+
+    #[test]
+    fn what_to_do_instead_is_said() {
+        insta::assert_snapshot!(only_for_instructors("export makes the students' copy of the course", "this is one"), @"export makes the students' copy of the course, and is the instructor's; this is one");
+        assert!(has_solutions());
+        assert_eq!(
+            needs_solutions("export makes a copy", "this is one"),
+            Ok(())
+        );
     }
 
     #[test]

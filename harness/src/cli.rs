@@ -1,16 +1,13 @@
 //! The command line.
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
-#[cfg(not(feature = "solutions"))]
-use crate::absent;
 use crate::failure::{Ending, Failure};
 use crate::out::Out;
 use crate::{
-    animate, compare, doctor, exit, grade, list, occupancy, pack, perf, profile, report, run, test,
+    animate, catalogue, check_course, compare, doctor, exit, export, grade, list, occupancy, pack,
+    perf, profile, report, run, test,
 };
-#[cfg(feature = "solutions")]
-use crate::{check_course, export};
 
 /// Tests, times and shows the labs.
 #[derive(Debug, Parser)]
@@ -46,26 +43,31 @@ enum Command {
     /// Run one problem of a lab, with its figures and files
     Run(run::RunArgs),
     /// Test the course: starters, references, lab files, the handouts' commands
-    #[cfg(feature = "solutions")]
     CheckCourse(check_course::CheckCourseArgs),
     /// Write the student's copy of the course, without solutions
-    #[cfg(feature = "solutions")]
     Export(export::ExportArgs),
-    /// In the instructor's program
-    #[cfg(not(feature = "solutions"))]
-    #[command(hide = true)]
-    CheckCourse(absent::AbsentArgs),
-    /// In the instructor's program
-    #[cfg(not(feature = "solutions"))]
-    #[command(hide = true)]
-    Export(absent::AbsentArgs),
     /// Build a submission in isolation, and write its kernels and plans to one file
     Pack(pack::PackArgs),
     /// Explain how many blocks a multiprocessor holds, what limits them, and what latency they hide
     Occupancy(occupancy::OccupancyArgs),
 }
 
+/// What only the instructor's program can do, as the command line has it.
+const FOR_INSTRUCTORS: [&[&str]; 3] = [&["check-course"], &["export"], &["run", "matadd"]];
+
 impl Cli {
+    /// What the command line says. Where there are no built-in solutions, `--help` does not show what needs them.
+    pub fn read() -> Cli {
+        let mut command = Cli::command();
+        if !catalogue::has_solutions() {
+            for path in FOR_INSTRUCTORS {
+                command = hidden(command, path);
+            }
+        }
+        let mut matches = command.get_matches();
+        Cli::from_arg_matches_mut(&mut matches).unwrap_or_else(|error| error.exit())
+    }
+
     /// Does what was asked.
     ///
     /// # Errors
@@ -84,16 +86,18 @@ impl Cli {
             Command::Report(args) => report::run(args, out),
             Command::Animate(args) => animate::run(args, out),
             Command::Run(args) => run::run(args, out),
-            #[cfg(feature = "solutions")]
             Command::CheckCourse(args) => check_course::run(args, out),
-            #[cfg(feature = "solutions")]
             Command::Export(args) => export::run(args, out),
-            #[cfg(not(feature = "solutions"))]
-            Command::CheckCourse(_) => Err(absent::check_course()),
-            #[cfg(not(feature = "solutions"))]
-            Command::Export(_) => Err(absent::export()),
             Command::Pack(args) => pack::run(args, out),
             Command::Occupancy(args) => occupancy::run(args, out),
         }
+    }
+}
+
+/// The command with the subcommand at this path hidden.
+fn hidden(command: clap::Command, path: &[&str]) -> clap::Command {
+    match path {
+        [] => command.hide(true),
+        [name, rest @ ..] => command.mut_subcommand(name, |below| hidden(below, rest)),
     }
 }

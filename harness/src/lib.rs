@@ -13,9 +13,8 @@
 //! | [`animate`]   | `harness animate`                                         |
 //! | [`run`]       | `harness run`                                             |
 //! | [`mod@occupancy`] | `harness occupancy`                                     |
-//! | `check_course` | `harness check-course`: the course, tested              |
-//! | `export`      | `harness export`: the student's copy                      |
-//! | [`absent`]    | what the student's copy says in place of such commands    |
+//! | [`check_course`] | `harness check-course`: the course, tested            |
+//! | [`export`]    | `harness export`: the student's copy                      |
 //! | [`grade`]     | `harness grade`                                           |
 //! | [`mod@pack`] | `harness pack`: a submission, built in isolation      |
 //! | [`peer`]      | programs in other languages, timed beside the variants    |
@@ -25,27 +24,25 @@
 //! | [`out`], [`terminal`], [`table`], [`progress`]           | how reports look |
 //! | [`json`]      | reports for programs                                      |
 //! | [`output`]    | files that appear complete or not at all                  |
-//! | [`root`]      | where the course is                                       |
+//! | [`course_root`] | where the course is                                     |
 //! | [`exit`], [`failure`]     | how commands end                              |
 
-pub mod absent;
 pub mod animate;
 pub mod catalogue;
-#[cfg(feature = "solutions")]
 pub mod check_course;
 pub mod cli;
 pub mod compare;
+pub mod course_root;
 pub mod cpu;
 pub mod devices;
 pub mod doctor;
 pub mod exit;
-#[cfg(feature = "solutions")]
 pub mod export;
 pub mod failure;
-mod fits;
 pub mod grade;
 pub mod json;
 pub mod list;
+mod memory_advice;
 pub mod occupancy;
 pub mod out;
 pub mod output;
@@ -56,7 +53,6 @@ pub mod profile;
 pub mod program;
 pub mod progress;
 pub mod report;
-pub mod root;
 pub mod run;
 pub mod table;
 pub mod terminal;

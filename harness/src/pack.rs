@@ -8,10 +8,10 @@ use grading::bundle::Bundle;
 use grading::course::{self, Course, CourseError};
 use grading::pack::{Options, PackError, Packer, Sources};
 
+use crate::course_root;
 use crate::failure::{Ending, Failure};
 use crate::out::Out;
 use crate::output::OutputFile;
-use crate::root;
 use units::{bytes, count};
 
 /// What `harness pack` is told.
@@ -69,15 +69,15 @@ pub fn read_course(flag: &str, path: &Path) -> Result<Course, Failure> {
 ///
 /// # Errors
 ///
-/// As [`root::find`].
+/// As [`course_root::find`].
 pub fn course_root(given: Option<&Path>) -> Result<PathBuf, Failure> {
     if given.is_none()
         && let Ok(program) = std::env::current_exe()
-        && let Ok(root) = root::find(None, &program)
+        && let Ok(root) = course_root::find(None, &program)
     {
         return Ok(root);
     }
-    root::find(given, Path::new("."))
+    course_root::find(given, Path::new("."))
 }
 
 /// Packs a submission.

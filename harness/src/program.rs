@@ -3,8 +3,6 @@
 use std::panic::catch_unwind;
 use std::process::ExitCode;
 
-use clap::Parser;
-
 use crate::cli::Cli;
 use crate::exit;
 use crate::out::Out;
@@ -14,7 +12,7 @@ use page::escape;
 /// Does what the command line says, and tells how it went.
 pub fn main() -> ExitCode {
     report_bugs_in_one_line();
-    let cli = Cli::parse();
+    let cli = Cli::read();
     let code = match catch_unwind(|| cli.run(&mut Out::stdout())) {
         Ok(Ok(ending)) => ending.exit_code(),
         Ok(Err(failure)) => {

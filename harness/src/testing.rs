@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use host::device::DeviceError;
+use host::lab::Values;
 use host::plan::Command;
 use host::{
     BufferId, Case, CaseParams, CheckError, Cpu, Device, DeviceInfo, DeviceKind, Element, Error,
@@ -123,10 +124,8 @@ impl Lab for Doubling {
     }
 
     fn case(&self, params: &CaseParams) -> Result<Box<dyn Case>, Error> {
-        params.check_known(&PARAMETERS)?;
-        let n = params.value(&PARAMETERS, "n")?;
-        let steps = params.value(&PARAMETERS, "steps")?;
-        Ok(boxed((n, steps)))
+        let values = Values::new(params, &PARAMETERS)?;
+        Ok(boxed((values.get("n")?, values.get("steps")?)))
     }
 }
 

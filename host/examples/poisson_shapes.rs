@@ -3,8 +3,10 @@
 
 use host::lab::NoProgress;
 use host::limits::{self, Limit};
-use host::poisson::{LAB, Poisson, Shape, record_computes_source};
-use host::{Case, Cpu, DeviceKind, Lab, device};
+use host::plan::{self, Lab as _};
+use host::poisson::{LAB, Poisson};
+use host::solutions::poisson::computes_source::launch::Shape;
+use host::{Case, Cpu, DeviceKind, Error, Lab, Plan, device};
 
 const LAYERS: [u32; 6] = [1, 4, 8, 16, 32, 64];
 const SAMPLES: usize = 3;
@@ -58,7 +60,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 block: [x, y, z],
                 layers,
             };
-            let plan = record_computes_source(&check, shape)?;
+            let plan = record(&check, shape)?;
             let mut session = device.prepare(LAB.module(), &plan)?;
             host::run::reset(session.as_mut(), &plan, &check.inputs()?)?;
             session.run()?;
@@ -66,7 +68,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             check.check("computes_source", &expected, &got)?;
             drop(session);
 
-            let plan = record_computes_source(&problem, shape)?;
+            let plan = record(&problem, shape)?;
             let mut session = device.prepare(LAB.module(), &plan)?;
             host::run::reset(session.as_mut(), &plan, &problem.inputs()?)?;
             session.run()?;
@@ -85,4 +87,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
     }
     Ok(())
+}
+
+fn record(problem: &Poisson, shape: Shape) -> Result<Plan, Error> {
+    let problem = host::lab::Declaration::problem(problem);
+    Ok(plan::poisson::Poisson::record("shape", &problem, &shape)?)
 }

@@ -16,6 +16,12 @@ pub trait Scalar: Pod {
 /// Buffers with the names under which a plan knows them.
 pub type NamedBuffers = Vec<(String, HostBuffer)>;
 
+/// Buffers with these names.
+pub fn named<const N: usize>(buffers: [(&str, HostBuffer); N]) -> NamedBuffers {
+    let named = buffers.map(|(name, buffer)| (name.to_owned(), buffer));
+    named.into()
+}
+
 /// The elements of the buffer of this name.
 ///
 /// # Errors

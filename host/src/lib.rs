@@ -54,6 +54,7 @@ pub mod occupancy;
 pub mod poisson;
 pub mod registry;
 pub mod run;
+pub mod solutions;
 pub mod telemetry;
 pub mod validate;
 pub mod wave2d;

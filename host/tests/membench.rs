@@ -12,6 +12,7 @@ mod on_a_gpu {
         BandwidthOptions, LatencyOptions, Memory, Path, bandwidth, latency, levels, plateaus,
     };
     use host::occupancy::{BlockNeeds, Gpu, occupancy};
+    use host::plan::Command;
     use host::{Case, Device, Lab, NoProgress, matadd};
     use test_support::{Need, skip};
 
@@ -73,10 +74,12 @@ mod on_a_gpu {
                 .unwrap();
             let session = device.prepare(matadd::LAB.module(), &plan).unwrap();
             let info = session.kernel_info(&plan.kernels()[0]).unwrap();
-            let layout = matadd::layout(variant.name).unwrap();
+            let Some(Command::Launch(launch)) = plan.commands().next() else {
+                panic!("{}: no launch", variant.name)
+            };
             let needs = BlockNeeds {
                 registers: info.registers.unwrap(),
-                threads: layout.block.iter().product(),
+                threads: launch.config.block.iter().product(),
                 shared_mem_bytes: info.static_shared_bytes,
             };
             let held = occupancy(known, needs).unwrap();
@@ -95,8 +98,8 @@ mod on_a_gpu {
         let Some(device) = gpu::device() else { return };
         let emulated = host::device::EmulatedDevice::default();
         for variant in matadd::LAB.variants() {
-            let layout = matadd::layout(variant.name).unwrap();
-            let map = |device: &dyn Device| matadd::check_index(device, layout, 67, 41).unwrap();
+            let map =
+                |device: &dyn Device| matadd::check_index(device, variant.name, 67, 41).unwrap();
             assert_eq!(map(device), map(&emulated), "{}", variant.name);
         }
     }

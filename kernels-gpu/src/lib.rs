@@ -13,13 +13,14 @@
 //! | memory microbenchmarks | [`membench`] |
 //!
 //! [`limits`] measures what no lab does: the rates of arithmetic.
-
 //!
-//! What every submission may use is always there: scenes, coefficients, one-cell updates. The kernels are behind features:
+//! What every submission may use is always there: scenes, coefficients, one-cell updates. Feature `kernels` adds what no
+//! submission gets:
 //!
-//! - `solutions`: the kernels of the built-in variants. Each file is a submission's `kernels.rs` as it stands, which is
-//!   why it names this crate `kernels_gpu`.
-//! - `instruments`: kernels that measure the device or a run.
+//! - kernels that measure the device or a run;
+//! - [`solutions`]: the kernels of the built-in variants, from the folders of `kernels-gpu/solutions`. Each of these files
+//!   is a submission's `kernels.rs` as it stands, which is why it names this crate `kernels_gpu`. A student's copy of the
+//!   course does not have that folder.
 
 #![no_std]
 
@@ -29,11 +30,20 @@ extern crate self as kernels_gpu;
 #[cfg(test)]
 extern crate std;
 
-#[cfg(feature = "instruments")]
+#[cfg(feature = "kernels")]
 pub mod limits;
 pub mod matadd;
 pub mod membench;
 pub mod poisson;
+pub mod random;
 pub mod real;
 pub mod wave2d;
 pub mod wave3d;
+
+/// The kernels of the built-in solutions, as `build.rs` finds them: `solutions/LAB/NAME/kernels.rs` is module
+/// `LAB::NAME::kernels`.
+#[cfg(feature = "kernels")]
+#[allow(missing_docs)]
+pub mod solutions {
+    include!(concat!(env!("OUT_DIR"), "/kernels.rs"));
+}

@@ -112,6 +112,6 @@ fn the_parser_knows_every_instruction_and_the_kernels_are_listed() {
     assert_eq!(names, ["wave2d_naive", "wave2d_shmem"]);
     let shmem = program.kernel("wave2d_shmem").unwrap();
     let most: u32 = shmem.max_threads.expect("launch bounds").iter().product();
-    let [x, y] = kernels_gpu::wave2d::shmem::BLOCK;
+    let [x, y] = kernels_gpu::solutions::wave2d::shmem::kernels::BLOCK;
     assert_eq!(most, x * y, "launch bounds are the block that is launched");
 }

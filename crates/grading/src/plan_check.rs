@@ -7,7 +7,7 @@ use host::device::LaunchLimits;
 use host::plan::{Buffer, Role};
 use host::validate::validate;
 use host::{Module, Plan};
-use plan::Lab;
+use plan::AnyLab;
 
 use crate::outcome::{Failing, Kind, NotPassed};
 
@@ -21,44 +21,9 @@ const SCRATCH_TIMES: u64 = 4;
 /// Buffers of its own that a plan may have.
 const MOST_SCRATCH_BUFFERS: usize = 256;
 
-/// Calls a macro with every lab's module and type in [`plan`].
-macro_rules! of_lab {
-    ($name:expr, $callback:ident) => {
-        match $name {
-            "wave2d" => Some($callback!(plan::wave2d::Wave2d)),
-            "wave3d" => Some($callback!(plan::wave3d::Wave3d)),
-            "poisson" => Some($callback!(plan::poisson::Poisson)),
-            "matadd" => Some($callback!(plan::matadd::MatAdd)),
-            "membench" => Some($callback!(plan::membench::MemBench)),
-            _ => None,
-        }
-    };
-}
-
 /// The lab's type, as a recorder's source names it.
 pub fn lab_type(lab: &str) -> Option<&'static str> {
-    macro_rules! name {
-        ($lab:ty) => {
-            stringify!($lab)
-        };
-    }
-    of_lab!(lab, name)
-}
-
-/// The buffers that the lab declares for a problem, and the names of its outputs.
-fn declared(lab: &str, problem: &serde_json::Value) -> Option<(Plan, &'static [&'static str])> {
-    fn of<L: Lab>(problem: &serde_json::Value) -> Option<(Plan, &'static [&'static str])> {
-        let problem = serde_json::from_value(problem.clone()).ok()?;
-        let mut plan = Plan::new("");
-        L::declare(&problem, &mut plan);
-        Some((plan, L::OUTPUTS))
-    }
-    macro_rules! declared {
-        ($lab:ty) => {
-            of::<$lab>(problem)
-        };
-    }
-    of_lab!(lab, declared).flatten()
+    AnyLab::find(lab).map(|lab| lab.type_path)
 }
 
 /// Whether the plan is one for this problem of the lab: it has the lab's buffers and outputs, asks for no more memory than
@@ -78,9 +43,12 @@ pub fn fits(
     module: &Module,
     limits: &LaunchLimits,
 ) -> Result<(), NotPassed> {
-    let (declared, outputs) = declared(lab, problem).expect("a case's problem is its lab's");
+    let of_lab = AnyLab::find(lab).expect("a case's lab exists");
+    let declared = of_lab
+        .declared(problem)
+        .expect("a case's problem is its lab's");
     plan.check().map_err(host::Error::from)?;
-    lab_buffers(&declared, outputs, plan)
+    lab_buffers(&declared, of_lab.outputs, plan)
         .map_err(|message| Failing::new(Kind::PlanInvalid, message))?;
     let bytes = bytes(plan.buffers().iter());
     if bytes > MOST_BUFFER_BYTES {

@@ -1,9 +1,9 @@
-//! The trait over all labs.
+//! The list of labs, the trait over all of them, and what a lab's module is written with.
 
 use std::fmt::Debug;
 
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 
 use crate::{Plan, PlanError};
 
@@ -26,6 +26,13 @@ pub trait Lab: Sized {
 
     /// Declares the outputs, under fixed names.
     fn finish(outputs: Self::Outputs, plan: &mut Plan);
+
+    /// A plan with the lab's buffers for a problem, and nothing else.
+    fn declared(problem: &Self::Problem) -> Plan {
+        let mut plan = Plan::new("declared");
+        Self::declare(problem, &mut plan);
+        plan
+    }
 
     /// The plan of a solution for a problem.
     ///
@@ -60,6 +67,66 @@ pub trait Solves<L: Lab> {
         plan: &mut Plan,
     ) -> Result<L::Outputs, PlanError>;
 }
+
+/// Calls the macro `$callback` with every lab: its module, in this crate and in `host`, and its type there.
+///
+/// The one list of labs. A new lab adds its line here.
+#[macro_export]
+macro_rules! labs {
+    ($callback:ident) => {
+        $callback! {
+            wave2d::Wave2d,
+            wave3d::Wave3d,
+            poisson::Poisson,
+            matadd::MatAdd,
+            membench::MemBench,
+        }
+    };
+}
+
+/// A lab, whatever its types are.
+#[derive(Debug, Clone, Copy)]
+pub struct AnyLab {
+    /// As users type it.
+    pub name: &'static str,
+    /// Its type, as source text names it: `plan::wave2d::Wave2d`.
+    pub type_path: &'static str,
+    /// The names of its outputs, in order.
+    pub outputs: &'static [&'static str],
+    declared: fn(&serde_json::Value) -> serde_json::Result<Plan>,
+}
+
+impl AnyLab {
+    /// The lab of this name.
+    pub fn find(name: &str) -> Option<&'static AnyLab> {
+        LABS.iter().find(|lab| lab.name == name)
+    }
+
+    /// A plan with the buffers that the lab declares for a problem, and nothing else.
+    ///
+    /// # Errors
+    ///
+    /// JSON that is none of the lab's problems.
+    pub fn declared(&self, problem: &serde_json::Value) -> serde_json::Result<Plan> {
+        (self.declared)(problem)
+    }
+}
+
+macro_rules! any_labs {
+    ($($module:ident::$lab:ident,)*) => {
+        &[$({
+            type L = crate::$module::$lab;
+            AnyLab {
+                name: L::NAME,
+                type_path: concat!("plan::", stringify!($module), "::", stringify!($lab)),
+                outputs: L::OUTPUTS,
+                declared: |problem| Ok(L::declared(&Deserialize::deserialize(problem)?)),
+            }
+        }),*]
+    };
+}
+
+static LABS: &[AnyLab] = labs!(any_labs);
 
 /// Writes what follows from a lab's `Problem`, `Buffers` and `Outputs`: its `Solution` and its [`Lab`].
 macro_rules! lab {

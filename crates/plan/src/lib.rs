@@ -41,7 +41,7 @@ pub use arg::Arg;
 pub use buffer::{Buffer, BufferId, Element, Role};
 pub use command::{Command, Copy, Dim3, Fill, Launch, LaunchConfig};
 pub use error::PlanError;
-pub use lab::{Lab, Solves};
+pub use lab::{AnyLab, Lab, Solves};
 pub use nearest::{nearest, suggestion};
 pub use record::Plan;
 pub use recorder::{Recording, Task, record_all};

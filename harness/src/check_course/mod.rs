@@ -5,7 +5,7 @@
 //! 1. `lab.toml` is valid, and is what this program grades by;
 //! 2. the starter compiles and runs, is not right, and what is said of it helps: where the first wrong value is, or what
 //!    the emulated device found;
-//! 3. every reference is right in every case: `solution/` if it has a `kernels.rs`, else the built-in variants, each as
+//! 3. every reference is right in every case: `solution/` if it has a `kernels.rs`, else the built-in solutions, each as
 //!    the submission that it is;
 //! 4. the handout's commands run ([`handout`] says what counts as one); those that grade the starter as 2. does are not
 //!    repeated.
@@ -25,7 +25,7 @@ use crate::out::Out;
 use crate::output::not_written;
 use crate::pack::read_course;
 use crate::progress::Bar;
-use crate::{catalogue, root};
+use crate::{catalogue, course_root};
 use grading::course;
 use grading::report::GradeReport;
 use program::Program;
@@ -46,61 +46,18 @@ pub struct CheckCourseArgs {
     course: Option<PathBuf>,
 }
 
-/// The built-in variants' files: lab, name, kernels, launches.
-const BUILT_IN: [(&str, &str, &str, &str); 13] = [
-    ("wave2d", "naive", "wave2d/naive", "naive"),
-    ("wave2d", "shmem", "wave2d/shmem", "shmem"),
-    ("wave3d", "single", "wave3d/kernels", "single"),
-    ("wave3d", "split2", "wave3d/kernels", "split2"),
-    ("wave3d", "split3", "wave3d/kernels", "split3"),
-    (
-        "poisson",
-        "reads_source",
-        "poisson/stored_source",
-        "reads_source",
-    ),
-    (
-        "poisson",
-        "no_branches",
-        "poisson/stored_source",
-        "no_branches",
-    ),
-    (
-        "poisson",
-        "layer_by_layer",
-        "poisson/stored_source",
-        "layer_by_layer",
-    ),
-    (
-        "poisson",
-        "shared_tile",
-        "poisson/stored_source",
-        "shared_tile",
-    ),
-    (
-        "poisson",
-        "computes_source",
-        "poisson/computes_source",
-        "computes_source",
-    ),
-    (
-        "matadd",
-        "grid_stride_vector4_256",
-        "matadd/kernels",
-        "layout",
-    ),
-    ("membench", "vector_load", "membench/coalesce", "loads"),
-    ("membench", "stride_8", "membench/coalesce", "strided"),
-];
-
 /// Checks the course.
 ///
 /// # Errors
 ///
 /// No course, or a machine that cannot build submissions. What is wrong with the course is no error: it is told.
 pub fn run(args: &CheckCourseArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
+    catalogue::needs_solutions(
+        "check-course needs the solutions",
+        "`cargo test` grades your starters",
+    )?;
     let labs = catalogue::select(host::labs(), args.lab.as_deref())?;
-    let root = root::find(args.course.as_deref(), Path::new("."))?;
+    let root = course_root::find(args.course.as_deref(), Path::new("."))?;
     let program = Program::new(&root)?;
     let mut wrong = 0;
     for lab in labs {
@@ -203,17 +160,15 @@ impl Checker<'_> {
         if own.join("kernels.rs").is_file() {
             return Ok(vec![("solution".to_owned(), self.reference(&own))]);
         }
-        let built_in = BUILT_IN.iter().filter(|(lab, ..)| *lab == self.lab);
-        let built_in = built_in.take(self.most_references);
-        let checked = built_in.map(|(_, name, kernels, launch)| {
+        let mut built_in = Vec::new();
+        let solutions = self.root.join("kernels-gpu/solutions").join(self.lab);
+        find_solutions(&solutions, None, &mut built_in)?;
+        let built_in = built_in.iter().take(self.most_references);
+        let checked = built_in.map(|(name, files)| {
             let folder = self.program.folder(&format!("{}/{name}", self.lab))?;
-            let launch = format!("host/src/{}/solutions/{launch}/launch.rs", self.lab);
-            for (from, to) in [
-                (format!("kernels-gpu/src/{kernels}.rs"), "kernels.rs"),
-                (launch, "launch.rs"),
-            ] {
+            for (from, to) in files.iter().zip(["kernels.rs", "launch.rs"]) {
                 let to = folder.join(to);
-                fs::write(&to, read(&self.root.join(from))?).map_err(|e| not_written(&to, &e))?;
+                fs::write(&to, read(from)?).map_err(|error| not_written(&to, &error))?;
             }
             Ok((format!("built-in {name}"), self.reference(&folder)))
         });
@@ -263,6 +218,34 @@ impl Checker<'_> {
         };
         Ok(commands.iter().map(run).collect())
     }
+}
+
+/// Adds the solutions below a folder by name, each with its kernels, or those that it shares in a folder above, and its
+/// launches.
+fn find_solutions(
+    folder: &Path,
+    shared: Option<&Path>,
+    found: &mut Vec<(String, [PathBuf; 2])>,
+) -> Result<(), Failure> {
+    let own = folder.join("kernels.rs");
+    let kernels = if own.is_file() { Some(&*own) } else { shared };
+    let launch = folder.join("launch.rs");
+    if let (Some(kernels), true) = (kernels, launch.is_file()) {
+        let name = folder.file_name().unwrap_or_default().to_string_lossy();
+        found.push((name.into_owned(), [kernels.to_owned(), launch]));
+    }
+    let unreadable = |error| Failure::Wrong(format!("cannot read {}: {error}", folder.display()));
+    let entries = fs::read_dir(folder).and_then(Iterator::collect::<Result<Vec<_>, _>>);
+    let mut below: Vec<PathBuf> = entries
+        .map_err(unreadable)?
+        .iter()
+        .map(|entry| entry.path())
+        .collect();
+    below.sort();
+    for folder in below.iter().filter(|path| path.is_dir()) {
+        find_solutions(folder, kernels, found)?;
+    }
+    Ok(())
 }
 
 fn read(path: &Path) -> Result<String, Failure> {

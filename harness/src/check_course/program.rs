@@ -6,10 +6,10 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
+use crate::course_root::COURSE_VARIABLE;
 use crate::exit;
 use crate::failure::Failure;
 use crate::output::not_written;
-use crate::root::COURSE_VARIABLE;
 use grading::report::GradeReport;
 
 /// This program, the course that it works on, and a folder for what it leaves.

@@ -1,23 +1,23 @@
 //! `harness export`: the student's copy of the course.
 //!
-//! It has everything that building and grading a submission takes, and nothing of what is to be found out: neither built-in
-//! solutions (feature `solutions`: kernels, launches, CUDA C++ peers), nor hidden cases, nor tests of the course, which
-//! know the answers. Sources are stripped by their own `cfg`s, so what belongs to a solution is said where it stands.
+//! It has everything that building and grading a submission takes, and nothing of what is to be found out: neither the
+//! folder of built-in solutions, nor hidden cases, nor tests of the course, which know the answers. Folders are left out;
+//! sources are not edited. Without the folder, the same sources make a program without variants.
 
-mod manifest;
-mod strip;
+mod edits;
 #[cfg(test)]
 mod tests;
-mod tree;
 
-use std::path::PathBuf;
+use std::fs;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use crate::catalogue::needs_solutions;
+use crate::course_root;
 use crate::failure::{Ending, Failure};
 use crate::out::Out;
-use crate::output::OutputFolder;
-use crate::root;
+use crate::output::{OutputFolder, not_written};
 
 /// What `harness export` is told.
 #[derive(Debug, Clone, Args)]
@@ -30,19 +30,170 @@ pub struct ExportArgs {
     course: Option<PathBuf>,
 }
 
+/// Copied as they are, if they are there.
+const PLAIN: [&str; 10] = [
+    ".cargo/config.toml",
+    ".gitignore",
+    "Cargo.lock",
+    "LICENSE-APACHE",
+    "LICENSE-MIT",
+    "setup",
+    "labs/README.md",
+    "docs/grading.md",
+    "docs/measuring.md",
+    "docs/packing.md",
+];
+
+/// Packages of the workspace that the copy has, beside those in `crates`.
+const PACKAGES: [&str; 3] = ["kernels-gpu", "host", "harness"];
+
+/// Folders of a package that stay behind: solutions, and what tests or shows them.
+const LEFT_OUT: [&str; 4] = ["solutions", "tests", "examples", "snapshots"];
+
+/// Files of tests, in whose place the copy has a comment: modules name them.
+const TESTS: &str = "tests.rs";
+
+/// What the copy has and the course has not.
+const NEW: [(&str, &str); 3] = [
+    ("README.md", include_str!("student/README.md")),
+    ("tests/Cargo.toml", include_str!("student/tests.toml")),
+    ("tests/src/main.rs", include_str!("student/main.rs")),
+];
+
 /// Writes the copy.
 ///
 /// # Errors
 ///
-/// A folder that is not empty, or no course; what cannot be read or written.
+/// A folder that is not empty, or no course; what cannot be read or written; a copy in place of the course.
 pub fn run(args: &ExportArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
-    let root = root::find(args.course.as_deref(), &PathBuf::from("."))?;
+    needs_solutions(
+        "export makes the students' copy of the course",
+        "this is one",
+    )?;
+    let root = course_root::find(args.course.as_deref(), Path::new("."))?;
     let folder = OutputFolder::create("--out", &args.out)?;
-    let files = tree::export(&root, folder.path())?;
+    let mut copy = Copy {
+        root: &root,
+        target: folder.path(),
+        files: 0,
+    };
+    copy.course()?;
+    let files = copy.files;
     let target = folder.finish()?;
     out.line(format!(
         "{files} files in {}; students begin at its README.md",
         target.display()
     ))?;
     Ok(Ending::Fine)
+}
+
+struct Copy<'a> {
+    root: &'a Path,
+    target: &'a Path,
+    files: usize,
+}
+
+impl Copy<'_> {
+    fn course(&mut self) -> Result<(), Failure> {
+        for name in PLAIN {
+            if self.root.join(name).is_file() {
+                self.plain(Path::new(name))?;
+            }
+        }
+        let mut members = PACKAGES.map(PathBuf::from).to_vec();
+        members.extend(self.entries(Path::new("crates"))?);
+        for package in &members {
+            self.folder(package)?;
+        }
+        members.push("tests".into());
+        let workspace = self.read(Path::new("Cargo.toml"))?;
+        let workspace = edits::with_members(&workspace, &members)?;
+        self.write(Path::new("Cargo.toml"), workspace.as_bytes())?;
+        for (name, text) in NEW {
+            self.write(Path::new(name), text.as_bytes())?;
+        }
+        let labs: Vec<&str> = host::labs().iter().map(|lab| lab.name()).collect();
+        let tests = include_str!("student/labs.rs").replace("LABS", &labs.join(" "));
+        self.write(Path::new("tests/tests/labs.rs"), tests.as_bytes())?;
+        for lab in labs {
+            self.lab(&Path::new("labs").join(lab))?;
+        }
+        Ok(())
+    }
+
+    /// A folder of a package, and those below it.
+    fn folder(&mut self, folder: &Path) -> Result<(), Failure> {
+        for name in self.entries(folder)? {
+            if self.root.join(&name).is_dir() {
+                if !LEFT_OUT.iter().any(|left_out| name.ends_with(left_out)) {
+                    self.folder(&name)?;
+                }
+            } else if name.ends_with(TESTS) {
+                self.write(&name, b"// Tests of the course are not in this copy.\n")?;
+            } else {
+                self.plain(&name)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A lab: its handout, its starter, and what is graded but for hidden cases.
+    fn lab(&mut self, lab: &Path) -> Result<(), Failure> {
+        self.plain(&lab.join("README.md"))?;
+        for name in ["kernels.rs", "launch.rs"] {
+            self.plain(&lab.join("starter").join(name))?;
+        }
+        let name = lab.join("lab.toml");
+        let text = edits::without_hidden_cases(&self.read(&name)?)?;
+        self.write(&name, text.as_bytes())?;
+        let note = b"The instructor's solution, which is not in this copy of the course.\n";
+        self.write(&lab.join("solution/README.md"), note)
+    }
+
+    fn plain(&mut self, name: &Path) -> Result<(), Failure> {
+        let from = self.root.join(name);
+        let bytes = fs::read(&from).map_err(|error| unreadable(&from, &error))?;
+        self.write(name, &bytes)?;
+        // Scripts stay executable.
+        let to = self.target.join(name);
+        let permissions = fs::metadata(&from).map_err(|error| unreadable(&from, &error))?;
+        fs::set_permissions(&to, permissions.permissions())
+            .map_err(|error| not_written(&to, &error))
+    }
+
+    fn read(&self, name: &Path) -> Result<String, Failure> {
+        let from = self.root.join(name);
+        fs::read_to_string(&from).map_err(|error| unreadable(&from, &error))
+    }
+
+    fn write(&mut self, name: &Path, bytes: &[u8]) -> Result<(), Failure> {
+        let to = self.target.join(name);
+        let folder = to.parent().unwrap_or(self.target);
+        fs::create_dir_all(folder).map_err(|error| not_written(folder, &error))?;
+        fs::write(&to, bytes).map_err(|error| not_written(&to, &error))?;
+        self.files += 1;
+        Ok(())
+    }
+
+    /// What a folder of the course has, sorted, without hidden files and build folders.
+    fn entries(&self, folder: &Path) -> Result<Vec<PathBuf>, Failure> {
+        let from = self.root.join(folder);
+        let entries = fs::read_dir(&from).and_then(Iterator::collect::<Result<Vec<_>, _>>);
+        let entries = entries.map_err(|error| unreadable(&from, &error))?;
+        let names = entries.into_iter().map(|entry| entry.file_name());
+        let is_of_course = |name: &std::ffi::OsString| {
+            let name = name.to_string_lossy();
+            !name.starts_with('.') && name != "target"
+        };
+        let mut names: Vec<PathBuf> = names
+            .filter(is_of_course)
+            .map(|name| folder.join(name))
+            .collect();
+        names.sort();
+        Ok(names)
+    }
+}
+
+fn unreadable(path: &Path, error: &std::io::Error) -> Failure {
+    Failure::Environment(format!("cannot read {}: {error}", path.display()))
 }

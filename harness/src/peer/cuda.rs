@@ -4,6 +4,7 @@ use host::plan::{Arg, Command, Launch, LaunchConfig, Plan, PlanError};
 use host::{Case, Device, Module, NamedBuffers};
 
 use super::nvcc::{FLAGS, Nvcc};
+use super::program;
 use crate::digest::sha256;
 use crate::perf::contender::{About, Peer, PlanRun, TimedRun, Trouble};
 
@@ -12,7 +13,6 @@ use crate::perf::contender::{About, Peer, PlanRun, TimedRun, Trouble};
 pub struct Source {
     /// The file's name.
     pub file: &'static str,
-    text: &'static str,
     lab: &'static str,
     kernels: &'static [Counterpart],
 }
@@ -29,7 +29,6 @@ const PLAIN: &str = "CUDA C++";
 pub const SOURCES: &[Source] = &[
     Source {
         file: "wave2d.cu",
-        text: include_str!("../../peers/wave2d.cu"),
         lab: "wave2d",
         kernels: &[
             ("naive", PLAIN, same),
@@ -39,13 +38,11 @@ pub const SOURCES: &[Source] = &[
     },
     Source {
         file: "wave3d.cu",
-        text: include_str!("../../peers/wave3d.cu"),
         lab: "wave3d",
         kernels: &[("single", PLAIN, same)],
     },
     Source {
         file: "poisson.cu",
-        text: include_str!("../../peers/poisson.cu"),
         lab: "poisson",
         kernels: &[
             ("reads_source", PLAIN, same),
@@ -86,7 +83,8 @@ pub struct CudaPeer {
 ///
 /// What nvcc says.
 pub fn compile(nvcc: &Nvcc, source: &Source) -> Result<Vec<CudaPeer>, String> {
-    let ptx = nvcc.compile(source.file, source.text)?;
+    let text = program(source.file).ok_or("its source is not in this copy of the course")?;
+    let ptx = nvcc.compile(source.file, text)?;
     let peers = source.kernels.iter();
     let peers = peers.map(|&(variant, language, relaunch)| CudaPeer {
         about: About {

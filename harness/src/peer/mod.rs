@@ -1,34 +1,33 @@
 //! Programs in other languages that do what a variant does, timed in turns with it: [`Peer`]s.
 //!
-//! Their sources, in `harness/peers`, are part of this program. CUDA C++ is compiled when it is asked for, if there is an
+//! Their sources are beside the solutions that they stand in for, in `kernels-gpu/solutions`, and part of this program. CUDA C++ is compiled when it is asked for, if there is an
 //! nvcc ([`nvcc`]), and its PTX then takes the variant's own way: the same plan, but for the shape of blocks where a kernel
 //! wants another, the same driver, inputs, clocks and checks ([`cuda`]). Python is a process of its own that loads the
 //! same inputs, times itself by the driver's events and hands its results back ([`python`]). All of them compute in the
 //! order that the course defines and are compiled without contraction, so that their results are checked to the last bit
 //! like those of the variants.
 
-#[cfg(feature = "solutions")]
 pub mod cuda;
-#[cfg(feature = "solutions")]
 pub mod nvcc;
-#[cfg(feature = "solutions")]
 pub mod python;
-#[cfg(all(test, feature = "solutions"))]
+#[cfg(test)]
 mod tests;
 
-#[cfg(feature = "solutions")]
-use crate::perf::contender::Peer;
-use crate::perf::contender::Peers;
+use crate::perf::contender::{Peer, Peers};
 
-/// A copy without built-in solutions has no peers either.
-#[cfg(not(feature = "solutions"))]
-pub fn find() -> Peers {
-    Peers::default()
+/// The text of a program in another language; none in a copy of the course without solutions.
+fn program(file: &str) -> Option<&'static str> {
+    let mut programs = host::solutions::PROGRAMS.iter();
+    let found = programs.find(|(name, _)| *name == file);
+    found.map(|(_, text)| *text)
 }
 
-/// The peers of this machine, compiled; and what it lacks for others.
-#[cfg(feature = "solutions")]
+/// The peers of this machine, compiled; and what it lacks for others. A copy of the course without solutions has no peers
+/// either.
 pub fn find() -> Peers {
+    if host::solutions::PROGRAMS.is_empty() {
+        return Peers::default();
+    }
     let mut peers = Peers::default();
     let nvcc = nvcc::Nvcc::find();
     let compile = |source| cuda::compile(nvcc.as_ref().map_err(String::clone)?, source);

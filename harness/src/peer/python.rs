@@ -1,6 +1,6 @@
 //! Naive wave2d in Python, in a process of its own.
 //!
-//! `harness/peers/wave2d.py` says how the two talk. Inputs and results travel in files of raw numbers, so that Python
+//! `kernels-gpu/solutions/wave2d/wave2d.py` says how the two talk. Inputs and results travel in files of raw numbers, so that Python
 //! needs no library but its toolkit.
 
 use std::fs;
@@ -14,10 +14,11 @@ use host::{Case, Device, DeviceKind, Element, HostBuffer, Launching, NamedBuffer
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use super::program;
 use crate::perf::contender::{About, Peer, TimedRun, Trouble};
 
-const SCRIPT: &str = include_str!("../../peers/wave2d.py");
-const SOURCE: &str = include_str!("../../peers/wave2d.cu");
+const SCRIPT: &str = "wave2d.py";
+const SOURCE: &str = "wave2d.cu";
 
 /// A library that runs the kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -127,8 +128,8 @@ impl PythonRun {
         let folder = tempfile::tempdir().map_err(failed)?;
         let path = |name: &str| folder.path().join(name);
         let (script, source) = (path("wave2d.py"), path("wave2d.cu"));
-        fs::write(&script, SCRIPT).map_err(failed)?;
-        fs::write(&source, SOURCE).map_err(failed)?;
+        fs::write(&script, program(SCRIPT).unwrap_or_default()).map_err(failed)?;
+        fs::write(&source, program(SOURCE).unwrap_or_default()).map_err(failed)?;
         let input_paths = ["u0", "u1"].map(&path);
         for (name, path) in ["u0", "u1"].iter().zip(&input_paths) {
             let input = inputs.iter().find(|(input, _)| input == name);

@@ -16,7 +16,7 @@ use super::watch::Watch;
 use crate::catalogue::first_variant;
 use crate::devices::{Chosen, Wanted};
 use crate::failure::Failure;
-use crate::fits;
+use crate::memory_advice;
 use crate::progress::Bar;
 use ratios::{compare_with_cpu, mark_fastest};
 
@@ -117,7 +117,7 @@ impl Bench<'_> {
 
     /// The error, with what fits where memory is short.
     fn lacking(&self, error: Error, case: &dyn Case) -> Failure {
-        fits::failure(error, case, first_variant(self.lab))
+        memory_advice::failure(error, case, first_variant(self.lab))
     }
 
     /// A row of which nothing is known yet.

@@ -12,8 +12,8 @@ use host::{Case, Cpu, Device, Error, ErrorKind, Lab, NamedBuffers, Variant, labs
 
 use crate::catalogue::{self, first_variant};
 use crate::failure::{Ending, Failure};
-use crate::fits;
 use crate::json::JsonArg;
+use crate::memory_advice;
 use crate::out::Out;
 use crate::progress::Bar;
 use crate::test::explain;
@@ -182,7 +182,7 @@ fn profile(
                 .map(|error| explain(case, &error)),
         },
         Err(error) => {
-            let message = fits::explained(&error, case, variant.name);
+            let message = memory_advice::explained(&error, case, variant.name);
             match error.kind() {
                 ErrorKind::Submission => Outcome::Failed { message },
                 ErrorKind::Environment => Outcome::Lacking { message },

@@ -2,11 +2,12 @@
 
 use clap::Args;
 use host::device::Sanitize;
-use host::matadd::{LAB, Owner, check_index, layout};
+use host::matadd::{LAB, Owner, check_index};
 use host::{Lab, find_variant};
 use serde::Serialize;
 
 use super::flags::Extents;
+use crate::catalogue::needs_solutions;
 use crate::devices::{Machine, Named, Wanted};
 use crate::failure::{Ending, Failure};
 use crate::json::JsonArg;
@@ -66,6 +67,10 @@ struct Report {
 ///
 /// Arguments that make no sense, a device that is not there.
 pub fn run(args: &MataddArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
+    needs_solutions(
+        "run matadd runs the built-in solution",
+        "`harness grade labs/matadd/starter` runs yours",
+    )?;
     let machine = Machine::discover(args.device.as_slice(), Sanitize::ALL);
     run_on(args, &machine, out)
 }
@@ -74,7 +79,6 @@ fn run_on(args: &MataddArgs, machine: &Machine, out: &mut Out<'_>) -> Result<End
     let variant = find_variant(LAB.variants(), &args.check_index)
         .map_err(|error| Failure::from(error).context("--check-index"))?
         .name;
-    let layout = layout(variant)?;
     if args.device == Some(Wanted::Cpu) {
         return Err(Failure::Input(
             "--device cpu: it has no grid of threads; name cuda or emulated".to_owned(),
@@ -86,7 +90,7 @@ fn run_on(args: &MataddArgs, machine: &Machine, out: &mut Out<'_>) -> Result<End
     };
     let json = args.json.open()?;
     let Extents([n_x, n_y]) = args.shape;
-    let map = check_index(device, layout, n_x, n_y)?;
+    let map = check_index(device, variant, n_x, n_y)?;
     let [grid, block] = [map.config.grid, map.config.block].map(|[x, y, _]| [x, y]);
     let report = Report {
         variant,

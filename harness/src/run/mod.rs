@@ -2,7 +2,6 @@
 
 pub mod field_files;
 pub mod flags;
-#[cfg(feature = "solutions")]
 mod matadd;
 pub mod membench;
 mod poisson;
@@ -29,13 +28,8 @@ enum RunLab {
     Poisson(poisson::PoissonArgs),
     /// 3D wave: site updates a second, chunk by chunk, and the fields as a series for ParaView
     Wave3d(wave3d::Wave3dArgs),
-    #[cfg(feature = "solutions")]
     /// Matrix addition: which thread of a launch gets which element
     Matadd(matadd::MataddArgs),
-    /// In the instructor's program
-    #[cfg(not(feature = "solutions"))]
-    #[command(hide = true)]
-    Matadd(crate::absent::AbsentArgs),
     /// Latency and bandwidth of each level of a GPU's memory, with a plot; coalesced and other loads
     Membench(membench::MembenchArgs),
 }
@@ -50,10 +44,7 @@ pub fn run(args: &RunArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
     match &args.lab {
         RunLab::Poisson(args) => poisson::run(args, out),
         RunLab::Wave3d(args) => wave3d::run(args, out),
-        #[cfg(feature = "solutions")]
         RunLab::Matadd(args) => matadd::run(args, out),
-        #[cfg(not(feature = "solutions"))]
-        RunLab::Matadd(_) => Err(crate::absent::run_matadd()),
         RunLab::Membench(args) => membench::run(args, out),
     }
 }

@@ -10,7 +10,7 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use super::processor::Processor;
 use crate::failure::Failure;
-use crate::fits;
+use crate::memory_advice;
 use crate::progress::Bar;
 use stats::{SamplingRule, Summary};
 
@@ -106,7 +106,8 @@ impl<'p, P: Stepped> Stepper<'p, P> {
         threads: Option<u32>,
     ) -> Result<Stepper<'p, P>, Failure> {
         let fields = problem.inputs();
-        let fields = fields.map_err(|error| fits::failure(error, &problem, processor.variant()))?;
+        let fields =
+            fields.map_err(|error| memory_advice::failure(error, &problem, processor.variant()))?;
         // 0 lets rayon choose.
         let cores = ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0) as usize);
         let cores = cores.build().map_err(|error| {
@@ -273,7 +274,7 @@ impl<'p, P: Stepped> Stepper<'p, P> {
 
     /// The error; if memory is short, with the largest problem that fits.
     pub fn explained(&self, error: Error) -> Failure {
-        fits::failure(error, &self.problem, self.processor.variant())
+        memory_advice::failure(error, &self.problem, self.processor.variant())
     }
 }
 

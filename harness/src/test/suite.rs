@@ -9,7 +9,7 @@ use host::{
 use super::report::{Status, TestResult};
 use crate::devices::{Chosen, Named, Wanted};
 use crate::failure::Failure;
-use crate::fits;
+use crate::memory_advice;
 use crate::out::Out;
 use crate::progress::Bar;
 use crate::terminal::Look;
@@ -74,7 +74,7 @@ pub fn run(
             .reference(Cpu::Serial, &Bar::new(format!("reference of {label}")))
             .map_err(|error| {
                 let first = lab.variants()[0].name;
-                fits::failure(error, case.as_ref(), first).context(&label)
+                memory_advice::failure(error, case.as_ref(), first).context(&label)
             })?;
         let mut row = Vec::new();
         for column in columns {
@@ -171,7 +171,10 @@ fn test(
                     Subject::Parallel => Cpu::Parallel.name(),
                     Subject::Variant(_, variant) => variant.name,
                 };
-                Ok((Status::Lacking, Some(fits::explained(&error, case, name))))
+                Ok((
+                    Status::Lacking,
+                    Some(memory_advice::explained(&error, case, name)),
+                ))
             }
             ErrorKind::Input | ErrorKind::Bug => Err(error.into()),
         },

@@ -144,8 +144,8 @@ impl Lab for Tripling {
     }
 
     fn case(&self, params: &CaseParams) -> Result<Box<dyn Case>, Error> {
-        params.check_known(&PARAMETERS)?;
-        Ok(boxed(params.value(&PARAMETERS, "blocks")?))
+        let values = host::lab::Values::new(params, &PARAMETERS)?;
+        Ok(boxed(values.get("blocks")?))
     }
 }
 

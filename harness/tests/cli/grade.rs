@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use harness::bundle::{BuiltWith, Bundle, BundledCase};
-use harness::course::Course;
-use harness::grade::{GradeReport, Kind};
+use grading::bundle::{BuiltWith, Bundle, BundledCase};
+use grading::course::Course;
+use grading::{GradeReport, Kind};
 use harness::output::OutputFile;
 use host::{Case, Element, LaunchConfig, Plan, args, find_lab};
 
@@ -196,7 +196,7 @@ fn a_bundle_s_word_on_its_making_is_shown_as_its_own() {
     let folder = Folder::new();
     let path = folder.right("ada.bundle");
     let mut bundle = Bundle::read(&path).unwrap();
-    let boast = harness::grade::verdict::Protection {
+    let boast = grading::report::Protection {
         name: "own process".to_owned(),
         in_force: false,
         detail: "not needed".to_owned(),

@@ -1,13 +1,12 @@
-//! What a lab offers to whoever tests, times or shows it.
+//! What a lab offers to whoever tests, times or shows it, and what a new lab declares for that.
 //!
-//! A new lab implements [`Lab`] and [`Case`] and is added to the list in [`crate::registry`].
+//! A new lab implements [`Declaration`] for the type of its cases, has a `static` [`DeclaredLab`], and a line in
+//! [`plan::labs!`]. Everything else follows: [`Lab`] and [`Case`], which are all that others see of a lab.
 
-mod built_in;
+mod declaration;
 mod params;
-mod progress;
 mod traits;
 
-pub(crate) use built_in::BuiltIn;
-pub use params::{CaseError, CaseParams, Parameter};
-pub use progress::{NoProgress, Progress};
-pub use traits::{Case, Cpu, Lab, Variant, Work};
+pub use declaration::{BuiltIn, Declaration, DeclaredLab, largest_extent};
+pub use params::{CaseError, CaseParams, Parameter, Values};
+pub use traits::{Case, Cpu, Lab, NoProgress, Progress, Variant, Work};

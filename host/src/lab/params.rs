@@ -18,6 +18,21 @@ pub struct Parameter {
     pub default: &'static str,
 }
 
+impl Parameter {
+    /// A parameter with this name, one-line summary and default.
+    pub const fn new(
+        name: &'static str,
+        summary: &'static str,
+        default: &'static str,
+    ) -> Parameter {
+        Parameter {
+            name,
+            summary,
+            default,
+        }
+    }
+}
+
 /// A lab, variant or case that does not exist or cannot be built.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
@@ -129,8 +144,39 @@ impl CaseParams {
     pub fn get(&self, name: &str) -> Option<&str> {
         self.values.get(name).map(String::as_str)
     }
+}
 
-    /// The value, or else the default of that [`Parameter`].
+/// The parameters of a case of a lab: those given, and the defaults of the others.
+#[derive(Debug, Clone, Copy)]
+pub struct Values<'p> {
+    given: &'p CaseParams,
+    known: &'static [Parameter],
+}
+
+impl<'p> Values<'p> {
+    /// The parameters given, of a lab that knows these.
+    ///
+    /// # Errors
+    ///
+    /// [`CaseError::Unknown`] for one that the lab does not have, with the nearest name.
+    pub fn new(
+        given: &'p CaseParams,
+        known: &'static [Parameter],
+    ) -> Result<Values<'p>, CaseError> {
+        let names = || known.iter().map(|parameter| parameter.name);
+        let mut keys = given.values.keys();
+        match keys.find(|key| !names().any(|name| name == *key)) {
+            Some(key) => Err(CaseError::unknown("parameter", key, names())),
+            None => Ok(Values { given, known }),
+        }
+    }
+
+    /// The value as given, if it is.
+    pub fn given(&self, name: &str) -> Option<&'p str> {
+        self.given.get(name)
+    }
+
+    /// The value, or else the default.
     ///
     /// # Errors
     ///
@@ -138,41 +184,51 @@ impl CaseParams {
     ///
     /// # Panics
     ///
-    /// If `known` has no parameter of that name, or a default that is no `T`: both are bugs of the lab.
-    pub fn value<T: FromStr>(&self, known: &[Parameter], name: &str) -> Result<T, CaseError>
+    /// If the lab has no parameter of that name, or a default that is no `T`: both are bugs of the lab.
+    pub fn get<T: FromStr>(&self, name: &str) -> Result<T, CaseError>
     where
         T::Err: std::fmt::Display,
     {
+        let mut known = self.known.iter();
         let parameter = known
-            .iter()
             .find(|parameter| parameter.name == name)
             .unwrap_or_else(|| panic!("the lab has no parameter `{name}`"));
-        match self.get(name) {
-            Some(value) => value.parse().map_err(|error: T::Err| {
-                let reason = format!("{error} ({})", parameter.summary);
-                CaseError::invalid(name, value, reason)
-            }),
-            None => match parameter.default.parse() {
-                Ok(value) => Ok(value),
-                Err(error) => panic!("default of `{name}`: {error}"),
-            },
-        }
+        let value = self.given(name).unwrap_or(parameter.default);
+        value.parse().map_err(|error: T::Err| {
+            assert!(self.given(name).is_some(), "default of `{name}`: {error}");
+            CaseError::invalid(name, value, format!("{error} ({})", parameter.summary))
+        })
     }
 
-    /// Refuses keys that the lab does not have. Call it first in [`crate::Lab::case`].
+    /// A number of timesteps or iterations, at least 1.
     ///
     /// # Errors
     ///
-    /// [`CaseError::Unknown`], with the nearest name.
-    pub fn check_known(&self, known: &[Parameter]) -> Result<(), CaseError> {
-        let names = || known.iter().map(|parameter| parameter.name);
-        match self
-            .values
-            .keys()
-            .find(|key| !names().any(|name| name == *key))
-        {
-            Some(key) => Err(CaseError::unknown("parameter", key, names())),
-            None => Ok(()),
+    /// As [`Values::get`]; [`CaseError::Invalid`] for 0.
+    pub fn steps(&self, name: &str) -> Result<u32, CaseError> {
+        match self.get(name)? {
+            0 => Err(CaseError::invalid(
+                name,
+                0,
+                "there is nothing to compute; at least 1",
+            )),
+            steps => Ok(steps),
         }
+    }
+
+    /// A seed, or `None` for the word that stands for none.
+    ///
+    /// # Errors
+    ///
+    /// [`CaseError::Invalid`] for what is neither.
+    pub fn seed_or(&self, name: &str, none: &str) -> Result<Option<u64>, CaseError> {
+        let value: String = self.get(name)?;
+        if value == none {
+            return Ok(None);
+        }
+        value.parse().map(Some).map_err(|_| {
+            let reason = format!("a number from 0 to 2^64 - 1, or `{none}`");
+            CaseError::invalid(name, value, reason)
+        })
     }
 }

@@ -1,11 +1,25 @@
-//! The traits that every lab implements.
+//! A lab and a case, whatever the lab.
 
 use crate::buffer::NamedBuffers;
 use crate::check::CheckError;
 use crate::error::Error;
-use crate::lab::{CaseError, CaseParams, Parameter, Progress};
+use crate::lab::{CaseError, CaseParams, Parameter};
 use crate::module::Module;
 use crate::plan::Plan;
+
+/// Told how far a long computation is. Called from any thread.
+pub trait Progress: Sync {
+    /// `done` of `total` steps are done.
+    fn update(&self, done: u64, total: u64);
+}
+
+/// Shows nothing.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoProgress;
+
+impl Progress for NoProgress {
+    fn update(&self, _done: u64, _total: u64) {}
+}
 
 /// A built-in solution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,8 +75,9 @@ pub trait Lab: Sync {
     /// The kernels of the built-in variants.
     fn module(&self) -> &Module;
 
-    /// The built-in solutions; the first is the plain one that others are compared with. None without feature `solutions`.
-    fn variants(&self) -> &'static [Variant];
+    /// The built-in solutions; the first is the plain one that others are compared with. A copy of the course without
+    /// solutions has none.
+    fn variants(&self) -> &[Variant];
 
     /// Whether results are rounded: whether its cases have an oracle, so that there is a distance from what is exact.
     fn rounds(&self) -> bool {

@@ -1,6 +1,6 @@
 //! The plan behind each limit, and its expected result.
 
-use kernels_gpu::limits::fma::{CHAINS, STARTS, STEPS_PER_TURN, start_f32, start_f64};
+use kernels_gpu::limits::{CHAINS, STARTS, STEPS_PER_TURN, start_f32, start_f64};
 use kernels_gpu::membench::bandwidth::{
     LOADS_AT_ONCE, SHARED_VECTORS_PER_THREAD, VECTORS_PER_THREAD,
 };

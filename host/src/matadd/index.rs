@@ -2,14 +2,23 @@
 
 use serde::Serialize;
 
-use super::solutions::Layout;
+use super::MatAdd;
 use crate::args;
 use crate::buffer::{Element, HostBuffer};
 use crate::device::Device;
 use crate::error::Error;
 use crate::kernels::KERNELS;
-use crate::plan::{LaunchConfig, Plan};
+use crate::lab::{Case, CaseError};
+use crate::plan::{Command, LaunchConfig, Plan};
 use crate::run;
+
+/// How variants map threads to elements: what their names begin with, by the number that `matadd_check_index` takes.
+const MAPPINGS: [&str; 4] = [
+    "grid2d_block2d",
+    "grid1d_block1d",
+    "grid2d_block1d",
+    "grid_stride",
+];
 
 /// Who owns each element of a matrix.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,38 +69,44 @@ impl IndexMap {
     }
 }
 
-/// The plan of the kernel that writes who owns each element: outputs `threads` and `blocks`.
+/// The plan of the kernel that writes who owns each element in the variant's launch: outputs `threads` and `blocks`.
 ///
 /// # Errors
 ///
-/// [`crate::PlanError::NothingToCover`](crate::plan::PlanError::NothingToCover) for an empty matrix.
-pub fn index_plan(layout: Layout, n_x: u32, n_y: u32) -> Result<Plan, Error> {
-    let elements = n_x as usize * n_y as usize;
+/// [`Error::Case`] for an unknown variant, or a matrix that the lab does not allow.
+pub fn index_plan(variant: &str, n_x: u32, n_y: u32) -> Result<Plan, Error> {
+    let problem = MatAdd::new(n_x, n_y, 1)?;
+    let added = problem.record(variant)?;
+    let mapping = MAPPINGS.iter().position(|name| variant.starts_with(name));
+    let (Some(mapping), Some(Command::Launch(launch))) = (mapping, added.commands().next()) else {
+        return Err(CaseError::unknown("mapping", variant, MAPPINGS).into());
+    };
     let mut plan = Plan::new("matadd check_index");
     let [threads, blocks] =
-        ["threads", "blocks"].map(|name| plan.buffer(name, Element::U32, elements));
+        ["threads", "blocks"].map(|name| plan.buffer(name, Element::U32, problem.elements()));
     plan.launch(
         "matadd_check_index",
-        layout.config(n_x, n_y)?,
-        args![threads, blocks, n_x, n_y, layout.mapping as u32],
+        launch.config,
+        args![threads, blocks, n_x, n_y, mapping as u32],
     )?;
     plan.output("threads", threads);
     plan.output("blocks", blocks);
     Ok(plan)
 }
 
-/// Runs `matadd_check_index` on a matrix of `n_y` rows of `n_x` elements: small ones are meant, to be printed.
+/// Runs `matadd_check_index` in the variant's launch on a matrix of `n_y` rows of `n_x` elements: small ones are meant, to
+/// be printed.
 ///
 /// # Errors
 ///
-/// What recording or running answers.
+/// As [`index_plan`]; what running answers.
 pub fn check_index(
     device: &dyn Device,
-    layout: Layout,
+    variant: &str,
     n_x: u32,
     n_y: u32,
 ) -> Result<IndexMap, Error> {
-    let plan = index_plan(layout, n_x, n_y)?;
+    let plan = index_plan(variant, n_x, n_y)?;
     let mut session = device.prepare(&KERNELS, &plan)?;
     run::reset(session.as_mut(), &plan, &Vec::new())?;
     session.run()?;
@@ -99,8 +114,12 @@ pub fn check_index(
         let buffer: HostBuffer = session.read(plan.find_output(name)?)?;
         Ok(buffer.as_slice::<u32>()?.to_vec())
     };
+    let config = match plan.commands().next() {
+        Some(Command::Launch(launch)) => launch.config,
+        _ => unreachable!("the plan is one launch"),
+    };
     Ok(IndexMap {
-        config: layout.config(n_x, n_y)?,
+        config,
         n_x,
         threads: read("threads")?,
         blocks: read("blocks")?,

@@ -1,21 +1,216 @@
 //! The matrix addition lab: C = A + B, and how grid and blocks are laid over the matrix.
 //!
-//! Mappings and kernels are `kernels_gpu::matadd`'s. A matrix has n_y rows of n_x contiguous `f32`. Every variant is a
-//! mapping with a block shape, so that timing the lab's variants is the sweep over launch configurations.
-//! [`check_index`] shows which thread gets which element.
+//! A matrix has n_y rows of n_x contiguous `f32`. Every variant is a mapping of threads to elements with a block shape, so
+//! that timing the lab's variants is the sweep over launch configurations. [`check_index`] shows which thread gets which
+//! element.
 
-#[cfg(feature = "solutions")]
 mod index;
-mod lab;
-mod problem;
-#[cfg(feature = "solutions")]
-mod solutions;
-#[cfg(all(test, feature = "solutions"))]
+#[cfg(test)]
 mod tests;
 
-#[cfg(feature = "solutions")]
+use kernels_gpu::matadd::add;
+use kernels_gpu::random::value;
+
+use crate::buffer::{BufferError, NamedBuffers, elements, named};
+use crate::error::Error;
+use crate::fill::{filled, reserved};
+use crate::lab::{CaseError, Cpu, Declaration, DeclaredLab, Parameter, Progress, Values};
+
 pub use index::{IndexMap, Owner, check_index, index_plan};
-pub use lab::LAB;
-pub use problem::MatAdd;
-#[cfg(feature = "solutions")]
-pub use solutions::{Layout, layout};
+
+/// The lab `matadd`.
+pub static LAB: DeclaredLab<MatAdd> = DeclaredLab::new(crate::solutions::built_in!(matadd));
+
+/// A grid has no more blocks along y, and some mappings have a row of blocks for each row.
+const MOST_ROWS: u32 = 65_535;
+
+/// Kernels index elements with 32 bits, grids reach past the last one, and have no more blocks along x.
+const MOST_ELEMENTS: u64 = (1 << 31) - 1;
+
+/// One problem: matrices of a size, with random elements.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MatAdd {
+    n_x: u32,
+    n_y: u32,
+    seed: u32,
+}
+
+impl MatAdd {
+    /// Matrices of `n_y` rows of `n_x` elements.
+    ///
+    /// # Errors
+    ///
+    /// [`CaseError::Invalid`] for no element along an axis, more than 65535 rows, or 2^31 elements and more.
+    pub fn new(n_x: u32, n_y: u32, seed: u32) -> Result<MatAdd, CaseError> {
+        for (name, extent) in [("n_x", n_x), ("n_y", n_y)] {
+            if extent == 0 {
+                let reason = "a matrix has at least 1 element along each axis";
+                return Err(CaseError::invalid(name, extent, reason));
+            }
+        }
+        if n_y > MOST_ROWS {
+            let reason = "a matrix has at most 65535 rows: a grid has so many blocks along y";
+            return Err(CaseError::invalid("n_y", n_y, reason));
+        }
+        if u64::from(n_x) * u64::from(n_y) > MOST_ELEMENTS {
+            let reason = "a matrix has at most 2147483647 elements";
+            let extents = format!("{n_x} * {n_y}");
+            return Err(CaseError::invalid("n_x * n_y", extents, reason));
+        }
+        Ok(MatAdd { n_x, n_y, seed })
+    }
+
+    /// The lab's own cases, each with a seed that is its number.
+    fn numbered(shapes: &[(u32, u32)]) -> Vec<MatAdd> {
+        let cases = shapes.iter().zip(1..);
+        let cases = cases.map(|(&(n_x, n_y), seed)| MatAdd::new(n_x, n_y, seed));
+        cases
+            .collect::<Result<_, _>>()
+            .expect("the lab's own cases are valid")
+    }
+
+    /// Elements of a matrix.
+    pub fn elements(&self) -> usize {
+        self.n_x as usize * self.n_y as usize
+    }
+
+    /// A (number 0) or B (number 1): uniform in [-1, 1), independent in every element.
+    fn matrix(&self, number: u32) -> Result<Vec<f32>, BufferError> {
+        let seed = self.seed.wrapping_mul(2).wrapping_add(number);
+        filled(self.elements(), |i| uniform(i as u32, seed))
+    }
+}
+
+/// Bits without a pattern, as a number in [-1, 1): 24 of them, so that every value is exact.
+fn uniform(i: u32, seed: u32) -> f32 {
+    let bits = value(i, seed.wrapping_mul(0x9e37_79b9));
+    (bits >> 8) as f32 * (2.0 / 16_777_216.0) - 1.0
+}
+
+/// C, computed on the CPU. A and B are of one size.
+///
+/// # Errors
+///
+/// [`BufferError::OutOfMemory`].
+fn sum(a: &[f32], b: &[f32], cpu: Cpu) -> Result<Vec<f32>, BufferError> {
+    match cpu {
+        Cpu::Serial => {
+            let mut c = reserved(a.len())?;
+            c.extend(a.iter().zip(b).map(|(&a, &b)| add(a, b)));
+            Ok(c)
+        }
+        Cpu::Parallel => filled(a.len(), |i| add(a[i], b[i])),
+    }
+}
+
+impl std::fmt::Display for MatAdd {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}x{}", self.n_x, self.n_y)
+    }
+}
+
+impl Declaration for MatAdd {
+    type Plan = plan::matadd::MatAdd;
+
+    const SUMMARY: &'static str = "matrix addition: shapes of grids and blocks";
+    const PARAMETERS: &'static [Parameter] = &[
+        Parameter::new("n_x", "elements of a row, at least 1", "4096"),
+        Parameter::new("n_y", "rows, 1 to 65535", "4096"),
+        Parameter::new("seed", "seed of the random matrices, 0 to 2^32 - 1", "1"),
+    ];
+    const EXTENTS: (&'static str, u32) = ("n_x = n_y", 1);
+    const UNIT: &'static str = "additions";
+    const SEED_BITS: u32 = 32;
+
+    fn lab() -> &'static DeclaredLab<MatAdd> {
+        &LAB
+    }
+
+    fn from_values(values: &Values<'_>) -> Result<MatAdd, CaseError> {
+        MatAdd::new(values.get("n_x")?, values.get("n_y")?, values.get("seed")?)
+    }
+
+    fn of_extent(n: u32) -> Result<MatAdd, CaseError> {
+        MatAdd::new(n, n, 1)
+    }
+
+    fn small() -> Vec<MatAdd> {
+        // A single element; less than a warp, a block, a vector; sizes that no block divides; a long row, a long column.
+        MatAdd::numbered(&[
+            (1, 1),
+            (3, 1),
+            (1, 5),
+            (31, 33),
+            (64, 64),
+            (97, 61),
+            (257, 3),
+            (1025, 2),
+            (2, 300),
+        ])
+    }
+
+    fn laptop() -> Vec<MatAdd> {
+        MatAdd::numbered(&[(4096, 4096)])
+    }
+
+    fn large() -> Vec<MatAdd> {
+        MatAdd::numbered(&[(16_384, 16_384), (32_768, 32_768)])
+    }
+
+    fn problem(&self) -> plan::matadd::Problem {
+        plan::matadd::Problem {
+            n_x: self.n_x,
+            n_y: self.n_y,
+        }
+    }
+
+    fn inputs(&self) -> Result<NamedBuffers, Error> {
+        let [a, b] = [self.matrix(0)?, self.matrix(1)?];
+        Ok(named([("a", a.into()), ("b", b.into())]))
+    }
+
+    fn reference(
+        &self,
+        inputs: &NamedBuffers,
+        cpu: Cpu,
+        _progress: &dyn Progress,
+    ) -> Result<NamedBuffers, Error> {
+        let c = sum(elements(inputs, "a")?, elements(inputs, "b")?, cpu)?;
+        Ok(named([("c", c.into())]))
+    }
+
+    /// The exact sums. Elements are multiples of 2^-23 below 1, so that `f32` holds most sums too.
+    fn oracle(
+        &self,
+        inputs: &NamedBuffers,
+        _progress: &dyn Progress,
+    ) -> Result<Option<NamedBuffers>, Error> {
+        let (a, b): (&[f32], &[f32]) = (elements(inputs, "a")?, elements(inputs, "b")?);
+        let wide = |(a, b): (&f32, &f32)| f64::from(*a) + f64::from(*b);
+        let c: Vec<f64> = a.iter().zip(b).map(wide).collect();
+        Ok(Some(named([("c", c.into())])))
+    }
+
+    fn axes(&self, _buffer: &str) -> Vec<(&'static str, u64)> {
+        vec![("x", self.n_x.into()), ("y", self.n_y.into())]
+    }
+
+    fn reduced(&self) -> Option<MatAdd> {
+        // Rows start at the same places of a sector and a line, and end as they do.
+        let n_x = self.n_x.min(256 + self.n_x % 256);
+        MatAdd::new(n_x, self.n_y.min(64), 1).ok()
+    }
+
+    fn updates(&self) -> u64 {
+        self.elements() as u64
+    }
+
+    fn flops_per_update(&self) -> u64 {
+        1
+    }
+
+    /// Two elements read, one written.
+    fn bytes(&self) -> u64 {
+        12 * self.elements() as u64
+    }
+}

@@ -3,8 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::error::MembenchError;
-use super::lab::LAB;
-use super::problem::{MemBench, sum};
+use super::problem::{LAB, MemBench, sum};
 use crate::buffer::{HostBuffer, NamedBuffers};
 use crate::device::{Device, DeviceInfo, EmulatedDevice, Options, Sanitize};
 use crate::error::Error;

@@ -1,36 +1,17 @@
-//! What the coalescing variants sum, and the CPU references.
+//! The coalescing lab: the sum of all elements, modulo 2^32, which does not depend on the order.
 
 use kernels_gpu::membench::value;
 use rayon::prelude::*;
 
-use crate::buffer::BufferError;
+use crate::buffer::{NamedBuffers, elements, named};
+use crate::error::Error;
 use crate::fill::filled;
-use crate::lab::{CaseError, CaseParams, Cpu, Parameter};
+use crate::lab::{CaseError, Cpu, Declaration, DeclaredLab, Parameter, Progress, Values};
 
-pub(super) const PARAMETERS: &[Parameter] = &[
-    Parameter {
-        name: "n",
-        summary: "elements (u32), 1 to 2147483647",
-        default: "16777216",
-    },
-    Parameter {
-        name: "x",
-        summary: "elements that each thread loads: 1, 2, 4, 8, 16 or 32",
-        default: "8",
-    },
-    Parameter {
-        name: "block",
-        summary: "threads of a block, a multiple of 32 up to 1024",
-        default: "256",
-    },
-    Parameter {
-        name: "seed",
-        summary: "seed of the elements, 0 to 2^32 - 1",
-        default: "1",
-    },
-];
+/// The lab `membench`.
+pub static LAB: DeclaredLab<MemBench> = DeclaredLab::new(crate::solutions::built_in!(membench));
 
-/// One problem: the sum of `n` elements, modulo 2^32, which does not depend on the order.
+/// One problem: `n` elements, of which each thread loads `x`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MemBench {
     n: u32,
@@ -55,73 +36,33 @@ impl MemBench {
             ));
         }
         if !x.is_power_of_two() || x > 32 {
-            return Err(CaseError::invalid(
-                "x",
-                x,
-                "a thread loads 1, 2, 4, 8, 16 or 32 elements",
-            ));
+            let reason = "a thread loads 1, 2, 4, 8, 16 or 32 elements";
+            return Err(CaseError::invalid("x", x, reason));
         }
         if block == 0 || block > 1024 || !block.is_multiple_of(32) {
-            return Err(CaseError::invalid(
-                "block",
-                block,
-                "a block has whole warps: a multiple of 32 threads, up to 1024",
-            ));
+            let reason = "a block has whole warps: a multiple of 32 threads, up to 1024";
+            return Err(CaseError::invalid("block", block, reason));
         }
         Ok(MemBench { n, x, block, seed })
     }
 
-    /// A problem from `key=value` parameters.
-    pub(super) fn from_params(params: &CaseParams) -> Result<MemBench, CaseError> {
-        params.check_known(PARAMETERS)?;
-        MemBench::new(
-            params.value(PARAMETERS, "n")?,
-            params.value(PARAMETERS, "x")?,
-            params.value(PARAMETERS, "block")?,
-            params.value(PARAMETERS, "seed")?,
-        )
-    }
-
-    /// What a solution's host code gets.
-    pub fn problem(&self) -> plan::membench::Problem {
-        plan::membench::Problem {
-            n: self.n,
-            x: self.x,
-        }
-    }
-
-    /// Fewest bytes that a sum moves: each element once. What a variant moves beyond that is what it wastes.
-    pub(super) fn bytes(&self) -> u64 {
-        4 * u64::from(self.n)
-    }
-
-    /// How many elements there are.
-    pub fn n(&self) -> u32 {
-        self.n
-    }
-
-    /// How many of them each thread loads.
-    pub fn x(&self) -> u32 {
-        self.x
+    /// The lab's own cases, each with a seed that is its number.
+    fn numbered(cases: &[(u32, u32, u32)]) -> Vec<MemBench> {
+        let cases = cases.iter().zip(1..);
+        let cases = cases.map(|(&(n, x, block), seed)| MemBench::new(n, x, block, seed));
+        cases
+            .collect::<Result<_, _>>()
+            .expect("the lab's own cases are valid")
     }
 
     /// Threads of a block.
     pub fn block(&self) -> u32 {
         self.block
     }
-
-    /// The elements.
-    ///
-    /// # Errors
-    ///
-    /// [`BufferError::OutOfMemory`].
-    pub fn elements(&self) -> Result<Vec<u32>, BufferError> {
-        filled(self.n as usize, |i| value(i as u32, self.seed))
-    }
 }
 
 /// The sum of the elements, modulo 2^32, computed on the CPU.
-pub fn sum(elements: &[u32], cpu: Cpu) -> u32 {
+pub(super) fn sum(elements: &[u32], cpu: Cpu) -> u32 {
     match cpu {
         Cpu::Serial => elements.iter().fold(0, |sum, &v| sum.wrapping_add(v)),
         Cpu::Parallel => elements
@@ -136,5 +77,113 @@ impl std::fmt::Display for MemBench {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let MemBench { n, x, block, .. } = self;
         write!(f, "{n} elements, {x} a thread, blocks of {block}")
+    }
+}
+
+impl Declaration for MemBench {
+    type Plan = plan::membench::MemBench;
+
+    const SUMMARY: &'static str =
+        "memory: coalesced and strided loads; latency and bandwidth of each level";
+    const PARAMETERS: &'static [Parameter] = &[
+        Parameter::new("n", "elements (u32), 1 to 2147483647", "16777216"),
+        Parameter::new(
+            "x",
+            "elements that each thread loads: 1, 2, 4, 8, 16 or 32",
+            "8",
+        ),
+        Parameter::new(
+            "block",
+            "threads of a block, a multiple of 32 up to 1024",
+            "256",
+        ),
+        Parameter::new("seed", "seed of the elements, 0 to 2^32 - 1", "1"),
+    ];
+    const EXTENTS: (&'static str, u32) = ("n", 1);
+    const UNIT: &'static str = "loads";
+    /// Sums of integers are exact.
+    const ROUNDS: bool = false;
+    const SEED_BITS: u32 = 32;
+
+    fn lab() -> &'static DeclaredLab<MemBench> {
+        &LAB
+    }
+
+    fn from_values(values: &Values<'_>) -> Result<MemBench, CaseError> {
+        MemBench::new(
+            values.get("n")?,
+            values.get("x")?,
+            values.get("block")?,
+            values.get("seed")?,
+        )
+    }
+
+    fn of_extent(n: u32) -> Result<MemBench, CaseError> {
+        MemBench::new(n, 1, 256, 1)
+    }
+
+    fn small() -> Vec<MemBench> {
+        // Every x; less than a warp, than a vector, than a stride; whole tiles, and sizes that leave parts of one.
+        MemBench::numbered(&[
+            (1, 1, 32),
+            (3, 4, 32),
+            (31, 32, 64),
+            (1024, 1, 1024),
+            (1000, 2, 64),
+            (4097, 4, 128),
+            (8192, 8, 256),
+            (12_345, 16, 96),
+            (40_001, 32, 256),
+        ])
+    }
+
+    fn laptop() -> Vec<MemBench> {
+        MemBench::numbered(&[(1 << 24, 8, 256)])
+    }
+
+    fn large() -> Vec<MemBench> {
+        // 1 GiB: far more than any L2.
+        MemBench::numbered(&[(1 << 28, 1, 256), (1 << 28, 8, 256), (1 << 28, 32, 256)])
+    }
+
+    fn problem(&self) -> plan::membench::Problem {
+        plan::membench::Problem {
+            n: self.n,
+            x: self.x,
+        }
+    }
+
+    fn inputs(&self) -> Result<NamedBuffers, Error> {
+        let src = filled(self.n as usize, |i| value(i as u32, self.seed))?;
+        Ok(named([("src", src.into()), ("sum", vec![0_u32].into())]))
+    }
+
+    fn reference(
+        &self,
+        inputs: &NamedBuffers,
+        cpu: Cpu,
+        _progress: &dyn Progress,
+    ) -> Result<NamedBuffers, Error> {
+        let sum = sum(elements(inputs, "src")?, cpu);
+        Ok(named([("sum", vec![sum].into())]))
+    }
+
+    fn reduced(&self) -> Option<MemBench> {
+        // The largest tile is 32 elements for each of 1024 threads.
+        let n = self.n.min(32_768 + self.n % 32_768);
+        MemBench::new(n, self.x, self.block, 1).ok()
+    }
+
+    fn updates(&self) -> u64 {
+        self.n.into()
+    }
+
+    fn flops_per_update(&self) -> u64 {
+        0
+    }
+
+    /// Each element once. What a variant moves beyond that is what it wastes.
+    fn bytes(&self) -> u64 {
+        4 * u64::from(self.n)
     }
 }

@@ -1,111 +1,23 @@
-//! Sums and sectors of the coalescing variants; the sweeps on the emulated device; refusals.
+//! The references; the sweeps on the emulated device; refusals.
 
 use super::problem::sum;
 use super::{
-    Access, BandwidthOptions, CoalescingOptions, LAB, LatencyOptions, MemBench, Memory, Path,
-    bandwidth, coalescing, latency,
+    Access, BandwidthOptions, LAB, LatencyOptions, MemBench, Memory, Path, bandwidth, latency,
 };
-use crate::device::{EmulatedDevice, GlobalTraffic, LaunchLimits, Options, Sanitize};
+use crate::device::{EmulatedDevice, Options, Sanitize};
 use crate::lab::{Case, CaseParams, Cpu, Lab, NoProgress};
 use crate::run::reset;
-use crate::validate::validate;
 use crate::{Device, ErrorKind};
 
 #[test]
 fn the_references_are_the_sum() {
     let problem = MemBench::new(100_003, 8, 256, 7).unwrap();
-    let elements = problem.elements().unwrap();
+    let inputs = problem.inputs().unwrap();
+    let elements: &[u32] = inputs[0].1.as_slice().unwrap();
     let exact: u64 = elements.iter().map(|&v| u64::from(v)).sum();
-    assert_eq!(sum(&elements, Cpu::Serial), exact as u32);
-    assert_eq!(sum(&elements, Cpu::Parallel), exact as u32);
+    assert_eq!(sum(elements, Cpu::Serial), exact as u32);
+    assert_eq!(sum(elements, Cpu::Parallel), exact as u32);
 }
-
-/// What the variant loads from global memory.
-fn loads(variant: &str, n: u32, x: u32) -> GlobalTraffic {
-    let problem = MemBench::new(n, x, 256, 1).unwrap();
-    let device = EmulatedDevice::default();
-    let plan = problem.record(variant).unwrap();
-    let mut session = device.prepare(LAB.module(), &plan).unwrap();
-    reset(session.as_mut(), &plan, &problem.inputs().unwrap()).unwrap();
-    session.run().unwrap();
-    session.reports()[0].total.counts.global_loads
-}
-
-#[test]
-fn sectors_are_exactly_what_the_layout_says() {
-    let n = 32_768;
-    // 8 elements of 4 bytes are a sector.
-    let ideal = u64::from(n) / 8;
-    for x in [1, 2, 4, 8, 16, 32] {
-        let of = |variant: &str| loads(variant, n, x);
-        let coalesced = of("coalesced_load");
-        assert_eq!(coalesced.sectors, ideal, "x = {x}");
-        assert_eq!(coalesced.requests, u64::from(n) / 32, "x = {x}");
-        assert_eq!(coalesced.efficiency(), 1.0);
-        // Lanes x elements apart: x times the sectors, until each lane has its own.
-        let scattered = of("non_coalesced_load");
-        assert_eq!(scattered.sectors, ideal * u64::from(x.min(8)), "x = {x}");
-        assert_eq!(scattered.requests, coalesced.requests, "x = {x}");
-        assert_eq!(scattered.bytes, coalesced.bytes, "x = {x}");
-        let vector = of("vector_load");
-        assert_eq!(vector.sectors, ideal, "x = {x}");
-        assert_eq!(vector.requests, coalesced.requests / u64::from(x.min(4)));
-    }
-    for stride in [2, 4, 8, 16, 32] {
-        let strided = loads(&format!("stride_{stride}"), n, 4);
-        assert_eq!(strided.bytes, 4 * u64::from(n), "stride {stride}");
-        assert_eq!(strided.sectors, ideal * stride.min(8), "stride {stride}");
-    }
-}
-
-#[test]
-fn the_sweeps_over_access_patterns_count_and_check() {
-    let device = EmulatedDevice::default();
-    let options = CoalescingOptions {
-        elements: 5000,
-        samples: 1,
-        ..CoalescingOptions::for_device(device.info())
-    };
-    let sweeps = coalescing(&device, &options, &NoProgress).unwrap();
-    let ideal = u64::from(options.counted_elements) / 8;
-    for ([coalesced, scattered], x) in sweeps.by_x.iter().zip([1, 2, 4, 8, 16, 32]) {
-        assert_eq!((coalesced.x, scattered.x), (x, x));
-        assert_eq!((coalesced.sectors, coalesced.ideal_sectors), (ideal, ideal));
-        let times = u64::from(x.min(8));
-        assert_eq!(
-            (scattered.sectors, scattered.ideal_sectors),
-            (times * ideal, ideal)
-        );
-        // Its clock means nothing.
-        assert_eq!((coalesced.seconds, scattered.bytes_per_s), (None, None));
-    }
-    for ((stride, figure), expected) in sweeps.by_stride.iter().zip([1, 2, 4, 8, 16, 32]) {
-        assert_eq!((*stride, figure.x), (expected, 8));
-        assert_eq!(
-            figure.sectors,
-            u64::from(expected.min(8)) * ideal,
-            "{stride}"
-        );
-    }
-    let none = CoalescingOptions {
-        block: 31,
-        ..options
-    };
-    let error = coalescing(&device, &none, &NoProgress).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Input);
-}
-
-#[test]
-fn the_largest_sums_fit_a_grid() {
-    for (x, block) in [(1, 32), (32, 1024)] {
-        let problem = MemBench::new(i32::MAX as u32, x, block, 1).unwrap();
-        for variant in LAB.variants() {
-            let plan = problem.record(variant.name).unwrap();
-            validate(LAB.module(), &plan, &LaunchLimits::COMMON).unwrap();
-        }
-    }
-}
-
 fn few_footprints() -> LatencyOptions {
     LatencyOptions {
         footprints_bytes: vec![128, 1024, 3 * 1024, 64 * 1024],
@@ -116,7 +28,6 @@ fn few_footprints() -> LatencyOptions {
         seed: 3,
     }
 }
-
 #[test]
 fn chases_end_where_the_cpu_does() {
     // `latency` compares the ends itself; here, that each footprint was followed by each path.
@@ -129,7 +40,6 @@ fn chases_end_where_the_cpu_does() {
         assert!(curve.points.iter().all(|p| p.cycles >= 1.0), "{curve:?}");
     }
 }
-
 #[test]
 fn what_shared_memory_cannot_hold_is_left_out() {
     let options = LatencyOptions {
@@ -145,7 +55,6 @@ fn what_shared_memory_cannot_hold_is_left_out() {
     .unwrap();
     assert_eq!(curve.points.len(), 2);
 }
-
 #[test]
 fn each_load_of_a_chase_is_of_a_line_of_its_own() {
     let device = EmulatedDevice::default();
@@ -163,7 +72,6 @@ fn each_load_of_a_chase_is_of_a_line_of_its_own() {
     assert_eq!((loads.requests, loads.sectors), (40 + 64, 40 + 64));
     assert_eq!(loads.bytes, 8 * (40 + 64));
 }
-
 #[test]
 fn bandwidth_kernels_move_what_they_say() {
     let options = BandwidthOptions {
@@ -194,7 +102,6 @@ fn bandwidth_kernels_move_what_they_say() {
     // The emulated device has no clock that means anything.
     assert!(figures.iter().all(|figure| figure.bytes_per_s.is_none()));
 }
-
 #[test]
 fn shared_memory_is_read_without_bank_conflicts() {
     let device = EmulatedDevice::new(Options {
@@ -218,7 +125,6 @@ fn shared_memory_is_read_without_bank_conflicts() {
     // Five passes over 4 KiB, and the sum of two warps.
     assert_eq!(counts.shared_loads.bytes, 5 * 4096 + 2 * 4);
 }
-
 #[test]
 fn default_sweeps_are_of_whole_lines_in_order() {
     let info = EmulatedDevice::default().info().clone();
@@ -237,7 +143,6 @@ fn default_sweeps_are_of_whole_lines_in_order() {
     assert_eq!(footprints.last(), Some(&(1 << 28)));
     assert_eq!(BandwidthOptions::for_device(&small).device_bytes, 1 << 27);
 }
-
 #[test]
 fn sweeps_that_make_no_sense_are_refused() {
     let refusal = |change: fn(&mut LatencyOptions)| {
@@ -265,12 +170,10 @@ fn sweeps_that_make_no_sense_are_refused() {
     let error = bandwidth(&device, &options, &NoProgress).unwrap_err();
     insta::assert_snapshot!(error, @"device_bytes = 20: a multiple of 16, above 0 and below 17179869184");
 }
-
 fn refusal(pairs: &[&str]) -> String {
     let params = CaseParams::parse(pairs.iter().copied()).unwrap();
     LAB.case(&params).err().expect("refused").to_string()
 }
-
 #[test]
 fn wrong_parameters_are_named() {
     insta::assert_snapshot!(refusal(&["n=0"]), @"parameter `n` = `0`: there are 1 to 2147483647 elements");

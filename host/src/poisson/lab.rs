@@ -1,53 +1,67 @@
-//! The lab and its cases, as the harness sees them.
+//! The lab's declaration.
 
-use kernels_gpu::poisson::Grid;
-
-use super::oracle::oracle;
-use super::problem::{PARAMETERS, Poisson, Start};
-use super::reference::{Box3, Jacobi};
-use crate::buffer::{HostBuffer, NamedBuffers, elements};
-use crate::check::{self, CheckError};
+use super::problem::{Poisson, Start};
+use super::reference::{Box3, Jacobi, oracle};
+use crate::buffer::{NamedBuffers, elements, named};
 use crate::error::Error;
 use crate::fill::copied;
-use crate::kernels::KERNELS;
-use crate::lab::{BuiltIn, Case, CaseParams, Cpu, Lab, Parameter, Progress, Variant, Work};
-use crate::module::Module;
-use crate::plan::Plan;
-
-#[cfg(feature = "solutions")]
-const BUILT_IN: BuiltIn<Poisson, plan::poisson::Poisson> = super::solutions::BUILT_IN;
-#[cfg(not(feature = "solutions"))]
-const BUILT_IN: BuiltIn<Poisson, plan::poisson::Poisson> = BuiltIn::NONE;
+use crate::lab::{CaseError, Cpu, Declaration, DeclaredLab, Parameter, Progress, Values};
 
 /// The lab `poisson`.
-pub static LAB: PoissonLab = PoissonLab;
+pub static LAB: DeclaredLab<Poisson> = DeclaredLab::new(crate::solutions::built_in!(poisson));
 
-/// See [`LAB`].
-#[derive(Debug)]
-pub struct PoissonLab;
+fn valid(n: u32, iterations: u32, start: Start) -> Poisson {
+    let problem = Poisson::new(n, iterations).and_then(|problem| problem.with_start(start));
+    problem.expect("the lab's own cases are valid")
+}
 
-impl Lab for PoissonLab {
-    fn name(&self) -> &'static str {
-        "poisson"
+impl Declaration for Poisson {
+    type Plan = plan::poisson::Poisson;
+
+    const SUMMARY: &'static str = "Poisson's equation in a cube by Jacobi's iteration: what one kernel costs, written five ways";
+    const PARAMETERS: &'static [Parameter] = &[
+        Parameter::new(
+            "n",
+            "points along each axis, walls included: 3 to 1625",
+            "128",
+        ),
+        Parameter::new("iterations", "Jacobi iterations, at least 1", "1000"),
+        Parameter::new(
+            "t0",
+            "start value inside the walls, at most 1e9 in magnitude",
+            "0",
+        ),
+        Parameter::new(
+            "seed",
+            "seed of random start values instead of t0, or `none`",
+            "none",
+        ),
+    ];
+    const EXTENTS: (&'static str, u32) = ("n", 3);
+    const UNIT: &'static str = "point updates";
+
+    fn lab() -> &'static DeclaredLab<Poisson> {
+        &LAB
     }
 
-    fn summary(&self) -> &'static str {
-        "Poisson's equation in a cube by Jacobi's iteration: what one kernel costs, written five ways"
+    fn from_values(values: &Values<'_>) -> Result<Poisson, CaseError> {
+        let iterations = values.steps("iterations")?;
+        let start = match values.seed_or("seed", "none")? {
+            None => Start::Uniform(values.get("t0")?),
+            Some(seed) if values.given("t0").is_some() => {
+                let reason = "start values are either random or t0: leave one of the two out";
+                return Err(CaseError::invalid("seed", seed, reason));
+            }
+            Some(seed) => Start::Random { seed },
+        };
+        Poisson::new(values.get("n")?, iterations)?.with_start(start)
     }
 
-    fn module(&self) -> &Module {
-        &KERNELS
+    fn of_extent(n: u32) -> Result<Poisson, CaseError> {
+        Poisson::new(n, 1)
     }
 
-    fn variants(&self) -> &'static [Variant] {
-        BUILT_IN.variants
-    }
-
-    fn parameters(&self) -> &'static [Parameter] {
-        PARAMETERS
-    }
-
-    fn small_cases(&self) -> Vec<Box<dyn Case>> {
+    fn small() -> Vec<Poisson> {
         // One point inside; sizes below, at and beside a tile, a batch of layers, a warp and a thread's layers.
         let random = [
             (3, 1),
@@ -63,62 +77,35 @@ impl Lab for PoissonLab {
             (35, 2),
         ];
         let uniform = [(16, 5, 0.0), (13, 8, 20.0), (6, 9, -3.5)];
-        let random = (1..).zip(random).map(|(seed, (n, iterations))| {
-            Poisson::new(n, iterations).and_then(|p| p.with_start(Start::Random { seed }))
-        });
-        let uniform = uniform.into_iter().map(|(n, iterations, t0)| {
-            Poisson::new(n, iterations).and_then(|p| p.with_start(Start::Uniform(t0)))
-        });
-        random.chain(uniform).map(boxed).collect()
+        let random = random.into_iter().zip(1..);
+        let random =
+            random.map(|((n, iterations), seed)| valid(n, iterations, Start::Random { seed }));
+        let uniform = uniform.map(|(n, iterations, t0)| valid(n, iterations, Start::Uniform(t0)));
+        random.chain(uniform).collect()
     }
 
-    fn laptop_cases(&self) -> Vec<Box<dyn Case>> {
-        vec![boxed(Poisson::new(128, 200))]
+    fn laptop() -> Vec<Poisson> {
+        vec![valid(128, 200, Start::Uniform(0.0))]
     }
 
-    fn large_cases(&self) -> Vec<Box<dyn Case>> {
+    fn large() -> Vec<Poisson> {
         [128, 256, 512, 640]
-            .map(|n| boxed(Poisson::new(n, 1000)))
+            .map(|n| valid(n, 1000, Start::Uniform(0.0)))
             .into()
     }
 
-    fn case(&self, params: &CaseParams) -> Result<Box<dyn Case>, Error> {
-        Ok(Box::new(Poisson::from_params(params)?))
-    }
-}
-
-fn boxed(problem: Result<Poisson, crate::lab::CaseError>) -> Box<dyn Case> {
-    Box::new(problem.expect("the lab's own cases are valid"))
-}
-
-fn named(u: Vec<f64>) -> NamedBuffers {
-    vec![("u".to_owned(), HostBuffer::from(u))]
-}
-
-impl Case for Poisson {
-    fn label(&self) -> String {
-        self.to_string()
-    }
-
-    fn problem_json(&self) -> serde_json::Value {
-        serde_json::to_value(self.problem()).expect("plain numbers")
-    }
-
-    fn record(&self, variant: &str) -> Result<Plan, Error> {
-        BUILT_IN.record(self, &self.problem(), variant)
-    }
-
-    fn declared(&self) -> Result<Plan, Error> {
-        Ok(BuiltIn::<Poisson, plan::poisson::Poisson>::declared(
-            &self.problem(),
-        ))
+    fn problem(&self) -> plan::poisson::Problem {
+        plan::poisson::Problem {
+            n: self.n(),
+            iterations: self.iterations(),
+        }
     }
 
     fn inputs(&self) -> Result<NamedBuffers, Error> {
-        Ok(named(self.initial()?))
+        Ok(named([("u", self.initial()?.into())]))
     }
 
-    fn reference_from(
+    fn reference(
         &self,
         inputs: &NamedBuffers,
         cpu: Cpu,
@@ -131,70 +118,38 @@ impl Case for Poisson {
             jacobi.step();
             progress.update(iteration.into(), self.iterations().into());
         }
-        Ok(named(jacobi.into_u()))
+        Ok(named([("u", jacobi.into_u().into())]))
     }
 
-    fn oracle_from(
+    fn oracle(
         &self,
         inputs: &NamedBuffers,
         progress: &dyn Progress,
     ) -> Result<Option<NamedBuffers>, Error> {
-        let u = elements(inputs, "u")?;
-        Ok(Some(named(oracle(self, u, progress))))
-    }
-
-    fn check(
-        &self,
-        _variant: &str,
-        expected: &NamedBuffers,
-        got: &NamedBuffers,
-    ) -> Result<(), CheckError> {
-        // Every variant keeps the iteration's order of operations.
-        check::exact(expected, got)
+        let u = oracle(self, elements(inputs, "u")?, progress);
+        Ok(Some(named([("u", u.into())])))
     }
 
     fn timesteps(&self) -> Option<u64> {
         Some(self.iterations().into())
     }
 
-    fn locate(&self, _buffer: &str, index: usize) -> Option<String> {
-        let n = self.n() as usize;
-        let (x, y, z) = (index % n, index / n % n, index / (n * n));
-        Some(format!("x = {x}, y = {y}, z = {z}"))
-    }
-
     fn axes(&self, _buffer: &str) -> Vec<(&'static str, u64)> {
-        ["x", "y", "z"].map(|axis| (axis, self.n().into())).to_vec()
+        ["x", "y", "z"].map(|axis| (axis, self.n().into())).into()
     }
 
-    fn largest_within(&self, variant: &str, bytes: u64) -> Option<String> {
-        let n = super::largest_n(variant, bytes).ok()??;
-        Some(format!("n = {n}"))
+    fn updates(&self) -> u64 {
+        self.points_inside() * u64::from(self.iterations())
     }
 
-    fn work(&self, variant: &str) -> Work {
-        let updates = self.points_inside() * u64::from(self.iterations());
-        Work {
-            updates,
-            unit: "point updates",
-            bytes: BUILT_IN
-                .bytes(self, variant)
-                .unwrap_or_else(|| self.bytes()),
-            // Five additions of neighbours, h^2 f and its addition, the product with 1/6.
-            flops: 8 * updates,
-        }
+    /// Five additions of neighbours, h^2 f and its addition, the product with 1/6.
+    fn flops_per_update(&self) -> u64 {
+        8
     }
-}
 
-/// The largest N whose fields fit this much device memory with this variant; `None` if not even the smallest does.
-///
-/// # Errors
-///
-/// [`Error::Case`] for an unknown variant.
-pub fn largest_n(variant: &str, memory_bytes: u64) -> Result<Option<u32>, Error> {
-    // Every buffer is a field.
-    let smallest = Poisson::new(3, 1)?;
-    let fields = smallest.record(variant)?.buffers().len() as u64;
-    let fits = |n: &u32| fields * 8 * u64::from(*n).pow(3) <= memory_bytes;
-    Ok((3..=Grid::MAX_N).rev().find(fits))
+    /// In a launch an iteration, u is read but for the cube's edges, u_next written inside the walls.
+    fn bytes(&self) -> u64 {
+        let side = u64::from(self.n() - 2);
+        8 * u64::from(self.iterations()) * (2 * self.points_inside() + 6 * side * side)
+    }
 }

@@ -1,22 +1,17 @@
-//! The Poisson lab: problem, CPU references, built-in solutions.
+//! The Poisson lab: problem, CPU references.
 //!
-//! Iteration, walls, source and kernels are `kernels_gpu::poisson`'s. The field u has N^3 values of `f64`, x contiguous, then
+//! Iteration, walls and source are `kernels_gpu::poisson`'s. The field u has N^3 values of `f64`, x contiguous, then
 //! y. A problem starts from u with the walls' values on the walls, and its result is u after some iterations, or
 //! ([`Stop`], [`to_tolerance`]) after as many as it takes until u hardly changes.
 
 mod converge;
 mod lab;
-mod oracle;
 mod problem;
 mod reference;
-#[cfg(feature = "solutions")]
-mod solutions;
-#[cfg(all(test, feature = "solutions"))]
+#[cfg(test)]
 mod tests;
 
 pub use converge::{Convergence, Stop, to_tolerance, to_tolerance_on_cpu};
-pub use lab::{LAB, largest_n};
+pub use lab::LAB;
 pub use problem::{Poisson, Start};
 pub use reference::{Box3, Field, Jacobi, Source};
-#[cfg(feature = "solutions")]
-pub use solutions::{Shape, record_computes_source};

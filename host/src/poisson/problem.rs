@@ -4,7 +4,7 @@ use kernels_gpu::poisson::Grid;
 
 use crate::buffer::BufferError;
 use crate::fill::zeros;
-use crate::lab::{CaseError, CaseParams, Parameter};
+use crate::lab::CaseError;
 
 /// The values inside the walls before the first iteration.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -25,29 +25,6 @@ pub struct Poisson {
     iterations: u32,
     start: Start,
 }
-
-pub(super) const PARAMETERS: &[Parameter] = &[
-    Parameter {
-        name: "n",
-        summary: "points along each axis, walls included: 3 to 1625",
-        default: "128",
-    },
-    Parameter {
-        name: "iterations",
-        summary: "Jacobi iterations, at least 1",
-        default: "1000",
-    },
-    Parameter {
-        name: "t0",
-        summary: "start value inside the walls, at most 1e9 in magnitude",
-        default: "0",
-    },
-    Parameter {
-        name: "seed",
-        summary: "seed of random start values instead of t0, or `none`",
-        default: "none",
-    },
-];
 
 const LARGEST_START: f64 = 1e9;
 
@@ -96,50 +73,6 @@ impl Poisson {
     /// The same with another number of iterations.
     pub fn with_iterations(self, iterations: u32) -> Poisson {
         Poisson { iterations, ..self }
-    }
-
-    /// A problem from `key=value` parameters.
-    pub(super) fn from_params(params: &CaseParams) -> Result<Poisson, CaseError> {
-        params.check_known(PARAMETERS)?;
-        let iterations = params.value(PARAMETERS, "iterations")?;
-        if iterations == 0 {
-            return Err(CaseError::invalid(
-                "iterations",
-                0,
-                "there is nothing to compute; at least 1",
-            ));
-        }
-        let seed: String = params.value(PARAMETERS, "seed")?;
-        let start = if seed == "none" {
-            Start::Uniform(params.value(PARAMETERS, "t0")?)
-        } else if params.get("t0").is_some() {
-            return Err(CaseError::invalid(
-                "seed",
-                &seed,
-                "start values are either random or t0: leave one of the two out",
-            ));
-        } else {
-            Start::Random {
-                seed: seed.parse().map_err(|_| {
-                    CaseError::invalid("seed", &seed, "a number from 0 to 2^64 - 1, or `none`")
-                })?,
-            }
-        };
-        Poisson::new(params.value(PARAMETERS, "n")?, iterations)?.with_start(start)
-    }
-
-    /// What a solution's host code gets.
-    pub fn problem(&self) -> plan::poisson::Problem {
-        plan::poisson::Problem {
-            n: self.n,
-            iterations: self.iterations,
-        }
-    }
-
-    /// Fewest bytes that a launch an iteration moves: u is read but for the cube's edges, u_next written inside the walls.
-    pub(super) fn bytes(&self) -> u64 {
-        let side = u64::from(self.n - 2);
-        8 * u64::from(self.iterations) * (2 * self.points_inside() + 6 * side * side)
     }
 
     /// The cube.

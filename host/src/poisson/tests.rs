@@ -6,13 +6,8 @@ use approx::assert_abs_diff_eq;
 use kernels_gpu::poisson::Grid;
 use proptest::prelude::*;
 
-use super::{
-    Box3, Field, Jacobi, LAB, Poisson, Shape, Source, Start, Stop, largest_n,
-    record_computes_source, to_tolerance, to_tolerance_on_cpu,
-};
-use crate::device::{Device, EmulatedDevice};
+use super::{Box3, Field, Jacobi, LAB, Poisson, Source, Start, Stop, to_tolerance_on_cpu};
 use crate::lab::{Case, CaseParams, Cpu, Lab, NoProgress};
-use crate::plan::Command;
 
 fn random(n: u32, iterations: u32) -> Poisson {
     Poisson::new(n, iterations)
@@ -20,16 +15,13 @@ fn random(n: u32, iterations: u32) -> Poisson {
         .with_start(Start::Random { seed: 5 })
         .unwrap()
 }
-
 fn run(problem: &Poisson, cpu: Cpu) -> Vec<f64> {
     let outputs = problem.reference(cpu, &NoProgress).unwrap();
     outputs[0].1.as_slice::<f64>().unwrap().to_vec()
 }
-
 fn bits(values: &[f64]) -> Vec<u64> {
     values.iter().map(|v| v.to_bits()).collect()
 }
-
 /// A value at each point, from its coordinates in the cube.
 fn field(grid: Grid, value: impl Fn(f64, f64, f64) -> f64) -> Vec<f64> {
     let n = grid.n;
@@ -42,14 +34,12 @@ fn field(grid: Grid, value: impl Fn(f64, f64, f64) -> f64) -> Vec<f64> {
     }
     values
 }
-
 fn largest_difference(a: &[f64], b: &[f64]) -> f64 {
     a.iter()
         .zip(b)
         .map(|(a, b)| (a - b).abs())
         .fold(0.0, f64::max)
 }
-
 #[test]
 fn serial_and_parallel_give_the_same_bits() {
     for (n, iterations) in [(3, 5), (16, 9), (41, 6)] {
@@ -61,7 +51,6 @@ fn serial_and_parallel_give_the_same_bits() {
         );
     }
 }
-
 #[test]
 fn one_iteration_is_the_formula() {
     // An independent statement of the problem: walls, source and iteration from coordinates.
@@ -102,7 +91,6 @@ fn one_iteration_is_the_formula() {
         }
     }
 }
-
 /// The mode sin(p pi x / (N - 1)) sin(q pi y / (N - 1)) sin(r pi z / (N - 1)) is an eigenvector of the iteration with zero walls,
 /// with the eigenvalue (cos(p pi / (N - 1)) + cos(q ...) + cos(r ...)) / 3: put it into the formula.
 #[test]
@@ -129,7 +117,6 @@ fn a_mode_decays_at_its_rate() {
         assert!(largest_difference(jacobi.u(), &exact) < 1e-14);
     }
 }
-
 /// Iterates until rounding is all that changes.
 fn solve(grid: Grid, u: Vec<f64>, source: &impl Source) -> Vec<f64> {
     let mut jacobi = Jacobi::new(grid, u, source, Cpu::Parallel).unwrap();
@@ -143,7 +130,6 @@ fn solve(grid: Grid, u: Vec<f64>, source: &impl Source) -> Vec<f64> {
     }
     panic!("does not converge");
 }
-
 #[test]
 fn a_manufactured_solution_converges_at_second_order() {
     // No symmetry, and values on the walls: u = e^x sin(2 y) + cos(z + y / 2) + x y z, f = -Laplace u.
@@ -174,7 +160,6 @@ fn a_manufactured_solution_converges_at_second_order() {
         assert!((order - 2.0).abs() < 0.05, "order {order} of {errors:?}");
     }
 }
-
 #[test]
 fn a_cubic_is_exact() {
     // Second differences of cubics have no error, so that the exact solution is the iteration's fixed point.
@@ -192,7 +177,6 @@ fn a_cubic_is_exact() {
     once.step();
     assert!(once.change() < 1e-14);
 }
-
 #[test]
 fn the_box_has_the_grid_s_source() {
     for n in [3, 4, 24, 25] {
@@ -206,7 +190,6 @@ fn the_box_has_the_grid_s_source() {
         }
     }
 }
-
 #[test]
 fn the_change_is_the_largest() {
     for cpu in [Cpu::Serial, Cpu::Parallel] {
@@ -218,35 +201,6 @@ fn the_change_is_the_largest() {
         assert_eq!(jacobi.change(), largest_difference(jacobi.u(), &start));
     }
 }
-
-#[test]
-fn every_device_and_variant_stops_at_the_same_iteration_with_the_same_field() {
-    let device = EmulatedDevice::default();
-    // Odd, even, a limit that is no multiple, a tolerance out of reach.
-    for (check_every, iterations, tolerance) in [(3, 100, 0.5), (4, 100, 0.7), (4, 10, 1e-9)] {
-        let problem = random(7, iterations);
-        let stop = Stop::new(tolerance, check_every).unwrap();
-        let expected = to_tolerance_on_cpu(&problem, &stop, Cpu::Serial, &NoProgress).unwrap();
-        assert_eq!(expected.reached, tolerance > 0.1);
-        let parallel = to_tolerance_on_cpu(&problem, &stop, Cpu::Parallel, &NoProgress).unwrap();
-        assert_eq!(parallel.u, expected.u);
-        let plain = problem.clone().with_iterations(expected.iterations);
-        let plain = plain.reference(Cpu::Serial, &NoProgress).unwrap();
-        assert_eq!(plain[0].1, expected.u);
-        for variant in LAB.variants() {
-            let got = to_tolerance(&device, &problem, variant.name, &stop, &NoProgress).unwrap();
-            let end = (got.iterations, got.change.to_bits(), got.reached);
-            let expected_end = (
-                expected.iterations,
-                expected.change.to_bits(),
-                expected.reached,
-            );
-            assert_eq!(end, expected_end, "{}", variant.name);
-            assert_eq!(got.u, expected.u, "{}", variant.name);
-        }
-    }
-}
-
 #[test]
 fn looking_more_often_finds_the_end_sooner() {
     let problem = Poisson::new(9, 1000).unwrap();
@@ -265,167 +219,23 @@ fn looking_more_often_finds_the_end_sooner() {
     let end = to_tolerance_on_cpu(&cut, &stop, Cpu::Serial, &NoProgress).unwrap();
     assert_eq!((end.iterations, end.reached), (first - 1, false));
 }
-
 #[test]
 fn nothing_to_do_is_done_at_once() {
     let problem = random(4, 0);
     assert_eq!(run(&problem, Cpu::Serial), problem.initial().unwrap());
-    for variant in LAB.variants() {
-        let plan = Case::record(&problem, variant.name).unwrap();
-        assert_eq!(plan.commands().len(), 0);
-        assert_eq!(problem.work(variant.name).bytes, 0);
-    }
     let stop = Stop::new(1.0, 1).unwrap();
     let end = to_tolerance_on_cpu(&problem, &stop, Cpu::Serial, &NoProgress).unwrap();
     assert_eq!((end.iterations, end.reached), (0, false));
 }
-
-#[test]
-fn plans_have_the_launches_that_the_iterations_need() {
-    let launches = |variant: &str| {
-        let plan = Case::record(&random(20, 7), variant).unwrap();
-        plan.check().unwrap();
-        let launches = plan
-            .commands()
-            .filter(|command| matches!(command, Command::Launch(_)));
-        (launches.count(), plan.memory_bytes().unwrap())
-    };
-    let field = 8 * 20_u64.pow(3);
-    assert_eq!(launches("reads_source"), (1 + 7, 3 * field));
-    assert_eq!(launches("no_branches"), (1 + 7, 3 * field));
-    assert_eq!(launches("layer_by_layer"), (1 + 7 * 18, 3 * field));
-    assert_eq!(launches("shared_tile"), (1 + 7, 3 * field));
-    assert_eq!(launches("computes_source"), (7, 2 * field));
-}
-
-#[test]
-fn the_largest_grid_fits_every_launch() {
-    let limits = crate::device::LaunchLimits::COMMON;
-    for n in [640, Grid::MAX_N - 1, Grid::MAX_N] {
-        for variant in LAB.variants() {
-            let plan = Case::record(&Poisson::new(n, 1).unwrap(), variant.name).unwrap();
-            crate::validate::validate(LAB.module(), &plan, &limits).unwrap();
-        }
-    }
-}
-
-#[test]
-fn any_shape_computes_the_same() {
-    let device = EmulatedDevice::default();
-    let problem = random(15, 2);
-    let expected = problem.reference(Cpu::Serial, &NoProgress).unwrap();
-    for (block, layers) in [
-        ([32, 4, 4], 1),
-        ([16, 2, 2], 3),
-        ([64, 1, 1], 4),
-        ([8, 8, 1], 5),
-        ([32, 2, 1], 13),
-        ([5, 3, 2], 1000),
-    ] {
-        let plan = record_computes_source(&problem, Shape { block, layers }).unwrap();
-        let mut session = device.prepare(LAB.module(), &plan).unwrap();
-        crate::run::reset(session.as_mut(), &plan, &problem.inputs().unwrap()).unwrap();
-        session.run().unwrap();
-        let got = crate::run::outputs(session.as_mut(), &plan).unwrap();
-        problem
-            .check("computes_source", &expected, &got)
-            .unwrap_or_else(|error| panic!("{block:?}, {layers} layers: {error}"));
-    }
-}
-
-/// The lines of a kernel's body.
-fn body(kernel: &str) -> Vec<&'static str> {
-    let ptx = LAB.module().ptx();
-    let (_, rest) = ptx.split_once(&format!(".entry {kernel}(")).unwrap();
-    let end = rest.find("\n}").unwrap();
-    rest[..end].lines().map(str::trim).collect()
-}
-
-#[test]
-fn no_branches_has_no_branches() {
-    let decides = |line: &&str| {
-        ["bra", "setp", "selp", "@"]
-            .iter()
-            .any(|word| line.starts_with(word))
-    };
-    assert_eq!(body("poisson_no_branches").into_iter().find(decides), None);
-    assert!(body("poisson_reads_source").iter().any(decides));
-}
-
-#[test]
-fn memory_accesses_have_their_state_space_and_u_is_read_only() {
-    for kernel in [
-        "source",
-        "reads_source",
-        "no_branches",
-        "layer_by_layer",
-        "shared_tile",
-        "computes_source",
-        "max_change",
-    ] {
-        let body = body(&format!("poisson_{kernel}"));
-        for line in &body {
-            let access = ["ld.", "st.", "atom."]
-                .iter()
-                .any(|op| line.starts_with(op));
-            let space = [".global", ".shared", ".param"]
-                .iter()
-                .any(|space| line.contains(space));
-            assert!(!access || space, "{kernel}: {line}");
-            let plain = line.starts_with("ld.global") && !line.starts_with("ld.global.nc");
-            assert!(!plain, "{kernel}: {line}");
-        }
-    }
-}
-
-#[test]
-fn bytes_are_counted() {
-    // N = 4: 64 points, 8 of them inside; 24 points inside the walls' faces.
-    let bytes = |variant| Poisson::new(4, 10).unwrap().work(variant).bytes;
-    let (points, inside, faces) = (64, 8, 24);
-    assert_eq!(
-        bytes("reads_source"),
-        8 * (points + 10 * (inside + faces + inside + points))
-    );
-    assert_eq!(
-        bytes("no_branches"),
-        8 * (points + 2 * points + 10 * (inside + faces + inside + inside))
-    );
-    assert_eq!(bytes("layer_by_layer"), bytes("no_branches"));
-    assert_eq!(bytes("shared_tile"), bytes("no_branches"));
-    assert_eq!(
-        bytes("computes_source"),
-        8 * (2 * points + 10 * (inside + faces + 16))
-    );
-    assert_eq!(Poisson::new(4, 10).unwrap().usual_bytes(), 24 * 10 * 64);
-    // On a large grid: 24 and 16 bytes a point and iteration, nearly.
-    let large = Poisson::new(640, 1000).unwrap();
-    let a_point = |variant| large.work(variant).bytes as f64 / large.usual_bytes() as f64 * 24.0;
-    assert_abs_diff_eq!(a_point("reads_source"), 24.0, epsilon = 0.1);
-    assert_abs_diff_eq!(a_point("computes_source"), 16.0, epsilon = 0.1);
-}
-
-#[test]
-fn the_largest_cube_that_fits_is_named() {
-    let gib = 1_u64 << 30;
-    assert_eq!(largest_n("computes_source", 80 * gib).unwrap(), Some(1625));
-    assert_eq!(largest_n("reads_source", 80 * gib).unwrap(), Some(1529));
-    assert_eq!(largest_n("computes_source", 2 * 8 * 27).unwrap(), Some(3));
-    assert_eq!(largest_n("computes_source", 2 * 8 * 27 - 1).unwrap(), None);
-    assert!(largest_n("compute_source", gib).is_err());
-}
-
 #[test]
 fn points_are_located() {
     let problem = Poisson::new(10, 1).unwrap();
     assert_eq!(problem.locate("u", 123).unwrap(), "x = 3, y = 2, z = 1");
 }
-
 fn refusal(pairs: &[&str]) -> String {
     let params = CaseParams::parse(pairs.iter().copied()).unwrap();
     LAB.case(&params).err().expect("refused").to_string()
 }
-
 #[test]
 fn wrong_parameters_are_named() {
     insta::assert_snapshot!(refusal(&["n=2"]), @"parameter `n` = `2`: a cube has at least 3 points along each axis: two walls and one between them");
@@ -438,7 +248,6 @@ fn wrong_parameters_are_named() {
     insta::assert_snapshot!(refusal(&["seed=1", "t0=3"]), @"parameter `seed` = `1`: start values are either random or t0: leave one of the two out");
     insta::assert_snapshot!(refusal(&["N=3"]), @"unknown parameter `N`; there are: n, iterations, t0, seed");
 }
-
 #[test]
 fn wrong_tolerances_are_named() {
     let refusal = |tolerance, every| Stop::new(tolerance, every).unwrap_err().to_string();
@@ -447,7 +256,6 @@ fn wrong_tolerances_are_named() {
     insta::assert_snapshot!(refusal(f64::NAN, 1), @"parameter `tolerance` = `NaN`: a finite number above 0: the largest change of a point in one iteration");
     insta::assert_snapshot!(refusal(1.0, 0), @"parameter `check_every` = `0`: iterations from one look at the change to the next, at least 1");
 }
-
 proptest! {
     /// An average is between its values, and the source only adds.
     #[test]
@@ -472,7 +280,6 @@ proptest! {
         }
     }
 }
-
 #[test]
 fn the_reference_stays_near_the_oracle() {
     let problem = Poisson::new(17, 40).unwrap();

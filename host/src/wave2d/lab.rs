@@ -1,54 +1,75 @@
-//! The lab and its cases, as the harness sees them.
+//! The lab's declaration.
 
 use kernels_gpu::wave2d::AnyScene;
 
-use super::problem::{Fields, PARAMETERS, Start, Wave2d};
+use super::problem::{Fields, Start, Wave2d};
 use super::reference::advance;
-use crate::buffer::{NamedBuffers, elements};
-use crate::check::{self, CheckError};
+use crate::buffer::{NamedBuffers, elements, named};
 use crate::error::Error;
 use crate::fill::copied;
-use crate::kernels::KERNELS;
-use crate::lab::{BuiltIn, Case, CaseParams, Cpu, Lab, Parameter, Progress, Variant, Work};
-use crate::memory::largest;
-use crate::module::Module;
-use crate::plan::Plan;
-
-#[cfg(feature = "solutions")]
-const BUILT_IN: BuiltIn<Wave2d, plan::wave2d::Wave2d> = super::solutions::BUILT_IN;
-#[cfg(not(feature = "solutions"))]
-const BUILT_IN: BuiltIn<Wave2d, plan::wave2d::Wave2d> = BuiltIn::NONE;
+use crate::lab::{CaseError, Cpu, Declaration, DeclaredLab, Parameter, Progress, Values};
 
 /// The lab `wave2d`.
-pub static LAB: Wave2dLab = Wave2dLab;
+pub static LAB: DeclaredLab<Wave2d> = DeclaredLab::new(crate::solutions::built_in!(wave2d));
 
-/// See [`LAB`].
-#[derive(Debug)]
-pub struct Wave2dLab;
+/// Cases of the lab's own, each with random fields from a seed that is its number.
+fn numbered(cases: Vec<(u32, u32, u32, &str, f32)>) -> Vec<Wave2d> {
+    let case = |((n_x, n_y, steps, scene, k), seed)| {
+        let case = Wave2d::new(n_x, n_y, steps, scene)?.with_k(k)?;
+        Ok(case.with_start(Start::Random { seed }))
+    };
+    let cases: Result<_, CaseError> = cases.into_iter().zip(1..).map(case).collect();
+    cases.expect("the lab's own cases are valid")
+}
 
-impl Lab for Wave2dLab {
-    fn name(&self) -> &'static str {
-        "wave2d"
+impl Declaration for Wave2d {
+    type Plan = plan::wave2d::Wave2d;
+
+    const SUMMARY: &'static str =
+        "2D wave equation with walls, sources and damping; several timesteps a launch";
+    const PARAMETERS: &'static [Parameter] = &[
+        Parameter::new("n_x", "cells along x, at least 2", "1001"),
+        Parameter::new("n_y", "cells along y, at least 2", "1001"),
+        Parameter::new("steps", "timesteps, at least 1", "1000"),
+        Parameter::new(
+            "scene",
+            "point-source, double-slit, elliptic-room, parabolic-mirror or empty-box",
+            "point-source",
+        ),
+        Parameter::new("k", "(c dt/dx)^2, above 0 and at most 0.5", "0.25"),
+        Parameter::new(
+            "seed",
+            "seed of the random initial fields, or `rest` for zeros",
+            "1",
+        ),
+    ];
+    const EXTENTS: (&'static str, u32) = ("n_x = n_y", 2);
+    const UNIT: &'static str = "cell updates";
+
+    fn lab() -> &'static DeclaredLab<Wave2d> {
+        &LAB
     }
 
-    fn summary(&self) -> &'static str {
-        "2D wave equation with walls, sources and damping; several timesteps a launch"
+    fn from_values(values: &Values<'_>) -> Result<Wave2d, CaseError> {
+        let steps = values.steps("steps")?;
+        let start = match values.seed_or("seed", "rest")? {
+            None => Start::Rest,
+            Some(seed) => Start::Random { seed },
+        };
+        let scene: String = values.get("scene")?;
+        Ok(
+            Wave2d::new(values.get("n_x")?, values.get("n_y")?, steps, &scene)?
+                .with_k(values.get("k")?)?
+                .with_start(start),
+        )
     }
 
-    fn module(&self) -> &Module {
-        &KERNELS
+    fn of_extent(n: u32) -> Result<Wave2d, CaseError> {
+        Wave2d::new(n, n, 1, AnyScene::NAMES[0])
     }
 
-    fn variants(&self) -> &'static [Variant] {
-        BUILT_IN.variants
-    }
-
-    fn parameters(&self) -> &'static [Parameter] {
-        PARAMETERS
-    }
-
-    fn small_cases(&self) -> Vec<Box<dyn Case>> {
-        // Sizes below, at and beside a block and a tile; steps below, at and beside a launch of the shmem variant.
+    fn small() -> Vec<Wave2d> {
+        // Sizes below, at and beside a block and a tile; steps below, at and beside a launch of several steps.
         let mut cases = Vec::new();
         for (n_x, n_y, steps) in [
             (2, 2, 1),
@@ -72,83 +93,49 @@ impl Lab for Wave2dLab {
         }
         // The limit of stability, and a step count in the middle of a source's rise.
         cases.push((201, 200, 100, "double-slit", 0.5));
-        boxed(cases)
+        numbered(cases)
     }
 
-    fn laptop_cases(&self) -> Vec<Box<dyn Case>> {
-        boxed(vec![(1001, 1001, 200, "point-source", 0.25)])
+    fn laptop() -> Vec<Wave2d> {
+        numbered(vec![(1001, 1001, 200, "point-source", 0.25)])
     }
 
-    fn large_cases(&self) -> Vec<Box<dyn Case>> {
-        boxed(vec![(3201, 3201, 12_800, "point-source", 0.25)])
+    fn large() -> Vec<Wave2d> {
+        numbered(vec![(3201, 3201, 12_800, "point-source", 0.25)])
     }
 
-    fn case(&self, params: &CaseParams) -> Result<Box<dyn Case>, Error> {
-        Ok(Box::new(Wave2d::from_params(params)?))
-    }
-}
-
-/// Cases of the lab's own, each with random fields from a seed that is its number.
-fn boxed(cases: Vec<(u32, u32, u32, &str, f32)>) -> Vec<Box<dyn Case>> {
-    cases
-        .into_iter()
-        .enumerate()
-        .map(|(number, (n_x, n_y, steps, scene, k))| {
-            let seed = number as u64 + 1;
-            let problem = Wave2d::new(n_x, n_y, steps, scene)
-                .and_then(|problem| problem.with_k(k))
-                .expect("the lab's own cases are valid")
-                .with_start(Start::Random { seed });
-            Box::new(problem) as Box<dyn Case>
-        })
-        .collect()
-}
-
-fn named(fields: Fields<f32>) -> NamedBuffers {
-    vec![
-        ("u0".to_owned(), fields.u0.into()),
-        ("u1".to_owned(), fields.u1.into()),
-    ]
-}
-
-impl Case for Wave2d {
-    fn label(&self) -> String {
-        self.to_string()
-    }
-
-    fn problem_json(&self) -> serde_json::Value {
-        serde_json::to_value(self.problem()).expect("plain numbers")
-    }
-
-    fn record(&self, variant: &str) -> Result<Plan, Error> {
-        BUILT_IN.record(self, &self.problem(), variant)
-    }
-
-    fn declared(&self) -> Result<Plan, Error> {
-        Ok(BuiltIn::<Wave2d, plan::wave2d::Wave2d>::declared(
-            &self.problem(),
-        ))
+    fn problem(&self) -> plan::wave2d::Problem {
+        plan::wave2d::Problem {
+            n_x: self.domain().n_x,
+            n_y: self.domain().n_y,
+            steps: self.steps(),
+            first_step: self.first_step(),
+            scene: self.scene_number(),
+            k: self.k(),
+        }
     }
 
     fn inputs(&self) -> Result<NamedBuffers, Error> {
-        Ok(named(self.initial()?))
+        let Fields { u0, u1 } = self.initial()?;
+        Ok(named([("u0", u0.into()), ("u1", u1.into())]))
     }
 
-    fn reference_from(
+    fn reference(
         &self,
         inputs: &NamedBuffers,
         cpu: Cpu,
         progress: &dyn Progress,
     ) -> Result<NamedBuffers, Error> {
-        let mut fields = Fields {
+        let mut fields: Fields<f32> = Fields {
             u0: copied(elements(inputs, "u0")?)?,
             u1: copied(elements(inputs, "u1")?)?,
         };
         advance(self, &mut fields, cpu, progress);
-        Ok(named(fields))
+        Ok(named([("u0", fields.u0.into()), ("u1", fields.u1.into())]))
     }
 
-    fn oracle_from(
+    /// The same scheme in `f64`.
+    fn oracle(
         &self,
         inputs: &NamedBuffers,
         progress: &dyn Progress,
@@ -162,29 +149,12 @@ impl Case for Wave2d {
             u1: wide("u1")?,
         };
         advance(self, &mut fields, Cpu::Parallel, progress);
-        Ok(Some(vec![
-            ("u0".to_owned(), fields.u0.into()),
-            ("u1".to_owned(), fields.u1.into()),
-        ]))
-    }
-
-    fn check(
-        &self,
-        _variant: &str,
-        expected: &NamedBuffers,
-        got: &NamedBuffers,
-    ) -> Result<(), CheckError> {
-        // Every variant keeps the scheme's order of operations.
-        check::exact(expected, got)
+        let fields = named([("u0", fields.u0.into()), ("u1", fields.u1.into())]);
+        Ok(Some(fields))
     }
 
     fn timesteps(&self) -> Option<u64> {
         Some(self.steps().into())
-    }
-
-    fn locate(&self, _buffer: &str, index: usize) -> Option<String> {
-        let n_x = self.domain().n_x as usize;
-        Some(format!("x = {}, y = {}", index % n_x, index / n_x))
     }
 
     fn axes(&self, _buffer: &str) -> Vec<(&'static str, u64)> {
@@ -192,26 +162,17 @@ impl Case for Wave2d {
         vec![("x", domain.n_x.into()), ("y", domain.n_y.into())]
     }
 
-    fn largest_within(&self, variant: &str, bytes: u64) -> Option<String> {
-        let fits = |n: u32| {
-            let square = Wave2d::new(n, n, 1, self.scene_name()).ok()?;
-            let plan = square.record(variant).ok()?;
-            Some(plan.memory_bytes().ok()? <= bytes)
-        };
-        let n = largest(2, 46_340, |n| fits(n) == Some(true))?;
-        Some(format!("n_x = n_y = {n}"))
+    fn updates(&self) -> u64 {
+        self.cells() as u64 * u64::from(self.steps())
     }
 
-    fn work(&self, variant: &str) -> Work {
-        let updates = self.cells() as u64 * u64::from(self.steps());
-        Work {
-            updates,
-            unit: "cell updates",
-            bytes: BUILT_IN
-                .bytes(self, variant)
-                .unwrap_or_else(|| self.bytes()),
-            // An undamped cell: three additions of neighbours, two products, two sums.
-            flops: 7 * updates,
-        }
+    /// Of an undamped cell: three additions of neighbours, two products, two sums.
+    fn flops_per_update(&self) -> u64 {
+        7
+    }
+
+    /// In a launch a timestep, u1 is read, u0 read and written.
+    fn bytes(&self) -> u64 {
+        12 * self.updates()
     }
 }

@@ -1,18 +1,14 @@
-//! The 2D wave lab: problem, CPU references, built-in solutions.
+//! The 2D wave lab: problem, CPU references.
 //!
-//! Scheme, scenes and kernels are `kernels_gpu::wave2d`'s. A field has n_x * n_y values of `f32`, x contiguous.
+//! Scheme and scenes are `kernels_gpu::wave2d`'s. A field has n_x * n_y values of `f32`, x contiguous.
 //! A problem starts from two fields, u0 (second-last) and u1 (last), and its result is these two after some timesteps.
 
 mod lab;
 mod problem;
 mod reference;
-#[cfg(feature = "solutions")]
-mod solutions;
-#[cfg(all(test, feature = "solutions"))]
+#[cfg(test)]
 mod tests;
 
 pub use lab::LAB;
 pub use problem::{Fields, Start, Wave2d};
 pub use reference::{advance, oracle};
-#[cfg(feature = "solutions")]
-pub use solutions::STEPS_PER_LAUNCH;

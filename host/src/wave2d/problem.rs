@@ -4,7 +4,7 @@ use kernels_gpu::wave2d::{AnyScene, Domain};
 
 use crate::buffer::BufferError;
 use crate::fill::zeros;
-use crate::lab::{CaseError, CaseParams, Parameter};
+use crate::lab::CaseError;
 
 /// The initial fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,39 +38,6 @@ pub struct Wave2d {
     k: f32,
     start: Start,
 }
-
-pub(super) const PARAMETERS: &[Parameter] = &[
-    Parameter {
-        name: "n_x",
-        summary: "cells along x, at least 2",
-        default: "1001",
-    },
-    Parameter {
-        name: "n_y",
-        summary: "cells along y, at least 2",
-        default: "1001",
-    },
-    Parameter {
-        name: "steps",
-        summary: "timesteps, at least 1",
-        default: "1000",
-    },
-    Parameter {
-        name: "scene",
-        summary: "point-source, double-slit, elliptic-room, parabolic-mirror or empty-box",
-        default: "point-source",
-    },
-    Parameter {
-        name: "k",
-        summary: "(c dt/dx)^2, above 0 and at most 0.5",
-        default: "0.25",
-    },
-    Parameter {
-        name: "seed",
-        summary: "seed of the random initial fields, or `rest` for zeros",
-        default: "1",
-    },
-];
 
 const MOST_CELLS_ALONG_AN_AXIS: u32 = 500_000;
 
@@ -154,55 +121,6 @@ impl Wave2d {
     /// The same with another number of timesteps.
     pub fn with_steps(self, steps: u32) -> Wave2d {
         Wave2d { steps, ..self }
-    }
-
-    /// A problem from `key=value` parameters.
-    pub(super) fn from_params(params: &CaseParams) -> Result<Wave2d, CaseError> {
-        params.check_known(PARAMETERS)?;
-        let steps: u32 = params.value(PARAMETERS, "steps")?;
-        if steps == 0 {
-            return Err(CaseError::invalid(
-                "steps",
-                0,
-                "there is nothing to compute; at least 1",
-            ));
-        }
-        let seed: String = params.value(PARAMETERS, "seed")?;
-        let start = if seed == "rest" {
-            Start::Rest
-        } else {
-            Start::Random {
-                seed: seed.parse().map_err(|_| {
-                    CaseError::invalid("seed", &seed, "a number from 0 to 2^64 - 1, or `rest`")
-                })?,
-            }
-        };
-        let scene: String = params.value(PARAMETERS, "scene")?;
-        Ok(Wave2d::new(
-            params.value(PARAMETERS, "n_x")?,
-            params.value(PARAMETERS, "n_y")?,
-            steps,
-            &scene,
-        )?
-        .with_k(params.value(PARAMETERS, "k")?)?
-        .with_start(start))
-    }
-
-    /// What a solution's host code gets.
-    pub fn problem(&self) -> plan::wave2d::Problem {
-        plan::wave2d::Problem {
-            n_x: self.n_x,
-            n_y: self.n_y,
-            steps: self.steps,
-            first_step: self.first_step,
-            scene: self.scene,
-            k: self.k,
-        }
-    }
-
-    /// Fewest bytes that a launch a timestep moves: u1 is read, u0 read and written.
-    pub(super) fn bytes(&self) -> u64 {
-        12 * self.cells() as u64 * u64::from(self.steps)
     }
 
     /// Cells along x and y.

@@ -1,34 +1,19 @@
-//! The lab and its cases, as the harness sees them.
+//! The lab's declaration.
 
 use kernels_gpu::wave3d::Domain;
 
-use super::medium::{Coefficients, Model};
-use super::oracle::oracle;
+use super::medium::{Coefficients, Model, Ricker};
 use super::problem::{Fields, Start, Wave3d};
-use super::reference::advance;
-use super::settings::{self, PARAMETERS};
-use crate::buffer::{NamedBuffers, elements};
-use crate::check::{self, CheckError};
+use super::reference::{advance, oracle};
+use crate::buffer::{NamedBuffers, elements, named};
 use crate::error::Error;
 use crate::fill::copied;
-use crate::kernels::KERNELS;
 use crate::lab::{
-    BuiltIn, Case, CaseError, CaseParams, Cpu, Lab, Parameter, Progress, Variant, Work,
+    CaseError, CaseParams, Cpu, Declaration, DeclaredLab, Parameter, Progress, Values,
 };
-use crate::module::Module;
-use crate::plan::Plan;
-
-#[cfg(feature = "solutions")]
-const BUILT_IN: BuiltIn<Wave3d, plan::wave3d::Wave3d> = super::solutions::BUILT_IN;
-#[cfg(not(feature = "solutions"))]
-const BUILT_IN: BuiltIn<Wave3d, plan::wave3d::Wave3d> = BuiltIn::NONE;
 
 /// The lab `wave3d`.
-pub static LAB: Wave3dLab = Wave3dLab;
-
-/// See [`LAB`].
-#[derive(Debug)]
-pub struct Wave3dLab;
+pub static LAB: DeclaredLab<Wave3d> = DeclaredLab::new(crate::solutions::built_in!(wave3d));
 
 /// The shapes of the large cases.
 const LARGE: [[u32; 3]; 17] = [
@@ -51,28 +36,119 @@ const LARGE: [[u32; 3]; 17] = [
     [1000, 64, 1000],
 ];
 
-impl Lab for Wave3dLab {
-    fn name(&self) -> &'static str {
-        "wave3d"
+fn valid(shape: [u32; 3], steps: u32) -> Wave3d {
+    Wave3d::new(shape, steps).expect("the lab's own cases are valid")
+}
+
+/// Cases of the lab's own, each with random fields from a seed that is its number.
+fn numbered(cases: impl IntoIterator<Item = Wave3d>) -> Vec<Wave3d> {
+    let cases = cases.into_iter().zip(1..);
+    cases
+        .map(|(case, seed)| case.with_start(Start::Random { seed }))
+        .collect()
+}
+
+/// What the buffers of a plan hold.
+fn fields(buffers: &NamedBuffers) -> Result<(Fields, Coefficients), Error> {
+    let buffer = |name| copied(elements(buffers, name)?);
+    let fields = Fields {
+        u_prev: buffer("u_prev")?,
+        u: buffer("u")?,
+    };
+    let coefficients = Coefficients {
+        c2: buffer("c2")?,
+        d: buffer("d")?,
+    };
+    Ok((fields, coefficients))
+}
+
+impl Declaration for Wave3d {
+    type Plan = plan::wave3d::Wave3d;
+
+    const SUMMARY: &'static str = "3D wave equation in f64, damped at the sides, over layered ground; layers together or apart";
+    const PARAMETERS: &'static [Parameter] = &[
+        Parameter::new("n_x", "sites along x, at least 3", "128"),
+        Parameter::new("n_y", "sites along y, at least 3", "128"),
+        Parameter::new("n_z", "sites along z (depth), at least 3", "128"),
+        Parameter::new("steps", "timesteps, at least 1", "200"),
+        Parameter::new("dx", "grid spacing in metres", "10"),
+        Parameter::new(
+            "dt",
+            "timestep in seconds, at most dx / (c sqrt(3))",
+            "0.002",
+        ),
+        Parameter::new(
+            "model",
+            "layers (c from 1500 m/s at the top to 2400 m/s at the bottom) or uniform (2000 m/s)",
+            "layers",
+        ),
+        Parameter::new(
+            "damping",
+            "damping d beside the border in 1/s, 0 or more",
+            "150",
+        ),
+        Parameter::new("source", "ricker or none", "ricker"),
+        Parameter::new(
+            "frequency",
+            "the source's peak frequency in Hz, above 0",
+            "15",
+        ),
+        Parameter::new("start", "initial fields: random, pulse or rest", "random"),
+        Parameter::new("seed", "seed of random initial fields, 0 to 2^64 - 1", "1"),
+    ];
+    const EXTENTS: (&'static str, u32) = ("n_x = n_y = n_z", 3);
+    const UNIT: &'static str = "site updates";
+
+    fn lab() -> &'static DeclaredLab<Wave3d> {
+        &LAB
     }
 
-    fn summary(&self) -> &'static str {
-        "3D wave equation in f64, damped at the sides, over layered ground; layers together or apart"
+    fn from_values(values: &Values<'_>) -> Result<Wave3d, CaseError> {
+        let steps = values.steps("steps")?;
+        let model: String = values.get("model")?;
+        let model = Model::from_name(&model)
+            .ok_or_else(|| CaseError::unknown("model", &model, Model::NAMES))?;
+        let source: String = values.get("source")?;
+        let frequency_hz = values.get("frequency")?;
+        let source = match source.as_str() {
+            "ricker" => Some(Ricker { frequency_hz }),
+            "none" => None,
+            other => return Err(CaseError::unknown("source", other, ["ricker", "none"])),
+        };
+        let seed = values.get("seed")?;
+        let start: String = values.get("start")?;
+        let start = match start.as_str() {
+            "random" => Start::Random { seed },
+            "pulse" => Start::Pulse,
+            "rest" => Start::Rest,
+            other => {
+                let known = ["random", "pulse", "rest"];
+                return Err(CaseError::unknown("start", other, known));
+            }
+        };
+        let shape = [values.get("n_x")?, values.get("n_y")?, values.get("n_z")?];
+        Ok(Wave3d::new(shape, steps)?
+            .with_medium(model, values.get("dx")?, values.get("dt")?)?
+            .with_damping(values.get("damping")?)?
+            .with_source(source)?
+            .with_start(start))
     }
 
-    fn module(&self) -> &Module {
-        &KERNELS
+    fn of_extent(n: u32) -> Result<Wave3d, CaseError> {
+        Wave3d::new([n; 3], 1)
     }
 
-    fn variants(&self) -> &'static [Variant] {
-        BUILT_IN.variants
+    fn check_seedable(params: &CaseParams) -> Result<(), CaseError> {
+        match params.get("start") {
+            None | Some("random") => Ok(()),
+            Some(other) => {
+                let reason = "a seed is only for random fields";
+                Err(CaseError::invalid("start", other, reason))
+            }
+        }
     }
 
-    fn parameters(&self) -> &'static [Parameter] {
-        PARAMETERS
-    }
-
-    fn small_cases(&self) -> Vec<Box<dyn Case>> {
+    fn small() -> Vec<Wave3d> {
         // Widths below, at and beside twice an edge, so that layers meet, touch and leave a middle; depths below, at and
         // beside a block; the steps after which u_prev and u have swapped names or not.
         let defaults = [
@@ -104,14 +180,14 @@ impl Lab for Wave3dLab {
         }));
         cases.push(other([13, 15, 17], 5, &|case| case.with_damping(0.0)));
         cases.push(other([12, 13, 14], 5, &|case| case.with_source(None)));
-        boxed(cases)
+        numbered(cases)
     }
 
-    fn laptop_cases(&self) -> Vec<Box<dyn Case>> {
-        boxed(vec![valid([128, 128, 128], 100)])
+    fn laptop() -> Vec<Wave3d> {
+        numbered([valid([128, 128, 128], 100)])
     }
 
-    fn large_cases(&self) -> Vec<Box<dyn Case>> {
+    fn large() -> Vec<Wave3d> {
         // Small domains take more steps, so that a run is long beside the resolution of the clock.
         let steps = |[n_x, n_y, n_z]: [u32; 3]| {
             if n_x * n_y * n_z <= 1 << 21 {
@@ -120,144 +196,62 @@ impl Lab for Wave3dLab {
                 100
             }
         };
-        boxed(LARGE.map(|shape| valid(shape, steps(shape))).into())
+        numbered(LARGE.map(|shape| valid(shape, steps(shape))))
     }
 
-    fn case(&self, params: &CaseParams) -> Result<Box<dyn Case>, Error> {
-        Ok(Box::new(settings::problem(params)?))
-    }
-
-    fn seeded(&self, params: &CaseParams, seed: u64) -> Result<CaseParams, CaseError> {
-        let mut params = params.clone();
-        match params.get("start") {
-            None | Some("random") => params.set("seed", seed),
-            Some(other) => {
-                let reason = "a seed is only for random fields";
-                return Err(CaseError::invalid("start", other, reason));
-            }
-        };
-        Ok(params)
-    }
-}
-
-fn valid(shape: [u32; 3], steps: u32) -> Wave3d {
-    Wave3d::new(shape, steps).expect("the lab's own cases are valid")
-}
-
-/// Cases of the lab's own, each with random fields from a seed that is its number.
-fn boxed(cases: Vec<Wave3d>) -> Vec<Box<dyn Case>> {
-    cases
-        .into_iter()
-        .enumerate()
-        .map(|(number, case)| {
-            let seed = number as u64 + 1;
-            Box::new(case.with_start(Start::Random { seed })) as Box<dyn Case>
-        })
-        .collect()
-}
-
-impl Case for Wave3d {
-    fn label(&self) -> String {
-        self.to_string()
-    }
-
-    fn problem_json(&self) -> serde_json::Value {
-        serde_json::to_value(self.problem()).expect("plain numbers")
-    }
-
-    fn record(&self, variant: &str) -> Result<Plan, Error> {
-        BUILT_IN.record(self, &self.problem(), variant)
-    }
-
-    fn declared(&self) -> Result<Plan, Error> {
-        Ok(BuiltIn::<Wave3d, plan::wave3d::Wave3d>::declared(
-            &self.problem(),
-        ))
+    fn problem(&self) -> plan::wave3d::Problem {
+        let Domain { n_x, n_y, n_z } = self.domain();
+        plan::wave3d::Problem {
+            n_x,
+            n_y,
+            n_z,
+            steps: self.steps(),
+            dt: self.scheme().dt,
+            ratio: self.scheme().ratio,
+            source: self.source_at(0).index,
+            source_values: (0..self.steps()).map(|t| self.source_at(t).value).collect(),
+        }
     }
 
     fn inputs(&self) -> Result<NamedBuffers, Error> {
-        let fields = self.initial()?;
-        let coefficients = self.coefficients();
-        Ok(vec![
-            ("u_prev".to_owned(), fields.u_prev.into()),
-            ("u".to_owned(), fields.u.into()),
-            ("c2".to_owned(), coefficients.c2.into()),
-            ("d".to_owned(), coefficients.d.into()),
-        ])
+        let Fields { u_prev, u } = self.initial()?;
+        let Coefficients { c2, d } = self.coefficients();
+        Ok(named([
+            ("u_prev", u_prev.into()),
+            ("u", u.into()),
+            ("c2", c2.into()),
+            ("d", d.into()),
+        ]))
     }
 
-    fn reference_from(
+    fn reference(
         &self,
         inputs: &NamedBuffers,
         cpu: Cpu,
         progress: &dyn Progress,
     ) -> Result<NamedBuffers, Error> {
-        let mut fields = Fields {
-            u_prev: copied(elements(inputs, "u_prev")?)?,
-            u: copied(elements(inputs, "u")?)?,
-        };
-        let coefficients = Coefficients {
-            c2: copied(elements(inputs, "c2")?)?,
-            d: copied(elements(inputs, "d")?)?,
-        };
+        let (mut fields, coefficients) = fields(inputs)?;
         advance(self, &coefficients, &mut fields, cpu, progress);
-        Ok(vec![
-            ("u_prev".to_owned(), fields.u_prev.into()),
-            ("u".to_owned(), fields.u.into()),
-        ])
+        let Fields { u_prev, u } = fields;
+        Ok(named([("u_prev", u_prev.into()), ("u", u.into())]))
     }
 
-    fn oracle_from(
+    fn oracle(
         &self,
         inputs: &NamedBuffers,
         progress: &dyn Progress,
     ) -> Result<Option<NamedBuffers>, Error> {
-        let fields = Fields {
-            u_prev: copied(elements(inputs, "u_prev")?)?,
-            u: copied(elements(inputs, "u")?)?,
-        };
-        let coefficients = Coefficients {
-            c2: copied(elements(inputs, "c2")?)?,
-            d: copied(elements(inputs, "d")?)?,
-        };
-        let fields = oracle(self, &coefficients, &fields, progress);
-        Ok(Some(vec![
-            ("u_prev".to_owned(), fields.u_prev.into()),
-            ("u".to_owned(), fields.u.into()),
-        ]))
-    }
-
-    fn check(
-        &self,
-        _variant: &str,
-        expected: &NamedBuffers,
-        got: &NamedBuffers,
-    ) -> Result<(), CheckError> {
-        // Every variant keeps the scheme's order of operations.
-        check::exact(expected, got)
+        let (fields, coefficients) = fields(inputs)?;
+        let Fields { u_prev, u } = oracle(self, &coefficients, &fields, progress);
+        Ok(Some(named([("u_prev", u_prev.into()), ("u", u.into())])))
     }
 
     fn timesteps(&self) -> Option<u64> {
         Some(self.steps().into())
     }
 
-    fn locate(&self, buffer: &str, index: usize) -> Option<String> {
-        let Domain { n_y, n_z, .. } = self.domain();
-        let (n_y, n_z) = (n_y as usize, n_z as usize);
-        let (column, k) = (index / n_z, index % n_z);
-        match buffer {
-            "c2" => Some(format!("k = {index}")),
-            "d" => Some(format!("i = {}, j = {}", index / n_y, index % n_y)),
-            _ => Some(format!(
-                "i = {}, j = {}, k = {k}",
-                column / n_y,
-                column % n_y
-            )),
-        }
-    }
-
     fn axes(&self, buffer: &str) -> Vec<(&'static str, u64)> {
-        let Domain { n_x, n_y, n_z, .. } = self.domain();
+        let Domain { n_x, n_y, n_z } = self.domain();
         let (i, j, k) = (("i", n_x.into()), ("j", n_y.into()), ("k", n_z.into()));
         match buffer {
             "c2" => vec![k],
@@ -266,21 +260,18 @@ impl Case for Wave3d {
         }
     }
 
-    fn largest_within(&self, _variant: &str, bytes: u64) -> Option<String> {
-        let n = Wave3d::largest_cube(bytes)?;
-        Some(format!("n_x = n_y = n_z = {n}"))
+    fn updates(&self) -> u64 {
+        self.sites() as u64 * u64::from(self.steps())
     }
 
-    fn work(&self, variant: &str) -> Work {
-        let updates = self.sites() as u64 * u64::from(self.steps());
-        Work {
-            updates,
-            unit: "site updates",
-            bytes: BUILT_IN
-                .bytes(self, variant)
-                .unwrap_or_else(|| self.bytes()),
-            // An undamped site: seven for the Laplacian, two for its factor, three for the rest.
-            flops: 12 * updates,
-        }
+    /// Of an undamped site: seven for the Laplacian, two for its factor, three for the rest.
+    fn flops_per_update(&self) -> u64 {
+        12
+    }
+
+    /// In a launch a timestep, u is read, u_prev read and written. The tables are smaller by a factor of the domain's depth
+    /// and more, and stay in cache.
+    fn bytes(&self) -> u64 {
+        24 * self.updates()
     }
 }

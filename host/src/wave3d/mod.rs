@@ -1,22 +1,17 @@
-//! The 3D wave lab: problem, medium, source, CPU references, built-in solutions.
+//! The 3D wave lab: problem, medium, source, CPU references.
 //!
-//! Scheme and kernels are `kernels_gpu::wave3d`'s. A field has n_x * n_y * n_z values of `f64`, z contiguous, then y. A
+//! The scheme is `kernels_gpu::wave3d`'s. A field has n_x * n_y * n_z values of `f64`, z contiguous, then y. A
 //! problem starts from two fields, u_prev (second-last) and u (last), and its result is these two after some timesteps.
 
 mod lab;
 mod medium;
-mod oracle;
 mod problem;
 mod reference;
-mod settings;
-#[cfg(feature = "solutions")]
-mod solutions;
-mod source;
-#[cfg(all(test, feature = "solutions"))]
+#[cfg(test)]
 mod tests;
 
 pub use lab::LAB;
-pub use medium::{Coefficients, Model};
+pub use medium::{Coefficients, Model, Ricker};
+pub(crate) use problem::MOST_SITES;
 pub use problem::{Fields, Start, Wave3d};
 pub use reference::advance;
-pub use source::Ricker;

@@ -4,8 +4,7 @@ use kernels_gpu::wave3d::Domain;
 use kernels_gpu::wave3d::source::Source;
 use kernels_gpu::wave3d::update::Scheme;
 
-use super::medium::{Coefficients, Model};
-use super::source::Ricker;
+use super::medium::{Coefficients, Model, Ricker};
 use crate::buffer::BufferError;
 use crate::fill::zeros;
 use crate::lab::CaseError;
@@ -57,7 +56,7 @@ pub const DEFAULT_DAMPING: f64 = 150.0;
 pub const DEFAULT_SOURCE: Ricker = Ricker { frequency_hz: 15.0 };
 
 /// What a grid of 65535 blocks along y and z covers with blocks of 32 x 4 x 2 threads, rounded down.
-pub(super) const MOST_SITES: [u32; 3] = [130_000, 260_000, 1 << 30];
+pub(crate) const MOST_SITES: [u32; 3] = [130_000, 260_000, 1 << 30];
 
 impl Wave3d {
     /// A problem from rest in the layered model, with a 15 Hz source, dx = 10 m, dt = 2 ms, damping up to 150/s.
@@ -188,28 +187,6 @@ impl Wave3d {
         Wave3d { steps, ..self }
     }
 
-    /// What a solution's host code gets.
-    pub fn problem(&self) -> plan::wave3d::Problem {
-        let Domain { n_x, n_y, n_z } = self.domain;
-        let Scheme { dt, ratio } = self.scheme();
-        plan::wave3d::Problem {
-            n_x,
-            n_y,
-            n_z,
-            steps: self.steps,
-            dt,
-            ratio,
-            source: self.source_at(0).index,
-            source_values: (0..self.steps).map(|t| self.source_at(t).value).collect(),
-        }
-    }
-
-    /// Fewest bytes that a launch a timestep moves: u is read, u_prev read and written. The tables are smaller by a factor
-    /// of the domain's depth and more, and stay in cache.
-    pub(super) fn bytes(&self) -> u64 {
-        24 * self.sites() as u64 * u64::from(self.steps)
-    }
-
     /// Sites along x, y and z.
     pub fn domain(&self) -> Domain {
         self.domain
@@ -330,20 +307,6 @@ impl Wave3d {
                 *value = height * z;
             }
         }
-    }
-
-    /// Bytes of device memory that a problem of so many sites along each axis needs, in every variant.
-    pub fn device_bytes([n_x, n_y, n_z]: [u32; 3]) -> u128 {
-        let [n_x, n_y, n_z] = [n_x, n_y, n_z].map(u128::from);
-        8 * (2 * n_x * n_y * n_z + n_x * n_y + n_z)
-    }
-
-    /// The largest cube that fits in so many bytes of device memory: its sites along each axis, if it has 3 or more.
-    pub fn largest_cube(bytes: u64) -> Option<u32> {
-        // 1290^3 is the last cube of at most 2^31 sites.
-        (3..=1290)
-            .rev()
-            .find(|&n| Wave3d::device_bytes([n, n, n]) <= bytes.into())
     }
 }
 

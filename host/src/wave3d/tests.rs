@@ -8,7 +8,6 @@ use proptest::prelude::*;
 
 use super::problem::largest_timestep;
 use super::{Coefficients, Fields, LAB, Model, Ricker, Start, Wave3d, advance};
-use crate::device::LaunchLimits;
 use crate::lab::{Case, CaseParams, Cpu, Lab, NoProgress};
 
 fn run(problem: &Wave3d, cpu: Cpu) -> Fields {
@@ -17,17 +16,14 @@ fn run(problem: &Wave3d, cpu: Cpu) -> Fields {
     advance(problem, &coefficients, &mut fields, cpu, &NoProgress);
     fields
 }
-
 fn random(shape: [u32; 3], steps: u32) -> Wave3d {
     let start = Start::Random { seed: 5 };
     Wave3d::new(shape, steps).unwrap().with_start(start)
 }
-
 /// Every (i, j, k), in the order of a field.
 fn sites([n_x, n_y, n_z]: [u32; 3]) -> impl Iterator<Item = [u32; 3]> {
     (0..n_x).flat_map(move |i| (0..n_y).flat_map(move |j| (0..n_z).map(move |k| [i, j, k])))
 }
-
 #[test]
 fn serial_and_parallel_give_the_same_bits() {
     for shape in [
@@ -45,7 +41,6 @@ fn serial_and_parallel_give_the_same_bits() {
         assert_eq!(bits(&serial.u), bits(&parallel.u), "{problem}");
     }
 }
-
 #[test]
 fn one_step_is_the_formula() {
     // An independent statement of the scheme, site by site, with the source at its peak.
@@ -90,7 +85,6 @@ fn one_step_is_the_formula() {
         );
     }
 }
-
 /// The mode sin(p pi i / (n_x - 1)) sin(q pi j / (n_y - 1)) sin(r pi k / (n_z - 1)), of amplitude 1, and the L of that
 /// mode by the mode: put it into the 7-point sum.
 fn mode([n_x, n_y, n_z]: [u32; 3], [p, q, r]: [f64; 3]) -> (Vec<f64>, f64) {
@@ -106,7 +100,6 @@ fn mode([n_x, n_y, n_z]: [u32; 3], [p, q, r]: [f64; 3]) -> (Vec<f64>, f64) {
             .sum::<f64>();
     (shape.collect(), eigenvalue)
 }
-
 /// A mode's amplitude a obeys (1 + d dt) a_next = (2 + K) a - (1 - d dt) a_prev with K = ratio c^2 eigenvalue, which
 /// rho^n cos(n theta) solves, with rho^2 = (1 - d dt) / (1 + d dt) and 2 rho cos(theta) = (2 + K) / (1 + d dt).
 fn a_mode_rings(d: f64) {
@@ -144,18 +137,15 @@ fn a_mode_rings(d: f64) {
         approx::assert_abs_diff_eq!(*got, exact, epsilon = 1e-11);
     }
 }
-
 #[test]
 fn a_standing_wave_keeps_its_shape_and_frequency() {
     a_mode_rings(0.0);
 }
-
 #[test]
 fn a_damped_standing_wave_rings_down() {
     // d dt = 0.002: after 400 steps e^(-0.8) is left, far above the tolerance.
     a_mode_rings(1.0);
 }
-
 /// |u - u_prev|^2 / (ratio c^2) - <L u_prev, u>: times a constant, the energy between two timesteps. Without damping the
 /// scheme keeps it exactly; with, each step takes d dt |u_next - u_prev|^2 / (ratio c^2). Multiply the scheme by u_next -
 /// u_prev to see both.
@@ -182,7 +172,6 @@ fn energy(problem: &Wave3d, fields: &Fields) -> f64 {
     }
     energy
 }
-
 #[test]
 fn energy_is_kept_without_damping_and_lost_with_it() {
     let energies = |damping: f64| -> Vec<f64> {
@@ -215,7 +204,6 @@ fn energy_is_kept_without_damping_and_lost_with_it() {
     assert!(lost.windows(2).all(|pair| pair[1] < pair[0]));
     assert!(lost[99] < 0.5 * lost[0], "{} of {}", lost[99], lost[0]);
 }
-
 #[test]
 fn the_layers_absorb_what_walls_reflect() {
     let left = |damping: f64| {
@@ -235,7 +223,6 @@ fn the_layers_absorb_what_walls_reflect() {
         "{with} is left, {without} without layers"
     );
 }
-
 #[test]
 fn chunks_of_steps_are_the_same_as_all_at_once() {
     let problem = random([20, 21, 22], 90);
@@ -254,44 +241,11 @@ fn chunks_of_steps_are_the_same_as_all_at_once() {
     }
     assert_eq!(whole, fields);
 }
-
 #[test]
 fn no_steps_change_nothing() {
     let problem = random([8, 9, 10], 0);
     assert_eq!(run(&problem, Cpu::Serial), problem.initial().unwrap());
-    let plan = Case::record(&problem, "split3").unwrap();
-    assert_eq!(plan.commands().len(), 0);
 }
-
-#[test]
-fn plans_have_a_launch_for_each_part_that_has_sites() {
-    let launches = |variant, shape| {
-        let plan = Case::record(&random(shape, 5), variant).unwrap();
-        plan.check().unwrap();
-        plan.commands().len()
-    };
-    for (shape, split2, split3) in [
-        ([20, 20, 5], 2, 3),
-        ([10, 20, 5], 1, 1),
-        ([20, 10, 5], 2, 2),
-        ([3, 3, 3], 1, 1),
-    ] {
-        assert_eq!(launches("single", shape), 5, "{shape:?}");
-        assert_eq!(launches("split2", shape), 5 * split2, "{shape:?}");
-        assert_eq!(launches("split3", shape), 5 * split3, "{shape:?}");
-    }
-}
-
-#[test]
-fn the_longest_domains_fit_a_grid() {
-    for shape in [[130_000, 3, 3], [3, 260_000, 3], [3, 3, 238_609_294]] {
-        for variant in LAB.variants() {
-            let plan = Case::record(&random(shape, 1), variant.name).unwrap();
-            crate::validate::validate(LAB.module(), &plan, &LaunchLimits::COMMON).unwrap();
-        }
-    }
-}
-
 #[test]
 fn labels_are_unique() {
     for cases in [LAB.small_cases(), LAB.laptop_cases(), LAB.large_cases()] {
@@ -302,7 +256,6 @@ fn labels_are_unique() {
         assert_eq!(labels.len(), all);
     }
 }
-
 #[test]
 fn the_wavelet_starts_with_nothing_peaks_at_one_and_has_no_mean() {
     let ricker = Ricker { frequency_hz: 15.0 };
@@ -318,7 +271,6 @@ fn the_wavelet_starts_with_nothing_peaks_at_one_and_has_no_mean() {
     assert!(sum.abs() < 1e-5, "{sum}");
     assert_eq!(ricker.value(1e60), 0.0);
 }
-
 #[test]
 fn layers_of_the_ground_get_faster_and_damping_is_at_the_sides() {
     let domain = Domain {
@@ -346,24 +298,6 @@ fn layers_of_the_ground_get_faster_and_damping_is_at_the_sides() {
         14 * 30 - (14 - 2 * LAYER - 2) * (30 - 2 * LAYER - 2)
     );
 }
-
-#[test]
-fn the_largest_cube_fits_and_the_next_does_not() {
-    // 80 GB: two fields of 1709^3 would, but indices have 32 bits.
-    assert_eq!(Wave3d::largest_cube(80_000_000_000), Some(1290));
-    Wave3d::new([1290; 3], 1).unwrap();
-    Wave3d::new([1291; 3], 1).unwrap_err();
-    for bytes in [528, 1 << 20, 16_000_000_000] {
-        let n = Wave3d::largest_cube(bytes).unwrap();
-        assert!(Wave3d::device_bytes([n; 3]) <= bytes.into());
-        assert!(Wave3d::device_bytes([n + 1; 3]) > bytes.into());
-    }
-    assert_eq!(Wave3d::largest_cube(500), None);
-    let plan = Case::record(&random([7, 8, 9], 1), "single").unwrap();
-    let bytes: u64 = plan.buffers().iter().map(|buffer| buffer.bytes()).sum();
-    assert_eq!(Wave3d::device_bytes([7, 8, 9]), bytes.into());
-}
-
 #[test]
 fn elements_are_named_by_their_indices() {
     let problem = random([5, 6, 7], 1);
@@ -372,12 +306,10 @@ fn elements_are_named_by_their_indices() {
     assert_eq!(named("d", 2 * 6 + 3), "i = 2, j = 3");
     assert_eq!(named("c2", 4), "k = 4");
 }
-
 fn refusal(pairs: &[&str]) -> String {
     let params = CaseParams::parse(pairs.iter().copied()).unwrap();
     LAB.case(&params).err().expect("refused").to_string()
 }
-
 #[test]
 fn wrong_parameters_are_named() {
     insta::assert_snapshot!(refusal(&["n_x=0"]), @"parameter `n_x` = `0`: a domain has at least 3 sites along each axis: two borders and one between");
@@ -401,7 +333,6 @@ fn wrong_parameters_are_named() {
     insta::assert_snapshot!(refusal(&["seed=x"]), @"parameter `seed` = `x`: invalid digit found in string (seed of random initial fields, 0 to 2^64 - 1)");
     insta::assert_snapshot!(refusal(&["shape=3"]), @"unknown parameter `shape`; there are: n_x, n_y, n_z, steps, dx, dt, model, damping, source, frequency, start, seed");
 }
-
 proptest! {
     #[test]
     fn the_largest_timestep_of_the_message_is_allowed(dx in 0.001_f64..1e5, n_z in 3_u32..50) {
@@ -436,7 +367,6 @@ proptest! {
         prop_assert!(fields.u.iter().all(|u| u.abs() <= bound));
     }
 }
-
 #[test]
 fn the_reference_stays_near_the_oracle() {
     let problem = Wave3d::new([13, 14, 15], 40).unwrap();

@@ -11,16 +11,11 @@
 //! A field has N^3 values of `f64`, x contiguous, then y: point (x, y, z) is element (z N + y) N + x.
 //!
 //! - [`grid`]: walls, source, numbering. [`update`](mod@update): the iteration for one point. Kernels and references call both.
-//! - `stored_source`, `computes_source`: the iteration, four times with f from memory, once with f from the position.
 //! - `max_change`: how far two fields are apart.
 
-#[cfg(feature = "solutions")]
-pub mod computes_source;
 pub mod grid;
-#[cfg(feature = "instruments")]
+#[cfg(feature = "kernels")]
 pub mod max_change;
-#[cfg(feature = "solutions")]
-pub mod stored_source;
 #[cfg(test)]
 mod tests;
 pub mod update;

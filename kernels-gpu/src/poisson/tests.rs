@@ -1,9 +1,7 @@
-//! What the grid promises, and the kernels' launch shapes.
+//! What the grid promises.
 
 use proptest::prelude::*;
 
-#[cfg(feature = "solutions")]
-use super::stored_source::no_branches_block;
 use super::{Grid, update};
 
 /// -1 + 2 i / (n - 1) compared with p / q, exactly.
@@ -71,20 +69,6 @@ fn a_balanced_point_stays() {
     };
     assert_eq!(update::jacobi(around(2.0), 0.0), 2.0);
     assert_eq!(update::jacobi(around(0.0), 6.0), 1.0);
-}
-
-#[cfg(feature = "solutions")]
-#[test]
-fn blocks_without_branches_fit_exactly() {
-    for n in 3..=Grid::MAX_N {
-        let [x, y, z] = no_branches_block(n);
-        assert_eq!(((n - 2) % x, (n - 2) % y, z), (0, 0, 1), "n = {n}");
-        assert!(x * y <= 1024, "n = {n}");
-    }
-    assert_eq!(no_branches_block(3), [1, 1, 1]);
-    assert_eq!(no_branches_block(128), [126, 3, 1]);
-    assert_eq!(no_branches_block(512), [510, 1, 1]);
-    assert_eq!(no_branches_block(640), [638, 1, 1]);
 }
 
 proptest! {

@@ -10,14 +10,9 @@
 //!
 //! - [`scene`]: where walls and sources are; [`AnyScene`] chooses one at run time.
 //! - [`update`](mod@update): the scheme for one cell, called by kernels and references alike.
-//! - `naive`: one launch a timestep. `shmem`: several timesteps a launch.
 
-#[cfg(feature = "solutions")]
-pub mod naive;
 pub mod scene;
 mod scenes;
-#[cfg(feature = "solutions")]
-pub mod shmem;
 #[cfg(test)]
 mod tests;
 pub mod update;

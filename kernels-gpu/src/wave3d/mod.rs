@@ -21,11 +21,8 @@
 //! - [`domain`]: extents, border, layers.
 //! - [`update`](mod@update): the scheme for one site, called by kernels and references alike.
 //! - [`source`]: the point source.
-//! - `kernels`: one kernel for all sites, or the layers apart.
 
 pub mod domain;
-#[cfg(feature = "solutions")]
-pub mod kernels;
 pub mod source;
 #[cfg(test)]
 mod tests;

@@ -6,28 +6,30 @@ use host::lab::CaseError;
 
 use super::Course;
 
-/// Name of the lab, path of its file in the source tree, text.
-macro_rules! file {
-    ($lab:literal) => {
-        (
-            $lab,
-            concat!("labs/", $lab, "/lab.toml"),
-            include_str!(concat!("../../../../labs/", $lab, "/lab.toml")),
-        )
+/// A lab's file: its lab, its path in the source tree, its text, and what that says.
+struct File {
+    lab: &'static str,
+    path: &'static str,
+    text: &'static str,
+    course: OnceLock<Course>,
+}
+
+macro_rules! files {
+    ($($lab:ident::$type:ident,)*) => {
+        static FILES: [File; [$(stringify!($lab)),*].len()] = [$(File {
+            lab: stringify!($lab),
+            path: concat!("labs/", stringify!($lab), "/lab.toml"),
+            text: include_str!(concat!("../../../../labs/", stringify!($lab), "/lab.toml")),
+            course: OnceLock::new(),
+        }),*];
     };
 }
-/// Name, path and text of every lab's file. A new lab adds its line here.
-static FILES: [(&str, &str, &str); 5] = [
-    file!("wave2d"),
-    file!("wave3d"),
-    file!("poisson"),
-    file!("matadd"),
-    file!("membench"),
-];
+
+plan::labs!(files);
 
 /// Lab, path in the source tree, and text of every lab's file.
 pub fn embedded_files() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
-    FILES.iter().copied()
+    FILES.iter().map(|file| (file.lab, file.path, file.text))
 }
 
 /// What the lab of this name grades.
@@ -40,12 +42,9 @@ pub fn embedded_files() -> impl Iterator<Item = (&'static str, &'static str, &'s
 ///
 /// If the file makes no sense, which the tests rule out.
 pub fn embedded(lab: &str) -> Result<&'static Course, CaseError> {
-    static COURSES: [OnceLock<Course>; FILES.len()] = [const { OnceLock::new() }; FILES.len()];
-    let found = FILES.iter().position(|(name, ..)| *name == lab);
-    let index = found
-        .ok_or_else(|| CaseError::unknown("lab", lab, FILES.iter().map(|(name, ..)| *name)))?;
-    Ok(COURSES[index].get_or_init(|| {
-        let (_, file, text) = FILES[index];
-        Course::parse(text, file).unwrap_or_else(|error| panic!("{error}"))
-    }))
+    let file = FILES.iter().find(|file| file.lab == lab);
+    let file =
+        file.ok_or_else(|| CaseError::unknown("lab", lab, FILES.iter().map(|file| file.lab)))?;
+    let parse = || Course::parse(file.text, file.path).unwrap_or_else(|error| panic!("{error}"));
+    Ok(file.course.get_or_init(parse))
 }

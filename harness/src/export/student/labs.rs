@@ -44,4 +44,4 @@ macro_rules! labs {
     };
 }
 
-labs! { matadd membench wave2d poisson wave3d }
+labs! { LABS }

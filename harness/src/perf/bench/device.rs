@@ -9,7 +9,7 @@ use crate::catalogue::first_variant;
 use crate::devices::Named;
 use crate::digest::sha256;
 use crate::failure::Failure;
-use crate::fits;
+use crate::memory_advice;
 use crate::perf::bound::{self, Demand};
 use crate::perf::contender::{About, Peer, PlanRun, TimedRun, Trouble};
 use crate::perf::results::{Correctness, DeviceRecord, Figures, Outcome, Row};
@@ -225,7 +225,7 @@ fn outcome_of(trouble: Trouble, case: &dyn Case, variant: &str) -> Result<Outcom
         Trouble::Failed(message) => return Ok(Outcome::Failed { message }),
         Trouble::Unsuited(message) => return Ok(Outcome::Skipped { message }),
     };
-    let message = fits::explained(&error, case, variant);
+    let message = memory_advice::explained(&error, case, variant);
     match (error.kind(), &error) {
         (ErrorKind::Submission, _) => Ok(Outcome::Failed { message }),
         (ErrorKind::Environment, Error::Device(DeviceError::Lost { .. })) => Ok(Outcome::Skipped {

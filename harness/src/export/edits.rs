@@ -1,0 +1,126 @@
+//! The two files of which the student's copy has less.
+
+use std::path::PathBuf;
+
+use toml_edit::{Array, DocumentMut, Item, TomlError};
+
+use crate::failure::Failure;
+
+/// The workspace's manifest with these members; `cargo test` tests the last one alone.
+///
+/// # Errors
+///
+/// [`Failure::Input`] for text that is not TOML.
+pub fn with_members(text: &str, members: &[PathBuf]) -> Result<String, Failure> {
+    let mut manifest: DocumentMut = text
+        .parse()
+        .map_err(|error| not_toml("Cargo.toml", &error))?;
+    let names = members.iter().map(|member| member.to_string_lossy());
+    let mut all: Array = names.map(|name| name.into_owned()).collect();
+    for member in all.iter_mut() {
+        member.decor_mut().set_prefix("\n    ");
+    }
+    all.set_trailing("\n");
+    all.set_trailing_comma(true);
+    let last = members.last().map(|member| member.to_string_lossy());
+    let last: Array = last.map(|name| name.into_owned()).into_iter().collect();
+    manifest["workspace"]["members"] = all.into();
+    manifest["workspace"]["default-members"] = last.into();
+    Ok(manifest.to_string())
+}
+
+/// A lab file without its hidden cases, and without the comments above them.
+///
+/// # Errors
+///
+/// [`Failure::Input`] for text that is not TOML.
+pub fn without_hidden_cases(text: &str) -> Result<String, Failure> {
+    let mut file: DocumentMut = text.parse().map_err(|error| not_toml("lab.toml", &error))?;
+    if let Some(cases) = file.get_mut("case").and_then(Item::as_array_of_tables_mut) {
+        cases.retain(|case| case.get("group").and_then(Item::as_str) != Some("hidden"));
+    }
+    Ok(file.to_string())
+}
+
+fn not_toml(file: &str, error: &TomlError) -> Failure {
+    Failure::Input(format!("{file}: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_workspace_has_the_members_of_the_copy() {
+        let text = r#"[workspace]
+resolver = "3"
+members = [
+    "a",
+    "b",
+]
+
+[profile.dev]
+"#;
+        let members = ["a", "tests"].map(PathBuf::from);
+        insta::assert_snapshot!(with_members(text, &members).unwrap(), @r##"
+        [workspace]
+        resolver = "3"
+        members = [
+            "a",
+            "tests",
+        ]
+        default-members = ["tests"]
+
+        [profile.dev]
+        "##);
+    }
+
+    #[test]
+    fn hidden_cases_leave_nothing_behind() {
+        let text = r#"lab = "wave2d"
+
+# Small ones.
+
+[[case]]
+name = "a"
+group = "small"
+
+# Hidden: for whoever cheats.
+
+[[case]]
+name = "h1"
+group = "hidden"
+
+[[case]]
+name = "h2"
+group="hidden"
+
+# Large.
+
+[[case]]
+name = "large"
+group = "large"
+
+[[performance]]
+case = "large"
+"#;
+        insta::assert_snapshot!(without_hidden_cases(text).unwrap(), @r#"
+        lab = "wave2d"
+
+        # Small ones.
+
+        [[case]]
+        name = "a"
+        group = "small"
+
+        # Large.
+
+        [[case]]
+        name = "large"
+        group = "large"
+
+        [[performance]]
+        case = "large"
+        "#);
+    }
+}

@@ -1,0 +1,37 @@
+//! What to do where memory is short: the largest case that fits.
+
+use host::device::DeviceError;
+use host::memory::available_bytes;
+use host::{BufferError, Case, Error};
+
+use crate::failure::Failure;
+
+/// The host holds a case about so often at once: inputs, the reference's fields, what is expected, what was read.
+const HOST_COPIES: u64 = 4;
+
+/// Bytes that a plan's buffers may have instead, if the error is of memory that is short.
+pub fn room_bytes(error: &Error) -> Option<u64> {
+    match error {
+        Error::Device(DeviceError::OutOfMemory { free_bytes, .. }) => Some(*free_bytes),
+        Error::Buffer(BufferError::OutOfMemory { .. }) => Some(available_bytes()? / HOST_COPIES),
+        _ => None,
+    }
+}
+
+/// The error's text; if memory is short, with the largest case that fits.
+pub fn explained(error: &Error, case: &dyn Case, variant: &str) -> String {
+    let fits = room_bytes(error).and_then(|bytes| case.largest_within(variant, bytes));
+    match fits {
+        Some(fits) => format!("{error}; what fits: {fits}"),
+        None => error.to_string(),
+    }
+}
+
+/// The same, as what ends a command.
+pub fn failure(error: Error, case: &dyn Case, variant: &str) -> Failure {
+    let text = explained(&error, case, variant);
+    match Failure::from(error) {
+        Failure::Environment(_) => Failure::Environment(text),
+        other => other,
+    }
+}

@@ -1,0 +1,360 @@
+//! A lab as it is declared, and what follows from that.
+
+use std::fmt::Display;
+use std::sync::OnceLock;
+
+use plan::{Lab as _, Solves};
+
+use super::{Case, CaseError, CaseParams, Cpu, Lab, Parameter, Progress, Values, Variant, Work};
+use crate::buffer::NamedBuffers;
+use crate::check::{self, CheckError};
+use crate::error::Error;
+use crate::kernels::KERNELS;
+use crate::memory::largest;
+use crate::module::Module;
+use crate::plan::Plan;
+use crate::registry::find_variant;
+
+/// What a lab declares: everything in which labs differ. [`Lab`] and [`Case`] follow from it.
+///
+/// The type that implements it is a case: one size, parameters, seed. As text it is the case's label: short, and unique
+/// among the lab's cases.
+pub trait Declaration: Clone + Display + Send + Sync + 'static {
+    /// The lab as a solution sees it: its name, problem, buffers and outputs.
+    type Plan: plan::Lab;
+
+    /// The lab in one line.
+    const SUMMARY: &'static str;
+
+    /// What [`Declaration::from_values`] understands.
+    const PARAMETERS: &'static [Parameter];
+
+    /// The parameters that are one number in a case of equal extents, and the least that it may be.
+    const EXTENTS: (&'static str, u32);
+
+    /// What a unit of work is: `cell updates`.
+    const UNIT: &'static str;
+
+    /// Whether results are rounded, and [`Declaration::oracle`] says what they are without that.
+    const ROUNDS: bool = true;
+
+    /// How many bits a seed has: 1 to 64.
+    const SEED_BITS: u32 = 64;
+
+    /// The lab's `static`.
+    fn lab() -> &'static DeclaredLab<Self>;
+
+    /// The case with these parameters.
+    ///
+    /// # Errors
+    ///
+    /// [`CaseError`] for values that the scheme does not allow.
+    fn from_values(values: &Values<'_>) -> Result<Self, CaseError>;
+
+    /// A case of this extent along each axis, with as little to do as can be.
+    ///
+    /// # Errors
+    ///
+    /// [`CaseError`] for extents that are not allowed.
+    fn of_extent(n: u32) -> Result<Self, CaseError>;
+
+    /// Refuses parameters that would keep the inputs from following the seed.
+    ///
+    /// # Errors
+    ///
+    /// [`CaseError`], with the reason.
+    fn check_seedable(_params: &CaseParams) -> Result<(), CaseError> {
+        Ok(())
+    }
+
+    /// See [`Lab::small_cases`].
+    fn small() -> Vec<Self>;
+
+    /// See [`Lab::laptop_cases`].
+    fn laptop() -> Vec<Self>;
+
+    /// See [`Lab::large_cases`].
+    fn large() -> Vec<Self>;
+
+    /// What a solution's host code gets.
+    fn problem(&self) -> <Self::Plan as plan::Lab>::Problem;
+
+    /// See [`Case::inputs`].
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    fn inputs(&self) -> Result<NamedBuffers, Error>;
+
+    /// See [`Case::reference_from`].
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    fn reference(
+        &self,
+        inputs: &NamedBuffers,
+        cpu: Cpu,
+        progress: &dyn Progress,
+    ) -> Result<NamedBuffers, Error>;
+
+    /// See [`Case::oracle_from`]; called where results are rounded.
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    fn oracle(
+        &self,
+        _inputs: &NamedBuffers,
+        _progress: &dyn Progress,
+    ) -> Result<Option<NamedBuffers>, Error> {
+        Ok(None)
+    }
+
+    /// See [`Case::timesteps`].
+    fn timesteps(&self) -> Option<u64> {
+        None
+    }
+
+    /// See [`Case::axes`].
+    fn axes(&self, _buffer: &str) -> Vec<(&'static str, u64)> {
+        Vec::new()
+    }
+
+    /// See [`Case::reduced`].
+    fn reduced(&self) -> Option<Self> {
+        None
+    }
+
+    /// Units of useful work.
+    fn updates(&self) -> u64;
+
+    /// Floating-point operations of a unit of work.
+    fn flops_per_update(&self) -> u64;
+
+    /// Fewest bytes that a plain solution must move between device memory and the multiprocessors.
+    fn bytes(&self) -> u64;
+}
+
+/// A built-in solution of the lab whose cases are `D`: `variants.rs` of the lab's folder in `kernels-gpu/solutions` lists
+/// them.
+pub struct BuiltIn<D: Declaration> {
+    variant: Variant,
+    solution: fn(&D) -> Box<dyn Solves<D::Plan>>,
+    bytes: fn(&D) -> u64,
+}
+
+impl<D: Declaration> BuiltIn<D> {
+    /// A solution whose results equal the reference's to the last bit, and that must move the bytes that
+    /// [`Declaration::bytes`] says.
+    pub const fn new(
+        name: &'static str,
+        summary: &'static str,
+        solution: fn(&D) -> Box<dyn Solves<D::Plan>>,
+    ) -> BuiltIn<D> {
+        BuiltIn {
+            variant: Variant {
+                name,
+                summary,
+                exact: true,
+            },
+            solution,
+            bytes: D::bytes,
+        }
+    }
+
+    /// The same with another number of bytes that it must move.
+    pub const fn moving(self, bytes: fn(&D) -> u64) -> BuiltIn<D> {
+        BuiltIn { bytes, ..self }
+    }
+}
+
+/// The lab whose cases are `D`.
+pub struct DeclaredLab<D: Declaration> {
+    built_in: &'static [BuiltIn<D>],
+    variants: OnceLock<Vec<Variant>>,
+}
+
+impl<D: Declaration> DeclaredLab<D> {
+    /// The lab with these built-in solutions, the plain one first: usually what [`crate::solutions`] has.
+    pub const fn new(built_in: &'static [BuiltIn<D>]) -> DeclaredLab<D> {
+        DeclaredLab {
+            built_in,
+            variants: OnceLock::new(),
+        }
+    }
+
+    fn built_in(&self, variant: &str) -> Result<&'static BuiltIn<D>, CaseError> {
+        let name = find_variant(self.variants(), variant)?.name;
+        let mut built_in = self.built_in.iter();
+        let found = built_in.find(|built_in| built_in.variant.name == name);
+        Ok(found.expect("every variant is one of these"))
+    }
+}
+
+/// The largest extent of a case, equal along each axis, whose buffers, with this variant, are no more than `bytes`. `None` if
+/// not even the smallest fits, or for an unknown variant. Where a lab has no variants, its own buffers alone count.
+pub fn largest_extent<D: Declaration>(variant: &str, bytes: u64) -> Option<u32> {
+    let fits = |n| -> Option<bool> {
+        let case = D::of_extent(n).ok()?;
+        let plan = match D::lab().built_in {
+            [] => D::Plan::declared(&case.problem()),
+            _ => case.record(variant).ok()?,
+        };
+        Some(plan.memory_bytes().ok()? <= bytes)
+    };
+    largest(D::EXTENTS.1, u32::MAX, |n| fits(n) == Some(true))
+}
+
+fn boxed<D: Declaration>(cases: Vec<D>) -> Vec<Box<dyn Case>> {
+    let boxed = cases
+        .into_iter()
+        .map(|case| Box::new(case) as Box<dyn Case>);
+    boxed.collect()
+}
+
+impl<D: Declaration> Lab for DeclaredLab<D> {
+    fn name(&self) -> &'static str {
+        D::Plan::NAME
+    }
+
+    fn summary(&self) -> &'static str {
+        D::SUMMARY
+    }
+
+    fn module(&self) -> &Module {
+        &KERNELS
+    }
+
+    fn variants(&self) -> &[Variant] {
+        let of_all = || {
+            let variants = self.built_in.iter().map(|built_in| built_in.variant);
+            variants.collect()
+        };
+        self.variants.get_or_init(of_all)
+    }
+
+    fn rounds(&self) -> bool {
+        D::ROUNDS
+    }
+
+    fn parameters(&self) -> &'static [Parameter] {
+        D::PARAMETERS
+    }
+
+    fn small_cases(&self) -> Vec<Box<dyn Case>> {
+        boxed(D::small())
+    }
+
+    fn laptop_cases(&self) -> Vec<Box<dyn Case>> {
+        boxed(D::laptop())
+    }
+
+    fn large_cases(&self) -> Vec<Box<dyn Case>> {
+        boxed(D::large())
+    }
+
+    fn case(&self, params: &CaseParams) -> Result<Box<dyn Case>, Error> {
+        let values = Values::new(params, D::PARAMETERS)?;
+        Ok(Box::new(D::from_values(&values)?))
+    }
+
+    fn seeded(&self, params: &CaseParams, seed: u64) -> Result<CaseParams, CaseError> {
+        D::check_seedable(params)?;
+        let mut params = params.clone();
+        params.set("seed", seed >> (64 - D::SEED_BITS));
+        Ok(params)
+    }
+}
+
+impl<D: Declaration> Case for D {
+    fn label(&self) -> String {
+        self.to_string()
+    }
+
+    fn problem_json(&self) -> serde_json::Value {
+        serde_json::to_value(self.problem()).expect("plain numbers")
+    }
+
+    fn record(&self, variant: &str) -> Result<Plan, Error> {
+        let built_in = D::lab().built_in(variant)?;
+        let name = format!("{} {}, {self}", D::Plan::NAME, built_in.variant.name);
+        let solution = (built_in.solution)(self);
+        Ok(D::Plan::record(name, &self.problem(), solution.as_ref())?)
+    }
+
+    fn declared(&self) -> Result<Plan, Error> {
+        Ok(D::Plan::declared(&self.problem()))
+    }
+
+    fn inputs(&self) -> Result<NamedBuffers, Error> {
+        Declaration::inputs(self)
+    }
+
+    fn reference_from(
+        &self,
+        inputs: &NamedBuffers,
+        cpu: Cpu,
+        progress: &dyn Progress,
+    ) -> Result<NamedBuffers, Error> {
+        Declaration::reference(self, inputs, cpu, progress)
+    }
+
+    fn oracle_from(
+        &self,
+        inputs: &NamedBuffers,
+        progress: &dyn Progress,
+    ) -> Result<Option<NamedBuffers>, Error> {
+        self.oracle(inputs, progress)
+    }
+
+    fn check(
+        &self,
+        _variant: &str,
+        expected: &NamedBuffers,
+        got: &NamedBuffers,
+    ) -> Result<(), CheckError> {
+        // Every variant so far keeps the order of operations that the scheme defines.
+        check::exact(expected, got)
+    }
+
+    fn timesteps(&self) -> Option<u64> {
+        Declaration::timesteps(self)
+    }
+
+    fn locate(&self, buffer: &str, index: usize) -> Option<String> {
+        let mut rest = index as u64;
+        let mut place = Vec::new();
+        for (axis, extent) in Declaration::axes(self, buffer) {
+            place.push(format!("{axis} = {}", rest % extent));
+            rest /= extent;
+        }
+        place.sort_unstable();
+        (!place.is_empty()).then(|| place.join(", "))
+    }
+
+    fn reduced(&self) -> Option<Box<dyn Case>> {
+        let reduced = Declaration::reduced(self)?;
+        Some(Box::new(reduced))
+    }
+
+    fn axes(&self, buffer: &str) -> Vec<(&'static str, u64)> {
+        Declaration::axes(self, buffer)
+    }
+
+    fn largest_within(&self, variant: &str, bytes: u64) -> Option<String> {
+        let n = largest_extent::<D>(variant, bytes)?;
+        Some(format!("{} = {n}", D::EXTENTS.0))
+    }
+
+    fn work(&self, variant: &str) -> Work {
+        let updates = self.updates();
+        let built_in = D::lab().built_in(variant);
+        Work {
+            updates,
+            unit: D::UNIT,
+            bytes: built_in.map_or_else(|_| self.bytes(), |built_in| (built_in.bytes)(self)),
+            flops: self.flops_per_update() * updates,
+        }
+    }
+}

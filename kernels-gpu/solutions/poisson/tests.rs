@@ -1,0 +1,203 @@
+//! What the solutions launch, move and compute; what their kernels are made of.
+
+use approx::assert_abs_diff_eq;
+use kernels_gpu::poisson::Grid;
+use plan::Lab as _;
+
+use super::computes_source::launch::Shape;
+use super::stored_source::kernels::no_branches_block;
+use crate::device::{Device, EmulatedDevice, LaunchLimits};
+use crate::lab::{Case, Cpu, Lab, NoProgress, largest_extent};
+use crate::plan::Command;
+use crate::poisson::{LAB, Poisson, Start, Stop, to_tolerance, to_tolerance_on_cpu};
+use crate::run::{outputs, reset};
+use crate::validate::validate;
+
+fn random(n: u32, iterations: u32) -> Poisson {
+    let problem = Poisson::new(n, iterations).unwrap();
+    problem.with_start(Start::Random { seed: 5 }).unwrap()
+}
+
+#[test]
+fn every_device_and_variant_stops_at_the_same_iteration_with_the_same_field() {
+    let device = EmulatedDevice::default();
+    // Odd, even, a limit that is no multiple, a tolerance out of reach.
+    for (check_every, iterations, tolerance) in [(3, 100, 0.5), (4, 100, 0.7), (4, 10, 1e-9)] {
+        let problem = random(7, iterations);
+        let stop = Stop::new(tolerance, check_every).unwrap();
+        let expected = to_tolerance_on_cpu(&problem, &stop, Cpu::Serial, &NoProgress).unwrap();
+        assert_eq!(expected.reached, tolerance > 0.1);
+        let parallel = to_tolerance_on_cpu(&problem, &stop, Cpu::Parallel, &NoProgress).unwrap();
+        assert_eq!(parallel.u, expected.u);
+        let plain = problem.clone().with_iterations(expected.iterations);
+        let plain = plain.reference(Cpu::Serial, &NoProgress).unwrap();
+        assert_eq!(plain[0].1, expected.u);
+        for variant in LAB.variants() {
+            let got = to_tolerance(&device, &problem, variant.name, &stop, &NoProgress).unwrap();
+            let end = (got.iterations, got.change.to_bits(), got.reached);
+            let expected_end = (
+                expected.iterations,
+                expected.change.to_bits(),
+                expected.reached,
+            );
+            assert_eq!(end, expected_end, "{}", variant.name);
+            assert_eq!(got.u, expected.u, "{}", variant.name);
+        }
+    }
+}
+#[test]
+fn plans_have_the_launches_that_the_iterations_need() {
+    let launches = |variant: &str| {
+        let plan = Case::record(&random(20, 7), variant).unwrap();
+        plan.check().unwrap();
+        let launches = plan
+            .commands()
+            .filter(|command| matches!(command, Command::Launch(_)));
+        (launches.count(), plan.memory_bytes().unwrap())
+    };
+    let field = 8 * 20_u64.pow(3);
+    assert_eq!(launches("reads_source"), (1 + 7, 3 * field));
+    assert_eq!(launches("no_branches"), (1 + 7, 3 * field));
+    assert_eq!(launches("layer_by_layer"), (1 + 7 * 18, 3 * field));
+    assert_eq!(launches("shared_tile"), (1 + 7, 3 * field));
+    assert_eq!(launches("computes_source"), (7, 2 * field));
+}
+#[test]
+fn the_largest_grid_fits_every_launch() {
+    for n in [640, Grid::MAX_N - 1, Grid::MAX_N] {
+        for variant in LAB.variants() {
+            let plan = Case::record(&Poisson::new(n, 1).unwrap(), variant.name).unwrap();
+            validate(LAB.module(), &plan, &LaunchLimits::COMMON).unwrap();
+        }
+    }
+}
+#[test]
+fn any_shape_computes_the_same() {
+    let device = EmulatedDevice::default();
+    let problem = random(15, 2);
+    let expected = problem.reference(Cpu::Serial, &NoProgress).unwrap();
+    for (block, layers) in [
+        ([32, 4, 4], 1),
+        ([16, 2, 2], 3),
+        ([64, 1, 1], 4),
+        ([8, 8, 1], 5),
+        ([32, 2, 1], 13),
+        ([5, 3, 2], 1000),
+    ] {
+        let shape = Shape { block, layers };
+        let plan = plan::poisson::Poisson::record(
+            "shape",
+            &crate::lab::Declaration::problem(&problem),
+            &shape,
+        )
+        .unwrap();
+        let mut session = device.prepare(LAB.module(), &plan).unwrap();
+        reset(session.as_mut(), &plan, &problem.inputs().unwrap()).unwrap();
+        session.run().unwrap();
+        let got = outputs(session.as_mut(), &plan).unwrap();
+        problem
+            .check("computes_source", &expected, &got)
+            .unwrap_or_else(|error| panic!("{block:?}, {layers} layers: {error}"));
+    }
+}
+/// The lines of a kernel's body.
+fn body(kernel: &str) -> Vec<&'static str> {
+    let ptx = LAB.module().ptx();
+    let (_, rest) = ptx.split_once(&format!(".entry {kernel}(")).unwrap();
+    let end = rest.find("\n}").unwrap();
+    rest[..end].lines().map(str::trim).collect()
+}
+#[test]
+fn no_branches_has_no_branches() {
+    let decides = |line: &&str| {
+        ["bra", "setp", "selp", "@"]
+            .iter()
+            .any(|word| line.starts_with(word))
+    };
+    assert_eq!(body("poisson_no_branches").into_iter().find(decides), None);
+    assert!(body("poisson_reads_source").iter().any(decides));
+}
+#[test]
+fn memory_accesses_have_their_state_space_and_u_is_read_only() {
+    for kernel in [
+        "source",
+        "reads_source",
+        "no_branches",
+        "layer_by_layer",
+        "shared_tile",
+        "computes_source",
+        "max_change",
+    ] {
+        let body = body(&format!("poisson_{kernel}"));
+        for line in &body {
+            let access = ["ld.", "st.", "atom."]
+                .iter()
+                .any(|op| line.starts_with(op));
+            let space = [".global", ".shared", ".param"]
+                .iter()
+                .any(|space| line.contains(space));
+            assert!(!access || space, "{kernel}: {line}");
+            let plain = line.starts_with("ld.global") && !line.starts_with("ld.global.nc");
+            assert!(!plain, "{kernel}: {line}");
+        }
+    }
+}
+#[test]
+fn bytes_are_counted() {
+    // N = 4: 64 points, 8 of them inside; 24 points inside the walls' faces.
+    let bytes = |variant| Poisson::new(4, 10).unwrap().work(variant).bytes;
+    let (points, inside, faces) = (64, 8, 24);
+    assert_eq!(
+        bytes("reads_source"),
+        8 * (points + 10 * (inside + faces + inside + points))
+    );
+    assert_eq!(
+        bytes("no_branches"),
+        8 * (points + 2 * points + 10 * (inside + faces + inside + inside))
+    );
+    assert_eq!(bytes("layer_by_layer"), bytes("no_branches"));
+    assert_eq!(bytes("shared_tile"), bytes("no_branches"));
+    assert_eq!(
+        bytes("computes_source"),
+        8 * (2 * points + 10 * (inside + faces + 16))
+    );
+    assert_eq!(Poisson::new(4, 10).unwrap().usual_bytes(), 24 * 10 * 64);
+    // On a large grid: 24 and 16 bytes a point and iteration, nearly.
+    let large = Poisson::new(640, 1000).unwrap();
+    let a_point = |variant| large.work(variant).bytes as f64 / large.usual_bytes() as f64 * 24.0;
+    assert_abs_diff_eq!(a_point("reads_source"), 24.0, epsilon = 0.1);
+    assert_abs_diff_eq!(a_point("computes_source"), 16.0, epsilon = 0.1);
+}
+#[test]
+fn the_largest_cube_that_fits_is_named() {
+    let gib = 1_u64 << 30;
+    let largest = largest_extent::<Poisson>;
+    assert_eq!(largest("computes_source", 80 * gib), Some(1625));
+    assert_eq!(largest("reads_source", 80 * gib), Some(1529));
+    assert_eq!(largest("computes_source", 2 * 8 * 27), Some(3));
+    assert_eq!(largest("computes_source", 2 * 8 * 27 - 1), None);
+    assert_eq!(largest("compute_source", gib), None);
+}
+
+#[test]
+fn no_iterations_need_no_launch() {
+    let problem = random(4, 0);
+    for variant in LAB.variants() {
+        let plan = problem.record(variant.name).unwrap();
+        assert_eq!(plan.commands().len(), 0);
+        assert_eq!(problem.work(variant.name).bytes, 0);
+    }
+}
+
+#[test]
+fn blocks_without_branches_fit_exactly() {
+    for n in 3..=Grid::MAX_N {
+        let [x, y, z] = no_branches_block(n);
+        assert_eq!(((n - 2) % x, (n - 2) % y, z), (0, 0, 1), "n = {n}");
+        assert!(x * y <= 1024, "n = {n}");
+    }
+    assert_eq!(no_branches_block(3), [1, 1, 1]);
+    assert_eq!(no_branches_block(128), [126, 3, 1]);
+    assert_eq!(no_branches_block(512), [510, 1, 1]);
+    assert_eq!(no_branches_block(640), [638, 1, 1]);
+}

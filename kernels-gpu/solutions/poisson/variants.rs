@@ -1,0 +1,68 @@
+//! What users see of the solutions.
+
+use plan::Solves;
+
+use super::computes_source;
+use super::stored_source::{layer_by_layer, no_branches, reads_source, shared_tile};
+use crate::lab::BuiltIn;
+use crate::poisson::Poisson;
+
+pub const VARIANTS: &[BuiltIn<Poisson>] = &[
+    // Walls are written too, and so need not be there before.
+    stored(
+        "reads_source",
+        "one thread a point, f from memory, walls by branches",
+        |_| Box::new(reads_source::launch::Submission),
+    )
+    .moving(|case| bytes(case, true, false, case.points() as u64)),
+    stored(
+        "no_branches",
+        "one thread a point inside, f from memory, a launch that fits exactly",
+        |_| Box::new(no_branches::launch::Submission),
+    ),
+    stored(
+        "layer_by_layer",
+        "one launch a layer, f from memory",
+        |_| Box::new(layer_by_layer::launch::Submission),
+    ),
+    stored(
+        "shared_tile",
+        "8^3 points and their halo in shared memory, f from memory",
+        |_| Box::new(shared_tile::launch::Submission),
+    ),
+    // The walls at either end of x are written.
+    BuiltIn::new(
+        "computes_source",
+        "f from the point's position, a column of points a thread",
+        |_| Box::new(computes_source::launch::Submission),
+    )
+    .moving(|case| {
+        let side = u64::from(case.n() - 2);
+        bytes(case, false, true, u64::from(case.n()) * side * side)
+    }),
+];
+
+/// A variant that reads f, and writes the points inside the walls.
+const fn stored(
+    name: &'static str,
+    summary: &'static str,
+    solution: fn(&Poisson) -> Box<dyn Solves<plan::poisson::Poisson>>,
+) -> BuiltIn<Poisson> {
+    BuiltIn::new(name, summary, solution)
+        .moving(|case| bytes(case, true, true, case.points_inside()))
+}
+
+/// An iteration reads u but for the cube's edges, f (if it does) inside the walls, and writes so many points of u_next.
+/// Before the first iteration, f is written and u copied, where a variant needs that.
+fn bytes(problem: &Poisson, reads_f: bool, copies_u: bool, written: u64) -> u64 {
+    let iterations = u64::from(problem.iterations());
+    if iterations == 0 {
+        return 0;
+    }
+    let points = problem.points() as u64;
+    let inside = problem.points_inside();
+    let side = u64::from(problem.n() - 2);
+    let read = inside + 6 * side * side + if reads_f { inside } else { 0 };
+    let before = if reads_f { points } else { 0 } + if copies_u { 2 * points } else { 0 };
+    8 * (before + iterations * (read + written))
+}
