@@ -20,6 +20,12 @@ pub struct Launch {
     pub n: u32,
 }
 
+/// Loads a text that must be valid.
+pub fn load(machine: &mut Machine, text: &str) -> ptx_emu::Module {
+    let program = ptx::Program::parse(text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    machine.load(program).expect("the module fits")
+}
+
 /// What a launch did.
 pub struct Outcome {
     pub result: Result<LaunchReport, Fault>,
@@ -130,9 +136,8 @@ ret;
 
     pub fn run(&self) -> Outcome {
         let text = self.text();
-        let program = ptx::Program::parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
         let mut machine = Machine::new(self.limits.clone(), self.options.clone());
-        let module = machine.load(program).expect("the module fits");
+        let module = load(&mut machine, &text);
         let input: Vec<u8> = self
             .input
             .iter()

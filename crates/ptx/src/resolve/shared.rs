@@ -1,4 +1,4 @@
-//! What each kernel can reach, and from it the layout of shared memory.
+//! The layout of shared memory, from what each kernel can reach.
 //!
 //! A reference is any mention of a name in a body or an initialiser: a call, an address taken, a table of functions.
 //! That is more than what runs, never less. Each shared variable has one offset for the whole module, so that device
@@ -8,18 +8,18 @@
 use std::cmp::Ordering;
 use std::collections::HashSet;
 
-use super::module::{Entity, Names, variables};
-use super::variable;
-use crate::ast::{self, AddressBase, Operand, OperandKind, Operands, Stmt};
-use crate::error::{ErrorKind, Raw};
+use super::layout::byte_count;
+use super::names::{Entity, Names, variables};
+use crate::error::{ErrorKind, Problem};
 use crate::program::*;
+use crate::syntax::{self, AddressBase, Operand, OperandKind, Operands, Stmt};
 
 /// Offsets of shared variables, and each kernel's totals.
 pub(super) fn lay_out_shared(
     program: &mut Program,
     names: &Names<'_>,
-    sources: &[&ast::Function<'_>],
-) -> Result<(), Raw> {
+    sources: &[&syntax::Function<'_>],
+) -> Result<(), Problem> {
     if program.shared.is_empty() && program.dynamic_shared.is_empty() {
         return Ok(());
     }
@@ -55,9 +55,9 @@ pub(super) fn lay_out_shared(
             .max();
         let function = &mut program.functions[*kernel];
         let what = "the static shared memory of the kernel in bytes";
-        function.shared_bytes = variable::fits(function.pos, what, bytes)?;
+        function.shared_bytes = byte_count(function.pos, what, bytes)?;
         let offset = bytes.next_multiple_of(align.unwrap_or(1).into());
-        function.dynamic_shared_offset = variable::fits(function.pos, what, offset)?;
+        function.dynamic_shared_offset = byte_count(function.pos, what, offset)?;
         function.uses_dynamic_shared = align.is_some();
     }
     Ok(())
@@ -108,7 +108,7 @@ fn reach(
     mentioned: &[Vec<Entity>],
     kernel: usize,
     steps: &mut u64,
-) -> Result<Reached, Raw> {
+) -> Result<Reached, Problem> {
     let pos = program.functions[kernel].pos;
     let mut follow = |mentions: usize| {
         *steps += 1 + mentions as u64;
@@ -120,7 +120,7 @@ fn reach(
             value: *steps,
             limit: MOST_STEPS,
         };
-        Err(Raw::new(pos, kind))
+        Err(Problem::new(pos, kind))
     };
     let mut reached = Reached::default();
     let mut seen = HashSet::new();
@@ -154,7 +154,7 @@ fn reach(
 }
 
 /// Everything of the module that a body names, and the shared variables that it declares.
-fn mentions(f: &ast::Function<'_>, names: &Names<'_>) -> Vec<Entity> {
+fn mentions(f: &syntax::Function<'_>, names: &Names<'_>) -> Vec<Entity> {
     let mut found = Vec::new();
     let mut note = |name: &str| found.extend(names.get(name));
     each_name(f.body.as_deref().unwrap_or(&[]), &mut note);

@@ -1,4 +1,19 @@
-//! Scalar types, register classes and state spaces.
+//! Positions, scalar types, registers and state spaces.
+
+/// A position in the PTX text. Both numbers count from 1; columns count characters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Pos {
+    /// Line, from 1.
+    pub line: u32,
+    /// Column in characters, from 1.
+    pub column: u32,
+}
+
+impl std::fmt::Display for Pos {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}:{}", self.line, self.column)
+    }
+}
 
 /// The file a register lives in. Registers carry no type, only a width: the operation gives the meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -36,6 +51,15 @@ impl RegClass {
     pub const fn mask(self) -> u64 {
         u64::MAX >> (64 - self.bits())
     }
+}
+
+/// A register: its class and its slot, dense from 0 in each class of each function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Reg {
+    /// The file.
+    pub class: RegClass,
+    /// The slot in that file, below [`RegCounts::of`](crate::RegCounts::of) the class.
+    pub slot: u32,
 }
 
 /// A scalar type as written in PTX. `.bN` is untyped bits; arithmetic treats it as unsigned.
@@ -151,77 +175,6 @@ impl ScalarType {
 impl std::fmt::Display for ScalarType {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, ".{}", self.name())
-    }
-}
-
-/// The types of integer arithmetic.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[expect(missing_docs, reason = "each variant is the PTX type of the same name")]
-pub enum IntType {
-    U16,
-    S16,
-    U32,
-    S32,
-    U64,
-    S64,
-}
-
-impl IntType {
-    /// Width in bits.
-    pub const fn bits(self) -> u32 {
-        self.class().bits()
-    }
-
-    /// True for `.sN`.
-    pub const fn is_signed(self) -> bool {
-        matches!(self, IntType::S16 | IntType::S32 | IntType::S64)
-    }
-
-    /// The register class of a value of this type.
-    pub const fn class(self) -> RegClass {
-        match self {
-            IntType::U16 | IntType::S16 => RegClass::B16,
-            IntType::U32 | IntType::S32 => RegClass::B32,
-            IntType::U64 | IntType::S64 => RegClass::B64,
-        }
-    }
-
-    /// The same type as a [`ScalarType`].
-    pub const fn scalar(self) -> ScalarType {
-        match self {
-            IntType::U16 => ScalarType::U16,
-            IntType::S16 => ScalarType::S16,
-            IntType::U32 => ScalarType::U32,
-            IntType::S32 => ScalarType::S32,
-            IntType::U64 => ScalarType::U64,
-            IntType::S64 => ScalarType::S64,
-        }
-    }
-}
-
-/// The types of floating-point arithmetic. Half-precision arithmetic is not modelled (conversions are).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[expect(missing_docs, reason = "each variant is the PTX type of the same name")]
-pub enum FloatType {
-    F32,
-    F64,
-}
-
-impl FloatType {
-    /// The register class of a value of this type.
-    pub const fn class(self) -> RegClass {
-        match self {
-            FloatType::F32 => RegClass::B32,
-            FloatType::F64 => RegClass::B64,
-        }
-    }
-
-    /// The same type as a [`ScalarType`].
-    pub const fn scalar(self) -> ScalarType {
-        match self {
-            FloatType::F32 => ScalarType::F32,
-            FloatType::F64 => ScalarType::F64,
-        }
     }
 }
 

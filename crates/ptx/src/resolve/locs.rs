@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use crate::ast::{FilePos, Loc};
 use crate::program::{SourceFile, SourceLoc, SourceLocId};
+use crate::syntax::{FilePos, Loc};
 
 /// The table under construction.
 pub(super) struct Locs<'a> {

@@ -1,77 +1,18 @@
-//! Sizes and initialisers.
+//! Initialisers: the bytes and the addresses that a variable starts with.
 
-use super::module::{Entity, Names};
-use crate::ast::{self, Init, Literal};
-use crate::error::{ErrorKind, Raw};
+use super::names::{Entity, Names};
+use crate::error::Problem;
 use crate::program::*;
-
-/// Variables larger than this are refused: no device has the memory.
-const MAX_BYTES: u64 = 1 << 40;
-
-/// Alignment in bytes: as written, at least that of an element.
-pub(super) fn alignment(v: &ast::Variable<'_>) -> u32 {
-    v.align.unwrap_or(1).max(element_bytes(v))
-}
-
-/// Bytes of one element: a scalar, or a vector.
-fn element_bytes(v: &ast::Variable<'_>) -> u32 {
-    v.ty.bytes() * v.vector
-}
-
-/// Size in bytes; an open dimension counts 0.
-pub(super) fn size(v: &ast::Variable<'_>) -> Result<u32, Raw> {
-    let mut bytes = u64::from(element_bytes(v));
-    for dim in &v.dims {
-        bytes = bytes.saturating_mul(dim.unwrap_or(0));
-        if bytes > MAX_BYTES {
-            break;
-        }
-    }
-    fits(v.name.pos, "the size of the variable in bytes", bytes)
-}
-
-/// A byte count or offset as `u32`.
-pub(super) fn fits(pos: Pos, what: &'static str, value: u64) -> Result<u32, Raw> {
-    // Half the range: sums of two never overflow, and offsets fit an `i32`.
-    let limit = u64::from(u32::MAX / 2);
-    if value > limit {
-        return Err(Raw::new(pos, ErrorKind::TooLarge { what, value, limit }));
-    }
-    Ok(value as u32)
-}
-
-/// A `.global` or `.const` variable, without its initialiser.
-pub(super) fn describe(v: &ast::Variable<'_>, space: Space) -> Result<Variable, Raw> {
-    let mut size = size(v)?;
-    if let (Some(None), Some(Init::List(list, _))) = (v.dims.first(), &v.init) {
-        let inner = v.dims[1..]
-            .iter()
-            .try_fold(1u64, |n, d| n.checked_mul(d.unwrap_or(0)))
-            .unwrap_or(u64::MAX);
-        let bytes = u64::from(element_bytes(v))
-            .saturating_mul(inner)
-            .saturating_mul(list.len() as u64);
-        size = fits(v.name.pos, "the size of the variable in bytes", bytes)?;
-    }
-    Ok(Variable {
-        name: v.name.text.to_string(),
-        space,
-        is_extern: v.is_extern,
-        align: alignment(v),
-        size,
-        init: Vec::new(),
-        relocations: Vec::new(),
-        pos: v.name.pos,
-    })
-}
+use crate::syntax::{self, Init};
+use crate::types::{Pos, ScalarType};
 
 /// Fills in the bytes and relocations of a variable.
 pub(super) fn initialise(
     program: &mut Program,
     names: &Names<'_>,
     id: GlobalId,
-    v: &ast::Variable<'_>,
-) -> Result<(), Raw> {
+    v: &syntax::Variable<'_>,
+) -> Result<(), Problem> {
     let Some(init) = &v.init else { return Ok(()) };
     let mut image = Image {
         names,
@@ -114,22 +55,22 @@ struct Partial {
 }
 
 impl Partial {
-    fn incomplete(&self) -> Raw {
+    fn incomplete(&self) -> Problem {
         let message = format!(
             "address given byte by byte ends after {} of 8 bytes",
             self.next
         );
-        Raw::new(self.pos, ErrorKind::Invalid(message))
+        Problem::invalid(self.pos, message)
     }
 }
 
 impl Image<'_, '_> {
-    fn fill(&mut self, init: &Init<'_>, dims: &[u64], offset: u64) -> Result<(), Raw> {
+    fn fill(&mut self, init: &Init<'_>, dims: &[u64], offset: u64) -> Result<(), Problem> {
         match (init, dims) {
             (Init::List(list, pos), [len, inner @ ..]) => {
                 if list.len() as u64 > *len {
                     let message = format!("{} initialisers for {len} elements", list.len());
-                    return Err(Raw::new(*pos, ErrorKind::Invalid(message)));
+                    return Err(Problem::invalid(*pos, message));
                 }
                 let scalar = u64::from(self.ty.bytes());
                 let stride = inner.iter().fold(scalar, |n, d| n.saturating_mul(*d));
@@ -140,17 +81,13 @@ impl Image<'_, '_> {
                 Ok(())
             }
             (Init::List(list, _), []) if list.len() == 1 => self.fill(&list[0], dims, offset),
-            (Init::List(_, pos), []) => Err(Raw::new(
-                *pos,
-                ErrorKind::Invalid("a list initialises a single element".to_string()),
+            (Init::List(_, pos), []) => Err(Problem::invalid(*pos, "a list initialises a single element",
             )),
             (Init::Number(literal, pos), []) => {
-                let bits = literal_bits(*literal, self.ty, *pos)?;
+                let bits = literal.bits(self.ty, *pos)?;
                 self.write(offset, self.ty.bytes(), bits, *pos)
             }
-            (Init::Number(_, pos), _) => Err(Raw::new(
-                *pos,
-                ErrorKind::Invalid("a number initialises an array: expected `{`".to_string()),
+            (Init::Number(_, pos), _) => Err(Problem::invalid(*pos, "a number initialises an array: expected `{`",
             )),
             (
                 Init::Symbol {
@@ -164,7 +101,7 @@ impl Image<'_, '_> {
                 let symbol = match self.names.get(name.text) {
                     Some(Entity::Global(id)) => Symbol::Global(id),
                     Some(Entity::Function(id)) => Symbol::Function(id),
-                    _ => return Err(unknown("symbol", *name)),
+                    _ => return Err(Problem::unknown("symbol", name.text, name.pos)),
                 };
                 let relocation = Relocation {
                     offset: offset as u32,
@@ -181,13 +118,13 @@ impl Image<'_, '_> {
         }
     }
 
-    fn relocate(&mut self, relocation: Relocation, offset: u64, pos: Pos) -> Result<(), Raw> {
+    fn relocate(&mut self, relocation: Relocation, offset: u64, pos: Pos) -> Result<(), Problem> {
         if relocation.size != 4 && relocation.size != 8 {
             let message = format!(
                 "an address does not fit an element of {} bytes",
                 relocation.size
             );
-            return Err(Raw::new(pos, ErrorKind::Invalid(message)));
+            return Err(Problem::invalid(pos, message));
         }
         self.write(offset, relocation.size, 0, pos)?;
         self.relocations.push(relocation);
@@ -195,7 +132,7 @@ impl Image<'_, '_> {
     }
 
     /// One byte of an address; the eighth completes the relocation.
-    fn partial(&mut self, relocation: Relocation, mask: u64, pos: Pos) -> Result<(), Raw> {
+    fn partial(&mut self, relocation: Relocation, mask: u64, pos: Pos) -> Result<(), Problem> {
         let partial = match self.partial.take() {
             Some(partial) => partial,
             None => Partial {
@@ -216,8 +153,8 @@ impl Image<'_, '_> {
             && relocation.offset == whole.offset + partial.next;
         if !continues {
             let message =
-                "only whole addresses can be given byte by byte, lowest byte first".to_string();
-            return Err(Raw::new(pos, ErrorKind::Invalid(message)));
+                "only whole addresses can be given byte by byte, lowest byte first";
+            return Err(Problem::invalid(pos, message));
         }
         if partial.next == 7 {
             return self.relocate(whole, whole.offset.into(), pos);
@@ -229,19 +166,19 @@ impl Image<'_, '_> {
         Ok(())
     }
 
-    fn write(&mut self, offset: u64, bytes: u32, bits: u64, pos: Pos) -> Result<(), Raw> {
+    fn write(&mut self, offset: u64, bytes: u32, bits: u64, pos: Pos) -> Result<(), Problem> {
         let end = offset.saturating_add(bytes.into());
         if end > self.size.into() {
             let message = format!(
                 "initialiser reaches byte {end} of a variable of {} bytes",
                 self.size
             );
-            return Err(Raw::new(pos, ErrorKind::Invalid(message)));
+            return Err(Problem::invalid(pos, message));
         }
         // Sparse nested lists of a huge array must not allocate it.
         if end > self.init.len() as u64 + (1 << 20) {
-            let message = "initialiser leaves a gap of more than 1 MiB".to_string();
-            return Err(Raw::new(pos, ErrorKind::Invalid(message)));
+            let message = "initialiser leaves a gap of more than 1 MiB";
+            return Err(Problem::invalid(pos, message));
         }
         if self.init.len() < end as usize {
             self.init.resize(end as usize, 0);
@@ -250,41 +187,4 @@ impl Image<'_, '_> {
         self.init[offset as usize..end as usize].copy_from_slice(&value[..bytes as usize]);
         Ok(())
     }
-}
-
-/// The error that a name is not declared.
-pub(super) fn unknown(what: &'static str, name: ast::Name<'_>) -> Raw {
-    Raw::new(
-        name.pos,
-        ErrorKind::Unknown {
-            what,
-            name: name.text.to_string(),
-        },
-    )
-}
-
-/// The bits of a literal in a type. Floating literals convert between single and double; integers are cut.
-///
-/// # Errors
-/// An integer other than 0 where the type is a float: its bits, or its value?
-pub(super) fn literal_bits(literal: Literal, ty: ScalarType, pos: Pos) -> Result<u64, Raw> {
-    let mask = u64::MAX >> 64u32.saturating_sub(ty.bits());
-    Ok(match literal {
-        Literal::Int(value) if value != 0 && ty.is_float() => {
-            let expected = "a floating-point number, such as `0f3F800000` or `1.0`".to_string();
-            return Err(Raw::new(
-                pos,
-                ErrorKind::Expected {
-                    expected,
-                    found: "an integer".to_string(),
-                },
-            ));
-        }
-        Literal::Int(value) if ty == ScalarType::Pred => u64::from(value != 0),
-        Literal::Int(value) => value & mask,
-        Literal::Single(bits) if ty.bits() > 32 => f64::from(f32::from_bits(bits)).to_bits(),
-        Literal::Single(bits) => u64::from(bits) & mask,
-        Literal::Double(bits) if ty.bits() > 32 => bits,
-        Literal::Double(bits) => u64::from((f64::from_bits(bits) as f32).to_bits()) & mask,
-    })
 }

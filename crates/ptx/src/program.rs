@@ -1,9 +1,8 @@
-//! The program, its functions, parameters and variables.
+//! What a module declares: variables, functions, parameters, source positions.
 
 use crate::error::Error;
-use crate::{lower, parse};
-
-use super::{Inst, Pos, Reg, RegClass, ScalarType, Space, Symbol};
+use crate::resolve;
+use crate::types::{Pos, Reg, RegClass, ScalarType, Space};
 
 /// Index into [`Program::functions`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -17,7 +16,27 @@ pub struct GlobalId(pub u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SourceLocId(pub u32);
 
-/// A PTX module with every name resolved.
+/// Something that has an address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Symbol {
+    /// A `.global` or `.const` variable of the module (see [`Variable::space`]).
+    Global(GlobalId),
+    /// Byte offset in the block's shared window.
+    Shared(u32),
+    /// Start of dynamic shared memory: the running kernel's [`dynamic_shared_offset`](Function::dynamic_shared_offset).
+    DynamicShared,
+    /// Byte offset in the running function's local frame.
+    Local(u32),
+    /// Byte offset in the launch's parameter buffer (only in kernels).
+    KernelParam(u32),
+    /// Byte offset in the running function's parameter frame (see [`Function::param_frame_bytes`]).
+    FrameParam(u32),
+    /// A function, for indirect calls.
+    Function(FunctionId),
+}
+
+/// What a PTX module declares. The instructions are not part of it: they are given to whoever reads the bodies, by
+/// [`Program::read`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Program {
     /// `.version`: major, minor.
@@ -44,15 +63,17 @@ pub struct Program {
 }
 
 impl Program {
-    /// Reads a PTX text.
-    ///
-    /// Unknown instructions are not errors: see [`Op::Unsupported`](super::Op::Unsupported).
+    /// Reads a PTX text. `read_body` gets each function in the order of [`Program::functions`], those without a body
+    /// too, and reads its instructions.
     ///
     /// # Errors
-    /// The first place where the text is not well-formed, or names something that it does not declare.
-    pub fn parse(source: &str) -> Result<Program, Error> {
-        let module = parse::parse(source).map_err(|raw| raw.into_error(source))?;
-        lower::program(&module, source).map_err(|raw| raw.into_error(source))
+    /// The first place where the text is not well-formed or names something that it does not declare, or the first
+    /// problem that `read_body` returns.
+    pub fn read<'a>(
+        source: &'a str,
+        read_body: impl FnMut(&mut crate::Body<'_, 'a>) -> Result<(), crate::Problem>,
+    ) -> Result<Program, Error> {
+        resolve::program(source, read_body).map_err(|problem| problem.into_error(source))
     }
 
     /// The kernel of that name (`.entry` with a body).
@@ -140,7 +161,7 @@ pub struct Function {
     pub name: String,
     /// True for `.entry`.
     pub is_kernel: bool,
-    /// False for a declaration without body: `instructions` is empty and calling it is a fault.
+    /// False for a declaration without body.
     pub is_defined: bool,
     /// Where the name stands.
     pub pos: Pos,
@@ -180,9 +201,6 @@ pub struct Function {
     pub registers: RegCounts,
     /// Register names as written, by class and slot; see [`Function::register_name`].
     pub(crate) register_names: [Vec<String>; 4],
-    /// The body. Control never runs past its end: it closes with a `ret`, which the lowering adds where the
-    /// text has none.
-    pub instructions: Vec<Inst>,
     /// Labels in order of position, for messages.
     pub labels: Vec<Label>,
 }
@@ -206,7 +224,7 @@ impl Function {
 pub struct Label {
     /// The name in the text.
     pub name: String,
-    /// Index into [`Function::instructions`].
+    /// Number of instructions before it in the body; at the end of a body, of all of them.
     pub target: u32,
 }
 

@@ -5,14 +5,16 @@
 
 use std::collections::HashMap;
 
-use super::module::duplicate;
-use crate::ast::{Name, Prototype, Stmt};
-use crate::error::Raw;
-use crate::program::*;
+use super::names::duplicate;
+use crate::error::Problem;
+use crate::program::{Label, Symbol};
+use crate::syntax::{Name, Prototype, Stmt};
+use crate::types::{Pos, RegClass};
 
-/// What a name in a body stands for.
+/// What a name that a body declares stands for.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Local {
+    /// A register; its slot once an instruction names it.
     Reg(RegClass, Option<u32>),
     /// A register of a kind that is not modelled.
     UnsupportedReg(&'static str),
@@ -40,7 +42,7 @@ pub(super) struct Scope<'a> {
 
 impl<'a> Scope<'a> {
     /// Declares a name.
-    pub fn declare(&mut self, name: Name<'a>, local: Local) -> Result<(), Raw> {
+    pub fn declare(&mut self, name: Name<'a>, local: Local) -> Result<(), Problem> {
         match self.names.insert(name.text, (local, name.pos)) {
             Some((_, first)) => Err(duplicate("name", name, first)),
             None => Ok(()),
@@ -88,13 +90,13 @@ pub(super) struct ScopeLabels<'s, 'a> {
 }
 
 impl<'s, 'a> Labels<'s, 'a> {
-    pub fn collect(stmts: &'s [Stmt<'a>]) -> Result<Self, Raw> {
+    pub fn collect(stmts: &'s [Stmt<'a>]) -> Result<Self, Problem> {
         let mut labels = Labels::default();
         labels.scope(stmts)?;
         Ok(labels)
     }
 
-    fn scope(&mut self, stmts: &'s [Stmt<'a>]) -> Result<(), Raw> {
+    fn scope(&mut self, stmts: &'s [Stmt<'a>]) -> Result<(), Problem> {
         let scope = self.scopes.len();
         self.scopes.push(ScopeLabels::default());
         for stmt in stmts {
