@@ -43,7 +43,7 @@ pub enum ErrorKind {
     #[error("`{opcode}` takes {expected} operands, found {found}")]
     OperandCount {
         opcode: String,
-        expected: &'static str,
+        expected: String,
         found: usize,
     },
     #[error("`{operand}` has {bits} bit{}, but `{opcode}` with type {ty} needs {expected}", if *bits == 1 { "" } else { "s" })]

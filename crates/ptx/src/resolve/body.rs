@@ -93,6 +93,11 @@ impl<'p, 'a> Body<'p, 'a> {
         &self.function
     }
 
+    /// Every label of the body in order of position, whether it is in scope or not.
+    pub fn labels(&self) -> &[Label] {
+        &self.labels.all
+    }
+
     /// The module: variables, and the signatures of all functions.
     pub fn program(&self) -> &'p Program {
         self.program
