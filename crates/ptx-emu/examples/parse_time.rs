@@ -5,7 +5,7 @@ fn main() {
         let (mut parse, mut both) = (f64::MAX, f64::MAX);
         for _ in 0..300 {
             let t = Instant::now();
-            let program = ptx::Program::parse(&text).unwrap();
+            let program = ptx_emu::Executable::parse(&text).unwrap();
             parse = parse.min(t.elapsed().as_secs_f64());
             let mut machine = ptx_emu::Machine::default();
             let module = machine.load(program).unwrap();
