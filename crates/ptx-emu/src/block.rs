@@ -23,7 +23,7 @@ use crate::frame::FunctionCode;
 use crate::memory::global::GlobalMemory;
 use crate::memory::shared::SharedMemory;
 use crate::registers::{Apply, Combination, Operands, Test};
-use crate::special::ThreadView;
+use crate::special::BlockView;
 use crate::tally::{InstructionInfo, Tallies};
 use crate::warp::{Frame, Warp};
 
@@ -168,7 +168,7 @@ impl LaunchContext<'_> {
     }
 
     /// x, y, z of a block.
-    pub(crate) fn block_index(&self, block: u64) -> [u32; 3] {
+    fn block_index(&self, block: u64) -> [u32; 3] {
         let [x, y, _] = self.config.grid.map(u64::from);
         [
             (block % x) as u32,
@@ -177,17 +177,9 @@ impl LaunchContext<'_> {
         ]
     }
 
-    /// x, y, z of a thread of a block.
-    pub(crate) fn thread_index(&self, thread: u32) -> [u32; 3] {
-        let [x, y, _] = self.config.block;
-        [thread % x, thread / x % y, thread / x / y]
-    }
-
-    /// What the special registers of a thread show.
-    pub(crate) fn view(&self, block: u64, thread: u32) -> ThreadView {
-        ThreadView {
-            number: thread,
-            thread: self.thread_index(thread),
+    /// What the special registers of a block show.
+    pub(crate) fn view(&self, block: u64) -> BlockView {
+        BlockView {
             threads: self.config.block,
             block: self.block_index(block),
             blocks: self.config.grid,
@@ -197,10 +189,12 @@ impl LaunchContext<'_> {
         }
     }
 
+    /// A thread of a block.
     pub(crate) fn thread_id(&self, block: u64, thread: u32) -> ThreadId {
+        let view = self.view(block);
         ThreadId {
-            block: self.block_index(block),
-            thread: self.thread_index(thread),
+            block: view.block,
+            thread: view.thread_index(thread),
         }
     }
 }

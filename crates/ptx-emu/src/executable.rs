@@ -191,3 +191,6 @@ impl Builder {
         self.marks.push(mark);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -33,18 +33,26 @@ pub(crate) enum Special {
     TotalSharedSize,
 }
 
-/// What special registers say of a thread and its launch.
+/// What special registers say of a block and its launch.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct ThreadView {
-    /// Number of the thread in its block.
-    pub(crate) number: u32,
-    pub(crate) thread: [u32; 3],
+pub(crate) struct BlockView {
+    /// Threads of the block.
     pub(crate) threads: [u32; 3],
+    /// The block's index.
     pub(crate) block: [u32; 3],
+    /// Blocks of the grid.
     pub(crate) blocks: [u32; 3],
     pub(crate) max_threads_per_block: u32,
     pub(crate) dynamic_shared_bytes: u32,
     pub(crate) total_shared_bytes: u32,
+}
+
+impl BlockView {
+    /// x, y, z of a thread by its number.
+    pub(crate) fn thread_index(&self, number: u32) -> [u32; 3] {
+        let [x, y, _] = self.threads;
+        [number % x, number / x % y, number / x / y]
+    }
 }
 
 /// Names of registers that are not modelled.
@@ -103,16 +111,25 @@ impl Special {
         matches!(self, Special::Ctaid(_))
     }
 
-    /// The value for a thread; 0 for clocks, which an instruction of their own reads.
-    pub(crate) fn value(self, view: &ThreadView) -> u32 {
-        let lane = view.number % LANES as u32;
+    /// True if the register may differ among the threads of a block.
+    pub(crate) fn depends_on_thread(self) -> bool {
+        use Special::*;
+        matches!(
+            self,
+            Tid(_) | LaneId | WarpId | LaneMaskEq | LaneMaskLe | LaneMaskLt | LaneMaskGe | LaneMaskGt
+        )
+    }
+
+    /// The value for a thread of the block, by its number; 0 for clocks, which an instruction of their own reads.
+    pub(crate) fn value(self, view: &BlockView, thread: u32) -> u32 {
+        let lane = thread % LANES as u32;
         match self {
-            Special::Tid(axis) => view.thread[axis],
+            Special::Tid(axis) => view.thread_index(thread)[axis],
             Special::Ntid(axis) => view.threads[axis],
             Special::Ctaid(axis) => view.block[axis],
             Special::Nctaid(axis) => view.blocks[axis],
             Special::LaneId => lane,
-            Special::WarpId => view.number / LANES as u32,
+            Special::WarpId => thread / LANES as u32,
             Special::NWarpId => view.max_threads_per_block / LANES as u32,
             Special::SmId => 0,
             Special::NSmId => 1,

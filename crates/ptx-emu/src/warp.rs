@@ -4,7 +4,7 @@ use std::collections::{HashMap, VecDeque};
 
 use ptx::RegClass;
 
-use crate::frame::FunctionCode;
+use crate::frame::{Constant, FunctionCode};
 use crate::memory::lanes::LaneMemory;
 use crate::registers::{Bases, Flag, LANES, Registers, Slot};
 
@@ -166,12 +166,8 @@ impl Warp {
         preds.fill(0);
         let wide = code.constants.partition_point(|(slot, _)| slot.class != RegClass::B64);
         let (narrow, wide) = code.constants.split_at(wide);
-        let rows = |constants: &[_]| {
-            let rows = constants.iter().map(|(slot, _): &(Slot, _)| slot.row as usize);
-            rows.collect::<Vec<_>>()
-        };
-        clear_between(rows32, &rows(narrow), code.rows.r32);
-        clear_between(rows64, &rows(wide), code.rows.r64);
+        clear_between(rows32, narrow, code.rows.r32);
+        clear_between(rows64, wide, code.rows.r64);
     }
 
     /// Notes the lanes that run next.
@@ -307,11 +303,15 @@ impl Warp {
     }
 }
 
-/// Zeroes the first `count` rows (those that exist) but those of `kept`, which ascend.
-fn clear_between<T: Default + Copy>(rows: &mut [[T; LANES]], kept: &[usize], count: u32) {
+/// Zeroes the first `count` rows (those that exist) but those of constants, which ascend.
+fn clear_between<T: Default + Copy>(
+    rows: &mut [[T; LANES]],
+    constants: &[(Slot, Constant)],
+    count: u32,
+) {
     let end = rows.len().min(count as usize);
     let mut start = 0;
-    for &row in kept.iter().chain([&end]) {
+    for row in constants.iter().map(|(slot, _)| slot.row as usize).chain([end]) {
         if start < row.min(end) {
             rows[start..row.min(end)].fill([T::default(); LANES]);
         }

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
 use ptx::Program;
+use ptx_emu::Executable;
 
 use super::KernelSignature;
 use crate::validate::ValidationError;
@@ -19,7 +20,7 @@ pub struct Module {
 
 #[derive(Debug)]
 struct Parsed {
-    program: Arc<Program>,
+    executable: Arc<Executable>,
     kernels: Vec<KernelSignature>,
 }
 
@@ -52,13 +53,22 @@ impl Module {
         &self.ptx
     }
 
-    /// The typed program.
+    /// What the module declares.
     ///
     /// # Errors
     ///
     /// [`ValidationError::BadPtx`] if the text does not parse.
-    pub fn program(&self) -> Result<&Arc<Program>, ValidationError> {
-        Ok(&self.parsed()?.program)
+    pub fn program(&self) -> Result<&Program, ValidationError> {
+        Ok(self.parsed()?.executable.program())
+    }
+
+    /// What the emulated device runs.
+    ///
+    /// # Errors
+    ///
+    /// [`ValidationError::BadPtx`] if the text does not parse.
+    pub fn executable(&self) -> Result<&Arc<Executable>, ValidationError> {
+        Ok(&self.parsed()?.executable)
     }
 
     /// The kernels, in the order of the text.
@@ -89,14 +99,15 @@ impl Module {
 
     fn parsed(&self) -> Result<&Parsed, ValidationError> {
         let parsed = self.parsed.get_or_init(|| {
-            let program = Program::parse(&self.ptx).map_err(|error| ValidationError::BadPtx {
-                module: self.name.to_string(),
-                reason: error.to_string(),
-            })?;
-            let kernels = program.kernels().map(KernelSignature::new).collect();
+            let executable =
+                Executable::parse(&self.ptx).map_err(|error| ValidationError::BadPtx {
+                    module: self.name.to_string(),
+                    reason: error.to_string(),
+                })?;
+            let kernels = executable.program().kernels();
             Ok(Parsed {
-                program: Arc::new(program),
-                kernels,
+                kernels: kernels.map(KernelSignature::new).collect(),
+                executable: Arc::new(executable),
             })
         });
         parsed.as_ref().map_err(Clone::clone)

@@ -11,7 +11,6 @@ use crate::frame::{Constant, FrameBuilder};
 use crate::memory::{PARAM_FRAMES, Words, extend, function_at};
 use crate::read::{Read, Reader, Refusal, Width, other};
 use crate::registers::{ALWAYS, Bases, NEVER, Slot, lanes, lanes_where};
-use crate::special::Special;
 use crate::warp::{Frame, State, Warp};
 
 /// `ret`: to the caller, or the end of the thread in a kernel.
@@ -432,6 +431,7 @@ impl BlockRunner<'_> {
             ..
         } = warp.frames[frame as usize];
         let launch = self.launch;
+        let view = launch.view(self.block);
         let function = &launch.code.functions[function as usize];
         warp.registers.reserve(Bases {
             r32: bases.r32 + function.rows.r32,
@@ -461,19 +461,16 @@ impl BlockRunner<'_> {
                 Constant::FrameParam(offset) => {
                     (PARAM_FRAMES + params.0).wrapping_add_signed(offset)
                 }
-                Constant::Special(special) => {
-                    self.fill_special(warp, slot, special, mask);
+                Constant::Special(special) if special.depends_on_thread() => {
+                    for lane in lanes(mask) {
+                        let value = special.value(&view, warp.thread(lane));
+                        warp.registers.set_lane(slot, lane, value.into());
+                    }
                     continue;
                 }
+                Constant::Special(special) => special.value(&view, 0).into(),
             };
             warp.registers.fill(slot, mask, value);
-        }
-    }
-
-    fn fill_special(&self, warp: &mut Warp, slot: Slot, special: Special, mask: u32) {
-        for lane in lanes(mask) {
-            let view = self.launch.view(self.block, warp.thread(lane));
-            warp.registers.set_lane(slot, lane, special.value(&view).into());
         }
     }
 }

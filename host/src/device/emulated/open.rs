@@ -27,7 +27,7 @@ impl EmulatedDevice {
                 pci_bus_id: None,
                 compute_capability: None,
                 multiprocessors: None,
-                memory_bytes: Some(ptx_emu::Limits::default().global_bytes),
+                memory_bytes: Some(ptx_emu::DeviceLimits::default().global_bytes),
                 l2_bytes: None,
                 clock_khz: None,
                 memory_clock_khz: None,

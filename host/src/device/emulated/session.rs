@@ -3,8 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use ptx::Program;
-use ptx_emu::{Fault, Machine, OutOfMemory};
+use ptx_emu::{DeviceLimits, Fault, LoadedModule, Machine, OutOfMemory};
 
 use super::{EmulatedDevice, KernelReport};
 use crate::buffer::HostBuffer;
@@ -21,8 +20,7 @@ use crate::validate::ValidationError;
 pub struct EmulatedSession<'d> {
     device: &'d EmulatedDevice,
     machine: Machine,
-    module: ptx_emu::Module,
-    program: Arc<Program>,
+    module: LoadedModule,
     plan: Arc<Plan>,
     /// Address of each buffer.
     addresses: Vec<u64>,
@@ -36,8 +34,8 @@ impl<'d> EmulatedSession<'d> {
         module: &Module,
         plan: &Plan,
     ) -> Result<EmulatedSession<'d>, Error> {
-        let program = Arc::clone(module.program()?);
-        let mut machine = Machine::new(ptx_emu::Limits::default(), device.options().clone());
+        let executable = Arc::clone(module.executable()?);
+        let mut machine = Machine::new(DeviceLimits::default(), device.options().clone());
         let needed_bytes = plan.memory_bytes()?;
         let total_bytes = device.info().memory_bytes.unwrap_or(u64::MAX);
         let refused = |free_bytes| DeviceError::OutOfMemory {
@@ -53,7 +51,7 @@ impl<'d> EmulatedSession<'d> {
             return Err(refused(has_bytes).into());
         }
         let refused = |error: OutOfMemory| refused(error.capacity - error.used);
-        let loaded = machine.load(Arc::clone(&program)).map_err(refused)?;
+        let loaded = machine.load(executable).map_err(refused)?;
         let addresses = plan
             .buffers()
             .iter()
@@ -67,7 +65,6 @@ impl<'d> EmulatedSession<'d> {
             device,
             machine,
             module: loaded,
-            program,
             plan: Arc::new(plan.clone()),
             addresses,
             reports: Vec::new(),
@@ -120,7 +117,8 @@ impl<'d> EmulatedSession<'d> {
     }
 
     fn kernel(&self, name: &str) -> &ptx::Function {
-        self.program
+        self.module
+            .program()
             .kernel(name)
             .expect("a validated plan launches kernels of its module")
     }

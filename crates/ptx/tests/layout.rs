@@ -2,15 +2,17 @@
 
 mod common;
 
+use common::Listing;
 use ptx::*;
 
+const HEAD: &str = ".version 8.3\n.target sm_90\n.address_size 64\n";
+
+fn list(body: &str) -> Listing {
+    common::read(&format!("{HEAD}{body}"))
+}
+
 fn parse(body: &str) -> Program {
-    let program = Program::parse(&format!(
-        ".version 8.3\n.target sm_90\n.address_size 64\n{body}"
-    ));
-    let program = program.unwrap_or_else(|error| panic!("{error}"));
-    common::assert_well_formed(&program);
-    program
+    list(body).program
 }
 
 fn shared<'p>(program: &'p Program, name: &str) -> &'p SharedVariable {
@@ -106,18 +108,12 @@ fn registers_get_slots_on_first_use() {
 
 #[test]
 fn inner_registers_hide_outer_ones() {
-    let program = parse(
+    let listing = list(
         ".entry k() { .reg .b32 x; mov.b32 x, 1; { .reg .b64 x; mov.b64 x, 2; } { mov.b32 x, 3; { .reg .b32 x; mov.b32 x, 4; } } }",
     );
-    let written: Vec<Reg> = program.kernel("k").unwrap().instructions[..4]
-        .iter()
-        .map(|i| match i.op {
-            Op::Mov { dst, .. } => dst,
-            _ => panic!("{i:?}"),
-        })
-        .collect();
+    let written: Vec<_> = listing.body("k").iter().map(|line| line.named[0]).collect();
     let (b32, b64) = (RegClass::B32, RegClass::B64);
-    let slot = |class, slot| Reg { class, slot };
+    let slot = |class, slot| Some(Named::Reg(Reg { class, slot }));
     assert_eq!(
         written,
         [slot(b32, 0), slot(b64, 0), slot(b32, 0), slot(b32, 1)]
@@ -126,7 +122,7 @@ fn inner_registers_hide_outer_ones() {
 
 #[test]
 fn call_parameters_reuse_the_frame_behind_a_block() {
-    let program = parse(
+    let listing = list(
         ".func f(.param .b32 a);
          .func g(.param .b64 own) {
             { .param .b32 x; .param .align 16 .b8 y[32]; st.param.b32 [x], 1; call f, (x); }
@@ -134,73 +130,43 @@ fn call_parameters_reuse_the_frame_behind_a_block() {
             ret;
          }",
     );
-    let (_, g) = program.function_named("g").unwrap();
+    let (_, g) = listing.program.function_named("g").unwrap();
     // 8 bytes of its own, then x at 8, y at 16; the second x at 8 again.
     assert_eq!(g.param_frame_bytes, 48);
-    let stores: Vec<Base> = g
-        .instructions
-        .iter()
-        .filter_map(|i| match &i.op {
-            Op::St { addr, .. } => Some(addr.base),
-            _ => None,
-        })
-        .collect();
-    assert_eq!(stores, [Base::Symbol(Symbol::FrameParam(8)); 2]);
+    let stores = listing.body("g").iter().filter(|line| line.opcode == "st");
+    let stores: Vec<_> = stores.map(|line| line.named[0]).collect();
+    assert_eq!(stores, [Some(Named::Param(Symbol::FrameParam(8), 4)); 2]);
 }
 
 #[test]
 fn locals_are_laid_out_in_order() {
-    let program = parse(
+    let listing = list(
         ".entry k() { .local .b8 a[3]; .local .align 16 .b8 b[5]; .local .f64 c; .reg .b64 d; mov.u64 d, c; }",
     );
-    let kernel = program.kernel("k").unwrap();
+    let kernel = listing.program.kernel("k").unwrap();
     assert_eq!(
         kernel.locals.iter().map(|l| l.offset).collect::<Vec<_>>(),
         [0, 16, 24]
     );
     assert_eq!((kernel.local_bytes, kernel.local_align), (32, 16));
-    assert!(matches!(
-        kernel.instructions[0].op,
-        Op::Mov {
-            src: Operand::Symbol(Symbol::Local(24), 0),
-            ..
-        }
-    ));
-}
-
-#[test]
-fn bodies_close_with_a_return() {
-    let count = |body: &str| {
-        parse(&format!(".entry k() {{ {body} }}"))
-            .kernel("k")
-            .unwrap()
-            .instructions
-            .len()
-    };
-    assert_eq!(count(""), 1);
-    assert_eq!(count("ret;"), 1);
-    assert_eq!(count("trap;"), 1);
-    assert_eq!(count("L: bra L;"), 1);
-    assert_eq!(count(".reg .pred p; @p ret;"), 2);
-    assert_eq!(count("bra L; L:"), 2);
-    assert_eq!(count("membar.gl;"), 2);
+    let moved = listing.body("k")[0].named[1];
+    assert_eq!(moved, Some(Named::Symbol(Symbol::Local(24))));
 }
 
 #[test]
 fn a_declaration_and_its_definition_are_one() {
-    let program = parse(
+    let listing = list(
         ".func (.param .b32 r) f(.param .b32 x); .extern .global .u32 g; .global .u32 g = 5;
          .entry k() { .reg .b32 r; call (r), f, (r); }
          .func (.param .b32 r) f(.param .b32 x) { ret; }
          .func (.param .b32 r) f(.param .b32 x);",
     );
+    let program = &listing.program;
     assert_eq!(program.functions.len(), 2);
     let (id, f) = program.function_named("f").unwrap();
     assert!(f.is_defined);
-    let Op::Call(call) = &program.kernel("k").unwrap().instructions[0].op else {
-        panic!("a call")
-    };
-    assert_eq!(call.target, CallTarget::Function(id));
+    let callee = listing.body("k")[0].named[1];
+    assert_eq!(callee, Some(Named::Symbol(Symbol::Function(id))));
     assert_eq!(program.globals.len(), 1);
     assert_eq!(
         (
@@ -251,21 +217,25 @@ fn initialisers_of_every_kind() {
 
 #[test]
 fn numbers_take_the_bits_of_the_type() {
-    let program = parse(
-        ".entry k() { .reg .b16 h; .reg .b32 r; .reg .b64 d; .reg .pred p;
-            mov.b16 h, -1; mov.f32 r, 1.0; mov.f64 d, 0f3F800000; mov.f32 r, 0d3FF0000000000000; mov.pred p, 2; mov.u64 d, -1;
-            mov.f32 r, -0f3F800000; mov.b32 r, 0x1FFFFFFFF; mov.u32 r, WARP_SZ; mov.b32 r, ~5; }",
-    );
-    let bits: Vec<u64> = program.kernel("k").unwrap().instructions[..10]
-        .iter()
-        .map(|i| match i.op {
-            Op::Mov {
-                src: Operand::Imm(bits),
-                ..
-            } => bits,
-            _ => panic!("{i:?}"),
-        })
-        .collect();
+    use ScalarType::*;
+    let types = [B16, F32, F64, F32, Pred, U64, F32, B32, B32];
+    let mut bits = Vec::new();
+    let numbers = "-1, 1.0, 0f3F800000, 0d3FF0000000000000, 2, -1, -0f3F800000, 0x1FFFFFFFF, ~5";
+    let text = format!("{HEAD}.entry k() {{ numbers {numbers}; }}");
+    Program::read(&text, |body| {
+        let inst = body.next_instruction()?.expect("one instruction").syntax;
+        let Operands::List(operands) = &inst.operands else {
+            panic!("{inst:?}");
+        };
+        for (operand, ty) in operands.iter().zip(types) {
+            let OperandKind::Literal(literal) = operand.kind else {
+                panic!("{operand:?}");
+            };
+            bits.push(literal.bits(ty, operand.pos)?);
+        }
+        Ok(())
+    })
+    .unwrap();
     let one = u64::from(1f32.to_bits());
     let expected = [
         0xFFFF,
@@ -276,7 +246,6 @@ fn numbers_take_the_bits_of_the_type() {
         u64::MAX,
         u64::from((-1f32).to_bits()),
         0xFFFF_FFFF,
-        32,
         0xFFFF_FFFA,
     ];
     assert_eq!(bits, expected);
@@ -284,11 +253,61 @@ fn numbers_take_the_bits_of_the_type() {
 
 #[test]
 fn lines_of_the_text() {
-    let program = parse(".entry k()\n{\n\tret;\n}");
-    let ret = &program.kernel("k").unwrap().instructions[0];
+    let listing = list(".entry k()\n{\n\tret;\n}");
+    let (program, ret) = (&listing.program, &listing.body("k")[0]);
     assert_eq!(
         (ret.pos, program.line(ret.pos.line)),
         (Pos { line: 6, column: 2 }, Some("\tret;"))
     );
     assert_eq!((program.line(0), program.line(99)), (None, None));
+}
+
+/// Texts whose shared memory would take hours to lay out.
+#[test]
+fn layouts_without_end_are_refused() {
+    let began = std::time::Instant::now();
+    let refused = |text: String| Program::read(&text, |_| Ok(())).unwrap_err().to_string();
+    let shared: String = (0..100_000)
+        .map(|i| format!(".shared .b8 s{i}[1];\n"))
+        .collect();
+    let message = refused(format!("{HEAD}.visible .entry k()\n{{\n{shared}ret;\n}}\n"));
+    assert!(
+        message.contains("the number of shared variables is 1025, but at most 1024 is supported"),
+        "{message}"
+    );
+    // Every kernel reaches every function.
+    let count = 20_000;
+    let functions: String = (0..count)
+        .map(|i| {
+            format!(
+                ".func f{};\n.func f{i}\n{{\ncall f{};\nret;\n}}\n",
+                i + 1,
+                i + 1
+            )
+        })
+        .collect();
+    let kernels: String = (0..count)
+        .map(|i| format!(".visible .entry k{i}()\n{{\ncall f0;\nret;\n}}\n"))
+        .collect();
+    let text = format!("{HEAD}.shared .b8 s[4];\n.func f{count};\n{functions}{kernels}");
+    let message = refused(text);
+    assert!(
+        message.contains("counted for each of them, is") && message.contains("at most 8388608"),
+        "{message}"
+    );
+    assert!(began.elapsed() < std::time::Duration::from_secs(60));
+}
+
+#[test]
+fn kernels_with_shared_memory_of_their_own_overlap_and_no_others() {
+    let text = format!(
+        "{HEAD}.shared .align 4 .b8 all[8];\n\
+         .visible .entry a()\n{{\n.shared .align 4 .b8 own[16];\n.reg .b64 %rd<3>;\n\
+         mov.u64 %rd1, own;\nmov.u64 %rd2, all;\nret;\n}}\n\
+         .visible .entry b()\n{{\n.shared .align 4 .b8 own[32];\n.reg .b64 %rd<3>;\n\
+         mov.u64 %rd1, own;\nmov.u64 %rd2, all;\nret;\n}}\n"
+    );
+    let program = Program::read(&text, |_| Ok(())).unwrap();
+    let offsets: Vec<_> = program.shared.iter().map(|v| (v.size, v.offset)).collect();
+    assert_eq!(offsets, [(8, 0), (16, 8), (32, 8)]);
 }
