@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
 use ptx::Program;
+use ptx_emu::Executable;
 
 use crate::validate::ValidationError;
 use plan::suggestion;
@@ -13,7 +14,7 @@ use plan::suggestion;
 pub struct Module {
     name: Cow<'static, str>,
     ptx: Cow<'static, str>,
-    program: OnceLock<Result<Arc<Program>, ValidationError>>,
+    executable: OnceLock<Result<Arc<Executable>, ValidationError>>,
 }
 
 impl Module {
@@ -22,7 +23,7 @@ impl Module {
         Module {
             name: name.into(),
             ptx: ptx.into(),
-            program: OnceLock::new(),
+            executable: OnceLock::new(),
         }
     }
 
@@ -31,7 +32,7 @@ impl Module {
         Module {
             name: Cow::Borrowed(name),
             ptx: Cow::Borrowed(ptx),
-            program: OnceLock::new(),
+            executable: OnceLock::new(),
         }
     }
 
@@ -45,21 +46,30 @@ impl Module {
         &self.ptx
     }
 
-    /// The parsed program.
+    /// What the module declares.
     ///
     /// # Errors
     ///
     /// [`ValidationError::BadPtx`] if the text does not parse.
-    pub fn program(&self) -> Result<&Arc<Program>, ValidationError> {
-        let program = self.program.get_or_init(|| {
-            Program::parse(&self.ptx)
+    pub fn program(&self) -> Result<&Program, ValidationError> {
+        Ok(self.executable()?.program())
+    }
+
+    /// What the emulated device runs.
+    ///
+    /// # Errors
+    ///
+    /// [`ValidationError::BadPtx`] if the text does not parse.
+    pub fn executable(&self) -> Result<&Arc<Executable>, ValidationError> {
+        let executable = self.executable.get_or_init(|| {
+            Executable::parse(&self.ptx)
                 .map(Arc::new)
                 .map_err(|error| ValidationError::BadPtx {
                     module: self.name.to_string(),
                     reason: error.to_string(),
                 })
         });
-        program.as_ref().map_err(Clone::clone)
+        executable.as_ref().map_err(Clone::clone)
     }
 
     /// The kernel of this name.

@@ -4,7 +4,7 @@
 
 use std::time::{Duration, Instant};
 
-use ptx_emu::{LaunchConfig, Machine, Options, Sanitize};
+use ptx_emu::{DeviceLimits, Executable, LaunchConfig, Machine, Options, Sanitize};
 
 const TARGET: f64 = 300e6;
 const PTX: &str = include_str!("../tests/ptx/stencil.ptx");
@@ -75,8 +75,8 @@ fn measure(case: &Case, sanitize: Sanitize) -> f64 {
         threads: 1,
         ..Options::default()
     };
-    let mut machine = Machine::new(ptx_emu::Limits::default(), options);
-    let program = ptx::Program::parse(PTX).expect("the PTX is valid");
+    let mut machine = Machine::new(DeviceLimits::default(), options);
+    let program = Executable::parse(PTX).expect("the PTX is valid");
     let module = machine.load(program).expect("it fits");
     let data: Vec<u8> = (0..CELLS)
         .flat_map(|i| (i as f32 * 1e-3).to_le_bytes())

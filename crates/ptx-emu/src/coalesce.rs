@@ -11,7 +11,7 @@
 //! "Shared memory"; CUDA C++ Best Practices Guide, "Shared memory and memory banks".)
 //! Atomics are passes over lanes that share a word, too: each pass updates a word once.
 
-use crate::registers::{LANES, Row64};
+use crate::registers::{LANES, Row64, lanes};
 
 /// Bytes of a sector.
 pub(crate) const SECTOR: u64 = 32;
@@ -109,19 +109,6 @@ pub(crate) fn atomic_wavefronts(addresses: &Row64, mask: u32) -> u64 {
         loads[((addresses[lane] >> 2) % u64::from(BANKS)) as usize] += 1;
     }
     loads.into_iter().max().unwrap_or(0)
-}
-
-/// The lanes of a mask, ascending.
-#[inline]
-pub(crate) fn lanes(mask: u32) -> impl Iterator<Item = usize> {
-    let mut rest = mask;
-    std::iter::from_fn(move || {
-        (rest != 0).then(|| {
-            let lane = rest.trailing_zeros() as usize;
-            rest &= rest - 1;
-            lane
-        })
-    })
 }
 
 #[cfg(test)]

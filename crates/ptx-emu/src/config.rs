@@ -13,7 +13,7 @@ pub struct LaunchConfig {
 
 /// What the emulated device can do. The default is that of compute capability 9.0.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct DeviceLimits {
     /// Threads of a block.
     pub threads_per_block: u32,
     /// Threads of a block in x, y, z.
@@ -33,7 +33,7 @@ pub struct Limits {
     pub call_depth: u32,
 }
 
-impl Default for Limits {
+impl Default for DeviceLimits {
     fn default() -> Self {
         Self {
             threads_per_block: 1024,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::iter::Sum;
 use std::ops::AddAssign;
 
-use crate::place::{Place, SourcePosition};
+use crate::position::{CodePosition, SourcePosition};
 
 /// What an instruction is counted as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -228,7 +228,7 @@ impl<'a> Sum<&'a Counts> for Counts {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InstructionCounts {
     /// Where it stands.
-    pub place: Place,
+    pub place: CodePosition,
     /// What it is counted as.
     pub class: InstructionClass,
     /// What it did.

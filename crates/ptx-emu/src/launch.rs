@@ -6,9 +6,8 @@ use std::sync::{Mutex, PoisonError};
 use ptx::Function;
 use rayon::prelude::*;
 
-use crate::block::{BlockRunner, LaunchContext, Stop};
-use crate::code::{Code, Op};
-use crate::config::{LaunchConfig, Limits, Schedule};
+use crate::block::{BlockRunner, Code, LaunchContext, Stop};
+use crate::config::{DeviceLimits, LaunchConfig, Schedule};
 use crate::fault::LaunchError;
 use crate::tally::Tallies;
 
@@ -20,7 +19,7 @@ pub(crate) fn validate(
     kernel: &Function,
     config: &LaunchConfig,
     params: &[u8],
-    limits: &Limits,
+    limits: &DeviceLimits,
 ) -> Result<(), LaunchError> {
     if params.len() != kernel.kernel_param_bytes as usize {
         return Err(LaunchError::Parameters {
@@ -127,13 +126,7 @@ pub(crate) fn blocks(config: &LaunchConfig) -> u64 {
 
 /// A fence count for each block, if blocks may synchronise.
 pub(crate) fn fences(code: &Code, blocks: u64) -> Vec<AtomicU32> {
-    let synchronizes = code.insts.iter().any(|inst| match &inst.op {
-        Op::Fence { device } => *device,
-        Op::Store(access) => access.release,
-        Op::Atomic(access) => access.release,
-        _ => false,
-    });
-    (0..if synchronizes { blocks } else { 0 })
+    (0..if code.orders_blocks { blocks } else { 0 })
         .map(|_| AtomicU32::new(0))
         .collect()
 }
@@ -162,14 +155,7 @@ fn order(schedule: Schedule, blocks: u64, most: Option<u64>) -> Option<Vec<u32>>
         return None;
     }
     let mut order = chosen.unwrap_or_else(|| (0..blocks as u32).collect());
-    // Fisher-Yates with a 64-bit linear congruential generator; its high bits.
-    let mut state = seed;
-    for i in (1..order.len()).rev() {
-        state = state
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        order.swap(i, (state >> 33) as usize % (i + 1));
-    }
+    fastrand::Rng::with_seed(seed).shuffle(&mut order);
     Some(order)
 }
 
@@ -224,7 +210,7 @@ pub(crate) fn run(
                 a.add(&b);
                 a
             })
-            .unwrap_or_else(|| Tallies::new(launch.code)),
+            .unwrap_or_else(|| Tallies::new(launch.code.insts.len(), launch.code.tally_owners.len())),
     };
     match fault.into_inner().unwrap_or_else(PoisonError::into_inner) {
         Some((_, stop)) => Err(stop),

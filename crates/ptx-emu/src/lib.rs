@@ -1,9 +1,9 @@
-//! Executes a typed PTX program on the CPU, with every access checked and every count exact.
+//! Executes PTX on the CPU, with every access checked and every count exact.
 //!
 //! ```
-//! use ptx_emu::{LaunchConfig, Machine};
+//! use ptx_emu::{Executable, LaunchConfig, Machine};
 //!
-//! let program = ptx::Program::parse(
+//! let executable = Executable::parse(
 //!     "
 //! .version 7.8
 //! .target sm_80
@@ -23,7 +23,7 @@
 //! }",
 //! )?;
 //! let mut machine = Machine::default();
-//! let module = machine.load(program)?;
+//! let module = machine.load(executable)?;
 //! let data = machine.allocate(128, "data")?;
 //! machine.write(data, &[1; 128])?;
 //! let config = LaunchConfig { grid: [1, 1, 1], block: [32, 1, 1], shared_mem_bytes: 0 };
@@ -38,14 +38,14 @@
 //! # What is exact
 //!
 //! Integer arithmetic, IEEE-rounded floating-point arithmetic in all four directions, conversions, NaN and subnormal
-//! rules; `.approx` forms are at least as accurate as the PTX ISA asks (module `ops::float` states the bounds), so
+//! rules; `.approx` forms are at least as accurate as the PTX ISA asks (module `instructions::divide` states the bounds), so
 //! they may differ from a GPU's. Counts follow the hardware's rules (modules `coalesce` and `block`).
 //!
 //! # What is checked
 //!
 //! Always: bounds of every access in every space, alignment, null pointers, freed buffers, stores to constant memory,
 //! barrier numbers, masks of warp-wide operations, deadlock, call depth and local memory, endless loops (fuel),
-//! traps. With [`Sanitize`]: reads of memory that nobody wrote, data races (module `check::race` states the
+//! traps. With [`Sanitize`]: reads of memory that nothing has written, data races (module `check::race` states the
 //! model), barriers that a part of the block reaches or that lanes of one warp reach at different places.
 //!
 //! # Blind spots
@@ -61,28 +61,38 @@
 //!
 //! # Layout
 //!
-//! `decode` turns the program into `code`; `launch` hands blocks to workers; `block` schedules warps and barriers;
-//! `step` executes instructions, with the arithmetic of `ops`, the state spaces of `memory` and the shadow of `check`;
-//! `tally` and `coalesce` count.
+//! - `executable` reads a text: `read` an instruction's modifiers and operands, `instructions` (a file for each family)
+//!   their meaning, with the frames of `frame` and the special registers of `special`;
+//! - `machine` loads it, and `launch` hands its blocks to workers;
+//! - `block` and `warp` hold what runs, `schedule` says whose turn it is, `step` executes;
+//! - `registers` and `exact` are the arithmetic on lanes; `access` the way to the spaces of `memory`, past the shadow of
+//!   `check`;
+//! - `tally` and `coalesce` count; `fault` and `position` say what is wrong, and where.
 
+mod access;
 mod block;
 mod check;
 mod coalesce;
-mod code;
 mod config;
 mod counts;
-mod decode;
+mod exact;
+mod executable;
 mod fault;
+mod frame;
+mod instructions;
 mod launch;
 mod machine;
 mod memory;
-mod ops;
-mod place;
+mod position;
+mod read;
 mod registers;
+mod schedule;
+mod special;
 mod step;
 mod tally;
+mod warp;
 
-pub use config::{LaunchConfig, Limits, Options, Sanitize, Schedule};
+pub use config::{DeviceLimits, LaunchConfig, Options, Sanitize, Schedule};
 pub use counts::{
     Counts, Executed, GlobalTraffic, InstructionClass, InstructionCounts, LaunchReport, LineCounts,
     SharedTraffic,
@@ -91,9 +101,10 @@ pub use fault::{
     Access, AccessKind, Fault, FaultKind, LaunchError, Location, ProgramFault, RaceAccess,
     RaceBetween, Stray, ThreadId, UnsupportedFault, Waiting,
 };
-pub use machine::{InvalidCopy, Machine, Module};
+pub use executable::{Executable, UnsupportedInstruction};
+pub use machine::{InvalidCopy, LoadedModule, Machine};
 pub use memory::global::{GUARD_BYTES, OutOfMemory};
 pub use memory::{
     GLOBAL_BASE, LOCAL_WINDOW, NULL_LIMIT, PARAM_WINDOW, SHARED_WINDOW, WINDOW_BYTES,
 };
-pub use place::{Place, SourcePosition};
+pub use position::{CodePosition, SourcePosition};

@@ -6,14 +6,13 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use ptx::{Program, Space, Symbol};
 
 use crate::block::LaunchContext;
-use crate::code::{Code, FUNCTION_BASE, FUNCTION_STEP};
-use crate::config::{LaunchConfig, Limits, Options};
+use crate::config::{DeviceLimits, LaunchConfig, Options};
 use crate::counts::{Counts, LaunchReport};
-use crate::decode::decode;
+use crate::executable::Executable;
 use crate::fault::{Fault, LaunchError};
 use crate::launch;
 use crate::memory::global::{GlobalMemory, OutOfMemory};
-use crate::memory::window;
+use crate::memory::{function_address, window};
 
 /// An emulated device.
 ///
@@ -23,41 +22,31 @@ use crate::memory::window;
 pub struct Machine {
     id: u64,
     memory: GlobalMemory,
-    limits: Limits,
+    limits: DeviceLimits,
     options: Options,
     next_block: u32,
 }
 
-/// A program loaded into a [`Machine`]: its variables have addresses, its code is decoded. Cheap to clone.
+/// An [`Executable`] loaded into a [`Machine`]: its variables have addresses. Cheap to clone.
 #[derive(Clone, Debug)]
-pub struct Module {
-    inner: Arc<Inner>,
-}
-
-#[derive(Debug)]
-struct Inner {
+pub struct LoadedModule {
     machine: u64,
-    program: Arc<Program>,
-    code: Code,
-    globals: Vec<u64>,
+    executable: Arc<Executable>,
+    /// Addresses of the variables.
+    globals: Arc<[u64]>,
 }
 
-impl Module {
-    /// The program.
+impl LoadedModule {
+    /// What the module declares.
     pub fn program(&self) -> &Program {
-        &self.inner.program
+        self.executable.program()
     }
 
     /// Address and size in bytes of a `.global` or `.const` variable.
     pub fn global(&self, name: &str) -> Option<(u64, u64)> {
-        let index = self
-            .inner
-            .program
-            .globals
-            .iter()
-            .position(|global| global.name == name)?;
-        let size = self.inner.program.globals[index].size;
-        Some((self.inner.globals[index], size.into()))
+        let mut globals = self.program().globals.iter().zip(&*self.globals);
+        let (global, &address) = globals.find(|(global, _)| global.name == name)?;
+        Some((address, global.size.into()))
     }
 }
 
@@ -73,13 +62,13 @@ pub struct InvalidCopy {
 
 impl Default for Machine {
     fn default() -> Self {
-        Self::new(Limits::default(), Options::default())
+        Self::new(DeviceLimits::default(), Options::default())
     }
 }
 
 impl Machine {
     /// A device with empty memory.
-    pub fn new(limits: Limits, options: Options) -> Self {
+    pub fn new(limits: DeviceLimits, options: Options) -> Self {
         static NEXT_ID: AtomicU64 = AtomicU64::new(0);
         Self {
             id: NEXT_ID.fetch_add(1, Relaxed),
@@ -91,7 +80,7 @@ impl Machine {
     }
 
     /// What the device can do.
-    pub fn limits(&self) -> &Limits {
+    pub fn limits(&self) -> &DeviceLimits {
         &self.limits
     }
 
@@ -174,12 +163,16 @@ impl Machine {
         Ok(())
     }
 
-    /// Loads a program: places its variables in device memory and decodes its code.
+    /// Loads a module: places its variables in device memory.
     ///
     /// # Errors
     /// If the variables do not fit in device memory.
-    pub fn load(&mut self, program: impl Into<Arc<Program>>) -> Result<Module, OutOfMemory> {
-        let program = program.into();
+    pub fn load(
+        &mut self,
+        executable: impl Into<Arc<Executable>>,
+    ) -> Result<LoadedModule, OutOfMemory> {
+        let executable = executable.into();
+        let program = executable.program();
         let mut globals = Vec::with_capacity(program.globals.len());
         for variable in &program.globals {
             // An external variable has no memory: its address is null.
@@ -194,10 +187,7 @@ impl Machine {
             for relocation in &variable.relocations {
                 let (base, space) = match relocation.symbol {
                     Symbol::Global(id) => (globals[id.0 as usize], Space::Global),
-                    Symbol::Function(id) => (
-                        FUNCTION_BASE + FUNCTION_STEP * u64::from(id.0),
-                        Space::Global,
-                    ),
+                    Symbol::Function(id) => (function_address(id), Space::Global),
                     Symbol::Shared(offset) => (offset.into(), Space::Shared),
                     _ => continue,
                 };
@@ -222,14 +212,10 @@ impl Machine {
                 }
             }
         }
-        let code = decode(&program, &globals);
-        Ok(Module {
-            inner: Arc::new(Inner {
-                machine: self.id,
-                program,
-                code,
-                globals,
-            }),
+        Ok(LoadedModule {
+            machine: self.id,
+            executable,
+            globals: globals.into(),
         })
     }
 
@@ -242,18 +228,13 @@ impl Machine {
     /// holds what was stored until then.
     pub fn launch(
         &mut self,
-        module: &Module,
+        module: &LoadedModule,
         kernel: &str,
         config: &LaunchConfig,
         params: &[u8],
     ) -> Result<LaunchReport, Fault> {
-        let Inner {
-            machine,
-            program,
-            code,
-            ..
-        } = &*module.inner;
-        if *machine != self.id {
+        let (program, code) = (module.program(), module.executable.code());
+        if module.machine != self.id {
             return Err(LaunchError::ForeignModule.into());
         }
         let Some((id, function)) = program
@@ -286,6 +267,7 @@ impl Machine {
         let context = LaunchContext {
             code,
             program,
+            globals: &module.globals,
             kernel: id.0,
             memory,
             params,
@@ -312,7 +294,7 @@ impl Machine {
             self.options.threads,
         )
         .map_err(|stop| *stop)?;
-        let instructions = tallies.report(code);
+        let instructions = tallies.report(&code.infos, &code.tally_owners);
         Ok(LaunchReport {
             kernel: kernel.to_owned(),
             blocks,

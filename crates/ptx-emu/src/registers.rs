@@ -6,6 +6,8 @@
 //! Immediates and special registers are rows as well, written when a frame is entered: an operand is
 //! never anything but a row number.
 
+use ptx::RegClass;
+
 /// Threads of a warp.
 pub(crate) const LANES: usize = 32;
 /// Every lane.
@@ -77,43 +79,104 @@ impl Registers {
     }
 }
 
-/// Which file a register is in, and how wide a value it holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum File {
-    /// 16 bits, in a 32-bit row.
-    B16,
-    /// 32 bits.
-    B32,
-    /// 64 bits.
-    B64,
-}
+/// Predicate slot of every frame that holds the carry flag.
+pub(crate) const CARRY: u32 = 0;
+/// Predicate slot of every frame that is always true.
+pub(crate) const ALWAYS: u32 = 1;
+/// Predicate slot of every frame that is always false.
+pub(crate) const NEVER: u32 = 2;
 
-/// A row that an instruction names.
+/// A row that an instruction names, and how wide its values are. 16-bit values live in 32-bit rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Slot {
-    pub(crate) file: File,
+    pub(crate) class: RegClass,
     pub(crate) row: u32,
+}
+
+/// Where an access goes: a row of addresses, plus an offset in bytes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Address {
+    /// A 64-bit row, or a 32-bit one that is zero-extended.
+    pub(crate) base: Slot,
+    pub(crate) offset: i64,
+}
+
+/// A predicate source: slot, and all ones if negated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Flag {
+    pub(crate) slot: u32,
+    pub(crate) flip: u32,
 }
 
 impl Registers {
     /// The value of one lane, zero-extended.
     #[inline]
     pub(crate) fn lane(&self, slot: Slot, lane: usize) -> u64 {
-        match slot.file {
-            File::B16 | File::B32 => u64::from(self.r32(slot.row)[lane]),
-            File::B64 => self.r64(slot.row)[lane],
+        match slot.class {
+            RegClass::B16 | RegClass::B32 => u64::from(self.r32(slot.row)[lane]),
+            RegClass::B64 => self.r64(slot.row)[lane],
+            RegClass::Pred => u64::from(self.pred(slot.row) >> lane & 1),
         }
     }
 
     /// Writes one lane; bits beyond the register's width are dropped.
     #[inline]
     pub(crate) fn set_lane(&mut self, slot: Slot, lane: usize, value: u64) {
-        match slot.file {
-            File::B16 => self.r32_mut(slot.row)[lane] = value as u32 & 0xffff,
-            File::B32 => self.r32_mut(slot.row)[lane] = value as u32,
-            File::B64 => self.r64_mut(slot.row)[lane] = value,
+        match slot.class {
+            RegClass::B16 => self.r32_mut(slot.row)[lane] = value as u32 & 0xffff,
+            RegClass::B32 => self.r32_mut(slot.row)[lane] = value as u32,
+            RegClass::B64 => self.r64_mut(slot.row)[lane] = value,
+            RegClass::Pred => self.set_pred(slot.row, 1 << lane, 0u32.wrapping_sub(value as u32 & 1)),
         }
     }
+
+    /// Writes the same value to the lanes of a mask.
+    #[inline]
+    pub(crate) fn fill(&mut self, slot: Slot, mask: u32, value: u64) {
+        match (slot.class, mask) {
+            (RegClass::B64, ALL) => *self.r64_mut(slot.row) = [value; LANES],
+            (RegClass::B32, ALL) => *self.r32_mut(slot.row) = [value as u32; LANES],
+            _ => lanes(mask).for_each(|lane| self.set_lane(slot, lane, value)),
+        }
+    }
+
+    /// The addresses of an instruction's lanes. Those of lanes outside its mask are meaningless.
+    pub(crate) fn addresses(&self, address: &Address) -> Row64 {
+        let offset = address.offset as u64;
+        match address.base.class {
+            RegClass::B64 => self.r64(address.base.row).map(|base| base.wrapping_add(offset)),
+            _ => self
+                .r32(address.base.row)
+                .map(|base| u64::from(base).wrapping_add(offset)),
+        }
+    }
+
+    /// The lanes for which a predicate source holds.
+    #[inline(always)]
+    pub(crate) fn flag(&self, flag: Flag) -> u32 {
+        self.pred(flag.slot) ^ flag.flip
+    }
+}
+
+/// The lanes of a mask, ascending.
+#[inline]
+pub(crate) fn lanes(mask: u32) -> impl Iterator<Item = usize> {
+    let mut rest = mask;
+    std::iter::from_fn(move || {
+        (rest != 0).then(|| {
+            let lane = rest.trailing_zeros() as usize;
+            rest &= rest - 1;
+            lane
+        })
+    })
+}
+
+/// The mask of the lanes of `mask` for which `keep` holds.
+#[inline]
+pub(crate) fn lanes_where(mask: u32, keep: impl Fn(usize) -> bool) -> u32 {
+    lanes(mask)
+        .filter(|&lane| keep(lane))
+        .fold(0, |mask, lane| mask | 1 << lane)
 }
 
 /// The rows of an arithmetic instruction. What `e` and `aux` mean is up to the operation.
@@ -130,7 +193,7 @@ pub(crate) struct Operands {
 /// Applies an operation to the lanes of a mask.
 ///
 /// # Safety
-/// The pointer may be to code compiled for vector extensions: it must come from [`lanes!`], which
+/// The pointer may be to code compiled for vector extensions: it must come from [`lane_loop!`], which
 /// looks for them first.
 pub(crate) type Apply = unsafe fn(&mut Registers, &Operands, u32);
 
@@ -290,6 +353,59 @@ pub(crate) fn compare<A: Value>(
     bits
 }
 
+/// The mask of lanes for which a comparison holds.
+///
+/// # Safety
+/// As for [`Apply`].
+pub(crate) type Test = unsafe fn(&Registers, &Operands) -> u32;
+
+/// A boolean operation on predicates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum BoolOp {
+    And,
+    Or,
+    Xor,
+}
+
+/// What becomes of a mask of comparisons.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Combination {
+    /// The other predicate.
+    pub(crate) with: Option<(BoolOp, Flag)>,
+    /// Slot of the result.
+    pub(crate) dst: Option<u32>,
+    /// Slot of the result for the complement of the comparison.
+    pub(crate) complement: Option<u32>,
+}
+
+impl Combination {
+    /// The mask combined with the other predicate.
+    #[inline]
+    pub(crate) fn combined(&self, registers: &Registers, bits: u32) -> u32 {
+        match self.with {
+            Some((BoolOp::And, flag)) => bits & registers.flag(flag),
+            Some((BoolOp::Or, flag)) => bits | registers.flag(flag),
+            Some((BoolOp::Xor, flag)) => bits ^ registers.flag(flag),
+            None => bits,
+        }
+    }
+
+    /// Writes the results.
+    #[inline]
+    pub(crate) fn store(&self, registers: &mut Registers, mask: u32, bits: u32) {
+        let (yes, no) = (
+            self.combined(registers, bits),
+            self.combined(registers, !bits),
+        );
+        if let Some(slot) = self.dst {
+            registers.set_pred(slot, mask, yes);
+        }
+        if let Some(slot) = self.complement {
+            registers.set_pred(slot, mask, no);
+        }
+    }
+}
+
 /// True if the host has what the `wide` versions of operations are compiled for.
 pub(crate) fn has_wide_vectors() -> bool {
     #[cfg(target_arch = "x86_64")]
@@ -306,11 +422,11 @@ pub(crate) fn has_wide_vectors() -> bool {
     }
 }
 
-/// An [`Apply`] from a function that maps lanes and a closure: `lanes!(map2, |a: f32, b: f32| a + b)`.
+/// An [`Apply`] from a function that maps lanes and a closure: `lane_loop!(map2, |a: f32, b: f32| a + b)`.
 ///
 /// The loop is compiled twice, once for the build's target and once for AVX2 and FMA, and the
 /// host decides. Both give the same bits: the closure fixes the arithmetic.
-macro_rules! lanes {
+macro_rules! lane_loop {
     ($map:ident, $f:expr) => {{
         fn portable(registers: &mut Registers, o: &Operands, mask: u32) {
             $map(registers, o, mask, $f);
@@ -331,8 +447,8 @@ macro_rules! lanes {
     }};
 }
 
-/// As [`lanes!`] for operations that are rare or too long to gain from wide vectors.
-macro_rules! lanes_portable {
+/// As [`lane_loop!`] for operations that are rare or too long to gain from wide vectors.
+macro_rules! portable_loop {
     ($map:ident, $f:expr) => {{
         fn portable(registers: &mut Registers, o: &Operands, mask: u32) {
             $map(registers, o, mask, $f);
@@ -342,4 +458,4 @@ macro_rules! lanes_portable {
     }};
 }
 
-pub(crate) use {lanes, lanes_portable};
+pub(crate) use {lane_loop, portable_loop};

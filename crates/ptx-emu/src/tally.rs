@@ -1,7 +1,18 @@
-//! Raw counts by position, gathered by each worker and turned into [`Counts`] at the end.
+//! Raw counts by instruction, gathered by each worker and turned into [`Counts`] at the end.
 
-use crate::code::{Code, Op};
-use crate::counts::{Counts, Executed, GlobalTraffic, InstructionCounts, SharedTraffic};
+use crate::counts::{
+    Counts, Executed, GlobalTraffic, InstructionClass, InstructionCounts, SharedTraffic,
+};
+use crate::position::CodePosition;
+
+/// What is known of an instruction beside what it does.
+#[derive(Clone, Debug)]
+pub(crate) struct InstructionInfo {
+    pub(crate) class: InstructionClass,
+    /// A branch, whose divergence counts.
+    pub(crate) is_branch: bool,
+    pub(crate) position: CodePosition,
+}
 
 /// Executions of one instruction.
 #[derive(Clone, Copy, Debug, Default)]
@@ -16,6 +27,8 @@ pub(crate) struct Execution {
 pub(crate) struct Traffic {
     pub(crate) global: GlobalTraffic,
     pub(crate) shared: SharedTraffic,
+    /// Stores to shared memory by an instruction that loads from global memory.
+    pub(crate) copied_to_shared: SharedTraffic,
     pub(crate) local_bytes: u64,
     pub(crate) param_bytes: u64,
 }
@@ -28,10 +41,11 @@ pub(crate) struct Tallies {
 }
 
 impl Tallies {
-    pub(crate) fn new(code: &Code) -> Self {
+    /// Zero counts of so many instructions and memory instructions.
+    pub(crate) fn new(instructions: usize, memory_instructions: usize) -> Self {
         Self {
-            executions: vec![Execution::default(); code.insts.len()],
-            traffic: vec![Traffic::default(); code.memory_tallies as usize],
+            executions: vec![Execution::default(); instructions],
+            traffic: vec![Traffic::default(); memory_instructions],
         }
     }
 
@@ -44,45 +58,27 @@ impl Tallies {
         for (ours, theirs) in self.traffic.iter_mut().zip(&other.traffic) {
             ours.global += theirs.global;
             ours.shared += theirs.shared;
+            ours.copied_to_shared += theirs.copied_to_shared;
             ours.local_bytes += theirs.local_bytes;
             ours.param_bytes += theirs.param_bytes;
         }
     }
 
-    /// The counts of every instruction that was executed, by position.
-    pub(crate) fn report(&self, code: &Code) -> Vec<InstructionCounts> {
-        let mut all: Vec<Counts> = self
-            .executions
-            .iter()
-            .zip(&code.insts)
-            .zip(&code.classes)
-            .map(|((execution, inst), &class)| counts(execution, &inst.op, class as usize))
-            .collect();
-        for (traffic, &position) in self.traffic.iter().zip(&code.tally_positions) {
-            add_traffic(
-                &mut all[position as usize],
-                traffic,
-                &code.insts[position as usize].op,
-            );
+    /// The counts of every instruction that was executed, in the order of the text. `owners` has the index of the
+    /// instruction of each [`Traffic`].
+    pub(crate) fn report(&self, infos: &[InstructionInfo], owners: &[u32]) -> Vec<InstructionCounts> {
+        let counted = self.executions.iter().zip(infos);
+        let mut all: Vec<_> = counted.map(|(execution, info)| counts(execution, info)).collect();
+        for (traffic, &owner) in self.traffic.iter().zip(owners) {
+            add_traffic(&mut all[owner as usize], traffic);
         }
-        let executed = |counts: &Counts| counts.instructions.warp != 0;
-        let mut instructions: Vec<_> = all
-            .into_iter()
-            .zip(&code.classes)
-            .zip(&code.places)
-            .filter(|((counts, _), _)| executed(counts))
-            .map(|((counts, &class), place)| InstructionCounts {
-                place: place.clone(),
-                class,
-                counts,
-            })
-            .collect();
-        instructions.sort_by_key(|instruction| instruction.place.ptx_line);
-        instructions
+        all.retain(|instruction| instruction.counts.instructions.warp != 0);
+        all.sort_by_key(|instruction| instruction.place.ptx_line);
+        all
     }
 }
 
-fn counts(execution: &Execution, op: &Op, class: usize) -> Counts {
+fn counts(execution: &Execution, info: &InstructionInfo) -> InstructionCounts {
     let executed = Executed {
         warp: execution.warps,
         thread: execution.threads,
@@ -91,31 +87,31 @@ fn counts(execution: &Execution, op: &Op, class: usize) -> Counts {
         instructions: executed,
         ..Counts::default()
     };
-    counts.classes[class] = executed;
-    match op {
-        Op::Branch { .. } | Op::BranchTable { .. } => {
-            counts.branches = execution.warps;
-            counts.divergent_branches = execution.divergent;
-        }
-        Op::Barrier(_) => counts.barriers = execution.warps,
-        Op::LoadParam { bytes, dst, .. } => {
-            counts.param_bytes = execution.threads * u64::from(*bytes) * dst.len() as u64;
-        }
-        _ => {}
+    counts.classes[info.class as usize] = executed;
+    if info.is_branch {
+        counts.branches = execution.warps;
+        counts.divergent_branches = execution.divergent;
     }
-    counts
+    if info.class == InstructionClass::Barrier {
+        counts.barriers = execution.warps;
+    }
+    InstructionCounts {
+        place: info.position.clone(),
+        class: info.class,
+        counts,
+    }
 }
 
-fn add_traffic(counts: &mut Counts, traffic: &Traffic, op: &Op) {
-    let (global, shared) = match op {
-        Op::Store(_) => (&mut counts.global_stores, &mut counts.shared_stores),
-        Op::Atomic(_) => (&mut counts.global_atomics, &mut counts.shared_atomics),
-        // An asynchronous copy loads from global and stores to shared memory.
-        Op::AsyncCopy(_) => (&mut counts.global_loads, &mut counts.shared_stores),
+fn add_traffic(instruction: &mut InstructionCounts, traffic: &Traffic) {
+    let counts = &mut instruction.counts;
+    let (global, shared) = match instruction.class {
+        InstructionClass::Store => (&mut counts.global_stores, &mut counts.shared_stores),
+        InstructionClass::Atomic => (&mut counts.global_atomics, &mut counts.shared_atomics),
         _ => (&mut counts.global_loads, &mut counts.shared_loads),
     };
     *global += traffic.global;
     *shared += traffic.shared;
+    counts.shared_stores += traffic.copied_to_shared;
     counts.local_bytes += traffic.local_bytes;
     counts.param_bytes += traffic.param_bytes;
 }

@@ -1,10 +1,10 @@
 //! Why a text was refused, with its position and an excerpt.
 
-use crate::program::{Pos, ScalarType};
+use crate::types::{Pos, ScalarType};
 
 /// A text that is not well-formed PTX, or that names something it does not declare.
 ///
-/// Displays as `LINE:COLUMN: what is wrong`, then the line with a caret below the place.
+/// Displays as `LINE:COLUMN: what is wrong`, then the line with a caret below the position.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{pos}: {kind}\n{excerpt}")]
 pub struct Error {
@@ -43,7 +43,7 @@ pub enum ErrorKind {
     #[error("`{opcode}` takes {expected} operands, found {found}")]
     OperandCount {
         opcode: String,
-        expected: &'static str,
+        expected: String,
         found: usize,
     },
     #[error("`{operand}` has {bits} bit{}, but `{opcode}` with type {ty} needs {expected}", if *bits == 1 { "" } else { "s" })]
@@ -77,22 +77,34 @@ pub enum ErrorKind {
     UnsupportedDirective(String),
 }
 
-/// An error before the excerpt is made: the parts work on slices of the text and know positions only.
+/// An [`Error`] before its excerpt is made: what reads a part of the text knows the position only.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Raw {
-    pub pos: Pos,
-    pub kind: Box<ErrorKind>,
+pub struct Problem {
+    pos: Pos,
+    kind: Box<ErrorKind>,
 }
 
-impl Raw {
-    pub fn new(pos: Pos, kind: ErrorKind) -> Raw {
-        Raw {
+impl Problem {
+    /// A problem at a position.
+    pub fn new(pos: Pos, kind: ErrorKind) -> Problem {
+        Problem {
             pos,
             kind: Box::new(kind),
         }
     }
 
-    pub fn into_error(self, source: &str) -> Error {
+    /// A problem that one sentence says.
+    pub fn invalid(pos: Pos, message: impl Into<String>) -> Problem {
+        Problem::new(pos, ErrorKind::Invalid(message.into()))
+    }
+
+    /// The problem that a name is not declared. `what` it should name: "register", "label".
+    pub fn unknown(what: &'static str, name: &str, pos: Pos) -> Problem {
+        let name = name.to_string();
+        Problem::new(pos, ErrorKind::Unknown { what, name })
+    }
+
+    pub(crate) fn into_error(self, source: &str) -> Error {
         Error {
             excerpt: excerpt(source, self.pos),
             pos: self.pos,
@@ -101,7 +113,7 @@ impl Raw {
     }
 }
 
-/// Characters of a line shown on each side of the place; more are cut.
+/// Characters of a line shown on each side of the position; more are cut.
 const CONTEXT: usize = 60;
 
 /// The line of `pos` with carets below the token at its column.

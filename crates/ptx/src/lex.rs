@@ -1,7 +1,7 @@
 //! Text to tokens. Comments and white space vanish; every token knows its position and its bytes.
 
-use crate::error::{ErrorKind, Raw};
-use crate::program::Pos;
+use crate::error::{ErrorKind, Problem};
+use crate::types::Pos;
 
 /// What a token is.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -34,7 +34,7 @@ pub(crate) struct Token<'a> {
 }
 
 /// All tokens of the text, closed by [`Tok::End`].
-pub(crate) fn lex(source: &str) -> Result<Vec<Token<'_>>, Raw> {
+pub(crate) fn lex(source: &str) -> Result<Vec<Token<'_>>, Problem> {
     let mut lexer = Lexer {
         source,
         bytes: source.as_bytes(),
@@ -84,7 +84,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    fn skip_blank(&mut self) -> Result<(), Raw> {
+    fn skip_blank(&mut self) -> Result<(), Problem> {
         loop {
             self.bump_while(|b| b.is_ascii_whitespace() || b == 0x0B);
             match (self.peek(0), self.peek(1)) {
@@ -93,7 +93,7 @@ impl<'a> Lexer<'a> {
                     let start = self.pos;
                     let body = self.at + 2;
                     let Some(length) = self.source[body..].find("*/") else {
-                        return Err(Raw::new(start, ErrorKind::UnterminatedComment));
+                        return Err(Problem::new(start, ErrorKind::UnterminatedComment));
                     };
                     while self.at < body + length + 2 {
                         self.bump();
@@ -104,7 +104,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    fn next(&mut self) -> Result<Token<'a>, Raw> {
+    fn next(&mut self) -> Result<Token<'a>, Problem> {
         self.skip_blank()?;
         let (start, pos) = (self.at, self.pos);
         let tok = match self.bytes.get(start) {
@@ -123,7 +123,7 @@ impl<'a> Lexer<'a> {
             }
             Some(_) => {
                 let c = self.source[start..].chars().next().unwrap_or('\u{FFFD}');
-                return Err(Raw::new(pos, ErrorKind::UnexpectedCharacter(c)));
+                return Err(Problem::new(pos, ErrorKind::UnexpectedCharacter(c)));
             }
         };
         Ok(Token {
@@ -147,16 +147,16 @@ impl<'a> Lexer<'a> {
         &self.source[start..self.at]
     }
 
-    fn string(&mut self, pos: Pos) -> Result<&'a str, Raw> {
+    fn string(&mut self, pos: Pos) -> Result<&'a str, Problem> {
         self.bump();
         let start = self.at;
         loop {
             match self.peek(0) {
                 b'"' => break,
                 b'\\' if self.at + 1 < self.bytes.len() && self.peek(1) != b'\n' => self.bump(),
-                b'\n' => return Err(Raw::new(pos, ErrorKind::UnterminatedString)),
+                b'\n' => return Err(Problem::new(pos, ErrorKind::UnterminatedString)),
                 0 if self.at >= self.bytes.len() => {
-                    return Err(Raw::new(pos, ErrorKind::UnterminatedString));
+                    return Err(Problem::new(pos, ErrorKind::UnterminatedString));
                 }
                 _ => {}
             }
@@ -171,7 +171,7 @@ impl<'a> Lexer<'a> {
 
     /// PTX literals: `0x`, `0b`, leading-zero octal and decimal integers with an optional `U`; `0f` and `0d` bit
     /// patterns; decimal floating point, which is double precision.
-    fn number(&mut self, pos: Pos) -> Result<Tok<'a>, Raw> {
+    fn number(&mut self, pos: Pos) -> Result<Tok<'a>, Problem> {
         let start = self.at;
         self.bump_while(|b| b.is_ascii_alphanumeric() || b == b'_');
         let is_hex_like = matches!(
@@ -198,7 +198,7 @@ impl<'a> Lexer<'a> {
         }
         let text = &self.source[start..self.at];
         let bad = |expected| {
-            Raw::new(
+            Problem::new(
                 pos,
                 ErrorKind::BadNumber {
                     text: text.to_string(),
@@ -364,7 +364,7 @@ mod tests {
             ("é", "unexpected character 'é'"),
             ("#", "unexpected character '#'"),
         ] {
-            assert_eq!(lex(source).unwrap_err().kind.to_string(), kind, "{source}");
+            assert_eq!(lex(source).unwrap_err().into_error(source).kind.to_string(), kind, "{source}");
         }
     }
 }

@@ -1,18 +1,16 @@
-//! PTX text to a typed program: lexer, parser, lowering.
+//! PTX text: lexer, parser, names and layout.
 //!
-//! [`Program::parse`] reads the text that `llc` and `nvcc` write and returns a [`Program`] in which nothing
-//! is left to look up: registers are slots in dense files, labels are instruction indices, variables are
-//! offsets or ids, modifiers are fields. It is meant to be executed, not to be printed again.
+//! [`Program::read`] reads the text that `llc` and `nvcc` write. It returns a [`Program`], what the module declares:
+//! signatures, variables with their bytes, the layout of shared memory, source positions. The instructions of each function
+//! are given to a function of the caller, which says what they mean: it pulls them one by one out of a [`Body`], and
+//! asks there what the names in them stand for, registers as slots in dense files, labels as instruction indices,
+//! variables as offsets or ids.
 //!
-//! Three outcomes are kept apart:
-//! - text that is not PTX is an [`Error`] with line, column and what was expected;
-//! - an instruction or modifier that is PTX (or looks like it) but is not modelled becomes
-//!   [`Op::Unsupported`], a value that carries its text, so that only a kernel that reaches it is affected;
-//! - everything else has the meaning that the PTX ISA gives it, as documented at each [`Op`].
-
+//! Text that is not PTX is an [`Error`] with line, column and what was expected.
 //!
 //! ```
-//! let program = ptx::Program::parse(
+//! let mut opcodes = Vec::new();
+//! let program = ptx::Program::read(
 //!     ".version 8.3
 //!      .target sm_90
 //!      .address_size 64
@@ -26,27 +24,35 @@
 //!          st.global.b32 [%rd1], %r1;
 //!          ret;
 //!      }",
+//!     |body| {
+//!         while let Some(instruction) = body.next_instruction()? {
+//!             opcodes.push(instruction.syntax.opcode.text);
+//!         }
+//!         Ok(())
+//!     },
 //! )?;
 //! let kernel = program.kernel("fill").expect("declared above");
 //! assert_eq!(kernel.params[1].offset, 8);
-//! assert_eq!(kernel.registers.b64, 2);
-//! assert!(matches!(kernel.instructions[5].op, ptx::Op::Ret { .. }));
+//! assert_eq!(opcodes, ["mov", "ld", "mad", "ld", "st", "ret"]);
 //! # Ok::<(), ptx::Error>(())
 //! ```
 //!
-//! The stages, one module each: `lex` (text to tokens), `parse` (tokens to the syntax in `ast`), `lower` (syntax to
-//! [`Program`]). The syntax borrows from the text; the program owns what it needs.
+//! The stages, one module each: `lex` (text to tokens), `parse` (tokens to the syntax in `syntax`), `resolve` (syntax to
+//! [`Program`] and [`Body`]). The syntax borrows from the text; the program owns what it needs.
 //!
-//! Source: *PTX ISA* 8.3 (NVIDIA), and for what is only written as comments, the output of LLVM 22. Not modelled: half-precision
-//! arithmetic (conversions are), textures and surfaces, matrix instructions, clusters, `mbarrier` and bulk copies,
-//! 128-bit and vector registers, aliases.
+//! Source: *PTX ISA* 8.3 (NVIDIA), and for what is only written as comments, the output of LLVM 22. Not modelled:
+//! 128-bit and vector registers, textures, surfaces, aliases.
 
-mod ast;
 mod error;
 mod lex;
-mod lower;
 mod parse;
 mod program;
+mod resolve;
+mod syntax;
+mod types;
 
-pub use error::{Error, ErrorKind};
+pub use error::{Error, ErrorKind, Problem};
 pub use program::*;
+pub use resolve::{Body, Instruction, Named, Signature};
+pub use syntax::{AddressBase, Inst, Literal, Name, Operand, OperandKind, Operands};
+pub use types::*;

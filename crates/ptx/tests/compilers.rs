@@ -1,25 +1,39 @@
-//! What the compilers emit is understood whole.
+//! What the compilers emit is read whole.
 //!
 //! `llc_*.ptx` come from the kernels in `llc.rs` by LLVM 22; `nvcc.ptx` is written by hand in the style of the CUDA compiler, and
 //! assembles with ptxas 13.5.
 
 mod common;
 
+use common::{Line, Listing};
 use ptx::*;
 
-fn parse(source: &str) -> Program {
-    let program = Program::parse(source).unwrap_or_else(|error| panic!("{error}"));
-    common::assert_well_formed(&program);
-    assert_eq!(common::unsupported(&program), [""; 0]);
-    program
+fn llc_listing() -> Listing {
+    common::read(include_str!("data/llc_sm_80.ptx"))
+}
+
+fn nvcc_listing() -> Listing {
+    common::read(include_str!("data/nvcc.ptx"))
 }
 
 fn llc() -> Program {
-    parse(include_str!("data/llc_sm_80.ptx"))
+    llc_listing().program
 }
 
 fn nvcc() -> Program {
-    parse(include_str!("data/nvcc.ptx"))
+    nvcc_listing().program
+}
+
+fn calls(body: &[Line]) -> Vec<&Line> {
+    body.iter().filter(|line| line.opcode == "call").collect()
+}
+
+/// The function whose address an operand is.
+fn function(named: Option<Named>) -> Option<FunctionId> {
+    match named {
+        Some(Named::Symbol(Symbol::Function(id))) => Some(id),
+        _ => None,
+    }
 }
 
 #[test]
@@ -103,16 +117,9 @@ fn shared_memory_is_laid_out_for_each_kernel() {
 
 #[test]
 fn match_tables_branch_to_instructions() {
-    let program = llc();
-    let kernel = program.kernel("table").unwrap();
-    let tables: Vec<usize> = kernel
-        .instructions
-        .iter()
-        .filter_map(|i| match &i.op {
-            Op::BrxIdx { targets, .. } => Some(targets.len()),
-            _ => None,
-        })
-        .collect();
+    let listing = llc_listing();
+    let branches = listing.body("table").iter().filter(|line| line.opcode == "brx");
+    let tables: Vec<usize> = branches.map(|line| line.targets.len()).collect();
     assert!(
         !tables.is_empty() && tables.iter().all(|n| *n >= 4),
         "{tables:?}"
@@ -120,68 +127,43 @@ fn match_tables_branch_to_instructions() {
 }
 
 #[test]
-fn calls_move_bytes_between_frames() {
-    let program = llc();
-    let kernel = program.kernel("calls").unwrap();
-    let calls: Vec<&Call> = kernel
-        .instructions
-        .iter()
-        .filter_map(|i| match &i.op {
-            Op::Call(call) => Some(&**call),
-            _ => None,
-        })
-        .collect();
+fn calls_pass_parameters_of_the_frame() {
+    let listing = llc_listing();
+    let (program, calls) = (&listing.program, calls(listing.body("calls")));
     assert_eq!(calls.len(), 3);
     // `helper(&mut x, i, y) -> (f64, u32)`.
-    let sizes: Vec<u32> = calls[0]
-        .args
-        .iter()
-        .map(|a| match a {
-            Argument::Bytes { size, .. } => *size,
-            _ => 0,
-        })
-        .collect();
-    assert_eq!(sizes, [8, 8, 4]);
-    let CallTarget::Function(id) = calls[0].target else {
-        panic!("a direct call")
+    let [result, callee, args @ ..] = &calls[0].named[..] else {
+        panic!("{:?}", calls[0]);
     };
-    let helper = program.function(id);
+    let sizes = args.iter().map(|arg| match arg {
+        Some(Named::Param(Symbol::FrameParam(_), size)) => *size,
+        _ => 0,
+    });
+    assert_eq!(sizes.collect::<Vec<_>>(), [8, 8, 4]);
+    let helper = program.function(function(*callee).expect("a direct call"));
     assert!(helper.name.contains("helper") && helper.is_defined && !helper.is_kernel);
     assert_eq!(helper.returns[0].ty, ParamType::Bytes(16));
-    let CallResult::Bytes { from, size, .. } = calls[0].results[0] else {
-        panic!("a result in memory")
-    };
-    assert_eq!((from, size), (helper.returns[0].offset, 16));
+    assert!(matches!(result, Some(Named::Param(Symbol::FrameParam(_), 16))));
+    let kernel = program.kernel("calls").unwrap();
     assert_eq!((kernel.local_bytes, kernel.local_align), (96, 8));
 }
 
 #[test]
 fn trait_objects_call_through_a_prototype() {
-    let program = llc();
-    let total = program
-        .functions
-        .iter()
-        .find(|f| f.name.ends_with("total"))
-        .unwrap();
-    let indirect = total
-        .instructions
-        .iter()
-        .filter(|i| matches!(&i.op, Op::Call(c) if matches!(c.target, CallTarget::Indirect(_))));
-    assert_eq!(indirect.count(), 2);
-    let kernel = program.kernel("dynamic").unwrap();
-    let addresses = kernel.instructions.iter().filter_map(|i| match i.op {
-        Op::Mov {
-            src: Operand::Symbol(Symbol::Function(id), 0),
-            ..
-        } => Some(&program.function(id).name),
-        _ => None,
+    let listing = llc_listing();
+    let program = &listing.program;
+    let mut functions = program.functions.iter();
+    let total = functions.find(|f| f.name.ends_with("total")).unwrap();
+    let calls = calls(listing.body(&total.name));
+    let indirect = calls.iter().filter(|line| {
+        let callees = line.named.iter();
+        line.prototype.is_some() && callees.flatten().any(|n| matches!(n, Named::Reg(_)))
     });
-    assert_eq!(
-        addresses
-            .filter(|name| name.ends_with("area") || name.ends_with("name"))
-            .count(),
-        4
-    );
+    assert_eq!(indirect.count(), 2);
+    let moves = listing.body("dynamic").iter().filter(|line| line.opcode == "mov");
+    let addresses = moves.filter_map(|line| function(line.named[1]));
+    let names = addresses.map(|id| &program.function(id).name);
+    assert_eq!(names.filter(|name| name.ends_with("area") || name.ends_with("name")).count(), 4);
 }
 
 #[test]
@@ -216,13 +198,10 @@ fn statics_have_their_bytes() {
 
 #[test]
 fn source_positions_lead_to_the_students_line() {
-    let program = parse(include_str!("data/llc_sm_90_lines.ptx"));
-    let kernel = program.kernel("shared_shift").unwrap();
-    let barrier = kernel
-        .instructions
-        .iter()
-        .find(|i| matches!(i.op, Op::Barrier { .. }))
-        .unwrap();
+    let listing = common::read(include_str!("data/llc_sm_90_lines.ptx"));
+    let (program, body) = (&listing.program, listing.body("shared_shift"));
+    let mut barriers = body.iter().filter(|line| line.text.starts_with("bar"));
+    let barrier = barriers.next().unwrap();
     let inner = program.loc(barrier.loc.unwrap());
     assert!(
         program
@@ -234,16 +213,7 @@ fn source_positions_lead_to_the_students_line() {
     assert_eq!(program.file(outer.file), Some("./src/lib.rs"));
     assert_eq!((outer.line, outer.column, outer.inlined_at), (45, 9, None));
     // Two deep: the index in `gid`, inlined into the kernel.
-    let special = |i: &&Inst| {
-        matches!(
-            i.op,
-            Op::Mov {
-                src: Operand::Special(Special::Ctaid(Axis::X)),
-                ..
-            }
-        )
-    };
-    let index = kernel.instructions.iter().find(special).unwrap();
+    let index = body.iter().find(|line| line.text.ends_with("%ctaid.x")).unwrap();
     let gid = program.loc(program.loc(index.loc.unwrap()).inlined_at.unwrap());
     let at = program.loc(gid.inlined_at.unwrap());
     assert_eq!((gid.line, at.line), (31, 37));
@@ -292,13 +262,9 @@ fn nvcc_declarations() {
 
 #[test]
 fn nvcc_inlining_attribute() {
-    let program = nvcc();
-    let saxpy = program.kernel("_Z5saxpyifPKfPf").unwrap();
-    let grid = saxpy
-        .instructions
-        .iter()
-        .find(|i| i.pos.line == 59)
-        .unwrap();
+    let listing = nvcc_listing();
+    let (program, saxpy) = (&listing.program, listing.body("_Z5saxpyifPKfPf"));
+    let grid = saxpy.iter().find(|line| line.pos.line == 59).unwrap();
     let at = program.loc(grid.loc.unwrap());
     let outer = program.loc(at.inlined_at.unwrap());
     assert_eq!(
@@ -309,18 +275,12 @@ fn nvcc_inlining_attribute() {
 
 #[test]
 fn labels_of_inline_assembly_are_scoped() {
-    let program = nvcc();
-    let tile = program.kernel("_Z4tilePf").unwrap();
+    let listing = nvcc_listing();
+    let tile = listing.program.kernel("_Z4tilePf").unwrap();
     let again: Vec<&Label> = tile.labels.iter().filter(|l| l.name == "AGAIN").collect();
     assert_eq!(again.len(), 2);
-    let branches: Vec<u32> = tile
-        .instructions
-        .iter()
-        .filter_map(|i| match i.op {
-            Op::Bra { target, .. } => Some(target),
-            _ => None,
-        })
-        .collect();
+    let branches = listing.body("_Z4tilePf").iter().filter(|line| line.opcode == "bra");
+    let branches: Vec<u32> = branches.flat_map(|line| line.targets.clone()).collect();
     // `@p bra DONE`, `bra AGAIN` in the first block; `@p bra AGAIN` in the second, where DONE is its first instruction.
     assert_eq!(
         branches,
@@ -332,13 +292,10 @@ fn labels_of_inline_assembly_are_scoped() {
 
 #[test]
 fn undefined_functions_can_be_called() {
-    let program = nvcc();
-    let (id, vprintf) = program.function_named("vprintf").unwrap();
+    let listing = nvcc_listing();
+    let (id, vprintf) = listing.program.function_named("vprintf").unwrap();
     assert!(!vprintf.is_defined);
-    let tile = program.kernel("_Z4tilePf").unwrap();
-    let calls = tile
-        .instructions
-        .iter()
-        .filter(|i| matches!(&i.op, Op::Call(c) if c.target == CallTarget::Function(id)));
+    let calls = calls(listing.body("_Z4tilePf"));
+    let calls = calls.iter().filter(|line| line.named.iter().any(|n| function(*n) == Some(id)));
     assert_eq!(calls.count(), 1);
 }

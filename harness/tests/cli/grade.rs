@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 use grading::bundle::{BuiltWith, Bundle, BundledCase};
 use grading::course::Course;
 use grading::{GradeReport, Kind};
-use harness::output::OutputFile;
 use host::{Case, Element, LaunchConfig, Plan, args, find_lab};
 
 use crate::run::run;
@@ -83,9 +82,7 @@ impl Folder {
             protections: Vec::new(),
         };
         let path = self.path(name);
-        bundle
-            .write(OutputFile::create("-o", &path).unwrap())
-            .unwrap();
+        std::fs::write(&path, bundle.packed().unwrap().bytes).unwrap();
         path
     }
 
@@ -202,9 +199,7 @@ fn a_bundle_s_word_on_its_making_is_shown_as_its_own() {
         detail: "not needed".to_owned(),
     };
     bundle.protections = vec![boast; 1000];
-    bundle
-        .write(OutputFile::create("-o", &path).unwrap())
-        .unwrap();
+    std::fs::write(&path, bundle.packed().unwrap().bytes).unwrap();
     let (_, report) = folder.grade(&path, &[]);
     let own = report.protections.iter().filter(|own| own.in_force);
     assert!(own.clone().any(|own| own.name == "own process"));

@@ -3,8 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use ptx::Program;
-use ptx_emu::{Counts, LaunchReport, Machine, Options, OutOfMemory};
+use ptx_emu::{Counts, DeviceLimits, LaunchReport, LoadedModule, Machine, Options, OutOfMemory};
 
 use super::params::Params;
 use super::{
@@ -28,7 +27,7 @@ impl EmulatedDevice {
     /// With these checks, this order of execution, this bound on endless loops.
     pub fn new(options: Options) -> EmulatedDevice {
         let info = DeviceInfo {
-            memory_bytes: Some(ptx_emu::Limits::default().global_bytes),
+            memory_bytes: Some(DeviceLimits::default().global_bytes),
             ..DeviceInfo::new(DeviceKind::Emulated, "PTX interpreter")
         };
         EmulatedDevice { info, options }
@@ -71,8 +70,7 @@ pub struct KernelReport {
 struct EmulatedSession<'d> {
     device: &'d EmulatedDevice,
     machine: Machine,
-    module: ptx_emu::Module,
-    program: Arc<Program>,
+    module: LoadedModule,
     /// Shared, so that a run can walk it while the rest changes.
     plan: Arc<Plan>,
     /// Address of each buffer.
@@ -87,8 +85,8 @@ impl<'d> EmulatedSession<'d> {
         module: &Module,
         plan: &Plan,
     ) -> Result<EmulatedSession<'d>, Error> {
-        let program = Arc::clone(module.program()?);
-        let mut machine = Machine::new(ptx_emu::Limits::default(), device.options.clone());
+        let executable = Arc::clone(module.executable()?);
+        let mut machine = Machine::new(DeviceLimits::default(), device.options.clone());
         let needed_bytes = plan.memory_bytes()?;
         let total_bytes = device.info.memory_bytes.unwrap_or(u64::MAX);
         let out_of_memory = |free_bytes| DeviceError::OutOfMemory {
@@ -104,7 +102,7 @@ impl<'d> EmulatedSession<'d> {
             return Err(out_of_memory(free_bytes).into());
         }
         let refused = |error: OutOfMemory| out_of_memory(error.capacity - error.used);
-        let loaded = machine.load(Arc::clone(&program)).map_err(refused)?;
+        let loaded = machine.load(executable).map_err(refused)?;
         let addresses = plan
             .buffers()
             .iter()
@@ -115,7 +113,6 @@ impl<'d> EmulatedSession<'d> {
             device,
             machine,
             module: loaded,
-            program,
             plan: Arc::new(plan.clone()),
             addresses,
             reports: Vec::new(),
@@ -139,7 +136,8 @@ impl<'d> EmulatedSession<'d> {
     }
 
     fn kernel(&self, name: &str) -> &ptx::Function {
-        self.program
+        self.module
+            .program()
             .kernel(name)
             .expect("a validated plan launches kernels of its module")
     }

@@ -1,7 +1,7 @@
 //! What can be wrong with a program.
 
 use super::{Access, AccessKind, Location, RaceAccess, RaceBetween, Stray, ThreadId, Waiting};
-use crate::place::Place;
+use crate::position::CodePosition;
 
 /// What is wrong with a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -71,7 +71,7 @@ pub enum FaultKind {
         /// The barrier's number.
         barrier: u32,
         /// Where another lane of the warp waits.
-        other: Place,
+        other: CodePosition,
         /// That lane's thread.
         other_thread: ThreadId,
     },

@@ -19,7 +19,7 @@ pub use kind::FaultKind;
 pub use launch::LaunchError;
 pub use threads::{RaceAccess, RaceBetween, ThreadId, Waiting};
 
-use crate::place::Place;
+use crate::position::CodePosition;
 use message::Others;
 
 /// Why a launch fails.
@@ -45,7 +45,7 @@ pub struct ProgramFault {
     /// The thread, the first of those that did it together.
     pub thread: ThreadId,
     /// The instruction.
-    pub place: Place,
+    pub place: CodePosition,
     /// What is wrong.
     pub kind: FaultKind,
 }
@@ -61,7 +61,7 @@ pub struct UnsupportedFault {
     /// The first thread that reached it.
     pub thread: ThreadId,
     /// The instruction.
-    pub place: Place,
+    pub place: CodePosition,
     /// What is not supported.
     pub reason: String,
 }

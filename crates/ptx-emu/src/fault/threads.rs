@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::AccessKind;
 use super::words::{Index, Threads};
-use crate::place::Place;
+use crate::position::CodePosition;
 
 /// A thread of a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -34,7 +34,7 @@ pub struct RaceAccess {
     /// Who.
     pub thread: ThreadId,
     /// Where.
-    pub place: Place,
+    pub place: CodePosition,
 }
 
 impl fmt::Display for RaceAccess {
@@ -51,7 +51,7 @@ pub struct Waiting {
     /// The first of them.
     pub first: ThreadId,
     /// Where they wait.
-    pub place: Place,
+    pub place: CodePosition,
     /// What for ("barrier 0", "shfl.sync").
     pub what: String,
 }

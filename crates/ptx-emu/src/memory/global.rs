@@ -10,10 +10,9 @@
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard};
 
-use super::{GLOBAL_BASE, byte_mask};
+use super::{GLOBAL_BASE, Words, byte_mask};
 use crate::check::race::RaceShadow;
 use crate::check::written::WrittenShadow;
-use crate::ops::atomic::Update;
 
 /// Buffers start at multiples of this.
 const ALIGNMENT: u64 = 256;
@@ -42,38 +41,6 @@ impl Buffer {
         &self.words
     }
 
-    /// The value of `bytes` (1, 2, 4, 8) at `offset`, a multiple of `bytes`.
-    #[inline(always)]
-    pub(crate) fn load(&self, offset: u64, bytes: u32) -> u64 {
-        let word = (offset >> 2) as usize;
-        let low = u64::from(self.words[word].load(Relaxed));
-        match bytes {
-            4 => low,
-            8 => low | u64::from(self.words[word + 1].load(Relaxed)) << 32,
-            _ => low >> (8 * (offset & 3)) & byte_mask(bytes),
-        }
-    }
-
-    /// Stores the low `bytes` (1, 2, 4, 8) of `value` at `offset`, a multiple of `bytes`.
-    #[inline(always)]
-    pub(crate) fn store(&self, offset: u64, bytes: u32, value: u64) {
-        let word = (offset >> 2) as usize;
-        match bytes {
-            4 => self.words[word].store(value as u32, Relaxed),
-            8 => {
-                self.words[word].store(value as u32, Relaxed);
-                self.words[word + 1].store((value >> 32) as u32, Relaxed);
-            }
-            _ => {
-                let shift = 8 * (offset & 3);
-                let mask = (byte_mask(bytes) << shift) as u32;
-                let bits = (value << shift) as u32 & mask;
-                let _ = self.words[word]
-                    .fetch_update(Relaxed, Relaxed, |old| Some((old & !mask) | bits));
-            }
-        }
-    }
-
     /// Reads, modifies and writes a location atomically; gives the old value.
     fn update(&self, offset: u64, bytes: u32, new: impl Fn(u64) -> u64) -> u64 {
         let word = &self.words[(offset >> 2) as usize];
@@ -83,6 +50,23 @@ impl Buffer {
         let step = |old: u32| Some((old & !mask) | ((new(value(old)) << shift) as u32 & mask));
         match word.fetch_update(Relaxed, Relaxed, step) {
             Ok(old) | Err(old) => value(old),
+        }
+    }
+}
+
+impl Words for &Buffer {
+    #[inline(always)]
+    fn word(&self, _lane: usize, index: usize) -> u32 {
+        self.words[index].load(Relaxed)
+    }
+
+    #[inline(always)]
+    fn set_word(&mut self, _lane: usize, index: usize, mask: u32, bits: u32) {
+        let word = &self.words[index];
+        if mask == u32::MAX {
+            word.store(bits, Relaxed);
+        } else {
+            let _ = word.fetch_update(Relaxed, Relaxed, |old| Some((old & !mask) | (bits & mask)));
         }
     }
 }
@@ -264,49 +248,46 @@ impl GlobalMemory {
             .unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
-    /// `atom`: reads, modifies, writes; gives the old value. Atomic towards every other update and strong access.
+    /// Reads, modifies and writes `bytes` bytes; gives the old value. Atomic towards every other update and strong
+    /// access.
     pub(crate) fn update(
         &self,
-        buffer: &Buffer,
+        mut buffer: &Buffer,
         offset: u64,
-        update: Update,
-        b: u64,
-        c: u64,
+        bytes: u32,
+        new: impl Fn(u64) -> u64,
     ) -> u64 {
-        let new = |old| update.apply(old, b, c, true);
-        match update.bytes() {
-            8 => {
-                let _guard = self.lock(buffer.base + offset);
-                let old = buffer.load(offset, 8);
-                buffer.store(offset, 8, new(old));
-                old
-            }
-            bytes => buffer.update(offset, bytes, new),
+        if bytes != 8 {
+            return buffer.update(offset, bytes, new);
         }
+        let _guard = self.lock(buffer.base + offset);
+        let old = buffer.load(0, offset, 8);
+        buffer.store(0, offset, 8, new(old));
+        old
     }
 
     /// A load that does not tear.
     pub(crate) fn load_strong(&self, buffer: &Buffer, offset: u64, bytes: u32) -> u64 {
         let _guard = (bytes == 8).then(|| self.lock(buffer.base + offset));
-        buffer.load(offset, bytes)
+        buffer.load(0, offset, bytes)
     }
 
     /// A store that does not tear.
-    pub(crate) fn store_strong(&self, buffer: &Buffer, offset: u64, bytes: u32, value: u64) {
+    pub(crate) fn store_strong(&self, mut buffer: &Buffer, offset: u64, bytes: u32, value: u64) {
         let _guard = (bytes == 8).then(|| self.lock(buffer.base + offset));
-        buffer.store(offset, bytes, value);
+        buffer.store(0, offset, bytes, value);
     }
 
     /// Copies from the host; the bytes count as written. The range must lie in one buffer.
     pub(crate) fn write(&mut self, address: u64, data: &[u8]) -> bool {
-        let Some(buffer) = self.find(address, data.len() as u64) else {
+        let Some(mut buffer) = self.find(address, data.len() as u64) else {
             return false;
         };
         let mut offset = address - buffer.base;
         buffer.written.mark(offset, data.len() as u64);
         let (head, tail) = data.split_at(data.len().min((offset.wrapping_neg() & 3) as usize));
         for &byte in head {
-            buffer.store(offset, 1, byte.into());
+            buffer.store(0, offset, 1, byte.into());
             offset += 1;
         }
         let mut words = tail.chunks_exact(4);
@@ -321,7 +302,7 @@ impl GlobalMemory {
             offset += 4;
         }
         for &byte in words.remainder() {
-            buffer.store(offset, 1, byte.into());
+            buffer.store(0, offset, 1, byte.into());
             offset += 1;
         }
         true
@@ -336,7 +317,7 @@ impl GlobalMemory {
         let head = data.len().min((offset.wrapping_neg() & 3) as usize);
         let (head, tail) = data.split_at_mut(head);
         for byte in head {
-            *byte = buffer.load(offset, 1) as u8;
+            *byte = buffer.load(0, offset, 1) as u8;
             offset += 1;
         }
         let mut words = tail.chunks_exact_mut(4);
@@ -348,7 +329,7 @@ impl GlobalMemory {
             offset += 4;
         }
         for byte in words.into_remainder() {
-            *byte = buffer.load(offset, 1) as u8;
+            *byte = buffer.load(0, offset, 1) as u8;
             offset += 1;
         }
         true
@@ -358,7 +339,7 @@ impl GlobalMemory {
     pub(crate) fn copy(&mut self, src: u64, dst: u64, bytes: u64) {
         let mut data = vec![0; bytes as usize];
         self.read(src, &mut data);
-        let (Some(from), Some(to)) = (self.find(src, bytes), self.find(dst, bytes)) else {
+        let (Some(from), Some(mut to)) = (self.find(src, bytes), self.find(dst, bytes)) else {
             return;
         };
         let (from_offset, to_offset) = (src - from.base, dst - to.base);
@@ -370,7 +351,7 @@ impl GlobalMemory {
             .map(|i| from.written.covers(from_offset + i, 1))
             .collect();
         for ((i, &byte), written) in (0..).zip(&data).zip(written) {
-            to.store(to_offset + i, 1, byte.into());
+            to.store(0, to_offset + i, 1, byte.into());
             if written {
                 to.written.mark(to_offset + i, 1);
             }

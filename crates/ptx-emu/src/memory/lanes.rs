@@ -3,7 +3,7 @@
 //! Words of all lanes at one offset lie together, so that the usual access, every lane at the same offset, is
 //! one row.
 
-use super::byte_mask;
+use super::Words;
 use crate::registers::{LANES, Row32};
 
 /// Per-lane memory of a warp, grown on demand, zero at first.
@@ -13,49 +13,9 @@ pub(crate) struct LaneMemory {
 }
 
 impl LaneMemory {
-    /// Makes the bytes below `end` accessible.
-    pub(crate) fn reserve(&mut self, end: u64) {
-        let rows = end.div_ceil(4) as usize;
-        if rows > self.rows.len() {
-            self.rows.resize(rows, [0; LANES]);
-        }
-    }
-
     /// Forgets everything.
     pub(crate) fn clear(&mut self) {
         self.rows.clear();
-    }
-
-    /// The value of `bytes` (1, 2, 4, 8) at `offset`, a multiple of `bytes`. Bytes never reserved are zero.
-    pub(crate) fn load(&self, lane: usize, offset: u64, bytes: u32) -> u64 {
-        let word = |row: u64| {
-            self.rows
-                .get(row as usize)
-                .map_or(0, |row| u64::from(row[lane]))
-        };
-        let row = offset >> 2;
-        match bytes {
-            8 => word(row) | word(row + 1) << 32,
-            _ => word(row) >> (8 * (offset & 3)) & byte_mask(bytes),
-        }
-    }
-
-    /// Stores the low `bytes` (1, 2, 4, 8) at `offset`, a multiple of `bytes`.
-    pub(crate) fn store(&mut self, lane: usize, offset: u64, bytes: u32, value: u64) {
-        self.reserve(offset + u64::from(bytes));
-        let row = (offset >> 2) as usize;
-        match bytes {
-            8 => {
-                self.rows[row][lane] = value as u32;
-                self.rows[row + 1][lane] = (value >> 32) as u32;
-            }
-            _ => {
-                let shift = 8 * (offset & 3);
-                let mask = (byte_mask(bytes) << shift) as u32;
-                let word = &mut self.rows[row][lane];
-                *word = (*word & !mask) | ((value << shift) as u32 & mask);
-            }
-        }
     }
 
     /// Copies bytes within one lane.
@@ -64,5 +24,19 @@ impl LaneMemory {
             let byte = self.load(lane, from + i, 1);
             self.store(lane, to + i, 1, byte);
         }
+    }
+}
+
+impl Words for LaneMemory {
+    fn word(&self, lane: usize, index: usize) -> u32 {
+        self.rows.get(index).map_or(0, |row| row[lane])
+    }
+
+    fn set_word(&mut self, lane: usize, index: usize, mask: u32, bits: u32) {
+        if index >= self.rows.len() {
+            self.rows.resize(index + 1, [0; LANES]);
+        }
+        let word = &mut self.rows[index][lane];
+        *word = (*word & !mask) | (bits & mask);
     }
 }

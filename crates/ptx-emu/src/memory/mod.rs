@@ -12,7 +12,7 @@ pub(crate) mod global;
 pub(crate) mod lanes;
 pub(crate) mod shared;
 
-use ptx::Space;
+use ptx::{FunctionId, Space};
 
 /// Lowest address of a buffer.
 pub const GLOBAL_BASE: u64 = 0x0010_0000_0000;
@@ -29,6 +29,22 @@ pub const NULL_LIMIT: u64 = 1 << 16;
 
 /// In the param space: parameters of frames lie here, the launch's below.
 pub(crate) const PARAM_FRAMES: u64 = 1 << 24;
+
+/// Base of the addresses of functions.
+const FUNCTION_BASE: u64 = 0x1000_0000;
+/// Distance of the addresses of functions.
+const FUNCTION_STEP: u64 = 16;
+
+/// The address of a function.
+pub(crate) fn function_address(id: FunctionId) -> u64 {
+    FUNCTION_BASE + FUNCTION_STEP * u64::from(id.0)
+}
+
+/// The index of the function at an address, whether it exists or not.
+pub(crate) fn function_at(address: u64) -> Option<u64> {
+    let index = address.wrapping_sub(FUNCTION_BASE) / FUNCTION_STEP;
+    address.is_multiple_of(FUNCTION_STEP).then_some(index)
+}
 
 /// What `cvta` adds to an address of a space.
 pub(crate) fn window(space: Space) -> u64 {
@@ -69,5 +85,44 @@ pub(crate) fn extend(value: u64, bytes: u32, signed: bool) -> u64 {
         (((value << shift) as i64) >> shift) as u64
     } else {
         value << shift >> shift
+    }
+}
+
+/// Memory made of 32-bit words. Lanes may have words of their own; where they share them, `lane` is not looked at.
+pub(crate) trait Words {
+    /// A word.
+    fn word(&self, lane: usize, index: usize) -> u32;
+
+    /// Sets the bits of `mask` in a word.
+    fn set_word(&mut self, lane: usize, index: usize, mask: u32, bits: u32);
+
+    /// The value of `bytes` (1, 2, 4, 8) at `offset`, a multiple of `bytes`.
+    #[inline(always)]
+    fn load(&self, lane: usize, offset: u64, bytes: u32) -> u64 {
+        let index = (offset >> 2) as usize;
+        let low = u64::from(self.word(lane, index));
+        match bytes {
+            4 => low,
+            8 => low | u64::from(self.word(lane, index + 1)) << 32,
+            _ => low >> (8 * (offset & 3)) & byte_mask(bytes),
+        }
+    }
+
+    /// Stores the low `bytes` (1, 2, 4, 8) of `value` at `offset`, a multiple of `bytes`.
+    #[inline(always)]
+    fn store(&mut self, lane: usize, offset: u64, bytes: u32, value: u64) {
+        let index = (offset >> 2) as usize;
+        match bytes {
+            4 => self.set_word(lane, index, u32::MAX, value as u32),
+            8 => {
+                self.set_word(lane, index, u32::MAX, value as u32);
+                self.set_word(lane, index + 1, u32::MAX, (value >> 32) as u32);
+            }
+            _ => {
+                let shift = 8 * (offset & 3);
+                let mask = (byte_mask(bytes) << shift) as u32;
+                self.set_word(lane, index, mask, (value << shift) as u32);
+            }
+        }
     }
 }

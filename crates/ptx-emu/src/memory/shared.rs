@@ -3,7 +3,7 @@
 //! A block runs on one host thread, so this is plain memory. Its shadow says which bytes have been written
 //! and who accessed them last.
 
-use super::byte_mask;
+use super::Words;
 use crate::check::race::Cell;
 use crate::check::written::Bits;
 
@@ -39,37 +39,6 @@ impl SharedMemory {
         offset <= self.bytes && bytes <= self.bytes - offset
     }
 
-    /// The value of `bytes` (1, 2, 4, 8) at `offset`, a multiple of `bytes` inside the memory.
-    #[inline(always)]
-    pub(crate) fn load(&self, offset: u64, bytes: u32) -> u64 {
-        let word = (offset >> 2) as usize;
-        let low = u64::from(self.words[word]);
-        match bytes {
-            4 => low,
-            8 => low | u64::from(self.words[word + 1]) << 32,
-            _ => low >> (8 * (offset & 3)) & byte_mask(bytes),
-        }
-    }
-
-    /// Stores the low `bytes` (1, 2, 4, 8) of `value` at `offset`, a multiple of `bytes` inside the memory.
-    #[inline(always)]
-    pub(crate) fn store(&mut self, offset: u64, bytes: u32, value: u64) {
-        let word = (offset >> 2) as usize;
-        match bytes {
-            4 => self.words[word] = value as u32,
-            8 => {
-                self.words[word] = value as u32;
-                self.words[word + 1] = (value >> 32) as u32;
-            }
-            _ => {
-                let shift = 8 * (offset & 3);
-                let mask = (byte_mask(bytes) << shift) as u32;
-                let word = &mut self.words[word];
-                *word = (*word & !mask) | ((value << shift) as u32 & mask);
-            }
-        }
-    }
-
     /// Every word.
     #[inline(always)]
     pub(crate) fn words(&self) -> &[u32] {
@@ -80,5 +49,18 @@ impl SharedMemory {
     #[inline(always)]
     pub(crate) fn words_mut(&mut self) -> &mut [u32] {
         &mut self.words
+    }
+}
+
+impl Words for SharedMemory {
+    #[inline(always)]
+    fn word(&self, _lane: usize, index: usize) -> u32 {
+        self.words[index]
+    }
+
+    #[inline(always)]
+    fn set_word(&mut self, _lane: usize, index: usize, mask: u32, bits: u32) {
+        let word = &mut self.words[index];
+        *word = (*word & !mask) | (bits & mask);
     }
 }

@@ -2,7 +2,9 @@
 
 #![allow(dead_code, reason = "each test binary uses its part")]
 
-use ptx_emu::{Fault, LaunchConfig, LaunchReport, Limits, Machine, Options, Sanitize};
+use ptx_emu::{
+    DeviceLimits, Executable, Fault, LaunchConfig, LaunchReport, LoadedModule, Machine, Options, Sanitize,
+};
 
 /// A launch of `k`. Registers of every class are declared; the body starts with
 /// `%rd1` = out, `%rd2` = in, `%r1` = n, `%r2` = thread in x, `%r3` = thread in the grid,
@@ -12,12 +14,18 @@ pub struct Launch {
     pub body: String,
     pub config: LaunchConfig,
     pub options: Options,
-    pub limits: Limits,
+    pub limits: DeviceLimits,
     pub input: Vec<u32>,
     pub out_words: usize,
     /// Words of `out` that the host writes (zeros) before the launch.
     pub out_written: bool,
     pub n: u32,
+}
+
+/// Loads a text that must be valid.
+pub fn load(machine: &mut Machine, text: &str) -> LoadedModule {
+    let program = Executable::parse(text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    machine.load(program).expect("the module fits")
 }
 
 /// What a launch did.
@@ -40,7 +48,7 @@ pub fn launch(body: &str) -> Launch {
             threads: 1,
             ..Options::default()
         },
-        limits: Limits::default(),
+        limits: DeviceLimits::default(),
         input: (0..64).collect(),
         out_words: 64,
         out_written: true,
@@ -130,9 +138,8 @@ ret;
 
     pub fn run(&self) -> Outcome {
         let text = self.text();
-        let program = ptx::Program::parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
         let mut machine = Machine::new(self.limits.clone(), self.options.clone());
-        let module = machine.load(program).expect("the module fits");
+        let module = load(&mut machine, &text);
         let input: Vec<u8> = self
             .input
             .iter()

@@ -1,7 +1,7 @@
 //! Accesses to where there is nothing, or not for them.
 
 use insta::assert_snapshot;
-use ptx_emu::{LaunchConfig, Limits, Machine, Options};
+use ptx_emu::{DeviceLimits, Executable, LaunchConfig, Machine, Options};
 
 use crate::common::launch;
 
@@ -68,14 +68,14 @@ fn an_address_far_from_everything() {
 fn a_freed_buffer() {
     let text = launch("ld.global.u32 %r5, [%rd4];").text();
     let mut machine = Machine::new(
-        Limits::default(),
+        DeviceLimits::default(),
         Options {
             threads: 1,
             ..Options::default()
         },
     );
     let module = machine
-        .load(ptx::Program::parse(&text).expect("valid"))
+        .load(Executable::parse(&text).expect("valid"))
         .expect("it fits");
     let [old, new] = ["old", "new"].map(|name| {
         let buffer = machine.allocate(128, name).expect("it fits");

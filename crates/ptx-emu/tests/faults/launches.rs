@@ -34,7 +34,7 @@ fn launches_of_what_does_not_exist() {
     let text = launch("").text();
     let mut machine = Machine::default();
     let module = machine
-        .load(ptx::Program::parse(&text).expect("valid"))
+        .load(ptx_emu::Executable::parse(&text).expect("valid"))
         .expect("it fits");
     let config = LaunchConfig {
         grid: [1; 3],
@@ -70,7 +70,7 @@ fn block_shapes_that_the_kernel_asks_for() {
     };
     let fault = |directive: &str| {
         let mut machine = Machine::default();
-        let program = ptx::Program::parse(&text(directive)).expect("valid");
+        let program = ptx_emu::Executable::parse(&text(directive)).expect("valid");
         let module = machine.load(program).expect("it fits");
         let config = LaunchConfig {
             grid: [1; 3],

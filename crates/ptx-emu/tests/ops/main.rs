@@ -5,7 +5,7 @@ mod convert;
 mod float;
 mod integer;
 
-use ptx_emu::{LaunchConfig, Limits, Machine, Options};
+use ptx_emu::{DeviceLimits, Executable, LaunchConfig, Machine, Options};
 
 /// Edge patterns of 32 bits: as floats zeros, subnormals, ordinary numbers, the largest, infinities, NaNs; as integers
 /// small, large, negative, extreme.
@@ -88,9 +88,9 @@ fn run(bits: u32, instruction: &str, triples: &[[u64; 3]]) -> Vec<u64> {
          {instruction}\n\
          st.global.b{bits} [%rd4], d;\nret;\n}}"
     );
-    let program = ptx::Program::parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let program = Executable::parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
     let mut machine = Machine::new(
-        Limits::default(),
+        DeviceLimits::default(),
         Options {
             threads: 1,
             ..Options::default()

@@ -1,13 +1,14 @@
-//! Looking at tokens, and saying what was expected.
+//! Looks at tokens, and says what was expected.
 
-use crate::ast::Name;
-use crate::error::{ErrorKind, Raw};
+
+use crate::error::{ErrorKind, Problem};
 use crate::lex::{Tok, Token};
-use crate::program::Pos;
+use crate::syntax::Name;
+use crate::types::Pos;
 
-pub(super) type Result<T> = std::result::Result<T, Raw>;
+pub(super) type Result<T> = std::result::Result<T, Problem>;
 
-/// A place in the tokens of a text. The last token is [`Tok::End`], which is never passed.
+/// A position in the tokens of a text. The last token is [`Tok::End`], which is never passed.
 pub(super) struct Cursor<'t, 'a> {
     source: &'a str,
     tokens: &'t [Token<'a>],
@@ -118,7 +119,7 @@ impl<'t, 'a> Cursor<'t, 'a> {
         let pos = self.pos();
         let value = self.int(expected)?;
         u32::try_from(value).map_err(|_| {
-            Raw::new(
+            Problem::new(
                 pos,
                 ErrorKind::TooLarge {
                     what: expected,
@@ -135,7 +136,7 @@ impl<'t, 'a> Cursor<'t, 'a> {
         let value = self.int_u32("an alignment in bytes")?;
         if !value.is_power_of_two() || value > 1 << 20 {
             let message = format!("alignment {value} is not a power of two up to 1048576");
-            return Err(Raw::new(pos, ErrorKind::Invalid(message)));
+            return Err(Problem::invalid(pos, message));
         }
         Ok(value)
     }
@@ -151,9 +152,37 @@ impl<'t, 'a> Cursor<'t, 'a> {
         })
     }
 
+    /// Skips `.attribute(..)`, any number of times.
+    pub fn attributes(&mut self) -> Result<()> {
+        while self.eat_dot("attribute") {
+            self.punct('(')?;
+            while !self.eat(')') {
+                if self.tok() == Tok::End {
+                    return Err(self.expected("`)`"));
+                }
+                self.bump();
+            }
+        }
+        Ok(())
+    }
+
+    /// Skips `.pragma "a", "b";`: advice to the assembler, without meaning for execution.
+    pub fn pragma(&mut self) -> Result<()> {
+        self.bump();
+        loop {
+            let Tok::Str(_) = self.tok() else {
+                return Err(self.expected("a string"));
+            };
+            self.bump();
+            if !self.eat(',') {
+                return self.punct(';');
+            }
+        }
+    }
+
     /// The error that something else was expected at this token.
-    pub fn expected(&self, expected: &str) -> Raw {
-        Raw::new(
+    pub fn expected(&self, expected: &str) -> Problem {
+        Problem::new(
             self.pos(),
             ErrorKind::Expected {
                 expected: expected.to_string(),

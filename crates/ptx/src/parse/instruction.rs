@@ -1,9 +1,9 @@
-//! Guard, opcode, modifiers, operands.
+//! Instructions: guard, opcode, modifiers, operands.
 
 use super::cursor::{Cursor, Result};
 use super::variable::{addend, literal};
-use crate::ast::{AddressBase, Inst, Operand, OperandKind, Operands};
 use crate::lex::Tok;
+use crate::syntax::{AddressBase, Inst, Operand, OperandKind, Operands};
 
 /// One instruction, to its semicolon.
 pub(super) fn instruction<'a>(c: &mut Cursor<'_, 'a>) -> Result<Inst<'a>> {
@@ -27,7 +27,7 @@ pub(super) fn instruction<'a>(c: &mut Cursor<'_, 'a>) -> Result<Inst<'a>> {
         Ok(operands) if c.is(';') => operands,
         result => {
             let error = result.err().unwrap_or_else(|| c.expected("`,` or `;`"));
-            // Instructions that are not modelled have operands of any syntax: keep the text, judge later.
+            // Instructions that are not modelled have operands of any syntax: keep the text, and decide later.
             let mut depth = 0usize;
             while !(depth == 0 && c.is(';')) {
                 match c.tok() {

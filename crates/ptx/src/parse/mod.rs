@@ -1,28 +1,24 @@
 //! Tokens to syntax.
 //!
-//! - `cursor`: looking at tokens, and saying what was expected;
-//! - `module`: directives at the top level;
-//! - `function`: signatures and performance directives;
-//! - `variable`: declarations and initialisers;
-//! - `statement`: what stands in a body;
+//! - `cursor`: looks at tokens, and says what was expected;
+//! - `variable`: declarations, parameter lists and initialisers;
 //! - `instruction`: guard, opcode, modifiers, operands;
-//! - `loc`: source positions.
+//! - `statement`: the statements of a body;
+//! - `module`: directives at the top level.
 
 mod cursor;
-mod function;
 mod instruction;
-mod loc;
 mod module;
 mod statement;
 mod variable;
 
-use crate::ast::Module;
-use crate::error::{ErrorKind, Raw};
-use crate::program::Pos;
+use crate::error::{ErrorKind, Problem};
+use crate::syntax::ModuleSyntax;
+use crate::types::Pos;
 use cursor::Cursor;
 
 /// The syntax of a whole text.
-pub(crate) fn parse(source: &str) -> Result<Module<'_>, Raw> {
+pub(crate) fn parse(source: &str) -> Result<ModuleSyntax<'_>, Problem> {
     if u32::try_from(source.len()).is_err() {
         let (value, limit) = (source.len() as u64, u32::MAX.into());
         let kind = ErrorKind::TooLarge {
@@ -30,7 +26,7 @@ pub(crate) fn parse(source: &str) -> Result<Module<'_>, Raw> {
             value,
             limit,
         };
-        return Err(Raw::new(Pos { line: 1, column: 1 }, kind));
+        return Err(Problem::new(Pos { line: 1, column: 1 }, kind));
     }
     let tokens = crate::lex::lex(source)?;
     module::module(&mut Cursor::new(source, &tokens))

@@ -1,15 +1,15 @@
-//! Directives at the top level.
+//! Directives at the top level: variables and functions among them.
 
 use super::cursor::{Cursor, Result};
-use super::{function, loc, variable};
-use crate::ast::{Item, Module};
-use crate::error::{ErrorKind, Raw};
+use super::{statement, variable};
+use crate::error::{ErrorKind, Problem};
 use crate::lex::Tok;
+use crate::syntax::{Function, Item, ModuleSyntax};
 
-pub(super) fn module<'a>(c: &mut Cursor<'_, 'a>) -> Result<Module<'a>> {
-    let mut module = Module {
+pub(super) fn module<'a>(c: &mut Cursor<'_, 'a>) -> Result<ModuleSyntax<'a>> {
+    let mut module = ModuleSyntax {
         version: version(c)?,
-        ..Module::default()
+        ..ModuleSyntax::default()
     };
     loop {
         match c.tok() {
@@ -28,21 +28,19 @@ pub(super) fn module<'a>(c: &mut Cursor<'_, 'a>) -> Result<Module<'a>> {
                 let pos = c.pos();
                 let bits = c.int_u32("32 or 64")?;
                 if bits != 32 && bits != 64 {
-                    return Err(Raw::new(
-                        pos,
-                        ErrorKind::Invalid(format!("address size {bits}: expected 32 or 64")),
-                    ));
+                    let message = format!("address size {bits}: expected 32 or 64");
+                    return Err(Problem::invalid(pos, message));
                 }
                 module.address_size = Some(bits);
             }
             Tok::Dot("file") => module.files.push(file(c)?),
             Tok::Dot("loc") => {
-                loc::loc(c)?;
+                statement::loc(c)?;
             }
             Tok::Dot("section") => section(c)?,
-            Tok::Dot("pragma") => pragma(c)?,
+            Tok::Dot("pragma") => c.pragma()?,
             Tok::Dot(name @ ("alias" | "texref" | "samplerref" | "surfref")) => {
-                return Err(Raw::new(
+                return Err(Problem::new(
                     c.pos(),
                     ErrorKind::UnsupportedDirective(name.to_string()),
                 ));
@@ -108,39 +106,17 @@ fn section(c: &mut Cursor<'_, '_>) -> Result<()> {
     Ok(())
 }
 
-/// `.pragma "a", "b";`: advice to the assembler, without meaning for execution.
-pub(super) fn pragma(c: &mut Cursor<'_, '_>) -> Result<()> {
-    c.bump();
-    loop {
-        let Tok::Str(_) = c.tok() else {
-            return Err(c.expected("a string"));
-        };
-        c.bump();
-        if !c.eat(',') {
-            return c.punct(';');
-        }
-    }
-}
-
 /// A variable or a function, behind its linkage.
-fn item<'a>(c: &mut Cursor<'_, 'a>, module: &mut Module<'a>) -> Result<()> {
+fn item<'a>(c: &mut Cursor<'_, 'a>, module: &mut ModuleSyntax<'a>) -> Result<()> {
     let mut is_extern = false;
     loop {
         match c.tok() {
             Tok::Dot("extern") => is_extern = true,
             Tok::Dot("visible" | "weak" | "common") => {}
-            Tok::Dot("func") => {
+            Tok::Dot(kind @ ("func" | "entry")) => {
                 c.bump();
-                module
-                    .items
-                    .push(Item::Function(function::function(c, false)?));
-                return Ok(());
-            }
-            Tok::Dot("entry") => {
-                c.bump();
-                module
-                    .items
-                    .push(Item::Function(function::function(c, true)?));
+                let function = function(c, kind == "entry")?;
+                module.items.push(Item::Function(function));
                 return Ok(());
             }
             Tok::Dot("global" | "const" | "shared") => {
@@ -152,3 +128,87 @@ fn item<'a>(c: &mut Cursor<'_, 'a>, module: &mut Module<'a>) -> Result<()> {
         c.bump();
     }
 }
+
+/// A `.func` or `.entry`, from behind that keyword to its body's end or its semicolon.
+fn function<'a>(c: &mut Cursor<'_, 'a>, is_kernel: bool) -> Result<Function<'a>> {
+    c.attributes()?;
+    let returns = variable::parameters(c)?;
+    let name = c.word("a function name")?;
+    let params = variable::parameters(c)?;
+    let mut function = Function {
+        name,
+        is_kernel,
+        params,
+        returns,
+        max_threads: None,
+        required_threads: None,
+        min_blocks: None,
+        max_registers: None,
+        no_return: false,
+        body: None,
+    };
+    loop {
+        match c.tok() {
+            Tok::Dot(directive) => {
+                performance(c, directive, &mut function)?;
+            }
+            Tok::Punct(';') => {
+                c.bump();
+                return Ok(function);
+            }
+            Tok::Punct('{') => {
+                function.body = Some(statement::body(c)?);
+                return Ok(function);
+            }
+            _ => return Err(c.expected("`{`, `;` or a performance directive")),
+        }
+    }
+}
+
+/// A directive between a signature and its body.
+fn performance<'a>(
+    c: &mut Cursor<'_, 'a>,
+    directive: &'a str,
+    function: &mut Function<'a>,
+) -> Result<()> {
+    if directive == "pragma" {
+        return c.pragma();
+    }
+    let pos = c.pos();
+    c.bump();
+    match directive {
+        "maxntid" => function.max_threads = Some(dimensions(c)?),
+        "reqntid" => function.required_threads = Some(dimensions(c)?),
+        "minnctapersm" => function.min_blocks = Some(c.int_u32("a number of blocks")?),
+        "maxnreg" => function.max_registers = Some(c.int_u32("a number of registers")?),
+        "noreturn" => function.no_return = true,
+        // Without meaning for execution on one block at a time.
+        "maxnctapersm" | "maxclusterrank" | "abi_preserve" | "abi_preserve_control" => {
+            c.int("a number")?;
+        }
+        "explicitcluster" | "blocksareclusters" | "unified" => {}
+        "reqnctapercluster" => {
+            dimensions(c)?;
+        }
+        _ => {
+            return Err(Problem::new(
+                pos,
+                ErrorKind::UnsupportedDirective(directive.to_string()),
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// One to three extents; the missing ones are 1.
+fn dimensions(c: &mut Cursor<'_, '_>) -> Result<[u32; 3]> {
+    let mut dims = [1; 3];
+    for (i, dim) in dims.iter_mut().enumerate() {
+        if i > 0 && !c.eat(',') {
+            break;
+        }
+        *dim = c.int_u32("a number of threads")?;
+    }
+    Ok(dims)
+}
+

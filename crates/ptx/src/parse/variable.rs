@@ -1,11 +1,10 @@
-//! Declarations and initialisers.
+//! Declarations, parameter lists and initialisers.
 
 use super::cursor::{Cursor, Result};
-use super::function;
-use crate::ast::{Init, Literal, Storage, Variable};
-use crate::error::{ErrorKind, Raw};
+use crate::error::Problem;
 use crate::lex::Tok;
-use crate::program::{ScalarType, Space};
+use crate::syntax::{Init, Literal, Name, Storage, Variable};
+use crate::types::{ScalarType, Space};
 
 /// Initialisers nest no deeper than the dimensions of an array.
 const MAX_DEPTH: u32 = 16;
@@ -42,10 +41,25 @@ pub(super) fn declaration<'a>(
     }
 }
 
-/// One parameter of a signature.
-pub(super) fn parameter<'a>(c: &mut Cursor<'_, 'a>) -> Result<Variable<'a>> {
-    let head = head(c)?;
-    declarator(c, &head)
+/// `( .param .u64 a, .reg .b32 b )`; nothing if there is no parenthesis.
+pub(super) fn parameters<'a>(c: &mut Cursor<'_, 'a>) -> Result<Vec<Variable<'a>>> {
+    let mut params = Vec::new();
+    if !c.eat('(') || c.eat(')') {
+        return Ok(params);
+    }
+    loop {
+        let Tok::Dot("param" | "reg") = c.tok() else {
+            return Err(c.expected("`.param` or `.reg`"));
+        };
+        let head = head(c)?;
+        params.push(declarator(c, &head)?);
+        if c.eat(')') {
+            return Ok(params);
+        }
+        if !c.eat(',') {
+            return Err(c.expected("`,` or `)`"));
+        }
+    }
 }
 
 fn head(c: &mut Cursor<'_, '_>) -> Result<Head> {
@@ -57,7 +71,7 @@ fn head(c: &mut Cursor<'_, '_>) -> Result<Head> {
     c.bump();
     let (mut align, mut ty, mut vector, mut pointer) = (None, None, 1, None);
     loop {
-        function::attributes(c)?;
+        c.attributes()?;
         match c.tok() {
             Tok::Dot("align") => {
                 c.bump();
@@ -72,7 +86,7 @@ fn head(c: &mut Cursor<'_, '_>) -> Result<Head> {
             Tok::Dot("v2") => vector = 2,
             Tok::Dot("v4") => vector = 4,
             Tok::Dot("v8") => vector = 8,
-            Tok::Dot(name) => match (scalar_type(name), space(name), &mut pointer) {
+            Tok::Dot(name) => match (ScalarType::from_name(name), space(name), &mut pointer) {
                 (Some(found), _, _) if ty.is_none() => ty = Some(found),
                 (_, Some(found), Some((pointee_space, _))) => *pointee_space = Some(found),
                 _ => return Err(c.expected("a type")),
@@ -127,10 +141,8 @@ fn init<'a>(c: &mut Cursor<'_, 'a>, depth: u32) -> Result<Init<'a>> {
         return element(c);
     }
     if depth == MAX_DEPTH {
-        return Err(Raw::new(
-            pos,
-            ErrorKind::Invalid(format!("initialiser nests deeper than {MAX_DEPTH}")),
-        ));
+        let message = format!("initialiser nests deeper than {MAX_DEPTH}");
+        return Err(Problem::invalid(pos, message));
     }
     let mut list = Vec::new();
     while !c.eat('}') {
@@ -170,7 +182,7 @@ fn element<'a>(c: &mut Cursor<'_, 'a>) -> Result<Init<'a>> {
     Ok(Init::Number(literal(c, "a number, a symbol or `{`")?, pos))
 }
 
-fn symbol<'a>(c: &mut Cursor<'_, 'a>) -> Result<(crate::ast::Name<'a>, bool)> {
+fn symbol<'a>(c: &mut Cursor<'_, 'a>) -> Result<(Name<'a>, bool)> {
     let name = c.word("a symbol")?;
     if name.text != "generic" || !c.eat('(') {
         return Ok((name, false));
@@ -222,9 +234,4 @@ fn space(name: &str) -> Option<Space> {
         "param" => Space::Param,
         _ => return None,
     })
-}
-
-/// The scalar type of that name.
-pub(super) fn scalar_type(name: &str) -> Option<ScalarType> {
-    ScalarType::from_name(name)
 }

@@ -1,54 +1,153 @@
-//! What holds for every program, whatever text it came from.
+//! Programs beside the instructions of their bodies, with every name in them looked up.
 
 #![allow(dead_code, reason = "each test file uses its part")]
 
-use ptx::{Argument, Call, CallResult, CallTarget, Function, Op, Program, RegClass};
+use ptx::{
+    AddressBase, Body, Name, Named, Operand, OperandKind, Operands, Pos, Problem, Program, Reg,
+    SourceLocId,
+};
 
-/// Panics unless every index in the program is in range.
-pub fn assert_well_formed(program: &Program) {
-    for function in &program.functions {
-        if !function.is_defined {
-            assert!(function.instructions.is_empty());
-            continue;
-        }
-        assert_closed(function);
-        assert!(function.local_align.is_power_of_two());
-        assert!(
-            function
-                .labels
-                .iter()
-                .all(|l| (l.target as usize) < function.instructions.len())
-        );
-        for inst in &function.instructions {
-            if let Some(guard) = inst.guard {
-                assert!(guard.slot < function.registers.pred);
-            }
-            if let Some(loc) = inst.loc {
-                let mut at = Some(loc);
-                let mut depth = 0;
-                while let Some(id) = at {
-                    at = program.loc(id).inlined_at;
-                    depth += 1;
-                    assert!(
-                        depth <= program.locs.len(),
-                        "a chain of positions has no end"
-                    );
+/// A program and the instructions of each function, by id.
+pub struct Listing {
+    pub program: Program,
+    pub bodies: Vec<Vec<Line>>,
+}
+
+/// An instruction.
+#[derive(Debug)]
+pub struct Line {
+    pub text: String,
+    pub opcode: String,
+    pub pos: Pos,
+    pub loc: Option<SourceLocId>,
+    pub guard: Option<(Reg, bool)>,
+    /// What each operand names, in the order of the text; `None` where it names nothing that is declared. Of a call, the
+    /// results, the callee, the arguments.
+    pub named: Vec<Option<Named>>,
+    /// The label that a `bra` goes to, or the labels of a `brx`'s table.
+    pub targets: Vec<u32>,
+    /// The sizes of parameters and results that a call's prototype has.
+    pub prototype: Option<(Vec<u32>, Vec<u32>)>,
+}
+
+impl Listing {
+    /// The instructions of the function of that name.
+    pub fn body(&self, name: &str) -> &[Line] {
+        let (id, _) = self.program.function_named(name).expect("a function");
+        &self.bodies[id.0 as usize]
+    }
+}
+
+/// Reads a text that must be right, and checks that every index in the program is in range.
+pub fn read(source: &str) -> Listing {
+    let mut bodies = Vec::new();
+    let program = Program::read(source, |body| {
+        bodies.push(lines(body)?);
+        Ok(())
+    });
+    let program = program.unwrap_or_else(|error| panic!("{error}"));
+    assert_well_formed(&program, &bodies);
+    Listing { program, bodies }
+}
+
+fn lines<'a>(body: &mut Body<'_, 'a>) -> Result<Vec<Line>, Problem> {
+    let mut lines = Vec::new();
+    while let Some(instruction) = body.next_instruction()? {
+        let inst = instruction.syntax;
+        let mut line = Line {
+            text: inst.text.to_owned(),
+            opcode: inst.opcode.text.to_owned(),
+            pos: inst.opcode.pos,
+            loc: instruction.loc,
+            guard: instruction.guard,
+            named: Vec::new(),
+            targets: Vec::new(),
+            prototype: None,
+        };
+        match &inst.operands {
+            Operands::List(list) => {
+                for operand in list {
+                    name_operand(body, operand, &mut line.named);
+                }
+                if let ("bra" | "brx", Some(last)) = (inst.opcode.text, list.last())
+                    && let OperandKind::Name(text, None) = last.kind
+                {
+                    let pos = last.pos;
+                    let name = Name { text, pos };
+                    line.targets = match inst.opcode.text {
+                        "bra" => vec![body.label(name)?],
+                        _ => body.branch_table(name)?.into_vec(),
+                    };
                 }
             }
-            match &inst.op {
-                Op::Call(call) => assert_call(program, function, call),
-                op => assert_registers(function, op),
+            Operands::Call {
+                returns,
+                callee,
+                args,
+                table,
+            } => {
+                let operands = returns.iter().chain([callee]).chain(args);
+                operands.for_each(|operand| name_operand(body, operand, &mut line.named));
+                if let Some(table) = table {
+                    let prototype = body.prototype(table.text)?.expect("declared");
+                    let sizes = |params: &[ptx::Param]| params.iter().map(|p| p.size()).collect();
+                    line.prototype = Some((sizes(&prototype.params), sizes(&prototype.returns)));
+                }
+            }
+            Operands::Malformed(_) => {}
+        }
+        lines.push(line);
+    }
+    Ok(lines)
+}
+
+fn name_operand<'a>(body: &mut Body<'_, 'a>, operand: &Operand<'a>, named: &mut Vec<Option<Named>>) {
+    match &operand.kind {
+        OperandKind::Name(name, _)
+        | OperandKind::Offset(name, _)
+        | OperandKind::Not(name)
+        | OperandKind::Address(AddressBase::Name(name), _) => named.push(body.resolve(name)),
+        OperandKind::Pair(a, b) => named.extend([body.resolve(a), body.resolve(b)]),
+        OperandKind::Vector(elements) => {
+            elements.iter().for_each(|e| name_operand(body, e, named));
+        }
+        OperandKind::Literal(_) | OperandKind::Address(..) | OperandKind::Sink => named.push(None),
+    }
+}
+
+/// Panics unless every index in the program is in range.
+fn assert_well_formed(program: &Program, bodies: &[Vec<Line>]) {
+    assert_eq!(program.functions.len(), bodies.len());
+    for (function, body) in program.functions.iter().zip(bodies) {
+        assert!(function.is_defined || body.is_empty());
+        assert!(function.local_align.is_power_of_two());
+        let in_body = |target: &u32| *target as usize <= body.len();
+        assert!(function.labels.iter().all(|label| in_body(&label.target)));
+        let has_slot = |reg: &Reg| reg.slot < function.registers.of(reg.class);
+        for line in body {
+            assert!(line.guard.is_none_or(|(reg, _)| has_slot(&reg)));
+            assert!(line.targets.iter().all(in_body));
+            for named in line.named.iter().flatten() {
+                match named {
+                    Named::Reg(reg) => assert!(has_slot(reg)),
+                    Named::Param(ptx::Symbol::FrameParam(offset), size) => {
+                        assert!(offset + size <= function.param_frame_bytes);
+                    }
+                    _ => {}
+                }
+            }
+            let (mut at, mut depth) = (line.loc, 0);
+            while let Some(id) = at {
+                at = program.loc(id).inlined_at;
+                depth += 1;
+                assert!(depth <= program.locs.len(), "a chain of positions has no end");
             }
         }
     }
     for variable in &program.globals {
         assert!(variable.init.len() <= variable.size as usize);
-        assert!(
-            variable
-                .relocations
-                .iter()
-                .all(|r| r.offset + r.size <= variable.size)
-        );
+        let mut relocations = variable.relocations.iter();
+        assert!(relocations.all(|r| r.offset + r.size <= variable.size));
     }
     for shared in &program.shared {
         for kernel in &shared.kernels {
@@ -57,98 +156,4 @@ pub fn assert_well_formed(program: &Program) {
             assert!(shared.offset + shared.size <= kernel.shared_bytes);
         }
     }
-}
-
-/// The last instruction never lets control run on, and targets are instructions.
-fn assert_closed(function: &Function) {
-    let last = function
-        .instructions
-        .last()
-        .expect("a body has at least a `ret`");
-    assert!(last.guard.is_none());
-    assert!(matches!(
-        last.op,
-        Op::Ret { .. } | Op::Exit | Op::Trap | Op::Bra { .. } | Op::BrxIdx { .. }
-    ));
-    for inst in &function.instructions {
-        let targets = match &inst.op {
-            Op::Bra { target, .. } => std::slice::from_ref(target),
-            Op::BrxIdx { targets, .. } => targets,
-            _ => continue,
-        };
-        assert!(
-            targets
-                .iter()
-                .all(|t| (*t as usize) < function.instructions.len())
-        );
-    }
-}
-
-fn assert_call(program: &Program, caller: &Function, call: &Call) {
-    let inside = |offset: u32, size: u32, function: &Function| {
-        assert!(
-            offset + size <= function.param_frame_bytes,
-            "{} in {}",
-            offset + size,
-            function.name
-        );
-    };
-    let CallTarget::Function(id) = call.target else {
-        return;
-    };
-    let callee = program.function(id);
-    for arg in &call.args {
-        match arg {
-            Argument::Bytes { from, to, size } => {
-                inside(*from, *size, caller);
-                inside(*to, *size, callee);
-            }
-            Argument::Value { to, ty, .. } => inside(*to, ty.bytes(), callee),
-            Argument::Register { to, .. } => assert!(to.slot < callee.registers.of(to.class)),
-        }
-    }
-    for result in &call.results {
-        match result {
-            CallResult::Bytes { from, to, size } => {
-                inside(*from, *size, callee);
-                inside(*to, *size, caller);
-            }
-            CallResult::Value { from, ty, .. } => inside(*from, ty.bytes(), callee),
-            CallResult::Register { from, to } => {
-                assert!(from.slot < callee.registers.of(from.class));
-                assert!(to.slot < caller.registers.of(to.class));
-            }
-        }
-    }
-}
-
-/// Every register that the operation names has a slot. Read off its debug form, so that no operand is forgotten.
-fn assert_registers(function: &Function, op: &Op) {
-    let text = format!("{op:?}");
-    for part in text.split("Reg { class: ").skip(1) {
-        let (class, rest) = part
-            .split_once(", slot: ")
-            .expect("the fields of a register");
-        let class = RegClass::ALL
-            .into_iter()
-            .find(|c| format!("{c:?}") == class)
-            .expect("a class");
-        let slot: u32 = rest
-            .split_once(' ')
-            .expect("a closing brace")
-            .0
-            .parse()
-            .expect("a slot");
-        assert!(slot < function.registers.of(class), "{text}");
-    }
-}
-
-/// The instructions that are not modelled, with their reasons.
-pub fn unsupported(program: &Program) -> Vec<String> {
-    let all = program.functions.iter().flat_map(|f| &f.instructions);
-    all.filter_map(|inst| match &inst.op {
-        Op::Unsupported(what) => Some(format!("{}: {}: {}", inst.pos, what.text, what.reason)),
-        _ => None,
-    })
-    .collect()
 }

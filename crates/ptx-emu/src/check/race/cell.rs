@@ -1,6 +1,6 @@
 //! What a granule remembers.
 
-use super::{BlockOrder, Now, Record};
+use super::order::{Now, Record};
 use crate::registers::LANES;
 
 /// Up to two accesses, of the latest that nothing orders, by threads as far apart as can be: an access that races
@@ -10,7 +10,7 @@ struct Latest([Record; 2]);
 
 impl Latest {
     #[inline(always)]
-    fn note<B: BlockOrder>(&mut self, now: &Now<B>) {
+    fn note(&mut self, now: &Now) {
         let [first, second] = &mut self.0;
         let mut record = now.record;
         if now.is_after(first) {
@@ -25,7 +25,7 @@ impl Latest {
     }
 
     #[inline(always)]
-    fn racing<B: BlockOrder>(&self, now: &Now<B>) -> Option<Record> {
+    fn racing(&self, now: &Now) -> Option<Record> {
         let [first, second] = &self.0;
         if now.races_with(first) {
             Some(*first)
@@ -63,7 +63,7 @@ pub(crate) struct Conflict {
 impl Cell {
     /// Notes a load.
     #[inline(always)]
-    pub(crate) fn load<B: BlockOrder>(&mut self, now: &Now<B>) -> Option<Conflict> {
+    pub(crate) fn load(&mut self, now: &Now) -> Option<Conflict> {
         if let Some(earlier) = self.stores.racing(now) {
             return Some(Conflict {
                 earlier,
@@ -74,29 +74,24 @@ impl Cell {
         None
     }
 
-    /// Notes a store; `changes` says whether it stores another value than is there.
+    /// The access that a store races with, if any. If that is a store too, it is a race only if this one stores another
+    /// value.
     #[inline(always)]
-    pub(crate) fn store<B: BlockOrder>(
-        &mut self,
-        now: &Now<B>,
-        changes: impl FnOnce() -> bool,
-    ) -> Option<Conflict> {
-        if let Some(earlier) = self.loads.racing(now) {
-            return Some(Conflict {
-                earlier,
-                earlier_is_store: false,
-            });
-        }
-        if let Some(earlier) = self.stores.racing(now)
-            && changes()
-        {
-            return Some(Conflict {
-                earlier,
-                earlier_is_store: true,
-            });
-        }
+    pub(crate) fn store_conflict(&self, now: &Now) -> Option<Conflict> {
+        let (earlier, earlier_is_store) = match self.loads.racing(now) {
+            Some(load) => (load, false),
+            None => (self.stores.racing(now)?, true),
+        };
+        Some(Conflict {
+            earlier,
+            earlier_is_store,
+        })
+    }
+
+    /// Notes a store.
+    #[inline(always)]
+    pub(crate) fn note_store(&mut self, now: &Now) {
         self.stores.note(now);
-        None
     }
 
     /// A store by a block with at least this number.

@@ -1,5 +1,7 @@
 //! What is ordered before what.
 
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
 use crate::registers::LANES;
 
 /// One access, as the shadow remembers it.
@@ -127,30 +129,46 @@ impl Clocks {
     }
 }
 
-/// Whether an access of another block may be taken as ordered before this block's.
-pub(crate) trait BlockOrder {
-    /// `block` has the numbering of [`Record::block`].
-    fn is_before(&self, earlier: &Record) -> bool;
+/// Which accesses of other blocks may be taken as ordered before this block's.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BlockOrder<'a> {
+    /// Blocks below this one, in the numbering of [`Record::block`], are of an earlier launch.
+    pub(crate) first_block: u32,
+    /// Device-wide fences that each block of this launch has executed; empty if the code has none.
+    pub(crate) fences: &'a [AtomicU32],
+    /// This block has executed a strong access or an atomic.
+    pub(crate) synchronized: bool,
 }
 
-/// Blocks that share nothing: of shared memory, cells of other blocks are leftovers.
-pub(crate) struct Leftovers;
+impl BlockOrder<'_> {
+    /// Of memory that blocks do not share: cells of other blocks are leftovers.
+    pub(crate) const LEFTOVERS: BlockOrder<'static> = BlockOrder {
+        first_block: u32::MAX,
+        fences: &[],
+        synchronized: false,
+    };
 
-impl BlockOrder for Leftovers {
-    #[inline(always)]
-    fn is_before(&self, _: &Record) -> bool {
-        true
+    #[inline]
+    fn is_before(&self, earlier: &Record) -> bool {
+        if earlier.block < self.first_block {
+            return true;
+        }
+        let fences = self.fences.get((earlier.block - self.first_block) as usize);
+        self.synchronized
+            && fences.is_some_and(|fences| {
+                earlier.fences == u8::MAX || fences.load(Relaxed) > earlier.fences.into()
+            })
     }
 }
 
 /// The access being made.
-pub(crate) struct Now<'a, B> {
+pub(crate) struct Now<'a> {
     pub(crate) record: Record,
     pub(crate) clocks: &'a Clocks,
-    pub(crate) blocks: &'a B,
+    pub(crate) blocks: BlockOrder<'a>,
 }
 
-impl<B: BlockOrder> Now<'_, B> {
+impl Now<'_> {
     /// True if nothing can be wrong between `earlier` and this access.
     #[inline(always)]
     pub(super) fn is_after(&self, earlier: &Record) -> bool {

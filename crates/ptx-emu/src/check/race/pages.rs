@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, MutexGuard, OnceLock};
 
-use super::Cell;
+use super::cell::Cell;
 
 /// Cells of a page.
 pub(crate) const PAGE: u64 = 1024;

@@ -1,0 +1,203 @@
+//! Accesses of a warp to memory, in any space.
+//!
+//! - `request`: one warp-wide access: whether it may, where it goes, what it costs;
+//! - `region`: memory that one access may lie in;
+//! - `shadow`: the checks against the shadow: written before, not racing.
+//!
+//! An [`Action`] says what an instruction does to the regions that its lanes' addresses lie in; [`BlockRunner::access`]
+//! finds them.
+
+mod region;
+mod request;
+mod shadow;
+
+use ptx::Space;
+
+use crate::block::{At, BlockRunner, Stop};
+use crate::fault::{AccessKind, Stray};
+use crate::memory::{PARAM_FRAMES, space_of, window};
+use crate::registers::{Address, Registers, lanes, lanes_where};
+use crate::warp::Warp;
+pub(crate) use region::{GlobalRegion, ParamRegion, Region};
+pub(crate) use request::{Request, Span};
+use region::LaneRegion;
+
+/// What an instruction does to memory.
+pub(crate) trait Action {
+    /// Does it to one region, in which all lanes of the request lie, aligned. `span` is that of the addresses.
+    fn run<R: Region>(
+        &self,
+        runner: &mut BlockRunner,
+        registers: &mut Registers,
+        region: &mut R,
+        request: &Request,
+        span: &Span,
+    ) -> Result<(), Stop>;
+}
+
+/// How an instruction accesses memory.
+#[derive(Clone, Debug)]
+pub(crate) struct Access {
+    pub(crate) kind: AccessKind,
+    pub(crate) space: Space,
+    pub(crate) address: Address,
+    /// Bytes that one lane moves.
+    pub(crate) width: u32,
+    /// Not weak: may meet other strong accesses without a race.
+    pub(crate) strong: bool,
+    /// Through the read-only path.
+    pub(crate) non_coherent: bool,
+    /// Index of the instruction's memory count.
+    pub(crate) tally: u32,
+}
+
+impl BlockRunner<'_> {
+    /// Does something to the memory that the lanes' addresses lie in, space by space if they are generic.
+    pub(crate) fn access(
+        &mut self,
+        warp: &mut Warp,
+        at: At,
+        access: &Access,
+        action: &impl Action,
+    ) -> Result<(), Stop> {
+        let addresses = warp.registers.addresses(&access.address);
+        let request = Request {
+            kind: access.kind,
+            addresses: &addresses,
+            mask: at.active,
+            width: access.width,
+            pc: at.pc,
+            warp: warp.index,
+            strong: access.strong,
+            non_coherent: access.non_coherent,
+        };
+        if access.space != Space::Generic {
+            return self.access_space(warp, access.space, access.tally, &request, action);
+        }
+        let mut rest = at.active;
+        while rest != 0 {
+            let space = space_of(addresses[rest.trailing_zeros() as usize]);
+            let mask = lanes_where(rest, |lane| space_of(addresses[lane]) == space);
+            rest &= !mask;
+            let base = window(space);
+            let part = Request {
+                addresses: &addresses.map(|address| address.wrapping_sub(base)),
+                mask,
+                ..request
+            };
+            self.access_space(warp, space, access.tally, &part, action)?;
+        }
+        Ok(())
+    }
+
+    fn access_space(
+        &mut self,
+        warp: &mut Warp,
+        space: Space,
+        tally: u32,
+        request: &Request,
+        action: &impl Action,
+    ) -> Result<(), Stop> {
+        let span = Span::of(request.addresses, request.mask, request.width);
+        self.check_alignment(request, &span)?;
+        match space {
+            Space::Shared => {
+                self.check_shared(request, &span)?;
+                let mut shared = std::mem::take(&mut self.shared);
+                let result = action.run(self, &mut warp.registers, &mut shared, request, &span);
+                self.shared = shared;
+                result?;
+                request.count_shared(&mut self.tallies.traffic[tally as usize].shared, &span);
+            }
+            Space::Local | Space::Param => {
+                self.access_own(warp, space, request, &span, action)?;
+                let traffic = &mut self.tallies.traffic[tally as usize];
+                match space {
+                    Space::Local => traffic.local_bytes += request.bytes(),
+                    _ => traffic.param_bytes += request.bytes(),
+                }
+            }
+            Space::Generic | Space::Global | Space::Const => {
+                let memory = self.launch.memory;
+                let mut rest = request.mask;
+                while rest != 0 {
+                    let (buffer, mask) = self.buffer(request, rest, &span)?;
+                    rest &= !mask;
+                    let part = Request { mask, ..*request };
+                    if request.kind != AccessKind::Load {
+                        self.check_writable(&part, buffer)?;
+                    }
+                    let mut region = GlobalRegion::new(buffer, memory);
+                    let span = span.restricted(mask);
+                    action.run(self, &mut warp.registers, &mut region, &part, &span)?;
+                }
+                request.count_global(&mut self.tallies.traffic[tally as usize].global, &span);
+            }
+        }
+        Ok(())
+    }
+
+    /// Accesses what a thread has of its own: local memory, the parameters of its frame, and those of the launch.
+    fn access_own(
+        &mut self,
+        warp: &mut Warp,
+        space: Space,
+        request: &Request,
+        span: &Span,
+        action: &impl Action,
+    ) -> Result<(), Stop> {
+        let mut groups = warp.groups.iter();
+        let group = groups.find(|group| group.mask & request.mask != 0);
+        let frame = warp.frames[group.map_or(0, |group| group.frame) as usize];
+        let params = self.launch.params;
+        let in_frame = lanes_where(request.mask, |lane| {
+            space == Space::Param && request.addresses[lane] >= PARAM_FRAMES
+        });
+        for lane in lanes(request.mask) {
+            let address = request.addresses[lane];
+            let (offset, size) = match space {
+                Space::Local => (address, frame.local.1),
+                _ if in_frame >> lane & 1 == 1 => (address - PARAM_FRAMES, frame.params.1),
+                _ => (address, params.len() as u64),
+            };
+            if offset > size || u64::from(request.width) > size - offset {
+                let stray = match space {
+                    Space::Local => Stray::Local { size, offset },
+                    _ => Stray::Param { size, offset },
+                };
+                return Err(self.out_of_bounds(request, lane, stray));
+            }
+        }
+        let of_launch = Request {
+            mask: request.mask & !in_frame,
+            ..*request
+        };
+        let of_frame = Request {
+            mask: in_frame,
+            ..*request
+        };
+        let registers = &mut warp.registers;
+        if of_launch.mask != 0 {
+            let span = span.restricted(of_launch.mask);
+            match space {
+                Space::Local => {
+                    let (memory, base) = (&mut warp.local, 0);
+                    let mut region = LaneRegion { memory, base };
+                    action.run(self, registers, &mut region, &of_launch, &span)?;
+                }
+                _ if request.kind != AccessKind::Load => {
+                    let what = "the kernel's parameters".to_owned();
+                    return Err(self.read_only(&of_launch, what));
+                }
+                _ => action.run(self, registers, &mut ParamRegion(params), &of_launch, &span)?,
+            }
+        }
+        if of_frame.mask != 0 {
+            let (memory, base) = (&mut warp.params, PARAM_FRAMES);
+            let mut region = LaneRegion { memory, base };
+            let span = span.restricted(of_frame.mask);
+            action.run(self, registers, &mut region, &of_frame, &span)?;
+        }
+        Ok(())
+    }
+}

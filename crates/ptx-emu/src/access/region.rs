@@ -1,0 +1,266 @@
+//! Memory that one access may lie in, whatever its space: what it holds, and what its shadow knows.
+
+use std::sync::atomic::Ordering::Relaxed;
+
+use crate::block::LaunchContext;
+use crate::check::race::{Cell, PAGE, PageGuard};
+use crate::fault::Location;
+use crate::memory::global::{Buffer, GlobalMemory};
+use crate::memory::lanes::LaneMemory;
+use crate::memory::shared::SharedMemory;
+use crate::memory::Words;
+use crate::registers::{LANES, Row32};
+
+/// Memory that one access may lie in. Offsets are in bytes from its start.
+///
+/// What has no shadow counts as written, and has no cells for races.
+pub(crate) trait Region: Words {
+    /// Global memory: the rules for atomics and read-only loads are its own.
+    const IS_GLOBAL: bool = false;
+    /// A read of what nothing has written is reported at the next barrier, if no race is found before.
+    const DEFERS_UNWRITTEN: bool = false;
+    /// Blocks share it.
+    const IS_SHARED_BY_BLOCKS: bool = false;
+
+    /// The address of its first byte.
+    fn base(&self) -> u64 {
+        0
+    }
+
+    /// A load that does not tear.
+    fn load_strong(&self, lane: usize, offset: u64, bytes: u32) -> u64 {
+        self.load(lane, offset, bytes)
+    }
+
+    /// A store that does not tear.
+    fn store_strong(&mut self, lane: usize, offset: u64, bytes: u32, value: u64) {
+        self.store(lane, offset, bytes, value);
+    }
+
+    /// Reads, modifies and writes; gives the old value.
+    fn update(&mut self, lane: usize, offset: u64, bytes: u32, new: impl Fn(u64) -> u64) -> u64 {
+        let old = self.load(lane, offset, bytes);
+        self.store(lane, offset, bytes, new(old));
+        old
+    }
+
+    /// Loads consecutive words, one for each lane.
+    fn load_row(&self, offset: u64, row: &mut Row32) {
+        for (lane, value) in row.iter_mut().enumerate() {
+            *value = self.word(lane, (offset >> 2) as usize + lane);
+        }
+    }
+
+    /// Stores consecutive words, one from each lane.
+    fn store_row(&mut self, offset: u64, row: &Row32) {
+        for (lane, value) in row.iter().enumerate() {
+            self.set_word(lane, (offset >> 2) as usize + lane, u32::MAX, *value);
+        }
+    }
+
+    /// True if all of a range has been written.
+    fn is_written(&self, _offset: u64, _bytes: u64) -> bool {
+        true
+    }
+
+    /// Counts a range as written.
+    fn mark_written(&mut self, _offset: u64, _bytes: u64) {}
+
+    /// What a granule remembers of its accesses.
+    fn cell(&mut self, _granule: u64) -> Option<&mut Cell> {
+        None
+    }
+
+    /// Ends a series of calls of [`Region::cell`]: others may look at the cells.
+    fn release_cells(&mut self) {}
+
+    /// An offset as a user knows it.
+    fn location(&self, _launch: &LaunchContext, offset: u64) -> Location {
+        Location::Shared {
+            variable: None,
+            offset,
+        }
+    }
+}
+
+/// A buffer of global memory.
+pub(crate) struct GlobalRegion<'a> {
+    buffer: &'a Buffer,
+    memory: &'a GlobalMemory,
+    /// The page of the buffer's shadow that was locked last.
+    page: Option<(u64, PageGuard<'a>)>,
+}
+
+impl<'a> GlobalRegion<'a> {
+    pub(crate) fn new(buffer: &'a Buffer, memory: &'a GlobalMemory) -> Self {
+        Self {
+            buffer,
+            memory,
+            page: None,
+        }
+    }
+}
+
+impl Words for GlobalRegion<'_> {
+    #[inline(always)]
+    fn word(&self, lane: usize, index: usize) -> u32 {
+        self.buffer.word(lane, index)
+    }
+
+    #[inline(always)]
+    fn set_word(&mut self, lane: usize, index: usize, mask: u32, bits: u32) {
+        self.buffer.set_word(lane, index, mask, bits);
+    }
+}
+
+impl Region for GlobalRegion<'_> {
+    const IS_GLOBAL: bool = true;
+    const IS_SHARED_BY_BLOCKS: bool = true;
+
+    #[inline(always)]
+    fn base(&self) -> u64 {
+        self.buffer.base
+    }
+
+    fn load_strong(&self, _lane: usize, offset: u64, bytes: u32) -> u64 {
+        self.memory.load_strong(self.buffer, offset, bytes)
+    }
+
+    fn store_strong(&mut self, _lane: usize, offset: u64, bytes: u32, value: u64) {
+        self.memory.store_strong(self.buffer, offset, bytes, value);
+    }
+
+    fn update(&mut self, _lane: usize, offset: u64, bytes: u32, new: impl Fn(u64) -> u64) -> u64 {
+        self.memory.update(self.buffer, offset, bytes, new)
+    }
+
+    #[inline(always)]
+    fn load_row(&self, offset: u64, row: &mut Row32) {
+        let words = &self.buffer.words()[(offset >> 2) as usize..][..LANES];
+        for (value, word) in row.iter_mut().zip(words) {
+            *value = word.load(Relaxed);
+        }
+    }
+
+    #[inline(always)]
+    fn store_row(&mut self, offset: u64, row: &Row32) {
+        let words = &self.buffer.words()[(offset >> 2) as usize..][..LANES];
+        for (value, word) in row.iter().zip(words) {
+            word.store(*value, Relaxed);
+        }
+    }
+
+    #[inline(always)]
+    fn is_written(&self, offset: u64, bytes: u64) -> bool {
+        self.buffer.written.covers(offset, bytes)
+    }
+
+    #[inline(always)]
+    fn mark_written(&mut self, offset: u64, bytes: u64) {
+        self.buffer.written.mark(offset, bytes);
+    }
+
+    #[inline(always)]
+    fn cell(&mut self, granule: u64) -> Option<&mut Cell> {
+        let page = granule / PAGE;
+        if self.page.as_ref().is_none_or(|(locked, _)| *locked != page) {
+            // Unlock first: two pages at once could be a deadlock.
+            self.page = None;
+            self.page = Some((page, self.buffer.races.lock(page)));
+        }
+        let (_, guard) = self.page.as_mut()?;
+        Some(guard.cell(granule % PAGE))
+    }
+
+    fn release_cells(&mut self) {
+        self.page = None;
+    }
+
+    fn location(&self, _launch: &LaunchContext, offset: u64) -> Location {
+        Location::Buffer {
+            name: self.buffer.name.clone(),
+            offset,
+        }
+    }
+}
+
+impl Region for SharedMemory {
+    const DEFERS_UNWRITTEN: bool = true;
+
+    #[inline(always)]
+    fn load_row(&self, offset: u64, row: &mut Row32) {
+        row.copy_from_slice(&self.words()[(offset >> 2) as usize..][..LANES]);
+    }
+
+    #[inline(always)]
+    fn store_row(&mut self, offset: u64, row: &Row32) {
+        self.words_mut()[(offset >> 2) as usize..][..LANES].copy_from_slice(row);
+    }
+
+    #[inline(always)]
+    fn is_written(&self, offset: u64, bytes: u64) -> bool {
+        self.written.covers(offset, bytes)
+    }
+
+    #[inline(always)]
+    fn mark_written(&mut self, offset: u64, bytes: u64) {
+        self.written.mark(offset, bytes);
+    }
+
+    #[inline(always)]
+    fn cell(&mut self, granule: u64) -> Option<&mut Cell> {
+        Some(&mut self.races[granule as usize])
+    }
+
+    fn location(&self, launch: &LaunchContext, offset: u64) -> Location {
+        let kernel = ptx::FunctionId(launch.kernel);
+        let variable = launch.program.shared.iter().find(|variable| {
+            let start = u64::from(variable.offset);
+            variable.kernels.contains(&kernel)
+                && (start..start + u64::from(variable.size)).contains(&offset)
+        });
+        Location::Shared {
+            variable: variable.map(|variable| variable.name.clone()),
+            offset: offset - variable.map_or(0, |variable| u64::from(variable.offset)),
+        }
+    }
+}
+
+/// Memory that every lane has its own of, and where it starts in its space.
+pub(crate) struct LaneRegion<'a> {
+    pub(crate) memory: &'a mut LaneMemory,
+    pub(crate) base: u64,
+}
+
+impl Words for LaneRegion<'_> {
+    fn word(&self, lane: usize, index: usize) -> u32 {
+        self.memory.word(lane, index)
+    }
+
+    fn set_word(&mut self, lane: usize, index: usize, mask: u32, bits: u32) {
+        self.memory.set_word(lane, index, mask, bits);
+    }
+}
+
+impl Region for LaneRegion<'_> {
+    fn base(&self) -> u64 {
+        self.base
+    }
+}
+
+/// The launch's parameters, which nothing stores to.
+pub(crate) struct ParamRegion<'a>(pub(crate) &'a [u8]);
+
+impl Words for ParamRegion<'_> {
+    fn word(&self, _lane: usize, index: usize) -> u32 {
+        let mut bytes = [0; 4];
+        let rest = self.0.get(4 * index..).unwrap_or_default();
+        let count = rest.len().min(4);
+        bytes[..count].copy_from_slice(&rest[..count]);
+        u32::from_le_bytes(bytes)
+    }
+
+    fn set_word(&mut self, _lane: usize, _index: usize, _mask: u32, _bits: u32) {}
+}
+
+impl Region for ParamRegion<'_> {}

@@ -1,0 +1,202 @@
+//! The checks of accesses against the shadow: written before, not racing.
+
+use crate::access::region::Region;
+use crate::access::request::{Request, Span};
+use crate::block::{BlockRunner, Stop};
+use crate::check::race::{BlockOrder, Conflict, Now, Record};
+use crate::counts::InstructionClass;
+use crate::fault::{AccessKind, FaultKind, Location, RaceAccess, RaceBetween};
+use crate::registers::{LANES, lanes};
+
+impl BlockRunner<'_> {
+    /// The granules of an access at an offset.
+    fn granules(&self, offset: u64, width: u32) -> std::ops::Range<u64> {
+        let shift = self.launch.granule.trailing_zeros();
+        offset >> shift..((offset + u64::from(width) - 1) >> shift) + 1
+    }
+
+    /// Checks that what a load reads has been written, if that is to be checked.
+    ///
+    /// In shared memory, reading what nothing has written is, more often than not, reading before another thread writes. So
+    /// the fault is kept until the next barrier, and gives way to a race found before that.
+    pub(crate) fn check_written<R: Region>(
+        &mut self,
+        request: &Request,
+        region: &R,
+        span: &Span,
+    ) -> Result<(), Stop> {
+        if !self.launch.sanitize.uninitialized || R::DEFERS_UNWRITTEN && self.unwritten.is_some() {
+            return Ok(());
+        }
+        let width = u64::from(request.width);
+        if span.contiguous && region.is_written(span.min - region.base(), LANES as u64 * width) {
+            return Ok(());
+        }
+        for lane in lanes(request.mask) {
+            let offset = request.addresses[lane] - region.base();
+            if !region.is_written(offset, width) {
+                let kind = FaultKind::Uninitialized {
+                    access: request.access(),
+                    location: region.location(self.launch, offset),
+                };
+                let fault = self.fault(request.thread(lane), request.pc, kind);
+                if !R::DEFERS_UNWRITTEN || !self.launch.sanitize.races {
+                    return Err(fault);
+                }
+                self.unwritten = Some(fault);
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Counts what a store writes as written, if that is checked.
+    pub(crate) fn mark_written<R: Region>(&self, request: &Request, region: &mut R, span: &Span) {
+        if !self.launch.sanitize.uninitialized {
+            return;
+        }
+        let width = u64::from(request.width);
+        if span.contiguous {
+            region.mark_written(span.min - region.base(), LANES as u64 * width);
+        } else {
+            for lane in lanes(request.mask) {
+                region.mark_written(request.addresses[lane] - region.base(), width);
+            }
+        }
+    }
+
+    /// The access of the warp's first thread, and what it is ordered after.
+    fn now<R: Region>(&self, request: &Request) -> Now<'_> {
+        let record = Record {
+            block: self.block_number(),
+            clock: self.clocks.now(request.warp),
+            pc: request.pc,
+            thread: request.thread(0) as u16,
+            strong: request.strong,
+            fences: self.fence_count.min(u8::MAX.into()) as u8,
+        };
+        Now {
+            record,
+            clocks: &self.clocks,
+            blocks: match R::IS_SHARED_BY_BLOCKS {
+                true => self.device_order(),
+                false => BlockOrder::LEFTOVERS,
+            },
+        }
+    }
+
+    /// Checks a load for races, and notes it.
+    pub(crate) fn check_load<R: Region>(
+        &self,
+        request: &Request,
+        region: &mut R,
+    ) -> Result<(), Stop> {
+        let mut now = self.now::<R>(request);
+        let first = now.record.thread;
+        for lane in lanes(request.mask) {
+            now.record.thread = first + lane as u16;
+            let offset = request.addresses[lane] - region.base();
+            for granule in self.granules(offset, request.width) {
+                let Some(cell) = region.cell(granule) else {
+                    return Ok(());
+                };
+                if let Some(conflict) = cell.load(&now) {
+                    let location = region.location(self.launch, offset);
+                    return Err(self.race(request, &now.record, &conflict, location));
+                }
+                if R::IS_GLOBAL
+                    && request.non_coherent
+                    && let Some(store) = cell.store_since(self.launch.first_block)
+                {
+                    let kind = FaultKind::StaleReadOnlyLoad {
+                        location: region.location(self.launch, offset),
+                        earlier: self.race_access(&store, AccessKind::Store),
+                    };
+                    return Err(self.fault(now.record.thread.into(), request.pc, kind));
+                }
+            }
+        }
+        region.release_cells();
+        Ok(())
+    }
+
+    /// Checks the store of each lane for races, notes it, and makes it with `store`. `changes` says whether a lane stores
+    /// another value than is there.
+    pub(crate) fn check_stores<R: Region>(
+        &self,
+        request: &Request,
+        region: &mut R,
+        changes: impl Fn(&R, usize) -> bool,
+        mut store: impl FnMut(&mut R, usize),
+    ) -> Result<(), Stop> {
+        let mut now = self.now::<R>(request);
+        let first = now.record.thread;
+        for lane in lanes(request.mask) {
+            now.record.thread = first + lane as u16;
+            let offset = request.addresses[lane] - region.base();
+            for granule in self.granules(offset, request.width) {
+                let Some(cell) = region.cell(granule) else {
+                    break;
+                };
+                let Some(conflict) = cell.store_conflict(&now) else {
+                    cell.note_store(&now);
+                    continue;
+                };
+                if !conflict.earlier_is_store || changes(region, lane) {
+                    let location = region.location(self.launch, offset);
+                    return Err(self.race(request, &now.record, &conflict, location));
+                }
+                if let Some(cell) = region.cell(granule) {
+                    cell.note_store(&now);
+                }
+            }
+            store(region, lane);
+        }
+        region.release_cells();
+        Ok(())
+    }
+
+    /// One side of a race. A plain access is of the given kind.
+    fn race_access(&self, record: &Record, plain: AccessKind) -> RaceAccess {
+        let info = &self.launch.code.infos[record.pc as usize];
+        let block = u64::from(record.block - self.launch.first_block);
+        RaceAccess {
+            kind: match info.class {
+                InstructionClass::Atomic => AccessKind::Atomic,
+                _ => plain,
+            },
+            thread: self.launch.thread_id(block, record.thread.into()),
+            place: info.position.clone(),
+        }
+    }
+
+    fn race(
+        &self,
+        request: &Request,
+        now: &Record,
+        conflict: &Conflict,
+        location: Location,
+    ) -> Stop {
+        let plain = match conflict.earlier_is_store {
+            true => AccessKind::Store,
+            false => AccessKind::Load,
+        };
+        let (then, lanes) = (&conflict.earlier, LANES as u16);
+        let between = if then.block != now.block {
+            RaceBetween::Blocks
+        } else if then.thread / lanes != now.thread / lanes {
+            RaceBetween::Warps
+        } else if then.pc == now.pc && then.clock == now.clock {
+            RaceBetween::OneInstruction
+        } else {
+            RaceBetween::Lanes
+        };
+        let kind = FaultKind::Race {
+            location,
+            kind: request.kind,
+            earlier: self.race_access(then, plain),
+            between,
+        };
+        self.fault(now.thread.into(), request.pc, kind)
+    }
+}

@@ -1,0 +1,314 @@
+//! One block: its warps, its shared memory, its barriers.
+//!
+//! # Execution model
+//!
+//! A thread's position is its call stack and program counter. The threads of a warp that are at the same position form
+//! a group and step as one; of several groups that can run, the one at the lowest position runs, until it reaches
+//! another's position and joins it. Code is laid out so that paths join at higher addresses, so this is how groups
+//! reconverge on hardware, and branches, memory requests and bank conflicts are counted per group.
+//!
+//! A warp runs until it waits or its turn ends. A group that polls memory gives way to others of its warp after a
+//! while, so that it cannot starve the one that it waits for (independent thread scheduling).
+//!
+//! Here is what a block runs, [`Code`], and what it runs it with, [`BlockRunner`]. `schedule` says whose turn it is, `step`
+//! executes instructions, `instructions` says what they do.
+
+use std::fmt;
+use std::sync::atomic::AtomicU32;
+
+use crate::check::race::{BlockOrder, Clocks};
+use crate::config::{DeviceLimits, LaunchConfig, Sanitize, Schedule};
+use crate::fault::{Fault, FaultKind, ProgramFault, ThreadId, UnsupportedFault};
+use crate::frame::FunctionCode;
+use crate::memory::global::GlobalMemory;
+use crate::memory::shared::SharedMemory;
+use crate::registers::{Apply, Combination, Operands, Test};
+use crate::special::BlockView;
+use crate::tally::{InstructionInfo, Tallies};
+use crate::warp::{Frame, Warp};
+
+/// One instruction.
+#[derive(Debug)]
+pub(crate) struct Inst {
+    /// Predicate slot of the guard; every frame has a slot that is always true.
+    pub(crate) guard: u32,
+    /// All ones if the guard is negated.
+    pub(crate) flip: u32,
+    pub(crate) op: Op,
+}
+
+/// What an instruction does.
+pub(crate) enum Op {
+    /// Arithmetic on rows.
+    Apply { apply: Apply, o: Operands },
+    /// A comparison of rows, to predicates.
+    Compare {
+        test: Test,
+        o: Operands,
+        then: Combination,
+    },
+    /// `bra`.
+    Branch { target: u32 },
+    /// Anything else.
+    Other(Box<dyn Execute>),
+}
+
+impl fmt::Debug for Op {
+    /// Without the function pointers, which differ from run to run.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Op::Apply { o, .. } => write!(f, "Apply {o:?}"),
+            Op::Compare { o, then, .. } => write!(f, "Compare {o:?}, {then:?}"),
+            Op::Branch { target } => write!(f, "Branch {{ target: {target} }}"),
+            Op::Other(op) => op.fmt(f),
+        }
+    }
+}
+
+/// An instruction that is neither arithmetic, a comparison nor a branch.
+pub(crate) trait Execute: fmt::Debug + Send + Sync {
+    /// Executes it.
+    fn execute(&self, runner: &mut BlockRunner, warp: &mut Warp, at: At) -> Result<Next, Stop>;
+
+    /// What a `call` does when the callee returns for the lanes of `active`.
+    fn after_return(&self, _warp: &mut Warp, _caller: Frame, _callee: Frame, _active: u32) {}
+}
+
+/// The group that executes an instruction, and the lanes whose guard is true, of which there is at least one.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct At {
+    /// Index into [`Warp::groups`].
+    pub(crate) group: usize,
+    /// Position of the instruction, which is the group's.
+    pub(crate) pc: u32,
+    pub(crate) active: u32,
+}
+
+/// What follows an instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// The next instruction, for the same lanes.
+    Step,
+    /// The group has changed: choose again.
+    Choose,
+}
+
+/// The code of a module.
+///
+/// All functions lie in one sequence, so that a position is one number. Operands are rows of the warp's register files;
+/// arithmetic is a pointer to a function on rows.
+#[derive(Debug, Default)]
+pub(crate) struct Code {
+    pub(crate) insts: Vec<Inst>,
+    /// Of each instruction.
+    pub(crate) infos: Vec<InstructionInfo>,
+    pub(crate) functions: Vec<FunctionCode>,
+    /// Position of the instruction of each memory count.
+    pub(crate) tally_owners: Vec<u32>,
+    /// Some instruction orders the accesses of blocks.
+    pub(crate) orders_blocks: bool,
+}
+
+impl Code {
+    /// The narrowest access to global or shared memory, in bytes, of a function and all that it may call.
+    pub(crate) fn narrowest(&self, function: u32) -> u32 {
+        let mut seen = vec![false; self.functions.len()];
+        let mut open = vec![function];
+        let mut narrowest = 8;
+        while let Some(next) = open.pop() {
+            if !std::mem::replace(&mut seen[next as usize], true) {
+                let function = &self.functions[next as usize];
+                narrowest = narrowest.min(function.narrowest);
+                open.extend(&function.callees);
+            }
+        }
+        narrowest
+    }
+}
+
+/// What all blocks of a launch share.
+#[derive(Debug)]
+pub(crate) struct LaunchContext<'a> {
+    pub(crate) code: &'a Code,
+    pub(crate) program: &'a ptx::Program,
+    /// Addresses of the module's variables.
+    pub(crate) globals: &'a [u64],
+    /// The kernel's index.
+    pub(crate) kernel: u32,
+    pub(crate) memory: &'a GlobalMemory,
+    pub(crate) params: &'a [u8],
+    pub(crate) config: LaunchConfig,
+    pub(crate) limits: &'a DeviceLimits,
+    pub(crate) sanitize: Sanitize,
+    pub(crate) schedule: Schedule,
+    pub(crate) fuel: u64,
+    /// Shared memory of a block in bytes, static and dynamic.
+    pub(crate) shared_bytes: u64,
+    /// Where dynamic shared memory starts.
+    pub(crate) dynamic_shared_offset: u32,
+    /// Unit of race checking in bytes.
+    pub(crate) granule: u32,
+    /// Number of the launch's first block among all that the machine ever ran.
+    pub(crate) first_block: u32,
+    /// Device-wide fences that each block has executed; empty if the code has none.
+    pub(crate) fences: Vec<AtomicU32>,
+}
+
+/// A fault, boxed to keep results small.
+pub(crate) type Stop = Box<Fault>;
+
+impl LaunchContext<'_> {
+    pub(crate) fn kernel_name(&self) -> &str {
+        &self.code.functions[self.kernel as usize].name
+    }
+
+    /// Threads of a block.
+    pub(crate) fn block_threads(&self) -> u32 {
+        self.config.block.iter().product()
+    }
+
+    /// x, y, z of a block.
+    fn block_index(&self, block: u64) -> [u32; 3] {
+        let [x, y, _] = self.config.grid.map(u64::from);
+        [
+            (block % x) as u32,
+            (block / x % y) as u32,
+            (block / x / y) as u32,
+        ]
+    }
+
+    /// What the special registers of a block show.
+    pub(crate) fn view(&self, block: u64) -> BlockView {
+        BlockView {
+            threads: self.config.block,
+            block: self.block_index(block),
+            blocks: self.config.grid,
+            max_threads_per_block: self.limits.threads_per_block,
+            dynamic_shared_bytes: self.config.shared_mem_bytes,
+            total_shared_bytes: self.shared_bytes as u32,
+        }
+    }
+
+    /// A thread of a block.
+    pub(crate) fn thread_id(&self, block: u64, thread: u32) -> ThreadId {
+        let view = self.view(block);
+        ThreadId {
+            block: view.block,
+            thread: view.thread_index(thread),
+        }
+    }
+}
+
+/// A group that has executed so many atomics, strong accesses, fences or sleeps while others of its warp could
+/// run gives way to them: it may be waiting for what they do.
+pub(crate) const PATIENCE: u32 = 64;
+
+/// One of the 16 barriers of a block.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct BarrierState {
+    /// Threads that wait.
+    pub(crate) waiting: u32,
+    /// Threads that arrived and went on.
+    pub(crate) arrived: u32,
+    /// The warps of those.
+    pub(crate) arrived_warps: Vec<usize>,
+}
+
+/// Runs blocks, one after the other, on one host thread.
+#[derive(Debug)]
+pub(crate) struct BlockRunner<'a> {
+    pub(crate) launch: &'a LaunchContext<'a>,
+    pub(crate) tallies: Tallies,
+    pub(crate) shared: SharedMemory,
+    pub(crate) clocks: Clocks,
+    pub(crate) warps: Vec<Warp>,
+    pub(crate) barriers: [BarrierState; 16],
+    /// The running block.
+    pub(crate) block: u64,
+    /// Warp instructions that it has executed.
+    pub(crate) executed: u64,
+    /// `executed` at which the turn ends.
+    pub(crate) turn_end: u64,
+    /// Threads of the block that have not exited.
+    pub(crate) live_threads: u32,
+    /// A barrier may have become complete.
+    pub(crate) recheck_barriers: bool,
+    /// Device-wide fences executed.
+    pub(crate) fence_count: u32,
+    /// The block has executed a strong access or an atomic.
+    pub(crate) synchronized: bool,
+    /// The first read of shared memory that nobody wrote, kept until the next barrier: see
+    /// `check_written_shared`.
+    pub(crate) unwritten: Option<Stop>,
+    /// The random order of turns.
+    pub(crate) random: fastrand::Rng,
+}
+
+impl<'a> BlockRunner<'a> {
+    pub(crate) fn new(launch: &'a LaunchContext<'a>) -> Self {
+        Self {
+            launch,
+            tallies: Tallies::new(launch.code.insts.len(), launch.code.tally_owners.len()),
+            shared: SharedMemory::default(),
+            clocks: Clocks::default(),
+            warps: Vec::new(),
+            barriers: Default::default(),
+            block: 0,
+            executed: 0,
+            turn_end: 0,
+            live_threads: 0,
+            recheck_barriers: false,
+            fence_count: 0,
+            synchronized: false,
+            unwritten: None,
+            random: fastrand::Rng::with_seed(0),
+        }
+    }
+
+    /// The number of the running block in race records.
+    pub(crate) fn block_number(&self) -> u32 {
+        self.launch.first_block + self.block as u32
+    }
+
+    /// The order among the blocks of the launch, as the running block sees it.
+    pub(crate) fn device_order(&self) -> BlockOrder<'a> {
+        BlockOrder {
+            first_block: self.launch.first_block,
+            fences: &self.launch.fences,
+            synchronized: self.synchronized,
+        }
+    }
+
+    /// Ends a group's threads of `active`; the rest of the group goes on.
+    pub(crate) fn exit(&mut self, warp: &mut Warp, group: usize, active: u32) {
+        let group_state = &mut warp.groups[group];
+        group_state.mask &= !active;
+        group_state.pc += 1;
+        if group_state.mask == 0 {
+            warp.groups.swap_remove(group);
+        }
+        warp.exit(active);
+        self.live_threads -= active.count_ones();
+        self.recheck_barriers = true;
+    }
+
+    /// A fault of a thread of the running block at a position.
+    pub(crate) fn fault(&self, thread: u32, pc: u32, kind: FaultKind) -> Stop {
+        Box::new(Fault::Program(Box::new(ProgramFault {
+            kernel: self.launch.kernel_name().to_owned(),
+            thread: self.launch.thread_id(self.block, thread),
+            place: self.launch.code.infos[pc as usize].position.clone(),
+            kind,
+        })))
+    }
+
+    /// An instruction that is not modelled.
+    pub(crate) fn unsupported(&self, thread: u32, pc: u32, reason: &str) -> Stop {
+        Box::new(Fault::Unsupported(Box::new(UnsupportedFault {
+            kernel: self.launch.kernel_name().to_owned(),
+            thread: self.launch.thread_id(self.block, thread),
+            place: self.launch.code.infos[pc as usize].position.clone(),
+            reason: reason.to_owned(),
+        })))
+    }
+}

@@ -1,0 +1,196 @@
+//! A PTX module that can be loaded: what it declares, and its code.
+
+use std::sync::Arc;
+
+use ptx::{Body, Instruction, Problem, Program, SourceLocId};
+
+use crate::block::{Code, Inst};
+use crate::counts::InstructionClass;
+use crate::frame::FunctionCode;
+use crate::instructions;
+use crate::position::Positions;
+use crate::read::{FunctionBuilder, Reader, Refusal};
+use crate::registers::ALWAYS;
+use crate::tally::InstructionInfo;
+
+/// A PTX module that can be loaded: what it declares, and its code.
+#[derive(Debug)]
+pub struct Executable {
+    program: Program,
+    code: Code,
+    unsupported: Vec<UnsupportedInstruction>,
+}
+
+/// An instruction that is not modelled: executing it is a fault.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnsupportedInstruction {
+    /// The function that it stands in.
+    pub function: String,
+    /// Line of the PTX text, from 1.
+    pub ptx_line: u32,
+    /// What is not supported, and the instruction as written.
+    pub reason: String,
+}
+
+impl Executable {
+    /// Reads a PTX text: every function, whether a launch reaches it or not.
+    ///
+    /// Instructions that are not modelled are no errors: see [`Executable::unsupported`].
+    ///
+    /// # Errors
+    /// The first place where the text is not well-formed, names something that it does not declare, or has an instruction
+    /// of a form that PTX does not have.
+    pub fn parse(source: &str) -> Result<Executable, ptx::Error> {
+        let mut builder = Builder::default();
+        let program = Program::read(source, |body| builder.function(body))?;
+        let Builder {
+            mut code,
+            unsupported,
+            marks,
+            ..
+        } = builder;
+        let mut positions = Positions::new(&program);
+        let marks = marks.into_iter();
+        code.infos = marks
+            .map(|mark| InstructionInfo {
+                class: mark.class,
+                is_branch: mark.is_branch,
+                position: positions.of(mark.ptx_line, mark.loc),
+            })
+            .collect();
+        Ok(Executable {
+            program,
+            code,
+            unsupported,
+        })
+    }
+
+    /// What the module declares.
+    pub fn program(&self) -> &Program {
+        &self.program
+    }
+
+    /// Every instruction that is not modelled, in the order of the functions and the text.
+    pub fn unsupported(&self) -> &[UnsupportedInstruction] {
+        &self.unsupported
+    }
+
+    pub(crate) fn code(&self) -> &Code {
+        &self.code
+    }
+}
+
+/// The code under construction.
+#[derive(Default)]
+struct Builder {
+    code: Code,
+    unsupported: Vec<UnsupportedInstruction>,
+    marks: Vec<Mark>,
+}
+
+/// What is noted of an instruction until source positions are known.
+struct Mark {
+    class: InstructionClass,
+    is_branch: bool,
+    ptx_line: u32,
+    loc: Option<SourceLocId>,
+}
+
+impl Builder {
+    /// Reads a function.
+    fn function(&mut self, body: &mut Body) -> Result<(), Problem> {
+        let entry = self.code.insts.len() as u32;
+        let tallies = self.code.tally_owners.len() as u32;
+        let mut function = FunctionBuilder::new(body.function(), entry, tallies);
+        // Whether control may run past the last instruction, and where that stands.
+        let (mut runs_on, mut ptx_line, mut loc) = (true, body.function().pos.line, None);
+        while let Some(instruction) = body.next_instruction()? {
+            let opcode = instruction.syntax.opcode;
+            let ends = matches!(opcode.text, "ret" | "exit" | "trap" | "bra" | "brx");
+            runs_on = instruction.guard.is_some() || !ends;
+            (ptx_line, loc) = (opcode.pos.line, instruction.loc);
+            self.instruction(body, &mut function, &instruction)?;
+        }
+        let end = self.code.insts.len() as u32 - entry;
+        let is_reached = runs_on || body.labels().iter().any(|label| label.target == end);
+        if body.function().is_defined && is_reached {
+            let inst = Inst {
+                guard: ALWAYS,
+                flip: 0,
+                op: instructions::implicit_return(),
+            };
+            let mark = Mark {
+                class: InstructionClass::Control,
+                is_branch: false,
+                ptx_line,
+                loc,
+            };
+            self.push(inst, mark);
+        }
+        let source = body.function();
+        let (rows, constants) = function.frame.finish();
+        self.code.orders_blocks |= function.orders_blocks;
+        self.code.functions.push(FunctionCode {
+            name: Arc::from(source.name.as_str()),
+            is_defined: source.is_defined,
+            entry,
+            rows,
+            constants,
+            local_bytes: source.local_bytes,
+            local_align: source.local_align.max(1),
+            param_frame_bytes: source.param_frame_bytes.next_multiple_of(16),
+            narrowest: function.narrowest,
+            callees: function.callees,
+        });
+        Ok(())
+    }
+
+    fn instruction<'p, 'a>(
+        &mut self,
+        body: &mut Body<'p, 'a>,
+        function: &mut FunctionBuilder,
+        instruction: &Instruction<'p, 'a>,
+    ) -> Result<(), Problem> {
+        let syntax = instruction.syntax;
+        let (guard, flip) = match instruction.guard {
+            Some((reg, negated)) => (function.frame.register(reg).row, negated),
+            None => (ALWAYS, false),
+        };
+        let mut reader = Reader::new(body, function, syntax);
+        let (op, class) = match instructions::read(&mut reader) {
+            Ok(op) => (op, reader.class),
+            Err(Refusal::Wrong(problem)) => return Err(problem),
+            Err(Refusal::Unsupported(reason)) => {
+                let reason = format!("{reason} (in `{}`)", syntax.text);
+                let op = instructions::unsupported(&reason);
+                self.unsupported.push(UnsupportedInstruction {
+                    function: body.function().name.clone(),
+                    ptx_line: syntax.opcode.pos.line,
+                    reason,
+                });
+                (op, InstructionClass::Other)
+            }
+        };
+        let position = self.code.insts.len() as u32;
+        self.code
+            .tally_owners
+            .resize(function.tallies as usize, position);
+        let mark = Mark {
+            class,
+            is_branch: matches!(syntax.opcode.text, "bra" | "brx"),
+            ptx_line: syntax.opcode.pos.line,
+            loc: instruction.loc,
+        };
+        let flip = if flip { u32::MAX } else { 0 };
+        self.push(Inst { guard, flip, op }, mark);
+        Ok(())
+    }
+
+    fn push(&mut self, inst: Inst, mark: Mark) {
+        self.code.insts.push(inst);
+        self.marks.push(mark);
+    }
+}
+
+#[cfg(test)]
+mod tests;

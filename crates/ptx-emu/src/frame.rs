@@ -1,0 +1,128 @@
+//! The frame of a function: which row of which file holds a register or a constant.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use ptx::{GlobalId, Reg, RegClass};
+
+use crate::registers::{ALWAYS, Bases, NEVER, Slot};
+use crate::special::Special;
+
+/// A value that is the same row throughout a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Constant {
+    Bits(u64),
+    Special(Special),
+    /// Address of a variable of the module, plus an offset.
+    Global(GlobalId, i64),
+    /// Start of the running kernel's dynamic shared memory, plus an offset.
+    DynamicShared(i64),
+    /// Start of the frame's local memory, plus an offset.
+    Local(i64),
+    /// Start of the frame's parameters, plus an offset.
+    FrameParam(i64),
+}
+
+/// A function of the module, as far as its calls go.
+#[derive(Clone, Debug)]
+pub(crate) struct FunctionCode {
+    pub(crate) name: Arc<str>,
+    pub(crate) is_defined: bool,
+    /// Position of the first instruction.
+    pub(crate) entry: u32,
+    /// Rows of each file that a frame takes.
+    pub(crate) rows: Bases,
+    /// Rows to fill when a frame is entered, by file and row.
+    pub(crate) constants: Vec<(Slot, Constant)>,
+    pub(crate) local_bytes: u32,
+    pub(crate) local_align: u32,
+    pub(crate) param_frame_bytes: u32,
+    /// Narrowest access to global or shared memory, in bytes.
+    pub(crate) narrowest: u32,
+    /// Functions that it may call.
+    pub(crate) callees: Vec<u32>,
+}
+
+/// A frame under construction: rows are given out when they are first named.
+#[derive(Debug)]
+pub(crate) struct FrameBuilder {
+    /// The row of each register, by class and slot.
+    registers: [Vec<u32>; 4],
+    next: Bases,
+    constants: HashMap<(RegClass, Constant), u32>,
+}
+
+impl FrameBuilder {
+    /// The frame of a function whose parameters lie in these registers: the first rows, so that callers know them.
+    pub(crate) fn new(function: &ptx::Function) -> Self {
+        let mut frame = Self {
+            registers: Default::default(),
+            next: Bases {
+                pred: NEVER + 1,
+                ..Bases::default()
+            },
+            constants: HashMap::new(),
+        };
+        let params = function.params.iter().chain(&function.returns);
+        for register in params.filter_map(|param| param.register) {
+            frame.register(register);
+        }
+        frame
+    }
+
+    fn next_row(&mut self, class: RegClass) -> u32 {
+        let next = match class {
+            RegClass::Pred => &mut self.next.pred,
+            RegClass::B16 | RegClass::B32 => &mut self.next.r32,
+            RegClass::B64 => &mut self.next.r64,
+        };
+        *next += 1;
+        *next - 1
+    }
+
+    /// The row of a register.
+    pub(crate) fn register(&mut self, Reg { class, slot }: Reg) -> Slot {
+        while self.registers[class.index()].len() <= slot as usize {
+            let row = self.next_row(class);
+            self.registers[class.index()].push(row);
+        }
+        let row = self.registers[class.index()][slot as usize];
+        Slot { class, row }
+    }
+
+    /// The row of a constant that is not a predicate.
+    pub(crate) fn constant(&mut self, class: RegClass, value: Constant) -> Slot {
+        // One file holds 16 and 32 bits.
+        let file = class.max(RegClass::B32);
+        let row = match self.constants.get(&(file, value)) {
+            Some(row) => *row,
+            None => {
+                let row = self.next_row(file);
+                self.constants.insert((file, value), row);
+                row
+            }
+        };
+        Slot { class, row }
+    }
+
+    /// The row of a number.
+    pub(crate) fn bits(&mut self, class: RegClass, bits: u64) -> Slot {
+        match class {
+            RegClass::Pred => Slot {
+                class,
+                row: if bits & 1 == 1 { ALWAYS } else { NEVER },
+            },
+            _ => self.constant(class, Constant::Bits(bits & class.mask())),
+        }
+    }
+
+    /// Rows of each file, and the constants in order of file and row.
+    pub(crate) fn finish(self) -> (Bases, Vec<(Slot, Constant)>) {
+        let constants = self.constants.into_iter();
+        let mut constants: Vec<_> = constants
+            .map(|((class, value), row)| (Slot { class, row }, value))
+            .collect();
+        constants.sort_by_key(|(slot, _)| (slot.class, slot.row));
+        (self.next, constants)
+    }
+}

@@ -1,0 +1,303 @@
+//! Atomics: `atom`, `red`.
+
+use std::sync::atomic::{Ordering, fence};
+
+use ptx::{ScalarType, Space};
+
+use super::float::{atomic_add32, atomic_add64};
+use crate::access::{Access, Action, Region, Request, Span};
+use crate::block::{At, BlockRunner, Execute, Next, Op, Stop};
+use crate::counts::InstructionClass;
+use crate::fault::AccessKind;
+use crate::memory::space_of;
+use crate::read::{Read, Reader, Width, other};
+use crate::registers::{Registers, Slot, lanes, lanes_where};
+use crate::warp::Warp;
+
+/// The operation of an atomic.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum AtomicOp {
+    /// Integer (wrapping) or floating addition (rounded to nearest).
+    Add,
+    /// Minimum, signed or not by the type.
+    Min,
+    /// Maximum, signed or not by the type.
+    Max,
+    And,
+    Or,
+    Xor,
+    /// Exchange.
+    Exch,
+    /// Compare with `b`, swap in `c`.
+    Cas,
+    /// `old >= b ? 0 : old + 1`.
+    Inc,
+    /// `old == 0 || old > b ? b : old - 1`.
+    Dec,
+}
+
+/// `atom`, `red`.
+pub(super) fn read(r: &mut Reader) -> Read<Op> {
+    r.class = InstructionClass::Atomic;
+    // The value is whether it releases. Without a modifier, atomics are relaxed.
+    let releases = r.choice(&[
+        ("relaxed", false),
+        ("acquire", false),
+        ("release", true),
+        ("acq_rel", true),
+    ]);
+    r.scope();
+    let space = r.space().unwrap_or(Space::Generic);
+    let op = r.need(
+        "operation",
+        &[
+            ("add", AtomicOp::Add),
+            ("min", AtomicOp::Min),
+            ("max", AtomicOp::Max),
+            ("and", AtomicOp::And),
+            ("or", AtomicOp::Or),
+            ("xor", AtomicOp::Xor),
+            ("exch", AtomicOp::Exch),
+            ("cas", AtomicOp::Cas),
+            ("inc", AtomicOp::Inc),
+            ("dec", AtomicOp::Dec),
+        ],
+    )?;
+    let has_policy = r.has("L2::cache_hint");
+    let ty = r.ty()?;
+    let Some(update) = Update::new(op, ty) else {
+        return Err(r.unsupported_type(ty));
+    };
+    let (is_red, is_cas) = (r.opcode == "red", op == AtomicOp::Cas);
+    if is_red && matches!(op, AtomicOp::Exch | AtomicOp::Cas) {
+        return Err(r.unsupported("an operation that only returns a value"));
+    }
+    r.operands(3 - usize::from(is_red) + usize::from(is_cas) + usize::from(has_policy))?;
+    let mut dst = None;
+    if !is_red {
+        let operand = r.operand()?;
+        dst = r.register_or_sink(operand, ty, Width::Exact)?;
+    }
+    let (address, b) = (r.address(space)?, r.src(ty)?);
+    let c = if is_cas { Some(r.src(ty)?) } else { None };
+    r.function.note_access(space, ty.bytes());
+    let releases = releases.unwrap_or(false);
+    r.function.orders_blocks |= releases;
+    other(Atomic {
+        access: Access {
+            kind: AccessKind::Atomic,
+            space,
+            address,
+            width: ty.bytes(),
+            strong: true,
+            non_coherent: false,
+            tally: r.function.tally(),
+        },
+        update,
+        dst,
+        b,
+        c,
+        releases,
+    })
+}
+
+#[derive(Debug)]
+struct Atomic {
+    access: Access,
+    update: Update,
+    dst: Option<Slot>,
+    b: Slot,
+    c: Option<Slot>,
+    releases: bool,
+}
+
+impl Execute for Atomic {
+    fn execute(&self, runner: &mut BlockRunner, warp: &mut Warp, at: At) -> Result<Next, Stop> {
+        runner.note_strong(warp);
+        if self.releases {
+            runner.note_release(warp);
+        }
+        // Relaxed updates on all hosts, ordered here, so that fences of the program are those of the host.
+        fence(Ordering::SeqCst);
+        let own = self.lanes_of_own_memory(warp, at.active);
+        if own != 0 {
+            let reason = "an atomic operation on local memory or parameters";
+            return Err(runner.unsupported(warp.first_thread(own), at.pc, reason));
+        }
+        runner.access(warp, at, &self.access, self)?;
+        Ok(Next::Step)
+    }
+}
+
+impl Atomic {
+    /// The lanes whose addresses lie in memory that no other thread sees.
+    fn lanes_of_own_memory(&self, warp: &Warp, active: u32) -> u32 {
+        let is_own = |space| matches!(space, Space::Local | Space::Param);
+        match self.access.space {
+            Space::Generic => {
+                let addresses = warp.registers.addresses(&self.access.address);
+                lanes_where(active, |lane| is_own(space_of(addresses[lane])))
+            }
+            space if is_own(space) => active,
+            _ => 0,
+        }
+    }
+}
+
+impl Action for Atomic {
+    fn run<R: Region>(
+        &self,
+        runner: &mut BlockRunner,
+        registers: &mut Registers,
+        region: &mut R,
+        request: &Request,
+        span: &Span,
+    ) -> Result<(), Stop> {
+        runner.check_written(request, region, span)?;
+        if runner.launch.sanitize.races {
+            runner.check_stores(request, region, |_, _| true, |_, _| {})?;
+        }
+        for lane in lanes(request.mask) {
+            let b = registers.lane(self.b, lane);
+            let c = self.c.map_or(0, |c| registers.lane(c, lane));
+            let offset = request.addresses[lane] - region.base();
+            let new = |old| self.update.apply(old, b, c, R::IS_GLOBAL);
+            let old = region.update(lane, offset, request.width, new);
+            if let Some(dst) = self.dst {
+                registers.set_lane(dst, lane, old);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A read-modify-write of one location.
+#[derive(Clone, Copy, Debug)]
+struct Update {
+    op: AtomicOp,
+    ty: ScalarType,
+}
+
+impl Update {
+    /// `None` if the ISA has no such operation on the type, or it is not modelled (half precision).
+    fn new(op: AtomicOp, ty: ScalarType) -> Option<Self> {
+        use AtomicOp::*;
+        use ScalarType::*;
+        let is_modelled = match op {
+            Add => matches!(ty, U32 | S32 | U64 | S64 | F32 | F64),
+            Min | Max => matches!(ty, U32 | S32 | U64 | S64),
+            And | Or | Xor | Exch => matches!(ty, B32 | B64),
+            Cas => matches!(ty, B16 | B32 | B64),
+            Inc | Dec => ty == U32,
+        };
+        is_modelled.then_some(Self { op, ty })
+    }
+
+    /// The new value. In global memory an f32 sum flushes subnormals, and an f64 sum passes NaNs on as they are.
+    fn apply(&self, old: u64, b: u64, c: u64, in_global: bool) -> u64 {
+        use ScalarType::*;
+        let new = match self.op {
+            AtomicOp::Add => match self.ty {
+                F32 => {
+                    let [old, b] = [old, b].map(|x| f32::from_bits(x as u32));
+                    u64::from(atomic_add32(in_global, old, b))
+                }
+                F64 => atomic_add64(in_global, f64::from_bits(old), f64::from_bits(b)),
+                _ => old.wrapping_add(b),
+            },
+            AtomicOp::Min => match self.ty {
+                S32 => i64::from((old as i32).min(b as i32)) as u64,
+                S64 => (old as i64).min(b as i64) as u64,
+                _ => old.min(b),
+            },
+            AtomicOp::Max => match self.ty {
+                S32 => i64::from((old as i32).max(b as i32)) as u64,
+                S64 => (old as i64).max(b as i64) as u64,
+                _ => old.max(b),
+            },
+            AtomicOp::And => old & b,
+            AtomicOp::Or => old | b,
+            AtomicOp::Xor => old ^ b,
+            AtomicOp::Exch => b,
+            AtomicOp::Cas => {
+                if old == b {
+                    c
+                } else {
+                    old
+                }
+            }
+            AtomicOp::Inc => {
+                if old >= b {
+                    0
+                } else {
+                    old + 1
+                }
+            }
+            AtomicOp::Dec => {
+                if old == 0 || old > b {
+                    b
+                } else {
+                    old - 1
+                }
+            }
+        };
+        new & (u64::MAX >> (64 - 8 * self.ty.bytes()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn apply(op: AtomicOp, ty: ScalarType, old: u64, b: u64, c: u64) -> u64 {
+        Update::new(op, ty)
+            .expect("supported")
+            .apply(old, b, c, true)
+    }
+
+    #[test]
+    fn updates() {
+        use AtomicOp::*;
+        use ScalarType::*;
+        assert_eq!(apply(Add, U32, 0xffff_ffff, 2, 0), 1);
+        assert_eq!(apply(Add, U64, u64::MAX, 2, 0), 1);
+        assert_eq!(apply(Min, S32, 0xffff_ffff, 1, 0), 0xffff_ffff);
+        assert_eq!(apply(Min, U32, 0xffff_ffff, 1, 0), 1);
+        assert_eq!(apply(Max, S32, 0xffff_ffff, 1, 0), 1);
+        assert_eq!(apply(Inc, U32, 3, 3, 0), 0);
+        assert_eq!(apply(Inc, U32, 2, 3, 0), 3);
+        assert_eq!(apply(Dec, U32, 0, 3, 0), 3);
+        assert_eq!(apply(Dec, U32, 9, 3, 0), 3);
+        assert_eq!(apply(Dec, U32, 2, 3, 0), 1);
+        assert_eq!(apply(Cas, B32, 7, 7, 9), 9);
+        assert_eq!(apply(Cas, B32, 8, 7, 9), 8);
+        assert_eq!(apply(Exch, B64, 8, 7, 0), 7);
+    }
+
+    #[test]
+    fn a_float_sum_flushes_only_where_told() {
+        let add = Update::new(AtomicOp::Add, ScalarType::F32).expect("supported");
+        let tiny = 1u64;
+        assert_eq!(add.apply(tiny, tiny, 0, true), 0);
+        assert_eq!(add.apply(tiny, tiny, 0, false), 2);
+    }
+
+    #[test]
+    fn a_double_sum_quiets_nans_in_shared_memory_only() {
+        let add = Update::new(AtomicOp::Add, ScalarType::F64).expect("supported");
+        let one = 1f64.to_bits();
+        let (signalling, quiet) = (0xfff0_1234_5678_9abc, 0xfff8_1234_5678_9abc);
+        for [old, b] in [[one, signalling], [signalling, one]] {
+            assert_eq!(add.apply(old, b, 0, true), signalling);
+            assert_eq!(add.apply(old, b, 0, false), quiet);
+        }
+        // Of two, in global memory the operand, in shared memory the old value.
+        assert_eq!(add.apply(u64::MAX, signalling, 0, true), signalling);
+        assert_eq!(add.apply(signalling, u64::MAX, 0, false), quiet);
+        let infinities = [f64::INFINITY, f64::NEG_INFINITY].map(f64::to_bits);
+        assert_eq!(
+            add.apply(infinities[0], infinities[1], 0, true),
+            0xfff8 << 48
+        );
+    }
+}

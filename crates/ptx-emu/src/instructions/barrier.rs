@@ -1,0 +1,339 @@
+//! Barriers of the block: `bar`, `barrier`. Also the diagnosis of a block that cannot go on.
+
+use ptx::{RegClass, ScalarType};
+
+use crate::block::{At, BlockRunner, Execute, Next, Op, Stop};
+use crate::counts::InstructionClass;
+use crate::fault::{FaultKind, Waiting};
+use crate::read::{Read, Reader, other};
+use crate::registers::{LANES, Slot};
+use crate::warp::{BarrierWait, Group, Reduction, ReductionOp, State, Warp};
+
+const U32: ScalarType = ScalarType::U32;
+
+/// `bar.sync`, `bar.arrive`, `bar.red` and the same of `barrier`. `bar.warp.sync` is not for here.
+pub(super) fn read(r: &mut Reader) -> Read<Op> {
+    r.class = InstructionClass::Barrier;
+    r.has("cta");
+    let aligned = r.has("aligned") || r.opcode == "bar";
+    let kind = r.need(
+        "`.sync`, `.arrive` or `.red`",
+        &[("sync", Kind::Sync), ("arrive", Kind::Arrive), ("red", Kind::Reduce)],
+    )?;
+    let (mut threads, mut reduction) = (None, None);
+    let id = match kind {
+        Kind::Sync => {
+            let count = r.operands_between(1, 2)?;
+            let id = r.src(U32)?;
+            if count == 2 {
+                threads = Some(r.src(U32)?);
+            }
+            id
+        }
+        Kind::Arrive => {
+            r.operands(2)?;
+            let id = r.src(U32)?;
+            threads = Some(r.src(U32)?);
+            id
+        }
+        Kind::Reduce => {
+            let choices = [
+                ("popc", ReductionOp::Popc),
+                ("and", ReductionOp::And),
+                ("or", ReductionOp::Or),
+            ];
+            let op = r.need("`.popc`, `.and` or `.or`", &choices)?;
+            let ty = r.only_type(match op {
+                ReductionOp::Popc => U32,
+                _ => ScalarType::Pred,
+            })?;
+            let count = r.operands_between(3, 4)?;
+            let (dst, id) = (r.dst(ty)?.row, r.src(U32)?);
+            if count == 4 {
+                threads = Some(r.src(U32)?);
+            }
+            let src = r.flag()?;
+            reduction = Some(Reduction { op, dst, src });
+            id
+        }
+    };
+    other(Barrier {
+        aligned,
+        arrives_only: kind == Kind::Arrive,
+        id,
+        threads,
+        reduction,
+    })
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Sync,
+    Arrive,
+    Reduce,
+}
+
+#[derive(Debug)]
+struct Barrier {
+    aligned: bool,
+    /// Threads arrive and go on.
+    arrives_only: bool,
+    id: Slot,
+    threads: Option<Slot>,
+    reduction: Option<Reduction>,
+}
+
+impl Execute for Barrier {
+    fn execute(&self, runner: &mut BlockRunner, warp: &mut Warp, at: At) -> Result<Next, Stop> {
+        let first = at.active.trailing_zeros() as usize;
+        let value = |slot| warp.registers.lane(slot, first) as u32;
+        let id = value(self.id);
+        let threads = self.threads.map(value);
+        let mut invalid = None;
+        if id >= 16 {
+            invalid = Some(format!("barrier {id}; there are 16, numbered from 0"));
+        } else if let Some(threads) = threads
+            && (threads == 0 || !threads.is_multiple_of(LANES as u32))
+        {
+            invalid = Some(format!(
+                "barrier {id} for {threads} threads; the number must be a multiple of {LANES}, above 0"
+            ));
+        }
+        if let Some(reason) = invalid {
+            let kind = FaultKind::InvalidBarrier { reason };
+            return Err(runner.fault(warp.thread(first), at.pc, kind));
+        }
+        runner.recheck_barriers = true;
+        let state = &mut runner.barriers[id as usize];
+        if self.arrives_only {
+            state.arrived += if at.active == warp.live {
+                LANES as u32
+            } else {
+                at.active.count_ones()
+            };
+            state.arrived_warps.push(warp.index);
+            return Ok(Next::Step);
+        }
+        state.waiting += at.active.count_ones();
+        let mask = warp.groups[at.group].mask;
+        if mask != at.active {
+            warp.split(at.group, mask & !at.active, at.pc + 1, at.pc);
+        }
+        warp.groups[at.group].state = State::Barrier(BarrierWait {
+            id,
+            threads,
+            aligned: self.aligned,
+            reduction: self.reduction,
+        });
+        Ok(Next::Choose)
+    }
+}
+
+impl BlockRunner<'_> {
+    /// Lets the threads of complete barriers go on.
+    pub(crate) fn complete_barriers(&mut self) -> Result<(), Stop> {
+        for id in 0..self.barriers.len() as u32 {
+            if self.barriers[id as usize].waiting > 0 && self.is_complete(id) {
+                self.check_barrier(id)?;
+                if let Some(unwritten) = self.unwritten.take() {
+                    return Err(unwritten);
+                }
+                self.release(id);
+            }
+        }
+        Ok(())
+    }
+
+    /// The groups that wait for a barrier, with their warps.
+    fn waiting(&self, id: u32) -> impl Iterator<Item = (&Warp, &Group, BarrierWait)> {
+        self.warps.iter().flat_map(move |warp| {
+            warp.groups.iter().filter_map(move |group| match group.state {
+                State::Barrier(wait) if wait.id == id => Some((warp, group, wait)),
+                _ => None,
+            })
+        })
+    }
+
+    /// Lanes of a warp that wait for a barrier.
+    fn waiting_lanes(&self, warp: &Warp, id: u32) -> u32 {
+        self.waiting(id)
+            .filter(|(w, ..)| w.index == warp.index)
+            .fold(0, |mask, (_, group, _)| mask | group.mask)
+    }
+
+    fn is_complete(&self, id: u32) -> bool {
+        let state = &self.barriers[id as usize];
+        match self.waiting(id).next().map(|(_, _, wait)| wait.threads) {
+            None => false,
+            Some(None) => state.waiting == self.live_threads,
+            Some(Some(wanted)) => {
+                // A warp counts as 32 threads once all its live lanes are there.
+                let here: u32 = self
+                    .warps
+                    .iter()
+                    .map(|warp| match self.waiting_lanes(warp, id) {
+                        0 => 0,
+                        mask if mask == warp.live => LANES as u32,
+                        mask => mask.count_ones(),
+                    })
+                    .sum();
+                here + state.arrived >= wanted
+            }
+        }
+    }
+
+    /// The faults of a complete barrier.
+    fn check_barrier(&self, id: u32) -> Result<(), Stop> {
+        if !self.launch.sanitize.barriers {
+            return Ok(());
+        }
+        for warp in &self.warps {
+            let mut groups = self.waiting(id).filter(|(w, ..)| w.index == warp.index);
+            let Some((_, first, wait)) = groups.next() else {
+                continue;
+            };
+            if let Some((_, other, other_wait)) = groups.find(|(_, group, _)| group.pc != first.pc)
+                && (wait.aligned || other_wait.aligned)
+            {
+                let kind = FaultKind::DivergentBarrier {
+                    barrier: id,
+                    other: self.launch.code.infos[other.pc as usize].position.clone(),
+                    other_thread: self
+                        .launch
+                        .thread_id(self.block, warp.first_thread(other.mask)),
+                };
+                return Err(self.fault(warp.first_thread(first.mask), first.pc, kind));
+            }
+        }
+        let threads = self.launch.block_threads();
+        let Some((warp, group, wait)) = self.waiting(id).next() else {
+            return Ok(());
+        };
+        if wait.threads.is_none() && self.live_threads < threads {
+            let missing = (0..threads)
+                .find(|&thread| {
+                    let (warp, lane) = (thread as usize / LANES, thread as usize % LANES);
+                    self.warps[warp].live >> lane & 1 == 0
+                })
+                .unwrap_or(0);
+            let kind = FaultKind::PartialBarrier {
+                barrier: id,
+                arrived: self.live_threads,
+                threads,
+                missing: self.launch.thread_id(self.block, missing),
+            };
+            return Err(self.fault(warp.first_thread(group.mask), group.pc, kind));
+        }
+        Ok(())
+    }
+
+    /// Ends a barrier: computes reductions, orders accesses, wakes the threads.
+    fn release(&mut self, id: u32) {
+        let launch = self.launch;
+        let mut total = 0;
+        let mut waiting = 0;
+        for (warp, group, wait) in self.waiting(id) {
+            if let Some(Reduction { src, .. }) = wait.reduction {
+                let base = warp.frames[group.frame as usize].bases.pred;
+                let pred = warp.registers.preds[(base + src.slot) as usize] ^ src.flip;
+                total += (pred & group.mask).count_ones();
+            }
+            waiting += group.mask.count_ones();
+        }
+        let mut warps = std::mem::take(&mut self.barriers[id as usize]).arrived_warps;
+        for warp in &mut self.warps {
+            let Warp {
+                groups,
+                frames,
+                registers,
+                index,
+                ..
+            } = warp;
+            let mut takes_part = false;
+            for group in groups.iter_mut() {
+                let wait = match group.state {
+                    State::Barrier(wait) if wait.id == id => wait,
+                    _ => continue,
+                };
+                takes_part = true;
+                if let Some(Reduction { op, dst, .. }) = wait.reduction {
+                    registers.bases = frames[group.frame as usize].bases;
+                    let (class, value) = match op {
+                        ReductionOp::Popc => (RegClass::B32, total),
+                        ReductionOp::And => (RegClass::Pred, u32::from(total == waiting)),
+                        ReductionOp::Or => (RegClass::Pred, u32::from(total > 0)),
+                    };
+                    registers.fill(Slot { class, row: dst }, group.mask, value.into());
+                }
+                group.state = State::Ready;
+                group.pc += 1;
+            }
+            if takes_part {
+                warps.push(*index);
+            }
+        }
+        if launch.sanitize.races {
+            warps.sort_unstable();
+            warps.dedup();
+            self.clocks.barrier(&warps);
+        }
+    }
+
+    /// Why no thread of the block can go on.
+    pub(crate) fn diagnose(&self) -> Stop {
+        for warp in &self.warps {
+            for group in &warp.groups {
+                let State::Lanes { instruction, mask } = group.state else {
+                    continue;
+                };
+                let missing = mask & warp.live & !group.mask;
+                let mut others = warp.groups.iter();
+                let elsewhere = others.find(|other| other.mask & missing != 0);
+                let kind = FaultKind::InactiveLanes {
+                    instruction,
+                    mask,
+                    missing,
+                    elsewhere: elsewhere.map(|other| self.describe(warp, other)),
+                };
+                return self.fault(warp.first_thread(group.mask), group.pc, kind);
+            }
+        }
+        let mut waiting: Vec<Waiting> = Vec::new();
+        let mut first = None;
+        for warp in &self.warps {
+            for group in &warp.groups {
+                first.get_or_insert((warp.first_thread(group.mask), group.pc));
+                let ours = self.describe(warp, group);
+                match waiting
+                    .iter_mut()
+                    .find(|w| w.place == ours.place && w.what == ours.what)
+                {
+                    Some(same) => same.threads += ours.threads,
+                    None => waiting.push(ours),
+                }
+            }
+        }
+        let (thread, pc) = first.unwrap_or_default();
+        let exited = self.launch.block_threads() - self.live_threads;
+        self.fault(thread, pc, FaultKind::Deadlock { waiting, exited })
+    }
+
+    fn describe(&self, warp: &Warp, group: &Group) -> Waiting {
+        let what = match group.state {
+            State::Barrier(BarrierWait { id, threads, .. }) => match threads {
+                None => format!("barrier {id}"),
+                Some(threads) => format!("barrier {id} ({threads} threads)"),
+            },
+            State::Lanes { instruction, .. } => instruction.to_owned(),
+            State::Ready => "its turn".to_owned(),
+        };
+        Waiting {
+            threads: group.mask.count_ones(),
+            first: self
+                .launch
+                .thread_id(self.block, warp.first_thread(group.mask)),
+            place: self.launch.code.infos[group.pc as usize].position.clone(),
+            what,
+        }
+    }
+}

@@ -1,0 +1,476 @@
+//! Calls and returns: `call`, `ret`. What moves between the frames of caller and callee.
+
+use ptx::{
+    Named, Operand, OperandKind, Operands, Param, ParamType, Problem, RegClass, ScalarType, Symbol,
+};
+
+use crate::block::{At, BlockRunner, Execute, Next, Op, Stop};
+use crate::counts::InstructionClass;
+use crate::fault::FaultKind;
+use crate::frame::{Constant, FrameBuilder};
+use crate::memory::{PARAM_FRAMES, Words, extend, function_at};
+use crate::read::{Read, Reader, Refusal, Width, other};
+use crate::registers::{ALWAYS, Bases, NEVER, Slot, lanes, lanes_where};
+use crate::warp::{Frame, State, Warp};
+
+/// `ret`: to the caller, or the end of the thread in a kernel.
+pub(super) fn ret(r: &mut Reader) -> Read<Op> {
+    r.class = InstructionClass::Control;
+    r.has("uni");
+    r.operands(0)?;
+    other(Return)
+}
+
+/// `call`.
+pub(super) fn call(r: &mut Reader) -> Read<Op> {
+    r.class = InstructionClass::Control;
+    r.has("uni");
+    r.operands(0)?;
+    let Operands::Call {
+        returns,
+        callee,
+        args,
+        table,
+    } = &r.syntax().operands
+    else {
+        return Err(r.unsupported("this form"));
+    };
+    let OperandKind::Name(name, None) = callee.kind else {
+        return Err(r.unexpected(callee, "a function"));
+    };
+    let mut reader = CallReader {
+        target: Target::Function(0),
+        params: Vec::new(),
+        returns: Vec::new(),
+        callee: None,
+    };
+    match r.body.resolve(name) {
+        Some(Named::Symbol(Symbol::Function(id))) => {
+            let function = r.function_of(id);
+            if function.is_kernel {
+                return Err(r.unsupported("a kernel as callee"));
+            }
+            reader.target = Target::Function(id.0);
+            (reader.params, reader.returns) = (function.params.clone(), function.returns.clone());
+            reader.callee = Some(FrameBuilder::new(function));
+            r.function.callees.push(id.0);
+        }
+        Some(Named::Reg(reg)) if reg.class == RegClass::B64 => {
+            let prototype = match table {
+                Some(table) => r.body.prototype(table.text)?,
+                None => None,
+            };
+            let Some(prototype) = prototype else {
+                return Err(r.unsupported("an address without `.callprototype`"));
+            };
+            reader.target = Target::Indirect(r.function.frame.register(reg));
+            (reader.params, reader.returns) = (prototype.params, prototype.returns);
+            r.function.callees.extend(0..r.body.program().functions.len() as u32);
+        }
+        Some(_) => return Err(r.unexpected(callee, "a function")),
+        None => return Err(Problem::unknown("function", name, callee.pos).into()),
+    }
+    let call = reader.read(r, callee, name, args, returns)?;
+    match call.target {
+        Target::Function(id) if !r.body.program().functions[id as usize].is_defined => {
+            let reason = format!("call of `{name}`, which the module does not define");
+            Err(Refusal::Unsupported(reason))
+        }
+        _ => other(call),
+    }
+}
+
+/// What is known of a callee while its arguments are read.
+struct CallReader {
+    target: Target,
+    params: Vec<Param>,
+    returns: Vec<Param>,
+    /// Where the callee's register parameters are; not known of an indirect callee.
+    callee: Option<FrameBuilder>,
+}
+
+impl CallReader {
+    fn read<'a>(
+        mut self,
+        r: &mut Reader<'_, '_, 'a>,
+        callee: &Operand,
+        name: &str,
+        args: &[Operand<'a>],
+        returns: &[Operand<'a>],
+    ) -> Read<Call> {
+        let (params, results) = (std::mem::take(&mut self.params), std::mem::take(&mut self.returns));
+        for (what, expected, found) in [
+            ("arguments", params.len(), args.len()),
+            ("results", results.len(), returns.len()),
+        ] {
+            if expected != found {
+                let message =
+                    format!("the number of {what} of `{name}` is {expected}, found {found}");
+                return Err(Problem::invalid(callee.pos, message).into());
+            }
+        }
+        let args = args.iter().zip(&params);
+        let args = args.map(|(operand, param)| self.argument(r, operand, param));
+        let args = args.collect::<Read<_>>()?;
+        let mut moved = Vec::new();
+        for (operand, param) in returns.iter().zip(&results) {
+            moved.extend(self.result(r, operand, param)?);
+        }
+        Ok(Call {
+            target: self.target,
+            args,
+            results: moved.into(),
+        })
+    }
+
+    /// The callee's row of a register parameter.
+    fn register(&mut self, param: &Param) -> Read<Option<Slot>> {
+        match (param.register, &mut self.callee) {
+            (None, _) => Ok(None),
+            (Some(register), Some(callee)) => Ok(Some(callee.register(register))),
+            (Some(_), None) => {
+                let reason = "a register parameter of an indirect call";
+                Err(Refusal::Unsupported(reason.to_string()))
+            }
+        }
+    }
+
+    fn argument<'a>(
+        &mut self,
+        r: &mut Reader<'_, '_, 'a>,
+        operand: &Operand<'a>,
+        param: &Param,
+    ) -> Read<Argument> {
+        if let OperandKind::Name(name, None) = operand.kind
+            && let Some(Named::Param(symbol, size)) = r.body.resolve(name)
+        {
+            let Symbol::FrameParam(from) = symbol else {
+                return Err(r.unsupported("a kernel parameter as argument"));
+            };
+            same_size(operand, name, size, param)?;
+            if param.register.is_some() {
+                return Err(r.unsupported("a `.param` argument for a `.reg` parameter"));
+            }
+            let to = param.offset;
+            return Ok(Argument::Bytes { from, to, size });
+        }
+        let ParamType::Scalar(ty) = param.ty else {
+            return Err(r.unexpected(operand, "a `.param` variable"));
+        };
+        let from = r.value(operand, ty, Width::Exact)?;
+        Ok(match self.register(param)? {
+            Some(to) => Argument::Register { from, to },
+            None => Argument::Value {
+                from,
+                to: param.offset,
+                bytes: memory_bytes(ty)?,
+            },
+        })
+    }
+
+    fn result<'a>(
+        &mut self,
+        r: &mut Reader<'_, '_, 'a>,
+        operand: &Operand<'a>,
+        param: &Param,
+    ) -> Read<Option<CallResult>> {
+        if let OperandKind::Sink = operand.kind {
+            return Ok(None);
+        }
+        let from = param.offset;
+        if let OperandKind::Name(name, None) = operand.kind
+            && let Some(Named::Param(symbol, size)) = r.body.resolve(name)
+        {
+            let (Symbol::FrameParam(to), None) = (symbol, param.register) else {
+                return Err(r.unsupported("this result"));
+            };
+            same_size(operand, name, size, param)?;
+            return Ok(Some(CallResult::Bytes { from, to, size }));
+        }
+        let ParamType::Scalar(ty) = param.ty else {
+            return Err(r.unexpected(operand, "a `.param` variable"));
+        };
+        let to = r.register(operand, ty, Width::Exact)?;
+        Ok(Some(match self.register(param)? {
+            Some(from) => CallResult::Register { from, to },
+            None => CallResult::Value {
+                from,
+                to,
+                bytes: memory_bytes(ty)?,
+                is_signed: ty.is_signed(),
+            },
+        }))
+    }
+}
+
+/// Bytes that a value of a type takes in memory; predicates have no such form.
+fn memory_bytes(ty: ScalarType) -> Read<u32> {
+    match ty {
+        ScalarType::Pred => Err(Refusal::Unsupported(format!("a value of type `{ty}`"))),
+        _ => Ok(ty.bytes()),
+    }
+}
+
+fn same_size(operand: &Operand, name: &str, size: u32, param: &Param) -> Read<()> {
+    if size == param.size() {
+        return Ok(());
+    }
+    let message = format!(
+        "`{name}` has {size} bytes, but parameter `{}` has {}",
+        param.name,
+        param.size()
+    );
+    Err(Problem::invalid(operand.pos, message).into())
+}
+
+#[derive(Debug)]
+struct Call {
+    target: Target,
+    args: Box<[Argument]>,
+    results: Box<[CallResult]>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Target {
+    Function(u32),
+    /// A row of function addresses.
+    Indirect(Slot),
+}
+
+/// What moves from the caller's frame to the callee's.
+#[derive(Clone, Copy, Debug)]
+enum Argument {
+    Bytes { from: u32, to: u32, size: u32 },
+    Value { from: Slot, to: u32, bytes: u32 },
+    Register { from: Slot, to: Slot },
+}
+
+/// What moves from the callee's frame to the caller's.
+#[derive(Clone, Copy, Debug)]
+enum CallResult {
+    Bytes {
+        from: u32,
+        to: u32,
+        size: u32,
+    },
+    Value {
+        from: u32,
+        to: Slot,
+        bytes: u32,
+        is_signed: bool,
+    },
+    Register {
+        from: Slot,
+        to: Slot,
+    },
+}
+
+impl Call {
+    /// The function that is called, and the lanes of `active` that call it.
+    fn callee(&self, runner: &BlockRunner, warp: &Warp, at: At) -> Result<(u32, u32), Stop> {
+        let slot = match self.target {
+            Target::Function(callee) => return Ok((callee, at.active)),
+            Target::Indirect(slot) => slot,
+        };
+        let lane = at.active.trailing_zeros() as usize;
+        let address = warp.registers.lane(slot, lane);
+        let functions = &runner.launch.code.functions;
+        let callee = function_at(address).and_then(|index| usize::try_from(index).ok());
+        match callee.filter(|&index| functions.get(index).is_some_and(|f| f.is_defined)) {
+            Some(index) => {
+                let same = |lane| warp.registers.lane(slot, lane) == address;
+                Ok((index as u32, lanes_where(at.active, same)))
+            }
+            None => {
+                let kind = FaultKind::BadCall { address };
+                Err(runner.fault(warp.thread(lane), at.pc, kind))
+            }
+        }
+    }
+
+    fn pass_arguments(&self, warp: &mut Warp, caller: Frame, callee: Frame, taken: u32) {
+        for argument in &self.args {
+            for lane in lanes(taken) {
+                match *argument {
+                    Argument::Bytes { from, to, size } => {
+                        let from = caller.params.0 + u64::from(from);
+                        let to = callee.params.0 + u64::from(to);
+                        warp.params.copy(lane, from, to, size);
+                    }
+                    Argument::Value { from, to, bytes } => {
+                        warp.registers.bases = caller.bases;
+                        let value = warp.registers.lane(from, lane);
+                        let to = callee.params.0 + u64::from(to);
+                        warp.params.store(lane, to, bytes, value);
+                    }
+                    Argument::Register { from, to } => {
+                        let [from, to] = [(caller.bases, from), (callee.bases, to)];
+                        move_lane(warp, lane, from, to);
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl Execute for Call {
+    fn execute(&self, runner: &mut BlockRunner, warp: &mut Warp, at: At) -> Result<Next, Stop> {
+        let At { group, pc, active } = at;
+        let (callee, taken) = self.callee(runner, warp, at)?;
+        // Lanes whose guard is false go on; those that call something else stay and try again.
+        let mask = warp.groups[group].mask;
+        if mask & !active != 0 {
+            warp.split(group, mask & !active, pc + 1, pc);
+        }
+        if active & !taken != 0 {
+            warp.split(group, active & !taken, pc, pc);
+        }
+        let functions = &runner.launch.code.functions;
+        let caller = warp.groups[group].frame;
+        let frame = warp.callee_frame(caller, pc, callee, functions);
+        let callee_frame = warp.frames[frame as usize];
+        let limits = runner.launch.limits;
+        if callee_frame.depth > limits.call_depth {
+            let limit = limits.call_depth;
+            let kind = FaultKind::CallDepth { limit };
+            return Err(runner.fault(warp.first_thread(taken), pc, kind));
+        }
+        let needed = callee_frame.local.1 + callee_frame.params.1;
+        let limit = u64::from(limits.local_bytes_per_thread);
+        if needed > limit {
+            let kind = FaultKind::StackOverflow {
+                needed,
+                limit,
+                depth: callee_frame.depth,
+            };
+            return Err(runner.fault(warp.first_thread(taken), pc, kind));
+        }
+        let caller_frame = warp.frames[caller as usize];
+        runner.enter_frame(warp, frame, taken);
+        self.pass_arguments(warp, caller_frame, callee_frame, taken);
+        let group = &mut warp.groups[group];
+        group.pc = functions[callee as usize].entry;
+        group.frame = frame;
+        Ok(Next::Choose)
+    }
+
+    fn after_return(&self, warp: &mut Warp, caller: Frame, callee: Frame, active: u32) {
+        for result in &self.results {
+            for lane in lanes(active) {
+                match *result {
+                    CallResult::Bytes { from, to, size } => {
+                        let from = callee.params.0 + u64::from(from);
+                        let to = caller.params.0 + u64::from(to);
+                        warp.params.copy(lane, from, to, size);
+                    }
+                    CallResult::Value {
+                        from,
+                        to,
+                        bytes,
+                        is_signed,
+                    } => {
+                        let from = callee.params.0 + u64::from(from);
+                        let value = extend(warp.params.load(lane, from, bytes), bytes, is_signed);
+                        warp.registers.bases = caller.bases;
+                        warp.registers.set_lane(to, lane, value);
+                    }
+                    CallResult::Register { from, to } => {
+                        let [from, to] = [(callee.bases, from), (caller.bases, to)];
+                        move_lane(warp, lane, from, to);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Moves a lane's register from one frame to another.
+fn move_lane(warp: &mut Warp, lane: usize, from: (Bases, Slot), to: (Bases, Slot)) {
+    warp.registers.bases = from.0;
+    let value = warp.registers.lane(from.1, lane);
+    warp.registers.bases = to.0;
+    warp.registers.set_lane(to.1, lane, value);
+}
+
+/// `ret`.
+#[derive(Debug)]
+pub(super) struct Return;
+
+impl Execute for Return {
+    fn execute(&self, runner: &mut BlockRunner, warp: &mut Warp, at: At) -> Result<Next, Stop> {
+        let At { group, pc, active } = at;
+        let (mask, frame) = (warp.groups[group].mask, warp.groups[group].frame);
+        if frame == 0 {
+            runner.exit(warp, group, active);
+            return Ok(Next::Choose);
+        }
+        if mask != active {
+            warp.split(group, mask & !active, pc + 1, pc);
+        }
+        let callee = warp.frames[frame as usize];
+        let caller = warp.frames[callee.parent as usize];
+        if let Op::Other(call) = &runner.launch.code.insts[callee.call_pc as usize].op {
+            call.after_return(warp, caller, callee, active);
+        }
+        let group = &mut warp.groups[group];
+        group.pc = callee.call_pc + 1;
+        group.frame = callee.parent;
+        group.state = State::Ready;
+        Ok(Next::Choose)
+    }
+}
+
+impl BlockRunner<'_> {
+    /// Makes a frame's rows accessible and writes its constants for the lanes of a mask.
+    pub(crate) fn enter_frame(&self, warp: &mut Warp, frame: u32, mask: u32) {
+        let Frame {
+            function,
+            bases,
+            local,
+            params,
+            ..
+        } = warp.frames[frame as usize];
+        let launch = self.launch;
+        let view = launch.view(self.block);
+        let function = &launch.code.functions[function as usize];
+        warp.registers.reserve(Bases {
+            r32: bases.r32 + function.rows.r32,
+            r64: bases.r64 + function.rows.r64,
+            pred: bases.pred + function.rows.pred,
+        });
+        warp.registers.bases = bases;
+        warp.registers.set_pred(ALWAYS, mask, u32::MAX);
+        warp.registers.set_pred(NEVER, mask, 0);
+        // Constants of the kernel's frame stay from block to block, except for the block's index.
+        let again = frame == 0 && std::mem::replace(&mut warp.has_constants, true);
+        for &(slot, constant) in &function.constants {
+            let depends_on_block =
+                matches!(constant, Constant::Special(special) if special.depends_on_block());
+            if again && !depends_on_block {
+                continue;
+            }
+            let value = match constant {
+                Constant::Bits(bits) => bits,
+                Constant::Global(id, offset) => {
+                    launch.globals[id.0 as usize].wrapping_add_signed(offset)
+                }
+                Constant::DynamicShared(offset) => {
+                    u64::from(launch.dynamic_shared_offset).wrapping_add_signed(offset)
+                }
+                Constant::Local(offset) => local.0.wrapping_add_signed(offset),
+                Constant::FrameParam(offset) => {
+                    (PARAM_FRAMES + params.0).wrapping_add_signed(offset)
+                }
+                Constant::Special(special) if special.depends_on_thread() => {
+                    for lane in lanes(mask) {
+                        let value = special.value(&view, warp.thread(lane));
+                        warp.registers.set_lane(slot, lane, value.into());
+                    }
+                    continue;
+                }
+                Constant::Special(special) => special.value(&view, 0).into(),
+            };
+            warp.registers.fill(slot, mask, value);
+        }
+    }
+}

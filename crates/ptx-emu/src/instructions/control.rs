@@ -1,0 +1,168 @@
+//! Control flow within a function, and the ends of threads: `bra`, `brx`, `exit`, `trap`, `brkpt`, `nanosleep`.
+
+use ptx::{Name, OperandKind, ScalarType};
+
+use crate::block::{At, BlockRunner, Execute, Next, Op, PATIENCE, Stop};
+use crate::counts::InstructionClass;
+use crate::fault::FaultKind;
+use crate::read::{Read, Reader, other};
+use crate::registers::{Slot, lanes, lanes_where};
+use crate::warp::{Frame, Group, Warp};
+
+/// `bra`, `brx`, `exit`, `trap`, `brkpt`.
+pub(super) fn read(r: &mut Reader) -> Read<Op> {
+    r.class = InstructionClass::Control;
+    let is_uniform = r.has("uni");
+    match r.opcode {
+        "bra" => {
+            r.operands(1)?;
+            let label = name(r, "a label")?;
+            let target = r.function.entry + r.body.label(label)?;
+            return Ok(Op::Branch { target });
+        }
+        "brx" => {
+            if !r.has("idx") {
+                return Err(r.missing("`.idx`"));
+            }
+            r.operands(2)?;
+            let index = r.src(ScalarType::U32)?;
+            let table = name(r, "a branch table")?;
+            let mut targets = r.body.branch_table(table)?;
+            targets.iter_mut().for_each(|target| *target += r.function.entry);
+            return other(BranchTable { index, targets });
+        }
+        _ if is_uniform => return Err(r.unsupported("modifier `.uni`")),
+        _ => r.operands(0)?,
+    }
+    match r.opcode {
+        "exit" => other(Exit),
+        "trap" => other(Trap),
+        _ => other(Breakpoint),
+    }
+}
+
+/// `nanosleep`.
+pub(super) fn sleep(r: &mut Reader) -> Read<Op> {
+    r.class = InstructionClass::Other;
+    let ty = r.only_type(ScalarType::U32)?;
+    r.operands(1)?;
+    r.src(ty)?;
+    other(Sleep)
+}
+
+fn name<'a>(r: &mut Reader<'_, '_, 'a>, expected: &'static str) -> Read<Name<'a>> {
+    let operand = r.operand()?;
+    match operand.kind {
+        OperandKind::Name(text, None) => Ok(Name {
+            text,
+            pos: operand.pos,
+        }),
+        _ => Err(r.unexpected(operand, expected)),
+    }
+}
+
+/// `brx.idx`: to `targets[index]`.
+#[derive(Debug)]
+struct BranchTable {
+    index: Slot,
+    targets: Box<[u32]>,
+}
+
+impl Execute for BranchTable {
+    fn execute(&self, runner: &mut BlockRunner, warp: &mut Warp, at: At) -> Result<Next, Stop> {
+        let At { group, pc, active } = at;
+        let entries: [u32; 32] =
+            std::array::from_fn(|lane| warp.registers.lane(self.index, lane) as u32);
+        let target = |lane: usize| self.targets.get(entries[lane] as usize);
+        let is_whole = active == warp.groups[group].mask;
+        let first = active.trailing_zeros() as usize;
+        if let Some(&only) = target(first)
+            && is_whole
+            && lanes(active).all(|lane| entries[lane] == entries[first])
+        {
+            warp.groups[group].pc = only;
+            return Ok(Next::Choose);
+        }
+        let (mut rest, mut parts) = (active, 0);
+        while rest != 0 {
+            let lane = rest.trailing_zeros() as usize;
+            let Some(&taken) = target(lane) else {
+                let kind = FaultKind::BadBranchTable {
+                    index: entries[lane],
+                    entries: self.targets.len() as u32,
+                };
+                return Err(runner.fault(warp.thread(lane), pc, kind));
+            };
+            let same = lanes_where(rest, |lane| target(lane) == Some(&taken));
+            rest &= !same;
+            parts += 1;
+            warp.split(group, same, taken, pc + 1);
+        }
+        if is_whole {
+            warp.groups.swap_remove(group);
+        }
+        if parts > 1 || !is_whole {
+            runner.tallies.executions[pc as usize].divergent += 1;
+        }
+        Ok(Next::Choose)
+    }
+}
+
+/// The end of the thread.
+#[derive(Debug)]
+struct Exit;
+
+impl Execute for Exit {
+    fn execute(&self, runner: &mut BlockRunner, warp: &mut Warp, at: At) -> Result<Next, Stop> {
+        runner.exit(warp, at.group, at.active);
+        Ok(Next::Choose)
+    }
+}
+
+/// The launch fails.
+#[derive(Debug)]
+struct Trap;
+
+impl Execute for Trap {
+    fn execute(&self, runner: &mut BlockRunner, warp: &mut Warp, at: At) -> Result<Next, Stop> {
+        let pc = blamed(runner, warp, at.group);
+        Err(runner.fault(warp.first_thread(at.active), pc, FaultKind::Trap))
+    }
+}
+
+/// The position that a user would look for: a group's own, or, in a function of a library (a panic), that of the
+/// innermost call outside.
+fn blamed(runner: &BlockRunner, warp: &Warp, group: usize) -> u32 {
+    let infos = &runner.launch.code.infos;
+    let Group {
+        mut pc, mut frame, ..
+    } = warp.groups[group];
+    while frame != 0 && infos[pc as usize].position.is_in_library() {
+        let Frame {
+            call_pc, parent, ..
+        } = warp.frames[frame as usize];
+        (pc, frame) = (call_pc, parent);
+    }
+    pc
+}
+
+/// A breakpoint: without a debugger attached the launch fails.
+#[derive(Debug)]
+struct Breakpoint;
+
+impl Execute for Breakpoint {
+    fn execute(&self, runner: &mut BlockRunner, warp: &mut Warp, at: At) -> Result<Next, Stop> {
+        Err(runner.fault(warp.first_thread(at.active), at.pc, FaultKind::Breakpoint))
+    }
+}
+
+/// Lets others go first.
+#[derive(Debug)]
+struct Sleep;
+
+impl Execute for Sleep {
+    fn execute(&self, _: &mut BlockRunner, warp: &mut Warp, _: At) -> Result<Next, Stop> {
+        warp.spins += PATIENCE;
+        Ok(Next::Step)
+    }
+}

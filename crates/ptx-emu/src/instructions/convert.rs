@@ -1,0 +1,436 @@
+//! Conversions between integer and floating-point types: `cvt`.
+//!
+//! Rules (PTX ISA, "cvt"):
+//! - integer to integer truncates, or clamps with `.sat`; the result is extended to the register by the sign of
+//!   the destination type;
+//! - float to integer clamps to the destination's range; NaN gives 0 if the source is not f64 and the
+//!   destination has fewer than 64 bits, else `1 << (width - 1)`;
+//! - between floats rounds once, in any direction; f32 to f32 without modifiers is a move.
+//!
+//! The ISA leaves the bits of a NaN open, and what `.ftz` does beside other types than f32. Here it is as an H100 does:
+//! - from f64 to a narrower float a NaN keeps its sign and the first bits of its payload, quieted;
+//! - to f64 it keeps sign and payload, quieted; with `.ftz` from f32 it is [`CANONICAL_NAN_F32`], widened;
+//! - from bf16 to f32 without `.ftz` it is shifted like a number, signalling or not;
+//! - all others become the canonical NaN of the type;
+//! - `.ftz` flushes an f32 source, unless the destination is f16.
+
+use ptx::{RegClass, ScalarType};
+
+use super::float::{CANONICAL_NAN_F32, flush, saturate};
+use crate::block::{At, BlockRunner, Execute, Next, Op, Stop};
+use crate::counts::InstructionClass;
+use crate::exact::{self, BF16, Exact, F16, F32, F64, Format, Rounding};
+use crate::read::{Read, Reader, Width, other};
+use crate::registers::{Apply, Operands, Registers, Slot, lane_loop, lanes, map1};
+use crate::warp::Warp;
+
+/// `cvt`.
+pub(super) fn read(r: &mut Reader) -> Read<Op> {
+    r.class = InstructionClass::Conversion;
+    let integral = [
+        ("rni", Rounding::Nearest),
+        ("rzi", Rounding::Zero),
+        ("rmi", Rounding::Down),
+        ("rpi", Rounding::Up),
+    ];
+    let (rounding, integral) = match r.choice(&integral) {
+        Some(rounding) => (Some(rounding), true),
+        None => (r.rounding(), false),
+    };
+    let (ftz, sat, relu) = (r.has("ftz"), r.has("sat"), r.has("relu"));
+    let conversion = Conversion {
+        dst_ty: r.ty()?,
+        src_ty: r.ty()?,
+        rounding,
+        integral,
+        ftz,
+        sat,
+        relu,
+    };
+    match conversion.dst_ty {
+        ScalarType::F16x2 => pair(r, conversion, ScalarType::F16),
+        ScalarType::Bf16x2 => pair(r, conversion, ScalarType::Bf16),
+        _ => one(r, conversion),
+    }
+}
+
+fn one(r: &mut Reader, conversion: Conversion) -> Read<Op> {
+    use ScalarType::*;
+    let Conversion {
+        dst_ty,
+        src_ty,
+        integral,
+        ..
+    } = conversion;
+    if conversion.relu && !matches!(dst_ty, F16 | Bf16) {
+        return Err(r.unsupported("modifier `.relu`"));
+    }
+    for ty in [dst_ty, src_ty] {
+        if matches!(ty, Pred | B8 | B16 | B32 | B64 | B128 | F16x2 | Bf16x2) {
+            return Err(r.unsupported_type(ty));
+        }
+    }
+    r.done()?;
+    let narrows = dst_ty.is_float() && (!src_ty.is_float() || dst_ty.bits() < src_ty.bits());
+    let to_integer = src_ty.is_float() && !dst_ty.is_float();
+    match conversion.rounding {
+        None if narrows || to_integer => return Err(r.missing("rounding")),
+        Some(_) if to_integer && !integral => {
+            return Err(r.unsupported("rounding to a floating-point value"));
+        }
+        Some(_) if narrows && integral => {
+            return Err(r.unsupported("rounding to an integral value"));
+        }
+        _ => {}
+    }
+    r.operands(2)?;
+    let (d, s) = (r.operand()?, r.operand()?);
+    let dst = r.register(d, dst_ty, Width::AtLeast)?;
+    let src = r.value(s, src_ty, Width::AtLeast)?;
+    match conversion.fast(dst.class, src.class) {
+        Some(apply) => Ok(Op::Apply {
+            apply,
+            o: Operands {
+                d: dst.row,
+                a: src.row,
+                ..Operands::default()
+            },
+        }),
+        None => other(Convert {
+            conversion,
+            dst,
+            src,
+        }),
+    }
+}
+
+/// `cvt.rn.f16x2.f32 d, a, b` (or `bf16x2`): `a` to the upper half, `b` to the lower.
+fn pair(r: &mut Reader, conversion: Conversion, half: ScalarType) -> Read<Op> {
+    let Conversion {
+        dst_ty,
+        src_ty,
+        ftz,
+        sat,
+        integral,
+        ..
+    } = conversion;
+    if conversion.rounding.is_none() {
+        return Err(r.missing("rounding"));
+    }
+    if src_ty != ScalarType::F32 || ftz || sat || integral {
+        return Err(r.unsupported_type(dst_ty));
+    }
+    r.operands(3)?;
+    other(ConvertPair {
+        conversion: Conversion {
+            dst_ty: half,
+            ..conversion
+        },
+        dst: r.dst(dst_ty)?,
+        high: r.src(src_ty)?,
+        low: r.src(src_ty)?,
+    })
+}
+
+#[derive(Debug)]
+struct Convert {
+    conversion: Conversion,
+    dst: Slot,
+    src: Slot,
+}
+
+impl Execute for Convert {
+    fn execute(&self, _: &mut BlockRunner, warp: &mut Warp, at: At) -> Result<Next, Stop> {
+        for lane in lanes(at.active) {
+            let value = self.conversion.convert(warp.registers.lane(self.src, lane));
+            warp.registers.set_lane(self.dst, lane, value);
+        }
+        Ok(Next::Step)
+    }
+}
+
+#[derive(Debug)]
+struct ConvertPair {
+    conversion: Conversion,
+    dst: Slot,
+    high: Slot,
+    low: Slot,
+}
+
+impl Execute for ConvertPair {
+    fn execute(&self, _: &mut BlockRunner, warp: &mut Warp, at: At) -> Result<Next, Stop> {
+        for lane in lanes(at.active) {
+            let [high, low] = [self.high, self.low].map(|slot| {
+                self.conversion.convert(warp.registers.lane(slot, lane)) & 0xffff
+            });
+            warp.registers.set_lane(self.dst, lane, high << 16 | low);
+        }
+        Ok(Next::Step)
+    }
+}
+
+/// A conversion of one value.
+#[derive(Clone, Copy, Debug)]
+struct Conversion {
+    dst_ty: ScalarType,
+    src_ty: ScalarType,
+    /// The direction where the text gives one.
+    rounding: Option<Rounding>,
+    /// Rounds to an integral value.
+    integral: bool,
+    ftz: bool,
+    sat: bool,
+    relu: bool,
+}
+
+impl Conversion {
+    /// A vectorised version, for the common ones between registers of the types' own widths.
+    fn fast(&self, dst: RegClass, src: RegClass) -> Option<Apply> {
+        use ScalarType::*;
+        if self.sat || self.relu || self.ftz {
+            return None;
+        }
+        let nearest = matches!(self.rounding, Some(Rounding::Nearest) | None);
+        let truncates = self.integral && self.rounding == Some(Rounding::Zero);
+        Some(match (self.dst_ty, self.src_ty, dst, src) {
+            (U64 | S64 | B64, U32 | B32, RegClass::B64, RegClass::B32) => {
+                lane_loop!(map1, |a: u32| u64::from(a))
+            }
+            (U64 | S64 | B64, S32, RegClass::B64, RegClass::B32) => lane_loop!(map1, |a: i32| i64::from(a)),
+            (U32 | S32 | B32, U64 | S64 | B64, RegClass::B32, RegClass::B64) => {
+                lane_loop!(map1, |a: u64| a as u32)
+            }
+            (U32 | S32 | B32, U16 | B16, RegClass::B32, RegClass::B16) => {
+                lane_loop!(map1, |a: u16| u32::from(a))
+            }
+            (U32 | S32 | B32, S16, RegClass::B32, RegClass::B16) => lane_loop!(map1, |a: i16| i32::from(a)),
+            (U16 | S16 | B16, U32 | S32 | B32, RegClass::B16, RegClass::B32) => {
+                lane_loop!(map1, |a: u32| a as u16)
+            }
+            (F32, S32, RegClass::B32, RegClass::B32) if nearest => lane_loop!(map1, |a: i32| a as f32),
+            (F32, U32, RegClass::B32, RegClass::B32) if nearest => lane_loop!(map1, |a: u32| a as f32),
+            (F64, S32, RegClass::B64, RegClass::B32) => lane_loop!(map1, |a: i32| f64::from(a)),
+            (F64, U32, RegClass::B64, RegClass::B32) => lane_loop!(map1, |a: u32| f64::from(a)),
+            (S32, F32, RegClass::B32, RegClass::B32) if truncates => lane_loop!(map1, |a: f32| a as i32),
+            (U32, F32, RegClass::B32, RegClass::B32) if truncates => lane_loop!(map1, |a: f32| a as u32),
+            (F64, F32, RegClass::B64, RegClass::B32) if !self.integral => lane_loop!(map1, |a: u32| widen(a)),
+            (F32, F64, RegClass::B32, RegClass::B64) if nearest && !self.integral => {
+                lane_loop!(map1, |a: f64| {
+                    if a.is_nan() {
+                        exact::narrow_nan(a.to_bits(), &exact::F32) as u32
+                    } else {
+                        (a as f32).to_bits()
+                    }
+                })
+            }
+            _ => return None,
+        })
+    }
+
+    /// The result for the bits of a value, extended to 64 bits by the sign of the destination type.
+    fn convert(&self, raw: u64) -> u64 {
+        match (self.src_ty.is_float(), self.dst_ty.is_float()) {
+            (false, false) => self.integer_to_integer(raw),
+            (false, true) => self.integer_to_float(raw),
+            (true, false) => self.float_to_integer(raw),
+            (true, true) => self.float_to_float(raw),
+        }
+    }
+
+    /// The source as an integer.
+    fn integer(&self, raw: u64) -> i128 {
+        let shift = 64 - self.src_ty.bits();
+        match self.src_ty.is_signed() {
+            true => i128::from(((raw << shift) as i64) >> shift),
+            false => i128::from(raw << shift >> shift),
+        }
+    }
+
+    fn integer_to_integer(&self, raw: u64) -> u64 {
+        let value = self.integer(raw);
+        let bits = self.dst_ty.bits();
+        let value = match (self.sat, self.dst_ty.is_signed()) {
+            (false, _) => value,
+            (true, true) => value.clamp(-(1 << (bits - 1)), (1 << (bits - 1)) - 1),
+            (true, false) => value.clamp(0, (1 << bits) - 1),
+        };
+        self.extended(value as u64)
+    }
+
+    /// Cuts to the destination type, then extends by its sign.
+    fn extended(&self, value: u64) -> u64 {
+        let shift = 64 - self.dst_ty.bits();
+        match self.dst_ty.is_signed() {
+            true => ((value << shift) as i64 >> shift) as u64,
+            false => value << shift >> shift,
+        }
+    }
+
+    fn integer_to_float(&self, raw: u64) -> u64 {
+        let value = self.integer(raw);
+        let exact = Exact::from_integer(value < 0, value.unsigned_abs() as u64);
+        let rounding = self.rounding.unwrap_or(Rounding::Nearest);
+        self.finish(exact.round(format(self.dst_ty), rounding))
+    }
+
+    fn float_to_integer(&self, raw: u64) -> u64 {
+        use ScalarType::*;
+        let value = self.source_float(raw);
+        let bits = self.dst_ty.bits();
+        if value.is_nan() {
+            let zero = self.src_ty != F64 && bits < 64;
+            return self.extended(if zero { 0 } else { 1 << (bits - 1) });
+        }
+        let value = integral(value, self.rounding.unwrap_or(Rounding::Zero));
+        // Rust's casts clamp.
+        match self.dst_ty {
+            S8 => i64::from(value as i8) as u64,
+            S16 => i64::from(value as i16) as u64,
+            S32 => i64::from(value as i32) as u64,
+            S64 => value as i64 as u64,
+            U8 | B8 => u64::from(value as u8),
+            U16 | B16 => u64::from(value as u16),
+            U32 | B32 => u64::from(value as u32),
+            _ => value as u64,
+        }
+    }
+
+    /// The source in f64, exactly, with `.ftz` applied to an f32.
+    fn source_float(&self, raw: u64) -> f64 {
+        match self.src_ty {
+            ScalarType::F64 => f64::from_bits(raw),
+            ScalarType::F32 => {
+                let x = f32::from_bits(raw as u32);
+                f64::from(if self.ftz { flush(x) } else { x })
+            }
+            narrow => {
+                let bits = exact::convert(raw, format(narrow), &F64, Rounding::Nearest);
+                f64::from_bits(bits)
+            }
+        }
+    }
+
+    fn float_to_float(&self, raw: u64) -> u64 {
+        let (from, to) = (format(self.src_ty), format(self.dst_ty));
+        let raw = raw & (u64::MAX >> (64 - self.src_ty.bits()));
+        let flushed = self.ftz && self.src_ty == ScalarType::F32 && self.dst_ty != ScalarType::F16;
+        let raw = if flushed { F32.flush(raw) } else { raw };
+        if self.integral {
+            let value = integral(
+                self.source_float(raw),
+                self.rounding.unwrap_or(Rounding::Nearest),
+            );
+            // An integral value of the source is one of the (same) destination type.
+            return match value.is_nan() && self.dst_ty == ScalarType::F64 {
+                true => self.finish(raw | 1 << 51),
+                false => self.finish(exact::convert(
+                    value.to_bits(),
+                    &F64,
+                    to,
+                    Rounding::Nearest,
+                )),
+            };
+        }
+        match (self.src_ty, self.dst_ty) {
+            // A move, NaN or not.
+            (ScalarType::F32, ScalarType::F32) if !self.ftz && !self.sat => raw,
+            (ScalarType::F64, ScalarType::F64) => self.finish(raw),
+            (ScalarType::F64, _) if f64::from_bits(raw).is_nan() => {
+                self.finish(exact::narrow_nan(raw, to))
+            }
+            (ScalarType::F32, ScalarType::F64) if self.ftz && is_nan32(raw as u32) => {
+                self.finish(widen(CANONICAL_NAN_F32))
+            }
+            (ScalarType::F32, ScalarType::F64) => self.finish(widen(raw as u32)),
+            (ScalarType::Bf16, ScalarType::F32) if !self.ftz => self.finish(raw << 16),
+            (ScalarType::F16, ScalarType::F64) => self.finish(widen_half(raw, from, 10)),
+            (ScalarType::Bf16, ScalarType::F64) => self.finish(widen_half(raw, from, 7)),
+            _ => {
+                let rounding = self.rounding.unwrap_or(Rounding::Nearest);
+                let flushing = to.flushing();
+                let flushes = self.ftz && self.dst_ty == ScalarType::F32;
+                let to = if flushes { &flushing } else { to };
+                self.finish(exact::convert(raw, from, to, rounding))
+            }
+        }
+    }
+
+    /// Applies `.ftz`, `.sat` and `.relu` to a float result.
+    fn finish(&self, bits: u64) -> u64 {
+        let to = format(self.dst_ty);
+        let bits = if self.ftz && self.dst_ty == ScalarType::F32 {
+            F32.flush(bits)
+        } else {
+            bits
+        };
+        let value = f64::from_bits(exact::convert(bits, to, &F64, Rounding::Nearest));
+        if self.sat {
+            let clamped = if value.is_nan() {
+                0.0
+            } else {
+                value.clamp(0.0, 1.0)
+            };
+            // `clamp` keeps -0, which `saturate` does not.
+            let clamped = if self.dst_ty == ScalarType::F32 {
+                f64::from(saturate(clamped as f32))
+            } else {
+                clamped + 0.0
+            };
+            return exact::convert(clamped.to_bits(), &F64, to, Rounding::Nearest);
+        }
+        if self.relu && value.is_sign_negative() && !value.is_nan() {
+            return 0;
+        }
+        bits
+    }
+}
+
+fn is_nan32(bits: u32) -> bool {
+    f32::from_bits(bits).is_nan()
+}
+
+/// An f32 as an f64, exactly; a NaN keeps its payload.
+#[inline(always)]
+fn widen(bits: u32) -> u64 {
+    let x = f32::from_bits(bits);
+    if x.is_nan() {
+        let sign = u64::from(bits >> 31) << 63;
+        sign | 0x7ff8_0000_0000_0000 | u64::from(bits & 0x7f_ffff) << 29
+    } else {
+        f64::from(x).to_bits()
+    }
+}
+
+/// A 16-bit float as an f64, exactly; a NaN keeps its payload.
+fn widen_half(bits: u64, from: &Format, fraction_bits: u32) -> u64 {
+    let wide = exact::convert(bits, from, &F64, Rounding::Nearest);
+    if f64::from_bits(wide).is_nan() {
+        let payload = bits & ((1 << fraction_bits) - 1);
+        bits >> 15 << 63 | 0x7ff8_0000_0000_0000 | payload << (52 - fraction_bits)
+    } else {
+        wide
+    }
+}
+
+/// Rounds to an integral value.
+fn integral(x: f64, rounding: Rounding) -> f64 {
+    match rounding {
+        Rounding::Nearest => x.round_ties_even(),
+        Rounding::Zero => x.trunc(),
+        Rounding::Down => x.floor(),
+        Rounding::Up => x.ceil(),
+    }
+}
+
+/// The format of a scalar floating-point type.
+fn format(ty: ScalarType) -> &'static Format {
+    match ty {
+        ScalarType::F16 => &F16,
+        ScalarType::Bf16 => &BF16,
+        ScalarType::F32 => &F32,
+        _ => &F64,
+    }
+}
+
+#[cfg(test)]
+mod tests;

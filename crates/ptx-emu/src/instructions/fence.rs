@@ -1,0 +1,71 @@
+//! Fences: `fence`, `membar`. What fences and strong accesses order.
+
+use std::sync::atomic::{Ordering, fence};
+
+use crate::block::{At, BlockRunner, Execute, Next, Op, Stop};
+use crate::counts::InstructionClass;
+use crate::read::{Read, Reader, other};
+use crate::warp::Warp;
+
+/// `fence`, `membar`.
+pub(super) fn read(r: &mut Reader) -> Read<Op> {
+    r.class = InstructionClass::Other;
+    let device = if r.opcode == "membar" {
+        r.need("level", &[("cta", false), ("gl", true), ("sys", true)])?
+    } else {
+        r.choice(&["sc", "acq_rel", "acquire", "release"].map(|order| (order, ())));
+        let scope = r.scope();
+        r.done()?;
+        scope.ok_or_else(|| r.missing("scope"))?
+    };
+    r.operands(0)?;
+    r.function.orders_blocks |= device;
+    other(Fence { device })
+}
+
+#[derive(Debug)]
+struct Fence {
+    /// Among blocks, not only within the block.
+    device: bool,
+}
+
+impl Execute for Fence {
+    fn execute(&self, runner: &mut BlockRunner, warp: &mut Warp, _: At) -> Result<Next, Stop> {
+        fence(Ordering::SeqCst);
+        warp.spins += 1;
+        if runner.launch.sanitize.races {
+            runner.clocks.release(warp.index);
+        }
+        if self.device {
+            runner.note_fence();
+        }
+        Ok(Next::Step)
+    }
+}
+
+impl BlockRunner<'_> {
+    /// Notes a strong access, which may have seen what others released.
+    pub(crate) fn note_strong(&mut self, warp: &mut Warp) {
+        warp.spins += 1;
+        self.synchronized = true;
+        if self.launch.sanitize.races {
+            self.clocks.acquire(warp.index);
+        }
+    }
+
+    /// Notes a releasing access.
+    pub(crate) fn note_release(&mut self, warp: &Warp) {
+        if self.launch.sanitize.races {
+            self.clocks.release(warp.index);
+        }
+        self.note_fence();
+    }
+
+    /// Notes that the block's earlier accesses are ordered before what other blocks do after seeing its later ones.
+    fn note_fence(&mut self) {
+        if let Some(fences) = self.launch.fences.get(self.block as usize) {
+            self.fence_count += 1;
+            fences.store(self.fence_count, Ordering::Relaxed);
+        }
+    }
+}

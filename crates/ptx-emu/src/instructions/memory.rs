@@ -1,0 +1,412 @@
+//! Loads, stores and prefetches: `ld`, `ldu`, `st`, `prefetch`, `prefetchu`.
+
+use std::sync::atomic::{Ordering, fence};
+
+use ptx::{Operand, OperandKind, RegClass, ScalarType, Space, Symbol};
+
+use crate::access::{Access, Action, ParamRegion, Region, Request, Span};
+use crate::block::{At, BlockRunner, Execute, Next, Op, Stop};
+use crate::counts::InstructionClass;
+use crate::fault::{self, AccessKind, FaultKind, Stray};
+use crate::memory::{Words, byte_mask, extend};
+use crate::read::{Read, Reader, Target, Width, other};
+use crate::registers::{Registers, Slot, lanes};
+use crate::warp::Warp;
+
+/// Memory consistency of an access.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Order {
+    /// `.weak`, or nothing: may race.
+    Weak,
+    /// `.volatile`, `.relaxed`.
+    Strong,
+    Acquire,
+    Release,
+}
+
+/// The modifiers that loads and stores share, but for the space.
+struct Modifiers {
+    order: Order,
+    ty: ScalarType,
+    count: usize,
+    /// 1 if a cache policy is the last operand.
+    policies: usize,
+}
+
+/// Reads the space and the other modifiers.
+fn modifiers(r: &mut Reader) -> Read<(Space, Modifiers)> {
+    let order = r.choice(&[
+        ("weak", Order::Weak),
+        ("volatile", Order::Strong),
+        ("relaxed", Order::Strong),
+        ("acquire", Order::Acquire),
+        ("release", Order::Release),
+    ]);
+    r.scope();
+    let space = r.space().unwrap_or(Space::Generic);
+    // Caches are coherent here.
+    r.choice(&["ca", "cg", "cs", "lu", "cv", "wb", "wt"].map(|cache| (cache, ())));
+    let policies = usize::from(r.has("L2::cache_hint"));
+    let count = r.choice(&[("v2", 2), ("v4", 4), ("v8", 8)]).unwrap_or(1);
+    let ty = r.ty()?;
+    if matches!(ty, ScalarType::Pred | ScalarType::B128) {
+        return Err(r.unsupported_type(ty));
+    }
+    let order = order.unwrap_or(Order::Weak);
+    Ok((
+        space,
+        Modifiers {
+            order,
+            ty,
+            count,
+            policies,
+        },
+    ))
+}
+
+/// The elements of a vector operand, or the one of a scalar.
+fn elements<'s, 'a>(r: &Reader<'_, '_, 'a>, operand: &'s Operand<'a>, count: usize) -> Read<&'s [Operand<'a>]> {
+    let expected = match count {
+        1 => "one register",
+        2 => "a vector of 2",
+        4 => "a vector of 4",
+        _ => "a vector of 8",
+    };
+    match &operand.kind {
+        OperandKind::Vector(elements) if elements.len() == count => Ok(elements),
+        OperandKind::Vector(_) => Err(r.unexpected(operand, expected)),
+        _ if count == 1 => Ok(std::slice::from_ref(operand)),
+        OperandKind::Name(..) => Err(r.unsupported("vector register")),
+        _ => Err(r.unexpected(operand, expected)),
+    }
+}
+
+/// `ld`, `ldu`.
+pub(super) fn load(r: &mut Reader) -> Read<Op> {
+    r.class = InstructionClass::Load;
+    let (space, modifiers) = modifiers(r)?;
+    let Modifiers {
+        order, ty, count, ..
+    } = modifiers;
+    if order == Order::Release {
+        return Err(r.unsupported("modifier `.release`"));
+    }
+    let non_coherent = r.has("nc") || r.opcode == "ldu";
+    r.operands(2 + modifiers.policies)?;
+    let operand = r.operand()?;
+    let registers = elements(r, operand, count)?
+        .iter()
+        .map(|e| r.register_or_sink(e, ty, Width::AtLeast))
+        .collect::<Read<_>>()?;
+    let elements = Elements {
+        registers,
+        bytes: ty.bytes(),
+        is_signed: ty.is_signed(),
+    };
+    let target = r.target(space)?;
+    if let (Space::Param, Target::Symbol(Symbol::KernelParam(start), offset)) = (space, target)
+        && let Ok(offset) = u32::try_from(offset + i64::from(start))
+    {
+        let tally = r.function.tally();
+        return other(LoadParam {
+            offset,
+            elements,
+            tally,
+        });
+    }
+    r.function.note_access(space, ty.bytes());
+    other(Load {
+        access: Access {
+            kind: AccessKind::Load,
+            space,
+            address: r.locate(target),
+            width: elements.width(),
+            strong: order != Order::Weak,
+            non_coherent,
+            tally: r.function.tally(),
+        },
+        elements,
+        acquires: order == Order::Acquire,
+    })
+}
+
+/// `st`.
+pub(super) fn store(r: &mut Reader) -> Read<Op> {
+    r.class = InstructionClass::Store;
+    let (space, modifiers) = modifiers(r)?;
+    let Modifiers {
+        order, ty, count, ..
+    } = modifiers;
+    if order == Order::Acquire {
+        return Err(r.unsupported("modifier `.acquire`"));
+    }
+    r.operands(2 + modifiers.policies)?;
+    let address = r.address(space)?;
+    let operand = r.operand()?;
+    let registers = elements(r, operand, count)?
+        .iter()
+        .map(|e| r.value(e, ty, Width::AtLeast).map(Some))
+        .collect::<Read<_>>()?;
+    let elements = Elements {
+        registers,
+        bytes: ty.bytes(),
+        is_signed: ty.is_signed(),
+    };
+    r.function.note_access(space, ty.bytes());
+    let releases = order == Order::Release;
+    r.function.orders_blocks |= releases;
+    other(Store {
+        access: Access {
+            kind: AccessKind::Store,
+            space,
+            address,
+            width: elements.width(),
+            strong: order != Order::Weak,
+            non_coherent: false,
+            tally: r.function.tally(),
+        },
+        elements,
+        releases,
+    })
+}
+
+/// `prefetch`, `prefetchu`: hints that move no value.
+pub(super) fn prefetch(r: &mut Reader) -> Read<Op> {
+    r.class = InstructionClass::Other;
+    let space = r.space().unwrap_or(Space::Generic);
+    // The level is a hint, and so is the priority behind it.
+    if !(r.has("L1") || r.has("L2")) {
+        r.done()?;
+    }
+    r.operands(1)?;
+    r.target(space)?;
+    other(Prefetch)
+}
+
+/// Registers loaded or stored, consecutive in memory.
+#[derive(Clone, Debug)]
+struct Elements {
+    /// `None` for those that are not wanted.
+    registers: Box<[Option<Slot>]>,
+    /// Bytes of an element.
+    bytes: u32,
+    /// Elements are sign-extended to the register.
+    is_signed: bool,
+}
+
+impl Elements {
+    /// Bytes that one lane moves.
+    fn width(&self) -> u32 {
+        self.bytes * self.registers.len() as u32
+    }
+
+    /// The row of a single element that fills its register of this class.
+    fn single(&self, class: RegClass) -> Option<u32> {
+        match self.registers[..] {
+            [Some(slot)] if slot.class == class && 8 * self.bytes == class.bits() => Some(slot.row),
+            _ => None,
+        }
+    }
+
+    /// Loads every element of every lane: `load(lane, byte offset in the lane's access)`.
+    #[inline(always)]
+    fn gather(&self, registers: &mut Registers, mask: u32, load: impl Fn(usize, u64) -> u64) {
+        for (k, slot) in self.registers.iter().enumerate() {
+            let Some(slot) = *slot else { continue };
+            let k = k as u64 * u64::from(self.bytes);
+            if slot.class == RegClass::B32 && self.bytes == 4 {
+                let row = registers.r32_mut(slot.row);
+                for lane in lanes(mask) {
+                    row[lane] = load(lane, k) as u32;
+                }
+            } else {
+                for lane in lanes(mask) {
+                    let value = extend(load(lane, k), self.bytes, self.is_signed);
+                    registers.set_lane(slot, lane, value);
+                }
+            }
+        }
+    }
+
+    /// Stores every element of a lane: `store(byte offset in the lane's access, value)`.
+    #[inline(always)]
+    fn scatter(&self, registers: &Registers, lane: usize, mut store: impl FnMut(u64, u64)) {
+        for (k, slot) in self.registers.iter().enumerate() {
+            if let Some(slot) = *slot {
+                store(k as u64 * u64::from(self.bytes), registers.lane(slot, lane));
+            }
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Load {
+    access: Access,
+    elements: Elements,
+    acquires: bool,
+}
+
+impl Execute for Load {
+    fn execute(&self, runner: &mut BlockRunner, warp: &mut Warp, at: At) -> Result<Next, Stop> {
+        if self.access.strong {
+            runner.note_strong(warp);
+        }
+        runner.access(warp, at, &self.access, self)?;
+        if self.acquires {
+            fence(Ordering::Acquire);
+        }
+        Ok(Next::Step)
+    }
+}
+
+impl Action for Load {
+    #[inline(always)]
+    fn run<R: Region>(
+        &self,
+        runner: &mut BlockRunner,
+        registers: &mut Registers,
+        region: &mut R,
+        request: &Request,
+        span: &Span,
+    ) -> Result<(), Stop> {
+        runner.check_written(request, region, span)?;
+        if runner.launch.sanitize.races {
+            runner.check_load(request, region)?;
+        }
+        let (mask, bytes, base) = (request.mask, self.elements.bytes, region.base());
+        let offset = |lane: usize| request.addresses[lane] - base;
+        if let Some(row) = self.elements.single(RegClass::B32) {
+            let row = registers.r32_mut(row);
+            if span.contiguous {
+                region.load_row(offset(0), row);
+            } else {
+                lanes(mask).for_each(|lane| row[lane] = region.load(lane, offset(lane), 4) as u32);
+            }
+        } else if request.strong {
+            self.elements.gather(registers, mask, |lane, k| {
+                region.load_strong(lane, offset(lane) + k, bytes)
+            });
+        } else if let Some(row) = self.elements.single(RegClass::B64) {
+            let row = registers.r64_mut(row);
+            lanes(mask).for_each(|lane| row[lane] = region.load(lane, offset(lane), 8));
+        } else {
+            self.elements.gather(registers, mask, |lane, k| {
+                region.load(lane, offset(lane) + k, bytes)
+            });
+        }
+        Ok(())
+    }
+}
+
+#[derive(Debug)]
+struct Store {
+    access: Access,
+    elements: Elements,
+    releases: bool,
+}
+
+impl Execute for Store {
+    fn execute(&self, runner: &mut BlockRunner, warp: &mut Warp, at: At) -> Result<Next, Stop> {
+        if self.releases {
+            fence(Ordering::Release);
+            runner.note_release(warp);
+        }
+        if self.access.strong {
+            runner.note_strong(warp);
+        }
+        runner.access(warp, at, &self.access, self)?;
+        Ok(Next::Step)
+    }
+}
+
+impl Action for Store {
+    #[inline(always)]
+    fn run<R: Region>(
+        &self,
+        runner: &mut BlockRunner,
+        registers: &mut Registers,
+        region: &mut R,
+        request: &Request,
+        span: &Span,
+    ) -> Result<(), Stop> {
+        let (mask, bytes, base) = (request.mask, self.elements.bytes, region.base());
+        let offset = |lane: usize| request.addresses[lane] - base;
+        let store_lane = |region: &mut R, lane: usize| {
+            self.elements.scatter(registers, lane, |k, value| {
+                let offset = offset(lane) + k;
+                match request.strong {
+                    true => region.store_strong(lane, offset, bytes, value),
+                    false => region.store(lane, offset, bytes, value),
+                }
+            });
+        };
+        if runner.launch.sanitize.races {
+            let changes = |region: &R, lane: usize| {
+                let mut changed = false;
+                self.elements.scatter(registers, lane, |k, value| {
+                    let old = region.load(lane, offset(lane) + k, bytes);
+                    changed |= (old ^ value) & byte_mask(bytes) != 0;
+                });
+                changed
+            };
+            runner.check_stores(request, region, changes, store_lane)?;
+        } else if let Some(row) = self.elements.single(RegClass::B32) {
+            let row = registers.r32(row);
+            if span.contiguous {
+                region.store_row(offset(0), row);
+            } else {
+                lanes(mask).for_each(|lane| region.store(lane, offset(lane), 4, row[lane].into()));
+            }
+        } else {
+            lanes(mask).for_each(|lane| store_lane(region, lane));
+        }
+        runner.mark_written(request, region, span);
+        Ok(())
+    }
+}
+
+/// A load from a fixed offset of the launch's parameters.
+#[derive(Debug)]
+struct LoadParam {
+    offset: u32,
+    elements: Elements,
+    tally: u32,
+}
+
+impl Execute for LoadParam {
+    fn execute(&self, runner: &mut BlockRunner, warp: &mut Warp, at: At) -> Result<Next, Stop> {
+        let params = runner.launch.params;
+        let (size, width) = (params.len() as u64, self.elements.width());
+        if u64::from(self.offset) + u64::from(width) > size {
+            let offset = self.offset.into();
+            let kind = FaultKind::OutOfBounds {
+                access: fault::Access {
+                    kind: AccessKind::Load,
+                    bytes: width,
+                },
+                stray: Stray::Param { size, offset },
+            };
+            return Err(runner.fault(warp.first_thread(at.active), at.pc, kind));
+        }
+        let bytes = self.elements.bytes;
+        for (k, slot) in self.elements.registers.iter().enumerate() {
+            let Some(slot) = *slot else { continue };
+            let offset = u64::from(self.offset) + k as u64 * u64::from(bytes);
+            let value = ParamRegion(params).load(0, offset, bytes);
+            let value = extend(value, bytes, self.elements.is_signed);
+            warp.registers.fill(slot, at.active, value);
+        }
+        runner.tallies.traffic[self.tally as usize].param_bytes +=
+            u64::from(at.active.count_ones() * width);
+        Ok(Next::Step)
+    }
+}
+
+#[derive(Debug)]
+struct Prefetch;
+
+impl Execute for Prefetch {
+    fn execute(&self, _: &mut BlockRunner, _: &mut Warp, _: At) -> Result<Next, Stop> {
+        Ok(Next::Step)
+    }
+}

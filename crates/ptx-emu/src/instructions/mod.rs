@@ -1,0 +1,127 @@
+//! The instructions, a file for each family: how it is written, which types it has, what it does.
+//!
+//! | file | opcodes |
+//! |------|---------|
+//! | `integer`, `carry` | integer arithmetic, without and with a carry flag |
+//! | `bits`, `fields` | logic, shifts, permutations; bit fields |
+//! | `float`, `divide` | floating-point arithmetic; division, roots, approximations |
+//! | `compare` | comparisons |
+//! | `moves`, `convert` | moves, packing, selection, addresses; conversions |
+//! | `memory`, `atomic`, `fence`, `copy` | loads and stores; atomics; fences; asynchronous copies |
+//! | `barrier`, `warp_wide` | barriers of the block; what the lanes of a warp do together |
+//! | `control`, `call` | branches and ends; calls and returns |
+//!
+//! A new instruction is a line in [`read`] and its family's file.
+
+mod atomic;
+mod barrier;
+mod bits;
+mod call;
+mod carry;
+mod compare;
+mod control;
+mod convert;
+mod copy;
+mod divide;
+mod fence;
+mod fields;
+mod float;
+mod integer;
+mod memory;
+mod moves;
+mod warp_wide;
+
+use crate::block::{At, BlockRunner, Execute, Next, Op, Stop};
+use crate::read::{Read, Reader, Refusal};
+use crate::warp::Warp;
+
+/// What an instruction does.
+pub(crate) fn read(r: &mut Reader) -> Read<Op> {
+    match r.opcode {
+        "add" | "sub" | "mul" | "min" | "max" | "abs" | "neg" | "div" | "mad" => arithmetic(r),
+        "rem" | "sad" | "mul24" | "mad24" | "dp4a" | "dp2a" => integer::read(r),
+        "addc" | "subc" | "madc" => carry::read(r),
+        "and" | "or" | "xor" | "not" | "cnot" | "shl" | "shr" | "shf" | "prmt" | "lop3" => {
+            bits::read(r)
+        }
+        "bfe" | "bfi" | "bfind" | "brev" | "popc" | "clz" | "fns" | "bmsk" | "szext" => {
+            fields::read(r)
+        }
+        "fma" => float::fma(r),
+        "copysign" => float::copysign(r),
+        "sqrt" | "rcp" => divide::root_or_reciprocal(r),
+        "rsqrt" | "ex2" | "lg2" | "sin" | "cos" | "tanh" => divide::elementary(r),
+        "setp" => compare::setp(r),
+        "set" => compare::set(r),
+        "testp" => compare::testp(r),
+        "mov" => moves::mov(r),
+        "selp" => moves::selp(r),
+        "slct" => moves::slct(r),
+        "cvta" => moves::cvta(r),
+        "isspacep" => moves::is_space(r),
+        "cvt" => convert::read(r),
+        "ld" | "ldu" => memory::load(r),
+        "st" => memory::store(r),
+        "prefetch" | "prefetchu" => memory::prefetch(r),
+        "atom" | "red" => atomic::read(r),
+        "fence" | "membar" => fence::read(r),
+        "cp" => copy::read(r),
+        "bar" => match r.has("warp") {
+            true => warp_wide::barrier(r),
+            false => barrier::read(r),
+        },
+        "barrier" => barrier::read(r),
+        "shfl" | "vote" | "match" | "redux" | "elect" => warp_wide::read(r),
+        "activemask" => warp_wide::active_mask(r),
+        "bra" | "brx" | "exit" | "trap" | "brkpt" => control::read(r),
+        "nanosleep" => control::sleep(r),
+        "call" => call::call(r),
+        "ret" => call::ret(r),
+        other => Err(Refusal::Unsupported(format!("instruction `{other}`"))),
+    }
+}
+
+/// The opcodes that integers and floating point share: told apart by the type.
+fn arithmetic(r: &mut Reader) -> Read<Op> {
+    for (packed, is_signed) in [("u16x2", false), ("s16x2", true)] {
+        if r.has(packed) {
+            return integer::packed16(r, is_signed);
+        }
+    }
+    let ty = r.ty()?;
+    if ty.is_float() {
+        let ty = r.as_float(ty)?;
+        return match r.opcode {
+            "div" => divide::div(r, ty),
+            _ => float::arithmetic(r, ty),
+        };
+    }
+    let ty = r.as_int(ty)?;
+    if matches!(r.opcode, "add" | "sub" | "mad") && r.has("cc") {
+        return carry::writing(r, ty);
+    }
+    integer::arithmetic(r, ty)
+}
+
+/// What closes a body: control must not run past its end.
+pub(crate) fn implicit_return() -> Op {
+    Op::Other(Box::new(call::Return))
+}
+
+/// An instruction that is not modelled.
+#[derive(Debug)]
+struct Unsupported {
+    reason: Box<str>,
+}
+
+impl Execute for Unsupported {
+    fn execute(&self, runner: &mut BlockRunner, warp: &mut Warp, at: At) -> Result<Next, Stop> {
+        Err(runner.unsupported(warp.first_thread(at.active), at.pc, &self.reason))
+    }
+}
+
+/// An instruction that is not modelled, which is a fault only where it is reached.
+pub(crate) fn unsupported(reason: &str) -> Op {
+    let reason = reason.into();
+    Op::Other(Box::new(Unsupported { reason }))
+}

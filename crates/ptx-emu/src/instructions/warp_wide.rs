@@ -1,0 +1,497 @@
+//! What the lanes of a warp do together: `shfl`, `vote`, `match`, `redux`, `elect`, `bar.warp.sync`, `activemask`.
+//!
+//! A warp-wide operation is executed by all lanes of its mask that have not exited, together: lanes that come first
+//! wait for the others at the same instruction (PTX ISA, "shfl.sync", "vote.sync", "match.sync", "redux.sync",
+//! "bar.warp.sync"). Lanes with different masks are different operations (tiles of a warp).
+
+use std::fmt;
+
+use ptx::ScalarType;
+
+use crate::block::{At, BlockRunner, Execute, Next, Op, Stop};
+use crate::counts::InstructionClass;
+use crate::fault::FaultKind;
+use crate::read::{Read, Reader, other};
+use crate::registers::{Flag, LANES, Slot, lanes, lanes_where};
+use crate::warp::{State, Warp};
+
+const B32: ScalarType = ScalarType::B32;
+
+/// `shfl`, `vote`, `match`, `redux`, `elect`.
+pub(super) fn read(r: &mut Reader) -> Read<Op> {
+    r.class = InstructionClass::Warp;
+    // The forms without `.sync` assume that the warp is converged: gone since sm_70.
+    if !r.has("sync") {
+        return Err(r.unsupported("the form without `.sync`"));
+    }
+    match r.opcode {
+        "shfl" => shuffle(r),
+        "vote" => vote(r),
+        "match" => match_lanes(r),
+        "redux" => redux(r),
+        _ => elect(r),
+    }
+}
+
+/// `bar.warp.sync`, from behind `.warp`.
+pub(super) fn barrier(r: &mut Reader) -> Read<Op> {
+    r.class = InstructionClass::Warp;
+    if !r.has("sync") {
+        return Err(r.missing("`.sync`"));
+    }
+    r.operands(1)?;
+    let mask = r.src(ScalarType::U32)?;
+    together("bar.warp.sync", mask, WarpBarrier)
+}
+
+/// `activemask`.
+pub(super) fn active_mask(r: &mut Reader) -> Read<Op> {
+    r.class = InstructionClass::Warp;
+    r.only_type(B32)?;
+    r.operands(1)?;
+    let dst = r.dst(B32)?;
+    other(ActiveMask { dst })
+}
+
+fn shuffle(r: &mut Reader) -> Read<Op> {
+    let choices = [
+        ("up", ShuffleMode::Up),
+        ("down", ShuffleMode::Down),
+        ("bfly", ShuffleMode::Bfly),
+        ("idx", ShuffleMode::Idx),
+    ];
+    let mode = r.need("mode", &choices)?;
+    r.only_type(B32)?;
+    r.operands(5)?;
+    let (dst, pred) = r.pair(B32)?;
+    let [src, lane, clamp, mask] = [r.src(B32)?, r.src(B32)?, r.src(B32)?, r.src(B32)?];
+    let shuffle = Shuffle {
+        mode,
+        dst,
+        pred,
+        src,
+        lane,
+        clamp,
+    };
+    together("shfl.sync", mask, shuffle)
+}
+
+fn vote(r: &mut Reader) -> Read<Op> {
+    let choices = [
+        ("all", VoteMode::All),
+        ("any", VoteMode::Any),
+        ("uni", VoteMode::Uni),
+        ("ballot", VoteMode::Ballot),
+    ];
+    let mode = r.need("mode", &choices)?;
+    let ty = r.only_type(match mode {
+        VoteMode::Ballot => B32,
+        _ => ScalarType::Pred,
+    })?;
+    r.operands(3)?;
+    let (dst, src) = (r.dst(ty)?, r.flag()?);
+    let mask = r.src(B32)?;
+    together("vote.sync", mask, Vote { mode, dst, src })
+}
+
+fn match_lanes(r: &mut Reader) -> Read<Op> {
+    let all = r.need("`.any` or `.all`", &[("any", false), ("all", true)])?;
+    let ty = r.ty()?;
+    if !matches!(ty, ScalarType::B32 | ScalarType::B64) {
+        return Err(r.unsupported_type(ty));
+    }
+    r.operands(3)?;
+    let (dst, pred) = r.pair(B32)?;
+    if pred.is_some() && !all {
+        return Err(r.unsupported("a predicate destination with `.any`"));
+    }
+    let (src, mask) = (r.src(ty)?, r.src(B32)?);
+    let matching = Match {
+        all,
+        dst,
+        pred,
+        src,
+    };
+    together("match.sync", mask, matching)
+}
+
+fn redux(r: &mut Reader) -> Read<Op> {
+    let choices = [
+        ("add", ReduxOp::Add),
+        ("min", ReduxOp::Min),
+        ("max", ReduxOp::Max),
+        ("and", ReduxOp::And),
+        ("or", ReduxOp::Or),
+        ("xor", ReduxOp::Xor),
+    ];
+    let op = r.need("operation", &choices)?;
+    let is_signed = r.int_type_32()?.is_signed();
+    r.operands(3)?;
+    let [dst, src, mask] = [r.dst(B32)?, r.src(B32)?, r.src(B32)?];
+    let redux = Redux {
+        op,
+        is_signed,
+        dst,
+        src,
+    };
+    together("redux.sync", mask, redux)
+}
+
+fn elect(r: &mut Reader) -> Read<Op> {
+    r.operands(2)?;
+    let (dst, Some(pred)) = r.pair(B32)? else {
+        return Err(r.unsupported("a missing predicate destination"));
+    };
+    let mask = r.src(B32)?;
+    together("elect.sync", mask, Elect { dst, pred })
+}
+
+fn together(name: &'static str, mask: Slot, op: impl Together + 'static) -> Read<Op> {
+    other(WarpSync { name, mask, op })
+}
+
+/// Lanes that execute an operation together.
+#[derive(Clone, Copy)]
+struct Party {
+    pc: u32,
+    /// All lanes that execute the instruction now.
+    active: u32,
+    /// The partners of each lane that take part.
+    partners: [u32; LANES],
+}
+
+/// An operation that the lanes of a mask execute together.
+trait Together: fmt::Debug + Send + Sync {
+    /// Executes it for lanes whose partners are all there.
+    fn execute(&self, runner: &mut BlockRunner, warp: &mut Warp, party: &Party)
+    -> Result<(), Stop>;
+}
+
+/// An instruction that the lanes of a mask execute together.
+#[derive(Debug)]
+struct WarpSync<T> {
+    name: &'static str,
+    mask: Slot,
+    op: T,
+}
+
+impl<T: Together> Execute for WarpSync<T> {
+    fn execute(&self, runner: &mut BlockRunner, warp: &mut Warp, at: At) -> Result<Next, Stop> {
+        let At { group, pc, active } = at;
+        let group_mask = warp.groups[group].mask;
+        let masks = *warp.registers.r32(self.mask.row);
+        let mut complete = 0;
+        for lane in lanes(active) {
+            let mask = masks[lane];
+            if mask >> lane & 1 == 0 {
+                let kind = FaultKind::LaneNotInMask {
+                    instruction: self.name,
+                    mask,
+                    lane: lane as u32,
+                };
+                return Err(runner.fault(warp.thread(lane), pc, kind));
+            }
+            let here = lanes_where(active, |other| masks[other] == mask);
+            if mask & warp.live & !here == 0 {
+                complete |= 1 << lane;
+            }
+        }
+        if group_mask != active {
+            warp.split(group, group_mask & !active, pc + 1, pc);
+        }
+        if complete != 0 {
+            let party = Party {
+                pc,
+                active: complete,
+                partners: std::array::from_fn(|lane| masks[lane] & complete),
+            };
+            self.op.execute(runner, warp, &party)?;
+        }
+        if complete == active && group_mask == active {
+            return Ok(Next::Step);
+        }
+        if complete != 0 {
+            warp.split(group, complete, pc + 1, pc);
+        }
+        let waiting = &mut warp.groups[group];
+        waiting.state = State::Lanes {
+            instruction: self.name,
+            mask: masks[waiting.mask.trailing_zeros() as usize % LANES],
+        };
+        if waiting.mask == 0 {
+            warp.groups.swap_remove(group);
+        }
+        Ok(Next::Choose)
+    }
+}
+
+#[derive(Debug)]
+struct WarpBarrier;
+
+impl Together for WarpBarrier {
+    fn execute(
+        &self,
+        runner: &mut BlockRunner,
+        warp: &mut Warp,
+        party: &Party,
+    ) -> Result<(), Stop> {
+        let mut rest = party.active;
+        while rest != 0 && runner.launch.sanitize.races {
+            let mask = party.partners[rest.trailing_zeros() as usize];
+            runner.clocks.warp_barrier(warp.index, mask, warp.live);
+            rest &= !mask;
+        }
+        Ok(())
+    }
+}
+
+/// `shfl.sync`: `dst` from another lane's `src`; `pred` says whether that lane was in range.
+#[derive(Debug)]
+struct Shuffle {
+    mode: ShuffleMode,
+    dst: Option<Slot>,
+    pred: Option<u32>,
+    src: Slot,
+    lane: Slot,
+    clamp: Slot,
+}
+
+impl Together for Shuffle {
+    fn execute(
+        &self,
+        runner: &mut BlockRunner,
+        warp: &mut Warp,
+        party: &Party,
+    ) -> Result<(), Stop> {
+        let [values, selector, clamp] =
+            [self.src, self.lane, self.clamp].map(|slot| *warp.registers.r32(slot.row));
+        for lane in lanes(party.active) {
+            let (source, in_range) =
+                shuffle_source(self.mode, lane as u32, selector[lane], clamp[lane]);
+            let from = if in_range { source } else { lane as u32 };
+            if party.partners[lane] >> from & 1 == 0 {
+                let kind = FaultKind::ShuffleFromInactive {
+                    source: from,
+                    participants: party.partners[lane],
+                };
+                return Err(runner.fault(warp.thread(lane), party.pc, kind));
+            }
+            if let Some(dst) = self.dst {
+                warp.registers.r32_mut(dst.row)[lane] = values[from as usize];
+            }
+            if let Some(pred) = self.pred {
+                set_pred(warp, pred, lane, in_range);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// `vote.sync`.
+#[derive(Debug)]
+struct Vote {
+    mode: VoteMode,
+    /// A predicate, or 32 bits for a ballot.
+    dst: Slot,
+    src: Flag,
+}
+
+impl Together for Vote {
+    fn execute(&self, _: &mut BlockRunner, warp: &mut Warp, party: &Party) -> Result<(), Stop> {
+        let bits = warp.registers.flag(self.src);
+        for lane in lanes(party.active) {
+            let partners = party.partners[lane];
+            let votes = bits & partners;
+            let result = match self.mode {
+                VoteMode::Ballot => votes,
+                VoteMode::All => u32::from(votes == partners),
+                VoteMode::Any => u32::from(votes != 0),
+                VoteMode::Uni => u32::from(votes == 0 || votes == partners),
+            };
+            warp.registers.set_lane(self.dst, lane, result.into());
+        }
+        Ok(())
+    }
+}
+
+/// `match.any.sync`, `match.all.sync`: lanes whose `src` equals this lane's.
+#[derive(Debug)]
+struct Match {
+    all: bool,
+    dst: Option<Slot>,
+    /// Only with `all`.
+    pred: Option<u32>,
+    src: Slot,
+}
+
+impl Together for Match {
+    fn execute(&self, _: &mut BlockRunner, warp: &mut Warp, party: &Party) -> Result<(), Stop> {
+        let values: [u64; LANES] =
+            std::array::from_fn(|lane| warp.registers.lane(self.src, lane));
+        for lane in lanes(party.active) {
+            let partners = party.partners[lane];
+            let same = lanes_where(partners, |other| values[other] == values[lane]);
+            let agree = same == partners;
+            if let Some(dst) = self.dst {
+                warp.registers.r32_mut(dst.row)[lane] = if self.all && !agree { 0 } else { same };
+            }
+            if let Some(pred) = self.pred {
+                set_pred(warp, pred, lane, agree);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// `redux.sync`.
+#[derive(Debug)]
+struct Redux {
+    op: ReduxOp,
+    is_signed: bool,
+    dst: Slot,
+    src: Slot,
+}
+
+impl Together for Redux {
+    fn execute(&self, _: &mut BlockRunner, warp: &mut Warp, party: &Party) -> Result<(), Stop> {
+        let values = *warp.registers.r32(self.src.row);
+        for lane in lanes(party.active) {
+            let members = lanes(party.partners[lane]).map(|lane| values[lane]);
+            let result = members.reduce(|a, b| reduce(self.op, self.is_signed, a, b));
+            warp.registers.r32_mut(self.dst.row)[lane] = result.unwrap_or(0);
+        }
+        Ok(())
+    }
+}
+
+/// `elect.sync`: `dst` is the elected lane, `pred` true in it.
+#[derive(Debug)]
+struct Elect {
+    dst: Option<Slot>,
+    pred: u32,
+}
+
+impl Together for Elect {
+    fn execute(&self, _: &mut BlockRunner, warp: &mut Warp, party: &Party) -> Result<(), Stop> {
+        for lane in lanes(party.active) {
+            let leader = party.partners[lane].trailing_zeros();
+            if let Some(dst) = self.dst {
+                warp.registers.r32_mut(dst.row)[lane] = leader;
+            }
+            set_pred(warp, self.pred, lane, leader == lane as u32);
+        }
+        Ok(())
+    }
+}
+
+#[derive(Debug)]
+struct ActiveMask {
+    dst: Slot,
+}
+
+impl Execute for ActiveMask {
+    fn execute(&self, _: &mut BlockRunner, warp: &mut Warp, at: At) -> Result<Next, Stop> {
+        warp.registers.fill(self.dst, at.active, at.active.into());
+        Ok(Next::Step)
+    }
+}
+
+fn set_pred(warp: &mut Warp, slot: u32, lane: usize, value: bool) {
+    let value = if value { u32::MAX } else { 0 };
+    warp.registers.set_pred(slot, 1 << lane, value);
+}
+
+/// Lane selection of `shfl.sync`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ShuffleMode {
+    Up,
+    Down,
+    Bfly,
+    Idx,
+}
+
+/// Result of `vote.sync`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum VoteMode {
+    /// True where every lane's source is true.
+    All,
+    /// True where any lane's source is true.
+    Any,
+    /// True where all lanes agree.
+    Uni,
+    /// A mask of the lanes whose source is true.
+    Ballot,
+}
+
+/// Operation of `redux.sync`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ReduxOp {
+    Add,
+    Min,
+    Max,
+    And,
+    Or,
+    Xor,
+}
+
+/// The lane that a shuffle reads, and whether it is in range (PTX ISA, "shfl.sync").
+fn shuffle_source(mode: ShuffleMode, lane: u32, selector: u32, clamp: u32) -> (u32, bool) {
+    let b = selector & 31;
+    let (clamp, segment) = (clamp & 31, clamp >> 8 & 31);
+    let first = lane & segment;
+    let last = first | (clamp & !segment);
+    match mode {
+        ShuffleMode::Up => {
+            let source = lane.wrapping_sub(b);
+            (source & 31, source as i32 >= last as i32)
+        }
+        ShuffleMode::Down => ((lane + b) & 31, lane + b <= last),
+        ShuffleMode::Bfly => (lane ^ b, lane ^ b <= last),
+        ShuffleMode::Idx => {
+            let source = first | (b & !segment);
+            (source & 31, source <= last)
+        }
+    }
+}
+
+fn reduce(op: ReduxOp, is_signed: bool, a: u32, b: u32) -> u32 {
+    match (op, is_signed) {
+        (ReduxOp::Add, _) => a.wrapping_add(b),
+        (ReduxOp::And, _) => a & b,
+        (ReduxOp::Or, _) => a | b,
+        (ReduxOp::Xor, _) => a ^ b,
+        (ReduxOp::Min, false) => a.min(b),
+        (ReduxOp::Max, false) => a.max(b),
+        (ReduxOp::Min, true) => (a as i32).min(b as i32) as u32,
+        (ReduxOp::Max, true) => (a as i32).max(b as i32) as u32,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shuffles_of_whole_warps() {
+        // Rust and CUDA pass 0x1f (0 for `up`) as the clamp of a full-width shuffle.
+        assert_eq!(shuffle_source(ShuffleMode::Up, 5, 1, 0), (4, true));
+        assert!(!shuffle_source(ShuffleMode::Up, 0, 1, 0).1);
+        assert_eq!(shuffle_source(ShuffleMode::Down, 30, 1, 0x1f), (31, true));
+        assert!(!shuffle_source(ShuffleMode::Down, 31, 1, 0x1f).1);
+        assert_eq!(shuffle_source(ShuffleMode::Bfly, 5, 16, 0x1f), (21, true));
+        assert_eq!(shuffle_source(ShuffleMode::Idx, 5, 40, 0x1f), (8, true));
+    }
+
+    #[test]
+    fn shuffles_of_segments_of_eight() {
+        let clamp = (32 - 8) << 8 | 0x1f;
+        assert_eq!(shuffle_source(ShuffleMode::Down, 9, 6, clamp), (15, true));
+        assert!(!shuffle_source(ShuffleMode::Down, 9, 7, clamp).1);
+        assert_eq!(shuffle_source(ShuffleMode::Idx, 9, 3, clamp), (11, true));
+        assert_eq!(
+            shuffle_source(ShuffleMode::Up, 9, 1, (32 - 8) << 8),
+            (8, true)
+        );
+        assert!(!shuffle_source(ShuffleMode::Up, 8, 1, (32 - 8) << 8).1);
+    }
+}

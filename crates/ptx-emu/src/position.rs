@@ -1,0 +1,129 @@
+//! Where an instruction stands: in the PTX text, and in the source it was compiled from.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+
+use ptx::{Program, SourceLoc, SourceLocId};
+
+/// A position in the Rust (or CUDA) source, from `.loc`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct SourcePosition {
+    /// Path as the compiler wrote it.
+    pub file: Arc<str>,
+    /// Line, from 1.
+    pub line: u32,
+    /// Column, from 1; 0 where the compiler knows none.
+    pub column: u32,
+}
+
+impl fmt::Display for SourcePosition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.file, self.line)
+    }
+}
+
+/// The position of an instruction.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct CodePosition {
+    /// Line of the PTX text, from 1.
+    pub ptx_line: u32,
+    /// The source line it comes from. Of code that was inlined out of a library (`core`, `cuda_std`), the line of the
+    /// caller's that it was inlined into.
+    pub source: Option<SourcePosition>,
+    /// The line of the kernel from which that code is called, if it was inlined out of another function.
+    pub called_at: Option<SourcePosition>,
+}
+
+impl CodePosition {
+    /// True for code that the user of the course did not write, or of which nothing is known.
+    pub(crate) fn is_in_library(&self) -> bool {
+        self.source
+            .as_ref()
+            .is_none_or(|source| is_library(&source.file))
+    }
+}
+
+impl fmt::Display for CodePosition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let line = self.ptx_line;
+        match (&self.source, &self.called_at) {
+            (None, _) => write!(f, "PTX line {line}"),
+            (Some(source), None) => write!(f, "{source} (PTX line {line})"),
+            (Some(source), Some(caller)) => {
+                write!(f, "{source}, called at {caller} (PTX line {line})")
+            }
+        }
+    }
+}
+
+/// Paths that a user of the course did not write.
+const LIBRARIES: [&str; 4] = [
+    "/rustlib/src/",
+    "/library/core/",
+    "/rustc/",
+    "cuda_std/src/",
+];
+
+fn is_library(path: &str) -> bool {
+    LIBRARIES.iter().any(|library| path.contains(library))
+}
+
+/// Makes the positions of a program's instructions, each source position once.
+pub(crate) struct Positions<'p> {
+    program: &'p Program,
+    known: HashMap<SourceLocId, [Option<SourcePosition>; 2]>,
+}
+
+impl<'p> Positions<'p> {
+    pub(crate) fn new(program: &'p Program) -> Self {
+        Self {
+            program,
+            known: HashMap::new(),
+        }
+    }
+
+    /// The position of an instruction at a line of the PTX text, with the last `.loc` before it.
+    pub(crate) fn of(&mut self, ptx_line: u32, loc: Option<SourceLocId>) -> CodePosition {
+        let program = self.program;
+        let known = loc.map(|id| self.known.entry(id).or_insert_with(|| source(program, id)));
+        let [source, called_at] = known.cloned().unwrap_or_default();
+        CodePosition {
+            ptx_line,
+            source,
+            called_at,
+        }
+    }
+}
+
+/// The source line of a `.loc`, and the line of the kernel that calls that code.
+fn source(program: &Program, id: SourceLocId) -> [Option<SourcePosition>; 2] {
+    let mut source: Option<(&SourceLoc, &str)> = None;
+    let mut outermost = None;
+    let mut next = Some(id);
+    while let Some(id) = next {
+        let loc = program.loc(id);
+        if let Some(path) = program.file(loc.file)
+            && loc.line != 0
+        {
+            if source.is_none_or(|(_, path)| is_library(path)) {
+                source = Some((loc, path));
+            }
+            outermost = Some((loc, path));
+        }
+        next = loc.inlined_at;
+    }
+    let position = |(loc, path): (&SourceLoc, &str)| SourcePosition {
+        file: path.into(),
+        line: loc.line,
+        column: loc.column,
+    };
+    let source = source.map(position);
+    let is_other = |at: &SourcePosition| {
+        source
+            .as_ref()
+            .is_some_and(|source| (&source.file, source.line) != (&at.file, at.line))
+    };
+    let called_at = outermost.map(position).filter(is_other);
+    [source, called_at]
+}

@@ -1,0 +1,359 @@
+//! Operands, checked against the type they are used with, and given as rows of the frame.
+
+use ptx::{
+    AddressBase, ErrorKind, Named, Operand, OperandKind, Problem, Reg, RegClass, ScalarType, Space, Symbol,
+};
+
+use super::{Read, Reader, Refusal, class_of};
+use crate::block::Op;
+use crate::frame::Constant;
+use crate::memory::function_address;
+use crate::registers::{Address, Apply, Flag, Operands, Slot};
+use crate::special::Special;
+
+/// How wide a register may be beside the type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Width {
+    /// As wide as the type.
+    Exact,
+    /// At least as wide as the type: `ld`, `st`, `cvt`.
+    AtLeast,
+}
+
+/// What an address operand names. Offsets are in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Target {
+    Reg(Reg, i64),
+    Symbol(Symbol, i64),
+    Absolute(i64),
+}
+
+impl<'p, 'a> Reader<'_, 'p, 'a> {
+    /// Ends the modifiers and reads a destination and sources: an operation on rows. `aux` is what the operation makes
+    /// of it. The sources are the rows `a`, `b`, `c`, `e`.
+    pub(crate) fn lanes<const N: usize>(
+        &mut self,
+        (apply, aux): (Apply, u32),
+        dst: ScalarType,
+        sources: [ScalarType; N],
+    ) -> Read<Op> {
+        self.operands(1 + N)?;
+        let d = self.dst(dst)?.row;
+        let mut rows = [0; 4];
+        for (row, ty) in rows.iter_mut().zip(sources) {
+            *row = self.src(ty)?.row;
+        }
+        let [a, b, c, e] = rows;
+        let o = Operands { d, a, b, c, e, aux };
+        Ok(Op::Apply { apply, o })
+    }
+
+    /// The next operand as the register written.
+    pub(crate) fn dst(&mut self, ty: ScalarType) -> Read<Slot> {
+        let operand = self.operand()?;
+        self.register(operand, ty, Width::Exact)
+    }
+
+    /// The next operand as a value read.
+    pub(crate) fn src(&mut self, ty: ScalarType) -> Read<Slot> {
+        let operand = self.operand()?;
+        self.value(operand, ty, Width::Exact)
+    }
+
+    /// The next operand as a predicate read, perhaps negated.
+    pub(crate) fn flag(&mut self) -> Read<Flag> {
+        let operand = self.operand()?;
+        let (name, flip) = match operand.kind {
+            OperandKind::Name(name, None) => (name, 0),
+            OperandKind::Not(name) => (name, u32::MAX),
+            _ => return Err(self.unexpected(operand, "a predicate register")),
+        };
+        let slot = self.named_register(operand, name, ScalarType::Pred, Width::Exact)?;
+        let slot = slot.row;
+        Ok(Flag { slot, flip })
+    }
+
+    /// The next operand as a number of 32 bits.
+    pub(crate) fn constant(&mut self) -> Read<u32> {
+        let operand = self.operand()?;
+        match operand.kind {
+            OperandKind::Literal(ptx::Literal::Int(value)) => u32::try_from(value)
+                .map_err(|_| self.unexpected(operand, "a number of 32 bits")),
+            _ => Err(self.unexpected(operand, "a number")),
+        }
+    }
+
+    /// The next operand as an address in `space`.
+    pub(crate) fn address(&mut self, space: Space) -> Read<Address> {
+        let target = self.target(space)?;
+        Ok(self.locate(target))
+    }
+
+    /// What the next operand, an address in `space`, names.
+    pub(crate) fn target(&mut self, space: Space) -> Read<Target> {
+        let operand = self.operand()?;
+        let OperandKind::Address(base, offset) = operand.kind else {
+            return Err(self.unexpected(operand, "an address in `[ ]`"));
+        };
+        let AddressBase::Name(name) = base else {
+            return Ok(Target::Absolute(offset));
+        };
+        match self.resolve(operand, name)? {
+            Named::Reg(reg) if matches!(reg.class, RegClass::B32 | RegClass::B64) => {
+                Ok(Target::Reg(reg, offset))
+            }
+            Named::Reg(_) => {
+                Err(self.unexpected(operand, "an address register of 32 or 64 bits"))
+            }
+            Named::UnsupportedReg(what) => Err(Refusal::Unsupported(format!("{what} `{name}`"))),
+            Named::Param(symbol, _) | Named::Symbol(symbol) => {
+                self.check_space(operand, name, symbol, space)?;
+                Ok(Target::Symbol(symbol, offset))
+            }
+        }
+    }
+
+    /// The rows of an address.
+    pub(crate) fn locate(&mut self, target: Target) -> Address {
+        let frame = &mut self.function.frame;
+        let (base, offset) = match target {
+            Target::Reg(reg, offset) => (frame.register(reg), offset),
+            Target::Symbol(symbol, offset) => {
+                (frame.constant(RegClass::B64, constant(symbol, offset)), 0)
+            }
+            Target::Absolute(offset) => (frame.bits(RegClass::B64, 0), offset),
+        };
+        Address { base, offset }
+    }
+
+    /// A named variable must lie in the space that the instruction names.
+    fn check_space(
+        &self,
+        operand: &Operand<'a>,
+        name: &str,
+        symbol: Symbol,
+        space: Space,
+    ) -> Read<()> {
+        let actual = match symbol {
+            Symbol::Global(id) => self.body.program().global(id).space,
+            Symbol::Shared(_) | Symbol::DynamicShared => Space::Shared,
+            Symbol::Local(_) => Space::Local,
+            Symbol::KernelParam(_) | Symbol::FrameParam(_) => Space::Param,
+            Symbol::Function(_) => return Err(self.unexpected(operand, "a variable")),
+        };
+        if space == actual || space == Space::Generic {
+            return Ok(());
+        }
+        let message = format!(
+            "`{name}` lies in .{}, but `{}` accesses .{}",
+            actual.name(),
+            self.opcode,
+            space.name()
+        );
+        Err(Problem::invalid(operand.pos, message).into())
+    }
+
+    /// A register of a width that suits the type.
+    pub(crate) fn register(
+        &mut self,
+        operand: &Operand<'a>,
+        ty: ScalarType,
+        width: Width,
+    ) -> Read<Slot> {
+        match operand.kind {
+            OperandKind::Name(name, None) => self.named_register(operand, name, ty, width),
+            OperandKind::Vector(_) => Err(self.unsupported("vector operand")),
+            _ => Err(self.unexpected(operand, "a register")),
+        }
+    }
+
+    /// As [`Reader::register`], or `None` for `_`.
+    pub(crate) fn register_or_sink(
+        &mut self,
+        operand: &Operand<'a>,
+        ty: ScalarType,
+        width: Width,
+    ) -> Read<Option<Slot>> {
+        match operand.kind {
+            OperandKind::Sink => Ok(None),
+            _ => self.register(operand, ty, width).map(Some),
+        }
+    }
+
+    /// A register and the slot of a predicate, `d|p`; either may be `_`. `d` alone has no predicate.
+    pub(crate) fn pair(&mut self, ty: ScalarType) -> Read<(Option<Slot>, Option<u32>)> {
+        let operand = self.operand()?;
+        let OperandKind::Pair(first, second) = operand.kind else {
+            return Ok((self.register_or_sink(operand, ty, Width::Exact)?, None));
+        };
+        let mut get = |name, ty| match name {
+            "_" => Ok(None),
+            _ => self.named_register(operand, name, ty, Width::Exact).map(Some),
+        };
+        let (first, second) = (get(first, ty)?, get(second, ScalarType::Pred)?);
+        Ok((first, second.map(|slot| slot.row)))
+    }
+
+    fn named_register(
+        &mut self,
+        operand: &Operand<'a>,
+        name: &'a str,
+        ty: ScalarType,
+        width: Width,
+    ) -> Read<Slot> {
+        match self.resolve(operand, name)? {
+            Named::Reg(reg) => self.suitable(operand, name, reg, ty, width),
+            Named::UnsupportedReg(what) => Err(Refusal::Unsupported(format!("{what} `{name}`"))),
+            Named::Param(..) | Named::Symbol(_) => Err(self.unexpected(operand, "a register")),
+        }
+    }
+
+    /// The row of a register, which must suit a type.
+    fn suitable(
+        &mut self,
+        operand: &Operand<'a>,
+        name: &str,
+        reg: Reg,
+        ty: ScalarType,
+        width: Width,
+    ) -> Read<Slot> {
+        let is_pred = (reg.class == RegClass::Pred, ty == ScalarType::Pred);
+        let suits = match width {
+            // 8-bit values live in 16-bit registers.
+            Width::Exact => Some(reg.class) == ty.class(),
+            Width::AtLeast => is_pred.0 == is_pred.1 && reg.class.bits() >= ty.bits(),
+        };
+        if suits {
+            return Ok(self.function.frame.register(reg));
+        }
+        let expected = match (ty.bits(), width) {
+            (1, _) => "a predicate",
+            (8, Width::AtLeast) => "8 bits or more",
+            (16, Width::AtLeast) => "16 bits or more",
+            (32, Width::AtLeast) => "32 bits or more",
+            (8 | 16, _) => "16 bits",
+            (32, _) => "32 bits",
+            _ => "64 bits",
+        };
+        let kind = ErrorKind::Width {
+            opcode: self.opcode.to_string(),
+            operand: name.to_string(),
+            bits: reg.class.bits(),
+            ty,
+            expected,
+        };
+        Err(Problem::new(operand.pos, kind).into())
+    }
+
+    /// The special register that an operand names, if it does.
+    pub(crate) fn special(&self, operand: &Operand<'a>) -> Read<Option<Special>> {
+        let OperandKind::Name(name, component) = operand.kind else {
+            return Ok(None);
+        };
+        Special::named(name, component)
+            .transpose()
+            .map_err(Refusal::Unsupported)
+    }
+
+    /// A value: register, number, special register, or address of a symbol.
+    pub(crate) fn value(
+        &mut self,
+        operand: &Operand<'a>,
+        ty: ScalarType,
+        width: Width,
+    ) -> Read<Slot> {
+        const EXPECTED: &str = "a register, a number or a symbol";
+        let class = class_of(ty);
+        match operand.kind {
+            OperandKind::Literal(literal) => {
+                let bits = literal.bits(ty, operand.pos)?;
+                Ok(self.function.frame.bits(class, bits))
+            }
+            OperandKind::Name("WARP_SZ", None) => Ok(self.function.frame.bits(class, 32)),
+            OperandKind::Name(name, component) => {
+                if let Some(special) = self.special(operand)? {
+                    return self.special_value(special, class);
+                }
+                if let Some(component) = component {
+                    let reason = format!("vector register component `{name}.{component}`");
+                    return Err(Refusal::Unsupported(reason));
+                }
+                match self.resolve(operand, name)? {
+                    Named::Reg(reg) => self.suitable(operand, name, reg, ty, width),
+                    Named::UnsupportedReg(what) => {
+                        Err(Refusal::Unsupported(format!("{what} `{name}`")))
+                    }
+                    Named::Param(symbol, _) | Named::Symbol(symbol) => {
+                        self.symbol(operand, symbol, 0, ty)
+                    }
+                }
+            }
+            OperandKind::Offset(name, offset) => match self.resolve(operand, name)? {
+                Named::Param(symbol, _) | Named::Symbol(symbol) => {
+                    self.symbol(operand, symbol, offset, ty)
+                }
+                _ => Err(self.unexpected(operand, EXPECTED)),
+            },
+            OperandKind::Vector(_) => Err(self.unsupported("vector operand")),
+            _ => Err(self.unexpected(operand, EXPECTED)),
+        }
+    }
+
+    fn special_value(&mut self, special: Special, class: RegClass) -> Read<Slot> {
+        let reason = match special {
+            Special::Clock(_) => "a clock as an operand of anything but `mov`",
+            _ if class == RegClass::Pred => "a predicate where a value is expected",
+            _ => return Ok(self.function.frame.constant(class, Constant::Special(special))),
+        };
+        Err(Refusal::Unsupported(reason.to_string()))
+    }
+
+    fn symbol(
+        &mut self,
+        operand: &Operand<'a>,
+        symbol: Symbol,
+        offset: i64,
+        ty: ScalarType,
+    ) -> Read<Slot> {
+        match ty.bits() {
+            32 | 64 => Ok(self.function.frame.constant(class_of(ty), constant(symbol, offset))),
+            _ => Err(self.unexpected(
+                operand,
+                "a register or a number, for an address has 32 or 64 bits",
+            )),
+        }
+    }
+
+    fn resolve(&mut self, operand: &Operand<'a>, name: &'a str) -> Read<Named> {
+        let what = if name.starts_with('%') {
+            "register"
+        } else {
+            "name"
+        };
+        let found = self.body.resolve(name);
+        found.ok_or_else(|| Problem::unknown(what, name, operand.pos).into())
+    }
+
+    /// The error that an operand of another kind is needed here.
+    pub(crate) fn unexpected(&self, operand: &Operand<'a>, expected: &'static str) -> Refusal {
+        let kind = ErrorKind::OperandKind {
+            opcode: self.opcode.to_string(),
+            expected,
+            found: operand.kind.describe(),
+        };
+        Problem::new(operand.pos, kind).into()
+    }
+}
+
+/// The address of a symbol in its own space, plus an offset.
+fn constant(symbol: Symbol, offset: i64) -> Constant {
+    let at = |base: u64| Constant::Bits(base.wrapping_add_signed(offset));
+    match symbol {
+        Symbol::Global(id) => Constant::Global(id, offset),
+        Symbol::Shared(start) | Symbol::KernelParam(start) => at(start.into()),
+        Symbol::DynamicShared => Constant::DynamicShared(offset),
+        Symbol::Local(start) => Constant::Local(offset.wrapping_add(start.into())),
+        Symbol::FrameParam(start) => Constant::FrameParam(offset.wrapping_add(start.into())),
+        Symbol::Function(id) => at(function_address(id)),
+    }
+}

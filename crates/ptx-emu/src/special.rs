@@ -1,0 +1,158 @@
+//! Special registers: their names and values.
+
+use crate::registers::LANES;
+
+/// A special register. All are 32 bits wide but those named so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Special {
+    /// `%tid`: thread index in the block, along an axis.
+    Tid(usize),
+    /// `%ntid`: threads of the block, along an axis.
+    Ntid(usize),
+    /// `%ctaid`: block index in the grid, along an axis.
+    Ctaid(usize),
+    /// `%nctaid`: blocks of the grid, along an axis.
+    Nctaid(usize),
+    LaneId,
+    WarpId,
+    NWarpId,
+    SmId,
+    NSmId,
+    /// 64 bits.
+    GridId,
+    LaneMaskEq,
+    LaneMaskLe,
+    LaneMaskLt,
+    LaneMaskGe,
+    LaneMaskGt,
+    /// `%clock`, `%clock64`, `%globaltimer` and its parts: instructions executed, shifted right by so many bits.
+    Clock(u32),
+    /// `%dynamic_smem_size`: dynamic shared memory of the launch, bytes.
+    DynamicSharedSize,
+    /// `%total_smem_size`: static and dynamic shared memory of the block, bytes.
+    TotalSharedSize,
+}
+
+/// What special registers say of a block and its launch.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BlockView {
+    /// Threads of the block.
+    pub(crate) threads: [u32; 3],
+    /// The block's index.
+    pub(crate) block: [u32; 3],
+    /// Blocks of the grid.
+    pub(crate) blocks: [u32; 3],
+    pub(crate) max_threads_per_block: u32,
+    pub(crate) dynamic_shared_bytes: u32,
+    pub(crate) total_shared_bytes: u32,
+}
+
+impl BlockView {
+    /// x, y, z of a thread by its number.
+    pub(crate) fn thread_index(&self, number: u32) -> [u32; 3] {
+        let [x, y, _] = self.threads;
+        [number % x, number / x % y, number / x / y]
+    }
+}
+
+/// Names of registers that are not modelled.
+const OTHERS: [&str; 13] = [
+    "tid",
+    "ntid",
+    "ctaid",
+    "nctaid",
+    "cluster_ctaid",
+    "cluster_nctaid",
+    "cluster_ctarank",
+    "cluster_nctarank",
+    "clusterid",
+    "nclusterid",
+    "is_explicit_cluster",
+    "aggr_smem_size",
+    "current_graph_exec",
+];
+
+impl Special {
+    /// The special register of that name. `None` if the name is not one; an error, which says so, if it is one that is
+    /// not modelled.
+    pub(crate) fn named(name: &str, component: Option<&str>) -> Option<Result<Special, String>> {
+        let bare = name.strip_prefix('%')?;
+        let axis = component.and_then(|c| ["x", "y", "z"].iter().position(|axis| *axis == c));
+        let found = match (bare, axis, component) {
+            ("tid", Some(axis), _) => Special::Tid(axis),
+            ("ntid", Some(axis), _) => Special::Ntid(axis),
+            ("ctaid", Some(axis), _) => Special::Ctaid(axis),
+            ("nctaid", Some(axis), _) => Special::Nctaid(axis),
+            ("laneid", _, None) => Special::LaneId,
+            ("warpid", _, None) => Special::WarpId,
+            ("nwarpid", _, None) => Special::NWarpId,
+            ("smid", _, None) => Special::SmId,
+            ("nsmid", _, None) => Special::NSmId,
+            ("gridid", _, None) => Special::GridId,
+            ("lanemask_eq", _, None) => Special::LaneMaskEq,
+            ("lanemask_le", _, None) => Special::LaneMaskLe,
+            ("lanemask_lt", _, None) => Special::LaneMaskLt,
+            ("lanemask_ge", _, None) => Special::LaneMaskGe,
+            ("lanemask_gt", _, None) => Special::LaneMaskGt,
+            ("clock" | "clock64" | "globaltimer" | "globaltimer_lo", _, None) => Special::Clock(0),
+            ("clock_hi" | "globaltimer_hi", _, None) => Special::Clock(32),
+            ("dynamic_smem_size", _, None) => Special::DynamicSharedSize,
+            ("total_smem_size", _, None) => Special::TotalSharedSize,
+            _ => return is_known(bare).then(|| {
+                let dotted = component.map(|c| format!(".{c}")).unwrap_or_default();
+                Err(format!("special register `{name}{dotted}`"))
+            }),
+        };
+        Some(Ok(found))
+    }
+
+    /// True if the register changes from block to block of a launch.
+    pub(crate) fn depends_on_block(self) -> bool {
+        matches!(self, Special::Ctaid(_))
+    }
+
+    /// True if the register may differ among the threads of a block.
+    pub(crate) fn depends_on_thread(self) -> bool {
+        use Special::*;
+        matches!(
+            self,
+            Tid(_) | LaneId | WarpId | LaneMaskEq | LaneMaskLe | LaneMaskLt | LaneMaskGe | LaneMaskGt
+        )
+    }
+
+    /// The value for a thread of the block, by its number; 0 for clocks, which an instruction of their own reads.
+    pub(crate) fn value(self, view: &BlockView, thread: u32) -> u32 {
+        let lane = thread % LANES as u32;
+        match self {
+            Special::Tid(axis) => view.thread_index(thread)[axis],
+            Special::Ntid(axis) => view.threads[axis],
+            Special::Ctaid(axis) => view.block[axis],
+            Special::Nctaid(axis) => view.blocks[axis],
+            Special::LaneId => lane,
+            Special::WarpId => thread / LANES as u32,
+            Special::NWarpId => view.max_threads_per_block / LANES as u32,
+            Special::SmId => 0,
+            Special::NSmId => 1,
+            Special::LaneMaskEq => 1 << lane,
+            Special::LaneMaskLe => u32::MAX >> (31 - lane),
+            Special::LaneMaskLt => (1 << lane) - 1,
+            Special::LaneMaskGe => u32::MAX << lane,
+            Special::LaneMaskGt => (u32::MAX << lane) << 1,
+            Special::DynamicSharedSize => view.dynamic_shared_bytes,
+            Special::TotalSharedSize => view.total_shared_bytes,
+            Special::GridId | Special::Clock(_) => 0,
+        }
+    }
+}
+
+/// True if PTX has a special register of that name, which is not modelled.
+fn is_known(bare: &str) -> bool {
+    let is_numbered = |prefix| {
+        let number = bare.strip_prefix(prefix);
+        number.is_some_and(|n: &str| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
+    };
+    OTHERS.contains(&bare)
+        || is_numbered("envreg")
+        || is_numbered("pm")
+        || bare.starts_with("reserved_smem_offset_")
+}

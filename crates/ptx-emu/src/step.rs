@@ -1,0 +1,89 @@
+//! Steps a group through its instructions.
+
+use crate::block::{At, BlockRunner, Next, Op, PATIENCE, Stop};
+use crate::warp::Warp;
+
+impl BlockRunner<'_> {
+    /// Steps a group until it reaches `limit`, changes, or its turn ends.
+    pub(crate) fn step_group(
+        &mut self,
+        warp: &mut Warp,
+        index: usize,
+        limit: u32,
+    ) -> Result<(), Stop> {
+        let code = self.launch.code;
+        let mut pc = warp.groups[index].pc;
+        let mask = warp.groups[index].mask;
+        let alone = limit == u32::MAX;
+        warp.registers.bases = warp.frames[warp.groups[index].frame as usize].bases;
+        loop {
+            let inst = &code.insts[pc as usize];
+            let active = mask & (warp.registers.pred(inst.guard) ^ inst.flip);
+            self.executed += 1;
+            let execution = &mut self.tallies.executions[pc as usize];
+            execution.warps += 1;
+            execution.threads += u64::from(active.count_ones());
+            match &inst.op {
+                Op::Apply { apply, o } => {
+                    if active != 0 {
+                        // SAFETY: the pointer comes from `lane_loop!` or `portable_loop!`, which choose code that
+                        // this host can run.
+                        unsafe { apply(&mut warp.registers, o, active) };
+                    }
+                    pc += 1;
+                }
+                Op::Compare { test, o, then } => {
+                    // SAFETY: as for `Apply`.
+                    let bits = unsafe { test(&warp.registers, o) };
+                    then.store(&mut warp.registers, active, bits);
+                    pc += 1;
+                }
+                Op::Branch { target } => {
+                    if active == mask {
+                        pc = *target;
+                        if !alone {
+                            // Others may be on the way: choose again.
+                            self.leave(warp, index, pc);
+                            return Ok(());
+                        }
+                    } else if active == 0 {
+                        pc += 1;
+                    } else {
+                        execution.divergent += 1;
+                        warp.split(index, active, *target, pc + 1);
+                        return Ok(());
+                    }
+                }
+                Op::Other(op) => {
+                    if active != 0 {
+                        warp.groups[index].pc = pc;
+                        let at = At {
+                            group: index,
+                            pc,
+                            active,
+                        };
+                        if op.execute(self, warp, at)? == Next::Choose {
+                            return Ok(());
+                        }
+                    }
+                    pc += 1;
+                }
+            }
+            let spins = warp.spins >= PATIENCE && !alone;
+            if pc >= limit || self.executed >= self.turn_end || spins {
+                self.leave(warp, index, pc);
+                return Ok(());
+            }
+        }
+    }
+
+    /// Ends a group's run at a position, giving way to others if it has been polling.
+    fn leave(&self, warp: &mut Warp, index: usize, pc: u32) {
+        let group = &mut warp.groups[index];
+        group.pc = pc;
+        if warp.spins >= PATIENCE {
+            warp.spins = 0;
+            group.gave_way = self.executed;
+        }
+    }
+}

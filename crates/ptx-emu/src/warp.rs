@@ -1,0 +1,320 @@
+//! The state of one warp.
+
+use std::collections::{HashMap, VecDeque};
+
+use ptx::RegClass;
+
+use crate::frame::{Constant, FunctionCode};
+use crate::memory::lanes::LaneMemory;
+use crate::registers::{Bases, Flag, LANES, Registers, Slot};
+
+/// What a group of lanes does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    /// Can step.
+    Ready,
+    /// Waits for a barrier of the block.
+    Barrier(BarrierWait),
+    /// Waits for other lanes to reach the same instruction.
+    Lanes {
+        /// The instruction's name.
+        instruction: &'static str,
+        /// The lanes that execute it together, as the group's first lane gives them.
+        mask: u32,
+    },
+}
+
+/// What a group waits for at a barrier of the block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct BarrierWait {
+    /// The barrier's number.
+    pub(crate) id: u32,
+    /// Threads to wait for; `None` for the whole block.
+    pub(crate) threads: Option<u32>,
+    /// All threads of a warp must execute the same instruction together.
+    pub(crate) aligned: bool,
+    pub(crate) reduction: Option<Reduction>,
+}
+
+/// What a barrier computes of the predicates of its threads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Reduction {
+    pub(crate) op: ReductionOp,
+    /// A predicate slot for `And` and `Or`, a 32-bit row for `Popc`.
+    pub(crate) dst: u32,
+    pub(crate) src: Flag,
+}
+
+/// The operation of a [`Reduction`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ReductionOp {
+    /// The number of threads whose predicate is true.
+    Popc,
+    /// True where all are.
+    And,
+    /// True where any is.
+    Or,
+}
+
+/// One lane's asynchronous copy from global to shared memory.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AsyncCopy {
+    pub(crate) dst: u64,
+    pub(crate) src: u64,
+    pub(crate) bytes: u32,
+    /// Bytes to read; the rest is zero.
+    pub(crate) src_bytes: u32,
+}
+
+/// The asynchronous copies that each lane has under way.
+#[derive(Debug, Default)]
+pub(crate) struct AsyncQueues {
+    /// Not in a group yet.
+    pub(crate) open: [Vec<AsyncCopy>; LANES],
+    pub(crate) groups: [VecDeque<Vec<AsyncCopy>>; LANES],
+}
+
+/// Lanes of a warp at one position.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Group {
+    pub(crate) pc: u32,
+    pub(crate) mask: u32,
+    /// Index into [`Warp::frames`].
+    pub(crate) frame: u32,
+    pub(crate) state: State,
+    /// When it last let others of its warp go first (`executed` of the block); 0 if it need not.
+    pub(crate) gave_way: u64,
+}
+
+/// A call chain: lanes that came the same way share it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Frame {
+    pub(crate) function: u32,
+    /// The caller's frame; itself for the kernel's.
+    pub(crate) parent: u32,
+    /// Position of the call.
+    pub(crate) call_pc: u32,
+    pub(crate) depth: u32,
+    pub(crate) bases: Bases,
+    /// Start and end of the frame in local memory.
+    pub(crate) local: (u64, u64),
+    /// Start and end of the frame's parameters.
+    pub(crate) params: (u64, u64),
+}
+
+/// One warp.
+#[derive(Debug, Default)]
+pub(crate) struct Warp {
+    pub(crate) index: usize,
+    pub(crate) registers: Registers,
+    pub(crate) groups: Vec<Group>,
+    /// Lanes that have not exited.
+    pub(crate) live: u32,
+    pub(crate) frames: Vec<Frame>,
+    calls: HashMap<(u32, u32, u32), u32>,
+    pub(crate) local: LaneMemory,
+    pub(crate) params: LaneMemory,
+    pub(crate) copies: Option<Box<AsyncQueues>>,
+    /// The constants of the kernel's frame are in place.
+    pub(crate) has_constants: bool,
+    /// Lanes that ran last, and the polling instructions that they have executed since they were chosen: see
+    /// [`PATIENCE`](crate::block::PATIENCE).
+    chosen: u32,
+    pub(crate) spins: u32,
+}
+
+impl Warp {
+    /// Puts the warp at the start of a kernel with these lanes.
+    pub(crate) fn start(&mut self, index: usize, lanes: u32, kernel: u32, code: &FunctionCode) {
+        self.index = index;
+        self.live = lanes;
+        self.local.clear();
+        self.params.clear();
+        self.copies = None;
+        self.chosen = 0;
+        self.registers.bases = Bases::default();
+        self.clear_registers(code);
+        self.calls.clear();
+        self.frames.clear();
+        self.frames.push(Frame {
+            function: kernel,
+            parent: 0,
+            call_pc: 0,
+            depth: 0,
+            bases: Bases::default(),
+            local: (0, code.local_bytes.into()),
+            params: (0, code.param_frame_bytes.into()),
+        });
+        self.groups.clear();
+        self.groups.push(Group {
+            pc: code.entry,
+            mask: lanes,
+            frame: 0,
+            state: State::Ready,
+            gave_way: 0,
+        });
+    }
+
+    /// Zeroes the kernel's registers. Constants stay from block to block.
+    fn clear_registers(&mut self, code: &FunctionCode) {
+        let Registers {
+            rows32,
+            rows64,
+            preds,
+            ..
+        } = &mut self.registers;
+        preds.fill(0);
+        let wide = code.constants.partition_point(|(slot, _)| slot.class != RegClass::B64);
+        let (narrow, wide) = code.constants.split_at(wide);
+        clear_between(rows32, narrow, code.rows.r32);
+        clear_between(rows64, wide, code.rows.r64);
+    }
+
+    /// Notes the lanes that run next.
+    pub(crate) fn choose(&mut self, mask: u32) {
+        if std::mem::replace(&mut self.chosen, mask) != mask {
+            self.spins = 0;
+        }
+    }
+
+    /// The thread number of a lane in its block.
+    pub(crate) fn thread(&self, lane: usize) -> u32 {
+        (self.index * LANES + lane) as u32
+    }
+
+    /// The thread of the lowest lane of a mask.
+    pub(crate) fn first_thread(&self, mask: u32) -> u32 {
+        self.thread((mask.trailing_zeros() as usize).min(LANES - 1))
+    }
+
+    /// True if some group can step.
+    pub(crate) fn is_ready(&self) -> bool {
+        self.groups.iter().any(|group| group.state == State::Ready)
+    }
+
+    /// The frame of `callee` called from a position of a frame; made on the first such call.
+    pub(crate) fn callee_frame(
+        &mut self,
+        parent: u32,
+        call_pc: u32,
+        callee: u32,
+        functions: &[FunctionCode],
+    ) -> u32 {
+        if let Some(&frame) = self.calls.get(&(parent, call_pc, callee)) {
+            return frame;
+        }
+        let caller = self.frames[parent as usize];
+        let used = functions[caller.function as usize].rows;
+        let function = &functions[callee as usize];
+        let local = caller
+            .local
+            .1
+            .next_multiple_of(u64::from(function.local_align).max(16));
+        let frame = self.frames.len() as u32;
+        self.frames.push(Frame {
+            function: callee,
+            parent,
+            call_pc,
+            depth: caller.depth + 1,
+            bases: Bases {
+                r32: caller.bases.r32 + used.r32,
+                r64: caller.bases.r64 + used.r64,
+                pred: caller.bases.pred + used.pred,
+            },
+            local: (local, local + u64::from(function.local_bytes)),
+            params: (
+                caller.params.1,
+                caller.params.1 + u64::from(function.param_frame_bytes),
+            ),
+        });
+        self.calls.insert((parent, call_pc, callee), frame);
+        frame
+    }
+
+    /// The position of a group as the positions of its calls, outermost first, then its own.
+    fn path(&self, group: &Group) -> Vec<u32> {
+        let mut path = vec![group.pc];
+        let mut frame = group.frame;
+        while frame != 0 {
+            let Frame {
+                parent, call_pc, ..
+            } = self.frames[frame as usize];
+            path.push(call_pc);
+            frame = parent;
+        }
+        path.reverse();
+        path
+    }
+
+    /// Orders groups by position.
+    pub(crate) fn compare(&self, a: &Group, b: &Group) -> std::cmp::Ordering {
+        if a.frame == b.frame {
+            a.pc.cmp(&b.pc)
+        } else {
+            self.path(a).cmp(&self.path(b))
+        }
+    }
+
+    /// Joins groups that can step and are at the same position.
+    pub(crate) fn merge(&mut self) {
+        let mut i = 0;
+        while i < self.groups.len() {
+            let mut j = i + 1;
+            while j < self.groups.len() {
+                let (a, b) = (self.groups[i], self.groups[j]);
+                let mergeable = a.pc == b.pc && a.frame == b.frame;
+                let retry = |state| !matches!(state, State::Barrier(_));
+                if mergeable && retry(a.state) && retry(b.state) {
+                    self.groups[i].mask |= b.mask;
+                    // A waiting group tries again now that it has grown.
+                    self.groups[i].state = State::Ready;
+                    self.groups[i].gave_way = a.gave_way.min(b.gave_way);
+                    self.groups.swap_remove(j);
+                } else {
+                    j += 1;
+                }
+            }
+            i += 1;
+        }
+    }
+
+    /// Moves the lanes of `taken` to `target`, as a group of their own that can step, and the rest of the group to `next`.
+    pub(crate) fn split(&mut self, group: usize, taken: u32, target: u32, next: u32) {
+        let rest = &mut self.groups[group];
+        rest.mask &= !taken;
+        rest.pc = next;
+        let other = Group {
+            mask: taken,
+            pc: target,
+            state: State::Ready,
+            ..*rest
+        };
+        self.groups.push(other);
+    }
+
+    /// Removes lanes for good. Groups that wait for lanes try again.
+    pub(crate) fn exit(&mut self, mask: u32) {
+        self.live &= !mask;
+        for group in &mut self.groups {
+            if matches!(group.state, State::Lanes { .. }) {
+                group.state = State::Ready;
+            }
+        }
+    }
+}
+
+/// Zeroes the first `count` rows (those that exist) but those of constants, which ascend.
+fn clear_between<T: Default + Copy>(
+    rows: &mut [[T; LANES]],
+    constants: &[(Slot, Constant)],
+    count: u32,
+) {
+    let end = rows.len().min(count as usize);
+    let mut start = 0;
+    for row in constants.iter().map(|(slot, _)| slot.row as usize).chain([end]) {
+        if start < row.min(end) {
+            rows[start..row.min(end)].fill([T::default(); LANES]);
+        }
+        start = row + 1;
+    }
+}

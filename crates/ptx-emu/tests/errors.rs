@@ -1,0 +1,152 @@
+//! Wrong instructions: the exact message, with line, column and a caret.
+//!
+//! Unknown instructions: a value with the reason, never an error.
+
+use ptx_emu::Executable;
+
+/// A kernel with this body.
+fn kernel(body: &str) -> String {
+    format!(
+        ".version 8.3\n.target sm_90\n.address_size 64\n.global .u32 g;\n\
+         .func (.param .b32 r) f(.param .b32 x);\n.func h(.param .align 8 .b8 s[16]);\n\
+         .visible .entry k(.param .u64 a)\n{{\n.reg .pred %p<4>;\n.reg .b16 %h<4>;\n.reg .b32 %r<4>;\n.reg .b64 %d<4>;\n\
+         .reg .b128 %q<2>;\n.reg .v2 .b32 %v;\n{body}\n}}\n"
+    )
+}
+
+/// Texts and the errors they give, one after the other.
+fn report(texts: &[&str], wrap: impl Fn(&str) -> String) -> String {
+    let mut report = String::new();
+    for text in texts {
+        let error = match Executable::parse(&wrap(text)) {
+            Ok(_) => panic!("accepted: {text}"),
+            Err(error) => error,
+        };
+        report.push_str(&format!("{text}\n=> {error}\n\n"));
+    }
+    report
+}
+
+#[test]
+fn statements() {
+    let texts = [
+        "ret",
+        "add.s32 %r1, %r2, %r3\nret;",
+        "add.s32 %r1, %r2 %r3;",
+        "add.s32 %r1, , %r3;",
+        "@p ret;",
+        "@%r1 ret;",
+        "@!%p9 ret;",
+        "mov.b32 %r9, 0;",
+        "mov.b32 %r01, 0;",
+        "mov.b32 %r1, nowhere;",
+        "add.s32 %r1, %r2;",
+        "add.s32 %r1, %d2, %r3;",
+        "add.s64 %r1, %d2, %d3;",
+        "add.s32 7, %r2, %r3;",
+        "add.s32 %r1, [%d1], %r3;",
+        "add.s32 %r1, %p1, %r3;",
+        "add %r1, %r2, %r3;",
+        "mul.s32 %r1, %r2, %r3;",
+        "fma.f32 %r1, %r2, %r3, %r0;",
+        "min.xorsign.f32 %r1, %r2, %r3;",
+        "add.f32 %r1, %r2, 5;",
+        "add.f32 %r1, %r2, 0f5;",
+        "mov.b32 %r1, 99999999999999999999;",
+        "cvt.f32.s32 %r1, %r2;",
+        "cvt.u32.u64 %r1, %r2;",
+        "setp.s32 %p1, %r1, %r2;",
+        "setp.eq.and.s32 %p1, %r1, %r2;",
+        "selp.b32 %r1, %r2, %r3, %r0;",
+        "ld.global.u32 %r1, %d1;",
+        "ld.global.u32 %r1, [%h1];",
+        "ld.global.u64 %r1, [%d1];",
+        "ld.global.v2.u32 {%r1, %r2, %r3}, [%d1];",
+        "ld.global.v2.u32 7, [%d1];",
+        "ld.shared.u32 %r1, [g];",
+        "ld.param.u64 %d1, [b];",
+        "ld.global.u32 %r1, [%d1+%d2];",
+        "ld.global.u32 %r1, [f];",
+        "st.global.u32 %r1, [%d1];",
+        "atom.global.u32 %r1, [%d1], %r2;",
+        "atom.global.cas.b32 %r1, [%d1], %r2;",
+        "fence.sc;",
+        "lop3.b32 %r1, %r2, %r3, %r0, 256;",
+        "bra nowhere;",
+        "bra 7;",
+        "brx.idx %r1, nowhere;",
+        "L: ret; L: ret;",
+        "{ L: ret; } bra L;",
+        "call nobody;",
+        "call (%r1), f;",
+        "call f, (%r1);",
+        "call (%r1), f, (%d1);",
+        "call (%r1), f, (%r1, %r2);",
+        "call h, (%d1);",
+        "{ .param .align 8 .b8 s[8]; call h, (s); }",
+        "call (%r1, f;",
+        ".reg .b32 %r<7>;",
+        ".reg .b32 x; .reg .b32 x;",
+        ".reg .b32 x[4];",
+        ".local .b8 l[4294967295];",
+        "= ret;",
+        "{ ret;",
+        ".loc 1 2;",
+        ".pragma nounroll;",
+    ];
+    insta::assert_snapshot!("statements", report(&texts, kernel));
+}
+
+#[test]
+fn what_is_not_modelled_is_a_value() {
+    let texts = [
+        "wgmma.fence.sync.aligned;",
+        "tex.2d.v4.f32.f32 {%r0, %r1, %r2, %r3}, [%d1, {%r1, %r2}];",
+        "frobnicate.x %r1, <what>, ever;",
+        "@%p1 mbarrier.init.shared.b64 [%r1], 32;",
+        "add.f16 %h1, %h2, %h3;",
+        "add.rn.f32x2 %d1, %d2, %d3;",
+        "add.rn.s32 %r1, %r2, %r3;",
+        "min.u16x2.relu %r1, %r2, %r3;",
+        "mul.f64.ftz %d1, %d2, %d3;",
+        "ex2.approx.f64 %d1, %d2;",
+        "setp.ltu.s32 %p1, %r1, %r2;",
+        "cvt.rzi.relu.s32.f32 %r1, %r2;",
+        "cvt.rna.tf32.f32 %r1, %r2;",
+        "cvt.rn.satfinite.e4m3x2.f32 %h1, %r1, %r2;",
+        "mov.b128 %q1, {%d1, %d2};",
+        "mov.b64 %d1, %q1;",
+        "mov.b32 %r1, %v;",
+        "mov.b32 %r1, %v.x;",
+        "mov.u32 %r1, %cluster_ctarank;",
+        "mov.u32 %r1, %envreg3;",
+        "mov.v4.u32 {%r0, %r1, %r2, %r3}, %tid;",
+        "ld.shared::cluster.u32 %r1, [%r2];",
+        "ld.release.gpu.global.u32 %r1, [%d1];",
+        "st.acquire.gpu.global.u32 [%d1], %r1;",
+        "ld.mmio.relaxed.sys.global.u32 %r1, [%d1];",
+        "atom.global.add.noftz.f16 %h1, [%d1], %h2;",
+        "atom.global.v2.f32.add {%r0, %r1}, [%d1], {%r2, %r3};",
+        "red.async.relaxed.cluster.global.add.u32 [%d1], %r2;",
+        "fence.proxy.async;",
+        "cp.async.bulk.commit_group;",
+        "barrier.cluster.arrive;",
+        "shfl.up.b32 %r1, %r2, 1, 0;",
+        "vote.all.pred %p1, %p2;",
+        "redux.sync.min.f32 %r1, %r2, -1;",
+        "call (%r1), %d1, (%r2);",
+        "exit.uni;",
+    ];
+    let mut report = String::new();
+    for text in texts {
+        let executable = Executable::parse(&kernel(text)).unwrap_or_else(|e| panic!("{e}"));
+        let [unsupported] = executable.unsupported() else {
+            panic!("{text}: {:?}", executable.unsupported());
+        };
+        assert_eq!((unsupported.function.as_str(), unsupported.ptx_line), ("k", 15));
+        let (reason, written) = unsupported.reason.split_once(" (in `").unwrap();
+        assert!(text.contains(written.strip_suffix("`)").unwrap()), "{written}");
+        report.push_str(&format!("{text}\n    {reason}\n"));
+    }
+    insta::assert_snapshot!("unsupported", report);
+}

@@ -1,0 +1,314 @@
+//! The body of a function, read instruction by instruction.
+
+use super::layout::{self, Signature};
+use super::locs::Locs;
+use super::names::{Names, duplicate};
+use super::scope::{Labels, Local, Range, Scope, ScopeLabels};
+use crate::error::{ErrorKind, Problem};
+use crate::program::*;
+use crate::syntax::{self, Inst, Name, Stmt, Storage};
+use crate::types::{Reg, RegClass, Space};
+
+/// The body of a function: gives its instructions in order, and says what the names in them stand for.
+///
+/// Names are looked up where the last instruction stands, so an instruction must be read before the next one.
+pub struct Body<'p, 'a> {
+    id: FunctionId,
+    program: &'p Program,
+    names: &'p Names<'a>,
+    locs: &'p mut Locs<'a>,
+    /// What becomes of the function.
+    function: Function,
+    labels: Labels<'p, 'a>,
+    scopes: Vec<Scope<'a>>,
+    scopes_opened: usize,
+    /// What is left of the open blocks, outermost first.
+    open: Vec<std::slice::Iter<'p, Stmt<'a>>>,
+    param_top: u32,
+    loc: Option<SourceLocId>,
+}
+
+/// One instruction of a body.
+#[derive(Debug)]
+pub struct Instruction<'p, 'a> {
+    /// The predicate register that guards it, and whether it is negated.
+    pub guard: Option<(Reg, bool)>,
+    /// The instruction as it is written.
+    pub syntax: &'p Inst<'a>,
+    /// The source position that the last `.loc` before it gives.
+    pub loc: Option<SourceLocId>,
+}
+
+/// What a name in a body stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Named {
+    /// A register.
+    Reg(Reg),
+    /// A register of a kind that is not modelled ("128-bit register").
+    UnsupportedReg(&'static str),
+    /// A parameter, or a `.param` variable, with its size in bytes.
+    Param(Symbol, u32),
+    /// A variable of another space, or a function.
+    Symbol(Symbol),
+}
+
+impl<'p, 'a> Body<'p, 'a> {
+    pub(super) fn new(
+        id: FunctionId,
+        program: &'p Program,
+        names: &'p Names<'a>,
+        locs: &'p mut Locs<'a>,
+        source: &'p syntax::Function<'a>,
+    ) -> Result<Self, Problem> {
+        let statements = source.body.as_deref().unwrap_or(&[]);
+        locs.enter_function();
+        let function = program.function(id).clone();
+        let mut body = Body {
+            id,
+            param_top: function.param_frame_bytes,
+            program,
+            names,
+            locs,
+            function,
+            labels: Labels::collect(statements)?,
+            scopes: Vec::new(),
+            scopes_opened: 0,
+            open: Vec::new(),
+            loc: None,
+        };
+        body.enter(statements);
+        if source.body.is_some() {
+            body.declare_params(source)?;
+        }
+        Ok(body)
+    }
+
+    /// The function's id.
+    pub fn id(&self) -> FunctionId {
+        self.id
+    }
+
+    /// The function. Its registers and frames are those of the instructions that have been read.
+    pub fn function(&self) -> &Function {
+        &self.function
+    }
+
+    /// Every label of the body in order of position, whether it is in scope or not.
+    pub fn labels(&self) -> &[Label] {
+        &self.labels.all
+    }
+
+    /// The module: variables, and the signatures of all functions.
+    pub fn program(&self) -> &'p Program {
+        self.program
+    }
+
+    /// The next instruction; `None` at the end.
+    ///
+    /// # Errors
+    /// A wrong declaration before it, or a guard that is no predicate register.
+    pub fn next_instruction(&mut self) -> Result<Option<Instruction<'p, 'a>>, Problem> {
+        while let Some(statements) = self.open.last_mut() {
+            match statements.next() {
+                None => self.leave(),
+                Some(Stmt::Label(_) | Stmt::BranchTargets(..) | Stmt::Prototype(_)) => {}
+                Some(Stmt::Loc(loc)) => self.loc = Some(self.locs.id(loc)),
+                Some(Stmt::Block(inner)) => self.enter(inner),
+                Some(Stmt::Variable(v)) => self.variable(v)?,
+                Some(Stmt::Inst(inst)) => {
+                    let guard = match inst.guard {
+                        Some((name, negated)) => Some((self.predicate(name, negated)?, negated)),
+                        None => None,
+                    };
+                    return Ok(Some(Instruction {
+                        guard,
+                        syntax: inst,
+                        loc: self.loc,
+                    }));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// The function as it is once all instructions have been read.
+    pub(super) fn finish(mut self) -> Result<Function, Problem> {
+        while self.next_instruction()?.is_some() {}
+        self.function.labels = self.labels.all;
+        Ok(self.function)
+    }
+
+    fn enter(&mut self, statements: &'p [Stmt<'a>]) {
+        self.open.push(statements.iter());
+        self.scopes.push(Scope {
+            labels: self.scopes_opened,
+            param_top: self.param_top,
+            ..Scope::default()
+        });
+        self.scopes_opened += 1;
+    }
+
+    fn leave(&mut self) {
+        self.open.pop();
+        if let Some(scope) = self.scopes.pop() {
+            self.param_top = scope.param_top;
+        }
+    }
+
+    fn scope(&mut self) -> &mut Scope<'a> {
+        self.scopes
+            .last_mut()
+            .expect("a scope is open as long as there are statements")
+    }
+
+    fn declare_params(&mut self, source: &syntax::Function<'a>) -> Result<(), Problem> {
+        let symbol = if source.is_kernel {
+            Symbol::KernelParam
+        } else {
+            Symbol::FrameParam
+        };
+        let declared = source.params.iter().chain(&source.returns);
+        let function = self.program.function(self.id);
+        for (v, param) in declared.zip(function.params.iter().chain(&function.returns)) {
+            let local = match param.register {
+                Some(reg) => Local::Reg(reg.class, Some(reg.slot)),
+                None => Local::Param(symbol(param.offset), param.size()),
+            };
+            if v.name.text != "_" {
+                self.scope().declare(v.name, local)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn variable(&mut self, v: &syntax::Variable<'a>) -> Result<(), Problem> {
+        let local = match v.storage {
+            Storage::Reg => return self.register(v),
+            Storage::In(Space::Param) => {
+                let (size, align) = (layout::size(v)?, layout::alignment(v));
+                let offset = layout::place(&mut self.param_top, size, align, v.name.pos)?;
+                let frame = &mut self.function.param_frame_bytes;
+                *frame = self.param_top.max(*frame);
+                Local::Param(Symbol::FrameParam(offset), size)
+            }
+            Storage::In(Space::Local) => {
+                let (size, align) = (layout::size(v)?, layout::alignment(v));
+                let top = &mut self.function.local_bytes;
+                let offset = layout::place(top, size, align, v.name.pos)?;
+                self.function.local_align = self.function.local_align.max(align);
+                self.function.locals.push(LocalVariable {
+                    name: v.name.text.to_string(),
+                    offset,
+                    size,
+                });
+                Local::Variable(Symbol::Local(offset))
+            }
+            Storage::In(_) => {
+                let entity = self.names.inner(v.name.pos);
+                let entity = entity.expect("collected with the names of the module");
+                Local::Variable(entity.symbol(self.program))
+            }
+        };
+        self.scope().declare(v.name, local)
+    }
+
+    /// Declares a register, or a number of them.
+    fn register(&mut self, v: &syntax::Variable<'a>) -> Result<(), Problem> {
+        let local = match (v.ty.class(), v.vector) {
+            (None, _) => Local::UnsupportedReg("128-bit register"),
+            (Some(class), 1) => Local::Reg(class, None),
+            _ => Local::UnsupportedReg("vector register"),
+        };
+        if !v.dims.is_empty() {
+            let message = "registers are declared in numbers by `<n>`, not `[n]`";
+            return Err(Problem::invalid(v.name.pos, message));
+        }
+        let Some(count) = v.count else {
+            return self.scope().declare(v.name, local);
+        };
+        let range = (Range { local, count }, v.name.pos);
+        match self.scope().ranges.insert(v.name.text, range) {
+            Some((_, first)) => Err(duplicate("name", v.name, first)),
+            None => Ok(()),
+        }
+    }
+
+    /// What a name means here. A register gets its slot.
+    pub fn resolve(&mut self, name: &'a str) -> Option<Named> {
+        for scope in self.scopes.iter_mut().rev() {
+            let Some(local) = scope.find(name) else {
+                continue;
+            };
+            return Some(match local {
+                Local::Reg(class, slot) => {
+                    let class = *class;
+                    let slot = *slot.get_or_insert_with(|| {
+                        let count = self.function.registers.of_mut(class);
+                        *count += 1;
+                        self.function.register_names[class.index()].push(name.to_string());
+                        *count - 1
+                    });
+                    Named::Reg(Reg { class, slot })
+                }
+                Local::UnsupportedReg(what) => Named::UnsupportedReg(what),
+                Local::Param(symbol, size) => Named::Param(*symbol, *size),
+                Local::Variable(symbol) => Named::Symbol(*symbol),
+            });
+        }
+        let entity = self.names.get(name)?;
+        Some(Named::Symbol(entity.symbol(self.program)))
+    }
+
+    fn predicate(&mut self, name: Name<'a>, negated: bool) -> Result<Reg, Problem> {
+        match self.resolve(name.text) {
+            Some(Named::Reg(reg)) if reg.class == RegClass::Pred => Ok(reg),
+            None => Err(Problem::unknown("register", name.text, name.pos)),
+            Some(_) => {
+                let kind = ErrorKind::OperandKind {
+                    opcode: if negated { "@!" } else { "@" }.to_string(),
+                    expected: "a predicate register",
+                    found: format!("`{}`", name.text),
+                };
+                Err(Problem::new(name.pos, kind))
+            }
+        }
+    }
+
+    fn look_up<T>(&self, find: impl Fn(&ScopeLabels<'p, 'a>) -> Option<T>) -> Option<T> {
+        self.scopes
+            .iter()
+            .rev()
+            .find_map(|scope| find(&self.labels.scopes[scope.labels]))
+    }
+
+    /// The number of instructions of the body before a label.
+    ///
+    /// # Errors
+    /// If no such label is in scope.
+    pub fn label(&self, name: Name<'a>) -> Result<u32, Problem> {
+        let found = self.look_up(|scope| scope.positions.get(name.text).map(|(target, _)| *target));
+        found.ok_or_else(|| Problem::unknown("label", name.text, name.pos))
+    }
+
+    /// The labels of a `.branchtargets` table, as [`Body::label`] gives them.
+    ///
+    /// # Errors
+    /// If no such table, or one of its labels, is in scope.
+    pub fn branch_table(&self, name: Name<'a>) -> Result<Box<[u32]>, Problem> {
+        let found = self.look_up(|scope| scope.tables.get(name.text).copied());
+        let targets =
+            found.ok_or_else(|| Problem::unknown("branch table", name.text, name.pos))?;
+        targets.iter().map(|target| self.label(*target)).collect()
+    }
+
+    /// The signature of a `.callprototype`; `None` if no such one is in scope.
+    ///
+    /// # Errors
+    /// A parameter that cannot be passed.
+    pub fn prototype(&self, name: &str) -> Result<Option<Signature>, Problem> {
+        let found = self.look_up(|scope| scope.prototypes.get(name).copied());
+        found
+            .map(|prototype| layout::signature(&prototype.params, &prototype.returns))
+            .transpose()
+    }
+}

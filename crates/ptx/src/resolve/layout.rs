@@ -1,0 +1,191 @@
+//! Sizes, alignments and offsets of variables and parameters.
+
+use crate::error::{ErrorKind, Problem};
+use crate::program::*;
+use crate::syntax::{self, Init, Storage};
+use crate::types::{Pos, Reg, ScalarType, Space};
+
+/// Variables larger than this are refused: no device has the memory.
+const MAX_BYTES: u64 = 1 << 40;
+
+/// Alignment in bytes: as written, at least that of an element.
+pub(super) fn alignment(v: &syntax::Variable<'_>) -> u32 {
+    v.align.unwrap_or(1).max(element_bytes(v))
+}
+
+/// Bytes of one element: a scalar, or a vector.
+fn element_bytes(v: &syntax::Variable<'_>) -> u32 {
+    v.ty.bytes() * v.vector
+}
+
+/// Size in bytes; an open dimension counts 0.
+pub(super) fn size(v: &syntax::Variable<'_>) -> Result<u32, Problem> {
+    let mut bytes = u64::from(element_bytes(v));
+    for dim in &v.dims {
+        bytes = bytes.saturating_mul(dim.unwrap_or(0));
+        if bytes > MAX_BYTES {
+            break;
+        }
+    }
+    byte_count(v.name.pos, "the size of the variable in bytes", bytes)
+}
+
+/// A byte count or offset as `u32`.
+pub(super) fn byte_count(pos: Pos, what: &'static str, value: u64) -> Result<u32, Problem> {
+    // Half the range: sums of two never overflow, and offsets fit an `i32`.
+    let limit = u64::from(u32::MAX / 2);
+    if value > limit {
+        return Err(Problem::new(pos, ErrorKind::TooLarge { what, value, limit }));
+    }
+    Ok(value as u32)
+}
+
+/// A `.global` or `.const` variable, without its initialiser.
+pub(super) fn variable(v: &syntax::Variable<'_>, space: Space) -> Result<Variable, Problem> {
+    let mut size = size(v)?;
+    if let (Some(None), Some(Init::List(list, _))) = (v.dims.first(), &v.init) {
+        let inner = v.dims[1..]
+            .iter()
+            .try_fold(1u64, |n, d| n.checked_mul(d.unwrap_or(0)))
+            .unwrap_or(u64::MAX);
+        let bytes = u64::from(element_bytes(v))
+            .saturating_mul(inner)
+            .saturating_mul(list.len() as u64);
+        size = byte_count(v.name.pos, "the size of the variable in bytes", bytes)?;
+    }
+    Ok(Variable {
+        name: v.name.text.to_string(),
+        space,
+        is_extern: v.is_extern,
+        align: alignment(v),
+        size,
+        init: Vec::new(),
+        relocations: Vec::new(),
+        pos: v.name.pos,
+    })
+}
+
+/// The layout of a parameter list, and of its return parameters behind it.
+#[derive(Debug, Default)]
+pub struct Signature {
+    /// Parameters in order.
+    pub params: Vec<Param>,
+    /// Return parameters in order.
+    pub returns: Vec<Param>,
+    /// Bytes of `params` and `returns` together.
+    bytes: u32,
+    registers: RegCounts,
+    register_names: [Vec<String>; 4],
+}
+
+/// Lays out parameters in order, each at its own alignment.
+pub(super) fn signature(
+    params: &[syntax::Variable<'_>],
+    returns: &[syntax::Variable<'_>],
+) -> Result<Signature, Problem> {
+    let mut signature = Signature::default();
+    for v in params {
+        let param = signature.place(v)?;
+        signature.params.push(param);
+    }
+    for v in returns {
+        let param = signature.place(v)?;
+        signature.returns.push(param);
+    }
+    Ok(signature)
+}
+
+impl Signature {
+    fn place(&mut self, v: &syntax::Variable<'_>) -> Result<Param, Problem> {
+        let name = v.name.text.to_string();
+        let pointer = v.pointer.map(|(space, align)| PointerInfo {
+            space: space.unwrap_or(Space::Generic),
+            align: align.unwrap_or(4),
+        });
+        if v.storage == Storage::Reg {
+            let is_scalar = v.vector == 1 && v.dims.is_empty() && v.count.is_none();
+            let Some(class) = v.ty.class().filter(|_| is_scalar) else {
+                let message =
+                    format!("register parameter `{name}` is not a scalar of up to 64 bits");
+                return Err(Problem::invalid(v.name.pos, message));
+            };
+            let names = &mut self.register_names[class.index()];
+            let register = Some(Reg {
+                class,
+                slot: names.len() as u32,
+            });
+            names.push(name.clone());
+            *self.registers.of_mut(class) += 1;
+            return Ok(Param {
+                name,
+                ty: ParamType::Scalar(v.ty),
+                offset: 0,
+                align: 1,
+                pointer,
+                register,
+            });
+        }
+        if v.count.is_some() {
+            let message =
+                format!("`<` behind parameter `{name}`: only registers are declared in numbers");
+            return Err(Problem::invalid(v.name.pos, message));
+        }
+        let size = size(v)?;
+        let align = alignment(v);
+        let offset = place(&mut self.bytes, size, align, v.name.pos)?;
+        let is_scalar = v.dims.is_empty() && v.vector == 1 && v.ty != ScalarType::B128;
+        let ty = if is_scalar {
+            ParamType::Scalar(v.ty)
+        } else {
+            ParamType::Bytes(size)
+        };
+        Ok(Param {
+            name,
+            ty,
+            offset,
+            align,
+            pointer,
+            register: None,
+        })
+    }
+}
+
+/// Takes `size` bytes at alignment `align` behind `top` and returns their offset.
+pub(super) fn place(top: &mut u32, size: u32, align: u32, pos: Pos) -> Result<u32, Problem> {
+    let offset = u64::from(*top).next_multiple_of(align.into());
+    *top = byte_count(
+        pos,
+        "the size of the memory in bytes",
+        offset + u64::from(size),
+    )?;
+    byte_count(pos, "an offset in bytes", offset)
+}
+
+/// A function without its body.
+pub(super) fn function(f: &syntax::Function<'_>) -> Result<Function, Problem> {
+    let signature = signature(&f.params, &f.returns)?;
+    Ok(Function {
+        name: f.name.text.to_string(),
+        is_kernel: f.is_kernel,
+        is_defined: f.body.is_some(),
+        pos: f.name.pos,
+        params: signature.params,
+        returns: signature.returns,
+        kernel_param_bytes: if f.is_kernel { signature.bytes } else { 0 },
+        param_frame_bytes: if f.is_kernel { 0 } else { signature.bytes },
+        max_threads: f.max_threads,
+        required_threads: f.required_threads,
+        min_blocks: f.min_blocks,
+        max_registers: f.max_registers,
+        no_return: f.no_return,
+        shared_bytes: 0,
+        dynamic_shared_offset: 0,
+        uses_dynamic_shared: false,
+        local_bytes: 0,
+        local_align: 1,
+        locals: Vec::new(),
+        registers: signature.registers,
+        register_names: signature.register_names,
+        labels: Vec::new(),
+    })
+}

@@ -1,0 +1,198 @@
+//! Syntax to a program: names to registers, offsets and ids.
+//!
+//! - `names`: the names of a module;
+//! - `layout`: sizes, alignments and offsets of variables and parameters;
+//! - `initialiser`: the bytes and the addresses that a variable starts with;
+//! - `shared`: the layout of shared memory, from what each kernel can reach;
+//! - `scope`: names inside a body; `locs`: source positions;
+//! - `body`: the body of a function, read instruction by instruction.
+
+mod body;
+mod initialiser;
+mod layout;
+mod locs;
+mod names;
+mod scope;
+mod shared;
+
+pub use body::{Body, Instruction, Named};
+pub use layout::Signature;
+
+use crate::error::{ErrorKind, Problem};
+use crate::parse;
+use crate::program::*;
+use crate::syntax::{self, Item, Storage};
+use crate::types::Space;
+use locs::Locs;
+use names::{Entity, Names, duplicate, variables};
+
+/// Reads a text, and calls `read_body` with each function in the order of their ids.
+pub(crate) fn program<'a>(
+    source: &'a str,
+    mut read_body: impl FnMut(&mut Body<'_, 'a>) -> Result<(), Problem>,
+) -> Result<Program, Problem> {
+    let module = parse::parse(source)?;
+    let files = module.files.iter().map(|(number, path)| SourceFile {
+        number: *number,
+        path: path.to_string(),
+    });
+    let mut locs = Locs::new(files.collect());
+    let mut program = Program {
+        version: module.version,
+        target: module.target.iter().map(|t| t.to_string()).collect(),
+        address_size: module.address_size.unwrap_or(32),
+        files: Vec::new(),
+        locs: Vec::new(),
+        globals: Vec::new(),
+        shared: Vec::new(),
+        dynamic_shared: Vec::new(),
+        functions: Vec::new(),
+        source: source.into(),
+    };
+    let mut names = Names::default();
+    // The syntax of each function, by id: the definition where there is one.
+    let mut sources: Vec<&syntax::Function<'_>> = Vec::new();
+    for item in &module.items {
+        match item {
+            Item::Variable(v) => declare_variable(&mut program, &mut names, v)?,
+            Item::Function(f) => declare_function(&mut program, &mut names, &mut sources, f)?,
+        }
+    }
+    for function in &sources {
+        declare_inner(&mut program, &mut names, function)?;
+    }
+    for item in &module.items {
+        if let Item::Variable(v) = item
+            && let Some(Entity::Global(id)) = names.get(v.name.text)
+        {
+            initialiser::initialise(&mut program, &names, id, v)?;
+        }
+    }
+    for v in sources.iter().flat_map(|function| variables(function)) {
+        if let Some(Entity::Global(id)) = names.inner(v.name.pos) {
+            initialiser::initialise(&mut program, &names, id, v)?;
+        }
+    }
+    shared::lay_out_shared(&mut program, &names, &sources)?;
+    for (index, function) in sources.iter().enumerate() {
+        let id = FunctionId(index as u32);
+        let mut body = Body::new(id, &program, &names, &mut locs, function)?;
+        read_body(&mut body)?;
+        program.functions[index] = body.finish()?;
+    }
+    (program.files, program.locs) = locs.into_parts();
+    Ok(program)
+}
+
+fn declare_variable<'a>(
+    program: &mut Program,
+    names: &mut Names<'a>,
+    v: &syntax::Variable<'a>,
+) -> Result<(), Problem> {
+    match v.storage {
+        Storage::In(Space::Shared) => {
+            let entity = add_shared(program, v)?;
+            names.insert("variable", v.name, entity)
+        }
+        Storage::In(space) => {
+            let variable = layout::variable(v, space)?;
+            // A declaration and the definition of the same name are one variable.
+            if let Some((Entity::Global(id), _)) = names.declared(v.name.text) {
+                let known = &mut program.globals[id.0 as usize];
+                if v.is_extern {
+                    return Ok(());
+                }
+                if known.is_extern {
+                    *known = variable;
+                    return Ok(());
+                }
+            }
+            let id = GlobalId(program.globals.len() as u32);
+            program.globals.push(variable);
+            names.insert("variable", v.name, Entity::Global(id))
+        }
+        Storage::Reg => {
+            let message = "registers can only be declared in a function";
+            Err(Problem::invalid(v.name.pos, message))
+        }
+    }
+}
+
+/// Shared variables of a module: their layout takes time that grows with the square of their number.
+const MOST_SHARED: u64 = 1024;
+
+fn add_shared(program: &mut Program, v: &syntax::Variable<'_>) -> Result<Entity, Problem> {
+    let value = 1 + (program.shared.len() + program.dynamic_shared.len()) as u64;
+    if value > MOST_SHARED {
+        let kind = ErrorKind::TooLarge {
+            what: "the number of shared variables",
+            value,
+            limit: MOST_SHARED,
+        };
+        return Err(Problem::new(v.name.pos, kind));
+    }
+    let align = layout::alignment(v);
+    if v.is_extern && v.dims.first() == Some(&None) {
+        program.dynamic_shared.push(DynamicShared {
+            name: v.name.text.to_string(),
+            align,
+        });
+        return Ok(Entity::DynamicShared(
+            program.dynamic_shared.len() as u32 - 1,
+        ));
+    }
+    let size = layout::size(v)?;
+    let name = v.name.text.to_string();
+    program.shared.push(SharedVariable {
+        name,
+        offset: 0,
+        size,
+        align,
+        kernels: Vec::new(),
+    });
+    Ok(Entity::Shared(program.shared.len() as u32 - 1))
+}
+
+fn declare_function<'m, 'a>(
+    program: &mut Program,
+    names: &mut Names<'a>,
+    sources: &mut Vec<&'m syntax::Function<'a>>,
+    f: &'m syntax::Function<'a>,
+) -> Result<(), Problem> {
+    if let Some((Entity::Function(id), first)) = names.declared(f.name.text) {
+        let known = &mut program.functions[id.0 as usize];
+        match (known.is_defined, f.body.is_some()) {
+            (true, true) => return Err(duplicate("function", f.name, first)),
+            (false, true) => {
+                *known = layout::function(f)?;
+                sources[id.0 as usize] = f;
+            }
+            _ => {}
+        }
+        return Ok(());
+    }
+    let id = FunctionId(program.functions.len() as u32);
+    program.functions.push(layout::function(f)?);
+    sources.push(f);
+    names.insert("function", f.name, Entity::Function(id))
+}
+
+/// Shared and global variables that a body declares live as long as those of the module.
+fn declare_inner<'a>(
+    program: &mut Program,
+    names: &mut Names<'a>,
+    f: &syntax::Function<'a>,
+) -> Result<(), Problem> {
+    for v in variables(f) {
+        let entity = match v.storage {
+            Storage::In(Space::Shared) => add_shared(program, v)?,
+            Storage::In(space @ (Space::Global | Space::Const)) => {
+                program.globals.push(layout::variable(v, space)?);
+                Entity::Global(GlobalId(program.globals.len() as u32 - 1))
+            }
+            _ => continue,
+        };
+        names.insert_inner(v.name.pos, entity);
+    }
+    Ok(())
+}

@@ -1,0 +1,94 @@
+//! The names of a module: what each stands for.
+
+use std::collections::HashMap;
+
+use crate::error::{ErrorKind, Problem};
+use crate::program::{FunctionId, GlobalId, Program, Symbol};
+use crate::syntax::{self, Name, Stmt};
+use crate::types::Pos;
+
+/// What a module-level name stands for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Entity {
+    Global(GlobalId),
+    /// Index into [`Program::shared`].
+    Shared(u32),
+    /// Index into [`Program::dynamic_shared`].
+    DynamicShared(u32),
+    Function(FunctionId),
+}
+
+impl Entity {
+    /// The address that it stands for, once shared memory is laid out.
+    pub fn symbol(self, program: &Program) -> Symbol {
+        match self {
+            Entity::Global(id) => Symbol::Global(id),
+            Entity::Shared(index) => Symbol::Shared(program.shared[index as usize].offset),
+            Entity::DynamicShared(_) => Symbol::DynamicShared,
+            Entity::Function(id) => Symbol::Function(id),
+        }
+    }
+}
+
+/// Module-level names, and the variables that bodies declare (keyed by position, for their names are scoped).
+#[derive(Default)]
+pub(super) struct Names<'a> {
+    entities: HashMap<&'a str, (Entity, Pos)>,
+    inner: HashMap<Pos, Entity>,
+}
+
+impl<'a> Names<'a> {
+    pub fn get(&self, name: &str) -> Option<Entity> {
+        self.entities.get(name).map(|(entity, _)| *entity)
+    }
+
+    /// The variable declared in a body at this position.
+    pub fn inner(&self, pos: Pos) -> Option<Entity> {
+        self.inner.get(&pos).copied()
+    }
+
+    /// What a name of the module stands for, and where it is declared.
+    pub fn declared(&self, name: &str) -> Option<(Entity, Pos)> {
+        self.entities.get(name).copied()
+    }
+
+    /// Notes the variable declared in a body at this position.
+    pub fn insert_inner(&mut self, pos: Pos, entity: Entity) {
+        self.inner.insert(pos, entity);
+    }
+
+    /// Declares a name of the module.
+    pub fn insert(&mut self, what: &'static str, name: Name<'a>, entity: Entity) -> Result<(), Problem> {
+        match self.entities.insert(name.text, (entity, name.pos)) {
+            Some((_, first)) => Err(duplicate(what, name, first)),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The error that a name is already taken.
+pub(super) fn duplicate(what: &'static str, name: Name<'_>, first: Pos) -> Problem {
+    let kind = ErrorKind::Duplicate {
+        what,
+        name: name.text.to_string(),
+        first,
+    };
+    Problem::new(name.pos, kind)
+}
+
+/// The variables that a body declares, at any depth.
+pub(super) fn variables<'m, 'a>(f: &'m syntax::Function<'a>) -> Vec<&'m syntax::Variable<'a>> {
+    fn collect<'m, 'a>(stmts: &'m [Stmt<'a>], into: &mut Vec<&'m syntax::Variable<'a>>) {
+        for stmt in stmts {
+            match stmt {
+                Stmt::Variable(v) => into.push(v),
+                Stmt::Block(inner) => collect(inner, into),
+                _ => {}
+            }
+        }
+    }
+    let mut all = Vec::new();
+    collect(f.body.as_deref().unwrap_or(&[]), &mut all);
+    all
+}
+

@@ -1,0 +1,132 @@
+//! Names inside a body.
+//!
+//! Braces open a scope; names are looked up from the innermost outwards. Register slots are given out on first use, so that
+//! `.reg .b32 %r<100000>` costs nothing for registers that no instruction names.
+
+use std::collections::HashMap;
+
+use super::names::duplicate;
+use crate::error::Problem;
+use crate::program::{Label, Symbol};
+use crate::syntax::{Name, Prototype, Stmt};
+use crate::types::{Pos, RegClass};
+
+/// What a name that a body declares stands for.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Local {
+    /// A register; its slot once an instruction names it.
+    Reg(RegClass, Option<u32>),
+    /// A register of a kind that is not modelled.
+    UnsupportedReg(&'static str),
+    /// A `.param` variable with its size.
+    Param(Symbol, u32),
+    Variable(Symbol),
+}
+
+/// `.reg .b32 %r<10>`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Range {
+    pub local: Local,
+    pub count: u64,
+}
+
+#[derive(Default)]
+pub(super) struct Scope<'a> {
+    pub names: HashMap<&'a str, (Local, Pos)>,
+    pub ranges: HashMap<&'a str, (Range, Pos)>,
+    /// Index into [`Labels::scopes`].
+    pub labels: usize,
+    /// Top of the parameter frame when the scope was opened.
+    pub param_top: u32,
+}
+
+impl<'a> Scope<'a> {
+    /// Declares a name.
+    pub fn declare(&mut self, name: Name<'a>, local: Local) -> Result<(), Problem> {
+        match self.names.insert(name.text, (local, name.pos)) {
+            Some((_, first)) => Err(duplicate("name", name, first)),
+            None => Ok(()),
+        }
+    }
+
+    /// The name, if this scope declares it.
+    pub fn find(&mut self, name: &'a str) -> Option<&mut Local> {
+        if !self.names.contains_key(name) {
+            let (range, pos) = self.range_of(name)?;
+            self.names.insert(name, (range.local, pos));
+        }
+        self.names.get_mut(name).map(|(local, _)| local)
+    }
+
+    /// The range that `name` is `prefix` and number of. A prefix may itself end in digits.
+    fn range_of(&self, name: &str) -> Option<(Range, Pos)> {
+        let digits = name.bytes().rev().take_while(u8::is_ascii_digit).count();
+        (name.len() - digits..name.len()).find_map(|split| {
+            let (prefix, number) = name.split_at(split);
+            let (range, pos) = self.ranges.get(prefix)?;
+            let canonical = number.len() == 1 || !number.starts_with('0');
+            let number: u64 = number.parse().ok()?;
+            (canonical && number < range.count).then_some((*range, *pos))
+        })
+    }
+}
+
+/// Labels, tables and prototypes of a body: they may be used before they are declared, so they are collected first.
+#[derive(Default)]
+pub(super) struct Labels<'s, 'a> {
+    /// One entry for each scope, in the order of their opening braces.
+    pub scopes: Vec<ScopeLabels<'s, 'a>>,
+    /// Every label in order of position.
+    pub all: Vec<Label>,
+    /// Number of instructions.
+    pub instructions: u32,
+}
+
+#[derive(Default)]
+pub(super) struct ScopeLabels<'s, 'a> {
+    pub positions: HashMap<&'a str, (u32, Pos)>,
+    pub tables: HashMap<&'a str, &'s [Name<'a>]>,
+    pub prototypes: HashMap<&'a str, &'s Prototype<'a>>,
+}
+
+impl<'s, 'a> Labels<'s, 'a> {
+    pub fn collect(stmts: &'s [Stmt<'a>]) -> Result<Self, Problem> {
+        let mut labels = Labels::default();
+        labels.scope(stmts)?;
+        Ok(labels)
+    }
+
+    fn scope(&mut self, stmts: &'s [Stmt<'a>]) -> Result<(), Problem> {
+        let scope = self.scopes.len();
+        self.scopes.push(ScopeLabels::default());
+        for stmt in stmts {
+            match stmt {
+                Stmt::Label(name) => {
+                    let target = self.instructions;
+                    if let Some((_, first)) = self.scopes[scope]
+                        .positions
+                        .insert(name.text, (target, name.pos))
+                    {
+                        return Err(duplicate("label", *name, first));
+                    }
+                    self.all.push(Label {
+                        name: name.text.to_string(),
+                        target,
+                    });
+                }
+                Stmt::Inst(_) => self.instructions += 1,
+                Stmt::Block(inner) => self.scope(inner)?,
+                Stmt::BranchTargets(name, targets) => {
+                    self.scopes[scope].tables.insert(name.text, targets);
+                }
+                Stmt::Prototype(prototype) => {
+                    self.scopes[scope]
+                        .prototypes
+                        .insert(prototype.label.text, prototype);
+                }
+                Stmt::Variable(_) | Stmt::Loc(_) => {}
+            }
+        }
+        Ok(())
+    }
+}
