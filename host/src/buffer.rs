@@ -1,4 +1,4 @@
-//! Typed, contiguous host memory: what is written to a device's buffers and read back from them.
+//! Typed, contiguous host memory, which is written to a device's buffers and read back from them.
 
 use bytemuck::Pod;
 use thiserror::Error;
@@ -13,7 +13,7 @@ pub trait Scalar: Pod {
     const ELEMENT: Element;
 }
 
-/// Buffers with the names under which a plan knows them.
+/// Buffers with their names in a plan.
 pub type NamedBuffers = Vec<(String, HostBuffer)>;
 
 /// The elements of the buffer of this name.
@@ -32,7 +32,7 @@ pub fn elements<'b, T: Scalar>(
     buffer.as_slice()
 }
 
-/// A host buffer that is not what it is used as.
+/// A host buffer that does not fit its use.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum BufferError {
     /// The elements have another type.
@@ -43,15 +43,15 @@ pub enum BufferError {
         /// What was asked for.
         asked: Element,
     },
-    /// The bytes are no whole number of elements.
-    #[error("{bytes} bytes are no whole number of {element} elements ({} bytes each)", element.size())]
+    /// The bytes are not a whole number of elements.
+    #[error("{bytes} bytes are not a whole number of {element} elements ({} bytes each)", element.size())]
     RaggedBytes {
         /// How many bytes there are.
         bytes: usize,
         /// What they should be.
         element: Element,
     },
-    /// There is none of this name.
+    /// No buffer has this name.
     #[error("there is no buffer `{name}`")]
     Missing {
         /// As asked for.
@@ -145,7 +145,7 @@ impl HostBuffer {
     ///
     /// # Errors
     ///
-    /// [`BufferError::RaggedBytes`] if they are no whole number of elements; [`BufferError::OutOfMemory`].
+    /// [`BufferError::RaggedBytes`] if they are not a whole number of elements; [`BufferError::OutOfMemory`].
     pub fn from_bytes(element: Element, bytes: &[u8]) -> Result<HostBuffer, BufferError> {
         if !bytes.len().is_multiple_of(element.size()) {
             return Err(BufferError::RaggedBytes {
@@ -220,7 +220,7 @@ mod tests {
     #[test]
     fn ragged_bytes_are_refused() {
         let error = HostBuffer::from_bytes(Element::U64, &[0; 12]).unwrap_err();
-        insta::assert_snapshot!(error, @"12 bytes are no whole number of u64 elements (8 bytes each)");
+        insta::assert_snapshot!(error, @"12 bytes are not a whole number of u64 elements (8 bytes each)");
     }
 
     #[test]

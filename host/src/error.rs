@@ -1,4 +1,4 @@
-//! Everything that can go wrong, sorted by who can put it right.
+//! The errors of this crate, by who can fix them.
 
 use thiserror::Error;
 
@@ -8,16 +8,16 @@ use crate::lab::CaseError;
 use crate::plan::PlanError;
 use crate::validate::ValidationError;
 
-/// Who can put an error right. The kinds never mix.
+/// Who can fix an error. The kinds never mix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ErrorKind {
-    /// What was asked for does not exist or makes no sense: an unknown lab, a size of 0.
+    /// The input is invalid: an unknown lab, a size of 0.
     Input,
     /// The solution is wrong: its plan, its launches, its kernels.
     Submission,
     /// The machine lacks something: a driver, memory, a newer version.
     Environment,
-    /// This program is wrong.
+    /// This program has a bug.
     Bug,
 }
 
@@ -28,7 +28,7 @@ pub enum Error {
     /// A case that cannot be built.
     #[error(transparent)]
     Case(#[from] CaseError),
-    /// A plan that makes no sense on any device.
+    /// A plan that is invalid on every device.
     #[error(transparent)]
     Plan(#[from] PlanError),
     /// A plan that does not fit its kernels or the device.
@@ -37,13 +37,13 @@ pub enum Error {
     /// A device that is missing, or that failed.
     #[error(transparent)]
     Device(#[from] DeviceError),
-    /// A host buffer used as what it is not.
+    /// A host buffer of the wrong type or size.
     #[error(transparent)]
     Buffer(#[from] BufferError),
 }
 
 impl Error {
-    /// Who can put it right.
+    /// Who can fix it.
     pub fn kind(&self) -> ErrorKind {
         match self {
             Error::Case(_) => ErrorKind::Input,

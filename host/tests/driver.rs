@@ -1,7 +1,9 @@
-//! The program starts without a driver, and asks for one only when it needs it.
+//! The program starts without a driver, and opens it on first use.
 //!
-//! Alone in its process: another test could have opened the driver before.
+//! The test is alone in its process, since another test could have opened the driver before.
 #![cfg(target_os = "linux")]
+
+mod gpu;
 
 use host::device::{CudaDevice, DeviceError};
 
@@ -22,7 +24,7 @@ fn the_driver_is_opened_on_first_use() {
             }
         }
         Err(DeviceError::NoDevice { reason }) => {
-            println!("skipped: no CUDA device: {reason}");
+            gpu::skip(&reason);
             if mapped_drivers().is_empty() {
                 assert!(reason.contains("libcuda.so.1"), "{reason}");
             }

@@ -1,7 +1,10 @@
-//! A kernel that traps or strays takes the GPU away from the process: said once clearly, then at every call.
+//! After a kernel traps or accesses memory out of bounds, the process can no longer use the GPU: the first error names the
+//! kernel, and every later call fails too.
 //!
-//! Each fault gets a process of its own, for that reason: this same program, told which fault by the environment.
+//! So each fault gets a process of its own: this same program, with an environment variable.
 #![cfg(target_os = "linux")]
+
+mod gpu;
 
 use host::device::{CudaDevice, DeviceError};
 use host::{
@@ -68,7 +71,7 @@ fn in_its_own_process(name: &str, test: fn()) {
     }
     match CudaDevice::open(0) {
         Ok(_) => {}
-        Err(DeviceError::NoDevice { .. }) => return println!("skipped: no CUDA device"),
+        Err(DeviceError::NoDevice { .. }) => return gpu::skip("no CUDA device"),
         Err(error) => panic!("{error}"),
     }
     let output = std::process::Command::new(std::env::current_exe().unwrap())

@@ -145,7 +145,7 @@ pub enum DeviceError {
 }
 
 impl DeviceError {
-    /// Who can put it right.
+    /// Who can fix it.
     pub fn kind(&self) -> ErrorKind {
         match self {
             DeviceError::LaunchRefused { .. } | DeviceError::KernelFault { .. } => {

@@ -192,6 +192,16 @@ fn check_buffer(plan: &Plan, id: BufferId, host: &HostBuffer) -> Result<(), Erro
     .into())
 }
 
+/// For tests that need a GPU where there is none: fails if `REQUIRE_GPU` is set.
+#[cfg(test)]
+pub(crate) fn skip(reason: impl std::fmt::Display) {
+    assert!(
+        std::env::var_os("REQUIRE_GPU").is_none(),
+        "REQUIRE_GPU is set: {reason}"
+    );
+    println!("skipped: {reason}");
+}
+
 /// The devices of one kind, or why there are none.
 pub type Discovery = Result<Vec<Box<dyn Device>>, DeviceError>;
 

@@ -21,7 +21,7 @@ fn every_probe_gives_what_it_must_on_the_emulated_device() {
 fn rates_on_a_gpu_make_sense() {
     let devices = match crate::device::discover() {
         Ok(devices) => devices,
-        Err(reason) => return println!("skipped: {reason}"),
+        Err(reason) => return crate::device::skip(reason),
     };
     let device = devices[0].as_ref();
     let options = Options::for_device(device.info());
