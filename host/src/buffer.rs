@@ -3,7 +3,7 @@
 use bytemuck::Pod;
 use thiserror::Error;
 
-use crate::fill::zeros;
+use crate::memory::has_room;
 
 pub use plan::Element;
 
@@ -191,6 +191,35 @@ impl HostBuffer {
             Err(BufferError::WrongElement { actual, asked })
         }
     }
+}
+
+/// An empty vector with room for `len` elements.
+///
+/// # Errors
+///
+/// [`BufferError::OutOfMemory`].
+pub(crate) fn reserved<T: Scalar>(len: usize) -> Result<Vec<T>, BufferError> {
+    let refused = || BufferError::OutOfMemory {
+        len,
+        element: T::ELEMENT,
+    };
+    if !has_room(len as u128 * size_of::<T>() as u128) {
+        return Err(refused());
+    }
+    let mut values = Vec::new();
+    values.try_reserve_exact(len).map_err(|_| refused())?;
+    Ok(values)
+}
+
+/// `len` zeros.
+///
+/// # Errors
+///
+/// [`BufferError::OutOfMemory`].
+pub(crate) fn zeros<T: Scalar>(len: usize) -> Result<Vec<T>, BufferError> {
+    let mut values = reserved(len)?;
+    values.resize(len, T::zeroed());
+    Ok(values)
 }
 
 #[cfg(test)]

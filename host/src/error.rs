@@ -5,6 +5,7 @@ use thiserror::Error;
 use crate::buffer::BufferError;
 use crate::device::DeviceError;
 use crate::lab::CaseError;
+use crate::module::ModuleError;
 use crate::plan::PlanError;
 use crate::validate::ValidationError;
 
@@ -31,6 +32,9 @@ pub enum Error {
     /// A plan that is invalid on every device.
     #[error(transparent)]
     Plan(#[from] PlanError),
+    /// PTX that does not parse, or that lacks a kernel.
+    #[error(transparent)]
+    Module(#[from] ModuleError),
     /// A plan that does not fit its kernels or the device.
     #[error(transparent)]
     Validation(#[from] ValidationError),
@@ -47,10 +51,24 @@ impl Error {
     pub fn kind(&self) -> ErrorKind {
         match self {
             Error::Case(_) => ErrorKind::Input,
-            Error::Plan(_) | Error::Validation(_) => ErrorKind::Submission,
-            Error::Device(error) => error.kind(),
+            Error::Plan(_) | Error::Module(_) | Error::Validation(_) => ErrorKind::Submission,
+            Error::Device(error) => device_kind(error),
             Error::Buffer(BufferError::OutOfMemory { .. }) => ErrorKind::Environment,
             Error::Buffer(_) => ErrorKind::Bug,
         }
+    }
+}
+
+fn device_kind(error: &DeviceError) -> ErrorKind {
+    match error {
+        DeviceError::LaunchRefused { .. } | DeviceError::KernelFault { .. } => {
+            ErrorKind::Submission
+        }
+        DeviceError::Emulated { fault, .. } => match **fault {
+            ptx_emu::Fault::Unsupported(_) => ErrorKind::Environment,
+            _ => ErrorKind::Submission,
+        },
+        DeviceError::WrongBuffer { .. } => ErrorKind::Bug,
+        _ => ErrorKind::Environment,
     }
 }

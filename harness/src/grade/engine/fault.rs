@@ -2,7 +2,7 @@
 
 use host::device::DeviceError;
 use host::device::{Fault, FaultKind};
-use host::validate::ValidationError;
+use host::module::ModuleError;
 use host::{Error, ErrorKind};
 
 use crate::grade::kind::Kind;
@@ -12,8 +12,8 @@ use crate::grade::verdict::Failing;
 pub fn failing(error: &Error) -> Result<Failing, String> {
     let message = error.to_string();
     let kind = match error {
-        Error::Validation(ValidationError::BadPtx { .. }) => Kind::PtxInvalid,
-        Error::Plan(_) | Error::Validation(_) => Kind::PlanInvalid,
+        Error::Module(ModuleError::BadPtx { .. }) => Kind::PtxInvalid,
+        Error::Plan(_) | Error::Module(_) | Error::Validation(_) => Kind::PlanInvalid,
         Error::Device(DeviceError::Emulated { fault, .. }) => match &**fault {
             Fault::Unsupported(_) => return Err(format!("{message}; grade it on a GPU")),
             Fault::Launch(_) => Kind::LaunchRefused,

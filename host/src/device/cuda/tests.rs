@@ -5,9 +5,9 @@ use cust::stream::{Stream, StreamFlags};
 
 use super::commands::Commands;
 use super::gate::{Gate, Held, LONGEST};
+use super::gpu::{CudaDevice, suspects};
 use super::memory::{BAND_BYTES, Bands, stray};
 use super::module::{check_target, refused};
-use super::{CudaDevice, suspects};
 use crate::device::{DeviceInfo, DeviceKind, DriverError, Side};
 use crate::module::Module;
 use crate::plan::Plan;
