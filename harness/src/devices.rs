@@ -5,6 +5,7 @@ use std::str::FromStr;
 use host::device::{Discovery, EmulatedDevice, Options, Sanitize, discover};
 use host::lab::CaseError;
 use host::{Device, DeviceKind};
+use serde::Serialize;
 
 use crate::failure::Failure;
 
@@ -51,6 +52,12 @@ impl Wanted {
     }
 }
 
+impl Serialize for Wanted {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
 impl std::fmt::Display for Wanted {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -77,9 +84,10 @@ pub struct Named<'m> {
 }
 
 /// A kind of device that the machine does not have.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Absent {
     /// As `--device` has it.
+    #[serde(rename = "device")]
     pub name: Wanted,
     /// Why.
     pub reason: String,
@@ -191,75 +199,4 @@ impl Machine {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::testing;
-
-    #[test]
-    fn names_are_read_and_written() {
-        for name in ["cpu", "cuda", "cuda:3", "emulated"] {
-            assert_eq!(name.parse::<Wanted>().unwrap().to_string(), name);
-        }
-        assert_eq!("cuda:0".parse(), Ok(Wanted::Cuda(0)));
-        let error = |text: &str| text.parse::<Wanted>().unwrap_err();
-        insta::assert_snapshot!(error("cud"), @"unknown device `cud`; did you mean `cuda`?");
-        insta::assert_snapshot!(error("cuda:x"), @"`x` is not a number of a GPU; write cuda:0, cuda:1");
-    }
-
-    #[test]
-    fn what_is_there_is_taken_and_the_rest_explained() {
-        let machine = testing::machine_without_gpu();
-        let chosen = machine.choose(&[]).unwrap();
-        assert!(chosen.cpu && chosen.devices.is_empty());
-        insta::assert_snapshot!(chosen.absent[0].reason, @"no CUDA device: libcuda.so.1 not found");
-
-        let machine = testing::machine();
-        let chosen = machine.choose(&[]).unwrap();
-        assert!(chosen.cpu && chosen.devices.len() == 1 && chosen.absent.is_empty());
-    }
-
-    #[test]
-    fn the_emulated_device_stands_in_for_a_gpu() {
-        let emulated = || {
-            let device: Box<dyn Device> = Box::new(EmulatedDevice::default());
-            (DeviceKind::Emulated, Ok(vec![device]))
-        };
-        let with_emulated = |Machine { mut found }: Machine| {
-            found.push(emulated());
-            Machine { found }
-        };
-        let names = |chosen: Chosen<'_>| -> Vec<Wanted> {
-            assert!(chosen.cpu);
-            chosen.devices.iter().map(|named| named.name).collect()
-        };
-        let machine = with_emulated(testing::machine());
-        assert_eq!(names(machine.choose(&[]).unwrap()), [Wanted::Cuda(0)]);
-        let both = [Wanted::Emulated, Wanted::Cuda(0)];
-        assert_eq!(machine.choose(&both).unwrap().devices.len(), 2);
-
-        let machine = with_emulated(testing::machine_without_gpu());
-        let chosen = machine.choose(&[]).unwrap();
-        assert_eq!(chosen.absent[0].name, Wanted::Cuda(0));
-        assert_eq!(names(chosen), [Wanted::Emulated]);
-    }
-
-    #[test]
-    fn what_is_asked_for_must_be_there() {
-        let error = |machine: Machine, wanted| machine.choose(&[wanted]).err().unwrap();
-        let failure = error(testing::machine_without_gpu(), Wanted::Cuda(0));
-        insta::assert_snapshot!(failure, @"--device cuda: no CUDA device: libcuda.so.1 not found; see `harness doctor`");
-        assert_eq!(failure.exit_code(), crate::exit::ENVIRONMENT);
-        let failure = error(testing::machine(), Wanted::Cuda(2));
-        insta::assert_snapshot!(failure, @"--device cuda:2: this machine has 1, numbered from 0; see `harness doctor`");
-    }
-
-    #[test]
-    fn only_what_is_named_is_chosen() {
-        let machine = testing::machine();
-        let twice = [Wanted::Cuda(0), Wanted::Cuda(0)];
-        let chosen = machine.choose(&twice).unwrap();
-        assert!(!chosen.cpu && chosen.devices.len() == 1);
-        let chosen = machine.choose(&[Wanted::Cpu]).unwrap();
-        assert!(chosen.cpu && chosen.devices.is_empty());
-    }
-}
+mod tests;

@@ -1,4 +1,4 @@
-//! A lab and a device for unit tests: every step doubles each number and adds one.
+//! A lab and a device for unit tests. Each step of the lab doubles every number and adds one.
 
 pub mod ptx;
 
@@ -44,32 +44,20 @@ pub fn machine_without_gpu() -> Machine {
 pub struct Doubling;
 
 const VARIANTS: [Variant; 5] = [
-    Variant {
-        name: "naive",
-        summary: "one launch a step",
-        exact: true,
-    },
-    Variant {
-        name: "twofold",
-        summary: "two steps a launch",
-        exact: true,
-    },
-    Variant {
-        name: "off-by-one",
-        summary: "wrong in its last element",
-        exact: true,
-    },
-    Variant {
-        name: "trapping",
-        summary: "traps",
-        exact: true,
-    },
-    Variant {
-        name: "hungry",
-        summary: "needs more memory than there is",
-        exact: true,
-    },
+    variant("naive", "one launch a step"),
+    variant("twofold", "two steps a launch"),
+    variant("off-by-one", "wrong in its last element"),
+    variant("trapping", "traps"),
+    variant("hungry", "needs more memory than there is"),
 ];
+
+const fn variant(name: &'static str, summary: &'static str) -> Variant {
+    Variant {
+        name,
+        summary,
+        exact: true,
+    }
+}
 
 const PARAMETERS: [Parameter; 2] = [
     Parameter {

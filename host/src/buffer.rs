@@ -1,9 +1,9 @@
-//! Typed, contiguous host memory: what is written to a device's buffers and read back from them.
+//! Typed, contiguous host memory, which is written to a device's buffers and read back from them.
 
 use bytemuck::Pod;
 use thiserror::Error;
 
-use crate::fill::zeros;
+use crate::memory::has_room;
 
 pub use plan::Element;
 
@@ -13,7 +13,7 @@ pub trait Scalar: Pod {
     const ELEMENT: Element;
 }
 
-/// Buffers with the names under which a plan knows them.
+/// Buffers with their names in a plan.
 pub type NamedBuffers = Vec<(String, HostBuffer)>;
 
 /// Buffers with these names.
@@ -38,7 +38,7 @@ pub fn elements<'b, T: Scalar>(
     buffer.as_slice()
 }
 
-/// A host buffer that is not what it is used as.
+/// A host buffer that does not fit its use.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum BufferError {
     /// The elements have another type.
@@ -49,15 +49,15 @@ pub enum BufferError {
         /// What was asked for.
         asked: Element,
     },
-    /// The bytes are no whole number of elements.
-    #[error("{bytes} bytes are no whole number of {element} elements ({} bytes each)", element.size())]
+    /// The bytes are not a whole number of elements.
+    #[error("{bytes} bytes are not a whole number of {element} elements ({} bytes each)", element.size())]
     RaggedBytes {
         /// How many bytes there are.
         bytes: usize,
         /// What they should be.
         element: Element,
     },
-    /// There is none of this name.
+    /// No buffer has this name.
     #[error("there is no buffer `{name}`")]
     Missing {
         /// As asked for.
@@ -165,7 +165,7 @@ impl HostBuffer {
     ///
     /// # Errors
     ///
-    /// [`BufferError::RaggedBytes`] if they are no whole number of elements; [`BufferError::OutOfMemory`].
+    /// [`BufferError::RaggedBytes`] if they are not a whole number of elements; [`BufferError::OutOfMemory`].
     pub fn from_bytes(element: Element, bytes: &[u8]) -> Result<HostBuffer, BufferError> {
         if !bytes.len().is_multiple_of(element.size()) {
             return Err(BufferError::RaggedBytes {
@@ -213,6 +213,35 @@ impl HostBuffer {
     }
 }
 
+/// An empty vector with room for `len` elements.
+///
+/// # Errors
+///
+/// [`BufferError::OutOfMemory`].
+pub(crate) fn reserved<T: Scalar>(len: usize) -> Result<Vec<T>, BufferError> {
+    let refused = || BufferError::OutOfMemory {
+        len,
+        element: T::ELEMENT,
+    };
+    if !has_room(len as u128 * size_of::<T>() as u128) {
+        return Err(refused());
+    }
+    let mut values = Vec::new();
+    values.try_reserve_exact(len).map_err(|_| refused())?;
+    Ok(values)
+}
+
+/// `len` zeros.
+///
+/// # Errors
+///
+/// [`BufferError::OutOfMemory`].
+pub(crate) fn zeros<T: Scalar>(len: usize) -> Result<Vec<T>, BufferError> {
+    let mut values = reserved(len)?;
+    values.resize(len, T::zeroed());
+    Ok(values)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -240,7 +269,7 @@ mod tests {
     #[test]
     fn ragged_bytes_are_refused() {
         let error = HostBuffer::from_bytes(Element::U64, &[0; 12]).unwrap_err();
-        insta::assert_snapshot!(error, @"12 bytes are no whole number of u64 elements (8 bytes each)");
+        insta::assert_snapshot!(error, @"12 bytes are not a whole number of u64 elements (8 bytes each)");
     }
 
     #[test]

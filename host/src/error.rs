@@ -1,23 +1,24 @@
-//! Everything that can go wrong, sorted by who can put it right.
+//! The errors of this crate, by who can fix them.
 
 use thiserror::Error;
 
 use crate::buffer::BufferError;
 use crate::device::DeviceError;
 use crate::lab::CaseError;
+use crate::module::ModuleError;
 use crate::plan::PlanError;
 use crate::validate::ValidationError;
 
-/// Who can put an error right. The kinds never mix.
+/// Who can fix an error. The kinds never mix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ErrorKind {
-    /// What was asked for does not exist or makes no sense: an unknown lab, a size of 0.
+    /// The input is invalid: an unknown lab, a size of 0.
     Input,
     /// The solution is wrong: its plan, its launches, its kernels.
     Submission,
     /// The machine lacks something: a driver, memory, a newer version.
     Environment,
-    /// This program is wrong.
+    /// This program has a bug.
     Bug,
 }
 
@@ -28,29 +29,46 @@ pub enum Error {
     /// A case that cannot be built.
     #[error(transparent)]
     Case(#[from] CaseError),
-    /// A plan that makes no sense on any device.
+    /// A plan that is invalid on every device.
     #[error(transparent)]
     Plan(#[from] PlanError),
+    /// PTX that does not parse, or that lacks a kernel.
+    #[error(transparent)]
+    Module(#[from] ModuleError),
     /// A plan that does not fit its kernels or the device.
     #[error(transparent)]
     Validation(#[from] ValidationError),
     /// A device that is missing, or that failed.
     #[error(transparent)]
     Device(#[from] DeviceError),
-    /// A host buffer used as what it is not.
+    /// A host buffer of the wrong type or size.
     #[error(transparent)]
     Buffer(#[from] BufferError),
 }
 
 impl Error {
-    /// Who can put it right.
+    /// Who can fix it.
     pub fn kind(&self) -> ErrorKind {
         match self {
             Error::Case(_) => ErrorKind::Input,
-            Error::Plan(_) | Error::Validation(_) => ErrorKind::Submission,
-            Error::Device(error) => error.kind(),
+            Error::Plan(_) | Error::Module(_) | Error::Validation(_) => ErrorKind::Submission,
+            Error::Device(error) => device_kind(error),
             Error::Buffer(BufferError::OutOfMemory { .. }) => ErrorKind::Environment,
             Error::Buffer(_) => ErrorKind::Bug,
         }
+    }
+}
+
+fn device_kind(error: &DeviceError) -> ErrorKind {
+    match error {
+        DeviceError::LaunchRefused { .. } | DeviceError::KernelFault { .. } => {
+            ErrorKind::Submission
+        }
+        DeviceError::Emulated { fault, .. } => match **fault {
+            ptx_emu::Fault::Unsupported(_) => ErrorKind::Environment,
+            _ => ErrorKind::Submission,
+        },
+        DeviceError::WrongBuffer { .. } => ErrorKind::Bug,
+        _ => ErrorKind::Environment,
     }
 }

@@ -3,7 +3,8 @@
 use rayon::prelude::*;
 
 use crate::buffer::{BufferError, Scalar};
-use crate::memory::has_room;
+
+pub(crate) use crate::buffer::{reserved, zeros};
 
 /// Elements of one parallel task.
 const TASK: usize = 1 << 16;
@@ -23,35 +24,6 @@ pub fn filled<T: Scalar + Send>(
         .with_min_len(TASK)
         .map(element)
         .collect_into_vec(&mut values);
-    Ok(values)
-}
-
-/// An empty vector with room for `len` elements.
-///
-/// # Errors
-///
-/// [`BufferError::OutOfMemory`].
-pub fn reserved<T: Scalar>(len: usize) -> Result<Vec<T>, BufferError> {
-    let refused = || BufferError::OutOfMemory {
-        len,
-        element: T::ELEMENT,
-    };
-    if !has_room(len as u128 * size_of::<T>() as u128) {
-        return Err(refused());
-    }
-    let mut values = Vec::new();
-    values.try_reserve_exact(len).map_err(|_| refused())?;
-    Ok(values)
-}
-
-/// `len` zeros.
-///
-/// # Errors
-///
-/// [`BufferError::OutOfMemory`].
-pub fn zeros<T: Scalar>(len: usize) -> Result<Vec<T>, BufferError> {
-    let mut values = reserved(len)?;
-    values.resize(len, T::zeroed());
     Ok(values)
 }
 

@@ -19,16 +19,16 @@
 //! |-------------|--------------------------------------------------------------------------|
 //! | [`buffer`]  | typed host memory                                                        |
 //! | [`plan`]    | what a solution records: crate `plan`                                    |
-//! | [`module`]  | PTX text and the signatures of its kernels                               |
+//! | [`module`]  | PTX text and the program parsed from it                                  |
 //! | [`validate`]| a plan against a module and a device's limits, before anything runs      |
 //! | [`device`]  | what executes plans: CUDA, emulated                                      |
 //! | [`check`]   | outputs against expected outputs, every element                          |
-//! | [`lab`]     | what a lab offers to whoever tests, times or shows it; the list of labs  |
+//! | [`lab`]     | what every lab offers for testing, timing and showing it                 |
 //! | [`run`]     | one case of a lab on one device                                          |
-//! | [`limits`]  | what the device could do at best, measured                               |
-//! | [`memory`]  | how much of it the host can still give                                   |
-//! | [`occupancy`]| what a multiprocessor holds of a kernel, and what limits it             |
-//! | [`telemetry`]| clocks, throttling, temperature and power of a GPU                         |
+//! | [`limits`]  | the device's measured bandwidths and rates of arithmetic                 |
+//! | [`memory`]  | how much memory the host has left                                        |
+//! | [`occupancy`]| how many blocks of a kernel a multiprocessor holds, and what limits them |
+//! | [`telemetry`]| clocks, throttling, temperature and power of a GPU                      |
 //! | [`matadd`]  | the lab of that name                                                     |
 //! | [`membench`]| the lab of that name; latency and bandwidth of each level of memory      |
 //! | [`poisson`] | the lab of that name                                                     |

@@ -3,18 +3,40 @@
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
+use plan::suggestion;
 use ptx::Program;
 use ptx_emu::Executable;
+use thiserror::Error;
 
-use crate::validate::ValidationError;
-use plan::suggestion;
+/// A module that cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum ModuleError {
+    /// PTX that does not parse.
+    #[error("module `{module}` is not PTX that can be run: {reason}")]
+    BadPtx {
+        /// The module.
+        module: String,
+        /// Line and fault.
+        reason: String,
+    },
+    /// No kernel of that name.
+    #[error("module `{module}` has no kernel `{kernel}`; {suggestion}")]
+    UnknownKernel {
+        /// The module.
+        module: String,
+        /// The name asked for.
+        kernel: String,
+        /// The nearest name, or all of them.
+        suggestion: String,
+    },
+}
 
 /// A PTX module. The text is parsed once, on first use.
 #[derive(Debug)]
 pub struct Module {
     name: Cow<'static, str>,
     ptx: Cow<'static, str>,
-    executable: OnceLock<Result<Arc<Executable>, ValidationError>>,
+    executable: OnceLock<Result<Arc<Executable>, ModuleError>>,
 }
 
 impl Module {
@@ -50,8 +72,8 @@ impl Module {
     ///
     /// # Errors
     ///
-    /// [`ValidationError::BadPtx`] if the text does not parse.
-    pub fn program(&self) -> Result<&Program, ValidationError> {
+    /// [`ModuleError::BadPtx`] if the text does not parse.
+    pub fn program(&self) -> Result<&Program, ModuleError> {
         Ok(self.executable()?.program())
     }
 
@@ -59,12 +81,12 @@ impl Module {
     ///
     /// # Errors
     ///
-    /// [`ValidationError::BadPtx`] if the text does not parse.
-    pub fn executable(&self) -> Result<&Arc<Executable>, ValidationError> {
+    /// [`ModuleError::BadPtx`] if the text does not parse.
+    pub fn executable(&self) -> Result<&Arc<Executable>, ModuleError> {
         let executable = self.executable.get_or_init(|| {
             Executable::parse(&self.ptx)
                 .map(Arc::new)
-                .map_err(|error| ValidationError::BadPtx {
+                .map_err(|error| ModuleError::BadPtx {
                     module: self.name.to_string(),
                     reason: error.to_string(),
                 })
@@ -76,12 +98,12 @@ impl Module {
     ///
     /// # Errors
     ///
-    /// [`ValidationError::UnknownKernel`], with the nearest name; [`ValidationError::BadPtx`].
-    pub fn kernel(&self, name: &str) -> Result<&ptx::Function, ValidationError> {
+    /// [`ModuleError::UnknownKernel`], with the nearest name; [`ModuleError::BadPtx`].
+    pub fn kernel(&self, name: &str) -> Result<&ptx::Function, ModuleError> {
         let program = self.program()?;
         program
             .kernel(name)
-            .ok_or_else(|| ValidationError::UnknownKernel {
+            .ok_or_else(|| ModuleError::UnknownKernel {
                 module: self.name.to_string(),
                 kernel: name.to_owned(),
                 suggestion: suggestion(name, program.kernels().map(|kernel| kernel.name.as_str())),

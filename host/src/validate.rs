@@ -6,12 +6,35 @@
 
 use plan::suggestion;
 use ptx::{Function, Param, ParamType, ScalarType};
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::device::LaunchLimits;
 use crate::error::Error as HostError;
-use crate::module::Module;
+use crate::module::{Module, ModuleError};
 use crate::plan::{Arg, Command, LaunchConfig, Plan};
+
+/// The most that a launch may use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LaunchLimits {
+    /// Threads of a block.
+    pub threads_per_block: u32,
+    /// Extents of a block.
+    pub block: [u32; 3],
+    /// Extents of a grid.
+    pub grid: [u32; 3],
+    /// Shared memory of a block, static and dynamic together, for a kernel that opts in.
+    pub shared_mem_per_block_bytes: u32,
+}
+
+impl LaunchLimits {
+    /// The limits of every GPU of compute capability 5.0 or higher; shared memory as on compute capability 9.0.
+    pub const COMMON: LaunchLimits = LaunchLimits {
+        threads_per_block: 1024,
+        block: [1024, 1024, 64],
+        grid: [0x7fff_ffff, 65_535, 65_535],
+        shared_mem_per_block_bytes: 227 * 1024,
+    };
+}
 
 /// Checks a plan: [`Plan::check`], then every launch against its kernel and the limits.
 ///
@@ -24,7 +47,7 @@ pub fn validate(module: &Module, plan: &Plan, limits: &LaunchLimits) -> Result<(
         .kernels()
         .iter()
         .map(|name| module.kernel(name))
-        .collect::<Result<Vec<&Function>, ValidationError>>()?;
+        .collect::<Result<Vec<&Function>, ModuleError>>()?;
     for (position, command) in plan.commands().enumerate() {
         if let Command::Launch(launch) = command {
             let kernel = kernels[launch.kernel_index];
@@ -43,24 +66,6 @@ pub fn validate(module: &Module, plan: &Plan, limits: &LaunchLimits) -> Result<(
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ValidationError {
-    /// PTX that does not parse.
-    #[error("module `{module}` is not PTX that can be run: {reason}")]
-    BadPtx {
-        /// The module.
-        module: String,
-        /// Line and fault.
-        reason: String,
-    },
-    /// No kernel of that name.
-    #[error("module `{module}` has no kernel `{kernel}`; {suggestion}")]
-    UnknownKernel {
-        /// The module.
-        module: String,
-        /// The name asked for.
-        kernel: String,
-        /// The nearest name, or all of them.
-        suggestion: String,
-    },
     /// A kernel that the plan does not launch.
     #[error("plan `{plan}` does not launch `{kernel}`; {suggestion}")]
     NotLaunched {

@@ -1,6 +1,6 @@
-//! The program starts without a driver, and asks for one only when it needs it.
+//! The program starts without a driver, and opens it on first use.
 //!
-//! Alone in its process: another test could have opened the driver before.
+//! The test is alone in its process, since another test could have opened the driver before.
 #![cfg(target_os = "linux")]
 
 use host::device::{CudaDevice, DeviceError};

@@ -1,6 +1,7 @@
-//! A kernel that traps or strays takes the GPU away from the process: said once clearly, then at every call.
+//! After a kernel traps or accesses memory out of bounds, the process can no longer use the GPU: the first error names the
+//! kernel, and every later call fails too.
 //!
-//! Each fault gets a process of its own, for that reason: this same program, told which fault by the environment.
+//! So each fault gets a process of its own: this same program, with an environment variable.
 #![cfg(target_os = "linux")]
 
 use host::device::{CudaDevice, DeviceError};

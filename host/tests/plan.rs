@@ -230,7 +230,7 @@ fn a_broken_file_is_refused() {
     insta::assert_snapshot!(refused("/commands/0/3", u64::MAX.into()), @"saved plan `p` is broken: command 0: argument 18446744073709551615 of 1");
     insta::assert_snapshot!(refused("/commands/0/0", 9.into()), @"saved plan `p` is broken: command 0: neither launch, copy nor fill");
     insta::assert_snapshot!(refused("/commands/1/3", 3.into()), @"saved plan `p` is broken: command 1: buffer 3 of 3");
-    insta::assert_snapshot!(refused("/commands/2/2", 256.into()), @"saved plan `p` is broken: command 2: 256 is no byte");
+    insta::assert_snapshot!(refused("/commands/2/2", 256.into()), @"saved plan `p` is broken: command 2: 256 is not a byte");
     insta::assert_snapshot!(refused("/args/0/buffer", 3.into()), @"plan `p`, command 0 (launch of `step`): argument 0 is a buffer of another plan; use the ids that this plan's `buffer` and `scratch` returned");
     insta::assert_snapshot!(refused("/configs/0/block/1", 0.into()), @"plan `p`, command 0 (launch of `step`): block [32, 0, 1] is empty; every extent must be at least 1");
     insta::assert_snapshot!(refused("/commands/1/5", 11.into()), @"plan `p`, command 1 (copy): elements 0..11 of buffer `u` are out of bounds: it has 10");

@@ -57,10 +57,10 @@ impl CudaBuilder {
 
     /// Builds, and returns the PTX file's path.
     ///
-    /// Prints `cargo::rerun-if-changed` for all that the result depends on, also when it fails.
+    /// Prints `cargo::rerun-if-changed` for everything that the result depends on, even if the build fails.
     ///
     /// # Errors
-    /// Each way a build can fail is a variant of [`Error`] that names the remedy.
+    /// Each way in which a build can fail is a variant of [`Error`] that names the remedy.
     pub fn build(self) -> Result<PathBuf, Error> {
         for variable in toolchain::VARIABLES
             .into_iter()
@@ -68,7 +68,7 @@ impl CudaBuilder {
         {
             println!("cargo::rerun-if-env-changed={variable}");
         }
-        // Should the build fail, a change of the crate's own files must start it again.
+        // If the build fails, a change of the crate's own files must start it again.
         rerun_if_changed(&self.krate.join("Cargo.toml"));
         rerun_if_changed(&self.krate.join("src"));
 
@@ -102,8 +102,8 @@ impl CudaBuilder {
         Ok(out)
     }
 
-    /// A folder for each architecture and set of features: the IR's file name tells neither apart, and cargo would take
-    /// another's for fresh.
+    /// A folder for each architecture and set of features. The IR's file name depends on neither, so cargo would take the
+    /// file of another for its own.
     fn folder_name(&self) -> String {
         match &self.features {
             Some(features) => format!("{}-{}", self.arch, features.join("-")),
@@ -127,8 +127,8 @@ impl CudaBuilder {
     }
 }
 
-/// cargo's target folder, some levels above `OUT_DIR`. cargo marks one that it makes with CACHEDIR.TAG; in one that was there
-/// before, as where `CARGO_TARGET_DIR` names it, it leaves what it knows about the compiler.
+/// cargo's target folder, some levels above `OUT_DIR`. cargo marks a folder that it creates with CACHEDIR.TAG; in an existing
+/// folder, such as one that `CARGO_TARGET_DIR` names, it writes only what it knows about the compiler.
 fn target_folder_of(out_dir: &Path) -> Option<&Path> {
     let is_target = |folder: &&Path| {
         let marks = ["CACHEDIR.TAG", ".rustc_info.json"];
@@ -141,7 +141,7 @@ fn rerun_if_changed(path: &Path) {
     println!("cargo::rerun-if-changed={}", path.display());
 }
 
-/// Leaves the file's time alone when its text is the same, so that nothing after it is rebuilt.
+/// Keeps the file's modification time if its text is the same, so that nothing that depends on it is rebuilt.
 fn write_if_different(file: &Path, text: &str) -> Result<(), Error> {
     if std::fs::read_to_string(file).is_ok_and(|old| old == text) {
         return Ok(());

@@ -1,4 +1,4 @@
-//! LLVM IR to PTX: `opt`, `llc`, and a check that nothing is left undefined.
+//! LLVM IR to PTX: `opt`, `llc`, and a check for undefined functions.
 
 use std::path::{Path, PathBuf};
 
@@ -12,9 +12,8 @@ const DRIVER_FUNCTIONS: [&str; 4] = ["vprintf", "malloc", "free", "__assertfail"
 
 /// Compiles the IR of a kernel crate, in file `module`, and returns its PTX.
 ///
-/// Intermediate files are left beside `module`, for people who want to look.
-///
-/// File names in the PTX that begin with a place's first text begin with its second.
+/// Intermediate files stay beside `module`, for inspection. In file names in the PTX, the first text of a place is replaced
+/// by its second.
 pub fn ptx_of(
     module: &Path,
     krate: &Path,
@@ -37,7 +36,7 @@ pub fn ptx_of(
     succeed(
         run,
         command(&tools.opt)
-            // Only what kernels reach is kept, and may be inlined without a copy.
+            // Only what kernels reach is kept, and can be inlined without a copy.
             .arg("-passes=internalize,default<O3>")
             .arg(format!(
                 "-internalize-public-api-list={}",
@@ -93,7 +92,7 @@ fn relocate(ptx: &str, places: &[(String, &str)]) -> String {
     out
 }
 
-/// The functions that `ptx` declares and does not define, demangled.
+/// The functions that `ptx` declares but does not define, demangled.
 fn unresolved(ptx: &str) -> Vec<String> {
     let mut lines = ptx.lines();
     let mut names = Vec::new();

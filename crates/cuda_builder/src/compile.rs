@@ -80,17 +80,17 @@ impl KernelCrate {
     }
 }
 
-/// What compiling gave.
+/// The result of compiling.
 #[derive(Debug)]
 pub struct Compiled {
     /// The file that holds the crate's IR, all its dependencies included.
     pub module: PathBuf,
-    /// The source files that went into it: the crate's and its path dependencies'.
+    /// Its source files: the crate's and its path dependencies'.
     pub sources: Vec<PathBuf>,
 }
 
-/// Compiles `krate` with its default features, or else with `features`, in `target_dir` (one for each arch and set of
-/// features: cargo tells apart crates and versions there, but not these).
+/// Compiles `krate` with its default features, or else with `features`, in `target_dir`. Each architecture and set of
+/// features needs a folder of its own, since cargo distinguishes only crates and versions there.
 pub fn compile(
     krate: &KernelCrate,
     arch: NvvmArch,
@@ -131,7 +131,7 @@ pub fn compile(
     Ok(Compiled { module, sources })
 }
 
-/// What cargo does for a kernel crate, but for what rustc emits in the end.
+/// The cargo command for a kernel crate, without the options for what rustc emits.
 pub fn cargo_rustc(folder: &Path, arch: NvvmArch, target_dir: &Path, tools: &Toolchain) -> Command {
     let mut cargo = command(&tools.cargo);
     cargo
@@ -152,7 +152,7 @@ pub fn cargo_rustc(folder: &Path, arch: NvvmArch, target_dir: &Path, tools: &Too
             "--crate-type=cdylib",
             "--color=never",
         ])
-        // `mem`: memcpy, memcmp and their like, which the language itself calls, as when slices are compared.
+        // `mem`: memcpy, memcmp and the like, which the language itself calls, for example to compare slices.
         .args([
             "-Zbuild-std=core",
             "-Zbuild-std-features=compiler-builtins-mem",
@@ -161,13 +161,13 @@ pub fn cargo_rustc(folder: &Path, arch: NvvmArch, target_dir: &Path, tools: &Too
     cargo
 }
 
-/// The machine that kernels are for.
+/// The target of kernels.
 pub const TARGET: &str = "--target=nvptx64-nvidia-cuda";
 
 /// What rustc emits for a kernel crate.
 pub const IR: [&str; 2] = ["--emit=llvm-ir", "-Zcrate-attr=feature(abi_ptx)"];
 
-/// The profile, as rustc's `-C` has its options. cargo translates it for dependencies.
+/// The profile, in the names of rustc's `-C` options. cargo applies it to dependencies.
 pub const PROFILE: [(&str, &str); 8] = [
     ("opt-level", "3"),
     ("lto", "fat"),
@@ -180,8 +180,8 @@ pub const PROFILE: [(&str, &str); 8] = [
 ];
 
 /// Rust has no `#pragma unroll`, and an array stays in registers only if every index into it is a
-/// constant after unrolling. So loops of constant length unroll up to this many instructions in all,
-/// against LLVM's 300.
+/// constant after unrolling. So loops of constant length unroll up to this many instructions in all;
+/// LLVM's default is 300.
 pub const UNROLLING: &str = "-unroll-threshold=1000";
 
 /// Flags for every crate of the build, `core` included. They are the same for every kernel crate, so that
@@ -189,13 +189,13 @@ pub const UNROLLING: &str = "-unroll-threshold=1000";
 pub fn rustflags(arch: NvvmArch) -> Vec<String> {
     vec![
         format!("-Ctarget-cpu={arch}"),
-        // There is no linker for PTX, nor a need of one: IR is taken before.
+        // There is no linker for PTX, and none is needed: the IR is written before linking.
         "-Clinker=true".into(),
         "-Zunstable-options".into(),
         // A panic is a trap: no message is formatted, which would cost registers and code.
         "-Cpanic=immediate-abort".into(),
-        // Jump threading copies what follows a branch into both of its arms, a barrier too, which
-        // threads of one warp would then reach at two places: undefined for `bar.sync`.
+        // Jump threading copies what follows a branch into both of its arms, even a barrier. Threads of
+        // one warp would then reach it at two places, which is undefined for `bar.sync`.
         "-Zmir-enable-passes=-JumpThreading".into(),
         format!("-Cllvm-args={UNROLLING}"),
     ]

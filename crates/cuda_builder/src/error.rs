@@ -1,4 +1,4 @@
-//! What can go wrong, each with its remedy.
+//! Errors, each with its remedy.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,7 @@ use std::path::PathBuf;
 pub enum Error {
     /// No compiler for kernels was found.
     #[error(
-        "no toolchain can compile kernels. Looked at:\n{}\nRemedy: run ./setup, or set CUDA_BUILDER_RUSTC and \
+        "no toolchain can compile kernels. Searched:\n{}\nRemedy: run ./setup, or set CUDA_BUILDER_RUSTC and \
          CUDA_BUILDER_LLVM_BIN",
         .tried.iter().map(|t| format!("  - {t}")).collect::<Vec<_>>().join("\n")
     )]
@@ -17,7 +17,7 @@ pub enum Error {
         tried: Vec<String>,
     },
 
-    /// The LLVM tools cannot read what rustc writes.
+    /// The LLVM tools are older than rustc's LLVM.
     #[error(
         "{} is LLVM {llvm}, too old for {}, whose LLVM is {rustc_llvm}: kernels need opt and llc of LLVM \
          {rustc_llvm} or newer. Remedy: apt-get install llvm-{rustc_llvm}, or set CUDA_BUILDER_LLVM_BIN",
@@ -28,7 +28,7 @@ pub enum Error {
         tool: PathBuf,
         /// Its LLVM's major version.
         llvm: u32,
-        /// The rustc it was to go with.
+        /// The rustc that it is needed for.
         rustc: PathBuf,
         /// That rustc's LLVM's major version.
         rustc_llvm: u32,
@@ -39,7 +39,7 @@ pub enum Error {
     KernelCompile {
         /// The kernel crate's folder.
         krate: PathBuf,
-        /// What cargo and rustc said, with file and line.
+        /// The messages of cargo and rustc, with file and line.
         output: String,
     },
 
@@ -93,15 +93,15 @@ pub enum Error {
     Io {
         /// What was attempted: "read", "write", "run".
         action: &'static str,
-        /// On what.
+        /// The file or program.
         path: PathBuf,
-        /// Why not.
+        /// The cause.
         source: std::io::Error,
     },
 }
 
 impl Error {
-    /// For `map_err`: an I/O error on `path`.
+    /// For `map_err`: makes an I/O error on `path`.
     pub(crate) fn io(
         action: &'static str,
         path: impl Into<PathBuf>,

@@ -1,7 +1,7 @@
-//! Edits to the LLVM IR: what Rust cannot spell.
+//! Edits to the LLVM IR, for what Rust has no syntax for.
 //!
-//! `cuda_std` leaves marks that rustc carries through, and this module acts on them, in the IR's
-//! text (LLVM Language Reference Manual):
+//! `cuda_std` leaves marks that rustc preserves, and this module acts on them, in the IR's text
+//! (LLVM Language Reference Manual):
 //!
 //! - a static in section [`SHARED_SECTION`] becomes a variable in address space 3, shared memory.
 //!   Every use of it then goes through an address-space cast, which LLVM's `infer-address-spaces`
@@ -26,7 +26,7 @@ const DYNAMIC_SHARED: &str = "__cuda_std_dynamic_shared_mem";
 /// can be accessed by vectors.
 const VECTOR_BYTES: u32 = 16;
 
-/// IR that `opt` can take, and the kernels in it.
+/// IR for `opt`, and the kernels in it.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Prepared {
     /// The module's text.
@@ -71,7 +71,7 @@ fn symbol(line: &str) -> Option<&str> {
     Some(&rest[..symbol_length(rest)])
 }
 
-/// How long the symbol is that `text` starts with: a quoted string, or LLVM's identifier characters.
+/// The length of the symbol that `text` starts with: a quoted string, or LLVM's identifier characters.
 fn symbol_length(text: &str) -> usize {
     if let Some(quoted) = text.strip_prefix('"') {
         return quoted.find('"').map_or(text.len(), |end| end + 2);
@@ -120,7 +120,7 @@ fn shared_variables(text: &str) -> Result<BTreeMap<&str, String>, Error> {
     Ok(variables)
 }
 
-/// Appends `line` to `out` with every `ptr @shared` made a cast from address space 3.
+/// Appends `line` to `out`, with a cast from address space 3 in place of every `ptr @shared`.
 fn cast_shared(line: &str, shared: &BTreeMap<&str, String>, out: &mut String) {
     const POINTER: &str = "ptr @";
     if shared.is_empty() {
@@ -157,7 +157,7 @@ fn dynamic_shared_definition() -> String {
     )
 }
 
-/// A kernel's `define` line with its bounds as attributes instead of a section.
+/// A kernel's `define` line, with its bounds as attributes instead of a section.
 fn launch_bounds(line: &str) -> Result<String, Error> {
     let mark = format!(" section \"{BOUNDS_SECTION}.");
     let Some((before, rest)) = line.split_once(&mark) else {

@@ -13,7 +13,7 @@
 //! println!("cargo::rustc-env=KERNELS_PTX={}", out.display());
 //! ```
 //!
-//! The crate then holds its kernels as text: `include_str!(env!("KERNELS_PTX"))`.
+//! The crate then contains its kernels as text: `include_str!(env!("KERNELS_PTX"))`.
 //!
 //! # Steps
 //!
@@ -21,16 +21,16 @@
 //!    read its output.
 //! 2. `compile`: `cargo rustc -Zbuild-std=core --target nvptx64-nvidia-cuda --emit=llvm-ir`, into a
 //!    target folder of its own, so that it neither waits for the outer cargo nor makes it wait.
-//! 3. `ir`: what Rust cannot spell: shared memory and launch bounds.
-//! 4. `codegen`: `opt -O3`, `llc`, and a look at the PTX for functions that nothing defines.
+//! 3. `ir`: edits for what Rust has no syntax for: shared memory and launch bounds.
+//! 4. `codegen`: `opt -O3`, `llc`, and a check of the PTX for undefined functions.
 //!
-//! Nothing is done when nothing changed: the build script reruns only if a source file of the
-//! kernel crate or of a crate that it depends on by path does, or one of the variables below.
+//! The build script reruns only if a source file of the kernel crate or of one of its path dependencies changes, or one of
+//! the variables below.
 //!
 //! # Many kernel crates with the same dependencies
 //!
-//! [`Prebuilt`] compiles the dependencies once, and then each file of kernels with rustc alone: no cargo, no build scripts,
-//! and every program run by whoever asks, who may confine it.
+//! [`Prebuilt`] compiles the dependencies once, and then each file of kernels with rustc alone: no cargo and no build scripts.
+//! The caller runs every program, and may confine it.
 //!
 //! # Environment variables
 //!
@@ -40,7 +40,7 @@
 //! | `CUDA_BUILDER_LLVM_BIN` | the folder that holds `opt` and `llc` |
 //! | `CUDA_BUILDER_TARGET_DIR` | where to build; default: `cuda-builder` in the outer cargo's target folder |
 //!
-//! Given either of the first two, the other part is still looked for where it is not given.
+//! If only one of the first two is set, the other part is searched for as usual.
 
 mod arch;
 mod builder;

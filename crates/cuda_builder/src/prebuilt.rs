@@ -1,4 +1,4 @@
-//! Kernels whose dependencies are compiled already.
+//! Kernels whose dependencies are already compiled.
 
 use std::path::{Path, PathBuf};
 
@@ -7,14 +7,14 @@ use crate::process::{Run, capture, command};
 use crate::toolchain::Toolchain;
 use crate::{Error, NvvmArch, codegen};
 
-/// The dependencies of a kernel crate, compiled.
+/// The compiled dependencies of a kernel crate.
 #[derive(Clone, Debug)]
 pub struct Prebuilt {
     tools: Toolchain,
     arch: NvvmArch,
     /// Names and files for `--extern`.
     externs: Vec<(String, PathBuf)>,
-    /// Where the dependencies of those lie.
+    /// The folders of their dependencies.
     folders: Vec<PathBuf>,
 }
 
@@ -22,8 +22,8 @@ pub struct Prebuilt {
 const LIBRARY: [&str; 2] = ["core", "compiler_builtins"];
 
 impl Prebuilt {
-    /// Compiles what the kernel crate in `folder` depends on, in `target_dir`, without using the network; of that, the
-    /// crates named in `dependencies` can be used by kernels.
+    /// Compiles the dependencies of the kernel crate in `folder`, in `target_dir`, without using the network. Kernels can use
+    /// those named in `dependencies`.
     ///
     /// # Errors
     /// As [`CudaBuilder::build`](crate::CudaBuilder::build).
@@ -76,18 +76,18 @@ impl Prebuilt {
         })
     }
 
-    /// What the kernels are compiled with.
+    /// The tools that compile the kernels.
     pub fn tools(&self) -> &Toolchain {
         &self.tools
     }
 
-    /// The folders that compiling reads, besides the toolchain's.
+    /// The folders that the compiler reads, besides the toolchain's.
     pub fn folders(&self) -> &[PathBuf] {
         &self.folders
     }
 
-    /// Compiles the kernels in `folder`, whose crate root is `lib.rs` there, and returns their PTX. Every program is run by
-    /// `run`, in `folder`, and writes nowhere else. File names in messages and in the PTX are relative to it.
+    /// Compiles the kernels in `folder`, with the crate root `lib.rs`, and returns their PTX. `run` runs every program, in
+    /// `folder`; the programs write nowhere else. File names in messages and in the PTX are relative to it.
     ///
     /// # Errors
     /// As [`CudaBuilder::build`](crate::CudaBuilder::build).

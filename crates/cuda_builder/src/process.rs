@@ -1,12 +1,12 @@
-//! Running programs without the settings that the outer cargo leaves in the environment.
+//! Running programs without the outer cargo's environment variables.
 
 use std::path::Path;
 use std::process::{Command, Output};
 
 use crate::Error;
 
-/// A command that starts from the user's environment, not from that of a build script: an outer
-/// `cargo clippy`, `RUSTFLAGS` for the host or another profile must not reach the kernels.
+/// A command with the user's environment instead of a build script's: an outer `cargo clippy`,
+/// `RUSTFLAGS` for the host or another profile must not affect the kernels.
 pub fn command(program: &Path) -> Command {
     let mut command = Command::new(program);
     for (name, _) in std::env::vars_os() {
@@ -39,22 +39,22 @@ pub fn command(program: &Path) -> Command {
     command
 }
 
-/// Runs `command` to its end with its output captured.
+/// Runs `command` to its end and captures its output.
 pub fn capture(command: &mut Command) -> Result<Output, Error> {
     let program = command.get_program().to_owned();
     command.output().map_err(Error::io("run", program))
 }
 
-/// How programs are run: to their end, with their output captured.
+/// A function that runs a program to its end and captures its output.
 pub type Run<'r> = dyn FnMut(&mut Command) -> std::io::Result<Output> + 'r;
 
-/// Runs `command` and returns its standard output; a failure is a bug of the build's.
+/// Runs `command` and returns its standard output. A failure is a bug of the build.
 pub fn stdout_of(command: &mut Command) -> Result<String, Error> {
     let output = succeed(&mut Command::output, command)?;
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// Runs `command` with `run`; a failure is a bug of the build's.
+/// Runs `command` with `run`. A failure is a bug of the build.
 pub fn succeed(run: &mut Run<'_>, command: &mut Command) -> Result<Output, Error> {
     let program = command.get_program().to_owned();
     let output = run(command).map_err(Error::io("run", program))?;

@@ -1,15 +1,14 @@
-//! Where the compiler for kernels comes from.
+//! Finding the compiler for kernels.
 //!
-//! Kernels need three things that go together: a rustc, *its own* library source (to build `core`
-//! for the GPU), and `opt` and `llc` of an LLVM at least as new as the one in that rustc. Candidates,
-//! in this order; the first complete one is taken:
+//! Kernels need a rustc, *its own* library source (to build `core` for the GPU), and `opt` and `llc`
+//! of an LLVM at least as new as the one in that rustc. The first complete candidate is taken:
 //!
-//! 1. what the environment variables name ([crate docs](crate));
+//! 1. the one that environment variables name ([crate docs](crate));
 //! 2. a rustup toolchain with the components `rust-src` and `llvm-tools`;
 //! 3. the distribution's rustc, its source, and its LLVM (on Debian: `rustc-web`, `rust-web-src`,
 //!    `llvm-22`).
 //!
-//! A stable rustc serves too: the builder sets `RUSTC_BOOTSTRAP=1` for kernels, and for them alone.
+//! A stable rustc works too: the builder sets `RUSTC_BOOTSTRAP=1` for kernels, and only for them.
 
 use std::path::{Path, PathBuf};
 
@@ -19,7 +18,7 @@ use crate::process::{command, stdout_of};
 /// A complete set of tools for kernels.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Toolchain {
-    /// What it is, for people: "rustup toolchain nightly", "distribution".
+    /// The name that users read: "rustup toolchain nightly", "distribution".
     pub name: String,
     /// The compiler.
     pub rustc: PathBuf,
@@ -33,7 +32,7 @@ pub struct Toolchain {
     pub llc: PathBuf,
     /// The LLVM tools' major version.
     pub llvm_major: u32,
-    /// Where the library source lies, as file names in debug information have it.
+    /// The folder of the library source, as in the file names of debug information.
     pub library_source: PathBuf,
 }
 
@@ -44,12 +43,12 @@ pub const VARIABLES: [&str; 2] = ["CUDA_BUILDER_RUSTC", "CUDA_BUILDER_LLVM_BIN"]
 ///
 /// # Errors
 /// [`Error::NoToolchain`] with what each candidate lacks; [`Error::LlvmTooOld`] if only the LLVM
-/// tools stand in the way.
+/// tools are too old.
 pub fn find() -> Result<Toolchain, Error> {
     find_with(&Settings::from_env())
 }
 
-/// What the environment says about where to look.
+/// Where to search, from the environment.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Settings {
     pub rustc: Option<PathBuf>,
@@ -137,7 +136,7 @@ struct Compiler {
 }
 
 impl Compiler {
-    /// Describes the rustc at `path`, or says what it lacks.
+    /// Describes the rustc at `path`, or returns what it lacks.
     fn probe(name: &str, path: &Path) -> Result<Self, String> {
         let ask = |arguments: &[&str]| {
             stdout_of(command(path).args(arguments))
@@ -172,7 +171,7 @@ impl Compiler {
         })
     }
 
-    /// Where this compiler's own LLVM tools lie, if it has any (rustup's `llvm-tools`).
+    /// The folder of this compiler's own LLVM tools, if it has any (rustup's `llvm-tools`).
     fn own_llvm(&self) -> PathBuf {
         self.sysroot
             .join("lib/rustlib")
@@ -270,11 +269,11 @@ pub(crate) fn find_with(settings: &Settings) -> Result<Toolchain, Error> {
             }
         }
     }
-    // If a compiler is complete but for its LLVM's age, that is the one thing to mend.
+    // If a compiler lacks only a newer LLVM, that is the simplest thing to fix.
     Err(too_old.unwrap_or(Error::NoToolchain { tried }))
 }
 
-/// What a search for `opt` and `llc` came to.
+/// The result of a search for `opt` and `llc`.
 enum LlvmTools {
     Found {
         opt: PathBuf,

@@ -1,7 +1,7 @@
 //! What the error of a device, a plan or a module means for a grade.
 
 use host::device::{DeviceError, Fault, FaultKind};
-use host::validate::ValidationError;
+use host::module::ModuleError;
 use host::{Error, ErrorKind};
 
 use crate::outcome::{Failing, Kind, NotPassed};
@@ -19,8 +19,8 @@ impl From<Error> for NotPassed {
 fn failing(error: &Error) -> Result<Failing, String> {
     let message = error.to_string();
     let kind = match error {
-        Error::Validation(ValidationError::BadPtx { .. }) => Kind::PtxInvalid,
-        Error::Plan(_) | Error::Validation(_) => Kind::PlanInvalid,
+        Error::Module(ModuleError::BadPtx { .. }) => Kind::PtxInvalid,
+        Error::Plan(_) | Error::Module(_) | Error::Validation(_) => Kind::PlanInvalid,
         Error::Device(DeviceError::Emulated { fault, .. }) => match &**fault {
             Fault::Unsupported(_) => return Err(format!("{message}; grade it on a GPU")),
             Fault::Launch(_) => Kind::LaunchRefused,

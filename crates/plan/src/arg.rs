@@ -28,7 +28,7 @@ pub enum Arg {
         /// In elements.
         offset: u64,
     },
-    /// `u8`; also what a `bool` is passed as.
+    /// `u8`; a `bool` is passed as one, too.
     U8(u8),
     /// `u32`.
     U32(u32),
@@ -69,7 +69,7 @@ impl Arg {
         }
     }
 
-    /// What it is, as messages name it.
+    /// Its kind, as messages name it.
     pub fn kind(&self) -> &'static str {
         match self {
             Arg::Buffer(_) | Arg::BufferAt { .. } => "a buffer",

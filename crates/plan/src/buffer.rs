@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Arg;
 
-/// What one element of a buffer is.
+/// The type of a buffer's elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Element {
@@ -54,7 +54,7 @@ impl std::fmt::Display for Element {
     }
 }
 
-/// Who a buffer is for.
+/// The use of a buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
@@ -69,11 +69,11 @@ pub enum Role {
 pub struct Buffer {
     /// Unique in the plan.
     pub name: String,
-    /// What its elements are.
+    /// The type of its elements.
     pub element: Element,
-    /// How many there are.
+    /// Number of elements.
     pub len: u64,
-    /// Who it is for.
+    /// Its use.
     pub role: Role,
 }
 
@@ -82,7 +82,7 @@ impl Buffer {
     ///
     /// # Panics
     ///
-    /// If it does not fit 64 bits: [`crate::Plan::check`] refuses such a buffer first.
+    /// If it does not fit in 63 bits: [`crate::Plan::check`] refuses such a buffer.
     pub fn bytes(&self) -> u64 {
         self.checked_bytes().expect("a checked plan")
     }

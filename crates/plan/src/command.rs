@@ -34,7 +34,7 @@ impl From<[u32; 3]> for Dim3 {
     }
 }
 
-/// How a kernel is launched.
+/// The shape of a launch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct LaunchConfig {
     /// Blocks in x, y, z.
@@ -122,7 +122,7 @@ pub struct Copy {
     pub dst: BufferId,
     /// First element written.
     pub dst_start: u64,
-    /// How many elements.
+    /// Number of elements.
     pub len: u64,
 }
 

@@ -1,13 +1,13 @@
-//! What can be wrong with a plan as it is recorded.
+//! Errors of recording a plan.
 
 use thiserror::Error;
 
 use crate::Element;
 
-/// A plan that makes no sense, whatever the device. `place` names plan, command and kernel.
+/// A plan that is invalid on every device. `place` names plan, command and kernel.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum PlanError {
-    /// A size of 0 was to be covered by blocks, or by blocks of size 0.
+    /// Blocks cannot cover a size of 0, and blocks of size 0 cannot cover anything.
     #[error(
         "cannot cover {threads:?} threads with blocks of {block:?}: every extent must be at least 1"
     )]
@@ -171,7 +171,7 @@ pub enum PlanError {
         /// The nearest name, or all of them.
         suggestion: String,
     },
-    /// A plan with more of something than any plan needs.
+    /// A plan with more commands or arguments than any plan needs.
     #[error("plan `{plan}` has more than {limit} {what}; let each launch do more")]
     TooLarge {
         /// The plan.
@@ -181,10 +181,10 @@ pub enum PlanError {
         /// The most.
         limit: usize,
     },
-    /// A problem that the solution says it cannot solve.
+    /// A problem that the solution does not support.
     #[error("the solution refuses this problem: {reason}")]
     Unsupported {
-        /// As the solution gives it.
+        /// The solution's reason.
         reason: String,
     },
     /// A saved plan that refers to what it does not have.
@@ -198,7 +198,7 @@ pub enum PlanError {
 }
 
 impl PlanError {
-    /// For a solution that cannot solve a problem, and knows why.
+    /// For a solution that does not support a problem.
     pub fn unsupported(reason: impl Into<String>) -> PlanError {
         PlanError::Unsupported {
             reason: reason.into(),

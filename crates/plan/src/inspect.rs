@@ -1,4 +1,4 @@
-//! Reading a plan, and what can be checked once it is complete.
+//! Reading a plan, and the checks of a complete plan.
 
 use std::collections::HashSet;
 
@@ -23,7 +23,7 @@ impl Plan {
         (0..self.buffers.len() as u32).map(move |index| BufferId { plan, index })
     }
 
-    /// What a buffer is.
+    /// The buffer with this id.
     ///
     /// # Errors
     ///
@@ -113,8 +113,8 @@ impl Plan {
         Ok(self.buffers.iter().map(Buffer::bytes).sum())
     }
 
-    /// Checks what recording alone could not: names that are unique, buffers that are neither empty nor too large,
-    /// outputs that are this plan's.
+    /// Checks what recording cannot: that names are unique, that buffers are neither empty nor too large, and that outputs
+    /// are this plan's.
     ///
     /// # Errors
     ///

@@ -1,9 +1,9 @@
-//! What a solution records, and the interface of each lab that it is written against.
+//! Plans, which solutions record, and the interface of each lab.
 //!
-//! A [`Plan`] is buffers, kernel launches and copies, as plain data, executed in order, each command after the one before
-//! it has finished, as on one CUDA stream. It knows neither device nor PTX: `host` validates it against both before
-//! anything runs. What can be checked without them is checked while recording, so that the error points at the line that
-//! records. A plan can be saved and loaded (serde); a loaded plan has passed the same checks as a recorded one.
+//! A [`Plan`] is plain data: buffers, kernel launches and copies. Its commands run in order, each after the one before it has
+//! finished, as on one CUDA stream. It knows neither device nor PTX: `host` validates it against both before anything runs.
+//! Everything else is checked while recording, so that the error points at the line that records. A plan can be saved and
+//! loaded (serde); a loaded plan has passed the same checks as a recorded one.
 //!
 //! ```
 //! use plan::{Element, LaunchConfig, Plan, args};
@@ -18,8 +18,8 @@
 //! ```
 //!
 //! Each lab has a module ([`wave2d`], [`wave3d`], [`poisson`], [`matadd`], [`membench`]) with what a solution gets
-//! (`Problem`, `Buffers`), what it says at the end (`Outputs`), and the trait that it implements (`Solution`). [`Lab`] is
-//! over all of them; [`record_all`] is the main function of a program that records a solution's plans.
+//! (`Problem`, `Buffers`), what it returns (`Outputs`), and the trait that it implements (`Solution`). [`Lab`] describes all
+//! of them; [`record_all`] is the main function of a program that records a solution's plans.
 
 mod arg;
 mod buffer;

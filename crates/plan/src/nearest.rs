@@ -1,9 +1,9 @@
-//! "Did you mean": the known name that is nearest to one that is not.
+//! "Did you mean": the known name nearest to an unknown one.
 
-/// The candidate nearest to `name`, if it is near enough to be what was meant.
+/// The candidate nearest to `name`, if it is near enough.
 ///
-/// Distance is Damerau-Levenshtein's (a swap of two letters counts as one edit); "near enough" is at most a third
-/// of the longer name's letters, and always allows one edit.
+/// The distance is Damerau-Levenshtein's (a swap of two letters counts as one edit). It may be one, or a third of the longer
+/// name's letters if that is more.
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<String> {
     candidates
         .into_iter()
@@ -16,7 +16,7 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         .map(|(_, candidate)| candidate.to_owned())
 }
 
-/// The tail of an "unknown name" message: the nearest name, or else every name there is.
+/// The end of an "unknown name" message: the nearest name, or else all names.
 pub fn suggestion<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> String {
     let candidates: Vec<&str> = candidates.into_iter().collect();
     match nearest(name, candidates.iter().copied()) {

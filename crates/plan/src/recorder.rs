@@ -1,4 +1,4 @@
-//! The program that records a solution's plans, but for its `main`.
+//! The program that records a solution's plans, except its `main`.
 
 use std::io::{self, BufReader, BufWriter, Read, Write};
 
@@ -6,17 +6,17 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Lab, Plan, PlanError, Solves};
 
-/// A problem whose plan is wanted: one JSON value of the recorder's input.
+/// A problem to record a plan for: one JSON value of the recorder's input.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Task {
-    /// Which it is; the plan gets this name.
+    /// Its name, and the plan's.
     pub name: String,
     /// The lab's `Problem`.
     pub problem: serde_json::Value,
 }
 
-/// What became of a [`Task`]: one line of the recorder's output. Either there is a plan, or an error.
+/// The result of a [`Task`]: one line of the recorder's output, with either a plan or an error.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Recording {
@@ -34,12 +34,12 @@ pub struct Recording {
 }
 
 /// Records the solution's plan for each [`Task`] of `input` (JSON values, one after the other), and writes its
-/// [`Recording`] to `output`, a line each, before it reads the next. A plan that is too large is the last: the others would
-/// take as long.
+/// [`Recording`] to `output`, on a line of its own, before it reads the next. It stops after a plan that is too large, since
+/// the others would take as long.
 ///
 /// # Errors
 ///
-/// Input that is no task or cannot be read, output that cannot be written. A solution's error is a recording.
+/// Input that is not a task or cannot be read, output that cannot be written. A solution's error is a recording.
 pub fn record_all<L: Lab>(
     solution: &(impl Solves<L> + ?Sized),
     input: impl Read,
@@ -49,7 +49,10 @@ pub fn record_all<L: Lab>(
     for task in serde_json::Deserializer::from_reader(BufReader::new(input)).into_iter() {
         let Task { name, problem } = task?;
         let problem: L::Problem = serde_json::from_value(problem).map_err(|error| {
-            io::Error::other(format!("problem `{name}` is none of {}: {error}", L::NAME))
+            io::Error::other(format!(
+                "problem `{name}` is not a problem of {}: {error}",
+                L::NAME
+            ))
         })?;
         let (plan, error) = match L::record(name.as_str(), &problem, solution) {
             Ok(plan) => (Some(plan), None),

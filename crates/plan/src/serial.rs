@@ -1,4 +1,4 @@
-//! The saved form of a plan, and its way back.
+//! Saving and loading plans.
 //!
 //! Launch shapes and arguments are saved once each, and a command is a list of numbers: the plan of a long run is mostly
 //! the same arguments over and over.
@@ -32,7 +32,7 @@ const LAUNCH: u64 = 0;
 const COPY: u64 = 1;
 const FILL: u64 = 2;
 
-/// The most bytes of structures passed by value in a loaded plan's launches: a short file must not become a plan that
+/// The most bytes of structures passed by value in a loaded plan's launches, so that a short file cannot become a plan that
 /// fills the memory.
 const MOST_STRUCTURE_BYTES: usize = 1 << 28;
 
@@ -97,7 +97,7 @@ impl<K: Eq + std::hash::Hash, V: Clone> Interned<K, V> {
     }
 }
 
-/// What makes two arguments the same: floating-point numbers have to have the same bits.
+/// Equal for equal arguments. Floating-point numbers are equal if they have the same bits.
 #[derive(PartialEq, Eq, Hash)]
 enum Key<'a> {
     Buffer(&'static str, BufferId, u64, u64),
@@ -136,7 +136,7 @@ impl TryFrom<SavedPlan> for Plan {
             .into_iter()
             .map(|buffer| plan.declare(buffer.name, buffer.element, buffer.len, buffer.role))
             .collect();
-        // An id out of range stays as it is and is refused as any foreign id would be.
+        // An id out of range stays as it is and is refused like any foreign id.
         let own = |id: BufferId| ids.get(id.index()).copied().unwrap_or(id);
         for (name, id) in saved.outputs {
             plan.output(name, own(id));
@@ -186,7 +186,7 @@ impl TryFrom<SavedPlan> for Plan {
                 [FILL, dst, byte] => {
                     let dst = buffer(&plan, dst)?;
                     let byte = u8::try_from(byte)
-                        .map_err(|_| malformed(&plan, format!("{byte} is no byte")))?;
+                        .map_err(|_| malformed(&plan, format!("{byte} is not a byte")))?;
                     plan.fill(dst, byte)?;
                 }
                 _ => return Err(malformed(&plan, "neither launch, copy nor fill".to_owned())),

@@ -133,7 +133,7 @@ fn what_is_no_task_ends_the_recorder() {
             .to_string()
     };
     insta::assert_snapshot!(refused(r#"{"name": "a"}"#), @"missing field `problem` at line 1 column 13");
-    insta::assert_snapshot!(refused(r#"{"name": "a", "problem": {"n_x": 3}}"#), @"problem `a` is none of wave2d: missing field `n_y`");
+    insta::assert_snapshot!(refused(r#"{"name": "a", "problem": {"n_x": 3}}"#), @"problem `a` is not a problem of wave2d: missing field `n_y`");
 }
 
 #[test]

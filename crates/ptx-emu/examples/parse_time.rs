@@ -1,6 +1,10 @@
 use std::time::Instant;
 fn main() {
-    for path in ["crates/ptx/tests/data/llc_sm_80.ptx", "crates/ptx/tests/data/llc_sm_90_lines.ptx", "crates/ptx-emu/tests/ptx/stencil.ptx"] {
+    for path in [
+        "crates/ptx/tests/data/llc_sm_80.ptx",
+        "crates/ptx/tests/data/llc_sm_90_lines.ptx",
+        "crates/ptx-emu/tests/ptx/stencil.ptx",
+    ] {
         let text = std::fs::read_to_string(path).unwrap();
         let (mut parse, mut both) = (f64::MAX, f64::MAX);
         for _ in 0..300 {
@@ -12,6 +16,10 @@ fn main() {
             both = both.min(t.elapsed().as_secs_f64());
             std::hint::black_box(&module);
         }
-        println!("{path}: parse {:.0} us, parse+load {:.0} us", parse * 1e6, both * 1e6);
+        println!(
+            "{path}: parse {:.0} us, parse+load {:.0} us",
+            parse * 1e6,
+            both * 1e6
+        );
     }
 }

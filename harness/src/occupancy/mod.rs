@@ -29,7 +29,7 @@ pub struct OccupancyArgs {
     /// Which GPU, one of those below [default: the one in this machine, else h100]
     #[arg(long, value_name = "NAME")]
     gpu: Option<String>,
-    /// A latency to hide, in cycles: with --throughput, how many warps do
+    /// A latency in cycles: with --throughput, shows how many warps hide it
     #[arg(long, value_name = "CYCLES", value_parser = above_0, requires = "throughput")]
     latency_cycles: Option<f64>,
     /// Instructions of warps that a multiprocessor is to issue in each cycle, 4 at most

@@ -1,5 +1,7 @@
 //! The counts of a kernel or of a source line: sums and shares of them, and their form in JSON.
 
+use std::ops::AddAssign;
+
 use host::device::{Counts, Executed, GlobalTraffic, InstructionClass, SharedTraffic};
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
@@ -9,13 +11,63 @@ const LANES: u64 = 32;
 /// Bytes of a sector.
 pub const SECTOR_BYTES: u64 = 32;
 
+/// Traffic to global or shared memory.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Traffic {
+    /// Warp-wide accesses.
+    pub requests: u64,
+    /// What they take: sectors of global memory, wavefronts of shared memory.
+    pub units: u64,
+    /// The fewest that the same bytes could take.
+    pub ideal: u64,
+    /// Bytes that threads moved.
+    pub bytes: u64,
+}
+
+impl Traffic {
+    /// Units beyond the ideal: in shared memory, bank conflicts.
+    pub fn excess(self) -> u64 {
+        self.units - self.ideal
+    }
+
+    /// The ideal by the units: in global memory, how coalesced the accesses are.
+    pub fn efficiency(self) -> Option<f64> {
+        share(self.ideal, self.units)
+    }
+}
+
+impl From<GlobalTraffic> for Traffic {
+    fn from(traffic: GlobalTraffic) -> Traffic {
+        Traffic {
+            requests: traffic.requests,
+            units: traffic.sectors,
+            ideal: traffic.ideal_sectors,
+            bytes: traffic.bytes,
+        }
+    }
+}
+
+impl From<SharedTraffic> for Traffic {
+    fn from(traffic: SharedTraffic) -> Traffic {
+        Traffic {
+            requests: traffic.requests,
+            units: traffic.wavefronts,
+            ideal: traffic.ideal_wavefronts,
+            bytes: traffic.bytes,
+        }
+    }
+}
+
+/// Loads, stores, atomics, and all of them.
+pub type ByKind = [(&'static str, Traffic); 4];
+
 /// Counts, with sums of them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Figures(pub Counts);
 
 impl Figures {
-    /// Traffic to global memory: loads, stores, atomics, and all of it.
-    pub fn global(&self) -> [(&'static str, GlobalTraffic); 4] {
+    /// Traffic to global memory.
+    pub fn global(&self) -> ByKind {
         let counts = &self.0;
         with_sum([
             counts.global_loads,
@@ -24,8 +76,8 @@ impl Figures {
         ])
     }
 
-    /// Traffic to shared memory: loads, stores, atomics, and all of it.
-    pub fn shared(&self) -> [(&'static str, SharedTraffic); 4] {
+    /// Traffic to shared memory.
+    pub fn shared(&self) -> ByKind {
         let counts = &self.0;
         with_sum([
             counts.shared_loads,
@@ -35,12 +87,12 @@ impl Figures {
     }
 
     /// All traffic to global memory.
-    pub fn all_global(&self) -> GlobalTraffic {
+    pub fn all_global(&self) -> Traffic {
         self.global()[3].1
     }
 
     /// All traffic to shared memory.
-    pub fn all_shared(&self) -> SharedTraffic {
+    pub fn all_shared(&self) -> Traffic {
         self.shared()[3].1
     }
 
@@ -51,18 +103,18 @@ impl Figures {
     }
 }
 
-fn with_sum<T: Copy + Default + std::ops::AddAssign>(
+fn with_sum<T: Copy + Default + AddAssign + Into<Traffic>>(
     [loads, stores, atomics]: [T; 3],
-) -> [(&'static str, T); 4] {
+) -> ByKind {
     let mut all = T::default();
     for one in [loads, stores, atomics] {
         all += one;
     }
     [
-        ("loads", loads),
-        ("stores", stores),
-        ("atomics", atomics),
-        ("all", all),
+        ("loads", loads.into()),
+        ("stores", stores.into()),
+        ("atomics", atomics.into()),
+        ("all", all.into()),
     ]
 }
 
@@ -113,31 +165,21 @@ impl Serialize for Figures {
         object.serialize_field("branches", &counts.branches)?;
         object.serialize_field("divergent_branches", &counts.divergent_branches)?;
         object.serialize_field("barriers", &counts.barriers)?;
-        for (name, traffic) in [
-            ("global_loads", counts.global_loads),
-            ("global_stores", counts.global_stores),
-            ("global_atomics", counts.global_atomics),
+        const GLOBAL: [&str; 3] = ["global_loads", "global_stores", "global_atomics"];
+        const SHARED: [&str; 3] = ["shared_loads", "shared_stores", "shared_atomics"];
+        for (names, traffic, units, ideal) in [
+            (GLOBAL, self.global(), "sectors", "ideal_sectors"),
+            (SHARED, self.shared(), "wavefronts", "ideal_wavefronts"),
         ] {
-            let numbers = Numbers([
-                ("requests", traffic.requests),
-                ("sectors", traffic.sectors),
-                ("ideal_sectors", traffic.ideal_sectors),
-                ("bytes", traffic.bytes),
-            ]);
-            object.serialize_field(name, &numbers)?;
-        }
-        for (name, traffic) in [
-            ("shared_loads", counts.shared_loads),
-            ("shared_stores", counts.shared_stores),
-            ("shared_atomics", counts.shared_atomics),
-        ] {
-            let numbers = Numbers([
-                ("requests", traffic.requests),
-                ("wavefronts", traffic.wavefronts),
-                ("ideal_wavefronts", traffic.ideal_wavefronts),
-                ("bytes", traffic.bytes),
-            ]);
-            object.serialize_field(name, &numbers)?;
+            for (name, (_, traffic)) in names.into_iter().zip(traffic) {
+                let numbers = Numbers([
+                    ("requests", traffic.requests),
+                    (units, traffic.units),
+                    (ideal, traffic.ideal),
+                    ("bytes", traffic.bytes),
+                ]);
+                object.serialize_field(name, &numbers)?;
+            }
         }
         object.serialize_field("local_bytes", &counts.local_bytes)?;
         object.serialize_field("param_bytes", &counts.param_bytes)?;

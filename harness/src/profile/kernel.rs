@@ -3,7 +3,7 @@
 use host::device::{InstructionClass, KernelReport};
 use serde::Serialize;
 
-use super::figures::{Figures, active_lanes, share};
+use super::figures::{ByKind, Figures, Traffic, active_lanes, share};
 use super::source::Sources;
 use crate::table::{Align, Columns, Tone};
 use crate::terminal::Look;
@@ -80,8 +80,18 @@ impl KernelProfile {
         let mut parts = vec![title];
         parts.extend(self.instructions(look));
         parts.push(self.control());
-        parts.extend(self.global(look));
-        parts.extend(self.shared(look));
+        parts.extend(memory(
+            look,
+            ["global memory", "sectors", "coalesced %"],
+            self.counts.global(),
+            |traffic| percent(traffic.efficiency()),
+        ));
+        parts.extend(memory(
+            look,
+            ["shared memory", "wavefronts", "conflicts"],
+            self.counts.shared(),
+            |traffic| grouped(traffic.excess()),
+        ));
         parts.push(format!(
             "    local memory: {} bytes; parameters: {} bytes",
             grouped(self.counts.0.local_bytes),
@@ -132,52 +142,6 @@ impl KernelProfile {
         )
     }
 
-    fn global(&self, look: Look) -> Option<String> {
-        let header = [
-            "global memory",
-            "requests",
-            "sectors",
-            "ideal",
-            "coalesced %",
-            "bytes",
-        ];
-        let rows = self.counts.global().into_iter().map(|(name, traffic)| {
-            let cells = [
-                name.to_owned(),
-                grouped(traffic.requests),
-                grouped(traffic.sectors),
-                grouped(traffic.ideal_sectors),
-                percent(share(traffic.ideal_sectors, traffic.sectors)),
-                grouped(traffic.bytes),
-            ];
-            (traffic.requests, cells)
-        });
-        table(look, header, rows)
-    }
-
-    fn shared(&self, look: Look) -> Option<String> {
-        let header = [
-            "shared memory",
-            "requests",
-            "wavefronts",
-            "ideal",
-            "conflicts",
-            "bytes",
-        ];
-        let rows = self.counts.shared().into_iter().map(|(name, traffic)| {
-            let cells = [
-                name.to_owned(),
-                grouped(traffic.requests),
-                grouped(traffic.wavefronts),
-                grouped(traffic.ideal_wavefronts),
-                grouped(traffic.bank_conflicts()),
-                grouped(traffic.bytes),
-            ];
-            (traffic.requests, cells)
-        });
-        table(look, header, rows)
-    }
-
     fn line_table(&self, shown: usize, look: Look) -> Columns {
         let mut table = Columns::with_header(
             look,
@@ -211,8 +175,8 @@ impl KernelProfile {
         let global = counts.all_global();
         let figures = [
             share(counts.0.instructions.warp, self.counts.0.instructions.warp),
-            share(global.sectors, self.counts.all_global().sectors).filter(|share| *share > 0.0),
-            share(global.ideal_sectors, global.sectors),
+            share(global.units, self.counts.all_global().units).filter(|share| *share > 0.0),
+            global.efficiency(),
             conflict_share(counts, &self.counts).filter(|share| *share > 0.0),
         ];
         let figures = figures.map(|figure| (percent(figure), Tone::Normal));
@@ -226,7 +190,7 @@ impl KernelProfile {
 fn cost(line: &Figures, kernel: &Figures) -> f64 {
     let shares = [
         share(line.0.instructions.warp, kernel.0.instructions.warp),
-        share(line.all_global().sectors, kernel.all_global().sectors),
+        share(line.all_global().units, kernel.all_global().units),
         conflict_share(line, kernel),
     ];
     shares.into_iter().flatten().fold(0.0, f64::max)
@@ -234,8 +198,7 @@ fn cost(line: &Figures, kernel: &Figures) -> f64 {
 
 /// The wavefronts that a line's conflicts add, relative to all of the kernel's.
 fn conflict_share(line: &Figures, kernel: &Figures) -> Option<f64> {
-    let conflicts = line.all_shared().bank_conflicts();
-    share(conflicts, kernel.all_shared().wavefronts)
+    share(line.all_shared().excess(), kernel.all_shared().units)
 }
 
 /// The start of a line, as much as there is room for.
@@ -259,6 +222,28 @@ fn plural(number: u64, one: &str, many: &str) -> String {
         grouped(number),
         if number == 1 { one } else { many }
     )
+}
+
+/// Traffic to a memory, named by the first word of the header. The second names its units; the third, what `last` gives.
+fn memory(
+    look: Look,
+    [name, units, last_name]: [&str; 3],
+    traffic: ByKind,
+    last: impl Fn(Traffic) -> String,
+) -> Option<String> {
+    let header = [name, "requests", units, "ideal", last_name, "bytes"];
+    let rows = traffic.into_iter().map(|(name, traffic)| {
+        let cells = [
+            name.to_owned(),
+            grouped(traffic.requests),
+            grouped(traffic.units),
+            grouped(traffic.ideal),
+            last(traffic),
+            grouped(traffic.bytes),
+        ];
+        (traffic.requests, cells)
+    });
+    table(look, header, rows)
 }
 
 /// A table of those rows whose number is not 0; nothing without any. The first column has names, the others numbers.

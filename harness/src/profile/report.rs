@@ -166,10 +166,10 @@ impl VariantProfile {
             per_update(total.0.instructions.thread),
             per_update(total.floating()),
             per_update(self.flops),
-            per_update(SECTOR_BYTES * global.sectors),
+            per_update(SECTOR_BYTES * global.units),
             per_update(self.must_move_bytes),
-            percent(share(global.ideal_sectors, global.sectors)),
-            percent(share(shared.bank_conflicts(), shared.wavefronts)),
+            percent(global.efficiency()),
+            percent(share(shared.excess(), shared.units)),
         ]
     }
 

@@ -50,14 +50,10 @@ pub struct LabReport {
 /// All results.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Report {
-    labs: Vec<LabReport>,
-    skipped: Vec<Skipped>,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize)]
-struct Skipped {
-    device: String,
-    reason: String,
+    /// The results, lab by lab.
+    pub labs: Vec<LabReport>,
+    /// The devices that are missing.
+    pub skipped: Vec<Absent>,
 }
 
 impl Status {
@@ -74,18 +70,6 @@ impl Status {
 }
 
 impl Report {
-    /// The results of all labs, and the devices that are missing.
-    pub fn new(labs: Vec<LabReport>, absent: &[Absent]) -> Report {
-        let skipped = absent.iter().map(|absent| Skipped {
-            device: absent.name.to_string(),
-            reason: absent.reason.clone(),
-        });
-        Report {
-            labs,
-            skipped: skipped.collect(),
-        }
-    }
-
     /// A wrong result counts more than what the machine lacks.
     pub fn ending(&self) -> Ending {
         if self.count(Status::Failed) > 0 {
@@ -102,9 +86,7 @@ impl Report {
         let mut lines: Vec<String> = self
             .skipped
             .iter()
-            .map(|Skipped { device, reason }| {
-                format!("{device} {}: {reason}", look.caution("skipped"))
-            })
+            .map(|Absent { name, reason }| format!("{name} {}: {reason}", look.caution("skipped")))
             .collect();
         let results = self.labs.iter().map(|lab| lab.results.len()).sum();
         let others: Vec<String> = [

@@ -64,7 +64,7 @@ fn too_little_memory_is_not_a_wrong_result() {
 fn checks_find_a_race_that_leaves_the_result_right() {
     let ended = |flag: &str| {
         let args = parse(&["--variant=coalesced,racy", "--device=emulated", flag]);
-        let machine = Machine::discover(&args.device, args.sanitize.sanitize());
+        let machine = Machine::discover(&args.device, args.sanitize());
         let mut text = Vec::new();
         let mut out = Out::new(&mut text, Look::PLAIN);
         let ending = run_on(&args, &[&testing::ptx::Tripling], &machine, &mut out);

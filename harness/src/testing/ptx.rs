@@ -9,19 +9,13 @@ use host::{
     Parameter, Plan, Progress, Variant, Work, args, check,
 };
 
+use super::variant;
+
 /// Threads of a block.
 const BLOCK: u32 = 64;
 
 /// The lab.
 pub struct Tripling;
-
-const fn variant(name: &'static str, summary: &'static str) -> Variant {
-    Variant {
-        name,
-        summary,
-        exact: true,
-    }
-}
 
 const VARIANTS: [Variant; 7] = [
     variant("coalesced", "neighbours read neighbours"),

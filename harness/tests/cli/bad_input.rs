@@ -34,12 +34,12 @@ fn unknown_case() {
     insta::assert_snapshot!(run(&["profile", "wave2d", "--case", "17x17"]), @r"
     exit code: 2
     --- stderr ---
-    error: --case 17x17: no case of wave2d is called so; `harness list wave2d` has them all
+    error: --case 17x17: no case of wave2d has this label; `harness list wave2d` shows them all
     ");
     insta::assert_snapshot!(run(&["profile", "wave2d", "--case", "3x3, 100 steps"]), @r"
     exit code: 2
     --- stderr ---
-    error: --case 3x3, 100 steps: 5 cases of wave2d are called so, `3x3, 100 steps, point-source` and `3x3, 100 steps, double-slit` among them; write more of the label
+    error: --case 3x3, 100 steps: 5 cases of wave2d have this in their label, `3x3, 100 steps, point-source` and `3x3, 100 steps, double-slit` among them; write more of it
     ");
 }
 

@@ -2,8 +2,6 @@
 
 use thiserror::Error;
 
-use crate::error::ErrorKind;
-
 /// A result of the CUDA driver other than success.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{function} returned {name} ({code}): {description}")]
@@ -142,23 +140,6 @@ pub enum DeviceError {
         /// The elements of the host buffer.
         got_len: u64,
     },
-}
-
-impl DeviceError {
-    /// Who can put it right.
-    pub fn kind(&self) -> ErrorKind {
-        match self {
-            DeviceError::LaunchRefused { .. } | DeviceError::KernelFault { .. } => {
-                ErrorKind::Submission
-            }
-            DeviceError::Emulated { fault, .. } => match **fault {
-                ptx_emu::Fault::Unsupported(_) => ErrorKind::Environment,
-                _ => ErrorKind::Submission,
-            },
-            DeviceError::WrongBuffer { .. } => ErrorKind::Bug,
-            _ => ErrorKind::Environment,
-        }
-    }
 }
 
 impl From<DriverError> for DeviceError {

@@ -17,13 +17,13 @@ use crate::error::Error;
 use crate::module::Module;
 use crate::plan::{BufferId, Plan};
 
+pub use crate::validate::LaunchLimits;
 #[cfg(target_os = "linux")]
 pub use cuda::CudaDevice;
 pub use emulated::{EmulatedDevice, KernelReport};
 pub use error::{DeviceError, DriverError};
 pub use info::{
-    Capture, DeviceInfo, DeviceKind, Flushed, KernelInfo, LaunchLimits, Launching, Side, Stray,
-    Timing,
+    Capture, DeviceInfo, DeviceKind, Flushed, KernelInfo, Launching, Side, Stray, Timing,
 };
 pub use ptx_emu::{
     Counts, Executed, Fault, FaultKind, GlobalTraffic, InstructionClass, InstructionCounts,

@@ -1,11 +1,12 @@
 //! The GPU that tests run on, if there is one.
+#![allow(dead_code)] // Each test program uses a part of it.
 
 use std::sync::OnceLock;
 
 use host::device::{CudaDevice, DeviceError};
 use test_support::{Need, skip};
 
-/// The first GPU, or `None` if there is none, which is said. A GPU that cannot be opened is a failure.
+/// The first GPU, or `None`, with a message, if there is none. A GPU that cannot be opened is a failure.
 pub fn device() -> Option<&'static CudaDevice> {
     static DEVICE: OnceLock<Option<CudaDevice>> = OnceLock::new();
     let device = DEVICE.get_or_init(|| match CudaDevice::open(0) {

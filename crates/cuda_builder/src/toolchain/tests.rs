@@ -118,14 +118,14 @@ fn what_each_candidate_lacks_is_said() {
     })
     .unwrap_err();
     insta::assert_snapshot!(shown(&error, dir.path()), @r"
-    no toolchain can compile kernels. Looked at:
+    no toolchain can compile kernels. Searched:
       - rustup toolchain nightly: no opt and llc (llvm-tools) in DIR/nightly/lib/rustlib/here/bin
       - distribution: no library source (rust-src) in DIR/usr/lib/rustlib/src/rust
     Remedy: run ./setup, or set CUDA_BUILDER_RUSTC and CUDA_BUILDER_LLVM_BIN
     ");
     let error = find_with(&Settings::default()).unwrap_err();
     insta::assert_snapshot!(error, @r"
-    no toolchain can compile kernels. Looked at:
+    no toolchain can compile kernels. Searched:
       - no rustc: neither a rustup toolchain nor /usr/bin/rustc
     Remedy: run ./setup, or set CUDA_BUILDER_RUSTC and CUDA_BUILDER_LLVM_BIN
     ");

@@ -18,7 +18,7 @@ use crate::driver::check;
 
 /// The longest time for which a stream is held. Where each launch waits for the device (under a sanitizer or a profiler, or
 /// because the driver's queue is full), enqueuing would otherwise never end.
-const LONGEST: Duration = Duration::from_millis(50);
+pub const LONGEST: Duration = Duration::from_millis(50);
 
 unsafe extern "C" {
     // `cust_raw` declares the first version only, which drivers refuse unless they were told otherwise when loaded.
@@ -132,58 +132,5 @@ impl Drop for Held {
             // It only writes two words: it does not panic.
             let _ = watch.join();
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use cust::event::{Event, EventFlags, EventStatus};
-    use cust::stream::{Stream, StreamFlags};
-    use test_support::{Need, skip};
-
-    use super::*;
-    use crate::device::CudaDevice;
-
-    /// A gate, and a stream that waits at it with an event enqueued behind; nothing without a GPU.
-    fn held(check: impl FnOnce(&Gate, Held, &Stream, &Event)) {
-        let device = match CudaDevice::open(0) {
-            Ok(device) => device,
-            Err(error) => return skip(Need::Gpu, error),
-        };
-        device.enter().unwrap();
-        let stream = Stream::new(StreamFlags::NON_BLOCKING, None).unwrap();
-        let event = Event::new(EventFlags::DEFAULT).unwrap();
-        let gate = Gate::new().unwrap();
-        let held = gate.hold(stream.as_inner()).expect("a driver that can");
-        event.record(&stream).unwrap();
-        check(&gate, held, &stream, &event);
-        stream.synchronize().unwrap();
-    }
-
-    #[test]
-    fn a_held_stream_waits_until_it_is_released() {
-        held(|gate, held, stream, event| {
-            thread::sleep(LONGEST / 10);
-            assert_eq!(event.query().unwrap(), EventStatus::NotReady);
-            let released = held.release();
-            assert!(released.elapsed() < LONGEST / 10);
-            stream.synchronize().unwrap();
-            assert_eq!(event.query().unwrap(), EventStatus::Ready);
-            assert_eq!(held.release(), released);
-            drop(held);
-            assert!(gate.hold(stream.as_inner()).is_some());
-        });
-    }
-
-    #[test]
-    fn a_stream_that_nobody_releases_goes_on_and_is_not_held_again() {
-        held(|gate, held, stream, event| {
-            stream.synchronize().unwrap();
-            assert_eq!(event.query().unwrap(), EventStatus::Ready);
-            assert!(gate.hold(stream.as_inner()).is_none());
-            thread::sleep(LONGEST / 10);
-            assert!(held.release().elapsed() >= LONGEST / 10);
-            drop(held);
-        });
     }
 }

@@ -13,12 +13,12 @@ use crate::driver::check;
 
 /// Length of each band. A multiple of every alignment that the driver gives, so that a buffer between bands is aligned
 /// like one without; long enough for several rows of a stencil's field.
-const BAND_BYTES: usize = 256 << 10;
+pub const BAND_BYTES: usize = 256 << 10;
 
 /// The contents of all bands of one session.
 #[derive(Debug)]
 pub struct Bands {
-    pattern: Vec<u8>,
+    pub pattern: Vec<u8>,
 }
 
 impl Bands {
@@ -100,7 +100,7 @@ impl Memory {
 }
 
 /// The writes to a band, if there were any.
-fn stray(buffer: &str, side: Side, pattern: &[u8], band: &[u8]) -> Option<Stray> {
+pub fn stray(buffer: &str, side: Side, pattern: &[u8], band: &[u8]) -> Option<Stray> {
     let differs = |i: &usize| pattern[*i] != band[*i];
     let bytes = (0..pattern.len()).filter(differs).count();
     let nearest = match side {
@@ -116,24 +116,4 @@ fn stray(buffer: &str, side: Side, pattern: &[u8], band: &[u8]) -> Option<Stray>
         distance_bytes: nearest? as u64,
         bytes: bytes as u64,
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_nearest_stray_is_told() {
-        let pattern = Bands::new().pattern;
-        assert_eq!(stray("u", Side::After, &pattern, &pattern), None);
-        let mut band = pattern.clone();
-        band[3] ^= 1;
-        band[100] ^= 0x80;
-        let after = stray("u", Side::After, &pattern, &band).unwrap();
-        assert_eq!((after.distance_bytes, after.bytes), (4, 2));
-        let before = stray("u", Side::Before, &pattern, &band).unwrap();
-        assert_eq!(before.distance_bytes, (BAND_BYTES - 100) as u64);
-        insta::assert_snapshot!(after, @"2 bytes outside buffer `u` were written, the nearest 4 bytes behind the last byte of it");
-        insta::assert_snapshot!(before, @"2 bytes outside buffer `u` were written, the nearest 262044 bytes before the first byte of it");
-    }
 }

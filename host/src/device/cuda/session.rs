@@ -8,9 +8,9 @@ use cust::sys::{self, CUfunction, CUfunction_attribute as FunctionAttribute};
 
 use super::commands::{Commands, Graph, MAX_NODES, Refused};
 use super::gate::Held;
+use super::gpu::{CudaDevice, Opened};
 use super::memory::{Bands, Memory};
 use super::module::{LoadedModule, function_attribute};
-use super::{CudaDevice, Opened};
 use crate::buffer::HostBuffer;
 use crate::device::{
     Capture, DeviceError, DriverError, Flushed, KernelInfo, Launching, Session, Stray, Timing,

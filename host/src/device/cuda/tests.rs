@@ -1,11 +1,16 @@
-//! What can be tested without a GPU.
+use std::{ptr, thread};
 
-use std::ptr;
+use cust::event::{Event, EventFlags, EventStatus};
+use cust::stream::{Stream, StreamFlags};
+
+use test_support::{Need, skip};
 
 use super::commands::Commands;
+use super::gate::{Gate, Held, LONGEST};
+use super::gpu::{CudaDevice, suspects};
+use super::memory::{BAND_BYTES, Bands, stray};
 use super::module::{check_target, refused};
-use super::suspects;
-use crate::device::{DeviceInfo, DeviceKind, DriverError};
+use crate::device::{DeviceInfo, DeviceKind, DriverError, Side};
 use crate::module::Module;
 use crate::plan::Plan;
 use crate::{Element, LaunchConfig, args};
@@ -98,4 +103,62 @@ fn the_compilers_log_is_shown() {
     module `waves` does not load: cuModuleLoadDataEx returned CUDA_ERROR_INVALID_PTX (218): a PTX JIT compilation failed
     ptxas application ptx input, line 9; error : Unknown symbol 'x'
     ");
+}
+
+#[test]
+fn the_nearest_stray_is_told() {
+    let pattern = Bands::new().pattern;
+    assert_eq!(stray("u", Side::After, &pattern, &pattern), None);
+    let mut band = pattern.clone();
+    band[3] ^= 1;
+    band[100] ^= 0x80;
+    let after = stray("u", Side::After, &pattern, &band).unwrap();
+    assert_eq!((after.distance_bytes, after.bytes), (4, 2));
+    let before = stray("u", Side::Before, &pattern, &band).unwrap();
+    assert_eq!(before.distance_bytes, (BAND_BYTES - 100) as u64);
+    insta::assert_snapshot!(after, @"2 bytes outside buffer `u` were written, the nearest 4 bytes behind the last byte of it");
+    insta::assert_snapshot!(before, @"2 bytes outside buffer `u` were written, the nearest 262044 bytes before the first byte of it");
+}
+
+/// A gate, and a stream that waits at it with an event enqueued behind; nothing without a GPU.
+fn held(check: impl FnOnce(&Gate, Held, &Stream, &Event)) {
+    let device = match CudaDevice::open(0) {
+        Ok(device) => device,
+        Err(error) => return skip(Need::Gpu, error),
+    };
+    device.enter().unwrap();
+    let stream = Stream::new(StreamFlags::NON_BLOCKING, None).unwrap();
+    let event = Event::new(EventFlags::DEFAULT).unwrap();
+    let gate = Gate::new().unwrap();
+    let held = gate.hold(stream.as_inner()).expect("a driver that can");
+    event.record(&stream).unwrap();
+    check(&gate, held, &stream, &event);
+    stream.synchronize().unwrap();
+}
+
+#[test]
+fn a_held_stream_waits_until_it_is_released() {
+    held(|gate, held, stream, event| {
+        thread::sleep(LONGEST / 10);
+        assert_eq!(event.query().unwrap(), EventStatus::NotReady);
+        let released = held.release();
+        assert!(released.elapsed() < LONGEST / 10);
+        stream.synchronize().unwrap();
+        assert_eq!(event.query().unwrap(), EventStatus::Ready);
+        assert_eq!(held.release(), released);
+        drop(held);
+        assert!(gate.hold(stream.as_inner()).is_some());
+    });
+}
+
+#[test]
+fn a_stream_that_nobody_releases_goes_on_and_is_not_held_again() {
+    held(|gate, held, stream, event| {
+        stream.synchronize().unwrap();
+        assert_eq!(event.query().unwrap(), EventStatus::Ready);
+        assert!(gate.hold(stream.as_inner()).is_none());
+        thread::sleep(LONGEST / 10);
+        assert!(held.release().elapsed() >= LONGEST / 10);
+        drop(held);
+    });
 }

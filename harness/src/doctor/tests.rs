@@ -1,0 +1,48 @@
+use super::*;
+use crate::testing;
+
+fn report(items: Vec<Item>) -> Report {
+    Report::new(items, &testing::machine_without_gpu(), &testing::labs())
+}
+
+#[test]
+fn a_gpu_is_described() {
+    let items = devices(&testing::machine());
+    insta::assert_snapshot!(render(&report(items), Look::PLAIN), @r"
+    ok  CUDA driver  supports CUDA 13.0 and older
+    ok  GPU          Adder 9000, compute capability 9.0, 132 multiprocessors, 80.0 GiB memory
+
+    Ready: `harness test`, then `harness perf`.
+    ");
+}
+
+#[test]
+fn no_gpu_is_no_obstacle() {
+    let items = devices(&testing::machine_without_gpu());
+    insta::assert_snapshot!(render(&report(items), Look::PLAIN), @r"
+    missing  GPU  no CUDA device: libcuda.so.1 not found
+                  to use a GPU, install NVIDIA's driver; tests and pictures work without
+
+    Ready: `harness test`, then `harness perf`.
+    ");
+}
+
+#[test]
+fn a_missing_compiler_has_a_remedy() {
+    let lacking = cuda_builder::Error::NoToolchain {
+        tried: vec!["distribution: no opt".to_owned()],
+    };
+    insta::assert_snapshot!(render(&report(vec![compiler(Err(lacking))]), Look::PLAIN), @r"
+    missing  compiler for kernels  no toolchain can compile kernels
+                                   run ./setup in the project's folder (needed to change kernels only)
+
+    Ready: `harness test`, then `harness perf`.
+    ");
+}
+
+#[test]
+fn what_is_required_decides() {
+    let broken = Item::missing("kernels", "they do not parse", "build again").required();
+    assert!(!report(vec![terminal(Look::PLAIN), broken]).ready);
+    assert!(report(vec![kernels(&testing::labs()).required()]).ready);
+}
