@@ -140,7 +140,7 @@ fn draw(text: &mut String, measured: &Measured) -> Result<(), Box<dyn std::error
                 (from, HPos::Left)
             };
             let at = (x, factor * cycles);
-            chart.draw_series(label(name, at, 14, &colour, (side, above.clone())))?;
+            chart.draw_series(label(name, at, 14, &colour, (side, above)))?;
         }
     }
     chart
