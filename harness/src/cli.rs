@@ -35,10 +35,10 @@ enum Command {
     /// Count what every kernel does, and show the source lines that cost most
     Profile(profile::ProfileArgs),
     /// Grade a submission: results on fresh inputs, and on a GPU its speed
-    Grade(grade::args::GradeArgs),
+    Grade(grade::GradeArgs),
     /// Run one case for `harness grade`
     #[command(hide = true)]
-    GradeCase(grade::args::CaseArgs),
+    GradeCase(grade::CaseArgs),
     /// Write measurements as one page, with plots
     Report(report::ReportArgs),
     /// Make a GIF, or PNG pictures, of a lab
@@ -79,8 +79,8 @@ impl Cli {
             Command::Perf(args) => perf::run(args, report::of_perf, out),
             Command::Compare(args) => compare::run(args, out),
             Command::Profile(args) => profile::run(args, out),
-            Command::Grade(args) => grade::args::run(args, out),
-            Command::GradeCase(args) => grade::args::run_case(args),
+            Command::Grade(args) => grade::run(args, out),
+            Command::GradeCase(args) => grade::run_case(args),
             Command::Report(args) => report::run(args, out),
             Command::Animate(args) => animate::run(args, out),
             Command::Run(args) => run::run(args, out),

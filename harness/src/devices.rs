@@ -1,4 +1,4 @@
-//! Which devices a command uses.
+//! The devices that a command uses.
 
 use std::str::FromStr;
 
@@ -8,7 +8,7 @@ use host::{Device, DeviceKind};
 
 use crate::failure::Failure;
 
-/// What `--device` names.
+/// A device, as `--device` names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wanted {
     /// The CPU references.
@@ -27,13 +27,12 @@ impl FromStr for Wanted {
             "cpu" => Ok(Wanted::Cpu),
             "cuda" => Ok(Wanted::Cuda(0)),
             "emulated" => Ok(Wanted::Emulated),
-            // Nearer to `cpu` in spelling than to what it means.
+            // The nearest name would be `cpu`.
             "gpu" => Err("unknown device `gpu`; a GPU is called `cuda`".to_owned()),
             _ => match text.strip_prefix("cuda:") {
-                Some(number) => number
-                    .parse()
-                    .map(Wanted::Cuda)
-                    .map_err(|_| format!("`{number}` is no number of a GPU; write cuda:0, cuda:1")),
+                Some(number) => number.parse().map(Wanted::Cuda).map_err(|_| {
+                    format!("`{number}` is not a number of a GPU; write cuda:0, cuda:1")
+                }),
                 None => {
                     Err(CaseError::unknown("device", text, ["cpu", "cuda", "emulated"]).to_string())
                 }
@@ -68,7 +67,7 @@ pub struct Machine {
     found: Vec<(DeviceKind, Discovery)>,
 }
 
-/// A device and what users call it.
+/// A device and its name.
 #[derive(Clone, Copy)]
 pub struct Named<'m> {
     /// As `--device` has it.
@@ -86,19 +85,19 @@ pub struct Absent {
     pub reason: String,
 }
 
-/// What a command runs on.
+/// The devices that a command runs on.
 #[derive(Default)]
 pub struct Chosen<'m> {
     /// Whether the CPU references count among the devices.
     pub cpu: bool,
     /// The devices, in the order asked for.
     pub devices: Vec<Named<'m>>,
-    /// Kinds that nobody asked for by name, and that are not there.
+    /// Kinds that were not asked for by name and are missing.
     pub absent: Vec<Absent>,
 }
 
 impl Machine {
-    /// Looks for the devices that are wanted, all kinds if none is named. The emulated device makes these checks.
+    /// Looks for the devices that are wanted, or for all kinds if none is named. The emulated device makes these checks.
     pub fn discover(wanted: &[Wanted], sanitize: Sanitize) -> Machine {
         let is_wanted = |kind| wanted.is_empty() || wanted.iter().any(|w| w.kind() == Some(kind));
         let mut found = Vec::new();
@@ -115,7 +114,7 @@ impl Machine {
         Machine { found }
     }
 
-    /// With these devices.
+    /// A machine with these devices.
     pub fn new(found: Vec<(DeviceKind, Discovery)>) -> Machine {
         Machine { found }
     }
@@ -125,21 +124,18 @@ impl Machine {
         &self.found
     }
 
-    /// The devices that are wanted; if none is named, the CPU and the first GPU, or without one the emulated device.
+    /// The devices that are wanted. If none is named: the CPU and the first GPU, or without one the emulated device.
     ///
     /// # Errors
     ///
-    /// [`Failure::Environment`] for a device that is named and not there.
+    /// [`Failure::Environment`] for a device that is named and missing.
     pub fn choose(&self, wanted: &[Wanted]) -> Result<Chosen<'_>, Failure> {
         let mut chosen = Chosen::default();
         for &name in wanted {
             match self.device(name) {
                 None => chosen.cpu = true,
-                Some(Ok(device)) => {
-                    if !chosen.devices.iter().any(|other| other.name == name) {
-                        chosen.devices.push(Named { name, device });
-                    }
-                }
+                Some(Ok(_)) if chosen.devices.iter().any(|other| other.name == name) => {}
+                Some(Ok(device)) => chosen.devices.push(Named { name, device }),
                 Some(Err(reason)) => {
                     return Err(Failure::Environment(format!(
                         "--device {name}: {reason}; see `harness doctor`"
@@ -149,20 +145,21 @@ impl Machine {
         }
         if wanted.is_empty() {
             chosen.cpu = true;
-            for name in [Wanted::Cuda(0), Wanted::Emulated] {
-                if !self
-                    .found
+            let was_sought = |name: &Wanted| {
+                self.found
                     .iter()
                     .any(|(kind, _)| name.kind() == Some(*kind))
-                {
-                    continue;
-                }
+            };
+            for name in [Wanted::Cuda(0), Wanted::Emulated]
+                .into_iter()
+                .filter(was_sought)
+            {
                 match self.device(name) {
+                    Some(Err(reason)) => chosen.absent.push(Absent { name, reason }),
                     Some(Ok(device)) => {
                         chosen.devices.push(Named { name, device });
                         break;
                     }
-                    Some(Err(reason)) => chosen.absent.push(Absent { name, reason }),
                     None => {}
                 }
             }
@@ -170,7 +167,7 @@ impl Machine {
         Ok(chosen)
     }
 
-    /// The device, or why it is not there; `None` for the CPU, which always is.
+    /// The device, or why it is missing; `None` for the CPU, which always exists.
     fn device(&self, name: Wanted) -> Option<Result<&dyn Device, String>> {
         let kind = name.kind()?;
         let discovery = self.found.iter().find(|(found, _)| *found == kind);
@@ -206,7 +203,7 @@ mod tests {
         assert_eq!("cuda:0".parse(), Ok(Wanted::Cuda(0)));
         let error = |text: &str| text.parse::<Wanted>().unwrap_err();
         insta::assert_snapshot!(error("cud"), @"unknown device `cud`; did you mean `cuda`?");
-        insta::assert_snapshot!(error("cuda:x"), @"`x` is no number of a GPU; write cuda:0, cuda:1");
+        insta::assert_snapshot!(error("cuda:x"), @"`x` is not a number of a GPU; write cuda:0, cuda:1");
     }
 
     #[test]

@@ -1,4 +1,6 @@
-//! `harness doctor`.
+//! `harness doctor`: what this machine has, and how to get what is missing.
+
+use std::collections::BTreeSet;
 
 use clap::Args;
 use cuda_builder::toolchain::{self, Toolchain};
@@ -15,17 +17,17 @@ use crate::table::{Align, Columns, Tone};
 use crate::terminal::Look;
 use crate::units::{bytes, count};
 
-/// What `harness doctor` is told.
+/// Arguments of `harness doctor`.
 #[derive(Debug, Clone, Default, Args)]
 #[command(
-    after_help = "Exits with 0 if everything is there that the CPU needs; a GPU is optional."
+    after_help = "Exits with 0 if everything needed to test on the CPU is there; a GPU is optional."
 )]
 pub struct DoctorArgs {
     #[command(flatten)]
     json: JsonArg,
 }
 
-/// What is looked at.
+/// A part of the machine.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 struct Item {
     name: &'static str,
@@ -57,7 +59,7 @@ struct Report {
     next: &'static str,
 }
 
-/// Looks at the machine.
+/// Examines the machine.
 ///
 /// # Errors
 ///
@@ -65,17 +67,14 @@ struct Report {
 pub fn run(args: &DoctorArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
     let json = args.json.open()?;
     let machine = Machine::discover(&[], Sanitize::NONE);
-    let mut items = vec![cpu(), kernels(labs()), compiler(toolchain::find())];
+    let mut items = vec![
+        Item::ok("CPU", cpu::description()).required(),
+        kernels(labs()).required(),
+        compiler(toolchain::find()),
+    ];
     items.extend(devices(&machine));
     items.push(terminal(out.look()));
-    let report = Report {
-        ready: items
-            .iter()
-            .all(|item| !item.required || item.status == Status::Ok),
-        items,
-        devices: infos(&machine),
-        next: next(labs()),
-    };
+    let report = Report::new(items, &machine, labs());
     if json.wants_text() {
         out.line(render(&report, out.look()))?;
     }
@@ -88,11 +87,27 @@ pub fn run(args: &DoctorArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
     Ok(ending)
 }
 
-fn next(labs: &[&dyn Lab]) -> &'static str {
-    if labs.iter().all(|lab| lab.variants().is_empty()) {
-        "Ready: `harness grade labs/matadd/starter`; labs/README.md has the rest."
-    } else {
-        "Ready: `harness test`, then `harness perf`."
+impl Report {
+    fn new(items: Vec<Item>, machine: &Machine, labs: &[&dyn Lab]) -> Report {
+        let found = machine
+            .found()
+            .iter()
+            .filter_map(|(_, found)| found.as_ref().ok());
+        Report {
+            ready: items
+                .iter()
+                .all(|item| !item.required || item.status == Status::Ok),
+            items,
+            devices: found
+                .flatten()
+                .map(|device| device.info().clone())
+                .collect(),
+            next: if labs.iter().all(|lab| lab.variants().is_empty()) {
+                "Ready: `harness grade labs/matadd/starter`; labs/README.md explains the rest."
+            } else {
+                "Ready: `harness test`, then `harness perf`."
+            },
+        }
     }
 }
 
@@ -107,10 +122,10 @@ impl Item {
         }
     }
 
-    fn missing(name: &'static str, found: impl Into<String>, remedy: impl Into<String>) -> Item {
+    fn missing(name: &'static str, found: impl Into<String>, remedy: &str) -> Item {
         Item {
             status: Status::Missing,
-            remedy: Some(remedy.into()),
+            remedy: Some(remedy.to_owned()),
             ..Item::ok(name, found)
         }
     }
@@ -123,57 +138,43 @@ impl Item {
     }
 }
 
-fn cpu() -> Item {
-    Item::ok("CPU", cpu::description()).required()
-}
-
 /// The kernels that are part of this program.
 fn kernels(labs: &[&dyn Lab]) -> Item {
-    let mut names = Vec::new();
+    let mut names = BTreeSet::new();
     for lab in labs {
-        match lab.module().kernels() {
-            Ok(kernels) => names.extend(kernels.iter().map(|kernel| kernel.name.clone())),
+        match lab.module().program() {
+            Ok(program) => names.extend(program.kernels().map(|kernel| kernel.name.as_str())),
             Err(error) => {
                 let remedy = "build the program again: cargo build --release -p harness";
-                return Item::missing("kernels", error.to_string(), remedy).required();
+                return Item::missing("kernels", error.to_string(), remedy);
             }
         }
     }
-    names.sort();
-    names.dedup();
-    let names = format!("{} as PTX: {}", names.len(), names.join(", "));
-    Item::ok("kernels", names).required()
+    let list: Vec<&str> = names.into_iter().collect();
+    Item::ok(
+        "kernels",
+        format!("{} as PTX: {}", list.len(), list.join(", ")),
+    )
 }
 
-/// What compiles kernels. This program holds its kernels; only who changes them needs it.
+/// The compiler for kernels. Only changing kernels needs it, since this program contains them compiled.
 fn compiler(found: Result<Toolchain, cuda_builder::Error>) -> Item {
+    const NAME: &str = "compiler for kernels";
     match found {
         Ok(found) => {
-            let Toolchain {
-                name,
-                rustc_version,
-                llvm_major,
-                ..
-            } = found;
+            // Without commit and date.
+            let rustc = found.rustc_version.split(" (").next().unwrap_or_default();
             Item::ok(
-                "compiler for kernels",
-                // Without commit and date.
-                format!(
-                    "{}, LLVM {llvm_major} ({name})",
-                    rustc_version.split(" (").next().unwrap_or_default()
-                ),
+                NAME,
+                format!("{rustc}, LLVM {} ({})", found.llvm_major, found.name),
             )
         }
         Err(error) => {
-            // The rest of the message lists every place looked at, and the remedy.
+            // The rest of the message lists every place that was searched, and the remedy.
             let text = error.to_string();
-            let reason = text
-                .split([':', '.', '\n'])
-                .next()
-                .unwrap_or_default()
-                .to_owned();
+            let reason = text.split([':', '.', '\n']).next().unwrap_or_default();
             let remedy = "run ./setup in the project's folder (needed to change kernels only)";
-            Item::missing("compiler for kernels", reason, remedy)
+            Item::missing(NAME, reason, remedy)
         }
     }
 }
@@ -187,17 +188,13 @@ fn devices(machine: &Machine) -> Vec<Item> {
         };
         match discovery {
             Ok(devices) => {
-                if let Some((major, minor)) =
-                    devices.first().and_then(|device| device.info().driver_cuda)
+                let infos = devices.iter().map(|device| device.info());
+                if let Some((major, minor)) = infos.clone().next().and_then(|info| info.driver_cuda)
                 {
                     let text = format!("supports CUDA {major}.{minor} and older");
                     items.push(Item::ok("CUDA driver", text));
                 }
-                items.extend(
-                    devices
-                        .iter()
-                        .map(|device| Item::ok(name, describe(device.info()))),
-                );
+                items.extend(infos.map(|info| Item::ok(name, describe(info))));
             }
             Err(error) => {
                 let remedy =
@@ -210,38 +207,27 @@ fn devices(machine: &Machine) -> Vec<Item> {
 }
 
 /// One line about a device.
-pub fn describe(info: &DeviceInfo) -> String {
+fn describe(info: &DeviceInfo) -> String {
     let mut parts = vec![info.name.clone()];
-    if let Some((major, minor)) = info.compute_capability {
-        parts.push(format!("compute capability {major}.{minor}"));
-    }
-    if let Some(multiprocessors) = info.multiprocessors {
-        parts.push(count(multiprocessors as usize, "multiprocessor"));
-    }
-    if let Some(memory) = info.memory_bytes {
-        parts.push(format!("{} memory", bytes(memory)));
-    }
+    parts.extend(
+        info.compute_capability
+            .map(|(major, minor)| format!("compute capability {major}.{minor}")),
+    );
+    parts.extend(
+        info.multiprocessors
+            .map(|number| count(number as usize, "multiprocessor")),
+    );
+    parts.extend(
+        info.memory_bytes
+            .map(|memory| format!("{} memory", bytes(memory))),
+    );
     parts.join(", ")
 }
 
-fn infos(machine: &Machine) -> Vec<DeviceInfo> {
-    machine
-        .found()
-        .iter()
-        .filter_map(|(_, discovery)| discovery.as_ref().ok())
-        .flatten()
-        .map(|device| device.info().clone())
-        .collect()
-}
-
 fn terminal(look: Look) -> Item {
-    let text = match (look.colour, look.unicode) {
-        (true, true) => "colours, Unicode",
-        (true, false) => "colours, ASCII",
-        (false, true) => "no colours, Unicode",
-        (false, false) => "no colours, ASCII",
-    };
-    Item::ok("output", text)
+    let colours = if look.colour { "colours" } else { "no colours" };
+    let characters = if look.unicode { "Unicode" } else { "ASCII" };
+    Item::ok("output", format!("{colours}, {characters}"))
 }
 
 fn render(report: &Report, look: Look) -> String {
@@ -258,17 +244,14 @@ fn render(report: &Report, look: Look) -> String {
             (item.found.as_str(), Tone::Normal),
         ]);
         if let Some(remedy) = &item.remedy {
-            table.row([
-                ("", Tone::Normal),
-                ("", Tone::Normal),
-                (remedy.as_str(), Tone::Faint),
-            ]);
+            let empty = ("", Tone::Normal);
+            table.row([empty, empty, (remedy.as_str(), Tone::Faint)]);
         }
     }
     let verdict = if report.ready {
         report.next
     } else {
-        "Not ready: put right what is missing above."
+        "Not ready: install what is missing above."
     };
     format!("{}\n\n{verdict}", table.render(0))
 }
@@ -279,15 +262,7 @@ mod tests {
     use crate::testing;
 
     fn report(items: Vec<Item>) -> Report {
-        let ready = items
-            .iter()
-            .all(|item| !item.required || item.status == Status::Ok);
-        Report {
-            ready,
-            items,
-            devices: Vec::new(),
-            next: next(&testing::labs()),
-        }
+        Report::new(items, &testing::machine_without_gpu(), &testing::labs())
     }
 
     #[test]
@@ -328,7 +303,7 @@ mod tests {
     #[test]
     fn what_is_required_decides() {
         let broken = Item::missing("kernels", "they do not parse", "build again").required();
-        assert!(!report(vec![cpu(), broken]).ready);
-        assert!(report(vec![cpu(), kernels(&testing::labs())]).ready);
+        assert!(!report(vec![terminal(Look::PLAIN), broken]).ready);
+        assert!(report(vec![kernels(&testing::labs()).required()]).ready);
     }
 }

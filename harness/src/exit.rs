@@ -14,7 +14,7 @@ pub const BUG: u8 = 4;
 /// Every result is right, and some points could not be graded on this machine: speed, without a GPU.
 pub const NOT_GRADED: u8 = 5;
 /// Ended by Ctrl-C: 128 + SIGINT, as shells have it.
-pub const INTERRUPTED: u8 = 130;
+pub const INTERRUPTED: u8 = output_files::interrupt::EXIT_CODE;
 
 /// The end of `harness --help`.
 pub const HELP: &str = "\

@@ -99,7 +99,7 @@ impl JsonOut {
         match self {
             JsonOut::No => Ok(()),
             JsonOut::Stdout => out.line(text),
-            JsonOut::File(file) => file.write_all(format!("{text}\n").as_bytes()).map(drop),
+            JsonOut::File(file) => Ok(file.write_all(format!("{text}\n").as_bytes()).map(drop)?),
         }
     }
 }

@@ -18,33 +18,25 @@
 //! | [`absent`]    | what the student's copy says in place of such commands    |
 //! | [`grade`]     | `harness grade`                                           |
 //! | [`mod@pack`] | `harness pack`: a submission, built in isolation      |
-//! | [`bundle`]    | a packed submission's file                                |
-//! | [`sandbox`]   | what a submission's code and compilers run in             |
 //! | [`peer`]      | programs in other languages, timed beside the variants    |
-//! | [`course`]    | what a lab grades: `labs/<lab>/lab.toml`                  |
 //! | [`catalogue`] | which labs, variants and cases a command is about         |
 //! | [`devices`]   | which devices it uses                                     |
 //! | [`cpu`]       | the CPU's name                                            |
-//! | [`stats`]     | how many samples to take, and what they say               |
-//! | [`out`], [`terminal`], [`table`], [`progress`], [`units`] | how reports look |
-//! | [`page`]      | self-contained HTML pages and their plots                 |
+//! | [`out`], [`terminal`], [`table`], [`progress`]           | how reports look |
 //! | [`json`]      | reports for programs                                      |
-//! | [`output`], [`interrupt`] | files that appear complete or not at all      |
+//! | [`output`]    | files that appear complete or not at all                  |
 //! | [`root`]      | where the course is                                       |
 //! | [`exit`], [`failure`]     | how commands end                              |
 
 pub mod absent;
 pub mod animate;
-pub mod bundle;
 pub mod catalogue;
 #[cfg(feature = "solutions")]
 pub mod check_course;
 pub mod cli;
 pub mod compare;
-pub mod course;
 pub mod cpu;
 pub mod devices;
-pub mod digest;
 pub mod doctor;
 pub mod exit;
 #[cfg(feature = "solutions")]
@@ -52,14 +44,12 @@ pub mod export;
 pub mod failure;
 mod fits;
 pub mod grade;
-pub mod interrupt;
 pub mod json;
 pub mod list;
 pub mod occupancy;
 pub mod out;
 pub mod output;
 pub mod pack;
-pub mod page;
 pub mod peer;
 pub mod perf;
 pub mod profile;
@@ -68,13 +58,13 @@ pub mod progress;
 pub mod report;
 pub mod root;
 pub mod run;
-pub mod sandbox;
-pub mod stats;
 pub mod table;
 pub mod terminal;
 pub mod test;
 #[cfg(test)]
 mod testing;
-pub mod units;
 
 pub use failure::{Ending, Failure};
+pub use grading::digest;
+pub use output_files::interrupt;
+pub use {page, stats, units};

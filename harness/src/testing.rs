@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use host::device::{DeviceError, Limits};
+use host::device::DeviceError;
 use host::plan::Command;
 use host::{
     BufferId, Case, CaseParams, CheckError, Cpu, Device, DeviceInfo, DeviceKind, Element, Error,
@@ -232,10 +232,6 @@ impl Adder {
     fn new() -> Adder {
         Adder {
             info: DeviceInfo {
-                kind: DeviceKind::Cuda,
-                name: "Adder 9000".to_owned(),
-                ordinal: 0,
-                pci_bus_id: None,
                 compute_capability: Some((9, 0)),
                 multiprocessors: Some(132),
                 memory_bytes: Some(80 << 30),
@@ -244,7 +240,7 @@ impl Adder {
                 memory_clock_khz: Some(2_619_000),
                 memory_bus_bits: Some(5120),
                 driver_cuda: Some((13, 0)),
-                limits: Limits::COMMON,
+                ..DeviceInfo::new(DeviceKind::Cuda, "Adder 9000")
             },
             is_lost: AtomicBool::new(false),
         }
@@ -320,7 +316,6 @@ impl Session for AdderSession<'_> {
                 return Err(DeviceError::KernelFault {
                     place: "plan `trapping`, kernel `trapping`".to_owned(),
                     what: "the kernel trapped".to_owned(),
-                    remedy: "look for a panic".to_owned(),
                 }
                 .into());
             }

@@ -2,8 +2,9 @@
 //! poisson_shapes -- [N] [ITERATIONS]`. The tables of docs/performance-poisson.md come from it.
 
 use host::lab::NoProgress;
+use host::limits::{self, Limit};
 use host::poisson::{LAB, Poisson, Shape, record_computes_source};
-use host::{Case, Cpu, DeviceKind, Lab, device, limits};
+use host::{Case, Cpu, DeviceKind, Lab, device};
 
 const LAYERS: [u32; 6] = [1, 4, 8, 16, 32, 64];
 const SAMPLES: usize = 3;
@@ -17,7 +18,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let devices = device::discover()?;
     let device = devices[0].as_ref();
     assert_eq!(device.info().kind, DeviceKind::Cuda);
-    let copy = limits::copy_bandwidth(device, 1 << 30)?.best_bytes_per_s;
+    let options = limits::Options::for_device(device.info());
+    let copy = limits::measure(device, &options, &[Limit::Copy], &NoProgress)?.copy;
+    let copy = copy
+        .ok_or("too little memory to measure copies")?
+        .best_per_s;
     println!(
         "{}: {problem}; copy {:.2} TB/s",
         device.info().name,

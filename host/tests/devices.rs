@@ -45,7 +45,6 @@ on_every_device! {
     refuses_what_no_kernel_can_take,
     refuses_more_memory_than_there_is,
     refuses_buffers_of_another_shape,
-    measures_its_copy_bandwidth,
     isolated_sessions_start_afresh,
     isolated_sessions_see_strays,
 }

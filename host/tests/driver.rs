@@ -4,6 +4,7 @@
 #![cfg(target_os = "linux")]
 
 use host::device::{CudaDevice, DeviceError};
+use test_support::{Need, skip};
 
 #[test]
 fn the_driver_is_opened_on_first_use() {
@@ -22,7 +23,7 @@ fn the_driver_is_opened_on_first_use() {
             }
         }
         Err(DeviceError::NoDevice { reason }) => {
-            println!("skipped: no CUDA device: {reason}");
+            skip(Need::Gpu, format!("no CUDA device: {reason}"));
             if mapped_drivers().is_empty() {
                 assert!(reason.contains("libcuda.so.1"), "{reason}");
             }

@@ -31,7 +31,7 @@ fn what_the_machine_lacks() {
         free_bytes: 84_000_000_000,
         total_bytes: 85_000_000_000,
     }), @"out of device memory: plan `wave2d naive` needs 200000000000 bytes, NVIDIA H100 has 84000000000 of 85000000000 bytes free; use a smaller case, or end what else uses the device");
-    insta::assert_snapshot!(environment(DeviceError::Lost { cause: "plan `p`: kernel `k` failed".to_owned() }), @"the device is lost to this process since an earlier fault: plan `p`: kernel `k` failed; start the program again");
+    insta::assert_snapshot!(environment(DeviceError::Lost { cause: "plan `p`: kernel `k` failed".to_owned() }), @"this process can no longer use the device after an earlier fault: plan `p`: kernel `k` failed; start the program again");
     insta::assert_snapshot!(environment(driver_error(46, "CUDA_ERROR_DEVICE_UNAVAILABLE", "busy or unavailable").into()), @"CUDA driver: cuLaunchKernel returned CUDA_ERROR_DEVICE_UNAVAILABLE (46): busy or unavailable");
 }
 
@@ -41,13 +41,11 @@ fn what_the_solution_did() {
     insta::assert_snapshot!(submission(DeviceError::KernelFault {
         place: "plan `p`: kernel `k`".to_owned(),
         what: "it trapped".to_owned(),
-        remedy: "run the case on the emulated device".to_owned(),
-    }), @"plan `p`: kernel `k` failed: it trapped; run the case on the emulated device");
+    }), @"plan `p`: kernel `k` failed: it trapped; run the case on the emulated device, which names the line and the thread");
     insta::assert_snapshot!(submission(DeviceError::LaunchRefused {
         place: "plan `p`, command 3 (launch of `k`)".to_owned(),
         cause: Box::new(driver_error(701, "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES", "too many resources requested for launch")),
-        remedy: "use smaller blocks".to_owned(),
-    }), @"plan `p`, command 3 (launch of `k`) was refused: cuLaunchKernel returned CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES (701): too many resources requested for launch; use smaller blocks");
+    }), @"plan `p`, command 3 (launch of `k`) was refused: cuLaunchKernel returned CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES (701): too many resources requested for launch; its blocks need more registers or shared memory than a multiprocessor has: use smaller blocks, or state the block's size with `#[kernel(max_threads = ...)]`");
 }
 
 const VARIANTS: [Variant; 2] = [

@@ -7,6 +7,7 @@ use host::device::{CudaDevice, DeviceError};
 use host::{
     Arg, Capture, Device, Element, Error, ErrorKind, LaunchConfig, Launching, Module, Plan, args,
 };
+use test_support::{Need, skip};
 
 static KERNELS: Module = Module::from_static("kernels", include_str!("kernels.ptx"));
 
@@ -68,7 +69,7 @@ fn in_its_own_process(name: &str, test: fn()) {
     }
     match CudaDevice::open(0) {
         Ok(_) => {}
-        Err(DeviceError::NoDevice { .. }) => return println!("skipped: no CUDA device"),
+        Err(DeviceError::NoDevice { .. }) => return skip(Need::Gpu, "no CUDA device"),
         Err(error) => panic!("{error}"),
     }
     let output = std::process::Command::new(std::env::current_exe().unwrap())

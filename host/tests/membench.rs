@@ -13,6 +13,7 @@ mod on_a_gpu {
     };
     use host::occupancy::{BlockNeeds, Gpu, occupancy};
     use host::{Case, Device, Lab, NoProgress, matadd};
+    use test_support::{Need, skip};
 
     use super::gpu;
 
@@ -60,8 +61,7 @@ mod on_a_gpu {
         let Some(device) = gpu::device() else { return };
         let capability = device.info().compute_capability.unwrap();
         let Some(known) = Gpu::of_capability(capability) else {
-            println!("skipped: compute capability {capability:?} has no limits here");
-            return;
+            return skip(Need::Gpu, format!("no limits of compute capability {capability:?} are known"));
         };
         for variant in matadd::LAB.variants() {
             let plan = matadd::MatAdd::new(64, 64, 1)

@@ -129,6 +129,55 @@ fn what_shows_only_at_the_end_is_refused_by_the_check() {
 }
 
 #[test]
+fn a_mapped_plan_has_the_same_buffers_under_the_same_ids() {
+    let (mut plan, u, v, _) = plan_with_buffers();
+    let config = LaunchConfig::new(3, 4);
+    let values = args![u, v.slice(), v.at(3), u.slice_at(1, 2), 7u32];
+    plan.launch("k", config, values.clone()).unwrap();
+    plan.copy_range(u, 1, v, 2, 3).unwrap();
+    plan.fill(v, 9).unwrap();
+    plan.output("out", v);
+    let text = |plan: &Plan| serde_json::to_string(plan).unwrap();
+    let same = plan.map(|new, command| new.push(command)).unwrap();
+    assert_eq!(text(&same), text(&plan));
+
+    // Other commands, another buffer, another name, another output.
+    let mut other = plan
+        .map(|new, command| match command {
+            Command::Launch(launch) => {
+                assert_eq!(launch.args, values);
+                let work = new.scratch("work", Element::F32, 10);
+                new.launch(
+                    "l",
+                    LaunchConfig::new(1, 32),
+                    args![work, launch.args[0].clone()],
+                )
+            }
+            Command::Copy(copy) => {
+                new.push(command)?;
+                new.copy_range(copy.dst, 0, copy.src, 0, 1)
+            }
+            Command::Fill(_) => Ok(()),
+        })
+        .unwrap();
+    other.rename("q");
+    other.set_outputs(vec![("u".to_owned(), u)]);
+    other.check().unwrap();
+    assert_eq!(
+        (other.name(), other.kernels()),
+        ("q", &["l".to_owned()][..])
+    );
+    assert_eq!((other.commands().len(), other.buffers().len()), (3, 4));
+    assert_eq!(other.find_output("u").unwrap(), u);
+    // The additional buffer is not the first plan's.
+    let work = other.find_buffer("work").unwrap();
+    assert!(plan.buffer_info(work).is_err());
+
+    let error = plan.map(|new, _| new.launch("l", LaunchConfig::new(1, 0), args![]));
+    insta::assert_snapshot!(error.unwrap_err(), @"plan `p`, command 0 (launch of `l`): block [0, 1, 1] is empty; every extent must be at least 1");
+}
+
+#[test]
 fn names_are_found_or_the_nearest_is_offered() {
     let (mut plan, u, v, _) = plan_with_buffers();
     plan.output("last", v);

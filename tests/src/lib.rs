@@ -1,7 +1,7 @@
 //! Whole-program tests, UI tests of bad kernels, and the course's checks of itself.
 //!
-//! The tests are in `tests/tests/`, one file a subject. Here stand those whose message is rustc's own and differs
-//! between its versions, so that only the error's number is checked.
+//! The tests are in `tests/tests/`, one file or folder a subject; this crate holds what they share. The tests below are of
+//! messages that are rustc's own and differ between its versions, so that only the error's number is checked.
 //!
 //! A parameter's bits come from the host, so its type must be `Copy`, by value and in a slice:
 //!
@@ -29,3 +29,13 @@
 
 pub mod differential;
 pub mod submissions;
+
+pub use harness::program::main as harness_main;
+
+/// What tests use of grading.
+pub mod grade {
+    pub use grading::bundle::Bundle;
+    pub use grading::course::Group;
+    pub use grading::outcome::{Category, Failing, Kind, Outcome};
+    pub use grading::report::{CaseGrade, GradeReport, SubmissionId};
+}

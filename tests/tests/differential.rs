@@ -11,6 +11,7 @@ use std::sync::Mutex;
 use course_tests::differential::{Amount, Form, Report, all, module_text, run_form};
 use host::device::{CudaDevice, Device, DeviceError, EmulatedDevice};
 use rayon::prelude::*;
+use test_support::{Need, skip};
 
 /// The first GPU, or `None` if there is none. A GPU that cannot be opened is a failure.
 fn gpu() -> Option<CudaDevice> {
@@ -52,7 +53,7 @@ fn instructions_give_the_same_bits_on_every_device() {
     let report = Report::new(outcomes, cuda.is_some());
     println!("{report}");
     if cuda.is_none() {
-        println!("skipped: no CUDA device");
+        skip(Need::Gpu, "no CUDA device");
     }
     assert!(report.holds(), "{}", report.summary());
 }

@@ -2,53 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A buffer of one plan. Another plan refuses it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(from = "u32", into = "u32")]
-pub struct BufferId {
-    /// Which plan it belongs to. 0 while a plan is being loaded.
-    pub(crate) plan: u64,
-    /// Position in the plan's list of buffers.
-    pub(crate) index: u32,
-}
-
-impl BufferId {
-    /// Position in [`crate::Plan::buffers`].
-    pub fn index(self) -> usize {
-        self.index as usize
-    }
-
-    /// The whole buffer as a Rust slice: two PTX parameters, pointer and number of elements.
-    pub fn slice(self) -> Arg {
-        Arg::Slice(self)
-    }
-
-    /// `len` elements of the buffer from element `offset` on, as a Rust slice.
-    pub fn slice_at(self, offset: u64, len: u64) -> Arg {
-        Arg::SliceAt {
-            id: self,
-            offset,
-            len,
-        }
-    }
-
-    /// A pointer to element `offset` of the buffer.
-    pub fn at(self, offset: u64) -> Arg {
-        Arg::BufferAt { id: self, offset }
-    }
-}
-
-impl From<u32> for BufferId {
-    fn from(index: u32) -> BufferId {
-        BufferId { plan: 0, index }
-    }
-}
-
-impl From<BufferId> for u32 {
-    fn from(id: BufferId) -> u32 {
-        id.index
-    }
-}
+use crate::BufferId;
 
 /// One argument of a launch.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -1,49 +1,100 @@
-//! What a plan consists of.
+//! The commands of a plan, and the shape of a launch.
 
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use crate::Element;
-use crate::{Arg, BufferId, LaunchConfig};
+use crate::{Arg, BufferId, PlanError};
 
-/// Who a buffer is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Role {
-    /// Written by the caller before a run, read after it.
-    Io,
-    /// The plan's own; its contents before a run are undefined.
-    Scratch,
+/// Up to three extents; those left out are 1. Made from a number, a tuple or an array.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Dim3(pub [u32; 3]);
+
+impl From<u32> for Dim3 {
+    fn from(x: u32) -> Dim3 {
+        Dim3([x, 1, 1])
+    }
 }
 
-/// A buffer that the plan needs.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Buffer {
-    /// Unique in the plan.
-    pub name: String,
-    /// What its elements are.
-    pub element: Element,
-    /// How many there are.
-    pub len: u64,
-    /// Who it is for.
-    pub role: Role,
+impl From<(u32, u32)> for Dim3 {
+    fn from((x, y): (u32, u32)) -> Dim3 {
+        Dim3([x, y, 1])
+    }
 }
 
-impl Buffer {
-    /// Size in bytes.
-    ///
-    /// # Panics
-    ///
-    /// If it does not fit 64 bits: [`crate::Plan::check`] refuses such a buffer first.
-    pub fn bytes(&self) -> u64 {
-        self.checked_bytes().expect("a checked plan")
+impl From<(u32, u32, u32)> for Dim3 {
+    fn from((x, y, z): (u32, u32, u32)) -> Dim3 {
+        Dim3([x, y, z])
+    }
+}
+
+impl From<[u32; 3]> for Dim3 {
+    fn from(extents: [u32; 3]) -> Dim3 {
+        Dim3(extents)
+    }
+}
+
+/// How a kernel is launched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct LaunchConfig {
+    /// Blocks in x, y, z.
+    pub grid: [u32; 3],
+    /// Threads of a block in x, y, z.
+    pub block: [u32; 3],
+    /// Dynamic shared memory of each block.
+    pub shared_mem_bytes: u32,
+}
+
+impl LaunchConfig {
+    /// A grid of blocks, without dynamic shared memory.
+    pub fn new(grid: impl Into<Dim3>, block: impl Into<Dim3>) -> LaunchConfig {
+        LaunchConfig {
+            grid: grid.into().0,
+            block: block.into().0,
+            shared_mem_bytes: 0,
+        }
     }
 
-    pub(crate) fn checked_bytes(&self) -> Option<u64> {
-        self.len
-            .checked_mul(self.element.size() as u64)
-            .filter(|&bytes| bytes <= isize::MAX as u64)
+    /// The smallest grid of such blocks that has at least one thread for each of `threads`.
+    ///
+    /// # Errors
+    ///
+    /// [`PlanError::NothingToCover`] if one of the extents is 0.
+    pub fn covering(
+        threads: impl Into<Dim3>,
+        block: impl Into<Dim3>,
+    ) -> Result<LaunchConfig, PlanError> {
+        let (threads, block) = (threads.into().0, block.into().0);
+        if threads.contains(&0) || block.contains(&0) {
+            return Err(PlanError::NothingToCover { threads, block });
+        }
+        let grid = std::array::from_fn(|axis| threads[axis].div_ceil(block[axis]));
+        Ok(LaunchConfig {
+            grid,
+            block,
+            shared_mem_bytes: 0,
+        })
+    }
+
+    /// The same with this much dynamic shared memory for each block.
+    pub fn with_shared_mem_bytes(self, shared_mem_bytes: u32) -> LaunchConfig {
+        LaunchConfig {
+            shared_mem_bytes,
+            ..self
+        }
+    }
+
+    /// Threads of a block.
+    pub fn threads_per_block(&self) -> u128 {
+        self.block
+            .iter()
+            .map(|&extent| u128::from(extent))
+            .product()
+    }
+
+    /// Blocks of the grid.
+    pub fn blocks(&self) -> u128 {
+        self.grid.iter().map(|&extent| u128::from(extent)).product()
     }
 }
 
@@ -93,6 +144,25 @@ pub enum Command<'p> {
     Copy(Copy),
     /// A buffer set to one byte.
     Fill(Fill),
+}
+
+impl Command<'_> {
+    /// The buffers that the command accesses, in the order in which it names them, and whether it may write them. A kernel
+    /// only reads what it gets as a slice: `#[kernel]` takes `&[T]` and no `&mut [T]`.
+    pub fn accesses(&self) -> impl Iterator<Item = (BufferId, bool)> {
+        let (args, src, dst) = match *self {
+            Command::Launch(launch) => (launch.args, None, None),
+            Command::Copy(copy) => (&[][..], Some(copy.src), Some(copy.dst)),
+            Command::Fill(fill) => (&[][..], None, Some(fill.dst)),
+        };
+        let of_launch = args.iter().filter_map(|arg| {
+            let may_write = matches!(arg, Arg::Buffer(_) | Arg::BufferAt { .. });
+            arg.buffer().map(|id| (id, may_write))
+        });
+        of_launch
+            .chain(src.map(|id| (id, false)))
+            .chain(dst.map(|id| (id, true)))
+    }
 }
 
 /// A command as it is stored: names and arguments are kept once, aside, so that thousands are cheap.

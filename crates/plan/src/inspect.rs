@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use crate::command::Stored;
 use crate::suggestion;
-use crate::{Arg, Buffer, BufferId, Command, Launch, Plan, PlanError};
+use crate::{Buffer, BufferId, Command, Launch, Plan, PlanError};
 
 impl Plan {
     /// The plan's name.
@@ -92,21 +92,12 @@ impl Plan {
         })
     }
 
-    /// For each of [`Plan::buffers`], whether some command can write it: a launch that gets a pointer to it, or a copy or
-    /// fill of which it is the destination. A kernel that gets it as a slice ([`Arg::Slice`]) only reads it: `#[kernel]` takes `&[T]` and no `&mut [T]`.
+    /// For each of [`Plan::buffers`], whether some command may write it: see [`Command::accesses`].
     pub fn may_write(&self) -> Vec<bool> {
         let mut may_write = vec![false; self.buffers.len()];
         for command in self.commands() {
-            match command {
-                Command::Launch(launch) => {
-                    for arg in launch.args {
-                        if let Arg::Buffer(id) | Arg::BufferAt { id, .. } = arg {
-                            may_write[id.index()] = true;
-                        }
-                    }
-                }
-                Command::Copy(copy) => may_write[copy.dst.index()] = true,
-                Command::Fill(fill) => may_write[fill.dst.index()] = true,
+            for (id, writes) in command.accesses() {
+                may_write[id.index()] |= writes;
             }
         }
         may_write

@@ -22,9 +22,8 @@
 //! over all of them; [`record_all`] is the main function of a program that records a solution's plans.
 
 mod arg;
+mod buffer;
 mod command;
-mod config;
-mod element;
 mod error;
 mod inspect;
 mod lab;
@@ -38,10 +37,9 @@ mod serial;
 pub mod wave2d;
 pub mod wave3d;
 
-pub use arg::{Arg, BufferId};
-pub use command::{Buffer, Command, Copy, Fill, Launch, Role};
-pub use config::{Dim3, LaunchConfig};
-pub use element::Element;
+pub use arg::Arg;
+pub use buffer::{Buffer, BufferId, Element, Role};
+pub use command::{Command, Copy, Dim3, Fill, Launch, LaunchConfig};
 pub use error::PlanError;
 pub use lab::{Lab, Solves};
 pub use nearest::{nearest, suggestion};

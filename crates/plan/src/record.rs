@@ -8,13 +8,14 @@ use serde::{Deserialize, Serialize};
 use crate::Element;
 use crate::command::Stored;
 use crate::serial::SavedPlan;
-use crate::{Arg, Buffer, BufferId, Copy, Fill, LaunchConfig, PlanError, Role};
+use crate::{Arg, Buffer, BufferId, Command, Copy, Fill, LaunchConfig, PlanError, Role};
 
 /// Buffers, launches and copies, in order. See the [crate]'s documentation.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(try_from = "SavedPlan", into = "SavedPlan")]
 pub struct Plan {
-    /// Never 0, and unlike every other plan's in this process (but for clones, which have the same buffers).
+    /// Never 0, and unlike every other plan's in this process, but for clones and plans made by [`Plan::map`], which have
+    /// the same buffers.
     pub(crate) tag: u64,
     pub(crate) name: String,
     pub(crate) buffers: Vec<Buffer>,
@@ -267,6 +268,75 @@ impl Plan {
         self.has_room()?;
         self.commands.push(Stored::Fill(Fill { dst, byte }));
         Ok(())
+    }
+
+    /// Records a command, as [`Plan::launch`], [`Plan::copy_range`] or [`Plan::fill`] would. It may come from another plan
+    /// with the same buffers: a clone, or one made by [`Plan::map`].
+    ///
+    /// # Errors
+    ///
+    /// Those of the three.
+    pub fn push(&mut self, command: Command<'_>) -> Result<(), PlanError> {
+        match command {
+            Command::Launch(launch) => {
+                self.launch(launch.kernel, launch.config, launch.args.iter().cloned())
+            }
+            Command::Copy(copy) => {
+                self.copy_range(copy.src, copy.src_start, copy.dst, copy.dst_start, copy.len)
+            }
+            Command::Fill(fill) => self.fill(fill.dst, fill.byte),
+        }
+    }
+
+    /// A plan of the same buffers and outputs, under the same ids, and of whatever `record` records in place of each
+    /// command.
+    ///
+    /// `record` gets the new plan, and each command of this one in turn. It may keep the command ([`Plan::push`]), record
+    /// another or several in its place, declare more buffers, or leave the command out by doing nothing. What it records is
+    /// checked like any recording. The new plan can be renamed ([`Plan::rename`]) and can get other outputs
+    /// ([`Plan::set_outputs`]).
+    ///
+    /// ```
+    /// # use plan::{Command, Element, LaunchConfig, Plan, args};
+    /// # let mut plan = Plan::new("doc");
+    /// # let u = plan.buffer("u", Element::F32, 8);
+    /// # plan.launch("step", LaunchConfig::new(1, 8), args![u])?;
+    /// // The same launches of another kernel; copies and fills are left out.
+    /// let other = plan.map(|new, command| match command {
+    ///     Command::Launch(launch) => new.launch("other", launch.config, launch.args.to_vec()),
+    ///     Command::Copy(_) | Command::Fill(_) => Ok(()),
+    /// })?;
+    /// assert_eq!(other.kernels(), ["other"]);
+    /// # Ok::<(), plan::PlanError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// The first one of `record`.
+    pub fn map(
+        &self,
+        mut record: impl FnMut(&mut Plan, Command<'_>) -> Result<(), PlanError>,
+    ) -> Result<Plan, PlanError> {
+        let mut new = Plan {
+            tag: self.tag,
+            buffers: self.buffers.clone(),
+            outputs: self.outputs.clone(),
+            ..Plan::new(self.name.clone())
+        };
+        for command in self.commands() {
+            record(&mut new, command)?;
+        }
+        Ok(new)
+    }
+
+    /// Gives the plan another name.
+    pub fn rename(&mut self, name: impl Into<String>) {
+        self.name = name.into();
+    }
+
+    /// Replaces the outputs.
+    pub fn set_outputs(&mut self, outputs: Vec<(String, BufferId)>) {
+        self.outputs = outputs;
     }
 
     /// Whether one more command fits.

@@ -20,13 +20,14 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use crate::course::{self, Course};
 use crate::failure::{Ending, Failure};
-use crate::grade::verdict::GradeReport;
 use crate::out::Out;
 use crate::output::not_written;
+use crate::pack::read_course;
 use crate::progress::Bar;
 use crate::{catalogue, root};
+use grading::course;
+use grading::report::GradeReport;
 use program::Program;
 
 /// What was checked, and how it fares.
@@ -149,7 +150,7 @@ struct Checker<'a> {
 
 impl Checker<'_> {
     fn lab_file(&self) -> Result<String, Failure> {
-        let course = Course::read("lab.toml", &self.folder.join("lab.toml"))?;
+        let course = read_course("lab.toml", &self.folder.join("lab.toml"))?;
         if course.text != course::embedded(self.lab)?.text {
             return Err(Failure::Wrong(
                 "is not the one that this program has inside; build harness again".to_owned(),

@@ -8,9 +8,9 @@ use tempfile::TempDir;
 
 use crate::exit;
 use crate::failure::Failure;
-use crate::grade::verdict::GradeReport;
 use crate::output::not_written;
 use crate::root::COURSE_VARIABLE;
+use grading::report::GradeReport;
 
 /// This program, the course that it works on, and a folder for what it leaves.
 pub struct Program {

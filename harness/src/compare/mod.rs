@@ -2,15 +2,15 @@
 //!
 //! | module      | what it holds                               |
 //! |-------------|---------------------------------------------|
-//! | [`verdict`] | faster, slower, same, undecided             |
+//! | [`change`]  | faster, slower, same, undecided             |
 //! | `rows`      | which rows of two documents belong together |
 //! | `report`    | the table                                   |
 
+pub mod change;
 mod report;
 mod rows;
 #[cfg(test)]
 mod tests;
-pub mod verdict;
 
 use std::path::PathBuf;
 
@@ -21,8 +21,8 @@ use crate::failure::{Ending, Failure};
 use crate::json::JsonArg;
 use crate::out::Out;
 use crate::perf::results::Results;
+use change::{Change, Margin};
 use rows::Compared;
-use verdict::{Margin, Verdict};
 
 /// What `harness compare` is told.
 #[derive(Debug, Clone, Args)]
@@ -91,9 +91,9 @@ pub fn run(args: &CompareArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
 }
 
 fn ending(compared: &Compared, strict: bool) -> Ending {
-    let any = |verdict| compared.rows.iter().any(|row| row.verdict == verdict);
-    let is_bad = any(Verdict::Slower) || any(Verdict::Broken);
-    let is_unclear = any(Verdict::Undecided) || !compared.only_old.is_empty();
+    let any = |change| compared.rows.iter().any(|row| row.verdict == change);
+    let is_bad = any(Change::Slower) || any(Change::Broken);
+    let is_unclear = any(Change::Undecided) || !compared.only_old.is_empty();
     if is_bad || strict && is_unclear {
         Ending::Wrong
     } else {

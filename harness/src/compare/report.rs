@@ -1,55 +1,48 @@
 //! The table of a comparison.
 
+use units::three;
+
+use super::change::{Change, Margin};
 use super::rows::{Compared, Pair};
-use super::verdict::{Margin, Verdict};
+
 use crate::table::{Align, Columns, Tone};
 use crate::terminal::Look;
-use crate::units::three;
 
 /// Case by case, then what else there is to say.
 pub fn render(compared: &Compared, margin: Margin, look: Look) -> String {
     let mut parts = Vec::new();
-    let mut rows = &compared.rows[..];
-    while let Some(first) = rows.first() {
-        let same_case = |pair: &&Pair| (&pair.lab, &pair.case) == (&first.lab, &first.case);
-        let (case, rest) = rows.split_at(rows.iter().take_while(same_case).count());
-        parts.push(format!("{}  {}\n", look.title(&first.lab), first.case));
-        parts.push(table(case, look).render(2) + "\n");
-        rows = rest;
+    let is_same_case = |a: &Pair, b: &Pair| (&a.row.lab, &a.row.case) == (&b.row.lab, &b.row.case);
+    for pairs in compared.rows.chunk_by(is_same_case) {
+        let row = &pairs[0].row;
+        parts.push(format!("{}  {}\n", look.title(&row.lab), row.case));
+        parts.push(table(pairs, look).render(2) + "\n");
     }
-    let reasons = compared.rows.iter().filter_map(|pair| {
-        let reason = pair.reason.as_ref()?;
-        Some(format!(
-            "{} {}: {} on {}: {reason}",
-            pair.lab, pair.case, pair.name, pair.device
-        ))
-    });
-    parts.extend(reasons);
-    let only = |which: &str, rows: &[String]| -> Vec<String> {
-        rows.iter()
-            .map(|row| format!("only {which}: {row}"))
-            .collect()
+    let mut list = |what: &str, items: &[String]| {
+        parts.extend(items.iter().map(|item| format!("{what}{item}")));
     };
-    parts.extend(only("old", &compared.only_old));
-    parts.extend(only("new", &compared.only_new));
-    let differences = compared.differences.iter();
-    parts.extend(differences.map(|difference| format!("differs: {difference}")));
-    parts.push(format!("{}; margin {} %", counts(compared), margin));
+    let reasons = compared.rows.iter();
+    let reasons =
+        reasons.filter_map(|pair| Some(format!("{}: {}", pair.row, pair.reason.as_ref()?)));
+    list("", &reasons.collect::<Vec<String>>());
+    list("only old: ", &compared.only_old);
+    list("only new: ", &compared.only_new);
+    list("differs: ", &compared.differences);
+    parts.push(format!("{}; margin {margin} %", counts(compared)));
     parts.join("\n")
 }
 
 fn counts(compared: &Compared) -> String {
-    let of = |verdict: Verdict| {
+    let of = |verdict: Change| {
         let same = compared.rows.iter().filter(|row| row.verdict == verdict);
         let count = same.count();
         (count > 0).then(|| format!("{count} {}", verdict.name()))
     };
     [
-        Verdict::Slower,
-        Verdict::Broken,
-        Verdict::Faster,
-        Verdict::Same,
-        Verdict::Undecided,
+        Change::Slower,
+        Change::Broken,
+        Change::Faster,
+        Change::Same,
+        Change::Undecided,
     ]
     .into_iter()
     .filter_map(of)
@@ -71,29 +64,27 @@ fn table(pairs: &[Pair], look: Look) -> Columns {
         ],
     );
     for pair in pairs {
-        let ms = |time_s: Option<f64>| time_s.map_or("-".to_owned(), |time| three(time * 1e3));
-        let ratio =
-            |ratio: Option<f64>| ratio.map_or("-".to_owned(), |ratio| format!("{ratio:.3}"));
-        let interval = pair.ratio.map_or("-".to_owned(), |ratio| {
-            format!("{:.3} to {:.3}", ratio.low, ratio.high)
-        });
+        let ms = |time_s: Option<f64>| time_s.map(|time_s| three(time_s * 1e3));
         let medians = pair.new_s.zip(pair.old_s).map(|(new, old)| new / old);
-        let tone = match pair.verdict {
-            Verdict::Faster => Tone::Good,
-            Verdict::Slower | Verdict::Broken => Tone::Bad,
-            Verdict::Same => Tone::Normal,
-            Verdict::Undecided => Tone::Caution,
-        };
+        let ratio = pair.ratio.map(|ratio| ratio.estimate).or(medians);
+        let interval = pair.ratio;
         let cells = [
-            pair.device.clone(),
-            pair.name.clone(),
+            Some(pair.row.device.clone()),
+            Some(pair.row.name.clone()),
             ms(pair.old_s),
             ms(pair.new_s),
-            ratio(pair.ratio.map(|ratio| ratio.estimate).or(medians)),
-            interval,
+            ratio.map(|ratio| format!("{ratio:.3}")),
+            interval.map(|known| format!("{:.3} to {:.3}", known.low, known.high)),
         ];
-        let cells = cells.into_iter().map(|text| (text, Tone::Normal));
-        table.row(cells.chain([(pair.verdict.name().to_owned(), tone)]));
+        let cells = cells.map(|text| (text.unwrap_or("-".to_owned()), Tone::Normal));
+        let tone = match pair.verdict {
+            Change::Faster => Tone::Good,
+            Change::Slower | Change::Broken => Tone::Bad,
+            Change::Same => Tone::Normal,
+            Change::Undecided => Tone::Caution,
+        };
+        let change = (pair.verdict.name().to_owned(), tone);
+        table.row(cells.into_iter().chain([change]));
     }
     table
 }

@@ -1,14 +1,16 @@
 //! Which rows of two documents belong together.
 
-use serde::{Deserialize, Serialize};
+use std::fmt;
 
-use super::verdict::{Margin, Verdict, compare};
-use crate::perf::results::{self, Figures, Outcome, Results, Row};
-use crate::stats::{Interval, Summary};
-use crate::units::count;
+use serde::Serialize;
+use stats::{Interval, Summary};
+use units::count;
+
+use super::change::{Change, Margin, compare};
+use crate::perf::results::{Correctness, DeviceRecord, Figures, Outcome, Results, Row};
 
 /// Two documents, row by row.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Compared {
     /// In the order of the old document.
     pub rows: Vec<Pair>,
@@ -21,8 +23,26 @@ pub struct Compared {
 }
 
 /// A time of two documents.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Pair {
+    /// Whose time.
+    #[serde(flatten)]
+    pub row: RowName,
+    /// Median of a run in the old document.
+    pub old_s: Option<f64>,
+    /// Median of a run in the new document.
+    pub new_s: Option<f64>,
+    /// new/old.
+    pub ratio: Option<Interval>,
+    /// What became of it.
+    pub verdict: Change,
+    /// Why it is undecided or broken, where the ratio does not tell.
+    pub reason: Option<String>,
+}
+
+/// What tells rows apart.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct RowName {
     /// The lab.
     pub lab: String,
     /// The case.
@@ -31,162 +51,135 @@ pub struct Pair {
     pub device: String,
     /// The variant, or a peer of it, and how it was run.
     pub name: String,
-    /// Medians of a run.
-    pub old_s: Option<f64>,
-    /// Likewise.
-    pub new_s: Option<f64>,
-    /// new/old.
-    pub ratio: Option<Interval>,
-    /// What became of it.
-    pub verdict: Verdict,
-    /// Why it is undecided or broken, where the ratio does not tell.
-    pub reason: Option<String>,
 }
 
-/// What tells rows apart.
-type Key = (String, String, String, String);
+impl fmt::Display for RowName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let RowName {
+            lab,
+            case,
+            device,
+            name,
+        } = self;
+        write!(f, "{lab} {case}: {name} on {device}")
+    }
+}
 
-fn rows(results: &Results) -> impl Iterator<Item = (Key, &Row)> {
+fn rows(results: &Results) -> impl Iterator<Item = (RowName, &Row)> {
     results.cases.iter().flat_map(|case| {
         case.rows.iter().map(|row| {
-            let key = (
-                case.lab.clone(),
-                row.case.clone(),
-                row.device.clone(),
-                row.name(),
-            );
-            (key, row)
+            let name = RowName {
+                lab: case.lab.clone(),
+                case: row.case.clone(),
+                device: row.device.clone(),
+                name: row.name(),
+            };
+            (name, row)
         })
     })
 }
 
-fn key_text((lab, case, device, name): &Key) -> String {
-    format!("{lab} {case}: {name} on {device}")
+/// The rows that were timed.
+fn timed(results: &Results) -> impl Iterator<Item = (RowName, &Figures)> {
+    rows(results).filter_map(|(name, row)| Some((name, row.figures()?)))
 }
 
 /// What a document has, in a few words.
 pub fn summary(results: &Results) -> String {
-    let timed = rows(results).filter(|(_, row)| row.figures().is_some());
     let mut labs: Vec<&str> = results.cases.iter().map(|case| case.lab.as_str()).collect();
     labs.dedup();
-    let rows = count(timed.count(), "timed row");
-    if labs.is_empty() {
-        rows
-    } else {
-        format!("{rows} of {}", labs.join(", "))
+    let rows = count(timed(results).count(), "timed row");
+    match &labs[..] {
+        [] => rows,
+        labs => format!("{rows} of {}", labs.join(", ")),
     }
 }
 
 impl Compared {
     /// Compares every row that both have.
     pub fn new(old: &Results, new: &Results, margin: Margin) -> Compared {
-        let of_new: Vec<(Key, &Row)> = rows(new).collect();
+        // What a shared CPU takes longer or shorter for says nothing about the program.
+        let is_shared = |results: &Results| results.cpu.as_ref().is_some_and(|cpu| cpu.is_virtual);
+        let is_shared = is_shared(old) || is_shared(new);
         let mut compared = Compared {
             rows: Vec::new(),
             only_old: Vec::new(),
             only_new: Vec::new(),
             differences: differences(old, new),
         };
-        let mut seen = Vec::new();
-        for (key, row) in rows(old) {
-            let Some(figures) = row.figures() else {
-                continue;
-            };
-            match of_new.iter().find(|(other, _)| *other == key) {
-                Some((_, other)) => {
-                    let mut pairs = pairs(&key, figures, other, margin);
-                    if key.2 == "cpu" && (is_shared(old) || is_shared(new)) {
-                        pairs.iter_mut().for_each(distrust);
-                    }
-                    compared.rows.extend(pairs);
-                }
-                None => compared.only_old.push(key_text(&key)),
+        for (name, figures) in timed(old) {
+            match rows(new).find(|(other, _)| *other == name) {
+                None => compared.only_old.push(name.to_string()),
+                Some((_, row)) => compared.rows.extend(pairs(&name, figures, row, margin)),
             }
-            seen.push(key);
         }
-        let timed = of_new.iter().filter(|(_, row)| row.figures().is_some());
-        let fresh = timed.filter(|(key, _)| !seen.contains(key));
-        compared.only_new = fresh.map(|(key, _)| key_text(key)).collect();
+        for pair in &mut compared.rows {
+            let has_changed = matches!(pair.verdict, Change::Faster | Change::Slower);
+            if pair.row.device == "cpu" && is_shared && has_changed {
+                pair.verdict = Change::Undecided;
+                pair.reason = Some("a virtual machine's CPU, which others share".to_owned());
+            }
+        }
+        let is_new = |name: &RowName| !timed(old).any(|(other, _)| other == *name);
+        let only_new = timed(new).filter(|(name, _)| is_new(name));
+        compared.only_new = only_new.map(|(name, _)| name.to_string()).collect();
         compared
     }
 }
 
-/// Whether the CPU does other work, of which this machine knows nothing.
-fn is_shared(results: &Results) -> bool {
-    results.cpu.as_ref().is_some_and(|cpu| cpu.is_virtual)
-}
-
-/// What a shared CPU takes longer or shorter for says nothing of the program.
-fn distrust(pair: &mut Pair) {
-    if matches!(pair.verdict, Verdict::Faster | Verdict::Slower) {
-        pair.verdict = Verdict::Undecided;
-        pair.reason = Some("a virtual machine's CPU, which others share".to_owned());
-    }
-}
-
-fn pairs(key: &Key, old: &Figures, row: &Row, margin: Margin) -> Vec<Pair> {
-    let (lab, case, device, name) = key.clone();
-    let empty = Pair {
-        lab,
-        case,
-        device,
-        name,
+/// What became of the times of a row, isolated and batched.
+fn pairs(name: &RowName, old: &Figures, new: &Row, margin: Margin) -> Vec<Pair> {
+    let without_ratio = |verdict, new_s, reason: &str| Pair {
+        row: name.clone(),
         old_s: Some(old.run.median_s),
-        new_s: None,
+        new_s,
         ratio: None,
-        verdict: Verdict::Broken,
-        reason: None,
+        verdict,
+        reason: Some(reason.to_owned()),
     };
-    let new = match &row.outcome {
-        Outcome::Timed(new) => new,
-        Outcome::Failed { message } => {
-            let reason = Some(message.clone());
-            return vec![Pair { reason, ..empty }];
-        }
-        Outcome::Skipped { message } | Outcome::Lacking { message } => {
-            return vec![Pair {
-                verdict: Verdict::Undecided,
-                reason: Some(message.clone()),
-                ..empty
-            }];
-        }
-    };
-    if new.result == results::Verdict::Wrong {
-        return vec![Pair {
-            new_s: Some(new.run.median_s),
-            reason: Some("its result is wrong".to_owned()),
-            ..empty
-        }];
-    }
-    let pair = |name: String, old: &Summary, new: &Summary| {
+    let pair = |how: String, old: &Summary, new: &Summary| {
         let (ratio, verdict) = compare(old, new, margin);
+        let is_open = verdict == Change::Undecided;
         Pair {
-            name,
+            row: RowName {
+                name: how,
+                ..name.clone()
+            },
             old_s: Some(old.median_s),
             new_s: Some(new.median_s),
             ratio,
             verdict,
-            reason: (verdict == Verdict::Undecided)
-                .then(|| doubt(old, new))
-                .flatten(),
-            ..empty.clone()
+            reason: is_open.then(|| doubts(old, new)).flatten(),
         }
     };
-    let mut pairs = vec![pair(empty.name.clone(), &old.run, &new.run)];
-    if let Some((old, new)) = old.batched.as_ref().zip(new.batched.as_ref()) {
-        pairs.push(pair(format!("{}, batched", empty.name), &old.run, &new.run));
+    match &new.outcome {
+        Outcome::Failed { message } => vec![without_ratio(Change::Broken, None, message)],
+        Outcome::Skipped { message } | Outcome::Lacking { message } => {
+            vec![without_ratio(Change::Undecided, None, message)]
+        }
+        Outcome::Timed(new) if new.result == Correctness::Wrong => {
+            let new_s = Some(new.run.median_s);
+            vec![without_ratio(Change::Broken, new_s, "its result is wrong")]
+        }
+        Outcome::Timed(new) => {
+            let mut pairs = vec![pair(name.name.clone(), &old.run, &new.run)];
+            if let Some((old, new)) = old.batched.as_ref().zip(new.batched.as_ref()) {
+                pairs.push(pair(format!("{}, batched", name.name), &old.run, &new.run));
+            }
+            pairs
+        }
     }
-    pairs
 }
 
-fn doubt(old: &Summary, new: &Summary) -> Option<String> {
-    let doubts = [("old", old), ("new", new)].into_iter();
-    let first = doubts.filter_map(|(which, summary)| {
+/// Why two times are not compared: the first doubt of each.
+fn doubts(old: &Summary, new: &Summary) -> Option<String> {
+    let first = |which: &str, summary: &Summary| {
         let doubt = summary.doubts.first()?;
         Some(format!("{which}: {doubt}"))
-    });
-    let text = first.collect::<Vec<String>>().join("; ");
-    (!text.is_empty()).then_some(text)
+    };
+    let doubts = [first("old", old), first("new", new)];
+    let doubts: Vec<String> = doubts.into_iter().flatten().collect();
+    (!doubts.is_empty()).then(|| doubts.join("; "))
 }
 
 /// What else differs, that a difference in time may come from.
@@ -199,30 +192,29 @@ fn differences(old: &Results, new: &Results) -> Vec<String> {
             differences.push(format!("{what}: {old}, now {new}"));
         }
     };
-    let cpu = |results: &Results| results.cpu.as_ref().map(|cpu| cpu.model.clone());
-    differ("CPU", cpu(old).as_deref(), cpu(new).as_deref());
+    let [old_cpu, new_cpu] = [old, new].map(|results| Some(results.cpu.as_ref()?.model.as_str()));
+    differ("CPU", old_cpu, new_cpu);
     for device in &old.devices {
-        let mut others = new.devices.iter();
-        let Some(other) = others.find(|other| other.device == device.device) else {
+        let is_same = |other: &&DeviceRecord| other.device == device.device;
+        let Some(other) = new.devices.iter().find(is_same) else {
             continue;
         };
-        let name = device.device.as_str();
+        let name = &device.device;
         differ(name, Some(&device.info.name), Some(&other.info.name));
-        let driver = |record: &results::DeviceRecord| record.telemetry.clone()?.driver;
-        let (old, new) = (driver(device), driver(other));
-        differ(&format!("driver of {name}"), old.as_deref(), new.as_deref());
+        let [old, new] = [device, other].map(|record| record.telemetry.as_ref()?.driver.as_deref());
+        differ(&format!("driver of {name}"), old, new);
     }
-    let version = |results: &Results| results.harness_version.clone();
-    differ("harness", Some(&version(old)), Some(&version(new)));
-    let code = |results: &Results, key: &Key| {
-        let row = rows(results).find(|(other, _)| other == key)?.1;
-        row.figures()?.code_sha256.clone()
+    let versions = [old, new].map(|results| Some(results.harness_version.as_str()));
+    differ("harness", versions[0], versions[1]);
+    let has_changed = |(name, figures): &(RowName, &Figures)| {
+        let other = timed(new).find(|(other, _)| other == name);
+        let codes = other.map(|(_, other)| (&figures.code_sha256, &other.code_sha256));
+        matches!(codes, Some((Some(old), Some(new))) if old != new)
     };
-    let changed = rows(old).filter(|(key, _)| {
-        let codes = code(old, key).zip(code(new, key));
-        codes.is_some_and(|(old, new)| old != new)
-    });
-    let mut labs: Vec<String> = changed.map(|(key, _)| key.0).collect();
+    let mut labs: Vec<String> = timed(old)
+        .filter(has_changed)
+        .map(|(name, _)| name.lab)
+        .collect();
     labs.dedup();
     if !labs.is_empty() {
         differences.push(format!("device code of {} has changed", labs.join(", ")));

@@ -3,10 +3,12 @@ use std::time::Duration;
 
 use super::*;
 use crate::cpu::CpuInfo;
-use crate::perf::results::{CaseResults, Clock, Figures, Outcome, Row, SCHEMA_VERSION};
-use crate::stats::synthetic::Noise;
-use crate::stats::{BETWEEN_RUNS, Rule, Summary};
+use crate::perf::results::{
+    CaseResults, Clock, Correctness, Figures, Outcome, Row, SCHEMA_VERSION,
+};
 use crate::terminal::Look;
+use stats::synthetic::Noise;
+use stats::{BETWEEN_RUNS, SamplingRule, Summary};
 
 /// A machine on which things are timed.
 struct Machine {
@@ -29,7 +31,7 @@ impl Machine {
     /// Samples until they agree, by the rule of the real measurement: a normal scatter, one in twenty much longer, in
     /// steps of a clock.
     fn time(&mut self, time_s: f64) -> Summary {
-        let rule = Rule {
+        let rule = SamplingRule {
             min_samples: 30,
             max_samples: 1000,
             noise: 0.005,
@@ -68,7 +70,7 @@ fn row(variant: &str, run: Summary) -> Row {
         built_by: None,
         case: "100x100".to_owned(),
         outcome: Outcome::Timed(Box::new(Figures {
-            result: crate::perf::results::Verdict::Equal,
+            result: Correctness::Equal,
             ..Figures::new(run.clone(), Clock::Device, run.median_s)
         })),
     }
@@ -105,7 +107,7 @@ const TIMES_S: [f64; 12] = [
 ];
 
 /// The verdicts on ten pairs of runs of the program, the second so many times as slow.
-fn verdicts(factor: f64) -> Vec<Vec<Verdict>> {
+fn verdicts(factor: f64) -> Vec<Vec<Change>> {
     let mut machine = Machine::new(11);
     let pair = |_| {
         let old = machine.results(&TIMES_S);
@@ -139,29 +141,29 @@ fn a_cpu_that_others_share_decides_nothing() {
         (row.verdict, row.reason)
     };
     let shared = Some("a virtual machine's CPU, which others share".to_owned());
-    assert_eq!(verdict(1.3, true), (Verdict::Undecided, shared));
-    assert_eq!(verdict(1.001, true), (Verdict::Same, None));
-    assert_eq!(verdict(1.3, false), (Verdict::Slower, None));
+    assert_eq!(verdict(1.3, true), (Change::Undecided, shared));
+    assert_eq!(verdict(1.001, true), (Change::Same, None));
+    assert_eq!(verdict(1.3, false), (Change::Slower, None));
 }
 
 #[test]
 fn a_run_against_itself_is_the_same_ten_times_out_of_ten() {
     for verdicts in verdicts(1.0) {
-        assert_eq!(verdicts, [Verdict::Same; 12]);
+        assert_eq!(verdicts, [Change::Same; 12]);
     }
 }
 
 #[test]
 fn a_slowdown_of_three_percent_is_seen_ten_times_out_of_ten() {
     for verdicts in verdicts(1.03) {
-        assert_eq!(verdicts, [Verdict::Slower; 12]);
+        assert_eq!(verdicts, [Change::Slower; 12]);
     }
 }
 
 #[test]
 fn a_gain_of_three_percent_is_seen() {
     for verdicts in verdicts(1.0 / 1.03) {
-        assert_eq!(verdicts, [Verdict::Faster; 12]);
+        assert_eq!(verdicts, [Change::Faster; 12]);
     }
 }
 
@@ -173,7 +175,7 @@ fn called_slower(factor: f64, runs: f64) -> f64 {
     };
     let slower = (0..2000).filter(|_| {
         let (old, new) = (machine.time(1e-3), machine.time(factor * 1e-3));
-        verdict::compare(&old, &new, MARGIN).1 == Verdict::Slower
+        change::compare(&old, &new, MARGIN).1 == Change::Slower
     });
     slower.count() as f64 / 2000.0
 }
@@ -198,7 +200,7 @@ fn what_else_happened_is_said() {
         message: "the kernel trapped".to_owned(),
     };
     changed[4].variant = "renamed".to_owned();
-    let scattered = crate::stats::Doubt::Scattered { spread: 0.2 };
+    let scattered = stats::Doubt::Scattered { spread: 0.2 };
     changed[2].figures_mut().unwrap().run.doubts.push(scattered);
     old.cases[0].rows[0].figures_mut().unwrap().code_sha256 = Some("a".to_owned());
     changed[0].figures_mut().unwrap().code_sha256 = Some("b".to_owned());

@@ -1,24 +1,392 @@
-//! `harness grade`: a submission's score, and how it came about.
+//! `harness grade`: what it is told, and what it does with it. How a grade comes about is in crate [`grading`].
 //!
-//! | module       | what it holds                                                       |
-//! |--------------|---------------------------------------------------------------------|
-//! | [`verdict`]  | the result: what every case earned and why, as data                 |
-//! | [`args`]     | the command                                                         |
-//! | [`engine`]   | how it comes about                                                  |
-//! | [`kind`]     | the ways in which a submission can fail, each with its stable code  |
-//! | [`diagnose`] | what wrong values look like: which cells, which pattern             |
-//! | [`all`]      | every submission of a folder                                        |
-//! | [`report`]   | the grade for those who read it                                     |
-//!
-//! `docs/grading.md` says how a grade comes about and describes the schema of `report.json`.
+//! | module       | what it holds                             |
+//! |--------------|-------------------------------------------|
+//! | this one     | the command                               |
+//! | [`all`]      | every submission of a folder              |
+//! | [`report`]   | the grade for those who read it           |
 
 pub mod all;
-pub mod args;
-pub mod diagnose;
-pub mod engine;
-pub mod kind;
 pub mod report;
-pub mod verdict;
 
-pub use kind::{Category, Kind};
-pub use verdict::GradeReport;
+use std::cell::OnceCell;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use clap::Args;
+use host::device::Sanitize;
+use host::{Device, labs};
+
+use grading::bundle::Bundle;
+use grading::course::{self, Course};
+use grading::engine::process::{self, CaseProcesses, CaseRunner, DeviceName};
+use grading::engine::{self, GradeError, Options, Quiet, Show};
+use grading::outcome::Failing;
+use grading::pack::{PackError, Packer, Sources};
+use grading::report::{GradeReport, Protection, SubmissionId};
+
+use crate::devices::{Machine, Wanted};
+use crate::failure::{Ending, Failure};
+use crate::out::Out;
+use crate::pack::{course_root, read_course};
+use crate::progress::Bar;
+use all::grade_all;
+use report::ReportArgs;
+
+// The process of a case says with its exit code that it has a bug.
+const _: () = assert!(crate::exit::BUG == process::BUG_EXIT_CODE);
+
+impl From<GradeError> for Failure {
+    fn from(error: GradeError) -> Failure {
+        let text = error.to_string();
+        match error {
+            GradeError::Lab(_) | GradeError::NoJob(_) => Failure::Input(text),
+            GradeError::NoRandomNumbers(_)
+            | GradeError::NoProcess(_)
+            | GradeError::Stream { .. } => Failure::Environment(text),
+            GradeError::Protocol(_) => Failure::Bug(text),
+        }
+    }
+}
+
+/// What `harness grade` is told.
+#[derive(Debug, Clone, Args)]
+pub struct GradeArgs {
+    /// A bundle that `harness pack` wrote, or the folder of a submission: kernels.rs and launch.rs
+    #[arg(required_unless_present = "all")]
+    submission: Option<PathBuf>,
+    /// Grade every submission in this folder; -o names the folder for the results, where a second call goes on after an
+    /// interruption
+    #[arg(long, value_name = "DIR", requires = "json", conflicts_with_all = ["submission", "html", "gradescope", "heat_maps", "brief", "counts"])]
+    all: Option<PathBuf>,
+    #[command(flatten)]
+    settings: GradeSettings,
+    #[command(flatten)]
+    report: ReportArgs,
+}
+
+/// How submissions are graded, whichever.
+#[derive(Debug, Clone, Args)]
+pub struct GradeSettings {
+    /// The lab [default: the bundle's, or of a folder LAB/NAME the one of that name]
+    #[arg(long)]
+    pub lab: Option<String>,
+    /// Grade by this file in place of the lab's own lab.toml
+    #[arg(long, value_name = "FILE")]
+    pub lab_file: Option<PathBuf>,
+    /// cuda, cuda:N or emulated [default: cuda, or without a GPU emulated]
+    #[arg(long)]
+    pub device: Option<Wanted>,
+    /// Take the inputs from this seed, as a report names it, in place of a secret one
+    #[arg(long, value_name = "NUMBER")]
+    pub seed: Option<u64>,
+    /// How long a single run of the submission may take
+    #[arg(long, value_name = "SECONDS", default_value_t = 60.0)]
+    pub deadline: f64,
+}
+
+/// The hidden subcommand that runs one case: no flags, a job on standard input.
+#[derive(Debug, Clone, Args)]
+pub struct CaseArgs {}
+
+/// Grades a submission.
+///
+/// # Errors
+///
+/// What makes no sense, or a device that is asked for and not there. A submission that fails is no error: the report has
+/// it.
+pub fn run(args: &GradeArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
+    if let (Some(folder), Some(results)) = (&args.all, &args.report.json) {
+        let grader = Grader::new(&args.settings)?;
+        let context = grader.context()?;
+        let mut grade = |path: &Path| grader.grade(path, &CaseProcesses, &mut Quiet);
+        return grade_all(folder, results, &context, &mut grade, out);
+    }
+    let Some(submission) = &args.submission else {
+        return Err(Failure::Input("name a submission to grade".to_owned()));
+    };
+    let files = args.report.open()?;
+    let grader = Grader::new(&args.settings)?;
+    let report = grader.grade(submission, &CaseProcesses, &mut Bars::default())?;
+    files.write(&report, out)
+}
+
+/// Runs the case that standard input holds.
+///
+/// # Errors
+///
+/// As [`process::answer`].
+pub fn run_case(_args: &CaseArgs) -> Result<Ending, Failure> {
+    process::answer()?;
+    Ok(Ending::Fine)
+}
+
+/// What grades submissions: a device, and how.
+pub struct Grader {
+    lab: Option<String>,
+    lab_file: Option<Course>,
+    machine: Machine,
+    wanted: Wanted,
+    options: Options,
+    packer: OnceCell<Packer>,
+}
+
+impl Grader {
+    /// Looks for the device, and reads the lab file if one is given.
+    ///
+    /// # Errors
+    ///
+    /// What makes no sense, or a device that is asked for and not there.
+    pub fn new(settings: &GradeSettings) -> Result<Grader, Failure> {
+        if let Some(name) = &settings.lab {
+            crate::catalogue::select(labs(), Some(name))
+                .map_err(|failure| failure.context("--lab"))?;
+        }
+        if settings.device == Some(Wanted::Cpu) {
+            return Err(Failure::Input(
+                "--device cpu: submissions run on cuda or emulated".to_owned(),
+            ));
+        }
+        if !(settings.deadline > 0.0 && settings.deadline <= 1e6) {
+            return Err(Failure::Input(format!(
+                "--deadline {}: a number of seconds, above 0 and at most 1000000",
+                settings.deadline
+            )));
+        }
+        let lab_file = settings.lab_file.as_deref();
+        let lab_file = lab_file
+            .map(|path| read_course("--lab-file", path))
+            .transpose()?;
+        if let (Some(course), Some(lab)) = (&lab_file, &settings.lab)
+            && course.lab != *lab
+        {
+            return Err(Failure::Input(format!(
+                "--lab-file {}: is for lab {}, not {lab}",
+                course.file, course.lab
+            )));
+        }
+        let machine = Machine::discover(settings.device.as_slice(), Sanitize::ALL);
+        let chosen = machine.choose(settings.device.as_slice())?;
+        let wanted = match chosen.devices.first() {
+            Some(named) => named.name,
+            None => return Err(Failure::Bug("there is no device to grade on".to_owned())),
+        };
+        drop(chosen);
+        Ok(Grader {
+            lab: settings.lab.clone(),
+            lab_file,
+            machine,
+            wanted,
+            options: Options {
+                seed: settings.seed,
+                deadline: Duration::from_secs_f64(settings.deadline),
+                ..Options::default()
+            },
+            packer: OnceCell::new(),
+        })
+    }
+
+    fn device(&self) -> Result<&dyn Device, Failure> {
+        let chosen = self.machine.choose(&[self.wanted])?;
+        let named = chosen.devices.first();
+        named
+            .map(|named| named.device)
+            .ok_or_else(|| Failure::Bug("the device is gone".to_owned()))
+    }
+
+    /// Grades a bundle, or a folder, which is packed first.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Input`] for a path that is neither; what the machine lacks for packing or running it.
+    pub fn grade(
+        &self,
+        submission: &Path,
+        runner: &dyn CaseRunner,
+        show: &mut dyn Show,
+    ) -> Result<GradeReport, Failure> {
+        let shown = submission.display();
+        if !submission.exists() {
+            return Err(Failure::Input(format!(
+                "{shown}: there is no such file or folder"
+            )));
+        }
+        let mut id = SubmissionId {
+            name: name(submission),
+            sha256: None,
+        };
+        let (bundle, course) = if submission.is_dir() {
+            if let Some(own) = folder_within(submission) {
+                return Err(Failure::Input(format!(
+                    "{shown}: has no kernels.rs; did you mean {}?",
+                    own.display()
+                )));
+            }
+            let course = self.course(|| lab_of(submission))?;
+            let _bar = Bar::spinner(format!("packing {shown}"));
+            // What is refused is refused at once.
+            let packed = match Sources::read(submission) {
+                Ok(sources) => self.packer()?.pack(&sources, course),
+                Err(error) => Err(error),
+            };
+            match packed {
+                Ok(bundle) => (bundle, course),
+                Err(PackError::Refused(failing)) => return Ok(self.refused(id, course, *failing)),
+                Err(error) => return Err(error.into()),
+            }
+        } else {
+            match Bundle::read(submission) {
+                Ok(mut bundle) => {
+                    let lab = bundle.lab.clone();
+                    by_its_own_account(&mut bundle.protections);
+                    (bundle, self.course(|| Some(lab))?)
+                }
+                Err(error) => {
+                    let failing = Failing::new(error.kind(), error.to_string());
+                    // Without a lab there are no points to lose.
+                    return match self.course(|| None) {
+                        Ok(course) => Ok(self.refused(id, course, failing)),
+                        Err(_) => Err(Failure::Input(error.to_string())),
+                    };
+                }
+            }
+        };
+        id.sha256 = bundle.packed().ok().map(|packed| packed.sha256);
+        let name = match self.wanted {
+            Wanted::Cuda(ordinal) => DeviceName::Cuda(ordinal),
+            Wanted::Emulated | Wanted::Cpu => DeviceName::Emulated,
+        };
+        let device = (name, self.device()?);
+        let options = &self.options;
+        Ok(engine::grade(
+            &bundle, id, course, device, runner, options, show,
+        )?)
+    }
+
+    /// What packs submissions: the course is looked for when the first needs it.
+    fn packer(&self) -> Result<&Packer, Failure> {
+        if let Some(packer) = self.packer.get() {
+            return Ok(packer);
+        }
+        let options = grading::pack::Options::new(course_root(None)?);
+        Ok(self.packer.get_or_init(|| Packer::new(options)))
+    }
+
+    /// Everything that a grade depends on besides the submission.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Input`] if no lab is named.
+    pub fn context(&self) -> Result<String, Failure> {
+        let course = self.course(|| None)?;
+        let Options { seed, deadline, .. } = &self.options;
+        let device = &self.device()?.info().name;
+        Ok(format!(
+            "{}\n{}\n{device}\n{seed:?} {deadline:?}\n{}",
+            env!("CARGO_PKG_VERSION"),
+            self.wanted,
+            course.text
+        ))
+    }
+
+    fn refused(&self, id: SubmissionId, course: &Course, failing: Failing) -> GradeReport {
+        let device = self.device().ok();
+        let name = self.wanted.to_string();
+        let report = engine::blank(id, course, name, device, &self.options);
+        engine::refused(report, course, failing)
+    }
+
+    /// What is graded: by the file that was given, or else the named lab's, or else that which `found` finds.
+    fn course(&self, found: impl FnOnce() -> Option<String>) -> Result<&Course, Failure> {
+        if let Some(course) = &self.lab_file {
+            return Ok(course);
+        }
+        let lab = self.lab.clone().or_else(found).ok_or_else(|| {
+            Failure::Input("which lab is this for? name it: --lab wave2d".to_owned())
+        })?;
+        Ok(course::embedded(&lab)?)
+    }
+}
+
+/// Of a lab's folder that is no submission, the one in which students begin.
+fn folder_within(folder: &Path) -> Option<PathBuf> {
+    let starter = folder.join("starter");
+    (!folder.join("kernels.rs").exists() && starter.join("kernels.rs").is_file()).then_some(starter)
+}
+
+/// What a file says of its making, nobody here has seen.
+fn by_its_own_account(protections: &mut Vec<Protection>) {
+    /// More than there are.
+    const MOST: usize = 16;
+    protections.truncate(MOST);
+    for protection in protections {
+        protection.name += " (the bundle says)";
+    }
+}
+
+/// The lab of a folder `.../LAB/NAME`.
+fn lab_of(submission: &Path) -> Option<String> {
+    let path = submission.canonicalize().ok()?;
+    let parent = path.parent()?.file_name()?.to_str()?;
+    labs()
+        .iter()
+        .find(|lab| lab.name() == parent)
+        .map(|lab| lab.name().to_owned())
+}
+
+/// What a report calls the submission.
+fn name(submission: &Path) -> String {
+    let canonical = submission.canonicalize();
+    let path = canonical.as_deref().unwrap_or(submission);
+    let stem = if path.is_dir() {
+        path.file_name()
+    } else {
+        path.file_stem()
+    };
+    stem.map_or_else(
+        || submission.display().to_string(),
+        |stem| stem.to_string_lossy().into_owned(),
+    )
+}
+
+/// Bars on standard error.
+#[derive(Default)]
+pub struct Bars {
+    bar: Option<Bar>,
+}
+
+impl Show for Bars {
+    fn case(&mut self, name: &str, number: usize, of: usize) {
+        // One at a time.
+        self.bar = None;
+        self.bar = Some(Bar::spinner(format!("case {number} of {of}: {name}")));
+    }
+
+    fn emulated_check(&mut self, name: &str) {
+        self.bar = None;
+        self.bar = Some(Bar::spinner(format!(
+            "{name} on the emulated device, with every check"
+        )));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_says_its_lab() {
+        let folder = tempfile::tempdir().unwrap();
+        let starter = folder.path().join("wave3d/starter");
+        std::fs::create_dir_all(&starter).unwrap();
+        assert_eq!(lab_of(&starter).as_deref(), Some("wave3d"));
+        assert_eq!(lab_of(&folder.path().join("wave3d")), None);
+        assert_eq!(folder_within(&folder.path().join("wave3d")), None);
+        std::fs::write(starter.join("kernels.rs"), "").unwrap();
+        let meant = folder_within(&folder.path().join("wave3d"));
+        assert_eq!(meant.as_deref(), Some(starter.as_path()));
+        assert_eq!(folder_within(&starter), None);
+        assert_eq!(name(&starter), "starter");
+        assert_eq!(name(Path::new("/nowhere/ada.bundle")), "ada");
+    }
+}

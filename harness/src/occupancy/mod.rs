@@ -1,21 +1,23 @@
-//! `harness occupancy`: how many blocks a multiprocessor holds, why not more, and whether that hides a latency.
+//! `harness occupancy`: how many blocks a multiprocessor holds, what limits them, and whether that hides a latency.
 
 mod report;
+#[cfg(test)]
+mod tests;
 
 use clap::Args;
 use host::device::Sanitize;
-use host::occupancy::{BlockNeeds, Gpu, OccupancyError, little, occupancy};
+use host::occupancy::{BlockNeeds, Gpu, OccupancyError, occupancy};
 
 use crate::devices::{Machine, Wanted};
 use crate::failure::{Ending, Failure};
 use crate::out::Out;
 use report::{Latency, Report};
 
-/// What `harness occupancy` is told.
+/// Arguments of `harness occupancy`.
 #[derive(Debug, Clone, Args)]
 #[command(after_help = HELP)]
 pub struct OccupancyArgs {
-    /// Registers of a thread; `harness perf --json` and ptxas tell them
+    /// Registers of a thread, from `harness perf --json` or ptxas
     #[arg(long, value_name = "R")]
     registers: u32,
     /// Threads of a block
@@ -84,7 +86,7 @@ pub fn run(args: &OccupancyArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
     Ok(Ending::Fine)
 }
 
-/// The GPU of this machine, or one to reckon with, and which of the two it is.
+/// The GPU of this machine, or else an H100; with a note which of the two it is.
 fn present(machine: &Machine) -> Result<(&'static Gpu, Option<String>), Failure> {
     let chosen = machine.choose(&[])?;
     let info = chosen
@@ -95,12 +97,13 @@ fn present(machine: &Machine) -> Result<(&'static Gpu, Option<String>), Failure>
         Some((info, capability)) => match Gpu::of_capability(capability) {
             Some(gpu) => Ok((gpu, Some(format!("this machine's {}", info.name)))),
             None => Err(Failure::Input(format!(
-                "{} has compute capability {}.{}, whose limits are not known here; name the nearest with --gpu",
+                "{} has compute capability {}.{}, whose limits are unknown; choose the nearest GPU with --gpu",
                 info.name, capability.0, capability.1
             ))),
         },
         None => {
-            let note = "this machine shows no GPU; this is for another (--gpu)".to_owned();
+            let note =
+                "this machine has no GPU; these are the figures of another (--gpu)".to_owned();
             Ok((Gpu::named("h100")?, Some(note)))
         }
     }
@@ -124,121 +127,15 @@ fn report(args: &OccupancyArgs, gpu: &'static Gpu) -> Result<Report, Failure> {
         Failure::Input(format!("{flag} {value}: {error}"))
     })?;
     let latency = args.latency_cycles.zip(args.throughput);
+    let latency = latency.map(|(cycles, throughput)| Latency {
+        cycles,
+        throughput,
+        independent: args.independent,
+    });
     Ok(Report {
         gpu,
         needs,
         held,
-        latency: latency.map(|(cycles, throughput)| Latency {
-            cycles,
-            throughput,
-            independent: args.independent,
-            warps: little::warps_to_hide(cycles, throughput, args.independent),
-        }),
+        latency,
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::terminal::Look;
-    use crate::testing;
-
-    fn parse(args: &[&str]) -> OccupancyArgs {
-        #[derive(clap::Parser)]
-        struct Parser {
-            #[command(flatten)]
-            args: OccupancyArgs,
-        }
-        let args = std::iter::once("occupancy").chain(args.iter().copied());
-        <Parser as clap::Parser>::parse_from(args).args
-    }
-
-    fn explained(args: &[&str]) -> String {
-        let args = parse(args);
-        let gpu = Gpu::named(args.gpu.as_deref().unwrap()).unwrap();
-        report(&args, gpu).unwrap().render(Look::PLAIN)
-    }
-
-    #[test]
-    fn registers_limit() {
-        insta::assert_snapshot!(explained(&[
-            "--gpu=h100",
-            "--registers=72",
-            "--threads=256"
-        ]));
-    }
-
-    #[test]
-    fn shared_memory_limits_and_too_few_warps_hide_a_latency() {
-        insta::assert_snapshot!(explained(&[
-            "--gpu=a100",
-            "--registers=32",
-            "--threads=128",
-            "--shared=40000",
-            "--latency-cycles=650",
-            "--throughput=0.25",
-            "--independent=2",
-        ]));
-    }
-
-    #[test]
-    fn nothing_is_left_to_gain() {
-        let text = explained(&["--gpu=t4", "--registers=32", "--threads=256"]);
-        assert!(
-            text.contains("4 blocks, 32 of 32 warps: occupancy 100 %"),
-            "{text}"
-        );
-    }
-
-    #[test]
-    fn a_block_that_does_not_fit_at_all() {
-        let text = explained(&["--gpu=h100", "--registers=128", "--threads=1024"]);
-        assert!(
-            text.contains("0 blocks, 0 of 64 warps: occupancy 0 %"),
-            "{text}"
-        );
-        assert!(text.contains("at most 64 registers"), "{text}");
-    }
-
-    #[test]
-    fn the_remedy_works() {
-        // What is promised is exactly what a block of the smaller needs gets, and one more would not do.
-        let gpu = Gpu::named("h100").unwrap();
-        for registers in [33, 40, 72, 128, 255] {
-            let needs = BlockNeeds {
-                registers,
-                threads: 192,
-                shared_mem_bytes: 0,
-            };
-            let held = occupancy(gpu, needs).unwrap();
-            let (most, blocks) = report::fewer_registers(gpu, needs, &held).unwrap();
-            let with = |registers| {
-                occupancy(gpu, BlockNeeds { registers, ..needs })
-                    .unwrap()
-                    .blocks
-            };
-            assert_eq!(with(most), blocks);
-            assert!(blocks > held.blocks && with(most + 1) == held.blocks);
-        }
-    }
-
-    #[test]
-    fn the_present_gpu_if_there_is_one() {
-        let (gpu, note) = present(&testing::machine()).unwrap();
-        assert_eq!(
-            (gpu.name, note.as_deref()),
-            ("h100", Some("this machine's Adder 9000"))
-        );
-        let (gpu, note) = present(&testing::machine_without_gpu()).unwrap();
-        assert_eq!(gpu.name, "h100");
-        assert!(note.unwrap().contains("no GPU"));
-    }
-
-    #[test]
-    fn the_help_names_every_gpu() {
-        for gpu in Gpu::known() {
-            let text = format!("{:8}{}", gpu.name, gpu.products);
-            assert!(HELP.contains(&text), "{text}");
-        }
-    }
 }

@@ -1,4 +1,4 @@
-//! The report.
+//! The report: limits, advice, and the same kernel in blocks of other sizes.
 
 use host::occupancy::{BlockNeeds, Gpu, Limiter, Occupancy, occupancy};
 
@@ -6,7 +6,7 @@ use crate::table::{Align, Columns, Tone};
 use crate::terminal::Look;
 use crate::units::{count, grouped, three};
 
-/// Block sizes that are set side by side.
+/// Block sizes that are compared.
 const SIZES: [u32; 9] = [32, 64, 96, 128, 192, 256, 384, 512, 1024];
 
 /// A latency to hide.
@@ -17,19 +17,13 @@ pub struct Latency {
     pub throughput: f64,
     /// How many a warp has under way.
     pub independent: u32,
-    /// How many warps that takes.
-    pub warps: u32,
 }
 
-/// What is told.
+/// The occupancy of a block on a GPU.
 pub struct Report {
-    /// On which GPU.
     pub gpu: &'static Gpu,
-    /// For which block.
     pub needs: BlockNeeds,
-    /// What a multiprocessor holds of it.
     pub held: Occupancy,
-    /// The latency, if one is asked about.
     pub latency: Option<Latency>,
 }
 
@@ -107,13 +101,13 @@ impl Report {
         table.render(2)
     }
 
-    /// What would let more blocks in.
+    /// What limits, and what would let more blocks in.
     fn advice(&self) -> String {
         let Report {
             gpu, needs, held, ..
         } = self;
         if held.warps == gpu.warps {
-            return "  no multiprocessor holds more warps".to_owned();
+            return "  a multiprocessor cannot hold more warps".to_owned();
         }
         let limiters: Vec<Limiter> = held.limiters().collect();
         let names: Vec<&str> = limiters.iter().map(|limiter| limiter.name()).collect();
@@ -121,19 +115,29 @@ impl Report {
         // Where several limit, none of them alone lets more in.
         if let [limiter] = limiters[..] {
             let more = match limiter {
-                Limiter::Registers => fewer_registers(gpu, *needs, held)
-                    .map(|(most, blocks)| (format!("at most {most} registers a thread"), blocks)),
+                Limiter::Registers => {
+                    with_more_blocks(gpu, held, fewer_registers(*needs)).map(|(needs, blocks)| {
+                        (format!("{} registers a thread", needs.registers), blocks)
+                    })
+                }
                 Limiter::SharedMemory => {
-                    less_shared_memory(gpu, *needs, held).map(|(most, blocks)| {
-                        let most = grouped(most.into());
-                        (format!("at most {most} bytes of shared memory"), blocks)
+                    let less =
+                        (0..needs.shared_mem_bytes)
+                            .rev()
+                            .map(|shared_mem_bytes| BlockNeeds {
+                                shared_mem_bytes,
+                                ..*needs
+                            });
+                    with_more_blocks(gpu, held, less).map(|(needs, blocks)| {
+                        let most = grouped(needs.shared_mem_bytes.into());
+                        (format!("{most} bytes of shared memory"), blocks)
                     })
                 }
                 Limiter::Blocks | Limiter::Warps => None,
             };
             lines.extend(more.map(|(what, blocks)| {
                 let blocks = count(blocks as usize, "block");
-                format!("  with {what}, {blocks} would fit")
+                format!("  with at most {what}, {blocks} would fit")
             }));
             if limiter == Limiter::Blocks {
                 lines.push("  larger blocks would bring more warps".to_owned());
@@ -142,46 +146,43 @@ impl Report {
         if limiters.contains(&Limiter::Warps) {
             let left = gpu.warps - held.warps;
             lines.push(format!(
-                "  {} left that make no whole block",
+                "  {} left, too few for another block",
                 count(left as usize, "warp")
             ));
         }
         lines.join("\n")
     }
 
-    /// Little's law.
+    /// Little's law: what must be under way at once is latency times throughput.
     fn hiding(&self, latency: &Latency) -> String {
+        let Report { gpu, held, .. } = self;
         let Latency {
             cycles,
             throughput,
             independent,
-            warps,
         } = latency;
-        let law = format!(
-            "  {} cycles * {} a cycle / {independent} at once: {} hide the latency (Little's law)",
-            three(*cycles),
-            three(*throughput),
-            count(*warps as usize, "warp"),
-        );
-        let Report { gpu, held, .. } = self;
-        let verdict = if *warps <= held.warps {
+        let needed = cycles * throughput;
+        let warps = (needed / f64::from(*independent)).ceil() as u32;
+        let enough = if warps <= held.warps {
+            format!("the {} that a multiprocessor holds are enough", held.warps)
+        } else if warps <= gpu.warps {
             format!(
-                "  the {} that a multiprocessor holds are enough",
-                held.warps
-            )
-        } else if *warps <= gpu.warps {
-            format!(
-                "  it holds {}: too few, so raise the occupancy, or let a warp have more under way",
+                "it holds {}: too few, so raise the occupancy, or let a warp have more under way",
                 held.warps
             )
         } else {
             format!(
-                "  more than the {} of any occupancy: let a warp have {} or more under way (--independent)",
+                "more than the {} of any occupancy: let a warp have {} or more under way (--independent)",
                 gpu.warps,
-                (cycles * throughput / f64::from(gpu.warps)).ceil()
+                (needed / f64::from(gpu.warps)).ceil()
             )
         };
-        format!("{law}\n{verdict}")
+        format!(
+            "  {} cycles * {} a cycle / {independent} at once: {} hide the latency (Little's law)\n  {enough}",
+            three(*cycles),
+            three(*throughput),
+            count(warps as usize, "warp"),
+        )
     }
 
     /// The same kernel in blocks of other sizes.
@@ -202,7 +203,7 @@ impl Report {
             ],
         );
         for threads in sizes {
-            // Refusals are of registers and shared memory, which are the same as the block's that was not refused.
+            // Only threads differ from the block that was accepted, so this does not fail.
             let Ok(held) = occupancy(gpu, BlockNeeds { threads, ..*needs }) else {
                 continue;
             };
@@ -225,29 +226,23 @@ impl Report {
     }
 }
 
-/// The most registers a thread with which more blocks fit, and how many.
-pub fn fewer_registers(gpu: &Gpu, needs: BlockNeeds, held: &Occupancy) -> Option<(u32, u32)> {
-    (1..needs.registers).rev().find_map(|registers| {
-        let other = occupancy(gpu, BlockNeeds { registers, ..needs }).ok()?;
-        (other.blocks > held.blocks).then_some((registers, other.blocks))
-    })
+/// The same block with fewer and fewer registers a thread.
+pub fn fewer_registers(needs: BlockNeeds) -> impl Iterator<Item = BlockNeeds> {
+    (1..needs.registers)
+        .rev()
+        .map(move |registers| BlockNeeds { registers, ..needs })
 }
 
-/// The most shared memory with which more blocks fit, and how many.
-fn less_shared_memory(gpu: &Gpu, needs: BlockNeeds, held: &Occupancy) -> Option<(u32, u32)> {
-    (0..needs.shared_mem_bytes)
-        .rev()
-        .find_map(|shared_mem_bytes| {
-            let other = occupancy(
-                gpu,
-                BlockNeeds {
-                    shared_mem_bytes,
-                    ..needs
-                },
-            )
-            .ok()?;
-            (other.blocks > held.blocks).then_some((shared_mem_bytes, other.blocks))
-        })
+/// The first of these blocks of which more fit than are held, and how many.
+pub fn with_more_blocks(
+    gpu: &Gpu,
+    held: &Occupancy,
+    mut needs: impl Iterator<Item = BlockNeeds>,
+) -> Option<(BlockNeeds, u32)> {
+    needs.find_map(|needs| {
+        let blocks = occupancy(gpu, needs).ok()?.blocks;
+        (blocks > held.blocks).then_some((needs, blocks))
+    })
 }
 
 fn percent(share: f64) -> String {

@@ -1,12 +1,11 @@
 //! Kernels in CUDA C++ in place of a variant's.
 
-use host::plan::{Arg, Launch, LaunchConfig, Plan, PlanError};
+use host::plan::{Arg, Command, Launch, LaunchConfig, Plan, PlanError};
 use host::{Case, Device, Module, NamedBuffers};
 
 use super::nvcc::{FLAGS, Nvcc};
-use super::relaunch::relaunched;
 use crate::digest::sha256;
-use crate::perf::contender::{Peer, PlanRun, TimedRun, Trouble};
+use crate::perf::contender::{About, Peer, PlanRun, TimedRun, Trouble};
 
 /// A file of kernels.
 #[derive(Debug)]
@@ -18,14 +17,11 @@ pub struct Source {
     kernels: &'static [Counterpart],
 }
 
-/// What stands in for a variant's kernels.
-#[derive(Debug, Clone, Copy)]
-struct Counterpart {
-    variant: &'static str,
-    language: &'static str,
-    /// The launch in place of one of the variant's.
-    launch: fn(&Launch<'_>) -> Result<(String, LaunchConfig), PlanError>,
-}
+/// What stands in for a variant's kernels: the variant, the language, and the launch in place of one of the variant's.
+type Counterpart = (&'static str, &'static str, Relaunch);
+
+/// Another kernel's name, and another shape.
+type Relaunch = fn(&Launch<'_>) -> Result<(String, LaunchConfig), PlanError>;
 
 const PLAIN: &str = "CUDA C++";
 
@@ -36,48 +32,24 @@ pub const SOURCES: &[Source] = &[
         text: include_str!("../../peers/wave2d.cu"),
         lab: "wave2d",
         kernels: &[
-            Counterpart {
-                variant: "naive",
-                language: PLAIN,
-                launch: same,
-            },
-            Counterpart {
-                variant: "naive",
-                language: "CUDA C++, shared tile",
-                launch: wave2d_tile,
-            },
-            Counterpart {
-                variant: "shmem",
-                language: PLAIN,
-                launch: same,
-            },
+            ("naive", PLAIN, same),
+            ("naive", "CUDA C++, shared tile", wave2d_tile),
+            ("shmem", PLAIN, same),
         ],
     },
     Source {
         file: "wave3d.cu",
         text: include_str!("../../peers/wave3d.cu"),
         lab: "wave3d",
-        kernels: &[Counterpart {
-            variant: "single",
-            language: PLAIN,
-            launch: same,
-        }],
+        kernels: &[("single", PLAIN, same)],
     },
     Source {
         file: "poisson.cu",
         text: include_str!("../../peers/poisson.cu"),
         lab: "poisson",
         kernels: &[
-            Counterpart {
-                variant: "reads_source",
-                language: PLAIN,
-                launch: same,
-            },
-            Counterpart {
-                variant: "computes_source",
-                language: PLAIN,
-                launch: same,
-            },
+            ("reads_source", PLAIN, same),
+            ("computes_source", PLAIN, same),
         ],
     },
 ];
@@ -103,9 +75,8 @@ fn wave2d_tile(launch: &Launch<'_>) -> Result<(String, LaunchConfig), PlanError>
 /// Compiled kernels that stand in for a variant's.
 #[derive(Debug)]
 pub struct CudaPeer {
-    lab: &'static str,
-    counterpart: Counterpart,
-    built_by: String,
+    about: About,
+    relaunch: Relaunch,
     module: Module,
 }
 
@@ -116,52 +87,40 @@ pub struct CudaPeer {
 /// What nvcc says.
 pub fn compile(nvcc: &Nvcc, source: &Source) -> Result<Vec<CudaPeer>, String> {
     let ptx = nvcc.compile(source.file, source.text)?;
-    let peers = source.kernels.iter().map(|&counterpart| CudaPeer {
-        lab: source.lab,
-        counterpart,
-        built_by: format!("nvcc {} {}", nvcc.version, FLAGS[1..].join(" ")),
+    let peers = source.kernels.iter();
+    let peers = peers.map(|&(variant, language, relaunch)| CudaPeer {
+        about: About {
+            language: language.to_owned(),
+            built_by: format!("nvcc {} {}", nvcc.version, FLAGS[1..].join(" ")),
+            lab: source.lab,
+            variant,
+            code_sha256: Some(sha256(&ptx)),
+        },
+        relaunch,
         module: Module::new(source.file, ptx.clone()),
     });
     Ok(peers.collect())
 }
 
 impl CudaPeer {
-    /// The variant's plan, with these kernels.
-    ///
-    /// # Errors
-    ///
-    /// What recording answers.
-    pub fn record(&self, case: &dyn Case) -> Result<Plan, host::Error> {
-        let plan = case.record(self.counterpart.variant)?;
-        let name = format!("{}, {}", plan.name(), self.counterpart.language);
-        Ok(relaunched(&plan, name, self.counterpart.launch)?)
-    }
-
-    /// The kernels.
-    pub fn module(&self) -> &Module {
-        &self.module
+    /// The variant's plan, with these kernels: the same buffers and arguments, in the same order.
+    fn record(&self, case: &dyn Case) -> Result<Plan, host::Error> {
+        let plan = case.record(self.about.variant)?;
+        let mut new = plan.map(|new, command| match command {
+            Command::Launch(launch) => {
+                let (kernel, config) = (self.relaunch)(&launch)?;
+                new.launch(&kernel, config, launch.args.to_vec())
+            }
+            other => new.push(other),
+        })?;
+        new.rename(format!("{}, {}", plan.name(), self.about.language));
+        Ok(new)
     }
 }
 
 impl Peer for CudaPeer {
-    fn language(&self) -> &str {
-        self.counterpart.language
-    }
-
-    fn built_by(&self) -> &str {
-        &self.built_by
-    }
-
-    fn lab(&self) -> &str {
-        self.lab
-    }
-
-    fn variant(&self) -> &str {
-        self.counterpart.variant
-    }
-
-    fn code_sha256(&self) -> Option<String> {
-        Some(sha256(self.module.ptx()))
+    fn about(&self) -> &About {
+        &self.about
     }
 
     fn prepare<'p>(
@@ -170,12 +129,6 @@ impl Peer for CudaPeer {
         case: &dyn Case,
         inputs: &'p NamedBuffers,
     ) -> Result<Box<dyn TimedRun + 'p>, Trouble> {
-        let plan = self.record(case)?;
-        Ok(Box::new(PlanRun::prepare(
-            device,
-            &self.module,
-            plan,
-            inputs,
-        )?))
+        PlanRun::prepare(device, &self.module, self.record(case)?, inputs)
     }
 }

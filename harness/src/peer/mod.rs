@@ -13,8 +13,6 @@ pub mod cuda;
 pub mod nvcc;
 #[cfg(feature = "solutions")]
 pub mod python;
-#[cfg(feature = "solutions")]
-mod relaunch;
 #[cfg(all(test, feature = "solutions"))]
 mod tests;
 
@@ -32,27 +30,27 @@ pub fn find() -> Peers {
 #[cfg(feature = "solutions")]
 pub fn find() -> Peers {
     let mut peers = Peers::default();
-    match nvcc::Nvcc::find() {
-        Ok(nvcc) => {
-            for source in cuda::SOURCES {
-                match cuda::compile(&nvcc, source) {
-                    Ok(found) => peers.found.extend(
-                        found
-                            .into_iter()
-                            .map(|peer| Box::new(peer) as Box<dyn Peer>),
-                    ),
-                    Err(reason) => peers.missing.push(format!("CUDA C++: {reason}")),
-                }
+    let nvcc = nvcc::Nvcc::find();
+    let compile = |source| cuda::compile(nvcc.as_ref().map_err(String::clone)?, source);
+    for source in cuda::SOURCES {
+        match compile(source) {
+            Ok(found) => {
+                let found = found.into_iter();
+                peers
+                    .found
+                    .extend(found.map(|peer| Box::new(peer) as Box<dyn Peer>));
             }
+            Err(reason) => peers.missing.push(format!("CUDA C++: {reason}")),
         }
-        Err(reason) => peers.missing.push(format!("CUDA C++: {reason}")),
     }
-    for toolkit in python::Toolkit::ALL {
-        match python::PythonPeer::find(toolkit) {
+    // One line for a compiler that is missing, however many sources it would compile.
+    peers.missing.dedup();
+    for toolkit in [python::NUMBA, python::CUPY] {
+        match python::PythonPeer::find("python3".into(), toolkit) {
             Ok(peer) => peers.found.push(Box::new(peer)),
             Err(reason) => peers
                 .missing
-                .push(format!("Python, {}: {reason}", toolkit.module())),
+                .push(format!("Python, {}: {reason}", toolkit.module)),
         }
     }
     peers

@@ -10,81 +10,56 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
 use host::plan::{Arg, Command as PlanCommand};
-use host::{
-    Case, Device, DeviceKind, Element, HostBuffer, LaunchConfig, Launching, NamedBuffers, Plan,
-    Timing,
-};
+use host::{Case, Device, DeviceKind, Element, HostBuffer, Launching, NamedBuffers, Plan, Timing};
 use serde::Serialize;
 use tempfile::TempDir;
 
-use crate::perf::contender::{Peer, TimedRun, Trouble};
+use crate::perf::contender::{About, Peer, TimedRun, Trouble};
 
 const SCRIPT: &str = include_str!("../../peers/wave2d.py");
 const SOURCE: &str = include_str!("../../peers/wave2d.cu");
 
-/// Which library runs the kernel.
+/// A library that runs the kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Toolkit {
-    /// numba-cuda compiles Python.
-    Numba,
-    /// cupy compiles the CUDA C++ source at run time.
-    Cupy,
-}
-
-impl Toolkit {
-    /// Both.
-    pub const ALL: [Toolkit; 2] = [Toolkit::Numba, Toolkit::Cupy];
-
+pub struct Toolkit {
     /// What Python imports.
-    pub const fn module(self) -> &'static str {
-        match self {
-            Toolkit::Numba => "numba",
-            Toolkit::Cupy => "cupy",
-        }
-    }
-
-    const fn language(self) -> &'static str {
-        match self {
-            Toolkit::Numba => "Python, numba",
-            Toolkit::Cupy => "Python, cupy RawKernel",
-        }
-    }
-
+    pub module: &'static str,
+    language: &'static str,
     /// Prints a version if the toolkit is there; fails otherwise.
-    const fn probe(self) -> &'static str {
-        match self {
-            Toolkit::Numba => "import numba, numba.cuda; print(numba.__version__)",
-            Toolkit::Cupy => "import cupy; print(cupy.__version__)",
-        }
-    }
+    probe: &'static str,
 }
+
+/// numba-cuda compiles Python.
+pub const NUMBA: Toolkit = Toolkit {
+    module: "numba",
+    language: "Python, numba",
+    probe: "import numba, numba.cuda; print(numba.__version__)",
+};
+
+/// cupy compiles the CUDA C++ source at run time.
+pub const CUPY: Toolkit = Toolkit {
+    module: "cupy",
+    language: "Python, cupy RawKernel",
+    probe: "import cupy; print(cupy.__version__)",
+};
 
 /// A toolkit that is installed.
 #[derive(Debug)]
 pub struct PythonPeer {
+    about: About,
     toolkit: Toolkit,
     program: PathBuf,
-    built_by: String,
 }
 
 impl PythonPeer {
-    /// The toolkit of the `PATH`'s `python3`.
+    /// The toolkit of this Python: `python3` for that of the `PATH`.
     ///
     /// # Errors
     ///
     /// Why there is none, in words for the user.
-    pub fn find(toolkit: Toolkit) -> Result<PythonPeer, String> {
-        PythonPeer::with("python3".into(), toolkit)
-    }
-
-    /// The toolkit of this Python.
-    ///
-    /// # Errors
-    ///
-    /// As [`PythonPeer::find`].
-    pub fn with(program: PathBuf, toolkit: Toolkit) -> Result<PythonPeer, String> {
+    pub fn find(program: PathBuf, toolkit: Toolkit) -> Result<PythonPeer, String> {
         let output = Command::new(&program)
-            .args(["-c", toolkit.probe()])
+            .args(["-c", toolkit.probe])
             .stdin(Stdio::null())
             .output()
             .map_err(|error| format!("{} does not start: {error}", program.display()))?;
@@ -93,28 +68,22 @@ impl PythonPeer {
         }
         let version = last_line(&output.stdout).unwrap_or("of unknown version");
         Ok(PythonPeer {
+            about: About {
+                language: toolkit.language.to_owned(),
+                built_by: format!("{} {version}", toolkit.module),
+                lab: "wave2d",
+                variant: "naive",
+                code_sha256: None,
+            },
             toolkit,
-            built_by: format!("{} {version}", toolkit.module()),
             program,
         })
     }
 }
 
 impl Peer for PythonPeer {
-    fn language(&self) -> &str {
-        self.toolkit.language()
-    }
-
-    fn built_by(&self) -> &str {
-        &self.built_by
-    }
-
-    fn lab(&self) -> &str {
-        "wave2d"
-    }
-
-    fn variant(&self) -> &str {
-        "naive"
+    fn about(&self) -> &About {
+        &self.about
     }
 
     fn prepare<'p>(
@@ -125,19 +94,12 @@ impl Peer for PythonPeer {
     ) -> Result<Box<dyn TimedRun + 'p>, Trouble> {
         let info = device.info();
         if info.kind != DeviceKind::Cuda {
-            return Err(Trouble::Unsuited(format!(
-                "{} runs on a GPU only",
-                self.toolkit.language()
-            )));
+            let language = self.toolkit.language;
+            return Err(Trouble::Unsuited(format!("{language} runs on a GPU only")));
         }
+        let plan = case.record(self.about.variant)?;
         let flush_bytes = 2 * info.l2_bytes.unwrap_or(0);
-        let run = PythonRun::start(
-            self,
-            &case.record("naive")?,
-            inputs,
-            info.ordinal,
-            flush_bytes,
-        )?;
+        let run = PythonRun::start(self, &plan, inputs, info.ordinal, flush_bytes)?;
         Ok(Box::new(run))
     }
 }
@@ -158,6 +120,54 @@ struct Prepare<'a> {
     inputs: [&'a Path; 2],
     outputs: [&'a Path; 2],
     source: &'a Path,
+}
+
+impl<'a> Prepare<'a> {
+    /// What a plan of `wave2d_naive` launches, in a folder with these files.
+    fn new(
+        plan: &Plan,
+        inputs: &'a [PathBuf; 2],
+        outputs: &'a [PathBuf; 2],
+        source: &'a Path,
+    ) -> Result<Prepare<'a>, Trouble> {
+        let launches = plan.commands().filter_map(|command| match command {
+            PlanCommand::Launch(launch) => Some(launch),
+            _ => None,
+        });
+        let launches: Vec<_> = launches.collect();
+        let Some(first) = launches.first() else {
+            return Err(Trouble::Unsuited("the case has no timestep".to_owned()));
+        };
+        let &[
+            _,
+            _,
+            Arg::U32(n_x),
+            Arg::U32(n_y),
+            Arg::U32(scene),
+            Arg::F32(k),
+            Arg::U32(first_step),
+        ] = first.args
+        else {
+            return Err(Trouble::Unsuited(format!(
+                "`{}` has other arguments than the script",
+                first.kernel
+            )));
+        };
+        Ok(Prepare {
+            ordinal: 0,
+            n_x,
+            n_y,
+            steps: launches.len(),
+            first_step,
+            scene,
+            k,
+            rows: first.config.block[1],
+            flush_bytes: 0,
+            inputs: inputs.each_ref().map(PathBuf::as_path),
+            outputs: outputs.each_ref().map(PathBuf::as_path),
+            source,
+        })
+    }
 }
 
 /// A process with a prepared case.
@@ -193,22 +203,18 @@ impl PythonRun {
             fs::write(path, buffer.bytes()).map_err(failed)?;
         }
         let outputs = ["u0.out", "u1.out"].map(&path);
-        let (first, steps) = launches(plan)?;
         let prepare = Prepare {
             ordinal,
-            steps,
             flush_bytes,
-            inputs: input_paths.each_ref().map(PathBuf::as_path),
-            outputs: outputs.each_ref().map(PathBuf::as_path),
-            source: &source,
-            ..first
+            ..Prepare::new(plan, &input_paths, &outputs, &source)?
         };
+        let steps = prepare.steps as u64;
         let prepare = serde_json::to_string(&prepare).expect("plain data");
         let errors = fs::File::create(path("errors")).map_err(failed)?;
         let mut child = Command::new(&peer.program)
             .arg("-u")
             .arg(&script)
-            .arg(peer.toolkit.module())
+            .arg(peer.toolkit.module)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(errors)
@@ -222,7 +228,7 @@ impl PythonRun {
             answers,
             folder,
             outputs,
-            steps: steps as u64,
+            steps,
         };
         run.ask_for_ok(&format!("prepare {prepare}"))?;
         Ok(run)
@@ -300,49 +306,6 @@ impl Drop for PythonRun {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
-}
-
-/// What a plan of `wave2d_naive` launches: the first of them, and how many. Files are left open.
-fn launches(plan: &Plan) -> Result<(Prepare<'static>, usize), Trouble> {
-    let mut launches = plan.commands().filter_map(|command| match command {
-        PlanCommand::Launch(launch) => Some(launch),
-        _ => None,
-    });
-    let Some(first) = launches.next() else {
-        return Err(Trouble::Unsuited("the case has no timestep".to_owned()));
-    };
-    let &[
-        _,
-        _,
-        Arg::U32(n_x),
-        Arg::U32(n_y),
-        Arg::U32(scene),
-        Arg::F32(k),
-        Arg::U32(first_step),
-    ] = first.args
-    else {
-        return Err(Trouble::Unsuited(format!(
-            "`{}` has other arguments than the script",
-            first.kernel
-        )));
-    };
-    let LaunchConfig { block, .. } = first.config;
-    let nowhere = Path::new("");
-    let prepare = Prepare {
-        ordinal: 0,
-        n_x,
-        n_y,
-        steps: 0,
-        first_step,
-        scene,
-        k,
-        rows: block[1],
-        flush_bytes: 0,
-        inputs: [nowhere; 2],
-        outputs: [nowhere; 2],
-        source: nowhere,
-    };
-    Ok((prepare, 1 + launches.count()))
 }
 
 /// `time DEVICE_SECONDS HOST_SECONDS`.

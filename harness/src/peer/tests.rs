@@ -4,8 +4,9 @@ use std::path::PathBuf;
 
 use host::device::EmulatedDevice;
 use host::{Case, CaseParams, Cpu, Device, DeviceKind, Launching, NoProgress, find_lab};
+use test_support::{Need, skip};
 
-use super::python::{PythonPeer, PythonRun, Toolkit};
+use super::python::{CUPY, NUMBA, PythonPeer, PythonRun};
 use super::{cuda, nvcc};
 use crate::perf::contender::{Peer, TimedRun, Trouble};
 
@@ -17,22 +18,22 @@ const MAX_EMULATED_UPDATES: u64 = 100_000;
 fn cuda_peers_are_equal_to_the_last_bit() {
     let nvcc = match nvcc::Nvcc::find() {
         Ok(nvcc) => nvcc,
-        Err(reason) => return println!("skipped: {reason}"),
+        Err(reason) => return skip(Need::Peers, reason),
     };
     let mut devices: Vec<Box<dyn Device>> = vec![Box::new(EmulatedDevice::default())];
     match host::device::discover() {
         Ok(found) => devices.extend(found),
-        Err(reason) => println!("on the emulated device only: {reason}"),
+        Err(reason) => skip(Need::Gpu, reason),
     }
     let mut done = Vec::new();
     for source in cuda::SOURCES {
         for peer in cuda::compile(&nvcc, source).unwrap() {
-            let lab = find_lab(peer.lab()).unwrap();
+            let lab = find_lab(peer.about().lab).unwrap();
             for case in lab.small_cases() {
                 let inputs = case.inputs().unwrap();
                 let expected = case.reference(Cpu::Serial, &NoProgress).unwrap();
-                let updates = case.work(peer.variant()).updates;
-                println!("{} {} {updates}", peer.lab(), case.label());
+                let updates = case.work(peer.about().variant).updates;
+                println!("{} {} {updates}", peer.about().lab, case.label());
                 for device in &devices {
                     if device.info().kind == DeviceKind::Emulated && updates > MAX_EMULATED_UPDATES
                     {
@@ -44,19 +45,23 @@ fn cuda_peers_are_equal_to_the_last_bit() {
                     run.reset().unwrap();
                     run.run_times(1, Launching::Stream).unwrap();
                     let got = run.outputs().unwrap();
-                    let checked = case.check(peer.variant(), &expected, &got);
+                    let checked = case.check(peer.about().variant, &expected, &got);
                     checked.unwrap_or_else(|error| {
-                        panic!("{} of {}: {error}", peer.language(), case.label())
+                        panic!("{} of {}: {error}", peer.about().language, case.label())
                     });
                 }
             }
-            assert!(peer.built_by().starts_with("nvcc "), "{}", peer.built_by());
-            assert_eq!(peer.code_sha256().unwrap().len(), 64);
+            assert!(
+                peer.about().built_by.starts_with("nvcc "),
+                "{}",
+                peer.about().built_by
+            );
+            assert_eq!(peer.about().code_sha256.as_ref().unwrap().len(), 64);
             done.push(format!(
                 "{} {}, {}",
-                peer.lab(),
-                peer.variant(),
-                peer.language()
+                peer.about().lab,
+                peer.about().variant,
+                peer.about().language
             ));
         }
     }
@@ -77,7 +82,7 @@ fn cuda_peers_are_equal_to_the_last_bit() {
 fn what_nvcc_refuses_is_told_by_the_sources_name() {
     let nvcc = match nvcc::Nvcc::find() {
         Ok(nvcc) => nvcc,
-        Err(reason) => return println!("skipped: {reason}"),
+        Err(reason) => return skip(Need::Peers, reason),
     };
     let error = nvcc
         .compile("bad.cu", "__global__ void k() { x = 1; }")
@@ -130,8 +135,8 @@ done
 #[test]
 fn python_is_asked_and_understood() {
     let (_folder, python) = program(SWAPS);
-    let peer = PythonPeer::with(python, Toolkit::Cupy).unwrap();
-    assert_eq!(peer.built_by(), "cupy 1.2.3");
+    let peer = PythonPeer::find(python, CUPY).unwrap();
+    assert_eq!(peer.about().built_by, "cupy 1.2.3");
     let case = case(3);
     let inputs = case.inputs().unwrap();
     let mut run = start(&peer, case.as_ref()).unwrap();
@@ -162,26 +167,26 @@ fn python_is_asked_and_understood() {
 #[test]
 fn python_that_fails_is_told() {
     let (_folder, python) = program(SWAPS);
-    let peer = PythonPeer::with(python, Toolkit::Numba).unwrap();
+    let peer = PythonPeer::find(python, NUMBA).unwrap();
     let trouble = |peer, steps| start(peer, case(steps).as_ref()).err().unwrap();
     let text = "#!/bin/sh\n[ \"$1\" = -c ] && exit 0\necho 'Traceback' >&2\necho 'ImportError: libcuda' >&2\n";
     let (_other, python) = program(text);
-    let ends = PythonPeer::with(python, Toolkit::Numba).unwrap();
+    let ends = PythonPeer::find(python, NUMBA).unwrap();
     insta::assert_snapshot!(trouble(&ends, 3), @"python3 ended: ImportError: libcuda");
     // The stand-in knows cases of three timesteps only.
     insta::assert_snapshot!(trouble(&peer, 1), @"wave2d.py answered `no idea`");
     let (_folder, python) =
         program("#!/bin/sh\necho \"ModuleNotFoundError: No module named 'numba'\" >&2\nexit 1\n");
-    let reason = PythonPeer::with(python, Toolkit::Numba).unwrap_err();
+    let reason = PythonPeer::find(python, NUMBA).unwrap_err();
     insta::assert_snapshot!(reason, @"ModuleNotFoundError: No module named 'numba'");
-    let reason = PythonPeer::with("/no/such/python3".into(), Toolkit::Numba).unwrap_err();
+    let reason = PythonPeer::find("/no/such/python3".into(), NUMBA).unwrap_err();
     insta::assert_snapshot!(reason, @"/no/such/python3 does not start: No such file or directory (os error 2)");
 }
 
 #[test]
 fn python_needs_a_gpu() {
     let (_folder, python) = program(SWAPS);
-    let peer = PythonPeer::with(python, Toolkit::Numba).unwrap();
+    let peer = PythonPeer::find(python, NUMBA).unwrap();
     let (case, device) = (case(3), EmulatedDevice::default());
     let inputs = case.inputs().unwrap();
     let trouble = peer.prepare(&device, case.as_ref(), &inputs).err().unwrap();
@@ -192,9 +197,9 @@ fn python_needs_a_gpu() {
 #[test]
 fn numba_is_equal_to_the_last_bit() {
     let (_folder, python) = program("#!/bin/sh\nNUMBA_ENABLE_CUDASIM=1 exec python3 \"$@\"\n");
-    let peer = match PythonPeer::with(python, Toolkit::Numba) {
+    let peer = match PythonPeer::find(python, NUMBA) {
         Ok(peer) => peer,
-        Err(reason) => return println!("skipped: {reason}"),
+        Err(reason) => return skip(Need::Peers, reason),
     };
     for scene in [
         "point-source",

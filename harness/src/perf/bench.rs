@@ -4,11 +4,13 @@ mod cpu;
 mod device;
 mod ratios;
 
-use host::{Case, Cpu, Error, Lab, NamedBuffers, Variant, Work};
+use std::time::Instant;
+
+use host::{Case, Cpu, Error, Lab, NamedBuffers, Variant};
 
 use super::contender::Peer;
 use super::counted::Counted;
-use super::results::{CaseResults, Clock, DeviceRecord, DeviceTrace, Figures, Outcome, Row};
+use super::results::{CaseResults, DeviceRecord, DeviceTrace, Outcome, Row};
 use super::settings::Settings;
 use super::watch::Watch;
 use crate::catalogue::first_variant;
@@ -16,7 +18,6 @@ use crate::devices::{Chosen, Wanted};
 use crate::failure::Failure;
 use crate::fits;
 use crate::progress::Bar;
-use crate::stats::Summary;
 use ratios::{compare_with_cpu, mark_fastest};
 
 /// What to time.
@@ -48,60 +49,51 @@ impl Bench<'_> {
         &self,
         chosen: &Chosen<'_>,
         devices: &[(DeviceRecord, Watch)],
-        began: std::time::Instant,
+        began: Instant,
         tell: &dyn Fn(&CaseResults),
     ) -> Result<CaseResults, Failure> {
-        // Made once, for the CPU and for every variant: they can be gigabytes.
-        let mut inputs = None;
-        let (cpu_rows, mut expected) = if chosen.cpu {
-            match &self.cpu_case {
-                Some(case) => {
-                    let inputs = self.inputs(case.as_ref())?;
-                    (self.cpu_rows(case.as_ref(), &inputs)?.0, None)
-                }
-                None => {
-                    let inputs = inputs.insert(self.inputs(self.case.as_ref())?);
-                    let (rows, expected) = self.cpu_rows(self.case.as_ref(), inputs)?;
-                    (rows, Some(expected))
-                }
-            }
-        } else {
-            (Vec::new(), None)
-        };
+        let case = self.case.as_ref();
         let mut results = CaseResults {
             lab: self.lab.name().to_owned(),
             first_variant: first_variant(self.lab).to_owned(),
-            case: self.case.label(),
-            rows: cpu_rows,
+            case: case.label(),
+            rows: Vec::new(),
             counted: None,
             traces: Vec::new(),
         };
-        compare_with_cpu(&mut results.rows);
-        tell(&results);
-        let inputs = match inputs {
-            Some(inputs) => inputs,
-            None if chosen.devices.is_empty() => NamedBuffers::new(),
-            None => self.inputs(self.case.as_ref())?,
+        let has_devices = !chosen.devices.is_empty();
+        let mut expected = None;
+        if let Some(other) = self.cpu_case.as_deref().filter(|_| chosen.cpu) {
+            (results.rows, _) = self.cpu_rows(other, &self.inputs(other)?)?;
+            compare_with_cpu(&mut results.rows);
+            tell(&results);
+        }
+        let is_cpu_case = chosen.cpu && self.cpu_case.is_none();
+        // Made once, for the CPU and for every variant: they can be gigabytes.
+        let inputs = match is_cpu_case || has_devices {
+            true => self.inputs(case)?,
+            false => NamedBuffers::new(),
         };
-        if !self.is_checked {
-            expected = None;
-        } else if expected.is_none() && !chosen.devices.is_empty() {
-            let bar = Bar::new(format!("reference of {}", self.case.label()));
-            let result = self.case.reference_from(&inputs, Cpu::Parallel, &bar);
-            expected = Some(result.map_err(|error| self.lacking(error, self.case.as_ref()))?);
+        if is_cpu_case {
+            let (rows, outputs) = self.cpu_rows(case, &inputs)?;
+            (results.rows, expected) = (rows, self.is_checked.then_some(outputs));
+            compare_with_cpu(&mut results.rows);
+            tell(&results);
+        } else if self.is_checked && has_devices {
+            let bar = Bar::new(format!("reference of {}", case.label()));
+            let outputs = case.reference_from(&inputs, Cpu::Parallel, &bar);
+            expected = Some(outputs.map_err(|error| self.lacking(error, case))?);
         }
         for (&named, (record, watch)) in chosen.devices.iter().zip(devices) {
             let recorder = watch.record();
             let began_s = began.elapsed().as_secs_f64();
-            let mut rows = self.device_rows(named, record, watch, &inputs, expected.as_ref())?;
-            if let Some(recorder) = recorder {
-                results.traces.push(DeviceTrace {
-                    device: named.name.to_string(),
-                    began_s,
-                    samples: recorder.stop().samples,
-                });
-            }
-            results.rows.append(&mut rows);
+            let rows = self.device_rows(named, record, watch, &inputs, expected.as_ref())?;
+            results.rows.extend(rows);
+            results.traces.extend(recorder.map(|recorder| DeviceTrace {
+                device: named.name.to_string(),
+                began_s,
+                samples: recorder.stop().samples,
+            }));
             compare_with_cpu(&mut results.rows);
             mark_fastest(&mut results.rows);
             tell(&results);
@@ -114,8 +106,8 @@ impl Bench<'_> {
                 ..self.row(absent.name, variant.name)
             }));
         }
-        let nothing_timed = chosen.devices.is_empty() && !chosen.absent.is_empty();
-        results.counted = Counted::count(self.lab, &self.variants, &*self.case, nothing_timed);
+        let nothing_timed = !has_devices && !chosen.absent.is_empty();
+        results.counted = Counted::count(self.lab, &self.variants, case, nothing_timed);
         Ok(results)
     }
 
@@ -128,7 +120,7 @@ impl Bench<'_> {
         fits::failure(error, case, first_variant(self.lab))
     }
 
-    /// A row that nothing is known of yet.
+    /// A row of which nothing is known yet.
     fn row(&self, device: Wanted, variant: &str) -> Row {
         Row {
             device: device.to_string(),
@@ -140,18 +132,5 @@ impl Bench<'_> {
                 message: String::new(),
             },
         }
-    }
-}
-
-/// What a run took and did; the rest is for the devices' rows.
-fn figures(run: Summary, clock: Clock, host_median_s: f64, work: Work, case: &dyn Case) -> Figures {
-    Figures {
-        timesteps: case.timesteps(),
-        unit: work.unit.to_owned(),
-        updates: work.updates,
-        bytes: work.bytes,
-        flops: work.flops,
-        updates_per_s: work.updates as f64 / run.median_s.max(1e-12),
-        ..Figures::new(run, clock, host_median_s)
     }
 }

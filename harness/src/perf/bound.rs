@@ -1,13 +1,13 @@
 //! The roofline of a run: what the device allows at best, from limits measured in the same run.
 
-use host::limits::{Limits, Rate};
+use host::limits::{MeasuredLimits, Rate};
 use host::{Element, NamedBuffers, Work};
 use serde::{Deserialize, Serialize};
 
-/// What binds.
+/// What a run cannot be faster than.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Limit {
+pub enum Bottleneck {
     /// Bytes of device memory.
     Memory,
     /// Bytes of the L2 cache, which holds all buffers.
@@ -18,14 +18,14 @@ pub enum Limit {
     Fp64,
 }
 
-impl Limit {
-    /// In a word.
+impl Bottleneck {
+    /// The name that users read.
     pub const fn name(self) -> &'static str {
         match self {
-            Limit::Memory => "memory",
-            Limit::L2 => "L2",
-            Limit::Fp32 => "FP32",
-            Limit::Fp64 => "FP64",
+            Bottleneck::Memory => "memory",
+            Bottleneck::L2 => "L2",
+            Bottleneck::Fp32 => "FP32",
+            Bottleneck::Fp64 => "FP64",
         }
     }
 }
@@ -34,7 +34,7 @@ impl Limit {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Bound {
     /// What binds.
-    pub by: Limit,
+    pub by: Bottleneck,
     /// The time at that limit.
     pub run_s: f64,
     /// `run_s` over the measured time: 1 is as fast as the device allows.
@@ -43,29 +43,11 @@ pub struct Bound {
     pub intensity: Option<f64>,
 }
 
-/// The numbers that a run computes with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Precision {
-    /// `f32`.
-    Single,
-    /// `f64`.
-    Double,
-}
-
-impl Precision {
-    /// The widest of the buffers; none where there are only integers.
-    pub fn of(buffers: &NamedBuffers) -> Option<Precision> {
-        let has = |element| {
-            buffers
-                .iter()
-                .any(|(_, buffer)| buffer.element() == element)
-        };
-        if has(Element::F64) {
-            Some(Precision::Double)
-        } else {
-            has(Element::F32).then_some(Precision::Single)
-        }
-    }
+/// The type of the floating-point numbers that a run computes with: the widest of its buffers'; `None` where there are only
+/// integers.
+pub fn precision(buffers: &NamedBuffers) -> Option<Element> {
+    let has = |element: &Element| buffers.iter().any(|(_, own)| own.element() == *element);
+    [Element::F64, Element::F32].into_iter().find(has)
 }
 
 /// What the roofline needs to know of a run.
@@ -75,8 +57,8 @@ pub struct Demand {
     pub work: Work,
     /// Bytes of all buffers.
     pub buffer_bytes: u64,
-    /// What it computes with.
-    pub precision: Option<Precision>,
+    /// What it computes with: [`precision`].
+    pub precision: Option<Element>,
     /// The device's L2 cache.
     pub l2_bytes: Option<u64>,
     /// Whether products and sums may be fused, which halves the instructions at best.
@@ -84,7 +66,7 @@ pub struct Demand {
 }
 
 /// The bound of a run that takes `run_s`, from measured limits. `None` where nothing that it needs was measured.
-pub fn bound(limits: &Limits, demand: &Demand, run_s: f64) -> Option<Bound> {
+pub fn bound(limits: &MeasuredLimits, demand: &Demand, run_s: f64) -> Option<Bound> {
     let best = |rate: &Option<Rate>| Some(rate.as_ref()?.best_per_s);
     let Work { bytes, flops, .. } = demand.work;
     // Buffers that fit the L2 cache together come once from device memory: after that, from the cache.
@@ -94,16 +76,16 @@ pub fn bound(limits: &Limits, demand: &Demand, run_s: f64) -> Option<Bound> {
         (Some(copy), Some(l2)) if is_cached => {
             let again = bytes - demand.buffer_bytes;
             let time = demand.buffer_bytes as f64 / copy + again as f64 / l2;
-            Some((Limit::L2, time))
+            Some((Bottleneck::L2, time))
         }
         // Without a figure for the cache, device memory says nothing of what comes from there.
         (_, None) if is_cached => None,
-        (copy, _) => copy.map(|copy| (Limit::Memory, bytes as f64 / copy)),
+        (copy, _) => copy.map(|copy| (Bottleneck::Memory, bytes as f64 / copy)),
     };
     let arithmetic = match demand.precision {
-        Some(Precision::Single) => best(&limits.fp32).map(|rate| (Limit::Fp32, rate)),
-        Some(Precision::Double) => best(&limits.fp64).map(|rate| (Limit::Fp64, rate)),
-        None => None,
+        Some(Element::F32) => best(&limits.fp32).map(|rate| (Bottleneck::Fp32, rate)),
+        Some(Element::F64) => best(&limits.fp64).map(|rate| (Bottleneck::Fp64, rate)),
+        _ => None,
     };
     // Measured with fused multiply-adds, each of which counts as two.
     let per_instruction = if demand.may_fuse { 1.0 } else { 2.0 };
@@ -126,7 +108,7 @@ mod tests {
 
     use super::*;
 
-    fn limits() -> Limits {
+    fn limits() -> MeasuredLimits {
         let rate = |best_per_s| {
             Some(Rate {
                 median_per_s: 0.9 * best_per_s,
@@ -136,16 +118,16 @@ mod tests {
                 samples: vec![Duration::from_secs(1)],
             })
         };
-        Limits {
+        MeasuredLimits {
             copy: rate(1e12),
             l2: rate(4e12),
             fp32: rate(20e12),
             fp64: rate(2e12),
-            ..Limits::default()
+            ..MeasuredLimits::default()
         }
     }
 
-    fn demand(bytes: u64, flops: u64, precision: Precision) -> Demand {
+    fn demand(bytes: u64, flops: u64, precision: Element) -> Demand {
         Demand {
             work: Work {
                 updates: 1,
@@ -160,7 +142,7 @@ mod tests {
         }
     }
 
-    fn binding(demand: Demand) -> (Limit, f64) {
+    fn binding(demand: Demand) -> (Bottleneck, f64) {
         let bound = bound(&limits(), &demand, 1.0).unwrap();
         (bound.by, bound.run_s)
     }
@@ -169,25 +151,25 @@ mod tests {
     fn the_slowest_resource_binds() {
         let (gb, gflop) = (1_000_000_000, 1_000_000_000);
         let of = |bytes, flops, precision| binding(demand(bytes, flops, precision));
-        assert_eq!(of(gb, gflop, Precision::Single), (Limit::Memory, 1e-3));
-        assert_eq!(of(gb, 20 * gflop, Precision::Single), (Limit::Fp32, 2e-3));
-        assert_eq!(of(gb, 2 * gflop, Precision::Double), (Limit::Fp64, 2e-3));
+        assert_eq!(of(gb, gflop, Element::F32), (Bottleneck::Memory, 1e-3));
+        assert_eq!(of(gb, 20 * gflop, Element::F32), (Bottleneck::Fp32, 2e-3));
+        assert_eq!(of(gb, 2 * gflop, Element::F64), (Bottleneck::Fp64, 2e-3));
         let fused = Demand {
             may_fuse: true,
-            ..demand(gb, 3 * gflop, Precision::Double)
+            ..demand(gb, 3 * gflop, Element::F64)
         };
-        assert_eq!(binding(fused), (Limit::Fp64, 1.5e-3));
+        assert_eq!(binding(fused), (Bottleneck::Fp64, 1.5e-3));
     }
 
     #[test]
     fn buffers_that_fit_the_cache_are_bound_by_it() {
         let small = Demand {
             buffer_bytes: 1_000_000,
-            ..demand(401_000_000, 0, Precision::Single)
+            ..demand(401_000_000, 0, Element::F32)
         };
         // 1 us for the first megabyte, 100 us for the 400 others.
         let (by, run_s) = binding(small);
-        assert_eq!(by, Limit::L2);
+        assert_eq!(by, Bottleneck::L2);
         assert!((run_s - 101e-6).abs() < 1e-12, "{run_s}");
         // Read once, it comes from memory whatever its size.
         let once = Demand {
@@ -197,8 +179,8 @@ mod tests {
             },
             ..small
         };
-        assert_eq!(binding(once), (Limit::Memory, 1e-6));
-        let no_l2 = Limits {
+        assert_eq!(binding(once), (Bottleneck::Memory, 1e-6));
+        let no_l2 = MeasuredLimits {
             l2: None,
             fp32: None,
             ..limits()
@@ -208,8 +190,8 @@ mod tests {
 
     #[test]
     fn a_share_of_one_is_as_fast_as_can_be() {
-        let demand = demand(1_000_000_000, 0, Precision::Single);
+        let demand = demand(1_000_000_000, 0, Element::F32);
         assert_eq!(bound(&limits(), &demand, 2e-3).unwrap().share, 0.5);
-        assert_eq!(bound(&Limits::default(), &demand, 1.0), None);
+        assert_eq!(bound(&MeasuredLimits::default(), &demand, 1.0), None);
     }
 }

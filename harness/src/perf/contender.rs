@@ -7,53 +7,29 @@ use host::{
 };
 use thiserror::Error;
 
-/// A prepared run of a case on a device, which can be repeated.
+/// A prepared run of a case on a device, which can be repeated. Every method fails with what the device answers.
 pub trait TimedRun {
     /// Makes every buffer as it is before a run: inputs written, the rest poisoned.
-    ///
-    /// # Errors
-    ///
-    /// What the device answers.
     fn reset(&mut self) -> Result<(), Trouble>;
 
     /// Drives what earlier runs and copies left there out of the device's caches.
-    ///
-    /// # Errors
-    ///
-    /// What the device answers.
     fn flush(&mut self) -> Result<(), Trouble>;
 
     /// Runs so many times back to back, each from what the one before left, and waits for the end. The times are those of
     /// all runs together.
-    ///
-    /// # Errors
-    ///
-    /// A kernel that failed; what else the device answers.
     fn run_times(&mut self, runs: u32, by: Launching) -> Result<Timing, Trouble>;
 
-    /// Makes a graph of the run, for [`Launching::Graph`].
-    ///
-    /// # Errors
-    ///
-    /// What the device answers; that there are no graphs is none.
+    /// What the last run gave, named as the outputs of [`Case::reference`].
+    fn outputs(&mut self) -> Result<NamedBuffers, Trouble>;
+
+    /// Makes a graph of the run, for [`Launching::Graph`], if it can be one.
     fn capture(&mut self) -> Result<Capture, Trouble> {
         Ok(Capture::Stream {
             reason: "it is not launched by this program".to_owned(),
         })
     }
 
-    /// What the last run gave, named as the outputs of [`Case::reference`].
-    ///
-    /// # Errors
-    ///
-    /// What the device answers.
-    fn outputs(&mut self) -> Result<NamedBuffers, Trouble>;
-
     /// The kernels as the device compiled them, if that is known.
-    ///
-    /// # Errors
-    ///
-    /// What the device answers.
     fn kernels(&self) -> Result<Vec<KernelInfo>, Trouble> {
         Ok(Vec::new())
     }
@@ -64,24 +40,25 @@ pub trait TimedRun {
     }
 }
 
-/// A program in another language that does what a variant does.
-pub trait Peer: Send + Sync {
+/// What a peer is.
+#[derive(Debug, Clone)]
+pub struct About {
     /// What it is written in, as a row shows it: `CUDA C++`.
-    fn language(&self) -> &str;
-
+    pub language: String,
     /// What built it, with its version: `nvcc 13.0.88 -O3 -fmad=false`.
-    fn built_by(&self) -> &str;
-
+    pub built_by: String,
     /// The lab.
-    fn lab(&self) -> &str;
-
+    pub lab: &'static str,
     /// The variant that it is compared with, under whose rules its results are checked.
-    fn variant(&self) -> &str;
-
+    pub variant: &'static str,
     /// SHA-256, in hexadecimal, of the code that the device is given, if it is known.
-    fn code_sha256(&self) -> Option<String> {
-        None
-    }
+    pub code_sha256: Option<String>,
+}
+
+/// A program in another language that does what a variant does.
+pub trait Peer {
+    /// What it is.
+    fn about(&self) -> &About;
 
     /// Prepares a case.
     ///
@@ -99,16 +76,16 @@ pub trait Peer: Send + Sync {
 /// The peers of this machine.
 #[derive(Default)]
 pub struct Peers {
-    /// Those there are.
+    /// The peers that were built.
     pub found: Vec<Box<dyn Peer>>,
-    /// What keeps others away: `CUDA C++: nvcc not found`.
+    /// Why others were not: `CUDA C++: nvcc not found`.
     pub missing: Vec<String>,
 }
 
 /// Why something could not be timed.
 #[derive(Debug, Error)]
 pub enum Trouble {
-    /// As the device has it.
+    /// The device or the plan.
     #[error(transparent)]
     Host(#[from] Error),
     /// The machine lacks something.
@@ -117,7 +94,7 @@ pub enum Trouble {
     /// It failed.
     #[error("{0}")]
     Failed(String),
-    /// It does not do this case.
+    /// It cannot do this case.
     #[error("{0}")]
     Unsuited(String),
 }
@@ -141,25 +118,21 @@ impl<'d> PlanRun<'d> {
         module: &Module,
         plan: Plan,
         inputs: &'d NamedBuffers,
-    ) -> Result<PlanRun<'d>, Error> {
-        Ok(PlanRun {
+    ) -> Result<Box<dyn TimedRun + 'd>, Trouble> {
+        Ok(Box::new(PlanRun {
             session: device.prepare(module, &plan)?,
             plan,
             inputs,
             is_written: false,
-        })
+        }))
     }
 }
 
 impl TimedRun for PlanRun<'_> {
     fn reset(&mut self) -> Result<(), Trouble> {
-        let session = self.session.as_mut();
-        if self.is_written {
-            restore(session, &self.plan, self.inputs)?;
-        } else {
-            reset(session, &self.plan, self.inputs)?;
-            self.is_written = true;
-        }
+        let write = if self.is_written { restore } else { reset };
+        write(self.session.as_mut(), &self.plan, self.inputs)?;
+        self.is_written = true;
         Ok(())
     }
 
@@ -172,19 +145,17 @@ impl TimedRun for PlanRun<'_> {
         Ok(self.session.run_times(runs, by)?)
     }
 
-    fn capture(&mut self) -> Result<Capture, Trouble> {
-        Ok(self.session.capture()?)
-    }
-
     fn outputs(&mut self) -> Result<NamedBuffers, Trouble> {
         Ok(outputs(self.session.as_mut(), &self.plan)?)
     }
 
+    fn capture(&mut self) -> Result<Capture, Trouble> {
+        Ok(self.session.capture()?)
+    }
+
     fn kernels(&self) -> Result<Vec<KernelInfo>, Trouble> {
-        let kernels = self.plan.kernels();
-        let infos = kernels
-            .iter()
-            .map(|kernel| self.session.kernel_info(kernel));
+        let kernels = self.plan.kernels().iter();
+        let infos = kernels.map(|kernel| self.session.kernel_info(kernel));
         Ok(infos.collect::<Result<_, Error>>()?)
     }
 

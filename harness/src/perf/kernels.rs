@@ -3,12 +3,12 @@
 use std::collections::HashSet;
 
 use host::KernelInfo;
+use units::{indented, three};
 
 use super::counted::Counted;
 use super::results::Row;
 use crate::table::{Align, Columns, Tone};
 use crate::terminal::Look;
-use crate::units::{indented, three};
 
 /// A row for each kernel of each timed variant; where nothing was timed, of each counted one. Nothing if there are none.
 pub fn render(rows: &[Row], counted: Option<&Counted>, look: Look) -> Option<String> {
@@ -45,10 +45,7 @@ fn percent(share: Option<f64>, decimals: usize) -> String {
 fn compiled(timed: &[(&Row, &KernelInfo)], counted: Option<&Counted>, look: Look) -> Columns {
     let devices: HashSet<&str> = timed.iter().map(|(row, _)| row.device.as_str()).collect();
     let has_several = devices.len() > 1;
-    let mut headers = Vec::new();
-    if has_several {
-        headers.push(("device", Align::Left));
-    }
+    let mut headers = Vec::from_iter(has_several.then_some(("device", Align::Left)));
     headers.extend([
         ("variant", Align::Left),
         ("kernel", Align::Left),
@@ -63,10 +60,7 @@ fn compiled(timed: &[(&Row, &KernelInfo)], counted: Option<&Counted>, look: Look
     let mut table = Columns::with_header(look, &headers);
     for (row, kernel) in timed {
         let number = |value: Option<u32>| value.map_or("-".to_owned(), |value| value.to_string());
-        let mut cells = Vec::new();
-        if has_several {
-            cells.push(row.device.clone());
-        }
+        let mut cells = Vec::from_iter(has_several.then(|| row.device.clone()));
         cells.extend([
             row.name(),
             kernel.name.clone(),

@@ -6,11 +6,11 @@
 //! | [`contender`]  | what is timed, ours or a peer                                    |
 //! | [`bound`]      | the roofline                                                     |
 //! | `settings`     | how long is measured, and how well                               |
-//! | `limits`       | what is asked of a device before anything is timed               |
-//! | `measure`, `turns`, `watch` | timing the CPU; a device's runs in turns; its clocks |
+//! | `probe`        | what is asked of a device before anything is timed               |
+//! | `turns`, `watch` | a device's runs, timed in turns; its clocks                    |
 //! | `bench`        | all rows of a case: the CPU's, a device's, and how they compare   |
-//! | `counted`      | what kernels do, counted on the emulated device                  |
-//! | `kernels`      | that, and what the device made of them, as a table               |
+//! | [`counted`]    | what kernels do, counted on the emulated device                  |
+//! | [`kernels`]    | that, and what the device made of them, as a table               |
 //! | `report`       | tables                                                           |
 //! | `unfinished`   | results so far, for Ctrl-C                                       |
 //!
@@ -21,8 +21,7 @@ pub mod bound;
 pub mod contender;
 pub mod counted;
 pub mod kernels;
-mod limits;
-mod measure;
+mod probe;
 mod report;
 pub mod results;
 mod settings;
@@ -38,6 +37,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use clap::Args;
 use host::device::Sanitize;
 use host::{Lab, labs};
+use stats::BETWEEN_RUNS;
 
 use crate::catalogue;
 use crate::cpu::CpuInfo;
@@ -47,10 +47,9 @@ use crate::json::JsonArg;
 use crate::out::Out;
 use crate::output::OutputFile;
 use crate::peer;
-use crate::stats::BETWEEN_RUNS;
 use bench::Bench;
 use contender::Peers;
-use limits::{Probe, Real};
+use probe::{Probe, Real};
 use results::{Results, SCHEMA_VERSION};
 use settings::Settings;
 use unfinished::{Files, Unfinished};
@@ -126,7 +125,7 @@ pub type PageOf = fn(&Results) -> String;
 pub fn run(args: &PerfArgs, page: PageOf, out: &mut Out<'_>) -> Result<Ending, Failure> {
     if args.device.contains(&Wanted::Emulated) {
         return Err(Failure::Input(
-            "--device emulated: the speed of the emulated device says nothing of a GPU; try `harness test --device emulated`"
+            "--device emulated: the speed of the emulated device says nothing about a GPU; try `harness test --device emulated`"
                 .to_owned(),
         ));
     }
@@ -143,18 +142,18 @@ pub fn run(args: &PerfArgs, page: PageOf, out: &mut Out<'_>) -> Result<Ending, F
     } else {
         Peers::default()
     };
-    let place = Place {
+    let setting = Setting {
         labs: labs(),
         machine: &machine,
         peers: &peers,
         probe: &Real,
         page,
     };
-    run_in(&place, args, out)
+    run_in(&setting, args, out)
 }
 
 /// What is there to be timed, and on what.
-struct Place<'p> {
+struct Setting<'p> {
     labs: &'p [&'p dyn Lab],
     machine: &'p Machine,
     peers: &'p Peers,
@@ -162,12 +161,12 @@ struct Place<'p> {
     page: PageOf,
 }
 
-fn run_in(place: &Place<'_>, args: &PerfArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
+fn run_in(setting: &Setting<'_>, args: &PerfArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
     let began = Instant::now();
-    let labs = catalogue::select(place.labs, args.lab.as_deref())?;
+    let labs = catalogue::select(setting.labs, args.lab.as_deref())?;
     let labs = catalogue::variants(&labs, &args.variant)?;
     let params = catalogue::params(&args.param)?;
-    let chosen = place.machine.choose(&args.device)?;
+    let chosen = setting.machine.choose(&args.device)?;
     let json = args.json.open()?;
     let html = args.html.as_deref();
     let html = html
@@ -182,28 +181,26 @@ fn run_in(place: &Place<'_>, args: &PerfArgs, out: &mut Out<'_>) -> Result<Endin
             None if args.large => lab.large_cases(),
             None => lab.laptop_cases(),
         };
-        let peers = place.peers.found.iter().map(AsRef::as_ref);
-        let peers: Vec<_> = peers.filter(|peer| peer.lab() == lab.name()).collect();
-        benches.extend(cases.into_iter().map(|case| {
-            Bench {
-                lab,
-                variants: variants.clone(),
-                peers: peers.clone(),
-                case,
-                cpu_case: args
-                    .large
-                    .then(|| lab.laptop_cases().into_iter().next())
-                    .flatten(),
-                settings: args.settings(),
-                is_checked: !args.no_check,
-            }
+        let peers = setting.peers.found.iter().map(AsRef::as_ref);
+        let peers: Vec<_> = peers
+            .filter(|peer| peer.about().lab == lab.name())
+            .collect();
+        let small = || lab.laptop_cases().into_iter().next();
+        benches.extend(cases.into_iter().map(|case| Bench {
+            lab,
+            variants: variants.clone(),
+            peers: peers.clone(),
+            case,
+            cpu_case: args.large.then(small).flatten(),
+            settings: args.settings(),
+            is_checked: !args.no_check,
         }));
     }
 
-    let mut missing = place.peers.missing.clone();
+    let mut missing = setting.peers.missing.clone();
     let absent = chosen.absent.iter();
     missing.extend(absent.map(|absent| format!("{}: {}", absent.name, absent.reason)));
-    let devices = limits::records(&chosen, place.probe, &mut missing);
+    let devices = probe::records(&chosen, setting.probe, &mut missing);
     let wants_text = json.wants_text();
     let has_no_variants = benches.iter().all(|bench| bench.variants.is_empty());
     let results = Results {
@@ -224,12 +221,12 @@ fn run_in(place: &Place<'_>, args: &PerfArgs, out: &mut Out<'_>) -> Result<Endin
         cases: Vec::new(),
     };
     if wants_text {
-        out.line(limits::render(&results, out.look()))?;
+        out.line(probe::render(&results, out.look()))?;
     }
     let files = Files {
         json,
         html,
-        page: place.page,
+        page: setting.page,
     };
     let unfinished = Unfinished::new(results, files, began);
     for bench in benches {

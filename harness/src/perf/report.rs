@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use stats::Summary;
+use units::{count, three};
+
 use super::kernels;
-use super::results::{CaseResults, Clock, Conditions, Figures, Outcome, Row, Verdict};
-use crate::stats::Summary;
+use super::results::{CaseResults, Clock, Conditions, Correctness, Figures, Outcome, Row};
 use crate::table::{Align, Columns, Tone};
 use crate::terminal::Look;
-use crate::units::{count, three};
 
 /// Title, table, notes of a case.
 pub fn render(case: &CaseResults, look: Look) -> String {
@@ -29,51 +30,40 @@ fn figures(case: &CaseResults) -> impl Iterator<Item = &Figures> {
     case.rows.iter().filter_map(Row::figures)
 }
 
+/// A longer name of the first variant would widen the table for a column of short numbers.
+const FIRST_WIDTH: usize = 6;
+
 fn table(case: &CaseResults, look: Look) -> Columns {
     let has_steps = figures(case).any(|figures| figures.timesteps.is_some());
-    // A long name would widen the table for a column of short numbers.
-    let first = if case.first_variant.len() <= 6 {
-        &case.first_variant
-    } else {
-        "first"
-    };
-    let vs_first = format!("vs\n{first}");
     let us = if has_steps { "us/step" } else { "us" };
-    let (time, batched) = (format!("time\n{us}"), format!("batched\n{us}"));
+    let first = match case.first_variant.len() <= FIRST_WIDTH {
+        true => &case.first_variant,
+        false => "first",
+    };
     let mut table = Columns::with_header(
         look,
         &[
             ("device", Align::Left),
             ("variant", Align::Left),
-            (&time, Align::Right),
+            (&format!("time\n{us}"), Align::Right),
             ("noise\n%", Align::Right),
-            (&batched, Align::Right),
+            (&format!("batched\n{us}"), Align::Right),
             ("rate\nG/s", Align::Right),
             ("GB/s", Align::Right),
             ("of\nlimit", Align::Right),
-            (&vs_first, Align::Right),
+            (&format!("vs\n{first}"), Align::Right),
             ("vs\nCPU", Align::Right),
             ("result", Align::Left),
         ],
     );
-    let mut rows = &case.rows[..];
-    while let Some((row, rest)) = rows.split_first() {
-        // A device that is not there takes one line, however many variants it would have had.
-        let absent = rows
-            .iter()
-            .take_while(|other| is_absent_like(row, other))
-            .count();
-        if absent > 1 {
-            let names = [row.device.clone(), format!("all {absent}")];
-            let names = names.map(|name| (name, Tone::Normal));
-            table.row(names.into_iter().chain(not_timed("skipped", Tone::Caution)));
-            rows = &rows[absent..];
-            continue;
-        }
-        rows = rest;
-        let is_fastest = row.figures().is_some_and(|figures| figures.is_fastest);
+    // A device that is not there takes one line, however many variants it would have had.
+    for rows in case.rows.chunk_by(is_absent_like) {
+        let row = &rows[0];
         let variant = match &row.language {
-            _ if is_fastest => (format!("{}*", row.variant), Tone::Good),
+            _ if rows.len() > 1 => (format!("all {}", rows.len()), Tone::Normal),
+            _ if row.figures().is_some_and(|figures| figures.is_fastest) => {
+                (format!("{}*", row.variant), Tone::Good)
+            }
             None => (row.variant.clone(), Tone::Normal),
             Some(language) => (format!("> {language}"), Tone::Normal),
         };
@@ -98,8 +88,12 @@ fn is_absent_like(row: &Row, other: &Row) -> bool {
 }
 
 fn timed(figures: &Figures) -> Vec<(String, Tone)> {
-    let cell = |value: Option<f64>| (value.map_or("-".to_owned(), three), Tone::Normal);
-    let share = figures.bound.map_or("-".to_owned(), |bound| {
+    let number = |value: Option<f64>| value.map_or("-".to_owned(), three);
+    let ratio = |value: Option<f64>| match value {
+        Some(value) if value < 100.0 => format!("{value:.2}"),
+        value => number(value),
+    };
+    let share = figures.bound.map(|bound| {
         let decimals = usize::from(bound.share < 0.1);
         format!("{:.decimals$}%", 100.0 * bound.share)
     });
@@ -109,35 +103,25 @@ fn timed(figures: &Figures) -> Vec<(String, Tone)> {
         Some(noise) => (format!("{:.1}", 100.0 * noise), Tone::Normal),
     };
     let (result, tone) = match figures.result {
-        Verdict::Reference => ("reference", Tone::Normal),
-        Verdict::Equal => ("bit-equal", Tone::Good),
-        Verdict::Close => ("close", Tone::Good),
-        Verdict::Wrong => ("WRONG", Tone::Bad),
-        Verdict::Unchecked => ("unchecked", Tone::Caution),
+        Correctness::Reference => ("reference", Tone::Normal),
+        Correctness::Equal => ("bit-equal", Tone::Good),
+        Correctness::Close => ("close", Tone::Good),
+        Correctness::Wrong => ("WRONG", Tone::Bad),
+        Correctness::Unchecked => ("unchecked", Tone::Caution),
     };
-    let ratio = |value: Option<f64>| {
-        let text = value.map_or("-".to_owned(), |value| {
-            if value < 100.0 {
-                format!("{value:.2}")
-            } else {
-                three(value)
-            }
-        });
-        (text, Tone::Normal)
-    };
-    let steps = figures.steps();
-    let batched = figures.batched.as_ref();
-    vec![
-        cell(Some(figures.step_s() * 1e6)),
-        noise,
-        cell(batched.map(|batched| batched.run.median_s / steps * 1e6)),
-        cell(Some(figures.updates_per_s / 1e9)),
-        cell(figures.bytes_per_s.map(|rate| rate / 1e9)),
-        (share, Tone::Normal),
+    let batched_s = figures.batched.as_ref().map(|batched| batched.run.median_s);
+    let mut cells = vec![(three(figures.step_s() * 1e6), Tone::Normal), noise];
+    let normal = [
+        number(batched_s.map(|run_s| run_s / figures.steps() * 1e6)),
+        three(figures.updates_per_s / 1e9),
+        number(figures.bytes_per_s.map(|rate| rate / 1e9)),
+        share.unwrap_or("-".to_owned()),
         ratio(figures.vs_first.map(|ratio| ratio.estimate)),
         ratio(figures.vs_cpu),
-        (result.to_owned(), tone),
-    ]
+    ];
+    cells.extend(normal.map(|text| (text, Tone::Normal)));
+    cells.push((result.to_owned(), tone));
+    cells
 }
 
 /// Dashes where the figures would be.
@@ -153,190 +137,174 @@ fn notes(case: &CaseResults) -> Vec<String> {
     notes.extend(
         figures(case)
             .next()
-            .map(|figures| format!("rate: {}", figures.unit)),
+            .map(|one| format!("rate: {}", one.unit)),
     );
-    if case.first_variant.len() > 6 && figures(case).any(|figures| figures.vs_first.is_some()) {
+    let has_first = figures(case).any(|figures| figures.vs_first.is_some());
+    if case.first_variant.len() > FIRST_WIDTH && has_first {
         notes.push(format!("first: {}", case.first_variant));
     }
-    notes.extend(limits(case));
+    notes.extend(bottlenecks(case));
     if figures(case).any(|figures| figures.is_fastest) {
         notes.push("*: the fastest".to_owned());
     }
-    notes.extend(speedups(case));
-    let mut last_skipped = None;
+    // The table of a course: rates relative to one core.
+    let speedups: Vec<String> = case
+        .rows
+        .iter()
+        .filter(|row| row.variant != "serial")
+        .filter_map(|row| {
+            Some(format!(
+                "{} {}",
+                row.name(),
+                three(row.figures()?.vs_serial?)
+            ))
+        })
+        .collect();
+    if !speedups.is_empty() {
+        notes.push(format!("speedup over one core: {}", speedups.join(", ")));
+    }
     for row in &case.rows {
         let name = row.full_name();
-        match &row.outcome {
+        let note = match &row.outcome {
             Outcome::Timed(figures) => {
-                notes.extend(remarks(row, figures).map(|remark| format!("{name}: {remark}")));
+                let remarks = remarks(row, figures).into_iter();
+                notes.extend(remarks.map(|remark| format!("{name}: {remark}")));
+                continue;
             }
             Outcome::Failed { message } | Outcome::Lacking { message } => {
-                notes.push(format!("{name}: {message}"));
+                format!("{name}: {message}")
             }
             // A peer's reason is its own; a device's, all its rows'.
             Outcome::Skipped { message } if row.language.is_some() => {
-                notes.push(format!("{name} skipped: {message}"));
+                format!("{name} skipped: {message}")
             }
-            Outcome::Skipped { message } => {
-                let note = format!("{} skipped: {message}", row.device);
-                if last_skipped.as_ref() != Some(&note) {
-                    notes.push(note.clone());
-                }
-                last_skipped = Some(note);
-            }
+            Outcome::Skipped { message } => format!("{} skipped: {message}", row.device),
+        };
+        if notes.last() != Some(&note) {
+            notes.push(note);
         }
     }
-    notes.extend(without_graph(case));
+    // Why runs back to back were no graph, once for each reason.
+    let no_graph = by_reason(case, |row| {
+        let batched = row.figures()?.batched.as_ref()?;
+        Some((batched.no_graph.as_deref()?, row.name()))
+    });
+    let no_graph = no_graph.into_iter();
+    notes.extend(
+        no_graph.map(|(reason, names)| format!("no graph of {}: {reason}", names.join("; "))),
+    );
     notes.extend(conditions(case));
     let elsewhere = |row: &&Row| row.figures().is_some() && row.case != case.case;
-    if let Some(row) = case.rows.iter().find(elsewhere) {
-        notes.push(format!(
-            "{}: timed on {}, compared by rate",
-            row.device, row.case
-        ));
-    }
+    notes.extend(
+        case.rows
+            .iter()
+            .find(elsewhere)
+            .map(|row| format!("{}: timed on {}, compared by rate", row.device, row.case)),
+    );
     notes
 }
 
-/// Why runs back to back were no graph, once for each reason.
-fn without_graph(case: &CaseResults) -> Vec<String> {
+/// The rows' names by what they have in common.
+fn by_reason<'c>(
+    case: &'c CaseResults,
+    of: impl Fn(&'c Row) -> Option<(&'c str, String)>,
+) -> BTreeMap<&'c str, Vec<String>> {
     let mut by_reason: BTreeMap<&str, Vec<String>> = BTreeMap::new();
-    for row in &case.rows {
-        let batched = row.figures().and_then(|figures| figures.batched.as_ref());
-        if let Some(reason) = batched.and_then(|batched| batched.no_graph.as_deref()) {
-            by_reason.entry(reason).or_default().push(row.name());
+    for (reason, name) in case.rows.iter().filter_map(of) {
+        let names = by_reason.entry(reason).or_default();
+        if !names.contains(&name) {
+            names.push(name);
         }
     }
-    let notes = by_reason.into_iter();
-    notes
-        .map(|(reason, names)| format!("no graph of {}: {reason}", names.join("; ")))
-        .collect()
+    by_reason
 }
 
 /// Which limit binds which rows.
-fn limits(case: &CaseResults) -> Option<String> {
-    let mut by_limit: BTreeMap<&str, Vec<String>> = BTreeMap::new();
-    for row in &case.rows {
-        if let Some(bound) = row.figures().and_then(|figures| figures.bound) {
-            let names = by_limit.entry(bound.by.name()).or_default();
-            if !names.contains(&row.variant) {
-                names.push(row.variant.clone());
-            }
-        }
-    }
-    let text = match by_limit.len() {
+fn bottlenecks(case: &CaseResults) -> Option<String> {
+    let by_limit = by_reason(case, |row| {
+        let bound = row.figures()?.bound?;
+        Some((bound.by.name(), row.variant.clone()))
+    });
+    let limits = by_limit.iter();
+    let limits: Vec<String> = match by_limit.len() {
         0 => return None,
-        1 => by_limit.keys().next()?.to_string(),
-        _ => {
-            let parts = by_limit
-                .iter()
-                .map(|(limit, names)| format!("{limit} for {}", names.join(", ")));
-            parts.collect::<Vec<String>>().join("; ")
-        }
+        1 => limits.map(|(limit, _)| (*limit).to_owned()).collect(),
+        _ => limits
+            .map(|(limit, names)| format!("{limit} for {}", names.join(", ")))
+            .collect(),
     };
-    Some(format!("limit: {text}"))
+    Some(format!("limit: {}", limits.join("; ")))
 }
 
-/// The table of a course: rates relative to one core.
-fn speedups(case: &CaseResults) -> Option<String> {
-    let rows = case.rows.iter().filter_map(|row| {
-        let vs_serial = row.figures()?.vs_serial?;
-        (row.variant != "serial").then(|| format!("{} {}", row.name(), three(vs_serial)))
-    });
-    let rows: Vec<String> = rows.collect();
-    (!rows.is_empty()).then(|| format!("speedup over one core: {}", rows.join(", ")))
-}
-
-fn remarks<'f>(row: &'f Row, figures: &'f Figures) -> impl Iterator<Item = String> + 'f {
-    let mismatch = figures.mismatch.clone();
-    let doubts = |what: &'static str, run: &Summary| -> Vec<String> {
+/// What to know of the figures of a row.
+fn remarks(row: &Row, figures: &Figures) -> Vec<String> {
+    let mut remarks = Vec::from_iter(figures.mismatch.clone());
+    let mut doubt = |what: &str, run: &Summary| {
         let doubts = run.doubts.iter();
-        doubts
-            .map(|doubt| format!("{what}no result: {doubt}"))
-            .collect()
+        remarks.extend(doubts.map(|doubt| format!("{what}no result: {doubt}")));
     };
-    let isolated = doubts("", &figures.run);
-    let batched = figures.batched.as_ref();
-    let batched_doubts = batched.map_or(Vec::new(), |batched| doubts("batched: ", &batched.run));
-    let discarded = figures.run.discarded.len();
-    let discarded = (discarded > 0 && figures.run.is_result()).then(|| {
-        format!(
-            "{} discarded: {}",
-            count(discarded, "sample"),
-            figures.run.discarded[0].reason
-        )
-    });
-    let clock = (figures.clock == Clock::Host && figures.batched.is_some())
-        .then(|| "timed by the host's clock: the device has none".to_owned());
-    let launches = figures.per_command.as_ref().map(|per| {
-        let us = |time_s: f64| format!("{} us", three(time_s * 1e6));
-        let stream = us(per.stream_s);
-        let graph = per.graph_s.map_or(String::new(), |graph_s| {
-            format!(", {} as a graph", us(graph_s))
-        });
-        format!("a launch takes {stream} by stream{graph}")
-    });
-    let peer = figures.vs_variant.map(|ratio| {
+    doubt("", &figures.run);
+    if let Some(batched) = &figures.batched {
+        doubt("batched: ", &batched.run);
+    }
+    if let (Some(first), true) = (figures.run.discarded.first(), figures.run.is_result()) {
+        let samples = count(figures.run.discarded.len(), "sample");
+        remarks.push(format!("{samples} discarded: {}", first.reason));
+    }
+    if figures.clock == Clock::Host && figures.batched.is_some() {
+        remarks.push("timed by the host's clock: the device has none".to_owned());
+    }
+    if let Some(ratio) = figures.vs_variant {
         let built_by = row.built_by.as_deref().unwrap_or("unknown compiler");
-        format!("ours takes {ratio} times as long ({built_by})")
-    });
-    let spilling = figures
+        remarks.push(format!("ours takes {ratio} times as long ({built_by})"));
+    }
+    for kernel in figures
         .kernels
         .iter()
-        .filter(|kernel| kernel.local_bytes > 0);
-    let spills = spilling.map(|kernel| {
-        format!(
+        .filter(|kernel| kernel.local_bytes > 0)
+    {
+        remarks.push(format!(
             "kernel `{}` keeps {} bytes a thread in local memory, which is slow",
             kernel.name, kernel.local_bytes
-        )
-    });
-    let single = [discarded, clock, launches, peer];
-    mismatch
-        .into_iter()
-        .chain(isolated)
-        .chain(batched_doubts)
-        .chain(single.into_iter().flatten())
-        .chain(spills)
+        ));
+    }
+    remarks
 }
 
 /// Clocks, temperature and power of each device, and the energy of each row.
 fn conditions(case: &CaseResults) -> Vec<String> {
-    let mut devices: Vec<&str> = case.rows.iter().map(|row| row.device.as_str()).collect();
-    devices.dedup();
     let mut notes = Vec::new();
-    for device in devices {
-        let rows = case.rows.iter().filter(|row| row.device == device);
+    for rows in case.rows.chunk_by(|a, b| a.device == b.device) {
         let rows: Vec<(&Row, &Conditions)> = rows
+            .iter()
             .filter_map(|row| Some((row, row.figures()?.conditions.as_ref()?)))
             .collect();
-        let all: Vec<&Conditions> = rows.iter().map(|(_, conditions)| *conditions).collect();
-        let mut parts = Vec::new();
-        let mut part = |text: &str, range: Option<[f64; 2]>, unit: &str| {
-            if let Some([low, high]) = range {
-                let (low, high) = (format!("{low:.0}"), format!("{high:.0}"));
-                let range = if low == high {
-                    low
-                } else {
-                    format!("{low} to {high}")
-                };
-                parts.push(format!("{text}{range} {unit}"));
-            }
+        let range = |text: &str, unit: &str, of: fn(&Conditions) -> Option<[f64; 2]>| {
+            let ranges = rows.iter().filter_map(|(_, conditions)| of(conditions));
+            let [low, high] = ranges.reduce(|a, b| [a[0].min(b[0]), a[1].max(b[1])])?;
+            Some(match (format!("{low:.0}"), format!("{high:.0}")) {
+                (low, high) if low == high => format!("{text}{low} {unit}"),
+                (low, high) => format!("{text}{low} to {high} {unit}"),
+            })
         };
-        let wide = |range: Option<[u32; 2]>| range.map(|range| range.map(f64::from));
-        part("SM ", merge(&all, |one| wide(one.sm_clock_mhz)), "MHz");
-        part(
-            "memory ",
-            merge(&all, |one| wide(one.memory_clock_mhz)),
-            "MHz",
-        );
-        part("", merge(&all, |one| wide(one.temperature_c)), "C");
-        part("", merge(&all, |one| one.power_w), "W");
-        if !parts.is_empty() {
-            notes.push(format!("{device} while timed: {}", parts.join(", ")));
+        let parts = [
+            range("SM ", "MHz", |one| Some(one.sm_clock_mhz?.map(f64::from))),
+            range("memory ", "MHz", |one| {
+                Some(one.memory_clock_mhz?.map(f64::from))
+            }),
+            range("", "C", |one| Some(one.temperature_c?.map(f64::from))),
+            range("", "W", |one| one.power_w),
+        ];
+        let parts: Vec<String> = parts.into_iter().flatten().collect();
+        if let (Some((row, _)), false) = (rows.first(), parts.is_empty()) {
+            notes.push(format!("{} while timed: {}", row.device, parts.join(", ")));
         }
         let energy = rows.iter().filter_map(|(row, conditions)| {
-            let energy_j = conditions.energy_per_run_j?;
-            Some(format!("{} {} J", row.name(), three(energy_j)))
+            Some(format!(
+                "{} {} J",
+                row.name(),
+                three(conditions.energy_per_run_j?)
+            ))
         });
         let energy: Vec<String> = energy.collect();
         if !energy.is_empty() {
@@ -344,9 +312,4 @@ fn conditions(case: &CaseResults) -> Vec<String> {
         }
     }
     notes
-}
-
-fn merge(all: &[&Conditions], of: impl Fn(&Conditions) -> Option<[f64; 2]>) -> Option<[f64; 2]> {
-    let ranges = all.iter().filter_map(|one| of(one));
-    ranges.reduce(|[low, high], [other_low, other_high]| [low.min(other_low), high.max(other_high)])
 }

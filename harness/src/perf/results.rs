@@ -2,18 +2,20 @@
 //!
 //! `docs/measuring.md` describes it field by field.
 
-mod reading;
+use std::io::ErrorKind;
+use std::path::Path;
 
-use host::limits::Limits;
+use host::limits::MeasuredLimits;
 use host::telemetry::{About, Sample};
-use host::{DeviceInfo, KernelInfo, Launching};
+use host::{DeviceInfo, KernelInfo, Launching, Work};
 use serde::{Deserialize, Serialize};
 
 use super::bound::Bound;
 use super::counted::Counted;
 use crate::cpu::CpuInfo;
 use crate::failure::{Ending, Failure};
-use crate::stats::Summary;
+use crate::json::read::{self, Head};
+use stats::Summary;
 
 /// Version of the document. It goes up when a field is removed or changes its meaning; fields may be added without.
 pub const SCHEMA_VERSION: u32 = 2;
@@ -63,7 +65,7 @@ pub struct DeviceRecord {
     /// Why NVML says nothing.
     pub no_telemetry: Option<String>,
     /// What it does at best, measured in the same run.
-    pub limits: Limits,
+    pub limits: MeasuredLimits,
 }
 
 /// One case.
@@ -144,8 +146,6 @@ pub struct Figures {
     pub run: Summary,
     /// Time of a whole run among others, back to back; not for the CPU.
     pub batched: Option<Batched>,
-    /// Of one launch or copy of the plan, back to back; for plans whose commands are so short that launching counts.
-    pub per_command: Option<PerCommand>,
     /// Timesteps of a run.
     pub timesteps: Option<u64>,
     /// How the commands of `run` reached the device; not for the CPU.
@@ -164,7 +164,7 @@ pub struct Figures {
     pub flops: u64,
     /// Useful work in a second.
     pub updates_per_s: f64,
-    /// `bytes` by the time; not for the CPU, whose caches hold much of them.
+    /// `bytes` by the time; not for the CPU, whose caches hold many of them.
     pub bytes_per_s: Option<f64>,
     /// What the device allows at best.
     pub bound: Option<Bound>,
@@ -185,7 +185,7 @@ pub struct Figures {
     /// SHA-256 of the PTX, or of what else the device was given.
     pub code_sha256: Option<String>,
     /// Whether the result of the last timed run is right.
-    pub result: Verdict,
+    pub result: Correctness,
     /// What is wrong with it.
     pub mismatch: Option<String>,
 }
@@ -210,17 +210,6 @@ pub struct Batched {
     pub runs: u32,
     /// Time of one run.
     pub run: Summary,
-}
-
-/// Time of one command, back to back.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct PerCommand {
-    /// Commands of a run.
-    pub commands: u64,
-    /// By one call to the driver for each.
-    pub stream_s: f64,
-    /// As a graph.
-    pub graph_s: Option<f64>,
 }
 
 /// Clocks, temperature, power while a row was timed: lowest and highest of what was read.
@@ -255,7 +244,7 @@ pub enum Clock {
 /// Whether a result is right.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Verdict {
+pub enum Correctness {
     /// It is what others are compared with.
     Reference,
     /// Equal to the reference to the last bit.
@@ -280,12 +269,11 @@ impl std::fmt::Display for Ratio {
 }
 
 impl Figures {
-    /// Times of which nothing else is known.
+    /// Times, of which nothing else is known yet.
     pub fn new(run: Summary, clock: Clock, host_median_s: f64) -> Figures {
         Figures {
             run,
             batched: None,
-            per_command: None,
             timesteps: None,
             by: None,
             clock,
@@ -305,8 +293,21 @@ impl Figures {
             conditions: None,
             kernels: Vec::new(),
             code_sha256: None,
-            result: Verdict::Unchecked,
+            result: Correctness::Unchecked,
             mismatch: None,
+        }
+    }
+
+    /// The same with the work of a run, and its rate.
+    pub fn with_work(self, work: Work, timesteps: Option<u64>) -> Figures {
+        Figures {
+            timesteps,
+            unit: work.unit.to_owned(),
+            updates: work.updates,
+            bytes: work.bytes,
+            flops: work.flops,
+            updates_per_s: work.updates as f64 / self.run.median_s.max(1e-12),
+            ..self
         }
     }
 
@@ -322,7 +323,7 @@ impl Figures {
 
     /// Whether the time is a result: not noisy, and of a run that gave no wrong values.
     pub fn is_result(&self) -> bool {
-        self.run.is_result() && self.result != Verdict::Wrong
+        self.run.is_result() && self.result != Correctness::Wrong
     }
 }
 
@@ -362,7 +363,7 @@ impl Results {
     pub fn ending(&self) -> Ending {
         let rows = || self.cases.iter().flat_map(|case| &case.rows);
         let is_wrong = |row: &Row| match &row.outcome {
-            Outcome::Timed(figures) => figures.result == Verdict::Wrong,
+            Outcome::Timed(figures) => figures.result == Correctness::Wrong,
             Outcome::Failed { .. } => true,
             Outcome::Skipped { .. } | Outcome::Lacking { .. } => false,
         };
@@ -383,5 +384,62 @@ impl Results {
     pub fn to_json(&self) -> Result<String, Failure> {
         serde_json::to_string_pretty(self)
             .map_err(|error| Failure::Bug(format!("the results have no JSON form: {error}")))
+    }
+
+    /// Reads a document.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Input`] for a file that cannot be read, is no results of `perf`, has another version, or lacks a field.
+    pub fn read(path: &Path) -> Result<Results, Failure> {
+        let name = path.display();
+        let text = std::fs::read_to_string(path).map_err(|error| {
+            Failure::Input(match error.kind() {
+                ErrorKind::NotFound => {
+                    format!("{name}: there is no such file; `harness perf --json={name}` makes one")
+                }
+                kind => format!("{name}: cannot be read: {kind}"),
+            })
+        })?;
+        Results::parse(&text).map_err(|failure| failure.context(name))
+    }
+
+    /// Reads a document's text.
+    ///
+    /// # Errors
+    ///
+    /// As [`Results::read`].
+    pub fn parse(text: &str) -> Result<Results, Failure> {
+        let remedy = "write one with `harness perf --json=FILE`";
+        let head = Head::of(text).map_err(|error| {
+            Failure::Input(format!("no results of `harness perf`: {error}; {remedy}"))
+        })?;
+        if head.command != "perf" {
+            let command = head.command;
+            return Err(Failure::Input(format!(
+                "results of `harness {command}`, not of `harness perf`; {remedy}"
+            )));
+        }
+        head.expect_version(SCHEMA_VERSION)?;
+        read::document(text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_read_is_explained() {
+        let error = |text: &str| Results::parse(text).unwrap_err().context("a.json");
+        insta::assert_snapshot!(error("{"), @"a.json: no results of `harness perf`: EOF while parsing an object at line 1 column 1; write one with `harness perf --json=FILE`");
+        insta::assert_snapshot!(error("[1]"), @"a.json: no results of `harness perf`: invalid length 1, expected struct Head with 2 elements at line 1 column 3; write one with `harness perf --json=FILE`");
+        insta::assert_snapshot!(error(r#"{"schema_version": 1, "command": "test"}"#), @"a.json: results of `harness test`, not of `harness perf`; write one with `harness perf --json=FILE`");
+        insta::assert_snapshot!(error(r#"{"schema_version": 1, "command": "perf"}"#), @"a.json: has schema version 1, this program reads version 2; measure again with this one");
+        insta::assert_snapshot!(error(r#"{"schema_version": 3, "command": "perf"}"#), @"a.json: has schema version 3, this program reads version 2; read it with the program that wrote it, or a newer one");
+        insta::assert_snapshot!(error(r#"{"schema_version": 2, "command": "perf"}"#), @"a.json: damaged: missing field `harness_version`; measure again");
+        let failure = Results::read(Path::new("no/such.json")).unwrap_err();
+        insta::assert_snapshot!(failure, @"no/such.json: there is no such file; `harness perf --json=no/such.json` makes one");
+        assert_eq!(failure.exit_code(), crate::exit::BAD_INPUT);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::stats::Rule;
+use stats::SamplingRule;
 
 /// How long is measured, and how well.
 #[derive(Debug, Clone, Copy)]
@@ -10,9 +10,9 @@ pub struct Settings {
     /// Work on a device before the first sample, so that clocks have risen and code is loaded.
     pub device_warm_up: Duration,
     /// When the samples of single runs on a device are enough; the patience is for each of those that are timed in turns.
-    pub isolated: Rule,
+    pub isolated: SamplingRule,
     /// The same for runs back to back.
-    pub batched: Rule,
+    pub batched: SamplingRule,
     /// How long a sample of runs back to back takes at least.
     pub batch: Duration,
     /// For how long energy is counted, whose counter moves in steps; not at all if `None`.
@@ -20,11 +20,11 @@ pub struct Settings {
     /// A CPU reference that took this long once is warm.
     pub cpu_warm_up: Duration,
     /// When the CPU's samples are enough: it is noisier, and nobody optimises it here.
-    pub cpu: Rule,
+    pub cpu: SamplingRule,
 }
 
 /// As many samples as it takes to tell 1.5 % apart with certainty: `docs/measuring.md` has the arithmetic.
-const DEVICE: Rule = Rule {
+const DEVICE: SamplingRule = SamplingRule {
     min_samples: 30,
     max_samples: 1000,
     noise: 0.005,
@@ -32,7 +32,7 @@ const DEVICE: Rule = Rule {
     patience: Duration::from_secs(2),
 };
 
-const CPU: Rule = Rule {
+const CPU: SamplingRule = SamplingRule {
     min_samples: 10,
     max_samples: 100,
     noise: 0.02,
@@ -46,7 +46,7 @@ impl Settings {
         Settings {
             device_warm_up: Duration::from_millis(300),
             isolated: DEVICE,
-            batched: Rule {
+            batched: SamplingRule {
                 patience: Duration::from_secs(1),
                 ..DEVICE
             },
@@ -60,7 +60,7 @@ impl Settings {
     /// For a first look: `--quick`.
     pub fn quick() -> Settings {
         let usual = Settings::usual();
-        let quick = |rule: Rule| Rule {
+        let quick = |rule: SamplingRule| SamplingRule {
             min_samples: 10,
             noise: 0.02,
             spread: 0.25,
@@ -80,10 +80,10 @@ impl Settings {
 
     /// The same with exactly so many samples, within the same bounds.
     pub fn with_samples(self, samples: usize) -> Settings {
-        let exactly = |rule: Rule| Rule {
+        let exactly = |rule: SamplingRule| SamplingRule {
             noise: rule.noise,
             spread: rule.spread,
-            ..Rule::exactly(samples)
+            ..SamplingRule::exactly(samples)
         };
         Settings {
             isolated: exactly(self.isolated),

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use host::device::DeviceInfo;
-use host::limits::{Limits, Rate};
+use host::limits::{MeasuredLimits, Rate};
 use host::telemetry::{NoTelemetry, Telemetry};
 use host::{Device, Progress};
 
@@ -26,7 +26,7 @@ struct MadeUp {
 }
 
 impl Probe for MadeUp {
-    fn limits(&self, _: &dyn Device, _: &dyn Progress) -> (Limits, Option<String>) {
+    fn limits(&self, _: &dyn Device, _: &dyn Progress) -> (MeasuredLimits, Option<String>) {
         let rate = |best_per_s| {
             Some(Rate {
                 median_per_s: best_per_s,
@@ -36,11 +36,11 @@ impl Probe for MadeUp {
                 samples: vec![Duration::from_secs(1)],
             })
         };
-        let limits = Limits {
+        let limits = MeasuredLimits {
             copy: rate(1e9),
             l2: rate(4e9),
             fp32: rate(2e9),
-            ..Limits::default()
+            ..MeasuredLimits::default()
         };
         (limits, Some("FP64: not enough memory".to_owned()))
     }
@@ -80,14 +80,14 @@ fn run_with(
     let args = <Parser as clap::Parser>::parse_from(args).args;
     let mut text = Vec::new();
     let mut out = Out::new(&mut text, Look::PLAIN);
-    let place = Place {
+    let setting = Setting {
         labs,
         machine,
         peers: &peers,
         probe,
         page: |results| format!("a page of {} cases", results.cases.len()),
     };
-    let ending = run_in(&place, &args, &mut out);
+    let ending = run_in(&setting, &args, &mut out);
     drop(out);
     let text = String::from_utf8(text).unwrap();
     for line in text

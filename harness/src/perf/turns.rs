@@ -4,64 +4,48 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use host::telemetry::Reading;
-use host::{Capture, KernelInfo, Launching, NamedBuffers, Timing};
+use host::{Capture, Launching, NamedBuffers, Timing};
+use stats::{Collector, Doubt, Sample, SamplingRule, Summary};
 
 use super::contender::{TimedRun, Trouble};
-use super::results::{Batched, Clock, Conditions, PerCommand};
+use super::results::{Batched, Clock, Figures};
 use super::settings::Settings;
 use super::watch::{self, Watch};
-use crate::stats::{Collector, Doubt, Rule, Sample, Summary};
 
-/// Commands that take less on average are short beside the launching of them.
-const SHORT_COMMAND: Duration = Duration::from_micros(20);
 /// The most runs of a batch.
 const MAX_RUNS: f64 = 10_000.0;
-/// After a sample under throttling, the device gets as much time to recover.
+/// How long the device gets to recover after a sample under throttling.
 const RECOVERY: Duration = Duration::from_millis(50);
+/// One run that does not settle must not keep many others: a case gets the patience of at most so many rows.
+const PATIENT_ROWS: usize = 4;
 
 /// What was measured of one run.
 pub struct Timed {
-    /// Alone, after a flush of the cache.
-    pub isolated: Summary,
-    /// How its commands reached the device.
-    pub isolated_by: Launching,
-    /// The same turn by turn; `None` where the sample does not count.
+    /// Times, kernels and conditions; what the run is worth, the caller knows.
+    pub figures: Figures,
+    /// The isolated times turn by turn; `None` where the sample does not count.
     pub turns_s: Vec<Option<f64>>,
-    /// Which clock `isolated` is by.
-    pub clock: Clock,
-    /// Median by the host's clock.
-    pub host_median_s: f64,
-    /// Back to back.
-    pub batched: Batched,
-    /// Of one command.
-    pub per_command: Option<PerCommand>,
-    /// While it was timed.
-    pub conditions: Option<Conditions>,
-    /// The kernels as the device compiled them.
-    pub kernels: Vec<KernelInfo>,
     /// What the last isolated run gave, and for a graph also a run by stream.
     pub outputs: Vec<NamedBuffers>,
 }
 
-/// One run that does not settle must not keep many others: so many rows' patience is all that a case gets.
-const PATIENT_ROWS: usize = 4;
-
-/// Times the runs, each in every turn, single runs first and then batches. What fails on the way is left out of the rest.
-/// So many processes of ours compute on the device; with more, it is shared.
+/// Times the runs, each in every turn: single runs first, then batches. A run that fails is left out of the rest.
+///
+/// So many processes of ours compute on the device; if there are more, it is shared.
 pub fn time(
     runs: Vec<Box<dyn TimedRun + '_>>,
     settings: &Settings,
     watch: &Watch,
     own_processes: u32,
 ) -> Vec<Result<Timed, Trouble>> {
-    let scaled = |rule: Rule| Rule {
-        patience: rule
-            .patience
-            .saturating_mul(runs.len().min(PATIENT_ROWS) as u32),
+    let rows = runs.len().min(PATIENT_ROWS) as u32;
+    let scaled = |rule: SamplingRule| SamplingRule {
+        patience: rule.patience.saturating_mul(rows),
         ..rule
     };
     let (isolated, batched) = (scaled(settings.isolated), scaled(settings.batched));
-    let mut turns: Vec<Turn<'_>> = runs.into_iter().map(|run| Turn::new(run, watch)).collect();
+    let turns = runs.into_iter();
+    let mut turns: Vec<Turn<'_>> = turns.map(|run| Turn::new(run, watch, isolated)).collect();
 
     each(&mut turns, Turn::capture);
     let began = Instant::now();
@@ -75,10 +59,10 @@ pub fn time(
         each(&mut turns, Turn::isolated);
         turns.iter().any(|turn| turn.needs(&turn.isolated))
     } {}
-    each(&mut turns, |turn| turn.keep_outputs());
+    each(&mut turns, Turn::keep_outputs);
 
     each(&mut turns, |turn| turn.begin_batches(batched, settings));
-    while turns.iter().any(Turn::needs_batch) {
+    while turns.iter().any(|turn| turn.needs(&turn.batched)) {
         each(&mut turns, Turn::batch);
     }
     each(&mut turns, Turn::check_stream);
@@ -90,48 +74,45 @@ pub fn time(
 }
 
 fn each<'p>(turns: &mut [Turn<'p>], mut step: impl FnMut(&mut Turn<'p>) -> Result<(), Trouble>) {
-    for turn in turns {
-        if turn.is_alive()
-            && let Err(trouble) = step(turn)
-        {
-            turn.trouble = Some(trouble);
-        }
+    for turn in turns.iter_mut().filter(|turn| turn.is_alive()) {
+        turn.trouble = step(turn).err();
     }
 }
 
-/// One run in the making.
+/// One run, while it is timed.
 struct Turn<'p> {
     run: Box<dyn TimedRun + 'p>,
     watch: Watch,
     trouble: Option<Trouble>,
-    isolated: Option<Collector>,
+    /// Single runs.
+    isolated: Collector,
     turns_s: Vec<Option<f64>>,
     clock: Clock,
     host_s: Vec<f64>,
     outputs: Vec<NamedBuffers>,
-    capture: Option<Capture>,
+    /// Why the run is no graph, if it is none.
+    no_graph: Option<String>,
+    /// Runs of a batch.
     runs: u32,
-    batched: Option<Collector>,
-    stream: Option<Collector>,
+    batched: Collector,
     readings: Vec<Reading>,
     energy_per_run_j: Option<f64>,
 }
 
 impl<'p> Turn<'p> {
-    fn new(run: Box<dyn TimedRun + 'p>, watch: &Watch) -> Turn<'p> {
+    fn new(run: Box<dyn TimedRun + 'p>, watch: &Watch, rule: SamplingRule) -> Turn<'p> {
         Turn {
             run,
             watch: watch.clone(),
             trouble: None,
-            isolated: None,
+            isolated: Collector::new(rule),
             turns_s: Vec::new(),
             clock: Clock::Device,
             host_s: Vec::new(),
             outputs: Vec::new(),
-            capture: None,
+            no_graph: None,
             runs: 1,
-            batched: None,
-            stream: None,
+            batched: Collector::new(rule),
             readings: Vec::new(),
             energy_per_run_j: None,
         }
@@ -141,17 +122,33 @@ impl<'p> Turn<'p> {
         self.trouble.is_none()
     }
 
-    fn needs(&self, collector: &Option<Collector>) -> bool {
-        let is_done = collector.as_ref().is_none_or(Collector::is_done);
-        self.is_alive() && !is_done
+    fn needs(&self, collector: &Collector) -> bool {
+        self.is_alive() && !collector.is_done()
     }
 
     fn capture(&mut self) -> Result<(), Trouble> {
-        self.capture = Some(self.run.capture()?);
+        if let Capture::Stream { reason } = self.run.capture()? {
+            self.no_graph = Some(reason);
+        }
         Ok(())
     }
 
-    /// Each way of launching at least once.
+    fn launching(&self) -> Launching {
+        match self.no_graph {
+            None => Launching::Graph,
+            Some(_) => Launching::Stream,
+        }
+    }
+
+    /// Launching one command as a graph would only add to its time.
+    fn isolated_by(&self) -> Launching {
+        match self.run.commands() {
+            Some(1) => Launching::Stream,
+            _ => self.launching(),
+        }
+    }
+
+    /// Runs each way of launching at least once.
     fn warm_up(&mut self) -> Result<(), Trouble> {
         for by in [Launching::Stream, self.launching()] {
             self.run.reset()?;
@@ -160,8 +157,8 @@ impl<'p> Turn<'p> {
         Ok(())
     }
 
-    fn begin_isolated(&mut self, rule: Rule) -> Result<(), Trouble> {
-        self.isolated = Some(Collector::new(rule));
+    fn begin_isolated(&mut self, rule: SamplingRule) -> Result<(), Trouble> {
+        self.isolated = Collector::new(rule);
         Ok(())
     }
 
@@ -174,7 +171,7 @@ impl<'p> Turn<'p> {
         let counts = sample.discard.is_none();
         self.turns_s
             .push(counts.then_some(sample.time.as_secs_f64()));
-        push(&mut self.isolated, sample);
+        self.isolated.push(sample);
         Ok(())
     }
 
@@ -211,68 +208,27 @@ impl<'p> Turn<'p> {
         Ok(())
     }
 
-    fn begin_batches(&mut self, rule: Rule, settings: &Settings) -> Result<(), Trouble> {
-        let one_s = self
-            .isolated
-            .clone()
-            .map_or(0.0, |isolated| isolated.finish().median_s);
+    fn begin_batches(&mut self, rule: SamplingRule, settings: &Settings) -> Result<(), Trouble> {
+        let one_s = self.isolated.clone().finish().median_s;
         let runs = settings.batch.as_secs_f64() / one_s.max(1e-9);
         self.runs = runs.ceil().clamp(1.0, MAX_RUNS) as u32;
-        self.run.reset()?;
-        self.batched = Some(Collector::new(rule));
-        let is_short = self
-            .run
-            .commands()
-            .is_some_and(|commands| one_s < SHORT_COMMAND.as_secs_f64() * commands as f64);
-        if self.is_graph() && is_short {
-            self.stream = Some(Collector::new(rule));
-        }
-        Ok(())
-    }
-
-    fn is_graph(&self) -> bool {
-        matches!(self.capture, Some(Capture::Graph { .. }))
-    }
-
-    fn launching(&self) -> Launching {
-        if self.is_graph() {
-            Launching::Graph
-        } else {
-            Launching::Stream
-        }
-    }
-
-    /// The launching of one command as a graph would only add to its time.
-    fn isolated_by(&self) -> Launching {
-        match self.run.commands() {
-            Some(1) => Launching::Stream,
-            _ => self.launching(),
-        }
-    }
-
-    fn needs_batch(&self) -> bool {
-        self.needs(&self.batched) || self.needs(&self.stream)
+        self.batched = Collector::new(rule);
+        self.run.reset()
     }
 
     /// Batches are not compared turn by turn: what is known well enough leaves its time to the rest.
     fn batch(&mut self) -> Result<(), Trouble> {
-        if !self.needs_batch() {
-            return Ok(());
-        }
-        let timing = self.run.run_times(self.runs, self.launching())?;
-        let sample = self.sample(timing, self.runs);
-        push(&mut self.batched, sample);
-        if self.stream.is_some() {
-            let timing = self.run.run_times(self.runs, Launching::Stream)?;
+        if self.needs(&self.batched) {
+            let timing = self.run.run_times(self.runs, self.launching())?;
             let sample = self.sample(timing, self.runs);
-            push(&mut self.stream, sample);
+            self.batched.push(sample);
         }
         Ok(())
     }
 
-    /// What a batch leaves depends on how many runs it had: one by stream, from the inputs, can be checked.
+    /// What a batch leaves depends on how many runs it had: one run by stream, from the inputs, can be checked.
     fn check_stream(&mut self) -> Result<(), Trouble> {
-        if self.is_graph() {
+        if self.no_graph.is_none() {
             self.run.reset()?;
             self.run.run_times(1, Launching::Stream)?;
             self.keep_outputs()?;
@@ -291,23 +247,17 @@ impl<'p> Turn<'p> {
             self.run.run_times(self.runs, self.launching())?;
             runs += u64::from(self.runs);
         }
-        self.energy_per_run_j =
-            energy_j(&self.watch).map(|after_j| (after_j - before_j) / runs as f64);
+        let after_j = energy_j(&self.watch);
+        self.energy_per_run_j = after_j.map(|after_j| (after_j - before_j) / runs as f64);
         Ok(())
     }
 
     fn finish(self, own_processes: u32) -> Result<Timed, Trouble> {
+        let (by, isolated_by) = (self.launching(), self.isolated_by());
         if let Some(trouble) = self.trouble {
             return Err(trouble);
         }
-        let (by, isolated_by) = (self.launching(), self.isolated_by());
-        let kernels = self.run.kernels()?;
-        let commands = self.run.commands();
-        let summary = |collector: Option<Collector>| collector.map(Collector::finish);
-        let (Some(mut isolated), Some(batched)) = (summary(self.isolated), summary(self.batched))
-        else {
-            return Err(Trouble::Failed("it was never timed".to_owned()));
-        };
+        let mut isolated = self.isolated.finish();
         let mut conditions = watch::conditions(&self.readings);
         if let Some(conditions) = &mut conditions {
             conditions.energy_per_run_j = self.energy_per_run_j;
@@ -323,43 +273,23 @@ impl<'p> Turn<'p> {
                 host_s: host_median_s,
             });
         }
-        let per_command = summary(self.stream)
-            .zip(commands)
-            .map(|(stream, commands)| {
-                let one_s = |run: &Summary| run.median_s / commands.max(1) as f64;
-                PerCommand {
-                    commands,
-                    stream_s: one_s(&stream),
-                    graph_s: (by == Launching::Graph).then(|| one_s(&batched)),
-                }
-            });
-        let no_graph = match self.capture {
-            Some(Capture::Stream { reason }) => Some(reason),
-            _ => None,
+        let batched = Batched {
+            by,
+            no_graph: self.no_graph,
+            runs: self.runs,
+            run: self.batched.finish(),
         };
         Ok(Timed {
-            isolated,
-            isolated_by,
-            turns_s: self.turns_s,
-            clock: self.clock,
-            host_median_s,
-            batched: Batched {
-                by,
-                no_graph,
-                runs: self.runs,
-                run: batched,
+            figures: Figures {
+                by: Some(isolated_by),
+                batched: Some(batched),
+                conditions,
+                kernels: self.run.kernels()?,
+                ..Figures::new(isolated, self.clock, host_median_s)
             },
-            per_command,
-            conditions,
-            kernels,
+            turns_s: self.turns_s,
             outputs: self.outputs,
         })
-    }
-}
-
-fn push(collector: &mut Option<Collector>, sample: Sample) {
-    if let Some(collector) = collector {
-        collector.push(sample);
     }
 }
 

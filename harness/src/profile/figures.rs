@@ -9,37 +9,39 @@ const LANES: u64 = 32;
 /// Bytes of a sector.
 pub const SECTOR_BYTES: u64 = 32;
 
-/// Counts with what follows from them.
+/// Counts, with sums of them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Figures(pub Counts);
 
 impl Figures {
-    /// Traffic to global memory: loads, stores, atomics.
-    pub fn global(&self) -> [(&'static str, GlobalTraffic); 3] {
-        [
-            ("loads", self.0.global_loads),
-            ("stores", self.0.global_stores),
-            ("atomics", self.0.global_atomics),
-        ]
+    /// Traffic to global memory: loads, stores, atomics, and all of it.
+    pub fn global(&self) -> [(&'static str, GlobalTraffic); 4] {
+        let counts = &self.0;
+        with_sum([
+            counts.global_loads,
+            counts.global_stores,
+            counts.global_atomics,
+        ])
     }
 
-    /// Traffic to shared memory: loads, stores, atomics.
-    pub fn shared(&self) -> [(&'static str, SharedTraffic); 3] {
-        [
-            ("loads", self.0.shared_loads),
-            ("stores", self.0.shared_stores),
-            ("atomics", self.0.shared_atomics),
-        ]
+    /// Traffic to shared memory: loads, stores, atomics, and all of it.
+    pub fn shared(&self) -> [(&'static str, SharedTraffic); 4] {
+        let counts = &self.0;
+        with_sum([
+            counts.shared_loads,
+            counts.shared_stores,
+            counts.shared_atomics,
+        ])
     }
 
     /// All traffic to global memory.
     pub fn all_global(&self) -> GlobalTraffic {
-        sum(self.global().map(|(_, traffic)| traffic))
+        self.global()[3].1
     }
 
     /// All traffic to shared memory.
     pub fn all_shared(&self) -> SharedTraffic {
-        sum(self.shared().map(|(_, traffic)| traffic))
+        self.shared()[3].1
     }
 
     /// Floating-point instructions, by threads.
@@ -49,35 +51,37 @@ impl Figures {
     }
 }
 
-fn sum<T: Default + std::ops::AddAssign>(all: [T; 3]) -> T {
-    all.into_iter().fold(T::default(), |mut sum, one| {
-        sum += one;
-        sum
-    })
+fn with_sum<T: Copy + Default + std::ops::AddAssign>(
+    [loads, stores, atomics]: [T; 3],
+) -> [(&'static str, T); 4] {
+    let mut all = T::default();
+    for one in [loads, stores, atomics] {
+        all += one;
+    }
+    [
+        ("loads", loads),
+        ("stores", stores),
+        ("atomics", atomics),
+        ("all", all),
+    ]
 }
 
-/// `part / whole`, if there is a whole.
+/// `part / whole`, if the whole is not 0.
 pub fn share(part: u64, whole: u64) -> Option<f64> {
     (whole != 0).then(|| part as f64 / whole as f64)
 }
 
-/// Share of a warp's lanes that executed an instruction.
+/// The share of a warp's lanes that executed an instruction.
 pub fn active_lanes(executed: Executed) -> Option<f64> {
     share(executed.thread, LANES * executed.warp)
 }
 
-#[derive(Serialize)]
-struct ExecutedFigures {
-    by_warps: u64,
-    by_threads: u64,
-}
+/// An object of named numbers.
+struct Numbers<const N: usize>([(&'static str, u64); N]);
 
-impl From<Executed> for ExecutedFigures {
-    fn from(executed: Executed) -> ExecutedFigures {
-        ExecutedFigures {
-            by_warps: executed.warp,
-            by_threads: executed.thread,
-        }
+impl<const N: usize> Serialize for Numbers<N> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0)
     }
 }
 
@@ -85,45 +89,11 @@ impl From<Executed> for ExecutedFigures {
 struct ClassFigures {
     class: &'static str,
     #[serde(flatten)]
-    executed: ExecutedFigures,
+    executed: Numbers<2>,
 }
 
-#[derive(Serialize)]
-struct GlobalFigures {
-    requests: u64,
-    sectors: u64,
-    ideal_sectors: u64,
-    bytes: u64,
-}
-
-impl From<GlobalTraffic> for GlobalFigures {
-    fn from(traffic: GlobalTraffic) -> GlobalFigures {
-        GlobalFigures {
-            requests: traffic.requests,
-            sectors: traffic.sectors,
-            ideal_sectors: traffic.ideal_sectors,
-            bytes: traffic.bytes,
-        }
-    }
-}
-
-#[derive(Serialize)]
-struct SharedFigures {
-    requests: u64,
-    wavefronts: u64,
-    ideal_wavefronts: u64,
-    bytes: u64,
-}
-
-impl From<SharedTraffic> for SharedFigures {
-    fn from(traffic: SharedTraffic) -> SharedFigures {
-        SharedFigures {
-            requests: traffic.requests,
-            wavefronts: traffic.wavefronts,
-            ideal_wavefronts: traffic.ideal_wavefronts,
-            bytes: traffic.bytes,
-        }
-    }
+fn executed(executed: Executed) -> Numbers<2> {
+    Numbers([("by_warps", executed.warp), ("by_threads", executed.thread)])
 }
 
 impl Serialize for Figures {
@@ -132,13 +102,13 @@ impl Serialize for Figures {
         let classes = InstructionClass::ALL
             .map(|class| (class, counts.class(class)))
             .into_iter()
-            .filter(|(_, executed)| executed.warp != 0)
-            .map(|(class, executed)| ClassFigures {
+            .filter(|(_, of_class)| of_class.warp != 0)
+            .map(|(class, of_class)| ClassFigures {
                 class: class.name(),
-                executed: executed.into(),
+                executed: executed(of_class),
             });
         let mut object = serializer.serialize_struct("Figures", 13)?;
-        object.serialize_field("instructions", &ExecutedFigures::from(counts.instructions))?;
+        object.serialize_field("instructions", &executed(counts.instructions))?;
         object.serialize_field("classes", &classes.collect::<Vec<ClassFigures>>())?;
         object.serialize_field("branches", &counts.branches)?;
         object.serialize_field("divergent_branches", &counts.divergent_branches)?;
@@ -148,14 +118,26 @@ impl Serialize for Figures {
             ("global_stores", counts.global_stores),
             ("global_atomics", counts.global_atomics),
         ] {
-            object.serialize_field(name, &GlobalFigures::from(traffic))?;
+            let numbers = Numbers([
+                ("requests", traffic.requests),
+                ("sectors", traffic.sectors),
+                ("ideal_sectors", traffic.ideal_sectors),
+                ("bytes", traffic.bytes),
+            ]);
+            object.serialize_field(name, &numbers)?;
         }
         for (name, traffic) in [
             ("shared_loads", counts.shared_loads),
             ("shared_stores", counts.shared_stores),
             ("shared_atomics", counts.shared_atomics),
         ] {
-            object.serialize_field(name, &SharedFigures::from(traffic))?;
+            let numbers = Numbers([
+                ("requests", traffic.requests),
+                ("wavefronts", traffic.wavefronts),
+                ("ideal_wavefronts", traffic.ideal_wavefronts),
+                ("bytes", traffic.bytes),
+            ]);
+            object.serialize_field(name, &numbers)?;
         }
         object.serialize_field("local_bytes", &counts.local_bytes)?;
         object.serialize_field("param_bytes", &counts.param_bytes)?;

@@ -1,4 +1,4 @@
-//! What one kernel did, in all and by source line.
+//! The counts of one kernel, in all and by source line.
 
 use host::device::{InstructionClass, KernelReport};
 use serde::Serialize;
@@ -19,7 +19,7 @@ pub struct KernelProfile {
     launches: u64,
     blocks: u64,
     threads: u64,
-    /// What all launches did.
+    /// The counts of all launches.
     pub counts: Figures,
     /// The same by source line, those that cost most first.
     pub lines: Vec<LineProfile>,
@@ -28,15 +28,15 @@ pub struct KernelProfile {
 /// A source line.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LineProfile {
-    /// Path as the compiler wrote it; `None` for instructions that the compiler gave no line.
+    /// Path as the compiler wrote it; `None` for instructions without a source line.
     pub file: Option<String>,
     /// The line, from 1.
     pub line: Option<u32>,
-    /// What it says, where the file can be read.
+    /// Its text, if the file can be read.
     pub text: Option<String>,
     /// PTX lines of its instructions.
     pub ptx_lines: Vec<u32>,
-    /// What its instructions did.
+    /// The counts of its instructions.
     pub counts: Figures,
 }
 
@@ -77,9 +77,11 @@ impl KernelProfile {
             plural(self.blocks, "block", "blocks"),
             plural(self.threads, "thread", "threads"),
         );
-        let mut parts = vec![title, self.instructions(look).render(4), self.control()];
-        parts.extend(self.global(look).map(|table| table.render(4)));
-        parts.extend(self.shared(look).map(|table| table.render(4)));
+        let mut parts = vec![title];
+        parts.extend(self.instructions(look));
+        parts.push(self.control());
+        parts.extend(self.global(look));
+        parts.extend(self.shared(look));
         parts.push(format!(
             "    local memory: {} bytes; parameters: {} bytes",
             grouped(self.counts.0.local_bytes),
@@ -91,35 +93,21 @@ impl KernelProfile {
         parts.join("\n\n") + "\n"
     }
 
-    fn instructions(&self, look: Look) -> Columns {
+    fn instructions(&self, look: Look) -> Option<String> {
         let counts = &self.counts.0;
-        let mut table = Columns::with_header(
-            look,
-            &[
-                ("instructions", Align::Left),
-                ("by warps", Align::Right),
-                ("%", Align::Right),
-                ("by threads", Align::Right),
-                ("lanes", Align::Right),
-            ],
-        );
+        let header = ["instructions", "by warps", "%", "by threads", "lanes"];
         let classes = InstructionClass::ALL.map(|class| (class.name(), counts.class(class)));
         let all = [("all", counts.instructions)];
-        for (name, executed) in classes.into_iter().chain(all) {
-            if executed.warp == 0 {
-                continue;
-            }
+        let rows = classes.into_iter().chain(all).map(|(name, executed)| {
             let lanes = active_lanes(executed)
                 .map_or("-".to_owned(), |share| format!("{:.1}", 32.0 * share));
-            table.row(normal([
-                name.to_owned(),
-                grouped(executed.warp),
-                percent(share(executed.warp, counts.instructions.warp)),
-                grouped(executed.thread),
-                lanes,
-            ]));
-        }
-        table
+            let share = share(executed.warp, counts.instructions.warp);
+            let by_warps = grouped(executed.warp);
+            let by_threads = grouped(executed.thread);
+            let cells = [name.to_owned(), by_warps, percent(share), by_threads, lanes];
+            (executed.warp, cells)
+        });
+        table(look, header, rows)
     }
 
     fn control(&self) -> String {
@@ -144,70 +132,50 @@ impl KernelProfile {
         )
     }
 
-    /// Nothing for a kernel without such traffic.
-    fn global(&self, look: Look) -> Option<Columns> {
-        let all = self.counts.all_global();
-        if all.requests == 0 {
-            return None;
-        }
-        let mut table = Columns::with_header(
-            look,
-            &[
-                ("global memory", Align::Left),
-                ("requests", Align::Right),
-                ("sectors", Align::Right),
-                ("ideal", Align::Right),
-                ("coalesced %", Align::Right),
-                ("bytes", Align::Right),
-            ],
-        );
-        for (name, traffic) in self.counts.global().into_iter().chain([("all", all)]) {
-            if traffic.requests == 0 {
-                continue;
-            }
-            table.row(normal([
+    fn global(&self, look: Look) -> Option<String> {
+        let header = [
+            "global memory",
+            "requests",
+            "sectors",
+            "ideal",
+            "coalesced %",
+            "bytes",
+        ];
+        let rows = self.counts.global().into_iter().map(|(name, traffic)| {
+            let cells = [
                 name.to_owned(),
                 grouped(traffic.requests),
                 grouped(traffic.sectors),
                 grouped(traffic.ideal_sectors),
                 percent(share(traffic.ideal_sectors, traffic.sectors)),
                 grouped(traffic.bytes),
-            ]));
-        }
-        Some(table)
+            ];
+            (traffic.requests, cells)
+        });
+        table(look, header, rows)
     }
 
-    /// Nothing for a kernel without such traffic.
-    fn shared(&self, look: Look) -> Option<Columns> {
-        let all = self.counts.all_shared();
-        if all.requests == 0 {
-            return None;
-        }
-        let mut table = Columns::with_header(
-            look,
-            &[
-                ("shared memory", Align::Left),
-                ("requests", Align::Right),
-                ("wavefronts", Align::Right),
-                ("ideal", Align::Right),
-                ("conflicts", Align::Right),
-                ("bytes", Align::Right),
-            ],
-        );
-        for (name, traffic) in self.counts.shared().into_iter().chain([("all", all)]) {
-            if traffic.requests == 0 {
-                continue;
-            }
-            table.row(normal([
+    fn shared(&self, look: Look) -> Option<String> {
+        let header = [
+            "shared memory",
+            "requests",
+            "wavefronts",
+            "ideal",
+            "conflicts",
+            "bytes",
+        ];
+        let rows = self.counts.shared().into_iter().map(|(name, traffic)| {
+            let cells = [
                 name.to_owned(),
                 grouped(traffic.requests),
                 grouped(traffic.wavefronts),
                 grouped(traffic.ideal_wavefronts),
                 grouped(traffic.bank_conflicts()),
                 grouped(traffic.bytes),
-            ]));
-        }
-        Some(table)
+            ];
+            (traffic.requests, cells)
+        });
+        table(look, header, rows)
     }
 
     fn line_table(&self, shown: usize, look: Look) -> Columns {
@@ -253,8 +221,8 @@ impl KernelProfile {
     }
 }
 
-/// What lines are ordered by: the largest of their shares of instructions, of sectors, and of wavefronts that are
-/// conflicts.
+/// What lines are ordered by: the largest of their shares of instructions, of sectors, and of wavefronts that conflicts
+/// add.
 fn cost(line: &Figures, kernel: &Figures) -> f64 {
     let shares = [
         share(line.0.instructions.warp, kernel.0.instructions.warp),
@@ -270,7 +238,7 @@ fn conflict_share(line: &Figures, kernel: &Figures) -> Option<f64> {
     share(conflicts, kernel.all_shared().wavefronts)
 }
 
-/// As much of a line as there is room for.
+/// The start of a line, as much as there is room for.
 fn excerpt(text: &str, look: Look) -> String {
     let printable = |c: char| match c {
         '\t' => ' ',
@@ -293,6 +261,29 @@ fn plural(number: u64, one: &str, many: &str) -> String {
     )
 }
 
-fn normal<const N: usize>(cells: [String; N]) -> [(String, Tone); N] {
-    cells.map(|cell| (cell, Tone::Normal))
+/// A table of those rows whose number is not 0; nothing without any. The first column has names, the others numbers.
+fn table<const N: usize>(
+    look: Look,
+    header: [&str; N],
+    rows: impl Iterator<Item = (u64, [String; N])>,
+) -> Option<String> {
+    let align = |column| {
+        if column == 0 {
+            Align::Left
+        } else {
+            Align::Right
+        }
+    };
+    let header: Vec<_> = header
+        .into_iter()
+        .enumerate()
+        .map(|(column, text)| (text, align(column)))
+        .collect();
+    let mut table = Columns::with_header(look, &header);
+    let mut rows = rows.filter(|(number, _)| *number != 0).peekable();
+    rows.peek()?;
+    for (_, cells) in rows {
+        table.row(cells.map(|cell| (cell, Tone::Normal)));
+    }
+    Some(table.render(4))
 }

@@ -1,26 +1,27 @@
-//! `harness profile`: what every kernel does, counted exactly on the emulated device, beside what it must do.
+//! `harness profile`: exact counts of every kernel on the emulated device, beside what it must do at least.
 
 mod figures;
 mod kernel;
-mod measure;
 mod report;
-mod select;
 mod source;
-mod summary;
 
 use clap::Args;
 use host::device::{EmulatedDevice, Options, Sanitize};
-use host::{Cpu, Device, Lab, labs};
+use host::run::{outputs, reset};
+use host::{Case, Cpu, Device, Error, ErrorKind, Lab, NamedBuffers, Variant, labs};
 
-use crate::catalogue;
+use crate::catalogue::{self, first_variant};
 use crate::failure::{Ending, Failure};
+use crate::fits;
 use crate::json::JsonArg;
 use crate::out::Out;
 use crate::progress::Bar;
-use report::Report;
+use crate::test::explain;
+use kernel::KernelProfile;
+use report::{Outcome, Report, VariantProfile};
 use source::Sources;
 
-/// What `harness profile` is told.
+/// Arguments of `harness profile`.
 #[derive(Debug, Clone, Default, Args)]
 #[command(after_help = HELP)]
 pub struct ProfileArgs {
@@ -64,9 +65,9 @@ Times are not measured here: `harness perf` does that, on a GPU.";
 ///
 /// # Errors
 ///
-/// What makes no sense. A kernel that fails, or a wrong result, is no error: the report has it.
+/// Invalid arguments. A kernel that fails or a wrong result is not an error: it is in the report.
 pub fn run(args: &ProfileArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
-    // Counts are the same with and without checks, and come sooner without.
+    // Checks do not change the counts and take time.
     let device = EmulatedDevice::new(Options {
         sanitize: Sanitize::NONE,
         ..Options::default()
@@ -94,8 +95,8 @@ fn run_on(
     };
     let case = match (&params, &args.case) {
         (Some(params), _) => catalogue::own_case(*lab, params)?,
-        (None, Some(label)) => select::labelled(*lab, label)?,
-        (None, None) => select::most_work(*lab)?,
+        (None, Some(label)) => labelled(*lab, label)?,
+        (None, None) => most_work(*lab)?,
     };
     let json = args.json.open()?;
 
@@ -110,7 +111,7 @@ fn run_on(
     let mut report = Report::new(lab.name(), label, case.work(first.name));
     for variant in variants {
         let bar = Bar::spinner(format!("counting {}", variant.name));
-        let profile = measure::profile(device, *lab, case.as_ref(), *variant, &expected, sources);
+        let profile = profile(device, *lab, case.as_ref(), *variant, &expected, sources);
         drop(bar);
         let profile = profile?;
         if json.wants_text() {
@@ -119,11 +120,96 @@ fn run_on(
         report.variants.push(profile);
     }
     if json.wants_text() {
-        out.line(summary::render(&report, out.look()))?;
+        out.line(report.summary(out.look()))?;
     }
     let ending = report.ending();
     json.write("profile", report, out)?;
     Ok(ending)
+}
+
+/// The small case with most work for the lab's first variant: it has every part of a grid, large and odd.
+fn most_work(lab: &dyn Lab) -> Result<Box<dyn Case>, Failure> {
+    let variant = first_variant(lab);
+    lab.small_cases()
+        .into_iter()
+        .max_by_key(|case| case.work(variant).updates)
+        .ok_or_else(|| Failure::Bug(format!("lab `{}` has no small case", lab.name())))
+}
+
+/// The case with this label, or else the only one with this text in its label.
+fn labelled(lab: &dyn Lab, text: &str) -> Result<Box<dyn Case>, Failure> {
+    let cases = [lab.small_cases(), lab.laptop_cases(), lab.large_cases()];
+    let mut matching: Vec<_> = cases
+        .into_iter()
+        .flatten()
+        .filter(|case| case.label().contains(text))
+        .collect();
+    if let Some(exact) = matching.iter().position(|case| case.label() == text) {
+        return Ok(matching.swap_remove(exact));
+    }
+    match matching.len() {
+        1 => Ok(matching.remove(0)),
+        0 => Err(Failure::Input(format!(
+            "--case {text}: no case of {0} has this label; `harness list {0}` shows them all",
+            lab.name()
+        ))),
+        several => Err(Failure::Input(format!(
+            "--case {text}: {several} cases of {} have this in their label, `{}` and `{}`{}; write more of it",
+            lab.name(),
+            matching[0].label(),
+            matching[1].label(),
+            if several > 2 { " among them" } else { "" },
+        ))),
+    }
+}
+
+/// Profiles a variant, and compares its result with the reference: counts of a wrong kernel say little. Fails for a case
+/// that cannot be recorded, and for bugs of ours; a kernel that fails is an [`Outcome`].
+fn profile(
+    device: &dyn Device,
+    lab: &dyn Lab,
+    case: &dyn Case,
+    variant: Variant,
+    expected: &NamedBuffers,
+    sources: &mut Sources,
+) -> Result<VariantProfile, Failure> {
+    let outcome = match counted(device, lab, case, variant, sources) {
+        Ok((kernels, got)) => Outcome::Counted {
+            kernels,
+            mismatch: case
+                .check(variant.name, expected, &got)
+                .err()
+                .map(|error| explain(case, &error)),
+        },
+        Err(error) => {
+            let message = fits::explained(&error, case, variant.name);
+            match error.kind() {
+                ErrorKind::Submission => Outcome::Failed { message },
+                ErrorKind::Environment => Outcome::Lacking { message },
+                ErrorKind::Input | ErrorKind::Bug => return Err(error.into()),
+            }
+        }
+    };
+    let work = case.work(variant.name);
+    Ok(VariantProfile::new(variant, work, outcome))
+}
+
+fn counted(
+    device: &dyn Device,
+    lab: &dyn Lab,
+    case: &dyn Case,
+    variant: Variant,
+    sources: &mut Sources,
+) -> Result<(Vec<KernelProfile>, NamedBuffers), Error> {
+    let plan = case.record(variant.name)?;
+    let mut session = device.prepare(lab.module(), &plan)?;
+    reset(session.as_mut(), &plan, &case.inputs()?)?;
+    session.run()?;
+    let kernels = session.reports().iter();
+    let kernels = kernels
+        .map(|report| KernelProfile::new(report, sources))
+        .collect();
+    Ok((kernels, outputs(session.as_mut(), &plan)?))
 }
 
 #[cfg(test)]

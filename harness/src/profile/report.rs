@@ -1,23 +1,24 @@
-//! Everything that was counted, for each variant.
+//! The report: all counts of each variant, and the variants side by side.
 
 use host::{Variant, Work};
 use serde::Serialize;
 
-use super::figures::Figures;
+use super::figures::{Figures, SECTOR_BYTES, share};
 use super::kernel::KernelProfile;
 use crate::failure::Ending;
+use crate::table::{Align, Columns, Tone};
 use crate::terminal::Look;
-use crate::units::indented;
+use crate::units::{indented, percent, three};
 
 /// A lab's variants on one case.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Report {
     lab: &'static str,
     case: String,
-    /// What the case consists of, the same for every variant.
-    pub updates: u64,
+    /// The size of the case, the same for every variant.
+    updates: u64,
     /// What `updates` counts.
-    pub unit: &'static str,
+    unit: &'static str,
     /// In the order they were run.
     pub variants: Vec<VariantProfile>,
 }
@@ -25,16 +26,14 @@ pub struct Report {
 /// A variant.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct VariantProfile {
-    /// Its name.
-    pub variant: &'static str,
-    /// Bytes that it cannot avoid to move.
-    pub must_move_bytes: u64,
-    /// Floating-point operations that it cannot avoid.
-    pub flops: u64,
+    variant: &'static str,
+    /// The fewest bytes that it has to move.
+    must_move_bytes: u64,
+    /// The fewest floating-point operations.
+    flops: u64,
     is_exact: bool,
-    /// How it ended.
     #[serde(flatten)]
-    pub outcome: Outcome,
+    outcome: Outcome,
 }
 
 /// How a variant ended.
@@ -72,7 +71,7 @@ impl Report {
         }
     }
 
-    /// A wrong result outweighs what the machine lacks.
+    /// A wrong result counts more than what the machine lacks.
     pub fn ending(&self) -> Ending {
         let outcomes = || self.variants.iter().map(|variant| &variant.outcome);
         let is_wrong = |outcome: &Outcome| match outcome {
@@ -88,10 +87,41 @@ impl Report {
             Ending::Fine
         }
     }
+
+    /// A table with a row for each variant: what an update costs, and what it must cost at least.
+    pub fn summary(&self, look: Look) -> String {
+        let mut table = Columns::with_header(
+            look,
+            &[
+                ("per update", Align::Left),
+                ("instructions\nby threads", Align::Right),
+                ("floating\npoint", Align::Right),
+                ("operations\nneeded", Align::Right),
+                ("bytes in\nsectors", Align::Right),
+                ("bytes that\nmust move", Align::Right),
+                ("coalesced\n%", Align::Right),
+                ("conflicts\n%", Align::Right),
+                ("result", Align::Left),
+            ],
+        );
+        for variant in &self.variants {
+            let name = (variant.variant.to_owned(), Tone::Normal);
+            let (result, tone) = variant.result();
+            let cells = variant.cells(self.updates).map(|text| (text, Tone::Normal));
+            let result = (result.to_owned(), tone);
+            table.row([name].into_iter().chain(cells).chain([result]));
+        }
+        let unit = self.unit;
+        format!(
+            "{}\n\n  update: one of the {} {unit}",
+            table.render(2),
+            self.updates
+        )
+    }
 }
 
 impl VariantProfile {
-    /// Of a variant that ended so.
+    /// The profile of a variant that ended like this.
     pub fn new(variant: Variant, work: Work, outcome: Outcome) -> VariantProfile {
         VariantProfile {
             variant: variant.name,
@@ -102,26 +132,45 @@ impl VariantProfile {
         }
     }
 
-    /// What its result is called: right, or in which way not.
-    pub fn result(&self) -> &'static str {
+    /// How its result is shown.
+    fn result(&self) -> (&'static str, Tone) {
         match &self.outcome {
-            Outcome::Counted { mismatch, .. } => match (mismatch, self.is_exact) {
-                (Some(_), _) => "WRONG",
-                (None, true) => "bit-equal",
-                (None, false) => "close",
-            },
-            Outcome::Failed { .. } => "FAILED",
-            Outcome::Lacking { .. } => "lacking",
+            Outcome::Counted {
+                mismatch: Some(_), ..
+            } => ("WRONG", Tone::Bad),
+            Outcome::Counted { .. } if self.is_exact => ("bit-equal", Tone::Good),
+            Outcome::Counted { .. } => ("close", Tone::Good),
+            Outcome::Failed { .. } => ("FAILED", Tone::Bad),
+            Outcome::Lacking { .. } => ("lacking", Tone::Caution),
         }
     }
 
     /// All its kernels together, if it ran.
-    pub fn total(&self) -> Option<Figures> {
+    fn total(&self) -> Option<Figures> {
         let Outcome::Counted { kernels, .. } = &self.outcome else {
             return None;
         };
         let counts = kernels.iter().map(|kernel| &kernel.counts.0);
         Some(Figures(counts.sum()))
+    }
+
+    /// Its cells in the summary, for this many updates.
+    fn cells(&self, updates: u64) -> [String; 7] {
+        let Some(total) = self.total() else {
+            return [(); 7].map(|()| "-".to_owned());
+        };
+        let per_update = |amount| share(amount, updates).map_or("-".to_owned(), three);
+        let global = total.all_global();
+        let shared = total.all_shared();
+        [
+            per_update(total.0.instructions.thread),
+            per_update(total.floating()),
+            per_update(self.flops),
+            per_update(SECTOR_BYTES * global.sectors),
+            per_update(self.must_move_bytes),
+            percent(share(global.ideal_sectors, global.sectors)),
+            percent(share(shared.bank_conflicts(), shared.wavefronts)),
+        ]
     }
 
     /// Name, kernels, the `lines` source lines of each that cost most.
@@ -141,12 +190,14 @@ impl VariantProfile {
                 parts.join("\n")
             }
             Outcome::Failed { message } => {
-                let message = indented(message);
-                format!("{title}\n  {}: {message}\n", look.bad("FAILED"))
+                format!("{title}\n  {}: {}\n", look.bad("FAILED"), indented(message))
             }
             Outcome::Lacking { message } => {
-                let message = indented(message);
-                format!("{title}\n  {}: {message}\n", look.caution("lacking"))
+                format!(
+                    "{title}\n  {}: {}\n",
+                    look.caution("lacking"),
+                    indented(message)
+                )
             }
         }
     }

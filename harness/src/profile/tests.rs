@@ -139,10 +139,10 @@ fn cases_by_label() {
     assert_eq!(label(&["--case=128"]).unwrap(), "tripling  128 blocks");
     let own = label(&["--param=blocks=3"]);
     assert_eq!(own.unwrap(), "tripling  3 blocks");
-    insta::assert_snapshot!(label(&["--case=12"]).unwrap_err(), @"--case 12: 2 cases of tripling are called so, `12 blocks` and `128 blocks`; write more of the label");
-    insta::assert_snapshot!(label(&["--case=block"]).unwrap_err(), @"--case block: 4 cases of tripling are called so, `1 blocks` and `2 blocks` among them; write more of the label");
+    insta::assert_snapshot!(label(&["--case=12"]).unwrap_err(), @"--case 12: 2 cases of tripling have this in their label, `12 blocks` and `128 blocks`; write more of it");
+    insta::assert_snapshot!(label(&["--case=block"]).unwrap_err(), @"--case block: 4 cases of tripling have this in their label, `1 blocks` and `2 blocks` among them; write more of it");
     let failure = label(&["--case=200x200"]).unwrap_err();
-    insta::assert_snapshot!(failure, @"--case 200x200: no case of tripling is called so; `harness list tripling` has them all");
+    insta::assert_snapshot!(failure, @"--case 200x200: no case of tripling has this label; `harness list tripling` shows them all");
     assert_eq!(failure.exit_code(), crate::exit::BAD_INPUT);
 }
 

@@ -1,10 +1,12 @@
 //! Latency against footprint.
 
+use page::plot::tick;
+use page::{Axis, Page, Plot, Series, Shape};
+use units::{bytes, three};
+
+use super::rows::Table;
 use super::shell_line;
-use crate::page::plot::tick;
-use crate::page::{Axis, Cell, Page, Plot, Series, Shape};
 use crate::run::membench::Measured;
-use crate::units::{bytes, three};
 
 /// The plot, and a table of the levels.
 pub fn add(page: &mut Page, measured: &Measured) {
@@ -12,21 +14,22 @@ pub fn add(page: &mut Page, measured: &Measured) {
         return;
     }
     page.section(&format!("Latency, {}", measured.device));
-    let series = measured
-        .latencies
-        .iter()
-        .enumerate()
-        .map(|(colour, latencies)| Series {
-            name: latencies.curve.path.name().to_owned(),
-            points: latencies
-                .curve
-                .points
-                .iter()
+    let mut series = Vec::new();
+    let mut levels = Vec::new();
+    for latencies in &measured.latencies {
+        let name = latencies.curve.path.name();
+        let points = latencies.curve.points.iter();
+        series.push(Series {
+            name: name.to_owned(),
+            points: points
                 .map(|point| (point.footprint_bytes as f64, point.cycles))
                 .collect(),
             shape: Shape::Line,
-            colour: Some(colour),
+            colour: Some(series.len()),
         });
+        let of_load = latencies.levels.iter();
+        levels.extend(of_load.map(|level| (String::new(), (name, level))));
+    }
     let plot = Plot {
         x: Axis::log(
             "footprint",
@@ -34,37 +37,24 @@ pub fn add(page: &mut Page, measured: &Measured) {
             |footprint| bytes(footprint.round() as u64),
         ),
         y: Axis::log("cycles for a load", 2.0, tick),
-        series: series.collect(),
+        series,
         texts: Vec::new(),
     };
     page.plot(
         &plot,
         "A chain of dependent loads in random order, by the memory that it spans.",
     );
-    let headers = [
-        Cell::text("load"),
-        Cell::text("memory"),
-        Cell::number("cycles"),
-        Cell::number("ns"),
-        Cell::number("from"),
-        Cell::number("to"),
-        Cell::number("device says"),
-    ];
-    let rows = measured.latencies.iter().flat_map(|latencies| {
-        latencies.levels.iter().map(|level| {
-            let plateau = &level.plateau;
-            vec![
-                Cell::text(latencies.curve.path.name()),
-                Cell::text(level.memory.map_or("?", |memory| memory.name())),
-                Cell::number(three(plateau.cycles)),
-                Cell::number(three(plateau.ns)),
-                Cell::number(bytes(plateau.first_bytes)),
-                Cell::number(bytes(plateau.last_bytes)),
-                Cell::number(level.attribute_bytes.map_or_else(|| "-".to_owned(), bytes)),
-            ]
+    Table::new(&levels)
+        .text("load", |(name, _)| (*name).to_owned())
+        .text("memory", |(_, level)| {
+            level.memory.map_or("?", |memory| memory.name()).to_owned()
         })
-    });
-    page.table(&headers, rows);
+        .number("cycles", |(_, level)| Some(three(level.plateau.cycles)))
+        .number("ns", |(_, level)| Some(three(level.plateau.ns)))
+        .number("from", |(_, level)| Some(bytes(level.plateau.first_bytes)))
+        .number("to", |(_, level)| Some(bytes(level.plateau.last_bytes)))
+        .number("device says", |(_, level)| level.attribute_bytes.map(bytes))
+        .add_to(page);
     page.command(&match &measured.command_line[..] {
         [] => "harness run membench --json=FILE".to_owned(),
         words => shell_line(words),

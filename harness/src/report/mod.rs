@@ -1,17 +1,15 @@
 //! `harness report`: measurements as one self-contained page.
 //!
-//! | module        | what it holds                                             |
-//! |---------------|-----------------------------------------------------------|
-//! | [`documents`] | what is read: the documents of `perf` and `run membench`  |
-//! | `rows`        | the rows that have figures                                |
-//! | `roofline`    | rates against arithmetic intensity, under the roofs       |
-//! | `rates`       | throughput, against size where there are several          |
-//! | `speedups`    | against the CPU, the first variant, the peers             |
-//! | `latency`     | latency against footprint                                 |
-//! | `power`       | power and clock over time                                 |
-//! | `setting`     | devices, limits, what is missing                          |
+//! | module     | what it holds                                                   |
+//! |------------|-----------------------------------------------------------------|
+//! | `rows`     | the rows that have figures, and tables of them                  |
+//! | `setting`  | devices, limits, what is missing                                |
+//! | `roofline` | rates against arithmetic intensity, under the roofs             |
+//! | `rates`    | throughput, against size where there are several                |
+//! | `speedups` | against the CPU, the first variant, the peers                   |
+//! | `power`    | power and clock over time                                       |
+//! | `latency`  | latency against footprint                                       |
 
-pub mod documents;
 mod latency;
 mod power;
 mod rates;
@@ -22,16 +20,17 @@ mod speedups;
 #[cfg(test)]
 mod tests;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
+use page::Page;
 
 use crate::failure::{Ending, Failure};
+use crate::json::read::Head;
 use crate::out::Out;
 use crate::output::OutputFile;
-use crate::page::Page;
 use crate::perf::results::Results;
-use documents::Document;
+use crate::run::membench::Measured;
 
 /// What `harness report` is told.
 #[derive(Debug, Clone, Args)]
@@ -57,15 +56,49 @@ const TITLE: &str = "Measurements";
 ///
 /// A file that cannot be read or written, or is no results of ours.
 pub fn run(args: &ReportArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
-    let documents: Vec<Document> = args
-        .results
-        .iter()
+    let documents = args.results.iter();
+    let documents: Vec<Document> = documents
         .map(|path| Document::read(path))
         .collect::<Result<_, Failure>>()?;
     let file = OutputFile::create("-o", &args.out)?;
-    let path = file.write_all(page(&documents).as_bytes())?;
+    let path = file.write_all(html(&documents).as_bytes())?;
     out.line(format!("wrote {}", path.display()))?;
     Ok(Ending::Fine)
+}
+
+/// What is read.
+#[derive(Debug, Clone)]
+enum Document {
+    /// Of `harness perf`.
+    Perf(Box<Results>),
+    /// Of `harness run membench`.
+    Membench(Box<Measured>),
+}
+
+impl Document {
+    fn read(path: &Path) -> Result<Document, Failure> {
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| Failure::Input(format!("cannot be read: {}", error.kind())));
+        text.and_then(|text| Document::parse(&text))
+            .map_err(|failure| failure.context(path.display()))
+    }
+
+    fn parse(text: &str) -> Result<Document, Failure> {
+        const REMEDY: &str =
+            "write one with `harness perf --json=FILE` or `harness run membench --json=FILE`";
+        let head = Head::of(text)
+            .map_err(|error| Failure::Input(format!("no results of ours: {error}; {REMEDY}")))?;
+        match head.command.as_str() {
+            "perf" => Ok(Document::Perf(Box::new(Results::parse(text)?))),
+            "run membench" => {
+                let measured = Measured::parse(&head, text)?;
+                Ok(Document::Membench(Box::new(measured)))
+            }
+            other => Err(Failure::Input(format!(
+                "results of `harness {other}`; {REMEDY}"
+            ))),
+        }
+    }
 }
 
 /// The page of one measurement of the labs.
@@ -75,17 +108,14 @@ pub fn of_perf(results: &Results) -> String {
     page.finish()
 }
 
-/// The page.
-fn page(documents: &[Document]) -> String {
+/// The page of all documents.
+fn html(documents: &[Document]) -> String {
     let mut page = Page::new(TITLE);
-    let measurements: Vec<&Results> = documents
-        .iter()
-        .filter_map(|document| match document {
-            Document::Perf(results) => Some(&**results),
-            Document::Membench(_) => None,
-        })
-        .collect();
-    perf(&mut page, &measurements);
+    let measurements = documents.iter().filter_map(|document| match document {
+        Document::Perf(results) => Some(&**results),
+        Document::Membench(_) => None,
+    });
+    perf(&mut page, &measurements.collect::<Vec<_>>());
     for document in documents {
         if let Document::Membench(measured) = document {
             latency::add(&mut page, measured);
@@ -97,13 +127,8 @@ fn page(documents: &[Document]) -> String {
 /// Measurements of the labs; they share the plots of throughput.
 fn perf(page: &mut Page, measurements: &[&Results]) {
     let commands = measurements.iter();
-    let commands: Vec<String> = commands
-        .map(|results| shell_line(&results.command_line))
-        .collect();
-    let measurements: Vec<(&Results, &str)> = measurements
-        .iter()
-        .copied()
-        .zip(commands.iter().map(String::as_str))
+    let measurements: Vec<(&Results, String)> = commands
+        .map(|results| (*results, shell_line(&results.command_line)))
         .collect();
     for (index, (results, command)) in measurements.iter().enumerate() {
         if measurements.len() > 1 {
@@ -123,14 +148,10 @@ fn perf(page: &mut Page, measurements: &[&Results]) {
 /// A command as it can be typed again: what the shell would not take literally is quoted.
 fn shell_line(words: &[String]) -> String {
     let quoted = |word: &String| {
-        let is_plain = !word.is_empty()
-            && word
-                .chars()
-                .all(|c| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c));
-        if is_plain {
-            word.clone()
-        } else {
-            format!("'{}'", word.replace('\'', "'\\''"))
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);
+        match !word.is_empty() && word.chars().all(is_plain) {
+            true => word.clone(),
+            false => format!("'{}'", word.replace('\'', "'\\''")),
         }
     };
     words.iter().map(quoted).collect::<Vec<_>>().join(" ")

@@ -1,144 +1,114 @@
 //! Power and clock over time.
 
 use host::telemetry::Sample;
+use page::plot::tick;
+use page::{Axis, Page, Plot, Series, Shape};
+use units::three;
 
-use crate::page::plot::tick;
-use crate::page::{Axis, Cell, Page, Plot, Series, Shape};
-use crate::perf::results::{CaseResults, DeviceRecord, DeviceTrace, Results};
-use crate::units::three;
+use super::rows::Table;
+use crate::perf::results::{CaseResults, DeviceTrace, Results};
 
-/// A quantity, of a sample.
-type Quantity = (&'static str, &'static str, fn(&Sample) -> Option<f64>);
+/// What a sample has, if it was reported.
+type Quantity = fn(&Sample) -> Option<f64>;
 
-const QUANTITIES: [Quantity; 3] = [
-    ("power", "W", |sample| sample.reading.power_w),
-    ("clock of the multiprocessors", "MHz", |sample| {
+/// Name, unit, unit in the table, and the quantity.
+const QUANTITIES: [(&str, &str, &str, Quantity); 3] = [
+    ("power", "W", "W", |sample| sample.reading.power_w),
+    ("clock of the multiprocessors", "MHz", "MHz", |sample| {
         sample.reading.sm_clock_mhz.map(f64::from)
     }),
-    ("temperature", "degrees Celsius", |sample| {
+    ("temperature", "degrees Celsius", "degrees C", |sample| {
         sample.reading.temperature_c.map(f64::from)
     }),
 ];
 
+/// What was traced, with its case.
+type Trace<'r> = (&'r CaseResults, &'r DeviceTrace);
+
 /// A plot of each quantity, and a table of its range while each case was timed.
 pub fn add(page: &mut Page, results: &Results, command: &str) {
-    let is_any = |(_, trace): (_, &DeviceTrace)| {
-        let mut of_any = QUANTITIES.iter();
-        of_any.any(|(_, _, of)| !points(trace, *of).is_empty())
-    };
-    if !traces(results).any(is_any) {
+    let cases = results.cases.iter();
+    let traces = cases.flat_map(|case| case.traces.iter().map(move |trace| (case, trace)));
+    let traces: Vec<(String, Trace<'_>)> = traces.map(|trace| (String::new(), trace)).collect();
+    let mut of_all = QUANTITIES.iter().map(|(.., of)| plots(&traces, *of));
+    if of_all.all(|(series, _)| series.iter().all(|one| one.points.is_empty())) {
         return;
     }
     page.section("Power over time");
-    for (name, unit, of) in QUANTITIES {
+    for (name, unit, _, of) in QUANTITIES {
+        let (series, texts) = plots(&traces, of);
         let plot = Plot {
             x: Axis::linear("since the program was started, s", tick),
             y: Axis::linear(&format!("{name}, {unit}"), tick),
-            series: series(results, of),
-            texts: starts(results, of),
+            series,
+            texts,
         };
         let caption = format!(
             "The {name} as NVML reported it while each lab was timed; in between, it was not read."
         );
         page.plot(&plot, &caption);
     }
-    let limit = |device: &DeviceRecord| {
-        let limit_w = device.telemetry.as_ref()?.power_limit_w?;
-        Some(format!(
-            "Power limit of {}: {} W.",
-            device.device,
-            three(limit_w)
-        ))
-    };
-    let limits: Vec<String> = results.devices.iter().filter_map(limit).collect();
+    let limits = results.devices.iter().filter_map(|device| {
+        let limit_w = three(device.telemetry.as_ref()?.power_limit_w?);
+        Some(format!("Power limit of {}: {limit_w} W.", device.device))
+    });
+    let limits: Vec<String> = limits.collect();
     if !limits.is_empty() {
         page.remark(&limits.join(" "));
     }
-    let headers = [
-        Cell::text("lab"),
-        Cell::number("W"),
-        Cell::number("MHz"),
-        Cell::number("degrees C"),
-        Cell::number("began, s"),
-        Cell::text("device"),
-        Cell::text("case"),
-    ];
-    let rows = traces(results).map(|(case, trace)| {
-        let mut cells = vec![Cell::text(&case.lab)];
-        cells.extend(QUANTITIES.iter().map(|(_, _, of)| {
+    let mut table = Table::new(&traces).text("lab", |(case, _)| case.lab.clone());
+    for (_, _, unit, of) in QUANTITIES {
+        table = table.number(unit, |(_, trace)| {
             let values = || trace.samples.iter().filter_map(of);
-            let ends = values().reduce(f64::min).zip(values().reduce(f64::max));
-            Cell::number(
-                match ends.map(|(least, most)| (three(least), three(most))) {
-                    None => "-".to_owned(),
-                    Some((least, most)) if least == most => least,
-                    Some((least, most)) => format!("{least} to {most}"),
-                },
-            )
-        }));
-        cells.extend([
-            Cell::number(three(trace.began_s)),
-            Cell::text(&trace.device),
-            Cell::text(&case.case),
-        ]);
-        cells
-    });
-    page.table(&headers, rows);
+            let least = three(values().reduce(f64::min)?);
+            let most = three(values().reduce(f64::max)?);
+            Some(match least == most {
+                true => least,
+                false => format!("{least} to {most}"),
+            })
+        });
+    }
+    table
+        .number("began, s", |(_, trace)| Some(three(trace.began_s)))
+        .text("device", |(_, trace)| trace.device.clone())
+        .text("case", |(case, _)| case.case.clone())
+        .add_to(page);
     page.command(command);
 }
 
-fn traces(results: &Results) -> impl Iterator<Item = (&CaseResults, &DeviceTrace)> {
-    let cases = results.cases.iter();
-    cases.flat_map(|case| case.traces.iter().map(move |trace| (case, trace)))
-}
-
-fn points(trace: &DeviceTrace, of: fn(&Sample) -> Option<f64>) -> Vec<(f64, f64)> {
-    let point = |sample: &Sample| Some((trace.began_s + sample.at_s, of(sample)?));
-    trace.samples.iter().filter_map(point).collect()
-}
-
-/// One for each trace, those of a device alike.
-fn series(results: &Results, of: fn(&Sample) -> Option<f64>) -> Vec<Series> {
+/// A series for each trace, those of a device alike; and the name of each lab, where its first trace begins, over all
+/// points, in two rows, so that neighbours do not touch.
+fn plots(traces: &[(String, Trace<'_>)], of: Quantity) -> (Vec<Series>, Vec<(f64, f64, String)>) {
     let mut devices: Vec<&str> = Vec::new();
     let mut all = Vec::new();
-    for (_, trace) in traces(results) {
+    for (_, (_, trace)) in traces {
         let known = devices.iter().position(|device| *device == trace.device);
         let colour = known.unwrap_or(devices.len());
-        let name = match known {
-            Some(_) => String::new(),
-            None => {
-                devices.push(&trace.device);
-                trace.device.clone()
-            }
-        };
+        if known.is_none() {
+            devices.push(&trace.device);
+        }
+        let point = |sample: &Sample| Some((trace.began_s + sample.at_s, of(sample)?));
         all.push(Series {
-            name,
-            points: points(trace, of),
-            shape: if colour == 0 {
-                Shape::Curve
-            } else {
-                Shape::Dashes
+            // The legend has each device once.
+            name: known.map_or_else(|| trace.device.clone(), |_| String::new()),
+            points: trace.samples.iter().filter_map(point).collect(),
+            shape: match colour {
+                0 => Shape::Curve,
+                _ => Shape::Dashes,
             },
             colour: Some(colour),
         });
     }
-    all
-}
-
-/// The name of each lab, where its first trace begins, over all points; in two rows, so that neighbours do not touch.
-fn starts(results: &Results, of: fn(&Sample) -> Option<f64>) -> Vec<(f64, f64, String)> {
-    let highest = traces(results)
-        .flat_map(|(_, trace)| points(trace, of))
-        .fold(0.0, |most, (_, y)| f64::max(most, y));
+    let points = all.iter().flat_map(|series| &series.points);
+    let highest = points.map(|point| point.1).fold(0.0, f64::max);
     let mut labs: Vec<&str> = Vec::new();
     let mut texts = Vec::new();
-    for (case, trace) in traces(results) {
+    for (_, (case, trace)) in traces {
         if !labs.contains(&case.lab.as_str()) {
-            let row = (labs.len() % 2) as f64;
+            let height = (1.02 + 0.06 * (labs.len() % 2) as f64) * highest;
             labs.push(&case.lab);
-            let height = (1.02 + 0.06 * row) * highest;
             texts.push((trace.began_s, height, case.lab.clone()));
         }
     }
-    texts
+    (all, texts)
 }

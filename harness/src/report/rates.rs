@@ -1,13 +1,14 @@
 //! Throughput, lab by lab: against size, where there are several, of one or several measurements.
 
-use super::rows::{OF_LIMIT, Timed, add_table, timed};
-use crate::page::plot::tick;
-use crate::page::{Axis, Bar, Cell, Page, Plot, Series, Shape};
-use crate::perf::results::{CaseResults, Outcome, Results, Row, Verdict};
-use crate::units::three;
+use page::plot::tick;
+use page::{Axis, Bar, Cell, Page, Plot, Series, Shape};
+use units::three;
 
-/// A picture and a table for each lab of all measurements.
-pub fn add(page: &mut Page, measurements: &[(&Results, &str)]) {
+use super::rows::{OF_LIMIT, Table, Timed, timed};
+use crate::perf::results::{CaseResults, Correctness, Outcome, Results, Row};
+
+/// A picture and a table for each lab of all measurements, each with the command that made it.
+pub fn add(page: &mut Page, measurements: &[(&Results, String)]) {
     let cases = || measurements.iter().flat_map(|(results, _)| &results.cases);
     let mut labs: Vec<&str> = Vec::new();
     for case in cases() {
@@ -17,63 +18,25 @@ pub fn add(page: &mut Page, measurements: &[(&Results, &str)]) {
     }
     for lab in labs {
         let mut rows = Vec::new();
-        let mut groups = Vec::new();
         for (index, (results, _)) in measurements.iter().enumerate() {
-            for timed in timed(results)
-                .into_iter()
-                .filter(|timed| timed.case.lab == lab)
-            {
-                rows.push(timed);
-                groups.push(match measurements.len() {
+            let of_lab = timed(results).into_iter();
+            rows.extend(of_lab.filter(|timed| timed.case.lab == lab).map(|timed| {
+                let heading = match measurements.len() {
                     1 => timed.case.case.clone(),
                     _ => format!("{}, measurement {}", timed.case.case, index + 1),
-                });
-            }
+                };
+                (heading, timed)
+            }));
         }
-        let Some(first) = rows.first() else {
+        if rows.is_empty() {
             continue;
-        };
-        let unit = format!("1e9 {}/s", first.figures.unit);
-        let work = match first.figures.timesteps {
-            Some(_) => format!("{} in a timestep", first.figures.unit),
-            None => format!("{} in a run", first.figures.unit),
-        };
-        if let Some(x) = sizes(&rows, &work) {
-            page.section(&format!("{lab}: throughput against size"));
-            let plot = Plot {
-                x,
-                y: Axis::log(&unit, 2.0, tick),
-                series: series(&rows),
-                texts: Vec::new(),
-            };
-            page.plot(
-                &plot,
-                "Medians of single runs, the device's cache flushed before each; the CPU as it is.",
-            );
-        } else {
-            page.section(&format!("{lab}: throughput"));
-            let right = rows.iter().zip(&groups);
-            let right = right.filter(|(timed, _)| timed.figures.result != Verdict::Wrong);
-            let bars: Vec<Bar> = right.map(|(timed, group)| bar(timed, group)).collect();
-            page.bars(
-                &bars,
-                &format!("{unit}, on a logarithmic scale: medians of single runs, the device's cache flushed before each; the CPU as it is."),
-            );
         }
-        add_table(
-            page,
-            &headers(first, &unit),
-            groups.iter().cloned().zip(rows.iter().map(cells)),
-        );
-        page.remark(OF_LIMIT);
-        let lacking: Vec<String> = cases()
-            .filter(|case| case.lab == lab)
-            .flat_map(|case| {
-                case.rows
-                    .iter()
-                    .filter_map(|row| without_figures(case, row))
-            })
-            .collect();
+        picture(page, lab, &rows);
+        table(page, &rows);
+        let lacking = cases().filter(|case| case.lab == lab);
+        let lacking = lacking.flat_map(|case| case.rows.iter().map(move |row| (case, row)));
+        let lacking = lacking.filter_map(|(case, row)| without_figures(case, row));
+        let lacking: Vec<String> = lacking.collect();
         if !lacking.is_empty() {
             page.list(lacking);
         }
@@ -85,69 +48,94 @@ pub fn add(page: &mut Page, measurements: &[(&Results, &str)]) {
     }
 }
 
-/// The axis of sizes, if the devices' rows, or those of the CPU alone, have several.
-fn sizes(rows: &[Timed<'_>], label: &str) -> Option<Axis> {
-    let is_cpu = |timed: &&Timed<'_>| timed.row.device == "cpu";
-    let only_cpu = rows.iter().all(|timed| is_cpu(&timed));
-    let sizes = rows.iter().filter(|timed| only_cpu || !is_cpu(timed));
-    let sizes: Vec<f64> = sizes.map(Timed::size).collect();
-    let least = sizes.iter().copied().reduce(f64::min)?;
-    let most = sizes.iter().copied().reduce(f64::max)?;
-    let base = if most >= 100.0 * least { 10.0 } else { 2.0 };
-    (most > least).then(|| Axis::log(label, base, size))
+/// A plot against size, or bars where there is one size. Wrong results are left out.
+fn picture(page: &mut Page, lab: &str, rows: &[(String, Timed<'_>)]) {
+    let figures = rows[0].1.figures;
+    let unit = unit(&rows[0].1);
+    let work = match figures.timesteps {
+        Some(_) => format!("{} in a timestep", figures.unit),
+        None => format!("{} in a run", figures.unit),
+    };
+    let right = rows.iter();
+    let right = right.filter(|(_, timed)| timed.figures.result != Correctness::Wrong);
+    if let Some(x) = sizes(rows, &work) {
+        page.section(&format!("{lab}: throughput against size"));
+        let plot = Plot {
+            x,
+            y: Axis::log(&unit, 2.0, tick),
+            series: series(right.map(|(_, timed)| timed)),
+            texts: Vec::new(),
+        };
+        page.plot(
+            &plot,
+            "Medians of single runs, the device's cache flushed before each; the CPU as it is.",
+        );
+    } else {
+        page.section(&format!("{lab}: throughput"));
+        let bars = right.map(|(heading, timed)| Bar {
+            group: heading.clone(),
+            label: timed.label(),
+            value: timed.figures.updates_per_s / 1e9,
+            colour: usize::from(timed.row.device != "cpu"),
+        });
+        page.bars(
+            &bars.collect::<Vec<Bar>>(),
+            &format!("{unit}, on a logarithmic scale: medians of single runs, the device's cache flushed before each; the CPU as it is."),
+        );
+    }
 }
 
-fn headers(first: &Timed<'_>, unit: &str) -> [Cell; 9] {
+fn unit(timed: &Timed<'_>) -> String {
+    format!("1e9 {}/s", timed.figures.unit)
+}
+
+fn table(page: &mut Page, rows: &[(String, Timed<'_>)]) {
+    let first = &rows[0].1;
     let time = match first.figures.timesteps {
         Some(_) => "us a step",
         None => "us a run",
     };
-    [
-        Cell::text("variant"),
-        Cell::text("device"),
-        Cell::number(time),
-        Cell::number("95 % interval"),
-        Cell::number("back to back"),
-        Cell::number(unit),
-        Cell::number("of limit"),
-        Cell::number("registers"),
-        Cell::text("note"),
-    ]
+    let micros = |timed: &Timed<'_>, run_s: f64| three(1e6 * run_s / timed.figures.steps());
+    Table::new(rows)
+        .text("variant", |timed| timed.row.name())
+        .text("device", |timed| timed.row.device.clone())
+        .number(time, |timed| {
+            Some(micros(timed, timed.figures.run.median_s))
+        })
+        .number("95 % interval", |timed| {
+            let [low, high] = timed.figures.run.interval_s?.map(|end| micros(timed, end));
+            Some(format!("{low} to {high}"))
+        })
+        .number("back to back", |timed| {
+            let batched = timed.figures.batched.as_ref()?;
+            Some(micros(timed, batched.run.median_s))
+        })
+        .number(&unit(first), |timed| {
+            Some(three(timed.figures.updates_per_s / 1e9))
+        })
+        .number("of limit", Timed::of_limit)
+        .number("registers", |timed| {
+            let kernels = timed.figures.kernels.iter();
+            let registers = kernels.filter_map(|kernel| Some(kernel.registers?.to_string()));
+            let registers: Vec<String> = registers.collect();
+            (!registers.is_empty()).then(|| registers.join(", "))
+        })
+        .column(Cell::text("note"), Timed::note)
+        .add_to(page);
+    page.remark(OF_LIMIT);
 }
 
-fn cells(timed: &Timed<'_>) -> Vec<Cell> {
-    let Timed { row, figures, .. } = timed;
-    let micros = |seconds: f64| three(1e6 * seconds / figures.steps());
-    let or_dash = |text: Option<String>| Cell::number(text.unwrap_or_else(|| "-".to_owned()));
-    let interval = figures.run.interval_s;
-    let registers = figures.kernels.iter();
-    let registers: Vec<String> = registers
-        .filter_map(|kernel| Some(kernel.registers?.to_string()))
-        .collect();
-    vec![
-        Cell::text(row.name()),
-        Cell::text(&row.device),
-        Cell::number(micros(figures.run.median_s)),
-        or_dash(interval.map(|[low, high]| format!("{} to {}", micros(low), micros(high)))),
-        or_dash(figures.batched.as_ref().map(|b| micros(b.run.median_s))),
-        Cell::number(three(figures.updates_per_s / 1e9)),
-        or_dash(
-            figures
-                .bound
-                .map(|bound| format!("{} %", three(100.0 * bound.share))),
-        ),
-        or_dash((!registers.is_empty()).then(|| registers.join(", "))),
-        timed.note(),
-    ]
-}
-
-fn bar(timed: &Timed<'_>, group: &str) -> Bar {
-    Bar {
-        group: group.to_owned(),
-        label: timed.label(),
-        value: timed.figures.updates_per_s / 1e9,
-        colour: usize::from(timed.row.device != "cpu"),
-    }
+/// The axis of sizes, if the devices' rows, or those of the CPU alone, have several.
+fn sizes(rows: &[(String, Timed<'_>)], label: &str) -> Option<Axis> {
+    let is_cpu = |timed: &Timed<'_>| timed.row.device == "cpu";
+    let only_cpu = rows.iter().all(|(_, timed)| is_cpu(timed));
+    let sizes = || {
+        let sizes = rows.iter().filter(|(_, timed)| only_cpu || !is_cpu(timed));
+        sizes.map(|(_, timed)| timed.size())
+    };
+    let (least, most) = (sizes().reduce(f64::min)?, sizes().reduce(f64::max)?);
+    let base = if most >= 100.0 * least { 10.0 } else { 2.0 };
+    (most > least).then(|| Axis::log(label, base, size))
 }
 
 /// Why a row has none.
@@ -162,30 +150,21 @@ fn without_figures(case: &CaseResults, row: &Row) -> Option<String> {
     Some(format!("{case}, {name}: {outcome}: {message}"))
 }
 
-/// One for each variant on each device, by size. Wrong results are left out.
-fn series(rows: &[Timed<'_>]) -> Vec<Series> {
+/// One for each variant on each device, by size.
+fn series<'t>(rows: impl Iterator<Item = &'t Timed<'t>>) -> Vec<Series> {
     let mut all: Vec<Series> = Vec::new();
     for timed in rows {
-        let Timed { row, figures, .. } = timed;
-        if figures.result == Verdict::Wrong {
-            continue;
+        let name = timed.row.full_name();
+        let point = (timed.size(), timed.figures.updates_per_s / 1e9);
+        match all.iter_mut().find(|series| series.name == name) {
+            Some(series) => series.points.push(point),
+            None => all.push(Series {
+                name,
+                points: vec![point],
+                shape: Shape::Line,
+                colour: Some(all.len()),
+            }),
         }
-        let name = row.full_name();
-        let at = all
-            .iter()
-            .position(|series| series.name == name)
-            .unwrap_or_else(|| {
-                all.push(Series {
-                    name,
-                    points: Vec::new(),
-                    shape: Shape::Line,
-                    colour: Some(all.len()),
-                });
-                all.len() - 1
-            });
-        all[at]
-            .points
-            .push((timed.size(), figures.updates_per_s / 1e9));
     }
     for series in &mut all {
         series.points.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -196,9 +175,9 @@ fn series(rows: &[Timed<'_>]) -> Vec<Series> {
 /// `1.05 M`.
 fn size(value: f64) -> String {
     let prefixes = [(1e9, " G"), (1e6, " M"), (1e3, " k")];
-    let (scale, prefix) = prefixes
+    let prefix = prefixes
         .into_iter()
-        .find(|(scale, _)| value >= 0.9995 * scale)
-        .unwrap_or((1.0, ""));
+        .find(|(scale, _)| value >= 0.9995 * scale);
+    let (scale, prefix) = prefix.unwrap_or((1.0, ""));
     format!("{}{prefix}", tick(value / scale))
 }

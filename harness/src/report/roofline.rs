@@ -1,141 +1,105 @@
 //! Rates against arithmetic intensity, under the roofs that were measured in the same run.
 
-use super::rows::{OF_LIMIT, Timed, add_table, timed};
-use crate::page::plot::tick;
-use crate::page::{Axis, Cell, Page, Plot, Series, Shape};
+use page::plot::tick;
+use page::{Axis, Page, Plot, Series, Shape};
+use units::three;
+
+use super::rows::{OF_LIMIT, Table, Timed, timed};
 use crate::perf::results::{DeviceRecord, Results};
-use crate::units::three;
 
 /// A plot and a table for each device.
 pub fn add(page: &mut Page, results: &Results, command: &str) {
     for device in &results.devices {
-        let points = points(results, device);
-        let Some(copy) = device.limits.copy.as_ref() else {
-            continue;
-        };
-        if points.is_empty() {
-            continue;
-        }
-        page.section(&format!("Roofline, {}", device.info.name));
-        let least = points
-            .iter()
-            .map(|point| point.intensity)
-            .fold(0.25, f64::min);
-        let roofs = [("FP32", &device.limits.fp32), ("FP64", &device.limits.fp64)];
-        let roofs: Vec<(&str, f64)> = roofs
-            .into_iter()
-            .filter_map(|(name, rate)| Some((name, rate.as_ref()?.best_per_s)))
+        let rows = timed(results).into_iter();
+        let rows: Vec<(String, Timed<'_>)> = rows
+            .filter(|timed| timed.row.device == device.device && timed.roofline_point().is_some())
+            .map(|timed| (timed.heading(), timed))
             .collect();
-        let ridge = roofs
-            .iter()
-            .map(|(_, peak)| peak / copy.best_per_s)
-            .fold(4.0, f64::max);
-        let (from, to) = (least / 2.0, 4.0 * ridge);
-        let highest = roofs.iter().map(|(_, peak)| *peak).fold(0.0, f64::max);
-        // A slope ends at the highest roof.
-        let slope = |name: &str, bytes_per_s: f64, shape| Series {
-            name: name.to_owned(),
-            points: [from, (highest / bytes_per_s).max(2.0 * from)]
-                .map(|x| (x, giga(x * bytes_per_s)))
-                .to_vec(),
-            shape,
-            colour: None,
+        let Some(plot) = plot(device, &rows) else {
+            continue;
         };
-        let mut series = vec![slope(
-            "device memory (copies)",
-            copy.best_per_s,
-            Shape::Curve,
-        )];
-        let l2 = device.limits.l2.as_ref();
-        series.extend(l2.map(|l2| slope("L2 (reads)", l2.best_per_s, Shape::Dashes)));
-        let mut texts = Vec::new();
-        for (name, peak) in roofs {
-            let corner = peak / copy.best_per_s;
-            series.push(Series {
-                name: String::new(),
-                points: vec![(corner, giga(peak)), (to, giga(peak))],
-                shape: Shape::Curve,
-                colour: None,
-            });
-            texts.push((1.3 * ridge, 1.08 * giga(peak), name.to_owned()));
-        }
-        let mut labs: Vec<&str> = points.iter().map(|point| point.lab).collect();
-        labs.dedup();
-        for (colour, lab) in labs.into_iter().enumerate() {
-            let of_lab = points.iter().filter(|point| point.lab == lab);
-            series.push(Series {
-                name: lab.to_owned(),
-                points: of_lab
-                    .map(|point| (point.intensity, giga(point.flops_per_s)))
-                    .collect(),
-                shape: Shape::Marks,
-                colour: Some(colour),
-            });
-        }
-        let plot = Plot {
-            x: Axis::log("operations for each byte that must be moved", 2.0, tick),
-            y: Axis::log("Gflop/s", 10.0, tick),
-            series,
-            texts,
-        };
+        page.section(&format!("Roofline, {}", device.info.name));
         page.plot(
             &plot,
             "Each mark is a variant on a case. The slopes are rates of copying in device memory and of reading from L2, the roofs of fused multiply-adds, all measured in the same run. What fits into L2 can lie above the slope of device memory.",
         );
-        let headers = [
-            Cell::text("variant"),
-            Cell::number("flop/byte"),
-            Cell::number("Gflop/s"),
-            Cell::number("GB/s"),
-            Cell::text("limit"),
-            Cell::number("of limit"),
-        ];
-        let rows = points.iter().map(|point| {
-            let cells = vec![
-                Cell::text(&point.variant),
-                Cell::number(three(point.intensity)),
-                Cell::number(three(giga(point.flops_per_s))),
-                Cell::number(three(giga(point.bytes_per_s))),
-                Cell::text(point.bound.map_or("-", |(by, _)| by)),
-                Cell::number(point.bound.map_or("-".to_owned(), |(_, share)| {
-                    format!("{} %", three(100.0 * share))
-                })),
-            ];
-            (format!("{}, {}", point.lab, point.case), cells)
-        });
-        add_table(page, &headers, rows);
+        Table::new(&rows)
+            .text("variant", |timed| timed.row.name())
+            .number("flop/byte", |timed| Some(three(timed.roofline_point()?.0)))
+            .number("Gflop/s", |timed| {
+                Some(three(giga(timed.roofline_point()?.1)))
+            })
+            .number("GB/s", |Timed { figures, .. }| {
+                Some(three(giga(figures.bytes as f64 / figures.run.median_s)))
+            })
+            .text("limit", |timed| {
+                let bound = timed.figures.bound;
+                bound.map_or("-", |bound| bound.by.name()).to_owned()
+            })
+            .number("of limit", Timed::of_limit)
+            .add_to(page);
         page.remark(OF_LIMIT);
         page.command(command);
     }
 }
 
-struct Point<'r> {
-    lab: &'r str,
-    case: &'r str,
-    variant: String,
-    intensity: f64,
-    flops_per_s: f64,
-    bytes_per_s: f64,
-    bound: Option<(&'r str, f64)>,
-}
-
-fn points<'r>(results: &'r Results, device: &DeviceRecord) -> Vec<Point<'r>> {
-    let on_device = timed(results)
-        .into_iter()
-        .filter(|timed| timed.row.device == device.device);
-    let point = |timed: Timed<'r>| {
-        let Timed { case, row, figures } = timed;
-        Some(Point {
-            lab: &case.lab,
-            case: &case.case,
-            variant: row.name(),
-            intensity: timed.intensity()?,
-            flops_per_s: figures.flops as f64 / figures.run.median_s,
-            bytes_per_s: figures.bytes as f64 / figures.run.median_s,
-            bound: figures.bound.map(|bound| (bound.by.name(), bound.share)),
-        })
+/// Roofs and marks; nothing if there are none.
+fn plot(device: &DeviceRecord, rows: &[(String, Timed<'_>)]) -> Option<Plot> {
+    let points = || {
+        let points = rows
+            .iter()
+            .map(|(_, timed)| (timed, timed.roofline_point()));
+        points.filter_map(|(timed, point)| Some((timed.case.lab.as_str(), point?)))
     };
-    on_device.filter_map(point).collect()
+    let copy = device.limits.copy.as_ref()?.best_per_s;
+    let least = points()
+        .map(|(_, point)| point.0)
+        .reduce(f64::min)?
+        .min(0.25);
+    let roofs = [("FP32", &device.limits.fp32), ("FP64", &device.limits.fp64)];
+    let roofs = roofs.map(|(name, rate)| Some((name, rate.as_ref()?.best_per_s)));
+    let roofs = || roofs.into_iter().flatten();
+    let highest = roofs().map(|(_, peak)| peak).fold(0.0, f64::max);
+    let ridge = (highest / copy).max(4.0);
+    let (from, to) = (least / 2.0, 4.0 * ridge);
+    let limit = |name: &str, shape, points: [(f64, f64); 2]| Series {
+        name: name.to_owned(),
+        points: points.map(|(x, y)| (x, giga(y))).to_vec(),
+        shape,
+        colour: None,
+    };
+    // A slope ends at the highest roof.
+    let slope = |name: &str, shape, bytes_per_s: f64| {
+        let to = (highest / bytes_per_s).max(2.0 * from);
+        limit(name, shape, [from, to].map(|x| (x, x * bytes_per_s)))
+    };
+    let mut series = vec![slope("device memory (copies)", Shape::Curve, copy)];
+    let l2 = device.limits.l2.as_ref();
+    series.extend(l2.map(|l2| slope("L2 (reads)", Shape::Dashes, l2.best_per_s)));
+    series.extend(roofs().map(|(_, peak)| {
+        let corner = peak / copy;
+        limit("", Shape::Curve, [(corner, peak), (to, peak)])
+    }));
+    let mut labs: Vec<&str> = points().map(|(lab, _)| lab).collect();
+    labs.dedup();
+    series.extend(labs.iter().enumerate().map(|(colour, lab)| {
+        Series {
+            name: (*lab).to_owned(),
+            points: points()
+                .filter(|(other, _)| other == lab)
+                .map(|(_, (intensity, rate))| (intensity, giga(rate)))
+                .collect(),
+            shape: Shape::Marks,
+            colour: Some(colour),
+        }
+    }));
+    let texts = roofs().map(|(name, peak)| (1.3 * ridge, 1.08 * giga(peak), name.to_owned()));
+    Some(Plot {
+        x: Axis::log("operations for each byte that must be moved", 2.0, tick),
+        y: Axis::log("Gflop/s", 10.0, tick),
+        series,
+        texts: texts.collect(),
+    })
 }
 
 fn giga(rate: f64) -> f64 {

@@ -1,9 +1,14 @@
-//! The rows that have figures.
+//! The rows that have figures, and tables of them.
 
 use std::collections::HashSet;
 
-use crate::page::{Cell, Page};
-use crate::perf::results::{CaseResults, Figures, Results, Row, Verdict};
+use page::{Cell, Page};
+use units::three;
+
+use crate::perf::results::{CaseResults, Correctness, Figures, Results, Row};
+
+/// What a column of the tables says.
+pub const OF_LIMIT: &str = "\"of limit\": the least time that the device's measured limits allow for the bytes and operations that the variant cannot avoid, by the measured time.";
 
 /// A row that was timed.
 #[derive(Debug, Clone, Copy)]
@@ -29,50 +34,15 @@ pub fn timed(results: &Results) -> Vec<Timed<'_>> {
         .collect()
 }
 
-/// What a column of the tables says.
-pub const OF_LIMIT: &str = "\"of limit\": the least time that the device's measured limits allow for the bytes and operations that the variant cannot avoid, by the measured time.";
-
-/// The rows of a table, under a heading wherever another group begins.
-fn in_groups(rows: impl Iterator<Item = (String, Vec<Cell>)>) -> Vec<Vec<Cell>> {
-    let mut last = String::new();
-    let mut table = Vec::new();
-    for (group, cells) in rows {
-        if group != last {
-            table.push(vec![Cell::text(&group)]);
-            last = group;
-        }
-        table.push(cells);
-    }
-    table
-}
-
-/// A table in groups, without the columns that are empty all the way down.
-pub fn add_table(
-    page: &mut Page,
-    headers: &[Cell],
-    rows: impl Iterator<Item = (String, Vec<Cell>)>,
-) {
-    let rows: Vec<(String, Vec<Cell>)> = rows.collect();
-    let is_kept: Vec<bool> = (0..headers.len())
-        .map(|column| rows.iter().any(|(_, cells)| !cells[column].is_empty()))
-        .collect();
-    let kept = |cells: &[Cell]| -> Vec<Cell> {
-        let cells = cells.iter().zip(&is_kept);
-        cells
-            .filter(|(_, kept)| **kept)
-            .map(|(cell, _)| cell.clone())
-            .collect()
-    };
-    let rows = rows
-        .iter()
-        .map(|(group, cells)| (group.clone(), kept(cells)));
-    page.table(&kept(headers), in_groups(rows));
-}
-
 impl Timed<'_> {
+    /// Lab and case, as a heading.
+    pub fn heading(&self) -> String {
+        format!("{}, {}", self.case.lab, self.case.case)
+    }
+
     /// Whether the figures can be relied on, and on which case they are if that is another one.
     pub fn note(&self) -> Cell {
-        if self.figures.result == Verdict::Wrong {
+        if self.figures.result == Correctness::Wrong {
             Cell::bad("wrong result")
         } else if !self.figures.run.is_result() {
             Cell::caution("noisy")
@@ -100,9 +70,71 @@ impl Timed<'_> {
         self.figures.updates as f64 / self.figures.steps()
     }
 
-    /// Operations for each byte that must be moved.
-    pub fn intensity(&self) -> Option<f64> {
-        let (flops, bytes) = (self.figures.flops, self.figures.bytes);
-        (flops > 0 && bytes > 0).then(|| flops as f64 / bytes as f64)
+    /// Operations for each byte that must be moved, and operations in a second.
+    pub fn roofline_point(&self) -> Option<(f64, f64)> {
+        let Figures { flops, bytes, .. } = *self.figures;
+        let (flops, bytes) = (flops as f64, bytes as f64);
+        (flops > 0.0 && bytes > 0.0).then(|| (flops / bytes, flops / self.figures.run.median_s))
+    }
+
+    /// Share of the limit that binds it.
+    pub fn of_limit(&self) -> Option<String> {
+        let bound = self.figures.bound?;
+        Some(format!("{} %", three(100.0 * bound.share)))
+    }
+}
+
+/// A table of rows, each with the heading that it stands under; an empty heading is none.
+pub struct Table<'r, T> {
+    rows: &'r [(String, T)],
+    headers: Vec<Cell>,
+    columns: Vec<Vec<Cell>>,
+}
+
+impl<'r, T> Table<'r, T> {
+    /// A table without columns.
+    pub fn new(rows: &'r [(String, T)]) -> Table<'r, T> {
+        Table {
+            rows,
+            headers: Vec::new(),
+            columns: Vec::new(),
+        }
+    }
+
+    /// Adds a column, unless it is empty all the way down.
+    pub fn column(mut self, header: Cell, cell: impl Fn(&T) -> Cell) -> Table<'r, T> {
+        let cells: Vec<Cell> = self.rows.iter().map(|(_, row)| cell(row)).collect();
+        if !cells.iter().all(Cell::is_empty) {
+            self.headers.push(header);
+            self.columns.push(cells);
+        }
+        self
+    }
+
+    /// Adds a column of text.
+    pub fn text(self, header: &str, text: impl Fn(&T) -> String) -> Table<'r, T> {
+        self.column(Cell::text(header), |row| Cell::text(text(row)))
+    }
+
+    /// Adds a column of numbers, with dashes for those that are missing.
+    pub fn number(self, header: &str, number: impl Fn(&T) -> Option<String>) -> Table<'r, T> {
+        self.column(Cell::number(header), |row| {
+            Cell::number(number(row).unwrap_or_else(|| "-".to_owned()))
+        })
+    }
+
+    /// Writes it.
+    pub fn add_to(self, page: &mut Page) {
+        let mut table = Vec::new();
+        let mut last = "";
+        for (index, (heading, _)) in self.rows.iter().enumerate() {
+            if heading != last {
+                table.push(vec![Cell::text(heading)]);
+                last = heading;
+            }
+            let cells = self.columns.iter().map(|cells| cells[index].clone());
+            table.push(cells.collect());
+        }
+        page.table(&self.headers, table);
     }
 }

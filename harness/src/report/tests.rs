@@ -10,7 +10,7 @@ fn of(texts: &[&str]) -> String {
         .iter()
         .map(|text| Document::parse(text).unwrap())
         .collect();
-    page(&documents)
+    html(&documents)
 }
 
 #[test]

@@ -16,7 +16,7 @@ use crate::failure::{Ending, Failure};
 use crate::out::Out;
 use crate::output::{OutputFile, not_written};
 use crate::progress::Bar;
-use crate::stats::Rule;
+use crate::stats::SamplingRule;
 use crate::table::{Align, Columns};
 use crate::units::{bytes, bytes_per_s, count, grouped, three};
 
@@ -76,7 +76,7 @@ enum FieldFormat {
 }
 
 /// When the samples of a GPU are enough.
-const RULE: Rule = Rule {
+const RULE: SamplingRule = SamplingRule {
     min_samples: 3,
     max_samples: 20,
     noise: 0.005,

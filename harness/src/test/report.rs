@@ -1,4 +1,4 @@
-//! What came of the tests, as text and as JSON.
+//! The results of the tests, as text and as JSON.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ pub enum Status {
     Failed,
     /// The machine lacks something.
     Lacking,
-    /// Not run, since the device was lost to an earlier fault.
+    /// Not run, because an earlier fault made the device unusable.
     NotRun,
 }
 
@@ -41,8 +41,10 @@ pub struct TestResult {
 /// All results of a lab.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LabReport {
-    lab: &'static str,
-    results: Vec<TestResult>,
+    /// The lab's name.
+    pub lab: &'static str,
+    /// In the order they were run.
+    pub results: Vec<TestResult>,
 }
 
 /// All results.
@@ -59,33 +61,20 @@ struct Skipped {
 }
 
 impl Status {
-    /// The word and how it looks, padded to `width`.
+    /// The word, styled and padded to `width`.
     pub fn render(self, look: Look, width: usize) -> String {
-        let word = match self {
-            Status::Ok => "ok",
-            Status::Failed => "FAIL",
-            Status::Lacking => "lacking",
-            Status::NotRun => "-",
+        let (word, styled) = match self {
+            Status::Ok => ("ok", look.good("ok")),
+            Status::Failed => ("FAIL", look.bad("FAIL")),
+            Status::Lacking => ("lacking", look.caution("lacking")),
+            Status::NotRun => ("-", look.caution("-")),
         };
-        let padding = " ".repeat(width.saturating_sub(word.len()));
-        let word = match self {
-            Status::Ok => look.good(word),
-            Status::Failed => look.bad(word),
-            Status::Lacking | Status::NotRun => look.caution(word),
-        };
-        word + &padding
-    }
-}
-
-impl LabReport {
-    /// The results of a lab.
-    pub fn new(lab: &'static str, results: Vec<TestResult>) -> LabReport {
-        LabReport { lab, results }
+        styled + &" ".repeat(width.saturating_sub(word.len()))
     }
 }
 
 impl Report {
-    /// The results of all labs, and the devices that are not there.
+    /// The results of all labs, and the devices that are missing.
     pub fn new(labs: Vec<LabReport>, absent: &[Absent]) -> Report {
         let skipped = absent.iter().map(|absent| Skipped {
             device: absent.name.to_string(),
@@ -97,7 +86,7 @@ impl Report {
         }
     }
 
-    /// A wrong result outweighs what the machine lacks.
+    /// A wrong result counts more than what the machine lacks.
     pub fn ending(&self) -> Ending {
         if self.count(Status::Failed) > 0 {
             Ending::Wrong
@@ -108,13 +97,12 @@ impl Report {
         }
     }
 
-    /// The end of the text: one line a device that is not there, one for all results.
+    /// The end of the text: a line for each missing device, and one for all results.
     pub fn summary(&self, look: Look, time: Duration) -> String {
         let mut lines: Vec<String> = self
             .skipped
             .iter()
-            .map(|skipped| {
-                let Skipped { device, reason } = skipped;
+            .map(|Skipped { device, reason }| {
                 format!("{device} {}: {reason}", look.caution("skipped"))
             })
             .collect();

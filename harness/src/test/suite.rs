@@ -1,12 +1,13 @@
-//! Running the tests of one lab, a case at a time, and showing a line for each.
+//! The tests of one lab, a case at a time, with a line for each.
 
 use host::device::DeviceError;
 use host::{
-    Case, CheckError, Cpu, Error, ErrorKind, Lab, NamedBuffers, NoProgress, check, run_case,
+    Case, CheckError, Cpu, Error, ErrorKind, Lab, NamedBuffers, NoProgress, Variant, check,
+    run_case,
 };
 
-use super::column::{Column, Subject};
 use super::report::{Status, TestResult};
+use crate::devices::{Chosen, Named, Wanted};
 use crate::failure::Failure;
 use crate::fits;
 use crate::out::Out;
@@ -14,28 +15,58 @@ use crate::progress::Bar;
 use crate::terminal::Look;
 use crate::units::indented;
 
-/// Tests each column on each case. `show` takes a line for each case as soon as it is known.
+/// What is tested.
+#[derive(Clone, Copy)]
+enum Subject<'m> {
+    /// The parallel CPU reference, which must equal the serial one.
+    Parallel,
+    /// A variant on a device.
+    Variant(Named<'m>, Variant),
+}
+
+/// A column of the report.
+pub struct Column<'m> {
+    /// The device's name.
+    device: Wanted,
+    /// The variant's name.
+    variant: &'static str,
+    subject: Subject<'m>,
+}
+
+/// The columns for these devices and variants, device by device.
+pub fn columns<'m>(chosen: &Chosen<'m>, variants: &[Variant]) -> Vec<Column<'m>> {
+    let cpu = chosen.cpu.then_some(Column {
+        device: Wanted::Cpu,
+        variant: "parallel",
+        subject: Subject::Parallel,
+    });
+    let devices = chosen.devices.iter().flat_map(|&named| {
+        variants.iter().map(move |&variant| Column {
+            device: named.name,
+            variant: variant.name,
+            subject: Subject::Variant(named, variant),
+        })
+    });
+    cpu.into_iter().chain(devices).collect()
+}
+
+/// Tests each column on each case. `show` gets a line for each case as soon as it is done.
 ///
 /// # Errors
 ///
-/// Where the reference itself cannot be computed, and bugs of ours.
+/// If the reference cannot be computed, and for bugs of ours.
 pub fn run(
     lab: &dyn Lab,
     cases: &[Box<dyn Case>],
-    columns: Vec<Column<'_>>,
+    columns: &[Column<'_>],
     mut show: Option<&mut Out<'_>>,
 ) -> Result<Vec<TestResult>, Failure> {
     let labels: Vec<String> = cases.iter().map(|case| case.label()).collect();
     let first_width = labels.iter().map(|label| label.len()).max().unwrap_or(0) + 2;
-    let widths = widths(&columns);
+    let widths = widths(columns);
     if let Some(out) = show.as_deref_mut() {
-        out.line(header(
-            lab.name(),
-            first_width,
-            &columns,
-            &widths,
-            out.look(),
-        ))?;
+        let header = header(lab.name(), first_width, columns, &widths, out.look());
+        out.line(header)?;
     }
     let mut results = Vec::new();
     for (case, label) in cases.iter().zip(labels) {
@@ -46,7 +77,7 @@ pub fn run(
                 fits::failure(error, case.as_ref(), first).context(&label)
             })?;
         let mut row = Vec::new();
-        for column in &columns {
+        for column in columns {
             let (status, message) = test(lab, case.as_ref(), column, &expected)
                 .map_err(|failure| failure.context(&label))?;
             row.push(TestResult {
@@ -65,10 +96,8 @@ pub fn run(
             out.line(format!("{label:first_width$}{}", line.trim_end()))?;
             for result in &row {
                 if let Some(message) = &result.message {
-                    let TestResult {
-                        device, variant, ..
-                    } = result;
-                    out.line(format!("  {device} {variant}: {}", indented(message)))?;
+                    let subject = format!("{} {}", result.device, result.variant);
+                    out.line(format!("  {subject}: {}", indented(message)))?;
                 }
             }
         }
@@ -92,12 +121,10 @@ fn header(
     let mut variants = " ".repeat(first_width);
     let mut last = None;
     for (column, width) in columns.iter().zip(widths) {
-        let device = if last == Some(column.device) {
-            String::new()
-        } else {
-            column.device.to_string()
+        let device = match last.replace(column.device) {
+            Some(last) if last == column.device => String::new(),
+            _ => column.device.to_string(),
         };
-        last = Some(column.device);
         devices += &format!("{device:width$}");
         variants += &format!("{:width$}", column.variant);
     }
@@ -116,7 +143,7 @@ fn widths(columns: &[Column<'_>]) -> Vec<usize> {
         .collect()
 }
 
-/// One test. Only bugs of ours, and cases that cannot be recorded, are errors.
+/// One test. Fails only for bugs of ours and cases that cannot be recorded.
 fn test(
     lab: &dyn Lab,
     case: &dyn Case,
@@ -135,7 +162,7 @@ fn test(
     match tested {
         Ok(Ok(())) => Ok((Status::Ok, None)),
         Ok(Err(error)) => Ok((Status::Failed, Some(explain(case, &error)))),
-        // The fault before it has been reported.
+        // The earlier fault has been reported.
         Err(Error::Device(DeviceError::Lost { .. })) => Ok((Status::NotRun, None)),
         Err(error) => match error.kind() {
             ErrorKind::Submission => Ok((Status::Failed, Some(error.to_string()))),
@@ -151,15 +178,7 @@ fn test(
     }
 }
 
-/// What is wrong, and where that is in the problem's own coordinates.
+/// What is wrong, and where, in the problem's own coordinates.
 pub fn explain(case: &dyn Case, error: &CheckError) -> String {
-    let text = error.to_string();
-    let CheckError::Mismatch(mismatch) = error else {
-        return text;
-    };
-    let index = format!("[{}]", mismatch.index);
-    match case.locate(&mismatch.buffer, mismatch.index) {
-        Some(place) => text.replacen(&index, &format!("{index} ({place})"), 1),
-        None => text,
-    }
+    error.located(|buffer, index| case.locate(buffer, index))
 }

@@ -64,6 +64,22 @@ pub enum CheckError {
     },
 }
 
+impl CheckError {
+    /// The message, with the place of the first wrong element in the problem's own coordinates where `locate` knows it, given
+    /// the buffer's name and the position.
+    pub fn located(&self, locate: impl FnOnce(&str, usize) -> Option<String>) -> String {
+        let text = self.to_string();
+        let CheckError::Mismatch(mismatch) = self else {
+            return text;
+        };
+        let index = format!("[{}]", mismatch.index);
+        match locate(&mismatch.buffer, mismatch.index) {
+            Some(place) => text.replacen(&index, &format!("{index} ({place})"), 1),
+            None => text,
+        }
+    }
+}
+
 impl std::fmt::Display for Mismatch {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(

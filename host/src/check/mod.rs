@@ -4,7 +4,9 @@
 //! would hide a reference that is as broken as the result.
 
 mod compare;
+mod element;
 mod error;
 
-pub use compare::{Tolerance, exact, find, within, within_each};
+pub use compare::{Tolerance, exact, find, for_each_wrong, within};
+pub use element::Value;
 pub use error::{CheckError, Mismatch};

@@ -1,11 +1,12 @@
-//! What can go wrong with a device.
+//! Errors of devices.
 
 use thiserror::Error;
 
 use crate::error::ErrorKind;
 
-/// An answer of the CUDA driver other than success.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A result of the CUDA driver other than success.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{function} returned {name} ({code}): {description}")]
 pub struct DriverError {
     /// The driver function.
     pub function: &'static str,
@@ -13,23 +14,11 @@ pub struct DriverError {
     pub code: u32,
     /// The constant's name.
     pub name: String,
-    /// The driver's own words.
+    /// The driver's description.
     pub description: String,
 }
 
-impl std::fmt::Display for DriverError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(
-            f,
-            "{} returned {} ({}): {}",
-            self.function, self.name, self.code, self.description
-        )
-    }
-}
-
-impl std::error::Error for DriverError {}
-
-/// A device that is missing, or that failed.
+/// A device that is missing or that failed.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum DeviceError {
@@ -39,15 +28,15 @@ pub enum DeviceError {
         /// Why.
         reason: String,
     },
-    /// There are fewer devices than that.
+    /// No device has this number.
     #[error("no CUDA device {ordinal}: this machine has {count}, numbered from 0")]
     NoSuchDevice {
-        /// Asked for.
+        /// The number asked for.
         ordinal: u32,
-        /// How many there are.
+        /// How many devices there are.
         count: u32,
     },
-    /// The driver cannot read this PTX because it is older.
+    /// The driver is older than the PTX and cannot read it.
     #[error("module `{module}`: PTX version {ptx} is newer than the driver, which supports CUDA {}.{}; update the driver, or build the kernels for an older PTX version", driver_cuda.0, driver_cuda.1)]
     PtxTooNew {
         /// The module.
@@ -74,9 +63,10 @@ pub enum DeviceError {
     LoadFailed {
         /// The module.
         module: String,
-        /// The driver's answer.
+        /// The driver's result.
+        #[source]
         cause: Box<DriverError>,
-        /// What its compiler wrote.
+        /// The compiler's messages.
         log: String,
     },
     /// The device's memory is too small.
@@ -96,44 +86,44 @@ pub enum DeviceError {
         total_bytes: u64,
     },
     /// The driver refused a launch.
-    #[error("{place} was refused: {cause}; {remedy}")]
+    #[error("{place} was refused: {cause}; {}", refusal_remedy(cause.code))]
     LaunchRefused {
         /// Plan, command and kernel.
         place: String,
-        /// The driver's answer.
+        /// The driver's result.
+        #[source]
         cause: Box<DriverError>,
-        /// What to do.
-        remedy: String,
     },
     /// A kernel stopped with a fault: a trap, an access out of bounds.
-    #[error("{place} failed: {what}; {remedy}")]
+    #[error(
+        "{place} failed: {what}; run the case on the emulated device, which names the line and the thread"
+    )]
     KernelFault {
-        /// Plan and kernels that may have been at fault.
+        /// The plan, and the kernels that may have failed.
         place: String,
         /// What happened.
         what: String,
-        /// What to do.
-        remedy: String,
     },
-    /// A kernel did on the emulated device what it must not; thread, line and access are named.
+    /// A kernel failed on the emulated device; thread, line and access are named.
     #[error("{place}\n{fault}")]
     Emulated {
         /// Plan, command and kernel.
         place: String,
         /// What happened.
+        #[source]
         fault: Box<ptx_emu::Fault>,
     },
     /// An earlier fault left the device unusable by this process.
     #[error(
-        "the device is lost to this process since an earlier fault: {cause}; start the program again"
+        "this process can no longer use the device after an earlier fault: {cause}; start the program again"
     )]
     Lost {
         /// The earlier fault.
         cause: String,
     },
-    /// Another answer of the driver.
+    /// Another error of the driver.
     #[error("CUDA driver: {0}")]
-    Driver(Box<DriverError>),
+    Driver(#[source] Box<DriverError>),
     /// A host buffer of the wrong type or size for a buffer of the plan.
     #[error(
         "buffer `{buffer}` of plan `{plan}` has {len} {element} elements; got {got_len} of {got_element}"
@@ -147,9 +137,9 @@ pub enum DeviceError {
         element: crate::Element,
         /// Its elements.
         len: u64,
-        /// The type offered.
+        /// The type of the host buffer.
         got_element: crate::Element,
-        /// The elements offered.
+        /// The elements of the host buffer.
         got_len: u64,
     },
 }
@@ -174,5 +164,17 @@ impl DeviceError {
 impl From<DriverError> for DeviceError {
     fn from(error: DriverError) -> DeviceError {
         DeviceError::Driver(Box::new(error))
+    }
+}
+
+/// What to do about a launch that the driver refused with this code.
+fn refusal_remedy(code: u32) -> &'static str {
+    match code {
+        1 => "check grid, block and shared memory against `harness doctor`",
+        701 => {
+            "its blocks need more registers or shared memory than a multiprocessor has: use smaller blocks, or state \
+             the block's size with `#[kernel(max_threads = ...)]`"
+        }
+        _ => "see the driver's message",
     }
 }

@@ -1,4 +1,4 @@
-//! What is known about a device, a kernel, a run.
+//! Plain data about a device, a kernel, a run.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 pub enum DeviceKind {
     /// A GPU, through the CUDA driver.
     Cuda,
-    /// The PTX interpreter on the CPU. Its results count, its speed does not.
+    /// The PTX interpreter on the CPU. Its results are exact; its speed says nothing.
     Emulated,
 }
 
@@ -30,22 +30,22 @@ impl std::fmt::Display for DeviceKind {
     }
 }
 
-/// What a launch may use at most.
+/// The most that a launch may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Limits {
+pub struct LaunchLimits {
     /// Threads of a block.
     pub threads_per_block: u32,
     /// Extents of a block.
     pub block: [u32; 3],
     /// Extents of a grid.
     pub grid: [u32; 3],
-    /// Shared memory of a block, static and dynamic together, where a kernel asks for it.
+    /// Shared memory of a block, static and dynamic together, for a kernel that opts in.
     pub shared_mem_per_block_bytes: u32,
 }
 
-impl Limits {
-    /// What every GPU of compute capability 5.0 or higher offers; dynamic shared memory as on compute capability 9.0.
-    pub const COMMON: Limits = Limits {
+impl LaunchLimits {
+    /// The limits of every GPU of compute capability 5.0 or higher; shared memory as on compute capability 9.0.
+    pub const COMMON: LaunchLimits = LaunchLimits {
         threads_per_block: 1024,
         block: [1024, 1024, 64],
         grid: [0x7fff_ffff, 65_535, 65_535],
@@ -53,16 +53,16 @@ impl Limits {
     };
 }
 
-/// A device. What the emulated device does not have is `None`.
+/// A device. What it does not have or does not report is `None`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DeviceInfo {
     /// CUDA or emulated.
     pub kind: DeviceKind,
-    /// As the driver calls it.
+    /// The driver's name for it.
     pub name: String,
-    /// Which of several, from 0.
+    /// Its number among the devices of its kind, from 0.
     pub ordinal: u32,
-    /// Where it is on the bus, as the driver writes it: `0000:1b:00.0`.
+    /// PCI address, as the driver writes it: `0000:1b:00.0`.
     pub pci_bus_id: Option<String>,
     /// Compute capability, major and minor.
     pub compute_capability: Option<(u32, u32)>,
@@ -80,8 +80,29 @@ pub struct DeviceInfo {
     pub memory_bus_bits: Option<u32>,
     /// Newest CUDA version that the driver supports, major and minor.
     pub driver_cuda: Option<(u32, u32)>,
-    /// What a launch may use.
-    pub limits: Limits,
+    /// The most that a launch may use.
+    pub limits: LaunchLimits,
+}
+
+impl DeviceInfo {
+    /// A device of which nothing else is known; its limits are [`LaunchLimits::COMMON`].
+    pub fn new(kind: DeviceKind, name: impl Into<String>) -> DeviceInfo {
+        DeviceInfo {
+            kind,
+            name: name.into(),
+            ordinal: 0,
+            pci_bus_id: None,
+            compute_capability: None,
+            multiprocessors: None,
+            memory_bytes: None,
+            l2_bytes: None,
+            clock_khz: None,
+            memory_clock_khz: None,
+            memory_bus_bits: None,
+            driver_cuda: None,
+            limits: LaunchLimits::COMMON,
+        }
+    }
 }
 
 /// A kernel as the device compiled it.
@@ -93,22 +114,22 @@ pub struct KernelInfo {
     pub registers: Option<u32>,
     /// Local memory of a thread (spills, arrays), in bytes.
     pub local_bytes: u32,
-    /// Shared memory of a block that is declared with a size, in bytes.
+    /// Static shared memory of a block, in bytes.
     pub static_shared_bytes: u32,
     /// Most threads of a block.
     pub max_threads_per_block: u32,
     /// Blocks that fit one multiprocessor at once, for the plan's first launch of the kernel.
     pub blocks_per_multiprocessor: Option<u32>,
-    /// Share of a multiprocessor's threads that those blocks fill, from 0 to 1.
+    /// The share of a multiprocessor's threads that those blocks fill, from 0 to 1.
     pub occupancy: Option<f64>,
 }
 
 /// How long one run of a plan took.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timing {
-    /// Between device events around the commands; `None` where the device has no clock that means anything.
+    /// Between device events around the commands; `None` on the emulated device, which has no meaningful clock.
     pub device: Option<Duration>,
-    /// By the host's clock, from when the device may begin to after the last command has finished.
+    /// By the host's clock, from when the device may begin until the last command has finished.
     pub host: Duration,
 }
 
@@ -118,12 +139,12 @@ pub struct Timing {
 pub enum Launching {
     /// One call to the driver for each command.
     Stream,
-    /// One for all of them: the plan is replayed as a graph.
+    /// One call for all of them: the plan is replayed as a graph.
     Graph,
 }
 
 impl Launching {
-    /// In a word.
+    /// The name that users read.
     pub const fn name(self) -> &'static str {
         match self {
             Launching::Stream => "stream",
@@ -132,38 +153,38 @@ impl Launching {
     }
 }
 
-/// What became of a plan that was to be a graph.
+/// The result of capturing a plan as a graph.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "launching", rename_all = "lowercase")]
 pub enum Capture {
-    /// It is one.
+    /// The plan is a graph.
     Graph {
-        /// The plan's commands, each a node.
+        /// Number of nodes: one for each command.
         nodes: u64,
         /// How long capture and instantiation took.
         made_in: Duration,
     },
-    /// It is not: runs go by stream.
+    /// It is not; runs go by stream.
     Stream {
         /// Why.
         reason: String,
     },
 }
 
-/// What was flushed.
+/// The result of [`Session::flush`](super::Session::flush).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Flushed {
-    /// So many bytes were written over whatever the last-level cache held.
+    /// The last-level cache was overwritten.
     Cache {
-        /// More than the cache holds.
+        /// Bytes written: more than the cache holds.
         bytes: u64,
     },
-    /// The device has no cache that is known of.
+    /// The device has no known cache.
     NoCache,
 }
 
-/// Where a stray write lies.
+/// On which side of a buffer a stray write lies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Side {
@@ -176,31 +197,26 @@ pub enum Side {
 /// Writes outside a buffer of a plan.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stray {
-    /// The buffer beside which they lie.
+    /// The nearest buffer.
     pub buffer: String,
-    /// On which side of it.
+    /// Before or after it.
     pub side: Side,
-    /// How far the nearest is from the buffer's first or last byte: 1 is right beside it.
+    /// Distance of the nearest write from the buffer's first or last byte; 1 is adjacent.
     pub distance_bytes: u64,
-    /// How many bytes changed.
+    /// Number of bytes that changed.
     pub bytes: u64,
 }
 
 impl std::fmt::Display for Stray {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Stray {
-            buffer,
-            side,
-            distance_bytes,
-            bytes,
-        } = self;
-        let place = match side {
+        let side = match self.side {
             Side::Before => "before the first",
             Side::After => "behind the last",
         };
         write!(
             f,
-            "{bytes} bytes outside buffer `{buffer}` were written, the nearest {distance_bytes} bytes {place} byte of it"
+            "{} bytes outside buffer `{}` were written, the nearest {} bytes {side} byte of it",
+            self.bytes, self.buffer, self.distance_bytes
         )
     }
 }

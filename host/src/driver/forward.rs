@@ -6,24 +6,14 @@
 // They are called through `cust_raw`'s declarations, whose documentation is NVIDIA's.
 #![allow(non_snake_case)]
 
-use std::cell::Cell;
 use std::ffi::{CStr, c_char, c_int, c_uchar, c_uint, c_ulonglong, c_ushort, c_void};
 use std::sync::OnceLock;
 
 use cust::sys::*;
 
-use super::library::{self, Absent};
+use super::{LAST_UNKNOWN, Missing, function};
 
-thread_local! {
-    static LAST_UNKNOWN: Cell<c_int> = const { Cell::new(0) };
-}
-
-/// The driver's result behind the `CUDA_ERROR_UNKNOWN` that a function returned last on this thread.
-pub fn last_unknown() -> c_int {
-    LAST_UNKNOWN.get()
-}
-
-/// Results of newer drivers are no value of the enum that `cust_raw` declares: they become `CUDA_ERROR_UNKNOWN`.
+/// Results of newer drivers that are not values of the enum that `cust_raw` declares become `CUDA_ERROR_UNKNOWN`.
 fn known(code: c_int) -> CUresult {
     match code {
         0..=8
@@ -49,10 +39,10 @@ fn known(code: c_int) -> CUresult {
     }
 }
 
-fn absent(absent: Absent) -> CUresult {
-    match absent {
-        Absent::Library => CUresult::CUDA_ERROR_SHARED_OBJECT_INIT_FAILED,
-        Absent::Function => CUresult::CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND,
+fn missing(what: Missing) -> CUresult {
+    match what {
+        Missing::Library => CUresult::CUDA_ERROR_SHARED_OBJECT_INIT_FAILED,
+        Missing::Function => CUresult::CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND,
     }
 }
 
@@ -65,26 +55,26 @@ macro_rules! forward {
             // SAFETY: no other function of this name is linked, since nothing links libcuda.
             #[unsafe(no_mangle)]
             unsafe extern "C" fn $name($($arg: $type),*) -> CUresult {
-                static REAL: OnceLock<Result<usize, Absent>> = OnceLock::new();
-                match REAL.get_or_init(|| library::function(concat!(stringify!($name), "\0"))) {
+                static REAL: OnceLock<Result<usize, Missing>> = OnceLock::new();
+                match REAL.get_or_init(|| function(concat!(stringify!($name), "\0"))) {
                     Ok(address) => {
-                        // SAFETY: the driver's function of this name has this signature, but for its result, which is
-                        // any `int`; the address stays valid because the library is never closed.
+                        // SAFETY: the driver's function of this name has this signature, except that its result is any
+                        // `int`; the address stays valid because the library is never closed.
                         let real = unsafe {
                             std::mem::transmute::<usize, unsafe extern "C" fn($($type),*) -> c_int>(*address)
                         };
                         // SAFETY: the caller keeps the driver's obligations.
                         known(unsafe { real($($arg),*) })
                     }
-                    Err(reason) => absent(*reason),
+                    Err(reason) => missing(*reason),
                 }
             }
         )*
     };
 }
 
-/// Describes a result. Unlike the rest it succeeds without a driver and for results that the driver does not know:
-/// `cust` panics where it fails.
+/// Describes a result. Unlike the rest, it succeeds without a driver and for results that the driver does not know,
+/// because `cust` panics if it fails.
 ///
 /// # Safety
 ///
@@ -93,7 +83,7 @@ macro_rules! forward {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn cuGetErrorString(error: CUresult, text: *mut *const c_char) -> CUresult {
     type Real = unsafe extern "C" fn(CUresult, *mut *const c_char) -> c_int;
-    let words: *const c_char = match library::function("cuGetErrorString\0") {
+    let words: *const c_char = match function("cuGetErrorString\0") {
         Ok(address) => {
             // SAFETY: this is the signature of the driver's function of this name.
             let real: Real = unsafe { std::mem::transmute(address) };
@@ -104,7 +94,7 @@ unsafe extern "C" fn cuGetErrorString(error: CUresult, text: *mut *const c_char)
         }
         Err(_) => c"no CUDA driver".as_ptr(),
     };
-    let unknown: &CStr = c"an error that this driver has no words for";
+    let unknown: &CStr = c"an error that this driver does not describe";
     let words = if words.is_null() {
         unknown.as_ptr()
     } else {

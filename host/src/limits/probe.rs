@@ -1,4 +1,4 @@
-//! The plan behind each limit, and what it must give.
+//! The plan behind each limit, and its expected result.
 
 use kernels_gpu::limits::fma::{CHAINS, STARTS, STEPS_PER_TURN, start_f32, start_f64};
 use kernels_gpu::membench::bandwidth::{
@@ -15,7 +15,7 @@ use crate::module::Module;
 use crate::plan::{BufferId, LaunchConfig, Plan};
 use crate::{Scalar, args};
 
-/// A plan that does one thing, and what it must give.
+/// A plan that does one thing, and its expected result.
 pub struct Probe {
     /// The plan's kernels.
     pub module: &'static Module,
@@ -23,24 +23,24 @@ pub struct Probe {
     pub plan: Plan,
     /// Bytes or operations of a run.
     pub amount: u64,
-    /// Filled with this byte before the first run.
+    /// Buffers that are filled with a byte before the first run.
     filled: Vec<(BufferId, u8)>,
     expected: Expected,
 }
 
-/// What a sample must give.
+/// The expected result of a sample.
 enum Expected {
-    /// Nothing that tells.
+    /// It is not checked.
     Nothing,
-    /// In this buffer, which is 0 before: this much for each run.
+    /// This buffer, which is 0 before, increases by this much in each run.
     Sum(BufferId, u32),
-    /// In this buffer: [`value`] i in every element i.
+    /// Every element i of this buffer is [`value`] i.
     Values(BufferId),
-    /// In this buffer: these, again and again.
+    /// This buffer consists of copies of the other.
     Repeated(BufferId, HostBuffer),
 }
 
-/// What fills buffers that are summed: in every byte, and so in every element.
+/// The value of every byte of the buffers that are summed, and so of every element.
 const BYTE: u8 = 0x5b;
 const ELEMENT: u32 = u32::from_ne_bytes([BYTE; 4]);
 
@@ -86,7 +86,7 @@ impl Probe {
         }
     }
 
-    /// Before the first run.
+    /// Prepares the buffers for the first run.
     pub fn write_inputs(&self, session: &mut dyn Session) -> Result<(), MembenchError> {
         for id in self.plan.buffer_ids() {
             session.poison(id)?;
@@ -97,7 +97,7 @@ impl Probe {
         Ok(())
     }
 
-    /// Before each sample.
+    /// Prepares the buffers for a sample.
     pub fn begin_sample(&self, session: &mut dyn Session) -> Result<(), MembenchError> {
         if let Expected::Sum(sum, _) = self.expected {
             session.fill(sum, 0)?;
@@ -105,7 +105,7 @@ impl Probe {
         Ok(())
     }
 
-    /// After the last sample, which was of so many runs.
+    /// Checks the result of the last sample, which had this many runs.
     pub fn check(&self, session: &mut dyn Session, runs: u32) -> Result<(), MembenchError> {
         let wrong = |expected: String, got: String| MembenchError::Wrong {
             kernel: self.plan.kernels()[0].clone(),
@@ -145,8 +145,8 @@ impl Probe {
     }
 }
 
-/// Copies need no kernel, but a plan is prepared with a module.
-pub static NO_KERNELS: Module =
+/// A plan of copies needs no kernel, but every plan needs a module.
+static NO_KERNELS: Module =
     Module::from_static("copy", ".version 6.0\n.target sm_50\n.address_size 64\n");
 
 fn copy(options: &Options) -> Result<Probe, MembenchError> {
@@ -182,7 +182,7 @@ fn read(options: &Options) -> Result<Probe, MembenchError> {
 }
 
 fn write(options: &Options) -> Result<Probe, MembenchError> {
-    // What was written is read back: a half, so that this takes less.
+    // Half the size, since the result is read back.
     let bytes = (options.device_bytes / 32 * 16).max(16);
     let mut plan = Plan::new("write bandwidth");
     let len = (bytes / 4) as u32;
@@ -240,7 +240,7 @@ fn read_shared(options: &Options) -> Result<Probe, MembenchError> {
     })
 }
 
-/// `sum` computes what a thread writes, from where its lane starts and its number of steps.
+/// `sum` computes what a thread writes, from its lane's start value and its number of steps.
 fn fma<T: Scalar>(
     options: &Options,
     kernel: &str,
@@ -272,7 +272,7 @@ where
     })
 }
 
-/// Blocks for so many elements.
+/// The launch for this many elements.
 fn covering(elements: u32) -> Result<LaunchConfig, MembenchError> {
     Ok(LaunchConfig::covering(
         elements.div_ceil(ELEMENTS_PER_THREAD),

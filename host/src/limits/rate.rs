@@ -1,10 +1,10 @@
-//! Samples of a rate, and what they say.
+//! Samples of a rate, and what follows from them.
 
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// What is measured.
+/// A limit that can be measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Limit {
@@ -36,7 +36,7 @@ impl Limit {
         Limit::Fp64,
     ];
 
-    /// In words.
+    /// The name that users read.
     pub const fn name(self) -> &'static str {
         match self {
             Limit::Copy => "copy",
@@ -49,7 +49,7 @@ impl Limit {
         }
     }
 
-    /// What a rate counts in a second.
+    /// What a rate counts.
     pub const fn unit(self) -> &'static str {
         match self {
             Limit::Fp32 | Limit::Fp64 => "flop",
@@ -89,9 +89,10 @@ impl Rate {
     }
 }
 
-/// The limits of a device. `None` where one was not asked for, memory was short, or the device has no clock.
+/// The measured limits of a device. `None` for one that was not asked for, for lack of memory, and on a device without a
+/// clock.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Limits {
+pub struct MeasuredLimits {
     /// [`Limit::Copy`].
     pub copy: Option<Rate>,
     /// [`Limit::Read`].
@@ -108,7 +109,7 @@ pub struct Limits {
     pub fp64: Option<Rate>,
 }
 
-impl Limits {
+impl MeasuredLimits {
     /// One of them.
     pub fn get(&self, limit: Limit) -> Option<&Rate> {
         match limit {
@@ -121,18 +122,5 @@ impl Limits {
             Limit::Fp64 => &self.fp64,
         }
         .as_ref()
-    }
-
-    pub(super) fn set(&mut self, limit: Limit, rate: Option<Rate>) {
-        let place = match limit {
-            Limit::Copy => &mut self.copy,
-            Limit::Read => &mut self.read,
-            Limit::Write => &mut self.write,
-            Limit::L2 => &mut self.l2,
-            Limit::Shared => &mut self.shared,
-            Limit::Fp32 => &mut self.fp32,
-            Limit::Fp64 => &mut self.fp64,
-        };
-        *place = rate;
     }
 }

@@ -2,8 +2,8 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use approx::assert_relative_eq;
+use test_support::{Need, skip};
 
-use super::measure::runs_for;
 use super::*;
 use crate::device::{DeviceKind, EmulatedDevice, InstructionClass};
 use crate::lab::Progress;
@@ -15,14 +15,14 @@ fn every_probe_gives_what_it_must_on_the_emulated_device() {
     let options = Options::for_device(device.info());
     let limits = measure(&device, &options, &Limit::ALL, &NoProgress).unwrap();
     // Checked, but not timed: the device has no clock.
-    assert_eq!(limits, Limits::default());
+    assert_eq!(limits, MeasuredLimits::default());
 }
 
 #[test]
 fn rates_on_a_gpu_make_sense() {
     let devices = match crate::device::discover() {
         Ok(devices) => devices,
-        Err(reason) => return println!("skipped: {reason}"),
+        Err(reason) => return skip(Need::Gpu, reason),
     };
     let device = devices[0].as_ref();
     let options = Options::for_device(device.info());
@@ -83,6 +83,16 @@ fn amounts_are_what_the_emulator_counts() {
         let beside = counts.class(class).thread - amount / 2;
         assert!(beside < amount / 20, "{beside} of {amount}");
     }
+}
+
+#[test]
+fn a_copy_of_0_bytes_is_refused() {
+    let device = EmulatedDevice::default();
+    let options = Options {
+        device_bytes: 0,
+        ..Options::for_device(device.info())
+    };
+    measure(&device, &options, &[Limit::Copy], &NoProgress).unwrap_err();
 }
 
 #[test]

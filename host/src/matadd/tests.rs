@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::problem::sum;
 use super::{LAB, Layout, MatAdd, check_index, layout};
 use crate::Device;
-use crate::device::{EmulatedDevice, GlobalTraffic, Limits};
+use crate::device::{EmulatedDevice, GlobalTraffic, LaunchLimits};
 use crate::lab::{Case, CaseParams, Cpu, Lab, NoProgress};
 use crate::run::reset;
 use crate::validate::validate;
@@ -181,7 +181,7 @@ fn the_largest_matrices_fit_a_grid() {
         let problem = MatAdd::new(n_x, n_y, 1).unwrap();
         for variant in LAB.variants() {
             let plan = problem.record(variant.name).unwrap();
-            validate(LAB.module(), &plan, &Limits::COMMON)
+            validate(LAB.module(), &plan, &LaunchLimits::COMMON)
                 .unwrap_or_else(|error| panic!("{}, {problem}: {error}", variant.name));
         }
     }

@@ -84,23 +84,15 @@ pub fn levels(path: Path, plateaus: &[Plateau], info: &DeviceInfo) -> Vec<Level>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::device::{DeviceKind, Limits};
+    use crate::device::DeviceKind;
 
     fn h100() -> DeviceInfo {
         DeviceInfo {
-            kind: DeviceKind::Cuda,
-            name: "NVIDIA Test".to_owned(),
-            ordinal: 0,
-            pci_bus_id: None,
             compute_capability: Some((9, 0)),
             multiprocessors: Some(132),
             memory_bytes: Some(80 << 30),
             l2_bytes: Some(50 << 20),
-            clock_khz: None,
-            memory_clock_khz: None,
-            memory_bus_bits: None,
-            driver_cuda: None,
-            limits: Limits::COMMON,
+            ..DeviceInfo::new(DeviceKind::Cuda, "NVIDIA Test")
         }
     }
 

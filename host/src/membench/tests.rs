@@ -5,7 +5,7 @@ use super::{
     Access, BandwidthOptions, CoalescingOptions, LAB, LatencyOptions, MemBench, Memory, Path,
     bandwidth, coalescing, latency,
 };
-use crate::device::{EmulatedDevice, GlobalTraffic, Limits, Options, Sanitize};
+use crate::device::{EmulatedDevice, GlobalTraffic, LaunchLimits, Options, Sanitize};
 use crate::lab::{Case, CaseParams, Cpu, Lab, NoProgress};
 use crate::run::reset;
 use crate::validate::validate;
@@ -101,7 +101,7 @@ fn the_largest_sums_fit_a_grid() {
         let problem = MemBench::new(i32::MAX as u32, x, block, 1).unwrap();
         for variant in LAB.variants() {
             let plan = problem.record(variant.name).unwrap();
-            validate(LAB.module(), &plan, &Limits::COMMON).unwrap();
+            validate(LAB.module(), &plan, &LaunchLimits::COMMON).unwrap();
         }
     }
 }

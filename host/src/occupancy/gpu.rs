@@ -1,19 +1,19 @@
-//! The limits that occupancy follows from, by compute capability.
+//! The limits of a multiprocessor, by compute capability.
 
 use serde::Serialize;
 
 use crate::lab::CaseError;
 
-/// What a multiprocessor has, and in which portions it is handed out.
+/// The resources of a multiprocessor, and the units in which they are allocated.
 ///
 /// Sources: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability" and the sections on shared
-/// memory of each capability; for the portions (allocation granularities), NVIDIA's occupancy calculator,
+/// memory of each capability; for the units (allocation granularities), NVIDIA's occupancy calculator,
 /// `cuda_occupancy.h` of the CUDA toolkit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Gpu {
     /// As users type it.
     pub name: &'static str,
-    /// Which products these are.
+    /// Names of products.
     pub products: &'static str,
     /// Major and minor.
     pub compute_capability: (u32, u32),
@@ -27,17 +27,17 @@ pub struct Gpu {
     pub registers_per_thread: u32,
     /// A warp gets registers in multiples of this.
     pub register_unit: u32,
-    /// Parts of a multiprocessor with a scheduler and a share of the registers each: warps are dealt to them evenly.
+    /// Parts of a multiprocessor, each with a scheduler and a share of the registers; warps are distributed evenly.
     pub partitions: u32,
     /// Shared memory of a multiprocessor.
     pub shared_mem_bytes: u32,
-    /// Most shared memory of a block, where the kernel asks for more than 48 KiB.
+    /// Most shared memory of a block, for a kernel that opts in to more than 48 KiB.
     pub shared_mem_per_block_bytes: u32,
-    /// Shared memory that the driver keeps in each block.
+    /// Shared memory of each block that the driver reserves.
     pub reserved_shared_mem_bytes: u32,
     /// A block gets shared memory in multiples of this.
     pub shared_mem_unit_bytes: u32,
-    /// Memory that shared memory and L1 cache divide among themselves.
+    /// Size of the memory that shared memory and L1 cache share.
     pub l1_and_shared_bytes: u32,
 }
 

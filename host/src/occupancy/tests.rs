@@ -71,7 +71,7 @@ fn the_limiter_is_named() {
 }
 
 #[test]
-fn parts_are_handed_out_whole() {
+fn resources_are_allocated_in_whole_units() {
     let gpu = Gpu::named("a100").unwrap();
     let needs = BlockNeeds {
         registers: 33,
@@ -79,7 +79,7 @@ fn parts_are_handed_out_whole() {
         shared_mem_bytes: 1,
     };
     let held = occupancy(gpu, needs).unwrap();
-    // 33 * 32 = 1056 registers in portions of 256; 1 byte and the driver's 1024 in portions of 128.
+    // 33 * 32 = 1056 registers in units of 256; 1 byte and the driver's 1024 in units of 128.
     assert_eq!(held.registers_per_warp, 1280);
     assert_eq!(held.shared_mem_per_block_bytes, 1152);
     // A second warp for one thread.

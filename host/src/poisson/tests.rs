@@ -300,7 +300,7 @@ fn plans_have_the_launches_that_the_iterations_need() {
 
 #[test]
 fn the_largest_grid_fits_every_launch() {
-    let limits = crate::device::Limits::COMMON;
+    let limits = crate::device::LaunchLimits::COMMON;
     for n in [640, Grid::MAX_N - 1, Grid::MAX_N] {
         for variant in LAB.variants() {
             let plan = Case::record(&Poisson::new(n, 1).unwrap(), variant.name).unwrap();

@@ -13,7 +13,7 @@ use nvml_wrapper::{Device, Nvml};
 
 use super::{About, NoTelemetry, Reading, Telemetry, ThrottleReason};
 
-/// Where the library may be: wherever the system's loader looks, then places that some systems leave out of its list.
+/// Where the library may be: wherever the system's loader looks, then folders that some systems leave out of its list.
 const CANDIDATES: [&str; 3] = [
     "libnvidia-ml.so.1",
     "/usr/lib/wsl/lib/libnvidia-ml.so.1",
@@ -27,7 +27,7 @@ pub struct Gpu {
 }
 
 impl Gpu {
-    /// The GPU at this place on the bus.
+    /// The GPU at this PCI address.
     pub fn find(pci_bus_id: &str) -> Result<Gpu, NoTelemetry> {
         let nvml = library()?;
         let device = nvml
@@ -137,7 +137,7 @@ fn open_first(candidates: &[&str]) -> Result<Nvml, NoTelemetry> {
     for candidate in candidates {
         match Nvml::builder().lib_path(candidate.as_ref()).init() {
             Ok(nvml) => return Ok(nvml),
-            // No such file, most likely; the others say more.
+            // Most likely there is no such file; other errors are more specific.
             Err(NvmlError::LibloadingError(_)) => {}
             Err(error) => reason = Some(format!("{candidate} does not start: {error}")),
         }

@@ -1,4 +1,4 @@
-//! Readings at regular times.
+//! Readings at regular times, and what follows from them.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -18,8 +18,8 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Takes the first reading now, and one each `period` from then on. 20 to 50 ms are often enough for power, whose
-    /// counters change no faster; a reading takes well under a millisecond of a CPU.
+    /// Takes the first reading now, and one each `period` from then on. 20 to 50 ms are short enough, since a GPU's power
+    /// counters change no faster. A reading takes well under a millisecond of a CPU.
     pub fn start(telemetry: Arc<dyn Telemetry>, period: Duration) -> Recorder {
         let (stop, stopped) = mpsc::channel();
         let began = Instant::now();
@@ -32,7 +32,7 @@ impl Recorder {
             loop {
                 let at = Instant::now();
                 trace.push(at, telemetry.read());
-                // A reading that took long delays those after it; it does not heap them up.
+                // A slow reading delays the next ones; they do not pile up.
                 next = (next + period).max(Instant::now());
                 let wait = next.saturating_duration_since(Instant::now());
                 if stopped.recv_timeout(wait) != Err(RecvTimeoutError::Timeout) {
@@ -48,7 +48,7 @@ impl Recorder {
     ///
     /// # Panics
     ///
-    /// If the telemetry did.
+    /// If the telemetry panicked.
     pub fn stop(self) -> Trace {
         drop(self.stop);
         self.thread.join().expect("a reading panicked")
@@ -65,12 +65,12 @@ pub struct Sample {
     pub reading: Reading,
 }
 
-/// What a recorder read.
+/// The readings of a recorder.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Trace {
     /// When the recorder was started.
     pub began: Instant,
-    /// In the order taken; those of [`Recorder::stop`] are at least two.
+    /// In the order taken; [`Recorder::stop`] returns at least two.
     pub samples: Vec<Sample>,
 }
 
@@ -82,7 +82,7 @@ impl Trace {
         });
     }
 
-    /// The samples taken in a stretch of time, with one more on each side if there is one: what was the case at its ends.
+    /// The samples taken in a span of time, with one more on each side if there is one.
     pub fn between(&self, from: Instant, to: Instant) -> Trace {
         let since = |at: Instant| at.saturating_duration_since(self.began).as_secs_f64();
         let (from, to) = (since(from), since(to));
@@ -95,7 +95,7 @@ impl Trace {
         }
     }
 
-    /// Energy drawn from the first sample to the last: by the GPU's counter, or else by its power over the time.
+    /// Energy drawn from the first sample to the last: by the GPU's counter, or else as the integral of its power.
     pub fn energy_j(&self) -> Option<f64> {
         let (first, last) = (self.samples.first()?, self.samples.last()?);
         let counted = last.reading.energy_j.zip(first.reading.energy_j);
@@ -116,7 +116,7 @@ impl Trace {
         (seconds > 0.0).then_some(self.energy_j()? / seconds)
     }
 
-    /// Lowest and highest of what a sample reports, of those that do.
+    /// The lowest and highest value of a quantity, among the samples that have it.
     pub fn range<T: PartialOrd + Copy>(
         &self,
         of: impl Fn(&Reading) -> Option<T>,
@@ -131,7 +131,7 @@ impl Trace {
         })
     }
 
-    /// Every reason for which some sample's clocks were lower than they would be in a GPU that has work.
+    /// Every reason that lowered the clocks in some sample, idleness and chosen clocks apart.
     pub fn throttled_by(&self) -> BTreeSet<ThrottleReason> {
         let reasons = self
             .samples
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stretch_has_what_is_around_it() {
+    fn a_span_includes_its_neighbours() {
         let trace = trace((0..10).map(|_| Reading::default()));
         let at = |seconds| trace.began + Duration::from_secs_f64(seconds);
         let seconds = |from, to| {

@@ -168,7 +168,7 @@ fn no_steps_change_nothing() {
 fn the_longest_domain_fits_a_grid() {
     for variant in LAB.variants() {
         let plan = Case::record(&random(2, 500_000, 1, "empty-box"), variant.name).unwrap();
-        let limits = crate::device::Limits::COMMON;
+        let limits = crate::device::LaunchLimits::COMMON;
         crate::validate::validate(LAB.module(), &plan, &limits).unwrap();
     }
 }

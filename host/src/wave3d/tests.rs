@@ -8,7 +8,7 @@ use proptest::prelude::*;
 
 use super::problem::largest_timestep;
 use super::{Coefficients, Fields, LAB, Model, Ricker, Start, Wave3d, advance};
-use crate::device::Limits;
+use crate::device::LaunchLimits;
 use crate::lab::{Case, CaseParams, Cpu, Lab, NoProgress};
 
 fn run(problem: &Wave3d, cpu: Cpu) -> Fields {
@@ -287,7 +287,7 @@ fn the_longest_domains_fit_a_grid() {
     for shape in [[130_000, 3, 3], [3, 260_000, 3], [3, 3, 238_609_294]] {
         for variant in LAB.variants() {
             let plan = Case::record(&random(shape, 1), variant.name).unwrap();
-            crate::validate::validate(LAB.module(), &plan, &Limits::COMMON).unwrap();
+            crate::validate::validate(LAB.module(), &plan, &LaunchLimits::COMMON).unwrap();
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::OnceLock;
 
 use host::device::{CudaDevice, DeviceError};
+use test_support::{Need, skip};
 
 /// The first GPU, or `None` if there is none, which is said. A GPU that cannot be opened is a failure.
 pub fn device() -> Option<&'static CudaDevice> {
@@ -13,7 +14,7 @@ pub fn device() -> Option<&'static CudaDevice> {
         Err(error) => panic!("{error}"),
     });
     if device.is_none() {
-        println!("skipped: no CUDA device");
+        skip(Need::Gpu, "no CUDA device");
     }
     device.as_ref()
 }

@@ -388,12 +388,6 @@ pub fn refuses_buffers_of_another_shape(device: &dyn Device) {
     }
 }
 
-pub fn measures_its_copy_bandwidth(device: &dyn Device) {
-    let bandwidth = host::limits::copy_bandwidth(device, 1 << 20).unwrap();
-    assert!(bandwidth.best_bytes_per_s >= bandwidth.median_bytes_per_s);
-    assert!(bandwidth.median_bytes_per_s > 1e6, "{bandwidth:?}");
-}
-
 /// A kernel that counts its launches in a global, and stores the count at element `at` of `out`.
 fn counting() -> Module {
     Module::new(

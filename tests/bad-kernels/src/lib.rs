@@ -1,19 +1,19 @@
 //! Kernels with the mistakes that students make, each beside its correction.
 //!
-//! `tests/bad_kernels` launches them on the emulated device: `NAME` must fail, with a message that leads to the
+//! `tests/kernels` launches them on the emulated device: `NAME` must fail, with a message that leads to the
 //! mistake; `NAME_fixed` must compute the right numbers from the same input. The comment `//~ fault` marks the
 //! lines that the message may name: those to look at.
 //!
 //! | module | mistakes |
 //! |---|---|
 //! | [`bounds`] | accesses outside memory, misaligned, through null, to read-only data |
-//! | [`unwritten`] | reads of what nobody wrote |
+//! | [`unwritten`] | reads of memory that was not written |
 //! | [`shared_races`] | missing barriers between accesses to shared memory |
 //! | [`global_races`] | threads, warps and blocks that share global memory without order |
-//! | [`barriers`] | barriers that a part of the block reaches |
+//! | [`barriers`] | barriers that only a part of the block reaches |
 //! | [`warps`] | shuffles with lanes missing |
 //! | [`endings`] | panics, endless loops, too much stack, too large blocks, unknown instructions |
-//! | [`counted`] | nothing wrong, but traffic that `tests/counts` knows by hand |
+//! | [`counted`] | none: traffic that is known by hand |
 
 #![no_std]
 #![cfg_attr(target_arch = "nvptx64", feature(asm_experimental_arch))]

@@ -1,4 +1,4 @@
-//! Reads of what nobody wrote.
+//! Reads of memory that was not written.
 
 use cuda_std::prelude::*;
 

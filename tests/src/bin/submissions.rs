@@ -10,18 +10,16 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use course_tests::submissions::corpus::{BUNDLE, Corpus, copy};
-use course_tests::submissions::grading::Grader;
-use course_tests::submissions::summary;
+use course_tests::submissions::{Corpus, Grader, is_perfect, summary};
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = args.iter().map(String::as_str).collect();
     let done = match words[..] {
-        ["pack-corpus", dir] => pack(Path::new(dir)),
-        ["grade-corpus", dir] => grade(Path::new(dir), "cuda"),
-        ["grade-corpus", dir, "--device", device] => grade(Path::new(dir), device),
-        _ => return harness::program::main(),
+        ["pack-corpus", folder] => pack(Path::new(folder)),
+        ["grade-corpus", folder] => grade(Path::new(folder), "cuda"),
+        ["grade-corpus", folder, "--device", device] => grade(Path::new(folder), device),
+        _ => return course_tests::harness_main(),
     };
     done.unwrap_or_else(|error| {
         eprintln!("error: {error}");
@@ -29,45 +27,32 @@ fn main() -> ExitCode {
     })
 }
 
-fn grader(device: &str, folder: PathBuf) -> Result<Grader, String> {
+fn grader(device: &str, scratch: PathBuf) -> Result<Grader, String> {
     Ok(Grader {
         program: std::env::current_exe().map_err(|error| error.to_string())?,
         device: device.to_owned(),
-        folder,
+        scratch,
     })
 }
 
-/// Packs every submission that can be packed, in folders as those of the corpus.
+/// Packs every submission that can be packed, and copies what is expected of them.
 fn pack(target: &Path) -> Result<ExitCode, String> {
     let corpus = Corpus::of_the_project();
+    corpus.copy_expectations(target)?;
+    let packed = Corpus::at(target);
+    std::fs::create_dir_all(target.join("bundles")).map_err(|error| error.to_string())?;
     let scratch = tempfile::tempdir().map_err(|error| error.to_string())?;
     let grader = grader("emulated", scratch.path().to_owned())?;
-    let labs = target.join("labs");
-    std::fs::create_dir_all(&labs).map_err(|error| error.to_string())?;
     for submission in corpus.submissions()? {
-        let name = Path::new(submission.side.name()).join(&submission.name);
-        let folder = scratch.path().join(&name);
-        corpus.assemble(&submission, &folder)?;
-        let packed = target.join(&name);
-        std::fs::create_dir_all(&packed).map_err(|error| error.to_string())?;
-        let lab_file = corpus.lab_file(&submission);
-        let lab = &submission.expectation.lab;
-        match grader.pack(&folder, lab, &lab_file, &packed.join(BUNDLE)) {
-            Ok(()) => {
-                copy(
-                    &submission.dir.join("expect.toml"),
-                    &packed.join("expect.toml"),
-                )?;
-                copy(
-                    &lab_file,
-                    &labs.join(lab_file.file_name().unwrap_or_default()),
-                )?;
-                println!("packed   {}", name.display());
-            }
+        let name = format!("{}/{}", submission.side.name(), submission.name);
+        let folder = scratch.path().join(&submission.name);
+        corpus.write(&submission, &folder)?;
+        let (lab_file, bundle) = (corpus.lab_file(&submission), packed.bundle(&submission));
+        match grader.pack(&folder, &submission.lab, &lab_file, &bundle) {
+            Ok(()) => println!("packed   {name}"),
             Err(message) => {
-                std::fs::remove_dir_all(&packed).map_err(|error| error.to_string())?;
                 let first = message.lines().next().unwrap_or_default();
-                println!("refused  {}: {first}", name.display());
+                println!("refused  {name}: {first}");
             }
         }
     }
@@ -75,23 +60,27 @@ fn pack(target: &Path) -> Result<ExitCode, String> {
 }
 
 /// Grades a packed corpus, one submission after the other: each has the device to itself.
-fn grade(root: &Path, device: &str) -> Result<ExitCode, String> {
-    let corpus = Corpus {
-        root: root.to_owned(),
-    };
+fn grade(folder: &Path, device: &str) -> Result<ExitCode, String> {
+    let corpus = Corpus::at(folder);
     let scratch = tempfile::tempdir().map_err(|error| error.to_string())?;
     let grader = grader(device, scratch.path().to_owned())?;
-    let submissions = corpus.submissions()?;
-    let mut lines = Vec::new();
-    for submission in &submissions {
-        let line = grader.line(&corpus, submission);
-        print!("{}", summary::row(&line));
-        lines.push(line);
+    let mut submissions = corpus.submissions()?;
+    submissions.retain(|submission| corpus.bundle(submission).exists());
+    if submissions.is_empty() {
+        let folder = folder.display();
+        return Err(format!(
+            "{folder}: no bundles; `submissions pack-corpus {folder}` packs the corpus"
+        ));
     }
-    print!("{}", summary::rates(&lines));
-    Ok(if summary::is_perfect(&lines) {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
+    let mut rows = Vec::new();
+    for submission in &submissions {
+        let row = grader.row(&corpus, submission);
+        print!("{}", row.line());
+        rows.push(row);
+    }
+    print!("{}", summary(&rows));
+    Ok(match is_perfect(&rows) {
+        true => ExitCode::SUCCESS,
+        false => ExitCode::FAILURE,
     })
 }

@@ -1,4 +1,6 @@
-//! What a form consists of.
+//! What a form consists of, and its PTX text.
+
+use std::fmt::Write;
 
 use super::{Operand, Target};
 
@@ -66,7 +68,7 @@ pub enum Expect {
 /// [`Form::SCRATCH_BYTES`]), `%pool` (global address of the whole scratch memory, which begins as zeros), and the
 /// temporaries `%p0`.., `%h0`.., `%r0`.., `%d0`.. .
 pub struct Form {
-    /// The family.
+    /// The family, which [`all`](super::all) sets.
     pub group: &'static str,
     /// The instruction as it is written.
     pub name: String,
@@ -94,7 +96,6 @@ impl Form {
 
     /// A form whose results follow from each thread's own sources.
     pub fn new<const N: usize, const M: usize>(
-        group: &'static str,
         name: impl Into<String>,
         sources: [Operand; N],
         results: [Class; M],
@@ -106,7 +107,7 @@ impl Form {
             std::array::from_fn(|i| results.get(i).copied().unwrap_or(0))
         };
         Form {
-            group,
+            group: "",
             name: name.into(),
             sources: sources.into(),
             results: results.into(),
@@ -118,27 +119,34 @@ impl Form {
         }
     }
 
-    /// A form of one instruction whose text is its name, `%x` and the sources.
+    /// A form of one instruction whose text is its name, `%x` and the sources. The result is in a register like the first
+    /// source's.
     pub fn simple<const N: usize>(
-        group: &'static str,
         name: impl Into<String>,
         sources: [Operand; N],
-        result: Class,
         f: impl Fn([u64; N]) -> u64 + Send + Sync + 'static,
     ) -> Form {
         let name = name.into();
         let body = format!("{name} %x{};", &", %a, %b, %c, %e"[..4 * N]);
-        Form::new(group, name, sources, [result], body, move |row| [f(row)])
+        let result = sources[0].class();
+        Form::new(name, sources, [result], body, move |row| [f(row)])
+    }
+
+    /// The same with its only result in another register.
+    pub fn to(self, result: Class) -> Form {
+        Form {
+            results: vec![result],
+            ..self
+        }
     }
 
     /// A form of one instruction whose result is an approximation.
     pub fn approximate<const N: usize>(
         name: impl Into<String>,
         sources: [Operand; N],
-        result: Class,
         f: impl Fn([u64; N]) -> Target + Send + Sync + 'static,
     ) -> Form {
-        let form = Form::simple("approximate", name, sources, result, |_| 0);
+        let form = Form::simple(name, sources, |_| 0);
         let within = move |row: Row| f(std::array::from_fn(|i| row[i]));
         Form {
             expect: Expect::Within(Box::new(within)),
@@ -148,7 +156,6 @@ impl Form {
 
     /// A form whose results follow from the sources of `threads` neighbouring threads.
     pub fn together<const N: usize, const M: usize>(
-        group: &'static str,
         name: impl Into<String>,
         sources: [Operand; N],
         results: [Class; M],
@@ -156,7 +163,7 @@ impl Form {
         body: impl Into<String>,
         f: impl Fn(&[Row]) -> Vec<[u64; M]> + Send + Sync + 'static,
     ) -> Form {
-        let form = Form::new(group, name, sources, results, body, |_| [0; M]);
+        let form = Form::new(name, sources, results, body, |_| [0; M]);
         let all = move |rows: &[Row]| {
             let results = f(rows);
             let widen = |r: [u64; M]| std::array::from_fn(|i| r.get(i).copied().unwrap_or(0));
@@ -212,4 +219,104 @@ impl Form {
         let end = self.name.find(['.', ' ', ',']).unwrap_or(self.name.len());
         &self.name[..end]
     }
+}
+
+const SOURCES: [&str; 4] = ["%a", "%b", "%c", "%e"];
+const RESULTS: [&str; 4] = ["%x", "%y", "%z", "%w"];
+
+/// The form's module: the kernel `apply`, and `collect` if it has one. Both take the operands, the results and the
+/// scratch memory, as 64-bit pointers to 64-bit values.
+pub fn module_text(form: &Form) -> String {
+    let mut text = format!(
+        "// {}\n.version 8.3\n.target sm_90\n.address_size 64\n\n{}\n",
+        form.name, form.module
+    );
+    let has_collect = form.collect.is_some();
+    text += &kernel(form, "apply", &form.body, !has_collect);
+    if let Some(collect) = &form.collect {
+        text += &kernel(form, "collect", collect, true);
+    }
+    text
+}
+
+fn kernel(form: &Form, name: &str, body: &str, stores: bool) -> String {
+    let mut text = format!(
+        ".visible .entry {name}(.param .u64 operands, .param .u64 results, .param .u64 scratch)\n{{\n"
+    );
+    text += "\t.reg .pred %p<8>;\n\t.reg .b16 %h<8>;\n\t.reg .b32 %r<16>;\n\t.reg .b64 %d<16>;\n";
+    text += "\t.reg .b32 %index, %thread, %lane, %low;\n\t.reg .b64 %from, %to, %pool, %scratch, %value;\n";
+    for (source, register) in form.sources.iter().zip(SOURCES) {
+        let _ = writeln!(text, "\t.reg .{} {register};", source.class().name());
+    }
+    for (class, register) in form.results.iter().zip(RESULTS) {
+        let _ = writeln!(text, "\t.reg .{} {register};", class.name());
+    }
+    text += "\tmov.u32 %thread, %tid.x;\n\tmov.u32 %lane, %laneid;\n\tmov.u32 %low, %ctaid.x;\n";
+    let _ = writeln!(text, "\tmad.lo.u32 %index, %low, {}, %thread;", Form::BLOCK);
+    text += "\tld.param.u64 %from, [operands];\n\tcvta.to.global.u64 %from, %from;\n";
+    let _ = writeln!(
+        text,
+        "\tmad.wide.u32 %from, %index, {}, %from;",
+        8 * form.sources.len()
+    );
+    if form.uses_scratch() {
+        text += "\tld.param.u64 %pool, [scratch];\n\tcvta.to.global.u64 %pool, %pool;\n";
+        let _ = writeln!(
+            text,
+            "\tmad.wide.u32 %scratch, %index, {}, %pool;",
+            Form::SCRATCH_BYTES
+        );
+    }
+    for (i, (source, register)) in form.sources.iter().zip(SOURCES).enumerate() {
+        load(&mut text, source.class(), register, 8 * i);
+    }
+    for line in body.split(';').map(str::trim) {
+        let (line, closes) = match line.strip_prefix('}') {
+            Some(rest) => (rest.trim(), true),
+            None => (line, false),
+        };
+        if closes {
+            text += "\t}\n";
+        }
+        // A label takes no semicolon.
+        let end = if line.ends_with(':') { "" } else { ";" };
+        if !line.is_empty() {
+            let _ = writeln!(text, "\t{line}{end}");
+        }
+    }
+    if stores {
+        text += "\tld.param.u64 %to, [results];\n\tcvta.to.global.u64 %to, %to;\n";
+        let _ = writeln!(
+            text,
+            "\tmad.wide.u32 %to, %index, {}, %to;",
+            8 * form.results.len()
+        );
+        for (i, (class, register)) in form.results.iter().zip(RESULTS).enumerate() {
+            store(&mut text, *class, register, 8 * i);
+        }
+    }
+    text += "\tret;\n}\n";
+    text
+}
+
+fn load(text: &mut String, class: Class, register: &str, offset: usize) {
+    let _ = match class {
+        Class::B64 => writeln!(text, "\tld.global.b64 {register}, [%from+{offset}];"),
+        Class::B32 => writeln!(text, "\tld.global.b32 {register}, [%from+{offset}];"),
+        Class::B16 => writeln!(text, "\tld.global.b16 {register}, [%from+{offset}];"),
+        Class::Pred => writeln!(
+            text,
+            "\tld.global.b32 %low, [%from+{offset}];\n\tsetp.ne.u32 {register}, %low, 0;"
+        ),
+    };
+}
+
+fn store(text: &mut String, class: Class, register: &str, offset: usize) {
+    let _ = match class {
+        Class::B64 => writeln!(text, "\tmov.b64 %value, {register};"),
+        Class::B32 => writeln!(text, "\tcvt.u64.u32 %value, {register};"),
+        Class::B16 => writeln!(text, "\tcvt.u64.u16 %value, {register};"),
+        Class::Pred => writeln!(text, "\tselp.u64 %value, 1, 0, {register};"),
+    };
+    let _ = writeln!(text, "\tst.global.u64 [%to+{offset}], %value;");
 }

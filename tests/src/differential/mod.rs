@@ -13,10 +13,9 @@
 //! `%clock_hi`, `%clock64`, `%globaltimer` and its halves, `%total_smem_size` (rounded up to what the hardware allocates);
 //! and what ends a launch: `trap`, `brkpt`.
 //!
-//! - `form`: what a form consists of;
+//! - `form`: what a form consists of, and its PTX text;
 //! - `forms`: all of them, by family;
 //! - `operands`: edge values and seeded random ones;
-//! - `source`: the PTX text;
 //! - `exact`, `half`, `tolerance`: rounding and error bounds, written from the standard;
 //! - `run`: one form on the devices;
 //! - `report`: the table and the differences.
@@ -28,13 +27,11 @@ mod half;
 mod operands;
 mod report;
 mod run;
-mod source;
 mod tolerance;
 
-pub use form::{Class, Expect, Form, Row};
+pub use form::{Class, Expect, Form, Row, module_text};
 pub use forms::all;
 pub use operands::{Amount, Operand};
 pub use report::Report;
-pub use run::{Difference, Outcome, Verdict, run_form};
-pub use source::module_text;
+pub use run::{DeviceOutcome, Difference, Outcome, run_form};
 pub use tolerance::{Bound, Target};

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Outcome, Verdict};
+use super::{DeviceOutcome, Outcome};
 
 /// Lines of a refusal that are shown.
 const REASON_LINES: usize = 6;
@@ -31,10 +31,10 @@ struct Tally {
 }
 
 impl Tally {
-    fn add(&mut self, verdict: &Verdict) {
-        self.refused += usize::from(verdict.refused.is_some());
-        self.forms += usize::from(!verdict.holds());
-        self.differences += verdict.differences;
+    fn add(&mut self, result: &DeviceOutcome) {
+        self.refused += usize::from(result.refused.is_some());
+        self.forms += usize::from(!result.holds());
+        self.differences += result.differences;
     }
 }
 
@@ -58,7 +58,7 @@ impl Report {
     /// Whether every form ran, and every result is what it should be.
     pub fn holds(&self) -> bool {
         let fine = |outcome: &Outcome| {
-            outcome.emulated.holds() && outcome.cuda.as_ref().is_none_or(Verdict::holds)
+            outcome.emulated.holds() && outcome.cuda.as_ref().is_none_or(DeviceOutcome::holds)
         };
         self.outcomes.iter().all(fine)
     }
@@ -132,8 +132,8 @@ impl Report {
                     "largest error / bound", "emulated", "cuda"
                 )?;
             }
-            let worst = |verdict: Option<&Verdict>| {
-                let worst = verdict.and_then(|verdict| verdict.worst);
+            let worst = |result: Option<&DeviceOutcome>| {
+                let worst = result.and_then(|result| result.worst);
                 worst.map_or("-".to_owned(), |worst| format!("{worst:.4}"))
             };
             writeln!(
@@ -178,22 +178,22 @@ fn details(
     f: &mut fmt::Formatter<'_>,
     outcome: &Outcome,
     device: &str,
-    verdict: &Verdict,
+    result: &DeviceOutcome,
 ) -> fmt::Result {
     let name = format_args!("{} [{}]", outcome.name, outcome.group);
-    if let Some(reason) = &verdict.refused {
+    if let Some(reason) = &result.refused {
         writeln!(f, "\n{name}: refused by {device}")?;
         for line in reason.lines().take(REASON_LINES) {
             writeln!(f, "    {line}")?;
         }
     }
-    if verdict.differences > 0 {
-        let (count, cases) = (verdict.differences, outcome.cases);
+    if result.differences > 0 {
+        let (count, cases) = (result.differences, outcome.cases);
         writeln!(
             f,
             "\n{name}: {device}: {count} differences in {cases} cases"
         )?;
-        for difference in &verdict.some {
+        for difference in &result.some {
             writeln!(f, "    {} -> {}", difference.operands, difference.bits)?;
         }
     }
@@ -205,7 +205,7 @@ mod tests {
     use super::*;
     use crate::differential::Difference;
 
-    fn outcome(emulated: Verdict, cuda: Option<Verdict>) -> Outcome {
+    fn outcome(emulated: DeviceOutcome, cuda: Option<DeviceOutcome>) -> Outcome {
         Outcome {
             group: "integer",
             opcode: "div".to_owned(),
@@ -216,33 +216,39 @@ mod tests {
         }
     }
 
-    fn differs() -> Verdict {
-        Verdict {
+    fn differs() -> DeviceOutcome {
+        DeviceOutcome {
             differences: 2,
             some: vec![Difference {
                 operands: "a=0x1 b=0x0".to_owned(),
                 bits: "x: cuda 0xffffffff, emulated 0x00000000".to_owned(),
             }],
-            ..Verdict::default()
+            ..DeviceOutcome::default()
         }
     }
 
     #[test]
     fn a_difference_on_either_device_fails() {
-        assert!(Report::new(vec![outcome(Verdict::default(), None)], false).holds());
+        assert!(Report::new(vec![outcome(DeviceOutcome::default(), None)], false).holds());
         assert!(!Report::new(vec![outcome(differs(), None)], false).holds());
-        assert!(!Report::new(vec![outcome(Verdict::default(), Some(differs()))], true).holds());
+        assert!(
+            !Report::new(
+                vec![outcome(DeviceOutcome::default(), Some(differs()))],
+                true
+            )
+            .holds()
+        );
     }
 
     #[test]
     fn differences_and_refusals_are_shown_and_counted() {
-        let refused = Verdict {
+        let refused = DeviceOutcome {
             refused: Some("ptxas says no".to_owned()),
-            ..Verdict::default()
+            ..DeviceOutcome::default()
         };
         let outcomes = vec![
-            outcome(Verdict::default(), Some(differs())),
-            outcome(Verdict::default(), Some(refused)),
+            outcome(DeviceOutcome::default(), Some(differs())),
+            outcome(DeviceOutcome::default(), Some(refused)),
         ];
         let text = Report::new(outcomes, true).to_string();
         assert!(text.contains("div.s32 [integer]: cuda: 2 differences in 128 cases"));

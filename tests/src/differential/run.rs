@@ -26,7 +26,7 @@ pub struct Difference {
 
 /// What came of a form on one device.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Verdict {
+pub struct DeviceOutcome {
     /// Why it did not run.
     pub refused: Option<String>,
     /// Results that are not what they should be.
@@ -37,16 +37,16 @@ pub struct Verdict {
     pub worst: Option<f64>,
 }
 
-impl Verdict {
+impl DeviceOutcome {
     /// Whether it ran, and every result is what it should be.
     pub fn holds(&self) -> bool {
         self.refused.is_none() && self.differences == 0
     }
 
-    fn refused(reason: String) -> Verdict {
-        Verdict {
+    fn refused(reason: String) -> DeviceOutcome {
+        DeviceOutcome {
             refused: Some(reason),
-            ..Verdict::default()
+            ..DeviceOutcome::default()
         }
     }
 }
@@ -75,10 +75,10 @@ pub struct Outcome {
     /// Threads that executed it.
     pub cases: usize,
     /// The emulated device against the evaluation in Rust.
-    pub emulated: Verdict,
+    pub emulated: DeviceOutcome,
     /// CUDA against the emulated device, or for an approximation against the evaluation in Rust; `None` without a
     /// device.
-    pub cuda: Option<Verdict>,
+    pub cuda: Option<DeviceOutcome>,
 }
 
 /// Tries a form. `cuda` is used by one form at a time.
@@ -92,19 +92,19 @@ pub fn run_form(
     let module = Module::new(form.name.clone(), module_text(form));
     let expected = expected(form, &rows);
     let ours = execute(form, &module, &rows, emulated);
-    let emulated_verdict = match &ours {
-        Err(reason) => Verdict::refused(reason.clone()),
-        Ok(ours) => judge(form, &rows, ours, &expected, "emulated", "expected"),
+    let emulated_outcome = match &ours {
+        Err(reason) => DeviceOutcome::refused(reason.clone()),
+        Ok(ours) => compare(form, &rows, ours, &expected, "emulated", "expected"),
     };
-    let cuda_verdict = cuda.map(|device| {
+    let cuda_outcome = cuda.map(|device| {
         let theirs = {
             let device = device.lock().unwrap_or_else(PoisonError::into_inner);
             execute(form, &module, &rows, *device)
         };
         match (theirs, &ours) {
-            (Err(reason), _) => Verdict::refused(reason),
-            (Ok(theirs), Ok(ours)) => judge(form, &rows, &theirs, ours, "cuda", "emulated"),
-            (Ok(theirs), Err(_)) => judge(form, &rows, &theirs, &expected, "cuda", "expected"),
+            (Err(reason), _) => DeviceOutcome::refused(reason),
+            (Ok(theirs), Ok(ours)) => compare(form, &rows, &theirs, ours, "cuda", "emulated"),
+            (Ok(theirs), Err(_)) => compare(form, &rows, &theirs, &expected, "cuda", "expected"),
         }
     });
     Outcome {
@@ -112,12 +112,12 @@ pub fn run_form(
         opcode: form.opcode().to_owned(),
         name: form.name.clone(),
         cases: rows.len(),
-        emulated: emulated_verdict,
-        cuda: cuda_verdict,
+        emulated: emulated_outcome,
+        cuda: cuda_outcome,
     }
 }
 
-/// The results evaluated in Rust, as many for each thread as the form has; those of approximations are judged one by one
+/// The results evaluated in Rust, as many for each thread as the form has; those of approximations are checked one by one
 /// instead.
 fn expected(form: &Form, rows: &[Row]) -> Vec<u64> {
     let all: Vec<Row> = match &form.expect {
@@ -186,15 +186,15 @@ fn execute(
 }
 
 /// Compares one device's results with what they should be.
-fn judge(
+fn compare(
     form: &Form,
     rows: &[Row],
     got: &[u64],
     wanted: &[u64],
     device: &str,
     other: &str,
-) -> Verdict {
-    let mut verdict = Verdict::default();
+) -> DeviceOutcome {
+    let mut outcome = DeviceOutcome::default();
     // Whether the place of a thread in its block is one of its sources.
     let by_thread = !matches!(form.expect, Expect::Each(_) | Expect::Within(_));
     let (mut seen, mut distinct) = (HashSet::new(), Vec::new());
@@ -210,15 +210,15 @@ fn judge(
             let holds = match target {
                 None => got == wanted,
                 Some(target) => {
-                    let Nearness { holds, error } = target.judge(got, *class == Class::B64);
+                    let Nearness { holds, error } = target.check(got, *class == Class::B64);
                     if let Some(error) = error {
-                        verdict.worst = Some(verdict.worst.map_or(error, |worst| worst.max(error)));
+                        outcome.worst = Some(outcome.worst.map_or(error, |worst| worst.max(error)));
                     }
                     holds
                 }
             };
             if !holds {
-                verdict.differences += 1;
+                outcome.differences += 1;
                 if seen.insert((*row, by_thread.then_some(thread % Form::BLOCK), i)) {
                     distinct.push((thread, i, target));
                 }
@@ -237,8 +237,8 @@ fn judge(
             bits: format!("{}: {device} {got}, {wanted}", RESULTS[i]),
         }
     };
-    verdict.some = spread(distinct).map(difference).collect();
-    verdict
+    outcome.some = spread(distinct).map(difference).collect();
+    outcome
 }
 
 fn shown(bits: u64, class: Class) -> String {
@@ -264,30 +264,27 @@ mod tests {
     use crate::differential::{Bound, Operand};
     use host::device::EmulatedDevice;
 
-    fn tried(form: &Form) -> Verdict {
+    fn tried(form: &Form) -> DeviceOutcome {
         run_form(form, &EmulatedDevice::default(), None, Amount::QUICK).emulated
     }
 
     #[test]
     fn a_wrong_result_is_found_with_its_operands() {
         let wrong = |[a, b]: [u64; 2]| {
-            if a == 3 && b == 7 {
+            if (a, b) == (3, 7) {
                 11
             } else {
                 a.wrapping_add(b)
             }
         };
-        let form = Form::simple(
-            "test",
+        let outcome = tried(&Form::simple(
             "add.u32",
             [Operand::I32, Operand::I32],
-            Class::B32,
             wrong,
-        );
-        let verdict = tried(&form);
-        assert!(!verdict.holds());
-        let [difference] = &verdict.some[..] else {
-            panic!("{verdict:?}")
+        ));
+        assert!(!outcome.holds());
+        let [difference] = &outcome.some[..] else {
+            panic!("{outcome:?}")
         };
         assert_eq!(difference.operands, "a=0x3 b=0x7");
         assert_eq!(
@@ -307,25 +304,19 @@ mod tests {
         );
 
         let sources = [Operand::Of(Class::B32, (0..4).collect())];
-        let verdict = tried(&Form::simple(
-            "test",
-            "not.b32",
-            sources,
-            Class::B32,
-            |[a]| a,
-        ));
-        assert!(verdict.differences > 4);
-        let operands: Vec<_> = verdict.some.iter().map(|d| d.operands.as_str()).collect();
+        let outcome = tried(&Form::simple("not.b32", sources, |[a]| a));
+        assert!(outcome.differences > 4);
+        let operands: Vec<_> = outcome.some.iter().map(|d| d.operands.as_str()).collect();
         assert_eq!(operands, ["a=0x0", "a=0x1", "a=0x2", "a=0x3"]);
     }
 
     #[test]
     fn a_form_that_does_not_run_is_refused_with_the_reason() {
-        let form = Form::simple("test", "frob.u32", [Operand::I32], Class::B32, |[a]| a);
-        let verdict = tried(&form);
-        assert!(!verdict.holds());
+        let form = Form::simple("frob.u32", [Operand::I32], |[a]| a);
+        let outcome = tried(&form);
+        assert!(!outcome.holds());
         assert!(
-            verdict
+            outcome
                 .refused
                 .is_some_and(|reason| reason.contains("frob"))
         );
@@ -334,19 +325,15 @@ mod tests {
     #[test]
     fn an_approximation_beyond_its_bound_is_found() {
         let near = |scale: f64| {
-            let form =
-                Form::approximate("sqrt.approx.f32", [Operand::F32], Class::B32, move |[a]| {
-                    let a = f64::from(f32::from_bits(a as u32));
-                    match a.is_normal() && a > 0.0 {
-                        true => Target::Near {
-                            value: a.sqrt() * scale,
-                            bound: Bound::Relative(2f64.powi(-23)),
-                            flushed: false,
-                        },
-                        false => Target::Unspecified,
-                    }
-                });
-            tried(&form)
+            let root = move |[a]: [u64; 1]| match f64::from(f32::from_bits(a as u32)) {
+                a if a.is_normal() && a > 0.0 => Target::Near {
+                    value: a.sqrt() * scale,
+                    bound: Bound::Relative(2f64.powi(-23)),
+                    flushed: false,
+                },
+                _ => Target::Unspecified,
+            };
+            tried(&Form::approximate("sqrt.approx.f32", [Operand::F32], root))
         };
         assert!(near(1.0).holds());
         assert!(!near(1.0 + 2f64.powi(-21)).holds());

@@ -40,8 +40,8 @@ pub(super) struct Nearness {
 }
 
 impl Target {
-    /// Judges a single- or double-precision result.
-    pub(super) fn judge(&self, bits: u64, is_double: bool) -> Nearness {
+    /// Checks a single- or double-precision result.
+    pub(super) fn check(&self, bits: u64, is_double: bool) -> Nearness {
         let got = match is_double {
             true => f64::from_bits(bits),
             false => f64::from(f32::from_bits(bits as u32)),
@@ -107,7 +107,7 @@ mod tests {
             bound: Bound::Ulps(ulps),
             flushed: false,
         };
-        target.judge(got.to_bits().into(), false).holds
+        target.check(got.to_bits().into(), false).holds
     }
 
     #[test]
@@ -119,17 +119,17 @@ mod tests {
 
     #[test]
     fn a_flushed_result_is_zero_only_below_the_normal_numbers() {
-        let judge = |value, flushed| {
+        let check = |value, flushed| {
             let bound = Bound::Ulps(1.0);
             let target = Target::Near {
                 value,
                 bound,
                 flushed,
             };
-            target.judge(0, false).holds
+            target.check(0, false).holds
         };
-        assert!(judge(1e-39, true));
-        assert!(!judge(1e-39, false));
-        assert!(!judge(1e-37, true));
+        assert!(check(1e-39, true));
+        assert!(!check(1e-39, false));
+        assert!(!check(1e-37, true));
     }
 }

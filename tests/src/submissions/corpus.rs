@@ -1,28 +1,26 @@
-//! Which submissions there are.
+//! Which submissions there are, and their source.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::expect::Expectation;
+use serde::Deserialize;
 
-/// The two files of a submission.
-pub const FILES: [&str; 2] = ["kernels.rs", "launch.rs"];
-/// The name of a packed one, in place of the two.
-pub const BUNDLE: &str = "submission.bundle";
+use super::expectation::ExpectedVerdict;
 
-/// The folder of a corpus.
+/// A folder laid out like `tests/submissions`.
 #[derive(Debug, Clone)]
 pub struct Corpus {
-    /// As laid out in `tests/submissions`.
-    pub root: PathBuf,
+    root: PathBuf,
 }
 
 /// Which side of the corpus a submission is on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Side {
-    /// Must get nothing for what it tries.
+    /// Must earn nothing by its trick.
+    #[default]
     Hostile,
-    /// Must get everything.
+    /// Must earn everything.
     Honest,
 }
 
@@ -36,102 +34,265 @@ impl Side {
     }
 }
 
-/// A submission with what is expected of it.
-#[derive(Debug, Clone)]
+/// A submission with what is expected of it: a table of one of the corpus' TOML files.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Submission {
-    /// The name of its folder.
+    /// The table's name, unique in the corpus.
+    #[serde(skip)]
     pub name: String,
     /// Which side it is on.
+    #[serde(skip)]
     pub side: Side,
-    /// Its folder.
-    pub dir: PathBuf,
-    /// What is expected.
-    pub expectation: Expectation,
+    /// What it tries, or what is unusual about it.
+    pub about: String,
+    /// The lab.
+    pub lab: String,
+    /// The folder of `programs/` that it is an edit of. Default: the lab's name.
+    base: Option<String>,
+    /// What differs from the base, in order.
+    #[serde(default)]
+    edits: Vec<Edit>,
+    /// Other files in its folder, by name.
+    #[serde(default)]
+    files: BTreeMap<String, String>,
+    /// The file of `labs/`, without `.toml`, that it is graded by. Default: the lab's name.
+    lab_file: Option<String>,
+    /// What becomes of it.
+    pub verdict: ExpectedVerdict,
+    /// What else may become of its large cases on a GPU: the emulated device executes some of their blocks only, and a GPU
+    /// shows the same fault in another way.
+    pub cuda: Option<ExpectedVerdict>,
+    /// The cases that fail. Default: all.
+    pub cases: Option<Vec<String>>,
+    /// A part of the failure's message.
+    pub message: Option<String>,
+}
+
+/// A replacement in a source file.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Edit {
+    file: SourceFile,
+    /// Occurs exactly once in the file, as earlier edits left it.
+    find: String,
+    replace: String,
+}
+
+/// The source files of a submission.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+enum SourceFile {
+    #[serde(rename = "kernels.rs")]
+    Kernels,
+    #[serde(rename = "launch.rs")]
+    Launch,
+}
+
+impl SourceFile {
+    const fn name(self) -> &'static str {
+        match self {
+            SourceFile::Kernels => "kernels.rs",
+            SourceFile::Launch => "launch.rs",
+        }
+    }
 }
 
 impl Corpus {
+    /// A corpus in this folder.
+    pub fn at(root: impl Into<PathBuf>) -> Corpus {
+        Corpus { root: root.into() }
+    }
+
     /// The project's own.
     pub fn of_the_project() -> Corpus {
-        Corpus {
-            root: Path::new(env!("CARGO_MANIFEST_DIR")).join("submissions"),
-        }
+        Corpus::at(Path::new(env!("CARGO_MANIFEST_DIR")).join("submissions"))
     }
 
     /// The submissions, hostile ones first, each side by name.
     ///
     /// # Errors
     ///
-    /// What cannot be read or makes no sense.
+    /// What cannot be read, is malformed, or has the name of another submission.
     pub fn submissions(&self) -> Result<Vec<Submission>, String> {
-        let mut all = Vec::new();
+        let mut all = BTreeMap::new();
         for side in [Side::Hostile, Side::Honest] {
-            let folder = self.root.join(side.name());
-            let entries = fs::read_dir(&folder).map_err(|error| at(&folder, error))?;
-            let mut dirs = entries
-                .map(|entry| entry.map(|entry| entry.path()))
-                .collect::<Result<Vec<_>, _>>()
-                .map_err(|error| at(&folder, error))?;
-            dirs.sort();
-            for dir in dirs {
-                all.push(submission(side, dir)?);
+            for file in self.toml_files(side.name())? {
+                let text = fs::read_to_string(&file).map_err(|error| at(&file, error))?;
+                let tables: BTreeMap<String, Submission> =
+                    toml::from_str(&text).map_err(|error| at(&file, error))?;
+                for (name, mut submission) in tables {
+                    submission.name.clone_from(&name);
+                    submission.side = side;
+                    if let Some(other) = all.insert(name, submission) {
+                        let error = format!("`{}` is another submission's name too", other.name);
+                        return Err(at(&file, error));
+                    }
+                }
             }
         }
+        let mut all: Vec<Submission> = all.into_values().collect();
+        all.sort_by_key(|submission| submission.side);
         Ok(all)
+    }
+
+    /// The TOML files of one of its folders, by name.
+    fn toml_files(&self, folder: &str) -> Result<Vec<PathBuf>, String> {
+        let folder = self.root.join(folder);
+        let entries = fs::read_dir(&folder).map_err(|error| at(&folder, error))?;
+        let mut files = entries
+            .map(|entry| entry.map(|entry| entry.path()))
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(|error| at(&folder, error))?;
+        files.retain(|path| {
+            path.extension()
+                .is_some_and(|extension| extension == "toml")
+        });
+        files.sort();
+        Ok(files)
     }
 
     /// The lab file that a submission is graded by.
     pub fn lab_file(&self, submission: &Submission) -> PathBuf {
-        let course = submission.expectation.course();
-        self.root.join("labs").join(course).with_extension("toml")
+        let name = submission.lab_file.as_ref().unwrap_or(&submission.lab);
+        self.root.join("labs").join(name).with_extension("toml")
     }
 
-    /// Puts a submission's folder together in `target`: its own files, and for those of the two that it does not have, the
-    /// lab's right ones.
+    /// Where a submission's bundle is, in a packed corpus.
+    pub fn bundle(&self, submission: &Submission) -> PathBuf {
+        let name = format!("{}.bundle", submission.name);
+        self.root.join("bundles").join(name)
+    }
+
+    /// The files of a submission's folder, by name: those of its base with its edits, and its other files.
+    ///
+    /// # Errors
+    ///
+    /// What cannot be read; an edit whose `find` does not occur exactly once.
+    pub fn sources(&self, submission: &Submission) -> Result<BTreeMap<String, String>, String> {
+        let base = submission.base.as_ref().unwrap_or(&submission.lab);
+        let folder = self.root.join("programs").join(base);
+        let mut files = submission.files.clone();
+        for file in [SourceFile::Kernels, SourceFile::Launch] {
+            let path = folder.join(file.name());
+            let mut text = fs::read_to_string(&path).map_err(|error| at(&path, error))?;
+            for edit in submission.edits.iter().filter(|edit| edit.file == file) {
+                text = edit.apply(&text).map_err(|error| {
+                    format!("{}/{}: {error}", submission.side.name(), submission.name)
+                })?;
+            }
+            files.insert(file.name().to_owned(), text);
+        }
+        Ok(files)
+    }
+
+    /// Writes a submission's folder.
+    ///
+    /// # Errors
+    ///
+    /// As [`Corpus::sources`], and what cannot be written.
+    pub fn write(&self, submission: &Submission, folder: &Path) -> Result<(), String> {
+        fs::create_dir_all(folder).map_err(|error| at(folder, error))?;
+        for (name, text) in self.sources(submission)? {
+            let path = folder.join(name);
+            fs::write(&path, text).map_err(|error| at(&path, error))?;
+        }
+        Ok(())
+    }
+
+    /// Copies everything but the programs, for a corpus that is packed.
     ///
     /// # Errors
     ///
     /// What cannot be copied.
-    pub fn assemble(&self, submission: &Submission, target: &Path) -> Result<(), String> {
-        fs::create_dir_all(target).map_err(|error| at(target, error))?;
-        let common = self.root.join("common").join(&submission.expectation.lab);
-        for file in FILES {
-            copy(&common.join(file), &target.join(file))?;
-        }
-        let entries = fs::read_dir(&submission.dir).map_err(|error| at(&submission.dir, error))?;
-        for entry in entries {
-            let entry = entry.map_err(|error| at(&submission.dir, error))?;
-            if entry.file_name() != "expect.toml" {
-                copy(&entry.path(), &target.join(entry.file_name()))?;
+    pub fn copy_expectations(&self, target: &Path) -> Result<(), String> {
+        for folder in ["labs", Side::Hostile.name(), Side::Honest.name()] {
+            let to = target.join(folder);
+            fs::create_dir_all(&to).map_err(|error| at(&to, error))?;
+            for file in self.toml_files(folder)? {
+                let to = to.join(file.file_name().unwrap_or_default());
+                fs::copy(&file, to).map_err(|error| at(&file, error))?;
             }
         }
         Ok(())
     }
 }
 
-fn submission(side: Side, dir: PathBuf) -> Result<Submission, String> {
-    let file = dir.join("expect.toml");
-    let text = fs::read_to_string(&file).map_err(|error| at(&file, error))?;
-    let expectation = Expectation::parse(&text).map_err(|error| at(&file, error))?;
-    let name = dir.file_name().unwrap_or_default().to_string_lossy();
-    Ok(Submission {
-        name: name.into_owned(),
-        side,
-        dir,
-        expectation,
-    })
-}
-
-/// Copies a file.
-///
-/// # Errors
-///
-/// Why it cannot be copied.
-pub fn copy(from: &Path, to: &Path) -> Result<(), String> {
-    fs::copy(from, to)
-        .map(drop)
-        .map_err(|error| at(from, error))
+impl Edit {
+    fn apply(&self, text: &str) -> Result<String, String> {
+        match text.matches(&self.find).count() {
+            1 => Ok(text.replacen(&self.find, &self.replace, 1)),
+            count => Err(format!(
+                "an edit of {} matches {count} times instead of once: find = {:?}",
+                self.file.name(),
+                self.find
+            )),
+        }
+    }
 }
 
 fn at(path: &Path, error: impl std::fmt::Display) -> String {
     format!("{}: {error}", path.display())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A corpus whose only program has these kernels, with these tables of honest submissions.
+    fn corpus(kernels: &str, tables: &str) -> (tempfile::TempDir, Corpus) {
+        let folder = tempfile::tempdir().unwrap();
+        for (file, text) in [
+            ("programs/matadd/kernels.rs", kernels),
+            ("programs/matadd/launch.rs", "launch"),
+            ("hostile/none.toml", ""),
+            ("honest/some.toml", tables),
+        ] {
+            let path = folder.path().join(file);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        let corpus = Corpus::at(folder.path());
+        (folder, corpus)
+    }
+
+    fn edited(kernels: &str, edits: &str) -> Result<String, String> {
+        let table = format!(
+            "[one]\nabout = \"\"\nlab = \"matadd\"\nverdict = \"passes\"\nedits = [{edits}]"
+        );
+        let (_folder, corpus) = corpus(kernels, &table);
+        let submissions = corpus.submissions()?;
+        Ok(corpus
+            .sources(&submissions[0])?
+            .remove("kernels.rs")
+            .unwrap())
+    }
+
+    #[test]
+    fn edits_are_made_in_order() {
+        let edits = r#"{ file = "kernels.rs", find = "a", replace = "bc" },
+                       { file = "kernels.rs", find = "c", replace = "d" }"#;
+        assert_eq!(edited("1 a 2", edits).unwrap(), "1 bd 2");
+    }
+
+    #[test]
+    fn an_edit_that_does_not_match_exactly_once_is_named() {
+        let edit = r#"{ file = "kernels.rs", find = "a\nb", replace = "" }"#;
+        insta::assert_snapshot!(edited("c", edit).unwrap_err(), @r#"honest/one: an edit of kernels.rs matches 0 times instead of once: find = "a\nb""#);
+        insta::assert_snapshot!(edited("a\nb a\nb", edit).unwrap_err(), @r#"honest/one: an edit of kernels.rs matches 2 times instead of once: find = "a\nb""#);
+        let edit = r#"{ file = "kernel.rs", find = "a", replace = "" }"#;
+        let error = edited("a", edit).unwrap_err();
+        assert!(
+            error.contains("some.toml: TOML parse error at line 5"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn names_are_unique() {
+        let table = "[one]\nabout = \"\"\nlab = \"matadd\"\nverdict = \"passes\"";
+        let (folder, corpus) = corpus("", table);
+        fs::write(folder.path().join("hostile/same.toml"), table).unwrap();
+        let error = corpus.submissions().unwrap_err();
+        assert!(error.ends_with("honest/some.toml: `one` is another submission's name too"));
+    }
 }

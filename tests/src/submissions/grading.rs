@@ -1,108 +1,106 @@
-//! The program, started on a submission.
+//! The program, started on submissions, and the table of what became of them.
 
+use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::Instant;
 
-use harness::grade::GradeReport;
 use rayon::prelude::*;
 
-use super::corpus::{BUNDLE, Corpus, Submission};
-use super::judge::judge;
-use super::summary::Line;
+use super::{Corpus, Side, Submission, check};
+use crate::grade::GradeReport;
 
-/// How long a run may take: many times what the slowest honest one needs, on a busy machine too.
+/// The deadline of a run in seconds: many times what the slowest honest one needs, on a busy machine too.
 const DEADLINE_S: &str = "10";
 
 /// The program, and what it grades on.
 #[derive(Debug, Clone)]
 pub struct Grader {
-    /// The program: `harness`, or one that understands the same command line.
+    /// `harness`, or a program that understands the same command line.
     pub program: PathBuf,
     /// `emulated` or `cuda`.
     pub device: String,
-    /// For submissions' folders and reports.
-    pub folder: PathBuf,
+    /// An empty folder, for submissions' folders and reports.
+    pub scratch: PathBuf,
 }
 
 impl Grader {
-    /// Grades `what`, a folder or a bundle.
+    /// Grades a folder or a bundle.
     ///
     /// # Errors
     ///
     /// If there is no report.
-    pub fn grade(&self, what: &Path, lab: &str, lab_file: &Path) -> Result<GradeReport, String> {
+    pub fn grade(
+        &self,
+        submission: &Path,
+        lab: &str,
+        lab_file: &Path,
+    ) -> Result<GradeReport, String> {
         let report = tempfile::Builder::new()
             .suffix(".json")
-            .tempfile_in(&self.folder)
+            .tempfile_in(&self.scratch)
             .map_err(|error| error.to_string())?;
-        let output = self.run(&[
-            "grade".as_ref(),
-            what,
-            "--lab".as_ref(),
-            lab.as_ref(),
-            "--lab-file".as_ref(),
-            lab_file,
-            "--device".as_ref(),
-            self.device.as_ref(),
-            "--deadline".as_ref(),
-            DEADLINE_S.as_ref(),
-            "-o".as_ref(),
-            report.path(),
-        ])?;
+        let mut command = self.command("grade", submission, lab, lab_file, report.path());
+        command.args(["--device", &self.device, "--deadline", DEADLINE_S]);
+        let output = self.run(command)?;
         let text = std::fs::read_to_string(report.path()).unwrap_or_default();
         serde_json::from_str(&text).map_err(|error| {
-            format!(
-                "no report ({error}): {}, {}",
-                output.status,
-                String::from_utf8_lossy(&output.stderr)
-            )
+            let stderr = String::from_utf8_lossy(&output.stderr);
+            format!("no report ({error}): {}, {stderr}", output.status)
         })
     }
 
-    /// Packs a folder; the program's message if it is refused.
+    /// Packs a folder.
     ///
     /// # Errors
     ///
-    /// What the program says.
+    /// The program's message if the submission is refused.
     pub fn pack(
         &self,
-        dir: &Path,
+        folder: &Path,
         lab: &str,
         lab_file: &Path,
         bundle: &Path,
     ) -> Result<(), String> {
-        let output = self.run(&[
-            "pack".as_ref(),
-            dir,
-            "--lab".as_ref(),
-            lab.as_ref(),
-            "--lab-file".as_ref(),
-            lab_file,
-            "-o".as_ref(),
-            bundle,
-        ])?;
-        if output.status.success() {
-            return Ok(());
+        let output = self.run(self.command("pack", folder, lab, lab_file, bundle))?;
+        match output.status.success() {
+            true => Ok(()),
+            false => Err(String::from_utf8_lossy(&output.stderr).into_owned()),
         }
-        Err(String::from_utf8_lossy(&output.stderr).into_owned())
     }
 
-    fn run(&self, args: &[&Path]) -> Result<Output, String> {
-        Command::new(&self.program)
-            .args(args)
+    fn command(
+        &self,
+        name: &str,
+        submission: &Path,
+        lab: &str,
+        lab_file: &Path,
+        output: &Path,
+    ) -> Command {
+        let mut command = Command::new(&self.program);
+        command.arg(name).arg(submission).args(["--lab", lab]);
+        command
+            .arg("--lab-file")
+            .arg(lab_file)
+            .arg("-o")
+            .arg(output);
+        command
+    }
+
+    fn run(&self, mut command: Command) -> Result<Output, String> {
+        command
             .stdin(Stdio::null())
             .output()
             .map_err(|error| format!("{}: {error}", self.program.display()))
     }
 
-    /// Grades a submission of the corpus, packed or not, and judges the report.
-    pub fn line(&self, corpus: &Corpus, submission: &Submission) -> Line {
+    /// Grades a submission of the corpus, from its bundle if there is one, and compares the report with what is expected.
+    pub fn row(&self, corpus: &Corpus, submission: &Submission) -> Row {
         let start = Instant::now();
         let result = self
             .graded(corpus, submission)
-            .and_then(|report| judge(&submission.expectation, &report, &self.device));
-        Line {
+            .and_then(|report| check(submission, &report, &self.device));
+        Row {
             submission: submission.clone(),
             result,
             seconds: start.elapsed().as_secs_f64(),
@@ -110,37 +108,101 @@ impl Grader {
     }
 
     fn graded(&self, corpus: &Corpus, submission: &Submission) -> Result<GradeReport, String> {
-        let lab = &submission.expectation.lab;
         let lab_file = corpus.lab_file(submission);
-        let bundle = submission.dir.join(BUNDLE);
+        let bundle = corpus.bundle(submission);
         if bundle.exists() {
-            return self.grade(&bundle, lab, &lab_file);
+            return self.grade(&bundle, &submission.lab, &lab_file);
         }
-        let dir = self
-            .folder
-            .join(submission.side.name())
-            .join(&submission.name);
-        corpus.assemble(submission, &dir)?;
-        self.grade(&dir, lab, &lab_file)
+        let folder = self.scratch.join(&submission.name);
+        corpus.write(submission, &folder)?;
+        self.grade(&folder, &submission.lab, &lab_file)
     }
 
-    /// Grades all of them, some more at once than there are cores: those that never end spend their time waiting.
+    /// Grades several submissions at a time, some more than there are cores: those that never end spend their time waiting.
     ///
     /// # Errors
     ///
     /// If threads cannot be started.
-    pub fn lines(&self, corpus: &Corpus, submissions: &[Submission]) -> Result<Vec<Line>, String> {
+    pub fn rows(&self, corpus: &Corpus, submissions: &[Submission]) -> Result<Vec<Row>, String> {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(cores + 2)
             .build()
             .map_err(|error| error.to_string())?;
+        let submissions = submissions.par_iter().with_max_len(1);
         Ok(pool.install(|| {
             submissions
-                .par_iter()
-                .with_max_len(1)
-                .map(|submission| self.line(corpus, submission))
+                .map(|submission| self.row(corpus, submission))
                 .collect()
         }))
     }
+}
+
+/// What became of a submission.
+#[derive(Debug)]
+pub struct Row {
+    /// Which.
+    pub submission: Submission,
+    /// In a word, if it is as expected; otherwise what is not.
+    pub result: Result<String, String>,
+    /// How long it took.
+    pub seconds: f64,
+}
+
+impl Row {
+    /// Its line of the table.
+    pub fn line(&self) -> String {
+        let (mark, what) = match &self.result {
+            Ok(what) => ("ok  ", what.as_str()),
+            Err(_) => ("MISS", "not as expected"),
+        };
+        let (side, name) = (self.submission.side.name(), &self.submission.name);
+        format!(
+            "{mark}  {side:8} {name:32} {what:20} {:6.1} s\n",
+            self.seconds
+        )
+    }
+}
+
+/// What is below the table: the rows that are not as expected, and the rates.
+pub fn summary(rows: &[Row]) -> String {
+    let mut text = String::new();
+    for Row {
+        submission, result, ..
+    } in rows
+    {
+        if let Err(miss) = result {
+            let Submission {
+                name,
+                side,
+                about,
+                verdict,
+                ..
+            } = submission;
+            let side = side.name();
+            let _ = write!(
+                text,
+                "\n{name} ({side}): {about}\n    expected: {verdict}\n    {miss}\n"
+            );
+        }
+    }
+    // How many are as expected, of how many.
+    let rate = |side| {
+        let of_side = || rows.iter().filter(|row| row.submission.side == side);
+        (
+            of_side().filter(|row| row.result.is_ok()).count(),
+            of_side().count(),
+        )
+    };
+    let (killed, hostile) = rate(Side::Hostile);
+    let (passed, honest) = rate(Side::Honest);
+    let failed = honest - passed;
+    text + &format!(
+        "\nkill rate: {killed} of {hostile} hostile submissions; false positives: {failed} of {honest} honest ones\n"
+    )
+}
+
+/// Whether all is as expected.
+pub fn is_perfect(rows: &[Row]) -> bool {
+    rows.iter().all(|row| row.result.is_ok())
 }

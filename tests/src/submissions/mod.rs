@@ -1,19 +1,19 @@
-//! The corpus of submissions: hostile ones, which must get nothing for what they try, and honest but unusual ones, which
-//! must get everything.
+//! The corpus of submissions: hostile ones, which must earn nothing by their trick, and honest but unusual ones, which must
+//! earn everything.
 //!
-//! `tests/submissions/README.md` says what is in a submission's folder. Each is graded by the program itself, as a user
-//! would, and the report is compared with what `expect.toml` says.
+//! `tests/submissions/README.md` describes the files. Each submission is graded by the program itself, as a user would, and
+//! the report is compared with what is expected.
 //!
-//! | module      | what it holds                                                    |
-//! |-------------|------------------------------------------------------------------|
-//! | [`corpus`]  | which submissions there are, and their folders put together      |
-//! | [`expect`]  | what is expected of one                                          |
-//! | [`grading`] | the program, started on one                                      |
-//! | [`judge`]   | whether a report is what was expected                            |
-//! | [`summary`] | the table of all of them                                         |
+//! | module          | what it holds                                             |
+//! |-----------------|-----------------------------------------------------------|
+//! | `corpus`        | which submissions there are, and their source             |
+//! | `expectation`   | what is expected of one, and whether a report is that     |
+//! | `grading`       | the program, started on them; the table of results        |
 
-pub mod corpus;
-pub mod expect;
-pub mod grading;
-pub mod judge;
-pub mod summary;
+mod corpus;
+mod expectation;
+mod grading;
+
+pub use corpus::{Corpus, Side, Submission};
+pub use expectation::{ExpectedVerdict, check, outcome};
+pub use grading::{Grader, Row, is_perfect, summary};

@@ -19,11 +19,11 @@ use std::path::Path;
 use host::Progress;
 
 use super::report;
-use super::verdict::GradeReport;
 use crate::failure::{Ending, Failure};
 use crate::out::Out;
 use crate::page::escape;
 use crate::progress::Bar;
+use grading::report::GradeReport;
 use store::{Store, Submission};
 use summary::{Graded, Summary};
 

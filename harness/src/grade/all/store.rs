@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
-use crate::digest::hex;
 use crate::failure::Failure;
-use crate::grade::verdict::{GradeReport, SCHEMA_VERSION};
 use crate::output::OutputFile;
+use grading::digest::hex;
+use grading::report::{GradeReport, SCHEMA_VERSION};
 
 /// The files of a folder that count.
 const FILES: [&str; 2] = ["kernels.rs", "launch.rs"];

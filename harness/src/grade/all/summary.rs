@@ -5,13 +5,14 @@ use std::path::Path;
 
 use crate::failure::{Ending, Failure};
 use crate::grade::report::{figures, html};
-use crate::grade::verdict::{GradeReport, Status};
 use crate::output::OutputFile;
 use crate::page::plot::whole;
 use crate::page::{Axis, Cell, Page, Plot, Series, Shape, escape};
 use crate::table::{Align, Columns, Tone};
 use crate::terminal::Look;
 use crate::units::{count, three};
+use grading::outcome::Outcome;
+use grading::report::GradeReport;
 
 /// Bars of the distribution: one for every tenth of the points.
 const BINS: usize = 10;
@@ -115,8 +116,8 @@ impl Summary {
                     cases.push((case.name.clone(), 0, 0));
                     cases.len() - 1
                 });
-                cases[at].1 += usize::from(case.status == Status::Passed);
-                cases[at].2 += usize::from(!matches!(case.status, Status::NotGradedHere { .. }));
+                cases[at].1 += usize::from(case.status == Outcome::Passed);
+                cases[at].2 += usize::from(!matches!(case.status, Outcome::NotGradedHere { .. }));
             }
             let failures = figures::failures(report);
             let mut codes: Vec<_> = failures

@@ -7,9 +7,10 @@ use std::path::PathBuf;
 use tempfile::TempDir;
 
 use super::*;
-use crate::grade::kind::Kind;
-use crate::grade::verdict::{CaseGrade, Group, Status, SubmissionId};
 use crate::terminal::Look;
+use grading::course::Group;
+use grading::outcome::{Kind, Outcome};
+use grading::report::{CaseGrade, SubmissionId};
 
 struct Class {
     folder: TempDir,
@@ -67,23 +68,23 @@ impl Class {
 fn grade_by_content(path: &Path, name: String) -> Result<GradeReport, Failure> {
     let content = fs::read_to_string(path.join("kernels.rs")).unwrap();
     let status = match content.as_str() {
-        "right" => Status::Passed,
+        "right" => Outcome::Passed,
         "no gpu" => {
             let reason = "no GPU".to_owned();
-            Status::NotGradedHere { reason }
+            Outcome::NotGradedHere { reason }
         }
         "lost" => return Err(Failure::Environment("the device is lost".to_owned())),
         "odd" => return Err(Failure::Input("this makes no sense".to_owned())),
-        other => Status::failed(Kind::WrongResult, other),
+        other => Outcome::failed(Kind::WrongResult, other),
     };
     let mut report = GradeReport::new(SubmissionId { name, sha256: None }, "wave2d", "emulated");
-    report.cases = [("easy", Status::Passed), ("hard", status)]
+    report.cases = [("easy", Outcome::Passed), ("hard", status)]
         .into_iter()
         .map(|(name, status)| CaseGrade {
             name: name.to_owned(),
             group: Group::Small,
             points: 4.0,
-            earned: if status == Status::Passed { 4.0 } else { 0.0 },
+            earned: if status == Outcome::Passed { 4.0 } else { 0.0 },
             status,
             samples: 1,
             counts: Default::default(),

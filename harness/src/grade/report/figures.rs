@@ -2,15 +2,13 @@
 
 use std::mem::{Discriminant, discriminant};
 
-use crate::grade::diagnose::Pattern;
-use crate::grade::kind::Kind;
-use crate::grade::verdict::{
-    Against, CaseGrade, Checks, Failing, GradeReport, Interval, PerformanceGrade,
-    PerformanceStatus, Status,
-};
 use crate::page::escape;
 use crate::table::Tone;
 use crate::units::{bytes_per_s, three};
+use grading::course::Against;
+use grading::diagnose::Pattern;
+use grading::outcome::{Failing, Kind, Outcome};
+use grading::report::{CaseGrade, Checks, GradeReport, Interval, PerformanceGrade};
 
 /// Messages of a submission are cut after so many characters: a compiler can be very talkative.
 pub const LONGEST_MESSAGE: usize = 6000;
@@ -60,24 +58,22 @@ pub fn against(timed: &PerformanceGrade) -> String {
 /// A case's result in a few words.
 pub fn case_result(case: &CaseGrade) -> (String, Tone) {
     match &case.status {
-        Status::Passed => ("passed".to_owned(), Tone::Good),
-        Status::Failed(failing) => (failure(failing), Tone::Bad),
-        Status::NotGradedHere { .. } => ("not graded here".to_owned(), Tone::Caution),
+        Outcome::Passed | Outcome::Measured => ("passed".to_owned(), Tone::Good),
+        Outcome::Failed(failing) => (failure(failing), Tone::Bad),
+        Outcome::NotGradedHere { .. } => ("not graded here".to_owned(), Tone::Caution),
     }
 }
 
 /// A timing's result in a few words.
 pub fn performance_result(timed: &PerformanceGrade) -> (String, Tone) {
     match &timed.status {
-        PerformanceStatus::Measured if timed.earned >= timed.points => {
-            ("full points".to_owned(), Tone::Good)
-        }
-        PerformanceStatus::Measured => (
+        Outcome::Failed(failing) => (failure(failing), Tone::Bad),
+        Outcome::NotGradedHere { .. } => ("not graded here".to_owned(), Tone::Caution),
+        _ if timed.earned >= timed.points => ("full points".to_owned(), Tone::Good),
+        _ => (
             format!("0 at {}, all at {}", timed.zero, timed.full),
             Tone::Normal,
         ),
-        PerformanceStatus::Failed(failing) => (failure(failing), Tone::Bad),
-        PerformanceStatus::NotGradedHere { .. } => ("not graded here".to_owned(), Tone::Caution),
     }
 }
 
@@ -115,7 +111,7 @@ pub fn explanation(failing: &Failing) -> Vec<String> {
         .unwrap_or_default();
     if let Some(diagnosis) = &failing.diagnosis {
         // It says all that the message does, and better.
-        let sentences = crate::grade::diagnose::words::lines(diagnosis);
+        let sentences = grading::diagnose::words::lines(diagnosis);
         lines.extend(sentences.iter().map(|line| escape::line(line)));
     } else if !says_all(failing) {
         let message = escape::at_most(&failing.message, LONGEST_MESSAGE);
@@ -137,19 +133,13 @@ pub fn explanation(failing: &Failing) -> Vec<String> {
 
 /// Why things were not graded here: each reason once, with what it is about.
 pub fn reasons(report: &GradeReport) -> Vec<(String, Vec<String>)> {
-    let cases = report.cases.iter().filter_map(|case| match &case.status {
-        Status::NotGradedHere { reason } => Some((reason, case.name.clone())),
-        Status::Passed | Status::Failed(_) => None,
+    let cases = report.cases.iter();
+    let cases = cases.filter_map(|case| Some((case.status.not_graded()?, case.name.clone())));
+    let performance = report.performance.iter();
+    let performance = performance.filter_map(|timed| {
+        let reason = timed.status.not_graded()?;
+        Some((reason, format!("speed of {}", timed.case)))
     });
-    let performance = report
-        .performance
-        .iter()
-        .filter_map(|timed| match &timed.status {
-            PerformanceStatus::NotGradedHere { reason } => {
-                Some((reason, format!("speed of {}", timed.case)))
-            }
-            PerformanceStatus::Measured | PerformanceStatus::Failed(_) => None,
-        });
     let all = cases.chain(performance);
     grouped(all.map(|(reason, name)| (escape::line(reason), escape::line(&name))))
 }

@@ -12,11 +12,10 @@
 use serde::Serialize;
 
 use super::figures;
-use crate::grade::kind::Kind;
-use crate::grade::verdict::{
-    CaseGrade, Failing, GradeReport, Group, PerformanceGrade, PerformanceStatus, Status,
-};
 use crate::page::escape;
+use grading::course::Group;
+use grading::outcome::{Failing, Kind, Outcome};
+use grading::report::{CaseGrade, GradeReport, PerformanceGrade};
 
 /// The document.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -100,10 +99,10 @@ pub fn results(report: &GradeReport) -> Results {
 fn case(case: &CaseGrade) -> Test {
     let is_hidden = case.group == Group::Hidden;
     let (status, output) = match &case.status {
-        Status::Passed => (Some("passed"), "every value is right".to_owned()),
-        Status::Failed(failing) if is_hidden => (Some("failed"), summary(failing)),
-        Status::Failed(failing) => (Some("failed"), for_students(failing)),
-        Status::NotGradedHere { reason } => (None, not_graded(reason)),
+        Outcome::Passed | Outcome::Measured => (Some("passed"), "every value is right".to_owned()),
+        Outcome::Failed(failing) if is_hidden => (Some("failed"), summary(failing)),
+        Outcome::Failed(failing) => (Some("failed"), for_students(failing)),
+        Outcome::NotGradedHere { reason } => (None, not_graded(reason)),
     };
     Test::new(
         &format!("{} ({})", case.name, case.group.name()),
@@ -125,10 +124,10 @@ fn speed(timed: &PerformanceGrade) -> Test {
         )
     };
     let (status, output) = match &timed.status {
-        PerformanceStatus::Measured if timed.earned > 0.0 => (Some("passed"), ratio()),
-        PerformanceStatus::Measured => (Some("failed"), ratio()),
-        PerformanceStatus::Failed(failing) => (Some("failed"), for_students(failing)),
-        PerformanceStatus::NotGradedHere { reason } => (None, not_graded(reason)),
+        Outcome::Failed(failing) => (Some("failed"), for_students(failing)),
+        Outcome::NotGradedHere { reason } => (None, not_graded(reason)),
+        _ if timed.earned > 0.0 => (Some("passed"), ratio()),
+        _ => (Some("failed"), ratio()),
     };
     Test::new(
         &format!("speed of {}", timed.case),

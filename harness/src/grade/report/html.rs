@@ -1,12 +1,12 @@
 //! A grade as one self-contained page.
 
 use super::figures;
-use crate::grade::diagnose::LEGEND;
-use crate::grade::verdict::GradeReport;
 use crate::page::plot::{tick, whole};
 use crate::page::{Axis, Cell, Page, Plot, Series, Shape};
 use crate::table::Tone;
 use crate::units::three;
+use grading::diagnose::LEGEND;
+use grading::report::GradeReport;
 
 /// The HTML file.
 pub fn page(report: &GradeReport) -> String {

@@ -19,11 +19,11 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::verdict::{CaseGrade, GradeReport};
 use crate::failure::{Ending, Failure};
 use crate::out::Out;
 use crate::output::{OutputFile, OutputFolder};
 use crate::page::escape;
+use grading::report::{CaseGrade, GradeReport};
 
 /// Where a grade is written.
 #[derive(Debug, Clone, Default, Args)]

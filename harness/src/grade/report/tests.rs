@@ -3,20 +3,21 @@
 use std::collections::BTreeMap;
 
 use super::*;
-use crate::grade::diagnose::{Allowed, Axis, Diagnosis, Evidence, diagnose};
-use crate::grade::kind::Kind;
-use crate::grade::verdict::*;
 use crate::terminal::Look;
+use grading::course::{Against, Group};
+use grading::diagnose::{Axis, Diagnosis, Evidence, diagnose};
+use grading::outcome::{Failing, Kind, Outcome};
+use grading::report::*;
 
 /// A text as a hostile submission would choose it.
 const EVIL: &str = "\x1b[2J<script>alert(1)</script>";
 
-fn case(name: &str, group: Group, status: Status) -> CaseGrade {
+fn case(name: &str, group: Group, status: Outcome) -> CaseGrade {
     CaseGrade {
         name: name.to_owned(),
         group,
         points: 2.5,
-        earned: if status == Status::Passed { 2.5 } else { 0.0 },
+        earned: if status == Outcome::Passed { 2.5 } else { 0.0 },
         status,
         samples: 3,
         counts: BTreeMap::new(),
@@ -24,13 +25,13 @@ fn case(name: &str, group: Group, status: Status) -> CaseGrade {
     }
 }
 
-fn timed(case: &str, status: PerformanceStatus, earned: f64) -> PerformanceGrade {
+fn timed(case: &str, status: Outcome, earned: f64) -> PerformanceGrade {
     let times = |median_s: f64| Times {
         median_s,
         samples_s: vec![0.99 * median_s, median_s, 1.02 * median_s],
         discarded: 0,
     };
-    let is_measured = status == PerformanceStatus::Measured;
+    let is_measured = status == Outcome::Measured;
     PerformanceGrade {
         case: case.to_owned(),
         against: Against::Reference {
@@ -70,7 +71,7 @@ fn diagnosis() -> Diagnosis {
         axes: &|_| vec![axis("x", 37), axis("y", 53)],
         expected: &vec![("u1".to_owned(), expected.into())],
         got: &got,
-        allowed: Allowed::Exact,
+        tolerance: &|_| None,
         inputs: &Vec::new(),
         before: &Vec::new(),
         steps: None,
@@ -92,7 +93,7 @@ pub fn full() -> GradeReport {
         .with_sample(2)
         .with_diagnosis(diagnosis());
     let race = Failing::new(Kind::Race, EVIL).with_sanitizer("race at line 12:\n  thread 3 stored");
-    let mut counted = case("square-64", Group::Small, Status::Passed);
+    let mut counted = case("square-64", Group::Small, Outcome::Passed);
     counted.counts = BTreeMap::from([
         ("launches".to_owned(), 1),
         ("warp_instructions".to_owned(), 98_765),
@@ -100,15 +101,15 @@ pub fn full() -> GradeReport {
     ]);
     report.cases = vec![
         counted,
-        case("odd-37x53", Group::Small, Status::Failed(wrong.clone())),
-        case("tall", Group::Hidden, Status::Failed(race)),
+        case("odd-37x53", Group::Small, Outcome::Failed(wrong.clone())),
+        case("tall", Group::Hidden, Outcome::Failed(race)),
         case(
             "odd-37x54",
             Group::Small,
-            Status::Failed(wrong.with_sample(0)),
+            Outcome::Failed(wrong.with_sample(0)),
         ),
     ];
-    let no_gpu = PerformanceStatus::NotGradedHere {
+    let no_gpu = Outcome::NotGradedHere {
         reason: "no CUDA device: libcuda.so.1 not found".to_owned(),
     };
     let impossible = Failing::new(
@@ -116,9 +117,9 @@ pub fn full() -> GradeReport {
         "90 TB/s on a device that copies 3 TB/s",
     );
     report.performance = vec![
-        timed("large-3201", PerformanceStatus::Measured, 29.71),
+        timed("large-3201", Outcome::Measured, 29.71),
         timed("large-801", no_gpu, 0.0),
-        timed("large-1601", PerformanceStatus::Failed(impossible), 0.0),
+        timed("large-1601", Outcome::Failed(impossible), 0.0),
     ];
     report.protections = vec![Protection {
         name: "landlock".to_owned(),
@@ -142,7 +143,7 @@ fn refused() -> GradeReport {
     report.cases = vec![case(
         "square-64",
         Group::Small,
-        Status::Failed(failing.clone()),
+        Outcome::Failed(failing.clone()),
     )];
     report.refused = Some(failing);
     report.with_totals()
@@ -170,14 +171,14 @@ fn what_the_emulated_device_did_beside_a_gpu_is_shown() {
     report.cases[1].checks = Some(Checks::NotMade {
         reason: format!("it has no `wgmma` {EVIL}"),
     });
-    let Status::Failed(race) = &mut report.cases[2].status else {
+    let Outcome::Failed(race) = &mut report.cases[2].status else {
         panic!("failed")
     };
     race.device = Some("emulated".to_owned());
     report.cases[2].checks = Some(Checks::Whole);
     report.cases.push(CaseGrade {
         checks: Some(Checks::Sampled),
-        ..case("large-3201", Group::Large, Status::Passed)
+        ..case("large-3201", Group::Large, Outcome::Passed)
     });
     insta::assert_snapshot!(terminal::render(&report, Look::PLAIN));
     let html = html::page(&report);
@@ -189,6 +190,11 @@ fn what_the_emulated_device_did_beside_a_gpu_is_shown() {
     ] {
         assert!(html.contains(text), "{text}");
     }
+    let by_luck = Failing::new(Kind::WrongResult, "`c` is wrong; right on the GPU by luck");
+    report.cases[2].status = Outcome::Failed(by_luck.with_device("emulated"));
+    let text = terminal::render(&report, Look::PLAIN);
+    assert!(text.contains("on device emulated: `c` is wrong; right on the GPU by luck"));
+    assert!(text.contains("not checked on the emulated device: odd-37x53: it has no"));
 }
 
 #[test]
@@ -274,7 +280,7 @@ fn secretly_refused() -> GradeReport {
     );
     let failing = failing.with_hidden_cases_known();
     for case in &mut report.cases {
-        case.status = Status::Failed(failing.clone());
+        case.status = Outcome::Failed(failing.clone());
     }
     report.refused = Some(failing);
     report.with_totals()
@@ -290,7 +296,7 @@ fn students_are_told_nothing_of_hidden_cases() {
         .find(|case| case.name == name)
         .unwrap();
     let failing = Failing::new(Kind::WrongResult, "`u` is wrong in 265 of 8646 elements");
-    hidden.status = Status::Failed(failing.with_diagnosis(diagnosis()));
+    hidden.status = Outcome::Failed(failing.with_diagnosis(diagnosis()));
     // Those that students know are told in full.
     report.cases.retain(|case| case.group == Group::Hidden);
     let results = serde_json::to_value(gradescope::results(&report)).unwrap();

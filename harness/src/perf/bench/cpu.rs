@@ -1,14 +1,17 @@
 //! The rows of the references, which the CPU computes.
 
-use host::{Case, Cpu, NamedBuffers, check};
+use std::time::Instant;
 
-use super::{Bench, figures};
+use host::{Case, Cpu, Error, NamedBuffers, check};
+use stats::Summary;
+
+use super::Bench;
 use crate::catalogue::first_variant;
 use crate::devices::Wanted;
 use crate::failure::Failure;
-use crate::perf::measure;
-use crate::perf::results::{Clock, Outcome, Row, Verdict};
-use crate::stats::Summary;
+use crate::perf::results::{Clock, Correctness, Figures, Outcome, Row};
+use crate::perf::settings::Settings;
+use crate::progress::Bar;
 use crate::test::explain;
 
 impl Bench<'_> {
@@ -19,25 +22,27 @@ impl Bench<'_> {
         inputs: &NamedBuffers,
     ) -> Result<(Vec<Row>, NamedBuffers), Failure> {
         let time = |cpu| {
-            measure::cpu(case, inputs, cpu, &self.settings)
-                .map_err(|error| self.lacking(error, case))
+            time(case, inputs, cpu, &self.settings).map_err(|error| self.lacking(error, case))
         };
-        let (serial, parallel) = (time(Cpu::Serial)?, time(Cpu::Parallel)?);
-        let parallel_is = if self.is_checked {
-            match check::exact(&serial.outputs, &parallel.outputs) {
-                Ok(()) => (Verdict::Equal, None),
-                Err(error) => (Verdict::Wrong, Some(explain(case, &error))),
+        let (serial, serial_outputs) = time(Cpu::Serial)?;
+        let (parallel, parallel_outputs) = time(Cpu::Parallel)?;
+        let (result, mismatch) = if self.is_checked {
+            match check::exact(&serial_outputs, &parallel_outputs) {
+                Ok(()) => (Correctness::Equal, None),
+                Err(error) => (Correctness::Wrong, Some(explain(case, &error))),
             }
         } else {
-            (Verdict::Unchecked, None)
+            (Correctness::Unchecked, None)
         };
-        // The amount of useful work is the same for every variant.
-        let work = case.work(first_variant(self.lab));
-        let row = |cpu: Cpu, run: Summary, (result, mismatch)| {
+        let row = |cpu: Cpu, run: Summary, result, mismatch| {
             let host_median_s = run.median_s;
-            let mut figures = figures(run, Clock::Host, host_median_s, work, case);
-            figures.result = result;
-            figures.mismatch = mismatch;
+            let figures = Figures {
+                result,
+                mismatch,
+                ..Figures::new(run, Clock::Host, host_median_s)
+            };
+            // The amount of useful work is the same for every variant.
+            let figures = figures.with_work(case.work(first_variant(self.lab)), case.timesteps());
             Row {
                 outcome: Outcome::Timed(Box::new(figures)),
                 case: case.label(),
@@ -45,9 +50,36 @@ impl Bench<'_> {
             }
         };
         let rows = vec![
-            row(Cpu::Serial, serial.run, (Verdict::Reference, None)),
-            row(Cpu::Parallel, parallel.run, parallel_is),
+            row(Cpu::Serial, serial, Correctness::Reference, None),
+            row(Cpu::Parallel, parallel, result, mismatch),
         ];
-        Ok((rows, serial.outputs))
+        Ok((rows, serial_outputs))
     }
+}
+
+/// Times a reference, without the making of its inputs; what the last timed run gave. A first run that takes long enough
+/// is itself warm, and counts.
+fn time(
+    case: &dyn Case,
+    inputs: &NamedBuffers,
+    cpu: Cpu,
+    settings: &Settings,
+) -> Result<(Summary, NamedBuffers), Error> {
+    let first = Instant::now();
+    let run = || {
+        let bar = Bar::since(format!("timing {} on cpu", cpu.name()), first);
+        let began = Instant::now();
+        let outputs = case.reference_from(inputs, cpu, &bar)?;
+        Ok::<_, Error>((began.elapsed(), outputs))
+    };
+    let (first_time, mut outputs) = run()?;
+    let summary = settings.cpu.collect(|index| {
+        if index == 0 && first_time >= settings.cpu_warm_up {
+            return Ok(first_time);
+        }
+        let time;
+        (time, outputs) = run()?;
+        Ok::<_, Error>(time)
+    })?;
+    Ok((summary, outputs))
 }

@@ -3,20 +3,44 @@
 use host::device::DeviceError;
 use host::{Case, Error, ErrorKind, NamedBuffers, Variant};
 
-use super::ratios::{Turns, times_as_long};
-use super::{Bench, figures};
+use super::Bench;
+use super::ratios::times_as_long;
 use crate::catalogue::first_variant;
 use crate::devices::Named;
 use crate::digest::sha256;
 use crate::failure::Failure;
 use crate::fits;
-use crate::perf::bound::{self, Demand, Precision};
-use crate::perf::contender::{Peer, PlanRun, TimedRun, Trouble};
-use crate::perf::results::{DeviceRecord, Figures, Outcome, Row, Verdict};
+use crate::perf::bound::{self, Demand};
+use crate::perf::contender::{About, Peer, PlanRun, TimedRun, Trouble};
+use crate::perf::results::{Correctness, DeviceRecord, Figures, Outcome, Row};
 use crate::perf::turns::{self, Timed};
 use crate::perf::watch::Watch;
 use crate::progress::Bar;
 use crate::test::explain;
+
+/// A variant, or a peer of it.
+struct Contender<'b> {
+    variant: Variant,
+    peer: Option<&'b dyn Peer>,
+}
+
+impl Contender<'_> {
+    fn about(&self) -> Option<&About> {
+        self.peer.map(|peer| peer.about())
+    }
+
+    /// Whether it is this variant of ours.
+    fn is_our(&self, variant: &str) -> bool {
+        self.peer.is_none() && self.variant.name == variant
+    }
+
+    fn name(&self) -> String {
+        match self.about() {
+            None => self.variant.name.to_owned(),
+            Some(about) => format!("{} ({})", self.variant.name, about.language),
+        }
+    }
+}
 
 impl Bench<'_> {
     /// The rows of a device, each compared with the others.
@@ -29,42 +53,47 @@ impl Bench<'_> {
         expected: Option<&NamedBuffers>,
     ) -> Result<Vec<Row>, Failure> {
         let contenders = self.contenders();
-        let timed = self.time(&contenders, named, watch, inputs);
-        let turns: Vec<Option<Turns>> = timed
-            .iter()
-            .map(|timed| {
-                let timed = timed.as_ref().ok()?;
-                Some((timed.turns_s.clone(), timed.isolated.samples_s.clone()))
-            })
-            .collect();
-        // The other's time over that of one of them, where both were timed.
-        let against = |index: usize, is: &dyn Fn(&Contender<'_>) -> bool| {
-            let other = contenders.iter().position(is)?;
-            let (own, other) = (turns[index].as_ref()?, turns[other].as_ref()?);
-            Some(times_as_long(own, other))
-        };
         let mut rows = Vec::new();
-        for (index, (contender, timed)) in contenders.iter().zip(timed).enumerate() {
+        let mut turns_s = Vec::new();
+        for (contender, timed) in
+            contenders
+                .iter()
+                .zip(self.time(&contenders, named, watch, inputs))
+        {
+            let about = contender.about();
             let name = contender.variant.name;
             let mut row = Row {
-                language: contender.peer.map(|peer| peer.language().to_owned()),
-                built_by: contender.peer.map(|peer| peer.built_by().to_owned()),
+                language: about.map(|about| about.language.clone()),
+                built_by: about.map(|about| about.built_by.clone()),
                 ..self.row(named.name, name)
             };
-            row.outcome = match timed {
-                Err(trouble) => outcome_of(trouble, self.case.as_ref(), name)?,
-                Ok(timed) => {
-                    let mut figures =
-                        self.device_figures(contender, timed, record, inputs, expected);
-                    figures.vs_first =
-                        against(index, &|other| other.is_our(first_variant(self.lab)));
-                    if contender.peer.is_some() {
-                        figures.vs_variant = against(index, &|other| other.is_our(name));
-                    }
-                    Outcome::Timed(Box::new(figures))
+            match timed {
+                Err(trouble) => {
+                    row.outcome = outcome_of(trouble, self.case.as_ref(), name)?;
+                    turns_s.push(Vec::new());
                 }
-            };
+                Ok(mut timed) => {
+                    turns_s.push(std::mem::take(&mut timed.turns_s));
+                    let figures = self.figures(contender, timed, record, inputs, expected);
+                    row.outcome = Outcome::Timed(Box::new(figures));
+                }
+            }
             rows.push(row);
+        }
+        for index in 0..rows.len() {
+            // The other's time over this one's, where both were timed.
+            let against = |variant: &str| {
+                let other = contenders.iter().position(|other| other.is_our(variant))?;
+                let samples = |index: usize| Some(&rows[index].figures()?.run.samples_s[..]);
+                let own = (&turns_s[index][..], samples(index)?);
+                Some(times_as_long(own, (&turns_s[other], samples(other)?)))
+            };
+            let vs_first = against(first_variant(self.lab));
+            let is_peer = contenders[index].peer.is_some();
+            let vs_variant = is_peer.then(|| against(contenders[index].variant.name));
+            if let Some(figures) = rows[index].figures_mut() {
+                (figures.vs_first, figures.vs_variant) = (vs_first, vs_variant.flatten());
+            }
         }
         Ok(rows)
     }
@@ -73,16 +102,10 @@ impl Bench<'_> {
     fn contenders(&self) -> Vec<Contender<'_>> {
         let mut contenders = Vec::new();
         for &variant in &self.variants {
-            contenders.push(Contender {
-                variant,
-                peer: None,
-            });
-            let peers = self.peers.iter();
-            let peers = peers.filter(|peer| peer.variant() == variant.name);
-            contenders.extend(peers.map(|&peer| Contender {
-                variant,
-                peer: Some(peer),
-            }));
+            let peers = self.peers.iter().copied();
+            let peers = peers.filter(|peer| peer.about().variant == variant.name);
+            let all = std::iter::once(None).chain(peers.map(Some));
+            contenders.extend(all.map(|peer| Contender { variant, peer }));
         }
         contenders
     }
@@ -97,16 +120,16 @@ impl Bench<'_> {
     ) -> Vec<Result<Timed, Trouble>> {
         let mut timed: Vec<Option<Result<Timed, Trouble>>> =
             contenders.iter().map(|_| None).collect();
-        while let Some(first) = timed.iter().position(Option::is_none) {
+        while timed.iter().any(Option::is_none) {
             let processes = || watch.read()?.compute_processes;
             let before = processes();
             let mut group = Vec::new();
             let mut runs = Vec::new();
-            for index in first..contenders.len() {
+            for (index, contender) in contenders.iter().enumerate() {
                 if timed[index].is_some() {
                     continue;
                 }
-                match self.prepare(&contenders[index], named, inputs) {
+                match self.prepare(contender, named, inputs) {
                     Ok(run) => {
                         group.push(index);
                         runs.push(run);
@@ -117,16 +140,9 @@ impl Bench<'_> {
                     Err(trouble) => timed[index] = Some(Err(trouble)),
                 }
             }
-            let names: Vec<String> = group
-                .iter()
-                .map(|&index| contenders[index].name())
-                .collect();
-            let _bar = Bar::spinner(format!(
-                "{} on {}: {}",
-                self.case.label(),
-                named.name,
-                names.join(", ")
-            ));
+            let names: Vec<String> = group.iter().map(|&i| contenders[i].name()).collect();
+            let (case, names) = (self.case.label(), names.join(", "));
+            let _bar = Bar::spinner(format!("{case} on {}: {names}", named.name));
             // Peers may have started some.
             let started = processes().zip(before);
             let own = 1 + started.map_or(0, |(after, before)| after.saturating_sub(before));
@@ -144,17 +160,17 @@ impl Bench<'_> {
         named: Named<'r>,
         inputs: &'r NamedBuffers,
     ) -> Result<Box<dyn TimedRun + 'r>, Trouble> {
+        let case = self.case.as_ref();
         match contender.peer {
-            Some(peer) => peer.prepare(named.device, self.case.as_ref(), inputs),
+            Some(peer) => peer.prepare(named.device, case, inputs),
             None => {
-                let plan = self.case.record(contender.variant.name)?;
-                let run = PlanRun::prepare(named.device, self.lab.module(), plan, inputs)?;
-                Ok(Box::new(run))
+                let plan = case.record(contender.variant.name)?;
+                PlanRun::prepare(named.device, self.lab.module(), plan, inputs)
             }
         }
     }
 
-    fn device_figures(
+    fn figures(
         &self,
         contender: &Contender<'_>,
         timed: Timed,
@@ -165,64 +181,38 @@ impl Bench<'_> {
         let Variant { name, exact, .. } = contender.variant;
         let case = self.case.as_ref();
         let work = case.work(name);
-        let run_s = timed.isolated.median_s;
+        let run_s = timed.figures.run.median_s;
         let (result, mismatch) = match expected {
-            None => (Verdict::Unchecked, None),
+            None => (Correctness::Unchecked, None),
             Some(expected) => {
                 let check = |got| case.check(name, expected, got);
                 match timed.outputs.iter().try_for_each(check) {
-                    Ok(()) if exact => (Verdict::Equal, None),
-                    Ok(()) => (Verdict::Close, None),
-                    Err(error) => (Verdict::Wrong, Some(explain(case, &error))),
+                    Ok(()) if exact => (Correctness::Equal, None),
+                    Ok(()) => (Correctness::Close, None),
+                    Err(error) => (Correctness::Wrong, Some(explain(case, &error))),
                 }
             }
         };
-        let plan_bytes = case
-            .record(name)
-            .ok()
-            .and_then(|plan| plan.memory_bytes().ok());
+        let plan = case.record(name).ok();
         let demand = Demand {
             work,
-            buffer_bytes: plan_bytes.unwrap_or(u64::MAX),
-            precision: Precision::of(inputs),
+            buffer_bytes: plan
+                .and_then(|plan| plan.memory_bytes().ok())
+                .unwrap_or(u64::MAX),
+            precision: bound::precision(inputs),
             l2_bytes: record.info.l2_bytes,
             may_fuse: !exact,
         };
         Figures {
-            by: Some(timed.isolated_by),
-            batched: Some(timed.batched),
-            per_command: timed.per_command,
             bytes_per_s: Some(work.bytes as f64 / run_s.max(1e-12)),
             bound: bound::bound(&record.limits, &demand, run_s),
-            conditions: timed.conditions,
-            kernels: timed.kernels,
-            code_sha256: match contender.peer {
+            code_sha256: match contender.about() {
                 None => Some(sha256(self.lab.module().ptx())),
-                Some(peer) => peer.code_sha256(),
+                Some(about) => about.code_sha256.clone(),
             },
             result,
             mismatch,
-            ..figures(timed.isolated, timed.clock, timed.host_median_s, work, case)
-        }
-    }
-}
-
-/// A variant, or a peer of it.
-struct Contender<'b> {
-    variant: Variant,
-    peer: Option<&'b dyn Peer>,
-}
-
-impl Contender<'_> {
-    /// Whether it is this variant of ours.
-    fn is_our(&self, variant: &str) -> bool {
-        self.peer.is_none() && self.variant.name == variant
-    }
-
-    fn name(&self) -> String {
-        match self.peer {
-            None => self.variant.name.to_owned(),
-            Some(peer) => format!("{} ({})", self.variant.name, peer.language()),
+            ..timed.figures.with_work(work, case.timesteps())
         }
     }
 }
@@ -236,15 +226,13 @@ fn outcome_of(trouble: Trouble, case: &dyn Case, variant: &str) -> Result<Outcom
         Trouble::Unsuited(message) => return Ok(Outcome::Skipped { message }),
     };
     let message = fits::explained(&error, case, variant);
-    match error.kind() {
-        ErrorKind::Submission => Ok(Outcome::Failed { message }),
-        ErrorKind::Environment => Ok(match error {
-            Error::Device(DeviceError::Lost { .. }) => Outcome::Skipped {
-                message: "device lost: another kernel failed on it; leave that out with --variant"
-                    .to_owned(),
-            },
-            _ => Outcome::Lacking { message },
+    match (error.kind(), &error) {
+        (ErrorKind::Submission, _) => Ok(Outcome::Failed { message }),
+        (ErrorKind::Environment, Error::Device(DeviceError::Lost { .. })) => Ok(Outcome::Skipped {
+            message: "device lost: another kernel failed on it; leave that out with --variant"
+                .to_owned(),
         }),
-        ErrorKind::Input | ErrorKind::Bug => Err(error.into()),
+        (ErrorKind::Environment, _) => Ok(Outcome::Lacking { message }),
+        (ErrorKind::Input | ErrorKind::Bug, _) => Err(error.into()),
     }
 }

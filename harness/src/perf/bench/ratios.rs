@@ -1,45 +1,39 @@
 //! How rows of a case compare: with the references, and among each other.
 
 use host::Cpu;
+use stats::{Confidence, Summary, interval};
 
 use crate::devices::Wanted;
-use crate::perf::results::{Ratio, Row, Verdict};
-use crate::stats::Summary;
-use crate::stats::interval::{self, Confidence};
+use crate::perf::results::{Correctness, Ratio, Row};
 
 /// Times turn by turn, and the samples that count.
-pub(super) type Turns = (Vec<Option<f64>>, Vec<f64>);
+type Turns<'t> = (&'t [Option<f64>], &'t [f64]);
 
 /// How many times as long the other takes: turn by turn where both took turns, otherwise from all samples.
-pub(super) fn times_as_long((own_turns, own): &Turns, (other_turns, other): &Turns) -> Ratio {
-    let interval = if own_turns.len() == other_turns.len() {
-        let turns = own_turns.iter().zip(other_turns);
+pub(super) fn times_as_long(own: Turns<'_>, other: Turns<'_>) -> Ratio {
+    let interval = if own.0.len() == other.0.len() {
+        let turns = own.0.iter().zip(other.0);
         let both = turns.filter_map(|(own, other)| own.zip(*other));
         let (own, other): (Vec<f64>, Vec<f64>) = both.unzip();
-        interval::paired_ratio(&own, &other, Confidence::P95)
+        let is_any = !own.is_empty();
+        is_any.then(|| interval::paired_ratio(&own, &other, Confidence::P95))
     } else {
-        interval::ratio(own, other, Confidence::P95)
+        interval::ratio(own.1, other.1, Confidence::P95)
     };
+    let interval = interval.filter(|interval| interval.reaches(Confidence::P95));
     let median = |samples: &[f64]| Summary::new(samples.to_vec()).median_s;
-    match interval {
-        Some(interval) => Ratio {
-            estimate: interval.estimate,
-            interval: Some([interval.low, interval.high]),
-        },
-        None => Ratio {
-            estimate: median(other) / median(own),
-            interval: None,
-        },
+    Ratio {
+        estimate: interval.map_or_else(|| median(other.1) / median(own.1), |known| known.estimate),
+        interval: interval.map(|interval| [interval.low, interval.high]),
     }
 }
 
 /// Notes each row's rate relative to the references'.
 pub(super) fn compare_with_cpu(rows: &mut [Row]) {
+    let device = Wanted::Cpu.to_string();
     let rate = |cpu: Cpu| {
-        let row = rows
-            .iter()
-            .find(|row| row.device == Wanted::Cpu.to_string() && row.variant == cpu.name())?;
-        Some(row.figures()?.updates_per_s)
+        let is_reference = |row: &&Row| row.device == device && row.variant == cpu.name();
+        Some(rows.iter().find(is_reference)?.figures()?.updates_per_s)
     };
     let (serial, parallel) = (rate(Cpu::Serial), rate(Cpu::Parallel));
     for figures in rows.iter_mut().filter_map(Row::figures_mut) {
@@ -50,29 +44,19 @@ pub(super) fn compare_with_cpu(rows: &mut [Row]) {
 
 /// Marks the best of several right variants of each device.
 pub(super) fn mark_fastest(rows: &mut [Row]) {
-    let is_right = |row: &Row| {
-        let figures = row.figures();
-        figures
-            .is_some_and(|figures| !matches!(figures.result, Verdict::Wrong | Verdict::Reference))
-    };
     let mut devices: Vec<String> = rows.iter().map(|row| row.device.clone()).collect();
     devices.dedup();
     devices.retain(|device| *device != Wanted::Cpu.to_string());
     for device in devices {
-        let mut right: Vec<&mut Row> = rows
-            .iter_mut()
-            .filter(|row| row.device == device && row.language.is_none() && is_right(row))
+        let ours = rows.iter_mut();
+        let ours = ours.filter(|row| row.device == device && row.language.is_none());
+        let figures = ours.filter_map(Row::figures_mut);
+        let mut right: Vec<_> = figures
+            .filter(|figures| figures.result != Correctness::Wrong)
             .collect();
-        if right.len() < 2 {
-            continue;
-        }
-        let time = |row: &Row| {
-            row.figures()
-                .map_or(f64::INFINITY, |figures| figures.run.median_s)
-        };
-        right.sort_by(|a, b| time(a).total_cmp(&time(b)));
-        if let Some(figures) = right[0].figures_mut() {
-            figures.is_fastest = true;
+        right.sort_by(|a, b| a.run.median_s.total_cmp(&b.run.median_s));
+        if let [fastest, _, ..] = &mut right[..] {
+            fastest.is_fastest = true;
         }
     }
 }

@@ -3,34 +3,18 @@
 use host::{Case, Module, NamedBuffers};
 
 use super::*;
-use crate::perf::contender::{Peer, PlanRun, TimedRun, Trouble};
-use crate::perf::results::{Outcome, Verdict};
+use crate::perf::contender::{About, Peer, PlanRun, TimedRun, Trouble};
+use crate::perf::results::{Correctness, Outcome};
 
 /// Naive as somebody else writes it: half as fast, or broken, or not for this case.
 struct Other {
-    language: &'static str,
+    about: About,
     broken: Option<fn() -> Trouble>,
 }
 
 impl Peer for Other {
-    fn language(&self) -> &str {
-        self.language
-    }
-
-    fn built_by(&self) -> &str {
-        "otherc 1.0 -O3"
-    }
-
-    fn lab(&self) -> &str {
-        "doubling"
-    }
-
-    fn variant(&self) -> &str {
-        "twofold"
-    }
-
-    fn code_sha256(&self) -> Option<String> {
-        Some("00".repeat(32))
+    fn about(&self) -> &About {
+        &self.about
     }
 
     fn prepare<'p>(
@@ -43,14 +27,22 @@ impl Peer for Other {
             return Err(broken());
         }
         let module = Module::new("other", ".version 6.0\n.target sm_50\n.address_size 64\n");
-        let plan = case.record("naive")?;
-        Ok(Box::new(PlanRun::prepare(device, &module, plan, inputs)?))
+        PlanRun::prepare(device, &module, case.record("naive")?, inputs)
     }
 }
 
 #[test]
 fn peers_are_timed_in_turns_checked_and_compared() {
-    let peer = |language, broken| Box::new(Other { language, broken }) as Box<dyn Peer>;
+    let peer = |language: &str, broken| -> Box<dyn Peer> {
+        let about = About {
+            language: language.to_owned(),
+            built_by: "otherc 1.0 -O3".to_owned(),
+            lab: "doubling",
+            variant: "twofold",
+            code_sha256: Some("00".repeat(32)),
+        };
+        Box::new(Other { about, broken })
+    };
     let peers = Peers {
         found: vec![
             peer("CUDA C++", None),
@@ -75,7 +67,7 @@ fn peers_are_timed_in_turns_checked_and_compared() {
     let row = &run.rows()[2];
     assert_eq!(row.name(), "twofold, CUDA C++");
     let figures = row.figures().unwrap();
-    assert_eq!(figures.result, Verdict::Equal);
+    assert_eq!(figures.result, Correctness::Equal);
     assert_eq!(figures.vs_variant.unwrap().interval, Some([0.5, 0.5]));
     assert!(matches!(run.rows()[3].outcome, Outcome::Skipped { .. }));
 }

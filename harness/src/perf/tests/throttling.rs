@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use host::telemetry::{About, Reading, ThrottleReason};
 
 use super::*;
-use crate::stats::Doubt;
+use stats::Doubt;
 
 /// Reports to the thread that made it by a script; to others, that all is well.
 struct Scripted {

@@ -3,7 +3,7 @@
 use host::Launching;
 
 use super::*;
-use crate::perf::results::Verdict;
+use crate::perf::results::Correctness;
 
 #[test]
 fn figures_of_a_device() {
@@ -12,7 +12,7 @@ fn figures_of_a_device() {
     insta::assert_snapshot!(run.text);
     let figures = run.figures(1);
     assert_eq!(figures.run.samples_s, [5e-3; 12]);
-    assert!(figures.is_result() && figures.result == Verdict::Equal);
+    assert!(figures.is_result() && figures.result == Correctness::Equal);
     let batched = figures.batched.as_ref().unwrap();
     assert_eq!(
         (batched.by, batched.run.median_s),
@@ -33,7 +33,7 @@ fn a_wrong_result_is_explained() {
     let run = small("off-by-one");
     assert_eq!(run.ending, Ok(Ending::Wrong));
     insta::assert_snapshot!(run.text);
-    assert_eq!(run.figures(0).result, Verdict::Wrong);
+    assert_eq!(run.figures(0).result, Correctness::Wrong);
 }
 
 #[test]

@@ -1,7 +1,7 @@
-//! Memory of one buffer, with or without guard bands around it.
+//! The memory of a buffer, with or without guard bands around it.
 //!
-//! A GPU does not notice a write a little beyond a buffer: it lands in what happens to lie there. Between guard bands of
-//! a known pattern it leaves a trace.
+//! A GPU does not notice a write slightly out of bounds: it lands in whatever lies there. In a guard band of known contents,
+//! it leaves a trace.
 
 use std::ops::Range;
 
@@ -9,20 +9,20 @@ use cust::memory::{CopyDestination, DeviceBuffer};
 use cust::sys::CUdeviceptr;
 
 use crate::device::{DriverError, Side, Stray};
-use crate::driver::check_cust;
+use crate::driver::check;
 
 /// Length of each band. A multiple of every alignment that the driver gives, so that a buffer between bands is aligned
-/// as one without; long enough for several rows of a stencil's field.
+/// like one without; long enough for several rows of a stencil's field.
 const BAND_BYTES: usize = 256 << 10;
 
-/// What the bands of one session hold.
+/// The contents of all bands of one session.
 #[derive(Debug)]
 pub struct Bands {
     pattern: Vec<u8>,
 }
 
 impl Bands {
-    /// Bytes without a pattern that a kernel could write by chance.
+    /// Random bytes, which no kernel writes by chance.
     pub fn new() -> Bands {
         let mut pattern = vec![0; BAND_BYTES];
         fastrand::Rng::new().fill(&mut pattern);
@@ -34,7 +34,7 @@ impl Bands {
 #[derive(Debug)]
 pub struct Memory {
     all: DeviceBuffer<u8>,
-    /// The buffer's part of it: the rest is bands.
+    /// The buffer's part of it; the rest is bands.
     own: Range<usize>,
 }
 
@@ -45,13 +45,13 @@ impl Memory {
         // SAFETY: undefined contents are what the caller is told; any bytes are valid `u8`.
         let allocated = unsafe { DeviceBuffer::uninitialized(bytes + 2 * band) };
         let memory = Memory {
-            all: check_cust("cuMemAlloc", allocated)?,
+            all: check("cuMemAlloc", allocated)?,
             own: band..band + bytes,
         };
         if let Some(bands) = bands {
             for (_, at) in memory.bands() {
                 let copied = memory.all.index(at).copy_from(&bands.pattern);
-                check_cust("cuMemcpyHtoD", copied)?;
+                check("cuMemcpyHtoD", copied)?;
             }
         }
         Ok(memory)
@@ -69,7 +69,7 @@ impl Memory {
 
     /// Fills the buffer with as many bytes.
     pub fn write(&mut self, from: &[u8]) -> Result<(), DriverError> {
-        check_cust(
+        check(
             "cuMemcpyHtoD",
             self.all.index(self.own.clone()).copy_from(from),
         )
@@ -77,15 +77,15 @@ impl Memory {
 
     /// Reads the buffer into as many bytes.
     pub fn read(&self, to: &mut [u8]) -> Result<(), DriverError> {
-        check_cust("cuMemcpyDtoH", self.all.index(self.own.clone()).copy_to(to))
+        check("cuMemcpyDtoH", self.all.index(self.own.clone()).copy_to(to))
     }
 
-    /// What was written to the bands around the buffer of this name, at most one for each.
+    /// Writes to the bands around the buffer of this name, at most one for each band.
     pub fn strays(&self, name: &str, bands: &Bands) -> Result<Vec<Stray>, DriverError> {
         let mut strays = Vec::new();
         for (side, at) in self.bands() {
             let mut band = vec![0; at.len()];
-            check_cust("cuMemcpyDtoH", self.all.index(at).copy_to(&mut band))?;
+            check("cuMemcpyDtoH", self.all.index(at).copy_to(&mut band))?;
             strays.extend(stray(name, side, &bands.pattern, &band));
         }
         Ok(strays)
@@ -99,7 +99,7 @@ impl Memory {
     }
 }
 
-/// What was written to a band, if anything was.
+/// The writes to a band, if there were any.
 fn stray(buffer: &str, side: Side, pattern: &[u8], band: &[u8]) -> Option<Stray> {
     let differs = |i: &usize| pattern[*i] != band[*i];
     let bytes = (0..pattern.len()).filter(differs).count();

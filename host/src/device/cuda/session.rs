@@ -1,4 +1,4 @@
-//! Buffers and runs of one plan.
+//! The buffers and runs of one plan.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -6,28 +6,25 @@ use std::time::Instant;
 use cust::event::{Event, EventFlags};
 use cust::sys::{self, CUfunction, CUfunction_attribute as FunctionAttribute};
 
-use super::fault::{refusal_remedy, suspects};
-use super::graph::{self, Graph, NotMade};
-use super::hold::Held;
-use super::launches::Launches;
-use super::loaded::{LoadedModule, function_attribute};
+use super::commands::{Commands, Graph, MAX_NODES, Refused};
+use super::gate::Held;
 use super::memory::{Bands, Memory};
-use super::open::{CudaDevice, Opened};
+use super::module::{LoadedModule, function_attribute};
+use super::{CudaDevice, Opened};
 use crate::buffer::HostBuffer;
-use crate::device::traits::expect_like;
 use crate::device::{
-    Capture, Device, DeviceError, DriverError, Flushed, KernelInfo, Launching, Session, Stray,
-    Timing,
+    Capture, DeviceError, DriverError, Flushed, KernelInfo, Launching, Session, Stray, Timing,
+    check_buffer,
 };
-use crate::driver::{check, check_cust};
+use crate::driver::check;
 use crate::error::Error;
 use crate::plan::{BufferId, Command, Launch, Plan};
 use crate::validate::ValidationError;
 
-/// Shared memory, static and dynamic, that every launch may use without asking.
+/// Shared memory, static and dynamic, that every launch may use without opting in.
 const DEFAULT_SHARED_MEM_BYTES: u32 = 48 * 1024;
 
-/// `CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND`: what our forwarding answers for a function that an old driver lacks.
+/// `CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND`: what our forwarding returns for a function that an old driver lacks.
 const FUNCTION_NOT_FOUND: u32 = 302;
 
 /// A plan on a GPU.
@@ -36,13 +33,13 @@ pub struct CudaSession<'d> {
     opened: &'d Opened,
     plan: Plan,
     functions: Vec<CUfunction>,
-    launches: Launches,
+    commands: Commands,
     /// Made by [`Session::capture`].
     graph: Option<Graph>,
-    /// It ran by stream, and by its graph. The first time the driver may have to wait for the device.
+    /// Whether it ran by stream, and by its graph. In the first run the driver may have to wait for the device.
     ran: [bool; 2],
     buffers: Vec<Memory>,
-    /// Around each buffer, where whoever prepared the plan does not trust it.
+    /// Around each buffer, if the plan is not trusted.
     bands: Option<Bands>,
     start: Event,
     stop: Event,
@@ -68,16 +65,17 @@ impl<'d> CudaSession<'d> {
         allow_shared_memory(plan, &functions).map_err(DeviceError::from)?;
         let buffers = allocate(device, plan, bands.as_ref())?;
         let address = |id: BufferId| buffers[id.index()].address();
-        let event = || check_cust("cuEventCreate", Event::new(EventFlags::DEFAULT));
+        let event =
+            || check("cuEventCreate", Event::new(EventFlags::DEFAULT)).map_err(DeviceError::from);
         Ok(CudaSession {
             device,
             opened,
-            launches: Launches::new(plan, address, &functions),
+            commands: Commands::new(plan, address, &functions),
             graph: None,
             ran: [false; 2],
             functions,
-            start: event().map_err(DeviceError::from)?,
-            stop: event().map_err(DeviceError::from)?,
+            start: event()?,
+            stop: event()?,
             plan: plan.clone(),
             buffers,
             bands,
@@ -85,116 +83,91 @@ impl<'d> CudaSession<'d> {
         })
     }
 
-    fn failed(&self, cause: DriverError) -> Error {
-        self.device
-            .failed(self.plan.name(), &suspects(&self.plan), cause)
-            .into()
+    /// A result of the driver, with the plan in the error.
+    fn check<T>(&self, result: Result<T, impl Into<Refused>>) -> Result<T, Error> {
+        result.map_err(|refused| self.failed(refused.into()))
     }
 
-    /// The error for a command that the driver did not take.
-    fn refused(&self, position: usize, cause: DriverError) -> Error {
-        match self
-            .device
-            .failed(self.plan.name(), &suspects(&self.plan), cause)
-        {
-            DeviceError::Driver(cause) => {
-                let place = match self.plan.commands().nth(position) {
-                    Some(Command::Launch(launch)) => self.plan.place(
-                        position,
-                        format_args!(
-                            "launch of `{}`, grid {:?}, block {:?}, {} bytes of shared memory",
-                            launch.kernel,
-                            launch.config.grid,
-                            launch.config.block,
-                            launch.config.shared_mem_bytes
-                        ),
-                    ),
-                    Some(Command::Copy(_)) => self.plan.place(position, format_args!("copy")),
-                    _ => self.plan.place(position, format_args!("fill")),
-                };
-                let remedy = refusal_remedy(cause.code).to_owned();
-                DeviceError::LaunchRefused {
-                    place,
-                    cause,
-                    remedy,
-                }
-                .into()
-            }
-            other => other.into(),
+    fn failed(&self, Refused { cause, position }: Refused) -> Error {
+        match (self.device.failed(&self.plan, cause), position) {
+            (DeviceError::Driver(cause), Some(position)) => DeviceError::LaunchRefused {
+                place: self.place(position),
+                cause,
+            },
+            (error, _) => error,
+        }
+        .into()
+    }
+
+    /// Names a command of the plan, and what the driver may have refused of it.
+    fn place(&self, position: usize) -> String {
+        match self.plan.commands().nth(position) {
+            Some(Command::Launch(Launch { kernel, config, .. })) => self.plan.place(
+                position,
+                format_args!(
+                    "launch of `{kernel}`, grid {:?}, block {:?}, {} bytes of shared memory",
+                    config.grid, config.block, config.shared_mem_bytes
+                ),
+            ),
+            Some(Command::Copy(_)) => self.plan.place(position, format_args!("copy")),
+            _ => self.plan.place(position, format_args!("fill")),
         }
     }
 
     /// Enqueues the plan once.
     fn enqueue(&mut self, by: Launching) -> Result<(), Error> {
         let stream = self.opened.stream.as_inner();
-        if let (Launching::Graph, Some(graph)) = (by, &self.graph) {
+        let enqueued = match (by, &self.graph) {
             // SAFETY: as below.
-            return unsafe { graph.enqueue(stream) }.map_err(|cause| self.failed(cause));
-        }
-        // SAFETY: the context is current, the plan was validated, the buffers are this session's.
-        let enqueued = unsafe { self.launches.enqueue(stream) };
-        enqueued.map_err(|(position, function, result)| {
-            let cause = check(function, result).expect_err("a refusal");
-            self.refused(position, cause)
-        })
+            (Launching::Graph, Some(graph)) => {
+                unsafe { graph.enqueue(stream) }.map_err(Refused::from)
+            }
+            // SAFETY: the context is current, the plan was validated, the buffers are this session's.
+            _ => unsafe { self.commands.enqueue(stream) },
+        };
+        self.check(enqueued)
     }
 
-    /// Whether the driver takes so many runs at once, without waiting for the device. Isolated sessions load their modules
-    /// whole, and run once.
+    /// Whether the driver accepts this many runs at once, without waiting for the device. Isolated sessions load their
+    /// modules whole, and run once.
     fn fits_behind_gate(&self, runs: u32, by: Launching) -> bool {
-        /// Streams take some 1000 commands ahead.
+        /// Streams accept some 1000 commands ahead.
         const MOST_COMMANDS: u64 = 256;
         let commands = match by {
             Launching::Graph => 1,
-            Launching::Stream => self.launches.len() as u64,
+            Launching::Stream => self.commands.len() as u64,
         };
         (self.ran[by as usize] || self.bands.is_some())
             && u64::from(runs) * commands <= MOST_COMMANDS
-    }
-
-    fn first_launch(&self, kernel: &str) -> Result<Launch<'_>, ValidationError> {
-        self.plan
-            .commands()
-            .find_map(|command| match command {
-                Command::Launch(launch) if launch.kernel == kernel => Some(launch),
-                _ => None,
-            })
-            .ok_or_else(|| ValidationError::not_launched(&self.plan, kernel))
     }
 }
 
 impl Session for CudaSession<'_> {
     fn write(&mut self, id: BufferId, from: &HostBuffer) -> Result<(), Error> {
-        expect_like(&self.plan, id, from)?;
+        check_buffer(&self.plan, id, from)?;
         self.device.enter()?;
         let written = self.buffers[id.index()].write(from.bytes());
-        written.map_err(|cause| self.failed(cause))
+        self.check(written)
     }
 
     fn fill(&mut self, id: BufferId, byte: u8) -> Result<(), Error> {
         self.plan.buffer_info(id)?;
         self.device.enter()?;
         let buffer = &self.buffers[id.index()];
-        // SAFETY: the buffer has so many bytes, and the context is current.
+        let stream = &self.opened.stream;
+        // SAFETY: the buffer has this many bytes, and the context is current.
         let result = unsafe {
-            sys::cuMemsetD8Async(
-                buffer.address(),
-                byte,
-                buffer.bytes(),
-                self.opened.stream.as_inner(),
-            )
+            sys::cuMemsetD8Async(buffer.address(), byte, buffer.bytes(), stream.as_inner())
         };
-        check("cuMemsetD8Async", result)
-            .and_then(|()| check_cust("cuStreamSynchronize", self.opened.stream.synchronize()))
-            .map_err(|cause| self.failed(cause))
+        self.check(check("cuMemsetD8Async", result))?;
+        self.check(check("cuStreamSynchronize", stream.synchronize()))
     }
 
     fn read(&mut self, id: BufferId) -> Result<HostBuffer, Error> {
         let buffer = self.plan.buffer_info(id)?;
         let mut to = HostBuffer::zeroed(buffer.element, buffer.len as usize)?;
         self.device.enter()?;
-        let read = self.buffers[id.index()].read(to.bytes_mut());
-        read.map_err(|cause| self.failed(cause))?;
+        self.check(self.buffers[id.index()].read(to.bytes_mut()))?;
         Ok(to)
     }
 
@@ -206,10 +179,9 @@ impl Session for CudaSession<'_> {
         self.device.enter()?;
         let opened = self.opened;
         let stream = &opened.stream;
-        let by = if self.graph.is_some() {
-            by
-        } else {
-            Launching::Stream
+        let by = match self.graph {
+            Some(_) => by,
+            None => Launching::Stream,
         };
         let began = Instant::now();
         let held = if self.fits_behind_gate(runs, by) {
@@ -217,24 +189,21 @@ impl Session for CudaSession<'_> {
         } else {
             None
         };
-        let recorded = check_cust("cuEventRecord", self.start.record(stream));
-        recorded.map_err(|cause| self.failed(cause))?;
+        self.check(check("cuEventRecord", self.start.record(stream)))?;
         for _ in 0..runs {
             if let Err(error) = self.enqueue(by) {
                 drop(held);
-                // What was accepted finishes before anyone may free its buffers.
+                // What was accepted finishes before its buffers can be freed.
                 let _ = stream.synchronize();
                 return Err(error);
             }
         }
-        let recorded = check_cust("cuEventRecord", self.stop.record(stream));
-        recorded.map_err(|cause| self.failed(cause))?;
+        self.check(check("cuEventRecord", self.stop.record(stream)))?;
         let began = held.as_ref().map_or(began, Held::release);
-        let finished = check_cust("cuStreamSynchronize", stream.synchronize());
-        finished.map_err(|cause| self.failed(cause))?;
+        self.check(check("cuStreamSynchronize", stream.synchronize()))?;
         let host = began.elapsed();
-        let elapsed = check_cust("cuEventElapsedTime", self.stop.elapsed(&self.start));
-        let device = elapsed.map_err(|cause| self.failed(cause))?;
+        let elapsed = self.stop.elapsed(&self.start);
+        let device = self.check(check("cuEventElapsedTime", elapsed))?;
         self.ran[by as usize] = true;
         Ok(Timing {
             device: Some(device),
@@ -249,34 +218,33 @@ impl Session for CudaSession<'_> {
         self.device.enter()?;
         let mut strays = Vec::new();
         for (memory, buffer) in self.buffers.iter().zip(self.plan.buffers()) {
-            let found = memory.strays(&buffer.name, bands);
-            strays.append(&mut found.map_err(|cause| self.failed(cause))?);
+            strays.append(&mut self.check(memory.strays(&buffer.name, bands))?);
         }
         Ok(strays)
     }
 
     fn capture(&mut self) -> Result<Capture, Error> {
-        let commands = self.launches.len();
-        if commands == 0 || commands > graph::MAX_NODES {
-            let most = graph::MAX_NODES;
+        let commands = self.commands.len();
+        if commands == 0 || commands > MAX_NODES {
             return Ok(Capture::Stream {
                 reason: format!(
-                    "graphs are made of 1 to {most} commands, and this plan has {commands}"
+                    "graphs are made of 1 to {MAX_NODES} commands, and this plan has {commands}"
                 ),
             });
         }
         self.device.enter()?;
         if self.graph.is_none() {
             // SAFETY: the context is current, the plan was validated, the buffers are this session's, as is the graph.
-            match unsafe { Graph::new(&mut self.launches) } {
-                Ok(graph) => self.graph = Some(graph),
-                Err(NotMade::Refused(position, cause)) => return Err(self.refused(position, cause)),
-                Err(NotMade::Failed(cause)) if cause.code == FUNCTION_NOT_FOUND => {
+            match unsafe { Graph::new(&mut self.commands) } {
+                Err(Refused {
+                    cause,
+                    position: None,
+                }) if cause.code == FUNCTION_NOT_FOUND => {
                     return Ok(Capture::Stream {
                         reason: format!("the driver has no graphs: {cause}"),
                     });
                 }
-                Err(NotMade::Failed(cause)) => return Err(self.failed(cause)),
+                made => self.graph = Some(self.check(made)?),
             }
         }
         let graph = self.graph.as_ref().expect("just made");
@@ -287,23 +255,27 @@ impl Session for CudaSession<'_> {
     }
 
     fn flush(&mut self) -> Result<Flushed, Error> {
-        let l2_bytes = self.device.info().l2_bytes.unwrap_or(0);
+        let l2_bytes = self.device.info.l2_bytes.unwrap_or(0);
         if l2_bytes == 0 {
             return Ok(Flushed::NoCache);
         }
         self.device.enter()?;
-        let bytes = self
-            .opened
-            .flush_l2(l2_bytes)
-            .map_err(|cause| self.failed(cause))?;
+        let bytes = self.check(self.opened.flush_l2(l2_bytes))?;
         Ok(Flushed::Cache { bytes })
     }
 
     fn kernel_info(&self, kernel: &str) -> Result<KernelInfo, Error> {
-        let launch = self.first_launch(kernel)?;
+        let launch = self
+            .plan
+            .commands()
+            .find_map(|command| match command {
+                Command::Launch(launch) if launch.kernel == kernel => Some(launch),
+                _ => None,
+            })
+            .ok_or_else(|| ValidationError::not_launched(&self.plan, kernel))?;
         self.device.enter()?;
         let function = self.functions[launch.kernel_index];
-        let get = |which| function_attribute(function, which).map_err(|cause| self.failed(cause));
+        let get = |which| self.check(function_attribute(function, which));
         let threads = launch.config.threads_per_block() as u32;
         let mut blocks = 0;
         // SAFETY: `blocks` may be written, and the function is of a loaded module.
@@ -315,8 +287,7 @@ impl Session for CudaSession<'_> {
                 launch.config.shared_mem_bytes as usize,
             )
         };
-        check("cuOccupancyMaxActiveBlocksPerMultiprocessor", result)
-            .map_err(|cause| self.failed(cause))?;
+        self.check(check("cuOccupancyMaxActiveBlocksPerMultiprocessor", result))?;
         let blocks = blocks.max(0) as u32;
         let resident = blocks * threads.next_multiple_of(32);
         Ok(KernelInfo {
@@ -340,7 +311,7 @@ impl Drop for CudaSession<'_> {
     }
 }
 
-/// Launches with more dynamic shared memory than the default need it to be asked for, once for each kernel.
+/// Opts in to more dynamic shared memory than the default, for each kernel that is launched with more.
 fn allow_shared_memory(plan: &Plan, functions: &[CUfunction]) -> Result<(), DriverError> {
     let which = FunctionAttribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
     let mut most = vec![0; functions.len()];
@@ -356,41 +327,34 @@ fn allow_shared_memory(plan: &Plan, functions: &[CUfunction]) -> Result<(), Driv
             // Another session may launch the same kernel with more: never lower its limit.
             let bytes = bytes.max(function_attribute(function, which)?);
             // SAFETY: the function is of a loaded module, whose context is current.
-            unsafe {
-                check(
-                    "cuFuncSetAttribute",
-                    sys::cuFuncSetAttribute(function, which, bytes as i32),
-                )?;
-            }
+            let result = unsafe { sys::cuFuncSetAttribute(function, which, bytes as i32) };
+            check("cuFuncSetAttribute", result)?;
         }
     }
     Ok(())
 }
 
 fn allocate(device: &CudaDevice, plan: &Plan, bands: Option<&Bands>) -> Result<Vec<Memory>, Error> {
+    const OUT_OF_MEMORY: u32 = 2;
     let (mut free, mut total) = (0, 0);
     // SAFETY: both may be written, and the context is current.
     let result = unsafe { sys::cuMemGetInfo_v2(&mut free, &mut total) };
     check("cuMemGetInfo", result).map_err(DeviceError::from)?;
     let needed_bytes = plan.memory_bytes()?;
-    plan.buffers()
+    let memory = plan
+        .buffers()
         .iter()
-        .map(|buffer| {
-            Memory::new(buffer.bytes() as usize, bands).map_err(|cause| {
-                const OUT_OF_MEMORY: u32 = 2;
-                if cause.code == OUT_OF_MEMORY {
-                    DeviceError::OutOfMemory {
-                        plan: plan.name().to_owned(),
-                        needed_bytes,
-                        device: device.info().name.clone(),
-                        free_bytes: free as u64,
-                        total_bytes: total as u64,
-                    }
-                } else {
-                    cause.into()
-                }
-                .into()
-            })
-        })
-        .collect()
+        .map(|buffer| Memory::new(buffer.bytes() as usize, bands))
+        .collect::<Result<Vec<Memory>, DriverError>>();
+    memory.map_err(|cause| match cause.code {
+        OUT_OF_MEMORY => DeviceError::OutOfMemory {
+            plan: plan.name().to_owned(),
+            needed_bytes,
+            device: device.info.name.clone(),
+            free_bytes: free as u64,
+            total_bytes: total as u64,
+        }
+        .into(),
+        _ => DeviceError::from(cause).into(),
+    })
 }

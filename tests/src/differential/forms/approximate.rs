@@ -5,7 +5,7 @@ use std::f64::consts::PI;
 
 use crate::differential::{Bound, Class, Form, Operand, Target};
 
-use super::float::flush;
+use super::flush;
 
 const INFINITY: u64 = 0x7f80_0000;
 const SIGN: u64 = 0x8000_0000;
@@ -20,7 +20,7 @@ fn single(op: &str, f: impl Fn(u64, bool) -> Target + Clone + Send + Sync + 'sta
     let form = |ftz: bool| {
         let f = f.clone();
         let name = format!("{op}.approx{}.f32", if ftz { ".ftz" } else { "" });
-        Form::approximate(name, [Operand::F32], Class::B32, move |[a]| {
+        Form::approximate(name, [Operand::F32], move |[a]| {
             let a = if ftz { flush(a) } else { a };
             if wide(a).is_nan() {
                 Target::Nan
@@ -32,28 +32,26 @@ fn single(op: &str, f: impl Fn(u64, bool) -> Target + Clone + Send + Sync + 'sta
     [form(false), form(true)]
 }
 
-fn relative(value: f64, bits: f64, flushed: bool) -> Target {
+fn near(value: f64, bound: Bound, flushed: bool) -> Target {
     Target::Near {
         value,
-        bound: Bound::Relative((-bits).exp2()),
+        bound,
         flushed,
     }
+}
+
+/// Within `2^-bits` of the value's magnitude.
+fn relative(value: f64, bits: f64, flushed: bool) -> Target {
+    near(value, Bound::Relative((-bits).exp2()), flushed)
+}
+
+/// Within `2^-bits`.
+fn absolute(value: f64, bits: f64, flushed: bool) -> Target {
+    near(value, Bound::Absolute((-bits).exp2()), flushed)
 }
 
 fn ulps(value: f64, ulps: f64, flushed: bool) -> Target {
-    Target::Near {
-        value,
-        bound: Bound::Ulps(ulps),
-        flushed,
-    }
-}
-
-fn absolute(value: f64, bits: f64, flushed: bool) -> Target {
-    Target::Near {
-        value,
-        bound: Bound::Absolute((-bits).exp2()),
-        flushed,
-    }
+    near(value, Bound::Ulps(ulps), flushed)
 }
 
 fn zero(sign: u64) -> Target {
@@ -107,14 +105,11 @@ pub(super) fn forms() -> Vec<Form> {
         x => trigonometric(x, f64::cos, ftz),
     }));
     // `tanh` has no `.ftz`.
-    all.extend(
-        single("tanh", |a, _| match wide(a) {
-            0.0 => zero(a),
-            x => relative(x.tanh(), 11.0, false),
-        })
-        .into_iter()
-        .take(1),
-    );
+    let [tanh, _] = single("tanh", |a, _| match wide(a) {
+        0.0 => zero(a),
+        x => relative(x.tanh(), 11.0, false),
+    });
+    all.push(tanh);
     all.extend(divisions());
     all.extend(doubles());
     all
@@ -130,35 +125,27 @@ fn trigonometric(x: f64, f: fn(f64) -> f64, ftz: bool) -> Target {
 
 fn divisions() -> Vec<Form> {
     let mut all = Vec::new();
-    for ftz in [false, true] {
-        let modifier = if ftz { ".ftz" } else { "" };
+    for (ftz, modifier) in [(false, ""), (true, ".ftz")] {
         let sources = || [Operand::F32, Operand::F32];
         let flushed = move |x| if ftz { flush(x) } else { x };
-        all.push(Form::approximate(
-            format!("div.full{modifier}.f32"),
-            sources(),
-            Class::B32,
-            move |ab| quotient(ab.map(flushed), ftz),
-        ));
-        all.push(Form::approximate(
-            format!("div.approx{modifier}.f32"),
-            sources(),
-            Class::B32,
-            move |ab| {
-                let [a, b] = ab.map(flushed);
-                let (x, y) = (wide(a), wide(b).abs());
-                let (huge, tiny) = (2f64.powi(126), f64::from(f32::MIN_POSITIVE));
-                match y {
-                    // Beyond 2^126 the reciprocal has become 0.
-                    y if y > huge && y.is_finite() => match x.is_finite() {
-                        true => absolute(0.0, 149.0, false),
-                        false => Target::Nan,
-                    },
-                    y if y > 0.0 && y < tiny => Target::Unspecified,
-                    _ => quotient([a, b], ftz),
-                }
-            },
-        ));
+        let name = format!("div.full{modifier}.f32");
+        all.push(Form::approximate(name, sources(), move |ab| {
+            quotient(ab.map(flushed), ftz)
+        }));
+        let name = format!("div.approx{modifier}.f32");
+        all.push(Form::approximate(name, sources(), move |ab| {
+            let [a, b] = ab.map(flushed);
+            let (x, y) = (wide(a), wide(b).abs());
+            match y {
+                // Beyond 2^126 the reciprocal has become 0.
+                y if y > 2f64.powi(126) && y.is_finite() => match x.is_finite() {
+                    true => absolute(0.0, 149.0, false),
+                    false => Target::Nan,
+                },
+                y if y > 0.0 && y < f64::from(f32::MIN_POSITIVE) => Target::Unspecified,
+                _ => quotient([a, b], ftz),
+            }
+        }));
     }
     all
 }
@@ -177,7 +164,7 @@ fn quotient([a, b]: [u64; 2], ftz: bool) -> Target {
 /// Double precision: of the operand and the result of `.ftz` forms the high word counts, which has 20 bits of fraction.
 fn doubles() -> Vec<Form> {
     let near = |name: &str, mask: u64, f: fn(f64) -> f64| {
-        Form::approximate(name, [Operand::F64], Class::B64, move |[a]| {
+        Form::approximate(name, [Operand::F64], move |[a]| {
             let a = f64::from_bits(a);
             let x = f64::from_bits(a.to_bits() & mask);
             // A NaN by its low word alone is an infinity to what reads the high word.
@@ -195,14 +182,9 @@ fn doubles() -> Vec<Form> {
             }
         })
     };
-    let low_word = Form::new(
-        "approximate",
-        "rcp.approx.ftz.f64, low word",
-        [Operand::F64],
-        [Class::B32],
-        "rcp.approx.ftz.f64 %d0, %a; cvt.u32.u64 %x, %d0",
-        |_| [0],
-    );
+    let name = "rcp.approx.ftz.f64, low word";
+    let body = "rcp.approx.ftz.f64 %d0, %a; cvt.u32.u64 %x, %d0";
+    let low_word = Form::new(name, [Operand::F64], [Class::B32], body, |_| [0]);
     vec![
         near("rcp.approx.ftz.f64", HIGH_WORD, |x| 1.0 / x),
         near("rsqrt.approx.ftz.f64", HIGH_WORD, |x| 1.0 / x.sqrt()),

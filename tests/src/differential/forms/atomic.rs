@@ -3,7 +3,7 @@
 use crate::differential::exact::{self, Mode};
 use crate::differential::{Class, Form, Operand, Row};
 
-use super::float::flush;
+use super::flush;
 use super::memory::{GENERIC_GLOBAL, GENERIC_SHARED, GLOBAL, Place, SHARED};
 
 /// An operation, its type, and the new value it makes of the old one and its operand.
@@ -19,12 +19,8 @@ const fn update(op: &'static str, ty: &'static str, new: fn(u64, u64) -> u64) ->
 }
 
 const UPDATES: [Update; 23] = [
-    update("add", "u32", |a, b| {
-        (a as u32).wrapping_add(b as u32).into()
-    }),
-    update("add", "s32", |a, b| {
-        (a as u32).wrapping_add(b as u32).into()
-    }),
+    update("add", "u32", add_words),
+    update("add", "s32", add_words),
     update("add", "u64", u64::wrapping_add),
     update("min", "u32", |a, b| a.min(b)),
     update("min", "s32", |a, b| (a as i32).min(b as i32) as u32 as u64),
@@ -45,7 +41,8 @@ const UPDATES: [Update; 23] = [
     update("inc", "u32", |a, b| if a >= b { 0 } else { a + 1 }),
     update("dec", "u32", |a, b| if a == 0 || a > b { b } else { a - 1 }),
     update("add", "f32", |a, b| {
-        exact::add(float(a), float(b), Mode::Nearest)
+        let [a, b] = [a, b].map(|x| f32::from_bits(x as u32));
+        exact::add(a, b, Mode::Nearest)
     }),
     update("add", "f64", |a, b| {
         // A loop around an addition to the operand.
@@ -53,8 +50,8 @@ const UPDATES: [Update; 23] = [
     }),
 ];
 
-fn float(bits: u64) -> f32 {
-    f32::from_bits(bits as u32)
+fn add_words(a: u64, b: u64) -> u64 {
+    (a as u32).wrapping_add(b as u32).into()
 }
 
 impl Update {
@@ -70,26 +67,31 @@ impl Update {
         self.operand().class().bits()
     }
 
-    /// `red` only has operations whose old value nobody needs.
-    fn has_red(self) -> bool {
-        self.op != "exch"
+    /// The new value in this place, as an H100 makes it: in global memory a sum in single precision flushes subnormals, and
+    /// one in double precision passes a NaN on as it is; elsewhere of two NaNs that in memory counts.
+    fn new_in(self, place: Place, old: u64, b: u64) -> u64 {
+        match (self.ty, place.name.ends_with("global")) {
+            ("f32", true) => flush((self.new)(flush(old), flush(b))),
+            ("f64", true) => {
+                let nan = [b, old].into_iter().find(|&x| f64::from_bits(x).is_nan());
+                nan.unwrap_or_else(|| (self.new)(old, b))
+            }
+            _ => (self.new)(old, b),
+        }
     }
 }
 
-const PLACES: [Place; 4] = [GLOBAL, SHARED, GENERIC_GLOBAL, GENERIC_SHARED];
-
 pub(super) fn forms() -> Vec<Form> {
     let mut all = Vec::new();
-    for place in PLACES {
+    for place in [GLOBAL, SHARED, GENERIC_GLOBAL, GENERIC_SHARED] {
         for update in UPDATES {
             all.push(alone(update, place, ""));
-            if update.has_red() {
+            // `red` only has operations whose old value may be needed by none.
+            if update.op != "exch" {
                 all.push(reduction(update, place, ""));
             }
         }
-        for bits in [16, 32, 64] {
-            all.push(compare_and_swap(bits, place));
-        }
+        all.extend([16, 32, 64].map(|bits| compare_and_swap(bits, place)));
     }
     let add = UPDATES[0];
     for order in [".relaxed", ".acquire", ".release", ".acq_rel"] {
@@ -101,95 +103,49 @@ pub(super) fn forms() -> Vec<Form> {
         all.push(reduction(add, GLOBAL, modifiers));
     }
     all.extend(contended());
+    all.push(swap_loop());
     all
-}
-
-/// The new value, as an H100 makes it: in global memory a sum in single precision flushes subnormals, and one in double
-/// precision passes a NaN on as it is; elsewhere of two NaNs that in memory counts.
-fn changed(
-    update: Update,
-    place: Place,
-) -> impl Fn(u64, u64) -> u64 + Copy + Send + Sync + 'static {
-    let in_global = place.name.ends_with("global");
-    move |old, b| match (update.ty, in_global) {
-        ("f32", true) => flush((update.new)(flush(old), flush(b))),
-        ("f64", true) => match [b, old].into_iter().find(|&x| f64::from_bits(x).is_nan()) {
-            Some(nan) => nan,
-            None => (update.new)(old, b),
-        },
-        _ => (update.new)(old, b),
-    }
 }
 
 /// The old value is returned, the new one is in memory.
 fn alone(update: Update, place: Place, modifiers: &str) -> Form {
-    let Place {
-        space,
-        setup,
-        address,
-        ..
-    } = place;
     let Update { op, ty, .. } = update;
-    let bits = update.bits();
-    let body = format!(
-        "{setup} st{space}.b{bits} [{address}+8], %a; atom{modifiers}{space}.{op}.{ty} %x, [{address}+8], %b; \
-         ld{space}.b{bits} %y, [{address}+8]"
-    );
-    let name = format!("atom{modifiers}{space}.{op}.{ty}, {}", place.name);
-    let class = update.operand().class();
-    let new = changed(update, place);
-    let sources = [update.operand(), update.operand()];
-    Form::new("atomic", name, sources, [class; 2], body, move |[a, b]| {
-        [a, new(a, b)]
-    })
-    .with_module(place.module)
+    let (operand, bits) = (update.operand(), update.bits());
+    let atom = format!("atom{modifiers}$.{op}.{ty}");
+    let body = format!("st$.b{bits} [@+8], %a; {atom} %x, [@+8], %b; ld$.b{bits} %y, [@+8]");
+    let results = [operand.class(); 2];
+    place.form(
+        &atom,
+        [operand.clone(), operand],
+        results,
+        &body,
+        move |[a, b]| [a, update.new_in(place, a, b)],
+    )
 }
 
 fn reduction(update: Update, place: Place, modifiers: &str) -> Form {
-    let Place {
-        space,
-        setup,
-        address,
-        ..
-    } = place;
     let Update { op, ty, .. } = update;
-    let bits = update.bits();
-    let body = format!(
-        "{setup} st{space}.b{bits} [{address}+16], %a; red{modifiers}{space}.{op}.{ty} [{address}+16], %b; \
-         ld{space}.b{bits} %x, [{address}+16]"
-    );
-    let name = format!("red{modifiers}{space}.{op}.{ty}, {}", place.name);
-    let class = update.operand().class();
-    let new = changed(update, place);
-    let sources = [update.operand(), update.operand()];
-    Form::new("atomic", name, sources, [class], body, move |[a, b]| {
-        [new(a, b)]
-    })
-    .with_module(place.module)
+    let (operand, bits) = (update.operand(), update.bits());
+    let red = format!("red{modifiers}$.{op}.{ty}");
+    let body = format!("st$.b{bits} [@+16], %a; {red} [@+16], %b; ld$.b{bits} %x, [@+16]");
+    let results = [operand.class()];
+    place.form(
+        &red,
+        [operand.clone(), operand],
+        results,
+        &body,
+        move |[a, b]| [update.new_in(place, a, b)],
+    )
 }
 
 fn compare_and_swap(bits: u32, place: Place) -> Form {
-    let Place {
-        space,
-        setup,
-        address,
-        ..
-    } = place;
-    let int = || Operand::Int(bits);
-    let body = format!(
-        "{setup} st{space}.b{bits} [{address}+8], %a; atom{space}.cas.b{bits} %x, [{address}+8], %b, %c; \
-         ld{space}.b{bits} %y, [{address}+8]"
-    );
-    let name = format!("atom{space}.cas.b{bits}, {}", place.name);
-    Form::new(
-        "atomic",
-        name,
-        [int(), int(), int()],
-        [int().class(); 2],
-        body,
-        |[a, b, c]| [a, if a == b { c } else { a }],
-    )
-    .with_module(place.module)
+    let sources = [(); 3].map(|()| Operand::Int(bits));
+    let results = [sources[0].class(); 2];
+    let atom = format!("atom$.cas.b{bits}");
+    let body = format!("st$.b{bits} [@+8], %a; {atom} %x, [@+8], %b, %c; ld$.b{bits} %y, [@+8]");
+    place.form(&atom, sources, results, &body, |[a, b, c]| {
+        [a, if a == b { c } else { a }]
+    })
 }
 
 /// Cells that the threads of a block, or of the grid, share.
@@ -197,45 +153,34 @@ const CELLS: usize = 8;
 
 fn contended() -> Vec<Form> {
     let mut all = Vec::new();
+    let of_class = |class, values: Vec<u64>| Operand::Of(class, values);
     for update in UPDATES {
-        // Bounds of their own would make the order of `inc` and `dec` matter, as it does for `exch`.
-        if matches!(update.op, "exch" | "inc" | "dec") {
-            continue;
-        }
-        let operand = match update.ty {
+        let (in_a_block, in_a_grid) = match (update.op, update.ty) {
+            // Their order matters.
+            ("exch", _) => continue,
+            // Bounds that differ would make the order matter.
+            ("inc" | "dec", _) => (
+                of_class(Class::B32, vec![5]),
+                Some(of_class(Class::B32, vec![6])),
+            ),
             // Sums of small integers are exact in any order.
-            "f32" => Operand::Of(
-                Class::B32,
-                (-20..20).map(|x| (x as f32).to_bits().into()).collect(),
-            ),
-            "f64" => Operand::Of(
-                Class::B64,
-                (-20..20).map(|x| f64::from(x).to_bits()).collect(),
-            ),
-            _ => update.operand(),
+            (_, "f32") => {
+                let small = (-20..20).map(|x| (x as f32).to_bits().into()).collect();
+                let small = of_class(Class::B32, small);
+                (small.clone(), Some(small))
+            }
+            (_, "f64") => {
+                let small = (-20..20).map(|x| f64::from(x).to_bits()).collect();
+                let small = of_class(Class::B64, small);
+                (small.clone(), Some(small))
+            }
+            // Cells of the grid begin as 0, from which these do not move.
+            ("and", _) | ("min", "u32" | "u64") => (update.operand(), None),
+            _ => (update.operand(), Some(update.operand())),
         };
-        all.push(in_block(update, operand.clone(), "%a"));
-        // Cells of the grid begin as 0, from which these do not move.
-        if !matches!((update.op, update.ty), ("and", _) | ("min", "u32" | "u64")) {
-            all.push(in_grid(update, operand, "%a"));
-        }
+        all.push(by_a_block(update, in_a_block));
+        all.extend(in_a_grid.map(|operand| by_a_grid(update, operand)));
     }
-    for update in UPDATES
-        .into_iter()
-        .filter(|update| matches!(update.op, "inc" | "dec"))
-    {
-        all.push(in_block(
-            Update { ..update },
-            Operand::Of(Class::B32, vec![5]),
-            "%a",
-        ));
-        all.push(in_grid(
-            Update { ..update },
-            Operand::Of(Class::B32, vec![6]),
-            "%a",
-        ));
-    }
-    all.push(swap_loop());
     all
 }
 
@@ -251,76 +196,48 @@ fn cells(rows: &[Row], begin: u64, new: fn(u64, u64) -> u64) -> Vec<[u64; 1]> {
         .collect()
 }
 
-fn in_block(update: Update, operand: Operand, source: &str) -> Form {
-    let Update { op, ty, new } = update;
-    let (bits, class) = (update.bits(), operand.class());
-    let begin = if matches!(op, "and" | "min") {
-        class.mask()
-    } else {
-        0
+fn by_a_block(Update { op, ty, new }: Update, operand: Operand) -> Form {
+    let class = operand.class();
+    let begin = match (op, ty) {
+        ("min", "s32" | "s64") => class.mask() >> 1,
+        ("and" | "min", _) => class.mask(),
+        _ => 0,
     };
-    let begin = if matches!((op, ty), ("min", "s32" | "s64")) {
-        begin >> 1
-    } else {
-        begin
-    };
+    let (bits, last) = (class.bits(), CELLS - 1);
     let body = format!(
-        "mov.u32 %r15, tile; and.b32 %r14, %thread, {}; mad.lo.u32 %r15, %r14, 8, %r15; \
+        "mov.u32 %r15, tile; and.b32 %r14, %thread, {last}; mad.lo.u32 %r15, %r14, 8, %r15; \
          mov.b{bits} %x, {begin:#x}; setp.lt.u32 %p0, %thread, {CELLS}; @%p0 st.shared.b{bits} [%r15], %x; bar.sync 0; \
-         red.shared.{op}.{ty} [%r15], {source}; bar.sync 0; ld.shared.b{bits} %x, [%r15]",
-        CELLS - 1
+         red.shared.{op}.{ty} [%r15], %a; bar.sync 0; ld.shared.b{bits} %x, [%r15]"
     );
     let name = format!("red.shared.{op}.{ty} by a block");
-    Form::together(
-        "atomic",
-        name,
-        [operand],
-        [class],
-        Form::BLOCK,
-        body,
-        move |rows| cells(rows, begin, new),
-    )
-    .with_module(SHARED.module)
+    let all = move |rows: &[Row]| cells(rows, begin, new);
+    Form::together(name, [operand], [class], Form::BLOCK, body, all).with_module(SHARED.module)
 }
 
-fn in_grid(update: Update, operand: Operand, source: &str) -> Form {
-    let Update { op, ty, new } = update;
-    let class = operand.class();
-    let bits = update.bits();
-    let cell = format!(
-        "and.b32 %r14, %index, {}; mad.wide.u32 %d15, %r14, 8, %pool;",
-        CELLS - 1
-    );
-    let body = format!("{cell} red.global.{op}.{ty} [%d15], {source}");
-    let collect = format!("{cell} ld.global.b{bits} %x, [%d15]");
-    let name = format!("red.global.{op}.{ty} by a grid");
-    Form::together("atomic", name, [operand], [class], 0, body, move |rows| {
-        cells(rows, 0, new)
-    })
-    .with_collect(collect)
+/// Updates cells of global memory, whose address is in `%d15`, and reads them in a second kernel.
+fn on_cells_of_the_grid(
+    name: impl Into<String>,
+    operand: Operand,
+    body: &str,
+    new: fn(u64, u64) -> u64,
+) -> Form {
+    let (class, last) = (operand.class(), CELLS - 1);
+    let cell = format!("and.b32 %r14, %index, {last}; mad.wide.u32 %d15, %r14, 8, %pool;");
+    let collect = format!("{cell} ld.global.b{} %x, [%d15]", class.bits());
+    let all = move |rows: &[Row]| cells(rows, 0, new);
+    Form::together(name, [operand], [class], 0, format!("{cell} {body}"), all).with_collect(collect)
+}
+
+fn by_a_grid(Update { op, ty, new }: Update, operand: Operand) -> Form {
+    let red = format!("red.global.{op}.{ty}");
+    let body = format!("{red} [%d15], %a");
+    on_cells_of_the_grid(format!("{red} by a grid"), operand, &body, new)
 }
 
 /// An addition made of `atom.cas` in a loop.
 fn swap_loop() -> Form {
-    let cell = format!(
-        "and.b32 %r14, %index, {}; mad.wide.u32 %d15, %r14, 8, %pool;",
-        CELLS - 1
-    );
-    let body = format!(
-        "{cell} ld.relaxed.gpu.global.u32 %r0, [%d15]; again: add.u32 %r1, %r0, %a; mov.u32 %r2, %r0; \
-         atom.global.cas.b32 %r0, [%d15], %r2, %r1; setp.ne.u32 %p0, %r0, %r2; @%p0 bra again"
-    );
-    let collect = format!("{cell} ld.global.u32 %x, [%d15]");
     let name = "atom.global.cas.b32 in a loop, by a grid";
-    let new = |a: u64, b: u64| u64::from((a as u32).wrapping_add(b as u32));
-    Form::together(
-        "atomic",
-        name,
-        [Operand::I32],
-        [Class::B32],
-        0,
-        body,
-        move |rows| cells(rows, 0, new),
-    )
-    .with_collect(collect)
+    let body = "ld.relaxed.gpu.global.u32 %r0, [%d15]; again: add.u32 %r1, %r0, %a; mov.u32 %r2, %r0; \
+                atom.global.cas.b32 %r0, [%d15], %r2, %r1; setp.ne.u32 %p0, %r0, %r2; @%p0 bra again";
+    on_cells_of_the_grid(name, Operand::I32, body, add_words)
 }

@@ -2,7 +2,9 @@
 
 use crate::differential::{Class, Form, Operand};
 
-/// A 128-bit value of two words of `bits`, or of as many as fit.
+use super::class;
+
+/// A 128-bit value of two words of `bits`.
 fn join(low: u64, high: u64, bits: u32) -> u128 {
     u128::from(high) << bits | u128::from(low)
 }
@@ -11,60 +13,51 @@ fn split(x: u128, bits: u32) -> [u64; 2] {
     [x as u64, (x >> bits) as u64]
 }
 
+fn four(bits: u32) -> [Operand; 4] {
+    [(); 4].map(|()| Operand::Int(bits))
+}
+
 pub(super) fn forms() -> Vec<Form> {
-    let mut all = Vec::new();
-    for (bits, class) in [(32, Class::B32), (64, Class::B64)] {
+    let mut all = vec![flag_kept(), u128_product(), u128_product_of_words()];
+    for bits in [32, 64] {
         for ty in [format!("u{bits}"), format!("s{bits}")] {
-            let int = || Operand::Int(bits);
-            let four = || [int(), int(), int(), int()];
-            // Two words, and the flag that is left.
-            let body = |first: &str, next: &str| {
-                format!(
-                    "{first}.cc.{ty} %x, %a, %c; {next}.cc.{ty} %y, %b, %e; {next}.{ty} %z, 0, 0"
-                )
-            };
-            let chain = |name, next| format!("{name}.cc.{ty} {next}.cc.{ty} {next}.{ty}");
-            all.push(Form::new(
-                "carry",
-                chain("add", "addc"),
-                four(),
-                [class; 3],
-                body("add", "addc"),
-                {
-                    move |[a, b, c, e]| {
-                        let (sum, over) = join(a, b, bits).overflowing_add(join(c, e, bits));
-                        let carry = if bits == 64 { over } else { sum >> 64 != 0 };
-                        let [low, high] = split(sum, bits);
-                        [low, high, carry.into()]
-                    }
-                },
-            ));
-            all.push(Form::new(
-                "carry",
-                chain("sub", "subc"),
-                four(),
-                [class; 3],
-                body("sub", "subc"),
-                {
-                    move |[a, b, c, e]| {
-                        let (a, b) = (join(a, b, bits), join(c, e, bits));
-                        let [low, high] = split(a.wrapping_sub(b), bits);
-                        [low, high, if a < b { u64::MAX } else { 0 }]
-                    }
-                },
-            ));
-            all.extend(products(&ty, bits, class));
+            all.extend(sums(&ty, bits));
+            all.extend(products(&ty, bits));
         }
     }
-    all.push(flag_kept());
-    all.push(u128_product());
-    all.push(u128_product_of_words());
     all
 }
 
+/// Two words, and the flag that is left.
+fn sums(ty: &str, bits: u32) -> [Form; 2] {
+    let form = |first: &str, next: &str, f: fn(u128, u128, u32) -> [u64; 3]| {
+        let name = format!("{first}.cc.{ty} {next}.cc.{ty} {next}.{ty}");
+        let body =
+            format!("{first}.cc.{ty} %x, %a, %c; {next}.cc.{ty} %y, %b, %e; {next}.{ty} %z, 0, 0");
+        Form::new(
+            name,
+            four(bits),
+            [class(bits); 3],
+            body,
+            move |[a, b, c, e]| f(join(a, b, bits), join(c, e, bits), bits),
+        )
+    };
+    [
+        form("add", "addc", |a, b, bits| {
+            let (sum, over) = a.overflowing_add(b);
+            let carry = if bits == 64 { over } else { sum >> 64 != 0 };
+            let [low, high] = split(sum, bits);
+            [low, high, carry.into()]
+        }),
+        form("sub", "subc", |a, b, bits| {
+            let [low, high] = split(a.wrapping_sub(b), bits);
+            [low, high, if a < b { u64::MAX } else { 0 }]
+        }),
+    ]
+}
+
 /// `mad.lo.cc` and `madc.hi`, as a double-width product plus an addend is made, then the flag.
-fn products(ty: &str, bits: u32, class: Class) -> Vec<Form> {
-    let int = || Operand::Int(bits);
+fn products(ty: &str, bits: u32) -> [Form; 2] {
     let signed = ty.starts_with('s');
     let high = move |a: u64, b: u64| match (signed, bits) {
         (false, _) => ((u128::from(a) * u128::from(b)) >> bits) as u64,
@@ -83,46 +76,44 @@ fn products(ty: &str, bits: u32, class: Class) -> Vec<Form> {
         "mad.hi.cc.{ty} %x, %a, %b, %c; madc.lo.cc.{ty} %y, %a, %b, %e; madc.lo.{ty} %z, %a, %b, %c; \
          add.cc.{ty} %w, %x, %y; madc.hi.{ty} %w, %a, %b, %w"
     );
-    vec![
-        Form::new(
-            "carry",
-            format!("mad.lo.cc.{ty} madc.hi.cc.{ty}"),
-            [int(), int(), int(), int()],
-            [class; 3],
-            lo_first,
-            move |[a, b, c, e]| {
-                let (x, flag) = add(a.wrapping_mul(b), c, false);
-                let (y, flag) = add(high(a, b), e, flag);
-                [x, y, flag.into()]
-            },
-        ),
-        Form::new(
-            "carry",
-            format!("mad.hi.cc.{ty} madc.lo.cc.{ty}"),
-            [int(), int(), int(), int()],
-            [class; 4],
-            hi_first,
-            move |[a, b, c, e]| {
-                let (x, flag) = add(high(a, b), c, false);
-                let (y, flag) = add(a.wrapping_mul(b), e, flag);
-                let (z, _) = add(a.wrapping_mul(b), c, flag);
-                let (sum, flag) = add(x, y, false);
-                let (w, _) = add(high(a, b), sum, flag);
-                [x, y, z, w]
-            },
-        ),
-    ]
+    let name = format!("mad.lo.cc.{ty} madc.hi.cc.{ty}");
+    let lo_first = Form::new(
+        name,
+        four(bits),
+        [class(bits); 3],
+        lo_first,
+        move |[a, b, c, e]| {
+            let (x, flag) = add(a.wrapping_mul(b), c, false);
+            let (y, flag) = add(high(a, b), e, flag);
+            [x, y, flag.into()]
+        },
+    );
+    let name = format!("mad.hi.cc.{ty} madc.lo.cc.{ty}");
+    let hi_first = Form::new(
+        name,
+        four(bits),
+        [class(bits); 4],
+        hi_first,
+        move |[a, b, c, e]| {
+            let (x, flag) = add(high(a, b), c, false);
+            let (y, flag) = add(a.wrapping_mul(b), e, flag);
+            let (z, _) = add(a.wrapping_mul(b), c, flag);
+            let (sum, flag) = add(x, y, false);
+            let (w, _) = add(high(a, b), sum, flag);
+            [x, y, z, w]
+        },
+    );
+    [lo_first, hi_first]
 }
 
 /// Instructions without `.cc` leave the flag as it is.
 fn flag_kept() -> Form {
-    let int = || Operand::I32;
     let body = "add.cc.u32 %x, %a, %b; add.u32 %y, %a, %c; mul.lo.u32 %y, %y, %b; \
                 shl.b32 %y, %y, 1; addc.u32 %z, %c, 0";
+    let sources = [Operand::I32, Operand::I32, Operand::I32];
     Form::new(
-        "carry",
         "add.cc.u32, others, addc.u32",
-        [int(), int(), int()],
+        sources,
         [Class::B32; 3],
         body,
         |abc| {
@@ -136,17 +127,12 @@ fn flag_kept() -> Form {
 
 /// A 128-bit product of 64-bit words, as rustc's u128 multiplication is lowered.
 fn u128_product() -> Form {
-    let int = || Operand::I64;
     let body = "mul.lo.u64 %x, %a, %c; mul.hi.u64 %y, %a, %c; mad.lo.u64 %y, %a, %e, %y; \
                 mad.lo.u64 %y, %b, %c, %y";
-    Form::new(
-        "carry",
-        "mul.hi.u64, a u128 product",
-        [int(), int(), int(), int()],
-        [Class::B64; 2],
-        body,
-        |[a, b, c, e]| split(join(a, b, 64).wrapping_mul(join(c, e, 64)), 64),
-    )
+    let name = "mul.hi.u64, a u128 product";
+    Form::new(name, four(64), [Class::B64; 2], body, |[a, b, c, e]| {
+        split(join(a, b, 64).wrapping_mul(join(c, e, 64)), 64)
+    })
 }
 
 /// The same product of 64 bits from 32-bit words, with a chain of carries.
@@ -157,13 +143,11 @@ fn u128_product_of_words() -> Form {
                 mad.lo.cc.u32 %r5, %r1, %r2, %r5; madc.hi.cc.u32 %r6, %r1, %r2, %r6; addc.u32 %r7, 0, 0; \
                 mad.lo.cc.u32 %r6, %r1, %r3, %r6; madc.hi.u32 %r7, %r1, %r3, %r7; \
                 mov.b64 %x, {%r4, %r5}; mov.b64 %y, {%r6, %r7}";
-    let sources = [Operand::I64, Operand::I64];
-    Form::new(
-        "carry",
+    let (name, sources) = (
         "madc.hi.cc.u32, a product of words",
-        sources,
-        [Class::B64; 2],
-        body,
-        |[a, b]| split(u128::from(a) * u128::from(b), 64),
-    )
+        [Operand::I64, Operand::I64],
+    );
+    Form::new(name, sources, [Class::B64; 2], body, |[a, b]| {
+        split(u128::from(a) * u128::from(b), 64)
+    })
 }

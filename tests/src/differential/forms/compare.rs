@@ -1,166 +1,118 @@
 //! Comparison and selection.
 
+use std::cmp::Ordering::{self, Equal, Greater, Less};
+
 use crate::differential::{Class, Form, Operand};
 
-use super::float::flush;
-
-/// A value as a number: of 64 bits, or a float.
-#[derive(Clone, Copy)]
-enum Number {
-    Int(i128),
-    Float(f64),
-}
+use super::{flush, number};
 
 /// The type of a comparison.
 #[derive(Clone, Copy, PartialEq)]
 struct Type {
     name: &'static str,
-    bits: u32,
-    kind: Kind,
-}
-
-#[derive(Clone, Copy, PartialEq)]
-enum Kind {
-    Signed,
-    Unsigned,
-    Bits,
-    Float,
-    Flushed,
+    ftz: bool,
 }
 
 const TYPES: [Type; 12] = [
-    Type {
-        name: "b16",
-        bits: 16,
-        kind: Kind::Bits,
-    },
-    Type {
-        name: "b32",
-        bits: 32,
-        kind: Kind::Bits,
-    },
-    Type {
-        name: "b64",
-        bits: 64,
-        kind: Kind::Bits,
-    },
-    Type {
-        name: "u16",
-        bits: 16,
-        kind: Kind::Unsigned,
-    },
-    Type {
-        name: "u32",
-        bits: 32,
-        kind: Kind::Unsigned,
-    },
-    Type {
-        name: "u64",
-        bits: 64,
-        kind: Kind::Unsigned,
-    },
-    Type {
-        name: "s16",
-        bits: 16,
-        kind: Kind::Signed,
-    },
-    Type {
-        name: "s32",
-        bits: 32,
-        kind: Kind::Signed,
-    },
-    Type {
-        name: "s64",
-        bits: 64,
-        kind: Kind::Signed,
-    },
+    of("b16"),
+    of("b32"),
+    of("b64"),
+    of("u16"),
+    of("u32"),
+    of("u64"),
+    of("s16"),
+    of("s32"),
+    of("s64"),
+    of("f32"),
     Type {
         name: "f32",
-        bits: 32,
-        kind: Kind::Float,
+        ftz: true,
     },
-    Type {
-        name: "f32",
-        bits: 32,
-        kind: Kind::Flushed,
-    },
-    Type {
-        name: "f64",
-        bits: 64,
-        kind: Kind::Float,
-    },
+    of("f64"),
 ];
 
+const fn of(name: &'static str) -> Type {
+    Type { name, ftz: false }
+}
+
 impl Type {
+    /// `b`, `u`, `s` or `f`.
+    fn letter(self) -> char {
+        self.name.as_bytes()[0].into()
+    }
+
+    fn bits(self) -> u32 {
+        self.name[1..].parse().expect("a width")
+    }
+
     fn operand(self) -> Operand {
-        match (self.kind, self.bits) {
-            (Kind::Float | Kind::Flushed, 32) => Operand::F32,
-            (Kind::Float, _) => Operand::F64,
-            (_, bits) => Operand::Int(bits),
+        match self.name {
+            "f32" => Operand::F32,
+            "f64" => Operand::F64,
+            _ => Operand::Int(self.bits()),
         }
+    }
+
+    fn two(self) -> [Operand; 2] {
+        [self.operand(), self.operand()]
+    }
+
+    /// Two, and a predicate.
+    fn three(self) -> [Operand; 3] {
+        [self.operand(), self.operand(), Operand::Pred]
+    }
+
+    /// An instruction of this type.
+    fn instruction(self, stem: &str) -> String {
+        format!("{stem}.{}", self.name)
     }
 
     fn ftz(self) -> &'static str {
-        if self.kind == Kind::Flushed {
-            ".ftz"
-        } else {
-            ""
-        }
+        if self.ftz { ".ftz" } else { "" }
     }
 
-    fn comparisons(self) -> &'static [&'static str] {
-        match self.kind {
-            Kind::Bits => &["eq", "ne"],
-            Kind::Signed => &["eq", "ne", "lt", "le", "gt", "ge"],
-            Kind::Unsigned => &["eq", "ne", "lt", "le", "gt", "ge", "lo", "ls", "hi", "hs"],
-            Kind::Float | Kind::Flushed => &[
-                "eq", "ne", "lt", "le", "gt", "ge", "equ", "neu", "ltu", "leu", "gtu", "geu",
-                "num", "nan",
-            ],
-        }
+    fn comparisons(self) -> Vec<&'static str> {
+        let names = match self.letter() {
+            'b' => "eq ne",
+            's' => "eq ne lt le gt ge",
+            'u' => "eq ne lt le gt ge lo ls hi hs",
+            _ => "eq ne lt le gt ge equ neu ltu leu gtu geu num nan",
+        };
+        names.split(' ').collect()
     }
 
-    fn number(self, x: u64) -> Number {
-        match (self.kind, self.bits) {
-            (Kind::Flushed, _) => Number::Float(f32::from_bits(flush(x) as u32).into()),
-            (Kind::Float, 32) => Number::Float(f32::from_bits(x as u32).into()),
-            (Kind::Float, _) => Number::Float(f64::from_bits(x)),
-            (Kind::Signed, bits) => {
-                let shift = 64 - bits;
-                Number::Int(((x << shift) as i64 >> shift).into())
-            }
-            _ => Number::Int(x.into()),
+    /// The order of two values; none if one is NaN.
+    fn order(self, a: u64, b: u64) -> Option<Ordering> {
+        let single = |x: u64| f32::from_bits(if self.ftz { flush(x) } else { x } as u32);
+        let int = |x: u64| number(x, self.bits(), self.letter() == 's');
+        match self.name {
+            "f32" => single(a).partial_cmp(&single(b)),
+            "f64" => f64::from_bits(a).partial_cmp(&f64::from_bits(b)),
+            _ => int(a).partial_cmp(&int(b)),
         }
     }
 
     fn holds(self, how: &str, a: u64, b: u64) -> bool {
-        use std::cmp::Ordering::{Equal, Greater, Less};
-        let order = match (self.number(a), self.number(b)) {
-            (Number::Int(a), Number::Int(b)) => Some(a.cmp(&b)),
-            (Number::Float(a), Number::Float(b)) => a.partial_cmp(&b),
-            _ => unreachable!("operands of one type"),
-        };
-        let unordered = order.is_none();
-        let is = |wanted: &[std::cmp::Ordering]| order.is_some_and(|order| wanted.contains(&order));
+        let order = self.order(a, b);
+        let is = |wanted: &[Ordering]| order.is_some_and(|order| wanted.contains(&order));
         match how {
-            "num" => !unordered,
-            "nan" => unordered,
-            "lo" => is(&[Less]),
-            "ls" => is(&[Less, Equal]),
-            "hi" => is(&[Greater]),
-            "hs" => is(&[Greater, Equal]),
-            _ => {
-                let ordered = match &how[..2] {
-                    "eq" => is(&[Equal]),
-                    "ne" => is(&[Less, Greater]),
-                    "lt" => is(&[Less]),
-                    "le" => is(&[Less, Equal]),
-                    "gt" => is(&[Greater]),
-                    _ => is(&[Greater, Equal]),
-                };
-                ordered || how.ends_with('u') && unordered
-            }
+            "num" => return order.is_some(),
+            "nan" => return order.is_none(),
+            "lo" => return is(&[Less]),
+            "ls" => return is(&[Less, Equal]),
+            "hi" => return is(&[Greater]),
+            "hs" => return is(&[Greater, Equal]),
+            _ => {}
         }
+        let ordered = match &how[..2] {
+            "eq" => is(&[Equal]),
+            "ne" => is(&[Less, Greater]),
+            "lt" => is(&[Less]),
+            "le" => is(&[Less, Equal]),
+            "gt" => is(&[Greater]),
+            _ => is(&[Greater, Equal]),
+        };
+        ordered || how.ends_with('u') && order.is_none()
     }
 }
 
@@ -174,52 +126,42 @@ fn combined(op: &str, a: bool, b: bool) -> bool {
 
 pub(super) fn forms() -> Vec<Form> {
     let mut all = Vec::new();
+    let operations = ["and", "or", "xor"];
     for ty in TYPES {
-        for (i, how) in ty.comparisons().iter().enumerate() {
-            let (name, ftz) = (ty.name, ty.ftz());
-            let text = format!("setp.{how}{ftz}.{name}");
-            let body = format!("{text} %x|%y, %a, %b");
-            let sources = [ty.operand(), ty.operand()];
-            all.push(Form::new(
-                "compare",
-                text,
-                sources,
-                [Class::Pred; 2],
-                body,
-                move |[a, b]| {
-                    let holds = ty.holds(how, a, b);
-                    [holds.into(), (!holds).into()]
-                },
-            ));
-            let op = ["and", "or", "xor"][i % 3];
-            all.push(combination(ty, how, op));
-            if ty.kind != Kind::Bits {
+        let has_set = ty.letter() != 'b';
+        for (i, how) in ty.comparisons().into_iter().enumerate() {
+            all.push(predicates(ty, how));
+            all.push(combination(ty, how, operations[i % 3]));
+            if has_set {
                 all.push(set(ty, how, ["u32", "s32", "f32"][i % 3]));
             }
         }
-        for op in ["and", "or", "xor"] {
-            // The other operations than the one that `ne` got above.
-            if op != "or" {
-                all.push(combination(ty, "ne", op));
-            }
-            if ty.kind != Kind::Bits {
-                all.push(set_combined(ty, "eq", op));
-            }
+        // The operations that `ne` did not get above.
+        all.extend(["and", "xor"].map(|op| combination(ty, "ne", op)));
+        if has_set {
+            all.extend(operations.map(|op| set_combined(ty, "eq", op)));
         }
     }
     all.extend(selections());
     all
 }
 
+fn predicates(ty: Type, how: &'static str) -> Form {
+    let text = ty.instruction(&format!("setp.{how}{}", ty.ftz()));
+    let body = format!("{text} %x|%y, %a, %b");
+    Form::new(text, ty.two(), [Class::Pred; 2], body, move |[a, b]| {
+        let holds = ty.holds(how, a, b);
+        [holds.into(), (!holds).into()]
+    })
+}
+
 /// `setp` with a predicate, negated for the second pair of results.
 fn combination(ty: Type, how: &'static str, op: &'static str) -> Form {
-    let text = format!("setp.{how}.{op}{}.{}", ty.ftz(), ty.name);
+    let text = ty.instruction(&format!("setp.{how}.{op}{}", ty.ftz()));
     let body = format!("{text} %x|%y, %a, %b, %c; {text} %z|%w, %a, %b, !%c");
-    let sources = [ty.operand(), ty.operand(), Operand::Pred];
     Form::new(
-        "compare",
         text,
-        sources,
+        ty.three(),
         [Class::Pred; 4],
         body,
         move |[a, b, c]| {
@@ -230,83 +172,46 @@ fn combination(ty: Type, how: &'static str, op: &'static str) -> Form {
     )
 }
 
-fn yes(dst: &str) -> u64 {
-    match dst {
-        "f32" => 1f32.to_bits().into(),
-        _ => u64::MAX,
-    }
-}
-
 fn set(ty: Type, how: &'static str, dst: &'static str) -> Form {
-    let name = format!("set.{how}{}.{dst}.{}", ty.ftz(), ty.name);
-    let sources = [ty.operand(), ty.operand()];
-    Form::simple(
-        "compare",
+    let name = ty.instruction(&format!("set.{how}{}.{dst}", ty.ftz()));
+    let yes = if dst == "f32" {
+        1f32.to_bits().into()
+    } else {
+        u64::MAX
+    };
+    let form = Form::simple(
         name,
-        sources,
-        Class::B32,
-        move |[a, b]| match ty.holds(how, a, b) {
-            true => yes(dst),
-            false => 0,
-        },
-    )
+        ty.two(),
+        move |[a, b]| if ty.holds(how, a, b) { yes } else { 0 },
+    );
+    form.to(Class::B32)
 }
 
 fn set_combined(ty: Type, how: &'static str, op: &'static str) -> Form {
-    let text = format!("set.{how}.{op}{}.u32.{}", ty.ftz(), ty.name);
+    let text = ty.instruction(&format!("set.{how}.{op}{}.u32", ty.ftz()));
     let body = format!("{text} %x, %a, %b, %c; {text} %y, %a, %b, !%c");
-    let sources = [ty.operand(), ty.operand(), Operand::Pred];
-    Form::new(
-        "compare",
-        text,
-        sources,
-        [Class::B32; 2],
-        body,
-        move |[a, b, c]| {
-            let (holds, c) = (ty.holds(how, a, b), c == 1);
-            [c, !c].map(|c| if combined(op, holds, c) { u64::MAX } else { 0 })
-        },
-    )
+    Form::new(text, ty.three(), [Class::B32; 2], body, move |[a, b, c]| {
+        let (holds, c) = (ty.holds(how, a, b), c == 1);
+        [c, !c].map(|c| if combined(op, holds, c) { u64::MAX } else { 0 })
+    })
 }
 
 /// `selp`, `slct`.
 fn selections() -> Vec<Form> {
     let mut all = Vec::new();
-    let types = [
-        ("b16", 16),
-        ("u16", 16),
-        ("s16", 16),
-        ("b32", 32),
-        ("u32", 32),
-        ("s32", 32),
-        ("f32", 32),
-        ("b64", 64),
-        ("u64", 64),
-        ("s64", 64),
-        ("f64", 64),
-    ];
-    for (ty, bits) in types {
-        let int = || Operand::Int(bits);
+    for ty in "b16 u16 s16 b32 u32 s32 f32 b64 u64 s64 f64".split(' ') {
+        let int = || Operand::Int(ty[1..].parse().expect("a width"));
         let class = int().class();
         let text = format!("selp.{ty}");
         let body = format!("{text} %x, %a, %b, %c; {text} %y, %a, %b, !%c");
         let sources = [int(), int(), Operand::Pred];
-        all.push(Form::new(
-            "compare",
-            text,
-            sources,
-            [class; 2],
-            body,
-            |[a, b, c]| {
-                if c == 1 { [a, b] } else { [b, a] }
-            },
-        ));
-        let name = format!("slct.{ty}.s32");
+        all.push(Form::new(text, sources, [class; 2], body, |[a, b, c]| {
+            if c == 1 { [a, b] } else { [b, a] }
+        }));
+        let sources = [int(), int(), Operand::I32];
         all.push(Form::simple(
-            "compare",
-            name,
-            [int(), int(), Operand::I32],
-            class,
+            format!("slct.{ty}.s32"),
+            sources,
             |[a, b, c]| {
                 if (c as i32) < 0 { b } else { a }
             },
@@ -314,10 +219,8 @@ fn selections() -> Vec<Form> {
         for (ftz, modifier) in [(false, ""), (true, ".ftz")] {
             let name = format!("slct{modifier}.{ty}.f32");
             all.push(Form::simple(
-                "compare",
                 name,
                 [int(), int(), Operand::F32],
-                class,
                 move |[a, b, c]| {
                     let c = f32::from_bits(if ftz { flush(c) } else { c } as u32);
                     if c >= 0.0 { a } else { b }

@@ -75,133 +75,108 @@ fn call_of(function: &str) -> String {
     )
 }
 
+/// A form of one result, a word.
+fn word<const N: usize>(
+    name: &str,
+    sources: [Operand; N],
+    body: impl Into<String>,
+    f: impl Fn([u64; N]) -> u64 + Send + Sync + 'static,
+) -> Form {
+    Form::new(name, sources, [Class::B32], body, move |sources| {
+        [f(sources)]
+    })
+}
+
+/// Words from 0.
+fn below(end: u64) -> Operand {
+    Operand::Of(Class::B32, (0..end).collect())
+}
+
 pub(super) fn forms() -> Vec<Form> {
-    let mut all = calls();
-    let word = || Operand::I32;
-    let small = || Operand::Of(Class::B32, (0..40).collect());
+    calls().into_iter().chain(branches()).collect()
+}
+
+fn branches() -> [Form; 4] {
     let collatz = "mov.u32 %x, 0; again: setp.le.u32 %p0, %a, 1; @%p0 bra done; add.u32 %x, %x, 1; \
                    and.b32 %r0, %a, 1; setp.eq.u32 %p1, %r0, 0; @%p1 bra even; mad.lo.u32 %a, %a, 3, 1; \
                    bra.uni again; even: shr.u32 %a, %a, 1; bra again; done:";
-    all.push(Form::new(
-        "control",
+    let collatz = word(
         "bra, a loop of each lane's length",
-        [small()],
-        [Class::B32],
+        [below(40)],
         collatz,
         |[a]| {
-            let mut steps = 0;
-            let mut n = a;
+            let (mut steps, mut n) = (0, a);
             while n > 1 {
                 n = if n % 2 == 0 { n / 2 } else { 3 * n + 1 };
                 steps += 1;
             }
-            [steps]
+            steps
         },
-    ));
+    );
     let table = "and.b32 %r0, %a, 3; switch: .branchtargets zero, one, two, one; brx.idx %r0, switch; \
                  zero: mov.u32 %x, 10; bra done; one: add.u32 %x, %a, 1; bra done; two: not.b32 %x, %a; done:";
-    all.push(Form::new(
-        "control",
-        "brx.idx",
-        [word()],
-        [Class::B32],
-        table,
-        |[a]| [[10, a + 1, !a, a + 1][(a & 3) as usize]],
-    ));
+    let table = word("brx.idx", [Operand::I32], table, |[a]| {
+        [10, a + 1, !a, a + 1][(a & 3) as usize]
+    });
     let guards = "setp.lt.s32 %p0, %a, 0; mov.u32 %x, 1; @%p0 mov.u32 %x, 2; @!%p0 add.u32 %x, %x, %a; \
                   @%p0 mul.lo.u32 %x, %x, %a";
-    all.push(Form::new(
-        "control",
+    let guards = word(
         "@%p, guarded instructions",
-        [word()],
-        [Class::B32],
+        [Operand::I32],
         guards,
-        |[a]| [if (a as i32) < 0 { 2 * a } else { 1 + a }],
-    ));
+        |[a]| {
+            if (a as i32) < 0 { 2 * a } else { 1 + a }
+        },
+    );
     let exits = "and.b32 %r0, %a, 1; setp.eq.u32 %p0, %r0, 0; @%p0 exit; st.global.u32 [%scratch], %a; \
                  setp.lt.s32 %p0, %a, 0; @%p0 ret; st.global.u32 [%scratch+4], %a";
     let collect = "ld.global.u32 %x, [%scratch]; ld.global.u32 %y, [%scratch+4]";
-    all.push(
-        Form::new(
-            "control",
-            "exit, ret",
-            [word()],
-            [Class::B32; 2],
-            exits,
-            |[a]| match (a & 1, a as i32) {
-                (0, _) => [0, 0],
-                (_, ..0) => [a, 0],
-                _ => [a, a],
-            },
-        )
-        .with_collect(collect),
-    );
-    all
+    let sources = [Operand::I32];
+    let exits = Form::new("exit, ret", sources, [Class::B32; 2], exits, |[a]| {
+        match (a & 1, a as i32) {
+            (0, _) => [0, 0],
+            (_, ..0) => [a, 0],
+            _ => [a, a],
+        }
+    });
+    [collatz, table, guards, exits.with_collect(collect)]
 }
 
-fn calls() -> Vec<Form> {
-    let word = || Operand::I32;
+fn calls() -> [Form; 5] {
+    let two = || [Operand::I32, Operand::I32];
     let mix = "{ .param .b32 value; .param .align 16 .b8 pair[16]; .param .b32 result; \
                st.param.b32 [value], %a; st.param.v2.b64 [pair], {%b, %c}; \
                call.uni (result), mix, (value, pair); ld.param.b32 %x, [result]; }";
-    let sources = [word(), Operand::I64, Operand::I64];
-    let mixed = Form::new(
-        "control",
+    let sources = [Operand::I32, Operand::I64, Operand::I64];
+    let mixed = word(
         "call.uni, a structure by value",
         sources,
-        [Class::B32],
         mix,
-        |[a, b, c]| {
-            [if a == 0 {
-                7
-            } else {
-                a.wrapping_mul(3).wrapping_add(b) ^ c
-            }]
+        |[a, b, c]| match a {
+            0 => 7,
+            _ => a.wrapping_mul(3).wrapping_add(b) ^ c,
         },
     );
     let by_register = "call (%x), by_register, (%a, %b)";
-    let registers = Form::new(
-        "control",
-        "call, by register",
-        [word(), word()],
-        [Class::B32],
-        by_register,
-        |[a, b]| [a + b],
-    );
-    let small = Operand::Of(Class::B32, (0..12).collect());
-    let recursive = Form::new(
-        "control",
-        "call, recursive",
-        [small],
-        [Class::B32],
-        call_of("triangle"),
-        |[n]| [n * (n + 1) / 2],
-    );
+    let by_register = word("call, by register", two(), by_register, |[a, b]| a + b);
+    let triangle = call_of("triangle");
+    let recursive = word("call, recursive", [below(12)], triangle, |[n]| {
+        n * (n + 1) / 2
+    });
     let indirect = "signature: .callprototype (.param .b32 _) _ (.param .b32 _); mov.u64 %d0, twice; \
                     mov.u64 %d1, negated; and.b32 %r0, %b, 1; setp.eq.u32 %p0, %r0, 0; selp.b64 %d2, %d0, %d1, %p0; \
                     { .param .b32 value; .param .b32 result; st.param.b32 [value], %a; \
                     call (result), %d2, (value), signature; ld.param.b32 %x, [result]; }";
-    let through = Form::new(
-        "control",
-        "call, indirect",
-        [word(), word()],
-        [Class::B32],
-        indirect,
-        |[a, b]| [if b & 1 == 0 { a << 1 } else { a.wrapping_neg() }],
-    );
+    let indirect = word("call, indirect", two(), indirect, |[a, b]| match b & 1 {
+        0 => a << 1,
+        _ => a.wrapping_neg(),
+    });
     let divergent = format!(
         "mov.u32 %x, 5; setp.lt.s32 %p0, %a, 0; @%p0 bra done; {} done:",
         call_of("twice")
     );
-    let some = Form::new(
-        "control",
-        "call by some lanes",
-        [word()],
-        [Class::B32],
-        divergent,
-        |[a]| [if (a as i32) < 0 { 5 } else { a << 1 }],
-    );
-    [mixed, registers, recursive, through, some]
-        .map(|form| form.with_module(FUNCTIONS))
-        .into()
+    let by_some_lanes = word("call by some lanes", [Operand::I32], divergent, |[a]| {
+        if (a as i32) < 0 { 5 } else { a << 1 }
+    });
+    [mixed, by_register, recursive, indirect, by_some_lanes].map(|form| form.with_module(FUNCTIONS))
 }

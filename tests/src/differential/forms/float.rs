@@ -3,16 +3,12 @@
 use crate::differential::exact::{self, Float, Mode};
 use crate::differential::{Class, Form, Operand};
 
-/// `.ftz` on a single-precision value: subnormals become the zero of their sign.
-pub(super) fn flush(bits: u64) -> u64 {
-    match bits & 0x7f80_0000 {
-        0 => bits & 0x8000_0000,
-        _ => bits,
-    }
-}
+use super::{MODIFIERS, flush};
+
+const SIGN: u64 = 0x8000_0000;
 
 /// `.sat` on a single-precision value.
-pub(super) fn saturate(bits: u64) -> u64 {
+fn saturate(bits: u64) -> u64 {
     let x = f32::from_bits(bits as u32);
     match x {
         x if x.is_nan() || x <= 0.0 => 0,
@@ -23,15 +19,30 @@ pub(super) fn saturate(bits: u64) -> u64 {
 
 /// `f` on single-precision operands with `.ftz` and `.sat` applied around it.
 fn modified<const N: usize>(
-    ftz: bool,
-    sat: bool,
+    name: impl Into<String>,
+    (ftz, sat): (bool, bool),
     f: impl Fn([f32; N]) -> u64 + Send + Sync + 'static,
-) -> impl Fn([u64; N]) -> u64 + Send + Sync + 'static {
-    move |operands| {
+) -> Form {
+    Form::simple(name, [(); N].map(|()| Operand::F32), move |operands| {
         let flushed = |x| if ftz { flush(x) } else { x };
         let result = flushed(f(operands.map(|x| f32::from_raw(flushed(x)))));
         if sat { saturate(result) } else { result }
-    }
+    })
+}
+
+fn single<const N: usize>(
+    name: impl Into<String>,
+    f: impl Fn([f32; N]) -> u64 + Send + Sync + 'static,
+) -> Form {
+    modified(name, (false, false), f)
+}
+
+fn double<const N: usize>(
+    name: impl Into<String>,
+    f: impl Fn([f64; N]) -> u64 + Send + Sync + 'static,
+) -> Form {
+    let sources = [(); N].map(|()| Operand::F64);
+    Form::simple(name, sources, move |x| f(x.map(f64::from_bits)))
 }
 
 /// `f` in direction `mode`. `.ftz` goes by the result rounded as if exponents had no limit, as an H100 does: one that
@@ -55,45 +66,10 @@ fn rounded<const N: usize>(
             false => operands[i],
         });
         match value(f(larger, mode)) < f32::MIN_POSITIVE * SCALE {
-            true => result & 0x8000_0000,
+            true => result & SIGN,
             false => result,
         }
     }
-}
-
-/// The reciprocal, as a quotient of 1.
-fn reciprocal(mode: Mode, ftz: bool) -> impl Fn([f32; 1]) -> u64 + Send + Sync + 'static {
-    let quotient = rounded(mode, ftz, [true, false], |[a, b], mode| {
-        exact::div(a, b, mode)
-    });
-    move |[a]| quotient([1.0, a])
-}
-
-const FTZ_SAT: [(bool, bool, &str); 4] = [
-    (false, false, ""),
-    (true, false, ".ftz"),
-    (false, true, ".sat"),
-    (true, true, ".ftz.sat"),
-];
-
-fn single<const N: usize>(
-    name: String,
-    ftz: bool,
-    sat: bool,
-    f: impl Fn([f32; N]) -> u64 + Send + Sync + 'static,
-) -> Form {
-    let sources = [(); N].map(|_| Operand::F32);
-    Form::simple("float", name, sources, Class::B32, modified(ftz, sat, f))
-}
-
-fn double<const N: usize>(
-    name: String,
-    f: impl Fn([f64; N]) -> u64 + Send + Sync + 'static,
-) -> Form {
-    let sources = [(); N].map(|_| Operand::F64);
-    Form::simple("float", name, sources, Class::B64, move |x| {
-        f(x.map(f64::from_bits))
-    })
 }
 
 fn subtract<F: Float>(a: F, b: F, mode: Mode) -> u64 {
@@ -107,154 +83,117 @@ fn subtract<F: Float>(a: F, b: F, mode: Mode) -> u64 {
 pub(super) fn forms() -> Vec<Form> {
     let mut all = Vec::new();
     for mode in Mode::ALL {
-        let m = mode.name();
-        for (ftz, sat, modifiers) in FTZ_SAT {
-            let name = |op: &str| format!("{op}.{m}{modifiers}.f32");
-            all.push(single(
-                name("add"),
-                ftz,
-                sat,
-                rounded(mode, ftz, [true, true], |[a, b], mode| {
-                    exact::add(a, b, mode)
-                }),
-            ));
-            all.push(single(
-                name("sub"),
-                ftz,
-                sat,
-                rounded(mode, ftz, [true, true], |[a, b], mode| subtract(a, b, mode)),
-            ));
-            all.push(single(
-                name("mul"),
-                ftz,
-                sat,
-                rounded(mode, ftz, [true, false], |[a, b], mode| {
-                    exact::mul(a, b, mode)
-                }),
-            ));
-            all.push(single(
-                name("fma"),
-                ftz,
-                sat,
-                rounded(mode, ftz, [true, false, true], |[a, b, c], mode| {
-                    exact::fma(a, b, c, mode)
-                }),
-            ));
+        for (ftz, sat, modifiers) in MODIFIERS {
+            let suffix = format!(".{}{modifiers}.f32", mode.name());
+            all.extend(sums_and_products(mode, ftz, sat, &suffix));
+            all.extend(fused_and_quotients(mode, ftz, sat, &suffix));
             if mode == Mode::Nearest {
-                let name = |op: &str| format!("{op}{modifiers}.f32");
-                all.push(single(
-                    name("add"),
+                all.extend(sums_and_products(
+                    mode,
                     ftz,
                     sat,
-                    rounded(mode, ftz, [true, true], |[a, b], mode| {
-                        exact::add(a, b, mode)
-                    }),
-                ));
-                all.push(single(
-                    name("sub"),
-                    ftz,
-                    sat,
-                    rounded(mode, ftz, [true, true], |[a, b], mode| subtract(a, b, mode)),
-                ));
-                all.push(single(
-                    name("mul"),
-                    ftz,
-                    sat,
-                    rounded(mode, ftz, [true, false], |[a, b], mode| {
-                        exact::mul(a, b, mode)
-                    }),
+                    &format!("{modifiers}.f32"),
                 ));
             }
-            if sat {
-                continue;
-            }
-            all.push(single(
-                name("div"),
-                ftz,
-                sat,
-                rounded(mode, ftz, [true, false], |[a, b], mode| {
-                    exact::div(a, b, mode)
-                }),
-            ));
-            all.push(single(name("sqrt"), ftz, sat, move |[a]| {
-                exact::sqrt(a, mode)
-            }));
-            all.push(single(name("rcp"), ftz, sat, reciprocal(mode, ftz)));
         }
-        let name = |op: &str| format!("{op}.{m}.f64");
-        all.push(double(name("add"), move |[a, b]| exact::add(a, b, mode)));
-        all.push(double(name("sub"), move |[a, b]| subtract(a, b, mode)));
-        all.push(double(name("mul"), move |[a, b]| exact::mul(a, b, mode)));
-        all.push(double(name("fma"), move |[a, b, c]| {
-            exact::fma(a, b, c, mode)
-        }));
-        all.push(double(name("div"), move |[a, b]| exact::div(a, b, mode)));
-        all.push(double(name("sqrt"), move |[a]| exact::sqrt(a, mode)));
-        all.push(double(name("rcp"), move |[a]| exact::div(1.0, a, mode)));
+        all.extend(doubles(mode));
     }
-    all.push(single("mad.rn.f32".into(), false, false, |[a, b, c]| {
-        exact::fma(a, b, c, Mode::Nearest)
-    }));
-    all.push(double("mad.rz.f64".into(), |[a, b, c]| {
-        exact::fma(a, b, c, Mode::Zero)
-    }));
-    all.push(double("add.f64".into(), |[a, b]| {
-        exact::add(a, b, Mode::Nearest)
-    }));
-    all.push(double("sub.f64".into(), |[a, b]| {
-        subtract(a, b, Mode::Nearest)
-    }));
-    all.push(double("mul.f64".into(), |[a, b]| {
-        exact::mul(a, b, Mode::Nearest)
-    }));
+    let two = |name: &str, f: fn(f64, f64, Mode) -> u64| {
+        double(name, move |[a, b]| f(a, b, Mode::Nearest))
+    };
+    all.extend([
+        single("mad.rn.f32", |[a, b, c]| exact::fma(a, b, c, Mode::Nearest)),
+        double("mad.rz.f64", |[a, b, c]| exact::fma(a, b, c, Mode::Zero)),
+        two("add.f64", exact::add),
+        two("sub.f64", subtract),
+        two("mul.f64", exact::mul),
+    ]);
     all.extend(signs());
     all.extend(extrema());
     all.extend(properties());
     all
 }
 
-/// `neg`, `abs`, `copysign`: operations on the sign bit.
-fn signs() -> Vec<Form> {
-    let mut all = vec![
-        // NVIDIA's assembler makes an addition of these, which passes a NaN on, quieted, with its sign.
-        double("neg.f64".into(), |[a]| match a.is_nan() {
-            true => f64::nan_of(&[a]),
-            false => a.to_bits() ^ 1 << 63,
-        }),
-        double("abs.f64".into(), |[a]| match a.is_nan() {
-            true => f64::nan_of(&[a]),
-            false => a.to_bits() & !(1 << 63),
-        }),
-        Form::simple(
-            "float",
-            "copysign.f32",
-            [Operand::F32, Operand::F32],
-            Class::B32,
-            |[a, b]| a & 0x8000_0000 | b & 0x7fff_ffff,
-        ),
-        Form::simple(
-            "float",
-            "copysign.f64",
-            [Operand::F64, Operand::F64],
-            Class::B64,
-            |[a, b]| a & 1 << 63 | b & !(1 << 63),
-        ),
-    ];
-    for (ftz, modifier) in [(false, ""), (true, ".ftz")] {
-        // The ISA leaves a NaN's bits open; NVIDIA's assembler makes an addition of these, which gives the one NaN.
-        let sign = move |x: f32, f: fn(u64) -> u64| match x.is_nan() {
-            true => f32::NAN_BITS,
-            false => f(if ftz { flush(x.raw()) } else { x.raw() }),
-        };
-        let name = |op: &str| format!("{op}{modifier}.f32");
-        all.push(single(name("neg"), false, false, move |[a]| {
-            sign(a, |a| a ^ 0x8000_0000)
-        }));
-        all.push(single(name("abs"), false, false, move |[a]| {
-            sign(a, |a| a & 0x7fff_ffff)
-        }));
+fn sums_and_products(mode: Mode, ftz: bool, sat: bool, suffix: &str) -> [Form; 3] {
+    let two = |op: &str, scaled, f: fn(f32, f32, Mode) -> u64| {
+        let f = rounded(mode, ftz, scaled, move |[a, b], mode| f(a, b, mode));
+        modified(format!("{op}{suffix}"), (ftz, sat), f)
+    };
+    [
+        two("add", [true, true], exact::add),
+        two("sub", [true, true], subtract),
+        two("mul", [true, false], exact::mul),
+    ]
+}
+
+/// `fma`; and `div`, `sqrt` and `rcp`, which have no `.sat`.
+fn fused_and_quotients(mode: Mode, ftz: bool, sat: bool, suffix: &str) -> Vec<Form> {
+    let quotient = || {
+        rounded(mode, ftz, [true, false], |[a, b], mode| {
+            exact::div(a, b, mode)
+        })
+    };
+    let reciprocal = quotient();
+    let fused = rounded(mode, ftz, [true, false, true], |[a, b, c], mode| {
+        exact::fma(a, b, c, mode)
+    });
+    let mut all = vec![modified(format!("fma{suffix}"), (ftz, sat), fused)];
+    if !sat {
+        all.extend([
+            modified(format!("div{suffix}"), (ftz, sat), quotient()),
+            modified(format!("sqrt{suffix}"), (ftz, sat), move |[a]| {
+                exact::sqrt(a, mode)
+            }),
+            modified(format!("rcp{suffix}"), (ftz, sat), move |[a]| {
+                reciprocal([1.0, a])
+            }),
+        ]);
     }
     all
+}
+
+fn doubles(mode: Mode) -> [Form; 7] {
+    let name = |op: &str| format!("{op}.{}.f64", mode.name());
+    let two = |op, f: fn(f64, f64, Mode) -> u64| double(name(op), move |[a, b]| f(a, b, mode));
+    [
+        two("add", exact::add),
+        two("sub", subtract),
+        two("mul", exact::mul),
+        two("div", exact::div),
+        double(name("fma"), move |[a, b, c]| exact::fma(a, b, c, mode)),
+        double(name("sqrt"), move |[a]| exact::sqrt(a, mode)),
+        double(name("rcp"), move |[a]| exact::div(1.0, a, mode)),
+    ]
+}
+
+/// `neg`, `abs`, `copysign`: operations on the sign bit.
+fn signs() -> Vec<Form> {
+    const TOP: u64 = 1 << 63;
+    // NVIDIA's assembler makes an addition of these, which passes a NaN on, quieted, with its sign; the ISA leaves its bits
+    // open. In single precision it gives the one NaN.
+    let of_double = |name: &str, f: fn(u64) -> u64| {
+        double(name, move |[a]| match a.is_nan() {
+            true => f64::nan_of(&[a]),
+            false => f(a.to_bits()),
+        })
+    };
+    let of_single = |name: &str, ftz: bool, f: fn(u64) -> u64| {
+        single(name, move |[a]| match a.is_nan() {
+            true => f32::NAN_BITS,
+            false => f(if ftz { flush(a.raw()) } else { a.raw() }),
+        })
+    };
+    let [f32s, f64s] = [Operand::F32, Operand::F64].map(|operand| [operand.clone(), operand]);
+    vec![
+        of_double("neg.f64", |a| a ^ TOP),
+        of_double("abs.f64", |a| a & !TOP),
+        of_single("neg.f32", false, |a| a ^ SIGN),
+        of_single("abs.f32", false, |a| a & !SIGN),
+        of_single("neg.ftz.f32", true, |a| a ^ SIGN),
+        of_single("abs.ftz.f32", true, |a| a & !SIGN),
+        Form::simple("copysign.f32", f32s, |[a, b]| a & SIGN | b & !SIGN),
+        Form::simple("copysign.f64", f64s, |[a, b]| a & TOP | b & !TOP),
+    ]
 }
 
 /// The order of `min` and `max`: -0 below +0.
@@ -263,43 +202,43 @@ fn order(x: f64) -> i64 {
     bits ^ ((bits >> 63) as u64 >> 1) as i64
 }
 
+/// The operand that `min` or `max` gives; a number beside a NaN, and of two NaNs the second, as an H100 does.
+fn extremum<F: Float>(a: F, b: F, is_min: bool) -> F {
+    match (a.wide().is_nan(), b.wide().is_nan()) {
+        (true, _) => b,
+        (false, true) => a,
+        _ if (order(a.wide()) <= order(b.wide())) == is_min => a,
+        _ => b,
+    }
+}
+
 fn extrema() -> Vec<Form> {
     let mut all = Vec::new();
     for (op, is_min) in [("min", true), ("max", false)] {
-        let pick = move |a: f64, b: f64| (order(a) <= order(b)) == is_min;
         for (ftz, f) in [(false, ""), (true, ".ftz")] {
-            for (nan, n) in [(false, ""), (true, ".NaN")] {
+            for (passes_nan, n) in [(false, ""), (true, ".NaN")] {
                 for (xorsign, x) in [(false, ""), (true, ".xorsign.abs")] {
                     let name = format!("{op}{f}{n}{x}.f32");
-                    let value = move |[a, b]: [f32; 2]| {
-                        let sign = (a.raw() ^ b.raw()) & 0x8000_0000;
-                        let (a, b) = if xorsign { (a.abs(), b.abs()) } else { (a, b) };
-                        let result = match (a.is_nan(), b.is_nan()) {
-                            (true, true) => return f32::NAN_BITS,
-                            (true, false) | (false, true) if nan => return f32::NAN_BITS,
-                            (true, false) => b,
-                            (false, true) => a,
-                            _ if pick(a.into(), b.into()) => a,
-                            _ => b,
-                        };
-                        if xorsign {
-                            result.raw() | sign
+                    all.push(modified(name, (ftz, false), move |[a, b]: [f32; 2]| {
+                        let sign = if xorsign {
+                            (a.raw() ^ b.raw()) & SIGN
                         } else {
-                            result.raw()
+                            0
+                        };
+                        let (a, b) = if xorsign { (a.abs(), b.abs()) } else { (a, b) };
+                        let result = extremum(a, b, is_min);
+                        match result.is_nan() || passes_nan && (a.is_nan() || b.is_nan()) {
+                            true => f32::NAN_BITS,
+                            false => result.raw() | sign,
                         }
-                    };
-                    all.push(single(name, ftz, false, value));
+                    }));
                 }
             }
         }
         all.push(double(format!("{op}.f64"), move |[a, b]| {
-            match (a.is_nan(), b.is_nan()) {
-                // The second counts, as an H100 does.
-                (true, true) => f64::nan_of(&[b]),
-                (true, false) => b.to_bits(),
-                (false, true) => a.to_bits(),
-                _ if pick(a, b) => a.to_bits(),
-                _ => b.to_bits(),
+            match extremum(a, b, is_min) {
+                nan if nan.is_nan() => f64::nan_of(&[nan]),
+                number => number.to_bits(),
             }
         }));
     }
@@ -319,29 +258,13 @@ fn properties() -> Vec<Form> {
         ("normal", |x, subnormal| x.is_finite() && !subnormal),
         ("subnormal", |_, subnormal| subnormal),
     ];
-    let mut all = Vec::new();
-    for (property, f) in properties {
+    let forms = |(property, f): (&str, Property)| {
         let name = |ty: &str| format!("testp.{property}.{ty}");
-        all.push(Form::simple(
-            "float",
-            name("f32"),
-            [Operand::F32],
-            Class::Pred,
-            move |[a]| {
-                let x = f32::from_bits(a as u32);
-                f(x.into(), x.is_subnormal()).into()
-            },
-        ));
-        all.push(Form::simple(
-            "float",
-            name("f64"),
-            [Operand::F64],
-            Class::Pred,
-            move |[a]| {
-                let x = f64::from_bits(a);
-                f(x, x.is_subnormal()).into()
-            },
-        ));
-    }
-    all
+        [
+            single(name("f32"), move |[a]| f(a.into(), a.is_subnormal()).into()),
+            double(name("f64"), move |[a]| f(a, a.is_subnormal()).into()),
+        ]
+        .map(|form| form.to(Class::Pred))
+    };
+    properties.into_iter().flat_map(forms).collect()
 }

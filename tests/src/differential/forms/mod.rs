@@ -2,8 +2,8 @@
 
 mod approximate;
 mod atomic;
-mod barrier;
 mod bits;
+mod block;
 mod carry;
 mod compare;
 mod control;
@@ -11,27 +11,76 @@ mod convert;
 mod float;
 mod integer;
 mod memory;
-mod special;
 mod warp;
 
-use super::Form;
+use super::{Class, Form};
 
 /// Every form.
 pub fn all() -> Vec<Form> {
-    let families = [
-        integer::forms,
-        carry::forms,
-        bits::forms,
-        float::forms,
-        approximate::forms,
-        compare::forms,
-        convert::forms,
-        memory::forms,
-        atomic::forms,
-        warp::forms,
-        barrier::forms,
-        control::forms,
-        special::forms,
+    let families: [(&str, fn() -> Vec<Form>); 13] = [
+        ("integer", integer::forms),
+        ("carry", carry::forms),
+        ("bits", bits::forms),
+        ("float", float::forms),
+        ("approximate", approximate::forms),
+        ("compare", compare::forms),
+        ("convert", convert::forms),
+        ("memory", memory::forms),
+        ("atomic", atomic::forms),
+        ("warp", warp::forms),
+        ("barrier", block::barriers),
+        ("control", control::forms),
+        ("special", block::special_registers),
     ];
-    families.into_iter().flat_map(|family| family()).collect()
+    let forms = |(group, forms): (&'static str, fn() -> Vec<Form>)| {
+        forms().into_iter().map(move |form| Form { group, ..form })
+    };
+    families.into_iter().flat_map(forms).collect()
 }
+
+/// The register of an integer of 16, 32 or 64 bits.
+fn class(bits: u32) -> Class {
+    match bits {
+        16 => Class::B16,
+        32 => Class::B32,
+        _ => Class::B64,
+    }
+}
+
+/// The first letter of an integer type.
+fn letter(signed: bool) -> char {
+    if signed { 's' } else { 'u' }
+}
+
+/// The low `bits` of `x` as a number.
+fn number(x: u64, bits: u32, signed: bool) -> i128 {
+    let shift = 64 - bits;
+    match signed {
+        true => ((x << shift) as i64 >> shift).into(),
+        false => (x << shift >> shift).into(),
+    }
+}
+
+/// The least and the greatest number of a type.
+fn limits(bits: u32, signed: bool) -> (i128, i128) {
+    match signed {
+        true => (-(1 << (bits - 1)), (1 << (bits - 1)) - 1),
+        false => (0, (1 << bits) - 1),
+    }
+}
+
+/// `.ftz` on a single-precision value: subnormals become the zero of their sign.
+fn flush(bits: u64) -> u64 {
+    match bits & 0x7f80_0000 {
+        0 => bits & 0x8000_0000,
+        _ => bits,
+    }
+}
+
+/// The written forms of `.ftz` and `.sat`.
+const MODIFIERS: [(bool, bool, &str); 4] = [
+    (false, false, ""),
+    (true, false, ".ftz"),
+    (false, true, ".sat"),
+    (true, true, ".ftz.sat"),
+];

@@ -1,0 +1,331 @@
+//! A packed submission: one file that a machine without Rust can grade.
+//!
+//! # The file
+//!
+//! One line of text, `harness-bundle VERSION SHA256 BYTES`, and after it BYTES bytes: the [`Bundle`] as JSON, compressed
+//! with gzip. The checksum is of those bytes. It finds damage, not forgery: who edits a bundle can compute it anew, so
+//! whoever grades one trusts nothing in it. Problems are compared with the lab's own, plans and PTX are checked as
+//! those of any stranger.
+//!
+//! What a file may cost is bounded before it is read: its size, and what it unpacks to.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::{Path, PathBuf};
+
+use flate2::Compression;
+use flate2::bufread::GzDecoder;
+use flate2::write::GzEncoder;
+use host::Plan;
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use crate::digest;
+use crate::outcome::Kind;
+use crate::report::Protection;
+
+/// The only version of the format so far. Goes up whenever an older program would misread the file.
+pub const FORMAT_VERSION: u32 = 1;
+
+/// The largest PTX, in bytes: all built-in variants of all labs together have a quarter of it.
+pub const MOST_PTX_BYTES: usize = 8 << 20;
+
+/// A submission, built: kernels as PTX, and a plan for each case of its lab.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Bundle {
+    /// The lab's name.
+    pub lab: String,
+    /// The kernels.
+    pub ptx: String,
+    /// In the order of the lab's cases.
+    pub cases: Vec<BundledCase>,
+    /// What built it.
+    pub built_with: BuiltWith,
+    /// What kept the submission's code in its place while it was built.
+    pub protections: Vec<Protection>,
+}
+
+/// What a submission does for one case.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BundledCase {
+    /// The case's name, as in lab.toml.
+    pub name: String,
+    /// The problem that the submission was given.
+    pub problem: serde_json::Value,
+    /// What it recorded.
+    pub plan: Plan,
+}
+
+/// The programs that built a bundle.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BuiltWith {
+    /// This program's version.
+    pub harness: String,
+    /// The compiler of the kernels: the first line of `rustc --version`.
+    pub kernels: String,
+    /// The LLVM that wrote the PTX.
+    pub llvm: u32,
+    /// The compiler of the recorder: the first line of `rustc --version`.
+    pub host: String,
+}
+
+impl Bundle {
+    /// The case of this name.
+    pub fn case(&self, name: &str) -> Option<&BundledCase> {
+        self.cases.iter().find(|case| case.name == name)
+    }
+}
+
+/// Why a file is no bundle that this program can read, in one line that names file and remedy.
+#[derive(Debug, Error)]
+#[error("{}: {fault}", .file.display())]
+pub struct BundleError {
+    /// The file.
+    pub file: PathBuf,
+    /// What is wrong with it.
+    #[source]
+    pub fault: BundleFault,
+}
+
+/// What is wrong with a bundle's file.
+#[derive(Debug, Error)]
+pub enum BundleFault {
+    /// It cannot be read at all.
+    #[error("cannot be read: {0}")]
+    Unreadable(#[source] std::io::Error),
+    /// It does not begin as a bundle does.
+    #[error("is no bundle; make one with `harness pack`")]
+    NotABundle,
+    /// It is of another version.
+    #[error(
+        "is a bundle of version {found}, and this program reads version {expected}; pack the submission again with this \
+         program"
+    )]
+    Version {
+        /// The file's.
+        found: u32,
+        /// This program's.
+        expected: u32,
+    },
+    /// It ends early, or goes on.
+    #[error(
+        "has {found} bytes of content in place of {expected}; copy it again, or pack the submission again"
+    )]
+    Length {
+        /// What its first line says.
+        expected: u64,
+        /// What there is.
+        found: u64,
+    },
+    /// Its content is not what was written.
+    #[error(
+        "does not match its checksum: it was damaged or edited; copy it again, or pack the submission again"
+    )]
+    Checksum,
+    /// It is larger than a bundle may be.
+    #[error("is larger than the {limit} that {what} may have; record fewer launches")]
+    TooLarge {
+        /// `a bundle`, `a bundle's content`.
+        what: &'static str,
+        /// With its unit.
+        limit: String,
+    },
+    /// Its content is no submission's.
+    #[error("holds no submission: {0}; pack the submission again")]
+    Content(String),
+}
+
+impl BundleError {
+    /// What it means for a grade.
+    pub fn kind(&self) -> Kind {
+        match self.fault {
+            BundleFault::Unreadable(_) => Kind::MissingFile,
+            BundleFault::Version { .. } => Kind::BundleVersion,
+            BundleFault::TooLarge { .. } => Kind::PlanTooLarge,
+            BundleFault::NotABundle
+            | BundleFault::Length { .. }
+            | BundleFault::Checksum
+            | BundleFault::Content(_) => Kind::BundleDamaged,
+        }
+    }
+}
+
+const MAGIC: &str = "harness-bundle";
+
+/// The longest first line: the magic word, a version, a checksum, a size.
+const HEADER_BYTES: u64 = 128;
+
+/// The largest bundle that is read or written, in bytes.
+#[derive(Debug, Clone, Copy)]
+struct SizeLimits {
+    /// The compressed content.
+    packed: u64,
+    /// The content.
+    unpacked: u64,
+}
+
+const LIMITS: SizeLimits = SizeLimits {
+    packed: 64 << 20,
+    unpacked: 512 << 20,
+};
+
+/// A bundle's file, as bytes.
+#[derive(Debug)]
+pub struct Packed {
+    /// The SHA-256 of the content, in hexadecimal. The same submission, cases and compilers give the same.
+    pub sha256: String,
+    /// The whole file.
+    pub bytes: Vec<u8>,
+}
+
+impl Bundle {
+    /// The bundle's file.
+    ///
+    /// # Errors
+    ///
+    /// [`BundleFault::TooLarge`].
+    pub fn packed(&self) -> Result<Packed, BundleFault> {
+        self.packed_within(LIMITS)
+    }
+
+    fn packed_within(&self, limits: SizeLimits) -> Result<Packed, BundleFault> {
+        let encoder = GzEncoder::new(Limited::new(Vec::new(), limits.packed), Compression::fast());
+        let mut content = Limited::new(encoder, limits.unpacked);
+        serde_json::to_writer(&mut content, self)
+            .map_err(|_| too_large("a bundle's content", limits.unpacked))?;
+        let content = content.inner.finish();
+        let content = content
+            .map_err(|_| too_large("a bundle", limits.packed))?
+            .inner;
+        let sha256 = digest::sha256(&content);
+        let mut bytes =
+            format!("{MAGIC} {FORMAT_VERSION} {sha256} {}\n", content.len()).into_bytes();
+        bytes.extend(content);
+        Ok(Packed { sha256, bytes })
+    }
+
+    /// Reads a file.
+    ///
+    /// # Errors
+    ///
+    /// Why it is no bundle.
+    pub fn read(path: &Path) -> Result<Bundle, BundleError> {
+        read(path, LIMITS).map_err(|fault| BundleError {
+            file: path.to_owned(),
+            fault,
+        })
+    }
+}
+
+fn read(path: &Path, limits: SizeLimits) -> Result<Bundle, BundleFault> {
+    let file = File::open(path).map_err(BundleFault::Unreadable)?;
+    if file.metadata().map_err(BundleFault::Unreadable)?.is_dir() {
+        return Err(BundleFault::Unreadable(
+            std::io::ErrorKind::IsADirectory.into(),
+        ));
+    }
+    let mut file = BufReader::new(file);
+    let mut header = Vec::new();
+    (&mut file)
+        .take(HEADER_BYTES)
+        .read_until(b'\n', &mut header)
+        .map_err(BundleFault::Unreadable)?;
+    let (sha256, length) = parse_header(&header)?;
+    if length > limits.packed {
+        return Err(too_large("a bundle", limits.packed));
+    }
+    let mut content = Vec::new();
+    // One more byte than there should be tells whether more follows.
+    let found = file
+        .take(length + 1)
+        .read_to_end(&mut content)
+        .map_err(BundleFault::Unreadable)? as u64;
+    if found != length {
+        return Err(BundleFault::Length {
+            expected: length,
+            found,
+        });
+    }
+    if digest::sha256(&content) != sha256 {
+        return Err(BundleFault::Checksum);
+    }
+    let mut json = Vec::new();
+    GzDecoder::new(content.as_slice())
+        .take(limits.unpacked + 1)
+        .read_to_end(&mut json)
+        .map_err(|error| BundleFault::Content(error.to_string()))?;
+    if json.len() as u64 > limits.unpacked {
+        return Err(too_large("a bundle's content", limits.unpacked));
+    }
+    serde_json::from_slice(&json).map_err(|error| BundleFault::Content(error.to_string()))
+}
+
+/// Checksum and length.
+fn parse_header(line: &[u8]) -> Result<(String, u64), BundleFault> {
+    let text = std::str::from_utf8(line).map_err(|_| BundleFault::NotABundle)?;
+    let mut words = text
+        .strip_prefix(MAGIC)
+        .and_then(|rest| rest.strip_prefix(' '))
+        .ok_or(BundleFault::NotABundle)?
+        .split_ascii_whitespace();
+    let version: u32 = words
+        .next()
+        .and_then(|word| word.parse().ok())
+        .ok_or(BundleFault::NotABundle)?;
+    // What follows the version is the version's own matter.
+    if version != FORMAT_VERSION {
+        return Err(BundleFault::Version {
+            found: version,
+            expected: FORMAT_VERSION,
+        });
+    }
+    let (Some(sha256), Some(length), None) = (words.next(), words.next(), words.next()) else {
+        return Err(BundleFault::NotABundle);
+    };
+    let length = length.parse().map_err(|_| BundleFault::NotABundle)?;
+    if !text.ends_with('\n') {
+        return Err(BundleFault::Length {
+            expected: length,
+            found: 0,
+        });
+    }
+    Ok((sha256.to_owned(), length))
+}
+
+fn too_large(what: &'static str, bytes: u64) -> BundleFault {
+    let limit = format!("{} MiB", bytes >> 20);
+    BundleFault::TooLarge { what, limit }
+}
+
+/// A writer that takes no more than so many bytes.
+struct Limited<W> {
+    inner: W,
+    left: u64,
+}
+
+impl<W> Limited<W> {
+    fn new(inner: W, left: u64) -> Limited<W> {
+        Limited { inner, left }
+    }
+}
+
+impl<W: Write> Write for Limited<W> {
+    fn write(&mut self, buffer: &[u8]) -> std::io::Result<usize> {
+        if buffer.len() as u64 > self.left {
+            return Err(std::io::ErrorKind::FileTooLarge.into());
+        }
+        let written = self.inner.write(buffer)?;
+        self.left -= written as u64;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.inner.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests;

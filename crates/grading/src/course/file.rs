@@ -1,0 +1,333 @@
+//! From a lab file's text to what it states: TOML with positions, then every check.
+
+use std::collections::{BTreeMap, HashSet};
+use std::ops::Range;
+
+use host::lab::CaseError;
+use host::{CaseParams, Error, Lab, find_lab, find_variant};
+use serde::Deserialize;
+use toml::Spanned;
+
+use super::{Against, CaseSpec, Course, CourseError, Group, PerformanceSpec, ToleranceRule};
+
+/// The only version of the format so far.
+const FORMAT_VERSION: u64 = 1;
+
+/// A lab file, as it is written.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TomlFile {
+    format_version: Spanned<u64>,
+    lab: Spanned<String>,
+    tolerance: Spanned<TomlTolerance>,
+    #[serde(default)]
+    case: Vec<Spanned<TomlCase>>,
+    #[serde(default)]
+    performance: Vec<Spanned<TomlPerformance>>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TomlTolerance {
+    rule: Spanned<String>,
+    factor: Option<Spanned<f64>>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TomlCase {
+    name: Spanned<String>,
+    group: Spanned<String>,
+    points: Spanned<f64>,
+    params: Spanned<BTreeMap<Spanned<String>, Spanned<toml::Value>>>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TomlPerformance {
+    case: Spanned<String>,
+    points: Spanned<f64>,
+    against: Spanned<String>,
+    variant: Option<Spanned<String>>,
+    zero: Spanned<f64>,
+    full: Spanned<f64>,
+}
+
+/// Reads and checks the text of the file of this name.
+///
+/// # Errors
+///
+/// The first fault, with its line.
+pub fn parse(text: &str, file: &str) -> Result<Course, CourseError> {
+    let checker = Checker { text, file };
+    let parsed: TomlFile = toml::from_str(text).map_err(|error| {
+        // The parser's message may have several lines; a message of ours has one.
+        let message = error.message().lines().collect::<Vec<_>>().join(", ");
+        checker.error(error.span().unwrap_or(0..0), message)
+    })?;
+    let version = *parsed.format_version.get_ref();
+    if version != FORMAT_VERSION {
+        return checker.fail(
+            parsed.format_version.span(),
+            format!("format_version is {version}; this program reads {FORMAT_VERSION}"),
+        );
+    }
+    let name = parsed.lab.get_ref();
+    let lab = checker.at(parsed.lab.span(), find_lab(name))?;
+    let tolerance = checker.tolerance(&parsed.tolerance, lab)?;
+    if parsed.case.is_empty() {
+        return checker.fail(
+            0..0,
+            "there is no [[case]]; a lab grades at least one".to_owned(),
+        );
+    }
+    let mut cases: Vec<CaseSpec> = Vec::new();
+    for case in &parsed.case {
+        let case = checker.case(case.get_ref(), lab, &cases)?;
+        cases.push(case);
+    }
+    let mut timed = HashSet::new();
+    let mut performance = Vec::new();
+    for entry in &parsed.performance {
+        let spec = checker.performance(entry.get_ref(), lab, &cases)?;
+        if !timed.insert((spec.case.clone(), format!("{:?}", spec.against))) {
+            let message = format!(
+                "case `{}` is compared with this already; once is enough",
+                spec.case
+            );
+            return checker.fail(entry.get_ref().case.span(), message);
+        }
+        performance.push(spec);
+    }
+    Ok(Course {
+        lab: name.clone(),
+        tolerance,
+        cases,
+        performance,
+        file: file.to_owned(),
+        text: text.to_owned(),
+    })
+}
+
+struct Checker<'a> {
+    text: &'a str,
+    file: &'a str,
+}
+
+impl Checker<'_> {
+    fn error(&self, span: Range<usize>, message: String) -> CourseError {
+        let before = &self.text.as_bytes()[..span.start.min(self.text.len())];
+        CourseError::Invalid {
+            file: self.file.to_owned(),
+            line: 1 + before.iter().filter(|&&byte| byte == b'\n').count(),
+            message,
+        }
+    }
+
+    fn fail<T>(&self, span: Range<usize>, message: String) -> Result<T, CourseError> {
+        Err(self.error(span, message))
+    }
+
+    fn at<T>(&self, span: Range<usize>, result: Result<T, CaseError>) -> Result<T, CourseError> {
+        result.map_err(|error| self.error(span, error.to_string()))
+    }
+
+    fn tolerance(
+        &self,
+        tolerance: &Spanned<TomlTolerance>,
+        lab: &dyn Lab,
+    ) -> Result<ToleranceRule, CourseError> {
+        let TomlTolerance { rule, factor } = tolerance.get_ref();
+        match (rule.get_ref().as_str(), factor) {
+            ("exact", None) => Ok(ToleranceRule::Exact),
+            ("exact", Some(factor)) => self.fail(
+                factor.span(),
+                "rule \"exact\" has no factor; remove it, or use rule \"rounding\"".to_owned(),
+            ),
+            ("rounding", _) if !lab.rounds() => {
+                let message = format!(
+                    "lab {} computes with integers, which do not round; use rule \"exact\"",
+                    lab.name()
+                );
+                self.fail(rule.span(), message)
+            }
+            ("rounding", None) => self.fail(
+                rule.span(),
+                "rule \"rounding\" needs a factor: how many times the reference's own rounding noise is right"
+                    .to_owned(),
+            ),
+            ("rounding", Some(factor)) => {
+                let value = *factor.get_ref();
+                if (1.0..=1e6).contains(&value) {
+                    return Ok(ToleranceRule::Rounding { factor: value });
+                }
+                let message = format!("factor is {value}; it is between 1 and 1000000");
+                self.fail(factor.span(), message)
+            }
+            (other, _) => {
+                let unknown = CaseError::unknown("rule", other, ["exact", "rounding"]);
+                self.at(rule.span(), Err(unknown))
+            }
+        }
+    }
+
+    fn case(
+        &self,
+        case: &TomlCase,
+        lab: &dyn Lab,
+        others: &[CaseSpec],
+    ) -> Result<CaseSpec, CourseError> {
+        let name = case.name.get_ref();
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+        if name.is_empty() || !name.chars().all(is_plain) {
+            let message = format!(
+                "`{name}` is no name of a case: letters, digits, `.`, `_` and `-`, at least one"
+            );
+            return self.fail(case.name.span(), message);
+        }
+        if others.iter().any(|other| other.name == *name) {
+            let message = format!("there are two cases `{name}`; names are unique");
+            return self.fail(case.name.span(), message);
+        }
+        let group = match case.group.get_ref().as_str() {
+            "small" => Group::Small,
+            "large" => Group::Large,
+            "hidden" => Group::Hidden,
+            other => {
+                let unknown = CaseError::unknown("group", other, ["small", "large", "hidden"]);
+                return self.at(case.group.span(), Err(unknown));
+            }
+        };
+        let spec = CaseSpec {
+            name: name.clone(),
+            group,
+            points: self.points(&case.points)?,
+            params: self.params(case)?,
+        };
+        match spec.with_seed(lab, 1) {
+            Ok(_) => Ok(spec),
+            Err(Error::Case(error)) => self.fail(place(case, &error), error.to_string()),
+            Err(error) => self.fail(case.params.span(), error.to_string()),
+        }
+    }
+
+    fn params(&self, case: &TomlCase) -> Result<CaseParams, CourseError> {
+        let mut params = CaseParams::default();
+        for (key, value) in case.params.get_ref() {
+            if key.get_ref() == "seed" {
+                return self.fail(
+                    key.span(),
+                    "`seed` cannot be chosen: every sample's inputs follow from a fresh, secret seed".to_owned(),
+                );
+            }
+            match value.get_ref() {
+                toml::Value::String(text) => params.set(key.get_ref(), text),
+                toml::Value::Integer(number) => params.set(key.get_ref(), number),
+                toml::Value::Float(number) => params.set(key.get_ref(), number),
+                _ => {
+                    let message = format!("`{}` is neither number nor text", key.get_ref());
+                    return self.fail(value.span(), message);
+                }
+            };
+        }
+        Ok(params)
+    }
+
+    fn points(&self, points: &Spanned<f64>) -> Result<f64, CourseError> {
+        let value = *points.get_ref();
+        if value.is_finite() && value >= 0.0 {
+            return Ok(value);
+        }
+        self.fail(
+            points.span(),
+            format!("points are {value}; they are 0 or more"),
+        )
+    }
+
+    fn performance(
+        &self,
+        entry: &TomlPerformance,
+        lab: &dyn Lab,
+        cases: &[CaseSpec],
+    ) -> Result<PerformanceSpec, CourseError> {
+        let name = entry.case.get_ref();
+        let Some(case) = cases.iter().find(|case| case.name == *name) else {
+            let names = cases.iter().map(|case| case.name.as_str());
+            return self.at(
+                entry.case.span(),
+                Err(CaseError::unknown("case", name, names)),
+            );
+        };
+        if case.group != Group::Large {
+            let message = format!(
+                "case `{name}` is in group \"{}\"; only cases of group \"large\" are timed",
+                case.group.name()
+            );
+            return self.fail(entry.case.span(), message);
+        }
+        let against = match (entry.against.get_ref().as_str(), &entry.variant) {
+            // A student's copy of the course has no variants; its files name them all the same.
+            ("reference", Some(variant)) if lab.variants().is_empty() => Against::Reference {
+                variant: variant.get_ref().clone(),
+            },
+            ("reference", Some(variant)) => {
+                let found = find_variant(lab.variants(), variant.get_ref());
+                Against::Reference {
+                    variant: self.at(variant.span(), found)?.name.to_owned(),
+                }
+            }
+            ("reference", None) => {
+                let names: Vec<_> = lab.variants().iter().map(|v| v.name).collect();
+                let message = format!(
+                    "against \"reference\" needs a variant, one of: {}",
+                    names.join(", ")
+                );
+                return self.fail(entry.against.span(), message);
+            }
+            ("limit", None) => Against::Limit,
+            ("limit", Some(variant)) => {
+                return self.fail(
+                    variant.span(),
+                    "against \"limit\" has no variant; remove it, or use \"reference\"".to_owned(),
+                );
+            }
+            (other, _) => {
+                let unknown = CaseError::unknown("comparison", other, ["reference", "limit"]);
+                return self.at(entry.against.span(), Err(unknown));
+            }
+        };
+        let (zero, full) = (*entry.zero.get_ref(), *entry.full.get_ref());
+        if !(zero.is_finite() && zero >= 0.0) {
+            let message = format!("zero is {zero}; a ratio is 0 or more");
+            return self.fail(entry.zero.span(), message);
+        }
+        if !(full.is_finite() && zero < full) {
+            let message = format!(
+                "full is {full}; it must be above zero = {zero}, the ratio that earns nothing"
+            );
+            return self.fail(entry.full.span(), message);
+        }
+        Ok(PerformanceSpec {
+            case: name.clone(),
+            points: self.points(&entry.points)?,
+            against,
+            zero,
+            full,
+        })
+    }
+}
+
+/// Where the parameter stands that the lab refuses, or else all of them.
+fn place(case: &TomlCase, error: &CaseError) -> Range<usize> {
+    let name = match error {
+        CaseError::Unknown { name, .. } | CaseError::Invalid { name, .. } => name,
+        _ => return case.params.span(),
+    };
+    let params = case.params.get_ref().iter();
+    let mut named = params.filter(|(key, value)| {
+        key.get_ref() == name || value.get_ref().as_str() == Some(name.as_str())
+    });
+    named
+        .next()
+        .map_or_else(|| case.params.span(), |(key, _)| key.span())
+}

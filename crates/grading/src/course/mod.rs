@@ -1,0 +1,198 @@
+//! What a lab grades: its cases, tolerance and points, as `labs/<lab>/lab.toml` states them.
+//!
+//! A [`Course`] has passed every check: its names are unique, the lab accepts its parameters, its points make sense. What
+//! fails a check is refused with file and line. The labs' own files are part of the program; `--lab-file` replaces one.
+
+mod embedded;
+mod file;
+#[cfg(test)]
+mod tests;
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use host::{Case, CaseParams, Lab};
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+pub use embedded::{embedded, embedded_files};
+
+/// Why there is no course.
+#[derive(Debug, Error)]
+pub enum CourseError {
+    /// The lab file cannot be read.
+    #[error("{}: cannot be read: {source}", .file.display())]
+    Unreadable {
+        /// The file.
+        file: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The lab file makes no sense.
+    #[error("{file}:{line}: {message}")]
+    Invalid {
+        /// The file's name.
+        file: String,
+        /// The line, from 1.
+        line: usize,
+        /// What is wrong there, and how it should be.
+        message: String,
+    },
+}
+
+/// The groups of cases.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Group {
+    /// Tests correctness; students have them too.
+    Small,
+    /// Timed.
+    Large,
+    /// Tests correctness; students do not know them.
+    Hidden,
+}
+
+impl Group {
+    /// The name, as in lab.toml.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Group::Small => "small",
+            Group::Large => "large",
+            Group::Hidden => "hidden",
+        }
+    }
+}
+
+/// What a time is compared with.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Against {
+    /// A built-in variant, or the instructor's solution: the ratio is its time by the submission's.
+    Reference {
+        /// The variant's name.
+        variant: String,
+    },
+    /// The device's bandwidth in copying memory: the ratio is the necessary bytes by the time, relative to it.
+    Limit,
+}
+
+/// What one lab grades.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Course {
+    /// The lab's name.
+    pub lab: String,
+    /// Which results are right.
+    pub tolerance: ToleranceRule,
+    /// What is tested, in the file's order; at least one. Names are unique.
+    pub cases: Vec<CaseSpec>,
+    /// What is timed, in the file's order. Each names a case of [`Group::Large`].
+    pub performance: Vec<PerformanceSpec>,
+    /// The file's name, as messages give it.
+    pub file: String,
+    /// The file's text: who has it can parse it again.
+    pub text: String,
+}
+
+/// Which results are right.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum ToleranceRule {
+    /// Those equal to the reference's to the last bit.
+    Exact,
+    /// Those no farther from the oracle than `factor` times the reference's own rounding noise: the greatest distance
+    /// between the reference and the oracle in that field.
+    Rounding {
+        /// At least 1.
+        factor: f64,
+    },
+}
+
+/// One tested problem.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CaseSpec {
+    /// Unique; letters, digits, `.`, `_` and `-`.
+    pub name: String,
+    /// Who knows it, and whether it is timed.
+    pub group: Group,
+    /// What right results earn.
+    pub points: f64,
+    /// The lab's parameters, without a seed.
+    pub params: CaseParams,
+}
+
+impl CaseSpec {
+    /// The case with inputs that follow from this seed. Its plan and size do not depend on the seed.
+    ///
+    /// # Errors
+    ///
+    /// None for a case of a checked file.
+    pub fn with_seed(&self, lab: &dyn Lab, seed: u64) -> Result<Box<dyn Case>, host::Error> {
+        lab.case(&lab.seeded(&self.params, seed)?)
+    }
+}
+
+/// One timed problem.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PerformanceSpec {
+    /// The case's name.
+    pub case: String,
+    /// What full speed earns.
+    pub points: f64,
+    /// What the time is compared with.
+    pub against: Against,
+    /// The ratio that earns nothing.
+    pub zero: f64,
+    /// The ratio that earns all points; greater than `zero`, and the points are linear between.
+    pub full: f64,
+}
+
+impl PerformanceSpec {
+    /// The points that this ratio earns.
+    pub fn earned(&self, ratio: f64) -> f64 {
+        self.points * ((ratio - self.zero) / (self.full - self.zero)).clamp(0.0, 1.0)
+    }
+}
+
+impl Course {
+    /// Reads and checks a lab file's text; `file` is its name for messages.
+    ///
+    /// # Errors
+    ///
+    /// The first fault, with its line.
+    pub fn parse(text: &str, file: &str) -> Result<Course, CourseError> {
+        file::parse(text, file)
+    }
+
+    /// Reads and checks a lab file.
+    ///
+    /// # Errors
+    ///
+    /// What cannot be read, or the first fault, with its line.
+    pub fn read(path: &Path) -> Result<Course, CourseError> {
+        let text = std::fs::read_to_string(path).map_err(|source| CourseError::Unreadable {
+            file: path.to_owned(),
+            source,
+        })?;
+        Course::parse(&text, &path.display().to_string())
+    }
+
+    /// The case of this name.
+    pub fn case(&self, name: &str) -> Option<&CaseSpec> {
+        self.cases.iter().find(|case| case.name == name)
+    }
+
+    /// What is timed of this case, in the file's order.
+    pub fn timed(&self, spec: &CaseSpec) -> impl Iterator<Item = &PerformanceSpec> {
+        let name = spec.name.clone();
+        self.performance
+            .iter()
+            .filter(move |timed| timed.case == name)
+    }
+
+    /// The points of everything.
+    pub fn points(&self) -> f64 {
+        let cases = self.cases.iter().map(|case| case.points);
+        cases
+            .chain(self.performance.iter().map(|timed| timed.points))
+            .sum()
+    }
+}

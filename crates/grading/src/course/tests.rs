@@ -1,0 +1,195 @@
+//! Files that are right, and what is said of those that are not.
+
+use super::*;
+
+const GOOD: &str = r#"format_version = 1
+lab = "wave2d"
+
+[tolerance]
+rule = "rounding"
+factor = 4
+
+[[case]]
+name = "odd-37x53"
+group = "small"
+points = 2
+params = { n_x = 37, n_y = 53, steps = 10, scene = "point-source", k = 0.3 }
+
+[[case]]
+name = "large-3201"
+group = "large"
+points = 0.5
+[case.params]
+n_x = 3201
+n_y = 3201
+steps = 12800
+
+[[performance]]
+case = "large-3201"
+points = 40
+against = "reference"
+variant = "shmem"
+zero = 0.2
+full = 0.9
+"#;
+
+/// What is said when `from` is replaced by `to` in a good file.
+fn refused(from: &str, to: &str) -> String {
+    assert_eq!(GOOD.matches(from).count(), 1, "{from}");
+    let text = GOOD.replace(from, to);
+    Course::parse(&text, "lab.toml").unwrap_err().to_string()
+}
+
+#[test]
+fn what_a_file_states() {
+    let course = Course::parse(GOOD, "lab.toml").unwrap();
+    assert_eq!(course.lab, "wave2d");
+    assert_eq!(course.tolerance, ToleranceRule::Rounding { factor: 4.0 });
+    let [small, large] = &course.cases[..] else {
+        panic!("{course:?}")
+    };
+    assert_eq!(
+        (small.name.as_str(), small.group, small.points),
+        ("odd-37x53", Group::Small, 2.0)
+    );
+    assert_eq!(large.group, Group::Large);
+    assert_eq!(small.params.get("k"), Some("0.3"));
+    let lab = host::find_lab("wave2d").unwrap();
+    let case = small.with_seed(lab, 7).unwrap();
+    assert_eq!(case.label(), "37x53, 10 steps, point-source, k = 0.3");
+    assert_eq!(course.performance.len(), 1);
+    assert_eq!(course.points(), 42.5);
+}
+
+#[test]
+fn points_are_linear_between_zero_and_full() {
+    let course = Course::parse(GOOD, "lab.toml").unwrap();
+    let earned = |ratio| course.performance[0].earned(ratio);
+    assert_eq!([0.0, 0.1, 0.2].map(earned), [0.0; 3]);
+    approx_eq(earned(0.55), 20.0);
+    assert_eq!([0.9, 1.0, 7.0].map(earned), [40.0; 3]);
+}
+
+fn approx_eq(a: f64, b: f64) {
+    assert!((a - b).abs() < 1e-9, "{a} is not {b}");
+}
+
+#[test]
+fn rounding_is_for_labs_that_round() {
+    let of = |lab: &str, params: &str| {
+        format!(
+            "format_version = 1\nlab = \"{lab}\"\n[tolerance]\nrule = \"rounding\"\nfactor = 2\n[[case]]\nname = \"a\"\ngroup = \"small\"\npoints = 1\nparams = {params}\n"
+        )
+    };
+    let refused = Course::parse(&of("membench", "{ n = 8, x = 1 }"), "lab.toml");
+    insta::assert_snapshot!(refused.unwrap_err(), @r#"lab.toml:4: lab membench computes with integers, which do not round; use rule "exact""#);
+    Course::parse(&of("matadd", "{ n_x = 8, n_y = 1 }"), "lab.toml").unwrap();
+    // A lab says that it rounds if and only if it has an oracle.
+    for lab in host::labs() {
+        let case = &lab.small_cases()[0];
+        let oracle = case.oracle_from(&case.inputs().unwrap(), &host::NoProgress);
+        assert_eq!(oracle.unwrap().is_some(), lab.rounds(), "{}", lab.name());
+    }
+}
+
+#[test]
+fn every_lab_has_a_file() {
+    let labs: Vec<_> = host::labs().iter().map(|lab| lab.name()).collect();
+    let files: Vec<_> = embedded_files().map(|(lab, ..)| lab).collect();
+    assert_eq!(files, labs);
+    for lab in labs {
+        let course = embedded(lab).unwrap();
+        assert_eq!(course.lab, lab, "{}", course.file);
+        assert!(course.points() > 0.0, "{}", course.file);
+    }
+    insta::assert_snapshot!(embedded("wave3").unwrap_err(), @"unknown lab `wave3`; did you mean `wave3d`?");
+}
+
+#[test]
+fn every_seed_gives_other_inputs_and_outputs() {
+    for (lab, ..) in embedded_files() {
+        let course = embedded(lab).unwrap();
+        let lab = host::find_lab(lab).unwrap();
+        for case in &course.cases {
+            if case.group == Group::Large {
+                continue;
+            }
+            // Seeds of 32 bits come from the upper half.
+            let [one, other] = [1 << 32, 2 << 32].map(|seed| case.with_seed(lab, seed).unwrap());
+            assert_ne!(one.inputs().unwrap(), other.inputs().unwrap());
+            let [one, other] = [one, other].map(|case| {
+                let outputs = case.reference(host::Cpu::Parallel, &host::NoProgress);
+                outputs.unwrap()
+            });
+            // A single point between walls has one value, whatever it starts from.
+            let is_tiny = one[0].1.len() <= 27;
+            assert!(is_tiny || one != other, "{}", case.name);
+        }
+    }
+}
+
+#[test]
+fn what_is_no_toml() {
+    insta::assert_snapshot!(refused("points = 40", "points = "), @"lab.toml:25: string values must be quoted, expected literal string");
+    insta::assert_snapshot!(refused("points = 40\n", ""), @"lab.toml:23: missing field `points`");
+    insta::assert_snapshot!(refused("points = 40", "points = \"many\""), @r#"lab.toml:25: invalid type: string "many", expected f64"#);
+    insta::assert_snapshot!(refused("full = 0.9", "full = 0.9\nful = 1"), @"lab.toml:30: unknown field `ful`, expected one of `case`, `points`, `against`, `variant`, `zero`, `full`");
+    insta::assert_snapshot!(refused("group = \"small\"", "groupe = \"small\""), @"lab.toml:10: unknown field `groupe`, expected one of `name`, `group`, `points`, `params`");
+}
+
+#[test]
+fn versions_labs_and_rules() {
+    insta::assert_snapshot!(refused("format_version = 1", "format_version = 2"), @"lab.toml:1: format_version is 2; this program reads 1");
+    insta::assert_snapshot!(refused("lab = \"wave2d\"", "lab = \"wave2\""), @"lab.toml:2: unknown lab `wave2`; did you mean `wave2d`?");
+    insta::assert_snapshot!(refused("rule = \"rounding\"", "rule = \"rounded\""), @"lab.toml:5: unknown rule `rounded`; there are: exact, rounding");
+    insta::assert_snapshot!(refused("factor = 4", ""), @r#"lab.toml:5: rule "rounding" needs a factor: how many times the reference's own rounding noise is right"#);
+    insta::assert_snapshot!(refused("factor = 4", "factor = 0.5"), @"lab.toml:6: factor is 0.5; it is between 1 and 1000000");
+    insta::assert_snapshot!(refused("factor = 4", "factor = nan"), @"lab.toml:6: factor is NaN; it is between 1 and 1000000");
+    insta::assert_snapshot!(refused("rule = \"rounding\"", "rule = \"exact\""), @r#"lab.toml:6: rule "exact" has no factor; remove it, or use rule "rounding""#);
+}
+
+#[test]
+fn cases() {
+    insta::assert_snapshot!(refused("name = \"large-3201\"", "name = \"odd-37x53\""), @"lab.toml:15: there are two cases `odd-37x53`; names are unique");
+    insta::assert_snapshot!(refused("name = \"large-3201\"", "name = \"a/b\""), @"lab.toml:15: `a/b` is no name of a case: letters, digits, `.`, `_` and `-`, at least one");
+    insta::assert_snapshot!(refused("group = \"small\"", "group = \"tiny\""), @"lab.toml:10: unknown group `tiny`; there are: small, large, hidden");
+    insta::assert_snapshot!(refused("points = 2", "points = -2"), @"lab.toml:11: points are -2; they are 0 or more");
+    insta::assert_snapshot!(refused("points = 2", "points = inf"), @"lab.toml:11: points are inf; they are 0 or more");
+    insta::assert_snapshot!(refused("n_x = 3201", "n_x = 1"), @"lab.toml:19: parameter `n_x` = `1`: a domain has at least 2 cells along each axis, its two borders");
+    insta::assert_snapshot!(refused("n_x = 3201", "nx = 3201"), @"lab.toml:19: unknown parameter `nx`; did you mean `n_x`?");
+    insta::assert_snapshot!(refused("n_x = 3201", "n_x = [1]"), @"lab.toml:19: `n_x` is neither number nor text");
+    insta::assert_snapshot!(refused("scene = \"point-source\"", "scene = \"void\""), @"lab.toml:12: unknown scene `void`; there are: point-source, double-slit, elliptic-room, parabolic-mirror, empty-box");
+    insta::assert_snapshot!(refused("n_y = 3201", "n_y = 3201\nseed = 4"), @"lab.toml:21: `seed` cannot be chosen: every sample's inputs follow from a fresh, secret seed");
+    let none = "format_version = 1\nlab = \"matadd\"\ntolerance = { rule = \"exact\" }\n";
+    insta::assert_snapshot!(Course::parse(none, "lab.toml").unwrap_err(), @"lab.toml:1: there is no [[case]]; a lab grades at least one");
+}
+
+#[test]
+fn performance() {
+    insta::assert_snapshot!(refused("case = \"large-3201\"", "case = \"large\""), @"lab.toml:24: unknown case `large`; there are: odd-37x53, large-3201");
+    insta::assert_snapshot!(refused("case = \"large-3201\"", "case = \"odd-37x53\""), @r#"lab.toml:24: case `odd-37x53` is in group "small"; only cases of group "large" are timed"#);
+    insta::assert_snapshot!(refused("points = 40", "points = -1"), @"lab.toml:25: points are -1; they are 0 or more");
+    insta::assert_snapshot!(refused("variant = \"shmem\"", "variant = \"smem\""), @"lab.toml:27: unknown variant `smem`; did you mean `shmem`?");
+    insta::assert_snapshot!(refused("variant = \"shmem\"", ""), @r#"lab.toml:26: against "reference" needs a variant, one of: naive, shmem"#);
+    insta::assert_snapshot!(refused("against = \"reference\"", "against = \"limit\""), @r#"lab.toml:27: against "limit" has no variant; remove it, or use "reference""#);
+    insta::assert_snapshot!(refused("against = \"reference\"", "against = \"me\""), @"lab.toml:26: unknown comparison `me`; there are: reference, limit");
+    insta::assert_snapshot!(refused("zero = 0.2", "zero = 0.9"), @"lab.toml:29: full is 0.9; it must be above zero = 0.9, the ratio that earns nothing");
+    insta::assert_snapshot!(refused("zero = 0.2", "zero = -0.2"), @"lab.toml:28: zero is -0.2; a ratio is 0 or more");
+    let twice = GOOD.find("[[performance]]").unwrap();
+    let text = format!("{GOOD}\n{}", &GOOD[twice..]);
+    insta::assert_snapshot!(Course::parse(&text, "lab.toml").unwrap_err(), @"lab.toml:32: case `large-3201` is compared with this already; once is enough");
+}
+
+#[test]
+fn inputs_that_no_seed_changes_are_refused() {
+    let text = r#"format_version = 1
+lab = "wave3d"
+tolerance = { rule = "exact" }
+[[case]]
+name = "pulse"
+group = "small"
+points = 1
+params = { start = "pulse" }
+"#;
+    insta::assert_snapshot!(Course::parse(text, "lab.toml").unwrap_err(), @"lab.toml:8: parameter `start` = `pulse`: a seed is only for random fields");
+}

@@ -1,0 +1,120 @@
+//! What the error of a device, a plan or a module means for a grade.
+
+use host::device::{DeviceError, Fault, FaultKind};
+use host::validate::ValidationError;
+use host::{Error, ErrorKind};
+
+use crate::outcome::{Failing, Kind, NotPassed};
+
+/// How a submission fails that met this error, or, where it is not at fault, what the machine lacks.
+impl From<Error> for NotPassed {
+    fn from(error: Error) -> NotPassed {
+        match failing(&error) {
+            Ok(failing) => failing.into(),
+            Err(reason) => NotPassed::NotGradedHere(reason),
+        }
+    }
+}
+
+fn failing(error: &Error) -> Result<Failing, String> {
+    let message = error.to_string();
+    let kind = match error {
+        Error::Validation(ValidationError::BadPtx { .. }) => Kind::PtxInvalid,
+        Error::Plan(_) | Error::Validation(_) => Kind::PlanInvalid,
+        Error::Device(DeviceError::Emulated { fault, .. }) => match &**fault {
+            Fault::Unsupported(_) => return Err(format!("{message}; grade it on a GPU")),
+            Fault::Launch(_) => Kind::LaunchRefused,
+            Fault::Program(program) => {
+                let kind = of_program(&program.kind);
+                let first = message.lines().next().unwrap_or_default().to_owned();
+                let what = format!("{first}: {}", program.kind);
+                return Ok(Failing::new(kind, what).with_sanitizer(message));
+            }
+        },
+        Error::Device(DeviceError::OutOfMemory {
+            needed_bytes,
+            device,
+            free_bytes,
+            total_bytes,
+            ..
+        }) => {
+            return Err(format!(
+                "it needs {needed_bytes} bytes of device memory, and {device} has {free_bytes} of {total_bytes} free; \
+                 end what else uses them, or grade it on a device with more"
+            ));
+        }
+        Error::Device(DeviceError::WrongTarget {
+            target,
+            device,
+            compute_capability: (major, minor),
+            ..
+        }) => {
+            return Err(format!(
+                "the kernels are built for {target}, and {device} has compute capability {major}.{minor}; \
+                 grade it on a GPU that runs them"
+            ));
+        }
+        Error::Device(DeviceError::LoadFailed { .. } | DeviceError::LaunchRefused { .. }) => {
+            Kind::LaunchRefused
+        }
+        Error::Device(DeviceError::KernelFault { what, .. }) => {
+            if what.contains("illegal address") {
+                Kind::OutOfBounds
+            } else if what.contains("not aligned") {
+                Kind::Misaligned
+            } else {
+                Kind::KernelFault
+            }
+        }
+        other if other.kind() == ErrorKind::Submission => Kind::KernelFault,
+        _ => return Err(message),
+    };
+    Ok(Failing::new(kind, message))
+}
+
+fn of_program(kind: &FaultKind) -> Kind {
+    match kind {
+        FaultKind::OutOfBounds { .. } | FaultKind::ReadOnly { .. } => Kind::OutOfBounds,
+        FaultKind::Misaligned { .. } => Kind::Misaligned,
+        FaultKind::Uninitialized { .. } => Kind::UninitializedRead,
+        FaultKind::Race { .. } | FaultKind::StaleReadOnlyLoad { .. } => Kind::Race,
+        FaultKind::PartialBarrier { .. }
+        | FaultKind::DivergentBarrier { .. }
+        | FaultKind::InvalidBarrier { .. }
+        | FaultKind::Deadlock { .. } => Kind::Barrier,
+        FaultKind::FuelExhausted { .. } => Kind::Deadline,
+        _ => Kind::KernelFault,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn not_graded(error: DeviceError) -> String {
+        failing(&error.into()).expect_err("no fault of the submission's")
+    }
+
+    #[test]
+    fn what_the_machine_lacks_is_told_with_a_remedy() {
+        insta::assert_snapshot!(not_graded(DeviceError::OutOfMemory {
+            plan: "large".to_owned(),
+            needed_bytes: 3 << 30,
+            device: "GPU 1".to_owned(),
+            free_bytes: 1 << 30,
+            total_bytes: 2 << 30,
+        }), @"it needs 3221225472 bytes of device memory, and GPU 1 has 1073741824 of 2147483648 free; end what else uses them, or grade it on a device with more");
+        insta::assert_snapshot!(not_graded(DeviceError::WrongTarget {
+            module: "submission".to_owned(),
+            target: "sm_90".to_owned(),
+            device: "GPU 1".to_owned(),
+            compute_capability: (7, 5),
+        }), @"the kernels are built for sm_90, and GPU 1 has compute capability 7.5; grade it on a GPU that runs them");
+        let too_new = not_graded(DeviceError::PtxTooNew {
+            module: "submission".to_owned(),
+            ptx: "9.9".to_owned(),
+            driver_cuda: (12, 0),
+        });
+        insta::assert_snapshot!(too_new, @"module `submission`: PTX version 9.9 is newer than the driver, which supports CUDA 12.0; update the driver, or build the kernels for an older PTX version");
+    }
+}

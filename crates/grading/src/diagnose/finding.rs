@@ -1,0 +1,214 @@
+//! The result of a diagnosis.
+
+use serde::{Deserialize, Serialize};
+
+/// What the wrong values of a run look like.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Diagnosis {
+    /// The output that most of this is about: the one with the largest share of wrong cells.
+    pub field: String,
+    /// Its extents, the fastest-varying axis first.
+    pub axes: Vec<Axis>,
+    /// Its first wrong cell, in memory order.
+    pub first: WrongCell,
+    /// How many of its cells are wrong.
+    pub wrong: u64,
+    /// How many of its cells are NaN or infinite.
+    pub non_finite: u64,
+    /// How many cells it has: all were compared.
+    pub cells: u64,
+    /// Greatest absolute difference among its cells that are finite.
+    pub max_error: Option<f64>,
+    /// Every output, in the lab's order.
+    pub fields: Vec<FieldDamage>,
+    /// What it looks like, the most telling first; empty if like nothing in particular.
+    pub patterns: Vec<Pattern>,
+    /// After how many steps the places of `patterns` were taken, where that is not the last: there the damage has not
+    /// spread yet.
+    pub places_after_step: Option<u64>,
+    /// The step at which it first goes wrong.
+    pub first_wrong_step: Option<FirstWrongStep>,
+    /// A picture.
+    pub heat_map: Option<HeatMap>,
+}
+
+/// An axis of a field.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Axis {
+    /// `x`, `y`, `z`.
+    pub name: String,
+    /// Cells along it.
+    pub extent: u64,
+}
+
+/// A cell that is wrong.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct WrongCell {
+    /// Elements from the buffer's start.
+    pub index: u64,
+    /// In the problem's coordinates: `x = 3, y = 1`.
+    pub place: String,
+    /// What should be there.
+    pub expected: Cell,
+    /// What is there.
+    pub got: Cell,
+}
+
+/// What a cell holds, exactly.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cell {
+    /// The shortest decimal that reads back as the same number.
+    pub decimal: String,
+    /// Its bits, in hexadecimal.
+    pub bits: String,
+}
+
+impl std::fmt::Display for Cell {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} ({})", self.decimal, self.bits)
+    }
+}
+
+/// How much of an output is wrong.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FieldDamage {
+    /// The output's name.
+    pub name: String,
+    /// Wrong cells.
+    pub wrong: u64,
+    /// All cells.
+    pub cells: u64,
+}
+
+/// What the damage looks like.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "pattern", rename_all = "snake_case")]
+pub enum Pattern {
+    /// Nothing was written: the cells hold what the buffer was filled with before the run.
+    Unwritten {
+        /// How many of the wrong cells.
+        cells: u64,
+    },
+    /// All cells are 0.
+    AllZeros,
+    /// The field is an input, unchanged.
+    CopyOfInput {
+        /// The input's name.
+        input: String,
+    },
+    /// Two outputs hold each other's values.
+    SwappedFields {
+        /// One of them.
+        a: String,
+        /// The other.
+        b: String,
+    },
+    /// The field is the right one of another step.
+    OtherStep {
+        /// How many steps too few were made; negative if too many.
+        behind: i64,
+    },
+    /// Only one of several outputs is wrong.
+    OneFieldOnly {
+        /// Its name.
+        field: String,
+    },
+    /// Only cells near the border are wrong.
+    BorderOnly {
+        /// The sides: `x = 0`, `y = last`.
+        sides: Vec<String>,
+        /// How many cells deep, counted from the outermost.
+        depth: u64,
+    },
+    /// Only the last cells along an axis are wrong: the part that does not fill a whole tile.
+    LastPartialTile {
+        /// The axis.
+        axis: String,
+        /// The first wrong coordinate.
+        from: u64,
+        /// Cells along the axis.
+        extent: u64,
+    },
+    /// Wrong cells repeat with a period: where tiles meet.
+    TileSeams {
+        /// The axis.
+        axis: String,
+        /// Cells between two seams.
+        period: u64,
+        /// The coordinates modulo the period that are wrong.
+        offsets: Vec<u64>,
+    },
+    /// All wrong cells are in a narrow band across the field: one seam.
+    Band {
+        /// The axis across it.
+        axis: String,
+        /// Its first coordinate.
+        from: u64,
+        /// Its last.
+        to: u64,
+    },
+    /// The field is the right one with two axes exchanged.
+    Transposed {
+        /// The two axes.
+        axes: [String; 2],
+    },
+    /// The field is the right one, moved along an axis.
+    Shifted {
+        /// The axis.
+        axis: String,
+        /// The cell at `c` holds what belongs at `c + by`.
+        by: i64,
+    },
+    /// The values have fewer bits than the field's type: they went through a shorter one.
+    ReducedPrecision {
+        /// Bits of the mantissa that are used, the leading one included.
+        mantissa_bits: u32,
+    },
+    /// The differences are as small as those of rounding: another order of operations, not a mistake in the indices.
+    RoundingOnly {
+        /// Greatest distance in units in the last place.
+        max_ulp: u64,
+    },
+}
+
+/// When a field first goes wrong.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "found", rename_all = "snake_case")]
+pub enum FirstWrongStep {
+    /// After so many steps it is wrong, after one less it was right.
+    Step {
+        /// Counted from 1.
+        step: u64,
+    },
+    /// A launch does several steps: it is right before this one, and wrong after it.
+    Launch {
+        /// Counted from 1.
+        launch: u64,
+        /// Steps before it, after which all was right.
+        right_after: u64,
+        /// Steps after it.
+        step: u64,
+    },
+    /// It was not looked for.
+    Unknown {
+        /// Why.
+        reason: String,
+    },
+}
+
+/// A picture of where a field is wrong.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HeatMap {
+    /// What it shows: `u1`, `u at z = 7`.
+    pub shows: String,
+    /// Pixels.
+    pub width: u32,
+    /// Pixels.
+    pub height: u32,
+    /// Cells along either axis that one pixel stands for: it shows the worst of them.
+    pub cells_per_pixel: u32,
+    /// Pixels along either axis of one cell, where small fields are magnified.
+    pub pixels_per_cell: u32,
+    /// A PNG file, in Base64.
+    pub png_base64: String,
+}

@@ -1,0 +1,137 @@
+//! What wrong values look like: which cells, which pattern, and what that suggests.
+//!
+//! Every pattern that is named is true of the data; damage without order gets no name.
+//!
+//! | module      | what it holds                                                        |
+//! |-------------|----------------------------------------------------------------------|
+//! | `evidence`  | what a diagnosis starts from                                         |
+//! | [`finding`] | the result, as data                                                  |
+//! | [`words`]   | the result, as sentences                                             |
+//! | [`shorter`] | a plan cut off after fewer steps                                     |
+//! | `field`     | an output, expected beside got                                       |
+//! | `place`     | where the wrong cells are: border, last tile, seams                  |
+//! | `whole`     | what the field is as a whole: a copy, another step, another field    |
+//! | `step`      | the step at which it first goes wrong                                |
+//! | `heat_map`  | the picture                                                          |
+
+mod evidence;
+mod field;
+pub mod finding;
+mod heat_map;
+mod place;
+pub mod shorter;
+mod step;
+#[cfg(test)]
+mod tests;
+mod whole;
+pub mod words;
+
+pub use evidence::{AfterSteps, Again, Evidence, Pair};
+pub use finding::{
+    Axis, Cell, Diagnosis, FieldDamage, FirstWrongStep, HeatMap, Pattern, WrongCell,
+};
+pub use heat_map::LEGEND;
+
+use field::Field;
+use host::NamedBuffers;
+use host::check::find;
+
+/// What the wrong values look like; `None` if nothing is wrong, or if outputs are missing or of another type or size, of
+/// which [`host::CheckError`] speaks.
+pub fn diagnose(evidence: &Evidence<'_>) -> Option<Diagnosis> {
+    let fields = compare(evidence, evidence.expected, evidence.got)?;
+    let worst = worst(&fields)?;
+    let first = worst.first_wrong()?;
+    let mut patterns = whole::patterns(evidence, &fields, worst);
+    // Of a field that is not this problem's at all, neither step nor place say anything.
+    let is_local = !patterns.iter().any(is_of_the_whole);
+    let (first_wrong_step, early) = if is_local {
+        step::first_wrong(evidence)
+    } else {
+        (None, None)
+    };
+    let mut places_after_step = None;
+    if is_local {
+        let early_fields = early
+            .as_ref()
+            .and_then(|pair| compare(evidence, &pair.expected, &pair.got));
+        let early_places = early_fields
+            .as_deref()
+            .and_then(self::worst)
+            .map(place::patterns)
+            .unwrap_or_default();
+        if early_places.is_empty() {
+            patterns.extend(place::patterns(worst));
+        } else {
+            patterns.extend(early_places);
+            places_after_step = match first_wrong_step {
+                Some(FirstWrongStep::Step { step } | FirstWrongStep::Launch { step, .. }) => {
+                    Some(step)
+                }
+                _ => None,
+            };
+        }
+    }
+    Some(Diagnosis {
+        field: worst.name.to_owned(),
+        axes: worst.axes.clone(),
+        first,
+        wrong: worst.wrong as u64,
+        non_finite: worst.non_finite() as u64,
+        cells: worst.len() as u64,
+        max_error: worst.max_error(),
+        fields: fields.iter().map(Field::damage).collect(),
+        patterns,
+        places_after_step,
+        first_wrong_step,
+        heat_map: heat_map::draw(worst),
+    })
+}
+
+/// The outputs in the order of what is expected; `None` if one cannot be compared.
+fn compare<'b>(
+    evidence: &Evidence<'_>,
+    expected: &'b NamedBuffers,
+    got: &'b NamedBuffers,
+) -> Option<Vec<Field<'b>>> {
+    let compare = |(name, expected): &'b (String, _)| {
+        let axes = (evidence.axes)(name);
+        Field::compare(
+            name,
+            axes,
+            expected,
+            find(got, name)?,
+            (evidence.tolerance)(name),
+        )
+    };
+    expected.iter().map(compare).collect()
+}
+
+/// The field with the largest share of wrong cells, the first of several; `None` if nothing is wrong.
+fn worst<'f, 'b>(fields: &'f [Field<'b>]) -> Option<&'f Field<'b>> {
+    let share = |field: &Field<'_>| field.wrong as f64 / field.len() as f64;
+    fields
+        .iter()
+        .filter(|field| field.wrong > 0)
+        .reduce(|worst, field| {
+            if share(field) > share(worst) {
+                field
+            } else {
+                worst
+            }
+        })
+}
+
+fn is_of_the_whole(pattern: &Pattern) -> bool {
+    matches!(
+        pattern,
+        Pattern::AllZeros
+            | Pattern::CopyOfInput { .. }
+            | Pattern::SwappedFields { .. }
+            | Pattern::OtherStep { .. }
+            | Pattern::Transposed { .. }
+            | Pattern::Shifted { .. }
+            | Pattern::ReducedPrecision { .. }
+            | Pattern::RoundingOnly { .. }
+    )
+}

@@ -1,0 +1,230 @@
+//! Where the wrong cells are: at the border, in the last tile, where tiles meet.
+//!
+//! Each of these is a set of coordinates of one axis, or of several, in which most cells are wrong while everywhere else
+//! all are right. The share of wrong cells is taken for each coordinate of an axis; coordinates that stand out are a
+//! candidate, and it counts only if
+//! - every wrong cell has one of these coordinates,
+//! - most cells that have one are wrong, over most of the length of the other axes,
+//! - the set has the shape of a border, a tail, a comb or a band.
+//!
+//! Whatever is named is therefore true of the data. Wrong cells that are scattered, or a patch of them, have no such set.
+
+use super::field::Field;
+use super::finding::Pattern;
+
+/// Share of the cells with an outstanding coordinate that must be wrong.
+const FILL: f64 = 0.4;
+/// Share of the other axes' length over which wrong cells must be found.
+const SPREAD: f64 = 0.75;
+/// Fewer wrong cells than this show no pattern.
+const FEWEST: usize = 8;
+/// So many times the width of a band fit along its axis, or more.
+const THINNEST: usize = 8;
+/// A border is no deeper than this.
+const DEEPEST: usize = 4;
+
+/// The patterns, one for each axis that takes part; none if the wrong cells have no such order.
+pub fn patterns(field: &Field<'_>) -> Vec<Pattern> {
+    if field.wrong < FEWEST || field.wrong == field.len() {
+        return Vec::new();
+    }
+    let extents = field.extents();
+    let mut counts = extents.map(|extent| vec![0usize; extent]);
+    for place in field.wrong_places() {
+        for (counts, at) in counts.iter_mut().zip(place) {
+            counts[at] += 1;
+        }
+    }
+    let peaks: Vec<Option<Peaks>> = (0..3).map(|axis| Peaks::find(&counts[axis])).collect();
+    // Fewer axes explain more.
+    let mut subsets: Vec<u8> = (1..8).collect();
+    subsets.sort_by_key(|subset| subset.count_ones());
+    for subset in subsets {
+        let axes: Vec<usize> = (0..3).filter(|axis| subset >> axis & 1 == 1).collect();
+        let chosen: Option<Vec<(usize, &Peaks)>> = axes
+            .iter()
+            .map(|&axis| Some((axis, peaks[axis].as_ref()?)))
+            .collect();
+        if let Some(chosen) = chosen
+            && explains(field, &counts, &chosen)
+            && let Some(patterns) = name(field, &chosen)
+        {
+            return patterns;
+        }
+    }
+    Vec::new()
+}
+
+/// The coordinates of one axis in which far more cells are wrong than in the others.
+struct Peaks {
+    is_peak: Vec<bool>,
+    coordinates: Vec<usize>,
+}
+
+impl Peaks {
+    fn find(counts: &[usize]) -> Option<Peaks> {
+        let (least, most) = (*counts.iter().min()?, *counts.iter().max()?);
+        // Without contrast nothing stands out.
+        if counts.len() < 3 || 2 * most < 3 * least || most == 0 {
+            return None;
+        }
+        let is_peak: Vec<bool> = counts
+            .iter()
+            .map(|&count| 2 * count > least + most)
+            .collect();
+        let coordinates: Vec<usize> = (0..counts.len()).filter(|&at| is_peak[at]).collect();
+        let is_minority = 2 * coordinates.len() <= counts.len() + 1;
+        is_minority.then_some(Peaks {
+            is_peak,
+            coordinates,
+        })
+    }
+}
+
+/// Whether every wrong cell is in one of the sets, and the sets are well filled.
+fn explains(field: &Field<'_>, counts: &[Vec<usize>; 3], chosen: &[(usize, &Peaks)]) -> bool {
+    let in_sets = |place: [usize; 3]| {
+        chosen
+            .iter()
+            .any(|(axis, peaks)| peaks.is_peak[place[*axis]])
+    };
+    if !field.wrong_places().all(in_sets) {
+        return false;
+    }
+    let extents = field.extents();
+    let outside: f64 = chosen
+        .iter()
+        .map(|(axis, peaks)| 1.0 - peaks.coordinates.len() as f64 / extents[*axis] as f64)
+        .product();
+    let cells_in_sets = (1.0 - outside) * field.len() as f64;
+    if (field.wrong as f64) < FILL * cells_in_sets {
+        return false;
+    }
+    // The sets of one axis are spread along all others; those of several are, if there are wrong cells all along.
+    (0..3)
+        .filter(|axis| chosen.len() > 1 || chosen[0].0 != *axis)
+        .all(|axis| {
+            let touched = counts[axis].iter().filter(|count| **count > 0).count();
+            // The outermost cells may be fixed, and so right.
+            touched as f64 >= SPREAD * extents[axis].saturating_sub(2).max(1) as f64
+        })
+}
+
+/// The patterns of these sets, if each has the shape of one.
+fn name(field: &Field<'_>, chosen: &[(usize, &Peaks)]) -> Option<Vec<Pattern>> {
+    let extents = field.extents();
+    let axis_name = |axis: usize| field.axes[axis].name.clone();
+    let borders: Vec<Option<Border>> = chosen
+        .iter()
+        .map(|(axis, peaks)| Border::of(&peaks.coordinates, extents[*axis]))
+        .collect();
+    let borders: Option<Vec<Border>> = borders.into_iter().collect();
+    if let Some(borders) = borders {
+        // Several cells deep at the far ends alone: the part that a division of the extent leaves over.
+        let is_tail = borders
+            .iter()
+            .all(|border| !border.at_start && border.depth == border.cells)
+            && borders.iter().any(|border| border.cells > 1);
+        if !is_tail {
+            let mut sides = Vec::new();
+            for ((axis, _), border) in chosen.iter().zip(&borders) {
+                if border.at_start {
+                    sides.push(format!("{} = 0", axis_name(*axis)));
+                }
+                if border.at_end {
+                    sides.push(format!("{} = last", axis_name(*axis)));
+                }
+            }
+            let depth = borders.iter().map(|border| border.depth as u64).max()?;
+            return Some(vec![Pattern::BorderOnly { sides, depth }]);
+        }
+    }
+    let pattern = |(axis, peaks): &(usize, &Peaks)| {
+        let extent = extents[*axis];
+        if let Some(from) = tail(&peaks.coordinates, extent) {
+            return Some(Pattern::LastPartialTile {
+                axis: axis_name(*axis),
+                from: from as u64,
+                extent: extent as u64,
+            });
+        }
+        if let Some((period, offsets)) = comb(&peaks.coordinates, extent) {
+            return Some(Pattern::TileSeams {
+                axis: axis_name(*axis),
+                period: period as u64,
+                offsets: offsets.into_iter().map(|offset| offset as u64).collect(),
+            });
+        }
+        let (from, to) = band(&peaks.coordinates, extent)?;
+        Some(Pattern::Band {
+            axis: axis_name(*axis),
+            from: from as u64,
+            to: to as u64,
+        })
+    };
+    chosen.iter().map(pattern).collect()
+}
+
+struct Border {
+    at_start: bool,
+    at_end: bool,
+    depth: usize,
+    cells: usize,
+}
+
+impl Border {
+    /// Coordinates that are all near one end or the other.
+    fn of(coordinates: &[usize], extent: usize) -> Option<Border> {
+        let depth_of = |&at: &usize| at.min(extent - 1 - at) + 1;
+        let depth = coordinates.iter().map(depth_of).max()?;
+        // Of a short axis, much is near an end.
+        if depth > DEEPEST || 4 * depth > extent {
+            return None;
+        }
+        Some(Border {
+            at_start: coordinates.iter().any(|&at| at < extent / 2),
+            at_end: coordinates.iter().any(|&at| at >= extent / 2),
+            depth,
+            cells: coordinates.len(),
+        })
+    }
+}
+
+/// The first of coordinates that go on to the end, or to the cell before it, which may be a fixed border.
+fn tail(coordinates: &[usize], extent: usize) -> Option<usize> {
+    let (first, last) = ends(coordinates)?;
+    (last + 2 >= extent && first > 0).then_some(first)
+}
+
+/// The first and the last of coordinates without a gap that are few.
+fn band(coordinates: &[usize], extent: usize) -> Option<(usize, usize)> {
+    let ends = ends(coordinates)?;
+    (THINNEST * coordinates.len() <= extent).then_some(ends)
+}
+
+/// The first and the last of ascending coordinates without a gap.
+fn ends(coordinates: &[usize]) -> Option<(usize, usize)> {
+    let (&first, &last) = (coordinates.first()?, coordinates.last()?);
+    (last - first + 1 == coordinates.len()).then_some((first, last))
+}
+
+/// The least period under which the coordinates repeat, and their offsets in it.
+fn comb(coordinates: &[usize], extent: usize) -> Option<(usize, Vec<usize>)> {
+    // The outermost cells may be fixed, and so right.
+    let is_inside = |at: usize| at > 0 && at + 1 < extent;
+    let inside = coordinates.iter().filter(|at| is_inside(**at)).count();
+    (2..=extent / 2).find_map(|period| {
+        let mut offsets: Vec<usize> = coordinates.iter().map(|at| at % period).collect();
+        offsets.sort_unstable();
+        offsets.dedup();
+        if 2 * offsets.len() > period {
+            return None;
+        }
+        let predicted = (0..extent)
+            .filter(|at| is_inside(*at) && offsets.binary_search(&(at % period)).is_ok())
+            .count();
+        // Each offset repeats, and nearly everywhere.
+        let repeats = coordinates.len() >= 2 * offsets.len();
+        (repeats && 10 * inside >= 9 * predicted).then_some((period, offsets))
+    })
+}

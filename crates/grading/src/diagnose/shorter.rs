@@ -1,0 +1,220 @@
+//! A plan cut off after fewer steps.
+
+use host::Plan;
+use host::plan::Command;
+use units::count;
+
+/// The first `keep` of the plan's `steps` steps.
+///
+/// Only a plan whose commands are the same few in every step, but for their arguments, can be cut: any number of them
+/// belongs to a step, and the buffers that hold the results after an earlier step are those in the places that the result's
+/// buffers have in the last.
+///
+/// # Errors
+///
+/// Why the plan cannot be cut.
+pub fn shorten(plan: &Plan, steps: u64, keep: u64) -> Result<Plan, String> {
+    let commands: Vec<Command<'_>> = plan.commands().collect();
+    let is_divisible =
+        steps > 0 && !commands.is_empty() && (commands.len() as u64).is_multiple_of(steps);
+    if !is_divisible || keep == 0 || keep > steps {
+        return Err(format!(
+            "the plan has {} for {}, not the same number for each",
+            count(commands.len(), "command"),
+            count(steps as usize, "step")
+        ));
+    }
+    let in_step = commands.len() / steps as usize;
+    let first = &commands[..in_step];
+    let is_uniform = commands
+        .chunks(in_step)
+        .all(|step| step.iter().zip(first).all(|(a, b)| is_alike(a, b)));
+    if !is_uniform {
+        return Err("the plan's commands are not the same in every step".to_owned());
+    }
+    cut(plan, &commands, in_step, in_step * keep as usize)
+}
+
+/// How many launches the plan has, if it consists of nothing else, all of one kernel.
+pub fn launches_of_one_kernel(plan: &Plan) -> Option<u64> {
+    let mut kernels = plan.commands().map(|command| match command {
+        Command::Launch(launch) => Some(launch.kernel_index),
+        Command::Copy(_) | Command::Fill(_) => None,
+    });
+    let first = kernels.next()??;
+    kernels
+        .all(|kernel| kernel == Some(first))
+        .then(|| plan.commands().len() as u64)
+}
+
+/// The first `keep` launches of a plan of launches of one kernel.
+///
+/// # Errors
+///
+/// Why the plan cannot be cut.
+pub fn first_launches(plan: &Plan, keep: u64) -> Result<Plan, String> {
+    let launches = launches_of_one_kernel(plan).unwrap_or(0);
+    if keep == 0 || keep > launches {
+        return Err(format!(
+            "the plan has {launches} launches of one kernel, not {keep}"
+        ));
+    }
+    let commands: Vec<Command<'_>> = plan.commands().collect();
+    cut(plan, &commands, 1, keep as usize)
+}
+
+/// The first `keep` of these, all of the plan's commands, of which any `in_step` one after the other are alike. What holds
+/// the results after the last of them is what is in its place after the last kept.
+fn cut(plan: &Plan, commands: &[Command<'_>], in_step: usize, keep: usize) -> Result<Plan, String> {
+    let last = &commands[commands.len() - in_step..];
+    let last_kept = &commands[keep - in_step..keep];
+    let mut left = keep;
+    let mut shorter = plan
+        .map(|shorter, command| {
+            if left == 0 {
+                return Ok(());
+            }
+            left -= 1;
+            shorter.push(command)
+        })
+        .map_err(|error| error.to_string())?;
+    let mut outputs = Vec::new();
+    for (name, id) in plan.outputs() {
+        let mut there = last
+            .iter()
+            .zip(last_kept)
+            .flat_map(|(last, kept)| last.accesses().zip(kept.accesses()))
+            .filter(|((in_last, _), _)| in_last == id)
+            .map(|(_, (in_kept, _))| in_kept);
+        let known = there.next();
+        match known {
+            Some(known) if there.all(|other| other == known) => {
+                outputs.push((name.clone(), known));
+            }
+            _ => {
+                return Err(format!(
+                    "which buffer holds `{name}` after fewer steps does not follow from the plan"
+                ));
+            }
+        }
+    }
+    shorter.set_outputs(outputs);
+    Ok(shorter)
+}
+
+/// Whether two commands do the same, but for numbers and buffers.
+fn is_alike(a: &Command<'_>, b: &Command<'_>) -> bool {
+    match (a, b) {
+        (Command::Launch(a), Command::Launch(b)) => {
+            a.kernel_index == b.kernel_index
+                && a.config == b.config
+                && a.args.len() == b.args.len()
+                && a.args
+                    .iter()
+                    .zip(b.args)
+                    .all(|(a, b)| std::mem::discriminant(a) == std::mem::discriminant(b))
+        }
+        (Command::Copy(_), Command::Copy(_)) | (Command::Fill(_), Command::Fill(_)) => true,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use host::{Element, LaunchConfig, args};
+
+    use super::*;
+
+    fn config() -> LaunchConfig {
+        LaunchConfig::covering(8, 8).unwrap()
+    }
+
+    /// Steps that turn two buffers, as the wave labs do.
+    fn turning(steps: u64) -> Plan {
+        let mut plan = Plan::new("turning");
+        let mut last = plan.buffer("u0", Element::F32, 8);
+        let mut next = plan.buffer("u1", Element::F32, 8);
+        for step in 0..steps {
+            plan.launch("step", config(), args![last, next, step as u32])
+                .unwrap();
+            (last, next) = (next, last);
+        }
+        plan.output("u0", last);
+        plan.output("u1", next);
+        plan
+    }
+
+    fn as_json(plan: &Plan) -> String {
+        serde_json::to_string(plan).unwrap()
+    }
+
+    #[test]
+    fn a_shortened_plan_is_the_plan_of_fewer_steps() {
+        for keep in 1..=7 {
+            let shorter = shorten(&turning(7), 7, keep).unwrap();
+            assert_eq!(as_json(&shorter), as_json(&turning(keep)), "{keep}");
+        }
+    }
+
+    #[test]
+    fn the_first_launches_of_a_plan_that_does_several_steps_with_each() {
+        let record = |launches: &[u32]| {
+            let mut plan = Plan::new("several");
+            let mut last = plan.buffer("u0", Element::F32, 8);
+            let mut next = plan.scratch("u1", Element::F32, 8);
+            for &steps in launches {
+                // A shorter launch may need fewer blocks.
+                let config = LaunchConfig::new(steps, 8);
+                plan.launch("steps", config, args![last, next, steps])
+                    .unwrap();
+                (last, next) = (next, last);
+            }
+            plan.output("u0", last);
+            plan
+        };
+        let plan = record(&[4, 4, 4, 2]);
+        assert_eq!(launches_of_one_kernel(&plan), Some(4));
+        for keep in 1..=3 {
+            let shorter = first_launches(&plan, keep).unwrap();
+            assert_eq!(
+                as_json(&shorter),
+                as_json(&record(&[4; 3][..keep as usize]))
+            );
+        }
+        let mut mixed = record(&[4]);
+        let u = mixed.find_buffer("u0").unwrap();
+        mixed.fill(u, 0).unwrap();
+        assert_eq!(launches_of_one_kernel(&mixed), None);
+        insta::assert_snapshot!(first_launches(&mixed, 1).unwrap_err(), @"the plan has 0 launches of one kernel, not 1");
+    }
+
+    #[test]
+    fn several_commands_a_step() {
+        let record = |steps: u64| {
+            let mut plan = Plan::new("several");
+            let u = plan.buffer("u", Element::F32, 8);
+            let work = plan.scratch("work", Element::F32, 8);
+            for _ in 0..steps {
+                plan.launch("half", config(), args![u, work]).unwrap();
+                plan.copy(work, u).unwrap();
+            }
+            plan.output("u", u);
+            plan
+        };
+        let shorter = shorten(&record(6), 6, 4).unwrap();
+        assert_eq!(as_json(&shorter), as_json(&record(4)));
+    }
+
+    #[test]
+    fn what_cannot_be_cut_says_why() {
+        insta::assert_snapshot!(shorten(&turning(7), 2, 1).unwrap_err(), @"the plan has 7 commands for 2 steps, not the same number for each");
+        let mut mixed = turning(3);
+        let u = mixed.find_buffer("u0").unwrap();
+        mixed.fill(u, 0).unwrap();
+        insta::assert_snapshot!(shorten(&mixed, 4, 1).unwrap_err(), @"the plan's commands are not the same in every step");
+        let mut stray = turning(2);
+        let aside = stray.scratch("aside", Element::F32, 8);
+        stray.output("aside", aside);
+        insta::assert_snapshot!(shorten(&stray, 2, 1).unwrap_err(), @"which buffer holds `aside` after fewer steps does not follow from the plan");
+    }
+}

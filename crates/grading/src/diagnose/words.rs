@@ -1,0 +1,171 @@
+//! A diagnosis in sentences.
+
+use units::{count, grouped, three};
+
+use super::finding::{Diagnosis, FirstWrongStep, Pattern};
+
+/// What is wrong, one sentence a line, the most useful first.
+pub fn lines(diagnosis: &Diagnosis) -> Vec<String> {
+    let mut lines = vec![extent(diagnosis)];
+    let first = &diagnosis.first;
+    lines.push(format!(
+        "first at {}: expected {}, got {}",
+        first.place, first.expected, first.got
+    ));
+    match &diagnosis.first_wrong_step {
+        Some(FirstWrongStep::Step { step }) => lines.push(format!("wrong from step {step} on")),
+        Some(FirstWrongStep::Launch {
+            launch,
+            right_after,
+            step,
+        }) => {
+            let before = match right_after {
+                0 => String::new(),
+                steps => format!(", right after step {steps}"),
+            };
+            lines.push(format!(
+                "wrong from launch {launch} on: after step {step}{before}"
+            ));
+        }
+        Some(FirstWrongStep::Unknown { reason }) => {
+            lines.push(format!(
+                "at which step it first goes wrong is not known: {reason}"
+            ));
+        }
+        None => {}
+    }
+    for pattern in &diagnosis.patterns {
+        let mut line = sentence(pattern);
+        if let (true, Some(step)) = (is_place(pattern), diagnosis.places_after_step) {
+            line = format!("after step {step}: {line}");
+        }
+        lines.push(line);
+    }
+    lines
+}
+
+fn extent(diagnosis: &Diagnosis) -> String {
+    let mut text = format!(
+        "`{}` is wrong in {} of {} cells",
+        diagnosis.field,
+        grouped(diagnosis.wrong),
+        grouped(diagnosis.cells)
+    );
+    if diagnosis.non_finite > 0 {
+        text += &format!(", {} NaN or infinite", grouped(diagnosis.non_finite));
+    }
+    if let Some(error) = diagnosis.max_error {
+        text += &format!(", by at most {}", magnitude(error));
+    }
+    let others: Vec<String> = diagnosis
+        .fields
+        .iter()
+        .filter(|field| field.name != diagnosis.field)
+        .map(|field| match field.wrong {
+            0 => format!("`{}` is right", field.name),
+            wrong => format!("`{}` in {}", field.name, grouped(wrong)),
+        })
+        .collect();
+    if !others.is_empty() {
+        text += &format!("; {}", others.join(", "));
+    }
+    text
+}
+
+/// Three digits, with an exponent where there would be many zeros.
+fn magnitude(value: f64) -> String {
+    if (1e-3..1e6).contains(&value) {
+        three(value)
+    } else {
+        format!("{value:.2e}")
+    }
+}
+
+fn is_place(pattern: &Pattern) -> bool {
+    matches!(
+        pattern,
+        Pattern::BorderOnly { .. }
+            | Pattern::LastPartialTile { .. }
+            | Pattern::TileSeams { .. }
+            | Pattern::Band { .. }
+    )
+}
+
+/// What a pattern means, and where to look.
+pub fn sentence(pattern: &Pattern) -> String {
+    match pattern {
+        Pattern::Unwritten { cells } => format!(
+            "{} of the wrong cells hold what was there before the run: nothing wrote them",
+            grouped(*cells)
+        ),
+        Pattern::AllZeros => "every cell is 0".to_owned(),
+        Pattern::CopyOfInput { input } => {
+            format!(
+                "it is the input `{input}`, unchanged: nothing was computed, or the wrong buffer is the output"
+            )
+        }
+        Pattern::SwappedFields { a, b } => {
+            format!("`{a}` and `{b}` are each other's: the outputs are swapped")
+        }
+        Pattern::OtherStep { behind } if *behind > 0 => format!(
+            "it is the right result of {} earlier: too few steps, or outputs from before the last",
+            count(behind.unsigned_abs() as usize, "step")
+        ),
+        Pattern::OtherStep { behind } => format!(
+            "it is the right result of {} later: too many steps",
+            count(behind.unsigned_abs() as usize, "step")
+        ),
+        Pattern::OneFieldOnly { field } => {
+            format!("only `{field}` is wrong, the other outputs are right")
+        }
+        Pattern::BorderOnly { sides, depth } => {
+            let within = if *depth > 1 {
+                format!("within {depth} cells of the border")
+            } else {
+                "on the border".to_owned()
+            };
+            format!("all wrong cells are {within}, at {}", sides.join(", "))
+        }
+        Pattern::LastPartialTile { axis, from, extent } => format!(
+            "only the last {} of {extent} cells along {axis} are wrong ({axis} >= {from}): the part that does not fill a whole tile?",
+            extent - from
+        ),
+        Pattern::TileSeams {
+            axis,
+            period,
+            offsets,
+        } => {
+            let offsets: Vec<String> = offsets.iter().map(u64::to_string).collect();
+            format!(
+                "wrong cells repeat every {period} cells along {axis}, at {axis} mod {period} = {}: where tiles meet; is the halo right?",
+                offsets.join(", ")
+            )
+        }
+        Pattern::Band { axis, from, to } => {
+            let range = if from == to {
+                from.to_string()
+            } else {
+                format!("{from} to {to}")
+            };
+            format!(
+                "all wrong cells are at {axis} = {range}: where two tiles meet? is the halo right?"
+            )
+        }
+        Pattern::Transposed { axes: [a, b] } => {
+            format!("it is right with {a} and {b} exchanged")
+        }
+        Pattern::Shifted { axis, by } => format!(
+            "it is right but moved by {}: cell {axis} holds what belongs at {axis} {} {}",
+            count(by.unsigned_abs() as usize, "cell"),
+            if *by < 0 { '-' } else { '+' },
+            by.abs()
+        ),
+        Pattern::ReducedPrecision { mantissa_bits } => format!(
+            "the values have only {mantissa_bits} significant bits: they went through a shorter type"
+        ),
+        Pattern::RoundingOnly { max_ulp } => format!(
+            "the differences are as small as those of rounding (at most {} ulp): another order of operations, or a fused multiply-add",
+            grouped(*max_ulp)
+        ),
+    }
+}

@@ -1,0 +1,175 @@
+//! What a GPU does not show, looked for on the emulated device: races, barriers that not all threads reach, memory that
+//! nobody wrote, accesses outside buffers.
+//!
+//! On a GPU a race may give the right result by luck, in every sample. Before a GPU grades a case, so that nothing is timed
+//! meanwhile, the same kernels and the same plan run on the emulated device, with inputs of their own and every check on:
+//! the small and the hidden cases whole. Of a large case some blocks of the first launch of each kernel and shape run, and
+//! only what does not depend on the other blocks' results counts: races and barriers.
+//!
+//! Volatile and atomic accesses are no races, and still the result may depend on which thread is first. So the values of a
+//! case that ran whole are compared too. Where the GPU has them wrong as well, what it says counts; where it has them right,
+//! that was luck. What the emulated device cannot run is told, and costs nothing.
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use host::device::{EmulatedDevice, Options, Sanitize};
+use host::plan::{Command, PlanError};
+use host::{Device, NamedBuffers, Plan, run};
+use serde::{Deserialize, Serialize};
+
+use super::run::{Subject, run_isolated};
+use crate::course::Group;
+use crate::outcome::{Category, Kind, NotPassed};
+
+/// How much of a case is run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Extent {
+    /// All of it.
+    Whole,
+    /// Some blocks of the first launch of each kernel and shape.
+    Sampled,
+}
+
+/// Blocks of a launch that run if not all do.
+const SAMPLED_BLOCKS: u64 = 64;
+/// Commands of a plan that run if not all do.
+const FIRST_COMMANDS: usize = 256;
+/// Warp instructions of a block after which it is known as endless: far more than any small case needs, and seconds.
+const FUEL: u64 = 20_000_000;
+/// The plan of a sampled case may need so much memory: the emulated device keeps twice as much beside it, to know who
+/// accessed what.
+const MOST_BYTES: u64 = 4 << 30;
+
+impl Extent {
+    /// Of a case of this group.
+    pub fn of(group: Group) -> Extent {
+        match group {
+            Group::Small | Group::Hidden => Extent::Whole,
+            Group::Large => Extent::Sampled,
+        }
+    }
+
+    /// The device that does it.
+    pub fn device(self) -> EmulatedDevice {
+        let is_whole = self == Extent::Whole;
+        EmulatedDevice::new(Options {
+            sanitize: Sanitize {
+                // What the blocks that do not run would have written is not written.
+                uninitialized: is_whole,
+                ..Sanitize::ALL
+            },
+            fuel: FUEL,
+            most_blocks: (!is_whole).then_some(SAMPLED_BLOCKS),
+            ..Options::default()
+        })
+    }
+
+    /// Whether a fault of this kind is the submission's for sure.
+    fn shows(self, kind: Kind) -> bool {
+        match kind {
+            Kind::Race | Kind::Barrier => true,
+            Kind::OutOfBounds | Kind::Misaligned | Kind::UninitializedRead => self == Extent::Whole,
+            _ => false,
+        }
+    }
+
+    /// Runs the plan, or its beginning. The outputs, if all of it ran and nothing was found.
+    ///
+    /// # Errors
+    ///
+    /// [`NotPassed::Failed`] for what was found; [`NotPassed::NotGradedHere`] where it cannot be run to its end here.
+    pub fn check(
+        self,
+        device: &dyn Device,
+        subject: Subject<'_>,
+        inputs: &NamedBuffers,
+    ) -> Result<Option<NamedBuffers>, NotPassed> {
+        let ran = match self {
+            Extent::Whole => run_isolated(device, subject, inputs, Duration::ZERO)
+                .map(|sample| Some(sample.outputs)),
+            Extent::Sampled => run_beginning(device, subject, inputs).map(|()| None),
+        };
+        match ran {
+            // Seen on the GPU too, which decides.
+            Err(NotPassed::Failed(failing)) if failing.category == Category::Wrong => Ok(None),
+            Err(NotPassed::Failed(failing)) if !self.shows(failing.kind) => {
+                Err(NotPassed::NotGradedHere(format!(
+                    "the emulated device did not get to its end: {}",
+                    failing.message
+                )))
+            }
+            other => other,
+        }
+    }
+}
+
+fn run_beginning(
+    device: &dyn Device,
+    subject: Subject<'_>,
+    inputs: &NamedBuffers,
+) -> Result<(), NotPassed> {
+    let bytes = subject.plan.memory_bytes().map_err(host::Error::from)?;
+    if bytes > MOST_BYTES {
+        return Err(NotPassed::NotGradedHere(format!(
+            "it needs {bytes} bytes, and cases of up to {MOST_BYTES} are looked at"
+        )));
+    }
+    let plan = first_launches(subject.plan).map_err(host::Error::from)?;
+    let mut session = device.prepare_isolated(subject.module, &plan)?;
+    run::reset(session.as_mut(), &plan, inputs)?;
+    session.run()?;
+    Ok(())
+}
+
+/// The plan's first launches of each kernel and shape, and what is copied and filled among the first commands.
+fn first_launches(plan: &Plan) -> Result<Plan, PlanError> {
+    let mut seen = HashSet::new();
+    let (mut position, mut kept) = (0, 0);
+    plan.map(|beginning, command| {
+        let is_first = match command {
+            Command::Launch(launch) => seen.insert((launch.kernel_index, launch.config)),
+            Command::Copy(_) | Command::Fill(_) => position < FIRST_COMMANDS,
+        };
+        position += 1;
+        if !is_first || kept == FIRST_COMMANDS {
+            return Ok(());
+        }
+        kept += 1;
+        beginning.push(command)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use host::{Element, LaunchConfig, args};
+
+    use super::*;
+
+    #[test]
+    fn of_a_large_case_the_first_launch_of_each_shape_is_looked_at() {
+        let mut plan = Plan::new("plan");
+        let [a, b] = ["a", "b"].map(|name| plan.buffer(name, Element::F32, 8));
+        let config = |blocks: u32| LaunchConfig::new(blocks, 32);
+        plan.fill(b, 0).unwrap();
+        for step in 0..3u32 {
+            plan.launch("step", config(1), args![a, b, step]).unwrap();
+            plan.launch("edge", config(1), args![b, a, step]).unwrap();
+        }
+        plan.launch("step", config(2), args![a, b, 3u32]).unwrap();
+        plan.output("b", b);
+        let first = first_launches(&plan).unwrap();
+        let launches = first.commands().filter_map(|command| match command {
+            Command::Launch(launch) => Some((launch.kernel, launch.config.grid[0])),
+            _ => None,
+        });
+        assert_eq!(
+            launches.collect::<Vec<_>>(),
+            [("step", 1), ("edge", 1), ("step", 2)]
+        );
+        assert_eq!(first.commands().len(), 4);
+        assert_eq!(first.buffers(), plan.buffers());
+        first.check().unwrap();
+    }
+}

@@ -1,0 +1,446 @@
+//! How a grade comes about: a trusted process owns device, inputs, clock and verdict.
+//!
+//! A submission is PTX and plans: data. What it can do is what its kernels do on the device, and that is
+//! bounded like this:
+//!
+//! - *inputs* are fresh for every sample, from a secret seed: nothing can be computed before, or remembered;
+//! - *memory* that is no input is poisoned before each sample; guard bands lie around every buffer, or, on the emulated
+//!   device, every access is checked; what the lab only reads must be unchanged; the module is loaded anew, so that its
+//!   globals are; what the reference left in memory is overwritten before the memory is given back;
+//! - *every value* of every output of every sample is compared, timed ones included;
+//! - *time* is the device's and must agree with the host's; none may be shorter than the device needs for the bytes that
+//!   any solution moves; the reference runs in turn with the submission, in random order;
+//! - *races* and the like, which a GPU may not show, are looked for on the emulated device: see `emulated`;
+//! - *each case* runs in a process of its own with a deadline for each run: see [`process`].
+//!
+//! | module         | what it holds                                                          |
+//! |----------------|------------------------------------------------------------------------|
+//! | this one       | all cases of a submission: the report                                  |
+//! | `bundle_check` | whether a bundle is one for the course                                 |
+//! | `emulated`     | what a GPU does not show, looked for on the emulated device            |
+//! | [`process`]    | the process that runs one case, its deadlines, and what its death means |
+//! | [`job`]        | one case, as that process gets it, and what it answers                 |
+//! | `case`         | the work on it: runs of the submission, each compared                  |
+//! | `wrong_result` | what a wrong result looks like                                         |
+//! | `expected`     | which results are right                                                |
+//! | `run`          | one run in isolation                                                   |
+//! | `speed`        | the time of a case, beside a reference                                 |
+//! | [`sampling`]   | samples of time, and when there are enough                             |
+//! | `ceiling`      | the shortest time that can be believed                                 |
+//! | `seeds`        | fresh inputs                                                           |
+
+mod bundle_check;
+mod case;
+mod ceiling;
+mod emulated;
+mod error;
+mod expected;
+pub mod job;
+pub mod process;
+mod run;
+pub mod sampling;
+mod seeds;
+mod speed;
+#[cfg(test)]
+mod tests;
+mod wrong_result;
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use host::{Device, DeviceKind, Lab, Module, find_lab};
+
+use crate::bundle::Bundle;
+use crate::course::{CaseSpec, Course, Group};
+use crate::outcome::{Category, Failing, Kind, Outcome};
+use crate::plan_check;
+use crate::report::{CaseGrade, Checks, GradeReport, PerformanceGrade, Protection, SubmissionId};
+pub use case::{Phase, Watch};
+pub use emulated::Extent;
+pub use error::GradeError;
+use job::{Answer, CaseJob};
+use process::{CaseRunner, Deadlines, DeviceName, Ended, Request, died};
+use sampling::Stopping;
+use seeds::Seeds;
+
+/// How to grade.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// What all inputs follow from; secret and fresh if it is not given.
+    pub seed: Option<u64>,
+    /// How long a single run of the submission may take.
+    pub deadline: Duration,
+    /// Runs with fresh inputs of a case that is not timed.
+    pub samples: u32,
+    /// When there are enough timed samples.
+    pub stopping: Stopping,
+    /// How long the emulated device may check the cases of one submission before a GPU grades them.
+    pub emulated_checks: Duration,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            seed: None,
+            deadline: Duration::from_secs(60),
+            samples: 2,
+            stopping: Stopping::default(),
+            emulated_checks: Duration::from_secs(60),
+        }
+    }
+}
+
+/// How long one piece of the harness's own work may take: the reference of the largest case, on few cores.
+const OURS: Duration = Duration::from_secs(1800);
+
+/// Is told which case is next.
+pub trait Show {
+    /// The case that is graded now, and which of how many it is.
+    fn case(&mut self, _name: &str, _number: usize, _of: usize) {}
+
+    /// The case that the emulated device checks now.
+    fn emulated_check(&mut self, _name: &str) {}
+}
+
+/// Shows nothing.
+#[derive(Debug, Clone, Copy)]
+pub struct Quiet;
+
+impl Show for Quiet {}
+
+/// Grades a bundle on a device, which `name` names for the processes that run the cases.
+///
+/// # Errors
+///
+/// What keeps it from being graded at all, through no fault of the submission's.
+pub fn grade(
+    bundle: &Bundle,
+    id: SubmissionId,
+    course: &Course,
+    (name, device): (DeviceName, &dyn Device),
+    runner: &dyn CaseRunner,
+    options: &Options,
+    show: &mut dyn Show,
+) -> Result<GradeReport, GradeError> {
+    let began = Instant::now();
+    let lab = find_lab(&course.lab)?;
+    let seeds = match options.seed {
+        Some(base) => Seeds::from_base(base),
+        None => Seeds::secret()?,
+    };
+    let mut report = blank(id, course, name.to_string(), Some(device), options);
+    report.protections.extend(bundle.protections.clone());
+    report.protections.extend(protections(device.info().kind));
+    if let Err(failing) = bundle_check::check(bundle, course, lab) {
+        return Ok(refused(report, course, failing));
+    }
+    let grading = Grading {
+        bundle,
+        course,
+        lab,
+        module: Module::new("submission", bundle.ptx.clone()),
+        seeds,
+        name,
+        device,
+        runner,
+        options,
+    };
+    let plans_checked: Vec<_> = course
+        .cases
+        .iter()
+        .map(|spec| grading.check_plan(spec))
+        .collect();
+    let mut checked_on_emulated = BTreeMap::new();
+    if device.info().kind != DeviceKind::Emulated {
+        let may_run = course.cases.iter().zip(&plans_checked);
+        let may_run = may_run.filter_map(|(spec, checked)| checked.is_ok().then_some(spec));
+        // All of it before anything runs on the GPU: what it times has the machine to itself.
+        checked_on_emulated = grading.check_on_emulated(may_run.collect(), show)?;
+    }
+    for (index, (spec, plan_checked)) in course.cases.iter().zip(plans_checked).enumerate() {
+        show.case(&spec.name, index + 1, course.cases.len());
+        let (checks, found) = checked_on_emulated.remove(&spec.name).unzip();
+        let answer = match (plan_checked, found.flatten()) {
+            (Err(outcome), _) => Answer::without_samples(outcome, course, spec),
+            (Ok(()), Some(fault)) if fault.category != Category::Wrong => {
+                Answer::without_samples(Outcome::Failed(fault), course, spec)
+            }
+            (Ok(()), wrong) => match (grading.run(spec)?, wrong) {
+                (answer, Some(wrong)) if answer.status == Outcome::Passed => {
+                    let failing = right_by_luck(wrong);
+                    Answer::without_samples(Outcome::Failed(failing), course, spec)
+                }
+                (answer, _) => answer,
+            },
+        };
+        add(&mut report, spec, answer, checks);
+    }
+    in_file_order(&mut report.performance, course);
+    if !report.is_right() && options.seed.is_none() {
+        let note = format!("--seed {} gives the same inputs again", seeds.base());
+        report.notes.push(note);
+    }
+    report.elapsed_s = began.elapsed().as_secs_f64();
+    Ok(report.with_totals())
+}
+
+/// The report of a submission that failed before it could be run at all.
+pub fn refused(mut report: GradeReport, course: &Course, failing: Failing) -> GradeReport {
+    for spec in &course.cases {
+        let outcome = Outcome::Failed(failing.clone());
+        let answer = Answer::without_samples(outcome, course, spec);
+        add(&mut report, spec, answer, None);
+    }
+    in_file_order(&mut report.performance, course);
+    report.refused = Some(failing);
+    report.with_totals()
+}
+
+/// A report of nothing yet. `device_name` is what users call the device.
+pub fn blank(
+    id: SubmissionId,
+    course: &Course,
+    device_name: String,
+    device: Option<&dyn Device>,
+    options: &Options,
+) -> GradeReport {
+    let mut report = GradeReport::new(id, &course.lab, device_name);
+    report.device_info = device.map(|device| device.info().clone());
+    let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).ok();
+    report.started_unix_s = since_1970.map(|time| time.as_secs());
+    report.seed = options.seed;
+    report
+}
+
+fn add(report: &mut GradeReport, spec: &CaseSpec, answer: Answer, checks: Option<Checks>) {
+    report.cases.push(CaseGrade {
+        name: spec.name.clone(),
+        group: spec.group,
+        points: spec.points,
+        earned: match answer.status {
+            Outcome::Passed => spec.points,
+            _ => 0.0,
+        },
+        status: answer.status,
+        samples: answer.samples,
+        counts: answer.counts,
+        checks,
+    });
+    report.performance.extend(answer.performance);
+}
+
+/// Timings in the order of the lab file, which need not be that of its cases.
+fn in_file_order(performance: &mut [PerformanceGrade], course: &Course) {
+    performance.sort_by_key(|timed| {
+        let mut entries = course.performance.iter();
+        entries.position(|entry| entry.case == timed.case && entry.against == timed.against)
+    });
+}
+
+/// What all cases of a submission have in common.
+struct Grading<'a> {
+    bundle: &'a Bundle,
+    course: &'a Course,
+    lab: &'static dyn Lab,
+    module: Module,
+    seeds: Seeds,
+    name: DeviceName,
+    device: &'a dyn Device,
+    runner: &'a dyn CaseRunner,
+    options: &'a Options,
+}
+
+impl Grading<'_> {
+    /// Whether the case is run on this device; if not, how it ends.
+    fn check_plan(&self, spec: &CaseSpec) -> Result<(), Outcome> {
+        let info = self.device.info();
+        if info.kind == DeviceKind::Emulated && spec.group == Group::Large {
+            return Err(Outcome::NotGradedHere {
+                reason: "large cases are graded on a GPU".to_owned(),
+            });
+        }
+        let submitted = self
+            .bundle
+            .case(&spec.name)
+            .expect("the bundle was checked");
+        plan_check::is_affordable(&submitted.plan, &self.module)?;
+        let (lab, problem) = (self.lab.name(), &submitted.problem);
+        Ok(plan_check::fits(
+            lab,
+            problem,
+            &submitted.plan,
+            &self.module,
+            &info.limits,
+        )?)
+    }
+
+    /// What a process is asked: to grade the case on this device, or to check it there to this extent.
+    fn request(&self, spec: &CaseSpec, device: DeviceName, checks: Option<Extent>) -> Request {
+        let submitted = self
+            .bundle
+            .case(&spec.name)
+            .expect("the bundle was checked");
+        Request {
+            device,
+            job: CaseJob {
+                course_file: self.course.file.clone(),
+                course_text: self.course.text.clone(),
+                case: spec.name.clone(),
+                ptx: self.bundle.ptx.clone(),
+                plan: submitted.plan.clone(),
+                seed: self.seeds.base(),
+                samples: self.options.samples,
+                stopping: self.options.stopping,
+                checks,
+            },
+        }
+    }
+
+    /// What the emulated device finds in these cases, the quick ones first. A failure of category [`Category::Wrong`] says
+    /// that values are wrong; any other fails the case without a run on the GPU.
+    fn check_on_emulated(
+        &self,
+        mut cases: Vec<&CaseSpec>,
+        show: &mut dyn Show,
+    ) -> Result<BTreeMap<String, (Checks, Option<Failing>)>, GradeError> {
+        cases.sort_by_cached_key(|spec| {
+            let updates = spec
+                .with_seed(self.lab, 0)
+                .map(|case| case.work("").updates);
+            (spec.group == Group::Large, updates.unwrap_or(u64::MAX))
+        });
+        let at_most = self.options.emulated_checks;
+        let not_made = |reason| (Checks::NotMade { reason }, None);
+        let not_in_time = || {
+            not_made(format!(
+                "the emulated device looks at a submission for {} s, and was not done by then",
+                at_most.as_secs_f64()
+            ))
+        };
+        let began = Instant::now();
+        let mut all = BTreeMap::new();
+        for spec in cases {
+            let left = at_most.saturating_sub(began.elapsed());
+            if left.is_zero() {
+                all.insert(spec.name.clone(), not_in_time());
+                continue;
+            }
+            show.emulated_check(&spec.name);
+            let extent = Extent::of(spec.group);
+            let request = self.request(spec, DeviceName::Emulated, Some(extent));
+            let deadlines = Deadlines {
+                submission: left,
+                ours: left,
+            };
+            let outcome = match self.runner.run(&request, &deadlines)? {
+                Ended::Answer(answer) => answer.status,
+                Ended::NotPassed(not_passed) => not_passed.into(),
+                Ended::TimedOut(_) => {
+                    all.insert(spec.name.clone(), not_in_time());
+                    continue;
+                }
+                Ended::Died { how, said, .. } => Outcome::NotGradedHere {
+                    reason: died(&how, &said),
+                },
+            };
+            let made = match extent {
+                Extent::Whole => Checks::Whole,
+                Extent::Sampled => Checks::Sampled,
+            };
+            let checked = match outcome {
+                Outcome::Failed(failing) => {
+                    let device = DeviceName::Emulated.to_string();
+                    (made, Some(failing.with_device(device)))
+                }
+                Outcome::NotGradedHere { reason } => not_made(reason),
+                Outcome::Passed | Outcome::Measured => (made, None),
+            };
+            all.insert(spec.name.clone(), checked);
+        }
+        Ok(all)
+    }
+
+    fn run(&self, spec: &CaseSpec) -> Result<Answer, GradeError> {
+        let request = self.request(spec, self.name, None);
+        let deadlines = Deadlines {
+            submission: self.options.deadline,
+            ours: OURS,
+        };
+        let lacking = |reason| Outcome::NotGradedHere { reason };
+        let outcome = match self.runner.run(&request, &deadlines)? {
+            Ended::Answer(answer) => return Ok(*answer),
+            Ended::NotPassed(not_passed) => not_passed.into(),
+            Ended::TimedOut(Phase::Submission) => {
+                let seconds = deadlines.submission.as_secs_f64();
+                let message = format!("a run was not finished after {seconds} s, and was ended");
+                Outcome::failed(Kind::Deadline, message)
+            }
+            Ended::TimedOut(Phase::Ours) => lacking(format!(
+                "the harness's own part was not finished after {} s",
+                deadlines.ours.as_secs()
+            )),
+            Ended::Died { has_run, how, said } => {
+                let message = died(&how, &said);
+                // A panic is ours, whatever led to it.
+                if has_run && !how.starts_with("a bug") {
+                    Outcome::failed(Kind::Crashed, message)
+                } else {
+                    lacking(message)
+                }
+            }
+        };
+        Ok(Answer::without_samples(outcome, self.course, spec))
+    }
+}
+
+/// How a case fails that the GPU has right and the emulated device wrong.
+fn right_by_luck(wrong: Failing) -> Failing {
+    Failing {
+        message: format!(
+            "{}; right on the GPU by luck: the result depends on which thread is first (`--device emulated` says more)",
+            wrong.message
+        ),
+        ..wrong
+    }
+}
+
+/// What the engine does, and what this device adds.
+fn protections(kind: DeviceKind) -> Vec<Protection> {
+    let mut all = vec![
+        (
+            "fresh inputs",
+            "every sample's inputs follow from a seed of its own; outputs are poisoned before and compared in full after",
+        ),
+        (
+            "fresh module",
+            "kernels are loaded anew for every sample, with all their globals",
+        ),
+        (
+            "own process",
+            "each case runs in a process of its own, with a deadline for each run",
+        ),
+    ];
+    match kind {
+        DeviceKind::Emulated => all.push((
+            "checked accesses",
+            "every access is checked: bounds, races, memory that nobody wrote",
+        )),
+        // The cases say for which of them checks were possible.
+        DeviceKind::Cuda => all.extend([
+            (
+                "guard bands",
+                "writes up to 256 KiB outside a buffer are seen",
+            ),
+            (
+                "checked accesses",
+                "small and hidden cases run on the emulated device too, where every access is checked; blocks of large ones, for races and barriers",
+            ),
+        ]),
+    }
+    let protection = |(name, detail): (&str, &str)| Protection {
+        name: name.to_owned(),
+        in_force: true,
+        detail: detail.to_owned(),
+    };
+    all.into_iter().map(protection).collect()
+}

@@ -1,0 +1,445 @@
+//! The process that runs one case, its deadlines, and what its death means.
+//!
+//! It is this program again (`harness grade-case`), which gets a [`CaseJob`] on standard input and answers with a line for
+//! each [`Message`]. It is trusted, but the submission's kernels may hang it, or take the device's context or the driver
+//! down with them. That costs the case and no more: whoever started it waits for each message no longer than a deadline,
+//! and the next case has a process and a context of its own.
+//!
+//! Messages go through a descriptor that nothing but this module knows: a kernel's `printf` writes to standard output,
+//! which leads nowhere.
+
+use std::fmt;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use host::Device;
+use host::device::discover;
+use serde::{Deserialize, Serialize};
+
+use super::case::{Phase, Watch};
+use super::emulated::Extent;
+use super::error::GradeError;
+use super::job::{Answer, CaseJob};
+use crate::outcome::{Failing, NotPassed};
+
+/// The exit code of a process that found a bug in itself.
+pub const BUG_EXIT_CODE: u8 = 4;
+
+/// A device, as users name it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DeviceName {
+    /// A GPU, by its number.
+    Cuda(u32),
+    /// The PTX interpreter.
+    Emulated,
+}
+
+impl fmt::Display for DeviceName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            DeviceName::Cuda(0) => f.write_str("cuda"),
+            DeviceName::Cuda(ordinal) => write!(f, "cuda:{ordinal}"),
+            DeviceName::Emulated => f.write_str("emulated"),
+        }
+    }
+}
+
+/// What the process is asked.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Request {
+    /// Where the case runs.
+    pub device: DeviceName,
+    /// The case.
+    pub job: CaseJob,
+}
+
+/// What it says.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Message {
+    /// See [`Watch::enter`].
+    Enter(Phase),
+    /// See [`Watch::failed`].
+    Failed(Box<Failing>),
+    /// The last: what became of the case.
+    Answer(Box<Answer>),
+    /// The last: why there is no answer.
+    NotPassed(NotPassed),
+}
+
+/// How long the next message may take.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Deadlines {
+    /// From the start of a run of the submission to its end.
+    pub submission: Duration,
+    /// While the harness itself is at work.
+    pub ours: Duration,
+}
+
+/// How it ended.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Ended {
+    /// With an answer.
+    Answer(Box<Answer>),
+    /// Without an answer: the case cannot be graded, or the submission failed and the process did not live to say more.
+    NotPassed(NotPassed),
+    /// It was killed: this took too long.
+    TimedOut(Phase),
+    /// It died.
+    Died {
+        /// Whether a run of the submission had begun.
+        has_run: bool,
+        /// The signal, or the exit code.
+        how: String,
+        /// The end of what it wrote to standard error.
+        said: String,
+    },
+}
+
+/// What runs jobs.
+pub trait CaseRunner {
+    /// Runs a job.
+    ///
+    /// # Errors
+    ///
+    /// What keeps every job from being run.
+    fn run(&self, request: &Request, deadlines: &Deadlines) -> Result<Ended, GradeError>;
+}
+
+/// Each job in a process of its own: this program again.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct CaseProcesses;
+
+/// The hidden subcommand of this program that runs one case.
+pub const SUBCOMMAND: &str = "grade-case";
+
+impl CaseRunner for CaseProcesses {
+    fn run(&self, request: &Request, deadlines: &Deadlines) -> Result<Ended, GradeError> {
+        let mut command = Command::new(std::env::current_exe().map_err(GradeError::NoProcess)?);
+        command.arg(SUBCOMMAND);
+        // Kernels are loaded with their module, not when they are first launched, which would be timed.
+        command.env("CUDA_MODULE_LOADING", "EAGER");
+        run(command, request, deadlines)
+    }
+}
+
+/// What is said of a process that died: how, and its last words.
+pub fn died(how: &str, said: &str) -> String {
+    let last = said.lines().last().unwrap_or_default();
+    let colon = if last.is_empty() { "" } else { ": " };
+    format!("the process that ran it died ({how}){colon}{last}")
+}
+
+fn run(
+    mut command: Command,
+    request: &Request,
+    deadlines: &Deadlines,
+) -> Result<Ended, GradeError> {
+    command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let child = command.spawn().map_err(GradeError::NoProcess)?;
+    Running::new(child, request).wait(deadlines)
+}
+
+/// The process, and the threads that talk to it.
+struct Running {
+    child: Child,
+    messages: Receiver<Result<Message, String>>,
+    said: Option<JoinHandle<String>>,
+}
+
+impl Running {
+    fn new(mut child: Child, request: &Request) -> Running {
+        let request = serde_json::to_vec(request).expect("jobs have a JSON form");
+        let mut stdin = child.stdin.take().expect("is piped");
+        let stdout = child.stdout.take().expect("is piped");
+        let stderr = child.stderr.take().expect("is piped");
+        // If it dies before it has read all, that shows in what it says.
+        std::thread::spawn(move || drop(stdin.write_all(&request)));
+        let (sender, messages) = channel();
+        std::thread::spawn(move || {
+            for line in BufReader::new(stdout).lines() {
+                let message = line.map_err(|error| error.to_string()).and_then(|line| {
+                    serde_json::from_str(&line).map_err(|error| format!("{error}: {line:.200}"))
+                });
+                if sender.send(message).is_err() {
+                    break;
+                }
+            }
+        });
+        Running {
+            child,
+            messages,
+            said: Some(std::thread::spawn(move || tail(stderr))),
+        }
+    }
+
+    fn wait(mut self, deadlines: &Deadlines) -> Result<Ended, GradeError> {
+        let mut phase = Phase::Ours;
+        let mut has_run = false;
+        let mut failed = None;
+        loop {
+            let deadline = match phase {
+                Phase::Ours => deadlines.ours,
+                Phase::Submission => deadlines.submission,
+            };
+            match self.messages.recv_timeout(deadline) {
+                Ok(Ok(Message::Enter(entered))) => {
+                    phase = entered;
+                    has_run |= entered == Phase::Submission;
+                }
+                Ok(Ok(Message::Failed(failing))) => failed = Some(failing),
+                Ok(Ok(Message::Answer(answer))) => return Ok(Ended::Answer(answer)),
+                Ok(Ok(Message::NotPassed(not_passed))) => return Ok(Ended::NotPassed(not_passed)),
+                Ok(Err(said)) => return Err(GradeError::Protocol(said)),
+                Err(error) => {
+                    if let Some(failing) = failed {
+                        return Ok(Ended::NotPassed(NotPassed::Failed(failing)));
+                    }
+                    if error == RecvTimeoutError::Timeout {
+                        return Ok(Ended::TimedOut(phase));
+                    }
+                    let status = self.child.wait();
+                    let how = status.map_or_else(|error| error.to_string(), describe);
+                    let said = self.said.take().and_then(|said| said.join().ok());
+                    return Ok(Ended::Died {
+                        has_run,
+                        how,
+                        said: said.unwrap_or_default(),
+                    });
+                }
+            }
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // A process that has ended is not killed; one that is done may be on its way out.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn describe(status: ExitStatus) -> String {
+    #[cfg(unix)]
+    {
+        use std::os::unix::process::ExitStatusExt;
+        if let Some(signal) = status.signal() {
+            return format!("signal {signal}");
+        }
+    }
+    match status.code() {
+        Some(code) if code == i32::from(BUG_EXIT_CODE) => "a bug in harness".to_owned(),
+        Some(code) => format!("exit code {code}"),
+        None => "no exit code".to_owned(),
+    }
+}
+
+/// The end of what there is to read, which is read to the end.
+fn tail(mut from: impl Read) -> String {
+    const KEPT: usize = 4096;
+    let mut kept = Vec::new();
+    let mut chunk = [0; KEPT];
+    while let Ok(read @ 1..) = from.read(&mut chunk) {
+        kept.extend_from_slice(&chunk[..read]);
+        let surplus = kept.len().saturating_sub(KEPT);
+        kept.drain(..surplus);
+    }
+    String::from_utf8_lossy(&kept).trim().to_owned()
+}
+
+/// The process's side: runs the case that standard input holds, answers on standard output, and ends the process.
+///
+/// # Errors
+///
+/// If standard input or output cannot be used, or there is no job.
+pub fn answer() -> Result<(), GradeError> {
+    let mut out = Line {
+        to: private_stdout()?,
+    };
+    let mut request = String::new();
+    let read = io::stdin().read_to_string(&mut request);
+    read.map_err(|source| GradeError::Stream {
+        stream: "input",
+        source,
+    })?;
+    let Request { device, job } = serde_json::from_str(&request).map_err(GradeError::NoJob)?;
+    let answered = open(device, job.checks).and_then(|device| job.run(device.as_ref(), &mut out));
+    out.send(&match answered {
+        Ok(answer) => Message::Answer(Box::new(answer)),
+        Err(not_passed) => Message::NotPassed(not_passed),
+    });
+    // What a submission left of the device's context is not taken down in order: the process ends here.
+    std::process::exit(0);
+}
+
+fn open(name: DeviceName, checks: Option<Extent>) -> Result<Box<dyn Device>, NotPassed> {
+    let ordinal = match name {
+        DeviceName::Emulated => return Ok(Box::new(checks.unwrap_or(Extent::Whole).device())),
+        DeviceName::Cuda(ordinal) => ordinal,
+    };
+    let found = match discover() {
+        Ok(devices) => devices
+            .into_iter()
+            .find(|device| device.info().ordinal == ordinal),
+        Err(error) => {
+            let reason = format!("--device {name}: {error}; see `harness doctor`");
+            return Err(NotPassed::NotGradedHere(reason));
+        }
+    };
+    found.ok_or_else(|| NotPassed::NotGradedHere(format!("--device {name}: there is no such GPU")))
+}
+
+/// Standard output, which from now on only the caller has. The process ends with the one that started it.
+fn private_stdout() -> Result<File, GradeError> {
+    let failed = |source| GradeError::Stream {
+        stream: "output",
+        source,
+    };
+    #[cfg(target_os = "linux")]
+    {
+        let own = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdout(), 3);
+        let own = own.map_err(|error| failed(error.into()))?;
+        let nowhere = File::options()
+            .write(true)
+            .open("/dev/null")
+            .map_err(failed)?;
+        rustix::stdio::dup2_stdout(&nowhere).map_err(|error| failed(error.into()))?;
+        // Without it a process whose starter is killed goes on for as long as its kernel runs.
+        let _ =
+            rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
+        Ok(File::from(own))
+    }
+    #[cfg(not(target_os = "linux"))]
+    Err(failed(io::Error::other(
+        "cases run in processes of their own on Linux only",
+    )))
+}
+
+/// Where messages go, a line each.
+struct Line {
+    to: File,
+}
+
+impl Line {
+    fn send(&mut self, message: &Message) {
+        let mut line = serde_json::to_vec(message).expect("messages have a JSON form");
+        line.push(b'\n');
+        if self.to.write_all(&line).is_err() {
+            // Nobody listens any more.
+            std::process::exit(3);
+        }
+    }
+}
+
+impl Watch for Line {
+    fn enter(&mut self, phase: Phase) {
+        self.send(&Message::Enter(phase));
+    }
+
+    fn failed(&mut self, failing: &Failing) {
+        self.send(&Message::Failed(Box::new(failing.clone())));
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use crate::engine::sampling::Stopping;
+    use crate::outcome::Kind;
+
+    fn request() -> Request {
+        Request {
+            device: DeviceName::Emulated,
+            job: CaseJob {
+                course_file: "lab.toml".to_owned(),
+                course_text: String::new(),
+                case: "case".to_owned(),
+                // More than a pipe holds.
+                ptx: "x".repeat(1 << 20),
+                plan: host::Plan::new("plan"),
+                seed: 1,
+                samples: 1,
+                stopping: Stopping::default(),
+                checks: None,
+            },
+        }
+    }
+
+    /// How a shell script in place of the process ends.
+    fn ended(script: &str, milliseconds: u64) -> Result<Ended, GradeError> {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]);
+        let deadlines = Deadlines {
+            submission: Duration::from_millis(milliseconds),
+            ours: Duration::from_secs(60),
+        };
+        run(command, &request(), &deadlines)
+    }
+
+    fn line(message: &Message) -> String {
+        format!("echo '{}'; ", serde_json::to_string(message).unwrap())
+    }
+
+    #[test]
+    fn deadlines_are_the_submission_s() {
+        let enter = line(&Message::Enter(Phase::Submission));
+        let not_graded = NotPassed::NotGradedHere("x".to_owned());
+        let lacking = line(&Message::NotPassed(not_graded.clone()));
+        let hangs = format!("{enter} exec sleep 100");
+        assert_eq!(
+            ended(&hangs, 50).unwrap(),
+            Ended::TimedOut(Phase::Submission)
+        );
+        let ours = line(&Message::Enter(Phase::Ours));
+        let slow = format!("cat >/dev/null; {enter} {ours} sleep 0.3; {lacking}");
+        assert_eq!(ended(&slow, 50).unwrap(), Ended::NotPassed(not_graded));
+    }
+
+    #[test]
+    fn death_is_told_with_last_words() {
+        let enter = line(&Message::Enter(Phase::Submission));
+        let dies = |script: &str| match ended(script, 60_000).unwrap() {
+            Ended::Died { has_run, how, said } => (has_run, how, said),
+            other => panic!("{other:?}"),
+        };
+        let told = dies("echo last words >&2; exit 7");
+        assert_eq!(
+            told,
+            (false, "exit code 7".to_owned(), "last words".to_owned())
+        );
+        let told = dies(&format!("{enter} kill -SEGV $$"));
+        assert_eq!(told, (true, "signal 11".to_owned(), String::new()));
+        // Without reading what it is asked.
+        let told = dies("exec 0<&-; yes | head -c 100000 >&2; exit 4");
+        assert_eq!(
+            (told.0, told.1.as_str(), told.2.len()),
+            (false, "a bug in harness", 4095)
+        );
+    }
+
+    #[test]
+    fn what_is_known_survives_death() {
+        let failing = Failing::new(Kind::WrongResult, "wrong");
+        let failed = line(&Message::Failed(Box::new(failing.clone())));
+        let script = format!("{failed} kill -KILL $$");
+        assert_eq!(
+            ended(&script, 60_000).unwrap(),
+            Ended::NotPassed(failing.into())
+        );
+    }
+
+    #[test]
+    fn babble_is_a_bug() {
+        let failure = ended("echo hello; sleep 100", 60_000).unwrap_err();
+        insta::assert_snapshot!(failure, @"the process of a case said: expected value at line 1 column 1: hello");
+    }
+}

@@ -1,0 +1,150 @@
+//! One run in isolation.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use host::device::{KernelReport, POISON};
+use host::{
+    Device, Error, Flushed, HostBuffer, Module, NamedBuffers, Plan, Session, Timing, check, run,
+};
+
+use crate::outcome::{Kind, NotPassed};
+
+/// What is run: kernels, and a plan of launches.
+#[derive(Clone, Copy)]
+pub struct Subject<'a> {
+    /// The kernels.
+    pub module: &'a Module,
+    /// What it records.
+    pub plan: &'a Plan,
+}
+
+/// What a run left.
+#[derive(Debug)]
+pub struct Sample {
+    /// Every output.
+    pub outputs: NamedBuffers,
+    /// How long it took.
+    pub timing: Timing,
+    /// Exact counts, where the device counts.
+    pub counts: BTreeMap<String, u64>,
+}
+
+/// How long a device is kept at work before a run that is timed: while the host compares results, its clocks may go down,
+/// and they take some milliseconds to come back.
+pub const SETTLE: Duration = Duration::from_millis(25);
+
+/// Runs once: memory prepared, the device at work for at least `settle`, L2 cold. Everything but the outputs' values is
+/// checked, and memory is overwritten in the end.
+///
+/// # Errors
+///
+/// [`NotPassed::Failed`] for faults, changed inputs, writes outside buffers.
+pub fn run_isolated(
+    device: &dyn Device,
+    subject: Subject<'_>,
+    inputs: &NamedBuffers,
+    settle: Duration,
+) -> Result<Sample, NotPassed> {
+    let plan = subject.plan;
+    let mut session = device.prepare_isolated(subject.module, plan)?;
+    let session = session.as_mut();
+    run::reset(session, plan, inputs)?;
+    let began = Instant::now();
+    while session.flush()? != Flushed::NoCache && began.elapsed() < settle {}
+    let timing = session.run()?;
+    let strays = session.strays()?;
+    if !strays.is_empty() {
+        let words: Vec<String> = strays.iter().map(ToString::to_string).collect();
+        return Err(NotPassed::failed(Kind::GuardOverwritten, words.join("; ")));
+    }
+    unchanged(session, plan, inputs)?;
+    let outputs = run::outputs(session, plan)?;
+    let counts = counts(session.reports());
+    // Nothing of a result stays where what runs next may look for it.
+    for id in plan.buffer_ids() {
+        session.poison(id)?;
+    }
+    Ok(Sample {
+        outputs,
+        timing,
+        counts,
+    })
+}
+
+/// Inputs that are no outputs too must hold what they held.
+fn unchanged(
+    session: &mut dyn Session,
+    plan: &Plan,
+    inputs: &NamedBuffers,
+) -> Result<(), NotPassed> {
+    let is_output = |name: &str| plan.outputs().iter().any(|(output, _)| output == name);
+    for (name, held) in inputs.iter().filter(|(name, _)| !is_output(name)) {
+        let id = plan.find_buffer(name).map_err(Error::from)?;
+        let now = session.read(id)?;
+        if now.bytes() != held.bytes() {
+            let size = held.element().size();
+            let mut pairs = held.bytes().chunks(size).zip(now.bytes().chunks(size));
+            let first = pairs.position(|(held, now)| held != now).unwrap_or(0);
+            let message = format!(
+                "input `{name}` was changed, first at element {first} of {}; the lab only reads it",
+                held.len()
+            );
+            return Err(NotPassed::failed(Kind::InputChanged, message));
+        }
+    }
+    Ok(())
+}
+
+/// All kernels' counts together.
+fn counts(reports: &[KernelReport]) -> BTreeMap<String, u64> {
+    let mut sums = BTreeMap::new();
+    for report in reports {
+        let counts = &report.total.counts;
+        let global = [
+            &counts.global_loads,
+            &counts.global_stores,
+            &counts.global_atomics,
+        ];
+        let figures = [
+            ("launches", report.launches),
+            ("warp_instructions", counts.instructions.warp),
+            ("thread_instructions", counts.instructions.thread),
+            (
+                "global_sectors",
+                global.map(|traffic| traffic.sectors).iter().sum(),
+            ),
+            (
+                "ideal_global_sectors",
+                global.map(|traffic| traffic.ideal_sectors).iter().sum(),
+            ),
+            ("bank_conflicts", counts.bank_conflicts()),
+            ("divergent_branches", counts.divergent_branches),
+            ("barriers", counts.barriers),
+        ];
+        for (name, count) in figures {
+            *sums.entry(name.to_owned()).or_insert(0) += count;
+        }
+    }
+    sums
+}
+
+/// What is in a buffer before a run, by the names of the outputs that it holds after it: an input, or poison.
+pub fn before(plan: &Plan, inputs: &NamedBuffers) -> NamedBuffers {
+    let outputs = plan.outputs().iter();
+    outputs
+        .filter_map(|(output, id)| {
+            let buffer = &plan.buffers()[id.index()];
+            let held = match check::find(inputs, &buffer.name) {
+                Some(held) => held.clone(),
+                None => {
+                    let len = usize::try_from(buffer.len).ok()?;
+                    let mut poisoned = HostBuffer::zeroed(buffer.element, len).ok()?;
+                    poisoned.bytes_mut().fill(POISON);
+                    poisoned
+                }
+            };
+            Some((output.clone(), held))
+        })
+        .collect()
+}

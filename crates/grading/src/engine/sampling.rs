@@ -1,0 +1,328 @@
+//! Samples of time, in turn with a reference, and when there are enough.
+//!
+//! A sample of the ratio is the time of the reference by that of the submission, taken one after the other. Points follow
+//! from the median of the ratios.
+
+use std::time::{Duration, Instant};
+
+use host::Timing;
+use serde::{Deserialize, Serialize};
+use stats::SamplingRule;
+use stats::interval::{Confidence, median};
+
+use crate::outcome::{Failing, Kind};
+use crate::report::{Interval, Times};
+
+/// When there are enough samples.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Stopping {
+    /// The rule for the ratio. What speaks against one series of times, as its spread does, does not count: what slows the
+    /// machine for a while slows both of a pair.
+    pub rule: SamplingRule,
+    /// Enough also once the ends of the ratio's interval earn the same, except for this share of the points.
+    pub points: f64,
+}
+
+impl Default for Stopping {
+    fn default() -> Stopping {
+        Stopping {
+            rule: SamplingRule {
+                min_samples: 10,
+                max_samples: 60,
+                noise: 0.005,
+                spread: f64::MAX,
+                patience: Duration::from_secs(60),
+            },
+            points: 0.005,
+        }
+    }
+}
+
+/// How far the device's clock and the host's may be apart: what it takes to enqueue the first command and to hear of the
+/// end of the last, and a share for clocks that do not run alike.
+const CLOCKS_APART: Duration = Duration::from_millis(2);
+const CLOCKS_APART_SHARE: f64 = 0.05;
+
+/// Whether both clocks tell the same of a run.
+pub fn clocks_agree(timing: &Timing) -> bool {
+    let Some(device) = timing.device else {
+        return false;
+    };
+    let allowed = CLOCKS_APART + timing.host.mul_f64(CLOCKS_APART_SHARE);
+    // The host's interval holds the device's: only the two clocks' rates may make the device's longer.
+    let excess = timing.host.mul_f64(CLOCKS_APART_SHARE) + Duration::from_micros(5);
+    device <= timing.host + excess && timing.host <= device + allowed
+}
+
+/// One sample: the submission's time, and that of the reference beside it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Pair {
+    /// The submission's.
+    pub submission: Timing,
+    /// The reference's, or, against a limit, the time that the limit allows.
+    pub reference: Timing,
+}
+
+/// Samples so far.
+#[derive(Debug, Default)]
+pub struct Series {
+    submission_s: Vec<f64>,
+    reference_s: Vec<f64>,
+    discarded: usize,
+}
+
+/// What the samples say.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Measured {
+    /// The reference's time by the submission's.
+    pub ratio: Interval,
+    /// The submission's times.
+    pub submission: Times,
+    /// The reference's.
+    pub reference: Times,
+    /// Whether the interval, or the points' part of it, is as narrow as was asked for.
+    pub is_quiet: bool,
+}
+
+impl Series {
+    /// Takes pairs until there are enough. `earned` is the share of the points for a ratio, never less for a greater one;
+    /// `pair` gets the number of the sample, which no other gets.
+    ///
+    /// # Errors
+    ///
+    /// What `pair` answers; [`Kind::ImpossibleSpeed`] for a time below `shortest_s`; [`Kind::ClocksDisagree`] where that
+    /// is so of most samples: a few are left out, as the host may have been busy with something else.
+    pub fn collect<E: From<Failing>>(
+        stopping: &Stopping,
+        shortest_s: f64,
+        earned: impl Fn(f64) -> f64,
+        mut pair: impl FnMut(u32) -> Result<Pair, E>,
+    ) -> Result<Measured, E> {
+        let began = Instant::now();
+        let mut series = Series::default();
+        for sample in 0.. {
+            let pair = pair(sample)?;
+            series.add(pair, shortest_s, sample)?;
+            let taken = series.submission_s.len();
+            if series.discarded > taken.max(stopping.rule.min_samples) / 2 {
+                let message = format!(
+                    "the device's clock and the host's disagreed in {} of {} samples, in the last by {:?} and {:?}",
+                    series.discarded,
+                    sample + 1,
+                    pair.submission.device.unwrap_or_default(),
+                    pair.submission.host,
+                );
+                let failing = Failing::new(Kind::ClocksDisagree, message).with_sample(sample);
+                return Err(failing.into());
+            }
+            if taken == 0 {
+                continue;
+            }
+            let measured = series.measured(stopping, &earned);
+            // Samples that do not count do not use up the others' number.
+            let is_over = stopping.rule.is_over(taken, taken, began.elapsed());
+            if taken >= stopping.rule.min_samples && (measured.is_quiet || is_over) {
+                return Ok(measured);
+            }
+        }
+        unreachable!("a series ends")
+    }
+
+    fn add(&mut self, pair: Pair, shortest_s: f64, sample: u32) -> Result<(), Failing> {
+        let time = |timing: Timing| timing.device.unwrap_or(timing.host).as_secs_f64();
+        let (submission, reference) = (time(pair.submission), time(pair.reference));
+        if submission < shortest_s {
+            let message = format!(
+                "it took {:.3} us, and this device cannot do the work in less than {:.3} us",
+                submission * 1e6,
+                shortest_s * 1e6
+            );
+            return Err(Failing::new(Kind::ImpossibleSpeed, message).with_sample(sample));
+        }
+        if clocks_agree(&pair.submission) && clocks_agree(&pair.reference) {
+            self.submission_s.push(submission);
+            self.reference_s.push(reference);
+        } else {
+            self.discarded += 1;
+        }
+        Ok(())
+    }
+
+    fn measured(&self, stopping: &Stopping, earned: impl Fn(f64) -> f64) -> Measured {
+        let pairs = self.reference_s.iter().zip(&self.submission_s);
+        let ratios: Vec<f64> = pairs.map(|(reference, ours)| reference / ours).collect();
+        let ratio = median(&ratios, Confidence::P95);
+        let times = |samples_s: &Vec<f64>| Times {
+            median_s: median(samples_s, Confidence::P95).estimate,
+            samples_s: samples_s.clone(),
+            discarded: self.discarded as u32,
+        };
+        Measured {
+            ratio: ratio.into(),
+            submission: times(&self.submission_s),
+            reference: times(&self.reference_s),
+            is_quiet: ratio.reaches(Confidence::P95)
+                && (ratio.relative_half_width() <= stopping.rule.noise
+                    || earned(ratio.high) - earned(ratio.low) <= stopping.points),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STOPPING: Stopping = Stopping {
+        rule: SamplingRule {
+            min_samples: 10,
+            max_samples: 40,
+            noise: 0.005,
+            spread: f64::MAX,
+            patience: Duration::MAX,
+        },
+        points: 0.01,
+    };
+
+    fn timing(us: f64) -> Timing {
+        let time = Duration::from_secs_f64(us * 1e-6);
+        Timing {
+            device: Some(time),
+            host: time + Duration::from_micros(30),
+        }
+    }
+
+    fn collect(pair: impl Fn(u32) -> (f64, f64)) -> Result<Measured, Failing> {
+        collect_for(|ratio| ratio, pair)
+    }
+
+    fn collect_for(
+        earned: impl Fn(f64) -> f64,
+        pair: impl Fn(u32) -> (f64, f64),
+    ) -> Result<Measured, Failing> {
+        Series::collect(&STOPPING, 10e-6, earned, |sample| {
+            let (submission, reference) = pair(sample);
+            Ok(Pair {
+                submission: timing(submission),
+                reference: timing(reference),
+            })
+        })
+    }
+
+    #[test]
+    fn quiet_samples_end_early() {
+        let measured = collect(|_| (2000.0, 1000.0)).unwrap();
+        assert_eq!(measured.submission.samples_s.len(), 10);
+        assert_eq!(measured.ratio.value, 0.5);
+        assert!(measured.is_quiet);
+    }
+
+    #[test]
+    fn what_slows_both_does_not_count() {
+        let measured = collect(|sample| {
+            let slow = 1.0 + f64::from(sample % 3);
+            (2000.0 * slow, 3000.0 * slow)
+        });
+        let measured = measured.unwrap();
+        assert!((measured.ratio.value - 1.5).abs() < 1e-6 && measured.is_quiet);
+        assert_eq!(measured.submission.samples_s.len(), 10);
+    }
+
+    #[test]
+    fn noise_is_told() {
+        let mut random = fastrand::Rng::with_seed(3);
+        let noise: Vec<f64> = (0..40).map(|_| 1.0 + 0.2 * random.f64()).collect();
+        let measured = collect(|sample| (1000.0 * noise[sample as usize], 1000.0)).unwrap();
+        assert_eq!(measured.submission.samples_s.len(), 40);
+        assert!(!measured.is_quiet);
+        assert!(measured.ratio.low < measured.ratio.value);
+        assert!(measured.ratio.value < measured.ratio.high);
+    }
+
+    #[test]
+    fn noise_that_costs_no_point_is_borne() {
+        let noisy = |sample: u32| (1000.0 + 50.0 * f64::from(sample % 5), 1000.0);
+        let full_at = |full: f64| move |ratio: f64| (ratio / full).min(1.0);
+        let measured = collect_for(full_at(0.8), noisy).unwrap();
+        assert_eq!(measured.submission.samples_s.len(), 10);
+        assert!(measured.is_quiet && measured.ratio.high > 1.1 * measured.ratio.low);
+        assert_eq!(
+            collect_for(|_| 0.0, noisy)
+                .unwrap()
+                .submission
+                .samples_s
+                .len(),
+            10
+        );
+        let measured = collect_for(full_at(1.1), noisy).unwrap();
+        assert_eq!(measured.submission.samples_s.len(), 40);
+    }
+
+    #[test]
+    fn impossible_times_fail_at_once() {
+        let failing = collect(|sample| {
+            if sample == 3 {
+                (9.0, 1000.0)
+            } else {
+                (1000.0, 1000.0)
+            }
+        });
+        let failing = failing.unwrap_err();
+        assert_eq!(
+            (failing.kind, failing.sample),
+            (Kind::ImpossibleSpeed, Some(3))
+        );
+        insta::assert_snapshot!(failing.message, @"it took 9.000 us, and this device cannot do the work in less than 10.000 us");
+    }
+
+    #[test]
+    fn work_behind_the_last_event_is_seen_by_the_host() {
+        let pair = Pair {
+            submission: Timing {
+                device: Some(Duration::from_micros(100)),
+                host: Duration::from_millis(50),
+            },
+            reference: timing(100.0),
+        };
+        let failing =
+            Series::collect(&STOPPING, 0.0, |ratio| ratio, |_| Ok::<_, Failing>(pair)).unwrap_err();
+        assert_eq!(failing.kind, Kind::ClocksDisagree);
+        insta::assert_snapshot!(failing.message, @"the device's clock and the host's disagreed in 6 of 6 samples, in the last by 100µs and 50ms");
+    }
+
+    #[test]
+    fn a_busy_host_costs_samples_and_no_more() {
+        let measured = Series::collect(
+            &STOPPING,
+            0.0,
+            |ratio| ratio,
+            |sample| {
+                let mut pair = Pair {
+                    submission: timing(1000.0),
+                    reference: timing(1000.0),
+                };
+                if sample % 4 == 1 {
+                    pair.reference.host += Duration::from_millis(20);
+                }
+                Ok::<_, Failing>(pair)
+            },
+        );
+        let times = measured.unwrap().submission;
+        assert_eq!((times.samples_s.len(), times.discarded), (10, 3));
+    }
+
+    #[test]
+    fn clocks() {
+        let timing = |device: u64, host: u64| Timing {
+            device: Some(Duration::from_micros(device)),
+            host: Duration::from_micros(host),
+        };
+        assert!(clocks_agree(&timing(1000, 1050)));
+        assert!(clocks_agree(&timing(1_000_000, 1_040_000)));
+        assert!(!clocks_agree(&timing(1_000_000, 1_100_000)));
+        assert!(!clocks_agree(&timing(1_000_000, 900_000)));
+        assert!(!clocks_agree(&Timing {
+            device: None,
+            host: Duration::ZERO
+        }));
+    }
+}

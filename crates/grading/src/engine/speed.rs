@@ -1,0 +1,285 @@
+//! The time of a case, in turn with a built-in variant.
+
+use std::time::Duration;
+
+use host::limits::{Limit, Options, measure};
+use host::{Device, Error, NamedBuffers, NoProgress, Plan, Variant};
+
+use super::case::Work;
+use super::ceiling::Ceiling;
+use super::expected::Expected;
+use super::run::{SETTLE, Sample, Subject, run_isolated};
+use super::sampling::{Pair, Series, Stopping};
+use crate::course::{Against, PerformanceSpec, ToleranceRule};
+use crate::outcome::{NotPassed, Outcome};
+use crate::report::{CopyLimit, PerformanceGrade};
+
+/// A built-in variant, and its plan for the case.
+struct Trusted {
+    variant: Variant,
+    plan: Plan,
+}
+
+impl Work<'_> {
+    /// Times the submission in turn with a built-in variant, comparing every result. In a copy of the course that has none,
+    /// times it alone.
+    pub fn time(
+        &mut self,
+        timed: &PerformanceSpec,
+        stopping: Stopping,
+        grade: &mut PerformanceGrade,
+    ) -> Result<(), NotPassed> {
+        let variants = self.lab.variants();
+        let variant = match &timed.against {
+            _ if variants.is_empty() => None,
+            Against::Reference { variant } => {
+                Some(host::find_variant(variants, variant).map_err(Error::from)?)
+            }
+            Against::Limit => variants.first().copied(),
+        };
+        self.time_beside(variant, timed, stopping, grade)
+    }
+
+    fn time_beside(
+        &mut self,
+        variant: Option<Variant>,
+        timed: &PerformanceSpec,
+        stopping: Stopping,
+        grade: &mut PerformanceGrade,
+    ) -> Result<(), NotPassed> {
+        let trusted = match variant {
+            Some(variant) => Some(Trusted {
+                plan: self.case(0)?.record(variant.name)?,
+                variant,
+            }),
+            None => None,
+        };
+        let copy = copy_rate(self.device)?;
+        let shortest_s = self.shortest_s(copy)?;
+        let bytes = self.necessary_bytes;
+        let at_limit = Duration::from_secs_f64(bytes as f64 / copy);
+        let at_limit = host::Timing {
+            device: Some(at_limit),
+            host: at_limit,
+        };
+        // A reference that is not here earns nothing: then the ratio only says when there are enough samples.
+        let missing = match (&timed.against, &trusted) {
+            (Against::Reference { variant }, None) => Some(variant),
+            _ => None,
+        };
+        let earned = |ratio| match missing {
+            Some(_) => ratio,
+            None => timed.earned(ratio) / timed.points.max(f64::MIN_POSITIVE),
+        };
+        let purpose = format!("time against {}", purpose(&timed.against));
+        let measured = Series::collect(&stopping, shortest_s, earned, |sample| {
+            let (submission, reference) = self.pair(&purpose, trusted.as_ref(), sample)?;
+            let reference = match timed.against {
+                Against::Reference { .. } => reference.unwrap_or(at_limit),
+                Against::Limit => at_limit,
+            };
+            Ok::<_, NotPassed>(Pair {
+                submission,
+                reference,
+            })
+        })?;
+        grade.submission = Some(measured.submission);
+        if let Some(variant) = missing {
+            let reason = format!(
+                "this copy of the course has no `{variant}` to run beside, so that there is a time and no ratio"
+            );
+            grade.status = Outcome::NotGradedHere { reason };
+            return Ok(());
+        }
+        grade.earned = timed.earned(measured.ratio.value);
+        grade.ratio = Some(measured.ratio);
+        match timed.against {
+            Against::Reference { .. } => grade.reference = Some(measured.reference),
+            Against::Limit => {
+                grade.limit = Some(CopyLimit {
+                    necessary_bytes: bytes,
+                    copy_bytes_per_s: copy,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// The shortest time in which the device can do the case's work.
+    fn shortest_s(&self, copy_bytes_per_s: f64) -> Result<f64, NotPassed> {
+        let Some(ceiling) = Ceiling::new(self.device, copy_bytes_per_s) else {
+            return Ok(0.0);
+        };
+        let flops = self.case(0)?.work("").flops;
+        Ok(ceiling.shortest_s(self.necessary_bytes, flops, self.element))
+    }
+
+    /// A run of the submission and one of the trusted variant, in random order, on the same fresh inputs.
+    fn pair(
+        &mut self,
+        purpose: &str,
+        trusted: Option<&Trusted>,
+        sample: u32,
+    ) -> Result<(host::Timing, Option<host::Timing>), NotPassed> {
+        let seed = self.seed(purpose, sample);
+        let case = self.case(seed)?;
+        let inputs = case.inputs()?;
+        let is_first = self.seed("order", sample) & 1 == 0;
+        let early = match trusted {
+            Some(trusted) if is_first => Some(self.reference(trusted, &inputs)?),
+            _ => None,
+        };
+        let submission = self.submission(&inputs, SETTLE, sample)?;
+        let beside = match (early, trusted) {
+            (None, Some(trusted)) => Some(self.reference(trusted, &inputs)?),
+            (early, _) => early,
+        };
+        let timing = beside.as_ref().map(|beside| beside.timing);
+        let expected = match beside {
+            // The trusted variant equals the CPU's result, and is there sooner.
+            Some(beside) if sample > 0 => match (self.rule, &self.noise) {
+                (ToleranceRule::Rounding { factor }, Some(noise)) => {
+                    Expected::around_reference(factor, beside.outputs, noise)
+                }
+                _ => Expected::exact(beside.outputs),
+            },
+            beside => {
+                let (expected, by_cpu) = self.expected(case.as_ref(), &inputs)?;
+                if let Some((beside, trusted)) = beside.zip(trusted) {
+                    let agrees = if trusted.variant.exact {
+                        host::check::exact(&by_cpu, &beside.outputs)
+                    } else {
+                        expected.check(&beside.outputs)
+                    };
+                    agrees.map_err(|error| {
+                        NotPassed::NotGradedHere(format!(
+                            "the reference's own result is wrong: {error}"
+                        ))
+                    })?;
+                }
+                expected
+            }
+        };
+        self.compare(
+            seed,
+            case.as_ref(),
+            &inputs,
+            &expected,
+            &submission.outputs,
+            sample,
+        )?;
+        Ok((submission.timing, timing))
+    }
+
+    /// A run of the trusted variant.
+    fn reference(&self, trusted: &Trusted, inputs: &NamedBuffers) -> Result<Sample, NotPassed> {
+        let subject = Subject {
+            module: self.lab.module(),
+            plan: &trusted.plan,
+        };
+        run_isolated(self.device, subject, inputs, SETTLE).map_err(|not_passed| {
+            NotPassed::NotGradedHere(format!("the reference failed: {}", not_passed.reason()))
+        })
+    }
+}
+
+/// What seeds are told apart by.
+fn purpose(against: &Against) -> &str {
+    match against {
+        Against::Reference { variant } => variant,
+        Against::Limit => "the limit",
+    }
+}
+
+/// How fast the device copies, in bytes read and written per second.
+fn copy_rate(device: &dyn Device) -> Result<f64, NotPassed> {
+    let options = Options::for_device(device.info());
+    let lacking =
+        |reason: String| NotPassed::NotGradedHere(format!("its copies cannot be timed: {reason}"));
+    let limits = measure(device, &options, &[Limit::Copy], &NoProgress)
+        .map_err(|error| lacking(error.to_string()))?;
+    let copy = limits
+        .copy
+        .ok_or_else(|| lacking("too little free memory, or no clock".to_owned()))?;
+    Ok(copy.best_per_s)
+}
+
+#[cfg(test)]
+mod tests {
+    use host::{Element, Module, find_lab};
+
+    use super::*;
+    use crate::engine::seeds::Seeds;
+    use crate::engine::tests::clocked::{Clocked, Who};
+    use crate::engine::tests::{MATADD, Unwatched, built_in, course, options};
+    use crate::outcome::Kind;
+
+    /// Both entries of the large case, timed as where there are no built-in variants.
+    fn alone(device: &Clocked) -> Vec<(Result<(), NotPassed>, PerformanceGrade)> {
+        let course = course(MATADD);
+        let bundle = built_in(&course, "grid2d_block1d_64");
+        let submitted = bundle.case("large").unwrap();
+        let module = Module::new("submission", bundle.ptx.clone());
+        let subject = Subject {
+            module: &module,
+            plan: &submitted.plan,
+        };
+        let lab = find_lab("matadd").unwrap();
+        let spec = course.case("large").unwrap();
+        let (seeds, rule) = (Seeds::from_base(42), course.tolerance);
+        let mut watch = Unwatched;
+        let mut work = Work::new(device, lab, spec, rule, subject, seeds, &mut watch);
+        (work.necessary_bytes, work.element) = (12 * 384, Element::F32);
+        let entries = course.performance.iter();
+        entries
+            .map(|timed| {
+                let mut grade = PerformanceGrade::new(timed, Outcome::Measured);
+                (
+                    work.time_beside(None, timed, options().stopping, &mut grade),
+                    grade,
+                )
+            })
+            .collect()
+    }
+
+    #[test]
+    fn without_a_reference_there_is_a_time_and_a_ratio_to_the_limit() {
+        // Copies of 8 KiB in 10 us: 384 elements are 2.8125 us at that rate.
+        let device = Clocked::new(|who, _| match who {
+            Who::Submission => 5.625,
+            Who::Copies => 10.0,
+            Who::Reference => unreachable!("there is none"),
+        });
+        let [reference, limit] = &alone(&device)[..] else {
+            panic!("two entries")
+        };
+        let (Ok(()), reference) = reference else {
+            panic!("{reference:?}")
+        };
+        let Outcome::NotGradedHere { reason } = &reference.status else {
+            panic!("{reference:?}")
+        };
+        insta::assert_snapshot!(reason, @"this copy of the course has no `grid2d_block2d_32x8` to run beside, so that there is a time and no ratio");
+        let times = reference.submission.as_ref().unwrap();
+        assert!((times.median_s - 5.625e-6).abs() < 1e-9);
+        assert!(times.samples_s.len() >= 10);
+        assert_eq!((reference.ratio, reference.earned), (None, 0.0));
+
+        let (Ok(()), limit) = limit else {
+            panic!("{limit:?}")
+        };
+        assert_eq!(limit.status, Outcome::Measured);
+        assert!((limit.ratio.unwrap().value - 0.5).abs() < 1e-3);
+        assert!((limit.earned - 0.5 * limit.points).abs() < 0.02);
+    }
+
+    #[test]
+    fn every_result_is_compared_all_the_same() {
+        let mut device = Clocked::new(|_, _| 100.0);
+        device.spoiled_from = 7;
+        let (Err(NotPassed::Failed(failing)), _) = &alone(&device)[0] else {
+            panic!("spoiled")
+        };
+        assert_eq!((failing.kind, failing.sample), (Kind::WrongLater, Some(7)));
+    }
+}

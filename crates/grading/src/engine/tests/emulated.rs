@@ -1,0 +1,263 @@
+//! What the emulated device finds and the GPU does not show.
+
+use std::sync::Mutex;
+
+use super::*;
+use crate::engine::Extent;
+use crate::engine::job::Answer;
+use crate::engine::run::Subject;
+use crate::outcome::Category;
+use crate::report::Checks;
+
+/// Right, and all threads write the same word.
+const LUCKY: &str = "add.f32 %f3, %f1, %f2; st.global.u32 [seen], %r1;";
+
+fn gpu() -> Clocked {
+    Clocked::new(|who, _| match who {
+        Who::Copies => 10.0,
+        _ => 10.0,
+    })
+}
+
+#[test]
+fn luck_on_a_gpu_earns_nothing() {
+    let course = course(MATADD);
+    let lucky = bundle(&course, &elementwise(LUCKY), record_sum);
+    let device = gpu();
+    let report = graded(&course, &lucky, &device);
+    for case in &report.cases {
+        let failing = case.status.failing().unwrap();
+        assert_eq!(failing.kind, Kind::Race);
+        assert_eq!(failing.device.as_deref(), Some("emulated"));
+        assert!(failing.sanitizer.as_ref().unwrap().contains("`seen`"));
+    }
+    assert_eq!(report.totals.earned, 0.0);
+    assert_eq!(report.totals.not_graded_here, 0.0);
+    let checks: Vec<_> = report.cases.iter().map(|case| &case.checks).collect();
+    assert_eq!(checks, [&Some(Checks::Whole), &Some(Checks::Sampled)]);
+    // It is luck: without the checks, everything is right.
+    let unseen = Options {
+        emulated_checks: Duration::ZERO,
+        ..options()
+    };
+    let report = graded_with(&course, &lucky, &device, &Here(&device), &unseen);
+    assert!(report.is_right(), "{report:#?}");
+    let Some(Checks::NotMade { reason }) = &report.cases[0].checks else {
+        panic!("{report:#?}")
+    };
+    insta::assert_snapshot!(reason, @"the emulated device looks at a submission for 0 s, and was not done by then");
+}
+
+#[test]
+fn where_it_was_found_is_told() {
+    let course = course(MATADD);
+    let lucky = bundle(&course, &elementwise(LUCKY), |case| {
+        let right = case.record("grid2d_block1d_64").unwrap();
+        // The large case is done by a kernel of the lab's own, which is right.
+        if right.buffers()[0].len > 185 {
+            return right;
+        }
+        record_sum(case)
+    });
+    let own = find_lab("matadd").unwrap().module().ptx();
+    let ptx = format!(
+        "{own}\n{}",
+        &lucky.ptx[lucky.ptx.find(".global").expect("has one")..]
+    );
+    let lucky = Bundle { ptx, ..lucky };
+    let report = graded(&course, &lucky, &gpu());
+    assert!(matches!(report.cases[1].status, Outcome::Passed));
+    assert_eq!(report.cases[1].checks, Some(Checks::Sampled));
+    let failing = report.cases[0].status.failing().unwrap();
+    assert_eq!((failing.kind, report.cases[0].samples), (Kind::Race, 0));
+    assert_eq!(failing.device.as_deref(), Some("emulated"));
+    let place = |line: &&str| !line.contains(" at ") && !line.trim_start().starts_with("other");
+    let said: Vec<&str> = failing
+        .sanitizer
+        .as_ref()
+        .unwrap()
+        .lines()
+        .filter(place)
+        .collect();
+    insta::assert_snapshot!(said.join("\n"), @r"
+    plan `sum`, command 0 (launch of `sum`)
+    race in global memory: store of byte 0 of buffer `seen` and an earlier store by the same instruction, with another value: which one stays is not defined
+    ");
+}
+
+#[test]
+fn a_race_in_the_large_case_alone_is_found_there() {
+    let course = course(MATADD);
+    let large_only =
+        "add.f32 %f3, %f1, %f2; setp.gt.u32 %p2, %r3, 185; @%p2 st.global.u32 [seen], %r1;";
+    let report = graded(
+        &course,
+        &bundle(&course, &elementwise(large_only), record_sum),
+        &gpu(),
+    );
+    assert!(matches!(report.cases[0].status, Outcome::Passed));
+    assert_eq!(report.cases[0].checks, Some(Checks::Whole));
+    assert_eq!(report.cases[1].status.kind(), Some(Kind::Race));
+    assert_eq!(report.totals.earned, 2.0);
+}
+
+#[test]
+fn what_the_emulated_device_cannot_run_to_its_end_costs_nothing() {
+    let course = course(MATADD);
+    let bundle = built_in(&course, "grid2d_block1d_64");
+    let device = gpu();
+    let runner = |ended: Ended| {
+        let runner = ChecksEnd {
+            device: &device,
+            ended,
+            asked: Mutex::default(),
+        };
+        let report = graded_with(&course, &bundle, &device, &runner, &options());
+        assert!(report.is_right() && report.is_complete(), "{report:#?}");
+        let Some(Checks::NotMade { reason }) = report.cases[0].checks.clone() else {
+            panic!("{report:#?}")
+        };
+        let asked = runner.asked.into_inner().unwrap();
+        // All of it comes before the GPU is used.
+        assert_eq!(
+            asked,
+            [Some(Extent::Whole), Some(Extent::Sampled), None, None]
+        );
+        assert_eq!(report.cases[1].checks, report.cases[0].checks);
+        reason
+    };
+    insta::assert_snapshot!(runner(Ended::NotPassed(NotPassed::NotGradedHere("no `foo` here".to_owned()))), @"no `foo` here");
+    insta::assert_snapshot!(runner(Ended::TimedOut(Phase::Submission)), @"the emulated device looks at a submission for 60 s, and was not done by then");
+    let died = Ended::Died {
+        has_run: true,
+        how: "signal 9".to_owned(),
+        said: String::new(),
+    };
+    insta::assert_snapshot!(runner(died), @"the process that ran it died (signal 9)");
+}
+
+/// Remembers how each job ended.
+struct Asked<'d> {
+    device: &'d dyn Device,
+    asked: Mutex<Vec<(Option<Extent>, Outcome)>>,
+}
+
+impl<'d> Asked<'d> {
+    fn new(device: &'d dyn Device) -> Asked<'d> {
+        Asked {
+            device,
+            asked: Mutex::default(),
+        }
+    }
+}
+
+impl CaseRunner for Asked<'_> {
+    fn run(&self, request: &Request, deadlines: &Deadlines) -> Result<Ended, GradeError> {
+        let ended = Here(self.device).run(request, deadlines)?;
+        if let Ended::Answer(answer) = &ended {
+            let asked = (request.job.checks, answer.status.clone());
+            self.asked.lock().unwrap().push(asked);
+        }
+        Ok(ended)
+    }
+}
+
+/// Checks end like this; all else is done.
+struct ChecksEnd<'d> {
+    device: &'d dyn Device,
+    ended: Ended,
+    asked: Mutex<Vec<Option<Extent>>>,
+}
+
+impl CaseRunner for ChecksEnd<'_> {
+    fn run(&self, request: &Request, deadlines: &Deadlines) -> Result<Ended, GradeError> {
+        self.asked.lock().unwrap().push(request.job.checks);
+        match request.job.checks {
+            Some(_) => Ok(self.ended.clone()),
+            None => Here(self.device).run(request, deadlines),
+        }
+    }
+}
+
+#[test]
+fn a_fault_that_the_gpu_decides_is_left_to_it() {
+    // Endless on the emulated device is too long there, and no more.
+    let course = course(MATADD);
+    let endless = bundle(&course, &elementwise("LOOP: bra LOOP;"), record_sum);
+    let device = host::device::EmulatedDevice::new(host::device::Options {
+        fuel: 10_000,
+        ..host::device::Options::default()
+    });
+    let subject = Subject {
+        module: &host::Module::new("submission", endless.ptx.clone()),
+        plan: &endless.cases[0].plan,
+    };
+    let case = course.cases[0]
+        .with_seed(find_lab("matadd").unwrap(), 1)
+        .unwrap();
+    let stopped = Extent::Whole.check(&device, subject, &case.inputs().unwrap());
+    let NotPassed::NotGradedHere(reason) = stopped.unwrap_err() else {
+        panic!("endless is no fault for sure")
+    };
+    assert!(
+        reason.starts_with("the emulated device did not get to its end: "),
+        "{reason}"
+    );
+}
+
+#[test]
+fn wrong_values_are_seen_in_a_case_that_ran_whole() {
+    let course = course(MATADD);
+    let wrong = bundle(&course, &elementwise("sub.f32 %f3, %f1, %f2;"), record_sum);
+    let device = gpu();
+    let runner = Asked::new(&device);
+    let report = graded_with(&course, &wrong, &device, &runner, &options());
+    let asked = runner.asked.into_inner().unwrap();
+    let [
+        (Some(Extent::Whole), whole),
+        (Some(Extent::Sampled), sampled),
+        ..,
+    ] = &asked[..]
+    else {
+        panic!("{asked:?}")
+    };
+    assert_eq!(whole.kind(), Some(Kind::WrongResult));
+    assert_eq!(*sampled, Outcome::Passed);
+    // The GPU has them wrong too, and what it says counts.
+    let failing = report.cases[0].status.failing().unwrap();
+    assert_eq!(failing.device, None);
+    assert!(failing.diagnosis.is_some());
+}
+
+#[test]
+fn what_is_right_on_the_gpu_alone_is_right_by_luck() {
+    let course = course(MATADD);
+    let bundle = built_in(&course, "grid2d_block1d_64");
+    let device = gpu();
+    let runner = ChecksEnd {
+        device: &device,
+        ended: Ended::Answer(Box::new(Answer {
+            status: Outcome::failed(Kind::WrongResult, "`c` is wrong"),
+            samples: 0,
+            counts: Default::default(),
+            performance: Vec::new(),
+        })),
+        asked: Mutex::default(),
+    };
+    let report = graded_with(&course, &bundle, &device, &runner, &options());
+    assert_eq!(report.totals.earned, 0.0);
+    let failing = report.cases[0].status.failing().unwrap();
+    assert_eq!(
+        (failing.kind, failing.category),
+        (Kind::WrongResult, Category::Wrong)
+    );
+    assert_eq!(failing.device.as_deref(), Some("emulated"));
+    insta::assert_snapshot!(failing.message, @"`c` is wrong; right on the GPU by luck: the result depends on which thread is first (`--device emulated` says more)");
+}
+
+#[test]
+fn the_emulated_device_does_not_look_twice() {
+    let course = course(MATADD);
+    let report = emulated(&course, &built_in(&course, "grid2d_block1d_64"));
+    assert!(report.cases.iter().all(|case| case.checks.is_none()));
+}

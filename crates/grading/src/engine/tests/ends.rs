@@ -1,0 +1,85 @@
+//! What the end of a process means.
+
+use std::sync::Mutex;
+
+use super::*;
+
+struct Ends(Mutex<Vec<Ended>>);
+
+impl CaseRunner for Ends {
+    fn run(&self, request: &Request, _: &Deadlines) -> Result<Ended, GradeError> {
+        if request.job.checks.is_some() {
+            return Ok(Ended::NotPassed(NotPassed::NotGradedHere(
+                "not looked at".to_owned(),
+            )));
+        }
+        Ok(self.0.lock().unwrap().remove(0))
+    }
+}
+
+#[test]
+fn an_end_costs_its_case_and_no_more() {
+    let course = course(MATADD);
+    let bundle = built_in(&course, "grid2d_block1d_64");
+    let device = Clocked::new(|_, _| 1000.0);
+    let status = |ended: Ended| {
+        // The second case is graded all the same.
+        let good = Here(&device)
+            .run(&request(&course, &bundle), &DEADLINES)
+            .unwrap();
+        let runner = Ends(Mutex::new(vec![ended, good]));
+        let report = graded_with(&course, &bundle, &device, &runner, &options());
+        assert!(
+            matches!(report.cases[1].status, Outcome::Passed),
+            "{report:#?}"
+        );
+        report.cases[0].status.clone()
+    };
+    let died = |has_run, how: &str| Ended::Died {
+        has_run,
+        how: how.to_owned(),
+        said: "first\nlast words".to_owned(),
+    };
+    let message = |status: Outcome, kind| {
+        assert_eq!(status.kind(), Some(kind));
+        status.failing().unwrap().message.clone()
+    };
+    let timed_out = status(Ended::TimedOut(Phase::Submission));
+    insta::assert_snapshot!(message(timed_out, Kind::Deadline), @"a run was not finished after 60 s, and was ended");
+    let crashed = status(died(true, "signal 11"));
+    insta::assert_snapshot!(message(crashed, Kind::Crashed), @"the process that ran it died (signal 11): last words");
+    let reason = |status: Outcome| match status {
+        Outcome::NotGradedHere { reason } => reason,
+        other => panic!("{other:?}"),
+    };
+    insta::assert_snapshot!(reason(status(died(false, "signal 9"))), @"the process that ran it died (signal 9): last words");
+    insta::assert_snapshot!(reason(status(died(true, "a bug in harness"))), @"the process that ran it died (a bug in harness): last words");
+    insta::assert_snapshot!(reason(status(Ended::TimedOut(Phase::Ours))), @"the harness's own part was not finished after 1800 s");
+    insta::assert_snapshot!(reason(status(Ended::NotPassed(NotPassed::NotGradedHere("no memory".to_owned())))), @"no memory");
+    let failed = Failing::new(Kind::WrongResult, "wrong");
+    let failed = status(Ended::NotPassed(failed.into()));
+    assert_eq!(failed.kind(), Some(Kind::WrongResult));
+}
+
+const DEADLINES: Deadlines = Deadlines {
+    submission: Duration::from_secs(60),
+    ours: Duration::from_secs(60),
+};
+
+/// The large case.
+fn request(course: &Course, bundle: &Bundle) -> Request {
+    Request {
+        device: DeviceName::Cuda(0),
+        job: crate::engine::job::CaseJob {
+            course_file: course.file.clone(),
+            course_text: course.text.clone(),
+            case: "large".to_owned(),
+            ptx: bundle.ptx.clone(),
+            plan: bundle.case("large").unwrap().plan.clone(),
+            seed: 1,
+            samples: 1,
+            stopping: options().stopping,
+            checks: None,
+        },
+    }
+}

@@ -1,0 +1,171 @@
+//! Whole grades, of right and wrong submissions, on the emulated device and on one whose clock is ours.
+
+pub(super) mod clocked;
+mod emulated;
+mod ends;
+mod kernels;
+mod refused;
+mod right;
+mod time;
+mod tolerance;
+mod wrong;
+
+use std::time::Duration;
+
+use host::device::EmulatedDevice;
+use host::{Device, DeviceKind, Plan, find_lab};
+
+use clocked::{Clocked, Who};
+use kernels::{SUM, elementwise, record_sum};
+
+use stats::SamplingRule;
+
+use super::case::{Phase, Watch};
+use super::process::{CaseRunner, Deadlines, DeviceName, Ended, Request};
+use super::sampling::Stopping;
+use super::{GradeError, Options, Quiet, grade};
+use crate::bundle::{BuiltWith, Bundle, BundledCase};
+use crate::course::Course;
+use crate::outcome::{Failing, Kind, NotPassed, Outcome};
+use crate::report::{GradeReport, SubmissionId};
+
+pub(super) const MATADD: &str = r#"format_version = 1
+lab = "matadd"
+tolerance = { rule = "exact" }
+[[case]]
+name = "small"
+group = "small"
+points = 2
+params = { n_x = 37, n_y = 5 }
+[[case]]
+name = "large"
+group = "large"
+points = 3
+params = { n_x = 64, n_y = 6 }
+[[performance]]
+case = "large"
+points = 10
+against = "reference"
+variant = "grid2d_block2d_32x8"
+zero = 0.5
+full = 1.5
+[[performance]]
+case = "large"
+points = 20
+against = "limit"
+zero = 0.0
+full = 1.0
+"#;
+
+pub(super) fn course(text: &str) -> Course {
+    Course::parse(text, "lab.toml").unwrap()
+}
+
+/// A submission with these kernels, whose plans `record` makes from each case's own.
+fn bundle(course: &Course, ptx: &str, record: impl Fn(&dyn host::Case) -> Plan) -> Bundle {
+    let lab = find_lab(&course.lab).unwrap();
+    let cases = course.cases.iter().map(|spec| {
+        let case = spec.with_seed(lab, 0).unwrap();
+        BundledCase {
+            name: spec.name.clone(),
+            problem: case.problem_json(),
+            plan: record(case.as_ref()),
+        }
+    });
+    Bundle {
+        lab: course.lab.clone(),
+        ptx: ptx.to_owned(),
+        cases: cases.collect(),
+        built_with: BuiltWith {
+            harness: "0".to_owned(),
+            kernels: "test".to_owned(),
+            llvm: 22,
+            host: "test".to_owned(),
+        },
+        protections: Vec::new(),
+    }
+}
+
+/// A built-in variant as a submission.
+pub(super) fn built_in(course: &Course, variant: &str) -> Bundle {
+    let ptx = find_lab(&course.lab).unwrap().module().ptx();
+    bundle(course, ptx, |case| case.record(variant).unwrap())
+}
+
+/// Jobs in this process, on this device.
+struct Here<'d>(&'d dyn Device);
+
+pub(super) struct Unwatched;
+
+impl Watch for Unwatched {
+    fn enter(&mut self, _: Phase) {}
+    fn failed(&mut self, _: &Failing) {}
+}
+
+impl CaseRunner for Here<'_> {
+    fn run(&self, request: &Request, _: &Deadlines) -> Result<Ended, GradeError> {
+        // As through a pipe.
+        let json = serde_json::to_string(request).unwrap();
+        let request: Request = serde_json::from_str(&json).unwrap();
+        let ran = match request.job.checks {
+            Some(extent) => request.job.run(&extent.device(), &mut Unwatched),
+            None => request.job.run(self.0, &mut Unwatched),
+        };
+        Ok(match ran {
+            Ok(answer) => Ended::Answer(Box::new(answer)),
+            Err(not_passed) => Ended::NotPassed(not_passed),
+        })
+    }
+}
+
+pub(super) fn options() -> Options {
+    Options {
+        seed: Some(42),
+        stopping: Stopping {
+            rule: SamplingRule {
+                min_samples: 10,
+                max_samples: 12,
+                noise: 0.005,
+                spread: f64::MAX,
+                patience: Duration::MAX,
+            },
+            points: 0.005,
+        },
+        ..Options::default()
+    }
+}
+
+fn graded_with(
+    course: &Course,
+    bundle: &Bundle,
+    device: &dyn Device,
+    runner: &dyn CaseRunner,
+    options: &Options,
+) -> GradeReport {
+    let id = SubmissionId {
+        name: "ada".to_owned(),
+        sha256: None,
+    };
+    let name = match device.info().kind {
+        DeviceKind::Cuda => DeviceName::Cuda(0),
+        DeviceKind::Emulated => DeviceName::Emulated,
+    };
+    grade(
+        bundle,
+        id,
+        course,
+        (name, device),
+        runner,
+        options,
+        &mut Quiet,
+    )
+    .unwrap()
+}
+
+fn graded(course: &Course, bundle: &Bundle, device: &dyn Device) -> GradeReport {
+    graded_with(course, bundle, device, &Here(device), &options())
+}
+
+fn emulated(course: &Course, bundle: &Bundle) -> GradeReport {
+    graded(course, bundle, &EmulatedDevice::default())
+}

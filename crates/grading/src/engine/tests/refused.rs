@@ -1,0 +1,186 @@
+//! What is refused before anything runs.
+
+use host::{BufferId, Element, LaunchConfig, args};
+
+use super::*;
+
+#[test]
+fn a_bundle_for_other_problems_is_refused() {
+    let course = course(MATADD);
+    let good = built_in(&course, "grid2d_block1d_64");
+    let refused = |change: &dyn Fn(&mut Bundle)| {
+        let mut bundle = good.clone();
+        change(&mut bundle);
+        let report = emulated(&course, &bundle);
+        let failing = report.refused.clone().unwrap();
+        assert_eq!(failing.kind, Kind::BundleMismatch);
+        assert_eq!((report.totals.earned, report.totals.possible), (0.0, 35.0));
+        failing.message
+    };
+    insta::assert_snapshot!(refused(&|bundle| bundle.lab = "wave2d".to_owned()), @"it is a submission for lab wave2d, not matadd; pack the submission again");
+    insta::assert_snapshot!(refused(&|bundle| drop(bundle.cases.pop())), @"it does not have case `large` exactly once; pack the submission again");
+    insta::assert_snapshot!(refused(&|bundle| bundle.cases.push(bundle.cases[0].clone())), @"it does not have case `small` exactly once; pack the submission again");
+    insta::assert_snapshot!(refused(&|bundle| bundle.cases.push(BundledCase {
+        name: "more".to_owned(),
+        ..bundle.cases[0].clone()
+    })), @"it has 3 cases, and the lab has 2; pack the submission again");
+    insta::assert_snapshot!(refused(&|bundle| bundle.cases[0].problem["n_x"] = 36.into()), @r#"its plan for case `small` was recorded for another problem: {"n_x":36,"n_y":5} in place of {"n_x":37,"n_y":5}; pack the submission again"#);
+}
+
+/// How the small case fails with this plan.
+fn refused_plan(ptx: &str, change: impl Fn(&mut Plan, [BufferId; 3])) -> Failing {
+    let course = course(MATADD);
+    let bundle = bundle(&course, ptx, |case| {
+        let mut plan = record_sum(case);
+        let ids: Vec<BufferId> = plan.buffer_ids().collect();
+        change(&mut plan, [ids[0], ids[1], ids[2]]);
+        plan
+    });
+    let report = emulated(&course, &bundle);
+    assert_eq!(report.refused, None);
+    report.cases[0].status.failing().unwrap().clone()
+}
+
+#[test]
+fn plans_that_do_not_fit_are_refused() {
+    let ptx = elementwise(SUM);
+    let failing = refused_plan(&ptx, |plan, _| {
+        plan.buffer("d", Element::F32, 8);
+    });
+    assert_eq!(failing.kind, Kind::PlanInvalid);
+    insta::assert_snapshot!(failing.message, @"the plan declares an input `d` (8 of f32), which the lab does not have; use `Plan::scratch`");
+    let failing = refused_plan(&ptx, |plan, [a, ..]| plan.output("d", a));
+    insta::assert_snapshot!(failing.message, @r#"the plan's outputs are ["c", "d"]; the lab's are ["c"]"#);
+    let failing = refused_plan(&ptx, |plan, [a, b, c]| {
+        let config = LaunchConfig::new(1, 32).with_shared_mem_bytes(300_000);
+        plan.launch("sum", config, args![a, b, c, 32u32]).unwrap();
+    });
+    assert_eq!(failing.kind, Kind::PlanInvalid);
+    assert!(failing.message.contains("300000"), "{}", failing.message);
+    let failing = refused_plan(&ptx, |plan, _| {
+        plan.launch("add", LaunchConfig::new(1, 32), args![])
+            .unwrap();
+    });
+    assert!(
+        failing.message.contains("has no kernel `add`"),
+        "{}",
+        failing.message
+    );
+    let failing = refused_plan("garbage", |_, _| {});
+    assert_eq!(failing.kind, Kind::PtxInvalid);
+}
+
+#[test]
+fn plans_that_are_too_large_are_refused() {
+    let ptx = elementwise(SUM);
+    let failing = refused_plan(&ptx, |plan, _| {
+        plan.scratch("d", Element::U8, 1 << 40);
+    });
+    assert_eq!(failing.kind, Kind::PlanTooLarge);
+    insta::assert_snapshot!(failing.message, @"the plan needs 1099511627776 bytes of memory beside the lab's buffers; the limit is 67117744");
+    let failing = refused_plan(&ptx, |plan, [a, ..]| {
+        for _ in 0..crate::plan_check::MOST_COMMANDS {
+            plan.fill(a, 0).unwrap();
+        }
+    });
+    insta::assert_snapshot!(failing.message, @"the plan needs 1000001 launches and copies; the limit is 1000000");
+    let failing = refused_plan(&ptx, |plan, _| {
+        for i in 0..257 {
+            plan.scratch(i.to_string(), Element::U8, 1);
+        }
+    });
+    insta::assert_snapshot!(failing.message, @"the plan needs 257 buffers of its own; the limit is 256");
+}
+
+#[test]
+fn what_the_emulated_device_does_not_know_is_not_graded_there() {
+    let course = course(MATADD);
+    let body = "add.f32 %f3, %f1, %f2; wgmma.fence.sync.aligned;";
+    let report = emulated(&course, &bundle(&course, &elementwise(body), record_sum));
+    let Outcome::NotGradedHere { reason } = &report.cases[0].status else {
+        panic!("{report:#?}")
+    };
+    assert!(
+        reason.contains("wgmma") && reason.ends_with("; grade it on a GPU"),
+        "{reason}"
+    );
+    assert_eq!((report.totals.earned, report.totals.graded()), (0.0, 0.0));
+    // On a GPU it is graded, and the report says that nobody looked at it.
+    let device = Clocked::new(|_, _| 10.0);
+    let right = bundle(&course, &elementwise(SUM), record_sum);
+    let runner = Unknown(&device, bundle(&course, &elementwise(body), record_sum).ptx);
+    let report = graded_with(&course, &right, &device, &runner, &options());
+    assert!(matches!(report.cases[0].status, Outcome::Passed));
+    let Some(crate::report::Checks::NotMade { reason }) = &report.cases[0].checks else {
+        panic!("{report:#?}")
+    };
+    assert!(reason.contains("wgmma"), "{reason}");
+}
+
+/// Has other kernels looked at: what this GPU can run, which is the emulated device, that cannot run them.
+struct Unknown<'d>(&'d dyn Device, String);
+
+impl CaseRunner for Unknown<'_> {
+    fn run(&self, request: &Request, deadlines: &Deadlines) -> Result<Ended, GradeError> {
+        let mut request = request.clone();
+        if request.job.checks.is_some() {
+            request.job.ptx.clone_from(&self.1);
+        }
+        Here(self.0).run(&request, deadlines)
+    }
+}
+
+#[test]
+fn memory_that_kernels_declare_is_bounded() {
+    let course = course(MATADD);
+    let ptx = elementwise(SUM).replace(
+        ".global .align 4 .u32 seen = 0;",
+        ".global .align 4 .u32 seen = 0; .global .align 4 .b8 huge[67108864];",
+    );
+    let report = emulated(&course, &bundle(&course, &ptx, record_sum));
+    let failing = report.cases[0].status.failing().unwrap();
+    assert_eq!(failing.kind, Kind::PlanTooLarge);
+    insta::assert_snapshot!(failing.message, @"the kernels' global variables take 67108868 bytes; the limit is 67108864");
+}
+
+#[test]
+fn text_without_end_is_no_ptx() {
+    let course = course(MATADD);
+    let long = elementwise(SUM) + &"// and so on\n".repeat(1 << 20);
+    let deep = elementwise(&"{ ".repeat(1 << 20));
+    let nested =
+        elementwise(SUM).replace("seen = 0;", &format!("seen = {}0;", "(".repeat(1 << 20)));
+    for ptx in [long, deep, nested] {
+        let report = emulated(&course, &bundle(&course, &ptx, record_sum));
+        let failing = report.cases[0].status.failing().unwrap();
+        assert_eq!(failing.kind, Kind::PtxInvalid, "{}", failing.message);
+        assert!(failing.message.len() < 1000, "{}", failing.message.len());
+    }
+}
+
+#[test]
+fn names_that_a_bundle_invents_are_not_obeyed() {
+    let course = course(MATADD);
+    let evil = "\u{1b}[2J<script>\n\u{202e}";
+    let report = emulated(
+        &course,
+        &bundle(&course, &elementwise(SUM), |case| {
+            let own = case.record("grid2d_block1d_64").unwrap();
+            let mut plan = Plan::new(evil);
+            for buffer in own.buffers() {
+                plan.buffer(buffer.name.clone(), buffer.element, buffer.len as usize);
+            }
+            let c = plan.find_buffer("c").unwrap();
+            plan.scratch(evil, Element::F32, 8);
+            plan.launch(evil, LaunchConfig::new(1, 32), args![c])
+                .unwrap();
+            plan.output("c", c);
+            plan
+        }),
+    );
+    assert_eq!(
+        report.cases[0].status.kind(),
+        Some(Kind::PlanInvalid),
+        "{report:#?}"
+    );
+}

@@ -1,0 +1,72 @@
+//! Right submissions.
+
+use super::*;
+
+#[test]
+fn built_in_variants_earn_all_points_that_are_graded() {
+    for (lab, file, text) in crate::course::embedded_files() {
+        let text = with_small_cases(text);
+        let course = Course::parse(&text, file).unwrap();
+        for variant in find_lab(lab).unwrap().variants() {
+            let report = emulated(&course, &built_in(&course, variant.name));
+            assert!(report.is_right(), "{lab} {}: {report:#?}", variant.name);
+            let totals = report.totals;
+            assert_eq!(totals.earned, totals.graded(), "{lab} {}", variant.name);
+            assert!(totals.not_graded_here > 0.0);
+        }
+    }
+}
+
+/// The lab's file with the first two cases and what is large.
+fn with_small_cases(text: &str) -> String {
+    let mut parts = text.split("[[case]]");
+    let head = parts.next().unwrap().to_owned();
+    let kept = parts
+        .enumerate()
+        .filter(|(i, case)| *i < 2 || case.contains("\"large\""));
+    kept.fold(head, |text, (_, case)| text + "[[case]]" + case)
+}
+
+#[test]
+fn large_cases_wait_for_a_gpu() {
+    let course = course(MATADD);
+    let report = emulated(&course, &built_in(&course, "grid2d_block1d_64"));
+    let Outcome::NotGradedHere { reason } = &report.cases[1].status else {
+        panic!("{report:#?}")
+    };
+    assert_eq!(reason, "large cases are graded on a GPU");
+    assert_eq!(report.totals.not_graded_here, 33.0);
+    assert_eq!(report.totals.earned, 2.0);
+    assert!(report.cases[0].counts["warp_instructions"] > 0);
+    assert_eq!(report.cases[0].samples, 2);
+    assert!(report.is_right() && !report.is_complete());
+}
+
+#[test]
+fn equal_seeds_give_equal_grades_and_secret_ones_are_told_after_a_failure() {
+    let course = course(MATADD);
+    let wrong = bundle(&course, &elementwise("mov.f32 %f3, %f1;"), record_sum);
+    let mut reports = [(); 2].map(|()| emulated(&course, &wrong));
+    for report in &mut reports {
+        report.elapsed_s = 0.0;
+        report.started_unix_s = None;
+    }
+    assert_eq!(reports[0], reports[1]);
+    assert_eq!(reports[0].seed, Some(42));
+
+    let device = EmulatedDevice::default();
+    let secret = Options {
+        seed: None,
+        ..options()
+    };
+    let report = graded_with(&course, &wrong, &device, &Here(&device), &secret);
+    assert_eq!(report.seed, None);
+    let note = &report.notes[0];
+    let seed = note.split(' ').nth(1).unwrap().parse().unwrap();
+    let again = Options {
+        seed: Some(seed),
+        ..options()
+    };
+    let again = graded_with(&course, &wrong, &device, &Here(&device), &again);
+    assert_eq!(again.cases, report.cases);
+}

@@ -1,0 +1,98 @@
+//! What rounding allows.
+
+use host::HostBuffer;
+
+use super::*;
+
+#[test]
+fn rounding_is_allowed_and_no_more() {
+    let lab = find_lab("wave2d").unwrap();
+    let (n_x, n_y, steps, k) = (40_usize, 30_usize, 20, 0.3_f32);
+    let params = [
+        ("n_x", "40"),
+        ("n_y", "30"),
+        ("steps", "20"),
+        ("scene", "empty-box"),
+        ("k", "0.3"),
+    ];
+    let mut parameters = host::CaseParams::default();
+    for (name, value) in params {
+        parameters.set(name, value);
+    }
+    let case = lab.case(&lab.seeded(&parameters, 9).unwrap()).unwrap();
+    let inputs = case.inputs().unwrap();
+    let reference = case
+        .reference(host::Cpu::Serial, &host::NoProgress)
+        .unwrap();
+    let oracle = case
+        .oracle_from(&inputs, &host::NoProgress)
+        .unwrap()
+        .unwrap();
+    let (expected, noise) = crate::engine::expected::Expected::rounding(8.0, &reference, &oracle);
+    assert!(
+        noise.iter().all(|(_, noise)| (1e-8..1e-4).contains(noise)),
+        "{noise:?}"
+    );
+    expected.check(&reference).unwrap();
+
+    // The scheme in a closed box, with `store` applied to what a step leaves in memory.
+    let run = |fused: bool, columns: usize, store: &dyn Fn(f32) -> f32| {
+        let field = |name| {
+            host::check::find(&inputs, name)
+                .unwrap()
+                .as_slice::<f32>()
+                .unwrap()
+                .to_vec()
+        };
+        let (mut u0, mut u1) = (field("u0"), field("u1"));
+        for _ in 0..steps {
+            let mut next = vec![0.0_f32; n_x * n_y];
+            for y in 1..n_y - 1 {
+                for x in 1..columns {
+                    let i = y * n_x + x;
+                    let sum = u1[i - 1] + u1[i + 1] + u1[i - n_x] + u1[i + n_x];
+                    let own = 2.0 - 4.0 * k;
+                    let value = if fused {
+                        k.mul_add(sum, own.mul_add(u1[i], -u0[i]))
+                    } else {
+                        own * u1[i] - u0[i] + k * sum
+                    };
+                    next[i] = store(value);
+                }
+            }
+            (u0, u1) = (u1, next);
+        }
+        vec![
+            ("u0".to_owned(), HostBuffer::from(u0)),
+            ("u1".to_owned(), u1.into()),
+        ]
+    };
+    let as_is = |value| value;
+    assert!(run(false, n_x - 1, &as_is) == reference);
+    let fused = run(true, n_x - 1, &as_is);
+    assert!(fused != reference);
+    expected.check(&fused).unwrap();
+    // 11 bits of significand, as half precision has.
+    let half = |value: f32| f32::from_bits(value.to_bits().wrapping_add(0x1000) & !0x1fff);
+    expected.check(&run(false, n_x - 1, &half)).unwrap_err();
+    // The last column before the border is left out.
+    expected.check(&run(false, n_x - 2, &as_is)).unwrap_err();
+}
+
+#[test]
+fn where_nothing_is_rounded_rounding_allows_nothing() {
+    let text = MATADD.replace("\"exact\"", "\"rounding\", factor = 1000");
+    let course = course(&text);
+    let report = emulated(&course, &built_in(&course, "grid2d_block1d_64"));
+    assert!(report.is_right(), "{report:#?}");
+    // The lab's sums fit their type: a last bit that is another one is no rounding.
+    let off = |bit: u32| {
+        let body = format!(
+            "add.f32 %f3, %f1, %f2; mov.b32 %r4, %f3; xor.b32 %r4, %r4, {bit}; mov.b32 %f3, %r4;"
+        );
+        let report = emulated(&course, &bundle(&course, &elementwise(&body), record_sum));
+        report.cases[0].status.kind()
+    };
+    assert_eq!(off(0), None);
+    assert_eq!(off(1), Some(Kind::WrongResult));
+}

@@ -1,0 +1,345 @@
+//! How a graded case ended. Each way to fail has a code that does not change from one version to the next.
+
+use serde::{Deserialize, Serialize};
+
+use crate::diagnose::Diagnosis;
+
+/// How a case, or the timing of one, ended.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "status", rename_all = "snake_case")]
+pub enum Outcome {
+    /// Of a case: every value of every sample was right.
+    Passed,
+    /// Of a timing: there is a ratio.
+    Measured,
+    /// The submission failed: a wrong result, a fault, a time that cannot be believed.
+    Failed(Failing),
+    /// It could not be graded, through no fault of the submission's.
+    NotGradedHere {
+        /// Why.
+        reason: String,
+    },
+}
+
+impl Outcome {
+    /// A failure.
+    pub fn failed(kind: Kind, message: impl Into<String>) -> Outcome {
+        Outcome::Failed(Failing::new(kind, message))
+    }
+
+    /// The failure, if it is one.
+    pub fn failing(&self) -> Option<&Failing> {
+        match self {
+            Outcome::Failed(failing) => Some(failing),
+            _ => None,
+        }
+    }
+
+    /// How it failed, if it did.
+    pub fn kind(&self) -> Option<Kind> {
+        self.failing().map(|failing| failing.kind)
+    }
+
+    /// Why it could not be graded, if that is so.
+    pub fn not_graded(&self) -> Option<&str> {
+        match self {
+            Outcome::NotGradedHere { reason } => Some(reason),
+            _ => None,
+        }
+    }
+}
+
+/// Why there is no result: those outcomes that end the work on a case.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NotPassed {
+    /// The submission failed.
+    Failed(Box<Failing>),
+    /// The machine, or the harness, lacks something.
+    NotGradedHere(String),
+}
+
+impl NotPassed {
+    /// A failure.
+    pub fn failed(kind: Kind, message: impl Into<String>) -> NotPassed {
+        Failing::new(kind, message).into()
+    }
+
+    /// Why, whoever is at fault.
+    pub fn reason(self) -> String {
+        match self {
+            NotPassed::Failed(failing) => failing.message,
+            NotPassed::NotGradedHere(reason) => reason,
+        }
+    }
+}
+
+impl From<Failing> for NotPassed {
+    fn from(failing: Failing) -> NotPassed {
+        NotPassed::Failed(Box::new(failing))
+    }
+}
+
+impl From<NotPassed> for Outcome {
+    fn from(not_passed: NotPassed) -> Outcome {
+        match not_passed {
+            NotPassed::Failed(failing) => Outcome::Failed(*failing),
+            NotPassed::NotGradedHere(reason) => Outcome::NotGradedHere { reason },
+        }
+    }
+}
+
+/// How something failed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Failing {
+    /// The stable code.
+    pub kind: Kind,
+    /// How far the submission got; follows from the kind.
+    pub category: Category,
+    /// What happened, with the numbers and names involved.
+    pub message: String,
+    /// The device that found it, where that is not the one that the report is for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device: Option<String>,
+    /// The emulated device's message, where it found a fault.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sanitizer: Option<String>,
+    /// Which sample failed, from 0, where there were several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sample: Option<u32>,
+    /// What the wrong values look like.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub diagnosis: Option<Box<Diagnosis>>,
+    /// Whether what is said here was written by code that knew hidden cases: no student may read it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub knew_hidden: bool,
+}
+
+impl Failing {
+    /// A failure without further detail.
+    pub fn new(kind: Kind, message: impl Into<String>) -> Failing {
+        Failing {
+            kind,
+            category: kind.category(),
+            message: message.into(),
+            device: None,
+            sanitizer: None,
+            sample: None,
+            diagnosis: None,
+            knew_hidden: false,
+        }
+    }
+
+    /// With the device that found it.
+    pub fn with_device(mut self, device: impl Into<String>) -> Failing {
+        self.device = Some(device.into());
+        self
+    }
+
+    /// With the emulated device's message.
+    pub fn with_sanitizer(mut self, message: impl Into<String>) -> Failing {
+        self.sanitizer = Some(message.into());
+        self
+    }
+
+    /// With the sample that failed.
+    pub fn with_sample(mut self, sample: u32) -> Failing {
+        self.sample = Some(sample);
+        self
+    }
+
+    /// Said by code that knew hidden cases.
+    pub fn with_hidden_cases_known(mut self) -> Failing {
+        self.knew_hidden = true;
+        self
+    }
+
+    /// With what the wrong values look like.
+    pub fn with_diagnosis(mut self, diagnosis: Diagnosis) -> Failing {
+        self.diagnosis = Some(Box::new(diagnosis));
+        self
+    }
+}
+
+/// What became of a case that did not pass, by how far the submission got.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Category {
+    /// It was not run: it cannot be built, recorded or loaded, or is not allowed.
+    Refused,
+    /// The device stopped a kernel.
+    Faulted,
+    /// It took longer than it may.
+    TimedOut,
+    /// The process that ran it died.
+    Crashed,
+    /// It ran to the end, and what it left is not right.
+    Wrong,
+    /// It is right, but its time cannot be believed.
+    Untrusted,
+}
+
+impl Category {
+    /// As people read it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Category::Refused => "refused",
+            Category::Faulted => "fault",
+            Category::TimedOut => "timed out",
+            Category::Crashed => "crashed",
+            Category::Wrong => "wrong",
+            Category::Untrusted => "untrusted",
+        }
+    }
+}
+
+macro_rules! kinds {
+    ($($(#[doc = $doc:literal])+ $kind:ident $code:literal $category:ident,)*) => {
+        /// A way to fail.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+        pub enum Kind {
+            $(
+                $(#[doc = $doc])+
+                #[serde(rename = $code)]
+                $kind,
+            )*
+        }
+
+        impl Kind {
+            /// Every way to fail.
+            pub const ALL: &'static [Kind] = &[$(Kind::$kind),*];
+
+            /// The stable code, as in `report.json`.
+            pub const fn code(self) -> &'static str {
+                match self {
+                    $(Kind::$kind => $code,)*
+                }
+            }
+
+            /// How far the submission got.
+            pub const fn category(self) -> Category {
+                match self {
+                    $(Kind::$kind => Category::$category,)*
+                }
+            }
+
+            /// What it means, in a sentence.
+            pub const fn summary(self) -> &'static str {
+                match self {
+                    $(Kind::$kind => concat!($($doc),+).trim_ascii(),)*
+                }
+            }
+        }
+    };
+}
+
+kinds! {
+    /// A file of the submission is missing or cannot be read.
+    MissingFile "missing_file" Refused,
+    /// The source uses a construct that submissions may not use.
+    ForbiddenConstruct "forbidden_construct" Refused,
+    /// The source does not compile.
+    CompileError "compile_error" Refused,
+    /// Building took more time, memory or space than it may.
+    BuildLimit "build_limit" Refused,
+    /// The recorder ended without a plan: it panicked, exited early, or answered with an error.
+    RecorderFailed "recorder_failed" Refused,
+    /// The recorder did what the sandbox does not allow: files, sockets, processes.
+    RecorderForbidden "recorder_forbidden" Refused,
+    /// The recorder took more time than it may.
+    RecorderTimedOut "recorder_timed_out" Refused,
+    /// The recorder used more memory, or wrote more, than it may.
+    RecorderLimit "recorder_limit" Refused,
+    /// What the recorder wrote is not a plan.
+    PlanMalformed "plan_malformed" Refused,
+    /// The plan does not fit the kernels, the lab's buffers, or the device's limits.
+    PlanInvalid "plan_invalid" Refused,
+    /// The plan has more launches, or more memory, than it may.
+    PlanTooLarge "plan_too_large" Refused,
+    /// The PTX cannot be read, or has entries that it may not have.
+    PtxInvalid "ptx_invalid" Refused,
+    /// The bundle is truncated or edited, or the file is not a bundle.
+    BundleDamaged "bundle_damaged" Refused,
+    /// The bundle was written by another version of the harness.
+    BundleVersion "bundle_version" Refused,
+    /// The bundle's problems are not those of the lab's cases.
+    BundleMismatch "bundle_mismatch" Refused,
+    /// The device refuses to load the kernels or to launch one.
+    LaunchRefused "launch_refused" Refused,
+    /// A kernel accessed memory that is not its own.
+    OutOfBounds "out_of_bounds" Faulted,
+    /// A kernel accessed an address that is not a multiple of the access's size.
+    Misaligned "misaligned" Faulted,
+    /// A kernel read memory that had not been written.
+    UninitializedRead "uninitialized_read" Faulted,
+    /// Two threads accessed the same bytes and nothing ordered them.
+    Race "race" Faulted,
+    /// A barrier that not all threads of the block reached, or a deadlock.
+    Barrier "barrier" Faulted,
+    /// A kernel failed in another way: a trap, a panic, an illegal instruction, a fault that the device does not explain.
+    KernelFault "kernel_fault" Faulted,
+    /// The case was not finished before its deadline.
+    Deadline "deadline" TimedOut,
+    /// The process that ran the case died.
+    Crashed "crashed" Crashed,
+    /// Values are wrong.
+    WrongResult "wrong_result" Wrong,
+    /// Values are NaN or infinite.
+    NonFinite "non_finite" Wrong,
+    /// The first samples were right, a later one is wrong.
+    WrongLater "wrong_later" Wrong,
+    /// An input changed that the lab says must not.
+    InputChanged "input_changed" Wrong,
+    /// Memory around a buffer was written.
+    GuardOverwritten "guard_overwritten" Wrong,
+    /// The time is shorter than the device needs for the bytes that must be moved.
+    ImpossibleSpeed "impossible_speed" Untrusted,
+    /// The device's clock and the host's do not agree.
+    ClocksDisagree "clocks_disagree" Untrusted,
+}
+
+impl std::fmt::Display for Kind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.code())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn codes_are_unique_and_are_what_json_has() {
+        let codes: HashSet<_> = Kind::ALL.iter().map(|kind| kind.code()).collect();
+        assert_eq!(codes.len(), Kind::ALL.len());
+        for kind in Kind::ALL {
+            let json = serde_json::to_string(kind).unwrap();
+            assert_eq!(json, format!("\"{kind}\""));
+            assert_eq!(serde_json::from_str::<Kind>(&json).unwrap(), *kind);
+        }
+    }
+
+    #[test]
+    fn every_kind_is_documented() {
+        let page = include_str!("../../../docs/grading.md");
+        for kind in Kind::ALL {
+            let category = serde_json::to_string(&kind.category()).unwrap();
+            let category = category.trim_matches('"');
+            let row = format!("| `{kind}` | {category} | {} |", kind.summary());
+            assert!(page.contains(&row), "docs/grading.md lacks the line: {row}");
+        }
+    }
+
+    #[test]
+    fn summaries_are_sentences() {
+        for kind in Kind::ALL {
+            let summary = kind.summary();
+            assert!(
+                summary.ends_with('.') && !summary.starts_with(' '),
+                "{summary:?}"
+            );
+        }
+    }
+}

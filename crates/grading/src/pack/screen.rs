@@ -1,0 +1,150 @@
+//! A submission's files: read with care, since they may be anything, and searched for what no submission needs, in their
+//! tokens, before any compiler sees them.
+//!
+//! Tokens, not syntax: what stands inside a macro's definition or arguments is looked at like all else, a name cannot be put
+//! together inside a macro, and nesting costs no stack. Compilers run in a sandbox all the same; but a refusal here names
+//! line and reason, and what is refused never runs.
+
+mod rules;
+#[cfg(test)]
+mod tests;
+mod tokens;
+
+use std::fs;
+use std::io::Read;
+use std::path::Path;
+
+use super::PackError;
+use crate::outcome::Kind;
+
+/// The file of device code.
+const KERNELS: &str = "kernels.rs";
+/// The file of host code.
+const LAUNCH: &str = "launch.rs";
+
+/// The largest file: the longest built-in one has a tenth of it.
+const MAX_BYTES: u64 = 256 << 10;
+
+/// The text of both files.
+#[derive(Debug, Clone)]
+pub struct Sources {
+    /// Of `kernels.rs`.
+    pub kernels: String,
+    /// Of `launch.rs`.
+    pub launch: String,
+}
+
+impl Sources {
+    /// Reads the submission in folder `dir`, and looks for what it may not use. Anything else in the folder is ignored.
+    ///
+    /// # Errors
+    ///
+    /// [`PackError::Refused`]: what is missing, or is no plain file of text; the first construct that is refused.
+    pub fn read(dir: &Path) -> Result<Sources, PackError> {
+        let sources = read(dir)?;
+        screen(&sources)?;
+        Ok(sources)
+    }
+}
+
+fn read(dir: &Path) -> Result<Sources, PackError> {
+    if !dir.is_dir() {
+        let what = if dir.exists() {
+            "is no folder"
+        } else {
+            "is not there"
+        };
+        let message = format!(
+            "{}: {what}; a submission is a folder with kernels.rs (device code) and launch.rs (host code)",
+            dir.display()
+        );
+        return Err(PackError::refused(Kind::MissingFile, message));
+    }
+    Ok(Sources {
+        kernels: text(dir, KERNELS)?,
+        launch: text(dir, LAUNCH)?,
+    })
+}
+
+fn text(dir: &Path, name: &str) -> Result<String, PackError> {
+    let path = dir.join(name);
+    let refused = |message: String| {
+        PackError::refused(Kind::MissingFile, format!("{}: {message}", path.display()))
+    };
+    // Of the link itself, not of what it points to.
+    let metadata = fs::symlink_metadata(&path).map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => refused(
+            "is missing; a submission is a folder with kernels.rs (device code) and launch.rs (host code)"
+                .to_owned(),
+        ),
+        _ => refused(format!("cannot be read: {error}")),
+    })?;
+    if !metadata.is_file() {
+        let what = if metadata.is_symlink() {
+            "is a symbolic link"
+        } else {
+            "is no plain file"
+        };
+        return Err(refused(format!("{what}; submit the file itself")));
+    }
+    let mut bytes = Vec::new();
+    open(&path)
+        .and_then(|file| file.take(MAX_BYTES + 1).read_to_end(&mut bytes))
+        .map_err(|error| refused(format!("cannot be read: {error}")))?;
+    if bytes.len() as u64 > MAX_BYTES {
+        return Err(refused(format!(
+            "is larger than {} KiB; no solution needs so much text",
+            MAX_BYTES >> 10
+        )));
+    }
+    String::from_utf8(bytes).map_err(|error| {
+        refused(format!(
+            "is no text: byte {} is not UTF-8",
+            error.utf8_error().valid_up_to()
+        ))
+    })
+}
+
+/// Follows no link, and waits for no pipe, that was put there since.
+fn open(path: &Path) -> std::io::Result<fs::File> {
+    let mut options = fs::OpenOptions::new();
+    options.read(true);
+    #[cfg(target_os = "linux")]
+    {
+        use std::os::unix::fs::OpenOptionsExt;
+        options.custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK);
+    }
+    options.open(path)
+}
+
+/// Looks at both files.
+///
+/// # Errors
+///
+/// The first thing that a submission may not use.
+fn screen(sources: &Sources) -> Result<(), PackError> {
+    for (name, text) in [(KERNELS, &sources.kernels), (LAUNCH, &sources.launch)] {
+        let tokens = tokens::flatten(text).map_err(|fault| {
+            let place = format!("{name}:{}:{}", fault.line, fault.column);
+            if fault.too_deep {
+                let message = format!(
+                    "{place}: brackets more than {} deep: the compiler could overflow its stack",
+                    tokens::MAX_DEPTH
+                );
+                return PackError::refused(Kind::ForbiddenConstruct, message);
+            }
+            // rustc says what is wrong with it, better.
+            let message =
+                format!("{place}: this is not Rust: a bracket, quote or comment has no partner");
+            PackError::refused(Kind::CompileError, message)
+        })?;
+        if let Some((token, construct, reason)) = rules::first_refused(&tokens, name == LAUNCH) {
+            let message = format!(
+                "{name}:{}:{}: {construct}: {reason}",
+                token.line, token.column
+            );
+            return Err(PackError::refused(Kind::ForbiddenConstruct, message));
+        }
+    }
+    Ok(())
+}

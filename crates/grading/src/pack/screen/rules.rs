@@ -1,0 +1,303 @@
+//! What is refused, and why.
+
+use super::tokens::{Token, TokenKind};
+
+const READS_FILES: &str = "a submission is its two files, and reads no others";
+const READS_ENVIRONMENT: &str = "a submission does not depend on the machine that compiles it";
+const ASSEMBLY: &str = "kernels are Rust; cuda_std has the instructions that Rust cannot spell";
+const SYMBOLS: &str = "only #[kernel] gives functions their names and places in the PTX";
+const FOREIGN: &str = "a submission calls nothing but Rust; cuda_std has the device's functions";
+const CRATES: &str = "a submission uses core, cuda_std, kernels_gpu and plan alone";
+const UNSTABLE: &str = "a submission is written in stable Rust";
+const ATTRIBUTES: &str = "it is not among the attributes that a submission may use";
+const HIDDEN: &str =
+    "which macro or attribute is meant is hidden; write the macro's or attribute's name out";
+const SAFE: &str = "host code records a plan, which takes no unsafe code";
+const STANDARD: &str =
+    "host code records a plan: of std it uses what computes, nothing that reaches outside";
+
+/// Names that are refused wherever they stand: they name one thing, and nothing that a solution needs.
+const NAMES: &[(&str, &str)] = &[
+    ("include", READS_FILES),
+    ("include_str", READS_FILES),
+    ("include_bytes", READS_FILES),
+    ("option_env", READS_ENVIRONMENT),
+    ("asm", ASSEMBLY),
+    ("global_asm", ASSEMBLY),
+    ("naked_asm", ASSEMBLY),
+    ("llvm_asm", ASSEMBLY),
+    ("no_mangle", SYMBOLS),
+    ("export_name", SYMBOLS),
+    ("link_section", SYMBOLS),
+    ("link_name", SYMBOLS),
+    ("global_allocator", SYMBOLS),
+    ("panic_handler", SYMBOLS),
+    ("proc_macro", CRATES),
+    ("macro_use", CRATES),
+];
+
+/// Attributes that mean nothing outside the file. `cfg_attr` is looked into.
+const ALLOWED_ATTRIBUTES: &str = "allow cfg cfg_attr clippy cold default deny deprecated derive doc expect forbid inline kernel macro_export \
+    must_use non_exhaustive repr rustfmt test track_caller warn";
+
+/// The derives of core.
+const ALLOWED_DERIVES: &str = "Clone Copy Debug Default Eq Hash Ord PartialEq PartialOrd";
+
+const ALLOWED_CRATES: &str = "core cuda_std kernels_gpu plan";
+
+/// The modules of std that only compute.
+const ALLOWED_STD: &str = "any array assert assert_eq borrow boxed cell char clone cmp collections convert default error f32 f64 fmt \
+    format hash hint i16 i32 i64 i8 isize iter marker mem num ops option panic prelude primitive print println \
+    ptr rc result slice str string sync u16 u32 u64 u8 usize vec";
+
+/// Of `std::process`, what only ends: a recorder that ends early is found out.
+const ALLOWED_PROCESS: &str = "abort exit";
+
+/// Whether one of these words, which spaces part, is `name`.
+fn lists(words: &str, name: &str) -> bool {
+    words.split(' ').any(|word| word == name)
+}
+
+/// The first token of the file that starts something refused, what that is, and why. Host code may use less than device code.
+pub fn first_refused(
+    tokens: &[Token],
+    is_host_code: bool,
+) -> Option<(&Token, String, &'static str)> {
+    (0..tokens.len()).find_map(|i| {
+        let (construct, reason) = refused(View { tokens, i }, is_host_code)?;
+        Some((&tokens[i], construct, reason))
+    })
+}
+
+/// The tokens from some place on.
+#[derive(Clone, Copy)]
+struct View<'t> {
+    tokens: &'t [Token],
+    i: usize,
+}
+
+impl<'t> View<'t> {
+    fn after(self, count: usize) -> View<'t> {
+        View {
+            i: self.i + count,
+            ..self
+        }
+    }
+
+    fn name(self) -> Option<&'t str> {
+        match &self.tokens.get(self.i)?.kind {
+            TokenKind::Name(name) => Some(name),
+            _ => None,
+        }
+    }
+
+    fn is_name(self, name: &str) -> bool {
+        self.name() == Some(name)
+    }
+
+    fn is_mark(self, mark: char) -> bool {
+        self.tokens.get(self.i).map(|token| &token.kind) == Some(&TokenKind::Mark(mark))
+    }
+
+    fn is_path_separator(self) -> bool {
+        self.is_mark(':') && self.after(1).is_mark(':')
+    }
+
+    fn depth(self) -> usize {
+        self.tokens.get(self.i).map_or(0, |token| token.depth)
+    }
+
+    /// The places inside the bracket that opens here, one bracket deep.
+    fn inside(self) -> impl Iterator<Item = View<'t>> {
+        let depth = self.depth();
+        (self.i + 1..self.tokens.len())
+            .map(move |i| View { i, ..self })
+            .take_while(move |view| view.depth() > depth)
+            .filter(move |view| view.depth() == depth + 1)
+    }
+
+    /// Where each of the list's elements starts, in the bracket that opens here.
+    fn elements(self) -> impl Iterator<Item = View<'t>> {
+        let mut starts = true;
+        self.inside().filter(move |view| {
+            let started = starts && !view.is_mark(',');
+            starts = view.is_mark(',');
+            started
+        })
+    }
+}
+
+/// What is refused that starts here.
+fn refused(here: View<'_>, is_host_code: bool) -> Option<(String, &'static str)> {
+    if here.is_mark('#') {
+        return attribute(here);
+    }
+    if here.is_mark('$') {
+        return macro_variable(here);
+    }
+    let name = here.name()?;
+    if let Some((_, reason)) = NAMES.iter().find(|(refused, _)| *refused == name) {
+        return Some((format!("`{name}`"), reason));
+    }
+    match name {
+        "env" if is_macro(here) || is_from_library(here) => {
+            Some(("`env`".to_owned(), READS_ENVIRONMENT))
+        }
+        "mod" => {
+            let inside = here.after(1).name()?;
+            here.after(2)
+                .is_mark(';')
+                .then(|| (format!("`mod {inside};`"), READS_FILES))
+        }
+        "extern" => external(here),
+        "unsafe" if is_host_code => Some(("`unsafe`".to_owned(), SAFE)),
+        "std" => standard(here),
+        _ => None,
+    }
+}
+
+/// `$name!` would be any macro, and `$name:meta` any attribute where it does not stand in one.
+fn macro_variable(here: View<'_>) -> Option<(String, &'static str)> {
+    let name = here.after(1).name()?;
+    let next = here.after(2);
+    if next.is_mark('!') && !next.after(1).is_mark('=') {
+        return Some((format!("`${name}!`"), HIDDEN));
+    }
+    let in_attribute = here.i > 0
+        && View {
+            i: here.i - 1,
+            ..here
+        }
+        .is_mark('[');
+    let is_meta = next.is_mark(':') && next.after(1).is_name("meta");
+    (is_meta && !in_attribute).then(|| (format!("`${name}:meta`"), HIDDEN))
+}
+
+fn is_macro(here: View<'_>) -> bool {
+    here.after(1).is_mark('!') && !here.after(2).is_mark('=')
+}
+
+/// Whether the name stands in a path or list from `core` or `std`: `core::env`, `use core::{env as e}`.
+fn is_from_library(here: View<'_>) -> bool {
+    let mut i = here.i;
+    // Back over whatever a path or an import may hold.
+    while i > 0 {
+        let before = View { i: i - 1, ..here };
+        if before.is_name("core") || before.is_name("std") {
+            return true;
+        }
+        let goes_on = [':', '{', ',', '}', '*']
+            .iter()
+            .any(|&mark| before.is_mark(mark))
+            || (before.name().is_some() && !before.is_name("use"));
+        if !goes_on {
+            return false;
+        }
+        // In an expression, a name stands before a path only after `::`.
+        i -= 1;
+    }
+    false
+}
+
+fn external(here: View<'_>) -> Option<(String, &'static str)> {
+    if here.after(1).is_name("crate") {
+        let krate = here.after(2).name().unwrap_or("");
+        if lists(ALLOWED_CRATES, krate) {
+            return None;
+        }
+        return Some((format!("`extern crate {krate}`"), CRATES));
+    }
+    Some(("`extern`".to_owned(), FOREIGN))
+}
+
+/// `std::module` and `std::{module, ...}`.
+fn standard(here: View<'_>) -> Option<(String, &'static str)> {
+    let refused = |what: String| Some((what, STANDARD));
+    if !here.after(1).is_path_separator() {
+        // `use std as s` and the like. A field or variable of that name is somebody's own matter.
+        let renamed = here.after(1).is_name("as");
+        return renamed.then(|| ("`std as`".to_owned(), STANDARD));
+    }
+    let next = here.after(3);
+    let module = |view: View<'_>| -> Option<(String, &'static str)> {
+        let name = view.name()?;
+        if lists(ALLOWED_STD, name) {
+            return None;
+        }
+        let item = view.after(3);
+        if name == "process"
+            && view.after(1).is_path_separator()
+            && item.name().is_some_and(|item| lists(ALLOWED_PROCESS, item))
+        {
+            return None;
+        }
+        refused(format!("`std::{name}`"))
+    };
+    if next.is_mark('{') {
+        let elements = next.elements();
+        return elements
+            .map(|view| {
+                if view.is_mark('*') || view.is_name("self") {
+                    refused("`std::{self}`".to_owned())
+                } else {
+                    module(view)
+                }
+            })
+            .find_map(|found| found);
+    }
+    if next.is_mark('*') {
+        return refused("`std::*`".to_owned());
+    }
+    module(next)
+}
+
+/// `#[...]` and `#![...]`.
+fn attribute(here: View<'_>) -> Option<(String, &'static str)> {
+    let open = here.after(1 + usize::from(here.after(1).is_mark('!')));
+    if !open.is_mark('[') {
+        // `#` in a macro's pattern.
+        return None;
+    }
+    attributes(open)
+}
+
+/// The attribute, or the list of them, in the bracket that opens here.
+fn attributes(open: View<'_>) -> Option<(String, &'static str)> {
+    let first = open.after(1);
+    if first.is_mark('$') {
+        // `#[$doc:meta]` in a macro's pattern, and `#[$doc]` in what it becomes.
+        let end = first.after(2);
+        let whole = end.is_mark(']')
+            || (end.is_mark(':') && end.after(1).is_name("meta") && end.after(2).is_mark(']'));
+        return (!whole).then(|| ("`#[$...]`".to_owned(), HIDDEN));
+    }
+    one_attribute(first)
+}
+
+fn one_attribute(view: View<'_>) -> Option<(String, &'static str)> {
+    let name = view.name()?;
+    let refused = |reason| Some((format!("`#[{name}]`"), reason));
+    match name {
+        "path" => refused(READS_FILES),
+        "feature" => refused(UNSTABLE),
+        "link" => refused(FOREIGN),
+        "derive" => {
+            let other = view
+                .after(1)
+                .inside()
+                .filter_map(View::name)
+                .find(|derive| !lists(ALLOWED_DERIVES, derive))?;
+            Some((
+                format!("`#[derive({other})]`"),
+                "a submission derives the traits of core alone",
+            ))
+        }
+        // `cfg_attr(condition, attribute, ...)`.
+        "cfg_attr" => view.after(1).elements().skip(1).find_map(one_attribute),
+        "unsafe" => refused(SYMBOLS),
+        _ if lists(ALLOWED_ATTRIBUTES, name) => None,
+        // Where it stands in the attribute is looked at when its turn comes.
+        _ if NAMES.iter().any(|(listed, _)| *listed == name) => None,
+        _ => refused(ATTRIBUTES),
+    }
+}

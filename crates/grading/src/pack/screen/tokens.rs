@@ -1,0 +1,102 @@
+//! A file as a flat list of tokens, brackets included.
+
+use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
+
+/// The deepest nesting of brackets.
+pub const MAX_DEPTH: usize = 128;
+
+/// A token and its place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Token {
+    pub kind: TokenKind,
+    /// From 1.
+    pub line: usize,
+    /// From 1.
+    pub column: usize,
+    /// How many brackets are around it.
+    pub depth: usize,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TokenKind {
+    /// A name or keyword; raw ones without their `r#`.
+    Name(String),
+    /// One character of punctuation, or a bracket.
+    Mark(char),
+    /// Anything else.
+    Literal,
+}
+
+/// What is no list of tokens, or too deep.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Fault {
+    pub line: usize,
+    pub column: usize,
+    pub too_deep: bool,
+}
+
+/// The tokens of a file, comments left out. Doc comments are attributes.
+pub fn flatten(text: &str) -> Result<Vec<Token>, Fault> {
+    let stream: TokenStream = text
+        .parse()
+        .map_err(|error: proc_macro2::LexError| Fault::at(error.span(), false))?;
+    let mut tokens = Vec::new();
+    add(stream, 0, &mut tokens)?;
+    Ok(tokens)
+}
+
+/// Adds the tokens of a stream with `depth` brackets around it.
+fn add(stream: TokenStream, depth: usize, tokens: &mut Vec<Token>) -> Result<(), Fault> {
+    for tree in stream {
+        let kind = match &tree {
+            TokenTree::Ident(name) => {
+                let text = name.to_string();
+                TokenKind::Name(text.strip_prefix("r#").unwrap_or(&text).to_owned())
+            }
+            TokenTree::Punct(mark) => TokenKind::Mark(mark.as_char()),
+            TokenTree::Literal(_) => TokenKind::Literal,
+            TokenTree::Group(group) => {
+                if depth >= MAX_DEPTH {
+                    return Err(Fault::at(group.span_open(), true));
+                }
+                let marks = match group.delimiter() {
+                    Delimiter::Parenthesis => Some(('(', ')')),
+                    Delimiter::Brace => Some(('{', '}')),
+                    Delimiter::Bracket => Some(('[', ']')),
+                    Delimiter::None => None,
+                };
+                if let Some((opening, _)) = marks {
+                    tokens.push(token(TokenKind::Mark(opening), group.span_open(), depth));
+                }
+                add(group.stream(), depth + 1, tokens)?;
+                if let Some((_, closing)) = marks {
+                    tokens.push(token(TokenKind::Mark(closing), group.span_close(), depth));
+                }
+                continue;
+            }
+        };
+        tokens.push(token(kind, tree.span(), depth));
+    }
+    Ok(())
+}
+
+impl Fault {
+    fn at(span: Span, too_deep: bool) -> Fault {
+        let start = span.start();
+        Fault {
+            line: start.line,
+            column: start.column + 1,
+            too_deep,
+        }
+    }
+}
+
+fn token(kind: TokenKind, span: Span, depth: usize) -> Token {
+    let start = span.start();
+    Token {
+        kind,
+        line: start.line,
+        column: start.column + 1,
+        depth,
+    }
+}

@@ -1,0 +1,361 @@
+//! Real submissions through all of it. What the screen would refuse is tested without it: the sandbox alone must do.
+
+use std::time::Instant;
+
+use test_support::{Need, skip};
+
+use super::*;
+
+const KERNELS: &str = include_str!("tests/kernels.rs");
+const LAUNCH: &str = include_str!("tests/launch.rs");
+
+const COURSE: &str = "\
+format_version = 1
+lab = \"poisson\"
+[tolerance]
+rule = \"exact\"
+[[case]]
+name = \"small\"
+group = \"small\"
+points = 1.0
+params = { n = 5, iterations = 2 }
+[[case]]
+name = \"hidden\"
+group = \"hidden\"
+points = 1.0
+params = { n = 9, iterations = 3 }
+[[case]]
+name = \"other\"
+group = \"small\"
+points = 1.0
+params = { n = 4, iterations = 1 }
+";
+
+fn course() -> &'static Course {
+    static COURSE_READ: OnceLock<Course> = OnceLock::new();
+    COURSE_READ.get_or_init(|| Course::parse(COURSE, "lab.toml").unwrap())
+}
+
+/// As by default, with this course.
+fn options() -> Options {
+    Options::new(Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."))
+}
+
+/// What is built once for all tests.
+fn dependencies() -> &'static Dependencies {
+    static BUILT: OnceLock<Dependencies> = OnceLock::new();
+    BUILT.get_or_init(|| {
+        let packer = Packer::new(options());
+        let built = packer.dependencies();
+        built.unwrap_or_else(|error| panic!("{error}")).clone()
+    })
+}
+
+fn packer(options: Options) -> Packer {
+    Packer {
+        dependencies: OnceLock::from(dependencies().clone()),
+        options,
+    }
+}
+
+/// With this in place of the body of the function that records.
+fn sources(body: &str) -> Sources {
+    let (before, rest) = LAUNCH.split_once("// RECORD").unwrap();
+    let (own, after) = rest.split_once("// END").unwrap();
+    let body = if body.is_empty() { own } else { body };
+    Sources {
+        kernels: KERNELS.to_owned(),
+        launch: format!("{before}{body}{after}"),
+    }
+}
+
+fn packed(sources: &Sources, options: Options) -> Result<Bundle, Failing> {
+    packer(options)
+        .pack(sources, course())
+        .map_err(|error| match error {
+            PackError::Refused(failing) => *failing,
+            other => panic!("{other}"),
+        })
+}
+
+fn build(sources: &Sources, options: Options) -> Result<Bundle, (Kind, String)> {
+    packed(sources, options).map_err(|failing| (failing.kind, failing.message))
+}
+
+#[test]
+fn a_submission_becomes_a_bundle() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("kernels.rs"), KERNELS).unwrap();
+    std::fs::write(folder.path().join("launch.rs"), LAUNCH).unwrap();
+    // Whatever else is there does not count.
+    std::fs::write(folder.path().join("build.rs"), "compile_error!();").unwrap();
+    std::fs::write(folder.path().join("Cargo.toml"), "[").unwrap();
+    let packer = packer(options());
+    let pack = || {
+        packer
+            .pack(&Sources::read(folder.path()).unwrap(), course())
+            .unwrap()
+    };
+    let bundle = pack();
+    assert_eq!(bundle.lab, "poisson");
+    assert!(bundle.ptx.contains(".entry halve"));
+    assert!(!bundle.ptx.contains("harness-pack-"), "no folder's name");
+    let cases: Vec<_> = bundle
+        .cases
+        .iter()
+        .map(|case| (case.name.as_str(), case.plan.commands().count()))
+        .collect();
+    assert_eq!(cases, [("small", 2), ("hidden", 3), ("other", 1)]);
+    assert_eq!(bundle.cases[1].problem["n"], 9);
+    assert!(bundle.protections.iter().any(|p| p.in_force));
+    // The same again, to the last bit.
+    let again = pack();
+    assert_eq!(
+        again.packed().unwrap().sha256,
+        bundle.packed().unwrap().sha256
+    );
+}
+
+/// On a machine with nothing but limits and a deadline.
+#[test]
+fn it_works_where_protections_are_missing() {
+    let without = vec![
+        Layer::Files,
+        Layer::SystemCalls,
+        Layer::Network,
+        Layer::Processes,
+    ];
+    let options = Options {
+        without: without.clone(),
+        ..options()
+    };
+    let bundle = build(&sources(""), options).unwrap();
+    for layer in Layer::ALL {
+        let name = format!("sandbox: {}", layer.name());
+        let protection = bundle.protections.iter().find(|p| p.name == name).unwrap();
+        assert_eq!(protection.in_force, !without.contains(&layer), "{name}");
+    }
+}
+
+#[test]
+fn compilers_say_where() {
+    let (kind, message) = build(&sources("let n: u32 = 1.5;"), options()).unwrap_err();
+    assert_eq!(kind, Kind::CompileError);
+    assert!(message.starts_with("launch.rs does not compile:\n"));
+    assert!(message.contains("--> launch.rs:17:"), "{message}");
+    let broken = Sources {
+        kernels: KERNELS.replace("0.5", "\"x\""),
+        ..sources("")
+    };
+    let (kind, message) = build(&broken, options()).unwrap_err();
+    assert_eq!(kind, Kind::CompileError);
+    assert!(message.starts_with("kernels.rs does not compile:\n"));
+    assert!(message.contains("--> kernels.rs:11:"), "{message}");
+}
+
+/// What the recorder wants, and what it gets.
+#[test]
+fn the_recorder_is_confined() {
+    let everything = build(&sources(""), options()).unwrap().protections;
+    let all_in_force = everything.iter().all(|protection| protection.in_force);
+    if !all_in_force {
+        return skip(Need::Sandbox, "this machine lacks a protection");
+    }
+    for (body, expected) in [
+        (
+            "std::fs::read(\"/etc/passwd\").unwrap(); todo!()",
+            Kind::RecorderFailed,
+        ),
+        (
+            "std::fs::write(\"/tmp/harness-was-here\", \"x\").unwrap(); todo!()",
+            Kind::RecorderFailed,
+        ),
+        (
+            "drop(std::net::TcpStream::connect(\"127.0.0.1:9\")); todo!()",
+            Kind::RecorderForbidden,
+        ),
+        (
+            "drop(std::process::Command::new(\"/bin/true\").status()); todo!()",
+            Kind::RecorderForbidden,
+        ),
+        (
+            "drop(std::thread::spawn(|| ())); todo!()",
+            Kind::RecorderForbidden,
+        ),
+        ("std::process::exit(0)", Kind::RecorderFailed),
+        (
+            "loop { println!(\"{}\", \"y\".repeat(1 << 16)) }",
+            Kind::RecorderLimit,
+        ),
+        (
+            "let all = vec![1u8; 100 << 30]; panic!(\"{}\", all[7])",
+            Kind::RecorderLimit,
+        ),
+    ] {
+        let (kind, message) = build(&sources(body), options()).unwrap_err();
+        assert_eq!(kind, expected, "{body}: {message}");
+    }
+    assert!(!Path::new("/tmp/harness-was-here").exists());
+}
+
+/// What students are shown cannot have come from a hidden case: those are recorded by another process, and last.
+#[test]
+fn hidden_cases_are_told_to_nobody() {
+    let told = |body: &str| {
+        let own = LAUNCH.split_once("// RECORD").unwrap().1;
+        let own = own.split_once("// END").unwrap().0;
+        packed(&sources(&format!("{body}\n{own}")), options())
+    };
+    let failing = told("assert!(problem.n != 9, \"n is {}\", problem.n);").unwrap_err();
+    assert!(failing.message.contains("n is 9"), "{}", failing.message);
+    assert!(failing.knew_hidden);
+    let failing = told(
+        "if problem.n == 9 { plan.launch(\"n_is_9\", LaunchConfig::covering(1, 1)?, args![])?; }",
+    );
+    let failing = failing.unwrap_err();
+    assert_eq!(failing.kind, Kind::PlanInvalid);
+    assert!(failing.knew_hidden);
+    let failing = told("assert!(problem.n == 9, \"n is {}\", problem.n);").unwrap_err();
+    assert!(failing.message.contains("n is 5"), "{}", failing.message);
+    assert!(!failing.knew_hidden);
+    // `other` comes after `hidden` in the lab file, and yet knows nothing of it.
+    let remember =
+        "static KNOWN: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
+                    let before = KNOWN.swap(problem.n, std::sync::atomic::Ordering::Relaxed);
+                    assert!(before != 9 && (problem.n != 9 || before == 0), \"n was {before}\");";
+    assert!(told(remember).is_ok());
+}
+
+#[test]
+fn recording_ends_in_time() {
+    let options = Options {
+        record: ResourceLimits {
+            wall: Duration::from_secs(1),
+            cpu_s: 1,
+            ..options().record
+        },
+        ..options()
+    };
+    let start = Instant::now();
+    let (kind, message) = build(&sources("loop {}"), options).unwrap_err();
+    assert_eq!(kind, Kind::RecorderTimedOut, "{message}");
+    assert!(start.elapsed() < Duration::from_secs(60));
+}
+
+/// Whoever finds the file writes what he likes, and it is read as a stranger's.
+#[test]
+fn a_forged_result_is_found() {
+    let forge = |text: &str| {
+        let body = format!(
+            "if problem.n != 9 {{
+                 let file = std::env::args().nth(1).unwrap();
+                 let mut file = std::fs::OpenOptions::new().write(true).open(file).unwrap();
+                 std::io::Write::write_all(&mut file, b{text:?}).unwrap();
+                 std::process::exit(0)
+             }}
+             Ok(Outputs {{ u: buffers.u }})"
+        );
+        build(&sources(&body), options()).unwrap_err().0
+    };
+    assert_eq!(forge("{\"earned\":100}\n"), Kind::PlanMalformed);
+    let plan = "{\"name\":\"small\",\"plan\":{\"name\":\"small\",\"buffers\":[],\"outputs\":[],\"kernels\":[],\
+                \"configs\":[],\"args\":[],\"commands\":[]}}\n";
+    assert_eq!(forge(plan), Kind::RecorderFailed, "one of two");
+    let other = plan.replace("\"small\"", "\"other\"");
+    assert_eq!(forge(&format!("{plan}{other}")), Kind::PlanInvalid);
+}
+
+/// What a compiler never gets done with, or not within what it may use. On real submissions the limits are larger.
+#[test]
+fn compilers_end_in_time_and_space() {
+    let limits = ResourceLimits {
+        wall: Duration::from_secs(4),
+        cpu_s: 2,
+        memory_bytes: 1 << 30,
+        file_bytes: 32 << 20,
+        ..options().compile
+    };
+    let with = |more: &str| Sources {
+        kernels: format!("{KERNELS}\n{more}"),
+        ..sources("")
+    };
+    let endless = "#[allow(long_running_const_eval)] pub const N: u32 = { let mut n = 1u32; while n != 0 { n = n.wrapping_add(2) } n };";
+    // As many statements as leaves of a binary tree.
+    let doubling = |depth: u32, leaf: &str| {
+        let mut text = format!("macro_rules! d0 {{ ($x:ident) => {{ {leaf} }} }}\n");
+        for i in 1..=depth {
+            let below = i - 1;
+            text += &format!(
+                "macro_rules! d{i} {{ ($x:ident) => {{ d{below}!($x); d{below}!($x); }} }}\n"
+            );
+        }
+        text
+    };
+    let kernel = |depth: u32| {
+        format!(
+            "#[kernel]\npub unsafe fn long(u: *mut f32) {{ let mut x = 1.0f32; d{depth}!(x); unsafe {{ *u = x }} }}"
+        )
+    };
+    let unrolled = |depth| {
+        let leaf = "$x = $x * $x + core::hint::black_box($x);";
+        doubling(depth, leaf) + &kernel(depth)
+    };
+    let table = |len: usize| {
+        format!(
+            "static TABLE: [u32; {len}] = {{ let mut t = [0; {len}]; t[1] = 1; t[{len} - 1] = 7; t }};
+             #[kernel]\npub unsafe fn look(u: *mut u32, i: u32) {{ unsafe {{ *u = TABLE[i as usize] }} }}"
+        )
+    };
+    let doubles_itself =
+        "macro_rules! bomb { ($($t:tt)*) => { bomb! { $($t)* $($t)* } } } bomb! { a b c d }";
+    let types = "pub fn f<T>(n: u32) -> usize { if n == 0 { 0 } else { f::<(T, T)>(n - 1) + core::mem::size_of::<T>() } }
+         #[kernel]\npub unsafe fn k(u: *mut usize, n: u32) { unsafe { *u = f::<u8>(n) } }";
+    let (time, memory) = (
+        "takes more than 2 s of CPU time",
+        "takes more than 1 GiB of memory",
+    );
+    for (bomb, kernels, ends) in [
+        (
+            "a constant that is never known",
+            endless.to_owned(),
+            [time, time],
+        ),
+        (
+            "a macro that doubles itself",
+            doubles_itself.to_owned(),
+            [time, memory],
+        ),
+        ("types that double", types.to_owned(), [time, memory]),
+        (
+            "a kernel of a million statements",
+            unrolled(20),
+            [time, memory],
+        ),
+        (
+            "a table longer than PTX may be",
+            table(1 << 20),
+            ["gives 12 MiB of PTX; the limit is 8 MiB"; 2],
+        ),
+        (
+            "a table longer than a file may be",
+            table(4 << 20),
+            ["writes more than 32 MiB", memory],
+        ),
+    ] {
+        let start = Instant::now();
+        let options = Options {
+            compile: limits,
+            ..options()
+        };
+        let (kind, message) = build(&with(&kernels), options).expect_err(bomb);
+        assert_eq!(kind, Kind::BuildLimit, "{bomb}: {message}");
+        assert!(
+            message.starts_with("kernels.rs: compiling it ")
+                && ends.iter().any(|end| message.ends_with(end)),
+            "{bomb}: {message}"
+        );
+        assert!(start.elapsed() < Duration::from_secs(60), "{bomb}");
+    }
+    // It was their fault, and theirs alone.
+    build(&sources(""), options()).unwrap();
+}

@@ -1,0 +1,131 @@
+use plan::{Element, LaunchConfig, args};
+use serde_json::Value;
+
+use super::*;
+
+/// One kernel that takes a pointer.
+const PTX: &str = "
+.version 7.0
+.target sm_80
+.address_size 64
+.visible .entry step(.param .u64 step_param_0)
+{
+    ret;
+}
+";
+
+fn problem() -> Value {
+    let problem = plan::poisson::Problem {
+        n: 5,
+        iterations: 1,
+    };
+    serde_json::to_value(problem).unwrap()
+}
+
+/// What is said of a plan that `record` makes for 5^3 points.
+fn said(record: impl FnOnce(&mut Plan)) -> (Option<Kind>, String) {
+    let mut plan = Plan::new("case");
+    record(&mut plan);
+    let module = Module::new("kernels.rs", PTX);
+    match fits("poisson", &problem(), &plan, &module, &LaunchLimits::COMMON) {
+        Ok(()) => (None, String::new()),
+        Err(NotPassed::Failed(failing)) => (Some(failing.kind), failing.message),
+        Err(other) => panic!("{other:?}"),
+    }
+}
+
+fn u(plan: &mut Plan) -> host::BufferId {
+    plan.buffer("u", Element::F64, 125)
+}
+
+#[test]
+fn what_fits_is_taken() {
+    let (kind, message) = said(|plan| {
+        let u = u(plan);
+        let other = plan.scratch("other", Element::F64, 125);
+        plan.launch("step", LaunchConfig::new(1, 1), args![u])
+            .unwrap();
+        plan.output("u", other);
+    });
+    assert_eq!((kind, message.as_str()), (None, ""));
+}
+
+#[test]
+fn inputs_are_the_labs() {
+    for record in [
+        |plan: &mut Plan| {
+            plan.buffer("v", Element::F64, 125);
+        },
+        |plan: &mut Plan| {
+            plan.buffer("u", Element::F32, 125);
+        },
+        |plan: &mut Plan| {
+            plan.buffer("u", Element::F64, 124);
+        },
+        |plan: &mut Plan| {
+            plan.scratch("u", Element::F64, 125);
+        },
+        |_: &mut Plan| (),
+    ] {
+        let (kind, message) = said(record);
+        assert_eq!(kind, Some(Kind::PlanInvalid));
+        insta::allow_duplicates! {
+            insta::assert_snapshot!(message, @"the plan does not begin with the lab's buffers `u` (125 of f64)");
+        }
+    }
+    let (kind, message) = said(|plan| {
+        let u = u(plan);
+        plan.buffer("answer", Element::F64, 125);
+        plan.output("u", u);
+    });
+    assert_eq!(kind, Some(Kind::PlanInvalid));
+    insta::assert_snapshot!(message, @"the plan declares an input `answer` (125 of f64), which the lab does not have; use `Plan::scratch`");
+}
+
+#[test]
+fn outputs_are_the_labs() {
+    let (kind, message) = said(|plan| {
+        u(plan);
+    });
+    assert_eq!(kind, Some(Kind::PlanInvalid));
+    insta::assert_snapshot!(message, @r#"the plan's outputs are []; the lab's are ["u"]"#);
+    let (kind, message) = said(|plan| {
+        u(plan);
+        let short = plan.scratch("short", Element::F64, 1);
+        plan.output("u", short);
+    });
+    assert_eq!(kind, Some(Kind::PlanInvalid));
+    insta::assert_snapshot!(message, @"output `u` is in buffer `short` (1 of f64); it has 125 of f64");
+}
+
+#[test]
+fn launches_fit_the_kernels() {
+    let (kind, message) = said(|plan| {
+        let u = u(plan);
+        plan.output("u", u);
+        plan.launch("other", LaunchConfig::new(1, 1), args![u])
+            .unwrap();
+    });
+    assert_eq!(kind, Some(Kind::PlanInvalid));
+    assert!(message.contains("has no kernel `other`"), "{message}");
+}
+
+#[test]
+fn memory_has_a_limit() {
+    let (kind, message) = said(|plan| {
+        let u = u(plan);
+        plan.output("u", u);
+        for name in ["a", "b", "c", "d", "e"] {
+            plan.scratch(name, Element::F64, 1 << 35);
+        }
+    });
+    assert_eq!(kind, Some(Kind::PlanTooLarge));
+    insta::assert_snapshot!(message, @"the plan's buffers take 1374389535720 bytes together; no device has more than 1099511627776");
+}
+
+#[test]
+fn every_lab_can_be_packed() {
+    for lab in host::labs() {
+        assert!(lab_type(lab.name()).is_some(), "{}", lab.name());
+    }
+}

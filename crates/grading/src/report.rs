@@ -1,0 +1,354 @@
+//! A submission's grade, as `report.json` holds it; `docs/grading.md` describes it for other programs.
+
+use std::collections::BTreeMap;
+
+use host::DeviceInfo;
+use serde::{Deserialize, Serialize};
+
+use crate::course::{Against, Group, PerformanceSpec};
+use crate::outcome::{Failing, Outcome};
+
+/// Changes whenever a field changes its meaning or goes away.
+pub const SCHEMA_VERSION: u32 = 2;
+
+/// A submission's grade.
+///
+/// Texts come from submissions in part (names, compiler messages, panics): whoever shows them escapes them for where they
+/// go. Numbers are finite; what may not be is an `Option`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct GradeReport {
+    /// [`SCHEMA_VERSION`] of the program that wrote it.
+    pub schema_version: u32,
+    /// The program's version.
+    pub harness_version: String,
+    /// Whose grade this is.
+    pub submission: SubmissionId,
+    /// The lab's name.
+    pub lab: String,
+    /// What it was graded on, as `--device` has it: `cuda`, `emulated`.
+    pub device: String,
+    /// What is known of that device.
+    pub device_info: Option<DeviceInfo>,
+    /// When grading began, in seconds since 1970.
+    pub started_unix_s: Option<u64>,
+    /// How long it took.
+    pub elapsed_s: f64,
+    /// The seed of the inputs, where it was given; a secret one is not told.
+    pub seed: Option<u64>,
+    /// Why no case was run at all, if none was.
+    pub refused: Option<Failing>,
+    /// Correctness, in the lab's order.
+    pub cases: Vec<CaseGrade>,
+    /// Speed, in the lab's order.
+    pub performance: Vec<PerformanceGrade>,
+    /// Sums over cases and performance.
+    pub totals: Totals,
+    /// What kept the submission from interfering with its grade, and what of that this machine lacks.
+    pub protections: Vec<Protection>,
+    /// What a reader should know besides.
+    pub notes: Vec<String>,
+}
+
+/// Which submission.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SubmissionId {
+    /// The name of its folder or bundle.
+    pub name: String,
+    /// SHA-256 of what was graded, in hexadecimal.
+    pub sha256: Option<String>,
+}
+
+/// What one case earned, and why.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CaseGrade {
+    /// As in lab.toml.
+    pub name: String,
+    /// As in lab.toml.
+    pub group: Group,
+    /// Points that it is worth.
+    pub points: f64,
+    /// Points that it earned.
+    pub earned: f64,
+    /// How it ended.
+    pub status: Outcome,
+    /// Runs with fresh inputs whose results were compared in full.
+    pub samples: u32,
+    /// Exact counts of the emulated device, by name: `instructions`, `global_sectors`, ...
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub counts: BTreeMap<String, u64>,
+    /// On a GPU: whether the emulated device has looked for what a GPU does not show.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checks: Option<Checks>,
+}
+
+/// Whether the emulated device has looked at a case that a GPU grades.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "checks", rename_all = "snake_case")]
+pub enum Checks {
+    /// At every access of every launch.
+    Whole,
+    /// At some blocks of the first launch of each kernel and shape, for races and barriers.
+    Sampled,
+    /// It could not, through no fault of the submission's.
+    NotMade {
+        /// Why.
+        reason: String,
+    },
+}
+
+/// What the speed of one case earned, and why.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PerformanceGrade {
+    /// The case's name.
+    pub case: String,
+    /// What the submission is compared with.
+    pub against: Against,
+    /// Points that it is worth.
+    pub points: f64,
+    /// Points that it earned.
+    pub earned: f64,
+    /// The ratio that earns nothing.
+    pub zero: f64,
+    /// The ratio that earns all points.
+    pub full: f64,
+    /// How it ended.
+    pub status: Outcome,
+    /// The ratio that the points follow from: higher is faster.
+    pub ratio: Option<Interval>,
+    /// The submission's times.
+    pub submission: Option<Times>,
+    /// The times of the reference that ran in turn with it.
+    pub reference: Option<Times>,
+    /// What the ratio is relative to, where that is the device's limit.
+    pub limit: Option<CopyLimit>,
+}
+
+impl PerformanceGrade {
+    /// An entry of the lab file that ended like this, without figures.
+    pub fn new(timed: &PerformanceSpec, status: Outcome) -> PerformanceGrade {
+        PerformanceGrade {
+            case: timed.case.clone(),
+            against: timed.against.clone(),
+            points: timed.points,
+            earned: 0.0,
+            zero: timed.zero,
+            full: timed.full,
+            status,
+            ratio: None,
+            submission: None,
+            reference: None,
+            limit: None,
+        }
+    }
+}
+
+/// A figure and how far it can be trusted.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Interval {
+    /// The figure.
+    pub value: f64,
+    /// Lower end of the interval.
+    pub low: f64,
+    /// Upper end of the interval.
+    pub high: f64,
+    /// The probability that intervals made this way hold the true figure: 0.95.
+    pub confidence: f64,
+}
+
+impl From<stats::Interval> for Interval {
+    fn from(interval: stats::Interval) -> Interval {
+        Interval {
+            value: interval.estimate,
+            low: interval.low,
+            high: interval.high,
+            confidence: interval.confidence,
+        }
+    }
+}
+
+/// Times of whole runs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Times {
+    /// The middle sample.
+    pub median_s: f64,
+    /// Every sample that counts, by the device's clock, in the order taken.
+    pub samples_s: Vec<f64>,
+    /// Samples that do not count: taken while the device was throttled, for example.
+    #[serde(default)]
+    pub discarded: u32,
+}
+
+/// A measured limit of the device.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct CopyLimit {
+    /// Bytes that any solution of the case must move.
+    pub necessary_bytes: u64,
+    /// Bandwidth in copying memory, measured in the same run.
+    pub copy_bytes_per_s: f64,
+}
+
+/// Sums of points.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Totals {
+    /// Points earned.
+    pub earned: f64,
+    /// Points that the lab is worth.
+    pub possible: f64,
+    /// Points of `possible` that could not be graded here: neither earned nor lost.
+    pub not_graded_here: f64,
+}
+
+impl Totals {
+    /// The sums of these parts.
+    pub fn of(cases: &[CaseGrade], performance: &[PerformanceGrade]) -> Totals {
+        let cases = cases
+            .iter()
+            .map(|case| (case.points, case.earned, case.status.not_graded().is_none()));
+        let performance = performance.iter().map(|timed| {
+            (
+                timed.points,
+                timed.earned,
+                timed.status.not_graded().is_none(),
+            )
+        });
+        let mut totals = Totals::default();
+        for (points, earned, is_graded) in cases.chain(performance) {
+            totals.possible += points;
+            if is_graded {
+                totals.earned += earned;
+            } else {
+                totals.not_graded_here += points;
+            }
+        }
+        totals
+    }
+
+    /// Points that were graded here.
+    pub fn graded(&self) -> f64 {
+        self.possible - self.not_graded_here
+    }
+}
+
+/// Something that keeps a submission from interfering with its grade.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Protection {
+    /// What: `seccomp`, `guard bands`.
+    pub name: String,
+    /// Whether it was in force.
+    pub in_force: bool,
+    /// What it does, or why it is not in force.
+    pub detail: String,
+}
+
+impl GradeReport {
+    /// A report of nothing yet.
+    pub fn new(
+        submission: SubmissionId,
+        lab: impl Into<String>,
+        device: impl Into<String>,
+    ) -> GradeReport {
+        GradeReport {
+            schema_version: SCHEMA_VERSION,
+            harness_version: env!("CARGO_PKG_VERSION").to_owned(),
+            submission,
+            lab: lab.into(),
+            device: device.into(),
+            ..GradeReport::default()
+        }
+    }
+
+    /// The same with its sums, once cases and performance are complete.
+    pub fn with_totals(mut self) -> GradeReport {
+        self.totals = Totals::of(&self.cases, &self.performance);
+        self
+    }
+
+    /// Whether nothing failed. Points that a slow submission did not earn are no failure.
+    pub fn is_right(&self) -> bool {
+        let cases = self.cases.iter().map(|case| &case.status);
+        let mut outcomes = cases.chain(self.performance.iter().map(|timed| &timed.status));
+        self.refused.is_none() && outcomes.all(|outcome| outcome.failing().is_none())
+    }
+
+    /// Whether every point was graded.
+    pub fn is_complete(&self) -> bool {
+        self.totals.not_graded_here == 0.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::outcome::Kind;
+
+    fn case(points: f64, earned: f64, status: Outcome) -> CaseGrade {
+        CaseGrade {
+            name: "odd-37x53".to_owned(),
+            group: Group::Small,
+            points,
+            earned,
+            status,
+            samples: 3,
+            counts: BTreeMap::new(),
+            checks: None,
+        }
+    }
+
+    fn report() -> GradeReport {
+        let submission = SubmissionId {
+            name: "ada".to_owned(),
+            sha256: None,
+        };
+        let mut report = GradeReport::new(submission, "wave2d", "emulated");
+        report.cases = vec![
+            case(2.0, 2.0, Outcome::Passed),
+            case(3.0, 0.0, Outcome::failed(Kind::Race, "a race")),
+        ];
+        report.performance = vec![PerformanceGrade {
+            case: "large-3201".to_owned(),
+            against: Against::Reference {
+                variant: "shmem".to_owned(),
+            },
+            points: 40.0,
+            earned: 0.0,
+            zero: 0.2,
+            full: 0.9,
+            status: Outcome::NotGradedHere {
+                reason: "no GPU".to_owned(),
+            },
+            ratio: None,
+            submission: None,
+            reference: None,
+            limit: None,
+        }];
+        report.with_totals()
+    }
+
+    #[test]
+    fn points_that_could_not_be_graded_are_neither_earned_nor_lost() {
+        let totals = report().totals;
+        assert_eq!(
+            (totals.earned, totals.possible, totals.not_graded_here),
+            (2.0, 45.0, 40.0)
+        );
+        assert_eq!(totals.graded(), 5.0);
+    }
+
+    #[test]
+    fn what_failed_is_not_right() {
+        let mut report = report();
+        assert!(!report.is_right() && !report.is_complete());
+        report.cases.pop();
+        assert!(report.is_right());
+        report.refused = Some(Failing::new(Kind::CompileError, "no"));
+        assert!(!report.is_right());
+    }
+
+    #[test]
+    fn json_is_read_back() {
+        let report = report();
+        let json = serde_json::to_string_pretty(&report).unwrap();
+        assert_eq!(serde_json::from_str::<GradeReport>(&json).unwrap(), report);
+        insta::assert_snapshot!(serde_json::to_string(&report.cases[1]).unwrap(), @r#"{"name":"odd-37x53","group":"small","points":3.0,"earned":0.0,"status":{"status":"failed","kind":"race","category":"faulted","message":"a race"},"samples":3}"#);
+    }
+}

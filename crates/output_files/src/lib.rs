@@ -1,0 +1,338 @@
+//! Files and folders that appear complete or not at all.
+//!
+//! Both are made under a temporary name beside their target before any work starts, so that a path that cannot be
+//! written is known at once, and renamed when they are complete.
+
+pub mod interrupt;
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use tempfile::{Builder, NamedTempFile, TempDir};
+use thiserror::Error;
+
+use interrupt::Unfinished;
+
+/// Why a file or folder is not written.
+#[derive(Debug, Error)]
+pub enum OutputError {
+    /// The path that a flag names cannot be written: known before any work starts.
+    #[error("{flag} {}: {reason}", .path.display())]
+    Path {
+        /// The flag.
+        flag: String,
+        /// The path.
+        path: PathBuf,
+        /// What is wrong with it, and what to do.
+        reason: String,
+    },
+    /// Writing failed half-way, typically because the disk is full.
+    #[error("cannot write {}: {source}", .path.display())]
+    NotWritten {
+        /// The path.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+}
+
+impl OutputError {
+    fn path(flag: &str, path: &Path, reason: impl Into<String>) -> OutputError {
+        OutputError::Path {
+            flag: flag.to_owned(),
+            path: path.to_owned(),
+            reason: reason.into(),
+        }
+    }
+}
+
+/// A file in the making. Dropped without [`OutputFile::finish`], it leaves nothing behind.
+#[derive(Debug)]
+pub struct OutputFile {
+    /// Dropped first: an interruption then finds nothing to remove.
+    _unfinished: Unfinished,
+    writer: BufWriter<NamedTempFile>,
+    target: PathBuf,
+}
+
+impl OutputFile {
+    /// Prepares to write `target`, which `flag` named. A file that exists is replaced in the end.
+    ///
+    /// # Errors
+    ///
+    /// [`OutputError::Path`] if it cannot be written.
+    pub fn create(flag: &str, target: &Path) -> Result<OutputFile, OutputError> {
+        if target.is_dir() {
+            let reason = "is a folder; name a file in it";
+            return Err(OutputError::path(flag, target, reason));
+        }
+        // The new file would take the place of a device or a pipe, not go into it.
+        if target.exists() && !target.is_file() {
+            let reason = "is no ordinary file, and would be replaced by one; name another";
+            return Err(OutputError::path(flag, target, reason));
+        }
+        let folder = parent(flag, target)?;
+        let file = builder(0o666)
+            .tempfile_in(folder)
+            .map_err(|error| refused(flag, target, &error))?;
+        Ok(OutputFile {
+            _unfinished: Unfinished::new(file.path()),
+            writer: BufWriter::new(file),
+            target: target.to_owned(),
+        })
+    }
+
+    /// Gives the file its name.
+    ///
+    /// # Errors
+    ///
+    /// [`OutputError::NotWritten`], typically because the disk is full.
+    pub fn finish(self) -> Result<PathBuf, OutputError> {
+        let failed = |error: io::Error| not_written(&self.target, error);
+        let file = self.writer.into_inner();
+        let file = file.map_err(|error| failed(error.into_error()))?;
+        file.persist(&self.target)
+            .map_err(|error| failed(error.error))?;
+        Ok(self.target)
+    }
+
+    /// Writes all of it and gives the file its name.
+    ///
+    /// # Errors
+    ///
+    /// [`OutputError::NotWritten`], typically because the disk is full.
+    pub fn write_all(mut self, bytes: &[u8]) -> Result<PathBuf, OutputError> {
+        self.writer
+            .write_all(bytes)
+            .map_err(|error| not_written(&self.target, error))?;
+        self.finish()
+    }
+
+    /// Where to write.
+    pub fn writer(&mut self) -> &mut impl Write {
+        &mut self.writer
+    }
+
+    /// The name that the file gets in the end.
+    pub fn target(&self) -> &Path {
+        &self.target
+    }
+}
+
+/// A folder in the making. Dropped without [`OutputFolder::finish`], it leaves nothing behind.
+#[derive(Debug)]
+pub struct OutputFolder {
+    _unfinished: Unfinished,
+    folder: TempDir,
+    target: PathBuf,
+}
+
+impl OutputFolder {
+    /// Prepares to write the folder `target`, which `flag` named. It must not exist yet, or be empty.
+    ///
+    /// # Errors
+    ///
+    /// [`OutputError::Path`] if it cannot be written, or holds something.
+    pub fn create(flag: &str, target: &Path) -> Result<OutputFolder, OutputError> {
+        if fs::read_dir(target).is_ok_and(|mut entries| entries.next().is_some()) {
+            let reason = "the folder is not empty; remove it, or name another";
+            return Err(OutputError::path(flag, target, reason));
+        }
+        if target.is_file() {
+            let reason = "is a file; name a folder";
+            return Err(OutputError::path(flag, target, reason));
+        }
+        let folder = builder(0o777)
+            .tempdir_in(parent(flag, target)?)
+            .map_err(|error| refused(flag, target, &error))?;
+        Ok(OutputFolder {
+            _unfinished: Unfinished::new(folder.path()),
+            folder,
+            target: target.to_owned(),
+        })
+    }
+
+    /// Creates a file in it.
+    ///
+    /// # Errors
+    ///
+    /// [`OutputError::NotWritten`], typically because the disk is full.
+    pub fn file(&self, name: &str) -> Result<BufWriter<File>, OutputError> {
+        File::create(self.folder.path().join(name))
+            .map(BufWriter::new)
+            .map_err(|error| not_written(&self.target.join(name), error))
+    }
+
+    /// Where it is while it is made.
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// The name that the folder gets in the end.
+    pub fn target(&self) -> &Path {
+        &self.target
+    }
+
+    /// Gives the folder its name.
+    ///
+    /// # Errors
+    ///
+    /// [`OutputError::NotWritten`] if it cannot be renamed.
+    pub fn finish(self) -> Result<PathBuf, OutputError> {
+        // A folder is only ever renamed over an empty one.
+        fs::rename(self.folder.path(), &self.target)
+            .map_err(|error| not_written(&self.target, error))?;
+        // It is no longer there under its temporary name.
+        let _ = self.folder.keep();
+        Ok(self.target)
+    }
+}
+
+/// The error of writing that failed half-way.
+pub fn not_written(target: &Path, source: io::Error) -> OutputError {
+    OutputError::NotWritten {
+        path: target.to_owned(),
+        source,
+    }
+}
+
+/// Temporary names are hidden and say whose they are. `mode` as for any new file: the process's umask applies.
+fn builder(mode: u32) -> Builder<'static, 'static> {
+    let mut builder = Builder::new();
+    builder.prefix(".harness-").suffix(".tmp");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        builder.permissions(fs::Permissions::from_mode(mode));
+    }
+    #[cfg(not(unix))]
+    let _ = mode;
+    builder
+}
+
+fn parent<'t>(flag: &str, target: &'t Path) -> Result<&'t Path, OutputError> {
+    let folder = match target.parent() {
+        Some(folder) if folder.as_os_str().is_empty() => Path::new("."),
+        Some(folder) => folder,
+        None => return Err(OutputError::path(flag, target, "names no file")),
+    };
+    if folder.is_dir() {
+        return Ok(folder);
+    }
+    let reason = format!("there is no folder {}; create it first", folder.display());
+    Err(OutputError::path(flag, target, reason))
+}
+
+fn refused(flag: &str, target: &Path, error: &io::Error) -> OutputError {
+    let reason = match error.kind() {
+        io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
+        io::ErrorKind::ReadOnlyFilesystem => "the file system is read-only".to_owned(),
+        kind => kind.to_string(),
+    };
+    let reason = format!("cannot be written: {reason}; name a place that can");
+    OutputError::path(flag, target, reason)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(folder: &Path) -> Vec<String> {
+        let entries = fs::read_dir(folder).unwrap();
+        entries
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect()
+    }
+
+    #[test]
+    fn a_file_appears_when_it_is_complete() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("out.json");
+        fs::write(&target, "old").unwrap();
+        let mut file = OutputFile::create("--json", &target).unwrap();
+        file.writer().write_all(b"new").unwrap();
+        assert_eq!(fs::read_to_string(&target).unwrap(), "old");
+        file.finish().unwrap();
+        assert_eq!(fs::read_to_string(&target).unwrap(), "new");
+        assert_eq!(names(folder.path()), ["out.json"]);
+    }
+
+    #[test]
+    fn an_unfinished_file_leaves_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut file = OutputFile::create("--json", &folder.path().join("out.json")).unwrap();
+        file.writer().write_all(b"half").unwrap();
+        drop(file);
+        assert_eq!(names(folder.path()), [""; 0]);
+    }
+
+    #[test]
+    fn a_folder_appears_when_it_is_complete() {
+        let parent = tempfile::tempdir().unwrap();
+        let target = parent.path().join("frames");
+        let folder = OutputFolder::create("--out", &target).unwrap();
+        folder.file("0.png").unwrap().write_all(b"png").unwrap();
+        assert!(!target.exists());
+        folder.finish().unwrap();
+        assert_eq!(names(parent.path()), ["frames"]);
+        assert_eq!(names(&target), ["0.png"]);
+
+        let failure = OutputFolder::create("--out", &target).unwrap_err();
+        assert!(
+            failure
+                .to_string()
+                .ends_with("frames: the folder is not empty; remove it, or name another")
+        );
+    }
+
+    #[test]
+    fn an_unfinished_folder_leaves_nothing() {
+        let parent = tempfile::tempdir().unwrap();
+        let folder = OutputFolder::create("--out", &parent.path().join("frames")).unwrap();
+        folder.file("0.png").unwrap();
+        drop(folder);
+        assert_eq!(names(parent.path()), [""; 0]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn new_files_are_readable_as_any_other() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let other = folder.path().join("other");
+        fs::write(&other, "").unwrap();
+        let target = folder.path().join("out");
+        OutputFile::create("--out", &target)
+            .unwrap()
+            .finish()
+            .unwrap();
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode();
+        assert_eq!(mode(&target), mode(&other));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_is_no_ordinary_file_is_not_replaced() {
+        use std::os::unix::fs::FileTypeExt;
+        let folder = tempfile::tempdir().unwrap();
+        let socket = folder.path().join("socket");
+        let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+        let failure = OutputFile::create("--json", &socket).unwrap_err();
+        assert!(
+            failure.to_string().contains("is no ordinary file"),
+            "{failure}"
+        );
+        assert!(fs::metadata(&socket).unwrap().file_type().is_socket());
+        assert_eq!(names(folder.path()), ["socket"]);
+    }
+
+    #[test]
+    fn a_missing_folder_is_named() {
+        let failure = OutputFile::create("--out", Path::new("no/such/wave.gif")).unwrap_err();
+        insta::assert_snapshot!(failure, @"--out no/such/wave.gif: there is no folder no/such; create it first");
+        assert!(matches!(failure, OutputError::Path { .. }));
+        let failure = OutputFile::create("--out", Path::new("src")).unwrap_err();
+        insta::assert_snapshot!(failure, @"--out src: is a folder; name a file in it");
+    }
+}

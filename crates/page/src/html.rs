@@ -1,0 +1,303 @@
+//! A page in the making.
+
+use maud::{DOCTYPE, Markup, PreEscaped, Render, html};
+
+use super::bars::{Bar, bars};
+use super::escape;
+use super::plot::{BROAD, NARROW, Plot};
+
+/// Texts that are longer may break into lines.
+const LONG: usize = 48;
+
+/// Loads nothing and runs nothing; the style sheet and pictures are within the page.
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:";
+
+/// Any text, made harmless by [`escape::html`], which is stricter than maud.
+pub(crate) struct Text<'t>(pub &'t str);
+
+impl Render for Text<'_> {
+    fn render_to(&self, buffer: &mut String) {
+        buffer.push_str(&escape::html(self.0));
+    }
+}
+
+/// A cell of a table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cell {
+    text: String,
+    class: &'static str,
+    /// A file beside the page.
+    link: Option<String>,
+}
+
+impl Cell {
+    fn new(text: impl Into<String>, class: &'static str) -> Cell {
+        Cell {
+            text: text.into(),
+            class,
+            link: None,
+        }
+    }
+
+    /// Links to a file beside the page, whose name is one that [`escape::file_name`] makes.
+    pub fn with_link(mut self, file: impl Into<String>) -> Cell {
+        self.link = Some(file.into());
+        self
+    }
+
+    /// Whether it is empty, or a dash in place of a figure.
+    pub fn is_empty(&self) -> bool {
+        matches!(self.text.as_str(), "" | "-")
+    }
+
+    /// Text, to the left.
+    pub fn text(text: impl Into<String>) -> Cell {
+        Cell::new(text, "")
+    }
+
+    /// A number, to the right.
+    pub fn number(text: impl Into<String>) -> Cell {
+        Cell::new(text, "n")
+    }
+
+    /// Something good.
+    pub fn good(text: impl Into<String>) -> Cell {
+        Cell::new(text, "good")
+    }
+
+    /// Something bad.
+    pub fn bad(text: impl Into<String>) -> Cell {
+        Cell::new(text, "bad")
+    }
+
+    /// Something to look at twice.
+    pub fn caution(text: impl Into<String>) -> Cell {
+        Cell::new(text, "caution")
+    }
+
+    /// Its classes in the style sheet. Short texts stay in one line; the table scrolls where it is too wide.
+    fn classes(&self) -> Option<String> {
+        let long = if self.text.len() > LONG { " long" } else { "" };
+        let classes = format!("{}{long}", self.class);
+        (!classes.is_empty()).then(|| classes.trim_start().to_owned())
+    }
+
+    fn content(&self) -> Markup {
+        html! {
+            @match &self.link {
+                // With the folder named, no name is one of a scheme.
+                Some(file) => a href={ "./" (Text(file)) } { (Text(&self.text)) },
+                None => (Text(&self.text)),
+            }
+        }
+    }
+}
+
+/// A page in the making. Every text that is handed in is escaped.
+#[derive(Debug)]
+pub struct Page {
+    title: String,
+    body: String,
+}
+
+impl Page {
+    /// An empty page with this title and heading.
+    pub fn new(title: &str) -> Page {
+        let mut page = Page {
+            title: title.to_owned(),
+            body: String::new(),
+        };
+        page.push(html! { h1 { (Text(title)) } });
+        page
+    }
+
+    /// A heading of a section.
+    pub fn section(&mut self, heading: &str) -> &mut Page {
+        self.push(html! { h2 { (Text(heading)) } })
+    }
+
+    /// A heading of a part of a section.
+    pub fn part(&mut self, heading: &str) -> &mut Page {
+        self.push(html! { h3 { (Text(heading)) } })
+    }
+
+    /// A paragraph.
+    pub fn paragraph(&mut self, text: &str) -> &mut Page {
+        self.push(html! { p { (Text(text)) } })
+    }
+
+    /// A paragraph of less weight.
+    pub fn remark(&mut self, text: &str) -> &mut Page {
+        self.push(html! { p.remark { (Text(text)) } })
+    }
+
+    /// A figure that stands out: a score.
+    pub fn headline(&mut self, figure: &str, caption: &str) -> &mut Page {
+        self.push(html! { p.headline { strong { (Text(figure)) } " " (Text(caption)) } })
+    }
+
+    /// Lines as they are, in a font of fixed width.
+    pub fn verbatim(&mut self, text: &str) -> &mut Page {
+        self.push(html! { pre { (Text(text.trim_end())) } })
+    }
+
+    /// A command that can be typed.
+    pub fn command(&mut self, text: &str) -> &mut Page {
+        self.push(html! { p.command { code { (Text(text)) } } })
+    }
+
+    /// A list.
+    pub fn list<T: AsRef<str>>(&mut self, items: impl IntoIterator<Item = T>) -> &mut Page {
+        self.push(html! {
+            ul { @for item in items { li { (Text(item.as_ref())) } } }
+        })
+    }
+
+    /// A table. A row of a single cell is a heading of the rows under it.
+    pub fn table(
+        &mut self,
+        headers: &[Cell],
+        rows: impl IntoIterator<Item = Vec<Cell>>,
+    ) -> &mut Page {
+        self.push(html! {
+            div.wide {
+                table {
+                    thead {
+                        tr { @for cell in headers { th class=[cell.classes()] { (cell.content()) } } }
+                    }
+                    tbody {
+                        @for row in rows {
+                            @match &row[..] {
+                                [heading] if headers.len() > 1 => tr {
+                                    th.group colspan=(headers.len()) scope="rowgroup" {
+                                        span { (Text(&heading.text)) }
+                                    }
+                                },
+                                row => tr {
+                                    @for cell in row { td class=[cell.classes()] { (cell.content()) } }
+                                },
+                            }
+                        }
+                    }
+                }
+            }
+        })
+    }
+
+    /// A plot, and what it shows; nothing, if there is nothing to plot.
+    pub fn plot(&mut self, plot: &Plot, caption: &str) -> &mut Page {
+        match (plot.svg(BROAD), plot.svg(NARROW)) {
+            (Ok(broad), Ok(narrow)) => self.figure(&broad, &narrow, caption),
+            _ => self,
+        }
+    }
+
+    /// Bars, and what they show; nothing, if there are none.
+    pub fn bars(&mut self, of: &[Bar], caption: &str) -> &mut Page {
+        if of.is_empty() {
+            return self;
+        }
+        self.figure(&bars(of, BROAD), &bars(of, NARROW), caption)
+    }
+
+    /// Drawn for a wide screen and for a phone, of which the style sheet shows one.
+    fn figure(&mut self, broad: &str, narrow: &str, caption: &str) -> &mut Page {
+        let label = format!(
+            "<svg role=\"img\" aria-label=\"{}\" ",
+            escape::html(caption)
+        );
+        let named = |svg: &str| PreEscaped(svg.replacen("<svg role=\"img\" ", &label, 1));
+        self.push(html! {
+            figure {
+                div.broad { (named(broad)) }
+                div.narrow { (named(narrow)) }
+                figcaption { (Text(caption)) }
+            }
+        })
+    }
+
+    /// A PNG picture in Base64, and what it shows.
+    pub fn png(&mut self, base64: &str, alternative: &str, caption: &str) -> &mut Page {
+        self.push(html! {
+            figure {
+                img alt=(Text(alternative)) src={ "data:image/png;base64," (Text(base64)) };
+                figcaption { (Text(caption)) }
+            }
+        })
+    }
+
+    /// The HTML file.
+    pub fn finish(&self) -> String {
+        let page = html! {
+            (DOCTYPE)
+            html lang="en" {
+                head {
+                    meta charset="utf-8";
+                    meta name="viewport" content="width=device-width, initial-scale=1";
+                    meta name="color-scheme" content="light dark";
+                    meta http-equiv="Content-Security-Policy" content=(POLICY);
+                    title { (Text(&self.title)) }
+                    style { (PreEscaped(include_str!("page.css"))) }
+                }
+                body { main { (PreEscaped(&self.body)) } }
+            }
+        };
+        page.into_string() + "\n"
+    }
+
+    fn push(&mut self, markup: Markup) -> &mut Page {
+        self.body.push_str(&markup.into_string());
+        // Browsers do not need it; whoever reads or compares the file does.
+        self.body.push('\n');
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_text_is_escaped() {
+        const EVIL: &str = "\"><script>alert('1')</script>\x1b[2J";
+        let mut page = Page::new(EVIL);
+        let bar = Bar {
+            group: EVIL.to_owned(),
+            label: EVIL.to_owned(),
+            value: 2.0,
+            colour: 0,
+        };
+        page.section(EVIL)
+            .part(EVIL)
+            .paragraph(EVIL)
+            .remark(EVIL)
+            .headline(EVIL, EVIL);
+        page.verbatim(EVIL)
+            .command(EVIL)
+            .list([EVIL])
+            .png(EVIL, EVIL, EVIL)
+            .bars(&[bar], EVIL);
+        let cells = [
+            Cell::text(EVIL),
+            Cell::number(EVIL),
+            Cell::good(EVIL),
+            Cell::bad(EVIL).with_link(EVIL),
+        ];
+        page.table(&cells, [cells[..1].to_vec(), cells.to_vec()]);
+        let html = page.finish();
+        assert!(
+            !html.contains("<script") && !html.contains('\x1b'),
+            "{html}"
+        );
+        assert!(html.matches("&lt;script&gt;").count() >= 28);
+    }
+
+    #[test]
+    fn a_page_needs_nothing_else() {
+        let html = Page::new("empty").finish();
+        for outside in ["http:", "https:", "<script", "<link", "@import", "url("] {
+            assert!(!html.contains(outside), "{outside}");
+        }
+        assert!(html.contains("prefers-color-scheme: dark"));
+    }
+}

@@ -1,0 +1,17 @@
+//! Self-contained pages: one HTML file with everything in it, without scripts, light and dark, readable on a phone.
+//!
+//! | module     | what it holds                                          |
+//! |------------|--------------------------------------------------------|
+//! | [`escape`] | text from others, made harmless for HTML and terminals |
+//! | [`html`]   | a page in the making: headings, tables, figures        |
+//! | [`plot`]   | plots as SVG in the page's own colours                 |
+//! | [`bars`]   | bars, likewise                                         |
+
+pub mod bars;
+pub mod escape;
+pub mod html;
+pub mod plot;
+
+pub use bars::Bar;
+pub use html::{Cell, Page};
+pub use plot::{Axis, Plot, Series, Shape};

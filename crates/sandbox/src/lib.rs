@@ -1,0 +1,132 @@
+//! What a submission's code and its compilers run in: a child process with as little as Linux lets us leave it.
+//!
+//! | protection      | what it does                                                   | where it is missing             |
+//! |-----------------|----------------------------------------------------------------|---------------------------------|
+//! | `limits`        | bounds CPU time, memory, file size, open files; no core dumps  | -                               |
+//! | `deadline`      | bounds wall-clock time and output; kills the whole process group | -                             |
+//! | `privileges`    | no capabilities, and no way to get any                         | -                               |
+//! | `files`         | Landlock: nothing but the named files and folders              | kernels before 5.13             |
+//! | `system calls`  | seccomp: the recorder has a short list; compilers lack sockets, ptrace and their like | kernels without seccomp |
+//! | `network`       | a network namespace with nothing in it                         | containers and systems that refuse user namespaces |
+//! | `processes`     | a PID namespace: when the first process ends, all end          | the same                        |
+//!
+//! No protection needs root, and none is weaker under root. What a machine lacks is told ([`InForce`]), and the rest holds
+//! without it: each is there for a reason, and most things are refused twice.
+//!
+//! The child's environment is empty but for what is given, its standard input is given bytes, and of its standard output
+//! and error so many bytes are kept.
+
+#[cfg(target_os = "linux")]
+mod calls;
+#[cfg(target_os = "linux")]
+mod enter;
+mod layers;
+#[cfg(target_os = "linux")]
+mod run;
+#[cfg(all(test, target_os = "linux"))]
+mod tests;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+pub use layers::{InForce, Layer};
+
+/// What a program may do.
+#[derive(Debug, Clone)]
+pub struct Sandbox {
+    /// How much of everything.
+    pub limits: ResourceLimits,
+    /// Which files.
+    pub access: Access,
+    /// Which system calls.
+    pub calls: Calls,
+    /// Protections to leave out, as on a machine that lacks them.
+    pub without: Vec<Layer>,
+}
+
+/// How much of everything a program may use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ResourceLimits {
+    /// From start to end.
+    pub wall: Duration,
+    /// Of the processors, for each process.
+    pub cpu_s: u64,
+    /// Address space of each process.
+    pub memory_bytes: u64,
+    /// Size of each file.
+    pub file_bytes: u64,
+    /// Open files of each process.
+    pub open_files: u64,
+    /// Standard output and error together; who writes more is killed.
+    pub output_bytes: usize,
+}
+
+/// Which files a program may use. What is not there is passed over; what is below a folder is allowed with it.
+#[derive(Debug, Clone, Default)]
+pub struct Access {
+    /// To read and execute.
+    pub read: Vec<PathBuf>,
+    /// To read and write; in folders also to create and remove.
+    pub write: Vec<PathBuf>,
+}
+
+/// Which system calls a program may make.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Calls {
+    /// All but those that no compiler or linker needs: sockets, ptrace, namespaces, ...
+    Compiler,
+    /// Those that a program needs to start, allocate, read and write open files, and end. Starting a process or a thread
+    /// or opening a socket kills it; other calls, and creating files, are refused.
+    Recorder,
+}
+
+/// How a program ended, and what it printed.
+#[derive(Debug, Clone)]
+pub struct Finished {
+    /// How it ended.
+    pub end: End,
+    /// Its standard output, as far as allowed.
+    pub stdout: Vec<u8>,
+    /// Its standard error, as far as allowed.
+    pub stderr: Vec<u8>,
+    /// What it ran under.
+    pub in_force: InForce,
+}
+
+/// How a program ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// By itself.
+    Exited(i32),
+    /// It used more wall-clock or CPU time than allowed.
+    TimedOut,
+    /// It printed more than allowed.
+    TooMuchOutput,
+    /// It wrote a larger file than allowed.
+    FileTooLarge,
+    /// It made a system call that is answered with death.
+    ForbiddenCall,
+    /// Another signal ended it.
+    Signal(i32),
+}
+
+impl Finished {
+    /// Whether it ended by itself with exit code 0.
+    pub fn succeeded(&self) -> bool {
+        self.end == End::Exited(0)
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+impl Sandbox {
+    /// Refuses: sandboxes are Linux's.
+    ///
+    /// # Errors
+    ///
+    /// Always.
+    pub fn run(&self, _: &mut std::process::Command, _: &[u8]) -> std::io::Result<Finished> {
+        Err(std::io::Error::other(
+            "submissions can only be built on Linux",
+        ))
+    }
+}

@@ -1,0 +1,127 @@
+//! Why samples are no result.
+
+use serde::{Deserialize, Serialize};
+use units::three;
+
+/// Why samples are no result.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "doubt", rename_all = "snake_case")]
+pub enum Doubt {
+    /// The time was over too soon, or no more were asked for.
+    TooFew {
+        /// How many there are.
+        samples: usize,
+        /// How many there should be.
+        wanted: usize,
+    },
+    /// The time was over while the median was still uncertain.
+    Unsettled {
+        /// How uncertain: [`crate::Summary::noise`].
+        noise: f64,
+    },
+    /// The median has a narrow interval, but the samples lie far apart: there is no one time that they are samples of.
+    Scattered {
+        /// How far: [`crate::Summary::spread`].
+        spread: f64,
+    },
+    /// The later samples are longer or shorter than the earlier.
+    Drifting {
+        /// Median of the second half relative to that of the first, less 1.
+        change: f64,
+    },
+    /// Too few samples were taken at full speed.
+    Discarded {
+        /// How many were not.
+        samples: usize,
+        /// Of so many.
+        of: usize,
+        /// Why most of them do not count.
+        reason: String,
+    },
+    /// Others used the device meanwhile.
+    Shared {
+        /// Processes that compute on it, this one included.
+        processes: u32,
+    },
+    /// Two clocks do not agree on one time.
+    Clocks {
+        /// Between device events.
+        device_s: f64,
+        /// By the host's clock.
+        host_s: f64,
+    },
+}
+
+impl std::fmt::Display for Doubt {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let percent = |share: f64| 100.0 * share;
+        match self {
+            Doubt::TooFew { samples, wanted } => {
+                let plural = if *samples == 1 { "" } else { "s" };
+                write!(f, "only {samples} sample{plural}, a result needs {wanted}")
+            }
+            Doubt::Unsettled { noise } => write!(
+                f,
+                "the median is still uncertain by {:.1} % after the time given",
+                percent(*noise)
+            ),
+            Doubt::Scattered { spread } => write!(
+                f,
+                "the samples scatter over {:.0} % of the median",
+                percent(*spread)
+            ),
+            Doubt::Drifting { change } => {
+                let way = if *change > 0.0 { "longer" } else { "shorter" };
+                let change = percent(change.abs());
+                write!(f, "later samples are {change:.1} % {way} than earlier ones")
+            }
+            Doubt::Discarded {
+                samples,
+                of,
+                reason,
+            } => write!(f, "{samples} of {of} samples were taken under {reason}"),
+            Doubt::Shared { processes } => {
+                write!(
+                    f,
+                    "{processes} processes compute on the device; end the others"
+                )
+            }
+            Doubt::Clocks { device_s, host_s } => write!(
+                f,
+                "device events say {} ms a run, the host's clock {} ms",
+                three(device_s * 1e3),
+                three(host_s * 1e3)
+            ),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages() {
+        let text = |doubt: Doubt| doubt.to_string();
+        let too_few = Doubt::TooFew {
+            samples: 1,
+            wanted: 10,
+        };
+        insta::assert_snapshot!(text(too_few), @"only 1 sample, a result needs 10");
+        insta::assert_snapshot!(text(Doubt::Unsettled { noise: 0.0123 }), @"the median is still uncertain by 1.2 % after the time given");
+        insta::assert_snapshot!(text(Doubt::Scattered { spread: 0.456 }), @"the samples scatter over 46 % of the median");
+        insta::assert_snapshot!(text(Doubt::Drifting { change: -0.021 }), @"later samples are 2.1 % shorter than earlier ones");
+        let discarded = Doubt::Discarded {
+            samples: 38,
+            of: 40,
+            reason: "thermal slowdown".to_owned(),
+        };
+        insta::assert_snapshot!(text(Doubt::Shared { processes: 2 }), @"2 processes compute on the device; end the others");
+        let clocks = Doubt::Clocks {
+            device_s: 2e-3,
+            host_s: 1e-3,
+        };
+        insta::assert_snapshot!(text(clocks), @"device events say 2.00 ms a run, the host's clock 1.00 ms");
+        insta::assert_snapshot!(text(discarded), @"38 of 40 samples were taken under thermal slowdown");
+    }
+}

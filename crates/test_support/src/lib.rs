@@ -1,0 +1,81 @@
+//! What tests do on a machine that lacks what they need: they print "skipped" with the reason and pass, unless an
+//! environment variable says that this machine must have it.
+//!
+//! `REQUIRE_GPU=1 cargo test` fails where a test finds no GPU, so that a run that is meant to test a GPU cannot pass without
+//! one. The other variables are those of [`Need`].
+
+use std::ffi::OsStr;
+use std::fmt::Display;
+
+/// What a test needs that not every machine has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Need {
+    /// An NVIDIA GPU with its driver: `REQUIRE_GPU=1`.
+    Gpu,
+    /// The kernel's means of confinement (Landlock, seccomp, namespaces): `REQUIRE_SANDBOX=1`.
+    Sandbox,
+    /// The compilers of kernels in other languages (nvcc, Python with numba): `REQUIRE_PEERS=1`.
+    Peers,
+}
+
+impl Need {
+    /// The environment variable that says that this machine must have it.
+    pub const fn variable(self) -> &'static str {
+        match self {
+            Need::Gpu => "REQUIRE_GPU",
+            Need::Sandbox => "REQUIRE_SANDBOX",
+            Need::Peers => "REQUIRE_PEERS",
+        }
+    }
+}
+
+/// Prints that a test, or a part of it, is skipped for this reason.
+///
+/// # Panics
+///
+/// If what it needs is required.
+#[track_caller]
+pub fn skip(need: Need, reason: impl Display) {
+    let variable = need.variable();
+    skip_unless(
+        is_set(std::env::var_os(variable).as_deref()),
+        variable,
+        reason,
+    );
+}
+
+#[track_caller]
+fn skip_unless(required: bool, variable: &str, reason: impl Display) {
+    assert!(!required, "{variable} is set, but {reason}");
+    println!("skipped: {reason}");
+}
+
+/// Any value but the empty one and 0.
+fn is_set(value: Option<&OsStr>) -> bool {
+    value.is_some_and(|value| !value.is_empty() && value != "0")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_the_variable_a_test_passes() {
+        skip_unless(false, "REQUIRE_GPU", "no CUDA device");
+    }
+
+    #[test]
+    #[should_panic = "REQUIRE_GPU is set, but no CUDA device"]
+    fn with_the_variable_a_test_fails() {
+        skip_unless(true, "REQUIRE_GPU", "no CUDA device");
+    }
+
+    #[test]
+    fn empty_and_0_are_as_unset() {
+        let set = [None, Some(""), Some("0"), Some("1"), Some("yes")];
+        assert_eq!(
+            set.map(|value| is_set(value.map(OsStr::new))),
+            [false, false, false, true, true]
+        );
+    }
+}

@@ -1,0 +1,165 @@
+//! `harness pack`: a submission, built in isolation, as one file.
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use clap::Args;
+use grading::bundle::Bundle;
+use grading::course::{self, Course, CourseError};
+use grading::pack::{Options, PackError, Packer, Sources};
+
+use crate::failure::{Ending, Failure};
+use crate::out::Out;
+use crate::output::OutputFile;
+use crate::root;
+use crate::units::{bytes, count};
+
+/// What `harness pack` is told.
+#[derive(Debug, Clone, Args)]
+#[command(
+    after_help = "A submission is a folder with kernels.rs (device code) and launch.rs (host code); nothing else of it is \
+                  used. The bundle holds the kernels as PTX and a plan for each case, for `harness grade` on a machine that \
+                  has no Rust."
+)]
+pub struct PackArgs {
+    /// The submission's folder
+    dir: PathBuf,
+    /// The lab that it solves
+    #[arg(long)]
+    lab: String,
+    /// The bundle's file
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+    /// Take the lab's cases from this file in place of the built-in ones
+    #[arg(long, value_name = "FILE")]
+    lab_file: Option<PathBuf>,
+    /// The course's folder, with crates/ [default: the one that this program was built in, or the working folder or one above]
+    #[arg(long, value_name = "DIR")]
+    course: Option<PathBuf>,
+    /// Where compiled crates of the course are kept [default: cargo's target folder]
+    #[arg(long, value_name = "DIR")]
+    cache: Option<PathBuf>,
+}
+
+impl From<PackError> for Failure {
+    fn from(error: PackError) -> Failure {
+        match error {
+            PackError::Refused(failing) => Failure::Wrong(failing.message),
+            other => Failure::Environment(other.to_string()),
+        }
+    }
+}
+
+/// Reads a lab file, which `flag` named.
+///
+/// # Errors
+///
+/// [`Failure::Input`]: what cannot be read, or the first fault, with its line.
+pub fn read_course(flag: &str, path: &Path) -> Result<Course, Failure> {
+    Course::read(path).map_err(|error| {
+        Failure::Input(match error {
+            CourseError::Unreadable { .. } => format!("{flag} {error}"),
+            CourseError::Invalid { .. } => error.to_string(),
+        })
+    })
+}
+
+/// The course's root: `given` (by `--course`), else what is above this program's file, else what is above the working
+/// folder. Never a submission's folder: its crates would be built, and trusted.
+///
+/// # Errors
+///
+/// As [`root::find`].
+pub fn course_root(given: Option<&Path>) -> Result<PathBuf, Failure> {
+    if given.is_none()
+        && let Ok(program) = std::env::current_exe()
+        && let Ok(root) = root::find(None, &program)
+    {
+        return Ok(root);
+    }
+    root::find(given, Path::new("."))
+}
+
+/// Packs a submission.
+///
+/// # Errors
+///
+/// [`Failure::Wrong`] if the submission is at fault; otherwise what is wrong with the flags or the machine.
+pub fn run(args: &PackArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
+    let read;
+    let course: &Course = match &args.lab_file {
+        None => course::embedded(&args.lab)
+            .map_err(|error| Failure::Input(format!("--lab {}: {error}", args.lab)))?,
+        Some(file) => {
+            read = read_course("--lab-file", file)?;
+            if read.lab != args.lab {
+                return Err(Failure::Input(format!(
+                    "--lab-file {}: is of lab `{}`, and --lab is `{}`",
+                    file.display(),
+                    read.lab,
+                    args.lab
+                )));
+            }
+            &read
+        }
+    };
+    // A path that cannot be written is told before minutes of building.
+    let output = OutputFile::create("--output", &args.output)?;
+    let mut options = Options::new(course_root(args.course.as_deref())?);
+    options.cache.clone_from(&args.cache);
+    let start = Instant::now();
+    let bundle = Packer::new(options).pack(&Sources::read(&args.dir)?, course)?;
+    let elapsed = start.elapsed();
+    let packed = bundle
+        .packed()
+        .map_err(|fault| Failure::Wrong(format!("{}: {fault}", args.output.display())))?;
+    output.write_all(&packed.bytes)?;
+    out.line(format_args!(
+        "{}: {}, {}, {} in {:.1} s",
+        args.output.display(),
+        bundle.lab,
+        count(bundle.cases.len(), "case"),
+        bytes(packed.bytes.len() as u64),
+        elapsed.as_secs_f64()
+    ))?;
+    out.line(summary(&bundle))?;
+    out.line(format_args!("SHA-256    {}", packed.sha256))?;
+    Ok(Ending::Fine)
+}
+
+/// What is in a bundle, and what it was built under.
+fn summary(bundle: &Bundle) -> String {
+    let launches: usize = bundle
+        .cases
+        .iter()
+        .map(|case| case.plan.commands().count())
+        .sum();
+    let built = &bundle.built_with;
+    let mut text = format!(
+        "plans      {}\nkernels    {}, LLVM {}\nrecorder   {}\nsandbox",
+        count(launches, "command"),
+        built.kernels,
+        built.llvm,
+        built.host
+    );
+    let width = bundle
+        .protections
+        .iter()
+        .map(|protection| protection.name.len())
+        .max()
+        .unwrap_or(0);
+    for protection in &bundle.protections {
+        let state = if protection.in_force {
+            "in force"
+        } else {
+            "MISSING"
+        };
+        let name = protection.name.trim_start_matches("sandbox: ");
+        let width = width.saturating_sub("sandbox: ".len());
+        text.push_str(&format!(
+            "\n  {name:width$}  {state:8}  {}",
+            protection.detail
+        ));
+    }
+    text
+}

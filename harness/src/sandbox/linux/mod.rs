@@ -1,6 +1,0 @@
-//! The sandbox on Linux.
-
-mod calls;
-mod enter;
-mod files;
-mod run;

@@ -1,0 +1,101 @@
+use super::*;
+use crate::terminal::Look;
+use crate::testing;
+
+/// The ending and the text, without the time.
+fn tested(args: &TestArgs, machine: &Machine) -> (Ending, String) {
+    let mut text = Vec::new();
+    let mut out = Out::new(&mut text, Look::PLAIN);
+    let ending = run_on(args, &testing::labs(), machine, &mut out).unwrap();
+    drop(out);
+    let text = String::from_utf8(text).unwrap();
+    let (text, _time) = text.rsplit_once(" (").unwrap();
+    (ending, text.to_owned())
+}
+
+fn variants(names: &[&str]) -> TestArgs {
+    TestArgs {
+        variant: names.iter().map(|name| (*name).to_owned()).collect(),
+        ..TestArgs::default()
+    }
+}
+
+#[test]
+fn right_results() {
+    let (ending, text) = tested(&variants(&["naive"]), &testing::machine());
+    assert_eq!(ending, Ending::Fine);
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn no_gpu() {
+    let (ending, text) = tested(&TestArgs::default(), &testing::machine_without_gpu());
+    assert_eq!(ending, Ending::Fine);
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn wrong_results_are_explained() {
+    let (ending, text) = tested(&variants(&["naive", "off-by-one"]), &testing::machine());
+    assert_eq!(ending, Ending::Wrong);
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn after_a_fault_nothing_runs_on_the_device() {
+    let args = TestArgs {
+        param: vec!["n=4".to_owned()],
+        lab: Some("doubling".to_owned()),
+        ..variants(&["trapping", "naive"])
+    };
+    let (ending, text) = tested(&args, &testing::machine());
+    assert_eq!(ending, Ending::Wrong);
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn too_little_memory_is_not_a_wrong_result() {
+    let (ending, text) = tested(&variants(&["hungry"]), &testing::machine());
+    assert_eq!(ending, Ending::Lacking);
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn checks_find_a_race_that_leaves_the_result_right() {
+    let ended = |flag: &str| {
+        let args = parse(&["--variant=coalesced,racy", "--device=emulated", flag]);
+        let machine = Machine::discover(&args.device, args.sanitize.sanitize());
+        let mut text = Vec::new();
+        let mut out = Out::new(&mut text, Look::PLAIN);
+        let ending = run_on(&args, &[&testing::ptx::Tripling], &machine, &mut out);
+        drop(out);
+        (ending.unwrap(), String::from_utf8(text).unwrap())
+    };
+    for flag in ["--sanitize", "--sanitize=on", "--device=emulated"] {
+        let (ending, text) = ended(flag);
+        assert_eq!(ending, Ending::Wrong, "{text}");
+        assert!(text.contains("race"), "{text}");
+    }
+    let (ending, text) = ended("--sanitize=off");
+    assert_eq!(ending, Ending::Fine, "{text}");
+}
+
+#[test]
+fn json_has_every_result() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("test.json");
+    let text = format!("--json={}", file.display());
+    let args = parse(&["--variant=off-by-one", "--device=cuda", &text]);
+    tested(&args, &testing::machine());
+    insta::assert_snapshot!(std::fs::read_to_string(file).unwrap());
+}
+
+fn parse(args: &[&str]) -> TestArgs {
+    #[derive(clap::Parser)]
+    struct Parser {
+        #[command(flatten)]
+        args: TestArgs,
+    }
+    let args = std::iter::once("test").chain(args.iter().copied());
+    <Parser as clap::Parser>::parse_from(args).args
+}

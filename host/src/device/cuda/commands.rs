@@ -1,0 +1,288 @@
+//! A plan's commands in the form that the driver takes: enqueued one by one, or captured as a graph and replayed with one
+//! call. Everything is laid out beforehand, so that executing a command costs a driver call and nothing more.
+
+use std::ffi::c_void;
+use std::ptr;
+use std::time::{Duration, Instant};
+
+use cust::sys::{
+    self, CUdeviceptr, CUfunction, CUgraph, CUgraphExec, CUstream, CUstreamCaptureMode,
+};
+
+use crate::device::DriverError;
+use crate::device::params::Params;
+use crate::driver::check;
+use crate::plan::{BufferId, Command, LaunchConfig, Plan};
+
+/// The longest plan that becomes a graph. A node takes some 3 to 8 us to make (H100, driver 580), and a longer plan takes
+/// long enough by itself to go by stream.
+pub const MAX_NODES: usize = 32_768;
+
+/// A failure to enqueue or capture commands.
+#[derive(Debug)]
+pub struct Refused {
+    /// The driver's result.
+    pub cause: DriverError,
+    /// The command that the driver refused, if one was at fault.
+    pub position: Option<usize>,
+}
+
+impl From<DriverError> for Refused {
+    fn from(cause: DriverError) -> Refused {
+        Refused {
+            cause,
+            position: None,
+        }
+    }
+}
+
+/// Commands with addresses in place of buffers.
+#[derive(Debug)]
+pub struct Commands {
+    steps: Vec<Step>,
+    /// For each argument of each launch, the address of its value in `values`.
+    params: Vec<*mut c_void>,
+    /// The arguments' bytes. Never changed once `params` points into it.
+    _values: Vec<u64>,
+}
+
+#[derive(Debug)]
+enum Step {
+    Launch {
+        function: CUfunction,
+        config: LaunchConfig,
+        /// The launch's first entry in `params`.
+        params: usize,
+    },
+    Copy {
+        dst: CUdeviceptr,
+        src: CUdeviceptr,
+        bytes: usize,
+    },
+    Fill {
+        dst: CUdeviceptr,
+        byte: u8,
+        bytes: usize,
+    },
+}
+
+impl Commands {
+    /// Lays out a plan. `address` gives each buffer's address in device memory, `functions` each of the plan's kernels.
+    pub fn new(
+        plan: &Plan,
+        address: impl Fn(BufferId) -> CUdeviceptr,
+        functions: &[CUfunction],
+    ) -> Commands {
+        let mut all = Params::default();
+        let size = |id: BufferId| plan.buffers()[id.index()].element.size() as u64;
+        let steps = plan
+            .commands()
+            .map(|command| match command {
+                Command::Launch(launch) => {
+                    let params = all.starts.len();
+                    for arg in launch.args {
+                        all.push(arg, plan, &address);
+                    }
+                    Step::Launch {
+                        function: functions[launch.kernel_index],
+                        config: launch.config,
+                        params,
+                    }
+                }
+                Command::Copy(copy) => Step::Copy {
+                    dst: address(copy.dst) + copy.dst_start * size(copy.dst),
+                    src: address(copy.src) + copy.src_start * size(copy.src),
+                    bytes: (copy.len * size(copy.src)) as usize,
+                },
+                Command::Fill(fill) => Step::Fill {
+                    dst: address(fill.dst),
+                    byte: fill.byte,
+                    bytes: plan.buffers()[fill.dst.index()].bytes() as usize,
+                },
+            })
+            .collect();
+        let Params { mut values, starts } = all;
+        let base = values.as_mut_ptr();
+        let params = starts
+            .into_iter()
+            .map(|start| {
+                // SAFETY: every start is at most the number of values; one past the end is for structures of no bytes.
+                unsafe { base.add(start) }.cast()
+            })
+            .collect();
+        Commands {
+            steps,
+            params,
+            _values: values,
+        }
+    }
+
+    /// Number of commands.
+    pub fn len(&self) -> usize {
+        self.steps.len()
+    }
+
+    /// The addresses of all arguments' values, in order.
+    #[cfg(test)]
+    pub fn params(&self) -> &[*mut c_void] {
+        &self.params
+    }
+
+    /// Enqueues every command.
+    ///
+    /// # Safety
+    ///
+    /// The context of stream and functions is current. The plan was validated against the functions' module, and its
+    /// buffers live until the stream has finished.
+    pub unsafe fn enqueue(&mut self, stream: CUstream) -> Result<(), Refused> {
+        for (position, step) in self.steps.iter().enumerate() {
+            let (function, result) = match *step {
+                Step::Launch {
+                    function,
+                    config,
+                    params,
+                } => {
+                    let [grid_x, grid_y, grid_z] = config.grid;
+                    let [block_x, block_y, block_z] = config.block;
+                    // SAFETY: a validated launch has as many arguments as the kernel has parameters, of their sizes;
+                    // the driver reads them before it returns. A kernel without parameters reads nothing.
+                    let result = unsafe {
+                        sys::cuLaunchKernel(
+                            function,
+                            grid_x,
+                            grid_y,
+                            grid_z,
+                            block_x,
+                            block_y,
+                            block_z,
+                            config.shared_mem_bytes,
+                            stream,
+                            self.params.as_mut_ptr().add(params),
+                            ptr::null_mut(),
+                        )
+                    };
+                    ("cuLaunchKernel", result)
+                }
+                Step::Copy { dst, src, bytes } => {
+                    // SAFETY: a validated copy stays within both buffers, which do not overlap there.
+                    let result = unsafe { sys::cuMemcpyDtoDAsync_v2(dst, src, bytes, stream) };
+                    ("cuMemcpyDtoDAsync", result)
+                }
+                Step::Fill { dst, byte, bytes } => {
+                    // SAFETY: the buffer has this many bytes.
+                    let result = unsafe { sys::cuMemsetD8Async(dst, byte, bytes, stream) };
+                    ("cuMemsetD8Async", result)
+                }
+            };
+            check(function, result).map_err(|cause| Refused {
+                cause,
+                position: Some(position),
+            })?;
+        }
+        Ok(())
+    }
+}
+
+/// An instantiated graph; destroyed when dropped.
+#[derive(Debug)]
+pub struct Graph {
+    raw: CUgraphExec,
+    /// Number of its commands.
+    pub nodes: u64,
+    /// How long capture and instantiation took.
+    pub made_in: Duration,
+}
+
+impl Graph {
+    /// Captures the commands in their order and instantiates them.
+    ///
+    /// # Safety
+    ///
+    /// As [`Commands::enqueue`], with the graph's replays in place of the stream.
+    pub unsafe fn new(commands: &mut Commands) -> Result<Graph, Refused> {
+        let began = Instant::now();
+        let stream = CaptureStream::new()?;
+        // SAFETY: the stream is this function's own. It does not wait for the legacy stream, so that what other threads do
+        // there meanwhile does not end the capture.
+        let begun = unsafe {
+            sys::cuStreamBeginCapture_v2(
+                stream.0,
+                CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL,
+            )
+        };
+        check("cuStreamBeginCapture", begun)?;
+        // SAFETY: the caller's; nothing runs yet.
+        let enqueued = unsafe { commands.enqueue(stream.0) };
+        let mut template = Template(ptr::null_mut());
+        // SAFETY: the stream is capturing, and the graph may be written.
+        let ended = unsafe { sys::cuStreamEndCapture(stream.0, &mut template.0) };
+        enqueued?;
+        check("cuStreamEndCapture", ended)?;
+        let mut raw = ptr::null_mut();
+        // SAFETY: the graph was just captured.
+        let made = unsafe { sys::cuGraphInstantiateWithFlags(&mut raw, template.0, 0) };
+        check("cuGraphInstantiate", made)?;
+        Ok(Graph {
+            raw,
+            nodes: commands.len() as u64,
+            made_in: began.elapsed(),
+        })
+    }
+
+    /// Enqueues all commands.
+    ///
+    /// # Safety
+    ///
+    /// As [`Commands::enqueue`].
+    pub unsafe fn enqueue(&self, stream: CUstream) -> Result<(), DriverError> {
+        // SAFETY: the caller's.
+        let result = unsafe { sys::cuGraphLaunch(self.raw, stream) };
+        check("cuGraphLaunch", result)
+    }
+}
+
+impl Drop for Graph {
+    fn drop(&mut self) {
+        // SAFETY: nothing replays it any more. A failure means that the context is gone, and the graph with it.
+        unsafe {
+            let _ = sys::cuGraphExecDestroy(self.raw);
+        }
+    }
+}
+
+/// The captured graph, from which another is instantiated.
+struct Template(CUgraph);
+
+impl Drop for Template {
+    fn drop(&mut self) {
+        if !self.0.is_null() {
+            // SAFETY: an instantiated graph does not need it.
+            unsafe {
+                let _ = sys::cuGraphDestroy(self.0);
+            }
+        }
+    }
+}
+
+/// A stream that nothing ever runs on. It must not wait for the legacy stream, and `cust`'s streams always do.
+struct CaptureStream(CUstream);
+
+impl CaptureStream {
+    fn new() -> Result<CaptureStream, DriverError> {
+        const NON_BLOCKING: u32 = 1;
+        let mut stream = ptr::null_mut();
+        // SAFETY: the stream may be written, and the context is current.
+        let made = unsafe { sys::cuStreamCreateWithPriority(&mut stream, NON_BLOCKING, 0) };
+        check("cuStreamCreateWithPriority", made)?;
+        Ok(CaptureStream(stream))
+    }
+}
+
+impl Drop for CaptureStream {
+    fn drop(&mut self) {
+        // SAFETY: made by `new`, and not in use.
+        unsafe {
+            let _ = sys::cuStreamDestroy_v2(self.0);
+        }
+    }
+}

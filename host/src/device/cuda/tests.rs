@@ -1,0 +1,101 @@
+//! What can be tested without a GPU.
+
+use std::ptr;
+
+use super::commands::Commands;
+use super::module::{check_target, refused};
+use super::suspects;
+use crate::device::{DeviceInfo, DeviceKind, DriverError};
+use crate::module::Module;
+use crate::plan::Plan;
+use crate::{Element, LaunchConfig, args};
+
+#[test]
+fn suspects_are_named_once() {
+    let mut plan = Plan::new("p");
+    assert_eq!(suspects(&plan), "no kernel");
+    let one = LaunchConfig::new(1, 1);
+    plan.launch("step", one, args![]).unwrap();
+    plan.launch("step", one, args![]).unwrap();
+    assert_eq!(suspects(&plan), "kernel `step`");
+    plan.launch("edge", one, args![]).unwrap();
+    assert_eq!(suspects(&plan), "one of the kernels `step`, `edge`");
+}
+
+#[test]
+fn every_parameter_points_at_its_value() {
+    let mut plan = Plan::new("p");
+    let u = plan.buffer("u", Element::F32, 10);
+    for step in 0..100u32 {
+        plan.launch("k", LaunchConfig::new(1, 1), args![u, step])
+            .unwrap();
+    }
+    let commands = Commands::new(&plan, |_| 0xabc0, &[ptr::null_mut()]);
+    for (step, step_params) in commands.params().chunks(2).enumerate() {
+        // SAFETY: the pointers point into the values, which live.
+        let values = unsafe { (*step_params[0].cast::<u64>(), *step_params[1].cast::<u32>()) };
+        assert_eq!(values, (0xabc0, step as u32));
+    }
+}
+
+fn gpu(compute_capability: (u32, u32)) -> DeviceInfo {
+    DeviceInfo {
+        compute_capability: Some(compute_capability),
+        driver_cuda: Some((12, 4)),
+        ..DeviceInfo::new(DeviceKind::Cuda, "NVIDIA Test")
+    }
+}
+
+fn targeting(target: &str) -> Module {
+    let text = format!("//\n.version 8.4\n.target {target}, debug\n.address_size 64\n");
+    Module::new("waves", text)
+}
+
+#[test]
+fn targets_up_to_the_device_run() {
+    for target in ["sm_52", "sm_80", "sm_90", "sm_90a"] {
+        check_target(&targeting(target), &gpu((9, 0))).unwrap();
+    }
+    check_target(&targeting("sm_100f"), &gpu((10, 3))).unwrap();
+}
+
+#[test]
+fn other_targets_do_not() {
+    for (target, capability) in [
+        ("sm_100", (9, 0)),
+        ("sm_90a", (10, 0)),
+        ("sm_100f", (12, 0)),
+    ] {
+        check_target(&targeting(target), &gpu(capability)).unwrap_err();
+    }
+    let error = check_target(&targeting("sm_120"), &gpu((9, 0))).unwrap_err();
+    insta::assert_snapshot!(error, @"module `waves` is built for sm_120, which NVIDIA Test (compute capability 9.0) cannot run; build the kernels for sm_90 or older");
+}
+
+#[test]
+fn a_driver_that_is_too_old_is_named() {
+    let cause = DriverError {
+        function: "cuModuleLoadDataEx",
+        code: 222,
+        name: String::new(),
+        description: String::new(),
+    };
+    let error = refused(&targeting("sm_80"), &gpu((9, 0)), cause, &[0]);
+    insta::assert_snapshot!(error, @"module `waves`: PTX version 8.4 is newer than the driver, which supports CUDA 12.4; update the driver, or build the kernels for an older PTX version");
+}
+
+#[test]
+fn the_compilers_log_is_shown() {
+    let cause = DriverError {
+        function: "cuModuleLoadDataEx",
+        code: 218,
+        name: "CUDA_ERROR_INVALID_PTX".to_owned(),
+        description: "a PTX JIT compilation failed".to_owned(),
+    };
+    let log = b"ptxas application ptx input, line 9; error : Unknown symbol 'x'\n\0\0";
+    let error = refused(&targeting("sm_80"), &gpu((9, 0)), cause, log);
+    insta::assert_snapshot!(error, @"
+    module `waves` does not load: cuModuleLoadDataEx returned CUDA_ERROR_INVALID_PTX (218): a PTX JIT compilation failed
+    ptxas application ptx input, line 9; error : Unknown symbol 'x'
+    ");
+}

@@ -1,0 +1,270 @@
+//! The emulated device: plans on the PTX interpreter, with every access checked and every instruction counted.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use ptx::Program;
+use ptx_emu::{Counts, LaunchReport, Machine, Options, OutOfMemory};
+
+use super::params::Params;
+use super::{
+    Device, DeviceError, DeviceInfo, DeviceKind, KernelInfo, POISON, Session, Timing, check_buffer,
+};
+use crate::buffer::HostBuffer;
+use crate::error::Error;
+use crate::memory::available_bytes;
+use crate::module::Module;
+use crate::plan::{BufferId, Command, Launch, Plan};
+use crate::validate::{ValidationError, validate};
+
+/// The PTX interpreter as a device. Its limits are those of compute capability 9.0.
+#[derive(Debug)]
+pub struct EmulatedDevice {
+    info: DeviceInfo,
+    options: Options,
+}
+
+impl EmulatedDevice {
+    /// With these checks, this order of execution, this bound on endless loops.
+    pub fn new(options: Options) -> EmulatedDevice {
+        let info = DeviceInfo {
+            memory_bytes: Some(ptx_emu::Limits::default().global_bytes),
+            ..DeviceInfo::new(DeviceKind::Emulated, "PTX interpreter")
+        };
+        EmulatedDevice { info, options }
+    }
+
+    /// How it executes kernels.
+    pub fn options(&self) -> &Options {
+        &self.options
+    }
+}
+
+impl Default for EmulatedDevice {
+    /// With every check on.
+    fn default() -> EmulatedDevice {
+        EmulatedDevice::new(Options::default())
+    }
+}
+
+impl Device for EmulatedDevice {
+    fn info(&self) -> &DeviceInfo {
+        &self.info
+    }
+
+    fn prepare<'d>(&'d self, module: &Module, plan: &Plan) -> Result<Box<dyn Session + 'd>, Error> {
+        validate(module, plan, &self.info.limits)?;
+        Ok(Box::new(EmulatedSession::new(self, module, plan)?))
+    }
+}
+
+/// The counts of all launches of one kernel in one run of a plan.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KernelReport {
+    /// Number of launches.
+    pub launches: u64,
+    /// Blocks, threads and counts of all these launches together.
+    pub total: LaunchReport,
+}
+
+/// A plan on a machine of its own.
+struct EmulatedSession<'d> {
+    device: &'d EmulatedDevice,
+    machine: Machine,
+    module: ptx_emu::Module,
+    program: Arc<Program>,
+    /// Shared, so that a run can walk it while the rest changes.
+    plan: Arc<Plan>,
+    /// Address of each buffer.
+    addresses: Vec<u64>,
+    reports: Vec<KernelReport>,
+}
+
+impl<'d> EmulatedSession<'d> {
+    /// Prepares a validated plan.
+    fn new(
+        device: &'d EmulatedDevice,
+        module: &Module,
+        plan: &Plan,
+    ) -> Result<EmulatedSession<'d>, Error> {
+        let program = Arc::clone(module.program()?);
+        let mut machine = Machine::new(ptx_emu::Limits::default(), device.options.clone());
+        let needed_bytes = plan.memory_bytes()?;
+        let total_bytes = device.info.memory_bytes.unwrap_or(u64::MAX);
+        let out_of_memory = |free_bytes| DeviceError::OutOfMemory {
+            plan: plan.name().to_owned(),
+            needed_bytes,
+            device: device.info.name.clone(),
+            free_bytes,
+            total_bytes,
+        };
+        // The device's memory is the host's, which may have less left.
+        let free_bytes = available_bytes().map_or(total_bytes, |bytes| bytes.min(total_bytes));
+        if needed_bytes > free_bytes {
+            return Err(out_of_memory(free_bytes).into());
+        }
+        let refused = |error: OutOfMemory| out_of_memory(error.capacity - error.used);
+        let loaded = machine.load(Arc::clone(&program)).map_err(refused)?;
+        let addresses = plan
+            .buffers()
+            .iter()
+            .map(|buffer| machine.allocate(buffer.bytes(), &buffer.name))
+            .collect::<Result<Vec<u64>, OutOfMemory>>()
+            .map_err(refused)?;
+        Ok(EmulatedSession {
+            device,
+            machine,
+            module: loaded,
+            program,
+            plan: Arc::new(plan.clone()),
+            addresses,
+            reports: Vec::new(),
+        })
+    }
+
+    /// The parameter block of a launch.
+    fn params(&self, launch: &Launch<'_>) -> Vec<u8> {
+        let mut params = Params::default();
+        for arg in launch.args {
+            params.push(arg, &self.plan, |id| self.addresses[id.index()]);
+        }
+        let kernel = self.kernel(launch.kernel);
+        let values: &[u8] = bytemuck::cast_slice(&params.values);
+        let mut block = vec![0; kernel.kernel_param_bytes as usize];
+        for (param, start) in kernel.params.iter().zip(params.starts) {
+            let (offset, size) = (param.offset as usize, param.size() as usize);
+            block[offset..offset + size].copy_from_slice(&values[8 * start..][..size]);
+        }
+        block
+    }
+
+    fn kernel(&self, name: &str) -> &ptx::Function {
+        self.program
+            .kernel(name)
+            .expect("a validated plan launches kernels of its module")
+    }
+
+    /// Sets every byte of a buffer of the plan.
+    fn set(&mut self, id: BufferId, byte: u8) {
+        let bytes = self.plan.buffers()[id.index()].bytes() as usize;
+        self.machine
+            .write(self.addresses[id.index()], &vec![byte; bytes])
+            .expect("a buffer of the plan");
+    }
+
+    /// Executes the command at this position of the plan.
+    fn execute(&mut self, position: usize, command: Command<'_>) -> Result<(), DeviceError> {
+        match command {
+            Command::Launch(launch) => {
+                let params = self.params(&launch);
+                let config = ptx_emu::LaunchConfig {
+                    grid: launch.config.grid,
+                    block: launch.config.block,
+                    shared_mem_bytes: launch.config.shared_mem_bytes,
+                };
+                let report = self
+                    .machine
+                    .launch(&self.module, launch.kernel, &config, &params)
+                    .map_err(|fault| {
+                        let what = format_args!("launch of `{}`", launch.kernel);
+                        DeviceError::Emulated {
+                            place: self.plan.place(position, what),
+                            fault: Box::new(fault),
+                        }
+                    })?;
+                let kernel = &mut self.reports[launch.kernel_index];
+                kernel.launches += 1;
+                kernel.total.add(&report);
+            }
+            Command::Copy(copy) => {
+                let size = self.plan.buffers()[copy.src.index()].element.size() as u64;
+                let src = self.addresses[copy.src.index()] + copy.src_start * size;
+                let dst = self.addresses[copy.dst.index()] + copy.dst_start * size;
+                self.machine
+                    .copy(src, dst, (copy.len * size) as usize)
+                    .expect("a validated copy lies within its buffers");
+            }
+            Command::Fill(fill) => self.set(fill.dst, fill.byte),
+        }
+        Ok(())
+    }
+}
+
+impl Session for EmulatedSession<'_> {
+    fn write(&mut self, id: BufferId, from: &HostBuffer) -> Result<(), Error> {
+        check_buffer(&self.plan, id, from)?;
+        self.machine
+            .write(self.addresses[id.index()], from.bytes())
+            .expect("a buffer of the plan");
+        Ok(())
+    }
+
+    fn fill(&mut self, id: BufferId, byte: u8) -> Result<(), Error> {
+        self.plan.buffer_info(id)?;
+        self.set(id, byte);
+        Ok(())
+    }
+
+    fn poison(&mut self, id: BufferId) -> Result<(), Error> {
+        self.plan.buffer_info(id)?;
+        let is_buffer = self.machine.poison(self.addresses[id.index()], POISON);
+        assert!(is_buffer, "a buffer of the plan");
+        Ok(())
+    }
+
+    fn read(&mut self, id: BufferId) -> Result<HostBuffer, Error> {
+        let buffer = self.plan.buffer_info(id)?;
+        let mut to = HostBuffer::zeroed(buffer.element, buffer.len as usize)?;
+        self.machine
+            .read(self.addresses[id.index()], to.bytes_mut())
+            .expect("a buffer of the plan");
+        Ok(to)
+    }
+
+    fn run(&mut self) -> Result<Timing, Error> {
+        let empty = |kernel: &String| KernelReport {
+            launches: 0,
+            total: LaunchReport {
+                kernel: kernel.clone(),
+                blocks: 0,
+                threads: 0,
+                counts: Counts::default(),
+                instructions: Vec::new(),
+            },
+        };
+        self.reports = self.plan.kernels().iter().map(empty).collect();
+        let began = Instant::now();
+        let plan = Arc::clone(&self.plan);
+        for (position, command) in plan.commands().enumerate() {
+            self.execute(position, command)?;
+        }
+        Ok(Timing {
+            device: None,
+            host: began.elapsed(),
+        })
+    }
+
+    fn kernel_info(&self, kernel: &str) -> Result<KernelInfo, Error> {
+        if !self.plan.kernels().iter().any(|name| name == kernel) {
+            return Err(ValidationError::not_launched(&self.plan, kernel).into());
+        }
+        let function = self.kernel(kernel);
+        let limit = self.device.info.limits.threads_per_block;
+        let bound = function.max_threads.map_or(limit, |extents| {
+            extents.iter().fold(1u32, |all, &n| all.saturating_mul(n))
+        });
+        Ok(KernelInfo {
+            name: kernel.to_owned(),
+            registers: None,
+            local_bytes: function.local_bytes,
+            static_shared_bytes: function.shared_bytes,
+            max_threads_per_block: bound.min(limit),
+            blocks_per_multiprocessor: None,
+            occupancy: None,
+        })
+    }
+
+    fn reports(&self) -> &[KernelReport] {
+        &self.reports
+    }
+}

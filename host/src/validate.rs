@@ -1,0 +1,329 @@
+//! A plan against its module and a device's limits, before anything runs.
+//!
+//! A driver that is given a wrong plan answers "invalid value" at best, and reads arbitrary memory at worst: it trusts the
+//! number and the sizes of arguments. So every launch is checked here first, on every device alike. The emulator makes some
+//! of these checks again, for its users without plans.
+
+use plan::suggestion;
+use ptx::{Function, Param, ParamType, ScalarType};
+use thiserror::Error;
+
+use crate::device::LaunchLimits;
+use crate::error::Error as HostError;
+use crate::module::Module;
+use crate::plan::{Arg, Command, LaunchConfig, Plan};
+
+/// Checks a plan: [`Plan::check`], then every launch against its kernel and the limits.
+///
+/// # Errors
+///
+/// The first fault found.
+pub fn validate(module: &Module, plan: &Plan, limits: &LaunchLimits) -> Result<(), HostError> {
+    plan.check()?;
+    let kernels = plan
+        .kernels()
+        .iter()
+        .map(|name| module.kernel(name))
+        .collect::<Result<Vec<&Function>, ValidationError>>()?;
+    for (position, command) in plan.commands().enumerate() {
+        if let Command::Launch(launch) = command {
+            let kernel = kernels[launch.kernel_index];
+            check_shape(kernel, &launch.config, limits)
+                .and_then(|()| check_args(kernel, launch.args))
+                .map_err(|fault| ValidationError::Launch {
+                    place: plan.place(position, format_args!("launch of `{}`", launch.kernel)),
+                    fault,
+                })?;
+        }
+    }
+    Ok(())
+}
+
+/// A plan that does not fit its kernels or the device.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum ValidationError {
+    /// PTX that does not parse.
+    #[error("module `{module}` is not PTX that can be run: {reason}")]
+    BadPtx {
+        /// The module.
+        module: String,
+        /// Line and fault.
+        reason: String,
+    },
+    /// No kernel of that name.
+    #[error("module `{module}` has no kernel `{kernel}`; {suggestion}")]
+    UnknownKernel {
+        /// The module.
+        module: String,
+        /// The name asked for.
+        kernel: String,
+        /// The nearest name, or all of them.
+        suggestion: String,
+    },
+    /// A kernel that the plan does not launch.
+    #[error("plan `{plan}` does not launch `{kernel}`; {suggestion}")]
+    NotLaunched {
+        /// The plan.
+        plan: String,
+        /// The name asked for.
+        kernel: String,
+        /// The nearest name, or all of them.
+        suggestion: String,
+    },
+    /// A launch that does not fit its kernel or the device.
+    #[error("{place}: {fault}")]
+    Launch {
+        /// Plan, command and kernel.
+        place: String,
+        /// What is wrong with it.
+        #[source]
+        fault: LaunchFault,
+    },
+}
+
+impl ValidationError {
+    /// A kernel that the plan does not launch.
+    pub(crate) fn not_launched(plan: &Plan, kernel: &str) -> ValidationError {
+        ValidationError::NotLaunched {
+            plan: plan.name().to_owned(),
+            kernel: kernel.to_owned(),
+            suggestion: suggestion(kernel, plan.kernels().iter().map(String::as_str)),
+        }
+    }
+}
+
+/// What is wrong with a launch.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum LaunchFault {
+    /// Too few or too many arguments.
+    #[error(
+        "{args} arguments fill {filled} parameters, but the kernel has {params}; a slice fills two (pointer, length), everything else one"
+    )]
+    ArgCount {
+        /// Arguments recorded.
+        args: usize,
+        /// Parameters that they fill.
+        filled: usize,
+        /// Parameters of the kernel.
+        params: usize,
+    },
+    /// An argument of the wrong type.
+    #[error("argument {position} is {arg}, but parameter {param} of the kernel is {expected}")]
+    ArgType {
+        /// Which argument, from 0.
+        position: usize,
+        /// What was recorded.
+        arg: String,
+        /// Which parameter of the PTX entry, from 0.
+        param: usize,
+        /// Its type.
+        expected: String,
+    },
+    /// A block with more threads than the device allows.
+    #[error("a block of {block:?} has {threads} threads; the device allows {limit}")]
+    TooManyThreads {
+        /// As recorded.
+        block: [u32; 3],
+        /// Their product.
+        threads: u128,
+        /// The device's limit.
+        limit: u32,
+    },
+    /// A grid or block that is too long in one direction.
+    #[error("{what} {extents:?} exceeds the device's limit {limit:?} in {}", ["x", "y", "z"][*axis])]
+    ExtentTooLarge {
+        /// `grid` or `block`.
+        what: &'static str,
+        /// As recorded.
+        extents: [u32; 3],
+        /// The device's limit.
+        limit: [u32; 3],
+        /// First direction in which it is exceeded.
+        axis: usize,
+    },
+    /// A block with more threads than the kernel was compiled for.
+    #[error(
+        "a block of {block:?} has {threads} threads, but the kernel was compiled for at most {limit}; launch smaller blocks, or raise `max_threads` in its `#[kernel]`"
+    )]
+    LaunchBounds {
+        /// As recorded.
+        block: [u32; 3],
+        /// Their product.
+        threads: u128,
+        /// `.maxntid`.
+        limit: u128,
+    },
+    /// A block other than the one the kernel was compiled for.
+    #[error(
+        "the kernel was compiled for blocks of {required:?} (`.reqntid`) and nothing else, not {block:?}"
+    )]
+    RequiredBlock {
+        /// As recorded.
+        block: [u32; 3],
+        /// `.reqntid`.
+        required: [u32; 3],
+    },
+    /// More shared memory than a block can have.
+    #[error("a block needs {} bytes of shared memory ({static_bytes} declared in the kernel, {dynamic_bytes} asked for by the launch); the device allows {limit_bytes}; use smaller tiles", u64::from(*dynamic_bytes) + u64::from(*static_bytes))]
+    SharedMemory {
+        /// Declared with a size in the PTX.
+        static_bytes: u32,
+        /// `shared_mem_bytes` of the launch.
+        dynamic_bytes: u32,
+        /// The device's limit.
+        limit_bytes: u32,
+    },
+}
+
+/// Checks grid, block and shared memory against the kernel's bounds and the device's limits.
+fn check_shape(
+    kernel: &Function,
+    config: &LaunchConfig,
+    limits: &LaunchLimits,
+) -> Result<(), LaunchFault> {
+    for (what, extents, limit) in [
+        ("grid", config.grid, limits.grid),
+        ("block", config.block, limits.block),
+    ] {
+        if let Some(axis) = (0..3).find(|&axis| extents[axis] > limit[axis]) {
+            return Err(LaunchFault::ExtentTooLarge {
+                what,
+                extents,
+                limit,
+                axis,
+            });
+        }
+    }
+    let (block, threads) = (config.block, config.threads_per_block());
+    if threads > limits.threads_per_block.into() {
+        return Err(LaunchFault::TooManyThreads {
+            block,
+            threads,
+            limit: limits.threads_per_block,
+        });
+    }
+    let bound = kernel
+        .max_threads
+        .map(|extents| extents.into_iter().map(u128::from).product());
+    if let Some(limit) = bound.filter(|&limit| threads > limit) {
+        return Err(LaunchFault::LaunchBounds {
+            block,
+            threads,
+            limit,
+        });
+    }
+    if let Some(required) = kernel
+        .required_threads
+        .filter(|&required| required != block)
+    {
+        return Err(LaunchFault::RequiredBlock { block, required });
+    }
+    let (static_bytes, dynamic_bytes) = (kernel.shared_bytes, config.shared_mem_bytes);
+    let limit_bytes = limits.shared_mem_per_block_bytes;
+    if static_bytes.saturating_add(dynamic_bytes) > limit_bytes {
+        return Err(LaunchFault::SharedMemory {
+            static_bytes,
+            dynamic_bytes,
+            limit_bytes,
+        });
+    }
+    Ok(())
+}
+
+/// What an argument puts into a parameter, or a parameter takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Pointer,
+    /// Of 64 bits, it may be a pointer: not every compiler marks its pointers.
+    Integer,
+    Float,
+    /// Untyped bits.
+    Bits,
+    /// A structure passed by value.
+    Bytes,
+}
+
+/// Checks arguments against the kernel's parameters.
+fn check_args(kernel: &Function, args: &[Arg]) -> Result<(), LaunchFault> {
+    let filled: usize = args.iter().map(|arg| values(arg).count()).sum();
+    if filled != kernel.params.len() {
+        return Err(LaunchFault::ArgCount {
+            args: args.len(),
+            filled,
+            params: kernel.params.len(),
+        });
+    }
+    let given = args
+        .iter()
+        .enumerate()
+        .flat_map(|(position, arg)| values(arg).map(move |value| (position, value)));
+    for ((position, (given, size)), (index, param)) in given.zip(kernel.params.iter().enumerate()) {
+        let fits = match given {
+            Kind::Pointer => matches!(kind(param), Kind::Pointer | Kind::Integer | Kind::Bits),
+            Kind::Bytes => kind(param) == Kind::Bytes,
+            number => kind(param) == number || kind(param) == Kind::Bits,
+        };
+        if !fits || size != u64::from(param.size()) {
+            return Err(LaunchFault::ArgType {
+                position,
+                arg: describe_arg(&args[position], given),
+                param: index,
+                expected: describe_param(param),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// The one or two parameters that an argument fills: kind, and size in bytes.
+fn values(arg: &Arg) -> impl Iterator<Item = (Kind, u64)> + use<> {
+    let (first, second) = match arg {
+        Arg::Buffer(_) | Arg::BufferAt { .. } => ((Kind::Pointer, 8), None),
+        Arg::Slice(_) | Arg::SliceAt { .. } => ((Kind::Pointer, 8), Some((Kind::Integer, 8))),
+        Arg::U8(_) => ((Kind::Integer, 1), None),
+        Arg::U32(_) | Arg::I32(_) => ((Kind::Integer, 4), None),
+        Arg::U64(_) | Arg::I64(_) => ((Kind::Integer, 8), None),
+        Arg::F32(_) => ((Kind::Float, 4), None),
+        Arg::F64(_) => ((Kind::Float, 8), None),
+        Arg::Bytes(bytes) => ((Kind::Bytes, bytes.len() as u64), None),
+    };
+    std::iter::once(first).chain(second)
+}
+
+fn kind(param: &Param) -> Kind {
+    use ScalarType::*;
+    match param.ty {
+        ParamType::Bytes(_) => Kind::Bytes,
+        ParamType::Scalar(_) if param.pointer.is_some() => Kind::Pointer,
+        ParamType::Scalar(U8 | U16 | U32 | U64 | S8 | S16 | S32 | S64) => Kind::Integer,
+        ParamType::Scalar(F16 | Bf16 | F32 | F64) => Kind::Float,
+        ParamType::Scalar(_) => Kind::Bits,
+    }
+}
+
+fn describe_arg(arg: &Arg, value: Kind) -> String {
+    match (arg, value) {
+        (Arg::Slice(_) | Arg::SliceAt { .. }, Kind::Pointer) => {
+            "a slice, whose pointer comes first".to_owned()
+        }
+        (Arg::Slice(_) | Arg::SliceAt { .. }, _) => {
+            "a slice, whose length (u64) comes second".to_owned()
+        }
+        (Arg::Bytes(bytes), _) => format!("a structure of {} bytes", bytes.len()),
+        _ => arg.kind().to_owned(),
+    }
+}
+
+fn describe_param(param: &Param) -> String {
+    let bits = param.size() * 8;
+    match kind(param) {
+        Kind::Pointer => "a pointer".to_owned(),
+        Kind::Integer if bits == 64 => "an integer or pointer of 64 bits".to_owned(),
+        Kind::Integer => format!("an integer of {bits} bits"),
+        Kind::Float => format!("f{bits}"),
+        Kind::Bits => format!("a value of {bits} bits"),
+        Kind::Bytes => format!("a structure of {} bytes", param.size()),
+    }
+}

@@ -1,0 +1,111 @@
+//! Barriers that a part of the block reaches.
+
+use host::{LaunchConfig, args};
+use insta::assert_snapshot;
+
+use crate::message::fault;
+use crate::scene::{Scene, ramp};
+
+#[test]
+fn a_barrier_in_a_branch() {
+    let run = |kernel| {
+        let mut scene = Scene::new();
+        let x = scene.input("x", &ramp(128));
+        let out = scene.input("out", &[0f32]);
+        scene.launch(kernel, LaunchConfig::new(1, 128), args![x, out]);
+        scene.run::<f32>(out)
+    };
+    assert_snapshot!(fault(run("reduce_in_branch")), @r"
+    plan `demo`, command 0 (launch of `reduce_in_branch`)
+    barrier reached by a part of the block: 64 threads of 128 reached barrier 0; the others ended without it (first: thread (64, 0, 0)). Does it stand in a branch, or after a `return`?
+      in kernel `reduce_in_branch` at tests/bad-kernels/src/barriers.rs:16 (PTX line _), block (0, 0, 0), thread (0, 0, 0)
+    ");
+    assert_eq!(run("reduce_in_branch_fixed").unwrap(), [127.0 * 64.0]);
+}
+
+#[test]
+fn a_return_before_a_barrier() {
+    let run = |kernel| {
+        let mut scene = Scene::new();
+        let x = scene.input("x", &ramp(100));
+        let out = scene.input("out", &[0f32; 100]);
+        scene.launch(kernel, LaunchConfig::new(2, 64), args![x.slice(), out]);
+        scene.run::<f32>(out)
+    };
+    assert_snapshot!(fault(run("reverse_early_return")), @r"
+    plan `demo`, command 0 (launch of `reverse_early_return`)
+    barrier reached by a part of the block: 36 threads of 64 reached barrier 0; the others ended without it (first: thread (36, 0, 0)). Does it stand in a branch, or after a `return`?
+      in kernel `reverse_early_return` at tests/bad-kernels/src/barriers.rs:54 (PTX line _), block (1, 0, 0), thread (0, 0, 0)
+    ");
+    let x = ramp(100);
+    let reversed: Vec<f32> = x[..64]
+        .iter()
+        .rev()
+        .chain(x[64..].iter().rev())
+        .copied()
+        .collect();
+    assert_eq!(run("reverse_early_return_fixed").unwrap(), reversed);
+}
+
+#[test]
+fn a_barrier_in_either_branch() {
+    let run = |kernel| {
+        let mut scene = Scene::new();
+        let x = scene.input("x", &ramp(32));
+        let out = scene.input("out", &[0f32; 32]);
+        scene.launch(kernel, LaunchConfig::new(1, 32), args![x, out]);
+        scene.run::<f32>(out)
+    };
+    assert_snapshot!(fault(run("swap_pairs")), @r"
+    plan `demo`, command 0 (launch of `swap_pairs`)
+    barrier in divergent code: threads of one warp reached barrier 0 at different places
+      in kernel `swap_pairs` at tests/bad-kernels/src/barriers.rs:83 (PTX line _), block (0, 0, 0), thread (0, 0, 0)
+      other barrier at tests/bad-kernels/src/barriers.rs:87 (PTX line _), block (0, 0, 0), thread (1, 0, 0)
+    ");
+    // Even threads get three times their right neighbour, odd ones twice their left one.
+    let swapped: Vec<f32> = (0..32)
+        .map(|t| if t % 2 == 0 { 3 * (t + 1) } else { 2 * (t - 1) } as f32)
+        .collect();
+    assert_eq!(run("swap_pairs_fixed").unwrap(), swapped);
+}
+
+#[test]
+fn a_barrier_in_loops_of_unequal_length() {
+    let run = |kernel| {
+        let mut scene = Scene::new();
+        let x = scene.input("x", &[1f32; 3 * 64]);
+        let lengths: Vec<u32> = (0..64).map(|t| if t < 32 { 3 } else { 2 }).collect();
+        let lengths = scene.input("lengths", &lengths);
+        let out = scene.input("out", &[0f32; 64]);
+        let args = args![x.slice(), lengths.slice(), out];
+        scene.launch(kernel, LaunchConfig::new(1, 64), args);
+        scene.run::<f32>(out)
+    };
+    assert_snapshot!(fault(run("row_sums")), @r"
+    plan `demo`, command 0 (launch of `row_sums`)
+    barrier reached by a part of the block: 32 threads of 64 reached barrier 0; the others ended without it (first: thread (32, 0, 0)). Does it stand in a branch, or after a `return`?
+      in kernel `row_sums` at tests/bad-kernels/src/barriers.rs:110 (PTX line _), block (0, 0, 0), thread (0, 0, 0)
+    ");
+    let sums: Vec<f32> = (0..64).map(|t| if t < 32 { 3.0 } else { 2.0 }).collect();
+    assert_eq!(run("row_sums_fixed").unwrap(), sums);
+}
+
+#[test]
+fn warps_that_wait_for_each_other() {
+    let run = |kernel| {
+        let mut scene = Scene::new();
+        let x = scene.input("x", &ramp(32));
+        let out = scene.input("out", &[0f32; 32]);
+        scene.launch(kernel, LaunchConfig::new(1, 64), args![x, out]);
+        scene.run::<f32>(out)
+    };
+    assert_snapshot!(fault(run("hand_over")), @r"
+    plan `demo`, command 0 (launch of `hand_over`)
+    deadlock: no thread of the block can go on
+      in kernel `hand_over` at tests/bad-kernels/src/barriers.rs:155, called at tests/bad-kernels/src/barriers.rs:141 (PTX line _), block (0, 0, 0), thread (0, 0, 0)
+      32 threads wait for barrier 1 (64 threads) at tests/bad-kernels/src/barriers.rs:155, called at tests/bad-kernels/src/barriers.rs:141 (PTX line _) (first: thread (0, 0, 0))
+      32 threads wait for barrier 2 (64 threads) at tests/bad-kernels/src/barriers.rs:155, called at tests/bad-kernels/src/barriers.rs:145 (PTX line _) (first: thread (32, 0, 0))
+    ");
+    let reversed: Vec<f32> = ramp(32).into_iter().rev().collect();
+    assert_eq!(run("hand_over_fixed").unwrap(), reversed);
+}

@@ -1,0 +1,105 @@
+//! What a message says, checked against the sources.
+
+use std::path::Path;
+
+use host::Error;
+use host::device::DeviceError;
+
+use crate::scene::KERNELS;
+
+/// The message of a launch that must fail, without the numbers that change with the compiler: lines of PTX.
+///
+/// Every place that it names must be an instruction of the kernel in PTX, and a line of the kernel's Rust source that
+/// bears the mark `//~ fault` (`//~^ fault`: the line above does).
+pub fn fault<T: std::fmt::Debug>(result: Result<T, Error>) -> String {
+    let message = match result {
+        Ok(values) => panic!("no fault; the result is {values:?}"),
+        Err(error) => error.to_string(),
+    };
+    let kernel = between(&message, "in kernel `", "`").expect("the message names the kernel");
+    for (before, after) in message
+        .match_indices(" (PTX line ")
+        .map(|(at, _)| message.split_at(at))
+    {
+        let ptx_line = between(after, "(PTX line ", ")").and_then(|n| n.parse().ok());
+        assert_in_ptx(kernel, ptx_line.expect("a line number"), &message);
+        let line = before.lines().last().unwrap_or_default();
+        let (_, place) = line.split_once(" at ").expect("a place");
+        for source in place.split(", called at ") {
+            assert_marked(kernel, source, &message);
+        }
+    }
+    redact(&message, "(PTX line ", ")")
+}
+
+/// What kind of fault it is: the message's words before the first colon.
+pub fn kind(error: &Error) -> String {
+    match error {
+        Error::Device(DeviceError::Emulated { fault, .. }) => {
+            let message = fault.to_string();
+            message.split(':').next().unwrap_or_default().to_owned()
+        }
+        other => other.to_string(),
+    }
+}
+
+/// `text` with an underscore wherever there is something between `open` and `close`.
+pub fn redact(text: &str, open: &str, close: &str) -> String {
+    let mut parts = text.split(open);
+    let mut redacted = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let (_, rest) = part.split_once(close).expect("an end");
+        redacted.extend([open, "_", close, rest]);
+    }
+    redacted
+}
+
+fn between<'a>(text: &'a str, open: &str, close: &str) -> Option<&'a str> {
+    text.split_once(open)?
+        .1
+        .split_once(close)
+        .map(|found| found.0)
+}
+
+/// The PTX line is an instruction of the kernel, or of a function that it may call.
+fn assert_in_ptx(kernel: &str, line: usize, message: &str) {
+    let before = KERNELS.ptx().lines().take(line).collect::<Vec<_>>();
+    let function = before
+        .iter()
+        .rev()
+        .find(|line| line.contains(".entry ") || line.contains(".func "))
+        .expect("a function before the line");
+    assert!(
+        function.contains(&format!(".entry {kernel}(")) || function.contains(".func "),
+        "PTX line {line} is in {function:?}:\n{message}"
+    );
+    let text = before[line - 1].trim();
+    assert!(
+        text.contains(';'),
+        "PTX line {line} is {text:?}:\n{message}"
+    );
+}
+
+/// `source`, as `file:line`, bears the mark in the kernel.
+fn assert_marked(kernel: &str, source: &str, message: &str) {
+    let (file, line) = source.rsplit_once(':').expect("file:line");
+    let line: usize = line.parse().expect("a line number");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let text = std::fs::read_to_string(root.join(file)).expect("a source file of this workspace");
+    let start = format!("pub unsafe fn {kernel}(");
+    let marked: Vec<usize> = (1..)
+        .zip(text.lines())
+        .skip_while(|(_, text)| !text.starts_with(&start))
+        .skip(1)
+        .take_while(|(_, text)| !text.starts_with("#[kernel"))
+        .filter_map(|(line, text)| match text.split_once("//~")?.1 {
+            " fault" => Some(line),
+            "^ fault" => Some(line - 1),
+            mark => panic!("{file}:{line}: unknown mark {mark:?}"),
+        })
+        .collect();
+    assert!(
+        marked.contains(&line),
+        "{source} is not among the lines of {kernel} that are marked, {marked:?}:\n{message}"
+    );
+}

@@ -1,0 +1,61 @@
+//! Reads of memory that was not written.
+
+use host::{Element, LaunchConfig, args};
+use insta::assert_snapshot;
+
+use crate::message::fault;
+use crate::scene::{Scene, ramp};
+
+#[test]
+fn scratch_that_another_kernel_leaves_unwritten() {
+    let run = |kernel| {
+        let mut scene = Scene::new();
+        let x = scene.input("x", &[1f32; 200]);
+        let sums = scene.scratch("sums", Element::F32, 4);
+        let out = scene.input("out", &[0f32]);
+        scene.launch(kernel, LaunchConfig::new(4, 64), args![x.slice(), sums]);
+        scene.launch("total", LaunchConfig::new(1, 1), args![sums, 4u32, out]);
+        scene.run::<f32>(out)
+    };
+    assert_snapshot!(fault(run("block_sums")), @r"
+    plan `demo`, command 1 (launch of `total`)
+    uninitialized read: load of 4 bytes from byte 12 of buffer `sums`, which nothing has written before
+      in kernel `total` at tests/bad-kernels/src/unwritten.rs:50 (PTX line _), block (0, 0, 0), thread (0, 0, 0)
+    ");
+    assert_eq!(run("block_sums_fixed").unwrap(), [200.0]);
+}
+
+#[test]
+fn adding_to_scratch() {
+    let run = |kernel| {
+        let mut scene = Scene::new();
+        let x = scene.input("x", &ramp(64));
+        let y = scene.scratch("y", Element::F32, 64);
+        scene.launch(kernel, LaunchConfig::new(2, 32), args![x.slice(), y]);
+        scene.run::<f32>(y)
+    };
+    assert_snapshot!(fault(run("accumulate")), @r"
+    plan `demo`, command 0 (launch of `accumulate`)
+    uninitialized read: load of 4 bytes from byte 0 of buffer `y`, which nothing has written before
+      in kernel `accumulate` at tests/bad-kernels/src/unwritten.rs:60 (PTX line _), block (0, 0, 0), thread (0, 0, 0)
+    ");
+    assert_eq!(run("accumulate_fixed").unwrap(), ramp(64));
+}
+
+#[test]
+fn a_halo_that_nobody_loads() {
+    let run = |kernel| {
+        let mut scene = Scene::new();
+        let u = scene.input("u", &ramp(130));
+        let out = scene.input("out", &[0f32; 128]);
+        scene.launch(kernel, LaunchConfig::new(2, 64), args![u, out]);
+        scene.run::<f32>(out)
+    };
+    assert_snapshot!(fault(run("blur_tile")), @r"
+    plan `demo`, command 0 (launch of `blur_tile`)
+    uninitialized read: load of 4 bytes from byte 0 of the shared array made in line 76 (`bad_kernels::unwritten::blur_tile`), which nothing has written before
+      in kernel `blur_tile` at tests/bad-kernels/src/unwritten.rs:80 (PTX line _), block (0, 0, 0), thread (0, 0, 0)
+    ");
+    let sums: Vec<f32> = (0..128).map(|i| (2 * i + 2) as f32).collect();
+    assert_eq!(run("blur_tile_fixed").unwrap(), sums);
+}

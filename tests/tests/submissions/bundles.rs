@@ -1,0 +1,180 @@
+//! Bundles that were changed after packing: damaged ones, and ones whose checksum is right again.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use course_tests::grade::{Bundle, GradeReport, Kind};
+use course_tests::submissions::{Corpus, outcome};
+use tempfile::TempDir;
+
+use super::grader;
+
+/// A right submission, packed once.
+struct Packed {
+    folder: TempDir,
+    lab_file: PathBuf,
+}
+
+impl Packed {
+    fn get() -> &'static Packed {
+        static PACKED: OnceLock<Packed> = OnceLock::new();
+        PACKED.get_or_init(|| {
+            let corpus = Corpus::of_the_project();
+            let submissions = corpus.submissions().unwrap();
+            let mut submissions = submissions.iter();
+            let right = submissions.find(|submission| submission.name == "wave2d-finished-starter");
+            let right = right.unwrap();
+            let packed = Packed {
+                folder: tempfile::tempdir().unwrap(),
+                lab_file: corpus.lab_file(right),
+            };
+            let source = packed.folder.path().join("right");
+            corpus.write(right, &source).unwrap();
+            grader(packed.folder.path())
+                .pack(&source, "wave2d", &packed.lab_file, &packed.bundle())
+                .unwrap();
+            packed
+        })
+    }
+
+    fn bundle(&self) -> PathBuf {
+        self.folder.path().join("right.bundle")
+    }
+
+    fn grade(&self, bundle: &Path) -> GradeReport {
+        grader(self.folder.path())
+            .grade(bundle, "wave2d", &self.lab_file)
+            .unwrap()
+    }
+}
+
+/// Grades the file after a change of its bytes.
+fn with_bytes(name: &str, change: impl FnOnce(&mut Vec<u8>)) -> GradeReport {
+    let packed = Packed::get();
+    let mut bytes = fs::read(packed.bundle()).unwrap();
+    change(&mut bytes);
+    let path = packed.folder.path().join(name);
+    fs::write(&path, bytes).unwrap();
+    packed.grade(&path)
+}
+
+/// Grades the bundle after a change of its content, written with a right checksum.
+fn with_content(name: &str, change: impl FnOnce(&mut Bundle)) -> GradeReport {
+    let packed = Packed::get();
+    let mut bundle = Bundle::read(&packed.bundle()).unwrap();
+    change(&mut bundle);
+    let path = packed.folder.path().join(name);
+    fs::write(&path, bundle.packed().unwrap().bytes).unwrap();
+    packed.grade(&path)
+}
+
+#[track_caller]
+fn assert_fails(report: &GradeReport, kind: Kind) {
+    assert_eq!(outcome(report), kind.code(), "{report:#?}");
+    assert_eq!(report.totals.earned, 0.0);
+}
+
+#[test]
+fn untouched_it_gets_all_points() {
+    let packed = Packed::get();
+    let report = packed.grade(&packed.bundle());
+    assert!(report.is_right(), "{report:#?}");
+    assert_eq!(report.totals.earned, report.totals.graded());
+}
+
+#[test]
+fn truncated() {
+    for kept in [0, 7, 40] {
+        let report = with_bytes(&format!("kept-{kept}"), |bytes| bytes.truncate(kept));
+        assert_fails(&report, Kind::BundleDamaged);
+    }
+    let report = with_bytes("half", |bytes| bytes.truncate(bytes.len() / 2));
+    assert_fails(&report, Kind::BundleDamaged);
+}
+
+#[test]
+fn one_bit_flipped() {
+    let report = with_bytes("bit", |bytes| *bytes.last_mut().unwrap() ^= 1);
+    assert_fails(&report, Kind::BundleDamaged);
+}
+
+#[test]
+fn with_something_at_its_end() {
+    let report = with_bytes("longer", |bytes| bytes.extend(b"more"));
+    assert_fails(&report, Kind::BundleDamaged);
+}
+
+#[test]
+fn of_another_version() {
+    let report = with_bytes("version", |bytes| {
+        let at = bytes.iter().position(|&byte| byte == b' ').unwrap();
+        bytes[at + 1] = b'9';
+    });
+    assert_fails(&report, Kind::BundleVersion);
+}
+
+#[test]
+fn something_else_altogether() {
+    let report = with_bytes("picture", |bytes| *bytes = b"GIF89a".to_vec());
+    assert_fails(&report, Kind::BundleDamaged);
+}
+
+#[test]
+fn with_an_easier_problem() {
+    let report = with_content("easier", |bundle| {
+        for case in &mut bundle.cases {
+            case.problem["steps"] = 1.into();
+        }
+    });
+    assert_fails(&report, Kind::BundleMismatch);
+}
+
+#[test]
+fn without_a_case() {
+    let report = with_content("fewer", |bundle| {
+        bundle.cases.pop();
+    });
+    assert_fails(&report, Kind::BundleMismatch);
+}
+
+#[test]
+fn with_a_case_twice() {
+    let report = with_content("twice", |bundle| {
+        let case = bundle.cases[0].clone();
+        bundle.cases.push(case);
+    });
+    assert_fails(&report, Kind::BundleMismatch);
+}
+
+#[test]
+fn of_another_lab() {
+    let report = with_content("lab", |bundle| bundle.lab = "matadd".to_owned());
+    assert_fails(&report, Kind::BundleMismatch);
+}
+
+#[test]
+fn with_plans_exchanged() {
+    let report = with_content("exchanged", |bundle| {
+        let first = bundle.cases[0].plan.clone();
+        bundle.cases[0].plan = bundle.cases[1].plan.clone();
+        bundle.cases[1].plan = first;
+    });
+    assert_fails(&report, Kind::PlanInvalid);
+}
+
+#[test]
+fn with_kernels_of_other_names() {
+    let report = with_content("names", |bundle| {
+        bundle.ptx = bundle.ptx.replace("wave2d_step", "wave2d_steq");
+    });
+    assert_fails(&report, Kind::PlanInvalid);
+}
+
+#[test]
+fn with_kernels_that_are_none() {
+    let report = with_content("text", |bundle| {
+        bundle.ptx = "all of them pass".to_owned();
+    });
+    assert_fails(&report, Kind::PtxInvalid);
+}

@@ -1,0 +1,117 @@
+//! wave2d: what the kernels' PTX must hold; and on a GPU, every scene and variant, over sizes and numbers of steps that are
+//! below, at and beside blocks, tiles and launches. The emulated device runs the lab's small cases instead.
+
+use std::collections::BTreeMap;
+
+use host::lab::NoProgress;
+use host::wave2d::{LAB, Start, Wave2d};
+use host::{Case, Cpu, Lab, run_case};
+use kernels_gpu::wave2d::AnyScene;
+use test_support::{Need, skip};
+
+const SIZES: [(u32, u32); 7] = [
+    (2, 2),
+    (3, 3),
+    (37, 53),
+    (200, 201),
+    (201, 201),
+    (108, 44),
+    (1000, 129),
+];
+const STEPS: [u32; 5] = [0, 1, 7, 20, 100];
+
+#[test]
+fn every_scene_size_and_step_count_equals_the_reference_on_cuda() {
+    let devices = match host::device::discover() {
+        Ok(devices) => devices,
+        Err(reason) => return skip(Need::Gpu, reason),
+    };
+    let device = devices[0].as_ref();
+    let mut runs = 0;
+    for scene in AnyScene::NAMES {
+        for (n_x, n_y) in SIZES {
+            for steps in STEPS {
+                let seed = u64::from(n_x) * 1000 + u64::from(steps);
+                let problem = Wave2d::new(n_x, n_y, steps, scene)
+                    .unwrap()
+                    .with_start(Start::Random { seed });
+                let expected = problem.reference(Cpu::Parallel, &NoProgress).unwrap();
+                for variant in LAB.variants() {
+                    let outcome = run_case(device, LAB.module(), &problem, variant.name).unwrap();
+                    if let Err(error) = problem.check(variant.name, &expected, &outcome.outputs) {
+                        panic!("{} of {problem}: {error}", variant.name);
+                    }
+                    runs += 1;
+                }
+            }
+        }
+    }
+    println!("{runs} runs equal the reference on {}", device.info().name);
+}
+
+/// How often each of `prefixes` starts an instruction.
+fn opcodes(ptx: &str) -> BTreeMap<&str, usize> {
+    let mut counts = BTreeMap::new();
+    for line in ptx.lines().map(str::trim) {
+        let line = match line.strip_prefix('@') {
+            Some(guarded) => guarded
+                .split_once(char::is_whitespace)
+                .map_or("", |(_, rest)| rest.trim()),
+            None => line,
+        };
+        let opcode = line.split([' ', '\t', ';']).next().unwrap_or("");
+        if !opcode.is_empty() {
+            *counts.entry(opcode).or_insert(0) += 1;
+        }
+    }
+    counts
+}
+
+#[test]
+fn memory_accesses_have_their_state_space() {
+    let counts = opcodes(LAB.module().ptx());
+    let any = |prefix: &str| counts.keys().any(|opcode| opcode.starts_with(prefix));
+    assert!(
+        any("ld.shared.v4") && any("st.shared.v4"),
+        "edges move as vectors"
+    );
+    assert!(
+        any("ld.global.nc"),
+        "read-only fields go through the read-only path"
+    );
+    for (opcode, count) in &counts {
+        let access = opcode.starts_with("ld.") || opcode.starts_with("st.");
+        let spaces = [".global", ".shared", ".param"];
+        let known = spaces.iter().any(|space| opcode.contains(space));
+        assert!(
+            !access || known,
+            "{count} of {opcode}: generic or local memory"
+        );
+    }
+}
+
+#[test]
+fn the_parser_knows_every_instruction_and_the_kernels_are_listed() {
+    let program = LAB.module().program().unwrap();
+    for function in &program.functions {
+        for inst in &function.instructions {
+            assert!(
+                !matches!(inst.op, ptx::Op::Unsupported(..)),
+                "{}: {:?}",
+                function.name,
+                inst.op
+            );
+        }
+    }
+    let mut names: Vec<_> = program
+        .kernels()
+        .map(|kernel| kernel.name.as_str())
+        .filter(|name| name.starts_with("wave2d"))
+        .collect();
+    names.sort();
+    assert_eq!(names, ["wave2d_naive", "wave2d_shmem"]);
+    let shmem = program.kernel("wave2d_shmem").unwrap();
+    let most: u32 = shmem.max_threads.expect("launch bounds").iter().product();
+    let [x, y] = kernels_gpu::wave2d::shmem::BLOCK;
+    assert_eq!(most, x * y, "launch bounds are the block that is launched");
+}
