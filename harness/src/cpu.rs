@@ -4,7 +4,7 @@ use std::thread::available_parallelism;
 
 use serde::{Deserialize, Serialize};
 
-use crate::units::{count, three};
+use units::{count, three};
 
 /// What the system says about the CPU.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -15,7 +15,7 @@ use crate::json::JsonArg;
 use crate::out::Out;
 use crate::table::{Align, Columns, Tone};
 use crate::terminal::Look;
-use crate::units::{bytes, count};
+use units::{bytes, count};
 
 /// Arguments of `harness doctor`.
 #[derive(Debug, Clone, Default, Args)]

@@ -67,4 +67,3 @@ mod testing;
 pub use failure::{Ending, Failure};
 pub use grading::digest;
 pub use output_files::interrupt;
-pub use {page, stats, units};

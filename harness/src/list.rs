@@ -10,7 +10,7 @@ use crate::json::JsonArg;
 use crate::out::Out;
 use crate::table::{Align, Columns, Tone};
 use crate::terminal::Look;
-use crate::units::count;
+use units::count;
 
 /// What `harness list` is told.
 #[derive(Debug, Clone, Default, Args)]

@@ -12,7 +12,7 @@ use crate::failure::{Ending, Failure};
 use crate::out::Out;
 use crate::output::OutputFile;
 use crate::root;
-use crate::units::{bytes, count};
+use units::{bytes, count};
 
 /// What `harness pack` is told.
 #[derive(Debug, Clone, Args)]

@@ -8,8 +8,8 @@ use clap::Parser;
 use crate::cli::Cli;
 use crate::exit;
 use crate::out::Out;
-use crate::page::escape;
 use crate::terminal::Look;
+use page::escape;
 
 /// Does what the command line says, and tells how it went.
 pub fn main() -> ExitCode {

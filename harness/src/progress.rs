@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use host::Progress;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::page::escape;
 use crate::terminal::Look;
+use page::escape;
 
 /// Work that is done sooner than this shows no bar.
 const APPEARS_AFTER: Duration = Duration::from_millis(800);

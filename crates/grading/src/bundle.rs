@@ -79,7 +79,7 @@ impl Bundle {
     }
 }
 
-/// Why a file is no bundle that this program can read, in one line that names file and remedy.
+/// Why a file cannot be read as a bundle, in one line that names file and remedy.
 #[derive(Debug, Error)]
 #[error("{}: {fault}", .file.display())]
 pub struct BundleError {
@@ -97,7 +97,7 @@ pub enum BundleFault {
     #[error("cannot be read: {0}")]
     Unreadable(#[source] std::io::Error),
     /// It does not begin as a bundle does.
-    #[error("is no bundle; make one with `harness pack`")]
+    #[error("is not a bundle; make one with `harness pack`")]
     NotABundle,
     /// It is of another version.
     #[error(
@@ -133,7 +133,7 @@ pub enum BundleFault {
         /// With its unit.
         limit: String,
     },
-    /// Its content is no submission's.
+    /// Its content is not a submission.
     #[error("holds no submission: {0}; pack the submission again")]
     Content(String),
 }
@@ -211,7 +211,7 @@ impl Bundle {
     ///
     /// # Errors
     ///
-    /// Why it is no bundle.
+    /// Why it is not a bundle.
     pub fn read(path: &Path) -> Result<Bundle, BundleError> {
         read(path, LIMITS).map_err(|fault| BundleError {
             file: path.to_owned(),

@@ -20,9 +20,9 @@ use crate::run::flags::at_least_1;
 use crate::run::processor::DeviceArg;
 use crate::run::stepper::{Stepped, Stepper, take};
 use crate::run::timesteps::FieldSink;
-use crate::units::waited;
 use film::Film;
 use pictures::Animation;
+use units::waited;
 
 /// What `harness animate` is told.
 #[derive(Debug, Clone, Args)]

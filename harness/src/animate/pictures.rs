@@ -12,7 +12,7 @@ use crate::failure::Failure;
 use crate::output::{OutputFile, OutputFolder, not_written};
 use crate::progress::Bar;
 use crate::run::timesteps::FieldSink;
-use crate::units::{bytes, count};
+use units::{bytes, count};
 
 /// Where the pictures go. They appear there when they are complete.
 #[derive(Debug)]

@@ -52,6 +52,15 @@ pub enum Change {
 }
 
 impl Change {
+    /// All of them, as a summary has them.
+    pub const ALL: [Change; 5] = [
+        Change::Slower,
+        Change::Broken,
+        Change::Faster,
+        Change::Same,
+        Change::Undecided,
+    ];
+
     /// The name that users read.
     pub const fn name(self) -> &'static str {
         match self {

@@ -14,14 +14,12 @@ mod tests;
 
 use std::path::PathBuf;
 
-use clap::Args;
-use serde::Serialize;
-
 use crate::failure::{Ending, Failure};
 use crate::json::JsonArg;
 use crate::out::Out;
 use crate::perf::results::Results;
 use change::{Change, Margin};
+use clap::Args;
 use rows::Compared;
 
 /// What `harness compare` is told.
@@ -73,20 +71,10 @@ pub fn run(args: &CompareArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
     }
     let json = args.json.open()?;
     if json.wants_text() {
-        out.line(report::render(&compared, args.margin, out.look()))?;
+        out.line(report::render(&compared, out.look()))?;
     }
     let ending = ending(&compared, args.strict);
-    #[derive(Serialize)]
-    struct Document {
-        margin: Margin,
-        #[serde(flatten)]
-        compared: Compared,
-    }
-    let document = Document {
-        margin: args.margin,
-        compared,
-    };
-    json.write("compare", document, out)?;
+    json.write("compare", compared, out)?;
     Ok(ending)
 }
 

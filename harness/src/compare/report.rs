@@ -2,14 +2,14 @@
 
 use units::three;
 
-use super::change::{Change, Margin};
+use super::change::Change;
 use super::rows::{Compared, Pair};
 
 use crate::table::{Align, Columns, Tone};
 use crate::terminal::Look;
 
 /// Case by case, then what else there is to say.
-pub fn render(compared: &Compared, margin: Margin, look: Look) -> String {
+pub fn render(compared: &Compared, look: Look) -> String {
     let mut parts = Vec::new();
     let is_same_case = |a: &Pair, b: &Pair| (&a.row.lab, &a.row.case) == (&b.row.lab, &b.row.case);
     for pairs in compared.rows.chunk_by(is_same_case) {
@@ -27,27 +27,24 @@ pub fn render(compared: &Compared, margin: Margin, look: Look) -> String {
     list("only old: ", &compared.only_old);
     list("only new: ", &compared.only_new);
     list("differs: ", &compared.differences);
-    parts.push(format!("{}; margin {margin} %", counts(compared)));
+    parts.push(format!(
+        "{}; margin {} %",
+        counts(compared),
+        compared.margin
+    ));
     parts.join("\n")
 }
 
 fn counts(compared: &Compared) -> String {
-    let of = |verdict: Change| {
-        let same = compared.rows.iter().filter(|row| row.verdict == verdict);
-        let count = same.count();
-        (count > 0).then(|| format!("{count} {}", verdict.name()))
-    };
-    [
-        Change::Slower,
-        Change::Broken,
-        Change::Faster,
-        Change::Same,
-        Change::Undecided,
-    ]
-    .into_iter()
-    .filter_map(of)
-    .collect::<Vec<String>>()
-    .join(", ")
+    let counts = Change::ALL.map(|change| {
+        let same = compared.rows.iter().filter(|row| row.verdict == change);
+        (same.count(), change.name())
+    });
+    let counts = counts.into_iter().filter(|(count, _)| *count > 0);
+    let counts: Vec<String> = counts
+        .map(|(count, name)| format!("{count} {name}"))
+        .collect();
+    counts.join(", ")
 }
 
 fn table(pairs: &[Pair], look: Look) -> Columns {

@@ -12,6 +12,8 @@ use crate::perf::results::{Correctness, DeviceRecord, Figures, Outcome, Results,
 /// Two documents, row by row.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Compared {
+    /// Differences up to this share do not count.
+    pub margin: Margin,
     /// In the order of the old document.
     pub rows: Vec<Pair>,
     /// Rows of the old document alone.
@@ -102,6 +104,7 @@ impl Compared {
         let is_shared = |results: &Results| results.cpu.as_ref().is_some_and(|cpu| cpu.is_virtual);
         let is_shared = is_shared(old) || is_shared(new);
         let mut compared = Compared {
+            margin,
             rows: Vec::new(),
             only_old: Vec::new(),
             only_new: Vec::new(),

@@ -206,7 +206,7 @@ fn what_else_happened_is_said() {
     changed[0].figures_mut().unwrap().code_sha256 = Some("b".to_owned());
     new.interrupted = true;
     let compared = Compared::new(&old, &new, MARGIN);
-    insta::assert_snapshot!(report::render(&compared, MARGIN, Look::PLAIN));
+    insta::assert_snapshot!(report::render(&compared, Look::PLAIN));
     assert_eq!(ending(&compared, false), Ending::Wrong);
 }
 
@@ -275,4 +275,12 @@ fn nothing_in_common_is_bad_input() {
     let failure = compare_files(&old, &new, &[]).0.unwrap_err();
     insta::assert_snapshot!(failure, @"old.json and new.json have no row in common: the first has 1 timed row of lab, the second 1 timed row of other; time the same labs, variants and devices");
     assert_eq!(failure.exit_code(), crate::exit::BAD_INPUT);
+}
+
+#[test]
+fn documents_of_earlier_programs_are_compared() {
+    let earlier = Results::parse(include_str!("../report/tests/perf.json")).unwrap();
+    let compared = Compared::new(&earlier, &earlier, MARGIN);
+    assert!(compared.rows.len() > 10 && compared.only_old.is_empty());
+    assert!(compared.rows.iter().all(|row| row.verdict == Change::Same));
 }

@@ -4,7 +4,7 @@ use host::occupancy::{BlockNeeds, Gpu, Limiter, Occupancy, occupancy};
 
 use crate::table::{Align, Columns, Tone};
 use crate::terminal::Look;
-use crate::units::{count, grouped, three};
+use units::{count, grouped, three};
 
 /// Block sizes that are compared.
 const SIZES: [u32; 9] = [32, 64, 96, 128, 192, 256, 384, 512, 1024];

@@ -5,13 +5,13 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
 use host::plan::{Arg, Command as PlanCommand};
 use host::{Case, Device, DeviceKind, Element, HostBuffer, Launching, NamedBuffers, Plan, Timing};
-use serde::Serialize;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::perf::contender::{About, Peer, TimedRun, Trouble};
@@ -104,72 +104,6 @@ impl Peer for PythonPeer {
     }
 }
 
-/// What the script is told of a case.
-#[derive(Debug, Serialize)]
-struct Prepare<'a> {
-    ordinal: u32,
-    n_x: u32,
-    n_y: u32,
-    steps: usize,
-    first_step: u32,
-    scene: u32,
-    k: f32,
-    /// Of a block.
-    rows: u32,
-    flush_bytes: u64,
-    inputs: [&'a Path; 2],
-    outputs: [&'a Path; 2],
-    source: &'a Path,
-}
-
-impl<'a> Prepare<'a> {
-    /// What a plan of `wave2d_naive` launches, in a folder with these files.
-    fn new(
-        plan: &Plan,
-        inputs: &'a [PathBuf; 2],
-        outputs: &'a [PathBuf; 2],
-        source: &'a Path,
-    ) -> Result<Prepare<'a>, Trouble> {
-        let launches = plan.commands().filter_map(|command| match command {
-            PlanCommand::Launch(launch) => Some(launch),
-            _ => None,
-        });
-        let launches: Vec<_> = launches.collect();
-        let Some(first) = launches.first() else {
-            return Err(Trouble::Unsuited("the case has no timestep".to_owned()));
-        };
-        let &[
-            _,
-            _,
-            Arg::U32(n_x),
-            Arg::U32(n_y),
-            Arg::U32(scene),
-            Arg::F32(k),
-            Arg::U32(first_step),
-        ] = first.args
-        else {
-            return Err(Trouble::Unsuited(format!(
-                "`{}` has other arguments than the script",
-                first.kernel
-            )));
-        };
-        Ok(Prepare {
-            ordinal: 0,
-            n_x,
-            n_y,
-            steps: launches.len(),
-            first_step,
-            scene,
-            k,
-            rows: first.config.block[1],
-            flush_bytes: 0,
-            inputs: inputs.each_ref().map(PathBuf::as_path),
-            outputs: outputs.each_ref().map(PathBuf::as_path),
-            source,
-        })
-    }
-}
-
 /// A process with a prepared case.
 pub(super) struct PythonRun {
     child: Child,
@@ -203,13 +137,12 @@ impl PythonRun {
             fs::write(path, buffer.bytes()).map_err(failed)?;
         }
         let outputs = ["u0.out", "u1.out"].map(&path);
-        let prepare = Prepare {
-            ordinal,
-            flush_bytes,
-            ..Prepare::new(plan, &input_paths, &outputs, &source)?
-        };
-        let steps = prepare.steps as u64;
-        let prepare = serde_json::to_string(&prepare).expect("plain data");
+        let (mut prepare, steps) = launches(plan)?;
+        prepare["ordinal"] = json!(ordinal);
+        prepare["flush_bytes"] = json!(flush_bytes);
+        prepare["inputs"] = json!(input_paths);
+        prepare["outputs"] = json!(outputs);
+        prepare["source"] = json!(source);
         let errors = fs::File::create(path("errors")).map_err(failed)?;
         let mut child = Command::new(&peer.program)
             .arg("-u")
@@ -234,7 +167,7 @@ impl PythonRun {
         Ok(run)
     }
 
-    /// Sends a command; the answer.
+    /// Sends a command, and returns the answer.
     fn ask(&mut self, command: &str) -> Result<String, Trouble> {
         let commands = self.commands.as_mut().expect("open until dropped");
         let mut answer = String::new();
@@ -306,6 +239,43 @@ impl Drop for PythonRun {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// What the script is told of the launches of a plan of `wave2d_naive`, and how many there are.
+fn launches(plan: &Plan) -> Result<(Value, u64), Trouble> {
+    let launches = plan.commands().filter_map(|command| match command {
+        PlanCommand::Launch(launch) => Some(launch),
+        _ => None,
+    });
+    let launches: Vec<_> = launches.collect();
+    let Some(first) = launches.first() else {
+        return Err(Trouble::Unsuited("the case has no timestep".to_owned()));
+    };
+    let &[
+        _,
+        _,
+        Arg::U32(n_x),
+        Arg::U32(n_y),
+        Arg::U32(scene),
+        Arg::F32(k),
+        Arg::U32(first_step),
+    ] = first.args
+    else {
+        return Err(Trouble::Unsuited(format!(
+            "`{}` has other arguments than the script",
+            first.kernel
+        )));
+    };
+    let launch = json!({
+        "n_x": n_x,
+        "n_y": n_y,
+        "steps": launches.len(),
+        "scene": scene,
+        "k": k,
+        "first_step": first_step,
+        "rows": first.config.block[1],
+    });
+    Ok((launch, launches.len() as u64))
 }
 
 /// `time DEVICE_SECONDS HOST_SECONDS`.

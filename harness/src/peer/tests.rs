@@ -121,7 +121,7 @@ const SWAPS: &str = r#"#!/bin/sh
 folder=$(dirname "$2")
 while read -r command argument; do
     case "$command $argument" in
-        prepare*\"n_x\":20,\"n_y\":12,\"steps\":3,*\"rows\":1,*) echo ok ;;
+        prepare*\"n_x\":20,\"n_y\":12,*\"rows\":1,*\"steps\":3*) echo ok ;;
         reset*) echo ok ;;
         "run 1 "*|"run 1") echo "time 0.5 0.75" ;;
         run*) echo "time 5.0 7.5" ;;

@@ -54,7 +54,9 @@ pub fn time(
         began.elapsed() < settings.device_warm_up && turns.iter().any(Turn::is_alive)
     } {}
 
-    each(&mut turns, |turn| turn.begin_isolated(isolated));
+    for turn in &mut turns {
+        turn.isolated = Collector::new(isolated);
+    }
     while {
         each(&mut turns, Turn::isolated);
         turns.iter().any(|turn| turn.needs(&turn.isolated))
@@ -154,11 +156,6 @@ impl<'p> Turn<'p> {
             self.run.reset()?;
             self.run.run_times(1, by)?;
         }
-        Ok(())
-    }
-
-    fn begin_isolated(&mut self, rule: SamplingRule) -> Result<(), Trouble> {
-        self.isolated = Collector::new(rule);
         Ok(())
     }
 

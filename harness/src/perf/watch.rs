@@ -11,6 +11,10 @@ use super::results::Conditions;
 /// Power's counters change no faster.
 const PERIOD: Duration = Duration::from_millis(25);
 
+/// A power cap discards samples below this share of the highest clock: nvbench's default bound. Above it, the cap is how
+/// the device runs under this load, which no pause and no retry changes.
+const POWER_CAPPED_CLOCK: f64 = 0.75;
+
 /// What reports on a device, if anything does.
 #[derive(Clone, Default)]
 pub struct Watch {
@@ -19,7 +23,7 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// By this telemetry.
+    /// Watches by this telemetry.
     pub fn new(telemetry: Option<Arc<dyn Telemetry>>) -> Watch {
         let about = telemetry.as_ref().map(|telemetry| telemetry.about());
         Watch {
@@ -30,34 +34,25 @@ impl Watch {
 
     /// Why a sample that ended with this reading does not count.
     pub fn discard(&self, reading: &Reading) -> Option<String> {
-        discard(reading, self.max_sm_clock_mhz)
+        let is_slow = match (reading.sm_clock_mhz, self.max_sm_clock_mhz) {
+            (Some(now), Some(max)) => f64::from(now) < POWER_CAPPED_CLOCK * f64::from(max),
+            _ => true,
+        };
+        slowed_by(reading, |reason| {
+            is_slow || reason != ThrottleReason::PowerCap
+        })
     }
 
-    /// What is reported now.
+    /// The present reading.
     pub fn read(&self) -> Option<Reading> {
         Some(self.telemetry.as_ref()?.read())
     }
 
-    /// Reads at regular times until it is stopped.
+    /// Takes readings at regular times until it is stopped.
     pub fn record(&self) -> Option<Recorder> {
         let telemetry = self.telemetry.clone()?;
         Some(Recorder::start(telemetry, PERIOD))
     }
-}
-
-/// A power cap discards samples below this share of the highest clock: nvbench's default bound. Above it, the cap is how
-/// the device runs under this load, which no pause and no retry changes.
-const POWER_CAPPED_CLOCK: f64 = 0.75;
-
-/// Why a sample that ended with this reading does not count, on a device of this highest clock.
-fn discard(reading: &Reading, max_sm_clock_mhz: Option<u32>) -> Option<String> {
-    let is_slow = match (reading.sm_clock_mhz, max_sm_clock_mhz) {
-        (Some(now), Some(max)) => f64::from(now) < POWER_CAPPED_CLOCK * f64::from(max),
-        _ => true,
-    };
-    slowed_by(reading, |reason| {
-        is_slow || reason != ThrottleReason::PowerCap
-    })
 }
 
 /// The names of those reasons that lower clocks.
@@ -101,12 +96,19 @@ fn range<T: PartialOrd + Copy>(
     of: impl Fn(&Reading) -> Option<T>,
 ) -> Option<[T; 2]> {
     let values = readings.iter().filter_map(of);
-    values.fold(None, |range, value| {
-        let [low, high] = range.unwrap_or([value, value]);
-        Some([
-            if value < low { value } else { low },
-            if value > high { value } else { high },
-        ])
+    values.map(|value| [value, value]).reduce(|range, value| {
+        [
+            if value[0] < range[0] {
+                value[0]
+            } else {
+                range[0]
+            },
+            if value[1] > range[1] {
+                value[1]
+            } else {
+                range[1]
+            },
+        ]
     })
 }
 
@@ -134,13 +136,18 @@ mod tests {
             throttled(&[ThrottleReason::PowerCap], 1755),
             throttled(&heat, 1215),
         ];
+        let at_most = |max_sm_clock_mhz| Watch {
+            telemetry: None,
+            max_sm_clock_mhz,
+        };
+        let watch = at_most(Some(1980));
         let discards = readings
             .each_ref()
-            .map(|reading| discard(reading, Some(1980)).is_some());
+            .map(|reading| watch.discard(reading).is_some());
         // 1755 MHz are 89 % of the highest clock.
         assert_eq!(discards, [false, true, false, true]);
-        assert!(discard(&readings[2], Some(2400)).is_some());
-        assert!(discard(&readings[2], None).is_some());
+        assert!(at_most(Some(2400)).discard(&readings[2]).is_some());
+        assert!(at_most(None).discard(&readings[2]).is_some());
         let conditions = conditions(&readings).unwrap();
         let expected = [
             ("heat (hardware), hardware slowdown".to_owned(), 2),

@@ -7,7 +7,7 @@ use super::figures::{Figures, active_lanes, share};
 use super::source::Sources;
 use crate::table::{Align, Columns, Tone};
 use crate::terminal::Look;
-use crate::units::{count, grouped, percent};
+use units::{count, grouped, percent};
 
 /// Longest text of a source line that is shown.
 const TEXT_WIDTH: usize = 44;

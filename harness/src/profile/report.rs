@@ -8,7 +8,7 @@ use super::kernel::KernelProfile;
 use crate::failure::Ending;
 use crate::table::{Align, Columns, Tone};
 use crate::terminal::Look;
-use crate::units::{indented, percent, three};
+use units::{indented, percent, three};
 
 /// A lab's variants on one case.
 #[derive(Debug, Clone, PartialEq, Serialize)]

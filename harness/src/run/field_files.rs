@@ -13,7 +13,7 @@ use super::timesteps::FieldSink;
 use crate::failure::Failure;
 use crate::output::{OutputFolder, not_written};
 use crate::progress::Bar;
-use crate::units::count;
+use units::count;
 
 /// The name of the element type in NumPy and in VTK.
 fn type_names(element: Element) -> [&'static str; 2] {

@@ -16,9 +16,9 @@ use crate::failure::{Ending, Failure};
 use crate::out::Out;
 use crate::output::{OutputFile, not_written};
 use crate::progress::Bar;
-use crate::stats::SamplingRule;
 use crate::table::{Align, Columns};
-use crate::units::{bytes, bytes_per_s, count, grouped, three};
+use stats::SamplingRule;
+use units::{bytes, bytes_per_s, count, grouped, three};
 
 /// What `harness run poisson` is told.
 #[derive(Debug, Clone, Args)]

@@ -12,7 +12,7 @@ use super::processor::Processor;
 use crate::failure::Failure;
 use crate::fits;
 use crate::progress::Bar;
-use crate::stats::{SamplingRule, Summary};
+use stats::{SamplingRule, Summary};
 
 /// A GPU computes this long before it is timed, so that clocks have risen and code is loaded; in plans of at most so many
 /// timesteps.
@@ -128,7 +128,11 @@ impl<'p, P: Stepped> Stepper<'p, P> {
     /// # Errors
     ///
     /// What the device answers; if memory is short, with the largest problem that fits.
-    pub fn advance(&mut self, steps: u32, rule: Option<&SamplingRule>) -> Result<Option<Chunk>, Failure> {
+    pub fn advance(
+        &mut self,
+        steps: u32,
+        rule: Option<&SamplingRule>,
+    ) -> Result<Option<Chunk>, Failure> {
         let all = self.problem.timesteps().unwrap_or(0) as u32;
         let steps = steps.min(all - self.steps_done);
         if steps == 0 {

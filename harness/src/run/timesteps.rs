@@ -7,7 +7,7 @@ use super::stepper::{Chunk, Comparison, Stepped, Stepper};
 use crate::failure::{Ending, Failure};
 use crate::out::Out;
 use crate::table::{Align, Columns};
-use crate::units::{count, grouped, three};
+use units::{count, grouped, three};
 
 /// Where fields go.
 pub trait FieldSink {

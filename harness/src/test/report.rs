@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::devices::Absent;
 use crate::failure::Ending;
 use crate::terminal::Look;
-use crate::units::{count, waited};
+use units::{count, waited};
 
 /// How a test ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

@@ -13,7 +13,7 @@ use crate::fits;
 use crate::out::Out;
 use crate::progress::Bar;
 use crate::terminal::Look;
-use crate::units::indented;
+use units::indented;
 
 /// What is tested.
 #[derive(Clone, Copy)]

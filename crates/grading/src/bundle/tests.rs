@@ -120,7 +120,7 @@ fn another_version_is_told() {
 #[test]
 fn anything_else_is_no_bundle() {
     let (text, kind) = after(|bytes| *bytes = b"\x7fELF and so on".to_vec());
-    insta::assert_snapshot!(text, @"x.bundle: is no bundle; make one with `harness pack`");
+    insta::assert_snapshot!(text, @"x.bundle: is not a bundle; make one with `harness pack`");
     assert_eq!(kind, Kind::BundleDamaged);
     after(|bytes| *bytes = Vec::new());
     after(|bytes| *bytes = vec![b'h'; 1 << 20]);

@@ -181,7 +181,7 @@ impl Checker<'_> {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
         if name.is_empty() || !name.chars().all(is_plain) {
             let message = format!(
-                "`{name}` is no name of a case: letters, digits, `.`, `_` and `-`, at least one"
+                "`{name}` is not a name for a case: letters, digits, `.`, `_` and `-`, at least one"
             );
             return self.fail(case.name.span(), message);
         }

@@ -17,7 +17,7 @@ use thiserror::Error;
 
 pub use embedded::{embedded, embedded_files};
 
-/// Why there is no course.
+/// Why a lab file cannot be used.
 #[derive(Debug, Error)]
 pub enum CourseError {
     /// The lab file cannot be read.

@@ -151,7 +151,7 @@ fn versions_labs_and_rules() {
 #[test]
 fn cases() {
     insta::assert_snapshot!(refused("name = \"large-3201\"", "name = \"odd-37x53\""), @"lab.toml:15: there are two cases `odd-37x53`; names are unique");
-    insta::assert_snapshot!(refused("name = \"large-3201\"", "name = \"a/b\""), @"lab.toml:15: `a/b` is no name of a case: letters, digits, `.`, `_` and `-`, at least one");
+    insta::assert_snapshot!(refused("name = \"large-3201\"", "name = \"a/b\""), @"lab.toml:15: `a/b` is not a name for a case: letters, digits, `.`, `_` and `-`, at least one");
     insta::assert_snapshot!(refused("group = \"small\"", "group = \"tiny\""), @"lab.toml:10: unknown group `tiny`; there are: small, large, hidden");
     insta::assert_snapshot!(refused("points = 2", "points = -2"), @"lab.toml:11: points are -2; they are 0 or more");
     insta::assert_snapshot!(refused("points = 2", "points = inf"), @"lab.toml:11: points are inf; they are 0 or more");

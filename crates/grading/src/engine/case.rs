@@ -36,7 +36,7 @@ pub trait Watch {
 }
 
 /// One case on one device.
-pub struct Work<'a> {
+pub struct CaseWork<'a> {
     pub device: &'a dyn Device,
     pub lab: &'static dyn Lab,
     pub spec: &'a CaseSpec,
@@ -56,7 +56,7 @@ pub struct Work<'a> {
     pub counts: BTreeMap<String, u64>,
 }
 
-impl<'a> Work<'a> {
+impl<'a> CaseWork<'a> {
     /// Nothing is done yet.
     pub fn new(
         device: &'a dyn Device,
@@ -66,8 +66,8 @@ impl<'a> Work<'a> {
         subject: Subject<'a>,
         seeds: Seeds,
         watch: &'a mut dyn Watch,
-    ) -> Work<'a> {
-        Work {
+    ) -> CaseWork<'a> {
+        CaseWork {
             device,
             lab,
             spec,

@@ -2,7 +2,7 @@
 //!
 //! Any solution reads the lab's inputs once and writes its outputs once. What of that does not fit L2 crosses the bus to
 //! device memory; all of it crosses L2. Most operations of the scheme cannot be saved either. Each bound is generous: a
-//! time below it is no fast solution but one that did not do the work, or a clock that lies.
+//! time below it means that the work was not done, or that a clock is wrong.
 
 use host::{Device, DeviceKind, Element, NamedBuffers};
 

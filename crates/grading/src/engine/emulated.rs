@@ -1,5 +1,5 @@
-//! What a GPU does not show, looked for on the emulated device: races, barriers that not all threads reach, memory that
-//! nobody wrote, accesses outside buffers.
+//! What a GPU does not show, looked for on the emulated device: races, barriers that not all threads reach, reads of memory
+//! that was never written, accesses outside buffers.
 //!
 //! On a GPU a race may give the right result by luck, in every sample. Before a GPU grades a case, so that nothing is timed
 //! meanwhile, the same kernels and the same plan run on the emulated device, with inputs of their own and every check on:
@@ -8,7 +8,7 @@
 //!
 //! Volatile and atomic accesses are no races, and still the result may depend on which thread is first. So the values of a
 //! case that ran whole are compared too. Where the GPU has them wrong as well, what it says counts; where it has them right,
-//! that was luck. What the emulated device cannot run is told, and costs nothing.
+//! that was luck. What the emulated device cannot run is reported, and costs nothing.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -36,10 +36,10 @@ pub enum Extent {
 const SAMPLED_BLOCKS: u64 = 64;
 /// Commands of a plan that run if not all do.
 const FIRST_COMMANDS: usize = 256;
-/// Warp instructions of a block after which it is known as endless: far more than any small case needs, and seconds.
+/// Warp instructions of a block after which it counts as endless: far more than any small case needs; they take seconds.
 const FUEL: u64 = 20_000_000;
-/// The plan of a sampled case may need so much memory: the emulated device keeps twice as much beside it, to know who
-/// accessed what.
+/// The most memory that the plan of a sampled case may need: the emulated device keeps twice as much beside it, to know
+/// which thread accessed what.
 const MOST_BYTES: u64 = 4 << 30;
 
 impl Extent {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use host::{Device, DeviceKind, Module, Plan, find_lab};
 use serde::{Deserialize, Serialize};
 
-use super::case::{Watch, Work};
+use super::case::{CaseWork, Watch};
 use super::emulated::Extent;
 use super::run::Subject;
 use super::sampling::Stopping;
@@ -86,7 +86,7 @@ impl CaseJob {
             plan: &self.plan,
         };
         let seeds = Seeds::from_base(self.seed);
-        let mut work = Work::new(device, lab, spec, course.tolerance, subject, seeds, watch);
+        let mut work = CaseWork::new(device, lab, spec, course.tolerance, subject, seeds, watch);
         match self.checks {
             None => self.grade(&mut work, course.timed(spec)),
             Some(extent) => Ok(Answer {
@@ -100,7 +100,7 @@ impl CaseJob {
 
     fn grade<'c>(
         &self,
-        work: &mut Work<'_>,
+        work: &mut CaseWork<'_>,
         timed: impl Iterator<Item = &'c PerformanceSpec>,
     ) -> Result<Answer, NotPassed> {
         let timed: Vec<_> = match work.device.info().kind {

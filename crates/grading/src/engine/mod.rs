@@ -4,7 +4,7 @@
 //! bounded like this:
 //!
 //! - *inputs* are fresh for every sample, from a secret seed: nothing can be computed before, or remembered;
-//! - *memory* that is no input is poisoned before each sample; guard bands lie around every buffer, or, on the emulated
+//! - *memory* that is not an input is poisoned before each sample; guard bands lie around every buffer, or, on the emulated
 //!   device, every access is checked; what the lab only reads must be unchanged; the module is loaded anew, so that its
 //!   globals are; what the reference left in memory is overwritten before the memory is given back;
 //! - *every value* of every output of every sample is compared, timed ones included;
@@ -423,7 +423,7 @@ fn protections(kind: DeviceKind) -> Vec<Protection> {
     match kind {
         DeviceKind::Emulated => all.push((
             "checked accesses",
-            "every access is checked: bounds, races, memory that nobody wrote",
+            "every access is checked: bounds, races, reads of memory that was never written",
         )),
         // The cases say for which of them checks were possible.
         DeviceKind::Cuda => all.extend([

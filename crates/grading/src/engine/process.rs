@@ -5,8 +5,8 @@
 //! down with them. That costs the case and no more: whoever started it waits for each message no longer than a deadline,
 //! and the next case has a process and a context of its own.
 //!
-//! Messages go through a descriptor that nothing but this module knows: a kernel's `printf` writes to standard output,
-//! which leads nowhere.
+//! Messages go through a descriptor that only this module knows. A kernel's `printf` writes to standard output, which leads
+//! nowhere.
 
 use std::fmt;
 use std::fs::File;

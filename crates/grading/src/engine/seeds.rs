@@ -9,7 +9,7 @@ pub struct Seeds {
 }
 
 impl Seeds {
-    /// Seeds that nobody can know before: from the operating system's random numbers.
+    /// Seeds that cannot be known before: from the operating system's random numbers.
     ///
     /// # Errors
     ///

@@ -5,7 +5,7 @@ use std::time::Duration;
 use host::limits::{Limit, Options, measure};
 use host::{Device, Error, NamedBuffers, NoProgress, Plan, Variant};
 
-use super::case::Work;
+use super::case::CaseWork;
 use super::ceiling::Ceiling;
 use super::expected::Expected;
 use super::run::{SETTLE, Sample, Subject, run_isolated};
@@ -20,7 +20,7 @@ struct Trusted {
     plan: Plan,
 }
 
-impl Work<'_> {
+impl CaseWork<'_> {
     /// Times the submission in turn with a built-in variant, comparing every result. In a copy of the course that has none,
     /// times it alone.
     pub fn time(
@@ -228,7 +228,7 @@ mod tests {
         let spec = course.case("large").unwrap();
         let (seeds, rule) = (Seeds::from_base(42), course.tolerance);
         let mut watch = Unwatched;
-        let mut work = Work::new(device, lab, spec, rule, subject, seeds, &mut watch);
+        let mut work = CaseWork::new(device, lab, spec, rule, subject, seeds, &mut watch);
         (work.necessary_bytes, work.element) = (12 * 384, Element::F32);
         let entries = course.performance.iter();
         entries

@@ -1,11 +1,11 @@
 //! A submission, built in isolation: what `harness pack` does.
 //!
 //! A submission is a folder with two files that count: `kernels.rs`, device code, and `launch.rs`, host code that records
-//! a plan for each problem. Whoever wrote them may have written anything, and compiling Rust runs as much of the
-//! compiler as the text asks for; so
+//! a plan for each problem. Its author may have written anything, and the text decides how much of the compiler
+//! runs; so
 //!
 //! 1. `screen` refuses what no submission needs: reading files while compiling, assembly, other crates;
-//! 2. the compilers run in a [`sandbox`], with nothing of the submission's beside them but the two files;
+//! 2. the compilers run in a [`sandbox`], with nothing of the submission but the two files;
 //! 3. the recorder, which is the submission's `launch.rs` linked to a `main` of ours, runs in a tighter sandbox: it is
 //!    given the lab's problems, and knows neither inputs nor seeds; hidden cases are recorded by a process of their own, so
 //!    that nothing that students are shown can tell of them;

@@ -142,7 +142,7 @@ fn parse(text: &[u8], tasks: &[Task]) -> Result<Vec<Plan>, PackError> {
             return Err(PackError::refused(Kind::RecorderFailed, message));
         };
         let recording: Recording = serde_json::from_slice(line).map_err(|error| {
-            malformed(format!("case `{}`: this is no plan: {error}", task.name))
+            malformed(format!("case `{}`: this is not a plan: {error}", task.name))
         })?;
         if recording.name != task.name {
             return Err(malformed(format!(

@@ -39,7 +39,7 @@ impl Sources {
     ///
     /// # Errors
     ///
-    /// [`PackError::Refused`]: what is missing, or is no plain file of text; the first construct that is refused.
+    /// [`PackError::Refused`]: what is missing, or is not a plain file of text; the first construct that is refused.
     pub fn read(dir: &Path) -> Result<Sources, PackError> {
         let sources = read(dir)?;
         screen(&sources)?;
@@ -50,7 +50,7 @@ impl Sources {
 fn read(dir: &Path) -> Result<Sources, PackError> {
     if !dir.is_dir() {
         let what = if dir.exists() {
-            "is no folder"
+            "is not a folder"
         } else {
             "is not there"
         };
@@ -83,7 +83,7 @@ fn text(dir: &Path, name: &str) -> Result<String, PackError> {
         let what = if metadata.is_symlink() {
             "is a symbolic link"
         } else {
-            "is no plain file"
+            "is not a plain file"
         };
         return Err(refused(format!("{what}; submit the file itself")));
     }
@@ -99,7 +99,7 @@ fn text(dir: &Path, name: &str) -> Result<String, PackError> {
     }
     String::from_utf8(bytes).map_err(|error| {
         refused(format!(
-            "is no text: byte {} is not UTF-8",
+            "is not text: byte {} is not UTF-8",
             error.utf8_error().valid_up_to()
         ))
     })

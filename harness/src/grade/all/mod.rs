@@ -21,9 +21,9 @@ use host::Progress;
 use super::report;
 use crate::failure::{Ending, Failure};
 use crate::out::Out;
-use crate::page::escape;
 use crate::progress::Bar;
 use grading::report::GradeReport;
+use page::escape;
 use store::{Store, Submission};
 use summary::{Graded, Summary};
 

@@ -6,13 +6,13 @@ use std::path::Path;
 use crate::failure::{Ending, Failure};
 use crate::grade::report::{figures, html};
 use crate::output::OutputFile;
-use crate::page::plot::whole;
-use crate::page::{Axis, Cell, Page, Plot, Series, Shape, escape};
 use crate::table::{Align, Columns, Tone};
 use crate::terminal::Look;
-use crate::units::{count, three};
 use grading::outcome::Outcome;
 use grading::report::GradeReport;
+use page::plot::whole;
+use page::{Axis, Cell, Page, Plot, Series, Shape, escape};
+use units::{count, three};
 
 /// Bars of the distribution: one for every tenth of the points.
 const BINS: usize = 10;

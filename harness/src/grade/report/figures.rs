@@ -2,13 +2,13 @@
 
 use std::mem::{Discriminant, discriminant};
 
-use crate::page::escape;
 use crate::table::Tone;
-use crate::units::{bytes_per_s, three};
 use grading::course::Against;
 use grading::diagnose::Pattern;
 use grading::outcome::{Failing, Kind, Outcome};
 use grading::report::{CaseGrade, Checks, GradeReport, Interval, PerformanceGrade};
+use page::escape;
+use units::{bytes_per_s, three};
 
 /// Messages of a submission are cut after so many characters: a compiler can be very talkative.
 pub const LONGEST_MESSAGE: usize = 6000;

@@ -12,10 +12,10 @@
 use serde::Serialize;
 
 use super::figures;
-use crate::page::escape;
 use grading::course::Group;
 use grading::outcome::{Failing, Kind, Outcome};
 use grading::report::{CaseGrade, GradeReport, PerformanceGrade};
+use page::escape;
 
 /// The document.
 #[derive(Debug, Clone, PartialEq, Serialize)]

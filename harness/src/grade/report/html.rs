@@ -1,12 +1,12 @@
 //! A grade as one self-contained page.
 
 use super::figures;
-use crate::page::plot::{tick, whole};
-use crate::page::{Axis, Cell, Page, Plot, Series, Shape};
 use crate::table::Tone;
-use crate::units::three;
 use grading::diagnose::LEGEND;
 use grading::report::GradeReport;
+use page::plot::{tick, whole};
+use page::{Axis, Cell, Page, Plot, Series, Shape};
+use units::three;
 
 /// The HTML file.
 pub fn page(report: &GradeReport) -> String {

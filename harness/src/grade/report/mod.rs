@@ -22,8 +22,8 @@ use clap::Args;
 use crate::failure::{Ending, Failure};
 use crate::out::Out;
 use crate::output::{OutputFile, OutputFolder};
-use crate::page::escape;
 use grading::report::{CaseGrade, GradeReport};
+use page::escape;
 
 /// Where a grade is written.
 #[derive(Debug, Clone, Default, Args)]

@@ -1,12 +1,12 @@
 //! A grade on a terminal.
 
 use super::figures;
-use crate::page::escape;
 use crate::table::{Align, Columns, Tone};
 use crate::terminal::Look;
-use crate::units::grouped;
 use grading::outcome::Failing;
 use grading::report::GradeReport;
+use page::escape;
+use units::grouped;
 
 /// The whole report.
 pub fn render(report: &GradeReport, look: Look) -> String {

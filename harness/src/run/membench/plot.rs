@@ -8,7 +8,7 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use super::Measured;
-use crate::units::bytes;
+use units::bytes;
 
 const SIZE: (u32, u32) = (960, 600);
 const GREY: RGBColor = RGBColor(0x80, 0x80, 0x80);

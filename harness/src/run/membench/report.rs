@@ -8,7 +8,7 @@ use host::membench::{Coalescing, CoalescingFigure, LatencyCurve, LatencyPoint, P
 use super::Measured;
 use crate::table::{Align, Columns};
 use crate::terminal::Look;
-use crate::units::{bytes, bytes_per_s, grouped, three};
+use units::{bytes, bytes_per_s, grouped, three};
 
 /// Latencies, levels, bandwidths.
 pub fn render(measured: &Measured, info: &DeviceInfo, look: Look) -> String {

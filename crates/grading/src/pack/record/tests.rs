@@ -79,7 +79,7 @@ fn anything_else_is_told() {
     let (kind, message) = parsed("{\"status\":\"passed\",\"earned\":100}\n").unwrap_err();
     assert_eq!(kind, Kind::PlanMalformed);
     assert!(
-        message.starts_with("launch.rs: case `a`: this is no plan: unknown field `status`"),
+        message.starts_with("launch.rs: case `a`: this is not a plan: unknown field `status`"),
         "{message}"
     );
     // A plan that refers to what it does not have.

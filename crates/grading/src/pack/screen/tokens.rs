@@ -27,7 +27,7 @@ pub enum TokenKind {
     Literal,
 }
 
-/// What is no list of tokens, or too deep.
+/// Text that is not a list of tokens, or is nested too deeply.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Fault {
     pub line: usize,
