@@ -5,7 +5,7 @@ use thiserror::Error;
 
 use crate::exit;
 
-/// The end of a command that could not do what was asked, in one line that names a remedy.
+/// Why a command could not do what was asked, in one line that names a remedy.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum Failure {
     /// A result is wrong, or a kernel failed.

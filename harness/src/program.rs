@@ -9,7 +9,7 @@ use crate::out::Out;
 use crate::terminal::Look;
 use page::escape;
 
-/// Does what the command line says, and tells how it went.
+/// Does what the command line says. The exit code says how it went.
 pub fn main() -> ExitCode {
     report_bugs_in_one_line();
     let cli = Cli::read();
@@ -26,8 +26,8 @@ pub fn main() -> ExitCode {
     ExitCode::from(code)
 }
 
-/// A panic is a bug of ours: whoever meets it needs to know where it is, not how it came about. `RUST_BACKTRACE=1` tells
-/// the rest.
+/// A panic is a bug in this program: a user needs to know where it is, not how it came about. `RUST_BACKTRACE=1` shows the
+/// rest.
 fn report_bugs_in_one_line() {
     if std::env::var_os("RUST_BACKTRACE").is_some() {
         return;

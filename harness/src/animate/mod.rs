@@ -24,7 +24,7 @@ use film::Film;
 use pictures::Animation;
 use units::waited;
 
-/// What `harness animate` is told.
+/// The arguments of `harness animate`.
 #[derive(Debug, Clone, Args)]
 pub struct AnimateArgs {
     /// Which lab: wave2d
@@ -80,7 +80,7 @@ impl std::str::FromStr for Size {
 ///
 /// # Errors
 ///
-/// Arguments that make no sense, a path that cannot be written, a device that is asked for and not there.
+/// Invalid arguments, a path that cannot be written, a device that was named and is missing.
 pub fn run(args: &AnimateArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
     let problem = problem(args)?;
     let frames = frame_steps(args)?;

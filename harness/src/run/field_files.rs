@@ -34,7 +34,7 @@ fn type_names(element: Element) -> [&'static str; 2] {
 ///
 /// # Errors
 ///
-/// What the writer answers.
+/// The writer's error.
 ///
 /// # Panics
 ///
@@ -100,7 +100,7 @@ impl Lattice {
     ///
     /// # Errors
     ///
-    /// What the writer answers.
+    /// The writer's error.
     ///
     /// # Panics
     ///

@@ -15,7 +15,7 @@ use crate::out::Out;
 use crate::table::{Align, Columns};
 use crate::terminal::Look;
 
-/// What `harness run matadd` is told.
+/// The arguments of `harness run matadd`.
 #[derive(Debug, Clone, Args)]
 pub struct MataddArgs {
     /// Print which thread of this variant's launch gets which element; `harness list matadd` has the names
@@ -65,7 +65,7 @@ struct Report {
 ///
 /// # Errors
 ///
-/// Arguments that make no sense, a device that is not there.
+/// Invalid arguments, a missing device.
 pub fn run(args: &MataddArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
     needs_solutions(
         "run matadd runs the built-in solution",

@@ -21,7 +21,7 @@ use crate::out::Out;
 use crate::output::{OutputFile, not_written};
 use crate::progress::Bar;
 
-/// What `harness run membench` is told.
+/// The arguments of `harness run membench`.
 #[derive(Debug, Clone, Args)]
 pub struct MembenchArgs {
     /// Where to write the plot of latency against footprint
@@ -76,8 +76,7 @@ impl Measured {
 ///
 /// # Errors
 ///
-/// Arguments that make no sense, a path that cannot be written, a device that is not there, a kernel whose result is
-/// wrong.
+/// Invalid arguments, a path that cannot be written, a missing device, a kernel whose result is wrong.
 pub fn run(args: &MembenchArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
     run_on(
         args,

@@ -1,4 +1,7 @@
-//! `harness run`: one problem of a lab, as large and as long as asked, with its figures and files.
+//! `harness run`: one problem of a lab, of any size and length, with its figures and files.
+//!
+//! A lab with timesteps needs three things here: its arguments, which make its problem and the sinks of its fields; the
+//! problem's [`stepper::Stepped`]; and a line in `RunLab`. [`timesteps::run`] does the rest.
 
 pub mod field_files;
 pub mod flags;
@@ -15,7 +18,7 @@ use clap::{Args, Subcommand};
 use crate::failure::{Ending, Failure};
 use crate::out::Out;
 
-/// What `harness run` is told.
+/// The arguments of `harness run`.
 #[derive(Debug, Clone, Args)]
 pub struct RunArgs {
     #[command(subcommand)]
@@ -38,8 +41,8 @@ enum RunLab {
 ///
 /// # Errors
 ///
-/// Arguments that make no sense, a path that cannot be written, a device that is asked for and not there. A wrong result
-/// is not an error: the report has it.
+/// Invalid arguments, a path that cannot be written, a device that was named and is missing. A wrong result is not an
+/// error: the report has it.
 pub fn run(args: &RunArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
     match &args.lab {
         RunLab::Poisson(args) => poisson::run(args, out),

@@ -20,7 +20,7 @@ use crate::table::{Align, Columns};
 use stats::SamplingRule;
 use units::{bytes, bytes_per_s, count, grouped, three};
 
-/// What `harness run poisson` is told.
+/// The arguments of `harness run poisson`.
 #[derive(Debug, Clone, Args)]
 pub struct PoissonArgs {
     /// Points along each axis, walls included
@@ -88,7 +88,7 @@ const RULE: SamplingRule = SamplingRule {
 ///
 /// # Errors
 ///
-/// Arguments that make no sense, a path that cannot be written, a device that is asked for and not there.
+/// Invalid arguments, a path that cannot be written, a device that was named and is missing.
 pub fn run(args: &PoissonArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
     let problem = Poisson::new(args.n, args.iterations)
         .and_then(|problem| problem.with_start(Start::Uniform(args.t0)))

@@ -25,11 +25,11 @@ pub struct Processor {
 }
 
 impl DeviceArg {
-    /// The device that is asked for, else the first GPU, else the CPU; and the variant of this name.
+    /// The device that is named, else the first GPU, else the CPU; and the variant of this name.
     ///
     /// # Errors
     ///
-    /// [`Failure::Input`] for an unknown variant; [`Failure::Environment`] for a device that is named and not there.
+    /// [`Failure::Input`] for an unknown variant; [`Failure::Environment`] for a device that is named and missing.
     pub fn processor(&self, lab: &dyn Lab, variant: &str) -> Result<Processor, Failure> {
         let (variant, wanted) = variant_of_run(lab, variant, self.device)?;
         let machine = Machine::discover(&[wanted.unwrap_or(Wanted::Cuda(0))], Sanitize::NONE);

@@ -14,10 +14,10 @@ use crate::memory_advice;
 use crate::progress::Bar;
 use stats::{SamplingRule, Summary};
 
-/// A GPU computes this long before it is timed, so that clocks have risen and code is loaded; in plans of at most so many
+/// A GPU computes this long before it is timed, so that clocks have risen and code is loaded, in plans of at most this many
 /// timesteps.
 const GPU_WARM_UP: (Duration, u32) = (Duration::from_millis(500), 50);
-/// The CPU computes so many timesteps: threads have started then, and fields are in memory.
+/// The CPU computes this many timesteps first: then threads have started, and fields are in memory.
 const CPU_WARM_UP_STEPS: u32 = 5;
 
 /// A lab's problem that `run` and `animate` can advance: what they need beyond [`Case`].
@@ -89,13 +89,13 @@ pub struct Stepper<'p, P> {
     pub steps_done: u32,
     /// The fields after them, and what else is an input.
     pub fields: NamedBuffers,
-    /// The same on the CPU, after as many timesteps as it says.
+    /// The same on the CPU, after this many timesteps.
     expected: (u32, NamedBuffers),
     began: Instant,
 }
 
 impl<'p, P: Stepped> Stepper<'p, P> {
-    /// The problem before its first timestep. The CPU uses so many cores, or all.
+    /// The problem before its first timestep. The CPU uses this many threads, or one for each core.
     ///
     /// # Errors
     ///
@@ -124,11 +124,11 @@ impl<'p, P: Stepped> Stepper<'p, P> {
         })
     }
 
-    /// Does `steps` timesteps, or what is left of them; `None` if nothing is. A GPU is timed as often as `rule` says.
+    /// Does `steps` timesteps, or the remaining ones; `None` if there are none. A GPU is timed until `rule` is satisfied.
     ///
     /// # Errors
     ///
-    /// What the device answers; if memory is short, with the largest problem that fits.
+    /// The device's error; if memory is short, with the largest problem that fits.
     pub fn advance(
         &mut self,
         steps: u32,

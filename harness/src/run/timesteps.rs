@@ -31,7 +31,7 @@ pub trait FieldSink {
 ///
 /// # Errors
 ///
-/// What the device answers; a file that cannot be written. A wrong result is no error: the report has it.
+/// The device's error, or a file that cannot be written. A wrong result is not an error: the report has it.
 pub fn run<P: Stepped>(
     problem: &P,
     processor: &Processor,
@@ -65,10 +65,6 @@ pub fn run<P: Stepped>(
 }
 
 /// Prints how much of the result differs from the CPU's, if any of it was compared.
-///
-/// # Errors
-///
-/// As [`Out::line`].
 pub fn report_comparison(comparison: &Comparison, out: &mut Out<'_>) -> Result<Ending, Failure> {
     if comparison.values == 0 {
         return Ok(Ending::Fine);

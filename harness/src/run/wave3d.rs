@@ -16,7 +16,7 @@ use super::timesteps::{self, FieldSink};
 use crate::failure::{Ending, Failure};
 use crate::out::Out;
 
-/// What `harness run wave3d` is told.
+/// The arguments of `harness run wave3d`.
 #[derive(Debug, Clone, Args)]
 pub struct Wave3dArgs {
     /// Sites along x, y and z (depth)
@@ -65,7 +65,7 @@ enum InitialFields {
 ///
 /// # Errors
 ///
-/// Arguments that make no sense, a path that cannot be written, a device that is asked for and not there.
+/// Invalid arguments, a path that cannot be written, a device that was named and is missing.
 pub fn run(args: &Wave3dArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
     let problem = problem(args)?;
     let processor = args.device.processor(&LAB, &args.variant)?;

@@ -13,7 +13,7 @@ use units::bytes;
 const SIZE: (u32, u32) = (960, 600);
 const GREY: RGBColor = RGBColor(0x80, 0x80, 0x80);
 
-/// Colour and width of a curve: either tells curves apart.
+/// Colour and width of a curve. The widths differ too, for readers who cannot tell the colours apart.
 const fn style(path: Path) -> (RGBColor, u32) {
     match path {
         Path::Ca => (RGBColor(0x1f, 0x6f, 0xb4), 2),
@@ -140,7 +140,7 @@ fn draw(text: &mut String, measured: &Measured) -> Result<(), Box<dyn std::error
                 (from, HPos::Left)
             };
             let at = (x, factor * cycles);
-            chart.draw_series(label(name, at, 14, &colour, (side, above.clone())))?;
+            chart.draw_series(label(name, at, 14, &colour, (side, above)))?;
         }
     }
     chart
