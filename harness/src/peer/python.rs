@@ -303,7 +303,7 @@ impl Drop for PythonRun {
     }
 }
 
-/// What a plan of `wave2d_naive` launches: the first of them, and how many. Files are left open.
+/// What a plan of the naive variant launches: the first of them, and how many. Files are left open.
 fn launches(plan: &Plan) -> Result<(Prepare<'static>, usize), Trouble> {
     let mut launches = plan.commands().filter_map(|command| match command {
         PlanCommand::Launch(launch) => Some(launch),
