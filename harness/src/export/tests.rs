@@ -193,6 +193,10 @@ fn links_and_paths_lead_somewhere() {
     for file in files(&copy) {
         let is = |extension: &str| file.extension().is_some_and(|e| e == extension);
         let name = file.strip_prefix(&copy).unwrap().display().to_string();
+        // A template: its links are those of the copy's README.md.
+        if name.starts_with("harness/src/export/student") {
+            continue;
+        }
         if is("md") {
             let text = fs::read_to_string(&file).unwrap();
             let links = links(&text).into_iter();

@@ -56,7 +56,7 @@ fn same(launch: &Launch<'_>) -> Result<(String, LaunchConfig), PlanError> {
     Ok((launch.kernel.to_owned(), launch.config))
 }
 
-/// Blocks of `TILE_X` by `TILE_Y` threads. The arguments are those of `wave2d_naive`: u0, u1, n_x, n_y, ...
+/// Blocks of `TILE_X` by `TILE_Y` threads. The arguments are those of the naive kernel: u0, u1, n_x, n_y, ...
 fn wave2d_tile(launch: &Launch<'_>) -> Result<(String, LaunchConfig), PlanError> {
     const TILE: (u32, u32) = (32, 16);
     let &[_, _, Arg::U32(n_x), Arg::U32(n_y), ..] = launch.args else {
