@@ -1,21 +1,20 @@
-//! This machine's CPU.
+//! This machine's CPU, from `/proc/cpuinfo`. (The `sysinfo` crate knows models and clocks, but not virtual machines.)
 
 use std::thread::available_parallelism;
 
 use serde::{Deserialize, Serialize};
+use units::{count, three};
 
-use crate::units::{count, three};
-
-/// What the system tells of the CPU.
+/// What the system says about the CPU.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CpuInfo {
-    /// Its model; the architecture, if the system does not tell.
+    /// Its model; the architecture, if the system does not say.
     pub model: String,
     /// Cores that this program may use.
     pub cores: usize,
     /// Highest clock of a core just now, in MHz; under load, if that is when it is asked for.
     pub clock_mhz: Option<f64>,
-    /// Whether it says that it is a virtual machine's: others, who do not show, share it.
+    /// Whether it is a virtual machine's, which others may share unseen.
     #[serde(default)]
     pub is_virtual: bool,
 }
@@ -65,7 +64,7 @@ impl std::fmt::Display for CpuInfo {
     }
 }
 
-/// Its model, if the system tells, and how many cores this program may use.
+/// Its model, if the system says, and how many cores this program may use.
 pub fn description() -> String {
     let cpu = CpuInfo::read();
     format!("{}, {}", cpu.model, count(cpu.cores, "core"))

@@ -84,7 +84,7 @@ pub struct CudaPeer {
 ///
 /// # Errors
 ///
-/// What nvcc says.
+/// nvcc's message.
 pub fn compile(nvcc: &Nvcc, source: &Source) -> Result<Vec<CudaPeer>, String> {
     let ptx = nvcc.compile(source.file, source.text)?;
     let peers = source.kernels.iter();
