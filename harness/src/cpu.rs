@@ -1,21 +1,21 @@
-//! This machine's CPU.
+//! This machine's CPU, from `/proc/cpuinfo`. (The `sysinfo` crate knows models and clocks, but not virtual machines.)
 
 use std::thread::available_parallelism;
 
 use serde::{Deserialize, Serialize};
-
 use units::{count, three};
+
 
 /// What the system says about the CPU.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CpuInfo {
-    /// Its model; the architecture if the system does not say.
+    /// Its model; the architecture, if the system does not say.
     pub model: String,
     /// Cores that this program may use.
     pub cores: usize,
     /// The highest current clock of a core, in MHz. It means most while the CPU is busy.
     pub clock_mhz: Option<f64>,
-    /// Whether it is a virtual machine's: others may share it.
+    /// Whether it is a virtual machine's, which others may share unseen.
     #[serde(default)]
     pub is_virtual: bool,
 }

@@ -1,6 +1,6 @@
 //! Tables: aligned columns, a line under the header, nothing else.
 
-use comfy_table::{Attribute, Cell, CellAlignment, Color, Table, TableStyle};
+use comfy_table::{Attribute, Cell, CellAlignment, Color, TableStyle};
 
 use crate::terminal::Look;
 
@@ -51,7 +51,7 @@ impl<T: Into<String>> From<(T, Tone)> for TableCell {
 
 /// A table.
 pub struct Columns {
-    table: Table,
+    table: comfy_table::Table,
     aligns: Vec<Align>,
     look: Look,
 }
@@ -79,7 +79,7 @@ impl Columns {
     pub fn new(look: Look, aligns: impl IntoIterator<Item = Align>) -> Columns {
         let fill = if look.unicode { '\u{2500}' } else { '-' };
         let line = comfy_table::LineStyle::none().fill(fill).junction(fill);
-        let mut table = Table::new();
+        let mut table = comfy_table::Table::new();
         // Whether to style is decided by `look`, not by the table.
         table
             .load_style(TableStyle::new().header_separator(line))
@@ -133,6 +133,69 @@ impl Columns {
                 Align::Right => CellAlignment::Right,
             });
         }
+    }
+}
+
+/// A table of rows, made column by column.
+pub struct Table<'r, T> {
+    rows: &'r [T],
+    look: Look,
+    columns: Vec<Column>,
+}
+
+struct Column {
+    header: String,
+    align: Align,
+    cells: Vec<(String, Tone)>,
+}
+
+impl<'r, T> Table<'r, T> {
+    /// A table without columns.
+    pub fn new(look: Look, rows: &'r [T]) -> Table<'r, T> {
+        Table {
+            rows,
+            look,
+            columns: Vec::new(),
+        }
+    }
+
+    /// Adds a column of text.
+    pub fn left(self, header: &str, text: impl Fn(&T) -> String) -> Table<'r, T> {
+        self.toned(header, Align::Left, |row| (text(row), Tone::Normal))
+    }
+
+    /// Adds a column of numbers, with dashes for those that are missing.
+    pub fn right(self, header: &str, number: impl Fn(&T) -> Option<String>) -> Table<'r, T> {
+        self.toned(header, Align::Right, |row| match number(row) {
+            Some(number) => (number, Tone::Normal),
+            None => ("-".to_owned(), Tone::Faint),
+        })
+    }
+
+    /// Adds a column whose cells have tones.
+    pub fn toned(
+        mut self,
+        header: &str,
+        align: Align,
+        cell: impl Fn(&T) -> (String, Tone),
+    ) -> Table<'r, T> {
+        self.columns.push(Column {
+            header: header.to_owned(),
+            align,
+            cells: self.rows.iter().map(cell).collect(),
+        });
+        self
+    }
+
+    /// As [`Columns::render`].
+    pub fn render(&self, indent: usize) -> String {
+        let columns = self.columns.iter();
+        let headers = columns.map(|column| (column.header.as_str(), column.align));
+        let mut table = Columns::with_header(self.look, &headers.collect::<Vec<_>>());
+        for row in 0..self.rows.len() {
+            table.row(self.columns.iter().map(|column| column.cells[row].clone()));
+        }
+        table.render(indent)
     }
 }
 

@@ -1,11 +1,14 @@
 //! How much memory the host can still give.
 //!
-//! Linux promises more than it has, and ends the process that then uses it: asking first turns that into an error.
+//! Linux promises more than it has, and kills the process that then uses it: asking first turns that into an error.
+//!
+//! Read from `/proc` and `/sys` here, because the `sysinfo` crate knows only the root control group, and counts the pages of
+//! files as used.
 
-/// Below this, nobody asks: the question would cost more than the answer is worth.
+/// Smaller allocations are not checked: asking would take longer than it is worth.
 const WORTH_ASKING_BYTES: u128 = 64 << 20;
 
-/// Whether so many bytes can be had, as far as the system says.
+/// Whether so many bytes are available, as far as the system says.
 pub(crate) fn has_room(bytes: u128) -> bool {
     bytes < WORTH_ASKING_BYTES
         || available_bytes().is_none_or(|available| bytes <= available.into())

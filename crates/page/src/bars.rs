@@ -79,7 +79,7 @@ fn px(value: f64) -> String {
     format!("{value:.1}")
 }
 
-/// Adds a text in as many lines as it needs; answers where it ends. The page's background lies around its letters, where
+/// Adds a text in as many lines as it needs; returns where it ends. The page's background lies around its letters, where
 /// they cross a line.
 fn texts(rows: &mut Vec<Markup>, text: &str, mut top: f64, width: f64, is_heading: bool) -> f64 {
     let (weight, fill) = match is_heading {

@@ -5,7 +5,7 @@
 //! | [`escape`] | text from others, made harmless for HTML and terminals |
 //! | [`html`]   | a page in the making: headings, tables, figures        |
 //! | [`plot`]   | plots as SVG in the page's own colours                 |
-//! | [`bars`]   | bars, likewise                                         |
+//! | [`bars`]   | bars as SVG in the page's own colours                  |
 
 pub mod bars;
 pub mod escape;

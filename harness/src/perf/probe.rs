@@ -60,30 +60,25 @@ pub fn records(
     missing: &mut Vec<String>,
 ) -> Vec<(DeviceRecord, Watch)> {
     let devices = chosen.devices.iter().map(|named| {
-        let name = named.name.to_string();
-        let bar = Bar::new(format!("limits of {name}"));
+        let device = named.name.to_string();
+        let bar = Bar::new(format!("limits of {device}"));
         let (limits, reason) = probe.limits(named.device, &bar);
-        let reasons = reason.map(|reason| format!("limits of {name}: {reason}"));
+        missing.extend(reason.map(|reason| format!("limits of {device}: {reason}")));
         let telemetry = probe.telemetry(named.device.info());
-        let (telemetry, none) = match telemetry {
-            Ok(telemetry) => (Some(telemetry), None),
-            Err(none) => (None, Some(none)),
-        };
-        missing.extend(reasons);
-        missing.extend(
-            none.as_ref()
-                .map(|none| format!("clocks, throttling, power of {name}: {none}")),
-        );
+        if let Err(none) = &telemetry {
+            missing.push(format!("clocks, throttling, power of {device}: {none}"));
+        }
         let record = DeviceRecord {
-            device: name,
+            device,
             info: named.device.info().clone(),
             telemetry: telemetry
                 .as_ref()
+                .ok()
                 .map(|telemetry| telemetry.about().clone()),
-            no_telemetry: none.map(|none| none.reason),
+            no_telemetry: telemetry.as_ref().err().map(|none| none.reason.clone()),
             limits,
         };
-        (record, Watch::new(telemetry))
+        (record, Watch::new(telemetry.ok()))
     });
     devices.collect()
 }

@@ -7,13 +7,13 @@ use units::{count, three};
 
 use super::kernels;
 use super::results::{CaseResults, Clock, Conditions, Correctness, Figures, Outcome, Row};
-use crate::table::{Align, Columns, Tone};
+use crate::table::{Align, Table, Tone};
 use crate::terminal::Look;
 
 /// Title, table, notes of a case.
 pub fn render(case: &CaseResults, look: Look) -> String {
     let title = format!("{}  {}", look.title(&case.lab), case.case);
-    let mut parts = vec![title, String::new(), table(case, look).render(2)];
+    let mut parts = vec![title, String::new(), table(case, look)];
     let notes = notes(case);
     if !notes.is_empty() {
         parts.push(String::new());
@@ -33,49 +33,85 @@ fn figures(case: &CaseResults) -> impl Iterator<Item = &Figures> {
 /// A longer name of the first variant would widen the table for a column of short numbers.
 const FIRST_WIDTH: usize = 6;
 
-fn table(case: &CaseResults, look: Look) -> Columns {
+fn table(case: &CaseResults, look: Look) -> String {
     let has_steps = figures(case).any(|figures| figures.timesteps.is_some());
     let us = if has_steps { "us/step" } else { "us" };
     let first = match case.first_variant.len() <= FIRST_WIDTH {
         true => &case.first_variant,
         false => "first",
     };
-    let mut table = Columns::with_header(
-        look,
-        &[
-            ("device", Align::Left),
-            ("variant", Align::Left),
-            (&format!("time\n{us}"), Align::Right),
-            ("noise\n%", Align::Right),
-            (&format!("batched\n{us}"), Align::Right),
-            ("rate\nG/s", Align::Right),
-            ("GB/s", Align::Right),
-            ("of\nlimit", Align::Right),
-            (&format!("vs\n{first}"), Align::Right),
-            ("vs\nCPU", Align::Right),
-            ("result", Align::Left),
-        ],
-    );
     // A device that is not there takes one line, however many variants it would have had.
-    for rows in case.rows.chunk_by(is_absent_like) {
-        let row = &rows[0];
-        let variant = match &row.language {
-            _ if rows.len() > 1 => (format!("all {}", rows.len()), Tone::Normal),
-            _ if row.figures().is_some_and(|figures| figures.is_fastest) => {
-                (format!("{}*", row.variant), Tone::Good)
-            }
-            None => (row.variant.clone(), Tone::Normal),
-            Some(language) => (format!("> {language}"), Tone::Normal),
-        };
-        let names = [(row.device.clone(), Tone::Normal), variant];
-        table.row(names.into_iter().chain(match &row.outcome {
-            Outcome::Timed(figures) => timed(figures),
-            Outcome::Skipped { .. } => not_timed("skipped", Tone::Caution),
-            Outcome::Failed { .. } => not_timed("FAILED", Tone::Bad),
-            Outcome::Lacking { .. } => not_timed("lacking", Tone::Bad),
-        }));
+    let rows = case.rows.chunk_by(is_absent_like);
+    let rows: Vec<(&[Row], Option<&Figures>)> =
+        rows.map(|rows| (rows, rows[0].figures())).collect();
+    Table::new(look, &rows)
+        .left("device", |(rows, _)| rows[0].device.clone())
+        .toned("variant", Align::Left, |(rows, _)| variant(rows))
+        .right(&format!("time\n{us}"), |(_, of)| {
+            Some(three((*of)?.step_s() * 1e6))
+        })
+        .toned("noise\n%", Align::Right, |(_, of)| noise(*of))
+        .right(&format!("batched\n{us}"), |(_, of)| {
+            let batched_s = (*of)?.batched.as_ref()?.run.median_s;
+            Some(three(batched_s / (*of)?.steps() * 1e6))
+        })
+        .right("rate\nG/s", |(_, of)| {
+            Some(three((*of)?.updates_per_s / 1e9))
+        })
+        .right("GB/s", |(_, of)| Some(three((*of)?.bytes_per_s? / 1e9)))
+        .right("of\nlimit", |(_, of)| {
+            let share = (*of)?.bound?.share;
+            let decimals = usize::from(share < 0.1);
+            Some(format!("{:.decimals$}%", 100.0 * share))
+        })
+        .right(&format!("vs\n{first}"), |(_, of)| {
+            Some(ratio((*of)?.vs_first?.estimate))
+        })
+        .right("vs\nCPU", |(_, of)| Some(ratio((*of)?.vs_cpu?)))
+        .toned("result", Align::Left, |(rows, _)| result(&rows[0].outcome))
+        .render(2)
+}
+
+fn noise(figures: Option<&Figures>) -> (String, Tone) {
+    match figures.map(|figures| (figures.run.is_result(), figures.run.noise)) {
+        Some((false, _)) => ("noisy".to_owned(), Tone::Caution),
+        Some((true, Some(noise))) => (format!("{:.1}", 100.0 * noise), Tone::Normal),
+        Some((true, None)) | None => ("-".to_owned(), Tone::Faint),
     }
-    table
+}
+
+fn ratio(ratio: f64) -> String {
+    match ratio < 100.0 {
+        true => format!("{ratio:.2}"),
+        false => three(ratio),
+    }
+}
+
+fn variant(rows: &[Row]) -> (String, Tone) {
+    let row = &rows[0];
+    let is_fastest = row.figures().is_some_and(|figures| figures.is_fastest);
+    match &row.language {
+        _ if rows.len() > 1 => (format!("all {}", rows.len()), Tone::Normal),
+        _ if is_fastest => (format!("{}*", row.variant), Tone::Good),
+        None => (row.variant.clone(), Tone::Normal),
+        Some(language) => (format!("> {language}"), Tone::Normal),
+    }
+}
+
+fn result(outcome: &Outcome) -> (String, Tone) {
+    let (text, tone) = match outcome {
+        Outcome::Timed(figures) => match figures.result {
+            Correctness::Reference => ("reference", Tone::Normal),
+            Correctness::Equal => ("bit-equal", Tone::Good),
+            Correctness::Close => ("close", Tone::Good),
+            Correctness::Wrong => ("WRONG", Tone::Bad),
+            Correctness::Unchecked => ("unchecked", Tone::Caution),
+        },
+        Outcome::Skipped { .. } => ("skipped", Tone::Caution),
+        Outcome::Failed { .. } => ("FAILED", Tone::Bad),
+        Outcome::Lacking { .. } => ("lacking", Tone::Bad),
+    };
+    (text.to_owned(), tone)
 }
 
 /// Whether both were skipped for one reason, which is their device's.
@@ -85,50 +121,6 @@ fn is_absent_like(row: &Row, other: &Row) -> bool {
         _ => None,
     };
     row.device == other.device && reason(row).is_some() && reason(row) == reason(other)
-}
-
-fn timed(figures: &Figures) -> Vec<(String, Tone)> {
-    let number = |value: Option<f64>| value.map_or("-".to_owned(), three);
-    let ratio = |value: Option<f64>| match value {
-        Some(value) if value < 100.0 => format!("{value:.2}"),
-        value => number(value),
-    };
-    let share = figures.bound.map(|bound| {
-        let decimals = usize::from(bound.share < 0.1);
-        format!("{:.decimals$}%", 100.0 * bound.share)
-    });
-    let noise = match figures.run.noise {
-        _ if !figures.run.is_result() => ("noisy".to_owned(), Tone::Caution),
-        None => ("-".to_owned(), Tone::Normal),
-        Some(noise) => (format!("{:.1}", 100.0 * noise), Tone::Normal),
-    };
-    let (result, tone) = match figures.result {
-        Correctness::Reference => ("reference", Tone::Normal),
-        Correctness::Equal => ("bit-equal", Tone::Good),
-        Correctness::Close => ("close", Tone::Good),
-        Correctness::Wrong => ("WRONG", Tone::Bad),
-        Correctness::Unchecked => ("unchecked", Tone::Caution),
-    };
-    let batched_s = figures.batched.as_ref().map(|batched| batched.run.median_s);
-    let mut cells = vec![(three(figures.step_s() * 1e6), Tone::Normal), noise];
-    let normal = [
-        number(batched_s.map(|run_s| run_s / figures.steps() * 1e6)),
-        three(figures.updates_per_s / 1e9),
-        number(figures.bytes_per_s.map(|rate| rate / 1e9)),
-        share.unwrap_or("-".to_owned()),
-        ratio(figures.vs_first.map(|ratio| ratio.estimate)),
-        ratio(figures.vs_cpu),
-    ];
-    cells.extend(normal.map(|text| (text, Tone::Normal)));
-    cells.push((result.to_owned(), tone));
-    cells
-}
-
-/// Dashes where the figures would be.
-fn not_timed(result: &str, tone: Tone) -> Vec<(String, Tone)> {
-    let mut cells = vec![("-".to_owned(), Tone::Faint); 8];
-    cells.push((result.to_owned(), tone));
-    cells
 }
 
 /// What the table has no room for.

@@ -37,7 +37,7 @@ pub struct Results {
     pub wall_s: f64,
     /// Whether Ctrl-C ended it: what is here was finished.
     pub interrupted: bool,
-    /// Whether it was told to be quick.
+    /// Whether it ran with `--quick`.
     pub quick: bool,
     /// A median of another run is within this one's interval, widened by this share on both sides; 0 in documents that do
     /// not say.
@@ -390,7 +390,7 @@ impl Results {
     ///
     /// # Errors
     ///
-    /// [`Failure::Input`] for a file that cannot be read, is no results of `perf`, has another version, or lacks a field.
+    /// [`Failure::Input`] for a file that cannot be read, does not hold results of `perf`, has another version, or lacks a field.
     pub fn read(path: &Path) -> Result<Results, Failure> {
         let name = path.display();
         let text = std::fs::read_to_string(path).map_err(|error| {

@@ -19,7 +19,7 @@ pub struct Settings {
     pub energy: Option<Duration>,
     /// A CPU reference that took this long once is warm.
     pub cpu_warm_up: Duration,
-    /// When the CPU's samples are enough: it is noisier, and nobody optimises it here.
+    /// When the CPU's samples are enough: it is noisier, and not what is optimised here.
     pub cpu: SamplingRule,
 }
 

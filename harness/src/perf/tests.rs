@@ -80,14 +80,14 @@ fn run_with(
     let args = <Parser as clap::Parser>::parse_from(args).args;
     let mut text = Vec::new();
     let mut out = Out::new(&mut text, Look::PLAIN);
-    let setting = Setting {
+    let environment = Environment {
         labs,
         machine,
         peers: &peers,
         probe,
         page: |results| format!("a page of {} cases", results.cases.len()),
     };
-    let ending = run_in(&setting, &args, &mut out);
+    let ending = run_in(&environment, &args, &mut out);
     drop(out);
     let text = String::from_utf8(text).unwrap();
     for line in text

@@ -92,7 +92,7 @@ struct Turn<'p> {
     clock: Clock,
     host_s: Vec<f64>,
     outputs: Vec<NamedBuffers>,
-    /// Why the run is no graph, if it is none.
+    /// Why the run is not a graph, if it is none.
     no_graph: Option<String>,
     /// Runs of a batch.
     runs: u32,

@@ -32,7 +32,7 @@ use crate::output::OutputFile;
 use crate::perf::results::Results;
 use crate::run::membench::Measured;
 
-/// What `harness report` is told.
+/// The arguments of `harness report`.
 #[derive(Debug, Clone, Args)]
 pub struct ReportArgs {
     /// What `harness perf --json=FILE` or `harness run membench --json=FILE` wrote; may be several
@@ -54,7 +54,7 @@ const TITLE: &str = "Measurements";
 ///
 /// # Errors
 ///
-/// A file that cannot be read or written, or is no results of ours.
+/// A file that cannot be read or written, or does not hold results of this program.
 pub fn run(args: &ReportArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
     let documents = args.results.iter();
     let documents: Vec<Document> = documents

@@ -2,7 +2,7 @@
 //!
 //! A plot is drawn in fixed colours, each of which stands for one of the page's: in the end it is replaced by the name of
 //! the style sheet's variable, so that one drawing serves the light and the dark page. Each series also has its own mark,
-//! so that nobody needs colours to tell them apart.
+//! so that colours are not needed to distinguish them.
 
 use std::iter::{Once, once};
 
@@ -17,7 +17,7 @@ pub enum Shape {
     Line,
     /// A line without marks, for many points or limits.
     Curve,
-    /// Likewise, in dashes.
+    /// A dashed line without marks.
     Dashes,
     /// Marks alone.
     Marks,
@@ -55,7 +55,7 @@ pub(super) const GRID: RGBColor = RGBColor(0xdf, 0xe3, 0x01);
 /// The colour of axes, limits and secondary text.
 pub(super) const MUTED: RGBColor = RGBColor(0x5d, 0x66, 0x01);
 
-/// How many series are told apart by colour.
+/// How many colours there are for series.
 const SERIES: u8 = 8;
 
 /// The colour of a series: the stand-in for the style sheet's variable `--sN`.

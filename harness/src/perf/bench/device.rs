@@ -110,7 +110,7 @@ impl Bench<'_> {
         contenders
     }
 
-    /// Times all of them, in turns as far as the device's memory holds them together. The answers are in their order.
+    /// Times all of them, in turns as far as the device's memory holds them together. The results are in their order.
     fn time(
         &self,
         contenders: &[Contender<'_>],

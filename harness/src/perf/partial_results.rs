@@ -12,7 +12,7 @@ use crate::out::Out;
 use crate::output::OutputFile;
 
 /// Results that are not complete yet.
-pub struct Unfinished {
+pub struct PartialResults {
     state: Arc<Mutex<Option<State>>>,
     _on_interrupt: OnInterrupt,
 }
@@ -48,22 +48,22 @@ impl State {
     }
 }
 
-impl Unfinished {
+impl PartialResults {
     /// Results without cases. `began` is when the program was started.
-    pub fn new(results: Results, files: Files, began: Instant) -> Unfinished {
+    pub fn new(results: Results, files: Files, began: Instant) -> PartialResults {
         let state = Arc::new(Mutex::new(Some(State {
             results,
             files,
             began,
         })));
         let shared = Arc::clone(&state);
-        Unfinished {
+        PartialResults {
             state,
             _on_interrupt: OnInterrupt::new(move || interrupted(&shared)),
         }
     }
 
-    /// Adds what is finished of a case, in place of what was told of it before.
+    /// Adds what is finished of a case, in place of what was added of it before.
     pub fn tell(&self, case: &CaseResults) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(state) = state.as_mut() else {
