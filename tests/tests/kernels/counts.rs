@@ -29,7 +29,7 @@ fn shared(requests: u64, wavefronts: u64, ideal_wavefronts: u64, bytes: u64) -> 
     }
 }
 
-/// The line of `counted.rs` that bears the mark, or the one above a mark that starts with `^`.
+/// The line of `counted.rs` that has the mark, or the one above a mark that starts with `^`.
 fn marked(mark: &str) -> u32 {
     let text = include_str!("../../bad-kernels/src/counted.rs");
     let line_of = |mark: &str| {
