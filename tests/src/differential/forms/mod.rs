@@ -35,9 +35,8 @@ pub fn all() -> Vec<Form> {
         ("control", control::forms),
         ("special", block::special_registers),
     ];
-    let forms = |(group, forms): Family| {
-        forms().into_iter().map(move |form| Form { group, ..form })
-    };
+    let forms =
+        |(group, forms): Family| forms().into_iter().map(move |form| Form { group, ..form });
     families.into_iter().flat_map(forms).collect()
 }
 
