@@ -24,5 +24,5 @@ $folder/differential is built. Carry it to a machine with a GPU of compute capab
     ./differential --nocapture
 
 It prints a table of all instructions, every difference with its operands, and one line that sums up; its exit code is
-0 only if there is no difference. Without a GPU it compares the emulated device with Rust alone, and says so.
+0 if and only if there is no difference. Without a GPU it compares the emulated device with Rust alone, and says so.
 END

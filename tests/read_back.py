@@ -1,4 +1,4 @@
-"""Reads the files that `harness run` writes with readers that are none of this project's: numpy (.npy) and VTK through
+"""Reads the files that `harness run` writes with readers that are not this project's: numpy (.npy) and VTK through
 pyvista (.vti, .pvd); and compares what they find with the problems' definitions, computed here anew.
 
 Usage: read_back.py poisson.npy poisson.vti N K        the same N^3 field after K iterations from 0, twice
@@ -72,7 +72,7 @@ def poisson(npy, vti, n, iterations):
     walls[1:-1, 1:-1, 1:-1] = False
     expect((from_npy[walls] == expected[walls]).all(), f"{npy} has wrong walls")
     worst = np.abs(from_npy - expected).max()
-    # The product with 1/6 stands for the division, and sums are in another order: rounding of values up to 20.
+    # The product with 1/6 replaces the division, and sums are in another order: rounding of values up to 20.
     bound = 8 * iterations * np.spacing(np.abs(expected).max())
     expect(worst <= bound, f"{npy} is off by {worst}, of which rounding explains {bound}")
     print(f"poisson: {n}^3 points, .npy and .vti equal, at most {worst:.1e} from numpy's Jacobi")

@@ -50,7 +50,7 @@ fn instructions_give_the_same_bits_on_every_device() {
         .par_iter()
         .map(|form| run_form(form, &emulated, cuda.as_ref(), amount))
         .collect();
-    let report = Report::new(outcomes, cuda.is_some());
+    let report = Report::new(outcomes);
     println!("{report}");
     if cuda.is_none() {
         skip(Need::Gpu, "no CUDA device");

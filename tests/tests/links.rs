@@ -92,9 +92,9 @@ fn links_and_paths_of_the_documents_exist() {
 
 #[test]
 fn only_relative_links_and_paths_of_the_project_are_looked_at() {
-    let text = "[a](docs/a.md#part) ![b](b.gif) [c](https://c.org/d.md) [e](#e) `host/src/lib.rs` `a/b` `host/x y` `host/X/y`\n\n\
-                    [f](f.md)\n";
-    let (links, paths) = targets(text, &["host".to_owned()]);
+    let line = "[a](docs/a.md#part) ![b](b.gif) [c](https://c.org/d.md) [d](#d) `host/src/lib.rs` `a/b` `host/x y` `host/X/y`";
+    let text = format!("{line}\n\n    [e](code.md)\n");
+    let (links, paths) = targets(&text, &["host".to_owned()]);
     assert_eq!(links, ["docs/a.md", "b.gif"]);
     assert_eq!(paths, ["host/src/lib.rs"]);
 }

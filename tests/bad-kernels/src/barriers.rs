@@ -1,8 +1,8 @@
-//! Barriers that a part of the block reaches.
+//! Barriers that only a part of the block reaches.
 
 use cuda_std::prelude::*;
 
-/// The barrier of each step stands in the branch that half of the threads take.
+/// The barrier of each step is in a branch that half of the threads take.
 #[kernel]
 pub unsafe fn reduce_in_branch(x: *const f32, out: *mut f32) {
     let tile = shared_array![f32; 128];
@@ -22,7 +22,7 @@ pub unsafe fn reduce_in_branch(x: *const f32, out: *mut f32) {
     }
 }
 
-/// After the branch.
+/// The barrier is after the branch.
 #[kernel]
 pub unsafe fn reduce_in_branch_fixed(x: *const f32, out: *mut f32) {
     let tile = shared_array![f32; 128];
@@ -57,7 +57,7 @@ pub unsafe fn reverse_early_return(x: &[f32], out: *mut f32) {
     *out.add(i) = *tile.add(last - t);
 }
 
-/// They come to the barrier, too.
+/// All threads reach the barrier.
 #[kernel]
 pub unsafe fn reverse_early_return_fixed(x: &[f32], out: *mut f32) {
     let tile = shared_array![f32; 64];
@@ -114,7 +114,7 @@ pub unsafe fn row_sums(x: &[f32], lengths: &[u32], out: *mut f32) {
     *out.add(t) = sum;
 }
 
-/// As often as the longest row needs, for all threads.
+/// The loop runs as often as the longest row needs, for all threads.
 #[kernel]
 pub unsafe fn row_sums_fixed(x: &[f32], lengths: &[u32], out: *mut f32) {
     let tile = shared_array![f32; 64];

@@ -9,7 +9,7 @@ pub unsafe fn scale_unguarded(a: f32, x: &[f32], y: *mut f32) {
     *y.add(i) = a * *x.as_ptr().add(i); //~ fault
 }
 
-/// The guard.
+/// With the guard.
 #[kernel]
 pub unsafe fn scale_unguarded_fixed(a: f32, x: &[f32], y: *mut f32) {
     let i = thread::index_1d() as usize;
@@ -18,7 +18,7 @@ pub unsafe fn scale_unguarded_fixed(a: f32, x: &[f32], y: *mut f32) {
     }
 }
 
-/// `<=` for `<`.
+/// `<=` instead of `<`.
 #[kernel]
 pub unsafe fn fill_inclusive(value: f32, y: *mut f32, n: u32) {
     let i = thread::index_1d();
@@ -47,7 +47,7 @@ pub unsafe fn blur(u: *const f32, out: *mut f32, n: i32) {
     }
 }
 
-/// Both border cells stay out.
+/// Both border cells are left out.
 #[kernel]
 pub unsafe fn blur_fixed(u: *const f32, out: *mut f32, n: i32) {
     let i = thread::index_1d() as i32;
@@ -67,7 +67,7 @@ pub unsafe fn difference(u: *const f32, out: *mut f32, n: u32) {
     }
 }
 
-/// Cell 0 stays out.
+/// Cell 0 is left out.
 #[kernel]
 pub unsafe fn difference_fixed(u: *const f32, out: *mut f32, n: u32) {
     let i = thread::index_1d();
@@ -122,7 +122,7 @@ pub struct Layer {
     scale: f32,
 }
 
-/// Does not expect that there is no bias.
+/// Does not expect a layer without bias.
 #[kernel]
 pub unsafe fn apply_layer(x: &[f32], layer: Layer, out: *mut f32) {
     let i = thread::index_1d() as usize;
@@ -131,7 +131,7 @@ pub unsafe fn apply_layer(x: &[f32], layer: Layer, out: *mut f32) {
     }
 }
 
-/// Asks first.
+/// Checks first.
 #[kernel]
 pub unsafe fn apply_layer_fixed(x: &[f32], layer: Layer, out: *mut f32) {
     let i = thread::index_1d() as usize;
@@ -145,7 +145,7 @@ pub unsafe fn apply_layer_fixed(x: &[f32], layer: Layer, out: *mut f32) {
     }
 }
 
-/// `&[f32]` promises that nobody changes the elements; called with the same buffer as x and as y, that is not so.
+/// `&[f32]` promises that the elements do not change; called with the same buffer as x and as y, this breaks it.
 #[kernel]
 pub unsafe fn shift_left(x: &[f32], y: *mut f32) {
     let i = thread::index_1d() as usize;
@@ -180,7 +180,7 @@ pub unsafe fn tile_without_halo(u: *const f32, out: *mut f32) {
     *out.add(i) = *tile.add(t) + *tile.add(t + 2);
 }
 
-/// Two elements more.
+/// Room for two elements more.
 #[kernel]
 pub unsafe fn tile_without_halo_fixed(u: *const f32, out: *mut f32) {
     let tile = shared_array![f32; 66];

@@ -1,4 +1,4 @@
-//! Kernels whose traffic is known: `tests/counts` holds the numbers, worked out by hand.
+//! Kernels whose traffic is known: `tests/kernels/counts.rs` has the numbers, worked out by hand.
 
 use cuda_std::atomic::{AtomicU32, Ordering};
 use cuda_std::prelude::*;
@@ -130,7 +130,7 @@ pub unsafe fn branch_by_lane(y: *mut u32) {
     either(1, y);
 }
 
-/// Even and odd warps do.
+/// Even and odd warps take different branches.
 #[kernel]
 pub unsafe fn branch_by_warp(y: *mut u32) {
     either(32, y);

@@ -12,7 +12,7 @@ pub unsafe fn slope(x: &[f32], out: *mut f32) {
     }
 }
 
-/// One thread less.
+/// The last thread does nothing.
 #[kernel]
 pub unsafe fn slope_fixed(x: &[f32], out: *mut f32) {
     let i = thread::index_1d() as usize;
@@ -30,7 +30,7 @@ pub unsafe fn means(sums: &[u32], counts: &[u32], out: *mut u32) {
     }
 }
 
-/// Asks first.
+/// Checks first.
 #[kernel]
 pub unsafe fn means_fixed(sums: &[u32], counts: &[u32], out: *mut u32) {
     let i = thread::index_1d() as usize;
@@ -130,7 +130,7 @@ pub unsafe fn tree_depth(tree: &[u32], out: *mut u32) {
     *out = depth(tree, 0);
 }
 
-/// Depth of a tree in an array: node i has children 2 i + 1 and 2 i + 2, value 0 stands for no node. Looks for another
+/// Depth of a tree in an array: node i has children 2 i + 1 and 2 i + 2, value 0 means no node. Looks for another
 /// value, which no node has.
 fn depth(tree: &[u32], node: usize) -> u32 {
     if tree[node % tree.len()] == u32::MAX {
@@ -139,7 +139,7 @@ fn depth(tree: &[u32], node: usize) -> u32 {
     1 + depth(tree, 2 * node + 1).max(depth(tree, 2 * node + 2)) //~ fault
 }
 
-/// Recursion with one.
+/// Recursion that ends.
 #[kernel]
 pub unsafe fn tree_depth_fixed(tree: &[u32], out: *mut u32) {
     *out = depth_fixed(tree, 0);

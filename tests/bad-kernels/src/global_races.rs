@@ -25,7 +25,7 @@ pub unsafe fn jacobi_fixed(u: *const f32, new: *mut f32, n: u32) {
     }
 }
 
-/// Two steps in one launch, with a barrier: which does not hold back the neighbouring block.
+/// Two steps in one launch, with a barrier between, which does not hold back the neighbouring block.
 #[kernel]
 pub unsafe fn two_steps(u: *const f32, middle: *mut f32, out: *mut f32, n: usize) {
     let i = thread::index_1d() as usize;
@@ -34,7 +34,7 @@ pub unsafe fn two_steps(u: *const f32, middle: *mut f32, out: *mut f32, n: usize
     *out.add(i) = step(middle, i, n); //~ fault
 }
 
-/// The mean of the neighbours, and at the border what is there.
+/// The mean of the neighbours; at the border, the old value.
 #[inline(always)]
 unsafe fn step(u: *const f32, i: usize, n: usize) -> f32 {
     if i == 0 || i == n - 1 {
@@ -93,7 +93,7 @@ pub unsafe fn add_other_warp(x: *const f32, y: *mut f32, out: *mut f32) {
     *out.add(t) = *y.add(t) + *y.add(t ^ 32); //~ fault
 }
 
-/// With one.
+/// With a barrier.
 #[kernel]
 pub unsafe fn add_other_warp_fixed(x: *const f32, y: *mut f32, out: *mut f32) {
     let t = thread::thread_idx_x() as usize;

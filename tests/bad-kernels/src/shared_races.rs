@@ -11,7 +11,7 @@ pub unsafe fn reverse(x: *const f32, out: *mut f32) {
     *out.add(t) = *tile.add(127 - t); //~ fault
 }
 
-/// The barrier.
+/// With the barrier.
 #[kernel]
 pub unsafe fn reverse_fixed(x: *const f32, out: *mut f32) {
     let tile = shared_array![f32; 128];
@@ -35,7 +35,7 @@ pub unsafe fn sum_of_tiles(x: *const f32, out: *mut f32, tiles: u32) {
     *out.add(t) = sum;
 }
 
-/// A second barrier, after the loads.
+/// With a second barrier, after the loads.
 #[kernel]
 pub unsafe fn sum_of_tiles_fixed(x: *const f32, out: *mut f32, tiles: u32) {
     let tile = shared_array![f32; 64];

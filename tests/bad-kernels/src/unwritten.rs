@@ -52,7 +52,7 @@ pub unsafe fn total(sums: *const f32, blocks: u32, out: *mut f32) {
     *out = sum;
 }
 
-/// Adds to a buffer that nobody set to zero.
+/// Adds to a buffer that was not set to zero.
 #[kernel]
 pub unsafe fn accumulate(x: &[f32], y: *mut f32) {
     let i = thread::index_1d() as usize;
@@ -61,7 +61,7 @@ pub unsafe fn accumulate(x: &[f32], y: *mut f32) {
     }
 }
 
-/// Stores.
+/// Stores instead.
 #[kernel]
 pub unsafe fn accumulate_fixed(x: &[f32], y: *mut f32) {
     let i = thread::index_1d() as usize;
@@ -70,7 +70,7 @@ pub unsafe fn accumulate_fixed(x: &[f32], y: *mut f32) {
     }
 }
 
-/// Nobody loads the halo of the tile.
+/// No thread loads the halo of the tile.
 #[kernel]
 pub unsafe fn blur_tile(u: *const f32, out: *mut f32) {
     let tile = shared_array![f32; 66];
@@ -80,7 +80,7 @@ pub unsafe fn blur_tile(u: *const f32, out: *mut f32) {
     *out.add(i) = *tile.add(t) + *tile.add(t + 2); //~ fault
 }
 
-/// Threads 0 and 1 do.
+/// Threads 0 and 1 load it.
 #[kernel]
 pub unsafe fn blur_tile_fixed(u: *const f32, out: *mut f32) {
     let tile = shared_array![f32; 66];

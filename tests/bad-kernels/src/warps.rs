@@ -3,7 +3,7 @@
 use cuda_std::prelude::*;
 use cuda_std::warp::FULL_MASK;
 
-/// The shuffle stands in a branch that half of the warp takes, and its mask names all.
+/// The shuffle is in a branch that half of the warp takes, and its mask names all lanes.
 #[kernel]
 pub unsafe fn sum_in_branch(x: *const f32, out: *mut f32) {
     let lane = warp::lane_id() as usize;
@@ -45,7 +45,7 @@ pub unsafe fn sum_of_few(x: &[f32], out: *mut f32) {
     }
 }
 
-/// They add 0.
+/// Lanes without an element add 0.
 #[kernel]
 pub unsafe fn sum_of_few_fixed(x: &[f32], out: *mut f32) {
     let lane = warp::lane_id() as usize;
@@ -71,7 +71,7 @@ pub unsafe fn broadcast_last(x: *const f32, out: *mut f32, n: u32) {
     }
 }
 
-/// n lanes.
+/// The mask has n lanes.
 #[kernel]
 pub unsafe fn broadcast_last_fixed(x: *const f32, out: *mut f32, n: u32) {
     let lane = warp::lane_id();

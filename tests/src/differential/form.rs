@@ -82,7 +82,7 @@ pub struct Form {
     pub collect: Option<String>,
     /// Text in front of the kernel.
     pub module: String,
-    /// Sources, in place of combinations of the operands' values; a multiple of [`Form::BLOCK`].
+    /// Sources instead of combinations of the operands' values; a multiple of [`Form::BLOCK`].
     pub rows: Option<Vec<Row>>,
     /// What the results should be.
     pub expect: Expect,

@@ -7,7 +7,7 @@
 //! - emulated device and Rust: bit for bit, or within the stated tolerance for `.approx` and `.full`;
 //! - CUDA and emulated device: bit for bit; for `.approx` and `.full`, CUDA and Rust within the same tolerance.
 //!
-//! Each form is a module of its own, so that one that the driver's compiler refuses hides no other.
+//! Each form is a module of its own, so that one that the driver's compiler refuses does not keep others from running.
 //!
 //! Not here, because their values are the machine's own: `%warpid`, `%nwarpid`, `%smid`, `%nsmid`, `%gridid`, `%clock`,
 //! `%clock_hi`, `%clock64`, `%globaltimer` and its halves, `%total_smem_size` (rounded up to what the hardware allocates);

@@ -96,22 +96,11 @@ impl Operand {
     fn few(&self) -> Vec<u64> {
         match self {
             Operand::Int(bits) => {
-                let top = 1u64 << (bits - 1);
+                let (top, half) = (1u64 << (bits - 1), 1u64 << (bits / 2));
                 let mask = u64::MAX >> (64 - bits);
-                let half = 1u64 << (bits / 2);
-                vec![
-                    0,
-                    1,
-                    2,
-                    half - 1,
-                    half,
-                    top - 1,
-                    top,
-                    top + 1,
-                    mask - 1,
-                    mask,
-                    0x5aa5 & mask,
-                ]
+                let mut all = vec![0, 1, 2, half - 1, half];
+                all.extend([top - 1, top, top + 1, mask - 1, mask, 0x5aa5 & mask]);
+                all
             }
             Operand::F32 => F32_FEW.iter().map(|&x| u64::from(x)).collect(),
             Operand::F64 => F64_FEW.to_vec(),
@@ -199,56 +188,10 @@ pub(super) fn seed(name: &str) -> u64 {
 
 fn integers(bits: u32) -> Vec<u64> {
     let mask = u64::MAX >> (64 - bits);
-    let top = 1u64 << (bits - 1);
-    let half = 1u64 << (bits / 2);
-    let mut all = vec![
-        0,
-        1,
-        2,
-        3,
-        7,
-        10,
-        0x7f,
-        0x80,
-        0xff,
-        0x100,
-        half - 1,
-        half,
-        half + 1,
-    ];
-    all.extend([
-        top - 1,
-        top,
-        top + 1,
-        top | half,
-        mask - 1,
-        mask,
-        mask - 0x7f,
-        mask - 0x80,
-    ]);
-    all.extend([
-        0x5555_5555_5555_5555,
-        0xaaaa_aaaa_aaaa_aaaa,
-        0x0123_4567_89ab_cdef,
-    ]);
-    // Around the 24 bits of `mul24`, the 53 of an f64, and other widths of conversions.
-    all.extend([0x7f_ffff, 0x80_0000, 0xff_ffff, 0x100_0000, 0x100_0001]);
-    all.extend([
-        0x7fff_ffff,
-        0x8000_0000,
-        0xffff_ffff,
-        0x1_0000_0000,
-        (1 << 53) + 1,
-    ]);
-    all.extend([
-        0x7fff,
-        0x8000,
-        0xffff,
-        0xffff_8000,
-        0xffff_ff80,
-        65519,
-        65520,
-    ]);
+    let (top, half) = (1u64 << (bits - 1), 1u64 << (bits / 2));
+    let mut all = INTEGER_EDGES.to_vec();
+    all.extend([half - 1, half, half + 1, top - 1, top, top + 1]);
+    all.extend([top | half, mask - 1, mask, mask - 0x7f, mask - 0x80]);
     all.iter_mut().for_each(|x| *x &= mask);
     all.sort_unstable();
     all.dedup();
@@ -299,33 +242,24 @@ fn small_floats(exponent_bits: u32, fraction_bits: u32) -> Vec<u64> {
     let infinity = ((1u64 << exponent_bits) - 1) << fraction_bits;
     let one = ((1u64 << (exponent_bits - 1)) - 1) << fraction_bits;
     let normal = 1u64 << fraction_bits;
-    let mut all = vec![
-        0,
-        1,
-        2,
-        normal - 1,
-        normal,
-        normal + 1,
-        one - 1,
-        one,
-        one + 1,
-    ];
-    all.extend([
-        infinity - 1,
-        infinity,
-        infinity + 1,
-        infinity | normal >> 1,
-        0x7fff,
-    ]);
-    all.extend([
-        one + normal / 2,
-        one - normal,
-        one + normal,
-        one + normal * 3 / 2,
-    ]);
+    let mut all = vec![0, 1, 2, normal - 1, normal, normal + 1];
+    all.extend([one - 1, one, one + 1, infinity - 1, infinity, infinity + 1]);
+    all.extend([infinity | normal >> 1, 0x7fff, one + normal / 2]);
+    all.extend([one - normal, one + normal, one + normal * 3 / 2]);
     all.extend(all.clone().iter().map(|x| x | 0x8000));
     all
 }
+
+/// Small numbers, patterns, and what is around the widths of registers and conversions: the 24 bits of `mul24`, the 53 of
+/// an f64, the range of an f16.
+#[rustfmt::skip]
+const INTEGER_EDGES: [u64; 30] = [
+    0, 1, 2, 3, 7, 10, 0x7f, 0x80, 0xff, 0x100,
+    0x5555_5555_5555_5555, 0xaaaa_aaaa_aaaa_aaaa, 0x0123_4567_89ab_cdef,
+    0x7f_ffff, 0x80_0000, 0xff_ffff, 0x100_0000, 0x100_0001,
+    0x7fff_ffff, 0x8000_0000, 0xffff_ffff, 0x1_0000_0000, (1 << 53) + 1,
+    0x7fff, 0x8000, 0xffff, 0xffff_8000, 0xffff_ff80, 65519, 65520,
+];
 
 #[rustfmt::skip]
 const AMOUNTS: [u64; 24] = [

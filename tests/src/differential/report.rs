@@ -1,5 +1,6 @@
 //! The table and the differences.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use super::{DeviceOutcome, Outcome};
@@ -7,115 +8,131 @@ use super::{DeviceOutcome, Outcome};
 /// Lines of a refusal that are shown.
 const REASON_LINES: usize = 6;
 
-/// Everything that was tried, in order.
+/// Everything that was tried.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
     outcomes: Vec<Outcome>,
-    has_cuda: bool,
 }
 
-/// The forms of one instruction.
-#[derive(Default)]
-struct Line {
-    forms: usize,
-    cases: usize,
-    emulated: Tally,
-    cuda: Tally,
-}
-
-#[derive(Default)]
+/// What came of some forms on a device.
 struct Tally {
+    /// Forms that did not run.
     refused: usize,
-    forms: usize,
+    /// Forms that ran, with differences.
+    differing: usize,
     differences: usize,
 }
 
 impl Tally {
-    fn add(&mut self, result: &DeviceOutcome) {
-        self.refused += usize::from(result.refused.is_some());
-        self.forms += usize::from(!result.holds());
-        self.differences += result.differences;
+    fn new<'a>(outcomes: impl Iterator<Item = &'a DeviceOutcome>) -> Tally {
+        let (refused, ran): (Vec<_>, Vec<_>) = outcomes.partition(|it| it.refused.is_some());
+        Tally {
+            refused: refused.len(),
+            differing: ran.iter().filter(|it| it.differences > 0).count(),
+            differences: ran.iter().map(|it| it.differences).sum(),
+        }
     }
-}
 
-impl Line {
-    fn add(&mut self, outcome: &Outcome) {
-        self.forms += 1;
-        self.cases += outcome.cases;
-        self.emulated.add(&outcome.emulated);
-        if let Some(cuda) = &outcome.cuda {
-            self.cuda.add(cuda);
+    /// What `summary` says of a device.
+    fn sentence(&self, device: &str, against: &str) -> String {
+        let Tally {
+            refused,
+            differing,
+            differences,
+        } = self;
+        format!(
+            "{device}: {refused} forms refused, {differences} differences from {against} in {differing} forms"
+        )
+    }
+
+    /// What the table says.
+    fn cell(&self) -> String {
+        match self {
+            Tally {
+                refused: 0,
+                differences: 0,
+                ..
+            } => "-".to_owned(),
+            Tally {
+                refused: 0,
+                differences,
+                ..
+            } => differences.to_string(),
+            Tally {
+                refused,
+                differences,
+                ..
+            } => format!("{differences} + {refused} refused"),
         }
     }
 }
 
+fn emulated(outcomes: &[&Outcome]) -> Tally {
+    Tally::new(outcomes.iter().map(|outcome| &outcome.emulated))
+}
+
+fn cuda(outcomes: &[&Outcome]) -> Tally {
+    Tally::new(outcomes.iter().filter_map(|outcome| outcome.cuda.as_ref()))
+}
+
+fn cases(outcomes: &[&Outcome]) -> usize {
+    outcomes.iter().map(|outcome| outcome.cases).sum()
+}
+
 impl Report {
-    /// A report of these outcomes. `has_cuda`: there is a CUDA device.
-    pub fn new(outcomes: Vec<Outcome>, has_cuda: bool) -> Report {
-        Report { outcomes, has_cuda }
+    /// A report of these outcomes.
+    pub fn new(outcomes: Vec<Outcome>) -> Report {
+        Report { outcomes }
     }
 
     /// Whether every form ran, and every result is what it should be.
     pub fn holds(&self) -> bool {
-        let fine = |outcome: &Outcome| {
+        let holds = |outcome: &Outcome| {
             outcome.emulated.holds() && outcome.cuda.as_ref().is_none_or(DeviceOutcome::holds)
         };
-        self.outcomes.iter().all(fine)
+        self.outcomes.iter().all(holds)
+    }
+
+    fn has_cuda(&self) -> bool {
+        self.outcomes.iter().any(|outcome| outcome.cuda.is_some())
     }
 
     /// One line: what was tried and what came of it.
     pub fn summary(&self) -> String {
-        let mut all = Line::default();
-        self.outcomes.iter().for_each(|outcome| all.add(outcome));
-        let device = |name: &str, against: &str, tally: &Tally| {
-            format!(
-                "{name}: {} forms refused, {} differences from {against} in {} forms",
-                tally.refused,
-                tally.differences,
-                tally.forms - tally.refused
-            )
-        };
-        let cuda = match self.has_cuda {
-            true => device("cuda", "the emulated device", &all.cuda),
+        let all: Vec<&Outcome> = self.outcomes.iter().collect();
+        let cuda = match self.has_cuda() {
+            true => cuda(&all).sentence("cuda", "the emulated device"),
             false => "cuda: skipped: no CUDA device".to_owned(),
         };
+        let emulated = emulated(&all).sentence("emulated", "Rust");
         format!(
-            "{} forms, {} cases; {}; {cuda}",
-            all.forms,
-            all.cases,
-            device("emulated", "Rust", &all.emulated)
+            "{} forms, {} cases; {emulated}; {cuda}",
+            all.len(),
+            cases(&all)
         )
     }
 
     fn table(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut lines: Vec<((&str, &str), Line)> = Vec::new();
+        let mut lines: BTreeMap<(&str, &str), Vec<&Outcome>> = BTreeMap::new();
         for outcome in &self.outcomes {
-            let key = (outcome.group, outcome.opcode.as_str());
-            let at = match lines.iter().position(|(other, _)| *other == key) {
-                Some(at) => at,
-                None => {
-                    lines.push((key, Line::default()));
-                    lines.len() - 1
-                }
-            };
-            lines[at].1.add(outcome);
+            lines
+                .entry((outcome.group, &outcome.opcode))
+                .or_default()
+                .push(outcome);
         }
         writeln!(
             f,
-            "{:<12} {:<12} {:>5} {:>9}  {:>16}  {:>16}",
-            "group", "instruction", "forms", "cases", "emulated: wrong", "cuda: differ"
+            "group        instruction  forms     cases   emulated: wrong      cuda: differ"
         )?;
-        for ((group, opcode), line) in lines {
-            let cuda = match self.has_cuda {
-                true => cell(&line.cuda),
+        for ((group, opcode), all) in lines {
+            let cuda = match self.has_cuda() {
+                true => cuda(&all).cell(),
                 false => "skipped".to_owned(),
             };
+            let (forms, cases, emulated) = (all.len(), cases(&all), emulated(&all).cell());
             writeln!(
                 f,
-                "{group:<12} {opcode:<12} {:>5} {:>9}  {:>16}  {cuda:>16}",
-                line.forms,
-                line.cases,
-                cell(&line.emulated)
+                "{group:<12} {opcode:<12} {forms:>5} {cases:>9}  {emulated:>16}  {cuda:>16}"
             )?;
         }
         Ok(())
@@ -123,26 +140,20 @@ impl Report {
 
     /// The largest errors of the approximations, as parts of what is allowed.
     fn errors(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let approximations = self.outcomes.iter().filter(|o| o.emulated.worst.is_some());
-        for (i, outcome) in approximations.enumerate() {
-            if i == 0 {
-                writeln!(
-                    f,
-                    "\n{:<28} {:>10} {:>10}",
-                    "largest error / bound", "emulated", "cuda"
-                )?;
+        writeln!(f, "\nlargest error / bound          emulated       cuda")?;
+        let shown = |error: f64| format!("{error:.4}");
+        for Outcome {
+            name,
+            emulated,
+            cuda,
+            ..
+        } in &self.outcomes
+        {
+            if let Some(emulated) = emulated.worst.map(shown) {
+                let cuda = cuda.as_ref().and_then(|cuda| cuda.worst);
+                let cuda = cuda.map_or("-".to_owned(), shown);
+                writeln!(f, "{name:<28} {emulated:>10} {cuda:>10}")?;
             }
-            let worst = |result: Option<&DeviceOutcome>| {
-                let worst = result.and_then(|result| result.worst);
-                worst.map_or("-".to_owned(), |worst| format!("{worst:.4}"))
-            };
-            writeln!(
-                f,
-                "{:<28} {:>10} {:>10}",
-                outcome.name,
-                worst(Some(&outcome.emulated)),
-                worst(outcome.cuda.as_ref())
-            )?;
         }
         Ok(())
     }
@@ -162,36 +173,25 @@ impl fmt::Display for Report {
     }
 }
 
-fn cell(tally: &Tally) -> String {
-    match tally {
-        Tally {
-            forms: 0,
-            differences: 0,
-            ..
-        } => "-".to_owned(),
-        Tally { refused: 0, .. } => tally.differences.to_string(),
-        _ => format!("{} + {} refused", tally.differences, tally.refused),
-    }
-}
-
 fn details(
     f: &mut fmt::Formatter<'_>,
-    outcome: &Outcome,
+    Outcome {
+        group, name, cases, ..
+    }: &Outcome,
     device: &str,
     result: &DeviceOutcome,
 ) -> fmt::Result {
-    let name = format_args!("{} [{}]", outcome.name, outcome.group);
     if let Some(reason) = &result.refused {
-        writeln!(f, "\n{name}: refused by {device}")?;
+        writeln!(f, "\n{name} [{group}]: refused by {device}")?;
         for line in reason.lines().take(REASON_LINES) {
             writeln!(f, "    {line}")?;
         }
     }
-    if result.differences > 0 {
-        let (count, cases) = (result.differences, outcome.cases);
+    let count = result.differences;
+    if count > 0 {
         writeln!(
             f,
-            "\n{name}: {device}: {count} differences in {cases} cases"
+            "\n{name} [{group}]: {device}: {count} differences in {cases} cases"
         )?;
         for difference in &result.some {
             writeln!(f, "    {} -> {}", difference.operands, difference.bits)?;
@@ -229,15 +229,9 @@ mod tests {
 
     #[test]
     fn a_difference_on_either_device_fails() {
-        assert!(Report::new(vec![outcome(DeviceOutcome::default(), None)], false).holds());
-        assert!(!Report::new(vec![outcome(differs(), None)], false).holds());
-        assert!(
-            !Report::new(
-                vec![outcome(DeviceOutcome::default(), Some(differs()))],
-                true
-            )
-            .holds()
-        );
+        assert!(Report::new(vec![outcome(DeviceOutcome::default(), None)]).holds());
+        assert!(!Report::new(vec![outcome(differs(), None)]).holds());
+        assert!(!Report::new(vec![outcome(DeviceOutcome::default(), Some(differs()))]).holds());
     }
 
     #[test]
@@ -250,7 +244,7 @@ mod tests {
             outcome(DeviceOutcome::default(), Some(differs())),
             outcome(DeviceOutcome::default(), Some(refused)),
         ];
-        let text = Report::new(outcomes, true).to_string();
+        let text = Report::new(outcomes).to_string();
         assert!(text.contains("div.s32 [integer]: cuda: 2 differences in 128 cases"));
         assert!(text.contains("a=0x1 b=0x0 -> x: cuda 0xffffffff, emulated 0x00000000"));
         assert!(text.contains("    ptxas says no"));

@@ -64,7 +64,7 @@ impl Target {
 fn near(value: f64, got: f64, bound: Bound, flushed: bool, is_double: bool) -> Nearness {
     let (smallest, largest) = match is_double {
         true => (f64::MIN_POSITIVE, f64::MAX),
-        // Infinity stands where the next power of two would.
+        // Infinity is where the next power of two would be.
         false => (f64::from(f32::MIN_POSITIVE), 2f64.powi(128)),
     };
     let (value, got) = (value.clamp(-largest, largest), got.clamp(-largest, largest));

@@ -1,6 +1,5 @@
 //! The program, started on submissions, and the table of what became of them.
 
-use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::Instant;
@@ -167,32 +166,21 @@ impl Row {
 /// What is below the table: the rows that are not as expected, and the rates.
 pub fn summary(rows: &[Row]) -> String {
     let mut text = String::new();
-    for Row {
-        submission, result, ..
-    } in rows
-    {
-        if let Err(miss) = result {
-            let Submission {
-                name,
-                side,
-                about,
-                verdict,
-                ..
-            } = submission;
-            let side = side.name();
-            let _ = write!(
-                text,
-                "\n{name} ({side}): {about}\n    expected: {verdict}\n    {miss}\n"
-            );
+    for row in rows {
+        if let Err(miss) = &row.result {
+            let it = &row.submission;
+            text += &format!("\n{} ({}): {}\n", it.name, it.side.name(), it.about);
+            text += &format!("    expected: {}\n    {miss}\n", it.verdict);
         }
     }
     // How many are as expected, of how many.
     let rate = |side| {
-        let of_side = || rows.iter().filter(|row| row.submission.side == side);
-        (
-            of_side().filter(|row| row.result.is_ok()).count(),
-            of_side().count(),
-        )
+        let of_side: Vec<&Row> = rows
+            .iter()
+            .filter(|row| row.submission.side == side)
+            .collect();
+        let as_expected = of_side.iter().filter(|row| row.result.is_ok()).count();
+        (as_expected, of_side.len())
     };
     let (killed, hostile) = rate(Side::Hostile);
     let (passed, honest) = rate(Side::Honest);

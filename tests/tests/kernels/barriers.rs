@@ -1,4 +1,4 @@
-//! Barriers that a part of the block reaches.
+//! Barriers that only a part of the block reaches.
 
 use host::{LaunchConfig, args};
 use insta::assert_snapshot;

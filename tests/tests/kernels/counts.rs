@@ -29,7 +29,12 @@ fn shared(requests: u64, wavefronts: u64, ideal_wavefronts: u64, bytes: u64) -> 
     }
 }
 
-/// The line of `counted.rs` that bears the mark, or the one above a mark that starts with `^`.
+/// Instructions by warp, and by thread.
+fn executed(warp: u64, thread: u64) -> Executed {
+    Executed { warp, thread }
+}
+
+/// The line of `counted.rs` that has the mark, or the one above a mark that starts with `^`.
 fn marked(mark: &str) -> u32 {
     let text = include_str!("../../bad-kernels/src/counted.rs");
     let line_of = |mark: &str| {
@@ -277,10 +282,7 @@ fn lanes_that_branch_apart() {
     // Every warp executes both arms, with 16 lanes: every second word of 128 bytes, 4 sectors where 2 are ideal.
     assert_eq!(counts.global_stores, global(4, 16, 8, 256));
     assert_eq!(counts.global_atomics, global(4, 16, 8, 256));
-    let executed = Executed {
-        warp: 4,
-        thread: 64,
-    };
+    let executed = executed(4, 64);
     assert_eq!(counts.class(Class::Store), executed);
     assert_eq!(counts.class(Class::Atomic), executed);
 }
@@ -293,10 +295,7 @@ fn warps_that_branch_apart() {
     // Every warp executes one arm, with all lanes.
     assert_eq!(counts.global_stores, global(2, 8, 8, 256));
     assert_eq!(counts.global_atomics, global(2, 8, 8, 256));
-    let executed = Executed {
-        warp: 2,
-        thread: 64,
-    };
+    let executed = executed(2, 64);
     assert_eq!(counts.class(Class::Store), executed);
     assert_eq!(counts.class(Class::Atomic), executed);
 }
@@ -308,11 +307,7 @@ fn barriers() {
     scene.launch("barriers", LaunchConfig::new(2, 96), args![5u32]);
     let counts = scene.report().total.counts;
     assert_eq!(counts.barriers, 30);
-    let executed = Executed {
-        warp: 30,
-        thread: 960,
-    };
-    assert_eq!(counts.class(Class::Barrier), executed);
+    assert_eq!(counts.class(Class::Barrier), executed(30, 960));
 }
 
 /// 2 blocks of 2 warps.
@@ -336,11 +331,7 @@ fn atomics() {
     assert_eq!(in_shared.shared_atomics.requests, 4);
     assert_eq!(in_shared.shared_atomics.wavefronts, 4 * 32);
     assert_eq!(in_shared.shared_atomics.bytes, 512);
-    let executed = Executed {
-        warp: 12,
-        thread: 384,
-    };
-    assert_eq!(report.total.counts.class(Class::Atomic), executed);
+    assert_eq!(report.total.counts.class(Class::Atomic), executed(12, 384));
     assert_eq!(scene.run::<u32>(total).unwrap(), [128]);
     assert_eq!(scene.run::<u32>(blocks).unwrap(), [64, 64]);
 }
@@ -417,10 +408,7 @@ fn classes_and_bytes_of_a_straight_line() {
         (Class::Warp, 2),
         (Class::Other, 1),
     ];
-    let executed = |instructions: u64| Executed {
-        warp: 2 * instructions,
-        thread: 64 * instructions,
-    };
+    let executed = |instructions: u64| executed(2 * instructions, 64 * instructions);
     for (class, instructions) in by_hand {
         let name = class.name();
         assert_eq!(counts.class(class), executed(instructions), "{name}");

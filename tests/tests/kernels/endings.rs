@@ -1,4 +1,4 @@
-//! Panics, endless loops, too much stack, launches that cannot be, unknown instructions.
+//! Panics, endless loops, too much stack, launches that are not allowed, unknown instructions.
 
 use host::{Element, LaunchConfig, args};
 use insta::assert_snapshot;

@@ -10,7 +10,7 @@ use crate::scene::KERNELS;
 /// The message of a launch that must fail, without the numbers that change with the compiler: lines of PTX.
 ///
 /// Every place that it names must be an instruction of the kernel in PTX, and a line of the kernel's Rust source that
-/// bears the mark `//~ fault` (`//~^ fault`: the line above does).
+/// has the mark `//~ fault` (`//~^ fault`: the line above does).
 pub fn fault<T: std::fmt::Debug>(result: Result<T, Error>) -> String {
     let message = match result {
         Ok(values) => panic!("no fault; the result is {values:?}"),
@@ -80,7 +80,7 @@ fn assert_in_ptx(kernel: &str, line: usize, message: &str) {
     );
 }
 
-/// `source`, as `file:line`, bears the mark in the kernel.
+/// `source`, as `file:line`, has the mark in the kernel.
 fn assert_marked(kernel: &str, source: &str, message: &str) {
     let (file, line) = source.rsplit_once(':').expect("file:line");
     let line: usize = line.parse().expect("a line number");

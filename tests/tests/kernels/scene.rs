@@ -1,4 +1,4 @@
-//! Kernels of `bad-kernels` on the emulated device, with every check on.
+//! Launches on the emulated device, with every check on.
 
 use host::device::{EmulatedDevice, KernelReport, Options, Schedule};
 use host::run::reset;

@@ -43,7 +43,7 @@ fn adding_to_scratch() {
 }
 
 #[test]
-fn a_halo_that_nobody_loads() {
+fn a_halo_that_is_not_loaded() {
     let run = |kernel| {
         let mut scene = Scene::new();
         let u = scene.input("u", &ramp(130));

@@ -62,7 +62,7 @@ fn exchanged(name: &str, barrier: &str) -> Form {
 
 pub(super) fn barriers() -> Vec<Form> {
     let mut all = Vec::new();
-    // What stands before the operation, and behind it.
+    // What comes before the operation, and after it.
     for (stem, aligned) in [
         ("bar.red", ""),
         ("bar.cta.red", ""),

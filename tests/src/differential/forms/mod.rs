@@ -15,9 +15,12 @@ mod warp;
 
 use super::{Class, Form};
 
+/// A name, and the forms.
+type Family = (&'static str, fn() -> Vec<Form>);
+
 /// Every form.
 pub fn all() -> Vec<Form> {
-    let families: [(&str, fn() -> Vec<Form>); 13] = [
+    let families: [Family; 13] = [
         ("integer", integer::forms),
         ("carry", carry::forms),
         ("bits", bits::forms),
@@ -32,9 +35,8 @@ pub fn all() -> Vec<Form> {
         ("control", control::forms),
         ("special", block::special_registers),
     ];
-    let forms = |(group, forms): (&'static str, fn() -> Vec<Form>)| {
-        forms().into_iter().map(move |form| Form { group, ..form })
-    };
+    let forms =
+        |(group, forms): Family| forms().into_iter().map(move |form| Form { group, ..form });
     families.into_iter().flat_map(forms).collect()
 }
 
