@@ -1,6 +1,7 @@
 //! Tables: aligned columns, a line under the header, nothing else.
 
 use comfy_table::{Attribute, Cell, CellAlignment, Color, TableStyle};
+use page::Page;
 
 use crate::terminal::Look;
 
@@ -136,10 +137,9 @@ impl Columns {
     }
 }
 
-/// A table of rows, made column by column.
+/// A table of rows, made column by column, for the terminal or for a page.
 pub struct Table<'r, T> {
     rows: &'r [T],
-    look: Look,
     columns: Vec<Column>,
 }
 
@@ -151,10 +151,9 @@ struct Column {
 
 impl<'r, T> Table<'r, T> {
     /// A table without columns.
-    pub fn new(look: Look, rows: &'r [T]) -> Table<'r, T> {
+    pub fn new(rows: &'r [T]) -> Table<'r, T> {
         Table {
             rows,
-            look,
             columns: Vec::new(),
         }
     }
@@ -187,15 +186,47 @@ impl<'r, T> Table<'r, T> {
         self
     }
 
-    /// As [`Columns::render`].
-    pub fn render(&self, indent: usize) -> String {
+    /// The lines for a terminal, as [`Columns::render`].
+    pub fn render(&self, look: Look, indent: usize) -> String {
         let columns = self.columns.iter();
         let headers = columns.map(|column| (column.header.as_str(), column.align));
-        let mut table = Columns::with_header(self.look, &headers.collect::<Vec<_>>());
+        let mut table = Columns::with_header(look, &headers.collect::<Vec<_>>());
         for row in 0..self.rows.len() {
             table.row(self.columns.iter().map(|column| column.cells[row].clone()));
         }
         table.render(indent)
+    }
+
+    /// Writes the table to a page, without the columns that are empty all the way down. A row whose heading is not that of
+    /// the row before stands under it; an empty heading is none.
+    pub fn add_to(&self, page: &mut Page, heading: impl Fn(&T) -> &str) {
+        let cell = |column: &Column, (text, tone): &(String, Tone)| match (tone, column.align) {
+            (Tone::Good, _) => page::Cell::good(text),
+            (Tone::Bad, _) => page::Cell::bad(text),
+            (Tone::Caution, _) => page::Cell::caution(text),
+            (Tone::Normal | Tone::Faint, Align::Left) => page::Cell::text(text),
+            (Tone::Normal | Tone::Faint, Align::Right) => page::Cell::number(text),
+        };
+        let is_empty = |(text, _): &(String, Tone)| matches!(text.as_str(), "" | "-");
+        let columns = self.columns.iter();
+        let columns: Vec<&Column> = columns
+            .filter(|column| !column.cells.iter().all(is_empty))
+            .collect();
+        let headers = columns.iter();
+        let headers = headers.map(|column| cell(column, &(column.header.clone(), Tone::Normal)));
+        let mut rows = Vec::new();
+        let mut last = "";
+        for (index, row) in self.rows.iter().enumerate() {
+            if heading(row) != last {
+                last = heading(row);
+                rows.push(vec![page::Cell::text(last)]);
+            }
+            let cells = columns
+                .iter()
+                .map(|column| cell(column, &column.cells[index]));
+            rows.push(cells.collect());
+        }
+        page.table(&headers.collect::<Vec<_>>(), rows);
     }
 }
 

@@ -49,7 +49,7 @@ fn counts(compared: &Compared) -> String {
 
 fn table(pairs: &[Pair], look: Look) -> String {
     let ms = |time_s: Option<f64>| Some(three(time_s? * 1e3));
-    Table::new(look, pairs)
+    Table::new(pairs)
         .left("device", |pair| pair.row.device.clone())
         .left("variant", |pair| pair.row.name.clone())
         .right("old\nms/run", |pair| ms(pair.old_s))
@@ -72,5 +72,5 @@ fn table(pairs: &[Pair], look: Look) -> String {
             };
             (pair.verdict.name().to_owned(), tone)
         })
-        .render(2)
+        .render(look, 2)
 }

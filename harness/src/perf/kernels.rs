@@ -36,7 +36,7 @@ pub fn render(rows: &[Row], counted: Option<&Counted>, look: Look) -> Option<Str
 /// What the device made of the kernels.
 fn compiled(timed: &[(&Row, &KernelInfo)], counted: Option<&Counted>, look: Look) -> String {
     let has_several = timed.iter().any(|(row, _)| row.device != timed[0].0.device);
-    let mut table = Table::new(look, timed);
+    let mut table = Table::new(timed);
     if has_several {
         table = table.left("device", |(row, _)| row.device.clone());
     }
@@ -66,7 +66,7 @@ fn compiled(timed: &[(&Row, &KernelInfo)], counted: Option<&Counted>, look: Look
                 percent(counts(row, kernel)?.efficiency)
             });
     }
-    table.render(2)
+    table.render(look, 2)
 }
 
 /// What the kernels do for each update.
@@ -74,7 +74,7 @@ fn per_update(counted: &Counted, look: Look) -> String {
     let per_update = |count: u64, kernel: &KernelCounts| {
         Some(three(count as f64 / kernel.updates.max(1) as f64))
     };
-    Table::new(look, &counted.kernels)
+    Table::new(&counted.kernels)
         .left("variant", |kernel| kernel.variant.clone())
         .left("kernel", |kernel| kernel.kernel.clone())
         .right("instructions\nper update", |kernel| {
@@ -84,7 +84,7 @@ fn per_update(counted: &Counted, look: Look) -> String {
             per_update(kernel.sectors, kernel)
         })
         .right("coal-\nesced %", |kernel| percent(kernel.efficiency))
-        .render(2)
+        .render(look, 2)
 }
 
 fn percent(share: Option<f64>) -> Option<String> {

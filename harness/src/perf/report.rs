@@ -44,7 +44,7 @@ fn table(case: &CaseResults, look: Look) -> String {
     let rows = case.rows.chunk_by(is_absent_like);
     let rows: Vec<(&[Row], Option<&Figures>)> =
         rows.map(|rows| (rows, rows[0].figures())).collect();
-    Table::new(look, &rows)
+    Table::new(&rows)
         .left("device", |(rows, _)| rows[0].device.clone())
         .toned("variant", Align::Left, |(rows, _)| variant(rows))
         .right(&format!("time\n{us}"), |(_, of)| {
@@ -69,7 +69,7 @@ fn table(case: &CaseResults, look: Look) -> String {
         })
         .right("vs\nCPU", |(_, of)| Some(ratio((*of)?.vs_cpu?)))
         .toned("result", Align::Left, |(rows, _)| result(&rows[0].outcome))
-        .render(2)
+        .render(look, 2)
 }
 
 fn noise(figures: Option<&Figures>) -> (String, Tone) {

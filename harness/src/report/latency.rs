@@ -4,9 +4,9 @@ use page::plot::tick;
 use page::{Axis, Page, Plot, Series, Shape};
 use units::{bytes, three};
 
-use super::rows::Table;
 use super::shell_line;
 use crate::run::membench::Measured;
+use crate::table::Table;
 
 /// The plot, and a table of the levels.
 pub fn add(page: &mut Page, measured: &Measured) {
@@ -28,7 +28,7 @@ pub fn add(page: &mut Page, measured: &Measured) {
             colour: Some(series.len()),
         });
         let of_load = latencies.levels.iter();
-        levels.extend(of_load.map(|level| (String::new(), (name, level))));
+        levels.extend(of_load.map(|level| (name, level)));
     }
     let plot = Plot {
         x: Axis::log(
@@ -45,16 +45,16 @@ pub fn add(page: &mut Page, measured: &Measured) {
         "A chain of dependent loads in random order, by the memory that it spans.",
     );
     Table::new(&levels)
-        .text("load", |(name, _)| (*name).to_owned())
-        .text("memory", |(_, level)| {
+        .left("load", |(name, _)| (*name).to_owned())
+        .left("memory", |(_, level)| {
             level.memory.map_or("?", |memory| memory.name()).to_owned()
         })
-        .number("cycles", |(_, level)| Some(three(level.plateau.cycles)))
-        .number("ns", |(_, level)| Some(three(level.plateau.ns)))
-        .number("from", |(_, level)| Some(bytes(level.plateau.first_bytes)))
-        .number("to", |(_, level)| Some(bytes(level.plateau.last_bytes)))
-        .number("device says", |(_, level)| level.attribute_bytes.map(bytes))
-        .add_to(page);
+        .right("cycles", |(_, level)| Some(three(level.plateau.cycles)))
+        .right("ns", |(_, level)| Some(three(level.plateau.ns)))
+        .right("from", |(_, level)| Some(bytes(level.plateau.first_bytes)))
+        .right("to", |(_, level)| Some(bytes(level.plateau.last_bytes)))
+        .right("device says", |(_, level)| level.attribute_bytes.map(bytes))
+        .add_to(page, |_| "");
     page.command(&match &measured.command_line[..] {
         [] => "harness run membench --json=FILE".to_owned(),
         words => shell_line(words),

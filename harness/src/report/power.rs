@@ -5,8 +5,8 @@ use page::plot::tick;
 use page::{Axis, Page, Plot, Series, Shape};
 use units::three;
 
-use super::rows::Table;
 use crate::perf::results::{CaseResults, DeviceTrace, Results};
+use crate::table::Table;
 
 /// What a sample has, if it was reported.
 type Quantity = fn(&Sample) -> Option<f64>;
@@ -29,7 +29,7 @@ type Trace<'r> = (&'r CaseResults, &'r DeviceTrace);
 pub fn add(page: &mut Page, results: &Results, command: &str) {
     let cases = results.cases.iter();
     let traces = cases.flat_map(|case| case.traces.iter().map(move |trace| (case, trace)));
-    let traces: Vec<(String, Trace<'_>)> = traces.map(|trace| (String::new(), trace)).collect();
+    let traces: Vec<Trace<'_>> = traces.collect();
     let mut of_all = QUANTITIES.iter().map(|(.., of)| plots(&traces, *of));
     if of_all.all(|(series, _)| series.iter().all(|one| one.points.is_empty())) {
         return;
@@ -56,9 +56,9 @@ pub fn add(page: &mut Page, results: &Results, command: &str) {
     if !limits.is_empty() {
         page.remark(&limits.join(" "));
     }
-    let mut table = Table::new(&traces).text("lab", |(case, _)| case.lab.clone());
+    let mut table = Table::new(&traces).left("lab", |(case, _)| case.lab.clone());
     for (_, _, unit, of) in QUANTITIES {
-        table = table.number(unit, |(_, trace)| {
+        table = table.right(unit, |(_, trace)| {
             let values = || trace.samples.iter().filter_map(of);
             let least = three(values().reduce(f64::min)?);
             let most = three(values().reduce(f64::max)?);
@@ -69,19 +69,19 @@ pub fn add(page: &mut Page, results: &Results, command: &str) {
         });
     }
     table
-        .number("began, s", |(_, trace)| Some(three(trace.began_s)))
-        .text("device", |(_, trace)| trace.device.clone())
-        .text("case", |(case, _)| case.case.clone())
-        .add_to(page);
+        .right("began, s", |(_, trace)| Some(three(trace.began_s)))
+        .left("device", |(_, trace)| trace.device.clone())
+        .left("case", |(case, _)| case.case.clone())
+        .add_to(page, |_| "");
     page.command(command);
 }
 
 /// A series for each trace, those of a device alike; and the name of each lab, where its first trace begins, over all
 /// points, in two rows, so that neighbours do not touch.
-fn plots(traces: &[(String, Trace<'_>)], of: Quantity) -> (Vec<Series>, Vec<(f64, f64, String)>) {
+fn plots(traces: &[Trace<'_>], of: Quantity) -> (Vec<Series>, Vec<(f64, f64, String)>) {
     let mut devices: Vec<&str> = Vec::new();
     let mut all = Vec::new();
-    for (_, (_, trace)) in traces {
+    for (_, trace) in traces {
         let known = devices.iter().position(|device| *device == trace.device);
         let colour = known.unwrap_or(devices.len());
         if known.is_none() {
@@ -103,7 +103,7 @@ fn plots(traces: &[(String, Trace<'_>)], of: Quantity) -> (Vec<Series>, Vec<(f64
     let highest = points.map(|point| point.1).fold(0.0, f64::max);
     let mut labs: Vec<&str> = Vec::new();
     let mut texts = Vec::new();
-    for (_, (case, trace)) in traces {
+    for (case, trace) in traces {
         if !labs.contains(&case.lab.as_str()) {
             let height = (1.02 + 0.06 * (labs.len() % 2) as f64) * highest;
             labs.push(&case.lab);

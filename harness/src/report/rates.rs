@@ -1,11 +1,12 @@
 //! Throughput, lab by lab: against size, where there are several, of one or several measurements.
 
 use page::plot::tick;
-use page::{Axis, Bar, Cell, Page, Plot, Series, Shape};
+use page::{Axis, Bar, Page, Plot, Series, Shape};
 use units::three;
 
-use super::rows::{OF_LIMIT, Table, Timed, timed};
+use super::rows::{OF_LIMIT, Timed, timed};
 use crate::perf::results::{CaseResults, Correctness, Outcome, Results, Row};
+use crate::table::{Align, Table};
 
 /// A picture and a table for each lab of all measurements, each with the command that made it.
 pub fn add(page: &mut Page, measurements: &[(&Results, String)]) {
@@ -97,31 +98,31 @@ fn table(page: &mut Page, rows: &[(String, Timed<'_>)]) {
     };
     let micros = |timed: &Timed<'_>, run_s: f64| three(1e6 * run_s / timed.figures.steps());
     Table::new(rows)
-        .text("variant", |timed| timed.row.name())
-        .text("device", |timed| timed.row.device.clone())
-        .number(time, |timed| {
+        .left("variant", |(_, timed)| timed.row.name())
+        .left("device", |(_, timed)| timed.row.device.clone())
+        .right(time, |(_, timed)| {
             Some(micros(timed, timed.figures.run.median_s))
         })
-        .number("95 % interval", |timed| {
+        .right("95 % interval", |(_, timed)| {
             let [low, high] = timed.figures.run.interval_s?.map(|end| micros(timed, end));
             Some(format!("{low} to {high}"))
         })
-        .number("back to back", |timed| {
+        .right("back to back", |(_, timed)| {
             let batched = timed.figures.batched.as_ref()?;
             Some(micros(timed, batched.run.median_s))
         })
-        .number(&unit(first), |timed| {
+        .right(&unit(first), |(_, timed)| {
             Some(three(timed.figures.updates_per_s / 1e9))
         })
-        .number("of limit", Timed::of_limit)
-        .number("registers", |timed| {
+        .right("of limit", |(_, timed)| timed.of_limit())
+        .right("registers", |(_, timed)| {
             let kernels = timed.figures.kernels.iter();
             let registers = kernels.filter_map(|kernel| Some(kernel.registers?.to_string()));
             let registers: Vec<String> = registers.collect();
             (!registers.is_empty()).then(|| registers.join(", "))
         })
-        .column(Cell::text("note"), Timed::note)
-        .add_to(page);
+        .toned("note", Align::Left, |(_, timed)| timed.note())
+        .add_to(page, |(heading, _)| heading);
     page.remark(OF_LIMIT);
 }
 

@@ -4,8 +4,9 @@ use page::plot::tick;
 use page::{Axis, Page, Plot, Series, Shape};
 use units::three;
 
-use super::rows::{OF_LIMIT, Table, Timed, timed};
+use super::rows::{OF_LIMIT, Timed, timed};
 use crate::perf::results::{DeviceRecord, Results};
+use crate::table::Table;
 
 /// A plot and a table for each device.
 pub fn add(page: &mut Page, results: &Results, command: &str) {
@@ -24,20 +25,22 @@ pub fn add(page: &mut Page, results: &Results, command: &str) {
             "Each mark is a variant on a case. The slopes are rates of copying in device memory and of reading from L2, the roofs of fused multiply-adds, all measured in the same run. What fits into L2 can lie above the slope of device memory.",
         );
         Table::new(&rows)
-            .text("variant", |timed| timed.row.name())
-            .number("flop/byte", |timed| Some(three(timed.roofline_point()?.0)))
-            .number("Gflop/s", |timed| {
+            .left("variant", |(_, timed)| timed.row.name())
+            .right("flop/byte", |(_, timed)| {
+                Some(three(timed.roofline_point()?.0))
+            })
+            .right("Gflop/s", |(_, timed)| {
                 Some(three(giga(timed.roofline_point()?.1)))
             })
-            .number("GB/s", |Timed { figures, .. }| {
+            .right("GB/s", |(_, Timed { figures, .. })| {
                 Some(three(giga(figures.bytes as f64 / figures.run.median_s)))
             })
-            .text("limit", |timed| {
+            .left("limit", |(_, timed)| {
                 let bound = timed.figures.bound;
                 bound.map_or("-", |bound| bound.by.name()).to_owned()
             })
-            .number("of limit", Timed::of_limit)
-            .add_to(page);
+            .right("of limit", |(_, timed)| timed.of_limit())
+            .add_to(page, |(heading, _)| heading);
         page.remark(OF_LIMIT);
         page.command(command);
     }

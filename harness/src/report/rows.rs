@@ -1,11 +1,11 @@
-//! The rows that have figures, and tables of them.
+//! The rows that have figures.
 
 use std::collections::HashSet;
 
-use page::{Cell, Page};
 use units::three;
 
 use crate::perf::results::{CaseResults, Correctness, Figures, Results, Row};
+use crate::table::Tone;
 
 /// What a column of the tables says.
 pub const OF_LIMIT: &str = "\"of limit\": the least time that the device's measured limits allow for the bytes and operations that the variant cannot avoid, by the measured time.";
@@ -41,15 +41,15 @@ impl Timed<'_> {
     }
 
     /// Whether the figures can be relied on, and on which case they are if that is another one.
-    pub fn note(&self) -> Cell {
+    pub fn note(&self) -> (String, Tone) {
         if self.figures.result == Correctness::Wrong {
-            Cell::bad("wrong result")
+            ("wrong result".to_owned(), Tone::Bad)
         } else if !self.figures.run.is_result() {
-            Cell::caution("noisy")
+            ("noisy".to_owned(), Tone::Caution)
         } else if self.row.case != self.case.case {
-            Cell::text(format!("on {}", self.row.case))
+            (format!("on {}", self.row.case), Tone::Normal)
         } else {
-            Cell::text("")
+            (String::new(), Tone::Normal)
         }
     }
 
@@ -81,60 +81,5 @@ impl Timed<'_> {
     pub fn of_limit(&self) -> Option<String> {
         let bound = self.figures.bound?;
         Some(format!("{} %", three(100.0 * bound.share)))
-    }
-}
-
-/// A table of rows, each with the heading that it stands under; an empty heading is none.
-pub struct Table<'r, T> {
-    rows: &'r [(String, T)],
-    headers: Vec<Cell>,
-    columns: Vec<Vec<Cell>>,
-}
-
-impl<'r, T> Table<'r, T> {
-    /// A table without columns.
-    pub fn new(rows: &'r [(String, T)]) -> Table<'r, T> {
-        Table {
-            rows,
-            headers: Vec::new(),
-            columns: Vec::new(),
-        }
-    }
-
-    /// Adds a column, unless it is empty all the way down.
-    pub fn column(mut self, header: Cell, cell: impl Fn(&T) -> Cell) -> Table<'r, T> {
-        let cells: Vec<Cell> = self.rows.iter().map(|(_, row)| cell(row)).collect();
-        if !cells.iter().all(Cell::is_empty) {
-            self.headers.push(header);
-            self.columns.push(cells);
-        }
-        self
-    }
-
-    /// Adds a column of text.
-    pub fn text(self, header: &str, text: impl Fn(&T) -> String) -> Table<'r, T> {
-        self.column(Cell::text(header), |row| Cell::text(text(row)))
-    }
-
-    /// Adds a column of numbers, with dashes for those that are missing.
-    pub fn number(self, header: &str, number: impl Fn(&T) -> Option<String>) -> Table<'r, T> {
-        self.column(Cell::number(header), |row| {
-            Cell::number(number(row).unwrap_or_else(|| "-".to_owned()))
-        })
-    }
-
-    /// Writes it.
-    pub fn add_to(self, page: &mut Page) {
-        let mut table = Vec::new();
-        let mut last = "";
-        for (index, (heading, _)) in self.rows.iter().enumerate() {
-            if heading != last {
-                table.push(vec![Cell::text(heading)]);
-                last = heading;
-            }
-            let cells = self.columns.iter().map(|cells| cells[index].clone());
-            table.push(cells.collect());
-        }
-        page.table(&self.headers, table);
     }
 }

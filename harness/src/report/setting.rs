@@ -6,8 +6,8 @@ use host::limits::Limit;
 use page::Page;
 use units::{bytes, bytes_per_s, three, utc, waited};
 
-use super::rows::Table;
 use crate::perf::results::Results;
+use crate::table::Table;
 
 /// Facts and limits.
 pub fn add(page: &mut Page, results: &Results, command: &str) {
@@ -58,7 +58,7 @@ pub fn add(page: &mut Page, results: &Results, command: &str) {
     for device in &results.devices {
         for limit in Limit::ALL {
             let rate = device.limits.get(limit);
-            limits.extend(rate.map(|rate| (String::new(), (limit, rate, &device.device))));
+            limits.extend(rate.map(|rate| (limit, rate, &device.device)));
         }
     }
     if limits.is_empty() {
@@ -72,10 +72,10 @@ pub fn add(page: &mut Page, results: &Results, command: &str) {
         })
     };
     Table::new(&limits)
-        .text("limit", |(limit, ..)| limit.name().to_owned())
-        .number("best", |(limit, rate, _)| text(*limit, rate.best_per_s))
-        .number("median", |(limit, rate, _)| text(*limit, rate.median_per_s))
-        .text("device", |(_, _, device)| (*device).clone())
-        .add_to(page);
+        .left("limit", |(limit, ..)| limit.name().to_owned())
+        .right("best", |(limit, rate, _)| text(*limit, rate.best_per_s))
+        .right("median", |(limit, rate, _)| text(*limit, rate.median_per_s))
+        .left("device", |(_, _, device)| (*device).clone())
+        .add_to(page, |_| "");
     page.command(command);
 }

@@ -1,10 +1,11 @@
 //! Speedups: against the CPU, the lab's first variant, the peers.
 
-use page::{Bar, Cell, Page};
+use page::{Bar, Page};
 use units::three;
 
-use super::rows::{Table, Timed, timed};
+use super::rows::{Timed, timed};
 use crate::perf::results::{Correctness, Figures, Ratio, Results, Row};
+use crate::table::{Align, Table};
 
 /// Bars against the serial CPU, or the first variant, and a table of all ratios.
 pub fn add(page: &mut Page, results: &Results, command: &str) {
@@ -36,14 +37,18 @@ pub fn add(page: &mut Page, results: &Results, command: &str) {
     }
     let ratio = |ratio: Option<Ratio>| ratio.map(|ratio| ratio.to_string());
     Table::new(&rows)
-        .text("variant", |timed| timed.row.name())
-        .text("device", |timed| timed.row.device.clone())
-        .number("vs one core", |timed| timed.figures.vs_serial.map(three))
-        .number("vs all cores", |timed| timed.figures.vs_cpu.map(three))
-        .number("vs first variant", |timed| ratio(timed.figures.vs_first))
-        .number("vs ours", |timed| ratio(timed.figures.vs_variant))
-        .column(Cell::text("note"), Timed::note)
-        .add_to(page);
+        .left("variant", |(_, timed)| timed.row.name())
+        .left("device", |(_, timed)| timed.row.device.clone())
+        .right("vs one core", |(_, timed)| {
+            timed.figures.vs_serial.map(three)
+        })
+        .right("vs all cores", |(_, timed)| timed.figures.vs_cpu.map(three))
+        .right("vs first variant", |(_, timed)| {
+            ratio(timed.figures.vs_first)
+        })
+        .right("vs ours", |(_, timed)| ratio(timed.figures.vs_variant))
+        .toned("note", Align::Left, |(_, timed)| timed.note())
+        .add_to(page, |(heading, _)| heading);
     page.remark(
         "Above 1 is faster. In brackets: the 95 % confidence interval, turn by turn. The first variant is the lab's plain one. \"vs ours\" is of a peer: the time of our variant over its own.",
     );
