@@ -1,4 +1,4 @@
-//! Devices, plans, and each lab's problem, reference and solutions.
+//! Devices, plans, and each lab's problem and reference.
 //!
 //! A solution's host code never touches a device. It records a [`Plan`]: buffers, kernel launches and
 //! copies as plain data. A [`Device`] checks a plan against the module's PTX, then runs it as often as asked:
@@ -23,7 +23,9 @@
 //! | [`validate`]| a plan against a module and a device's limits, before anything runs      |
 //! | [`device`]  | what executes plans: CUDA, emulated                                      |
 //! | [`check`]   | outputs against expected outputs, every element                          |
-//! | [`lab`]     | what a lab offers to whoever tests, times or shows it; the list of labs  |
+//! | [`lab`]     | what a lab offers to whoever tests, times or shows it, and declares      |
+//! | [`registry`]| the labs, by name                                                        |
+//! | [`solutions`]| the built-in solutions, from `kernels-gpu/solutions`                    |
 //! | [`run`]     | one case of a lab on one device                                          |
 //! | [`limits`]  | what the device could do at best, measured                               |
 //! | [`memory`]  | how much of it the host can still give                                   |
