@@ -1,7 +1,7 @@
 //! What users read when a device or a case is not as they hoped, and whose fault it is said to be.
 
 use host::device::{DeviceError, DriverError};
-use host::lab::CaseError;
+use host::lab::{CaseError, Values};
 use host::{CaseParams, Error, ErrorKind, Parameter, Variant, find_lab, find_variant};
 
 fn driver_error(code: u32, name: &str, description: &str) -> DriverError {
@@ -97,21 +97,20 @@ fn what_does_not_exist() {
 #[test]
 fn parameters_are_read_and_checked() {
     let params = CaseParams::parse(["n_x=37", " steps = 0 "]).unwrap();
-    params.check_known(&PARAMETERS).unwrap();
-    assert_eq!(params.value::<u32>(&PARAMETERS, "n_x").unwrap(), 37);
-    assert_eq!(params.value::<u32>(&PARAMETERS, "steps").unwrap(), 0);
-    assert_eq!(
-        params.value::<String>(&PARAMETERS, "scene").unwrap(),
-        "double-slit"
-    );
+    let values = Values::new(&params, &PARAMETERS).unwrap();
+    assert_eq!(values.get::<u32>("n_x").unwrap(), 37);
+    assert_eq!(values.get::<u32>("steps").unwrap(), 0);
+    assert_eq!(values.get::<String>("scene").unwrap(), "double-slit");
 
     let input = |error| text(ErrorKind::Input, error);
     insta::assert_snapshot!(input(CaseParams::parse(["n_x"]).unwrap_err()), @"`n_x` is no parameter: write name=value");
     insta::assert_snapshot!(input(CaseParams::parse(["=7"]).unwrap_err()), @"`=7` is no parameter: write name=value");
     insta::assert_snapshot!(input(CaseParams::parse(["n_x=1", "n_x=2"]).unwrap_err()), @"parameter `n_x` is given twice");
-    let params = CaseParams::parse(["nx=1", "steps=-1", "n_x=99999999999"]).unwrap();
-    insta::assert_snapshot!(input(params.check_known(&PARAMETERS).unwrap_err()), @"unknown parameter `nx`; did you mean `n_x`?");
-    insta::assert_snapshot!(input(params.value::<u32>(&PARAMETERS, "steps").unwrap_err()), @"parameter `steps` = `-1`: invalid digit found in string (time steps)");
-    insta::assert_snapshot!(input(params.value::<u32>(&PARAMETERS, "n_x").unwrap_err()), @"parameter `n_x` = `99999999999`: number too large to fit in target type (cells in x)");
+    let params = CaseParams::parse(["nx=1", "steps=-1"]).unwrap();
+    insta::assert_snapshot!(input(Values::new(&params, &PARAMETERS).unwrap_err()), @"unknown parameter `nx`; did you mean `n_x`?");
+    let params = CaseParams::parse(["steps=-1", "n_x=99999999999"]).unwrap();
+    let values = Values::new(&params, &PARAMETERS).unwrap();
+    insta::assert_snapshot!(input(values.get::<u32>("steps").unwrap_err()), @"parameter `steps` = `-1`: invalid digit found in string (time steps)");
+    insta::assert_snapshot!(input(values.get::<u32>("n_x").unwrap_err()), @"parameter `n_x` = `99999999999`: number too large to fit in target type (cells in x)");
     insta::assert_snapshot!(input(CaseError::invalid("n_x", 1, "must be at least 2")), @"parameter `n_x` = `1`: must be at least 2");
 }
