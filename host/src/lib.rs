@@ -1,4 +1,4 @@
-//! Devices, plans, and each lab's problem, reference and solutions.
+//! Devices, plans, and each lab's problem and reference.
 //!
 //! A solution's host code never touches a device. It records a [`Plan`]: buffers, kernel launches and
 //! copies as plain data. A [`Device`] checks a plan against the module's PTX, then runs it as often as asked:
@@ -24,6 +24,8 @@
 //! | [`device`]  | what executes plans: CUDA, emulated                                      |
 //! | [`check`]   | outputs against expected outputs, every element                          |
 //! | [`lab`]     | what every lab offers for testing, timing and showing it                 |
+//! | [`registry`]| the labs, by name                                                        |
+//! | [`solutions`]| the built-in solutions, from `kernels-gpu/solutions`                    |
 //! | [`run`]     | one case of a lab on one device                                          |
 //! | [`limits`]  | the device's measured bandwidths and rates of arithmetic                 |
 //! | [`memory`]  | how much memory the host has left                                        |

@@ -26,6 +26,11 @@ pub fn with_members(text: &str, members: &[PathBuf]) -> Result<String, Failure> 
     let last: Array = last.map(|name| name.into_owned()).into_iter().collect();
     manifest["workspace"]["members"] = all.into();
     manifest["workspace"]["default-members"] = last.into();
+    let workspace = manifest["workspace"].as_table_mut();
+    if let Some(mut key) = workspace.and_then(|table| table.key_mut("default-members")) {
+        let comment = "# What `cargo test` tests: your solutions.\n";
+        key.leaf_decor_mut().set_prefix(comment);
+    }
     Ok(manifest.to_string())
 }
 
@@ -69,6 +74,7 @@ members = [
             "a",
             "tests",
         ]
+        # What `cargo test` tests: your solutions.
         default-members = ["tests"]
 
         [profile.dev]

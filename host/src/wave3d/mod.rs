@@ -12,6 +12,5 @@ mod tests;
 
 pub use lab::LAB;
 pub use medium::{Coefficients, Model, Ricker};
-pub(crate) use problem::MOST_SITES;
-pub use problem::{Fields, Start, Wave3d};
+pub use problem::{Fields, MOST_SITES, Start, Wave3d};
 pub use reference::advance;

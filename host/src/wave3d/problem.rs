@@ -56,7 +56,7 @@ pub const DEFAULT_DAMPING: f64 = 150.0;
 pub const DEFAULT_SOURCE: Ricker = Ricker { frequency_hz: 15.0 };
 
 /// What a grid of 65535 blocks along y and z covers with blocks of 32 x 4 x 2 threads, rounded down.
-pub(crate) const MOST_SITES: [u32; 3] = [130_000, 260_000, 1 << 30];
+pub const MOST_SITES: [u32; 3] = [130_000, 260_000, 1 << 30];
 
 impl Wave3d {
     /// A problem from rest in the layered model, with a 15 Hz source, dx = 10 m, dt = 2 ms, damping up to 150/s.
