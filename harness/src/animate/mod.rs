@@ -143,10 +143,6 @@ fn frame_steps(args: &AnimateArgs) -> Result<Vec<u32>, Failure> {
 }
 
 impl Stepped for Wave2d {
-    fn lab(&self) -> &'static dyn Lab {
-        &LAB
-    }
-
     fn part(&self, first: u32, steps: u32) -> Wave2d {
         self.clone().with_first_step(first).with_steps(steps)
     }

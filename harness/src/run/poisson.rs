@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
 use host::poisson::{Box3, Jacobi, LAB, Poisson, Start, Stop, to_tolerance, to_tolerance_on_cpu};
-use host::{Case, Cpu, Error, HostBuffer, Lab, NamedBuffers, Progress};
+use host::{Case, Cpu, Error, HostBuffer, NamedBuffers, Progress};
 
 use super::field_files::{Lattice, write_npy};
 use super::flags::{at_least_1, create_folder, of_flag};
@@ -257,10 +257,6 @@ fn write(
 }
 
 impl Stepped for Poisson {
-    fn lab(&self) -> &'static dyn Lab {
-        &LAB
-    }
-
     fn part(&self, _first: u32, steps: u32) -> Poisson {
         self.clone().with_iterations(steps)
     }
