@@ -15,11 +15,11 @@ use host::{Cpu, Error, Lab, NamedBuffers, Progress};
 use kernels_gpu::wave2d::Scene;
 
 use crate::failure::{Ending, Failure};
-use crate::out::Out;
 use crate::run::flags::at_least_1;
 use crate::run::processor::DeviceArg;
 use crate::run::stepper::{Stepped, Stepper, take};
 use crate::run::timesteps::FieldSink;
+use crate::stdout::Out;
 use film::Film;
 use pictures::Animation;
 use units::waited;

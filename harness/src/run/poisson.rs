@@ -13,10 +13,10 @@ use super::processor::{DeviceArg, Processor};
 use super::stepper::{Chunk, Comparison, Stepped, Stepper, once, take};
 use super::timesteps::report_comparison;
 use crate::failure::{Ending, Failure};
-use crate::out::Out;
-use crate::output::{OutputFile, not_written};
 use crate::progress::Bar;
+use crate::stdout::Out;
 use crate::table::{Align, Columns};
+use output_files::OutputFile;
 use stats::SamplingRule;
 use units::{bytes, bytes_per_s, count, grouped, three};
 
@@ -249,7 +249,7 @@ fn write(
         }
         _ => write_npy(file.writer(), &[problem.n() as usize; 3], u),
     };
-    written.map_err(|error| not_written(file.target(), &error))?;
+    written.map_err(|error| Failure::not_written(file.target(), &error))?;
     drop(bar);
     let path = file.finish()?;
     let size = std::fs::metadata(&path).map_or(0, |data| data.len());

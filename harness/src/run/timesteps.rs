@@ -5,7 +5,7 @@ use host::{Case, Lab, NamedBuffers};
 use super::processor::Processor;
 use super::stepper::{Chunk, Comparison, Stepped, Stepper};
 use crate::failure::{Ending, Failure};
-use crate::out::Out;
+use crate::stdout::Out;
 use crate::table::Table;
 use units::{count, grouped, three};
 

@@ -14,7 +14,7 @@ use super::processor::DeviceArg;
 use super::stepper::{Stepped, take};
 use super::timesteps::{self, FieldSink};
 use crate::failure::{Ending, Failure};
-use crate::out::Out;
+use crate::stdout::Out;
 
 /// The arguments of `harness run wave3d`.
 #[derive(Debug, Clone, Args)]
