@@ -3,7 +3,7 @@
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::failure::{Ending, Failure};
-use crate::out::Out;
+use crate::stdout::Out;
 use crate::{
     animate, catalogue, check_course, compare, doctor, exit, export, grade, list, occupancy, pack,
     perf, profile, report, run, test,

@@ -5,7 +5,6 @@ use std::thread::available_parallelism;
 use serde::{Deserialize, Serialize};
 use units::{count, three};
 
-
 /// What the system says about the CPU.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CpuInfo {

@@ -12,7 +12,7 @@ use crate::cpu;
 use crate::devices::Machine;
 use crate::failure::{Ending, Failure};
 use crate::json::JsonArg;
-use crate::out::Out;
+use crate::stdout::Out;
 use crate::table::{Align, Columns, Tone};
 use crate::terminal::Look;
 use units::{bytes, count};

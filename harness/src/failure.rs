@@ -1,6 +1,10 @@
 //! Why a command ends early, and with which exit code.
 
+use std::fmt::Display;
+use std::path::Path;
+
 use host::{Error, ErrorKind};
+use output_files::OutputError;
 use thiserror::Error;
 
 use crate::exit;
@@ -33,8 +37,13 @@ impl Failure {
         }
     }
 
+    /// Writing that failed half-way.
+    pub fn not_written(target: &Path, error: &dyn Display) -> Failure {
+        Failure::Environment(format!("cannot write {}: {error}", target.display()))
+    }
+
     /// The same with `context: ` in front: a flag, a device, a case.
-    pub fn context(mut self, context: impl std::fmt::Display) -> Failure {
+    pub fn context(mut self, context: impl Display) -> Failure {
         let (Failure::Wrong(text)
         | Failure::Input(text)
         | Failure::Environment(text)
@@ -52,6 +61,16 @@ impl From<Error> for Failure {
             ErrorKind::Submission => Failure::Wrong(text),
             ErrorKind::Environment => Failure::Environment(text),
             ErrorKind::Bug => Failure::Bug(text),
+        }
+    }
+}
+
+impl From<OutputError> for Failure {
+    fn from(error: OutputError) -> Failure {
+        let text = error.to_string();
+        match error {
+            OutputError::Path { .. } => Failure::Input(text),
+            OutputError::NotWritten { .. } => Failure::Environment(text),
         }
     }
 }

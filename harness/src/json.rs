@@ -11,8 +11,8 @@ use clap::Args;
 use serde::Serialize;
 
 use crate::failure::Failure;
-use crate::out::Out;
-use crate::output::OutputFile;
+use crate::stdout::Out;
+use output_files::OutputFile;
 
 /// Version of all the documents that do not name their own.
 pub const SCHEMA_VERSION: u32 = 1;

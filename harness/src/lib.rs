@@ -21,9 +21,8 @@
 //! | [`catalogue`] | which labs, variants and cases a command is about         |
 //! | [`devices`]   | which devices it uses                                     |
 //! | [`cpu`]       | the CPU's name                                            |
-//! | [`out`], [`terminal`], [`table`], [`progress`]           | how reports look |
+//! | [`mod@stdout`], [`terminal`], [`table`], [`progress`] | how reports look |
 //! | [`json`]      | reports for programs                                      |
-//! | [`output`]    | files that appear complete or not at all                  |
 //! | [`course_root`] | where the course is                                     |
 //! | [`exit`], [`failure`]     | how commands end                              |
 
@@ -44,8 +43,6 @@ pub mod json;
 pub mod list;
 mod memory_advice;
 pub mod occupancy;
-pub mod out;
-pub mod output;
 pub mod pack;
 pub mod peer;
 pub mod perf;
@@ -54,6 +51,7 @@ pub mod program;
 pub mod progress;
 pub mod report;
 pub mod run;
+pub mod stdout;
 pub mod table;
 pub mod terminal;
 pub mod test;

@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::catalogue;
 use crate::failure::{Ending, Failure};
 use crate::json::JsonArg;
-use crate::out::Out;
+use crate::stdout::Out;
 use crate::table::{Align, Columns, Tone};
 use crate::terminal::Look;
 use units::count;

@@ -10,8 +10,8 @@ use grading::pack::{Options, PackError, Packer, Sources};
 
 use crate::course_root;
 use crate::failure::{Ending, Failure};
-use crate::out::Out;
-use crate::output::OutputFile;
+use crate::stdout::Out;
+use output_files::OutputFile;
 use units::{bytes, count};
 
 /// What `harness pack` is told.

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use crate::cli::Cli;
 use crate::exit;
-use crate::out::Out;
+use crate::stdout::Out;
 use crate::terminal::Look;
 use page::escape;
 

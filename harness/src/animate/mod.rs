@@ -15,11 +15,11 @@ use host::{Cpu, Error, Lab, NamedBuffers, Progress};
 use kernels_gpu::wave2d::Scene;
 
 use crate::failure::{Ending, Failure};
-use crate::out::Out;
 use crate::run::flags::at_least_1;
 use crate::run::processor::DeviceArg;
 use crate::run::stepper::{Stepped, Stepper, take};
 use crate::run::timesteps::FieldSink;
+use crate::stdout::Out;
 use film::Film;
 use pictures::Animation;
 use units::waited;
@@ -143,10 +143,6 @@ fn frame_steps(args: &AnimateArgs) -> Result<Vec<u32>, Failure> {
 }
 
 impl Stepped for Wave2d {
-    fn lab(&self) -> &'static dyn Lab {
-        &LAB
-    }
-
     fn part(&self, first: u32, steps: u32) -> Wave2d {
         self.clone().with_first_step(first).with_steps(steps)
     }

@@ -9,9 +9,9 @@ use host::{Error, NamedBuffers, Progress};
 use super::film::Film;
 use super::palette;
 use crate::failure::Failure;
-use crate::output::{OutputFile, OutputFolder, not_written};
 use crate::progress::Bar;
 use crate::run::timesteps::FieldSink;
+use output_files::{OutputFile, OutputFolder};
 use units::{bytes, count};
 
 /// Where the pictures go. They appear there when they are complete.
@@ -86,7 +86,7 @@ impl<F: Fn(&NamedBuffers) -> Result<Vec<f32>, Error>> FieldSink for Animation<F>
         match self.target {
             Target::Gif(mut file) => {
                 write_gif(&film, self.fps, file.writer(), &bar)
-                    .map_err(|error| not_written(file.target(), &error))?;
+                    .map_err(|error| Failure::not_written(file.target(), &error))?;
                 let path = file.finish()?;
                 let size = std::fs::metadata(&path).map_or(0, |data| data.len());
                 Ok(format!(
@@ -99,7 +99,7 @@ impl<F: Fn(&NamedBuffers) -> Result<Vec<f32>, Error>> FieldSink for Animation<F>
             Target::Still(mut file) => {
                 if let Some(picture) = film.pictures().last() {
                     write_png(file.writer(), &picture, film.size())
-                        .map_err(|error| not_written(file.target(), &error))?;
+                        .map_err(|error| Failure::not_written(file.target(), &error))?;
                 }
                 Ok(format!(
                     "{}: {width}x{height}, the last of {}",
@@ -111,8 +111,9 @@ impl<F: Fn(&NamedBuffers) -> Result<Vec<f32>, Error>> FieldSink for Animation<F>
                 let digits = frames.to_string().len().max(4);
                 for (index, picture) in film.pictures().enumerate() {
                     let name = format!("{index:0digits$}.png");
-                    write_png(&mut folder.file(&name)?, &picture, film.size())
-                        .map_err(|error| not_written(&folder.target().join(&name), &error))?;
+                    write_png(&mut folder.file(&name)?, &picture, film.size()).map_err(
+                        |error| Failure::not_written(&folder.target().join(&name), &error),
+                    )?;
                     bar.update(index as u64 + 1, frames as u64);
                 }
                 Ok(format!(

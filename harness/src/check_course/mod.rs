@@ -21,10 +21,9 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use crate::failure::{Ending, Failure};
-use crate::out::Out;
-use crate::output::not_written;
 use crate::pack::read_course;
 use crate::progress::Bar;
+use crate::stdout::Out;
 use crate::{catalogue, course_root};
 use grading::course;
 use grading::report::GradeReport;
@@ -168,7 +167,7 @@ impl Checker<'_> {
             let folder = self.program.folder(&format!("{}/{name}", self.lab))?;
             for (from, to) in files.iter().zip(["kernels.rs", "launch.rs"]) {
                 let to = folder.join(to);
-                fs::write(&to, read(from)?).map_err(|error| not_written(&to, &error))?;
+                fs::write(&to, read(from)?).map_err(|error| Failure::not_written(&to, &error))?;
             }
             Ok((format!("built-in {name}"), self.reference(&folder)))
         });
@@ -255,11 +254,11 @@ fn read(path: &Path) -> Result<String, Failure> {
 
 #[cfg(unix)]
 fn link(to: &Path, name: &Path) -> Result<(), Failure> {
-    std::os::unix::fs::symlink(to, name).map_err(|error| not_written(name, &error))
+    std::os::unix::fs::symlink(to, name).map_err(|error| Failure::not_written(name, &error))
 }
 
 #[cfg(not(unix))]
 fn link(_to: &Path, name: &Path) -> Result<(), Failure> {
     let error = "needs symbolic links";
-    Err(not_written(name, &error))
+    Err(Failure::not_written(name, &error))
 }

@@ -9,7 +9,6 @@ use tempfile::TempDir;
 use crate::course_root::COURSE_VARIABLE;
 use crate::exit;
 use crate::failure::Failure;
-use crate::output::not_written;
 use grading::report::GradeReport;
 
 /// This program, the course that it works on, and a folder for what it leaves.
@@ -31,8 +30,8 @@ impl Program {
         let file = std::env::current_exe().map_err(|error| {
             Failure::Environment(format!("cannot find this program's own file: {error}"))
         })?;
-        let scratch =
-            tempfile::tempdir().map_err(|error| not_written(&std::env::temp_dir(), &error))?;
+        let scratch = tempfile::tempdir()
+            .map_err(|error| Failure::not_written(&std::env::temp_dir(), &error))?;
         Ok(Program {
             file,
             root: root.to_owned(),
@@ -43,7 +42,7 @@ impl Program {
     /// A new folder of this name.
     pub fn folder(&self, name: &str) -> Result<PathBuf, Failure> {
         let folder = self.scratch.path().join(name);
-        fs::create_dir_all(&folder).map_err(|error| not_written(&folder, &error))?;
+        fs::create_dir_all(&folder).map_err(|error| Failure::not_written(&folder, &error))?;
         Ok(folder)
     }
 
@@ -79,7 +78,7 @@ impl Program {
         };
         let text = fs::read_to_string(&file).map_err(|error| unreadable(&error))?;
         // The next one is written anew.
-        fs::remove_file(&file).map_err(|error| not_written(&file, &error))?;
+        fs::remove_file(&file).map_err(|error| Failure::not_written(&file, &error))?;
         serde_json::from_str(&text).map_err(|error| unreadable(&error))
     }
 

@@ -16,8 +16,8 @@ use std::path::PathBuf;
 
 use crate::failure::{Ending, Failure};
 use crate::json::JsonArg;
-use crate::out::Out;
 use crate::perf::results::Results;
+use crate::stdout::Out;
 use change::{Change, Margin};
 use clap::Args;
 use rows::Compared;

@@ -16,8 +16,8 @@ use clap::Args;
 use crate::catalogue::needs_solutions;
 use crate::course_root;
 use crate::failure::{Ending, Failure};
-use crate::out::Out;
-use crate::output::{OutputFolder, not_written};
+use crate::stdout::Out;
+use output_files::OutputFolder;
 
 /// What `harness export` is told.
 #[derive(Debug, Clone, Args)]
@@ -158,7 +158,7 @@ impl Copy<'_> {
         let to = self.target.join(name);
         let permissions = fs::metadata(&from).map_err(|error| unreadable(&from, &error))?;
         fs::set_permissions(&to, permissions.permissions())
-            .map_err(|error| not_written(&to, &error))
+            .map_err(|error| Failure::not_written(&to, &error))
     }
 
     fn read(&self, name: &Path) -> Result<String, Failure> {
@@ -169,8 +169,8 @@ impl Copy<'_> {
     fn write(&mut self, name: &Path, bytes: &[u8]) -> Result<(), Failure> {
         let to = self.target.join(name);
         let folder = to.parent().unwrap_or(self.target);
-        fs::create_dir_all(folder).map_err(|error| not_written(folder, &error))?;
-        fs::write(&to, bytes).map_err(|error| not_written(&to, &error))?;
+        fs::create_dir_all(folder).map_err(|error| Failure::not_written(folder, &error))?;
+        fs::write(&to, bytes).map_err(|error| Failure::not_written(&to, &error))?;
         self.files += 1;
         Ok(())
     }

@@ -27,9 +27,9 @@ use grading::report::{GradeReport, Protection, SubmissionId};
 
 use crate::devices::{Machine, Wanted};
 use crate::failure::{Ending, Failure};
-use crate::out::Out;
 use crate::pack::{course_root, read_course};
 use crate::progress::Bar;
+use crate::stdout::Out;
 use all::grade_all;
 use report::ReportArgs;
 

@@ -10,7 +10,7 @@ use host::occupancy::{BlockNeeds, Gpu, OccupancyError, occupancy};
 
 use crate::devices::{Machine, Wanted};
 use crate::failure::{Ending, Failure};
-use crate::out::Out;
+use crate::stdout::Out;
 use report::{Latency, Report};
 
 /// Arguments of `harness occupancy`.

@@ -8,8 +8,8 @@ use super::results::{CaseResults, Results};
 use crate::failure::{Ending, Failure};
 use crate::interrupt::OnInterrupt;
 use crate::json::JsonOut;
-use crate::out::Out;
-use crate::output::OutputFile;
+use crate::stdout::Out;
+use output_files::OutputFile;
 
 /// Results that are not complete yet.
 pub struct PartialResults {

@@ -27,10 +27,10 @@ use page::Page;
 
 use crate::failure::{Ending, Failure};
 use crate::json::read::Head;
-use crate::out::Out;
-use crate::output::OutputFile;
 use crate::perf::results::Results;
 use crate::run::membench::Measured;
+use crate::stdout::Out;
+use output_files::OutputFile;
 
 /// The arguments of `harness report`.
 #[derive(Debug, Clone, Args)]

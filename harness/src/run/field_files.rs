@@ -11,8 +11,8 @@ use host::{Case, HostBuffer, NamedBuffers};
 
 use super::timesteps::FieldSink;
 use crate::failure::Failure;
-use crate::output::{OutputFolder, not_written};
 use crate::progress::Bar;
+use output_files::OutputFolder;
 use units::count;
 
 /// The name of the element type in NumPy and in VTK.
@@ -191,7 +191,7 @@ impl FieldSink for VtiSeries {
         let values = values.ok_or_else(|| Failure::Bug(format!("no field for {file}")))?;
         self.lattice
             .write_vti(&mut self.folder.file(&file)?, values)
-            .map_err(|error| not_written(&self.folder.target().join(&file), &error))?;
+            .map_err(|error| Failure::not_written(&self.folder.target().join(&file), &error))?;
         self.files.push((f64::from(step) * self.timestep_s, file));
         Ok(())
     }
@@ -200,7 +200,7 @@ impl FieldSink for VtiSeries {
         let name = format!("{}.pvd", self.name);
         let mut writer = self.folder.file(&name)?;
         write_pvd(&mut writer, &self.files)
-            .map_err(|error| not_written(&self.folder.target().join(&name), &error))?;
+            .map_err(|error| Failure::not_written(&self.folder.target().join(&name), &error))?;
         drop(writer);
         let path = self.folder.finish()?.join(name);
         let fields = count(self.files.len(), "field");

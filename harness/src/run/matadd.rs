@@ -11,7 +11,7 @@ use crate::catalogue::needs_solutions;
 use crate::devices::{Machine, Named, Wanted};
 use crate::failure::{Ending, Failure};
 use crate::json::JsonArg;
-use crate::out::Out;
+use crate::stdout::Out;
 use crate::table::{Align, Columns};
 use crate::terminal::Look;
 

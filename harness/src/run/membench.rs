@@ -17,9 +17,9 @@ use serde::{Deserialize, Serialize};
 use crate::devices::{Machine, Named, Wanted};
 use crate::failure::{Ending, Failure};
 use crate::json::{JsonArg, SCHEMA_VERSION, read};
-use crate::out::Out;
-use crate::output::{OutputFile, not_written};
 use crate::progress::Bar;
+use crate::stdout::Out;
+use output_files::OutputFile;
 
 /// The arguments of `harness run membench`.
 #[derive(Debug, Clone, Args)]
@@ -122,7 +122,8 @@ fn run_on(args: &MembenchArgs, machine: &Machine, out: &mut Out<'_>) -> Result<E
         out.line(report::render(&measured, info, out.look()))?;
     }
     if let Some(plot) = plot {
-        let svg = plot::svg(&measured).map_err(|error| not_written(plot.target(), &error))?;
+        let svg =
+            plot::svg(&measured).map_err(|error| Failure::not_written(plot.target(), &error))?;
         let path = plot.write_all(svg.as_bytes())?;
         if json.wants_text() {
             out.line(format!("\n  wrote {}", path.display()))?;

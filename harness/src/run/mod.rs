@@ -16,7 +16,7 @@ mod wave3d;
 use clap::{Args, Subcommand};
 
 use crate::failure::{Ending, Failure};
-use crate::out::Out;
+use crate::stdout::Out;
 
 /// The arguments of `harness run`.
 #[derive(Debug, Clone, Args)]

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
 use host::poisson::{Box3, Jacobi, LAB, Poisson, Start, Stop, to_tolerance, to_tolerance_on_cpu};
-use host::{Case, Cpu, Error, HostBuffer, Lab, NamedBuffers, Progress};
+use host::{Case, Cpu, Error, HostBuffer, NamedBuffers, Progress};
 
 use super::field_files::{Lattice, write_npy};
 use super::flags::{at_least_1, create_folder, of_flag};
@@ -13,10 +13,10 @@ use super::processor::{DeviceArg, Processor};
 use super::stepper::{Chunk, Comparison, Stepped, Stepper, once, take};
 use super::timesteps::report_comparison;
 use crate::failure::{Ending, Failure};
-use crate::out::Out;
-use crate::output::{OutputFile, not_written};
 use crate::progress::Bar;
+use crate::stdout::Out;
 use crate::table::{Align, Columns};
+use output_files::OutputFile;
 use stats::SamplingRule;
 use units::{bytes, bytes_per_s, count, grouped, three};
 
@@ -249,7 +249,7 @@ fn write(
         }
         _ => write_npy(file.writer(), &[problem.n() as usize; 3], u),
     };
-    written.map_err(|error| not_written(file.target(), &error))?;
+    written.map_err(|error| Failure::not_written(file.target(), &error))?;
     drop(bar);
     let path = file.finish()?;
     let size = std::fs::metadata(&path).map_or(0, |data| data.len());
@@ -257,10 +257,6 @@ fn write(
 }
 
 impl Stepped for Poisson {
-    fn lab(&self) -> &'static dyn Lab {
-        &LAB
-    }
-
     fn part(&self, _first: u32, steps: u32) -> Poisson {
         self.clone().with_iterations(steps)
     }

@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use host::buffer::BufferError;
 use host::check::CheckError;
+use host::lab::Declaration;
 use host::run::{outputs, reset};
 use host::{Case, Device, DeviceKind, Error, HostBuffer, Lab, NamedBuffers, NoProgress, Progress};
 use rayon::{ThreadPool, ThreadPoolBuilder};
@@ -20,13 +21,10 @@ const GPU_WARM_UP: (Duration, u32) = (Duration::from_millis(500), 50);
 /// The CPU computes this many timesteps first: then threads have started, and fields are in memory.
 const CPU_WARM_UP_STEPS: u32 = 5;
 
-/// A lab's problem that `run` and `animate` can advance: what they need beyond [`Case`].
+/// A lab's problem that `run` and `animate` can advance: what they need beyond [`Declaration`].
 ///
 /// Every output of its plans has the name of an input: the outputs of some timesteps are inputs of the next.
-pub trait Stepped: Case + Clone {
-    /// The problem's lab.
-    fn lab(&self) -> &'static dyn Lab;
-
+pub trait Stepped: Declaration {
     /// The same problem with `steps` timesteps, numbered from `first` on.
     fn part(&self, first: u32, steps: u32) -> Self;
 
@@ -178,7 +176,7 @@ impl<'p, P: Stepped> Stepper<'p, P> {
     ) -> Result<(Summary, Duration), Error> {
         let plan = part.record(self.processor.variant())?;
         let began = Instant::now();
-        let mut session = device.prepare(part.lab().module(), &plan)?;
+        let mut session = device.prepare(P::lab().module(), &plan)?;
         let mut run = || {
             // Nothing that a run before left can pass for a result of this one.
             reset(session.as_mut(), &plan, &self.fields)?;
@@ -226,7 +224,7 @@ impl<'p, P: Stepped> Stepper<'p, P> {
             if device.info().kind == DeviceKind::Cuda {
                 let (time, steps) = GPU_WARM_UP;
                 let plan = part(steps).record(self.processor.variant())?;
-                let mut session = device.prepare(self.problem.lab().module(), &plan)?;
+                let mut session = device.prepare(P::lab().module(), &plan)?;
                 reset(session.as_mut(), &plan, &self.fields)?;
                 let began = Instant::now();
                 while began.elapsed() < time {
@@ -331,7 +329,7 @@ mod tests {
             );
         }
         assert_eq!(steps, done);
-        let whole = problem.reference(Cpu::Serial, &NoProgress).unwrap();
+        let whole = Case::reference(problem, Cpu::Serial, &NoProgress).unwrap();
         for (name, expected) in whole {
             let got = host::check::find(&stepper.fields, &name).unwrap();
             assert!(got.bytes() == expected.bytes(), "{name}");

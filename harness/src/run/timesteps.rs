@@ -1,12 +1,12 @@
 //! What `harness run` does for any lab with timesteps: chunk by chunk, with files, rates, and a comparison with the CPU.
 
-use host::NamedBuffers;
+use host::{Case, Lab, NamedBuffers};
 
 use super::processor::Processor;
 use super::stepper::{Chunk, Comparison, Stepped, Stepper};
 use crate::failure::{Ending, Failure};
-use crate::out::Out;
-use crate::table::{Align, Columns};
+use crate::stdout::Out;
+use crate::table::Table;
 use units::{count, grouped, three};
 
 /// Where fields go.
@@ -40,7 +40,7 @@ pub fn run<P: Stepped>(
     mut sinks: Vec<Box<dyn FieldSink>>,
     out: &mut Out<'_>,
 ) -> Result<Ending, Failure> {
-    let lab = problem.lab().name();
+    let lab = P::lab().name();
     let title = format!("{lab}  {}, {}", problem.label(), processor.describe());
     out.line(out.look().title(&title))?;
     let mut stepper = Stepper::new(problem.clone(), processor, None)?;
@@ -91,21 +91,20 @@ fn rates(problem: &impl Stepped, chunks: &[Chunk], processor: &Processor, out: &
         let work = problem.part(0, chunk.steps).work(processor.variant());
         work.updates as f64 / chunk.times.median_s.max(1e-12)
     };
-    let headers = [
-        ("steps", Align::Right),
-        ("time\nms", Align::Right),
-        (&format!("{unit}\nG/s"), Align::Right),
-    ];
-    let mut table = Columns::with_header(out.look(), &headers);
-    let mut until = 0;
-    for chunk in chunks {
-        until += chunk.steps;
-        table.row([
-            format!("to {until}"),
-            three(1e3 * chunk.times.median_s),
-            three(rate(chunk) / 1e9),
-        ]);
-    }
+    let mut done = 0;
+    let ends = chunks.iter().map(|chunk| {
+        done += chunk.steps;
+        (done, chunk)
+    });
+    let rows: Vec<(u32, &Chunk)> = ends.collect();
+    let table = Table::new(out.look(), &rows)
+        .right("steps", |(done, _)| Some(format!("to {done}")))
+        .right("time\nms", |(_, chunk)| {
+            Some(three(1e3 * chunk.times.median_s))
+        })
+        .right(&format!("{unit}\nG/s"), |(_, chunk)| {
+            Some(three(rate(chunk) / 1e9))
+        });
     let rates: Vec<f64> = chunks.iter().map(rate).collect();
     let (mean, deviation) = mean_and_deviation(&rates);
     let spread = deviation.map_or("one chunk, so no spread".to_owned(), |deviation| {

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use clap::{Args, ValueEnum};
 use host::lab::CaseError;
 use host::wave3d::{Coefficients, Fields, LAB, Start, Wave3d, advance};
-use host::{Cpu, Error, Lab, NamedBuffers, Progress};
+use host::{Cpu, Error, NamedBuffers, Progress};
 
 use super::field_files::{Lattice, VtiSeries};
 use super::flags::{Extents, at_least_1, of_flag};
@@ -14,7 +14,7 @@ use super::processor::DeviceArg;
 use super::stepper::{Stepped, take};
 use super::timesteps::{self, FieldSink};
 use crate::failure::{Ending, Failure};
-use crate::out::Out;
+use crate::stdout::Out;
 
 /// The arguments of `harness run wave3d`.
 #[derive(Debug, Clone, Args)]
@@ -107,10 +107,6 @@ fn problem(args: &Wave3dArgs) -> Result<Wave3d, Failure> {
 }
 
 impl Stepped for Wave3d {
-    fn lab(&self) -> &'static dyn Lab {
-        &LAB
-    }
-
     fn part(&self, first: u32, steps: u32) -> Wave3d {
         self.clone().with_first_step(first).with_steps(steps)
     }

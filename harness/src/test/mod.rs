@@ -15,7 +15,7 @@ use crate::catalogue;
 use crate::devices::{Machine, Wanted};
 use crate::failure::{Ending, Failure};
 use crate::json::JsonArg;
-use crate::out::Out;
+use crate::stdout::Out;
 use report::{LabReport, Report};
 pub use suite::explain;
 

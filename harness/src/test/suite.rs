@@ -10,8 +10,8 @@ use super::report::{Status, TestResult};
 use crate::devices::{Chosen, Named, Wanted};
 use crate::failure::Failure;
 use crate::memory_advice;
-use crate::out::Out;
 use crate::progress::Bar;
+use crate::stdout::Out;
 use crate::terminal::Look;
 use units::indented;
 

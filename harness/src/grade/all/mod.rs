@@ -20,8 +20,8 @@ use host::Progress;
 
 use super::report;
 use crate::failure::{Ending, Failure};
-use crate::out::Out;
 use crate::progress::Bar;
+use crate::stdout::Out;
 use grading::report::GradeReport;
 use page::escape;
 use store::{Store, Submission};

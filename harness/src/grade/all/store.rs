@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest, Sha256};
 
 use crate::failure::Failure;
-use crate::output::OutputFile;
 use grading::digest::hex;
 use grading::report::{GradeReport, SCHEMA_VERSION};
+use output_files::OutputFile;
 
 /// The files of a folder that count.
 const FILES: [&str; 2] = ["kernels.rs", "launch.rs"];

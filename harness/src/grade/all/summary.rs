@@ -5,11 +5,11 @@ use std::path::Path;
 
 use crate::failure::{Ending, Failure};
 use crate::grade::report::{figures, html};
-use crate::output::OutputFile;
 use crate::table::{Align, Columns, Tone};
 use crate::terminal::Look;
 use grading::outcome::Outcome;
 use grading::report::GradeReport;
+use output_files::OutputFile;
 use page::plot::whole;
 use page::{Axis, Cell, Page, Plot, Series, Shape, escape};
 use units::{count, three};

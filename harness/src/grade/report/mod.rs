@@ -20,9 +20,9 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::failure::{Ending, Failure};
-use crate::out::Out;
-use crate::output::{OutputFile, OutputFolder};
+use crate::stdout::Out;
 use grading::report::{CaseGrade, GradeReport};
+use output_files::{OutputFile, OutputFolder};
 use page::escape;
 
 /// Where a grade is written.
@@ -117,9 +117,10 @@ impl ReportFiles {
         if let Some(folder) = self.heat_maps {
             for (case, png) in heat_maps(report) {
                 let name = format!("{}.png", escape::file_name(&case.name));
-                folder.file(&name)?.write_all(&png).map_err(|error| {
-                    crate::output::not_written(&folder.target().join(&name), &error)
-                })?;
+                folder
+                    .file(&name)?
+                    .write_all(&png)
+                    .map_err(|error| Failure::not_written(&folder.target().join(&name), &error))?;
             }
             folder.finish()?;
         }

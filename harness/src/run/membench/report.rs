@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 
 use host::device::DeviceInfo;
-use host::membench::{Coalescing, CoalescingFigure, LatencyCurve, LatencyPoint, Path};
+use host::membench::{BandwidthFigure, Coalescing, CoalescingFigure, LatencyCurve, Level, Path};
+use units::{bytes, bytes_per_s, grouped, three};
 
 use super::Measured;
-use crate::table::{Align, Columns};
+use crate::table::Table;
 use crate::terminal::Look;
-use units::{bytes, bytes_per_s, grouped, three};
 
 /// Latencies, levels, bandwidths.
 pub fn render(measured: &Measured, info: &DeviceInfo, look: Look) -> String {
@@ -25,165 +25,105 @@ pub fn render(measured: &Measured, info: &DeviceInfo, look: Look) -> String {
 
 /// Cycles by footprint: powers of two; the plot has those between.
 fn latencies(measured: &Measured, look: Look) -> String {
-    let curves: Vec<&LatencyCurve> = measured.latencies.iter().map(|l| &l.curve).collect();
-    let first_level = curves.iter().filter(|curve| curve.path == Path::Ca);
-    let mut headers = vec!["footprint".to_owned()];
-    headers.extend(
-        curves
-            .iter()
-            .map(|curve| format!("{}\ncycles", curve.path.name())),
-    );
-    headers.push(format!("{}\nns", Path::Ca.name()));
-    let headers: Vec<(String, Align)> = headers
-        .into_iter()
-        .map(|header| (header, Align::Right))
+    let curves = || measured.latencies.iter().map(|latencies| &latencies.curve);
+    let footprints = curves().flat_map(|curve| &curve.points);
+    let footprints: BTreeSet<u64> = footprints
+        .map(|point| point.footprint_bytes)
+        .filter(|bytes| bytes.is_power_of_two())
         .collect();
-    let mut table = Columns::with_header(look, &headers);
-    let points = curves.iter().flat_map(|curve| &curve.points);
-    let footprints = points.map(|point| point.footprint_bytes);
-    let footprints: BTreeSet<u64> = footprints.filter(|bytes| bytes.is_power_of_two()).collect();
-    for footprint in footprints {
-        let at = |curve: &LatencyCurve, value: fn(&LatencyPoint) -> f64| {
-            let mut points = curve.points.iter();
-            let point = points.find(|point| point.footprint_bytes == footprint);
-            point.map_or(String::new(), |point| three(value(point)))
-        };
-        let mut cells = vec![bytes(footprint)];
-        cells.extend(curves.iter().map(|curve| at(curve, |point| point.cycles)));
-        cells.extend(first_level.clone().map(|curve| at(curve, |point| point.ns)));
-        table.row(cells);
+    let footprints: Vec<u64> = footprints.into_iter().collect();
+    let at = |curve: &LatencyCurve, footprint: u64| {
+        let mut points = curve.points.iter();
+        points
+            .find(|point| point.footprint_bytes == footprint)
+            .copied()
+    };
+    let mut table = Table::new(look, &footprints).right("footprint", |size| Some(bytes(*size)));
+    for curve in curves() {
+        table = table.right(&format!("{}\ncycles", curve.path.name()), |size| {
+            Some(at(curve, *size).map_or(String::new(), |point| three(point.cycles)))
+        });
+    }
+    for curve in curves().filter(|curve| curve.path == Path::Ca) {
+        table = table.right(&format!("{}\nns", curve.path.name()), |size| {
+            Some(at(curve, *size).map_or(String::new(), |point| three(point.ns)))
+        });
     }
     table.render(2)
 }
 
 /// The plateaus.
 fn levels(measured: &Measured, look: Look) -> String {
-    let headers = [
-        ("load", Align::Left),
-        ("level", Align::Left),
-        ("cycles", Align::Right),
-        ("ns", Align::Right),
-        ("flat from", Align::Right),
-        ("to", Align::Right),
-        ("the device says", Align::Right),
-    ];
-    let mut table = Columns::with_header(look, &headers);
-    for latencies in &measured.latencies {
-        for level in &latencies.levels {
-            let cells = [
-                latencies.curve.path.name().to_owned(),
-                level
-                    .memory
-                    .map_or("unknown", |memory| memory.name())
-                    .to_owned(),
-                three(level.plateau.cycles),
-                three(level.plateau.ns),
-                bytes(level.plateau.first_bytes),
-                bytes(level.plateau.last_bytes),
-                level.attribute_bytes.map_or(String::new(), bytes),
-            ];
-            table.row(cells);
-        }
-    }
-    table.render(2)
+    let latencies = measured.latencies.iter();
+    let levels: Vec<(Path, &Level)> = latencies
+        .flat_map(|latencies| latencies.levels.iter().map(|l| (latencies.curve.path, l)))
+        .collect();
+    let name = |level: &Level| level.memory.map_or("unknown", |memory| memory.name());
+    Table::new(look, &levels)
+        .left("load", |(path, _)| path.name().to_owned())
+        .left("level", |(_, level)| name(level).to_owned())
+        .right("cycles", |(_, level)| Some(three(level.plateau.cycles)))
+        .right("ns", |(_, level)| Some(three(level.plateau.ns)))
+        .right("flat from", |(_, level)| {
+            Some(bytes(level.plateau.first_bytes))
+        })
+        .right("to", |(_, level)| Some(bytes(level.plateau.last_bytes)))
+        .right("the device says", |(_, level)| {
+            level.attribute_bytes.map(bytes)
+        })
+        .render(2)
+}
+
+fn bandwidths(measured: &Measured, info: &DeviceInfo, look: Look) -> String {
+    // At the highest clock, which the device need not run at.
+    let clock_and_multiprocessors = info.clock_khz.zip(info.multiprocessors);
+    let bytes_a_cycle = |figure: &BandwidthFigure| {
+        let (khz, multiprocessors) = clock_and_multiprocessors?;
+        let cycles_per_s = 1e3 * f64::from(khz) * f64::from(multiprocessors);
+        Some(three(figure.bytes_per_s? / cycles_per_s))
+    };
+    let table = Table::new(look, &measured.bandwidths)
+        .left("memory", |figure| figure.memory.name().to_owned())
+        .left("access", |figure| figure.access.name().to_owned())
+        .right("footprint", |figure| Some(bytes(figure.footprint_bytes)))
+        .right("bandwidth", |figure| {
+            let rate = figure.bytes_per_s.map(bytes_per_s);
+            Some(rate.unwrap_or_else(|| "no clock".to_owned()))
+        })
+        .right("bytes a cycle\nof a multiprocessor", bytes_a_cycle);
+    format!("{}\n  cycles: of the highest clock", table.render(2))
 }
 
 /// The sweeps over access patterns: by elements per thread, and by stride.
 pub fn coalescing(sweeps: &Coalescing, look: Look) -> String {
-    let time = |figure: &CoalescingFigure| {
-        figure
-            .seconds
-            .map_or("-".to_owned(), |seconds| three(1e3 * seconds))
+    let time = |figure: &CoalescingFigure| figure.seconds.map(|seconds| three(1e3 * seconds));
+    let rate = |figure: &CoalescingFigure| figure.bytes_per_s.map(bytes_per_s);
+    let excess = |figure: &CoalescingFigure| {
+        Some(three(figure.sectors as f64 / figure.ideal_sectors as f64))
     };
-    let rate = |figure: &CoalescingFigure| figure.bytes_per_s.map_or("-".to_owned(), bytes_per_s);
-    let excess =
-        |figure: &CoalescingFigure| three(figure.sectors as f64 / figure.ideal_sectors as f64);
     let slower = |figure: &CoalescingFigure, than: &CoalescingFigure| {
-        let both = figure.seconds.zip(than.seconds);
-        both.map_or("-".to_owned(), |(seconds, than)| three(seconds / than))
+        Some(three(figure.seconds? / than.seconds?))
     };
-
-    let mut by_x = Columns::with_header(
-        look,
-        &[
-            ("elements\na thread", Align::Right),
-            ("coalesced\nms", Align::Right),
-            ("bandwidth", Align::Right),
-            ("sectors\nx ideal", Align::Right),
-            ("non-coalesced\nms", Align::Right),
-            ("bandwidth", Align::Right),
-            ("sectors\nx ideal", Align::Right),
-            ("speedup\nx", Align::Right),
-        ],
-    );
-    for [coalesced, other] in &sweeps.by_x {
-        let cells = [
-            coalesced.x.to_string(),
-            time(coalesced),
-            rate(coalesced),
-            excess(coalesced),
-            time(other),
-            rate(other),
-            excess(other),
-            slower(other, coalesced),
-        ];
-        by_x.row(cells);
-    }
-
-    let mut by_stride = Columns::with_header(
-        look,
-        &[
-            ("stride\nelements", Align::Right),
-            ("time\nms", Align::Right),
-            ("bandwidth", Align::Right),
-            ("sectors\nx ideal", Align::Right),
-            ("vs stride 1\nx", Align::Right),
-        ],
-    );
-    let first = sweeps.by_stride.first().map(|(_, figure)| figure);
-    for (stride, figure) in &sweeps.by_stride {
-        let cells = [
-            stride.to_string(),
-            time(figure),
-            rate(figure),
-            excess(figure),
-            first.map_or(String::new(), |first| slower(figure, first)),
-        ];
-        by_stride.row(cells);
-    }
+    let by_x = Table::new(look, &sweeps.by_x)
+        .right("elements\na thread", |[one, _]| Some(one.x.to_string()))
+        .right("coalesced\nms", |[one, _]| time(one))
+        .right("bandwidth", |[one, _]| rate(one))
+        .right("sectors\nx ideal", |[one, _]| excess(one))
+        .right("non-coalesced\nms", |[_, other]| time(other))
+        .right("bandwidth", |[_, other]| rate(other))
+        .right("sectors\nx ideal", |[_, other]| excess(other))
+        .right("speedup\nx", |[one, other]| slower(other, one));
+    let first = sweeps.by_stride.first();
+    let by_stride = Table::new(look, &sweeps.by_stride)
+        .right("stride\nelements", |(stride, _)| Some(stride.to_string()))
+        .right("time\nms", |(_, figure)| time(figure))
+        .right("bandwidth", |(_, figure)| rate(figure))
+        .right("sectors\nx ideal", |(_, figure)| excess(figure))
+        .right("vs stride 1\nx", |(_, figure)| slower(figure, &first?.1));
     format!(
         "{}\n\n{}\n  bandwidth: of the elements, {} of them; sectors: counted by the emulated device",
         by_x.render(2),
         by_stride.render(2),
         grouped(sweeps.elements.into())
     )
-}
-
-fn bandwidths(measured: &Measured, info: &DeviceInfo, look: Look) -> String {
-    let headers = [
-        ("memory", Align::Left),
-        ("access", Align::Left),
-        ("footprint", Align::Right),
-        ("bandwidth", Align::Right),
-        ("bytes a cycle\nof a multiprocessor", Align::Right),
-    ];
-    let mut table = Columns::with_header(look, &headers);
-    // At the highest clock, which the device need not run at.
-    let cycles_per_s = info
-        .clock_khz
-        .zip(info.multiprocessors)
-        .map(|(khz, count)| 1e3 * f64::from(khz) * f64::from(count));
-    for figure in &measured.bandwidths {
-        let rate = figure.bytes_per_s;
-        let cells = [
-            figure.memory.name().to_owned(),
-            figure.access.name().to_owned(),
-            bytes(figure.footprint_bytes),
-            rate.map_or("no clock".to_owned(), bytes_per_s),
-            rate.zip(cycles_per_s)
-                .map_or(String::new(), |(rate, cycles)| three(rate / cycles)),
-        ];
-        table.row(cells);
-    }
-    format!("{}\n  cycles: of the highest clock", table.render(2))
 }

@@ -1,5 +1,6 @@
 use super::*;
 use crate::run::test_command::{parse, printed};
+use host::Lab;
 
 /// What `harness run poisson` with these arguments ends with and prints.
 fn solved(args: &[&str]) -> (Result<Ending, Failure>, String) {
