@@ -61,7 +61,10 @@ mod on_a_gpu {
         let Some(device) = gpu::device() else { return };
         let capability = device.info().compute_capability.unwrap();
         let Some(known) = Gpu::of_capability(capability) else {
-            return skip(Need::Gpu, format!("no limits of compute capability {capability:?} are known"));
+            return skip(
+                Need::Gpu,
+                format!("no limits of compute capability {capability:?} are known"),
+            );
         };
         for variant in matadd::LAB.variants() {
             let plan = matadd::MatAdd::new(64, 64, 1)

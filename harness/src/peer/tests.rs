@@ -3,8 +3,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
 use host::device::EmulatedDevice;
-use test_support::{Need, skip};
 use host::{Case, CaseParams, Cpu, Device, DeviceKind, Launching, NoProgress, find_lab};
+use test_support::{Need, skip};
 
 use super::python::{PythonPeer, PythonRun, Toolkit};
 use super::{cuda, nvcc};

@@ -95,7 +95,10 @@ impl Finished {
 fn offers(layer: Layer) -> bool {
     let offered = sandbox().probe(&["echo"]).in_force.has(layer);
     if !offered {
-        skip(Need::Sandbox, format!("this machine has no `{}`", layer.name()));
+        skip(
+            Need::Sandbox,
+            format!("this machine has no `{}`", layer.name()),
+        );
     }
     offered
 }
