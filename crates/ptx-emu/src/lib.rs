@@ -97,11 +97,11 @@ pub use counts::{
     Counts, Executed, GlobalTraffic, InstructionClass, InstructionCounts, LaunchReport, LineCounts,
     SharedTraffic,
 };
+pub use executable::{Executable, UnsupportedInstruction};
 pub use fault::{
     Access, AccessKind, Fault, FaultKind, LaunchError, Location, ProgramFault, RaceAccess,
     RaceBetween, Stray, ThreadId, UnsupportedFault, Waiting,
 };
-pub use executable::{Executable, UnsupportedInstruction};
 pub use machine::{InvalidCopy, LoadedModule, Machine};
 pub use memory::global::{GUARD_BYTES, OutOfMemory};
 pub use memory::{

@@ -126,7 +126,9 @@ impl Registers {
             RegClass::B16 => self.r32_mut(slot.row)[lane] = value as u32 & 0xffff,
             RegClass::B32 => self.r32_mut(slot.row)[lane] = value as u32,
             RegClass::B64 => self.r64_mut(slot.row)[lane] = value,
-            RegClass::Pred => self.set_pred(slot.row, 1 << lane, 0u32.wrapping_sub(value as u32 & 1)),
+            RegClass::Pred => {
+                self.set_pred(slot.row, 1 << lane, 0u32.wrapping_sub(value as u32 & 1))
+            }
         }
     }
 
@@ -144,7 +146,9 @@ impl Registers {
     pub(crate) fn addresses(&self, address: &Address) -> Row64 {
         let offset = address.offset as u64;
         match address.base.class {
-            RegClass::B64 => self.r64(address.base.row).map(|base| base.wrapping_add(offset)),
+            RegClass::B64 => self
+                .r64(address.base.row)
+                .map(|base| base.wrapping_add(offset)),
             _ => self
                 .r32(address.base.row)
                 .map(|base| u64::from(base).wrapping_add(offset)),

@@ -39,7 +39,12 @@ impl BlockRunner<'_> {
         for index in 0..warps {
             let mut warp = std::mem::take(&mut self.warps[index]);
             let lanes = (threads - (index * LANES) as u32).min(LANES as u32);
-            warp.start(index, u32::MAX >> (LANES as u32 - lanes), launch.kernel, kernel);
+            warp.start(
+                index,
+                u32::MAX >> (LANES as u32 - lanes),
+                launch.kernel,
+                kernel,
+            );
             self.enter_frame(&mut warp, 0, u32::MAX);
             self.warps[index] = warp;
         }

@@ -98,10 +98,12 @@ impl Special {
             ("clock_hi" | "globaltimer_hi", _, None) => Special::Clock(32),
             ("dynamic_smem_size", _, None) => Special::DynamicSharedSize,
             ("total_smem_size", _, None) => Special::TotalSharedSize,
-            _ => return is_known(bare).then(|| {
-                let dotted = component.map(|c| format!(".{c}")).unwrap_or_default();
-                Err(format!("special register `{name}{dotted}`"))
-            }),
+            _ => {
+                return is_known(bare).then(|| {
+                    let dotted = component.map(|c| format!(".{c}")).unwrap_or_default();
+                    Err(format!("special register `{name}{dotted}`"))
+                });
+            }
         };
         Some(Ok(found))
     }
@@ -116,7 +118,14 @@ impl Special {
         use Special::*;
         matches!(
             self,
-            Tid(_) | LaneId | WarpId | LaneMaskEq | LaneMaskLe | LaneMaskLt | LaneMaskGe | LaneMaskGt
+            Tid(_)
+                | LaneId
+                | WarpId
+                | LaneMaskEq
+                | LaneMaskLe
+                | LaneMaskLt
+                | LaneMaskGe
+                | LaneMaskGt
         )
     }
 

@@ -66,9 +66,15 @@ impl Tallies {
 
     /// The counts of every instruction that was executed, in the order of the text. `owners` has the index of the
     /// instruction of each [`Traffic`].
-    pub(crate) fn report(&self, infos: &[InstructionInfo], owners: &[u32]) -> Vec<InstructionCounts> {
+    pub(crate) fn report(
+        &self,
+        infos: &[InstructionInfo],
+        owners: &[u32],
+    ) -> Vec<InstructionCounts> {
         let counted = self.executions.iter().zip(infos);
-        let mut all: Vec<_> = counted.map(|(execution, info)| counts(execution, info)).collect();
+        let mut all: Vec<_> = counted
+            .map(|(execution, info)| counts(execution, info))
+            .collect();
         for (traffic, &owner) in self.traffic.iter().zip(owners) {
             add_traffic(&mut all[owner as usize], traffic);
         }

@@ -164,7 +164,9 @@ impl Warp {
             ..
         } = &mut self.registers;
         preds.fill(0);
-        let wide = code.constants.partition_point(|(slot, _)| slot.class != RegClass::B64);
+        let wide = code
+            .constants
+            .partition_point(|(slot, _)| slot.class != RegClass::B64);
         let (narrow, wide) = code.constants.split_at(wide);
         clear_between(rows32, narrow, code.rows.r32);
         clear_between(rows64, wide, code.rows.r64);
@@ -311,7 +313,11 @@ fn clear_between<T: Default + Copy>(
 ) {
     let end = rows.len().min(count as usize);
     let mut start = 0;
-    for row in constants.iter().map(|(slot, _)| slot.row as usize).chain([end]) {
+    for row in constants
+        .iter()
+        .map(|(slot, _)| slot.row as usize)
+        .chain([end])
+    {
         if start < row.min(end) {
             rows[start..row.min(end)].fill([T::default(); LANES]);
         }

@@ -143,9 +143,15 @@ fn what_is_not_modelled_is_a_value() {
         let [unsupported] = executable.unsupported() else {
             panic!("{text}: {:?}", executable.unsupported());
         };
-        assert_eq!((unsupported.function.as_str(), unsupported.ptx_line), ("k", 15));
+        assert_eq!(
+            (unsupported.function.as_str(), unsupported.ptx_line),
+            ("k", 15)
+        );
         let (reason, written) = unsupported.reason.split_once(" (in `").unwrap();
-        assert!(text.contains(written.strip_suffix("`)").unwrap()), "{written}");
+        assert!(
+            text.contains(written.strip_suffix("`)").unwrap()),
+            "{written}"
+        );
         report.push_str(&format!("{text}\n    {reason}\n"));
     }
     insta::assert_snapshot!("unsupported", report);

@@ -58,8 +58,14 @@ fn kernel(line: &str) -> String {
     for (file, count, bytes, ty) in FILES {
         for i in 0..count {
             if file == "p" {
-                loads += &format!("ld.global.u32 %w1, [%a1+{offset}];\nsetp.lt.s32 %p{}, %w1, 0;\n", i + 1);
-                stores += &format!("selp.u32 %w1, 1, 0, %p{};\nst.global.u32 [%a2+{offset}], %w1;\n", i + 1);
+                loads += &format!(
+                    "ld.global.u32 %w1, [%a1+{offset}];\nsetp.lt.s32 %p{}, %w1, 0;\n",
+                    i + 1
+                );
+                stores += &format!(
+                    "selp.u32 %w1, 1, 0, %p{};\nst.global.u32 [%a2+{offset}], %w1;\n",
+                    i + 1
+                );
             } else {
                 loads += &format!("ld.global.{ty} %{file}{}, [%a1+{offset}];\n", i + 1);
                 stores += &format!("st.global.{ty} [%a2+{offset}], %{file}{};\n", i + 1);
@@ -82,7 +88,7 @@ fn run(line: &str) -> String {
     let mut input = vec![0; 32 * STRIDE];
     for lane in 0..32 {
         let mut offset = 0;
-        for (file, count, bytes, _) in FILES {
+        for (_, count, bytes, _) in FILES {
             for i in 0..count {
                 let bits = value((lane * 64 + offset + i) as u64, bytes).to_le_bytes();
                 input[lane * STRIDE + offset..][..bytes].copy_from_slice(&bits[..bytes]);
@@ -93,10 +99,24 @@ fn run(line: &str) -> String {
     let [from, to] = ["in", "out"].map(|name| machine.allocate(input.len() as u64, name).unwrap());
     machine.write(from, &input).unwrap();
     machine.write(to, &vec![0; input.len()]).unwrap();
-    let params = [&from.to_le_bytes()[..], &[0; 8], &from.to_le_bytes(), &to.to_le_bytes()].concat();
-    let config = LaunchConfig { grid: [1; 3], block: [32, 1, 1], shared_mem_bytes: 64 };
+    let params = [
+        &from.to_le_bytes()[..],
+        &[0; 8],
+        &from.to_le_bytes(),
+        &to.to_le_bytes(),
+    ]
+    .concat();
+    let config = LaunchConfig {
+        grid: [1; 3],
+        block: [32, 1, 1],
+        shared_mem_bytes: 64,
+    };
     if let Err(fault) = machine.launch(&module, "forms", &config, &params) {
-        return format!("    {fault}\n").replace('\n', "\n    ").trim_end().to_owned() + "\n";
+        return format!("    {fault}\n")
+            .replace('\n', "\n    ")
+            .trim_end()
+            .to_owned()
+            + "\n";
     }
     let mut output = vec![0; input.len()];
     machine.read(to, &mut output).unwrap();
@@ -114,7 +134,10 @@ fn run(line: &str) -> String {
                     .collect()
             };
             let before = match file {
-                "p" => lanes(&input).iter().map(|&word| u64::from((word as i32) < 0)).collect(),
+                "p" => lanes(&input)
+                    .iter()
+                    .map(|&word| u64::from((word as i32) < 0))
+                    .collect(),
                 _ => lanes(&input),
             };
             let after = lanes(&output);
@@ -123,7 +146,11 @@ fn run(line: &str) -> String {
                     (hash ^ lane).wrapping_mul(0x100_0000_01b3).rotate_left(29)
                 });
                 let shown: Vec<_> = after[..6].iter().map(|lane| format!("{lane:x}")).collect();
-                report += &format!("    %{file}{}: {} .. #{digest:016x}\n", i + 1, shown.join(" "));
+                report += &format!(
+                    "    %{file}{}: {} .. #{digest:016x}\n",
+                    i + 1,
+                    shown.join(" ")
+                );
             }
             offset += bytes;
         }

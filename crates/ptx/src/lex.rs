@@ -364,7 +364,11 @@ mod tests {
             ("é", "unexpected character 'é'"),
             ("#", "unexpected character '#'"),
         ] {
-            assert_eq!(lex(source).unwrap_err().into_error(source).kind.to_string(), kind, "{source}");
+            assert_eq!(
+                lex(source).unwrap_err().into_error(source).kind.to_string(),
+                kind,
+                "{source}"
+            );
         }
     }
 }

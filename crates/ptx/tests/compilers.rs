@@ -118,7 +118,10 @@ fn shared_memory_is_laid_out_for_each_kernel() {
 #[test]
 fn match_tables_branch_to_instructions() {
     let listing = llc_listing();
-    let branches = listing.body("table").iter().filter(|line| line.opcode == "brx");
+    let branches = listing
+        .body("table")
+        .iter()
+        .filter(|line| line.opcode == "brx");
     let tables: Vec<usize> = branches.map(|line| line.targets.len()).collect();
     assert!(
         !tables.is_empty() && tables.iter().all(|n| *n >= 4),
@@ -143,7 +146,10 @@ fn calls_pass_parameters_of_the_frame() {
     let helper = program.function(function(*callee).expect("a direct call"));
     assert!(helper.name.contains("helper") && helper.is_defined && !helper.is_kernel);
     assert_eq!(helper.returns[0].ty, ParamType::Bytes(16));
-    assert!(matches!(result, Some(Named::Param(Symbol::FrameParam(_), 16))));
+    assert!(matches!(
+        result,
+        Some(Named::Param(Symbol::FrameParam(_), 16))
+    ));
     let kernel = program.kernel("calls").unwrap();
     assert_eq!((kernel.local_bytes, kernel.local_align), (96, 8));
 }
@@ -160,10 +166,18 @@ fn trait_objects_call_through_a_prototype() {
         line.prototype.is_some() && callees.flatten().any(|n| matches!(n, Named::Reg(_)))
     });
     assert_eq!(indirect.count(), 2);
-    let moves = listing.body("dynamic").iter().filter(|line| line.opcode == "mov");
+    let moves = listing
+        .body("dynamic")
+        .iter()
+        .filter(|line| line.opcode == "mov");
     let addresses = moves.filter_map(|line| function(line.named[1]));
     let names = addresses.map(|id| &program.function(id).name);
-    assert_eq!(names.filter(|name| name.ends_with("area") || name.ends_with("name")).count(), 4);
+    assert_eq!(
+        names
+            .filter(|name| name.ends_with("area") || name.ends_with("name"))
+            .count(),
+        4
+    );
 }
 
 #[test]
@@ -213,7 +227,10 @@ fn source_positions_lead_to_the_students_line() {
     assert_eq!(program.file(outer.file), Some("./src/lib.rs"));
     assert_eq!((outer.line, outer.column, outer.inlined_at), (45, 9, None));
     // Two deep: the index in `gid`, inlined into the kernel.
-    let index = body.iter().find(|line| line.text.ends_with("%ctaid.x")).unwrap();
+    let index = body
+        .iter()
+        .find(|line| line.text.ends_with("%ctaid.x"))
+        .unwrap();
     let gid = program.loc(program.loc(index.loc.unwrap()).inlined_at.unwrap());
     let at = program.loc(gid.inlined_at.unwrap());
     assert_eq!((gid.line, at.line), (31, 37));
@@ -279,7 +296,10 @@ fn labels_of_inline_assembly_are_scoped() {
     let tile = listing.program.kernel("_Z4tilePf").unwrap();
     let again: Vec<&Label> = tile.labels.iter().filter(|l| l.name == "AGAIN").collect();
     assert_eq!(again.len(), 2);
-    let branches = listing.body("_Z4tilePf").iter().filter(|line| line.opcode == "bra");
+    let branches = listing
+        .body("_Z4tilePf")
+        .iter()
+        .filter(|line| line.opcode == "bra");
     let branches: Vec<u32> = branches.flat_map(|line| line.targets.clone()).collect();
     // `@p bra DONE`, `bra AGAIN` in the first block; `@p bra AGAIN` in the second, where DONE is its first instruction.
     assert_eq!(
@@ -296,6 +316,8 @@ fn undefined_functions_can_be_called() {
     let (id, vprintf) = listing.program.function_named("vprintf").unwrap();
     assert!(!vprintf.is_defined);
     let calls = calls(listing.body("_Z4tilePf"));
-    let calls = calls.iter().filter(|line| line.named.iter().any(|n| function(*n) == Some(id)));
+    let calls = calls
+        .iter()
+        .filter(|line| line.named.iter().any(|n| function(*n) == Some(id)));
     assert_eq!(calls.count(), 1);
 }

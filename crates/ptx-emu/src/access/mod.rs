@@ -18,9 +18,9 @@ use crate::fault::{AccessKind, Stray};
 use crate::memory::{PARAM_FRAMES, space_of, window};
 use crate::registers::{Address, Registers, lanes, lanes_where};
 use crate::warp::Warp;
+use region::LaneRegion;
 pub(crate) use region::{GlobalRegion, ParamRegion, Region};
 pub(crate) use request::{Request, Span};
-use region::LaneRegion;
 
 /// What an instruction does to memory.
 pub(crate) trait Action {

@@ -5,10 +5,10 @@ use std::sync::atomic::Ordering::Relaxed;
 use crate::block::LaunchContext;
 use crate::check::race::{Cell, PAGE, PageGuard};
 use crate::fault::Location;
+use crate::memory::Words;
 use crate::memory::global::{Buffer, GlobalMemory};
 use crate::memory::lanes::LaneMemory;
 use crate::memory::shared::SharedMemory;
-use crate::memory::Words;
 use crate::registers::{LANES, Row32};
 
 /// Memory that one access may lie in. Offsets are in bytes from its start.

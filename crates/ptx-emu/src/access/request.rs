@@ -136,11 +136,7 @@ impl Request<'_> {
 
 impl<'a> BlockRunner<'a> {
     /// Checks that every lane's address is a multiple of the width.
-    pub(crate) fn check_alignment(
-        &self,
-        request: &Request,
-        span: &Span,
-    ) -> Result<(), Stop> {
+    pub(crate) fn check_alignment(&self, request: &Request, span: &Span) -> Result<(), Stop> {
         if span.is_aligned(request.width) {
             return Ok(());
         }
@@ -188,11 +184,7 @@ impl<'a> BlockRunner<'a> {
     }
 
     /// Checks that all lanes lie in shared memory.
-    pub(crate) fn check_shared(
-        &self,
-        request: &Request,
-        span: &Span,
-    ) -> Result<(), Stop> {
+    pub(crate) fn check_shared(&self, request: &Request, span: &Span) -> Result<(), Stop> {
         let width = u64::from(request.width);
         if self.shared.contains(span.max, width) {
             return Ok(());
@@ -207,11 +199,7 @@ impl<'a> BlockRunner<'a> {
     }
 
     /// Checks that a buffer may be stored to.
-    pub(crate) fn check_writable(
-        &self,
-        request: &Request,
-        buffer: &Buffer,
-    ) -> Result<(), Stop> {
+    pub(crate) fn check_writable(&self, request: &Request, buffer: &Buffer) -> Result<(), Stop> {
         if !buffer.read_only {
             return Ok(());
         }

@@ -153,7 +153,12 @@ fn assert_well_formed(executable: &Executable) {
         let insts = &code.insts[function.entry as usize..end as usize];
         assert_eq!(insts.is_empty(), !function.is_defined);
         assert!(function.local_align.is_power_of_two());
-        assert!(function.callees.iter().all(|callee| (*callee as usize) < code.functions.len()));
+        assert!(
+            function
+                .callees
+                .iter()
+                .all(|callee| (*callee as usize) < code.functions.len())
+        );
         if let Some(last) = insts.last() {
             let ends = matches!(last.op, Op::Branch { .. })
                 || ["Return", "Exit", "Trap", "BranchTable", "Unsupported"]
@@ -178,12 +183,17 @@ fn assert_rows(function: &FunctionCode, op: &Op) {
     let rows = function.rows;
     let number = |text: &str| -> u32 {
         let digits = text.split(|c: char| !c.is_ascii_digit()).next();
-        digits.and_then(|digits| digits.parse().ok()).expect("a number")
+        digits
+            .and_then(|digits| digits.parse().ok())
+            .expect("a number")
     };
     if let Op::Apply { .. } | Op::Compare { .. } = op {
         for name in ["d: ", "a: ", "b: ", "c: ", "e: "] {
             let (_, row) = text.split_once(name).expect("a row");
-            assert!(number(row) < rows.r32.max(rows.r64).max(rows.pred), "{text}");
+            assert!(
+                number(row) < rows.r32.max(rows.r64).max(rows.pred),
+                "{text}"
+            );
         }
     }
     if text.starts_with("Call") {
@@ -218,14 +228,22 @@ fn each_form_has_the_code_that_is_recorded() {
     let executable = Executable::parse(text).unwrap();
     let (id, _) = executable.program().function_named("forms").unwrap();
     let code = executable.code();
-    let entries: Vec<u32> = code.functions.iter().map(|function| function.entry).collect();
+    let entries: Vec<u32> = code
+        .functions
+        .iter()
+        .map(|function| function.entry)
+        .collect();
     let function = &code.functions[id.0 as usize];
     let mut after = entries.into_iter().filter(|entry| *entry > function.entry);
     let end = after.next().unwrap_or(code.insts.len() as u32);
     let mut table = String::new();
     for pc in function.entry as usize..end as usize {
         let (inst, info) = (&code.insts[pc], &code.infos[pc]);
-        let written = executable.program().line(info.position.ptx_line).unwrap().trim();
+        let written = executable
+            .program()
+            .line(info.position.ptx_line)
+            .unwrap()
+            .trim();
         let guard = match inst.guard {
             ALWAYS => String::new(),
             slot => format!("@{}{slot} ", if inst.flip == 0 { "" } else { "!" }),

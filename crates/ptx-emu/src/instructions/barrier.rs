@@ -18,7 +18,11 @@ pub(super) fn read(r: &mut Reader) -> Read<Op> {
     let aligned = r.has("aligned") || r.opcode == "bar";
     let kind = r.need(
         "`.sync`, `.arrive` or `.red`",
-        &[("sync", Kind::Sync), ("arrive", Kind::Arrive), ("red", Kind::Reduce)],
+        &[
+            ("sync", Kind::Sync),
+            ("arrive", Kind::Arrive),
+            ("red", Kind::Reduce),
+        ],
     )?;
     let (mut threads, mut reduction) = (None, None);
     let id = match kind {
@@ -147,10 +151,12 @@ impl BlockRunner<'_> {
     /// The groups that wait for a barrier, with their warps.
     fn waiting(&self, id: u32) -> impl Iterator<Item = (&Warp, &Group, BarrierWait)> {
         self.warps.iter().flat_map(move |warp| {
-            warp.groups.iter().filter_map(move |group| match group.state {
-                State::Barrier(wait) if wait.id == id => Some((warp, group, wait)),
-                _ => None,
-            })
+            warp.groups
+                .iter()
+                .filter_map(move |group| match group.state {
+                    State::Barrier(wait) if wait.id == id => Some((warp, group, wait)),
+                    _ => None,
+                })
         })
     }
 

@@ -8,7 +8,8 @@ use super::compare::BOOL_OPS;
 use crate::block::{At, BlockRunner, Execute, Next, Op, Stop};
 use crate::read::{IntType, Read, Reader, class_of, other};
 use crate::registers::{
-    Apply, Combination, Operands, Registers, lane_loop, lanes, map1, map2, map3, map3_aux, portable_loop,
+    Apply, Combination, Operands, Registers, lane_loop, lanes, map1, map2, map3, map3_aux,
+    portable_loop,
 };
 use crate::warp::Warp;
 
@@ -97,7 +98,9 @@ fn lop3(r: &mut Reader) -> Read<Op> {
         aux: table(r)?,
     };
     let Some(combine) = combine else {
-        let apply = lane_loop!(map3_aux, |lut, a: u32, b: u32, c: u32| lop3_lane(lut, a, b, c));
+        let apply = lane_loop!(map3_aux, |lut, a: u32, b: u32, c: u32| lop3_lane(
+            lut, a, b, c
+        ));
         return Ok(Op::Apply { apply, o });
     };
     let then = Combination {

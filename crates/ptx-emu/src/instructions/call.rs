@@ -65,7 +65,9 @@ pub(super) fn call(r: &mut Reader) -> Read<Op> {
             };
             reader.target = Target::Indirect(r.function.frame.register(reg));
             (reader.params, reader.returns) = (prototype.params, prototype.returns);
-            r.function.callees.extend(0..r.body.program().functions.len() as u32);
+            r.function
+                .callees
+                .extend(0..r.body.program().functions.len() as u32);
         }
         Some(_) => return Err(r.unexpected(callee, "a function")),
         None => return Err(Problem::unknown("function", name, callee.pos).into()),
@@ -98,7 +100,10 @@ impl CallReader {
         args: &[Operand<'a>],
         returns: &[Operand<'a>],
     ) -> Read<Call> {
-        let (params, results) = (std::mem::take(&mut self.params), std::mem::take(&mut self.returns));
+        let (params, results) = (
+            std::mem::take(&mut self.params),
+            std::mem::take(&mut self.returns),
+        );
         for (what, expected, found) in [
             ("arguments", params.len(), args.len()),
             ("results", results.len(), returns.len()),

@@ -111,12 +111,16 @@ fn with_flag<T: Word>(
 
 fn add<T: Word>(registers: &mut Registers, o: &Operands, mask: u32) {
     let (a, b) = (*T::row(registers, o.a), *T::row(registers, o.b));
-    with_flag(registers, o, mask, |lane, carry| a[lane].add(b[lane], carry));
+    with_flag(registers, o, mask, |lane, carry| {
+        a[lane].add(b[lane], carry)
+    });
 }
 
 fn sub<T: Word>(registers: &mut Registers, o: &Operands, mask: u32) {
     let (a, b) = (*T::row(registers, o.a), *T::row(registers, o.b));
-    with_flag(registers, o, mask, |lane, borrow| a[lane].sub(b[lane], borrow));
+    with_flag(registers, o, mask, |lane, borrow| {
+        a[lane].sub(b[lane], borrow)
+    });
 }
 
 fn mad<T: Word>(registers: &mut Registers, o: &Operands, mask: u32) {

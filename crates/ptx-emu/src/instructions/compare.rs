@@ -10,7 +10,8 @@ use super::float::flush;
 use crate::block::{At, BlockRunner, Execute, Next, Op, Stop};
 use crate::read::{Read, Reader, other};
 use crate::registers::{
-    BoolOp, Combination, Flag, Operands, Registers, Slot, Test, compare, has_wide_vectors, lanes, lanes_where,
+    BoolOp, Combination, Flag, Operands, Registers, Slot, Test, compare, has_wide_vectors, lanes,
+    lanes_where,
 };
 use crate::warp::Warp;
 
@@ -49,7 +50,11 @@ enum Compare {
 }
 
 /// Boolean operations by their modifiers.
-pub(super) const BOOL_OPS: [(&str, BoolOp); 3] = [("and", BoolOp::And), ("or", BoolOp::Or), ("xor", BoolOp::Xor)];
+pub(super) const BOOL_OPS: [(&str, BoolOp); 3] = [
+    ("and", BoolOp::And),
+    ("or", BoolOp::Or),
+    ("xor", BoolOp::Xor),
+];
 
 /// The comparison, and the operation that combines it with another predicate.
 fn modifiers(r: &mut Reader) -> Read<(Compare, Option<BoolOp>)> {

@@ -28,7 +28,9 @@ pub(super) fn read(r: &mut Reader) -> Read<Op> {
             let index = r.src(ScalarType::U32)?;
             let table = name(r, "a branch table")?;
             let mut targets = r.body.branch_table(table)?;
-            targets.iter_mut().for_each(|target| *target += r.function.entry);
+            targets
+                .iter_mut()
+                .for_each(|target| *target += r.function.entry);
             return other(BranchTable { index, targets });
         }
         _ if is_uniform => return Err(r.unsupported("modifier `.uni`")),

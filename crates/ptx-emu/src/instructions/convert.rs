@@ -160,9 +160,8 @@ struct ConvertPair {
 impl Execute for ConvertPair {
     fn execute(&self, _: &mut BlockRunner, warp: &mut Warp, at: At) -> Result<Next, Stop> {
         for lane in lanes(at.active) {
-            let [high, low] = [self.high, self.low].map(|slot| {
-                self.conversion.convert(warp.registers.lane(slot, lane)) & 0xffff
-            });
+            let [high, low] = [self.high, self.low]
+                .map(|slot| self.conversion.convert(warp.registers.lane(slot, lane)) & 0xffff);
             warp.registers.set_lane(self.dst, lane, high << 16 | low);
         }
         Ok(Next::Step)
@@ -196,24 +195,38 @@ impl Conversion {
             (U64 | S64 | B64, U32 | B32, RegClass::B64, RegClass::B32) => {
                 lane_loop!(map1, |a: u32| u64::from(a))
             }
-            (U64 | S64 | B64, S32, RegClass::B64, RegClass::B32) => lane_loop!(map1, |a: i32| i64::from(a)),
+            (U64 | S64 | B64, S32, RegClass::B64, RegClass::B32) => {
+                lane_loop!(map1, |a: i32| i64::from(a))
+            }
             (U32 | S32 | B32, U64 | S64 | B64, RegClass::B32, RegClass::B64) => {
                 lane_loop!(map1, |a: u64| a as u32)
             }
             (U32 | S32 | B32, U16 | B16, RegClass::B32, RegClass::B16) => {
                 lane_loop!(map1, |a: u16| u32::from(a))
             }
-            (U32 | S32 | B32, S16, RegClass::B32, RegClass::B16) => lane_loop!(map1, |a: i16| i32::from(a)),
+            (U32 | S32 | B32, S16, RegClass::B32, RegClass::B16) => {
+                lane_loop!(map1, |a: i16| i32::from(a))
+            }
             (U16 | S16 | B16, U32 | S32 | B32, RegClass::B16, RegClass::B32) => {
                 lane_loop!(map1, |a: u32| a as u16)
             }
-            (F32, S32, RegClass::B32, RegClass::B32) if nearest => lane_loop!(map1, |a: i32| a as f32),
-            (F32, U32, RegClass::B32, RegClass::B32) if nearest => lane_loop!(map1, |a: u32| a as f32),
+            (F32, S32, RegClass::B32, RegClass::B32) if nearest => {
+                lane_loop!(map1, |a: i32| a as f32)
+            }
+            (F32, U32, RegClass::B32, RegClass::B32) if nearest => {
+                lane_loop!(map1, |a: u32| a as f32)
+            }
             (F64, S32, RegClass::B64, RegClass::B32) => lane_loop!(map1, |a: i32| f64::from(a)),
             (F64, U32, RegClass::B64, RegClass::B32) => lane_loop!(map1, |a: u32| f64::from(a)),
-            (S32, F32, RegClass::B32, RegClass::B32) if truncates => lane_loop!(map1, |a: f32| a as i32),
-            (U32, F32, RegClass::B32, RegClass::B32) if truncates => lane_loop!(map1, |a: f32| a as u32),
-            (F64, F32, RegClass::B64, RegClass::B32) if !self.integral => lane_loop!(map1, |a: u32| widen(a)),
+            (S32, F32, RegClass::B32, RegClass::B32) if truncates => {
+                lane_loop!(map1, |a: f32| a as i32)
+            }
+            (U32, F32, RegClass::B32, RegClass::B32) if truncates => {
+                lane_loop!(map1, |a: f32| a as u32)
+            }
+            (F64, F32, RegClass::B64, RegClass::B32) if !self.integral => {
+                lane_loop!(map1, |a: u32| widen(a))
+            }
             (F32, F64, RegClass::B32, RegClass::B64) if nearest && !self.integral => {
                 lane_loop!(map1, |a: f64| {
                     if a.is_nan() {
@@ -323,12 +336,7 @@ impl Conversion {
             // An integral value of the source is one of the (same) destination type.
             return match value.is_nan() && self.dst_ty == ScalarType::F64 {
                 true => self.finish(raw | 1 << 51),
-                false => self.finish(exact::convert(
-                    value.to_bits(),
-                    &F64,
-                    to,
-                    Rounding::Nearest,
-                )),
+                false => self.finish(exact::convert(value.to_bits(), &F64, to, Rounding::Nearest)),
             };
         }
         match (self.src_ty, self.dst_ty) {

@@ -85,7 +85,10 @@ struct Issue {
 impl Execute for Issue {
     fn execute(&self, runner: &mut BlockRunner, warp: &mut Warp, at: At) -> Result<Next, Stop> {
         let registers = &warp.registers;
-        let (dst, src) = (registers.addresses(&self.dst), registers.addresses(&self.src));
+        let (dst, src) = (
+            registers.addresses(&self.dst),
+            registers.addresses(&self.src),
+        );
         let ignored = self.ignore_src.map_or(0, |flag| registers.flag(flag));
         let queues = warp.copies.get_or_insert_default();
         for lane in lanes(at.active) {

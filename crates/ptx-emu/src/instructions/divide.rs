@@ -11,8 +11,8 @@
 use ptx::ScalarType;
 
 use super::float::{
-    Modifiers, SMALLEST_NORMAL, by_modifiers, directed, directed32, exact2, finish, finish64, flush,
-    flush_if, zero_if,
+    Modifiers, SMALLEST_NORMAL, by_modifiers, directed, directed32, exact2, finish, finish64,
+    flush, flush_if, zero_if,
 };
 use crate::block::Op;
 use crate::exact::{self, F64, Rounding};

@@ -9,7 +9,7 @@ use ptx::ScalarType;
 use crate::block::Op;
 use crate::read::{IntType, Read, Reader};
 use crate::registers::{
-    Apply, Operands, Registers, lane_loop, portable_loop, map1, map2, map2_aux, map3, map3_aux,
+    Apply, Operands, Registers, lane_loop, map1, map2, map2_aux, map3, map3_aux, portable_loop,
 };
 
 /// `match` over an [`IntType`] with the Rust type bound to a name.
@@ -76,7 +76,8 @@ pub(super) enum Half {
 }
 
 /// The halves by their modifiers; `.wide` last.
-pub(super) const HALVES: [(&str, Half); 3] = [("lo", Half::Lo), ("hi", Half::Hi), ("wide", Half::Wide)];
+pub(super) const HALVES: [(&str, Half); 3] =
+    [("lo", Half::Lo), ("hi", Half::Hi), ("wide", Half::Wide)];
 
 /// Takes the half, and gives it with the type of the destination.
 fn half_and_result(r: &mut Reader, ty: IntType) -> Read<(Half, ScalarType)> {

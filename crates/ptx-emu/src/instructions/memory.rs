@@ -65,7 +65,11 @@ fn modifiers(r: &mut Reader) -> Read<(Space, Modifiers)> {
 }
 
 /// The elements of a vector operand, or the one of a scalar.
-fn elements<'s, 'a>(r: &Reader<'_, '_, 'a>, operand: &'s Operand<'a>, count: usize) -> Read<&'s [Operand<'a>]> {
+fn elements<'s, 'a>(
+    r: &Reader<'_, '_, 'a>,
+    operand: &'s Operand<'a>,
+    count: usize,
+) -> Read<&'s [Operand<'a>]> {
     let expected = match count {
         1 => "one register",
         2 => "a vector of 2",

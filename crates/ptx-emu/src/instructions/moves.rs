@@ -8,7 +8,8 @@ use crate::counts::InstructionClass;
 use crate::memory::{space_of, window};
 use crate::read::{Read, Reader, Refusal, Width, class_of, other};
 use crate::registers::{
-    Apply, LANES, Operands, Registers, Slot, Value, lane_loop, lanes, lanes_where, map1, map3_aux, portable_loop,
+    Apply, LANES, Operands, Registers, Slot, Value, lane_loop, lanes, lanes_where, map1, map3_aux,
+    portable_loop,
 };
 use crate::special::Special;
 use crate::warp::Warp;

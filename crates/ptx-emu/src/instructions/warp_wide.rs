@@ -326,8 +326,7 @@ struct Match {
 
 impl Together for Match {
     fn execute(&self, _: &mut BlockRunner, warp: &mut Warp, party: &Party) -> Result<(), Stop> {
-        let values: [u64; LANES] =
-            std::array::from_fn(|lane| warp.registers.lane(self.src, lane));
+        let values: [u64; LANES] = std::array::from_fn(|lane| warp.registers.lane(self.src, lane));
         for lane in lanes(party.active) {
             let partners = party.partners[lane];
             let same = lanes_where(partners, |other| values[other] == values[lane]);

@@ -5,7 +5,9 @@
 
 mod operands;
 
-use ptx::{Body, ErrorKind, FunctionId, Inst, Operand, Operands, Problem, RegClass, ScalarType, Space};
+use ptx::{
+    Body, ErrorKind, FunctionId, Inst, Operand, Operands, Problem, RegClass, ScalarType, Space,
+};
 
 use crate::block::Op;
 use crate::counts::InstructionClass;
@@ -188,11 +190,20 @@ impl<'r, 'p, 'a> Reader<'r, 'p, 'a> {
 
     /// Takes the first of the modifiers that is there.
     pub(crate) fn choice<T: Copy>(&mut self, choices: &[(&str, T)]) -> Option<T> {
-        self.take(|m| choices.iter().find(|(name, _)| *name == m).map(|(_, value)| *value))
+        self.take(|m| {
+            choices
+                .iter()
+                .find(|(name, _)| *name == m)
+                .map(|(_, value)| *value)
+        })
     }
 
     /// As [`Reader::choice`], where the instruction must have one.
-    pub(crate) fn need<T: Copy>(&mut self, missing: &'static str, choices: &[(&str, T)]) -> Read<T> {
+    pub(crate) fn need<T: Copy>(
+        &mut self,
+        missing: &'static str,
+        choices: &[(&str, T)],
+    ) -> Read<T> {
         self.choice(choices).ok_or_else(|| self.missing(missing))
     }
 
@@ -301,7 +312,12 @@ impl<'r, 'p, 'a> Reader<'r, 'p, 'a> {
 
     /// Takes a scope, as whether it reaches beyond the block and its cluster.
     pub(crate) fn scope(&mut self) -> Option<bool> {
-        self.choice(&[("cta", false), ("cluster", false), ("gpu", true), ("sys", true)])
+        self.choice(&[
+            ("cta", false),
+            ("cluster", false),
+            ("gpu", true),
+            ("sys", true),
+        ])
     }
 
     /// Ends the modifiers: one that nothing took is not modelled.
@@ -361,7 +377,10 @@ impl<'r, 'p, 'a> Reader<'r, 'p, 'a> {
 
     /// The refusal that a needed modifier is not there: the text is wrong, unless it has one that is not known.
     pub(crate) fn missing(&self, missing: &'static str) -> Refusal {
-        match self.left().find(|(_, m)| ScalarType::from_name(m).is_none()) {
+        match self
+            .left()
+            .find(|(_, m)| ScalarType::from_name(m).is_none())
+        {
             Some((_, left)) => self.unsupported(&format!("modifier `.{left}`")),
             None => {
                 let opcode = self.opcode.to_string();

@@ -1,7 +1,8 @@
 //! Operands, checked against the type they are used with, and given as rows of the frame.
 
 use ptx::{
-    AddressBase, ErrorKind, Named, Operand, OperandKind, Problem, Reg, RegClass, ScalarType, Space, Symbol,
+    AddressBase, ErrorKind, Named, Operand, OperandKind, Problem, Reg, RegClass, ScalarType, Space,
+    Symbol,
 };
 
 use super::{Read, Reader, Refusal, class_of};
@@ -77,8 +78,9 @@ impl<'p, 'a> Reader<'_, 'p, 'a> {
     pub(crate) fn constant(&mut self) -> Read<u32> {
         let operand = self.operand()?;
         match operand.kind {
-            OperandKind::Literal(ptx::Literal::Int(value)) => u32::try_from(value)
-                .map_err(|_| self.unexpected(operand, "a number of 32 bits")),
+            OperandKind::Literal(ptx::Literal::Int(value)) => {
+                u32::try_from(value).map_err(|_| self.unexpected(operand, "a number of 32 bits"))
+            }
             _ => Err(self.unexpected(operand, "a number")),
         }
     }
@@ -102,9 +104,7 @@ impl<'p, 'a> Reader<'_, 'p, 'a> {
             Named::Reg(reg) if matches!(reg.class, RegClass::B32 | RegClass::B64) => {
                 Ok(Target::Reg(reg, offset))
             }
-            Named::Reg(_) => {
-                Err(self.unexpected(operand, "an address register of 32 or 64 bits"))
-            }
+            Named::Reg(_) => Err(self.unexpected(operand, "an address register of 32 or 64 bits")),
             Named::UnsupportedReg(what) => Err(Refusal::Unsupported(format!("{what} `{name}`"))),
             Named::Param(symbol, _) | Named::Symbol(symbol) => {
                 self.check_space(operand, name, symbol, space)?;
@@ -188,7 +188,9 @@ impl<'p, 'a> Reader<'_, 'p, 'a> {
         };
         let mut get = |name, ty| match name {
             "_" => Ok(None),
-            _ => self.named_register(operand, name, ty, Width::Exact).map(Some),
+            _ => self
+                .named_register(operand, name, ty, Width::Exact)
+                .map(Some),
         };
         let (first, second) = (get(first, ty)?, get(second, ScalarType::Pred)?);
         Ok((first, second.map(|slot| slot.row)))
@@ -303,7 +305,12 @@ impl<'p, 'a> Reader<'_, 'p, 'a> {
         let reason = match special {
             Special::Clock(_) => "a clock as an operand of anything but `mov`",
             _ if class == RegClass::Pred => "a predicate where a value is expected",
-            _ => return Ok(self.function.frame.constant(class, Constant::Special(special))),
+            _ => {
+                return Ok(self
+                    .function
+                    .frame
+                    .constant(class, Constant::Special(special)));
+            }
         };
         Err(Refusal::Unsupported(reason.to_string()))
     }
@@ -316,7 +323,10 @@ impl<'p, 'a> Reader<'_, 'p, 'a> {
         ty: ScalarType,
     ) -> Read<Slot> {
         match ty.bits() {
-            32 | 64 => Ok(self.function.frame.constant(class_of(ty), constant(symbol, offset))),
+            32 | 64 => Ok(self
+                .function
+                .frame
+                .constant(class_of(ty), constant(symbol, offset))),
             _ => Err(self.unexpected(
                 operand,
                 "a register or a number, for an address has 32 or 64 bits",

@@ -3,7 +3,8 @@
 #![allow(dead_code, reason = "each test binary uses its part")]
 
 use ptx_emu::{
-    DeviceLimits, Executable, Fault, LaunchConfig, LaunchReport, LoadedModule, Machine, Options, Sanitize,
+    DeviceLimits, Executable, Fault, LaunchConfig, LaunchReport, LoadedModule, Machine, Options,
+    Sanitize,
 };
 
 /// A launch of `k`. Registers of every class are declared; the body starts with

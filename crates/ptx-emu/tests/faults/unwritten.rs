@@ -26,7 +26,8 @@ fn global_memory_that_nobody_wrote() {
 
 #[test]
 fn poisoned_memory() {
-    let program = ptx_emu::Executable::parse(&launch("ld.global.u8 %r5, [%rd2+9];").text()).unwrap();
+    let program =
+        ptx_emu::Executable::parse(&launch("ld.global.u8 %r5, [%rd2+9];").text()).unwrap();
     let mut machine = Machine::default();
     let module = machine.load(program).unwrap();
     let [from, to] = ["from", "to"].map(|name| machine.allocate(10, name).unwrap());

@@ -1,6 +1,5 @@
 //! Looks at tokens, and says what was expected.
 
-
 use crate::error::{ErrorKind, Problem};
 use crate::lex::{Tok, Token};
 use crate::syntax::Name;

@@ -211,4 +211,3 @@ fn dimensions(c: &mut Cursor<'_, '_>) -> Result<[u32; 3]> {
     }
     Ok(dims)
 }
-

@@ -85,10 +85,7 @@ fn label<'a>(c: &mut Cursor<'_, 'a>, stmts: &mut Vec<Stmt<'a>>) -> Result<()> {
 }
 
 /// `.callprototype (returns) _ (params) [.noreturn];`, from behind the keyword.
-fn prototype<'a>(
-    c: &mut Cursor<'_, 'a>,
-    label: Name<'a>,
-) -> Result<Prototype<'a>> {
+fn prototype<'a>(c: &mut Cursor<'_, 'a>, label: Name<'a>) -> Result<Prototype<'a>> {
     let returns = variable::parameters(c)?;
     c.word("`_`")?;
     let params = variable::parameters(c)?;

@@ -296,8 +296,7 @@ impl<'p, 'a> Body<'p, 'a> {
     /// If no such table, or one of its labels, is in scope.
     pub fn branch_table(&self, name: Name<'a>) -> Result<Box<[u32]>, Problem> {
         let found = self.look_up(|scope| scope.tables.get(name.text).copied());
-        let targets =
-            found.ok_or_else(|| Problem::unknown("branch table", name.text, name.pos))?;
+        let targets = found.ok_or_else(|| Problem::unknown("branch table", name.text, name.pos))?;
         targets.iter().map(|target| self.label(*target)).collect()
     }
 

@@ -81,13 +81,17 @@ impl Image<'_, '_> {
                 Ok(())
             }
             (Init::List(list, _), []) if list.len() == 1 => self.fill(&list[0], dims, offset),
-            (Init::List(_, pos), []) => Err(Problem::invalid(*pos, "a list initialises a single element",
+            (Init::List(_, pos), []) => Err(Problem::invalid(
+                *pos,
+                "a list initialises a single element",
             )),
             (Init::Number(literal, pos), []) => {
                 let bits = literal.bits(self.ty, *pos)?;
                 self.write(offset, self.ty.bytes(), bits, *pos)
             }
-            (Init::Number(_, pos), _) => Err(Problem::invalid(*pos, "a number initialises an array: expected `{`",
+            (Init::Number(_, pos), _) => Err(Problem::invalid(
+                *pos,
+                "a number initialises an array: expected `{`",
             )),
             (
                 Init::Symbol {
@@ -152,8 +156,7 @@ impl Image<'_, '_> {
             && mask == 0xFFu64 << (8 * partial.next)
             && relocation.offset == whole.offset + partial.next;
         if !continues {
-            let message =
-                "only whole addresses can be given byte by byte, lowest byte first";
+            let message = "only whole addresses can be given byte by byte, lowest byte first";
             return Err(Problem::invalid(pos, message));
         }
         if partial.next == 7 {

@@ -35,7 +35,10 @@ pub(super) fn byte_count(pos: Pos, what: &'static str, value: u64) -> Result<u32
     // Half the range: sums of two never overflow, and offsets fit an `i32`.
     let limit = u64::from(u32::MAX / 2);
     if value > limit {
-        return Err(Problem::new(pos, ErrorKind::TooLarge { what, value, limit }));
+        return Err(Problem::new(
+            pos,
+            ErrorKind::TooLarge { what, value, limit },
+        ));
     }
     Ok(value as u32)
 }

@@ -58,7 +58,12 @@ impl<'a> Names<'a> {
     }
 
     /// Declares a name of the module.
-    pub fn insert(&mut self, what: &'static str, name: Name<'a>, entity: Entity) -> Result<(), Problem> {
+    pub fn insert(
+        &mut self,
+        what: &'static str,
+        name: Name<'a>,
+        entity: Entity,
+    ) -> Result<(), Problem> {
         match self.entities.insert(name.text, (entity, name.pos)) {
             Some((_, first)) => Err(duplicate(what, name, first)),
             None => Ok(()),
@@ -91,4 +96,3 @@ pub(super) fn variables<'m, 'a>(f: &'m syntax::Function<'a>) -> Vec<&'m syntax::
     collect(f.body.as_deref().unwrap_or(&[]), &mut all);
     all
 }
-

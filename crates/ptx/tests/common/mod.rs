@@ -101,7 +101,11 @@ fn lines<'a>(body: &mut Body<'_, 'a>) -> Result<Vec<Line>, Problem> {
     Ok(lines)
 }
 
-fn name_operand<'a>(body: &mut Body<'_, 'a>, operand: &Operand<'a>, named: &mut Vec<Option<Named>>) {
+fn name_operand<'a>(
+    body: &mut Body<'_, 'a>,
+    operand: &Operand<'a>,
+    named: &mut Vec<Option<Named>>,
+) {
     match &operand.kind {
         OperandKind::Name(name, _)
         | OperandKind::Offset(name, _)
@@ -140,7 +144,10 @@ fn assert_well_formed(program: &Program, bodies: &[Vec<Line>]) {
             while let Some(id) = at {
                 at = program.loc(id).inlined_at;
                 depth += 1;
-                assert!(depth <= program.locs.len(), "a chain of positions has no end");
+                assert!(
+                    depth <= program.locs.len(),
+                    "a chain of positions has no end"
+                );
             }
         }
     }
