@@ -16,7 +16,7 @@
 use std::fmt;
 use std::sync::atomic::AtomicU32;
 
-use crate::check::race::{BlockOrder, Clocks};
+use crate::check::race::{Clocks, DeviceOrder};
 use crate::config::{DeviceLimits, LaunchConfig, Sanitize, Schedule};
 use crate::fault::{Fault, FaultKind, ProgramFault, ThreadId, UnsupportedFault};
 use crate::frame::FunctionCode;
@@ -271,8 +271,8 @@ impl<'a> BlockRunner<'a> {
     }
 
     /// The order among the blocks of the launch, as the running block sees it.
-    pub(crate) fn device_order(&self) -> BlockOrder<'a> {
-        BlockOrder {
+    pub(crate) fn device_order(&self) -> DeviceOrder<'a> {
+        DeviceOrder {
             first_block: self.launch.first_block,
             fences: &self.launch.fences,
             synchronized: self.synchronized,

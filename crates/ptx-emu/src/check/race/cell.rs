@@ -1,6 +1,6 @@
 //! What a granule remembers.
 
-use super::order::{Now, Record};
+use super::order::{BlockOrder, Now, Record};
 use crate::registers::LANES;
 
 /// Up to two accesses, of the latest that nothing orders, by threads as far apart as can be: an access that races
@@ -10,7 +10,7 @@ struct Latest([Record; 2]);
 
 impl Latest {
     #[inline(always)]
-    fn note(&mut self, now: &Now) {
+    fn note<B: BlockOrder>(&mut self, now: &Now<B>) {
         let [first, second] = &mut self.0;
         let mut record = now.record;
         if now.is_after(first) {
@@ -25,7 +25,7 @@ impl Latest {
     }
 
     #[inline(always)]
-    fn racing(&self, now: &Now) -> Option<Record> {
+    fn racing<B: BlockOrder>(&self, now: &Now<B>) -> Option<Record> {
         let [first, second] = &self.0;
         if now.races_with(first) {
             Some(*first)
@@ -63,7 +63,7 @@ pub(crate) struct Conflict {
 impl Cell {
     /// Notes a load.
     #[inline(always)]
-    pub(crate) fn load(&mut self, now: &Now) -> Option<Conflict> {
+    pub(crate) fn load<B: BlockOrder>(&mut self, now: &Now<B>) -> Option<Conflict> {
         if let Some(earlier) = self.stores.racing(now) {
             return Some(Conflict {
                 earlier,
@@ -77,7 +77,7 @@ impl Cell {
     /// The access that a store races with, if any. If that is a store too, it is a race only if this one stores another
     /// value.
     #[inline(always)]
-    pub(crate) fn store_conflict(&self, now: &Now) -> Option<Conflict> {
+    pub(crate) fn store_conflict<B: BlockOrder>(&self, now: &Now<B>) -> Option<Conflict> {
         let (earlier, earlier_is_store) = match self.loads.racing(now) {
             Some(load) => (load, false),
             None => (self.stores.racing(now)?, true),
@@ -90,7 +90,7 @@ impl Cell {
 
     /// Notes a store.
     #[inline(always)]
-    pub(crate) fn note_store(&mut self, now: &Now) {
+    pub(crate) fn note_store<B: BlockOrder>(&mut self, now: &Now<B>) {
         self.stores.note(now);
     }
 

@@ -52,5 +52,5 @@ mod pages;
 mod tests;
 
 pub(crate) use cell::{Cell, Conflict};
-pub(crate) use order::{BlockOrder, Clocks, Now, Record};
+pub(crate) use order::{BlockOrder, Clocks, DeviceOrder, Leftovers, Now, Record};
 pub(crate) use pages::{PAGE, PageGuard, RaceShadow};
