@@ -199,10 +199,6 @@ impl LaunchContext<'_> {
     }
 }
 
-/// A group that has executed so many atomics, strong accesses, fences or sleeps while others of its warp could
-/// run gives way to them: it may be waiting for what they do.
-pub(crate) const PATIENCE: u32 = 64;
-
 /// One of the 16 barriers of a block.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct BarrierState {

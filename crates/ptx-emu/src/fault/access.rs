@@ -2,8 +2,6 @@
 
 use std::fmt;
 
-use super::words::Bytes;
-
 /// What an access does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AccessKind {
@@ -153,4 +151,13 @@ pub enum Stray {
         /// The address.
         address: u64,
     },
+}
+
+/// A number of bytes in words.
+pub(super) struct Bytes(pub(super) u64);
+
+impl fmt::Display for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} byte{}", self.0, if self.0 == 1 { "" } else { "s" })
+    }
 }

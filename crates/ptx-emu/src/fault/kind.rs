@@ -1,6 +1,7 @@
 //! What can be wrong with a program.
 
-use super::{Access, AccessKind, Location, RaceAccess, RaceBetween, Stray, ThreadId, Waiting};
+use super::access::{Access, AccessKind, Location, Stray};
+use super::threads::{RaceAccess, RaceBetween, ThreadId, Waiting};
 use crate::position::CodePosition;
 
 /// What is wrong with a program.

@@ -12,7 +12,6 @@ mod kind;
 mod launch;
 mod message;
 mod threads;
-mod words;
 
 pub use access::{Access, AccessKind, Location, Stray};
 pub use kind::FaultKind;

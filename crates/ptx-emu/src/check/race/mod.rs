@@ -43,14 +43,12 @@
 //!
 //! # Layout
 //!
-//! `order` says what is ordered before what; `cell` what a granule remembers; `pages` holds the cells of a buffer.
+//! `order` says what is ordered before what; `cell` what a granule remembers, and holds the cells of a buffer.
 
 mod cell;
 mod order;
-mod pages;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use cell::{Cell, Conflict};
+pub(crate) use cell::{Cell, Conflict, PAGE, PageGuard, RaceShadow};
 pub(crate) use order::{BlockOrder, Clocks, DeviceOrder, Leftovers, Now, Record};
-pub(crate) use pages::{PAGE, PageGuard, RaceShadow};
