@@ -233,7 +233,7 @@ pub(crate) struct BlockRunner<'a> {
     pub(crate) fence_count: u32,
     /// The block has executed a strong access or an atomic.
     pub(crate) synchronized: bool,
-    /// The first read of shared memory that nobody wrote, kept until the next barrier: see
+    /// The first read of shared memory that nothing has written, kept until the next barrier: see
     /// `check_written_shared`.
     pub(crate) unwritten: Option<Stop>,
     /// The random order of turns.

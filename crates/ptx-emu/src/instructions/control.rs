@@ -132,7 +132,7 @@ impl Execute for Trap {
     }
 }
 
-/// The position that a user would look for: a group's own, or, in a function of a library (a panic), that of the
+/// The position that helps a user: a group's own, or, in a function of a library (a panic), that of the
 /// innermost call outside.
 fn blamed(runner: &BlockRunner, warp: &Warp, group: usize) -> u32 {
     let infos = &runner.launch.code.infos;

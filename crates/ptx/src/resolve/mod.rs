@@ -31,7 +31,7 @@ impl Program {
     /// too, and reads its instructions.
     ///
     /// # Errors
-    /// The first place where the text is not well-formed or names something that it does not declare, or the first
+    /// The first position where the text is not well-formed or names something that it does not declare, or the first
     /// problem that `read_body` returns.
     pub fn read<'a>(
         source: &'a str,
