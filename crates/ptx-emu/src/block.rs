@@ -16,7 +16,7 @@
 use std::fmt;
 use std::sync::atomic::AtomicU32;
 
-use crate::check::race::{BlockOrder, Clocks};
+use crate::check::race::{Clocks, DeviceOrder};
 use crate::config::{DeviceLimits, LaunchConfig, Sanitize, Schedule};
 use crate::fault::{Fault, FaultKind, ProgramFault, ThreadId, UnsupportedFault};
 use crate::frame::FunctionCode;
@@ -199,10 +199,6 @@ impl LaunchContext<'_> {
     }
 }
 
-/// A group that has executed so many atomics, strong accesses, fences or sleeps while others of its warp could
-/// run gives way to them: it may be waiting for what they do.
-pub(crate) const PATIENCE: u32 = 64;
-
 /// One of the 16 barriers of a block.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct BarrierState {
@@ -237,7 +233,7 @@ pub(crate) struct BlockRunner<'a> {
     pub(crate) fence_count: u32,
     /// The block has executed a strong access or an atomic.
     pub(crate) synchronized: bool,
-    /// The first read of shared memory that nobody wrote, kept until the next barrier: see
+    /// The first read of shared memory that nothing has written, kept until the next barrier: see
     /// `check_written_shared`.
     pub(crate) unwritten: Option<Stop>,
     /// The random order of turns.
@@ -271,8 +267,8 @@ impl<'a> BlockRunner<'a> {
     }
 
     /// The order among the blocks of the launch, as the running block sees it.
-    pub(crate) fn device_order(&self) -> BlockOrder<'a> {
-        BlockOrder {
+    pub(crate) fn device_order(&self) -> DeviceOrder<'a> {
+        DeviceOrder {
             first_block: self.launch.first_block,
             fences: &self.launch.fences,
             synchronized: self.synchronized,

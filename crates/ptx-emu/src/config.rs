@@ -51,7 +51,7 @@ impl Default for DeviceLimits {
 /// Which checks are made beyond those that hardware makes (bounds and alignment are always checked).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sanitize {
-    /// Reads of global or shared memory that nobody wrote.
+    /// Reads of global or shared memory that nothing has written.
     pub uninitialized: bool,
     /// Data races.
     pub races: bool,
@@ -98,7 +98,7 @@ pub struct Options {
     /// Warp instructions that one block may execute before the launch fails.
     pub fuel: u64,
     /// How many blocks of a launch run, if not all: pairs of neighbours, the first and the last of the grid among them. For
-    /// a look at a launch that is too large to run whole; what the other blocks would write is not written.
+    /// a sample of a launch that is too large to run in full; what the other blocks would write is not written.
     pub most_blocks: Option<u64>,
     /// Host threads; 0 for as many as rayon's pool has. Results of race-free programs do not depend on it,
     /// except through the order of floating-point atomics among blocks; with 1 everything is repeatable.

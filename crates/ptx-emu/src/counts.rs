@@ -262,7 +262,7 @@ pub struct LaunchReport {
 }
 
 impl LaunchReport {
-    /// Adds another launch, usually of the same kernel of the same module: instructions at the same place are one.
+    /// Adds another launch, usually of the same kernel of the same module: instructions at the same position are one.
     pub fn add(&mut self, other: &Self) {
         let mut all: BTreeMap<_, Counts> = BTreeMap::new();
         for instruction in self

@@ -38,7 +38,7 @@ impl Executable {
     /// Instructions that are not modelled are no errors: see [`Executable::unsupported`].
     ///
     /// # Errors
-    /// The first place where the text is not well-formed, names something that it does not declare, or has an instruction
+    /// The first position where the text is not well-formed, names something that it does not declare, or has an instruction
     /// of a form that PTX does not have.
     pub fn parse(source: &str) -> Result<Executable, ptx::Error> {
         let mut builder = Builder::default();

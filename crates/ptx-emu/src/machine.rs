@@ -98,19 +98,19 @@ impl Machine {
     /// messages. The memory holds zeros, but reading it before it is written is a fault when checked.
     ///
     /// # Errors
-    /// If the device has not so much memory left.
+    /// If the device does not have that much memory left.
     pub fn allocate(&mut self, bytes: u64, name: &str) -> Result<u64, OutOfMemory> {
         self.memory.allocate(bytes, name)
     }
 
     /// Frees the buffer that starts at `address`; false if there is none. Its addresses are not used again, and
-    /// accesses to them are told from others.
+    /// accesses to them are reported as such.
     pub fn free(&mut self, address: u64) -> bool {
         self.memory.free(address)
     }
 
     /// Sets every byte of the buffer that starts at `address`, and counts them as never written: a kernel that reads one
-    /// before it writes it is reported when checked, and otherwise gets what should not look right. False if no buffer
+    /// before it writes it is reported when checked, and otherwise gets a value that should look wrong. False if no buffer
     /// starts there.
     pub fn poison(&mut self, address: u64, byte: u8) -> bool {
         self.memory.poison(address, byte)
@@ -149,7 +149,7 @@ impl Machine {
         }
     }
 
-    /// Copies within the device. Bytes that nobody wrote stay so.
+    /// Copies within the device. Bytes that nothing has written stay so.
     ///
     /// # Errors
     /// If either range does not lie in one buffer; nothing is copied then.

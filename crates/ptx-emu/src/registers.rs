@@ -198,7 +198,7 @@ pub(crate) struct Operands {
 ///
 /// # Safety
 /// The pointer may be to code compiled for vector extensions: it must come from [`lane_loop!`], which
-/// looks for them first.
+/// checks for them first.
 pub(crate) type Apply = unsafe fn(&mut Registers, &Operands, u32);
 
 /// A type that lanes are read and written as.

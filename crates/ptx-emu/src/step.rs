@@ -1,7 +1,7 @@
 //! Steps a group through its instructions.
 
-use crate::block::{At, BlockRunner, Next, Op, PATIENCE, Stop};
-use crate::warp::Warp;
+use crate::block::{At, BlockRunner, Next, Op, Stop};
+use crate::warp::{PATIENCE, Warp};
 
 impl BlockRunner<'_> {
     /// Steps a group until it reaches `limit`, changes, or its turn ends.

@@ -8,6 +8,10 @@ use crate::frame::{Constant, FunctionCode};
 use crate::memory::lanes::LaneMemory;
 use crate::registers::{Bases, Flag, LANES, Registers, Slot};
 
+/// A group that has executed so many atomics, strong accesses, fences or sleeps while others of its warp could
+/// run gives way to them: it may be waiting for what they do.
+pub(crate) const PATIENCE: u32 = 64;
+
 /// What a group of lanes does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
@@ -118,7 +122,7 @@ pub(crate) struct Warp {
     /// The constants of the kernel's frame are in place.
     pub(crate) has_constants: bool,
     /// Lanes that ran last, and the polling instructions that they have executed since they were chosen: see
-    /// [`PATIENCE`](crate::block::PATIENCE).
+    /// [`PATIENCE`](PATIENCE).
     chosen: u32,
     pub(crate) spins: u32,
 }

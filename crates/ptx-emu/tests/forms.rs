@@ -88,7 +88,7 @@ fn run(line: &str) -> String {
     let mut input = vec![0; 32 * STRIDE];
     for lane in 0..32 {
         let mut offset = 0;
-        for (file, count, bytes, _) in FILES {
+        for (_, count, bytes, _) in FILES {
             for i in 0..count {
                 let bits = value((lane * 64 + offset + i) as u64, bytes).to_le_bytes();
                 input[lane * STRIDE + offset..][..bytes].copy_from_slice(&bits[..bytes]);

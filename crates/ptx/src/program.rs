@@ -1,7 +1,5 @@
 //! What a module declares: variables, functions, parameters, source positions.
 
-use crate::error::Error;
-use crate::resolve;
 use crate::types::{Pos, Reg, RegClass, ScalarType, Space};
 
 /// Index into [`Program::functions`].
@@ -63,19 +61,6 @@ pub struct Program {
 }
 
 impl Program {
-    /// Reads a PTX text. `read_body` gets each function in the order of [`Program::functions`], those without a body
-    /// too, and reads its instructions.
-    ///
-    /// # Errors
-    /// The first place where the text is not well-formed or names something that it does not declare, or the first
-    /// problem that `read_body` returns.
-    pub fn read<'a>(
-        source: &'a str,
-        read_body: impl FnMut(&mut crate::Body<'_, 'a>) -> Result<(), crate::Problem>,
-    ) -> Result<Program, Error> {
-        resolve::program(source, read_body).map_err(|problem| problem.into_error(source))
-    }
-
     /// The kernel of that name (`.entry` with a body).
     pub fn kernel(&self, name: &str) -> Option<&Function> {
         self.kernels().find(|f| f.name == name)

@@ -37,7 +37,7 @@ pub(crate) trait Action {
 
 /// How an instruction accesses memory.
 #[derive(Clone, Debug)]
-pub(crate) struct Access {
+pub(crate) struct MemoryAccess {
     pub(crate) kind: AccessKind,
     pub(crate) space: Space,
     pub(crate) address: Address,
@@ -57,7 +57,7 @@ impl BlockRunner<'_> {
         &mut self,
         warp: &mut Warp,
         at: At,
-        access: &Access,
+        access: &MemoryAccess,
         action: &impl Action,
     ) -> Result<(), Stop> {
         let addresses = warp.registers.addresses(&access.address);

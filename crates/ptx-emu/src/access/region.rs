@@ -2,8 +2,8 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 
-use crate::block::LaunchContext;
-use crate::check::race::{Cell, PAGE, PageGuard};
+use crate::block::{BlockRunner, LaunchContext};
+use crate::check::race::{BlockOrder, Cell, DeviceOrder, Leftovers, PAGE, PageGuard};
 use crate::fault::Location;
 use crate::memory::Words;
 use crate::memory::global::{Buffer, GlobalMemory};
@@ -19,8 +19,11 @@ pub(crate) trait Region: Words {
     const IS_GLOBAL: bool = false;
     /// A read of what nothing has written is reported at the next barrier, if no race is found before.
     const DEFERS_UNWRITTEN: bool = false;
-    /// Blocks share it.
-    const IS_SHARED_BY_BLOCKS: bool = false;
+    /// The order among blocks that accesses follow.
+    type Order<'l>: BlockOrder;
+
+    /// That order, as the running block sees it.
+    fn order<'l>(runner: &BlockRunner<'l>) -> Self::Order<'l>;
 
     /// The address of its first byte.
     fn base(&self) -> u64 {
@@ -115,7 +118,11 @@ impl Words for GlobalRegion<'_> {
 
 impl Region for GlobalRegion<'_> {
     const IS_GLOBAL: bool = true;
-    const IS_SHARED_BY_BLOCKS: bool = true;
+    type Order<'l> = DeviceOrder<'l>;
+
+    fn order<'l>(runner: &BlockRunner<'l>) -> DeviceOrder<'l> {
+        runner.device_order()
+    }
 
     #[inline(always)]
     fn base(&self) -> u64 {
@@ -186,6 +193,11 @@ impl Region for GlobalRegion<'_> {
 
 impl Region for SharedMemory {
     const DEFERS_UNWRITTEN: bool = true;
+    type Order<'l> = Leftovers;
+
+    fn order<'l>(_: &BlockRunner<'l>) -> Leftovers {
+        Leftovers
+    }
 
     #[inline(always)]
     fn load_row(&self, offset: u64, row: &mut Row32) {
@@ -243,6 +255,12 @@ impl Words for LaneRegion<'_> {
 }
 
 impl Region for LaneRegion<'_> {
+    type Order<'l> = Leftovers;
+
+    fn order<'l>(_: &BlockRunner<'l>) -> Leftovers {
+        Leftovers
+    }
+
     fn base(&self) -> u64 {
         self.base
     }
@@ -263,4 +281,10 @@ impl Words for ParamRegion<'_> {
     fn set_word(&mut self, _lane: usize, _index: usize, _mask: u32, _bits: u32) {}
 }
 
-impl Region for ParamRegion<'_> {}
+impl Region for ParamRegion<'_> {
+    type Order<'l> = Leftovers;
+
+    fn order<'l>(_: &BlockRunner<'l>) -> Leftovers {
+        Leftovers
+    }
+}

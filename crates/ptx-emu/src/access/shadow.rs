@@ -3,7 +3,7 @@
 use crate::access::region::Region;
 use crate::access::request::{Request, Span};
 use crate::block::{BlockRunner, Stop};
-use crate::check::race::{BlockOrder, Conflict, Now, Record};
+use crate::check::race::{Conflict, Now, Record};
 use crate::counts::InstructionClass;
 use crate::fault::{AccessKind, FaultKind, Location, RaceAccess, RaceBetween};
 use crate::registers::{LANES, lanes};
@@ -66,7 +66,7 @@ impl BlockRunner<'_> {
     }
 
     /// The access of the warp's first thread, and what it is ordered after.
-    fn now<R: Region>(&self, request: &Request) -> Now<'_> {
+    fn now<R: Region>(&self, request: &Request) -> Now<'_, R::Order<'_>> {
         let record = Record {
             block: self.block_number(),
             clock: self.clocks.now(request.warp),
@@ -78,10 +78,7 @@ impl BlockRunner<'_> {
         Now {
             record,
             clocks: &self.clocks,
-            blocks: match R::IS_SHARED_BY_BLOCKS {
-                true => self.device_order(),
-                false => BlockOrder::LEFTOVERS,
-            },
+            blocks: R::order(self),
         }
     }
 

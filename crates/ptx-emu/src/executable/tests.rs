@@ -258,10 +258,13 @@ fn each_form_has_the_code_that_is_recorded() {
     insta::assert_snapshot!("forms", table);
 }
 
-/// Shortens the debug forms of slots.
+/// Shortens the debug forms of slots, and leaves out the address of a comparison's code.
 fn compact(text: &str) -> String {
-    let mut out = String::new();
-    let mut rest = text;
+    let (mut out, mut rest) = (String::new(), text);
+    if let Some((before, address)) = text.split_once("test: 0x") {
+        out += before;
+        rest = address.split_once(", ").unwrap().1;
+    }
     while let Some((before, after)) = rest.split_once("Slot { class: ") {
         let (class, after) = after.split_once(", row: ").unwrap();
         let (row, after) = after.split_once(" }").unwrap();

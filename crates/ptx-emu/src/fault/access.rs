@@ -2,8 +2,6 @@
 
 use std::fmt;
 
-use super::words::Bytes;
-
 /// What an access does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AccessKind {
@@ -40,7 +38,7 @@ impl fmt::Display for Access {
     }
 }
 
-/// A place in memory, as a user knows it.
+/// A position in memory, as a user knows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Location {
     /// In a buffer of global memory.
@@ -139,13 +137,13 @@ pub enum Stray {
         /// The address.
         address: u64,
     },
-    /// 2^32 elements beyond a place near a buffer.
+    /// 2^32 elements beyond a position near a buffer.
     Wrapped {
         /// The buffer's name.
         name: String,
         /// Its size in bytes.
         size: u64,
-        /// Bytes from its start to that place; negative if before it.
+        /// Bytes from its start to that position; negative if before it.
         offset: i64,
     },
     /// Near nothing.
@@ -153,4 +151,13 @@ pub enum Stray {
         /// The address.
         address: u64,
     },
+}
+
+/// A number of bytes in words.
+pub(super) struct Bytes(pub(super) u64);
+
+impl fmt::Display for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} byte{}", self.0, if self.0 == 1 { "" } else { "s" })
+    }
 }

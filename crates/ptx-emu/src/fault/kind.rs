@@ -1,6 +1,7 @@
 //! What can be wrong with a program.
 
-use super::{Access, AccessKind, Location, RaceAccess, RaceBetween, Stray, ThreadId, Waiting};
+use super::access::{Access, AccessKind, Location, Stray};
+use super::threads::{RaceAccess, RaceBetween, ThreadId, Waiting};
 use crate::position::CodePosition;
 
 /// What is wrong with a program.
@@ -20,7 +21,7 @@ pub enum FaultKind {
         access: Access,
         /// The address in its space.
         address: u64,
-        /// The place in a buffer, if it is in one.
+        /// The position in a buffer, if it is in one.
         location: Option<Location>,
     },
     /// A store to constant memory or parameters.
@@ -30,7 +31,7 @@ pub enum FaultKind {
         /// What it would change.
         what: String,
     },
-    /// A load of memory that nobody wrote.
+    /// A load of memory that nothing has written.
     Uninitialized {
         /// The access.
         access: Access,
@@ -41,7 +42,7 @@ pub enum FaultKind {
     Race {
         /// What both access.
         location: Location,
-        /// The later access in this run: the fault's thread and place are its.
+        /// The later access in this run: the fault's thread and position are that access's.
         kind: AccessKind,
         /// The earlier access in this run.
         earlier: RaceAccess,

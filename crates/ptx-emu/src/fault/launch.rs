@@ -6,7 +6,7 @@ pub enum LaunchError {
     /// No such kernel.
     #[error("the module has no kernel `{name}`; it has {}", names(available))]
     NoSuchKernel {
-        /// The name asked for.
+        /// The name requested.
         name: String,
         /// The kernels of the module.
         available: Vec<String>,
@@ -36,7 +36,7 @@ pub enum LaunchError {
         what: &'static str,
         /// "x", "y" or "z".
         axis: &'static str,
-        /// The size asked for.
+        /// The size requested.
         given: u32,
         /// The largest size.
         limit: u32,
@@ -44,7 +44,7 @@ pub enum LaunchError {
     /// Too many threads in a block.
     #[error("a block of {given} threads; {who} allows {limit}")]
     Threads {
-        /// Threads asked for.
+        /// Threads requested.
         given: u64,
         /// Threads allowed.
         limit: u64,
@@ -54,7 +54,7 @@ pub enum LaunchError {
     /// Too many blocks.
     #[error("a grid of ({}, {}, {}) blocks; at most {limit} can be run", shape[0], shape[1], shape[2])]
     Blocks {
-        /// The grid asked for.
+        /// The grid requested.
         shape: [u32; 3],
         /// The most blocks.
         limit: u64,
@@ -72,7 +72,7 @@ pub enum LaunchError {
     SharedMemory {
         /// "static", or "static and dynamic".
         what: &'static str,
-        /// Bytes asked for.
+        /// Bytes requested.
         given: u64,
         /// Bytes allowed.
         limit: u64,

@@ -2,8 +2,9 @@
 
 use std::fmt;
 
-use super::words::{Bytes, Index, Threads};
-use super::{Access, FaultKind, Stray};
+use super::access::{Access, Bytes, Stray};
+use super::kind::FaultKind;
+use super::threads::{Index, Threads};
 
 impl fmt::Display for FaultKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -1,7 +1,7 @@
 //! Why a launch fails.
 //!
 //! Three kinds are kept apart: [`Fault::Program`], the kernel does something wrong; [`Fault::Unsupported`], the
-//! kernel does something that is not modelled; [`Fault::Launch`], the launch was asked for wrongly.
+//! kernel does something that is not modelled; [`Fault::Launch`], the launch is not possible.
 //!
 //! - `kind`: what can be wrong with a program; `message`: the same in words;
 //! - `access`: accesses, and where they go; `threads`: threads, and how they stand to each other;
@@ -12,7 +12,6 @@ mod kind;
 mod launch;
 mod message;
 mod threads;
-mod words;
 
 pub use access::{Access, AccessKind, Location, Stray};
 pub use kind::FaultKind;

@@ -2,8 +2,7 @@
 
 use std::fmt;
 
-use super::AccessKind;
-use super::words::{Index, Threads};
+use super::access::AccessKind;
 use crate::position::CodePosition;
 
 /// A thread of a launch.
@@ -96,5 +95,24 @@ impl fmt::Display for RaceBetween {
             }
             Self::Blocks => "by another block: nothing orders the blocks of one launch",
         })
+    }
+}
+
+/// x, y, z in parentheses.
+pub(super) struct Index(pub(super) [u32; 3]);
+
+impl fmt::Display for Index {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [x, y, z] = self.0;
+        write!(f, "({x}, {y}, {z})")
+    }
+}
+
+/// A number of threads in words.
+pub(super) struct Threads(pub(super) u32);
+
+impl fmt::Display for Threads {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} thread{}", self.0, if self.0 == 1 { "" } else { "s" })
     }
 }

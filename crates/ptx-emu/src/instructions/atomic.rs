@@ -5,7 +5,7 @@ use std::sync::atomic::{Ordering, fence};
 use ptx::{ScalarType, Space};
 
 use super::float::{atomic_add32, atomic_add64};
-use crate::access::{Access, Action, Region, Request, Span};
+use crate::access::{Action, MemoryAccess, Region, Request, Span};
 use crate::block::{At, BlockRunner, Execute, Next, Op, Stop};
 use crate::counts::InstructionClass;
 use crate::fault::AccessKind;
@@ -84,7 +84,7 @@ pub(super) fn read(r: &mut Reader) -> Read<Op> {
     let releases = releases.unwrap_or(false);
     r.function.orders_blocks |= releases;
     other(Atomic {
-        access: Access {
+        access: MemoryAccess {
             kind: AccessKind::Atomic,
             space,
             address,
@@ -103,7 +103,7 @@ pub(super) fn read(r: &mut Reader) -> Read<Op> {
 
 #[derive(Debug)]
 struct Atomic {
-    access: Access,
+    access: MemoryAccess,
     update: Update,
     dst: Option<Slot>,
     b: Slot,

@@ -72,14 +72,7 @@ pub(super) fn call(r: &mut Reader) -> Read<Op> {
         Some(_) => return Err(r.unexpected(callee, "a function")),
         None => return Err(Problem::unknown("function", name, callee.pos).into()),
     }
-    let call = reader.read(r, callee, name, args, returns)?;
-    match call.target {
-        Target::Function(id) if !r.body.program().functions[id as usize].is_defined => {
-            let reason = format!("call of `{name}`, which the module does not define");
-            Err(Refusal::Unsupported(reason))
-        }
-        _ => other(call),
-    }
+    other(reader.read(r, callee, name, args, returns)?)
 }
 
 /// What is known of a callee while its arguments are read.
@@ -273,13 +266,21 @@ enum CallResult {
 impl Call {
     /// The function that is called, and the lanes of `active` that call it.
     fn callee(&self, runner: &BlockRunner, warp: &Warp, at: At) -> Result<(u32, u32), Stop> {
+        let functions = &runner.launch.code.functions;
         let slot = match self.target {
-            Target::Function(callee) => return Ok((callee, at.active)),
+            Target::Function(index) => {
+                let function = &functions[index as usize];
+                if function.is_defined {
+                    return Ok((index, at.active));
+                }
+                let name = &function.name;
+                let reason = format!("call of `{name}`, which the module does not define");
+                return Err(runner.unsupported(warp.first_thread(at.active), at.pc, &reason));
+            }
             Target::Indirect(slot) => slot,
         };
         let lane = at.active.trailing_zeros() as usize;
         let address = warp.registers.lane(slot, lane);
-        let functions = &runner.launch.code.functions;
         let callee = function_at(address).and_then(|index| usize::try_from(index).ok());
         match callee.filter(|&index| functions.get(index).is_some_and(|f| f.is_defined)) {
             Some(index) => {

@@ -2,12 +2,12 @@
 
 use ptx::{Name, OperandKind, ScalarType};
 
-use crate::block::{At, BlockRunner, Execute, Next, Op, PATIENCE, Stop};
+use crate::block::{At, BlockRunner, Execute, Next, Op, Stop};
 use crate::counts::InstructionClass;
 use crate::fault::FaultKind;
 use crate::read::{Read, Reader, other};
 use crate::registers::{Slot, lanes, lanes_where};
-use crate::warp::{Frame, Group, Warp};
+use crate::warp::{Frame, Group, PATIENCE, Warp};
 
 /// `bra`, `brx`, `exit`, `trap`, `brkpt`.
 pub(super) fn read(r: &mut Reader) -> Read<Op> {
@@ -132,7 +132,7 @@ impl Execute for Trap {
     }
 }
 
-/// The position that a user would look for: a group's own, or, in a function of a library (a panic), that of the
+/// The position that helps a user: a group's own, or, in a function of a library (a panic), that of the
 /// innermost call outside.
 fn blamed(runner: &BlockRunner, warp: &Warp, group: usize) -> u32 {
     let infos = &runner.launch.code.infos;

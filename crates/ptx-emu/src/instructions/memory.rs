@@ -4,7 +4,7 @@ use std::sync::atomic::{Ordering, fence};
 
 use ptx::{Operand, OperandKind, RegClass, ScalarType, Space, Symbol};
 
-use crate::access::{Access, Action, ParamRegion, Region, Request, Span};
+use crate::access::{Action, MemoryAccess, ParamRegion, Region, Request, Span};
 use crate::block::{At, BlockRunner, Execute, Next, Op, Stop};
 use crate::counts::InstructionClass;
 use crate::fault::{self, AccessKind, FaultKind, Stray};
@@ -120,7 +120,7 @@ pub(super) fn load(r: &mut Reader) -> Read<Op> {
     }
     r.function.note_access(space, ty.bytes());
     other(Load {
-        access: Access {
+        access: MemoryAccess {
             kind: AccessKind::Load,
             space,
             address: r.locate(target),
@@ -160,7 +160,7 @@ pub(super) fn store(r: &mut Reader) -> Read<Op> {
     let releases = order == Order::Release;
     r.function.orders_blocks |= releases;
     other(Store {
-        access: Access {
+        access: MemoryAccess {
             kind: AccessKind::Store,
             space,
             address,
@@ -245,7 +245,7 @@ impl Elements {
 
 #[derive(Debug)]
 struct Load {
-    access: Access,
+    access: MemoryAccess,
     elements: Elements,
     acquires: bool,
 }
@@ -304,7 +304,7 @@ impl Action for Load {
 
 #[derive(Debug)]
 struct Store {
-    access: Access,
+    access: MemoryAccess,
     elements: Elements,
     releases: bool,
 }

@@ -287,7 +287,7 @@ impl Execute for IsSpace {
     fn execute(&self, _: &mut BlockRunner, warp: &mut Warp, at: At) -> Result<Next, Stop> {
         let registers = &mut warp.registers;
         let inside = lanes_where(at.active, |lane| match self.space {
-            // Constants lie among the buffers; no address is told to be one.
+            // Constants lie among the buffers: no address is recognised as one.
             Space::Generic | Space::Const => false,
             space => space_of(registers.lane(self.src, lane)) == space,
         });

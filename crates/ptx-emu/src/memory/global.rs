@@ -16,7 +16,7 @@ use crate::check::written::WrittenShadow;
 
 /// Buffers start at multiples of this.
 const ALIGNMENT: u64 = 256;
-/// At least this many bytes between two buffers belong to nobody.
+/// At least this many bytes between two buffers belong to no buffer.
 pub const GUARD_BYTES: u64 = 64 << 10;
 /// Locks that 64-bit atomics share.
 const LOCKS: usize = 64;
@@ -96,7 +96,7 @@ pub(crate) struct GlobalMemory {
 pub struct OutOfMemory {
     /// The name given.
     pub name: String,
-    /// Bytes asked for.
+    /// Bytes requested.
     pub requested: u64,
     /// Bytes in use before.
     pub used: u64,

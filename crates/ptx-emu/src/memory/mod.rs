@@ -1,6 +1,6 @@
 //! The state spaces, and where they lie in the generic address space.
 //!
-//! - global memory: buffers from [`GLOBAL_BASE`] up, with gaps between them that belong to nobody. Constant
+//! - global memory: buffers from [`GLOBAL_BASE`] up, with gaps between them that belong to no buffer. Constant
 //!   variables are buffers too, so that `.const` addresses are generic addresses;
 //! - shared memory: the window at [`SHARED_WINDOW`]; an address in the shared space is the offset in the window;
 //! - local memory: the window at [`LOCAL_WINDOW`], in which every thread sees its own;

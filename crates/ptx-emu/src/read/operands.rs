@@ -5,7 +5,7 @@ use ptx::{
     Symbol,
 };
 
-use super::{Read, Reader, Refusal, class_of};
+use super::reader::{Read, Reader, Refusal, class_of};
 use crate::block::Op;
 use crate::frame::Constant;
 use crate::memory::function_address;

@@ -18,7 +18,7 @@ mod shared;
 pub use body::{Body, Instruction, Named};
 pub use layout::Signature;
 
-use crate::error::{ErrorKind, Problem};
+use crate::error::{Error, ErrorKind, Problem};
 use crate::parse;
 use crate::program::*;
 use crate::syntax::{self, Item, Storage};
@@ -26,8 +26,22 @@ use crate::types::Space;
 use locs::Locs;
 use names::{Entity, Names, duplicate, variables};
 
-/// Reads a text, and calls `read_body` with each function in the order of their ids.
-pub(crate) fn program<'a>(
+impl Program {
+    /// Reads a PTX text. `read_body` gets each function in the order of [`Program::functions`], those without a body
+    /// too, and reads its instructions.
+    ///
+    /// # Errors
+    /// The first position where the text is not well-formed or names something that it does not declare, or the first
+    /// problem that `read_body` returns.
+    pub fn read<'a>(
+        source: &'a str,
+        read_body: impl FnMut(&mut Body<'_, 'a>) -> Result<(), Problem>,
+    ) -> Result<Program, Error> {
+        program(source, read_body).map_err(|problem| problem.into_error(source))
+    }
+}
+
+fn program<'a>(
     source: &'a str,
     mut read_body: impl FnMut(&mut Body<'_, 'a>) -> Result<(), Problem>,
 ) -> Result<Program, Problem> {

@@ -1,6 +1,8 @@
-//! What a granule remembers.
+//! What a granule remembers, and the cells of a buffer.
 
-use super::order::{Now, Record};
+use std::sync::{Mutex, MutexGuard, OnceLock};
+
+use super::order::{BlockOrder, Now, Record};
 use crate::registers::LANES;
 
 /// Up to two accesses, of the latest that nothing orders, by threads as far apart as can be: an access that races
@@ -10,7 +12,7 @@ struct Latest([Record; 2]);
 
 impl Latest {
     #[inline(always)]
-    fn note(&mut self, now: &Now) {
+    fn note<B: BlockOrder>(&mut self, now: &Now<B>) {
         let [first, second] = &mut self.0;
         let mut record = now.record;
         if now.is_after(first) {
@@ -25,7 +27,7 @@ impl Latest {
     }
 
     #[inline(always)]
-    fn racing(&self, now: &Now) -> Option<Record> {
+    fn racing<B: BlockOrder>(&self, now: &Now<B>) -> Option<Record> {
         let [first, second] = &self.0;
         if now.races_with(first) {
             Some(*first)
@@ -63,7 +65,7 @@ pub(crate) struct Conflict {
 impl Cell {
     /// Notes a load.
     #[inline(always)]
-    pub(crate) fn load(&mut self, now: &Now) -> Option<Conflict> {
+    pub(crate) fn load<B: BlockOrder>(&mut self, now: &Now<B>) -> Option<Conflict> {
         if let Some(earlier) = self.stores.racing(now) {
             return Some(Conflict {
                 earlier,
@@ -77,7 +79,7 @@ impl Cell {
     /// The access that a store races with, if any. If that is a store too, it is a race only if this one stores another
     /// value.
     #[inline(always)]
-    pub(crate) fn store_conflict(&self, now: &Now) -> Option<Conflict> {
+    pub(crate) fn store_conflict<B: BlockOrder>(&self, now: &Now<B>) -> Option<Conflict> {
         let (earlier, earlier_is_store) = match self.loads.racing(now) {
             Some(load) => (load, false),
             None => (self.stores.racing(now)?, true),
@@ -90,7 +92,7 @@ impl Cell {
 
     /// Notes a store.
     #[inline(always)]
-    pub(crate) fn note_store(&mut self, now: &Now) {
+    pub(crate) fn note_store<B: BlockOrder>(&mut self, now: &Now<B>) {
         self.stores.note(now);
     }
 
@@ -100,5 +102,54 @@ impl Cell {
             .0
             .into_iter()
             .find(|record| record.block >= block)
+    }
+}
+
+/// Cells of a page.
+pub(crate) const PAGE: u64 = 1024;
+
+type Page = Option<Box<[Cell]>>;
+
+/// The cells of a buffer, made where it is accessed. Cells stay from launch to launch: records of earlier
+/// launches are told apart by their block numbers.
+#[derive(Debug)]
+pub(crate) struct RaceShadow {
+    bytes: u64,
+    pages: OnceLock<Box<[Mutex<Page>]>>,
+}
+
+impl RaceShadow {
+    pub(crate) fn new(bytes: u64) -> Self {
+        Self {
+            bytes,
+            pages: OnceLock::new(),
+        }
+    }
+
+    /// Locks the page of a cell.
+    pub(crate) fn lock(&self, page: u64) -> PageGuard<'_> {
+        // Room for granules of one byte.
+        let pages = self.pages.get_or_init(|| {
+            (0..self.bytes / PAGE + 1)
+                .map(|_| Mutex::default())
+                .collect()
+        });
+        let mut guard = pages[page as usize]
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        guard.get_or_insert_with(|| vec![Cell::default(); PAGE as usize].into_boxed_slice());
+        PageGuard(guard)
+    }
+}
+
+/// A locked page.
+pub(crate) struct PageGuard<'a>(MutexGuard<'a, Page>);
+
+impl PageGuard<'_> {
+    /// Cell `index` of the page.
+    #[inline]
+    pub(crate) fn cell(&mut self, index: u64) -> &mut Cell {
+        let cells = self.0.as_mut().expect("made when the page was locked");
+        &mut cells[index as usize]
     }
 }

@@ -19,7 +19,7 @@
 //!
 //! Between blocks of one launch nothing is ordered, except through device-wide fences: a store is taken as ordered
 //! before another block's access if its block has executed such a fence (or a releasing access) since, and the
-//! accessing block has executed a strong access or an atomic (how else would it know?). Launches are ordered.
+//! accessing block has executed a strong access or an atomic. Launches are ordered.
 //!
 //! Rules:
 //! - strong accesses (atomics, `.volatile`, `.relaxed` and stronger) do not race with each other ("Data-races":
@@ -37,20 +37,18 @@
 //! - Of many loads (or equal stores) two are remembered; with barriers among parts of a block one of several
 //!   races may be missed.
 //! - Order through fences is approximate in the direction of missing races: which location a strong access reads is
-//!   not asked.
+//!   not considered.
 //! - Granules are as wide as the narrowest access of the kernel: bytes stored by different threads are
 //!   told apart in kernels that store bytes.
 //!
 //! # Layout
 //!
-//! `order` says what is ordered before what; `cell` what a granule remembers; `pages` holds the cells of a buffer.
+//! `order` says what is ordered before what; `cell` what a granule remembers, and holds the cells of a buffer.
 
 mod cell;
 mod order;
-mod pages;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use cell::{Cell, Conflict};
-pub(crate) use order::{BlockOrder, Clocks, Now, Record};
-pub(crate) use pages::{PAGE, PageGuard, RaceShadow};
+pub(crate) use cell::{Cell, Conflict, PAGE, PageGuard, RaceShadow};
+pub(crate) use order::{BlockOrder, Clocks, DeviceOrder, Leftovers, Now, Record};

@@ -130,8 +130,23 @@ impl Clocks {
 }
 
 /// Which accesses of other blocks may be taken as ordered before this block's.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct BlockOrder<'a> {
+pub(crate) trait BlockOrder {
+    /// `block` has the numbering of [`Record::block`].
+    fn is_before(&self, earlier: &Record) -> bool;
+}
+
+/// Of memory that blocks do not share: cells of other blocks are leftovers.
+pub(crate) struct Leftovers;
+
+impl BlockOrder for Leftovers {
+    #[inline(always)]
+    fn is_before(&self, _: &Record) -> bool {
+        true
+    }
+}
+
+/// Of memory that the blocks of a launch share.
+pub(crate) struct DeviceOrder<'a> {
     /// Blocks below this one, in the numbering of [`Record::block`], are of an earlier launch.
     pub(crate) first_block: u32,
     /// Device-wide fences that each block of this launch has executed; empty if the code has none.
@@ -140,14 +155,7 @@ pub(crate) struct BlockOrder<'a> {
     pub(crate) synchronized: bool,
 }
 
-impl BlockOrder<'_> {
-    /// Of memory that blocks do not share: cells of other blocks are leftovers.
-    pub(crate) const LEFTOVERS: BlockOrder<'static> = BlockOrder {
-        first_block: u32::MAX,
-        fences: &[],
-        synchronized: false,
-    };
-
+impl BlockOrder for DeviceOrder<'_> {
     #[inline]
     fn is_before(&self, earlier: &Record) -> bool {
         if earlier.block < self.first_block {
@@ -162,13 +170,13 @@ impl BlockOrder<'_> {
 }
 
 /// The access being made.
-pub(crate) struct Now<'a> {
+pub(crate) struct Now<'a, B> {
     pub(crate) record: Record,
     pub(crate) clocks: &'a Clocks,
-    pub(crate) blocks: BlockOrder<'a>,
+    pub(crate) blocks: B,
 }
 
-impl Now<'_> {
+impl<B: BlockOrder> Now<'_, B> {
     /// True if nothing can be wrong between `earlier` and this access.
     #[inline(always)]
     pub(super) fn is_after(&self, earlier: &Record) -> bool {

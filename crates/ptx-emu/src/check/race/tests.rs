@@ -17,7 +17,7 @@ fn load(cell: &mut Cell, thread: u16, clocks: &Clocks) -> bool {
     cell.load(&Now {
         record,
         clocks,
-        blocks: BlockOrder::LEFTOVERS,
+        blocks: Leftovers,
     })
     .is_some()
 }
@@ -27,13 +27,13 @@ fn store(cell: &mut Cell, thread: u16, clocks: &Clocks) -> bool {
     let now = Now {
         record,
         clocks,
-        blocks: BlockOrder::LEFTOVERS,
+        blocks: Leftovers,
     };
     races(cell, &now, true)
 }
 
 /// Whether a store, of another value than is there if `changes`, races; if not, it is noted.
-fn races(cell: &mut Cell, now: &Now, changes: bool) -> bool {
+fn races(cell: &mut Cell, now: &Now<Leftovers>, changes: bool) -> bool {
     let conflict = cell.store_conflict(now);
     let is_race = conflict.is_some_and(|conflict| changes || !conflict.earlier_is_store);
     if !is_race {
@@ -71,7 +71,7 @@ fn a_plain_store_races_even_if_an_atomic_follows() {
         let now = Now {
             record: strong(thread),
             clocks: &clocks,
-            blocks: BlockOrder::LEFTOVERS,
+            blocks: Leftovers,
         };
         races(cell, &now, true)
     };
@@ -88,7 +88,7 @@ fn an_equal_store_does_not_hide_another() {
         let now = Now {
             record: record(thread, &clocks),
             clocks: &clocks,
-            blocks: BlockOrder::LEFTOVERS,
+            blocks: Leftovers,
         };
         assert!(!races(&mut cell, &now, false));
     }
@@ -147,7 +147,7 @@ fn equal_values_and_strong_accesses_do_not_race() {
     let now = Now {
         record: other,
         clocks: &clocks,
-        blocks: BlockOrder::LEFTOVERS,
+        blocks: Leftovers,
     };
     assert!(!races(&mut cell, &now, false));
     let strong = |thread| Record {
@@ -159,7 +159,7 @@ fn equal_values_and_strong_accesses_do_not_race() {
         let now = Now {
             record: strong(thread),
             clocks: &clocks,
-            blocks: BlockOrder::LEFTOVERS,
+            blocks: Leftovers,
         };
         assert!(!races(&mut cell, &now, true));
     }
