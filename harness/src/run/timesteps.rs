@@ -97,7 +97,7 @@ fn rates(problem: &impl Stepped, chunks: &[Chunk], processor: &Processor, out: &
         (done, chunk)
     });
     let rows: Vec<(u32, &Chunk)> = ends.collect();
-    let table = Table::new(out.look(), &rows)
+    let table = Table::new(&rows)
         .right("steps", |(done, _)| Some(format!("to {done}")))
         .right("time\nms", |(_, chunk)| {
             Some(three(1e3 * chunk.times.median_s))
@@ -112,7 +112,7 @@ fn rates(problem: &impl Stepped, chunks: &[Chunk], processor: &Processor, out: &
     });
     format!(
         "{}\n\n  mean: {mean:.3e} {unit}/s, {spread}, without copies and output",
-        table.render(2)
+        table.render(out.look(), 2)
     )
 }
 

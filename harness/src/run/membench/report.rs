@@ -38,7 +38,7 @@ fn latencies(measured: &Measured, look: Look) -> String {
             .find(|point| point.footprint_bytes == footprint)
             .copied()
     };
-    let mut table = Table::new(look, &footprints).right("footprint", |size| Some(bytes(*size)));
+    let mut table = Table::new(&footprints).right("footprint", |size| Some(bytes(*size)));
     for curve in curves() {
         table = table.right(&format!("{}\ncycles", curve.path.name()), |size| {
             Some(at(curve, *size).map_or(String::new(), |point| three(point.cycles)))
@@ -49,7 +49,7 @@ fn latencies(measured: &Measured, look: Look) -> String {
             Some(at(curve, *size).map_or(String::new(), |point| three(point.ns)))
         });
     }
-    table.render(2)
+    table.render(look, 2)
 }
 
 /// The plateaus.
@@ -59,7 +59,7 @@ fn levels(measured: &Measured, look: Look) -> String {
         .flat_map(|latencies| latencies.levels.iter().map(|l| (latencies.curve.path, l)))
         .collect();
     let name = |level: &Level| level.memory.map_or("unknown", |memory| memory.name());
-    Table::new(look, &levels)
+    Table::new(&levels)
         .left("load", |(path, _)| path.name().to_owned())
         .left("level", |(_, level)| name(level).to_owned())
         .right("cycles", |(_, level)| Some(three(level.plateau.cycles)))
@@ -71,7 +71,7 @@ fn levels(measured: &Measured, look: Look) -> String {
         .right("the device says", |(_, level)| {
             level.attribute_bytes.map(bytes)
         })
-        .render(2)
+        .render(look, 2)
 }
 
 fn bandwidths(measured: &Measured, info: &DeviceInfo, look: Look) -> String {
@@ -82,7 +82,7 @@ fn bandwidths(measured: &Measured, info: &DeviceInfo, look: Look) -> String {
         let cycles_per_s = 1e3 * f64::from(khz) * f64::from(multiprocessors);
         Some(three(figure.bytes_per_s? / cycles_per_s))
     };
-    let table = Table::new(look, &measured.bandwidths)
+    let table = Table::new(&measured.bandwidths)
         .left("memory", |figure| figure.memory.name().to_owned())
         .left("access", |figure| figure.access.name().to_owned())
         .right("footprint", |figure| Some(bytes(figure.footprint_bytes)))
@@ -91,7 +91,7 @@ fn bandwidths(measured: &Measured, info: &DeviceInfo, look: Look) -> String {
             Some(rate.unwrap_or_else(|| "no clock".to_owned()))
         })
         .right("bytes a cycle\nof a multiprocessor", bytes_a_cycle);
-    format!("{}\n  cycles: of the highest clock", table.render(2))
+    format!("{}\n  cycles: of the highest clock", table.render(look, 2))
 }
 
 /// The sweeps over access patterns: by elements per thread, and by stride.
@@ -104,7 +104,7 @@ pub fn coalescing(sweeps: &Coalescing, look: Look) -> String {
     let slower = |figure: &CoalescingFigure, than: &CoalescingFigure| {
         Some(three(figure.seconds? / than.seconds?))
     };
-    let by_x = Table::new(look, &sweeps.by_x)
+    let by_x = Table::new(&sweeps.by_x)
         .right("elements\na thread", |[one, _]| Some(one.x.to_string()))
         .right("coalesced\nms", |[one, _]| time(one))
         .right("bandwidth", |[one, _]| rate(one))
@@ -114,7 +114,7 @@ pub fn coalescing(sweeps: &Coalescing, look: Look) -> String {
         .right("sectors\nx ideal", |[_, other]| excess(other))
         .right("speedup\nx", |[one, other]| slower(other, one));
     let first = sweeps.by_stride.first();
-    let by_stride = Table::new(look, &sweeps.by_stride)
+    let by_stride = Table::new(&sweeps.by_stride)
         .right("stride\nelements", |(stride, _)| Some(stride.to_string()))
         .right("time\nms", |(_, figure)| time(figure))
         .right("bandwidth", |(_, figure)| rate(figure))
@@ -122,8 +122,8 @@ pub fn coalescing(sweeps: &Coalescing, look: Look) -> String {
         .right("vs stride 1\nx", |(_, figure)| slower(figure, &first?.1));
     format!(
         "{}\n\n{}\n  bandwidth: of the elements, {} of them; sectors: counted by the emulated device",
-        by_x.render(2),
-        by_stride.render(2),
+        by_x.render(look, 2),
+        by_stride.render(look, 2),
         grouped(sweeps.elements.into())
     )
 }
