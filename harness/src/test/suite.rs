@@ -2,12 +2,12 @@
 
 use host::device::DeviceError;
 use host::{
-    Case, CheckError, Cpu, Error, ErrorKind, Lab, NamedBuffers, NoProgress, Variant, check,
+    Case, CheckError, Cpu, Device, Error, ErrorKind, Lab, NamedBuffers, NoProgress, Variant, check,
     run_case,
 };
 
 use super::report::{Status, TestResult};
-use crate::devices::{Chosen, Named, Wanted};
+use crate::devices::{Chosen, Wanted};
 use crate::failure::Failure;
 use crate::memory_advice;
 use crate::progress::Bar;
@@ -15,36 +15,26 @@ use crate::stdout::Out;
 use crate::terminal::Look;
 use units::indented;
 
-/// What is tested.
-#[derive(Clone, Copy)]
-enum Subject<'m> {
-    /// The parallel CPU reference, which must equal the serial one.
-    Parallel,
-    /// A variant on a device.
-    Variant(Named<'m>, Variant),
-}
-
-/// A column of the report.
+/// A column of the report: a variant on a device, or the parallel CPU reference, which must equal the serial one.
 pub struct Column<'m> {
-    /// The device's name.
-    device: Wanted,
-    /// The variant's name.
+    name: Wanted,
     variant: &'static str,
-    subject: Subject<'m>,
+    /// None for the CPU reference.
+    device: Option<&'m dyn Device>,
 }
 
 /// The columns for these devices and variants, device by device.
 pub fn columns<'m>(chosen: &Chosen<'m>, variants: &[Variant]) -> Vec<Column<'m>> {
     let cpu = chosen.cpu.then_some(Column {
-        device: Wanted::Cpu,
-        variant: "parallel",
-        subject: Subject::Parallel,
+        name: Wanted::Cpu,
+        variant: Cpu::Parallel.name(),
+        device: None,
     });
-    let devices = chosen.devices.iter().flat_map(|&named| {
-        variants.iter().map(move |&variant| Column {
-            device: named.name,
+    let devices = chosen.devices.iter().flat_map(|named| {
+        variants.iter().map(move |variant| Column {
+            name: named.name,
             variant: variant.name,
-            subject: Subject::Variant(named, variant),
+            device: Some(named.device),
         })
     });
     cpu.into_iter().chain(devices).collect()
@@ -82,7 +72,7 @@ pub fn run(
                 .map_err(|failure| failure.context(&label))?;
             row.push(TestResult {
                 case: label.clone(),
-                device: column.device.to_string(),
+                device: column.name.to_string(),
                 variant: column.variant,
                 status,
                 message,
@@ -121,9 +111,9 @@ fn header(
     let mut variants = " ".repeat(first_width);
     let mut last = None;
     for (column, width) in columns.iter().zip(widths) {
-        let device = match last.replace(column.device) {
-            Some(last) if last == column.device => String::new(),
-            _ => column.device.to_string(),
+        let device = match last.replace(column.name) {
+            Some(last) if last == column.name => String::new(),
+            _ => column.name.to_string(),
         };
         devices += &format!("{device:width$}");
         variants += &format!("{:width$}", column.variant);
@@ -137,7 +127,7 @@ fn widths(columns: &[Column<'_>]) -> Vec<usize> {
     columns
         .iter()
         .map(|column| {
-            let device = column.device.to_string();
+            let device = column.name.to_string();
             device.len().max(column.variant.len()).max("lacking".len()) + 2
         })
         .collect()
@@ -150,14 +140,12 @@ fn test(
     column: &Column<'_>,
     expected: &NamedBuffers,
 ) -> Result<(Status, Option<String>), Failure> {
-    let tested = match column.subject {
-        Subject::Parallel => case
+    let tested = match column.device {
+        None => case
             .reference(Cpu::Parallel, &NoProgress)
             .map(|got| check::exact(expected, &got)),
-        Subject::Variant(named, variant) => {
-            run_case(named.device, lab.module(), case, variant.name)
-                .map(|outcome| case.check(variant.name, expected, &outcome.outputs))
-        }
+        Some(device) => run_case(device, lab.module(), case, column.variant)
+            .map(|outcome| case.check(column.variant, expected, &outcome.outputs)),
     };
     match tested {
         Ok(Ok(())) => Ok((Status::Ok, None)),
@@ -167,14 +155,8 @@ fn test(
         Err(error) => match error.kind() {
             ErrorKind::Submission => Ok((Status::Failed, Some(error.to_string()))),
             ErrorKind::Environment => {
-                let name = match column.subject {
-                    Subject::Parallel => Cpu::Parallel.name(),
-                    Subject::Variant(_, variant) => variant.name,
-                };
-                Ok((
-                    Status::Lacking,
-                    Some(memory_advice::explained(&error, case, name)),
-                ))
+                let message = memory_advice::explained(&error, case, column.variant);
+                Ok((Status::Lacking, Some(message)))
             }
             ErrorKind::Input | ErrorKind::Bug => Err(error.into()),
         },

@@ -118,9 +118,10 @@ impl<'d> CudaSession<'d> {
     fn enqueue(&mut self, by: Launching) -> Result<(), Error> {
         let stream = self.opened.stream.as_inner();
         let enqueued = match (by, &self.graph) {
-            // SAFETY: as below.
             (Launching::Graph, Some(graph)) => {
-                unsafe { graph.enqueue(stream) }.map_err(Refused::from)
+                // SAFETY: as below.
+                let enqueued = unsafe { graph.enqueue(stream) };
+                enqueued.map_err(Refused::from)
             }
             // SAFETY: the context is current, the plan was validated, the buffers are this session's.
             _ => unsafe { self.commands.enqueue(stream) },
