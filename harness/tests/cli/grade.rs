@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use harness::bundle::{BuiltWith, Bundle, BundledCase};
-use harness::course::Course;
-use harness::grade::{GradeReport, Kind};
-use harness::output::OutputFile;
+use grading::bundle::{BuiltWith, Bundle, BundledCase};
+use grading::course::Course;
+use grading::report::Protection;
+use grading::{GradeReport, Kind};
 use host::{Case, Element, LaunchConfig, Plan, args, find_lab};
 
 use crate::run::run;
@@ -83,9 +83,7 @@ impl Folder {
             protections: Vec::new(),
         };
         let path = self.path(name);
-        bundle
-            .write(OutputFile::create("-o", &path).unwrap())
-            .unwrap();
+        std::fs::write(&path, bundle.packed().unwrap().bytes).unwrap();
         path
     }
 
@@ -196,15 +194,13 @@ fn a_bundle_s_word_on_its_making_is_shown_as_its_own() {
     let folder = Folder::new();
     let path = folder.right("ada.bundle");
     let mut bundle = Bundle::read(&path).unwrap();
-    let boast = harness::grade::verdict::Protection {
+    let boast = Protection {
         name: "own process".to_owned(),
         in_force: false,
         detail: "not needed".to_owned(),
     };
     bundle.protections = vec![boast; 1000];
-    bundle
-        .write(OutputFile::create("-o", &path).unwrap())
-        .unwrap();
+    std::fs::write(&path, bundle.packed().unwrap().bytes).unwrap();
     let (_, report) = folder.grade(&path, &[]);
     let own = report.protections.iter().filter(|own| own.in_force);
     assert!(own.clone().any(|own| own.name == "own process"));
