@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use grading::bundle::{BuiltWith, Bundle, BundledCase};
 use grading::course::Course;
+use grading::report::Protection;
 use grading::{GradeReport, Kind};
 use host::{Case, Element, LaunchConfig, Plan, args, find_lab};
 
@@ -193,7 +194,7 @@ fn a_bundle_s_word_on_its_making_is_shown_as_its_own() {
     let folder = Folder::new();
     let path = folder.right("ada.bundle");
     let mut bundle = Bundle::read(&path).unwrap();
-    let boast = grading::report::Protection {
+    let boast = Protection {
         name: "own process".to_owned(),
         in_force: false,
         detail: "not needed".to_owned(),

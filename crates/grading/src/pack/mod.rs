@@ -60,11 +60,11 @@ pub enum PackError {
         /// Its name.
         case: String,
         /// Why not.
-        source: host::Error,
+        source: Box<host::Error>,
     },
     /// The compiler of kernels is missing, or fails through no fault of the submission's.
     #[error(transparent)]
-    Kernels(#[from] cuda_builder::Error),
+    Kernels(Box<cuda_builder::Error>),
     /// The compiler of host code is missing or fails.
     #[error("{program}: {said}; submissions need a stable Rust compiler, as in the README")]
     HostCompiler {
@@ -95,6 +95,12 @@ pub enum PackError {
         /// What the system says.
         source: io::Error,
     },
+}
+
+impl From<cuda_builder::Error> for PackError {
+    fn from(error: cuda_builder::Error) -> PackError {
+        PackError::Kernels(Box::new(error))
+    }
 }
 
 impl PackError {
@@ -323,7 +329,7 @@ fn tasks<'c>(
         // The plan does not depend on the seed.
         let made = case.with_seed(lab, 1).map_err(|source| PackError::Case {
             case: case.name.clone(),
-            source,
+            source: Box::new(source),
         })?;
         Ok(Task {
             name: case.name.clone(),
