@@ -12,7 +12,7 @@ use crate::table::{Align, Columns, Tone};
 use crate::terminal::Look;
 use units::count;
 
-/// What `harness list` is told.
+/// Arguments of `harness list`.
 #[derive(Debug, Clone, Default, Args)]
 pub struct ListArgs {
     /// Only this lab, with all its small cases

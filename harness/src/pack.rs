@@ -14,7 +14,7 @@ use crate::stdout::Out;
 use output_files::OutputFile;
 use units::{bytes, count};
 
-/// What `harness pack` is told.
+/// Arguments of `harness pack`.
 #[derive(Debug, Clone, Args)]
 #[command(
     after_help = "A submission is a folder with kernels.rs (device code) and launch.rs (host code); nothing else of it is \
@@ -103,7 +103,7 @@ pub fn run(args: &PackArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
             &read
         }
     };
-    // A path that cannot be written is told before minutes of building.
+    // A path that cannot be written is refused before minutes of building.
     let output = OutputFile::create("--output", &args.output)?;
     let mut options = Options::new(course_root(args.course.as_deref())?);
     options.cache.clone_from(&args.cache);

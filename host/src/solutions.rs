@@ -4,7 +4,7 @@
 //! `kernels-gpu/build.rs` finds them and writes this module's text. Where there are none, as in a student's copy of the
 //! course, every lab is there without variants.
 
-// `Submission` and some more is for whoever copies the files.
+// `Submission` and some more are for submissions made from these files.
 #![allow(dead_code, missing_docs)]
 
 include!(env!("SOLUTIONS"));

@@ -52,7 +52,7 @@ fn faults_name_thread_and_line() {
 }
 
 #[test]
-fn reading_scratch_that_nobody_wrote_is_a_fault() {
+fn reading_unwritten_scratch_is_a_fault() {
     let four = LaunchConfig::new(1, 4);
     insta::assert_snapshot!(fault("axpy", four, |u, s| args![1.0f32, s.slice(), u.slice()].to_vec()), @"
         plan `p`, command 1 (launch of `axpy`)

@@ -5,7 +5,7 @@
 //! One line of text, `harness-bundle VERSION SHA256 BYTES`, and after it BYTES bytes: the [`Bundle`] as JSON, compressed
 //! with gzip. The checksum is of those bytes. It finds damage, not forgery: who edits a bundle can compute it anew, so
 //! whoever grades one trusts nothing in it. Problems are compared with the lab's own, plans and PTX are checked as
-//! those of any stranger.
+//! untrusted input.
 //!
 //! What a file may cost is bounded before it is read: its size, and what it unpacks to.
 

@@ -65,7 +65,7 @@ impl NotPassed {
         Failing::new(kind, message).into()
     }
 
-    /// Why, whoever is at fault.
+    /// Why.
     pub fn reason(self) -> String {
         match self {
             NotPassed::Failed(failing) => failing.message,

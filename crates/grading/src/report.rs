@@ -13,7 +13,7 @@ pub const SCHEMA_VERSION: u32 = 2;
 
 /// A submission's grade.
 ///
-/// Texts come from submissions in part (names, compiler messages, panics): whoever shows them escapes them for where they
+/// Texts come from submissions in part (names, compiler messages, panics): code that shows them escapes them for where they
 /// go. Numbers are finite; what may not be is an `Option`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct GradeReport {

@@ -247,7 +247,7 @@ impl Page {
 
     fn push(&mut self, markup: Markup) -> &mut Page {
         self.body.push_str(&markup.into_string());
-        // Browsers do not need it; whoever reads or compares the file does.
+        // Browsers do not need it; people who read or compare the file do.
         self.body.push('\n');
         self
     }

@@ -33,7 +33,7 @@ pub enum Symbol {
     Function(FunctionId),
 }
 
-/// What a PTX module declares. The instructions are not part of it: they are given to whoever reads the bodies, by
+/// What a PTX module declares. The instructions are not part of it: they are given to the reader of the bodies, by
 /// [`Program::read`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Program {

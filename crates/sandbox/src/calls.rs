@@ -52,7 +52,7 @@ fn masked(index: u8, mask: libc::c_int, bits: libc::c_int) -> SeccompRule {
     SeccompRule::new(vec![condition.expect("the index is small")]).expect("there is a condition")
 }
 
-/// What no compiler or linker needs, and what would weaken the other protections. Not `socketpair`, which connects nobody
+/// What no compiler or linker needs, and what would weaken the other protections. Not `socketpair`, which reaches no other process
 /// outside: Rust's std starts programs with it.
 const DENIED: &[i64] = &[
     libc::SYS_socket,

@@ -10,7 +10,7 @@
 //! | `network`       | a network namespace with nothing in it                         | containers and systems that refuse user namespaces |
 //! | `processes`     | a PID namespace: when the first process ends, all end          | the same                        |
 //!
-//! No protection needs root, and none is weaker under root. What a machine lacks is told ([`InForce`]), and the rest holds
+//! No protection needs root, and none is weaker under root. What a machine lacks is reported ([`InForce`]), and the rest holds
 //! without it: each is there for a reason, and most things are refused twice.
 //!
 //! The child's environment is empty but for what is given, its standard input is given bytes, and of its standard output

@@ -97,7 +97,7 @@ impl Sandbox {
     }
 }
 
-/// A pipe that exec closes and nobody waits for: the end to read, and the end to write.
+/// A pipe that exec closes and no one waits for: the end to read, and the end to write.
 fn pipe() -> io::Result<(File, OwnedFd)> {
     let mut ends = [0; 2];
     // SAFETY: there is room for two, and both are ours from here on.

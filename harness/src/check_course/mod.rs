@@ -32,7 +32,7 @@ use program::Program;
 /// What was checked, and how it fares.
 type Named = (String, Result<String, Failure>);
 
-/// What `harness check-course` is told.
+/// Arguments of `harness check-course`.
 #[derive(Debug, Clone, Args)]
 pub struct CheckCourseArgs {
     /// Only this lab
@@ -49,7 +49,7 @@ pub struct CheckCourseArgs {
 ///
 /// # Errors
 ///
-/// No course, or a machine that cannot build submissions. What is wrong with the course is no error: it is told.
+/// No course, or a machine that cannot build submissions. What is wrong with the course is reported, not an error.
 pub fn run(args: &CheckCourseArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
     catalogue::needs_solutions(
         "check-course needs the solutions",

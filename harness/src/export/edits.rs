@@ -91,7 +91,7 @@ members = [
 name = "a"
 group = "small"
 
-# Hidden: for whoever cheats.
+# Hidden: against cheating.
 
 [[case]]
 name = "h1"

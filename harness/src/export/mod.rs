@@ -19,7 +19,7 @@ use crate::failure::{Ending, Failure};
 use crate::stdout::Out;
 use output_files::OutputFolder;
 
-/// What `harness export` is told.
+/// Arguments of `harness export`.
 #[derive(Debug, Clone, Args)]
 pub struct ExportArgs {
     /// Where the copy goes: a folder that is empty or not there yet

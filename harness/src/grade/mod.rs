@@ -1,4 +1,4 @@
-//! `harness grade`: what it is told, and what it does with it. How a grade comes about is in crate [`grading`].
+//! `harness grade`: its arguments, and what it does with them. How a grade comes about is in crate [`grading`].
 //!
 //! | module       | what it holds                             |
 //! |--------------|-------------------------------------------|
@@ -49,7 +49,7 @@ impl From<GradeError> for Failure {
     }
 }
 
-/// What `harness grade` is told.
+/// Arguments of `harness grade`.
 #[derive(Debug, Clone, Args)]
 pub struct GradeArgs {
     /// A bundle that `harness pack` wrote, or the folder of a submission: kernels.rs and launch.rs
@@ -314,7 +314,7 @@ fn folder_within(folder: &Path) -> Option<PathBuf> {
     (!folder.join("kernels.rs").exists() && starter.join("kernels.rs").is_file()).then_some(starter)
 }
 
-/// What a file says of its making, nobody here has seen.
+/// What a bundle says about how it was built was not observed here.
 fn by_its_own_account(protections: &mut Vec<Protection>) {
     /// More than there are.
     const MOST: usize = 16;

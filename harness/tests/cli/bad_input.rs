@@ -170,7 +170,7 @@ fn an_unwritable_output() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_place_where_nobody_may_write() {
+fn a_folder_that_cannot_be_written() {
     // In the system's own words why.
     let text = run(&["animate", "wave2d", "--out", "/proc/wave.gif"]);
     let start = "exit code: 2\n--- stderr ---\nerror: --out /proc/wave.gif: cannot be written: ";

@@ -280,7 +280,7 @@ fn a_killed_run_goes_on_where_it_was() {
         assert!(began.elapsed() < Duration::from_secs(60));
         std::thread::sleep(Duration::from_millis(1));
     }
-    // SIGKILL: nobody tidies up.
+    // SIGKILL: nothing tidies up.
     killed.kill().unwrap();
     killed.wait().unwrap();
     let finished = kept();

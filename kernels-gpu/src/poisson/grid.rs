@@ -43,7 +43,7 @@ impl Grid {
 
     /// Whether the point's x and y are those of the source: -1 <= x <= -3/8 and -1 <= y <= -1/2.
     ///
-    /// In integers, and so without rounding: -1 + 2 x / (N - 1) <= -3/8 just if 16 x <= 5 (N - 1), for y likewise.
+    /// In integers, and so without rounding: -1 + 2 x / (N - 1) <= -3/8 if and only if 16 x <= 5 (N - 1), for y likewise.
     #[inline(always)]
     pub fn is_source_column(self, x: u32, y: u32) -> bool {
         let intervals = self.n - 1;

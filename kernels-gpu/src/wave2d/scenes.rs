@@ -350,7 +350,7 @@ impl Scene for ParabolicMirror {
     }
 }
 
-/// Nothing but the border: a closed, lossless box, in which standing waves last for ever.
+/// Nothing but the border: a closed, lossless box, in which standing waves never decay.
 #[derive(Clone, Copy, Debug)]
 pub struct EmptyBox {
     domain: Domain,

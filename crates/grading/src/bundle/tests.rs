@@ -85,7 +85,7 @@ fn a_truncated_file_is_told() {
     let text = text.replace(char::is_numeric, "#");
     insta::assert_snapshot!(text, @"x.bundle: has ### bytes of content in place of ###; copy it again, or pack the submission again");
     assert_eq!(kind, Kind::BundleDamaged);
-    // Wherever it ends, it is told.
+    // Wherever the file ends, the error says so.
     let whole = fs::read(written().1).map_or(0, |bytes| bytes.len());
     for length in (0..whole).step_by(16) {
         after(|bytes| bytes.truncate(length));

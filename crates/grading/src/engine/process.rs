@@ -2,7 +2,7 @@
 //!
 //! It is this program again (`harness grade-case`), which gets a [`CaseJob`] on standard input and answers with a line for
 //! each [`Message`]. It is trusted, but the submission's kernels may hang it, or take the device's context or the driver
-//! down with them. That costs the case and no more: whoever started it waits for each message no longer than a deadline,
+//! down with them. That costs the case and no more: the parent waits for each message no longer than a deadline,
 //! and the next case has a process and a context of its own.
 //!
 //! Messages go through a descriptor that only this module knows. A kernel's `printf` writes to standard output, which leads

@@ -183,7 +183,7 @@ impl CaseWork<'_> {
     }
 }
 
-/// What seeds are told apart by.
+/// What distinguishes the seeds.
 fn purpose(against: &Against) -> &str {
     match against {
         Against::Reference { variant } => variant,

@@ -9,7 +9,7 @@
 //! 3. the recorder, which is the submission's `launch.rs` linked to a `main` of ours, runs in a tighter sandbox: it is
 //!    given the lab's problems, and knows neither inputs nor seeds; hidden cases are recorded by a process of their own, so
 //!    that nothing that students are shown can tell of them;
-//! 4. what it wrote is read as a stranger's: each case once, each a plan that fits the lab's buffers and the kernels.
+//! 4. what it wrote is read as untrusted input: each case once, each a plan that fits the lab's buffers and the kernels.
 
 mod compile;
 mod dependencies;
@@ -278,7 +278,7 @@ impl Packer {
         folder: &Path,
         [known, hidden]: [&[Task]; 2],
     ) -> Result<(String, Vec<plan::Plan>, InForce), PackError> {
-        // What the sandbox is told is what the kernel sees.
+        // The sandbox gets paths as the kernel sees them.
         let root = folder.canonicalize().map_err(PackError::io(folder))?;
         let subfolder = |name: &str| {
             let path = root.join(name);

@@ -1,4 +1,4 @@
-//! The submission's host code: run with the lab's problems, its plans read as a stranger's.
+//! The submission's host code: run with the lab's problems, its plans read as untrusted input.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -31,7 +31,7 @@ pub fn plans(
     folder: &Path,
     options: &Options,
 ) -> Result<(Vec<Plan>, InForce), PackError> {
-    // Its own name, which it is told and could not guess; it may write this file and no other.
+    // Its own name, which it is given and could not guess; it may write this file and no other.
     let file = folder.join(format!("plans-{:016x}", fastrand::u64(..)));
     File::create_new(&file).map_err(PackError::io(&file))?;
     let mut read: Vec<PathBuf> = SYSTEM.map(PathBuf::from).to_vec();

@@ -200,7 +200,7 @@ fn the_recorder_is_confined() {
 
 /// What students are shown cannot have come from a hidden case: those are recorded by another process, and last.
 #[test]
-fn hidden_cases_are_told_to_nobody() {
+fn hidden_cases_are_not_revealed() {
     let told = |body: &str| {
         let own = LAUNCH.split_once("// RECORD").unwrap().1;
         let own = own.split_once("// END").unwrap().0;
@@ -242,7 +242,7 @@ fn recording_ends_in_time() {
     assert!(start.elapsed() < Duration::from_secs(60));
 }
 
-/// Whoever finds the file writes what he likes, and it is read as a stranger's.
+/// A submission may write anything to the file; it is read as untrusted input.
 #[test]
 fn a_forged_result_is_found() {
     let forge = |text: &str| {

@@ -26,7 +26,7 @@ impl SharedMemory {
         self.words.clear();
         self.words.resize(bytes.div_ceil(4) as usize, 0);
         self.written.reset(if track_written { bytes } else { 0 });
-        // Cells of earlier blocks are told apart by their block.
+        // Cells of earlier blocks carry the number of their block.
         let cells = granule.map_or(0, |granule| bytes.div_ceil(granule.into()) as usize);
         if self.races.len() < cells {
             self.races.resize(cells, Cell::default());

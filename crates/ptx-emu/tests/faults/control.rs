@@ -65,7 +65,7 @@ fn an_endless_loop() {
 }
 
 #[test]
-fn a_spinning_block_that_waits_for_nobody() {
+fn a_block_that_spins_in_vain() {
     let mut spin = launch(
         "$loop:\nld.volatile.global.u32 %r5, [%rd1];\nsetp.eq.u32 %p1, %r5, 0;\n@%p1 bra $loop;",
     );

@@ -1,4 +1,4 @@
-//! Reads of what nobody wrote.
+//! Reads of unwritten memory.
 
 use insta::assert_snapshot;
 use ptx_emu::{LaunchConfig, Machine, Sanitize};
@@ -6,7 +6,7 @@ use ptx_emu::{LaunchConfig, Machine, Sanitize};
 use crate::common::launch;
 
 #[test]
-fn global_memory_that_nobody_wrote() {
+fn unwritten_global_memory() {
     let body = ".loc 1 9 2\nld.global.u32 %r5, [%rd3];";
     assert_snapshot!(launch(body).out_unwritten().fault(), @r"
     uninitialized read: load of 4 bytes from byte 0 of buffer `out`, which nothing has written before
@@ -56,7 +56,7 @@ fn poisoned_memory() {
 }
 
 #[test]
-fn shared_memory_that_nobody_wrote() {
+fn unwritten_shared_memory() {
     let read = "mov.u32 %r5, tile;\nld.shared.u32 %r6, [%r5+64];";
     let tile = ".shared .align 4 .b8 tile[128];";
     assert_snapshot!(launch(&format!("{tile}\n{read}")).fault(), @r"

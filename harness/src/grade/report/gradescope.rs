@@ -157,7 +157,7 @@ impl Test {
     }
 }
 
-/// What nobody else may see, and notes.
+/// What only instructors may see, and notes.
 fn for_instructors(report: &GradeReport) -> Vec<String> {
     let refused = report.refused.iter().filter(|failing| is_secret(failing));
     let refused = refused.map(|failing| format!("the submission: {}", explained(failing)));

@@ -297,7 +297,7 @@ fn students_are_told_nothing_of_hidden_cases() {
         .unwrap();
     let failing = Failing::new(Kind::WrongResult, "`u` is wrong in 265 of 8646 elements");
     hidden.status = Outcome::Failed(failing.with_diagnosis(diagnosis()));
-    // Those that students know are told in full.
+    // Cases that students know are shown in full.
     report.cases.retain(|case| case.group == Group::Hidden);
     let results = serde_json::to_value(gradescope::results(&report)).unwrap();
     let shown = shown_to_students(&results);

@@ -42,7 +42,7 @@ impl Memory {
     /// Allocates `bytes` bytes of undefined contents, between bands if there are any. The context is current.
     pub fn new(bytes: usize, bands: Option<&Bands>) -> Result<Memory, DriverError> {
         let band = bands.map_or(0, |bands| bands.pattern.len());
-        // SAFETY: undefined contents are what the caller is told; any bytes are valid `u8`.
+        // SAFETY: the documentation says that contents are undefined; any bytes are valid `u8`.
         let allocated = unsafe { DeviceBuffer::uninitialized(bytes + 2 * band) };
         let memory = Memory {
             all: check("cuMemAlloc", allocated)?,

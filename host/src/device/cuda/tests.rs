@@ -152,7 +152,7 @@ fn a_held_stream_waits_until_it_is_released() {
 }
 
 #[test]
-fn a_stream_that_nobody_releases_goes_on_and_is_not_held_again() {
+fn a_stream_that_is_never_released_goes_on_and_is_not_held_again() {
     held(|gate, held, stream, event| {
         stream.synchronize().unwrap();
         assert_eq!(event.query().unwrap(), EventStatus::Ready);

@@ -20,7 +20,7 @@ pub enum Who {
     Copies,
 }
 
-/// Says that it is a GPU, takes as long as it is told to, in microseconds, and does wrong what it is told to.
+/// Says that it is a GPU, takes as long as is set, in microseconds, and makes the mistakes that are set.
 pub struct Clocked {
     inner: EmulatedDevice,
     info: DeviceInfo,
@@ -35,7 +35,7 @@ pub struct Clocked {
 
 impl Clocked {
     pub fn new(clock: impl Fn(Who, u32) -> f64 + Send + Sync + 'static) -> Clocked {
-        // As a GPU, it shows no race and no read of what nobody wrote.
+        // As a GPU, it shows no race and no read of unwritten memory.
         let inner = EmulatedDevice::new(Options {
             sanitize: Sanitize::NONE,
             ..Options::default()

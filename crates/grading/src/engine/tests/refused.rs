@@ -105,7 +105,7 @@ fn what_the_emulated_device_does_not_know_is_not_graded_there() {
         "{reason}"
     );
     assert_eq!((report.totals.earned, report.totals.graded()), (0.0, 0.0));
-    // On a GPU it is graded, and the report says that nobody looked at it.
+    // On a GPU it is graded, and the report says that it was not checked on the emulated device.
     let device = Clocked::new(|_, _| 10.0);
     let right = bundle(&course, &elementwise(SUM), record_sum);
     let runner = Unknown(&device, bundle(&course, &elementwise(body), record_sum).ptx);
