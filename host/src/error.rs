@@ -3,11 +3,11 @@
 use thiserror::Error;
 
 use crate::buffer::BufferError;
-use crate::device::DeviceError;
+use crate::device::error::DeviceError;
 use crate::lab::CaseError;
 use crate::module::ModuleError;
 use crate::plan::PlanError;
-use crate::validate::ValidationError;
+use crate::validate::error::ValidationError;
 
 /// Who can fix an error. The kinds never mix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -3,7 +3,7 @@
 use maud::{Markup, PreEscaped, html};
 use units::three;
 
-use super::html::Text;
+use super::escape::Text;
 use super::plot::{Size, tick};
 
 /// A bar.

@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use maud::Render;
+
 /// Invisible characters that reorder or hide text: they could make a line read as something else.
 fn is_invisible_control(character: char) -> bool {
     matches!(
@@ -74,6 +76,15 @@ pub fn file_name(text: &str) -> String {
         "unnamed".to_owned()
     } else {
         name.to_owned()
+    }
+}
+
+/// Any text, made harmless by [`html`], which is stricter than maud.
+pub(crate) struct Text<'t>(pub &'t str);
+
+impl Render for Text<'_> {
+    fn render_to(&self, buffer: &mut String) {
+        buffer.push_str(&html(self.0));
     }
 }
 

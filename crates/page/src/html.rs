@@ -1,9 +1,9 @@
 //! A page in the making.
 
-use maud::{DOCTYPE, Markup, PreEscaped, Render, html};
+use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::bars::{Bar, bars};
-use super::escape;
+use super::escape::{self, Text};
 use super::plot::{BROAD, NARROW, Plot};
 
 /// Texts that are longer may break into lines.
@@ -11,15 +11,6 @@ const LONG: usize = 48;
 
 /// Loads nothing and runs nothing; the style sheet and pictures are within the page.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:";
-
-/// Any text, made harmless by [`escape::html`], which is stricter than maud.
-pub(crate) struct Text<'t>(pub &'t str);
-
-impl Render for Text<'_> {
-    fn render_to(&self, buffer: &mut String) {
-        buffer.push_str(&escape::html(self.0));
-    }
-}
 
 /// A cell of a table.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -6,10 +6,11 @@ use std::time::Instant;
 use ptx_emu::{Counts, DeviceLimits, LaunchReport, LoadedModule, Machine, Options, OutOfMemory};
 
 use super::params::Params;
-use super::{
-    Device, DeviceError, DeviceInfo, DeviceKind, KernelInfo, POISON, Session, Timing, check_buffer,
-};
 use crate::buffer::HostBuffer;
+use crate::device::error::DeviceError;
+use crate::device::info::{DeviceInfo, DeviceKind, KernelInfo, Timing};
+use crate::device::report::KernelReport;
+use crate::device::traits::{Device, POISON, Session, check_buffer};
 use crate::error::Error;
 use crate::memory::available_bytes;
 use crate::module::Module;
@@ -55,15 +56,6 @@ impl Device for EmulatedDevice {
         validate(module, plan, &self.info.limits)?;
         Ok(Box::new(EmulatedSession::new(self, module, plan)?))
     }
-}
-
-/// The counts of all launches of one kernel in one run of a plan.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct KernelReport {
-    /// Number of launches.
-    pub launches: u64,
-    /// Blocks, threads and counts of all these launches together.
-    pub total: LaunchReport,
 }
 
 /// A plan on a machine of its own.

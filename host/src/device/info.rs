@@ -4,8 +4,6 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::validate::LaunchLimits;
-
 /// The kind of a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -198,4 +196,27 @@ impl std::fmt::Display for Stray {
             self.bytes, self.buffer, self.distance_bytes
         )
     }
+}
+
+/// The most that a launch may use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LaunchLimits {
+    /// Threads of a block.
+    pub threads_per_block: u32,
+    /// Extents of a block.
+    pub block: [u32; 3],
+    /// Extents of a grid.
+    pub grid: [u32; 3],
+    /// Shared memory of a block, static and dynamic together, for a kernel that opts in.
+    pub shared_mem_per_block_bytes: u32,
+}
+
+impl LaunchLimits {
+    /// The limits of every GPU of compute capability 5.0 or higher; shared memory as on compute capability 9.0.
+    pub const COMMON: LaunchLimits = LaunchLimits {
+        threads_per_block: 1024,
+        block: [1024, 1024, 64],
+        grid: [0x7fff_ffff, 65_535, 65_535],
+        shared_mem_per_block_bytes: 227 * 1024,
+    };
 }

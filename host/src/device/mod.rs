@@ -6,191 +6,26 @@
 #[cfg(target_os = "linux")]
 mod cuda;
 mod emulated;
-mod error;
-mod info;
+pub(crate) mod error;
+pub(crate) mod info;
 mod params;
+mod report;
+mod traits;
 
-use std::time::Duration;
-
-use crate::buffer::HostBuffer;
-use crate::error::Error;
-use crate::module::Module;
-use crate::plan::{BufferId, Plan};
-
-pub use crate::validate::LaunchLimits;
 #[cfg(target_os = "linux")]
 pub use cuda::CudaDevice;
-pub use emulated::{EmulatedDevice, KernelReport};
+pub use emulated::EmulatedDevice;
 pub use error::{DeviceError, DriverError};
 pub use info::{
-    Capture, DeviceInfo, DeviceKind, Flushed, KernelInfo, Launching, Side, Stray, Timing,
+    Capture, DeviceInfo, DeviceKind, Flushed, KernelInfo, LaunchLimits, Launching, Side, Stray,
+    Timing,
 };
 pub use ptx_emu::{
     Counts, Executed, Fault, FaultKind, GlobalTraffic, InstructionClass, InstructionCounts,
     Options, Sanitize, Schedule, SharedTraffic,
 };
-
-/// A byte that makes NaN of every float and nonsense of every index.
-pub const POISON: u8 = 0xff;
-
-/// What executes plans.
-pub trait Device: Send + Sync {
-    /// What is known about it.
-    fn info(&self) -> &DeviceInfo;
-
-    /// Checks the plan against the module and this device, loads the module, allocates the plan's buffers.
-    ///
-    /// What the buffers then hold is undefined.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Plan`] and [`Error::Validation`] for a plan that cannot run anywhere or here; [`Error::Device`] where
-    /// the module does not load or memory is short.
-    fn prepare<'d>(&'d self, module: &Module, plan: &Plan) -> Result<Box<dyn Session + 'd>, Error>;
-
-    /// As [`Device::prepare`], for an untrusted module and plan.
-    ///
-    /// The module is loaded afresh, so that its globals have their initial values. What earlier kernels set on the device
-    /// is reset. On a device that does not check every access, guard bands lie around every buffer: see
-    /// [`Session::strays`].
-    ///
-    /// # Errors
-    ///
-    /// As [`Device::prepare`].
-    fn prepare_isolated<'d>(
-        &'d self,
-        module: &Module,
-        plan: &Plan,
-    ) -> Result<Box<dyn Session + 'd>, Error> {
-        self.prepare(module, plan)
-    }
-}
-
-/// A prepared plan and its buffers on a device.
-pub trait Session {
-    /// Copies a host buffer to a buffer of the plan, of the same type and length.
-    ///
-    /// # Errors
-    ///
-    /// [`DeviceError::WrongBuffer`]; [`Error::Plan`] for another plan's id; errors of the device.
-    fn write(&mut self, id: BufferId, from: &HostBuffer) -> Result<(), Error>;
-
-    /// Sets every byte of a buffer.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Plan`] for another plan's id; errors of the device.
-    fn fill(&mut self, id: BufferId, byte: u8) -> Result<(), Error>;
-
-    /// Makes a buffer's contents undefined: a kernel that reads it before writing it must not look right.
-    ///
-    /// Every byte becomes [`POISON`]. A device that tracks writes also reports such reads.
-    ///
-    /// # Errors
-    ///
-    /// As [`Session::fill`].
-    fn poison(&mut self, id: BufferId) -> Result<(), Error> {
-        self.fill(id, POISON)
-    }
-
-    /// Copies a buffer of the plan to the host.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Plan`] for another plan's id; errors of the device.
-    fn read(&mut self, id: BufferId) -> Result<HostBuffer, Error>;
-
-    /// Executes every command of the plan once, in order, and waits until all have finished.
-    ///
-    /// # Errors
-    ///
-    /// [`DeviceError::LaunchRefused`] and [`DeviceError::KernelFault`] where a kernel is at fault;
-    /// [`DeviceError::Lost`] after an earlier fault.
-    fn run(&mut self) -> Result<Timing, Error>;
-
-    /// Executes the plan `runs` times back to back, waits until all have finished, and returns their total time.
-    ///
-    /// Each run starts from what the one before left in the buffers. [`Launching::Graph`] takes effect once the plan has
-    /// been captured ([`Session::capture`]); otherwise, runs go by stream.
-    ///
-    /// # Errors
-    ///
-    /// As [`Session::run`].
-    fn run_times(&mut self, runs: u32, _by: Launching) -> Result<Timing, Error> {
-        let mut total = Timing {
-            device: Some(Duration::ZERO),
-            host: Duration::ZERO,
-        };
-        for _ in 0..runs {
-            let timing = self.run()?;
-            total.host += timing.host;
-            total.device = total.device.zip(timing.device).map(|(sum, one)| sum + one);
-        }
-        Ok(total)
-    }
-
-    /// Captures the plan as a graph, so that [`Session::run_times`] can replay it with one call to the driver. Further
-    /// calls do nothing more.
-    ///
-    /// # Errors
-    ///
-    /// [`DeviceError::LaunchRefused`] where a launch is at fault; other errors of the device. A device without graphs or a
-    /// plan too long for one is not an error: see [`Capture::Stream`].
-    fn capture(&mut self) -> Result<Capture, Error> {
-        Ok(Capture::Stream {
-            reason: "this device has no graphs".to_owned(),
-        })
-    }
-
-    /// Overwrites the device's last-level cache, so that the next run starts with a cold one. Waits until that is done.
-    ///
-    /// # Errors
-    ///
-    /// Errors of the device.
-    fn flush(&mut self) -> Result<Flushed, Error> {
-        Ok(Flushed::NoCache)
-    }
-
-    /// Writes outside the plan's buffers since an isolated session was prepared, as far as guard bands reach. Always empty
-    /// on a device that checks every access, where such a write is a fault.
-    ///
-    /// # Errors
-    ///
-    /// Errors of the device.
-    fn strays(&mut self) -> Result<Vec<Stray>, Error> {
-        Ok(Vec::new())
-    }
-
-    /// The resources that a kernel of the plan uses on the device.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Validation`] for a kernel that the plan does not launch; errors of the device.
-    fn kernel_info(&self, kernel: &str) -> Result<KernelInfo, Error>;
-
-    /// Exact counts of the last run, for each kernel in the order of [`Plan::kernels`]. Empty before a run and on a device
-    /// that does not count.
-    fn reports(&self) -> &[KernelReport] {
-        &[]
-    }
-}
-
-/// Checks that a host buffer has the type and length of the plan's.
-fn check_buffer(plan: &Plan, id: BufferId, host: &HostBuffer) -> Result<(), Error> {
-    let buffer = plan.buffer_info(id)?;
-    if buffer.element == host.element() && buffer.len == host.len() as u64 {
-        return Ok(());
-    }
-    Err(DeviceError::WrongBuffer {
-        plan: plan.name().to_owned(),
-        buffer: buffer.name.clone(),
-        element: buffer.element,
-        len: buffer.len,
-        got_element: host.element(),
-        got_len: host.len() as u64,
-    }
-    .into())
-}
+pub use report::KernelReport;
+pub use traits::{Device, POISON, Session};
 
 /// The devices of one kind, or why there are none.
 pub type Discovery = Result<Vec<Box<dyn Device>>, DeviceError>;

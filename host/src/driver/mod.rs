@@ -20,7 +20,7 @@ use cust::error::CudaError;
 use cust::sys::CUresult;
 use libloading::Library;
 
-use crate::device::DriverError;
+use crate::device::error::DriverError;
 
 /// Where the driver may be: wherever the system's loader looks, then folders that some systems leave out of its list.
 const CANDIDATES: [&str; 3] = [

@@ -9,7 +9,7 @@ use cust::sys::{
     self, CUdeviceptr, CUfunction, CUgraph, CUgraphExec, CUstream, CUstreamCaptureMode,
 };
 
-use crate::device::DriverError;
+use crate::device::error::DriverError;
 use crate::device::params::Params;
 use crate::driver::check;
 use crate::plan::{BufferId, Command, LaunchConfig, Plan};

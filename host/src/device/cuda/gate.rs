@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use cust::memory::LockedBuffer;
 use cust::sys::{CUdeviceptr, CUresult, CUstream};
 
-use crate::device::DriverError;
+use crate::device::error::DriverError;
 use crate::driver::check;
 
 /// The longest time for which a stream is held. Where each launch waits for the device (under a sanitizer or a profiler, or

@@ -11,7 +11,8 @@ use cust::sys::{self, CUdevice_attribute as Attribute};
 
 use super::gate::Gate;
 use super::module::LoadedModule;
-use crate::device::{DeviceError, DeviceInfo, DeviceKind, DriverError, LaunchLimits};
+use crate::device::error::{DeviceError, DriverError};
+use crate::device::info::{DeviceInfo, DeviceKind, LaunchLimits};
 use crate::driver::{self, check};
 use crate::module::Module;
 use crate::plan::Plan;

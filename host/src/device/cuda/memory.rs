@@ -8,7 +8,8 @@ use std::ops::Range;
 use cust::memory::{CopyDestination, DeviceBuffer};
 use cust::sys::CUdeviceptr;
 
-use crate::device::{DriverError, Side, Stray};
+use crate::device::error::DriverError;
+use crate::device::info::{Side, Stray};
 use crate::driver::check;
 
 /// Length of each band. A multiple of every alignment that the driver gives, so that a buffer between bands is aligned

@@ -5,7 +5,8 @@ use std::ptr;
 
 use cust::sys::{self, CUfunction, CUfunction_attribute, CUjit_option, CUmodule};
 
-use crate::device::{DeviceError, DeviceInfo, DriverError};
+use crate::device::error::{DeviceError, DriverError};
+use crate::device::info::DeviceInfo;
 use crate::driver::check;
 use crate::module::Module;
 

@@ -12,10 +12,9 @@ use super::gpu::{CudaDevice, Opened};
 use super::memory::{Bands, Memory};
 use super::module::{LoadedModule, function_attribute};
 use crate::buffer::HostBuffer;
-use crate::device::{
-    Capture, DeviceError, DriverError, Flushed, KernelInfo, Launching, Session, Stray, Timing,
-    check_buffer,
-};
+use crate::device::error::{DeviceError, DriverError};
+use crate::device::info::{Capture, Flushed, KernelInfo, Launching, Stray, Timing};
+use crate::device::traits::{Session, check_buffer};
 use crate::driver::check;
 use crate::error::Error;
 use crate::plan::{BufferId, Command, Launch, Plan};

@@ -4,44 +4,23 @@
 //! number and the sizes of arguments. So every launch is checked here first, on every device alike. The emulator makes some
 //! of these checks again, for its users without plans.
 
-use plan::suggestion;
-use ptx::{Function, Param, ParamType, ScalarType};
-use serde::{Deserialize, Serialize};
-use thiserror::Error;
+pub(crate) mod error;
 
-use crate::error::Error as HostError;
+use ptx::{Function, Param, ParamType, ScalarType};
+
+use crate::device::info::LaunchLimits;
+use crate::error::Error;
 use crate::module::{Module, ModuleError};
 use crate::plan::{Arg, Command, LaunchConfig, Plan};
 
-/// The most that a launch may use.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LaunchLimits {
-    /// Threads of a block.
-    pub threads_per_block: u32,
-    /// Extents of a block.
-    pub block: [u32; 3],
-    /// Extents of a grid.
-    pub grid: [u32; 3],
-    /// Shared memory of a block, static and dynamic together, for a kernel that opts in.
-    pub shared_mem_per_block_bytes: u32,
-}
-
-impl LaunchLimits {
-    /// The limits of every GPU of compute capability 5.0 or higher; shared memory as on compute capability 9.0.
-    pub const COMMON: LaunchLimits = LaunchLimits {
-        threads_per_block: 1024,
-        block: [1024, 1024, 64],
-        grid: [0x7fff_ffff, 65_535, 65_535],
-        shared_mem_per_block_bytes: 227 * 1024,
-    };
-}
+pub use error::{LaunchFault, ValidationError};
 
 /// Checks a plan: [`Plan::check`], then every launch against its kernel and the limits.
 ///
 /// # Errors
 ///
 /// The first fault found.
-pub fn validate(module: &Module, plan: &Plan, limits: &LaunchLimits) -> Result<(), HostError> {
+pub fn validate(module: &Module, plan: &Plan, limits: &LaunchLimits) -> Result<(), Error> {
     plan.check()?;
     let kernels = plan
         .kernels()
@@ -60,126 +39,6 @@ pub fn validate(module: &Module, plan: &Plan, limits: &LaunchLimits) -> Result<(
         }
     }
     Ok(())
-}
-
-/// A plan that does not fit its kernels or the device.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[non_exhaustive]
-pub enum ValidationError {
-    /// A kernel that the plan does not launch.
-    #[error("plan `{plan}` does not launch `{kernel}`; {suggestion}")]
-    NotLaunched {
-        /// The plan.
-        plan: String,
-        /// The name asked for.
-        kernel: String,
-        /// The nearest name, or all of them.
-        suggestion: String,
-    },
-    /// A launch that does not fit its kernel or the device.
-    #[error("{place}: {fault}")]
-    Launch {
-        /// Plan, command and kernel.
-        place: String,
-        /// What is wrong with it.
-        #[source]
-        fault: LaunchFault,
-    },
-}
-
-impl ValidationError {
-    /// A kernel that the plan does not launch.
-    pub(crate) fn not_launched(plan: &Plan, kernel: &str) -> ValidationError {
-        ValidationError::NotLaunched {
-            plan: plan.name().to_owned(),
-            kernel: kernel.to_owned(),
-            suggestion: suggestion(kernel, plan.kernels().iter().map(String::as_str)),
-        }
-    }
-}
-
-/// What is wrong with a launch.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[non_exhaustive]
-pub enum LaunchFault {
-    /// Too few or too many arguments.
-    #[error(
-        "{args} arguments fill {filled} parameters, but the kernel has {params}; a slice fills two (pointer, length), everything else one"
-    )]
-    ArgCount {
-        /// Arguments recorded.
-        args: usize,
-        /// Parameters that they fill.
-        filled: usize,
-        /// Parameters of the kernel.
-        params: usize,
-    },
-    /// An argument of the wrong type.
-    #[error("argument {position} is {arg}, but parameter {param} of the kernel is {expected}")]
-    ArgType {
-        /// Which argument, from 0.
-        position: usize,
-        /// What was recorded.
-        arg: String,
-        /// Which parameter of the PTX entry, from 0.
-        param: usize,
-        /// Its type.
-        expected: String,
-    },
-    /// A block with more threads than the device allows.
-    #[error("a block of {block:?} has {threads} threads; the device allows {limit}")]
-    TooManyThreads {
-        /// As recorded.
-        block: [u32; 3],
-        /// Their product.
-        threads: u128,
-        /// The device's limit.
-        limit: u32,
-    },
-    /// A grid or block that is too long in one direction.
-    #[error("{what} {extents:?} exceeds the device's limit {limit:?} in {}", ["x", "y", "z"][*axis])]
-    ExtentTooLarge {
-        /// `grid` or `block`.
-        what: &'static str,
-        /// As recorded.
-        extents: [u32; 3],
-        /// The device's limit.
-        limit: [u32; 3],
-        /// First direction in which it is exceeded.
-        axis: usize,
-    },
-    /// A block with more threads than the kernel was compiled for.
-    #[error(
-        "a block of {block:?} has {threads} threads, but the kernel was compiled for at most {limit}; launch smaller blocks, or raise `max_threads` in its `#[kernel]`"
-    )]
-    LaunchBounds {
-        /// As recorded.
-        block: [u32; 3],
-        /// Their product.
-        threads: u128,
-        /// `.maxntid`.
-        limit: u128,
-    },
-    /// A block other than the one the kernel was compiled for.
-    #[error(
-        "the kernel was compiled for blocks of {required:?} (`.reqntid`) and nothing else, not {block:?}"
-    )]
-    RequiredBlock {
-        /// As recorded.
-        block: [u32; 3],
-        /// `.reqntid`.
-        required: [u32; 3],
-    },
-    /// More shared memory than a block can have.
-    #[error("a block needs {} bytes of shared memory ({static_bytes} declared in the kernel, {dynamic_bytes} asked for by the launch); the device allows {limit_bytes}; use smaller tiles", u64::from(*dynamic_bytes) + u64::from(*static_bytes))]
-    SharedMemory {
-        /// Declared with a size in the PTX.
-        static_bytes: u32,
-        /// `shared_mem_bytes` of the launch.
-        dynamic_bytes: u32,
-        /// The device's limit.
-        limit_bytes: u32,
-    },
 }
 
 /// Checks grid, block and shared memory against the kernel's bounds and the device's limits.

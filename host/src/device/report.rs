@@ -1,0 +1,12 @@
+//! What a device that counts says of a run.
+
+use ptx_emu::LaunchReport;
+
+/// The counts of all launches of one kernel in one run of a plan.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KernelReport {
+    /// Number of launches.
+    pub launches: u64,
+    /// Blocks, threads and counts of all these launches together.
+    pub total: LaunchReport,
+}

@@ -1,0 +1,126 @@
+//! Why a plan does not fit its kernels or the device.
+
+use plan::suggestion;
+use thiserror::Error;
+
+use crate::plan::Plan;
+
+/// A plan that does not fit its kernels or the device.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum ValidationError {
+    /// A kernel that the plan does not launch.
+    #[error("plan `{plan}` does not launch `{kernel}`; {suggestion}")]
+    NotLaunched {
+        /// The plan.
+        plan: String,
+        /// The name asked for.
+        kernel: String,
+        /// The nearest name, or all of them.
+        suggestion: String,
+    },
+    /// A launch that does not fit its kernel or the device.
+    #[error("{place}: {fault}")]
+    Launch {
+        /// Plan, command and kernel.
+        place: String,
+        /// What is wrong with it.
+        #[source]
+        fault: LaunchFault,
+    },
+}
+
+impl ValidationError {
+    /// A kernel that the plan does not launch.
+    pub(crate) fn not_launched(plan: &Plan, kernel: &str) -> ValidationError {
+        ValidationError::NotLaunched {
+            plan: plan.name().to_owned(),
+            kernel: kernel.to_owned(),
+            suggestion: suggestion(kernel, plan.kernels().iter().map(String::as_str)),
+        }
+    }
+}
+
+/// What is wrong with a launch.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum LaunchFault {
+    /// Too few or too many arguments.
+    #[error(
+        "{args} arguments fill {filled} parameters, but the kernel has {params}; a slice fills two (pointer, length), everything else one"
+    )]
+    ArgCount {
+        /// Arguments recorded.
+        args: usize,
+        /// Parameters that they fill.
+        filled: usize,
+        /// Parameters of the kernel.
+        params: usize,
+    },
+    /// An argument of the wrong type.
+    #[error("argument {position} is {arg}, but parameter {param} of the kernel is {expected}")]
+    ArgType {
+        /// Which argument, from 0.
+        position: usize,
+        /// What was recorded.
+        arg: String,
+        /// Which parameter of the PTX entry, from 0.
+        param: usize,
+        /// Its type.
+        expected: String,
+    },
+    /// A block with more threads than the device allows.
+    #[error("a block of {block:?} has {threads} threads; the device allows {limit}")]
+    TooManyThreads {
+        /// As recorded.
+        block: [u32; 3],
+        /// Their product.
+        threads: u128,
+        /// The device's limit.
+        limit: u32,
+    },
+    /// A grid or block that is too long in one direction.
+    #[error("{what} {extents:?} exceeds the device's limit {limit:?} in {}", ["x", "y", "z"][*axis])]
+    ExtentTooLarge {
+        /// `grid` or `block`.
+        what: &'static str,
+        /// As recorded.
+        extents: [u32; 3],
+        /// The device's limit.
+        limit: [u32; 3],
+        /// First direction in which it is exceeded.
+        axis: usize,
+    },
+    /// A block with more threads than the kernel was compiled for.
+    #[error(
+        "a block of {block:?} has {threads} threads, but the kernel was compiled for at most {limit}; launch smaller blocks, or raise `max_threads` in its `#[kernel]`"
+    )]
+    LaunchBounds {
+        /// As recorded.
+        block: [u32; 3],
+        /// Their product.
+        threads: u128,
+        /// `.maxntid`.
+        limit: u128,
+    },
+    /// A block other than the one the kernel was compiled for.
+    #[error(
+        "the kernel was compiled for blocks of {required:?} (`.reqntid`) and nothing else, not {block:?}"
+    )]
+    RequiredBlock {
+        /// As recorded.
+        block: [u32; 3],
+        /// `.reqntid`.
+        required: [u32; 3],
+    },
+    /// More shared memory than a block can have.
+    #[error("a block needs {} bytes of shared memory ({static_bytes} declared in the kernel, {dynamic_bytes} asked for by the launch); the device allows {limit_bytes}; use smaller tiles", u64::from(*dynamic_bytes) + u64::from(*static_bytes))]
+    SharedMemory {
+        /// Declared with a size in the PTX.
+        static_bytes: u32,
+        /// `shared_mem_bytes` of the launch.
+        dynamic_bytes: u32,
+        /// The device's limit.
+        limit_bytes: u32,
+    },
+}
