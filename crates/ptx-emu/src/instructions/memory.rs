@@ -335,14 +335,17 @@ impl Action for Store {
     ) -> Result<(), Stop> {
         let (mask, bytes, base) = (request.mask, self.elements.bytes, region.base());
         let offset = |lane: usize| request.addresses[lane] - base;
-        let store_lane = |region: &mut R, lane: usize| {
-            self.elements.scatter(registers, lane, |k, value| {
+        let words = self.elements.single(RegClass::B32);
+        let words = words.map(|row| registers.r32(row));
+        let store_lane = |region: &mut R, lane: usize| match words {
+            Some(words) => region.store(lane, offset(lane), 4, words[lane].into()),
+            None => self.elements.scatter(registers, lane, |k, value| {
                 let offset = offset(lane) + k;
                 match request.strong {
                     true => region.store_strong(lane, offset, bytes, value),
                     false => region.store(lane, offset, bytes, value),
                 }
-            });
+            }),
         };
         if runner.launch.sanitize.races {
             let changes = |region: &R, lane: usize| {
@@ -354,13 +357,10 @@ impl Action for Store {
                 changed
             };
             runner.check_stores(request, region, changes, store_lane)?;
-        } else if let Some(row) = self.elements.single(RegClass::B32) {
-            let row = registers.r32(row);
-            if span.contiguous {
-                region.store_row(offset(0), row);
-            } else {
-                lanes(mask).for_each(|lane| region.store(lane, offset(lane), 4, row[lane].into()));
-            }
+        } else if let Some(words) = words
+            && span.contiguous
+        {
+            region.store_row(offset(0), words);
         } else {
             lanes(mask).for_each(|lane| store_lane(region, lane));
         }
