@@ -242,7 +242,7 @@ impl Drop for PythonRun {
     }
 }
 
-/// What the script needs to know of the launches of a plan of `wave2d_naive`, and how many there are.
+/// What the script needs to know of the launches of a plan of the naive variant, and how many there are.
 fn launches(plan: &Plan) -> Result<(Value, u64), Trouble> {
     let launches = plan.commands().filter_map(|command| match command {
         PlanCommand::Launch(launch) => Some(launch),
