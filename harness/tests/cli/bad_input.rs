@@ -204,7 +204,7 @@ fn a_device_that_is_not_there() {
     insta::assert_snapshot!(run(&["perf", "--device", "emulated"]), @r"
     exit code: 2
     --- stderr ---
-    error: --device emulated: the speed of the emulated device says nothing of a GPU; try `harness test --device emulated`
+    error: --device emulated: the speed of the emulated device says nothing about a GPU; try `harness test --device emulated`
     ");
 }
 
