@@ -27,7 +27,7 @@ use host::device::LaunchLimits;
 use host::lab::CaseError;
 use host::{Module, find_lab};
 use output_files::interrupt::Unfinished;
-use plan::Task;
+use plan::{AnyLab, Task};
 use sandbox::{InForce, Layer, ResourceLimits};
 use thiserror::Error;
 
@@ -36,7 +36,7 @@ pub use screen::Sources;
 
 use crate::bundle::{BuiltWith, Bundle, BundledCase};
 use crate::course::{CaseSpec, Course, Group};
-use crate::outcome::{Failing, Kind, NotPassed};
+use crate::outcome::{Failing, Kind, Outcome};
 use crate::plan_check;
 use crate::report::Protection;
 
@@ -237,7 +237,7 @@ impl Packer {
             let Task { name, problem } = task.clone();
             let fits =
                 plan_check::fits(&course.lab, &problem, &plan, &module, &LaunchLimits::COMMON);
-            if let Err(NotPassed::Failed(failing)) = fits {
+            if let Err(Outcome::Failed(failing)) = fits {
                 let message = format!("case `{name}`: {}", failing.message);
                 let error = PackError::refused(failing.kind, message);
                 return Err(match i < known.len() {
@@ -287,7 +287,9 @@ impl Packer {
         };
         let [device, host, recording] = ["device", "host", "record"].map(subfolder);
         let (device, host, recording) = (device?, host?, recording?);
-        let lab_type = plan_check::lab_type(&course.lab).expect("the lab was found");
+        let lab_type = AnyLab::find(&course.lab)
+            .expect("the lab was found")
+            .type_path;
         let options = &self.options;
         // Kernels and recorder are independent of one another.
         let (kernels, plans) = std::thread::scope(|scope| {
