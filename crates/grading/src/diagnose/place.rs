@@ -114,11 +114,8 @@ fn explains(field: &Field<'_>, counts: &[Vec<usize>; 3], chosen: &[(usize, &Peak
 fn name(field: &Field<'_>, chosen: &[(usize, &Peaks)]) -> Option<Vec<Pattern>> {
     let extents = field.extents();
     let axis_name = |axis: usize| field.axes[axis].name.clone();
-    let borders: Vec<Option<Border>> = chosen
-        .iter()
-        .map(|(axis, peaks)| Border::of(&peaks.coordinates, extents[*axis]))
-        .collect();
-    let borders: Option<Vec<Border>> = borders.into_iter().collect();
+    let border = |(axis, peaks): &(usize, &Peaks)| Border::of(&peaks.coordinates, extents[*axis]);
+    let borders: Option<Vec<Border>> = chosen.iter().map(border).collect();
     if let Some(borders) = borders {
         // Several cells deep at the far ends alone: the part that a division of the extent leaves over.
         let is_tail = borders
@@ -155,8 +152,9 @@ fn name(field: &Field<'_>, chosen: &[(usize, &Peaks)]) -> Option<Vec<Pattern>> {
                 offsets: offsets.into_iter().map(|offset| offset as u64).collect(),
             });
         }
-        let (from, to) = band(&peaks.coordinates, extent)?;
-        Some(Pattern::Band {
+        let (from, to) = ends(&peaks.coordinates)?;
+        let is_thin = THINNEST * peaks.coordinates.len() <= extent;
+        is_thin.then(|| Pattern::Band {
             axis: axis_name(*axis),
             from: from as u64,
             to: to as u64,
@@ -194,12 +192,6 @@ impl Border {
 fn tail(coordinates: &[usize], extent: usize) -> Option<usize> {
     let (first, last) = ends(coordinates)?;
     (last + 2 >= extent && first > 0).then_some(first)
-}
-
-/// The first and the last of coordinates without a gap that are few.
-fn band(coordinates: &[usize], extent: usize) -> Option<(usize, usize)> {
-    let ends = ends(coordinates)?;
-    (THINNEST * coordinates.len() <= extent).then_some(ends)
 }
 
 /// The first and the last of ascending coordinates without a gap.

@@ -112,8 +112,8 @@ impl Series {
                     pair.submission.device.unwrap_or_default(),
                     pair.submission.host,
                 );
-                let failing = Failing::new(Kind::ClocksDisagree, message).with_sample(sample);
-                return Err(failing.into());
+                let failing = Failing::new(Kind::ClocksDisagree, message);
+                return Err(failing.with_sample(sample).into());
             }
             if taken == 0 {
                 continue;
