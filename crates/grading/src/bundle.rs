@@ -100,14 +100,12 @@ pub enum BundleFault {
     NotABundle,
     /// It is of another version.
     #[error(
-        "is a bundle of version {found}, and this program reads version {expected}; pack the submission again with this \
-         program"
+        "is a bundle of version {found}, and this program reads version {FORMAT_VERSION}; pack the submission again \
+         with this program"
     )]
     Version {
         /// The file's.
         found: u32,
-        /// This program's.
-        expected: u32,
     },
     /// It ends early, or goes on.
     #[error(
@@ -215,9 +213,8 @@ impl Bundle {
 fn read(path: &Path, packed: u64, unpacked: u64) -> Result<Bundle, BundleFault> {
     let file = File::open(path).map_err(BundleFault::Unreadable)?;
     if file.metadata().map_err(BundleFault::Unreadable)?.is_dir() {
-        return Err(BundleFault::Unreadable(
-            std::io::ErrorKind::IsADirectory.into(),
-        ));
+        let error = std::io::ErrorKind::IsADirectory.into();
+        return Err(BundleFault::Unreadable(error));
     }
     let mut file = BufReader::new(file);
     let mut header = Vec::new();
@@ -269,10 +266,7 @@ fn parse_header(line: &[u8]) -> Result<(String, u64), BundleFault> {
         .ok_or(BundleFault::NotABundle)?;
     // What follows the version is the version's own matter.
     if version != FORMAT_VERSION {
-        return Err(BundleFault::Version {
-            found: version,
-            expected: FORMAT_VERSION,
-        });
+        return Err(BundleFault::Version { found: version });
     }
     let (Some(sha256), Some(length), None) = (words.next(), words.next(), words.next()) else {
         return Err(BundleFault::NotABundle);

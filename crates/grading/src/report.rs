@@ -155,17 +155,6 @@ pub struct Interval {
     pub confidence: f64,
 }
 
-impl From<stats::Interval> for Interval {
-    fn from(interval: stats::Interval) -> Interval {
-        Interval {
-            value: interval.estimate,
-            low: interval.low,
-            high: interval.high,
-            confidence: interval.confidence,
-        }
-    }
-}
-
 /// Times of whole runs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Times {

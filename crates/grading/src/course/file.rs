@@ -53,54 +53,57 @@ struct TomlPerformance {
     full: Spanned<f64>,
 }
 
-/// Reads and checks the text of the file of this name.
-///
-/// # Errors
-///
-/// The first fault, with its line.
-pub fn parse(text: &str, file: &str) -> Result<Course, CourseError> {
-    let checker = Checker { text, file };
-    let parsed: TomlFile = toml::from_str(text).map_err(|error| {
-        // The parser's message may have several lines; a message of ours has one.
-        let message = error.message().lines().collect::<Vec<_>>().join(", ");
-        checker.error(error.span().unwrap_or(0..0), message)
-    })?;
-    let version = *parsed.format_version.get_ref();
-    if version != FORMAT_VERSION {
-        return checker.fail(
-            parsed.format_version.span(),
-            format!("format_version is {version}; this program reads {FORMAT_VERSION}"),
-        );
-    }
-    let name = parsed.lab.get_ref();
-    let lab = find_lab(name).map_err(|error| checker.error(parsed.lab.span(), error))?;
-    let tolerance = checker.tolerance(&parsed.tolerance, lab)?;
-    if parsed.case.is_empty() {
-        return checker.fail(0..0, "there is no [[case]]; a lab grades at least one");
-    }
-    let mut cases: Vec<CaseSpec> = Vec::new();
-    for case in &parsed.case {
-        cases.push(checker.case(case, lab, &cases)?);
-    }
-    let mut timed = HashSet::new();
-    let mut performance = Vec::new();
-    for entry in &parsed.performance {
-        let spec = checker.performance(entry, lab, &cases)?;
-        if !timed.insert((spec.case.clone(), format!("{:?}", spec.against))) {
-            let name = spec.case;
-            let message = format!("case `{name}` is compared with this already; once is enough");
-            return checker.fail(entry.case.span(), message);
+impl Course {
+    /// Reads and checks a lab file's text; `file` is its name for messages.
+    ///
+    /// # Errors
+    ///
+    /// The first fault, with its line.
+    pub fn parse(text: &str, file: &str) -> Result<Course, CourseError> {
+        let checker = Checker { text, file };
+        let parsed: TomlFile = toml::from_str(text).map_err(|error| {
+            // The parser's message may have several lines; a message of ours has one.
+            let message = error.message().lines().collect::<Vec<_>>().join(", ");
+            checker.error(error.span().unwrap_or(0..0), message)
+        })?;
+        let version = *parsed.format_version.get_ref();
+        if version != FORMAT_VERSION {
+            return checker.fail(
+                parsed.format_version.span(),
+                format!("format_version is {version}; this program reads {FORMAT_VERSION}"),
+            );
         }
-        performance.push(spec);
+        let name = parsed.lab.get_ref();
+        let lab = find_lab(name).map_err(|error| checker.error(parsed.lab.span(), error))?;
+        let tolerance = checker.tolerance(&parsed.tolerance, lab)?;
+        if parsed.case.is_empty() {
+            return checker.fail(0..0, "there is no [[case]]; a lab grades at least one");
+        }
+        let mut cases: Vec<CaseSpec> = Vec::new();
+        for case in &parsed.case {
+            cases.push(checker.case(case, lab, &cases)?);
+        }
+        let mut timed = HashSet::new();
+        let mut performance = Vec::new();
+        for entry in &parsed.performance {
+            let spec = checker.performance(entry, lab, &cases)?;
+            if !timed.insert((spec.case.clone(), format!("{:?}", spec.against))) {
+                let name = spec.case;
+                let message =
+                    format!("case `{name}` is compared with this already; once is enough");
+                return checker.fail(entry.case.span(), message);
+            }
+            performance.push(spec);
+        }
+        Ok(Course {
+            lab: name.clone(),
+            tolerance,
+            cases,
+            performance,
+            file: file.to_owned(),
+            text: text.to_owned(),
+        })
     }
-    Ok(Course {
-        lab: name.clone(),
-        tolerance,
-        cases,
-        performance,
-        file: file.to_owned(),
-        text: text.to_owned(),
-    })
 }
 
 struct Checker<'a> {

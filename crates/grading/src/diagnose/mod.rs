@@ -26,7 +26,7 @@ mod tests;
 mod whole;
 pub mod words;
 
-pub use evidence::{AfterSteps, Again, Evidence, Pair};
+pub use evidence::{AfterSteps, Again, Evidence};
 pub use finding::{
     Axis, Cell, Diagnosis, FieldDamage, FirstWrongStep, HeatMap, Pattern, WrongCell,
 };
@@ -48,7 +48,7 @@ pub fn diagnose(evidence: &Evidence<'_>) -> Option<Diagnosis> {
     if !patterns.iter().any(is_of_the_whole) {
         let (step, early) = step::first_wrong(evidence);
         let early = early.as_ref();
-        let early_fields = early.and_then(|pair| compare(evidence, &pair.expected, &pair.got));
+        let early_fields = early.and_then(|(expected, got)| compare(evidence, expected, got));
         let early_worst = early_fields.as_deref().and_then(self::worst);
         let early_places = early_worst.map(place::patterns).unwrap_or_default();
         if early_places.is_empty() {

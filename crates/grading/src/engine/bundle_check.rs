@@ -7,11 +7,7 @@ use crate::bundle::{Bundle, MOST_PTX_BYTES};
 use crate::course::{Course, Group};
 use crate::outcome::{Failing, Kind, fail};
 
-/// Whether the bundle is one for this course.
-///
-/// # Errors
-///
-/// How the submission fails as a whole.
+/// Whether the bundle is one for this course; if not, how the submission fails as a whole.
 pub fn check(bundle: &Bundle, course: &Course, lab: &dyn Lab) -> Result<(), Failing> {
     let mismatch = |message: String| {
         let message = format!("{message}; pack the submission again");

@@ -85,10 +85,6 @@ impl Expected {
     }
 
     /// Compares every value.
-    ///
-    /// # Errors
-    ///
-    /// What differs.
     pub fn check(&self, got: &NamedBuffers) -> Result<(), CheckError> {
         check::within(&self.outputs, got, &|name| self.tolerance(name))
     }

@@ -145,11 +145,8 @@ pub fn grade(
         runner,
         options,
     };
-    let plans_checked: Vec<_> = course
-        .cases
-        .iter()
-        .map(|spec| grading.check_plan(spec))
-        .collect();
+    let cases = course.cases.iter();
+    let plans_checked: Vec<_> = cases.map(|spec| grading.check_plan(spec)).collect();
     let mut checked_on_emulated = BTreeMap::new();
     if device.info().kind != DeviceKind::Emulated {
         let may_run = course.cases.iter().zip(&plans_checked);

@@ -102,18 +102,14 @@ fn counts(reports: &[KernelReport]) -> BTreeMap<String, u64> {
             &counts.global_stores,
             &counts.global_atomics,
         ];
+        let sectors = global.map(|traffic| traffic.sectors).iter().sum();
+        let ideal_sectors = global.map(|traffic| traffic.ideal_sectors).iter().sum();
         let figures = [
             ("launches", report.launches),
             ("warp_instructions", counts.instructions.warp),
             ("thread_instructions", counts.instructions.thread),
-            (
-                "global_sectors",
-                global.map(|traffic| traffic.sectors).iter().sum(),
-            ),
-            (
-                "ideal_global_sectors",
-                global.map(|traffic| traffic.ideal_sectors).iter().sum(),
-            ),
+            ("global_sectors", sectors),
+            ("ideal_global_sectors", ideal_sectors),
             ("bank_conflicts", counts.bank_conflicts()),
             ("divergent_branches", counts.divergent_branches),
             ("barriers", counts.barriers),

@@ -158,7 +158,12 @@ impl Series {
             discarded: self.discarded as u32,
         };
         Measured {
-            ratio: ratio.into(),
+            ratio: Interval {
+                value: ratio.estimate,
+                low: ratio.low,
+                high: ratio.high,
+                confidence: ratio.confidence,
+            },
             submission: times(&self.submission_s),
             reference: times(&self.reference_s),
             is_quiet: ratio.reaches(Confidence::P95)

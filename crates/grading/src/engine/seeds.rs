@@ -8,10 +8,6 @@ pub struct Seeds(pub u64);
 
 impl Seeds {
     /// Seeds that cannot be known before: from the operating system's random numbers.
-    ///
-    /// # Errors
-    ///
-    /// [`GradeError::NoRandomNumbers`] if it has none.
     pub fn secret() -> Result<Seeds, GradeError> {
         Ok(Seeds(
             getrandom::u64().map_err(GradeError::NoRandomNumbers)?,
