@@ -144,7 +144,7 @@ impl CaseJob {
                     ..failing.clone()
                 });
             } else if let Err(outcome) = work.time(timed, self.stopping, &mut grade) {
-                grade.status = outcome.into();
+                grade.status = outcome;
                 // Wrong results are wrong, timed or not; a time that cannot be believed costs the timing.
                 if let Outcome::Failed(failing) = &grade.status
                     && failing.category != Category::Untrusted

@@ -168,7 +168,7 @@ fn refused(here: View<'_>, is_host_code: bool) -> Option<(String, &'static str)>
 fn macro_variable(here: View<'_>) -> Option<(String, &'static str)> {
     let name = here.after(1).name()?;
     let next = here.after(2);
-    if next.is_mark('!') && !next.after(1).is_mark('=') {
+    if is_macro(here.after(1)) {
         return Some((format!("`${name}!`"), HIDDEN));
     }
     let in_attribute = here.i > 0 && here.before().is_mark('[');
