@@ -10,12 +10,11 @@
 //! What a file may cost is bounded before it is read: its size, and what it unpacks to.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use flate2::Compression;
-use flate2::bufread::GzDecoder;
-use flate2::write::GzEncoder;
+use flate2::bufread::{GzDecoder, GzEncoder};
 use host::Plan;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -101,14 +100,12 @@ pub enum BundleFault {
     NotABundle,
     /// It is of another version.
     #[error(
-        "is a bundle of version {found}, and this program reads version {expected}; pack the submission again with this \
-         program"
+        "is a bundle of version {found}, and this program reads version {FORMAT_VERSION}; pack the submission again \
+         with this program"
     )]
     Version {
         /// The file's.
         found: u32,
-        /// This program's.
-        expected: u32,
     },
     /// It ends early, or goes on.
     #[error(
@@ -158,19 +155,10 @@ const MAGIC: &str = "harness-bundle";
 /// The longest first line: the magic word, a version, a checksum, a size.
 const HEADER_BYTES: u64 = 128;
 
-/// The largest bundle that is read or written, in bytes.
-#[derive(Debug, Clone, Copy)]
-struct SizeLimits {
-    /// The compressed content.
-    packed: u64,
-    /// The content.
-    unpacked: u64,
-}
-
-const LIMITS: SizeLimits = SizeLimits {
-    packed: 64 << 20,
-    unpacked: 512 << 20,
-};
+/// The largest compressed content that is read or written, in bytes.
+const MOST_PACKED: u64 = 64 << 20;
+/// The largest content that is read or written, in bytes.
+const MOST_UNPACKED: u64 = 512 << 20;
 
 /// A bundle's file, as bytes.
 #[derive(Debug)]
@@ -188,22 +176,24 @@ impl Bundle {
     ///
     /// [`BundleFault::TooLarge`].
     pub fn packed(&self) -> Result<Packed, BundleFault> {
-        self.packed_within(LIMITS)
+        self.packed_within(MOST_PACKED, MOST_UNPACKED)
     }
 
-    fn packed_within(&self, limits: SizeLimits) -> Result<Packed, BundleFault> {
-        let encoder = GzEncoder::new(Limited::new(Vec::new(), limits.packed), Compression::fast());
-        let mut content = Limited::new(encoder, limits.unpacked);
-        serde_json::to_writer(&mut content, self)
-            .map_err(|_| too_large("a bundle's content", limits.unpacked))?;
-        let content = content.inner.finish();
-        let content = content
-            .map_err(|_| too_large("a bundle", limits.packed))?
-            .inner;
+    fn packed_within(&self, packed: u64, unpacked: u64) -> Result<Packed, BundleFault> {
+        let json = serde_json::to_vec(self).expect("a bundle has a JSON form");
+        if json.len() as u64 > unpacked {
+            return Err(too_large("a bundle's content", unpacked));
+        }
+        let mut content = Vec::new();
+        GzEncoder::new(json.as_slice(), Compression::fast())
+            .read_to_end(&mut content)
+            .expect("memory can be read");
+        if content.len() as u64 > packed {
+            return Err(too_large("a bundle", packed));
+        }
         let sha256 = digest::sha256(&content);
-        let mut bytes =
-            format!("{MAGIC} {FORMAT_VERSION} {sha256} {}\n", content.len()).into_bytes();
-        bytes.extend(content);
+        let header = format!("{MAGIC} {FORMAT_VERSION} {sha256} {}\n", content.len());
+        let bytes = [header.as_bytes(), &content].concat();
         Ok(Packed { sha256, bytes })
     }
 
@@ -213,19 +203,18 @@ impl Bundle {
     ///
     /// Why it is not a bundle.
     pub fn read(path: &Path) -> Result<Bundle, BundleError> {
-        read(path, LIMITS).map_err(|fault| BundleError {
+        read(path, MOST_PACKED, MOST_UNPACKED).map_err(|fault| BundleError {
             file: path.to_owned(),
             fault,
         })
     }
 }
 
-fn read(path: &Path, limits: SizeLimits) -> Result<Bundle, BundleFault> {
+fn read(path: &Path, packed: u64, unpacked: u64) -> Result<Bundle, BundleFault> {
     let file = File::open(path).map_err(BundleFault::Unreadable)?;
     if file.metadata().map_err(BundleFault::Unreadable)?.is_dir() {
-        return Err(BundleFault::Unreadable(
-            std::io::ErrorKind::IsADirectory.into(),
-        ));
+        let error = std::io::ErrorKind::IsADirectory.into();
+        return Err(BundleFault::Unreadable(error));
     }
     let mut file = BufReader::new(file);
     let mut header = Vec::new();
@@ -234,8 +223,8 @@ fn read(path: &Path, limits: SizeLimits) -> Result<Bundle, BundleFault> {
         .read_until(b'\n', &mut header)
         .map_err(BundleFault::Unreadable)?;
     let (sha256, length) = parse_header(&header)?;
-    if length > limits.packed {
-        return Err(too_large("a bundle", limits.packed));
+    if length > packed {
+        return Err(too_large("a bundle", packed));
     }
     let mut content = Vec::new();
     // One more byte than there should be tells whether more follows.
@@ -254,11 +243,11 @@ fn read(path: &Path, limits: SizeLimits) -> Result<Bundle, BundleFault> {
     }
     let mut json = Vec::new();
     GzDecoder::new(content.as_slice())
-        .take(limits.unpacked + 1)
+        .take(unpacked + 1)
         .read_to_end(&mut json)
         .map_err(|error| BundleFault::Content(error.to_string()))?;
-    if json.len() as u64 > limits.unpacked {
-        return Err(too_large("a bundle's content", limits.unpacked));
+    if json.len() as u64 > unpacked {
+        return Err(too_large("a bundle's content", unpacked));
     }
     serde_json::from_slice(&json).map_err(|error| BundleFault::Content(error.to_string()))
 }
@@ -277,10 +266,7 @@ fn parse_header(line: &[u8]) -> Result<(String, u64), BundleFault> {
         .ok_or(BundleFault::NotABundle)?;
     // What follows the version is the version's own matter.
     if version != FORMAT_VERSION {
-        return Err(BundleFault::Version {
-            found: version,
-            expected: FORMAT_VERSION,
-        });
+        return Err(BundleFault::Version { found: version });
     }
     let (Some(sha256), Some(length), None) = (words.next(), words.next(), words.next()) else {
         return Err(BundleFault::NotABundle);
@@ -298,33 +284,6 @@ fn parse_header(line: &[u8]) -> Result<(String, u64), BundleFault> {
 fn too_large(what: &'static str, bytes: u64) -> BundleFault {
     let limit = format!("{} MiB", bytes >> 20);
     BundleFault::TooLarge { what, limit }
-}
-
-/// A writer that takes no more than so many bytes.
-struct Limited<W> {
-    inner: W,
-    left: u64,
-}
-
-impl<W> Limited<W> {
-    fn new(inner: W, left: u64) -> Limited<W> {
-        Limited { inner, left }
-    }
-}
-
-impl<W: Write> Write for Limited<W> {
-    fn write(&mut self, buffer: &[u8]) -> std::io::Result<usize> {
-        if buffer.len() as u64 > self.left {
-            return Err(std::io::ErrorKind::FileTooLarge.into());
-        }
-        let written = self.inner.write(buffer)?;
-        self.left -= written as u64;
-        Ok(written)
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        self.inner.flush()
-    }
 }
 
 #[cfg(test)]

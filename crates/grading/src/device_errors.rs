@@ -4,72 +4,69 @@ use host::device::{DeviceError, Fault, FaultKind};
 use host::module::ModuleError;
 use host::{Error, ErrorKind};
 
-use crate::outcome::{Failing, Kind, NotPassed};
+use crate::outcome::{Failing, Kind, Outcome};
 
 /// How a submission fails that met this error, or, where it is not at fault, what the machine lacks.
-impl From<Error> for NotPassed {
-    fn from(error: Error) -> NotPassed {
-        match failing(&error) {
-            Ok(failing) => failing.into(),
-            Err(reason) => NotPassed::NotGradedHere(reason),
-        }
-    }
-}
-
-fn failing(error: &Error) -> Result<Failing, String> {
-    let message = error.to_string();
-    let kind = match error {
-        Error::Module(ModuleError::BadPtx { .. }) => Kind::PtxInvalid,
-        Error::Plan(_) | Error::Module(_) | Error::Validation(_) => Kind::PlanInvalid,
-        Error::Device(DeviceError::Emulated { fault, .. }) => match &**fault {
-            Fault::Unsupported(_) => return Err(format!("{message}; grade it on a GPU")),
-            Fault::Launch(_) => Kind::LaunchRefused,
-            Fault::Program(program) => {
-                let kind = of_program(&program.kind);
-                let first = message.lines().next().unwrap_or_default().to_owned();
-                let what = format!("{first}: {}", program.kind);
-                return Ok(Failing::new(kind, what).with_sanitizer(message));
+impl From<Error> for Outcome {
+    fn from(error: Error) -> Outcome {
+        let message = error.to_string();
+        let kind = match &error {
+            Error::Module(ModuleError::BadPtx { .. }) => Kind::PtxInvalid,
+            Error::Plan(_) | Error::Module(_) | Error::Validation(_) => Kind::PlanInvalid,
+            Error::Device(DeviceError::Emulated { fault, .. }) => match &**fault {
+                Fault::Unsupported(_) => {
+                    return Outcome::not_graded_here(format!("{message}; grade it on a GPU"));
+                }
+                Fault::Launch(_) => Kind::LaunchRefused,
+                Fault::Program(program) => {
+                    let first = message.lines().next().unwrap_or_default();
+                    let what = format!("{first}: {}", program.kind);
+                    let failing = Failing::new(of_program(&program.kind), what);
+                    return failing.with_sanitizer(message).into();
+                }
+            },
+            Error::Device(DeviceError::OutOfMemory {
+                needed_bytes,
+                device,
+                free_bytes,
+                total_bytes,
+                ..
+            }) => {
+                return Outcome::not_graded_here(format!(
+                    "it needs {needed_bytes} bytes of device memory, and {device} has {free_bytes} of {total_bytes} free; \
+                     end what else uses them, or grade it on a device with more"
+                ));
             }
-        },
-        Error::Device(DeviceError::OutOfMemory {
-            needed_bytes,
-            device,
-            free_bytes,
-            total_bytes,
-            ..
-        }) => {
-            return Err(format!(
-                "it needs {needed_bytes} bytes of device memory, and {device} has {free_bytes} of {total_bytes} free; \
-                 end what else uses them, or grade it on a device with more"
-            ));
-        }
-        Error::Device(DeviceError::WrongTarget {
-            target,
-            device,
-            compute_capability: (major, minor),
-            ..
-        }) => {
-            return Err(format!(
-                "the kernels are built for {target}, and {device} has compute capability {major}.{minor}; \
-                 grade it on a GPU that runs them"
-            ));
-        }
-        Error::Device(DeviceError::LoadFailed { .. } | DeviceError::LaunchRefused { .. }) => {
-            Kind::LaunchRefused
-        }
-        Error::Device(DeviceError::KernelFault { what, .. }) => {
-            if what.contains("illegal address") {
+            Error::Device(DeviceError::WrongTarget {
+                target,
+                device,
+                compute_capability: (major, minor),
+                ..
+            }) => {
+                return Outcome::not_graded_here(format!(
+                    "the kernels are built for {target}, and {device} has compute capability {major}.{minor}; \
+                     grade it on a GPU that runs them"
+                ));
+            }
+            Error::Device(DeviceError::LoadFailed { .. } | DeviceError::LaunchRefused { .. }) => {
+                Kind::LaunchRefused
+            }
+            Error::Device(DeviceError::KernelFault { what, .. })
+                if what.contains("illegal address") =>
+            {
                 Kind::OutOfBounds
-            } else if what.contains("not aligned") {
-                Kind::Misaligned
-            } else {
-                Kind::KernelFault
             }
-        }
-        other if other.kind() == ErrorKind::Submission => Kind::KernelFault,
-        _ => return Err(message),
-    };
-    Ok(Failing::new(kind, message))
+            Error::Device(DeviceError::KernelFault { what, .. })
+                if what.contains("not aligned") =>
+            {
+                Kind::Misaligned
+            }
+            Error::Device(DeviceError::KernelFault { .. }) => Kind::KernelFault,
+            other if other.kind() == ErrorKind::Submission => Kind::KernelFault,
+            _ => return Outcome::not_graded_here(message),
+        };
+        Outcome::failed(kind, message)
+    }
 }
 
 fn of_program(kind: &FaultKind) -> Kind {
@@ -92,7 +89,9 @@ mod tests {
     use super::*;
 
     fn not_graded(error: DeviceError) -> String {
-        failing(&error.into()).expect_err("no fault of the submission's")
+        let outcome = Outcome::from(Error::from(error));
+        let reason = outcome.not_graded();
+        reason.expect("no fault of the submission's").to_owned()
     }
 
     #[test]

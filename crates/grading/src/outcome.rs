@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::diagnose::Diagnosis;
 
-/// How a case, or the timing of one, ended.
+/// How a case, or the timing of one, ended. As an error: why there is no result.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "status", rename_all = "snake_case")]
 pub enum Outcome {
@@ -27,11 +27,27 @@ impl Outcome {
         Outcome::Failed(Failing::new(kind, message))
     }
 
+    /// What the machine, or the harness, lacks.
+    pub fn not_graded_here(reason: impl Into<String>) -> Outcome {
+        Outcome::NotGradedHere {
+            reason: reason.into(),
+        }
+    }
+
     /// The failure, if it is one.
     pub fn failing(&self) -> Option<&Failing> {
         match self {
             Outcome::Failed(failing) => Some(failing),
             _ => None,
+        }
+    }
+
+    /// Why there is no result; empty if there is one.
+    pub fn reason(&self) -> &str {
+        match self {
+            Outcome::Failed(failing) => &failing.message,
+            Outcome::NotGradedHere { reason } => reason,
+            Outcome::Passed | Outcome::Measured => "",
         }
     }
 
@@ -49,45 +65,19 @@ impl Outcome {
     }
 }
 
-/// Why there is no result: those outcomes that end the work on a case.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum NotPassed {
-    /// The submission failed.
-    Failed(Box<Failing>),
-    /// The machine, or the harness, lacks something.
-    NotGradedHere(String),
-}
-
-impl NotPassed {
-    /// A failure.
-    pub fn failed(kind: Kind, message: impl Into<String>) -> NotPassed {
-        Failing::new(kind, message).into()
-    }
-
-    /// Why.
-    pub fn reason(self) -> String {
-        match self {
-            NotPassed::Failed(failing) => failing.message,
-            NotPassed::NotGradedHere(reason) => reason,
-        }
+impl From<Failing> for Outcome {
+    fn from(failing: Failing) -> Outcome {
+        Outcome::Failed(failing)
     }
 }
 
-impl From<Failing> for NotPassed {
-    fn from(failing: Failing) -> NotPassed {
-        NotPassed::Failed(Box::new(failing))
-    }
+/// Returns a failure of this kind, with a message as `format!` takes it.
+macro_rules! fail {
+    ($kind:expr, $($message:tt)+) => {
+        return Err($crate::outcome::Failing::new($kind, format!($($message)+)).into())
+    };
 }
-
-impl From<NotPassed> for Outcome {
-    fn from(not_passed: NotPassed) -> Outcome {
-        match not_passed {
-            NotPassed::Failed(failing) => Outcome::Failed(*failing),
-            NotPassed::NotGradedHere(reason) => Outcome::NotGradedHere { reason },
-        }
-    }
-}
+pub(crate) use fail;
 
 /// How something failed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -9,7 +9,7 @@ use host::validate::validate;
 use host::{Module, Plan};
 use plan::AnyLab;
 
-use crate::outcome::{Failing, Kind, NotPassed};
+use crate::outcome::{Failing, Kind, Outcome, fail};
 
 /// The most device memory that a plan's buffers may take together, in bytes; no device has more.
 const MOST_BUFFER_BYTES: u64 = 1 << 40;
@@ -20,11 +20,6 @@ const SCRATCH_BYTES: u64 = 64 << 20;
 const SCRATCH_TIMES: u64 = 4;
 /// Buffers of its own that a plan may have.
 const MOST_SCRATCH_BUFFERS: usize = 256;
-
-/// The lab's type, as a recorder's source names it.
-pub fn lab_type(lab: &str) -> Option<&'static str> {
-    AnyLab::find(lab).map(|lab| lab.type_path)
-}
 
 /// Whether the plan is one for this problem of the lab: it has the lab's buffers and outputs, asks for no more memory than
 /// any device has, and its launches fit the kernels and the device's limits.
@@ -42,20 +37,19 @@ pub fn fits(
     plan: &Plan,
     module: &Module,
     limits: &LaunchLimits,
-) -> Result<(), NotPassed> {
+) -> Result<(), Outcome> {
     let of_lab = AnyLab::find(lab).expect("a case's lab exists");
     let declared = of_lab
         .declared(problem)
         .expect("a case's problem is its lab's");
     plan.check().map_err(host::Error::from)?;
-    lab_buffers(&declared, of_lab.outputs, plan)
-        .map_err(|message| Failing::new(Kind::PlanInvalid, message))?;
+    lab_buffers(&declared, of_lab.outputs, plan)?;
     let bytes = bytes(plan.buffers().iter());
     if bytes > MOST_BUFFER_BYTES {
-        let message = format!(
+        fail!(
+            Kind::PlanTooLarge,
             "the plan's buffers take {bytes} bytes together; no device has more than {MOST_BUFFER_BYTES}"
         );
-        return Err(NotPassed::failed(Kind::PlanTooLarge, message));
     }
     Ok(validate(module, plan, limits)?)
 }
@@ -65,33 +59,32 @@ fn bytes<'p>(buffers: impl Iterator<Item = &'p Buffer>) -> u64 {
 }
 
 /// Whether the plan's inputs are exactly the lab's, and its outputs too.
-fn lab_buffers(declared: &Plan, outputs: &[&str], plan: &Plan) -> Result<(), String> {
+fn lab_buffers(declared: &Plan, outputs: &[&str], plan: &Plan) -> Result<(), Failing> {
     let is_input = |buffer: &&Buffer| buffer.role == Role::Io;
     let expected = declared.buffers();
     let described =
         |buffer: &Buffer| format!("`{}` ({} of {})", buffer.name, buffer.len, buffer.element);
     if plan.buffers().get(..expected.len()) != Some(expected) {
         let list: Vec<_> = expected.iter().map(described).collect();
-        return Err(format!(
+        fail!(
+            Kind::PlanInvalid,
             "the plan does not begin with the lab's buffers {}",
             list.join(", ")
-        ));
+        );
     }
     if let Some(other) = plan.buffers()[expected.len()..].iter().find(is_input) {
-        return Err(format!(
+        fail!(
+            Kind::PlanInvalid,
             "the plan declares an input {}, which the lab does not have; use `Plan::scratch`",
             described(other)
-        ));
+        );
     }
-    let names: Vec<&str> = plan
-        .outputs()
-        .iter()
-        .map(|(name, _)| name.as_str())
-        .collect();
+    let names: Vec<_> = plan.outputs().iter().map(|(name, _)| name).collect();
     if names != outputs {
-        return Err(format!(
+        fail!(
+            Kind::PlanInvalid,
             "the plan's outputs are {names:?}; the lab's are {outputs:?}"
-        ));
+        );
     }
     for (name, id) in plan.outputs() {
         let buffer = &plan.buffers()[id.index()];
@@ -100,12 +93,13 @@ fn lab_buffers(declared: &Plan, outputs: &[&str], plan: &Plan) -> Result<(), Str
             continue;
         };
         if (buffer.element, buffer.len) != (like.element, like.len) {
-            return Err(format!(
+            fail!(
+                Kind::PlanInvalid,
                 "output `{name}` is in buffer {}; it has {} of {}",
                 described(buffer),
                 like.len,
                 like.element
-            ));
+            );
         }
     }
     Ok(())
@@ -116,41 +110,39 @@ fn lab_buffers(declared: &Plan, outputs: &[&str], plan: &Plan) -> Result<(), Str
 /// # Errors
 ///
 /// What they have too much of.
-pub fn is_affordable(plan: &Plan, module: &Module) -> Result<(), NotPassed> {
-    let too_large = |message| Err(NotPassed::failed(Kind::PlanTooLarge, message));
+pub fn is_affordable(plan: &Plan, module: &Module) -> Result<(), Outcome> {
     let commands = plan.commands().len();
     if commands > MOST_COMMANDS {
-        return too_large(format!(
+        fail!(
+            Kind::PlanTooLarge,
             "the plan needs {commands} launches and copies; the limit is {MOST_COMMANDS}"
-        ));
+        );
     }
-    let (io, scratch): (Vec<&Buffer>, Vec<&Buffer>) = plan
-        .buffers()
-        .iter()
-        .partition(|buffer| buffer.role == Role::Io);
+    let buffers = plan.buffers().iter();
+    let (io, scratch): (Vec<_>, Vec<_>) = buffers.partition(|buffer| buffer.role == Role::Io);
     if scratch.len() > MOST_SCRATCH_BUFFERS {
-        return too_large(format!(
+        fail!(
+            Kind::PlanTooLarge,
             "the plan needs {} buffers of its own; the limit is {MOST_SCRATCH_BUFFERS}",
             scratch.len()
-        ));
+        );
     }
     let limit = SCRATCH_BYTES.saturating_add(bytes(io.into_iter()).saturating_mul(SCRATCH_TIMES));
     let scratch = bytes(scratch.into_iter());
     if scratch > limit {
-        return too_large(format!(
+        fail!(
+            Kind::PlanTooLarge,
             "the plan needs {scratch} bytes of memory beside the lab's buffers; the limit is {limit}"
-        ));
+        );
     }
     let program = module.program().map_err(host::Error::from)?;
-    let variables: u64 = program
-        .globals
-        .iter()
-        .map(|variable| u64::from(variable.size))
-        .sum();
+    let sizes = program.globals.iter().map(|v| u64::from(v.size));
+    let variables: u64 = sizes.sum();
     if variables > SCRATCH_BYTES {
-        return too_large(format!(
+        fail!(
+            Kind::PlanTooLarge,
             "the kernels' global variables take {variables} bytes; the limit is {SCRATCH_BYTES}"
-        ));
+        );
     }
     Ok(())
 }

@@ -155,17 +155,6 @@ pub struct Interval {
     pub confidence: f64,
 }
 
-impl From<stats::Interval> for Interval {
-    fn from(interval: stats::Interval) -> Interval {
-        Interval {
-            value: interval.estimate,
-            low: interval.low,
-            high: interval.high,
-            confidence: interval.confidence,
-        }
-    }
-}
-
 /// Times of whole runs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Times {
@@ -203,21 +192,16 @@ impl Totals {
     pub fn of(cases: &[CaseGrade], performance: &[PerformanceGrade]) -> Totals {
         let cases = cases
             .iter()
-            .map(|case| (case.points, case.earned, case.status.not_graded().is_none()));
-        let performance = performance.iter().map(|timed| {
-            (
-                timed.points,
-                timed.earned,
-                timed.status.not_graded().is_none(),
-            )
-        });
+            .map(|case| (case.points, case.earned, &case.status));
+        let timed = performance
+            .iter()
+            .map(|timed| (timed.points, timed.earned, &timed.status));
         let mut totals = Totals::default();
-        for (points, earned, is_graded) in cases.chain(performance) {
+        for (points, earned, status) in cases.chain(timed) {
             totals.possible += points;
-            if is_graded {
-                totals.earned += earned;
-            } else {
-                totals.not_graded_here += points;
+            match status {
+                Outcome::NotGradedHere { .. } => totals.not_graded_here += points,
+                _ => totals.earned += earned,
             }
         }
         totals

@@ -138,9 +138,9 @@ fn a_missing_file_is_told() {
 
 /// A file around this content, with the right checksum and length.
 fn around(content: &[u8]) -> Vec<u8> {
-    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
-    encoder.write_all(content).unwrap();
-    let content = encoder.finish().unwrap();
+    let mut encoder = GzEncoder::new(content, Compression::fast());
+    let mut content = Vec::new();
+    encoder.read_to_end(&mut content).unwrap();
     let sha256 = digest::sha256(&content);
     let mut bytes = format!("harness-bundle 1 {sha256} {}\n", content.len()).into_bytes();
     bytes.extend(content);
@@ -168,33 +168,25 @@ fn content_that_unpacks_to_too_much_is_told() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.bundle");
     fs::write(&path, around(&[b' '; 10_000])).unwrap();
-    let limits = SizeLimits {
-        packed: 1 << 20,
-        unpacked: 9_999,
-    };
     assert!(matches!(
-        read(&path, limits),
+        read(&path, 1 << 20, 9_999),
         Err(BundleFault::TooLarge { .. })
     ));
     // The same bytes within the limit are merely no submission.
-    let limits = SizeLimits {
-        unpacked: 10_000,
-        ..limits
-    };
-    assert!(matches!(read(&path, limits), Err(BundleFault::Content(_))));
+    assert!(matches!(
+        read(&path, 1 << 20, 10_000),
+        Err(BundleFault::Content(_))
+    ));
 }
 
 #[test]
 fn a_bundle_that_could_not_be_read_is_not_written() {
     let mut large = bundle();
     large.ptx = "x".repeat(2 << 20);
-    let limits = SizeLimits {
-        packed: 1 << 20,
-        unpacked: 1 << 20,
-    };
+    let limit = 1 << 20;
     assert!(matches!(
-        large.packed_within(limits),
+        large.packed_within(limit, limit),
         Err(BundleFault::TooLarge { .. })
     ));
-    assert!(bundle().packed_within(limits).is_ok());
+    assert!(bundle().packed_within(limit, limit).is_ok());
 }

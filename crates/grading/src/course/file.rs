@@ -19,11 +19,11 @@ const FORMAT_VERSION: u64 = 1;
 struct TomlFile {
     format_version: Spanned<u64>,
     lab: Spanned<String>,
-    tolerance: Spanned<TomlTolerance>,
+    tolerance: TomlTolerance,
     #[serde(default)]
-    case: Vec<Spanned<TomlCase>>,
+    case: Vec<TomlCase>,
     #[serde(default)]
-    performance: Vec<Spanned<TomlPerformance>>,
+    performance: Vec<TomlPerformance>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -37,7 +37,7 @@ struct TomlTolerance {
 #[serde(deny_unknown_fields)]
 struct TomlCase {
     name: Spanned<String>,
-    group: Spanned<String>,
+    group: Group,
     points: Spanned<f64>,
     params: Spanned<BTreeMap<Spanned<String>, Spanned<toml::Value>>>,
 }
@@ -53,60 +53,57 @@ struct TomlPerformance {
     full: Spanned<f64>,
 }
 
-/// Reads and checks the text of the file of this name.
-///
-/// # Errors
-///
-/// The first fault, with its line.
-pub fn parse(text: &str, file: &str) -> Result<Course, CourseError> {
-    let checker = Checker { text, file };
-    let parsed: TomlFile = toml::from_str(text).map_err(|error| {
-        // The parser's message may have several lines; a message of ours has one.
-        let message = error.message().lines().collect::<Vec<_>>().join(", ");
-        checker.error(error.span().unwrap_or(0..0), message)
-    })?;
-    let version = *parsed.format_version.get_ref();
-    if version != FORMAT_VERSION {
-        return checker.fail(
-            parsed.format_version.span(),
-            format!("format_version is {version}; this program reads {FORMAT_VERSION}"),
-        );
-    }
-    let name = parsed.lab.get_ref();
-    let lab = checker.at(parsed.lab.span(), find_lab(name))?;
-    let tolerance = checker.tolerance(&parsed.tolerance, lab)?;
-    if parsed.case.is_empty() {
-        return checker.fail(
-            0..0,
-            "there is no [[case]]; a lab grades at least one".to_owned(),
-        );
-    }
-    let mut cases: Vec<CaseSpec> = Vec::new();
-    for case in &parsed.case {
-        let case = checker.case(case.get_ref(), lab, &cases)?;
-        cases.push(case);
-    }
-    let mut timed = HashSet::new();
-    let mut performance = Vec::new();
-    for entry in &parsed.performance {
-        let spec = checker.performance(entry.get_ref(), lab, &cases)?;
-        if !timed.insert((spec.case.clone(), format!("{:?}", spec.against))) {
-            let message = format!(
-                "case `{}` is compared with this already; once is enough",
-                spec.case
+impl Course {
+    /// Reads and checks a lab file's text; `file` is its name for messages.
+    ///
+    /// # Errors
+    ///
+    /// The first fault, with its line.
+    pub fn parse(text: &str, file: &str) -> Result<Course, CourseError> {
+        let checker = Checker { text, file };
+        let parsed: TomlFile = toml::from_str(text).map_err(|error| {
+            // The parser's message may have several lines; a message of ours has one.
+            let message = error.message().lines().collect::<Vec<_>>().join(", ");
+            checker.error(error.span().unwrap_or(0..0), message)
+        })?;
+        let version = *parsed.format_version.get_ref();
+        if version != FORMAT_VERSION {
+            return checker.fail(
+                parsed.format_version.span(),
+                format!("format_version is {version}; this program reads {FORMAT_VERSION}"),
             );
-            return checker.fail(entry.get_ref().case.span(), message);
         }
-        performance.push(spec);
+        let name = parsed.lab.get_ref();
+        let lab = find_lab(name).map_err(|error| checker.error(parsed.lab.span(), error))?;
+        let tolerance = checker.tolerance(&parsed.tolerance, lab)?;
+        if parsed.case.is_empty() {
+            return checker.fail(0..0, "there is no [[case]]; a lab grades at least one");
+        }
+        let mut cases: Vec<CaseSpec> = Vec::new();
+        for case in &parsed.case {
+            cases.push(checker.case(case, lab, &cases)?);
+        }
+        let mut timed = HashSet::new();
+        let mut performance = Vec::new();
+        for entry in &parsed.performance {
+            let spec = checker.performance(entry, lab, &cases)?;
+            if !timed.insert((spec.case.clone(), format!("{:?}", spec.against))) {
+                let name = spec.case;
+                let message =
+                    format!("case `{name}` is compared with this already; once is enough");
+                return checker.fail(entry.case.span(), message);
+            }
+            performance.push(spec);
+        }
+        Ok(Course {
+            lab: name.clone(),
+            tolerance,
+            cases,
+            performance,
+            file: file.to_owned(),
+            text: text.to_owned(),
+        })
     }
-    Ok(Course {
-        lab: name.clone(),
-        tolerance,
-        cases,
-        performance,
-        file: file.to_owned(),
-        text: text.to_owned(),
-    })
 }
 
 struct Checker<'a> {
@@ -115,34 +112,29 @@ struct Checker<'a> {
 }
 
 impl Checker<'_> {
-    fn error(&self, span: Range<usize>, message: String) -> CourseError {
+    fn error(&self, span: Range<usize>, message: impl ToString) -> CourseError {
         let before = &self.text.as_bytes()[..span.start.min(self.text.len())];
         CourseError::Invalid {
             file: self.file.to_owned(),
             line: 1 + before.iter().filter(|&&byte| byte == b'\n').count(),
-            message,
+            message: message.to_string(),
         }
     }
 
-    fn fail<T>(&self, span: Range<usize>, message: String) -> Result<T, CourseError> {
+    fn fail<T>(&self, span: Range<usize>, message: impl ToString) -> Result<T, CourseError> {
         Err(self.error(span, message))
-    }
-
-    fn at<T>(&self, span: Range<usize>, result: Result<T, CaseError>) -> Result<T, CourseError> {
-        result.map_err(|error| self.error(span, error.to_string()))
     }
 
     fn tolerance(
         &self,
-        tolerance: &Spanned<TomlTolerance>,
+        TomlTolerance { rule, factor }: &TomlTolerance,
         lab: &dyn Lab,
     ) -> Result<ToleranceRule, CourseError> {
-        let TomlTolerance { rule, factor } = tolerance.get_ref();
         match (rule.get_ref().as_str(), factor) {
             ("exact", None) => Ok(ToleranceRule::Exact),
             ("exact", Some(factor)) => self.fail(
                 factor.span(),
-                "rule \"exact\" has no factor; remove it, or use rule \"rounding\"".to_owned(),
+                "rule \"exact\" has no factor; remove it, or use rule \"rounding\"",
             ),
             ("rounding", _) if !lab.rounds() => {
                 let message = format!(
@@ -153,8 +145,7 @@ impl Checker<'_> {
             }
             ("rounding", None) => self.fail(
                 rule.span(),
-                "rule \"rounding\" needs a factor: how many times the reference's own rounding noise is right"
-                    .to_owned(),
+                "rule \"rounding\" needs a factor: how many times the reference's own rounding noise is right",
             ),
             ("rounding", Some(factor)) => {
                 let value = *factor.get_ref();
@@ -166,7 +157,7 @@ impl Checker<'_> {
             }
             (other, _) => {
                 let unknown = CaseError::unknown("rule", other, ["exact", "rounding"]);
-                self.at(rule.span(), Err(unknown))
+                self.fail(rule.span(), unknown)
             }
         }
     }
@@ -189,18 +180,9 @@ impl Checker<'_> {
             let message = format!("there are two cases `{name}`; names are unique");
             return self.fail(case.name.span(), message);
         }
-        let group = match case.group.get_ref().as_str() {
-            "small" => Group::Small,
-            "large" => Group::Large,
-            "hidden" => Group::Hidden,
-            other => {
-                let unknown = CaseError::unknown("group", other, ["small", "large", "hidden"]);
-                return self.at(case.group.span(), Err(unknown));
-            }
-        };
         let spec = CaseSpec {
             name: name.clone(),
-            group,
+            group: case.group,
             points: self.points(&case.points)?,
             params: self.params(case)?,
         };
@@ -217,7 +199,7 @@ impl Checker<'_> {
             if key.get_ref() == "seed" {
                 return self.fail(
                     key.span(),
-                    "`seed` cannot be chosen: every sample's inputs follow from a fresh, secret seed".to_owned(),
+                    "`seed` cannot be chosen: every sample's inputs follow from a fresh, secret seed",
                 );
             }
             match value.get_ref() {
@@ -238,10 +220,8 @@ impl Checker<'_> {
         if value.is_finite() && value >= 0.0 {
             return Ok(value);
         }
-        self.fail(
-            points.span(),
-            format!("points are {value}; they are 0 or more"),
-        )
+        let message = format!("points are {value}; they are 0 or more");
+        self.fail(points.span(), message)
     }
 
     fn performance(
@@ -253,10 +233,7 @@ impl Checker<'_> {
         let name = entry.case.get_ref();
         let Some(case) = cases.iter().find(|case| case.name == *name) else {
             let names = cases.iter().map(|case| case.name.as_str());
-            return self.at(
-                entry.case.span(),
-                Err(CaseError::unknown("case", name, names)),
-            );
+            return self.fail(entry.case.span(), CaseError::unknown("case", name, names));
         };
         if case.group != Group::Large {
             let message = format!(
@@ -272,8 +249,9 @@ impl Checker<'_> {
             },
             ("reference", Some(variant)) => {
                 let found = find_variant(lab.variants(), variant.get_ref());
+                let found = found.map_err(|error| self.error(variant.span(), error))?;
                 Against::Reference {
-                    variant: self.at(variant.span(), found)?.name.to_owned(),
+                    variant: found.name.to_owned(),
                 }
             }
             ("reference", None) => {
@@ -288,12 +266,12 @@ impl Checker<'_> {
             ("limit", Some(variant)) => {
                 return self.fail(
                     variant.span(),
-                    "against \"limit\" has no variant; remove it, or use \"reference\"".to_owned(),
+                    "against \"limit\" has no variant; remove it, or use \"reference\"",
                 );
             }
             (other, _) => {
                 let unknown = CaseError::unknown("comparison", other, ["reference", "limit"]);
-                return self.at(entry.against.span(), Err(unknown));
+                return self.fail(entry.against.span(), unknown);
             }
         };
         let (zero, full) = (*entry.zero.get_ref(), *entry.full.get_ref());
@@ -323,11 +301,9 @@ fn place(case: &TomlCase, error: &CaseError) -> Range<usize> {
         CaseError::Unknown { name, .. } | CaseError::Invalid { name, .. } => name,
         _ => return case.params.span(),
     };
-    let params = case.params.get_ref().iter();
-    let mut named = params.filter(|(key, value)| {
+    let mut params = case.params.get_ref().iter();
+    let named = params.find(|(key, value)| {
         key.get_ref() == name || value.get_ref().as_str() == Some(name.as_str())
     });
-    named
-        .next()
-        .map_or_else(|| case.params.span(), |(key, _)| key.span())
+    named.map_or_else(|| case.params.span(), |(key, _)| key.span())
 }

@@ -153,15 +153,6 @@ impl PerformanceSpec {
 }
 
 impl Course {
-    /// Reads and checks a lab file's text; `file` is its name for messages.
-    ///
-    /// # Errors
-    ///
-    /// The first fault, with its line.
-    pub fn parse(text: &str, file: &str) -> Result<Course, CourseError> {
-        file::parse(text, file)
-    }
-
     /// Reads and checks a lab file.
     ///
     /// # Errors

@@ -152,7 +152,7 @@ fn versions_labs_and_rules() {
 fn cases() {
     insta::assert_snapshot!(refused("name = \"large-3201\"", "name = \"odd-37x53\""), @"lab.toml:15: there are two cases `odd-37x53`; names are unique");
     insta::assert_snapshot!(refused("name = \"large-3201\"", "name = \"a/b\""), @"lab.toml:15: `a/b` is not a name for a case: letters, digits, `.`, `_` and `-`, at least one");
-    insta::assert_snapshot!(refused("group = \"small\"", "group = \"tiny\""), @"lab.toml:10: unknown group `tiny`; there are: small, large, hidden");
+    insta::assert_snapshot!(refused("group = \"small\"", "group = \"tiny\""), @"lab.toml:10: unknown variant `tiny`, expected one of `small`, `large`, `hidden`");
     insta::assert_snapshot!(refused("points = 2", "points = -2"), @"lab.toml:11: points are -2; they are 0 or more");
     insta::assert_snapshot!(refused("points = 2", "points = inf"), @"lab.toml:11: points are inf; they are 0 or more");
     insta::assert_snapshot!(refused("n_x = 3201", "n_x = 1"), @"lab.toml:19: parameter `n_x` = `1`: a domain has at least 2 cells along each axis, its two borders");

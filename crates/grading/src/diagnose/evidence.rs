@@ -5,15 +5,6 @@ use host::check::Tolerance;
 
 use super::finding::Axis;
 
-/// What a run should have left and what it left, after the same number of steps.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Pair {
-    /// The reference's outputs.
-    pub expected: NamedBuffers,
-    /// The submission's.
-    pub got: NamedBuffers,
-}
-
 /// The reference's outputs after so many steps; `None` if they cannot be had, or not cheaply.
 pub type AfterSteps<'e> = dyn Fn(u64) -> Option<NamedBuffers> + 'e;
 

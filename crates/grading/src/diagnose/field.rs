@@ -83,10 +83,8 @@ impl<'b> Field<'b> {
 
     /// How many cells are NaN or infinite.
     pub fn non_finite(&self) -> usize {
-        let wrong = self.wrong_cells();
-        wrong
-            .filter(|&index| !self.got_at(index).is_finite())
-            .count()
+        let is_finite = |index: &usize| self.got_at(*index).is_finite();
+        self.wrong_cells().filter(|index| !is_finite(index)).count()
     }
 
     /// The greatest difference of wrong cells that are finite.
@@ -178,12 +176,9 @@ pub fn wrong_share(
 ) -> Option<f64> {
     let (mut wrong, mut cells) = (0, 0);
     for (name, expected) in expected {
-        let got = find(got, name)?;
-        if (expected.element(), expected.len()) != (got.element(), got.len()) {
-            return None;
-        }
-        for_each_wrong(expected, got, tolerance(name), |_| wrong += 1);
-        cells += expected.len();
+        let field = Field::compare(name, vec![], expected, find(got, name)?, tolerance(name))?;
+        wrong += field.wrong;
+        cells += field.len();
     }
-    Some(f64::from(wrong) / cells.max(1) as f64)
+    Some(wrong as f64 / cells.max(1) as f64)
 }

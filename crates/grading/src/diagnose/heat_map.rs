@@ -55,10 +55,11 @@ pub fn draw(field: &Field<'_>) -> Option<HeatMap> {
                 let xs = column * pool..((column + 1) * pool).min(n_x);
                 xs.map(move |x| x + n_x * (y + n_y * slice))
             });
-            let worst = cells
-                .map(|index| badness(field, index))
-                .fold(Badness::Right, Badness::worse);
-            let colour = worst.colour(scale);
+            let wrong = cells.filter(|&index| field.is_wrong[index]);
+            let errors = wrong.map(|index| field.error(index));
+            let colour = errors
+                .reduce(worse)
+                .map_or(RIGHT, |error| colour(error, scale));
             for y in row * magnify..(row + 1) * magnify {
                 pixels[y * width + column * magnify..][..magnify].fill(colour);
             }
@@ -91,53 +92,30 @@ fn encode(width: u32, height: u32, pixels: &[u8]) -> Result<Vec<u8>, EncodingErr
     Ok(png)
 }
 
-/// How wrong a cell is.
-#[derive(Debug, Clone, Copy)]
-enum Badness {
-    Right,
-    By(f64),
-    NotFinite,
-}
-
-fn badness(field: &Field<'_>, index: usize) -> Badness {
-    if !field.is_wrong[index] {
-        return Badness::Right;
-    }
-    let error = field.error(index);
-    if error.is_finite() {
-        Badness::By(error)
+/// The greater of two errors; those that are not finite are the greatest.
+fn worse(a: f64, b: f64) -> f64 {
+    if a.is_finite() && b.is_finite() {
+        a.max(b)
     } else {
-        Badness::NotFinite
+        f64::INFINITY
     }
 }
 
-impl Badness {
-    fn worse(self, other: Badness) -> Badness {
-        match (self, other) {
-            (Badness::NotFinite, _) | (_, Badness::NotFinite) => Badness::NotFinite,
-            (Badness::By(a), Badness::By(b)) => Badness::By(a.max(b)),
-            (Badness::Right, other) | (other, Badness::Right) => other,
-        }
+/// The colour of a wrong cell.
+fn colour(error: f64, scale: f64) -> [u8; 3] {
+    if !error.is_finite() {
+        return NOT_FINITE;
     }
-
-    fn colour(self, scale: f64) -> [u8; 3] {
-        match self {
-            Badness::Right => RIGHT,
-            Badness::NotFinite => NOT_FINITE,
-            Badness::By(error) => {
-                // Signs of zero differ by 0, and a field of zeros has no scale.
-                let relative = if scale > 0.0 { error / scale } else { 1.0 };
-                let share = (1.0 + relative.max(1e-300).log10() / DECADES).clamp(0.0, 1.0);
-                let position = share * (RAMP.len() - 1) as f64;
-                let below = (position as usize).min(RAMP.len() - 2);
-                let mix = position - below as f64;
-                std::array::from_fn(|channel| {
-                    let (from, to) = (RAMP[below][channel], RAMP[below + 1][channel]);
-                    (f64::from(from) + mix * (f64::from(to) - f64::from(from))).round() as u8
-                })
-            }
-        }
-    }
+    // Signs of zero differ by 0, and a field of zeros has no scale.
+    let relative = if scale > 0.0 { error / scale } else { 1.0 };
+    let share = (1.0 + relative.max(1e-300).log10() / DECADES).clamp(0.0, 1.0);
+    let position = share * (RAMP.len() - 1) as f64;
+    let below = (position as usize).min(RAMP.len() - 2);
+    let mix = position - below as f64;
+    std::array::from_fn(|channel| {
+        let (from, to) = (RAMP[below][channel], RAMP[below + 1][channel]);
+        (f64::from(from) + mix * (f64::from(to) - f64::from(from))).round() as u8
+    })
 }
 
 impl HeatMap {

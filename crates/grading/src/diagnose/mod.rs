@@ -26,7 +26,7 @@ mod tests;
 mod whole;
 pub mod words;
 
-pub use evidence::{AfterSteps, Again, Evidence, Pair};
+pub use evidence::{AfterSteps, Again, Evidence};
 pub use finding::{
     Axis, Cell, Diagnosis, FieldDamage, FirstWrongStep, HeatMap, Pattern, WrongCell,
 };
@@ -43,34 +43,26 @@ pub fn diagnose(evidence: &Evidence<'_>) -> Option<Diagnosis> {
     let worst = worst(&fields)?;
     let first = worst.first_wrong()?;
     let mut patterns = whole::patterns(evidence, &fields, worst);
+    let (mut first_wrong_step, mut places_after_step) = (None, None);
     // Of a field that is not this problem's at all, neither step nor place say anything.
-    let is_local = !patterns.iter().any(is_of_the_whole);
-    let (first_wrong_step, early) = if is_local {
-        step::first_wrong(evidence)
-    } else {
-        (None, None)
-    };
-    let mut places_after_step = None;
-    if is_local {
-        let early_fields = early
-            .as_ref()
-            .and_then(|pair| compare(evidence, &pair.expected, &pair.got));
-        let early_places = early_fields
-            .as_deref()
-            .and_then(self::worst)
-            .map(place::patterns)
-            .unwrap_or_default();
+    if !patterns.iter().any(is_of_the_whole) {
+        let (step, early) = step::first_wrong(evidence);
+        let early = early.as_ref();
+        let early_fields = early.and_then(|(expected, got)| compare(evidence, expected, got));
+        let early_worst = early_fields.as_deref().and_then(self::worst);
+        let early_places = early_worst.map(place::patterns).unwrap_or_default();
         if early_places.is_empty() {
             patterns.extend(place::patterns(worst));
         } else {
             patterns.extend(early_places);
-            places_after_step = match first_wrong_step {
+            places_after_step = match step {
                 Some(FirstWrongStep::Step { step } | FirstWrongStep::Launch { step, .. }) => {
                     Some(step)
                 }
                 _ => None,
             };
         }
+        first_wrong_step = step;
     }
     Some(Diagnosis {
         field: worst.name.to_owned(),
@@ -95,14 +87,8 @@ fn compare<'b>(
     got: &'b NamedBuffers,
 ) -> Option<Vec<Field<'b>>> {
     let compare = |(name, expected): &'b (String, _)| {
-        let axes = (evidence.axes)(name);
-        Field::compare(
-            name,
-            axes,
-            expected,
-            find(got, name)?,
-            (evidence.tolerance)(name),
-        )
+        let (axes, tolerance) = ((evidence.axes)(name), (evidence.tolerance)(name));
+        Field::compare(name, axes, expected, find(got, name)?, tolerance)
     };
     expected.iter().map(compare).collect()
 }
@@ -110,16 +96,9 @@ fn compare<'b>(
 /// The field with the largest share of wrong cells, the first of several; `None` if nothing is wrong.
 fn worst<'f, 'b>(fields: &'f [Field<'b>]) -> Option<&'f Field<'b>> {
     let share = |field: &Field<'_>| field.wrong as f64 / field.len() as f64;
-    fields
-        .iter()
-        .filter(|field| field.wrong > 0)
-        .reduce(|worst, field| {
-            if share(field) > share(worst) {
-                field
-            } else {
-                worst
-            }
-        })
+    let wrong = fields.iter().rev().filter(|field| field.wrong > 0);
+    // Of several equal ones the last in reverse, which is the first.
+    wrong.max_by(|a, b| share(a).total_cmp(&share(b)))
 }
 
 fn is_of_the_whole(pattern: &Pattern) -> bool {

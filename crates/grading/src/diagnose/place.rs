@@ -35,15 +35,14 @@ pub fn patterns(field: &Field<'_>) -> Vec<Pattern> {
             counts[at] += 1;
         }
     }
-    let peaks: Vec<Option<Peaks>> = (0..3).map(|axis| Peaks::find(&counts[axis])).collect();
+    let peaks = counts.each_ref().map(|counts| find_peaks(counts));
     // Fewer axes explain more.
     let mut subsets: Vec<u8> = (1..8).collect();
     subsets.sort_by_key(|subset| subset.count_ones());
     for subset in subsets {
-        let axes: Vec<usize> = (0..3).filter(|axis| subset >> axis & 1 == 1).collect();
-        let chosen: Option<Vec<(usize, &Peaks)>> = axes
-            .iter()
-            .map(|&axis| Some((axis, peaks[axis].as_ref()?)))
+        let axes = (0..3).filter(|axis| subset >> axis & 1 == 1);
+        let chosen: Option<Vec<(usize, &[usize])>> = axes
+            .map(|axis| Some((axis, peaks[axis].as_deref()?)))
             .collect();
         if let Some(chosen) = chosen
             && explains(field, &counts, &chosen)
@@ -55,38 +54,25 @@ pub fn patterns(field: &Field<'_>) -> Vec<Pattern> {
     Vec::new()
 }
 
-/// The coordinates of one axis in which far more cells are wrong than in the others.
-struct Peaks {
-    is_peak: Vec<bool>,
-    coordinates: Vec<usize>,
-}
-
-impl Peaks {
-    fn find(counts: &[usize]) -> Option<Peaks> {
-        let (least, most) = (*counts.iter().min()?, *counts.iter().max()?);
-        // Without contrast nothing stands out.
-        if counts.len() < 3 || 2 * most < 3 * least || most == 0 {
-            return None;
-        }
-        let is_peak: Vec<bool> = counts
-            .iter()
-            .map(|&count| 2 * count > least + most)
-            .collect();
-        let coordinates: Vec<usize> = (0..counts.len()).filter(|&at| is_peak[at]).collect();
-        let is_minority = 2 * coordinates.len() <= counts.len() + 1;
-        is_minority.then_some(Peaks {
-            is_peak,
-            coordinates,
-        })
+/// The coordinates of one axis, ascending, in which far more cells are wrong than in the others.
+fn find_peaks(counts: &[usize]) -> Option<Vec<usize>> {
+    let (least, most) = (*counts.iter().min()?, *counts.iter().max()?);
+    // Without contrast nothing stands out.
+    if counts.len() < 3 || 2 * most < 3 * least || most == 0 {
+        return None;
     }
+    let is_peak = |at: &usize| 2 * counts[*at] > least + most;
+    let coordinates: Vec<usize> = (0..counts.len()).filter(is_peak).collect();
+    let is_minority = 2 * coordinates.len() <= counts.len() + 1;
+    is_minority.then_some(coordinates)
 }
 
 /// Whether every wrong cell is in one of the sets, and the sets are well filled.
-fn explains(field: &Field<'_>, counts: &[Vec<usize>; 3], chosen: &[(usize, &Peaks)]) -> bool {
+fn explains(field: &Field<'_>, counts: &[Vec<usize>; 3], chosen: &[(usize, &[usize])]) -> bool {
     let in_sets = |place: [usize; 3]| {
         chosen
             .iter()
-            .any(|(axis, peaks)| peaks.is_peak[place[*axis]])
+            .any(|(axis, peaks)| peaks.binary_search(&place[*axis]).is_ok())
     };
     if !field.wrong_places().all(in_sets) {
         return false;
@@ -94,7 +80,7 @@ fn explains(field: &Field<'_>, counts: &[Vec<usize>; 3], chosen: &[(usize, &Peak
     let extents = field.extents();
     let outside: f64 = chosen
         .iter()
-        .map(|(axis, peaks)| 1.0 - peaks.coordinates.len() as f64 / extents[*axis] as f64)
+        .map(|(axis, peaks)| 1.0 - peaks.len() as f64 / extents[*axis] as f64)
         .product();
     let cells_in_sets = (1.0 - outside) * field.len() as f64;
     if (field.wrong as f64) < FILL * cells_in_sets {
@@ -111,14 +97,11 @@ fn explains(field: &Field<'_>, counts: &[Vec<usize>; 3], chosen: &[(usize, &Peak
 }
 
 /// The patterns of these sets, if each has the shape of one.
-fn name(field: &Field<'_>, chosen: &[(usize, &Peaks)]) -> Option<Vec<Pattern>> {
+fn name(field: &Field<'_>, chosen: &[(usize, &[usize])]) -> Option<Vec<Pattern>> {
     let extents = field.extents();
     let axis_name = |axis: usize| field.axes[axis].name.clone();
-    let borders: Vec<Option<Border>> = chosen
-        .iter()
-        .map(|(axis, peaks)| Border::of(&peaks.coordinates, extents[*axis]))
-        .collect();
-    let borders: Option<Vec<Border>> = borders.into_iter().collect();
+    let border = |(axis, peaks): &(usize, &[usize])| Border::of(peaks, extents[*axis]);
+    let borders: Option<Vec<Border>> = chosen.iter().map(border).collect();
     if let Some(borders) = borders {
         // Several cells deep at the far ends alone: the part that a division of the extent leaves over.
         let is_tail = borders
@@ -139,24 +122,25 @@ fn name(field: &Field<'_>, chosen: &[(usize, &Peaks)]) -> Option<Vec<Pattern>> {
             return Some(vec![Pattern::BorderOnly { sides, depth }]);
         }
     }
-    let pattern = |(axis, peaks): &(usize, &Peaks)| {
+    let pattern = |(axis, peaks): &(usize, &[usize])| {
         let extent = extents[*axis];
-        if let Some(from) = tail(&peaks.coordinates, extent) {
+        if let Some(from) = tail(peaks, extent) {
             return Some(Pattern::LastPartialTile {
                 axis: axis_name(*axis),
                 from: from as u64,
                 extent: extent as u64,
             });
         }
-        if let Some((period, offsets)) = comb(&peaks.coordinates, extent) {
+        if let Some((period, offsets)) = comb(peaks, extent) {
             return Some(Pattern::TileSeams {
                 axis: axis_name(*axis),
                 period: period as u64,
                 offsets: offsets.into_iter().map(|offset| offset as u64).collect(),
             });
         }
-        let (from, to) = band(&peaks.coordinates, extent)?;
-        Some(Pattern::Band {
+        let (from, to) = ends(peaks)?;
+        let is_thin = THINNEST * peaks.len() <= extent;
+        is_thin.then(|| Pattern::Band {
             axis: axis_name(*axis),
             from: from as u64,
             to: to as u64,
@@ -194,12 +178,6 @@ impl Border {
 fn tail(coordinates: &[usize], extent: usize) -> Option<usize> {
     let (first, last) = ends(coordinates)?;
     (last + 2 >= extent && first > 0).then_some(first)
-}
-
-/// The first and the last of coordinates without a gap that are few.
-fn band(coordinates: &[usize], extent: usize) -> Option<(usize, usize)> {
-    let ends = ends(coordinates)?;
-    (THINNEST * coordinates.len() <= extent).then_some(ends)
 }
 
 /// The first and the last of ascending coordinates without a gap.

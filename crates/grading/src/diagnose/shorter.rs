@@ -87,16 +87,12 @@ fn cut(plan: &Plan, commands: &[Command<'_>], in_step: usize, keep: usize) -> Re
             .filter(|((in_last, _), _)| in_last == id)
             .map(|(_, (in_kept, _))| in_kept);
         let known = there.next();
-        match known {
-            Some(known) if there.all(|other| other == known) => {
-                outputs.push((name.clone(), known));
-            }
-            _ => {
-                return Err(format!(
-                    "which buffer holds `{name}` after fewer steps does not follow from the plan"
-                ));
-            }
-        }
+        let Some(known) = known.filter(|known| there.all(|other| other == *known)) else {
+            return Err(format!(
+                "which buffer holds `{name}` after fewer steps does not follow from the plan"
+            ));
+        };
+        outputs.push((name.clone(), known));
     }
     shorter.set_outputs(outputs);
     Ok(shorter)

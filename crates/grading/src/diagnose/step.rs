@@ -2,9 +2,12 @@
 
 use host::NamedBuffers;
 
-use super::evidence::{Again, Evidence, Pair, Rerun};
+use super::evidence::{Again, Evidence, Rerun};
 use super::field::wrong_share;
 use super::finding::FirstWrongStep;
+
+/// What a run should have left and what it left, after the same number of steps.
+type Pair = (NamedBuffers, NamedBuffers);
 
 /// The first step after which anything is wrong, and the outputs there; found by halving, so that of a run that goes
 /// wrong, right and wrong again any such step may be found. Of launches that do several steps each, the first launch.
@@ -55,12 +58,11 @@ fn halve(
         let middle = right + (wrong - right) / 2;
         let got = run(middle)?;
         let expected = expected_after(evidence, steps_after(middle))?;
-        let there = Pair { expected, got };
-        if wrong_share(&there.expected, &there.got, evidence.tolerance) == Some(0.0) {
+        if wrong_share(&expected, &got, evidence.tolerance) == Some(0.0) {
             right = middle;
         } else {
             wrong = middle;
-            pair = Some(there);
+            pair = Some((expected, got));
         }
     }
     Ok((wrong, pair))

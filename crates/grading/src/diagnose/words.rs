@@ -119,10 +119,9 @@ pub fn sentence(pattern: &Pattern) -> String {
             format!("only `{field}` is wrong, the other outputs are right")
         }
         Pattern::BorderOnly { sides, depth } => {
-            let within = if *depth > 1 {
-                format!("within {depth} cells of the border")
-            } else {
-                "on the border".to_owned()
+            let within = match depth {
+                0 | 1 => "on the border".to_owned(),
+                _ => format!("within {depth} cells of the border"),
             };
             format!("all wrong cells are {within}, at {}", sides.join(", "))
         }
@@ -142,10 +141,9 @@ pub fn sentence(pattern: &Pattern) -> String {
             )
         }
         Pattern::Band { axis, from, to } => {
-            let range = if from == to {
-                from.to_string()
-            } else {
-                format!("{from} to {to}")
+            let range = match from == to {
+                true => from.to_string(),
+                false => format!("{from} to {to}"),
             };
             format!(
                 "all wrong cells are at {axis} = {range}: where two tiles meet? is the halo right?"

@@ -4,64 +4,60 @@
 use host::Lab;
 
 use crate::bundle::{Bundle, MOST_PTX_BYTES};
-use crate::course::{CaseSpec, Course, Group};
-use crate::outcome::{Failing, Kind};
+use crate::course::{Course, Group};
+use crate::outcome::{Failing, Kind, fail};
 
-/// Whether the bundle is one for this course.
-///
-/// # Errors
-///
-/// How the submission fails as a whole.
+/// Whether the bundle is one for this course; if not, how the submission fails as a whole.
 pub fn check(bundle: &Bundle, course: &Course, lab: &dyn Lab) -> Result<(), Failing> {
     let mismatch = |message: String| {
         let message = format!("{message}; pack the submission again");
         Err(Failing::new(Kind::BundleMismatch, message))
     };
-    if bundle.lab != course.lab {
+    let (found, expected) = (&bundle.lab, &course.lab);
+    if found != expected {
         return mismatch(format!(
-            "it is a submission for lab {}, not {}",
-            bundle.lab, course.lab
+            "it is a submission for lab {found}, not {expected}"
         ));
     }
     let bytes = bundle.ptx.len();
     if bytes > MOST_PTX_BYTES {
-        let message = format!("it has {bytes} bytes of PTX; the limit is {MOST_PTX_BYTES}");
-        return Err(Failing::new(Kind::PtxInvalid, message));
+        fail!(
+            Kind::PtxInvalid,
+            "it has {bytes} bytes of PTX; the limit is {MOST_PTX_BYTES}"
+        );
     }
     for spec in &course.cases {
         let name = &spec.name;
-        let mut found = bundle.cases.iter().filter(|case| case.name == *name);
-        let (Some(case), None) = (found.next(), found.next()) else {
-            if spec.group == Group::Hidden && !bundle.cases.iter().any(|case| case.name == *name) {
-                let message = format!(
+        let found: Vec<_> = bundle
+            .cases
+            .iter()
+            .filter(|case| case.name == *name)
+            .collect();
+        let [case] = found[..] else {
+            if spec.group == Group::Hidden && found.is_empty() {
+                fail!(
+                    Kind::BundleMismatch,
                     "it has no hidden case `{name}`: it was packed with a student's copy of the course; grade the folder \
                      that it was packed from, or grade by that copy's lab file (--lab-file labs/{}/lab.toml)",
                     course.lab
                 );
-                return Err(Failing::new(Kind::BundleMismatch, message));
             }
             return mismatch(format!("it does not have case `{name}` exactly once"));
         };
-        let expected = problem(spec, lab)?;
+        let expected = match spec.with_seed(lab, 0) {
+            Ok(case) => case.problem_json(),
+            Err(error) => fail!(Kind::BundleMismatch, "{error}"),
+        };
         if case.problem != expected {
+            let found = &case.problem;
             return mismatch(format!(
-                "its plan for case `{name}` was recorded for another problem: {} in place of {expected}",
-                case.problem
+                "its plan for case `{name}` was recorded for another problem: {found} in place of {expected}"
             ));
         }
     }
-    if bundle.cases.len() != course.cases.len() {
-        return mismatch(format!(
-            "it has {} cases, and the lab has {}",
-            bundle.cases.len(),
-            course.cases.len()
-        ));
+    let (found, expected) = (bundle.cases.len(), course.cases.len());
+    if found != expected {
+        return mismatch(format!("it has {found} cases, and the lab has {expected}"));
     }
     Ok(())
-}
-
-fn problem(spec: &CaseSpec, lab: &dyn Lab) -> Result<serde_json::Value, Failing> {
-    let case = spec.with_seed(lab, 0);
-    let case = case.map_err(|error| Failing::new(Kind::BundleMismatch, error.to_string()))?;
-    Ok(case.problem_json())
 }

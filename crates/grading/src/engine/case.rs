@@ -12,9 +12,8 @@ use super::emulated::Extent;
 use super::expected::{self, Expected, Noise};
 use super::run::{Sample, Subject, run_isolated};
 use super::seeds::Seeds;
-use super::wrong_result::WrongResult;
 use crate::course::{CaseSpec, ToleranceRule};
-use crate::outcome::{Failing, NotPassed};
+use crate::outcome::{Failing, Outcome};
 
 /// Who is at work: runs of the submission have a deadline, ours do not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,6 +32,23 @@ pub trait Watch {
 
     /// The submission has failed like this, whatever else is found out about it.
     fn failed(&mut self, failing: &Failing);
+}
+
+/// The inputs of one sample.
+pub struct SampleInputs {
+    /// From 0.
+    pub sample: u32,
+    pub seed: u64,
+    pub case: Box<dyn Case>,
+    pub inputs: NamedBuffers,
+}
+
+impl SampleInputs {
+    /// How the submission fails whose outputs differ like this, with the place of the first wrong element.
+    fn failing(&self, error: &CheckError) -> Failing {
+        let message = error.located(|buffer, index| self.case.locate(buffer, index));
+        expected::failing(error, message, self.sample)
+    }
 }
 
 /// One case on one device.
@@ -84,18 +100,16 @@ impl<'a> CaseWork<'a> {
     }
 
     /// What the emulated device finds that a GPU may not show.
-    pub fn check_on_emulated(&mut self, extent: Extent) -> Result<(), NotPassed> {
-        let case = self.case(self.seed("look", 0))?;
-        let inputs = case.inputs()?;
+    pub fn check_on_emulated(&mut self, extent: Extent) -> Result<(), Outcome> {
+        let of = self.inputs("look", 0)?;
         self.watch.enter(Phase::Submission);
-        let found = extent.check(self.device, self.subject, &inputs);
+        let found = extent.check(self.device, self.subject, &of.inputs);
         self.watch.enter(Phase::Ours);
         let Some(outputs) = found? else {
             return Ok(());
         };
-        let (expected, _) = self.expected(case.as_ref(), &inputs)?;
-        let checked = expected.check(&outputs);
-        Ok(checked.map_err(|error| failing(case.as_ref(), &error, 0))?)
+        let checked = self.expected(&of)?.0.check(&outputs);
+        Ok(checked.map_err(|error| of.failing(&error))?)
     }
 
     /// The seed of a sample's inputs. Other purposes have others.
@@ -103,66 +117,56 @@ impl<'a> CaseWork<'a> {
         self.seeds.sample(&self.spec.name, purpose, sample)
     }
 
-    /// The case with inputs that follow from this seed.
-    pub fn case(&self, seed: u64) -> Result<Box<dyn Case>, NotPassed> {
-        Ok(self.spec.with_seed(self.lab, seed)?)
+    /// Fresh inputs for a sample.
+    pub fn inputs(&self, purpose: &str, sample: u32) -> Result<SampleInputs, Outcome> {
+        let seed = self.seed(purpose, sample);
+        let case = self.spec.with_seed(self.lab, seed)?;
+        Ok(SampleInputs {
+            sample,
+            seed,
+            inputs: case.inputs()?,
+            case,
+        })
     }
 
-    /// Run `sample` of the submission.
-    pub fn submission(
-        &mut self,
-        inputs: &NamedBuffers,
-        settle: Duration,
-        sample: u32,
-    ) -> Result<Sample, NotPassed> {
+    /// A run of the submission.
+    pub fn submission(&mut self, of: &SampleInputs, settle: Duration) -> Result<Sample, Outcome> {
         self.watch.enter(Phase::Submission);
-        let ran = run_isolated(self.device, self.subject, inputs, settle);
+        let ran = run_isolated(self.device, self.subject, &of.inputs, settle);
         self.watch.enter(Phase::Ours);
-        ran.map_err(|not_passed| match not_passed {
-            NotPassed::Failed(failing) => failing.with_sample(sample).into(),
+        ran.map_err(|outcome| match outcome {
+            Outcome::Failed(failing) => failing.with_sample(of.sample).into(),
             lacking => lacking,
         })
     }
 
     /// One sample, compared with the CPU.
-    pub fn checked(&mut self, sample: u32) -> Result<(), NotPassed> {
-        let seed = self.seed("check", sample);
-        let case = self.case(seed)?;
-        let inputs = case.inputs()?;
-        let ran = self.submission(&inputs, Duration::ZERO, sample)?;
+    pub fn checked(&mut self, sample: u32) -> Result<(), Outcome> {
+        let of = self.inputs("check", sample)?;
+        let ran = self.submission(&of, Duration::ZERO)?;
         if sample == 0 {
             self.counts = ran.counts.clone();
         }
         // Computed after the run: until then there is no result that anyone could find.
-        let (expected, _) = self.expected(case.as_ref(), &inputs)?;
-        self.necessary_bytes = necessary_bytes(&inputs, expected.outputs());
-        if let Some((_, first)) = expected.outputs().first() {
+        let (expected, _) = self.expected(&of)?;
+        self.necessary_bytes = necessary_bytes(&of.inputs, &expected.outputs);
+        if let Some((_, first)) = expected.outputs.first() {
             self.element = first.element();
         }
-        self.compare(
-            seed,
-            case.as_ref(),
-            &inputs,
-            &expected,
-            &ran.outputs,
-            sample,
-        )
+        self.compare(&of, &expected, &ran.outputs)
     }
 
     /// What is right for these inputs, by the CPU; and the reference itself.
-    pub fn expected(
-        &mut self,
-        case: &dyn Case,
-        inputs: &NamedBuffers,
-    ) -> Result<(Expected, NamedBuffers), NotPassed> {
-        let reference = case.reference_from(inputs, Cpu::Parallel, &NoProgress)?;
+    pub fn expected(&mut self, of: &SampleInputs) -> Result<(Expected, NamedBuffers), Outcome> {
+        let case = &of.case;
+        let reference = case.reference_from(&of.inputs, Cpu::Parallel, &NoProgress)?;
         match self.rule {
             ToleranceRule::Exact => Ok((Expected::exact(reference.clone()), reference)),
             ToleranceRule::Rounding { factor } => {
-                let oracle = case.oracle_from(inputs, &NoProgress)?.ok_or_else(|| {
-                    NotPassed::NotGradedHere(format!(
-                        "lab {} has no oracle: rule \"rounding\" cannot be used",
-                        self.lab.name()
+                let oracle = case.oracle_from(&of.inputs, &NoProgress)?.ok_or_else(|| {
+                    let lab = self.lab.name();
+                    Outcome::not_graded_here(format!(
+                        "lab {lab} has no oracle: rule \"rounding\" cannot be used"
                     ))
                 })?;
                 let (expected, noise) = Expected::rounding(factor, &reference, &oracle);
@@ -175,41 +179,19 @@ impl<'a> CaseWork<'a> {
     /// Compares a sample's outputs with what is expected, and describes what is wrong.
     pub fn compare(
         &mut self,
-        seed: u64,
-        case: &dyn Case,
-        inputs: &NamedBuffers,
+        of: &SampleInputs,
         expected: &Expected,
         got: &NamedBuffers,
-        sample: u32,
-    ) -> Result<(), NotPassed> {
+    ) -> Result<(), Outcome> {
         let Err(error) = expected.check(got) else {
             self.samples += 1;
             return Ok(());
         };
-        let mut failing = failing(case, &error, sample);
+        let mut failing = of.failing(&error);
         self.watch.failed(&failing);
         self.watch.enter(Phase::Submission);
-        let wrong = WrongResult {
-            device: self.device,
-            lab: self.lab,
-            spec: self.spec,
-            seed,
-            case,
-            subject: self.subject,
-            inputs,
-            expected,
-            got,
-        };
-        if let Some(diagnosis) = wrong.diagnosis() {
-            failing = failing.with_diagnosis(diagnosis);
-        }
+        failing.diagnosis = self.diagnosis(of, expected, got).map(Box::new);
         self.watch.enter(Phase::Ours);
         Err(failing.into())
     }
-}
-
-/// How the submission fails whose outputs differ like this, with the place of the first wrong element.
-fn failing(case: &dyn Case, error: &CheckError, sample: u32) -> Failing {
-    let message = error.located(|buffer, index| case.locate(buffer, index));
-    expected::failing(error, message, sample)
 }

@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 
 use super::run::{Subject, run_isolated};
 use crate::course::Group;
-use crate::outcome::{Category, Kind, NotPassed};
+use crate::outcome::{Category, Kind, Outcome};
 
 /// How much of a case is run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -79,13 +79,13 @@ impl Extent {
     ///
     /// # Errors
     ///
-    /// [`NotPassed::Failed`] for what was found; [`NotPassed::NotGradedHere`] where it cannot be run to its end here.
+    /// [`Outcome::Failed`] for what was found; [`Outcome::NotGradedHere`] where it cannot be run to its end here.
     pub fn check(
         self,
         device: &dyn Device,
         subject: Subject<'_>,
         inputs: &NamedBuffers,
-    ) -> Result<Option<NamedBuffers>, NotPassed> {
+    ) -> Result<Option<NamedBuffers>, Outcome> {
         let ran = match self {
             Extent::Whole => run_isolated(device, subject, inputs, Duration::ZERO)
                 .map(|sample| Some(sample.outputs)),
@@ -93,9 +93,9 @@ impl Extent {
         };
         match ran {
             // Seen on the GPU too, which decides.
-            Err(NotPassed::Failed(failing)) if failing.category == Category::Wrong => Ok(None),
-            Err(NotPassed::Failed(failing)) if !self.shows(failing.kind) => {
-                Err(NotPassed::NotGradedHere(format!(
+            Err(Outcome::Failed(failing)) if failing.category == Category::Wrong => Ok(None),
+            Err(Outcome::Failed(failing)) if !self.shows(failing.kind) => {
+                Err(Outcome::not_graded_here(format!(
                     "the emulated device did not get to its end: {}",
                     failing.message
                 )))
@@ -109,10 +109,10 @@ fn run_beginning(
     device: &dyn Device,
     subject: Subject<'_>,
     inputs: &NamedBuffers,
-) -> Result<(), NotPassed> {
+) -> Result<(), Outcome> {
     let bytes = subject.plan.memory_bytes().map_err(host::Error::from)?;
     if bytes > MOST_BYTES {
-        return Err(NotPassed::NotGradedHere(format!(
+        return Err(Outcome::not_graded_here(format!(
             "it needs {bytes} bytes, and cases of up to {MOST_BYTES} are looked at"
         )));
     }

@@ -8,7 +8,8 @@ use crate::outcome::{Failing, Kind};
 /// What every value of every output is compared with, and how near it must be.
 #[derive(Debug, Clone)]
 pub struct Expected {
-    outputs: NamedBuffers,
+    /// What is expected.
+    pub outputs: NamedBuffers,
     /// For each output how far its values may be from what is expected; `None` if they must be equal to the last bit.
     bounds: Option<Vec<(String, f64)>>,
 }
@@ -39,19 +40,18 @@ impl Expected {
             let exact = exact
                 .as_slice::<f64>()
                 .expect("an oracle's outputs are f64");
-            let rounded: HostBuffer = match reference.element() {
-                Element::F32 => exact.iter().map(|&v| v as f32).collect::<Vec<_>>().into(),
-                Element::F64 => exact.to_vec().into(),
+            let exact_at = exact.iter().enumerate();
+            let distances =
+                exact_at.map(|(index, exact)| (Value::at(reference, index).to_f64() - exact).abs());
+            let distance = distances.fold(0.0, f64::max);
+            let (rounded, distance): (HostBuffer, f64) = match reference.element() {
+                Element::F32 => {
+                    let rounded: Vec<f32> = exact.iter().map(|&v| v as f32).collect();
+                    (rounded.into(), distance)
+                }
+                Element::F64 => (exact.to_vec().into(), distance),
                 // Integers do not round.
-                _ => reference.clone(),
-            };
-            let distances = exact
-                .iter()
-                .enumerate()
-                .map(|(index, exact)| (Value::at(reference, index).to_f64() - exact).abs());
-            let distance = match reference.element() {
-                Element::F32 | Element::F64 => distances.fold(0.0, f64::max),
-                _ => 0.0,
+                _ => (reference.clone(), 0.0),
             };
             outputs.push((name.clone(), rounded));
             noise.push((name.clone(), distance));
@@ -74,11 +74,6 @@ impl Expected {
         }
     }
 
-    /// What is expected.
-    pub fn outputs(&self) -> &NamedBuffers {
-        &self.outputs
-    }
-
     /// How far a value of this output may be from what is expected; `None` if it must be equal to the last bit.
     pub fn tolerance(&self, output: &str) -> Option<Tolerance> {
         let mut bounds = self.bounds.as_ref()?.iter();
@@ -90,10 +85,6 @@ impl Expected {
     }
 
     /// Compares every value.
-    ///
-    /// # Errors
-    ///
-    /// What differs.
     pub fn check(&self, got: &NamedBuffers) -> Result<(), CheckError> {
         check::within(&self.outputs, got, &|name| self.tolerance(name))
     }

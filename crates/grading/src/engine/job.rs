@@ -1,6 +1,7 @@
 //! A case's job, as the process gets it that runs it, and what it answers.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use host::{Device, DeviceKind, Module, Plan, find_lab};
 use serde::{Deserialize, Serialize};
@@ -11,12 +12,34 @@ use super::run::Subject;
 use super::sampling::Stopping;
 use super::seeds::Seeds;
 use crate::course::{CaseSpec, Course, PerformanceSpec};
-use crate::outcome::{Category, Failing, NotPassed, Outcome};
+use crate::outcome::{Category, Failing, Outcome};
 use crate::report::PerformanceGrade;
+
+/// A device, as users name it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DeviceName {
+    /// A GPU, by its number.
+    Cuda(u32),
+    /// The PTX interpreter.
+    Emulated,
+}
+
+impl fmt::Display for DeviceName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            DeviceName::Cuda(0) => f.write_str("cuda"),
+            DeviceName::Cuda(ordinal) => write!(f, "cuda:{ordinal}"),
+            DeviceName::Emulated => f.write_str("emulated"),
+        }
+    }
+}
 
 /// One case to grade.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct CaseJob {
+    /// Where it runs.
+    pub device: DeviceName,
     /// The lab file's name.
     pub course_file: String,
     /// The lab file.
@@ -71,9 +94,9 @@ impl CaseJob {
     ///
     /// # Errors
     ///
-    /// [`NotPassed::NotGradedHere`] if that cannot be done here.
-    pub fn run(&self, device: &dyn Device, watch: &mut dyn Watch) -> Result<Answer, NotPassed> {
-        let bad = |error: String| NotPassed::NotGradedHere(error);
+    /// [`Outcome::NotGradedHere`] if that cannot be done here.
+    pub fn run(&self, device: &dyn Device, watch: &mut dyn Watch) -> Result<Answer, Outcome> {
+        let bad = |error: String| Outcome::not_graded_here(error);
         let course = Course::parse(&self.course_text, &self.course_file)
             .map_err(|error| bad(error.to_string()))?;
         let lab = find_lab(&course.lab).map_err(|error| bad(error.to_string()))?;
@@ -85,8 +108,8 @@ impl CaseJob {
             module: &module,
             plan: &self.plan,
         };
-        let seeds = Seeds::from_base(self.seed);
-        let mut work = CaseWork::new(device, lab, spec, course.tolerance, subject, seeds, watch);
+        let rule = course.tolerance;
+        let mut work = CaseWork::new(device, lab, spec, rule, subject, Seeds(self.seed), watch);
         match self.checks {
             None => self.grade(&mut work, course.timed(spec)),
             Some(extent) => Ok(Answer {
@@ -102,7 +125,7 @@ impl CaseJob {
         &self,
         work: &mut CaseWork<'_>,
         timed: impl Iterator<Item = &'c PerformanceSpec>,
-    ) -> Result<Answer, NotPassed> {
+    ) -> Result<Answer, Outcome> {
         let timed: Vec<_> = match work.device.info().kind {
             DeviceKind::Cuda => timed.collect(),
             DeviceKind::Emulated => Vec::new(),
@@ -120,8 +143,8 @@ impl CaseJob {
                     diagnosis: None,
                     ..failing.clone()
                 });
-            } else if let Err(not_passed) = work.time(timed, self.stopping, &mut grade) {
-                grade.status = not_passed.into();
+            } else if let Err(outcome) = work.time(timed, self.stopping, &mut grade) {
+                grade.status = outcome;
                 // Wrong results are wrong, timed or not; a time that cannot be believed costs the timing.
                 if let Outcome::Failed(failing) = &grade.status
                     && failing.category != Category::Untrusted
@@ -141,10 +164,10 @@ impl CaseJob {
 }
 
 /// What a result means for a case: that it passed, or how it failed.
-fn passed(result: Result<(), NotPassed>) -> Result<Outcome, NotPassed> {
+fn passed(result: Result<(), Outcome>) -> Result<Outcome, Outcome> {
     match result {
         Ok(()) => Ok(Outcome::Passed),
-        Err(NotPassed::Failed(failing)) => Ok(Outcome::Failed(*failing)),
+        Err(failed @ Outcome::Failed(_)) => Ok(failed),
         Err(lacking) => Err(lacking),
     }
 }

@@ -50,7 +50,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use host::{Device, DeviceKind, Lab, Module, find_lab};
 
-use crate::bundle::Bundle;
+use crate::bundle::{Bundle, BundledCase};
 use crate::course::{CaseSpec, Course, Group};
 use crate::outcome::{Category, Failing, Kind, Outcome};
 use crate::plan_check;
@@ -59,7 +59,7 @@ pub use case::{Phase, Watch};
 pub use emulated::Extent;
 pub use error::GradeError;
 use job::{Answer, CaseJob};
-use process::{CaseRunner, Deadlines, DeviceName, Ended, Request, died};
+use process::{CaseRunner, Deadlines, DeviceName, Ended, died};
 use sampling::Stopping;
 use seeds::Seeds;
 
@@ -125,7 +125,7 @@ pub fn grade(
     let began = Instant::now();
     let lab = find_lab(&course.lab)?;
     let seeds = match options.seed {
-        Some(base) => Seeds::from_base(base),
+        Some(base) => Seeds(base),
         None => Seeds::secret()?,
     };
     let mut report = blank(id, course, name.to_string(), Some(device), options);
@@ -145,11 +145,8 @@ pub fn grade(
         runner,
         options,
     };
-    let plans_checked: Vec<_> = course
-        .cases
-        .iter()
-        .map(|spec| grading.check_plan(spec))
-        .collect();
+    let cases = course.cases.iter();
+    let plans_checked: Vec<_> = cases.map(|spec| grading.check_plan(spec)).collect();
     let mut checked_on_emulated = BTreeMap::new();
     if device.info().kind != DeviceKind::Emulated {
         let may_run = course.cases.iter().zip(&plans_checked);
@@ -177,7 +174,7 @@ pub fn grade(
     }
     in_file_order(&mut report.performance, course);
     if !report.is_right() && options.seed.is_none() {
-        let note = format!("--seed {} gives the same inputs again", seeds.base());
+        let note = format!("--seed {} gives the same inputs again", seeds.0);
         report.notes.push(note);
     }
     report.elapsed_s = began.elapsed().as_secs_f64();
@@ -255,45 +252,33 @@ impl Grading<'_> {
     fn check_plan(&self, spec: &CaseSpec) -> Result<(), Outcome> {
         let info = self.device.info();
         if info.kind == DeviceKind::Emulated && spec.group == Group::Large {
-            return Err(Outcome::NotGradedHere {
-                reason: "large cases are graded on a GPU".to_owned(),
-            });
+            return Err(Outcome::not_graded_here("large cases are graded on a GPU"));
         }
-        let submitted = self
-            .bundle
-            .case(&spec.name)
-            .expect("the bundle was checked");
-        plan_check::is_affordable(&submitted.plan, &self.module)?;
-        let (lab, problem) = (self.lab.name(), &submitted.problem);
-        Ok(plan_check::fits(
-            lab,
-            problem,
-            &submitted.plan,
-            &self.module,
-            &info.limits,
-        )?)
+        let BundledCase { problem, plan, .. } = self.submitted(spec);
+        plan_check::is_affordable(plan, &self.module)?;
+        plan_check::fits(self.lab.name(), problem, plan, &self.module, &info.limits)
     }
 
-    /// What a process is asked: to grade the case on this device, or to check it there to this extent.
-    fn request(&self, spec: &CaseSpec, device: DeviceName, checks: Option<Extent>) -> Request {
-        let submitted = self
-            .bundle
-            .case(&spec.name)
-            .expect("the bundle was checked");
-        Request {
+    /// The job to grade the case on this device, or to check it there to this extent.
+    fn job(&self, spec: &CaseSpec, device: DeviceName, checks: Option<Extent>) -> CaseJob {
+        CaseJob {
             device,
-            job: CaseJob {
-                course_file: self.course.file.clone(),
-                course_text: self.course.text.clone(),
-                case: spec.name.clone(),
-                ptx: self.bundle.ptx.clone(),
-                plan: submitted.plan.clone(),
-                seed: self.seeds.base(),
-                samples: self.options.samples,
-                stopping: self.options.stopping,
-                checks,
-            },
+            course_file: self.course.file.clone(),
+            course_text: self.course.text.clone(),
+            case: spec.name.clone(),
+            ptx: self.bundle.ptx.clone(),
+            plan: self.submitted(spec).plan.clone(),
+            seed: self.seeds.0,
+            samples: self.options.samples,
+            stopping: self.options.stopping,
+            checks,
         }
+    }
+
+    /// What the submission does for this case.
+    fn submitted(&self, spec: &CaseSpec) -> &BundledCase {
+        let submitted = self.bundle.case(&spec.name);
+        submitted.expect("the bundle was checked")
     }
 
     /// What the emulated device finds in these cases, the quick ones first. A failure of category [`Category::Wrong`] says
@@ -304,55 +289,43 @@ impl Grading<'_> {
         show: &mut dyn Show,
     ) -> Result<BTreeMap<String, (Checks, Option<Failing>)>, GradeError> {
         cases.sort_by_cached_key(|spec| {
-            let updates = spec
-                .with_seed(self.lab, 0)
-                .map(|case| case.work("").updates);
-            (spec.group == Group::Large, updates.unwrap_or(u64::MAX))
+            let case = spec.with_seed(self.lab, 0);
+            let updates = case.map_or(u64::MAX, |case| case.work("").updates);
+            (spec.group == Group::Large, updates)
         });
         let at_most = self.options.emulated_checks;
-        let not_made = |reason| (Checks::NotMade { reason }, None);
-        let not_in_time = || {
-            not_made(format!(
-                "the emulated device looks at a submission for {} s, and was not done by then",
-                at_most.as_secs_f64()
-            ))
-        };
         let began = Instant::now();
         let mut all = BTreeMap::new();
         for spec in cases {
-            let left = at_most.saturating_sub(began.elapsed());
-            if left.is_zero() {
-                all.insert(spec.name.clone(), not_in_time());
-                continue;
-            }
-            show.emulated_check(&spec.name);
             let extent = Extent::of(spec.group);
-            let request = self.request(spec, DeviceName::Emulated, Some(extent));
-            let deadlines = Deadlines {
-                submission: left,
-                ours: left,
+            let left = at_most.saturating_sub(began.elapsed());
+            let ended = if left.is_zero() {
+                Ended::TimedOut(Phase::Submission)
+            } else {
+                show.emulated_check(&spec.name);
+                let deadlines = Deadlines {
+                    submission: left,
+                    ours: left,
+                };
+                let job = self.job(spec, DeviceName::Emulated, Some(extent));
+                self.runner.run(&job, &deadlines)?
             };
-            let outcome = match self.runner.run(&request, &deadlines)? {
+            let outcome = match ended {
                 Ended::Answer(answer) => answer.status,
-                Ended::NotPassed(not_passed) => not_passed.into(),
-                Ended::TimedOut(_) => {
-                    all.insert(spec.name.clone(), not_in_time());
-                    continue;
-                }
-                Ended::Died { how, said, .. } => Outcome::NotGradedHere {
-                    reason: died(&how, &said),
-                },
+                Ended::NoAnswer(outcome) => outcome,
+                Ended::TimedOut(_) => Outcome::not_graded_here(format!(
+                    "the emulated device looks at a submission for {} s, and was not done by then",
+                    at_most.as_secs_f64()
+                )),
+                Ended::Died { how, said, .. } => Outcome::not_graded_here(died(&how, &said)),
             };
             let made = match extent {
                 Extent::Whole => Checks::Whole,
                 Extent::Sampled => Checks::Sampled,
             };
             let checked = match outcome {
-                Outcome::Failed(failing) => {
-                    let device = DeviceName::Emulated.to_string();
-                    (made, Some(failing.with_device(device)))
-                }
-                Outcome::NotGradedHere { reason } => not_made(reason),
+                Outcome::Failed(failing) => (made, Some(failing.with_device("emulated"))),
+                Outcome::NotGradedHere { reason } => (Checks::NotMade { reason }, None),
                 Outcome::Passed | Outcome::Measured => (made, None),
             };
             all.insert(spec.name.clone(), checked);
@@ -361,21 +334,20 @@ impl Grading<'_> {
     }
 
     fn run(&self, spec: &CaseSpec) -> Result<Answer, GradeError> {
-        let request = self.request(spec, self.name, None);
+        let job = self.job(spec, self.name, None);
         let deadlines = Deadlines {
             submission: self.options.deadline,
             ours: OURS,
         };
-        let lacking = |reason| Outcome::NotGradedHere { reason };
-        let outcome = match self.runner.run(&request, &deadlines)? {
+        let outcome = match self.runner.run(&job, &deadlines)? {
             Ended::Answer(answer) => return Ok(*answer),
-            Ended::NotPassed(not_passed) => not_passed.into(),
+            Ended::NoAnswer(outcome) => outcome,
             Ended::TimedOut(Phase::Submission) => {
                 let seconds = deadlines.submission.as_secs_f64();
                 let message = format!("a run was not finished after {seconds} s, and was ended");
                 Outcome::failed(Kind::Deadline, message)
             }
-            Ended::TimedOut(Phase::Ours) => lacking(format!(
+            Ended::TimedOut(Phase::Ours) => Outcome::not_graded_here(format!(
                 "the harness's own part was not finished after {} s",
                 deadlines.ours.as_secs()
             )),
@@ -385,7 +357,7 @@ impl Grading<'_> {
                 if has_run && !how.starts_with("a bug") {
                     Outcome::failed(Kind::Crashed, message)
                 } else {
-                    lacking(message)
+                    Outcome::not_graded_here(message)
                 }
             }
         };

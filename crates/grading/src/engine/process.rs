@@ -8,12 +8,10 @@
 //! Messages go through a descriptor that only this module knows. A kernel's `printf` writes to standard output, which leads
 //! nowhere.
 
-use std::fmt;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::thread::JoinHandle;
+use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
 use host::Device;
@@ -23,40 +21,12 @@ use serde::{Deserialize, Serialize};
 use super::case::{Phase, Watch};
 use super::emulated::Extent;
 use super::error::GradeError;
+pub use super::job::DeviceName;
 use super::job::{Answer, CaseJob};
-use crate::outcome::{Failing, NotPassed};
+use crate::outcome::{Failing, Outcome};
 
 /// The exit code of a process that found a bug in itself.
 pub const BUG_EXIT_CODE: u8 = 4;
-
-/// A device, as users name it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum DeviceName {
-    /// A GPU, by its number.
-    Cuda(u32),
-    /// The PTX interpreter.
-    Emulated,
-}
-
-impl fmt::Display for DeviceName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            DeviceName::Cuda(0) => f.write_str("cuda"),
-            DeviceName::Cuda(ordinal) => write!(f, "cuda:{ordinal}"),
-            DeviceName::Emulated => f.write_str("emulated"),
-        }
-    }
-}
-
-/// What the process is asked.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Request {
-    /// Where the case runs.
-    pub device: DeviceName,
-    /// The case.
-    pub job: CaseJob,
-}
 
 /// What it says.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -69,7 +39,7 @@ pub enum Message {
     /// The last: what became of the case.
     Answer(Box<Answer>),
     /// The last: why there is no answer.
-    NotPassed(NotPassed),
+    NoAnswer(Outcome),
 }
 
 /// How long the next message may take.
@@ -87,7 +57,7 @@ pub enum Ended {
     /// With an answer.
     Answer(Box<Answer>),
     /// Without an answer: the case cannot be graded, or the submission failed and the process did not live to say more.
-    NotPassed(NotPassed),
+    NoAnswer(Outcome),
     /// It was killed: this took too long.
     TimedOut(Phase),
     /// It died.
@@ -108,7 +78,7 @@ pub trait CaseRunner {
     /// # Errors
     ///
     /// What keeps every job from being run.
-    fn run(&self, request: &Request, deadlines: &Deadlines) -> Result<Ended, GradeError>;
+    fn run(&self, job: &CaseJob, deadlines: &Deadlines) -> Result<Ended, GradeError>;
 }
 
 /// Each job in a process of its own: this program again.
@@ -119,12 +89,12 @@ pub struct CaseProcesses;
 pub const SUBCOMMAND: &str = "grade-case";
 
 impl CaseRunner for CaseProcesses {
-    fn run(&self, request: &Request, deadlines: &Deadlines) -> Result<Ended, GradeError> {
+    fn run(&self, job: &CaseJob, deadlines: &Deadlines) -> Result<Ended, GradeError> {
         let mut command = Command::new(std::env::current_exe().map_err(GradeError::NoProcess)?);
         command.arg(SUBCOMMAND);
         // Kernels are loaded with their module, not when they are first launched, which would be timed.
         command.env("CUDA_MODULE_LOADING", "EAGER");
-        run(command, request, deadlines)
+        run(command, job, deadlines)
     }
 }
 
@@ -135,96 +105,74 @@ pub fn died(how: &str, said: &str) -> String {
     format!("the process that ran it died ({how}){colon}{last}")
 }
 
-fn run(
-    mut command: Command,
-    request: &Request,
-    deadlines: &Deadlines,
-) -> Result<Ended, GradeError> {
+fn run(mut command: Command, job: &CaseJob, deadlines: &Deadlines) -> Result<Ended, GradeError> {
     command
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
-    let child = command.spawn().map_err(GradeError::NoProcess)?;
-    Running::new(child, request).wait(deadlines)
-}
-
-/// The process, and the threads that talk to it.
-struct Running {
-    child: Child,
-    messages: Receiver<Result<Message, String>>,
-    said: Option<JoinHandle<String>>,
-}
-
-impl Running {
-    fn new(mut child: Child, request: &Request) -> Running {
-        let request = serde_json::to_vec(request).expect("jobs have a JSON form");
-        let mut stdin = child.stdin.take().expect("is piped");
-        let stdout = child.stdout.take().expect("is piped");
-        let stderr = child.stderr.take().expect("is piped");
-        // If it dies before it has read all, that shows in what it says.
-        std::thread::spawn(move || drop(stdin.write_all(&request)));
-        let (sender, messages) = channel();
-        std::thread::spawn(move || {
-            for line in BufReader::new(stdout).lines() {
-                let message = line.map_err(|error| error.to_string()).and_then(|line| {
-                    serde_json::from_str(&line).map_err(|error| format!("{error}: {line:.200}"))
+    let mut child = KilledOnDrop(command.spawn().map_err(GradeError::NoProcess)?);
+    let job = serde_json::to_vec(job).expect("jobs have a JSON form");
+    let mut stdin = child.0.stdin.take().expect("is piped");
+    let stdout = child.0.stdout.take().expect("is piped");
+    let stderr = child.0.stderr.take().expect("is piped");
+    // If it dies before it has read all, that shows in what it says.
+    std::thread::spawn(move || drop(stdin.write_all(&job)));
+    let said = std::thread::spawn(move || tail(stderr));
+    let (sender, messages) = channel();
+    std::thread::spawn(move || {
+        for line in BufReader::new(stdout).lines() {
+            let message = line.map_err(|error| error.to_string()).and_then(|line| {
+                serde_json::from_str(&line).map_err(|error| format!("{error}: {line:.200}"))
+            });
+            if sender.send(message).is_err() {
+                break;
+            }
+        }
+    });
+    let mut phase = Phase::Ours;
+    let mut has_run = false;
+    let mut failed = None;
+    loop {
+        let deadline = match phase {
+            Phase::Ours => deadlines.ours,
+            Phase::Submission => deadlines.submission,
+        };
+        match messages.recv_timeout(deadline) {
+            Ok(Ok(Message::Enter(entered))) => {
+                phase = entered;
+                has_run |= entered == Phase::Submission;
+            }
+            Ok(Ok(Message::Failed(failing))) => failed = Some(failing),
+            Ok(Ok(Message::Answer(answer))) => return Ok(Ended::Answer(answer)),
+            Ok(Ok(Message::NoAnswer(outcome))) => return Ok(Ended::NoAnswer(outcome)),
+            Ok(Err(said)) => return Err(GradeError::Protocol(said)),
+            Err(error) => {
+                if let Some(failing) = failed {
+                    return Ok(Ended::NoAnswer((*failing).into()));
+                }
+                if error == RecvTimeoutError::Timeout {
+                    return Ok(Ended::TimedOut(phase));
+                }
+                let status = child.0.wait();
+                let how = status.map_or_else(|error| error.to_string(), describe);
+                return Ok(Ended::Died {
+                    has_run,
+                    how,
+                    said: said.join().unwrap_or_default(),
                 });
-                if sender.send(message).is_err() {
-                    break;
-                }
-            }
-        });
-        Running {
-            child,
-            messages,
-            said: Some(std::thread::spawn(move || tail(stderr))),
-        }
-    }
-
-    fn wait(mut self, deadlines: &Deadlines) -> Result<Ended, GradeError> {
-        let mut phase = Phase::Ours;
-        let mut has_run = false;
-        let mut failed = None;
-        loop {
-            let deadline = match phase {
-                Phase::Ours => deadlines.ours,
-                Phase::Submission => deadlines.submission,
-            };
-            match self.messages.recv_timeout(deadline) {
-                Ok(Ok(Message::Enter(entered))) => {
-                    phase = entered;
-                    has_run |= entered == Phase::Submission;
-                }
-                Ok(Ok(Message::Failed(failing))) => failed = Some(failing),
-                Ok(Ok(Message::Answer(answer))) => return Ok(Ended::Answer(answer)),
-                Ok(Ok(Message::NotPassed(not_passed))) => return Ok(Ended::NotPassed(not_passed)),
-                Ok(Err(said)) => return Err(GradeError::Protocol(said)),
-                Err(error) => {
-                    if let Some(failing) = failed {
-                        return Ok(Ended::NotPassed(NotPassed::Failed(failing)));
-                    }
-                    if error == RecvTimeoutError::Timeout {
-                        return Ok(Ended::TimedOut(phase));
-                    }
-                    let status = self.child.wait();
-                    let how = status.map_or_else(|error| error.to_string(), describe);
-                    let said = self.said.take().and_then(|said| said.join().ok());
-                    return Ok(Ended::Died {
-                        has_run,
-                        how,
-                        said: said.unwrap_or_default(),
-                    });
-                }
             }
         }
     }
 }
 
-impl Drop for Running {
+/// A process that does not outlive its handle.
+struct KilledOnDrop(Child);
+
+impl Drop for KilledOnDrop {
     fn drop(&mut self) {
         // A process that has ended is not killed; one that is done may be on its way out.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        let _ = self.0.kill();
+        let _ = self.0.wait();
     }
 }
 
@@ -262,40 +210,32 @@ fn tail(mut from: impl Read) -> String {
 ///
 /// If standard input or output cannot be used, or there is no job.
 pub fn answer() -> Result<(), GradeError> {
-    let mut out = Line {
-        to: private_stdout()?,
-    };
-    let mut request = String::new();
-    let read = io::stdin().read_to_string(&mut request);
-    read.map_err(|source| GradeError::Stream {
+    let mut out = Line(private_stdout()?);
+    let text = io::read_to_string(io::stdin()).map_err(|source| GradeError::Stream {
         stream: "input",
         source,
     })?;
-    let Request { device, job } = serde_json::from_str(&request).map_err(GradeError::NoJob)?;
-    let answered = open(device, job.checks).and_then(|device| job.run(device.as_ref(), &mut out));
+    let job: CaseJob = serde_json::from_str(&text).map_err(GradeError::NoJob)?;
+    let answered = open(&job).and_then(|device| job.run(device.as_ref(), &mut out));
     out.send(&match answered {
         Ok(answer) => Message::Answer(Box::new(answer)),
-        Err(not_passed) => Message::NotPassed(not_passed),
+        Err(outcome) => Message::NoAnswer(outcome),
     });
     // What a submission left of the device's context is not taken down in order: the process ends here.
     std::process::exit(0);
 }
 
-fn open(name: DeviceName, checks: Option<Extent>) -> Result<Box<dyn Device>, NotPassed> {
-    let ordinal = match name {
-        DeviceName::Emulated => return Ok(Box::new(checks.unwrap_or(Extent::Whole).device())),
+fn open(job: &CaseJob) -> Result<Box<dyn Device>, Outcome> {
+    let ordinal = match job.device {
+        DeviceName::Emulated => return Ok(Box::new(job.checks.unwrap_or(Extent::Whole).device())),
         DeviceName::Cuda(ordinal) => ordinal,
     };
-    let found = match discover() {
-        Ok(devices) => devices
-            .into_iter()
-            .find(|device| device.info().ordinal == ordinal),
-        Err(error) => {
-            let reason = format!("--device {name}: {error}; see `harness doctor`");
-            return Err(NotPassed::NotGradedHere(reason));
-        }
-    };
-    found.ok_or_else(|| NotPassed::NotGradedHere(format!("--device {name}: there is no such GPU")))
+    let lacking = |why: &str| Outcome::not_graded_here(format!("--device {}: {why}", job.device));
+    let devices = discover().map_err(|error| lacking(&format!("{error}; see `harness doctor`")))?;
+    let found = devices
+        .into_iter()
+        .find(|device| device.info().ordinal == ordinal);
+    found.ok_or_else(|| lacking("there is no such GPU"))
 }
 
 /// Standard output, which from now on only the caller has. The process ends with the one that started it.
@@ -325,15 +265,13 @@ fn private_stdout() -> Result<File, GradeError> {
 }
 
 /// Where messages go, a line each.
-struct Line {
-    to: File,
-}
+struct Line(File);
 
 impl Line {
     fn send(&mut self, message: &Message) {
         let mut line = serde_json::to_vec(message).expect("messages have a JSON form");
         line.push(b'\n');
-        if self.to.write_all(&line).is_err() {
+        if self.0.write_all(&line).is_err() {
             // Nobody listens any more.
             std::process::exit(3);
         }
@@ -356,21 +294,19 @@ mod tests {
     use crate::engine::sampling::Stopping;
     use crate::outcome::Kind;
 
-    fn request() -> Request {
-        Request {
+    fn job() -> CaseJob {
+        CaseJob {
             device: DeviceName::Emulated,
-            job: CaseJob {
-                course_file: "lab.toml".to_owned(),
-                course_text: String::new(),
-                case: "case".to_owned(),
-                // More than a pipe holds.
-                ptx: "x".repeat(1 << 20),
-                plan: host::Plan::new("plan"),
-                seed: 1,
-                samples: 1,
-                stopping: Stopping::default(),
-                checks: None,
-            },
+            course_file: "lab.toml".to_owned(),
+            course_text: String::new(),
+            case: "case".to_owned(),
+            // More than a pipe holds.
+            ptx: "x".repeat(1 << 20),
+            plan: host::Plan::new("plan"),
+            seed: 1,
+            samples: 1,
+            stopping: Stopping::default(),
+            checks: None,
         }
     }
 
@@ -382,7 +318,7 @@ mod tests {
             submission: Duration::from_millis(milliseconds),
             ours: Duration::from_secs(60),
         };
-        run(command, &request(), &deadlines)
+        run(command, &job(), &deadlines)
     }
 
     fn line(message: &Message) -> String {
@@ -392,8 +328,8 @@ mod tests {
     #[test]
     fn deadlines_are_the_submission_s() {
         let enter = line(&Message::Enter(Phase::Submission));
-        let not_graded = NotPassed::NotGradedHere("x".to_owned());
-        let lacking = line(&Message::NotPassed(not_graded.clone()));
+        let not_graded = Outcome::not_graded_here("x".to_owned());
+        let lacking = line(&Message::NoAnswer(not_graded.clone()));
         let hangs = format!("{enter} exec sleep 100");
         assert_eq!(
             ended(&hangs, 50).unwrap(),
@@ -401,7 +337,7 @@ mod tests {
         );
         let ours = line(&Message::Enter(Phase::Ours));
         let slow = format!("cat >/dev/null; {enter} {ours} sleep 0.3; {lacking}");
-        assert_eq!(ended(&slow, 50).unwrap(), Ended::NotPassed(not_graded));
+        assert_eq!(ended(&slow, 50).unwrap(), Ended::NoAnswer(not_graded));
     }
 
     #[test]
@@ -433,7 +369,7 @@ mod tests {
         let script = format!("{failed} kill -KILL $$");
         assert_eq!(
             ended(&script, 60_000).unwrap(),
-            Ended::NotPassed(failing.into())
+            Ended::NoAnswer(failing.into())
         );
     }
 

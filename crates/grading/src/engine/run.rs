@@ -8,7 +8,7 @@ use host::{
     Device, Error, Flushed, HostBuffer, Module, NamedBuffers, Plan, Session, Timing, check, run,
 };
 
-use crate::outcome::{Kind, NotPassed};
+use crate::outcome::{Kind, Outcome, fail};
 
 /// What is run: kernels, and a plan of launches.
 #[derive(Clone, Copy)]
@@ -39,13 +39,13 @@ pub const SETTLE: Duration = Duration::from_millis(25);
 ///
 /// # Errors
 ///
-/// [`NotPassed::Failed`] for faults, changed inputs, writes outside buffers.
+/// [`Outcome::Failed`] for faults, changed inputs, writes outside buffers.
 pub fn run_isolated(
     device: &dyn Device,
     subject: Subject<'_>,
     inputs: &NamedBuffers,
     settle: Duration,
-) -> Result<Sample, NotPassed> {
+) -> Result<Sample, Outcome> {
     let plan = subject.plan;
     let mut session = device.prepare_isolated(subject.module, plan)?;
     let session = session.as_mut();
@@ -56,7 +56,7 @@ pub fn run_isolated(
     let strays = session.strays()?;
     if !strays.is_empty() {
         let words: Vec<String> = strays.iter().map(ToString::to_string).collect();
-        return Err(NotPassed::failed(Kind::GuardOverwritten, words.join("; ")));
+        fail!(Kind::GuardOverwritten, "{}", words.join("; "));
     }
     unchanged(session, plan, inputs)?;
     let outputs = run::outputs(session, plan)?;
@@ -73,11 +73,7 @@ pub fn run_isolated(
 }
 
 /// Inputs that are no outputs too must hold what they held.
-fn unchanged(
-    session: &mut dyn Session,
-    plan: &Plan,
-    inputs: &NamedBuffers,
-) -> Result<(), NotPassed> {
+fn unchanged(session: &mut dyn Session, plan: &Plan, inputs: &NamedBuffers) -> Result<(), Outcome> {
     let is_output = |name: &str| plan.outputs().iter().any(|(output, _)| output == name);
     for (name, held) in inputs.iter().filter(|(name, _)| !is_output(name)) {
         let id = plan.find_buffer(name).map_err(Error::from)?;
@@ -86,11 +82,11 @@ fn unchanged(
             let size = held.element().size();
             let mut pairs = held.bytes().chunks(size).zip(now.bytes().chunks(size));
             let first = pairs.position(|(held, now)| held != now).unwrap_or(0);
-            let message = format!(
+            fail!(
+                Kind::InputChanged,
                 "input `{name}` was changed, first at element {first} of {}; the lab only reads it",
                 held.len()
             );
-            return Err(NotPassed::failed(Kind::InputChanged, message));
         }
     }
     Ok(())
@@ -106,18 +102,14 @@ fn counts(reports: &[KernelReport]) -> BTreeMap<String, u64> {
             &counts.global_stores,
             &counts.global_atomics,
         ];
+        let sectors = global.map(|traffic| traffic.sectors).iter().sum();
+        let ideal_sectors = global.map(|traffic| traffic.ideal_sectors).iter().sum();
         let figures = [
             ("launches", report.launches),
             ("warp_instructions", counts.instructions.warp),
             ("thread_instructions", counts.instructions.thread),
-            (
-                "global_sectors",
-                global.map(|traffic| traffic.sectors).iter().sum(),
-            ),
-            (
-                "ideal_global_sectors",
-                global.map(|traffic| traffic.ideal_sectors).iter().sum(),
-            ),
+            ("global_sectors", sectors),
+            ("ideal_global_sectors", ideal_sectors),
             ("bank_conflicts", counts.bank_conflicts()),
             ("divergent_branches", counts.divergent_branches),
             ("barriers", counts.barriers),

@@ -112,8 +112,8 @@ impl Series {
                     pair.submission.device.unwrap_or_default(),
                     pair.submission.host,
                 );
-                let failing = Failing::new(Kind::ClocksDisagree, message).with_sample(sample);
-                return Err(failing.into());
+                let failing = Failing::new(Kind::ClocksDisagree, message);
+                return Err(failing.with_sample(sample).into());
             }
             if taken == 0 {
                 continue;
@@ -158,7 +158,12 @@ impl Series {
             discarded: self.discarded as u32,
         };
         Measured {
-            ratio: ratio.into(),
+            ratio: Interval {
+                value: ratio.estimate,
+                low: ratio.low,
+                high: ratio.high,
+                confidence: ratio.confidence,
+            },
             submission: times(&self.submission_s),
             reference: times(&self.reference_s),
             is_quiet: ratio.reaches(Confidence::P95)

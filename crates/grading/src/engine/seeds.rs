@@ -2,37 +2,22 @@
 
 use super::error::GradeError;
 
-/// Where all seeds of a grade come from.
+/// Where all seeds of a grade come from: equal ones give equal seeds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Seeds {
-    base: u64,
-}
+pub struct Seeds(pub u64);
 
 impl Seeds {
     /// Seeds that cannot be known before: from the operating system's random numbers.
-    ///
-    /// # Errors
-    ///
-    /// [`GradeError::NoRandomNumbers`] if it has none.
     pub fn secret() -> Result<Seeds, GradeError> {
-        let base = getrandom::u64().map_err(GradeError::NoRandomNumbers)?;
-        Ok(Seeds { base })
-    }
-
-    /// The same seeds again.
-    pub fn from_base(base: u64) -> Seeds {
-        Seeds { base }
-    }
-
-    /// What gives the same seeds again.
-    pub fn base(self) -> u64 {
-        self.base
+        Ok(Seeds(
+            getrandom::u64().map_err(GradeError::NoRandomNumbers)?,
+        ))
     }
 
     /// The seed of one sample. Other cases, purposes and samples have others.
     pub fn sample(self, case: &str, purpose: &str, sample: u32) -> u64 {
         let name = case.bytes().chain([0xff]).chain(purpose.bytes());
-        let state = name.fold(self.base, |state, byte| mix(state ^ u64::from(byte)));
+        let state = name.fold(self.0, |state, byte| mix(state ^ u64::from(byte)));
         mix(state ^ (u64::from(sample) << 8))
     }
 }
@@ -55,7 +40,7 @@ mod tests {
     fn every_sample_has_its_own_seed() {
         let mut seen = HashSet::new();
         for base in [0, 1] {
-            let seeds = Seeds::from_base(base);
+            let seeds = Seeds(base);
             for case in ["a", "ab", "b"] {
                 for purpose in ["", "b", "time"] {
                     for sample in 0..300 {
@@ -72,7 +57,7 @@ mod tests {
     #[test]
     fn equal_bases_give_equal_seeds() {
         let seeds = Seeds::secret().unwrap();
-        let again = Seeds::from_base(seeds.base());
+        let again = Seeds(seeds.0);
         assert_eq!(
             seeds.sample("case", "time", 3),
             again.sample("case", "time", 3)

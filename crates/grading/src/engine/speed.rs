@@ -11,7 +11,7 @@ use super::expected::Expected;
 use super::run::{SETTLE, Sample, Subject, run_isolated};
 use super::sampling::{Pair, Series, Stopping};
 use crate::course::{Against, PerformanceSpec, ToleranceRule};
-use crate::outcome::{NotPassed, Outcome};
+use crate::outcome::Outcome;
 use crate::report::{CopyLimit, PerformanceGrade};
 
 /// A built-in variant, and its plan for the case.
@@ -28,7 +28,7 @@ impl CaseWork<'_> {
         timed: &PerformanceSpec,
         stopping: Stopping,
         grade: &mut PerformanceGrade,
-    ) -> Result<(), NotPassed> {
+    ) -> Result<(), Outcome> {
         let variants = self.lab.variants();
         let variant = match &timed.against {
             _ if variants.is_empty() => None,
@@ -46,17 +46,19 @@ impl CaseWork<'_> {
         timed: &PerformanceSpec,
         stopping: Stopping,
         grade: &mut PerformanceGrade,
-    ) -> Result<(), NotPassed> {
-        let trusted = match variant {
-            Some(variant) => Some(Trusted {
-                plan: self.case(0)?.record(variant.name)?,
-                variant,
-            }),
-            None => None,
+    ) -> Result<(), Outcome> {
+        let any_case = self.spec.with_seed(self.lab, 0)?;
+        let record = |variant: Variant| {
+            let plan = any_case.record(variant.name)?;
+            Ok::<_, Error>(Trusted { variant, plan })
         };
+        let trusted = variant.map(record).transpose()?;
         let copy = copy_rate(self.device)?;
-        let shortest_s = self.shortest_s(copy)?;
         let bytes = self.necessary_bytes;
+        // The shortest time in which the device can do the case's work.
+        let shortest_s = Ceiling::new(self.device, copy).map_or(0.0, |ceiling| {
+            ceiling.shortest_s(bytes, any_case.work("").flops, self.element)
+        });
         let at_limit = Duration::from_secs_f64(bytes as f64 / copy);
         let at_limit = host::Timing {
             device: Some(at_limit),
@@ -71,24 +73,27 @@ impl CaseWork<'_> {
             Some(_) => ratio,
             None => timed.earned(ratio) / timed.points.max(f64::MIN_POSITIVE),
         };
-        let purpose = format!("time against {}", purpose(&timed.against));
+        // What distinguishes the seeds.
+        let purpose = match &timed.against {
+            Against::Reference { variant } => format!("time against {variant}"),
+            Against::Limit => "time against the limit".to_owned(),
+        };
         let measured = Series::collect(&stopping, shortest_s, earned, |sample| {
             let (submission, reference) = self.pair(&purpose, trusted.as_ref(), sample)?;
             let reference = match timed.against {
                 Against::Reference { .. } => reference.unwrap_or(at_limit),
                 Against::Limit => at_limit,
             };
-            Ok::<_, NotPassed>(Pair {
+            Ok::<_, Outcome>(Pair {
                 submission,
                 reference,
             })
         })?;
         grade.submission = Some(measured.submission);
         if let Some(variant) = missing {
-            let reason = format!(
+            grade.status = Outcome::not_graded_here(format!(
                 "this copy of the course has no `{variant}` to run beside, so that there is a time and no ratio"
-            );
-            grade.status = Outcome::NotGradedHere { reason };
+            ));
             return Ok(());
         }
         grade.earned = timed.earned(measured.ratio.value);
@@ -105,35 +110,21 @@ impl CaseWork<'_> {
         Ok(())
     }
 
-    /// The shortest time in which the device can do the case's work.
-    fn shortest_s(&self, copy_bytes_per_s: f64) -> Result<f64, NotPassed> {
-        let Some(ceiling) = Ceiling::new(self.device, copy_bytes_per_s) else {
-            return Ok(0.0);
-        };
-        let flops = self.case(0)?.work("").flops;
-        Ok(ceiling.shortest_s(self.necessary_bytes, flops, self.element))
-    }
-
     /// A run of the submission and one of the trusted variant, in random order, on the same fresh inputs.
     fn pair(
         &mut self,
         purpose: &str,
         trusted: Option<&Trusted>,
         sample: u32,
-    ) -> Result<(host::Timing, Option<host::Timing>), NotPassed> {
-        let seed = self.seed(purpose, sample);
-        let case = self.case(seed)?;
-        let inputs = case.inputs()?;
+    ) -> Result<(host::Timing, Option<host::Timing>), Outcome> {
+        let of = self.inputs(purpose, sample)?;
         let is_first = self.seed("order", sample) & 1 == 0;
-        let early = match trusted {
-            Some(trusted) if is_first => Some(self.reference(trusted, &inputs)?),
-            _ => None,
-        };
-        let submission = self.submission(&inputs, SETTLE, sample)?;
-        let beside = match (early, trusted) {
-            (None, Some(trusted)) => Some(self.reference(trusted, &inputs)?),
-            (early, _) => early,
-        };
+        let run = |trusted| self.reference(trusted, &of.inputs);
+        let early = trusted.filter(|_| is_first).map(run).transpose()?;
+        let submission = self.submission(&of, SETTLE)?;
+        let run = |trusted| self.reference(trusted, &of.inputs);
+        let late = trusted.filter(|_| !is_first).map(run).transpose()?;
+        let beside = early.or(late);
         let timing = beside.as_ref().map(|beside| beside.timing);
         let expected = match beside {
             // The trusted variant equals the CPU's result, and is there sooner.
@@ -144,7 +135,7 @@ impl CaseWork<'_> {
                 _ => Expected::exact(beside.outputs),
             },
             beside => {
-                let (expected, by_cpu) = self.expected(case.as_ref(), &inputs)?;
+                let (expected, by_cpu) = self.expected(&of)?;
                 if let Some((beside, trusted)) = beside.zip(trusted) {
                     let agrees = if trusted.variant.exact {
                         host::check::exact(&by_cpu, &beside.outputs)
@@ -152,7 +143,7 @@ impl CaseWork<'_> {
                         expected.check(&beside.outputs)
                     };
                     agrees.map_err(|error| {
-                        NotPassed::NotGradedHere(format!(
+                        Outcome::not_graded_here(format!(
                             "the reference's own result is wrong: {error}"
                         ))
                     })?;
@@ -160,47 +151,31 @@ impl CaseWork<'_> {
                 expected
             }
         };
-        self.compare(
-            seed,
-            case.as_ref(),
-            &inputs,
-            &expected,
-            &submission.outputs,
-            sample,
-        )?;
+        self.compare(&of, &expected, &submission.outputs)?;
         Ok((submission.timing, timing))
     }
 
     /// A run of the trusted variant.
-    fn reference(&self, trusted: &Trusted, inputs: &NamedBuffers) -> Result<Sample, NotPassed> {
+    fn reference(&self, trusted: &Trusted, inputs: &NamedBuffers) -> Result<Sample, Outcome> {
         let subject = Subject {
             module: self.lab.module(),
             plan: &trusted.plan,
         };
-        run_isolated(self.device, subject, inputs, SETTLE).map_err(|not_passed| {
-            NotPassed::NotGradedHere(format!("the reference failed: {}", not_passed.reason()))
+        run_isolated(self.device, subject, inputs, SETTLE).map_err(|outcome| {
+            Outcome::not_graded_here(format!("the reference failed: {}", outcome.reason()))
         })
     }
 }
 
-/// What distinguishes the seeds.
-fn purpose(against: &Against) -> &str {
-    match against {
-        Against::Reference { variant } => variant,
-        Against::Limit => "the limit",
-    }
-}
-
 /// How fast the device copies, in bytes read and written per second.
-fn copy_rate(device: &dyn Device) -> Result<f64, NotPassed> {
+fn copy_rate(device: &dyn Device) -> Result<f64, Outcome> {
     let options = Options::for_device(device.info());
     let lacking =
-        |reason: String| NotPassed::NotGradedHere(format!("its copies cannot be timed: {reason}"));
+        |reason: &str| Outcome::not_graded_here(format!("its copies cannot be timed: {reason}"));
     let limits = measure(device, &options, &[Limit::Copy], &NoProgress)
-        .map_err(|error| lacking(error.to_string()))?;
-    let copy = limits
-        .copy
-        .ok_or_else(|| lacking("too little free memory, or no clock".to_owned()))?;
+        .map_err(|error| lacking(&error.to_string()))?;
+    let copy = limits.copy;
+    let copy = copy.ok_or_else(|| lacking("too little free memory, or no clock"))?;
     Ok(copy.best_per_s)
 }
 
@@ -215,7 +190,7 @@ mod tests {
     use crate::outcome::Kind;
 
     /// Both entries of the large case, timed as where there are no built-in variants.
-    fn alone(device: &Clocked) -> Vec<(Result<(), NotPassed>, PerformanceGrade)> {
+    fn alone(device: &Clocked) -> Vec<(Result<(), Outcome>, PerformanceGrade)> {
         let course = course(MATADD);
         let bundle = built_in(&course, "grid2d_block1d_64");
         let submitted = bundle.case("large").unwrap();
@@ -226,7 +201,7 @@ mod tests {
         };
         let lab = find_lab("matadd").unwrap();
         let spec = course.case("large").unwrap();
-        let (seeds, rule) = (Seeds::from_base(42), course.tolerance);
+        let (seeds, rule) = (Seeds(42), course.tolerance);
         let mut watch = Unwatched;
         let mut work = CaseWork::new(device, lab, spec, rule, subject, seeds, &mut watch);
         (work.necessary_bytes, work.element) = (12 * 384, Element::F32);
@@ -277,7 +252,7 @@ mod tests {
     fn every_result_is_compared_all_the_same() {
         let mut device = Clocked::new(|_, _| 100.0);
         device.spoiled_from = 7;
-        let (Err(NotPassed::Failed(failing)), _) = &alone(&device)[0] else {
+        let (Err(Outcome::Failed(failing)), _) = &alone(&device)[0] else {
             panic!("spoiled")
         };
         assert_eq!((failing.kind, failing.sample), (Kind::WrongLater, Some(7)));

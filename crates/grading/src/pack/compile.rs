@@ -13,7 +13,7 @@ use super::dependencies::HostCrates;
 use super::screen::Sources;
 use super::{Options, PackError};
 use crate::bundle::MOST_PTX_BYTES;
-use crate::outcome::Kind;
+use crate::outcome::{Kind, fail};
 
 /// What a compiler or linker reads besides its own.
 const SYSTEM: [&str; 13] = [
@@ -66,10 +66,7 @@ pub fn ptx(
         Ok(output(finished))
     });
     if let Some(limit) = limit {
-        return Err(PackError::refused(
-            Kind::BuildLimit,
-            format!("kernels.rs: compiling it {limit}"),
-        ));
+        fail!(Kind::BuildLimit, "kernels.rs: compiling it {limit}");
     }
     let ptx = built.map_err(|error| match error {
         Error::KernelCompile { output, .. } => compile_error("kernels.rs", &output),
@@ -86,14 +83,12 @@ pub fn ptx(
         other => other.into(),
     })?;
     if ptx.len() > MOST_PTX_BYTES {
-        return Err(PackError::refused(
+        fail!(
             Kind::BuildLimit,
-            format!(
-                "kernels.rs: compiling it gives {} MiB of PTX; the limit is {}",
-                ptx.len() >> 20,
-                size(MOST_PTX_BYTES as u64)
-            ),
-        ));
+            "kernels.rs: compiling it gives {} MiB of PTX; the limit is {}",
+            ptx.len() >> 20,
+            size(MOST_PTX_BYTES as u64)
+        );
     }
     Ok((ptx, in_force.unwrap_or_default()))
 }
@@ -130,12 +125,8 @@ pub fn recorder(
         .args(["--crate-name=recorder", "--edition=2024", "main.rs"])
         .args(["--crate-type=bin", "--color=never", "--out-dir=."])
         // What is left unused there is used on the device.
-        .args([
-            "-Adead_code",
-            "-Aunused",
-            "-Cdebuginfo=0",
-            "-Cstrip=debuginfo",
-        ]);
+        .args(["-Adead_code", "-Aunused"])
+        .args(["-Cdebuginfo=0", "-Cstrip=debuginfo"]);
     for folder in &host.folders {
         rustc.arg(format!("-Ldependency={}", folder.display()));
     }
@@ -148,10 +139,7 @@ pub fn recorder(
     let sandbox = compiler(read, folder, options);
     let finished = confined(&sandbox, &mut rustc, folder).map_err(PackError::io(&host.rustc))?;
     if let Some(limit) = over_limit(&finished, &sandbox.limits) {
-        return Err(PackError::refused(
-            Kind::BuildLimit,
-            format!("launch.rs: compiling it {limit}"),
-        ));
+        fail!(Kind::BuildLimit, "launch.rs: compiling it {limit}");
     }
     if !finished.succeeded() {
         let text = String::from_utf8_lossy(&finished.stderr);
@@ -261,10 +249,8 @@ fn size(bytes: u64) -> String {
 
 /// The compiler's message, without its summary.
 fn compile_error(file: &str, output: &str) -> PackError {
-    PackError::refused(
-        Kind::CompileError,
-        format!("{file} does not compile:\n{}", shortened(output)),
-    )
+    let message = format!("{file} does not compile:\n{}", shortened(output));
+    PackError::refused(Kind::CompileError, message)
 }
 
 /// At most so much text.
@@ -273,9 +259,6 @@ pub fn shortened(text: &str) -> String {
     if text.len() <= MESSAGE_BYTES {
         return text.to_owned();
     }
-    let end = (0..=MESSAGE_BYTES)
-        .rev()
-        .find(|&end| text.is_char_boundary(end))
-        .unwrap_or(0);
+    let end = text.floor_char_boundary(MESSAGE_BYTES);
     format!("{}\n... ({} bytes more)", &text[..end], text.len() - end)
 }

@@ -158,20 +158,15 @@ impl HostCrates {
             .arg("--message-format=json-render-diagnostics"))
         .map(text)?;
         let libraries = libraries(&messages);
-        let mut externs = Vec::new();
-        for (name, ..) in CRATES {
+        let library = |(name, ..): (&str, _, _)| {
             let name = name.replace('-', "_");
             let found = libraries.iter().find(|(library, _)| *library == name);
-            externs.push(
-                found
-                    .cloned()
-                    .ok_or_else(|| failed("cargo", &format!("built no library `{name}`")))?,
-            );
-        }
-        let mut folders: Vec<PathBuf> = libraries
-            .iter()
-            .filter_map(|(_, file)| file.parent().map(Path::to_owned))
-            .collect();
+            let lacking = || failed("cargo", &format!("built no library `{name}`"));
+            found.cloned().ok_or_else(lacking)
+        };
+        let externs = CRATES.into_iter().map(library).collect::<Result<_, _>>()?;
+        let folders = libraries.iter().filter_map(|(_, file)| file.parent());
+        let mut folders: Vec<PathBuf> = folders.map(Path::to_owned).collect();
         folders.sort();
         folders.dedup();
         Ok(HostCrates {

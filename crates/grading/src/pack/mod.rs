@@ -27,7 +27,7 @@ use host::device::LaunchLimits;
 use host::lab::CaseError;
 use host::{Module, find_lab};
 use output_files::interrupt::Unfinished;
-use plan::Task;
+use plan::{AnyLab, Task};
 use sandbox::{InForce, Layer, ResourceLimits};
 use thiserror::Error;
 
@@ -36,7 +36,7 @@ pub use screen::Sources;
 
 use crate::bundle::{BuiltWith, Bundle, BundledCase};
 use crate::course::{CaseSpec, Course, Group};
-use crate::outcome::{Failing, Kind, NotPassed};
+use crate::outcome::{Failing, Kind, Outcome};
 use crate::plan_check;
 use crate::report::Protection;
 
@@ -97,6 +97,12 @@ pub enum PackError {
     },
 }
 
+impl From<Failing> for PackError {
+    fn from(failing: Failing) -> PackError {
+        PackError::Refused(Box::new(failing))
+    }
+}
+
 impl From<cuda_builder::Error> for PackError {
     fn from(error: cuda_builder::Error) -> PackError {
         PackError::Kernels(Box::new(error))
@@ -106,7 +112,7 @@ impl From<cuda_builder::Error> for PackError {
 impl PackError {
     /// The submission is at fault.
     fn refused(kind: Kind, message: impl Into<String>) -> PackError {
-        PackError::Refused(Box::new(Failing::new(kind, message)))
+        Failing::new(kind, message).into()
     }
 
     /// A file, folder or program cannot be used.
@@ -118,9 +124,7 @@ impl PackError {
     /// The same, from code that knew hidden cases.
     fn with_hidden_cases_known(self) -> PackError {
         match self {
-            PackError::Refused(failing) => {
-                PackError::Refused(Box::new(failing.with_hidden_cases_known()))
-            }
+            PackError::Refused(failing) => failing.with_hidden_cases_known().into(),
             other => other,
         }
     }
@@ -207,15 +211,7 @@ impl Packer {
     /// [`PackError::Refused`] if the submission is at fault; else what the machine lacks.
     pub fn pack(&self, sources: &Sources, course: &Course) -> Result<Bundle, PackError> {
         let dependencies = self.dependencies()?;
-        let known = course
-            .cases
-            .iter()
-            .filter(|case| case.group != Group::Hidden);
-        let hidden = course
-            .cases
-            .iter()
-            .filter(|case| case.group == Group::Hidden);
-        let (known, hidden) = (tasks(course, known)?, tasks(course, hidden)?);
+        let (known, hidden) = (tasks(course, false)?, tasks(course, true)?);
         let folder = tempfile::Builder::new()
             .prefix("harness-pack-")
             .tempdir()
@@ -237,13 +233,11 @@ impl Packer {
             let Task { name, problem } = task.clone();
             let fits =
                 plan_check::fits(&course.lab, &problem, &plan, &module, &LaunchLimits::COMMON);
-            if let Err(NotPassed::Failed(failing)) = fits {
+            if let Err(Outcome::Failed(failing)) = fits {
                 let message = format!("case `{name}`: {}", failing.message);
-                let error = PackError::refused(failing.kind, message);
-                return Err(match i < known.len() {
-                    true => error,
-                    false => error.with_hidden_cases_known(),
-                });
+                let mut failing = Failing::new(failing.kind, message);
+                failing.knew_hidden = i >= known.len();
+                return Err(failing.into());
             }
             cases.push(BundledCase {
                 name,
@@ -287,7 +281,9 @@ impl Packer {
         };
         let [device, host, recording] = ["device", "host", "record"].map(subfolder);
         let (device, host, recording) = (device?, host?, recording?);
-        let lab_type = plan_check::lab_type(&course.lab).expect("the lab was found");
+        let lab_type = AnyLab::find(&course.lab)
+            .expect("the lab was found")
+            .type_path;
         let options = &self.options;
         // Kernels and recorder are independent of one another.
         let (kernels, plans) = std::thread::scope(|scope| {
@@ -316,11 +312,8 @@ impl Packer {
     }
 }
 
-/// What the recorder is asked for these cases of a course.
-fn tasks<'c>(
-    course: &Course,
-    cases: impl Iterator<Item = &'c CaseSpec>,
-) -> Result<Vec<Task>, PackError> {
+/// What the recorder is asked for the hidden cases of a course, or for the others.
+fn tasks(course: &Course, hidden: bool) -> Result<Vec<Task>, PackError> {
     let lab = find_lab(&course.lab).map_err(|source| PackError::Lab {
         file: course.file.clone(),
         source,
@@ -336,6 +329,8 @@ fn tasks<'c>(
             problem: made.problem_json(),
         })
     };
+    let cases = course.cases.iter();
+    let cases = cases.filter(|case| (case.group == Group::Hidden) == hidden);
     cases.map(task).collect()
 }
 

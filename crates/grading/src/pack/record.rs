@@ -12,7 +12,7 @@ use sandbox::{Access, Calls, End, Finished, InForce, ResourceLimits, Sandbox};
 
 use super::compile::shortened;
 use super::{Options, PackError};
-use crate::outcome::Kind;
+use crate::outcome::{Kind, fail};
 
 /// What a program needs to start.
 const SYSTEM: [&str; 6] = [
@@ -63,54 +63,46 @@ pub fn plans(
 /// How it ended, if not well.
 fn ended(finished: &Finished, limits: &ResourceLimits) -> Result<(), PackError> {
     let said = shortened(&String::from_utf8_lossy(&finished.stderr));
-    let (kind, message) = match finished.end {
-        End::Exited(0) => return Ok(()),
-        End::Exited(101) => (Kind::RecorderFailed, "recording panicked".to_owned()),
-        End::Exited(code) => (
+    let words = match said.is_empty() {
+        true => String::new(),
+        false => format!("; it said:\n{said}"),
+    };
+    match finished.end {
+        End::Exited(0) => Ok(()),
+        End::Exited(101) => fail!(Kind::RecorderFailed, "launch.rs: recording panicked{words}"),
+        End::Exited(code) => fail!(
             Kind::RecorderFailed,
-            format!("recording ended with exit code {code}"),
+            "launch.rs: recording ended with exit code {code}{words}"
         ),
-        End::TimedOut => {
-            let seconds = limits.wall.min(Duration::from_secs(limits.cpu_s)).as_secs();
-            let message = format!(
-                "recording took more than {seconds} s; it only lists launches, and takes milliseconds"
-            );
-            (Kind::RecorderTimedOut, message)
-        }
-        End::TooMuchOutput => {
-            let kib = limits.output_bytes >> 10;
-            let message = format!("launch.rs: recording printed more than {kib} KiB");
-            return Err(PackError::refused(Kind::RecorderLimit, message));
-        }
-        End::FileTooLarge => {
-            let mib = limits.file_bytes >> 20;
-            let message = format!("the plans take more than {mib} MiB; record fewer launches");
-            (Kind::PlanTooLarge, message)
-        }
-        End::ForbiddenCall => (
+        End::TimedOut => fail!(
+            Kind::RecorderTimedOut,
+            "launch.rs: recording took more than {} s; it only lists launches, and takes milliseconds{words}",
+            limits.wall.min(Duration::from_secs(limits.cpu_s)).as_secs()
+        ),
+        End::TooMuchOutput => fail!(
+            Kind::RecorderLimit,
+            "launch.rs: recording printed more than {} KiB",
+            limits.output_bytes >> 10
+        ),
+        End::FileTooLarge => fail!(
+            Kind::PlanTooLarge,
+            "launch.rs: the plans take more than {} MiB; record fewer launches{words}",
+            limits.file_bytes >> 20
+        ),
+        End::ForbiddenCall => fail!(
             Kind::RecorderForbidden,
-            "recording tried to start a process or thread, or to use the network, and was ended"
-                .to_owned(),
+            "launch.rs: recording tried to start a process or thread, or to use the network, and was ended{words}"
         ),
-        End::Signal(libc::SIGABRT) if said.contains("memory allocation of") => {
-            let gib = limits.memory_bytes >> 30;
-            let message = format!("recording took more than {gib} GiB of memory");
-            (Kind::RecorderLimit, message)
-        }
-        End::Signal(signal) => (
+        End::Signal(libc::SIGABRT) if said.contains("memory allocation of") => fail!(
+            Kind::RecorderLimit,
+            "launch.rs: recording took more than {} GiB of memory{words}",
+            limits.memory_bytes >> 30
+        ),
+        End::Signal(signal) => fail!(
             Kind::RecorderFailed,
-            format!("recording crashed (signal {signal})"),
+            "launch.rs: recording crashed (signal {signal}){words}"
         ),
-    };
-    let words = if said.is_empty() {
-        String::new()
-    } else {
-        format!("; it said:\n{said}")
-    };
-    Err(PackError::refused(
-        kind,
-        format!("launch.rs: {message}{words}"),
-    ))
+    }
 }
 
 fn read_text(file: &Path, most_bytes: u64) -> Result<Vec<u8>, PackError> {
@@ -125,56 +117,53 @@ fn read_text(file: &Path, most_bytes: u64) -> Result<Vec<u8>, PackError> {
 
 /// The plans for these tasks, if that is what the text holds: each once, in order, and nothing else.
 fn parse(text: &[u8], tasks: &[Task]) -> Result<Vec<Plan>, PackError> {
-    let malformed =
-        |message: String| PackError::refused(Kind::PlanMalformed, format!("launch.rs: {message}"));
     let mut lines: Vec<&[u8]> = text.split(|&byte| byte == b'\n').collect();
     // After the last line's end, there is nothing.
     let rest = lines.pop().unwrap_or_default();
     let mut plans = Vec::new();
     for (i, task) in tasks.iter().enumerate() {
+        let (name, all) = (&task.name, tasks.len());
         let Some(line) = lines.get(i) else {
-            let message = format!(
-                "launch.rs: recording ended before case `{}`: there are {} of {} plans; it must return, not exit",
-                task.name,
-                i,
-                tasks.len()
+            fail!(
+                Kind::RecorderFailed,
+                "launch.rs: recording ended before case `{name}`: there are {i} of {all} plans; it must return, not exit"
             );
-            return Err(PackError::refused(Kind::RecorderFailed, message));
         };
-        let recording: Recording = serde_json::from_slice(line).map_err(|error| {
-            malformed(format!("case `{}`: this is not a plan: {error}", task.name))
-        })?;
-        if recording.name != task.name {
-            return Err(malformed(format!(
-                "a plan for `{}` where that for case `{}` should be",
-                shortened(&recording.name),
-                task.name
-            )));
+        let recording: Recording = match serde_json::from_slice(line) {
+            Ok(recording) => recording,
+            Err(error) => fail!(
+                Kind::PlanMalformed,
+                "launch.rs: case `{name}`: this is not a plan: {error}"
+            ),
+        };
+        if recording.name != *name {
+            let found = shortened(&recording.name);
+            fail!(
+                Kind::PlanMalformed,
+                "launch.rs: a plan for `{found}` where that for case `{name}` should be"
+            );
         }
         plans.push(match (recording.plan, recording.error) {
             (Some(plan), None) => plan,
             (None, Some(error)) => {
-                let kind = if recording.too_large {
-                    Kind::PlanTooLarge
-                } else {
-                    Kind::RecorderFailed
+                let kind = match recording.too_large {
+                    true => Kind::PlanTooLarge,
+                    false => Kind::RecorderFailed,
                 };
-                let message = format!("launch.rs: case `{}`: {}", task.name, shortened(&error));
-                return Err(PackError::refused(kind, message));
+                fail!(kind, "launch.rs: case `{name}`: {}", shortened(&error));
             }
-            _ => {
-                return Err(malformed(format!(
-                    "case `{}`: neither a plan nor an error",
-                    task.name
-                )));
-            }
+            _ => fail!(
+                Kind::PlanMalformed,
+                "launch.rs: case `{name}`: neither a plan nor an error"
+            ),
         });
     }
     if lines.len() > tasks.len() || !rest.is_empty() {
-        return Err(malformed(format!(
-            "more than the {} plans that were asked for",
+        fail!(
+            Kind::PlanMalformed,
+            "launch.rs: more than the {} plans that were asked for",
             tasks.len()
-        )));
+        );
     }
     Ok(plans)
 }

@@ -14,13 +14,18 @@ use std::fs;
 use std::io::Read;
 use std::path::Path;
 
+use tokens::Fault;
+
 use super::PackError;
-use crate::outcome::Kind;
+use crate::outcome::{Kind, fail};
 
 /// The file of device code.
 const KERNELS: &str = "kernels.rs";
 /// The file of host code.
 const LAUNCH: &str = "launch.rs";
+
+const FILES: &str =
+    "a submission is a folder with kernels.rs (device code) and launch.rs (host code)";
 
 /// The largest file: the longest built-in one has a tenth of it.
 const MAX_BYTES: u64 = 256 << 10;
@@ -49,16 +54,12 @@ impl Sources {
 
 fn read(dir: &Path) -> Result<Sources, PackError> {
     if !dir.is_dir() {
-        let what = if dir.exists() {
-            "is not a folder"
-        } else {
-            "is not there"
+        let what = match dir.exists() {
+            true => "is not a folder",
+            false => "is not there",
         };
-        let message = format!(
-            "{}: {what}; a submission is a folder with kernels.rs (device code) and launch.rs (host code)",
-            dir.display()
-        );
-        return Err(PackError::refused(Kind::MissingFile, message));
+        let dir = dir.display();
+        fail!(Kind::MissingFile, "{dir}: {what}; {FILES}");
     }
     Ok(Sources {
         kernels: text(dir, KERNELS)?,
@@ -73,17 +74,13 @@ fn text(dir: &Path, name: &str) -> Result<String, PackError> {
     };
     // Of the link itself, not of what it points to.
     let metadata = fs::symlink_metadata(&path).map_err(|error| match error.kind() {
-        std::io::ErrorKind::NotFound => refused(
-            "is missing; a submission is a folder with kernels.rs (device code) and launch.rs (host code)"
-                .to_owned(),
-        ),
+        std::io::ErrorKind::NotFound => refused(format!("is missing; {FILES}")),
         _ => refused(format!("cannot be read: {error}")),
     })?;
     if !metadata.is_file() {
-        let what = if metadata.is_symlink() {
-            "is a symbolic link"
-        } else {
-            "is not a plain file"
+        let what = match metadata.is_symlink() {
+            true => "is a symbolic link",
+            false => "is not a plain file",
         };
         return Err(refused(format!("{what}; submit the file itself")));
     }
@@ -117,33 +114,32 @@ fn open(path: &Path) -> std::io::Result<fs::File> {
     options.open(path)
 }
 
-/// Looks at both files.
-///
-/// # Errors
-///
-/// The first thing that a submission may not use.
+/// Fails for the first thing in either file that a submission may not use.
 fn screen(sources: &Sources) -> Result<(), PackError> {
     for (name, text) in [(KERNELS, &sources.kernels), (LAUNCH, &sources.launch)] {
-        let tokens = tokens::flatten(text).map_err(|fault| {
-            let place = format!("{name}:{}:{}", fault.line, fault.column);
-            if fault.too_deep {
-                let message = format!(
-                    "{place}: brackets more than {} deep: the compiler could overflow its stack",
-                    tokens::MAX_DEPTH
-                );
-                return PackError::refused(Kind::ForbiddenConstruct, message);
-            }
+        let tokens = match tokens::flatten(text) {
+            Ok(tokens) => tokens,
+            Err(Fault {
+                line,
+                column,
+                too_deep: true,
+            }) => fail!(
+                Kind::ForbiddenConstruct,
+                "{name}:{line}:{column}: brackets more than {} deep: the compiler could overflow its stack",
+                tokens::MAX_DEPTH
+            ),
             // rustc says what is wrong with it, better.
-            let message =
-                format!("{place}: this is not Rust: a bracket, quote or comment has no partner");
-            PackError::refused(Kind::CompileError, message)
-        })?;
+            Err(Fault { line, column, .. }) => fail!(
+                Kind::CompileError,
+                "{name}:{line}:{column}: this is not Rust: a bracket, quote or comment has no partner"
+            ),
+        };
         if let Some((token, construct, reason)) = rules::first_refused(&tokens, name == LAUNCH) {
-            let message = format!(
-                "{name}:{}:{}: {construct}: {reason}",
-                token.line, token.column
+            let (line, column) = (token.line, token.column);
+            fail!(
+                Kind::ForbiddenConstruct,
+                "{name}:{line}:{column}: {construct}: {reason}"
             );
-            return Err(PackError::refused(Kind::ForbiddenConstruct, message));
         }
     }
     Ok(())

@@ -29,7 +29,7 @@ fn said(record: impl FnOnce(&mut Plan)) -> (Option<Kind>, String) {
     let module = Module::new("kernels.rs", PTX);
     match fits("poisson", &problem(), &plan, &module, &LaunchLimits::COMMON) {
         Ok(()) => (None, String::new()),
-        Err(NotPassed::Failed(failing)) => (Some(failing.kind), failing.message),
+        Err(Outcome::Failed(failing)) => (Some(failing.kind), failing.message),
         Err(other) => panic!("{other:?}"),
     }
 }
@@ -126,6 +126,6 @@ fn memory_has_a_limit() {
 #[test]
 fn every_lab_can_be_packed() {
     for lab in host::labs() {
-        assert!(lab_type(lab.name()).is_some(), "{}", lab.name());
+        assert!(AnyLab::find(lab.name()).is_some(), "{}", lab.name());
     }
 }

@@ -126,7 +126,7 @@ fn what_the_emulated_device_cannot_run_to_its_end_costs_nothing() {
         assert_eq!(report.cases[1].checks, report.cases[0].checks);
         reason
     };
-    insta::assert_snapshot!(runner(Ended::NotPassed(NotPassed::NotGradedHere("no `foo` here".to_owned()))), @"no `foo` here");
+    insta::assert_snapshot!(runner(Ended::NoAnswer(Outcome::not_graded_here("no `foo` here".to_owned()))), @"no `foo` here");
     insta::assert_snapshot!(runner(Ended::TimedOut(Phase::Submission)), @"the emulated device looks at a submission for 60 s, and was not done by then");
     let died = Ended::Died {
         has_run: true,
@@ -152,10 +152,10 @@ impl<'d> Asked<'d> {
 }
 
 impl CaseRunner for Asked<'_> {
-    fn run(&self, request: &Request, deadlines: &Deadlines) -> Result<Ended, GradeError> {
-        let ended = Here(self.device).run(request, deadlines)?;
+    fn run(&self, job: &CaseJob, deadlines: &Deadlines) -> Result<Ended, GradeError> {
+        let ended = Here(self.device).run(job, deadlines)?;
         if let Ended::Answer(answer) = &ended {
-            let asked = (request.job.checks, answer.status.clone());
+            let asked = (job.checks, answer.status.clone());
             self.asked.lock().unwrap().push(asked);
         }
         Ok(ended)
@@ -170,11 +170,11 @@ struct ChecksEnd<'d> {
 }
 
 impl CaseRunner for ChecksEnd<'_> {
-    fn run(&self, request: &Request, deadlines: &Deadlines) -> Result<Ended, GradeError> {
-        self.asked.lock().unwrap().push(request.job.checks);
-        match request.job.checks {
+    fn run(&self, job: &CaseJob, deadlines: &Deadlines) -> Result<Ended, GradeError> {
+        self.asked.lock().unwrap().push(job.checks);
+        match job.checks {
             Some(_) => Ok(self.ended.clone()),
-            None => Here(self.device).run(request, deadlines),
+            None => Here(self.device).run(job, deadlines),
         }
     }
 }
@@ -196,7 +196,7 @@ fn a_fault_that_the_gpu_decides_is_left_to_it() {
         .with_seed(find_lab("matadd").unwrap(), 1)
         .unwrap();
     let stopped = Extent::Whole.check(&device, subject, &case.inputs().unwrap());
-    let NotPassed::NotGradedHere(reason) = stopped.unwrap_err() else {
+    let Outcome::NotGradedHere { reason } = stopped.unwrap_err() else {
         panic!("endless is no fault for sure")
     };
     assert!(

@@ -7,9 +7,9 @@ use super::*;
 struct Ends(Mutex<Vec<Ended>>);
 
 impl CaseRunner for Ends {
-    fn run(&self, request: &Request, _: &Deadlines) -> Result<Ended, GradeError> {
-        if request.job.checks.is_some() {
-            return Ok(Ended::NotPassed(NotPassed::NotGradedHere(
+    fn run(&self, job: &CaseJob, _: &Deadlines) -> Result<Ended, GradeError> {
+        if job.checks.is_some() {
+            return Ok(Ended::NoAnswer(Outcome::not_graded_here(
                 "not looked at".to_owned(),
             )));
         }
@@ -25,7 +25,7 @@ fn an_end_costs_its_case_and_no_more() {
     let status = |ended: Ended| {
         // The second case is graded all the same.
         let good = Here(&device)
-            .run(&request(&course, &bundle), &DEADLINES)
+            .run(&job(&course, &bundle), &DEADLINES)
             .unwrap();
         let runner = Ends(Mutex::new(vec![ended, good]));
         let report = graded_with(&course, &bundle, &device, &runner, &options());
@@ -55,9 +55,9 @@ fn an_end_costs_its_case_and_no_more() {
     insta::assert_snapshot!(reason(status(died(false, "signal 9"))), @"the process that ran it died (signal 9): last words");
     insta::assert_snapshot!(reason(status(died(true, "a bug in harness"))), @"the process that ran it died (a bug in harness): last words");
     insta::assert_snapshot!(reason(status(Ended::TimedOut(Phase::Ours))), @"the harness's own part was not finished after 1800 s");
-    insta::assert_snapshot!(reason(status(Ended::NotPassed(NotPassed::NotGradedHere("no memory".to_owned())))), @"no memory");
+    insta::assert_snapshot!(reason(status(Ended::NoAnswer(Outcome::not_graded_here("no memory".to_owned())))), @"no memory");
     let failed = Failing::new(Kind::WrongResult, "wrong");
-    let failed = status(Ended::NotPassed(failed.into()));
+    let failed = status(Ended::NoAnswer(failed.into()));
     assert_eq!(failed.kind(), Some(Kind::WrongResult));
 }
 
@@ -67,19 +67,17 @@ const DEADLINES: Deadlines = Deadlines {
 };
 
 /// The large case.
-fn request(course: &Course, bundle: &Bundle) -> Request {
-    Request {
+fn job(course: &Course, bundle: &Bundle) -> CaseJob {
+    CaseJob {
         device: DeviceName::Cuda(0),
-        job: crate::engine::job::CaseJob {
-            course_file: course.file.clone(),
-            course_text: course.text.clone(),
-            case: "large".to_owned(),
-            ptx: bundle.ptx.clone(),
-            plan: bundle.case("large").unwrap().plan.clone(),
-            seed: 1,
-            samples: 1,
-            stopping: options().stopping,
-            checks: None,
-        },
+        course_file: course.file.clone(),
+        course_text: course.text.clone(),
+        case: "large".to_owned(),
+        ptx: bundle.ptx.clone(),
+        plan: bundle.case("large").unwrap().plan.clone(),
+        seed: 1,
+        samples: 1,
+        stopping: options().stopping,
+        checks: None,
     }
 }

@@ -21,12 +21,13 @@ use kernels::{SUM, elementwise, record_sum};
 use stats::SamplingRule;
 
 use super::case::{Phase, Watch};
-use super::process::{CaseRunner, Deadlines, DeviceName, Ended, Request};
+use super::job::CaseJob;
+use super::process::{CaseRunner, Deadlines, DeviceName, Ended};
 use super::sampling::Stopping;
 use super::{GradeError, Options, Quiet, grade};
 use crate::bundle::{BuiltWith, Bundle, BundledCase};
 use crate::course::Course;
-use crate::outcome::{Failing, Kind, NotPassed, Outcome};
+use crate::outcome::{Failing, Kind, Outcome};
 use crate::report::{GradeReport, SubmissionId};
 
 pub(super) const MATADD: &str = r#"format_version = 1
@@ -103,17 +104,17 @@ impl Watch for Unwatched {
 }
 
 impl CaseRunner for Here<'_> {
-    fn run(&self, request: &Request, _: &Deadlines) -> Result<Ended, GradeError> {
+    fn run(&self, job: &CaseJob, _: &Deadlines) -> Result<Ended, GradeError> {
         // As through a pipe.
-        let json = serde_json::to_string(request).unwrap();
-        let request: Request = serde_json::from_str(&json).unwrap();
-        let ran = match request.job.checks {
-            Some(extent) => request.job.run(&extent.device(), &mut Unwatched),
-            None => request.job.run(self.0, &mut Unwatched),
+        let json = serde_json::to_string(job).unwrap();
+        let job: CaseJob = serde_json::from_str(&json).unwrap();
+        let ran = match job.checks {
+            Some(extent) => job.run(&extent.device(), &mut Unwatched),
+            None => job.run(self.0, &mut Unwatched),
         };
         Ok(match ran {
             Ok(answer) => Ended::Answer(Box::new(answer)),
-            Err(not_passed) => Ended::NotPassed(not_passed),
+            Err(outcome) => Ended::NoAnswer(outcome),
         })
     }
 }

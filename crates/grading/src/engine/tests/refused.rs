@@ -121,12 +121,12 @@ fn what_the_emulated_device_does_not_know_is_not_graded_there() {
 struct Unknown<'d>(&'d dyn Device, String);
 
 impl CaseRunner for Unknown<'_> {
-    fn run(&self, request: &Request, deadlines: &Deadlines) -> Result<Ended, GradeError> {
-        let mut request = request.clone();
-        if request.job.checks.is_some() {
-            request.job.ptx.clone_from(&self.1);
+    fn run(&self, job: &CaseJob, deadlines: &Deadlines) -> Result<Ended, GradeError> {
+        let mut job = job.clone();
+        if job.checks.is_some() {
+            job.ptx.clone_from(&self.1);
         }
-        Here(self.0).run(&request, deadlines)
+        Here(self.0).run(&job, deadlines)
     }
 }
 

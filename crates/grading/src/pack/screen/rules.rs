@@ -84,6 +84,14 @@ impl<'t> View<'t> {
         }
     }
 
+    /// The token before this one, which is not the first.
+    fn before(self) -> View<'t> {
+        View {
+            i: self.i - 1,
+            ..self
+        }
+    }
+
     fn name(self) -> Option<&'t str> {
         match &self.tokens.get(self.i)?.kind {
             TokenKind::Name(name) => Some(name),
@@ -160,15 +168,10 @@ fn refused(here: View<'_>, is_host_code: bool) -> Option<(String, &'static str)>
 fn macro_variable(here: View<'_>) -> Option<(String, &'static str)> {
     let name = here.after(1).name()?;
     let next = here.after(2);
-    if next.is_mark('!') && !next.after(1).is_mark('=') {
+    if is_macro(here.after(1)) {
         return Some((format!("`${name}!`"), HIDDEN));
     }
-    let in_attribute = here.i > 0
-        && View {
-            i: here.i - 1,
-            ..here
-        }
-        .is_mark('[');
+    let in_attribute = here.i > 0 && here.before().is_mark('[');
     let is_meta = next.is_mark(':') && next.after(1).is_name("meta");
     (is_meta && !in_attribute).then(|| (format!("`${name}:meta`"), HIDDEN))
 }
@@ -178,11 +181,10 @@ fn is_macro(here: View<'_>) -> bool {
 }
 
 /// Whether the name stands in a path or list from `core` or `std`: `core::env`, `use core::{env as e}`.
-fn is_from_library(here: View<'_>) -> bool {
-    let mut i = here.i;
+fn is_from_library(mut here: View<'_>) -> bool {
     // Back over whatever a path or an import may hold.
-    while i > 0 {
-        let before = View { i: i - 1, ..here };
+    while here.i > 0 {
+        let before = here.before();
         if before.is_name("core") || before.is_name("std") {
             return true;
         }
@@ -194,7 +196,7 @@ fn is_from_library(here: View<'_>) -> bool {
             return false;
         }
         // In an expression, a name stands before a path only after `::`.
-        i -= 1;
+        here = before;
     }
     false
 }
@@ -234,16 +236,13 @@ fn standard(here: View<'_>) -> Option<(String, &'static str)> {
         refused(format!("`std::{name}`"))
     };
     if next.is_mark('{') {
-        let elements = next.elements();
-        return elements
-            .map(|view| {
-                if view.is_mark('*') || view.is_name("self") {
-                    refused("`std::{self}`".to_owned())
-                } else {
-                    module(view)
-                }
-            })
-            .find_map(|found| found);
+        return next.elements().find_map(|view| {
+            if view.is_mark('*') || view.is_name("self") {
+                refused("`std::{self}`".to_owned())
+            } else {
+                module(view)
+            }
+        });
     }
     if next.is_mark('*') {
         return refused("`std::*`".to_owned());
@@ -258,11 +257,6 @@ fn attribute(here: View<'_>) -> Option<(String, &'static str)> {
         // `#` in a macro's pattern.
         return None;
     }
-    attributes(open)
-}
-
-/// The attribute, or the list of them, in the bracket that opens here.
-fn attributes(open: View<'_>) -> Option<(String, &'static str)> {
     let first = open.after(1);
     if first.is_mark('$') {
         // `#[$doc:meta]` in a macro's pattern, and `#[$doc]` in what it becomes.
