@@ -175,6 +175,17 @@ impl Machine {
         Ok(chosen)
     }
 
+    /// The device that is wanted, or if none is named the first that [`Machine::choose`] takes.
+    ///
+    /// # Errors
+    ///
+    /// As [`Machine::choose`]; [`Failure::Bug`] for the CPU, which is no device.
+    pub fn choose_one(&self, wanted: Option<Wanted>) -> Result<Named<'_>, Failure> {
+        let chosen = self.choose(wanted.as_slice())?;
+        let first = chosen.devices.first().copied();
+        first.ok_or_else(|| Failure::Bug("no device is chosen".to_owned()))
+    }
+
     /// The device, or why it is missing; `None` for the CPU, which always exists.
     fn device(&self, name: Wanted) -> Option<Result<&dyn Device, String>> {
         let kind = name.kind()?;

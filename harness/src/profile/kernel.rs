@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::figures::{ByKind, Figures, Traffic, active_lanes, share};
 use super::source::Sources;
-use crate::table::{Align, Columns, Tone};
+use crate::table::{Align, Table, Tone};
 use crate::terminal::Look;
 use units::{count, grouped, percent};
 
@@ -98,7 +98,7 @@ impl KernelProfile {
             grouped(self.counts.0.param_bytes)
         ));
         if lines > 0 && !self.lines.is_empty() {
-            parts.push(self.line_table(lines, look).render(4));
+            parts.push(self.line_table(lines, look));
         }
         parts.join("\n\n") + "\n"
     }
@@ -142,46 +142,37 @@ impl KernelProfile {
         )
     }
 
-    fn line_table(&self, shown: usize, look: Look) -> Columns {
-        let mut table = Columns::with_header(
-            look,
-            &[
-                ("instr.\n%", Align::Right),
-                ("sectors\n%", Align::Right),
-                ("coalesced\n%", Align::Right),
-                ("conflicts\n%", Align::Right),
-                ("line", Align::Left),
-                ("", Align::Left),
-            ],
-        );
+    fn line_table(&self, shown: usize, look: Look) -> String {
         let (shown, rest) = self.lines.split_at(shown.min(self.lines.len()));
+        let mut rows = Vec::new();
         for line in shown {
             let text = line.text.as_deref().map(|text| excerpt(text, look));
             let place = match (&line.file, line.line) {
                 (Some(file), Some(number)) => format!("{file}:{number}"),
                 _ => "(no source line)".to_owned(),
             };
-            self.line_row(&mut table, &line.counts, place, text.unwrap_or_default());
+            rows.push((line.counts.clone(), place, text.unwrap_or_default()));
         }
         if !rest.is_empty() {
             let counts = Figures(rest.iter().map(|line| &line.counts.0).sum());
-            let place = count(rest.len(), "other line");
-            self.line_row(&mut table, &counts, place, String::new());
+            rows.push((counts, count(rest.len(), "other line"), String::new()));
         }
-        table
-    }
-
-    fn line_row(&self, table: &mut Columns, counts: &Figures, place: String, text: String) {
-        let global = counts.all_global();
-        let figures = [
-            share(counts.0.instructions.warp, self.counts.0.instructions.warp),
-            share(global.units, self.counts.all_global().units).filter(|share| *share > 0.0),
-            global.efficiency(),
-            conflict_share(counts, &self.counts).filter(|share| *share > 0.0),
-        ];
-        let figures = figures.map(|figure| (percent(figure), Tone::Normal));
-        let place = [(place, Tone::Normal), (text, Tone::Faint)];
-        table.row(figures.into_iter().chain(place));
+        let all = &self.counts;
+        let warps = |counts: &Figures| share(counts.0.instructions.warp, all.0.instructions.warp);
+        let sectors = |counts: &Figures| share(counts.all_global().units, all.all_global().units);
+        let above_0 = |share: Option<f64>| percent(share.filter(|share| *share > 0.0));
+        Table::new(&rows)
+            .right("instr.\n%", |(counts, ..)| Some(percent(warps(counts))))
+            .right("sectors\n%", |(counts, ..)| Some(above_0(sectors(counts))))
+            .right("coalesced\n%", |(counts, ..)| {
+                Some(percent(counts.all_global().efficiency()))
+            })
+            .right("conflicts\n%", |(counts, ..)| {
+                Some(above_0(conflict_share(counts, all)))
+            })
+            .left("line", |(_, place, _)| place.clone())
+            .toned("", Align::Left, |(.., text)| (text.clone(), Tone::Faint))
+            .render(look, 4)
     }
 }
 
@@ -252,23 +243,11 @@ fn table<const N: usize>(
     header: [&str; N],
     rows: impl Iterator<Item = (u64, [String; N])>,
 ) -> Option<String> {
-    let align = |column| {
-        if column == 0 {
-            Align::Left
-        } else {
-            Align::Right
-        }
-    };
-    let header: Vec<_> = header
-        .into_iter()
-        .enumerate()
-        .map(|(column, text)| (text, align(column)))
-        .collect();
-    let mut table = Columns::with_header(look, &header);
-    let mut rows = rows.filter(|(number, _)| *number != 0).peekable();
-    rows.peek()?;
-    for (_, cells) in rows {
-        table.row(cells.map(|cell| (cell, Tone::Normal)));
-    }
-    Some(table.render(4))
+    let rows = rows.filter(|(number, _)| *number != 0);
+    let rows: Vec<[String; N]> = rows.map(|(_, cells)| cells).collect();
+    let names = Table::new(&rows).left(header[0], |cells| cells[0].clone());
+    let table = (1..N).fold(names, |table, column| {
+        table.right(header[column], |cells| Some(cells[column].clone()))
+    });
+    (!rows.is_empty()).then(|| table.render(look, 4))
 }

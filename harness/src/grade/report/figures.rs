@@ -39,9 +39,12 @@ pub fn ratio(ratio: Option<&Interval>) -> String {
     )
 }
 
-/// A median time in microseconds: `54.1 us`.
-pub fn median(median_s: f64) -> String {
-    format!("{} us", three(median_s * 1e6))
+/// The submission's median time in microseconds: `54.1 us`.
+pub fn time(timed: &PerformanceGrade) -> String {
+    timed.submission.as_ref().map_or_else(
+        || "-".to_owned(),
+        |times| format!("{} us", three(times.median_s * 1e6)),
+    )
 }
 
 /// What a time was compared with.

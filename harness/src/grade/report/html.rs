@@ -70,13 +70,8 @@ pub fn page(report: &GradeReport) -> String {
         ("lab", report.lab.clone()),
         ("harness", report.harness_version.clone()),
     ];
-    facts.extend(
-        report
-            .submission
-            .sha256
-            .clone()
-            .map(|hash| ("SHA-256", hash)),
-    );
+    let hash = report.submission.sha256.clone();
+    facts.extend(hash.map(|hash| ("SHA-256", hash)));
     facts.extend(report.seed.map(|seed| ("seed", seed.to_string())));
     page.table(
         &[Cell::text("what"), Cell::text("value")],
@@ -134,16 +129,12 @@ fn performance(page: &mut Page, report: &GradeReport) {
         Cell::text("against"),
     ];
     let rows = report.performance.iter().map(|timed| {
-        let time = timed
-            .submission
-            .as_ref()
-            .map(|times| figures::median(times.median_s));
         vec![
             Cell::text(&timed.case),
             toned(figures::performance_result(timed)),
             Cell::number(figures::earned(timed.earned, timed.points)),
             Cell::number(figures::ratio(timed.ratio.as_ref())),
-            Cell::number(time.unwrap_or_else(|| "-".to_owned())),
+            Cell::number(figures::time(timed)),
             Cell::text(figures::against(timed)),
         ]
     });
@@ -191,11 +182,8 @@ fn failures(page: &mut Page, report: &GradeReport) {
         page.part(&names.join(", "));
         page.paragraph(&format!("{} ({})", failing.kind.summary(), failing.kind));
         page.verbatim(&figures::explanation(failing).join("\n"));
-        let heat_map = failing
-            .diagnosis
-            .as_ref()
-            .and_then(|diagnosis| diagnosis.heat_map.as_ref());
-        if let Some(heat_map) = heat_map {
+        let diagnosis = failing.diagnosis.as_ref();
+        if let Some(heat_map) = diagnosis.and_then(|diagnosis| diagnosis.heat_map.as_ref()) {
             let scale = if heat_map.cells_per_pixel > 1 {
                 format!(
                     " A pixel shows the worst of {0} x {0} cells.",
