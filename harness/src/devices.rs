@@ -153,16 +153,9 @@ impl Machine {
         }
         if wanted.is_empty() {
             chosen.cpu = true;
-            let was_sought = |name: &Wanted| {
-                self.found
-                    .iter()
-                    .any(|(kind, _)| name.kind() == Some(*kind))
-            };
-            for name in [Wanted::Cuda(0), Wanted::Emulated]
-                .into_iter()
-                .filter(was_sought)
-            {
-                match self.device(name) {
+            for name in [Wanted::Cuda(0), Wanted::Emulated] {
+                let was_sought = self.found.iter().any(|found| name.kind() == Some(found.0));
+                match self.device(name).filter(|_| was_sought) {
                     Some(Err(reason)) => chosen.absent.push(Absent { name, reason }),
                     Some(Ok(device)) => {
                         chosen.devices.push(Named { name, device });

@@ -1,6 +1,6 @@
 //! The counts of one kernel, in all and by source line.
 
-use host::device::{InstructionClass, KernelReport};
+use host::device::{Executed, InstructionClass, KernelReport};
 use serde::Serialize;
 
 use super::figures::{ByKind, Figures, Traffic, active_lanes, share};
@@ -105,19 +105,21 @@ impl KernelProfile {
 
     fn instructions(&self, look: Look) -> Option<String> {
         let counts = &self.counts.0;
-        let header = ["instructions", "by warps", "%", "by threads", "lanes"];
         let classes = InstructionClass::ALL.map(|class| (class.name(), counts.class(class)));
         let all = [("all", counts.instructions)];
-        let rows = classes.into_iter().chain(all).map(|(name, executed)| {
-            let lanes = active_lanes(executed)
-                .map_or("-".to_owned(), |share| format!("{:.1}", 32.0 * share));
-            let share = share(executed.warp, counts.instructions.warp);
-            let by_warps = grouped(executed.warp);
-            let by_threads = grouped(executed.thread);
-            let cells = [name.to_owned(), by_warps, percent(share), by_threads, lanes];
-            (executed.warp, cells)
-        });
-        table(look, header, rows)
+        let rows = classes.into_iter().chain(all);
+        let rows: Vec<(&str, Executed)> = rows.filter(|(_, executed)| executed.warp != 0).collect();
+        let of_all = |executed: &Executed| share(executed.warp, counts.instructions.warp);
+        let lanes = |executed: &Executed| {
+            active_lanes(*executed).map_or("-".to_owned(), |share| format!("{:.1}", 32.0 * share))
+        };
+        let table = Table::new(&rows)
+            .left("instructions", |(name, _)| (*name).to_owned())
+            .right("by warps", |(_, executed)| Some(grouped(executed.warp)))
+            .right("%", |(_, executed)| Some(percent(of_all(executed))))
+            .right("by threads", |(_, executed)| Some(grouped(executed.thread)))
+            .right("lanes", |(_, executed)| Some(lanes(executed)));
+        (!rows.is_empty()).then(|| table.render(look, 4))
     }
 
     fn control(&self) -> String {
@@ -215,39 +217,21 @@ fn plural(number: u64, one: &str, many: &str) -> String {
     )
 }
 
-/// Traffic to a memory, named by the first word of the header. The second names its units; the third, what `last` gives.
+/// Traffic to a memory, if there is any, named by the first word of the header. The second names its units; the third, what `last` gives.
 fn memory(
     look: Look,
     [name, units, last_name]: [&str; 3],
     traffic: ByKind,
     last: impl Fn(Traffic) -> String,
 ) -> Option<String> {
-    let header = [name, "requests", units, "ideal", last_name, "bytes"];
-    let rows = traffic.into_iter().map(|(name, traffic)| {
-        let cells = [
-            name.to_owned(),
-            grouped(traffic.requests),
-            grouped(traffic.units),
-            grouped(traffic.ideal),
-            last(traffic),
-            grouped(traffic.bytes),
-        ];
-        (traffic.requests, cells)
-    });
-    table(look, header, rows)
-}
-
-/// A table of those rows whose number is not 0; nothing without any. The first column has names, the others numbers.
-fn table<const N: usize>(
-    look: Look,
-    header: [&str; N],
-    rows: impl Iterator<Item = (u64, [String; N])>,
-) -> Option<String> {
-    let rows = rows.filter(|(number, _)| *number != 0);
-    let rows: Vec<[String; N]> = rows.map(|(_, cells)| cells).collect();
-    let names = Table::new(&rows).left(header[0], |cells| cells[0].clone());
-    let table = (1..N).fold(names, |table, column| {
-        table.right(header[column], |cells| Some(cells[column].clone()))
-    });
+    let rows = traffic.into_iter();
+    let rows: Vec<(&str, Traffic)> = rows.filter(|(_, traffic)| traffic.requests != 0).collect();
+    let table = Table::new(&rows)
+        .left(name, |(name, _)| (*name).to_owned())
+        .right("requests", |(_, traffic)| Some(grouped(traffic.requests)))
+        .right(units, |(_, traffic)| Some(grouped(traffic.units)))
+        .right("ideal", |(_, traffic)| Some(grouped(traffic.ideal)))
+        .right(last_name, |(_, traffic)| Some(last(*traffic)))
+        .right("bytes", |(_, traffic)| Some(grouped(traffic.bytes)));
     (!rows.is_empty()).then(|| table.render(look, 4))
 }
