@@ -1,7 +1,7 @@
 //! A grade as one self-contained page.
 
 use super::figures;
-use crate::table::Tone;
+use crate::table::{Align, Table, Tone};
 use grading::diagnose::LEGEND;
 use grading::report::GradeReport;
 use page::plot::{tick, whole};
@@ -92,31 +92,19 @@ fn toned((text, tone): (String, Tone)) -> Cell {
 }
 
 fn cases(page: &mut Page, report: &GradeReport) {
-    let has_checks = figures::has_checks(report);
-    let mut headers = vec![
-        Cell::text("case"),
-        Cell::text("result"),
-        Cell::number("points"),
-        Cell::text("group"),
-        Cell::number("samples"),
-    ];
-    if has_checks {
-        headers.insert(2, Cell::text("checks"));
+    let mut table = Table::new(&report.cases)
+        .left("case", |case| case.name.clone())
+        .toned("result", Align::Left, figures::case_result);
+    if figures::has_checks(report) {
+        table = table.toned("checks", Align::Left, figures::checks);
     }
-    let rows = report.cases.iter().map(|case| {
-        let mut row = vec![
-            Cell::text(&case.name),
-            toned(figures::case_result(case)),
-            Cell::number(figures::earned(case.earned, case.points)),
-            Cell::text(case.group.name()),
-            Cell::number(case.samples.to_string()),
-        ];
-        if has_checks {
-            row.insert(2, toned(figures::checks(case)));
-        }
-        row
-    });
-    page.table(&headers, rows);
+    table
+        .right("points", |case| {
+            Some(figures::earned(case.earned, case.points))
+        })
+        .left("group", |case| case.group.name().to_owned())
+        .right("samples", |case| Some(case.samples.to_string()))
+        .add_to(page, |_| "");
 }
 
 fn performance(page: &mut Page, report: &GradeReport) {
