@@ -153,16 +153,9 @@ impl Machine {
         }
         if wanted.is_empty() {
             chosen.cpu = true;
-            let was_sought = |name: &Wanted| {
-                self.found
-                    .iter()
-                    .any(|(kind, _)| name.kind() == Some(*kind))
-            };
-            for name in [Wanted::Cuda(0), Wanted::Emulated]
-                .into_iter()
-                .filter(was_sought)
-            {
-                match self.device(name) {
+            for name in [Wanted::Cuda(0), Wanted::Emulated] {
+                let was_sought = self.found.iter().any(|found| name.kind() == Some(found.0));
+                match self.device(name).filter(|_| was_sought) {
                     Some(Err(reason)) => chosen.absent.push(Absent { name, reason }),
                     Some(Ok(device)) => {
                         chosen.devices.push(Named { name, device });
@@ -173,6 +166,17 @@ impl Machine {
             }
         }
         Ok(chosen)
+    }
+
+    /// The device that is wanted, or if none is named the first that [`Machine::choose`] takes.
+    ///
+    /// # Errors
+    ///
+    /// As [`Machine::choose`]; [`Failure::Bug`] for the CPU, which is no device.
+    pub fn choose_one(&self, wanted: Option<Wanted>) -> Result<Named<'_>, Failure> {
+        let chosen = self.choose(wanted.as_slice())?;
+        let first = chosen.devices.first().copied();
+        first.ok_or_else(|| Failure::Bug("no device is chosen".to_owned()))
     }
 
     /// The device, or why it is missing; `None` for the CPU, which always exists.

@@ -89,10 +89,7 @@ pub fn run(args: &DoctorArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
 
 impl Report {
     fn new(items: Vec<Item>, machine: &Machine, labs: &[&dyn Lab]) -> Report {
-        let found = machine
-            .found()
-            .iter()
-            .filter_map(|(_, found)| found.as_ref().ok());
+        let found = machine.found().iter().flat_map(|(_, found)| found);
         Report {
             ready: items
                 .iter()
@@ -208,20 +205,16 @@ fn devices(machine: &Machine) -> Vec<Item> {
 
 /// One line about a device.
 fn describe(info: &DeviceInfo) -> String {
-    let mut parts = vec![info.name.clone()];
-    parts.extend(
-        info.compute_capability
-            .map(|(major, minor)| format!("compute capability {major}.{minor}")),
-    );
-    parts.extend(
+    let capability = info.compute_capability;
+    let parts = [
+        Some(info.name.clone()),
+        capability.map(|(major, minor)| format!("compute capability {major}.{minor}")),
         info.multiprocessors
             .map(|number| count(number as usize, "multiprocessor")),
-    );
-    parts.extend(
         info.memory_bytes
             .map(|memory| format!("{} memory", bytes(memory))),
-    );
-    parts.join(", ")
+    ];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
 fn terminal(look: Look) -> Item {

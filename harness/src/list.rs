@@ -1,5 +1,7 @@
 //! `harness list`.
 
+use std::iter::{once, repeat};
+
 use clap::Args;
 use host::{Case, Lab, labs};
 use serde::Serialize;
@@ -108,47 +110,39 @@ impl LabEntry {
     }
 
     fn render(&self, all: bool, look: Look) -> String {
-        let mut table = Columns::new(look, [Align::Left; 3]);
-        for (index, variant) in self.variants.iter().enumerate() {
-            let heading = if index == 0 { "variants" } else { "" };
-            table.row([
-                (heading, Tone::Faint),
-                (variant.name, Tone::Normal),
-                (variant.summary, Tone::Normal),
-            ]);
-        }
-        for (index, parameter) in self.parameters.iter().enumerate() {
-            let heading = if index == 0 { "parameters" } else { "" };
-            let text = format!("{} [{}]", parameter.summary, parameter.default);
-            table.row([
-                (heading, Tone::Faint),
-                (parameter.name, Tone::Normal),
-                (&text, Tone::Normal),
-            ]);
-        }
         let small = if all {
             self.cases.small.clone()
         } else {
-            vec![format!(
-                "{}: see `harness list {}`",
-                count(self.cases.small.len(), "case"),
-                self.name
-            )]
+            let cases = count(self.cases.small.len(), "case");
+            vec![format!("{cases}: see `harness list {}`", self.name)]
         };
+        let variants = self.variants.iter();
+        let variants = variants.map(|variant| [variant.name, variant.summary].map(str::to_owned));
+        let parameters = self.parameters.iter().map(|parameter| {
+            let text = format!("{} [{}]", parameter.summary, parameter.default);
+            [parameter.name.to_owned(), text]
+        });
         let groups = [
             ("small", &small),
             ("laptop", &self.cases.laptop),
             ("large", &self.cases.large),
         ];
-        for (group, (name, labels)) in groups.into_iter().enumerate() {
-            for (index, label) in labels.iter().enumerate() {
-                let heading = if group + index == 0 { "cases" } else { "" };
-                let name = if index == 0 { name } else { "" };
-                table.row([
-                    (heading, Tone::Faint),
-                    (name, Tone::Normal),
-                    (label.as_str(), Tone::Normal),
-                ]);
+        let cases = groups.into_iter().flat_map(|(name, labels)| {
+            let names = once(name).chain(repeat(""));
+            names
+                .zip(labels)
+                .map(|(name, label)| [name.to_owned(), label.clone()])
+        });
+        let parts: [(&str, Vec<[String; 2]>); 3] = [
+            ("variants", variants.collect()),
+            ("parameters", parameters.collect()),
+            ("cases", cases.collect()),
+        ];
+        let mut table = Columns::new(look, [Align::Left; 3]);
+        for (heading, rows) in parts {
+            for (heading, [name, text]) in once(heading).chain(repeat("")).zip(rows) {
+                let heading = (heading.to_owned(), Tone::Faint);
+                table.row([heading, (name, Tone::Normal), (text, Tone::Normal)]);
             }
         }
         format!(

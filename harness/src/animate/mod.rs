@@ -18,7 +18,6 @@ use crate::failure::{Ending, Failure};
 use crate::run::flags::at_least_1;
 use crate::run::processor::DeviceArg;
 use crate::run::stepper::{Stepped, Stepper, take};
-use crate::run::timesteps::FieldSink;
 use crate::stdout::Out;
 use film::Film;
 use pictures::Animation;
@@ -87,18 +86,18 @@ pub fn run(args: &AnimateArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
     let (domain, scene) = (problem.domain(), problem.scene());
     let is_wall = |x, y| scene.is_wall(x, y);
     let film = Film::new([domain.n_x, domain.n_y], is_wall, frames.len())?;
-    let last_field = |fields: &NamedBuffers| Ok(elements(fields, "u1")?.to_vec());
-    let mut animation = Animation::create("--out", &args.out, args.fps, film, last_field)?;
+    let mut animation = Animation::create(&args.out, args.fps, film)?;
     let processor = args.device.processor(&LAB, &args.variant)?;
 
     let began = Instant::now();
     let mut stepper = Stepper::new(problem, &processor, None)?;
     for steps in frames {
         stepper.advance(steps, None)?;
-        animation.record(stepper.steps_done, &stepper.fields)?;
+        let last = elements(&stepper.fields, "u1").map_err(Error::from)?;
+        animation.film.push(last);
     }
-    let written = Box::new(animation).finish()?;
-    let (name, time) = (processor.name(), waited(began.elapsed()));
+    let written = animation.finish()?;
+    let (name, time) = (processor.name, waited(began.elapsed()));
     out.line(format!("wrote {written} ({name}, {time})"))?;
     Ok(Ending::Fine)
 }

@@ -4,13 +4,12 @@ use std::io::Write;
 use std::path::Path;
 
 use gif::{DisposalMethod, EncodingError, Frame, Repeat};
-use host::{Error, NamedBuffers, Progress};
+use host::Progress;
 
 use super::film::Film;
 use super::palette;
 use crate::failure::Failure;
 use crate::progress::Bar;
-use crate::run::timesteps::FieldSink;
 use output_files::{OutputFile, OutputFolder};
 use units::{bytes, count};
 
@@ -25,60 +24,46 @@ enum Target {
     Folder(OutputFolder),
 }
 
-/// Pictures of recorded fields.
-pub struct Animation<F> {
-    film: Film,
+/// Frames, and the file or folder that they go to.
+pub struct Animation {
+    /// The frames.
+    pub film: Film,
     target: Target,
     /// Frames in a second of a GIF.
     fps: u16,
-    /// The values of a frame: see [`Film::push`].
-    values: F,
 }
 
-impl<F: Fn(&NamedBuffers) -> Result<Vec<f32>, Error>> Animation<F> {
-    /// Prepares to write `path`, which `flag` named. Its ending says what is wanted.
+impl Animation {
+    /// Prepares to write `path`, which `--out` named. Its ending says what is wanted.
     ///
     /// # Errors
     ///
     /// [`Failure::Input`] if it cannot be written, or has another ending.
-    pub fn create(
-        flag: &str,
-        path: &Path,
-        fps: u16,
-        film: Film,
-        values: F,
-    ) -> Result<Animation<F>, Failure> {
+    pub fn create(path: &Path, fps: u16, film: Film) -> Result<Animation, Failure> {
         let text = path.to_string_lossy();
         let extension = path
             .extension()
             .map(|extension| extension.to_string_lossy().to_lowercase());
         let is_folder = text.ends_with('/') || path.is_dir();
         let target = match extension.as_deref() {
-            Some("gif") if !is_folder => Target::Gif(OutputFile::create(flag, path)?),
-            Some("png") if !is_folder => Target::Still(OutputFile::create(flag, path)?),
+            Some("gif") if !is_folder => Target::Gif(OutputFile::create("--out", path)?),
+            Some("png") if !is_folder => Target::Still(OutputFile::create("--out", path)?),
             Some(_) if !is_folder => {
                 return Err(Failure::Input(format!(
-                    "{flag} {text}: name a .gif, a .png, or a folder that ends in /"
+                    "--out {text}: name a .gif, a .png, or a folder that ends in /"
                 )));
             }
-            _ => Target::Folder(OutputFolder::create(flag, path)?),
+            _ => Target::Folder(OutputFolder::create("--out", path)?),
         };
-        Ok(Animation {
-            film,
-            target,
-            fps,
-            values,
-        })
-    }
-}
-
-impl<F: Fn(&NamedBuffers) -> Result<Vec<f32>, Error>> FieldSink for Animation<F> {
-    fn record(&mut self, _step: u32, fields: &NamedBuffers) -> Result<(), Failure> {
-        self.film.push(&(self.values)(fields)?);
-        Ok(())
+        Ok(Animation { film, target, fps })
     }
 
-    fn finish(self: Box<Self>) -> Result<String, Failure> {
+    /// Writes the frames, and says what was written.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Environment`], typically since the disk is full.
+    pub fn finish(self) -> Result<String, Failure> {
         let film = self.film;
         let (width, height) = film.size();
         let frames = film.len();
@@ -184,19 +169,12 @@ mod tests {
     use super::*;
     use host::NoProgress;
 
-    fn field(value: f32) -> NamedBuffers {
-        vec![("u".to_owned(), vec![value; 200].into())]
-    }
-
     fn film() -> Film {
         Film::new([20, 10], |_, _| false, 2).unwrap()
     }
 
-    type Values = fn(&NamedBuffers) -> Result<Vec<f32>, Error>;
-
-    fn create(path: &Path) -> Result<Animation<Values>, Failure> {
-        let values: Values = |fields| Ok(host::buffer::elements(fields, "u")?.to_vec());
-        Animation::create("--out", path, 25, film(), values)
+    fn create(path: &Path) -> Result<Animation, Failure> {
+        Animation::create(path, 25, film())
     }
 
     fn first_pixel(path: &Path) -> u8 {
@@ -215,10 +193,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let write = |name: &str| {
             let mut animation = create(&folder.path().join(name)).unwrap();
-            for (step, value) in [(1, 0.0), (2, 1.0)] {
-                animation.record(step, &field(value)).unwrap();
+            for value in [0.0, 1.0] {
+                animation.film.push(&[value; 200]);
             }
-            Box::new(animation).finish().unwrap()
+            animation.finish().unwrap()
         };
         assert!(write("a.GIF").contains("a.GIF: 20x10, 2 frames, "));
         assert!(write("a.png").ends_with("a.png: 20x10, the last of 2 frames"));

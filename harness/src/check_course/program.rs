@@ -18,12 +18,6 @@ pub struct Program {
     scratch: TempDir,
 }
 
-/// How a run ended.
-struct Ended {
-    code: Option<i32>,
-    errors: String,
-}
-
 impl Program {
     /// For the course in `root`.
     pub fn new(root: &Path) -> Result<Program, Failure> {
@@ -46,7 +40,8 @@ impl Program {
         Ok(folder)
     }
 
-    fn run(&self, arguments: &[&str], folder: &Path) -> Result<Ended, Failure> {
+    /// The exit code, if it ended with one, and what it wrote to standard error.
+    fn run(&self, arguments: &[&str], folder: &Path) -> Result<(Option<u8>, String), Failure> {
         let output = Command::new(&self.file)
             .args(arguments)
             .current_dir(folder)
@@ -55,10 +50,9 @@ impl Program {
             .map_err(|error| {
                 Failure::Environment(format!("cannot run {}: {error}", self.file.display()))
             })?;
-        Ok(Ended {
-            code: output.status.code(),
-            errors: String::from_utf8_lossy(&output.stderr).trim().to_owned(),
-        })
+        let code = output.status.code().and_then(|code| code.try_into().ok());
+        let errors = String::from_utf8_lossy(&output.stderr);
+        Ok((code, errors.trim().to_owned()))
     }
 
     /// Grades a submission on the emulated device.
@@ -68,10 +62,9 @@ impl Program {
         let arguments = [
             "grade", &shown, "--lab", lab, "--device", "emulated", "-o", &json,
         ];
-        let ended = self.run(&arguments, &self.root)?;
-        let code = ended.code.and_then(|code| u8::try_from(code).ok());
+        let (code, errors) = self.run(&arguments, &self.root)?;
         if !matches!(code, Some(exit::OK | exit::WRONG_RESULT | exit::NOT_GRADED)) {
-            return Err(Failure::Environment(format!("{shown}: {}", ended.errors)));
+            return Err(Failure::Environment(format!("{shown}: {errors}")));
         }
         let unreadable = |error: &dyn std::fmt::Display| {
             Failure::Bug(format!("{}: no report: {error}", file.display()))
@@ -86,19 +79,16 @@ impl Program {
     /// may find that there is none.
     pub fn command(&self, arguments: &[String], folder: &Path) -> Result<String, Failure> {
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-        let ended = self.run(&arguments, folder)?;
+        let (code, errors) = self.run(&arguments, folder)?;
         let is_grade = arguments.first() == Some(&"grade");
-        match ended.code.and_then(|code| u8::try_from(code).ok()) {
+        match code {
             Some(exit::OK | exit::NOT_GRADED) => Ok("runs".to_owned()),
             Some(exit::WRONG_RESULT) if is_grade => Ok("runs, and tells what is wrong".to_owned()),
-            Some(exit::ENVIRONMENT) if ended.errors.contains("no CUDA device") => {
+            Some(exit::ENVIRONMENT) if errors.contains("no CUDA device") => {
                 Ok("not run: needs a GPU".to_owned())
             }
-            Some(code) => Err(Failure::Wrong(format!(
-                "ends with {code}: {}",
-                ended.errors
-            ))),
-            None => Err(Failure::Wrong(format!("was killed: {}", ended.errors))),
+            Some(code) => Err(Failure::Wrong(format!("ends with {code}: {errors}"))),
+            None => Err(Failure::Wrong(format!("was killed: {errors}"))),
         }
     }
 }

@@ -166,12 +166,7 @@ impl Grader {
             )));
         }
         let machine = Machine::discover(settings.device.as_slice(), Sanitize::ALL);
-        let chosen = machine.choose(settings.device.as_slice())?;
-        let wanted = match chosen.devices.first() {
-            Some(named) => named.name,
-            None => return Err(Failure::Bug("there is no device to grade on".to_owned())),
-        };
-        drop(chosen);
+        let wanted = machine.choose_one(settings.device)?.name;
         Ok(Grader {
             lab: settings.lab.clone(),
             lab_file,
@@ -187,11 +182,7 @@ impl Grader {
     }
 
     fn device(&self) -> Result<&dyn Device, Failure> {
-        let chosen = self.machine.choose(&[self.wanted])?;
-        let named = chosen.devices.first();
-        named
-            .map(|named| named.device)
-            .ok_or_else(|| Failure::Bug("the device is gone".to_owned()))
+        Ok(self.machine.choose_one(Some(self.wanted))?.device)
     }
 
     /// Grades a bundle, or a folder, which is packed first.
@@ -351,22 +342,23 @@ fn name(submission: &Path) -> String {
 
 /// Bars on standard error.
 #[derive(Default)]
-pub struct Bars {
-    bar: Option<Bar>,
+struct Bars(Option<Bar>);
+
+impl Bars {
+    fn spin(&mut self, label: String) {
+        // One at a time.
+        self.0 = None;
+        self.0 = Some(Bar::spinner(label));
+    }
 }
 
 impl Show for Bars {
     fn case(&mut self, name: &str, number: usize, of: usize) {
-        // One at a time.
-        self.bar = None;
-        self.bar = Some(Bar::spinner(format!("case {number} of {of}: {name}")));
+        self.spin(format!("case {number} of {of}: {name}"));
     }
 
     fn emulated_check(&mut self, name: &str) {
-        self.bar = None;
-        self.bar = Some(Bar::spinner(format!(
-            "{name} on the emulated device, with every check"
-        )));
+        self.spin(format!("{name} on the emulated device, with every check"));
     }
 }
 

@@ -2,7 +2,7 @@
 
 use host::occupancy::{BlockNeeds, Gpu, Limiter, Occupancy, occupancy};
 
-use crate::table::{Align, Columns, Tone};
+use crate::table::{Align, Table, Tone};
 use crate::terminal::Look;
 use units::{count, grouped, three};
 
@@ -67,38 +67,37 @@ impl Report {
             gpu, needs, held, ..
         } = self;
         let warps = needs.threads.div_ceil(Gpu::WARP);
-        let mut table = Columns::with_header(
-            look,
-            &[
-                ("limit", Align::Left),
-                ("of a block", Align::Right),
-                ("of a multiprocessor", Align::Right),
-                ("blocks", Align::Right),
-                ("", Align::Left),
-            ],
-        );
-        for (limiter, blocks) in held.allowed {
-            let (of_block, of_all) = match limiter {
-                Limiter::Warps => (warps, gpu.warps),
-                Limiter::Blocks => (1, gpu.blocks),
-                Limiter::Registers => (held.registers_per_warp * warps, gpu.registers),
-                Limiter::SharedMemory => (held.shared_mem_per_block_bytes, gpu.shared_mem_bytes),
-            };
-            let limits = blocks == held.blocks;
-            let tone = if limits { Tone::Caution } else { Tone::Normal };
-            let blocks = match blocks {
-                u32::MAX => "any".to_owned(),
-                blocks => blocks.to_string(),
-            };
-            table.row([
-                (limiter.name().to_owned(), tone),
-                (grouped(of_block.into()), Tone::Normal),
-                (grouped(of_all.into()), Tone::Normal),
-                (blocks, tone),
-                (if limits { "<- the limit" } else { "" }.to_owned(), tone),
-            ]);
-        }
-        table.render(2)
+        let of_block_and_all = |limiter: &Limiter| match limiter {
+            Limiter::Warps => (warps, gpu.warps),
+            Limiter::Blocks => (1, gpu.blocks),
+            Limiter::Registers => (held.registers_per_warp * warps, gpu.registers),
+            Limiter::SharedMemory => (held.shared_mem_per_block_bytes, gpu.shared_mem_bytes),
+        };
+        let tone = |blocks: &u32| match *blocks == held.blocks {
+            true => Tone::Caution,
+            false => Tone::Normal,
+        };
+        Table::new(&held.allowed)
+            .toned("limit", Align::Left, |(limiter, blocks)| {
+                (limiter.name().to_owned(), tone(blocks))
+            })
+            .right("of a block", |(limiter, _)| {
+                Some(grouped(of_block_and_all(limiter).0.into()))
+            })
+            .right("of a multiprocessor", |(limiter, _)| {
+                Some(grouped(of_block_and_all(limiter).1.into()))
+            })
+            .toned("blocks", Align::Right, |(_, blocks)| match *blocks {
+                u32::MAX => ("any".to_owned(), tone(blocks)),
+                _ => (blocks.to_string(), tone(blocks)),
+            })
+            .toned("", Align::Left, |(_, blocks)| {
+                match *blocks == held.blocks {
+                    true => ("<- the limit".to_owned(), Tone::Caution),
+                    false => (String::new(), Tone::Normal),
+                }
+            })
+            .render(look, 2)
     }
 
     /// What limits, and what would let more blocks in.
@@ -192,37 +191,37 @@ impl Report {
         sizes.push(needs.threads);
         sizes.sort_unstable();
         sizes.dedup();
-        let mut table = Columns::with_header(
-            look,
-            &[
-                ("threads", Align::Right),
-                ("blocks", Align::Right),
-                ("warps", Align::Right),
-                ("occupancy", Align::Right),
-                ("limited by", Align::Left),
-            ],
-        );
-        for threads in sizes {
-            // Only threads differ from the block that was accepted, so this does not fail.
-            let Ok(held) = occupancy(gpu, BlockNeeds { threads, ..*needs }) else {
-                continue;
-            };
-            let tone = if threads == needs.threads {
-                Tone::Good
-            } else {
-                Tone::Normal
-            };
-            let names: Vec<&str> = held.limiters().map(Limiter::name).collect();
-            table.row([
-                (threads.to_string(), tone),
-                (held.blocks.to_string(), tone),
-                (held.warps.to_string(), tone),
-                (percent(held.share), tone),
-                (names.join(", "), tone),
-            ]);
-        }
+        // Only threads differ from the block that was accepted, so this does not fail.
+        let held = |threads| {
+            Some((
+                threads,
+                occupancy(gpu, BlockNeeds { threads, ..*needs }).ok()?,
+            ))
+        };
+        let rows: Vec<(u32, Occupancy)> = sizes.into_iter().filter_map(held).collect();
+        let tone = |threads: u32| match threads == needs.threads {
+            true => Tone::Good,
+            false => Tone::Normal,
+        };
+        let table = Table::new(&rows)
+            .toned("threads", Align::Right, |(threads, _)| {
+                (threads.to_string(), tone(*threads))
+            })
+            .toned("blocks", Align::Right, |(threads, held)| {
+                (held.blocks.to_string(), tone(*threads))
+            })
+            .toned("warps", Align::Right, |(threads, held)| {
+                (held.warps.to_string(), tone(*threads))
+            })
+            .toned("occupancy", Align::Right, |(threads, held)| {
+                (percent(held.share), tone(*threads))
+            })
+            .toned("limited by", Align::Left, |(threads, held)| {
+                let names: Vec<&str> = held.limiters().map(Limiter::name).collect();
+                (names.join(", "), tone(*threads))
+            });
         let title = "  other blocks, with the same registers a thread and shared memory a block:";
-        format!("{title}\n\n{}", table.render(2))
+        format!("{title}\n\n{}", table.render(look, 2))
     }
 }
 

@@ -1,11 +1,11 @@
 //! The counts of one kernel, in all and by source line.
 
-use host::device::{InstructionClass, KernelReport};
+use host::device::{Executed, InstructionClass, KernelReport};
 use serde::Serialize;
 
 use super::figures::{ByKind, Figures, Traffic, active_lanes, share};
 use super::source::Sources;
-use crate::table::{Align, Columns, Tone};
+use crate::table::{Align, Table, Tone};
 use crate::terminal::Look;
 use units::{count, grouped, percent};
 
@@ -98,26 +98,28 @@ impl KernelProfile {
             grouped(self.counts.0.param_bytes)
         ));
         if lines > 0 && !self.lines.is_empty() {
-            parts.push(self.line_table(lines, look).render(4));
+            parts.push(self.line_table(lines, look));
         }
         parts.join("\n\n") + "\n"
     }
 
     fn instructions(&self, look: Look) -> Option<String> {
         let counts = &self.counts.0;
-        let header = ["instructions", "by warps", "%", "by threads", "lanes"];
         let classes = InstructionClass::ALL.map(|class| (class.name(), counts.class(class)));
         let all = [("all", counts.instructions)];
-        let rows = classes.into_iter().chain(all).map(|(name, executed)| {
-            let lanes = active_lanes(executed)
-                .map_or("-".to_owned(), |share| format!("{:.1}", 32.0 * share));
-            let share = share(executed.warp, counts.instructions.warp);
-            let by_warps = grouped(executed.warp);
-            let by_threads = grouped(executed.thread);
-            let cells = [name.to_owned(), by_warps, percent(share), by_threads, lanes];
-            (executed.warp, cells)
-        });
-        table(look, header, rows)
+        let rows = classes.into_iter().chain(all);
+        let rows: Vec<(&str, Executed)> = rows.filter(|(_, executed)| executed.warp != 0).collect();
+        let of_all = |executed: &Executed| share(executed.warp, counts.instructions.warp);
+        let lanes = |executed: &Executed| {
+            active_lanes(*executed).map_or("-".to_owned(), |share| format!("{:.1}", 32.0 * share))
+        };
+        let table = Table::new(&rows)
+            .left("instructions", |(name, _)| (*name).to_owned())
+            .right("by warps", |(_, executed)| Some(grouped(executed.warp)))
+            .right("%", |(_, executed)| Some(percent(of_all(executed))))
+            .right("by threads", |(_, executed)| Some(grouped(executed.thread)))
+            .right("lanes", |(_, executed)| Some(lanes(executed)));
+        (!rows.is_empty()).then(|| table.render(look, 4))
     }
 
     fn control(&self) -> String {
@@ -142,46 +144,37 @@ impl KernelProfile {
         )
     }
 
-    fn line_table(&self, shown: usize, look: Look) -> Columns {
-        let mut table = Columns::with_header(
-            look,
-            &[
-                ("instr.\n%", Align::Right),
-                ("sectors\n%", Align::Right),
-                ("coalesced\n%", Align::Right),
-                ("conflicts\n%", Align::Right),
-                ("line", Align::Left),
-                ("", Align::Left),
-            ],
-        );
+    fn line_table(&self, shown: usize, look: Look) -> String {
         let (shown, rest) = self.lines.split_at(shown.min(self.lines.len()));
+        let mut rows = Vec::new();
         for line in shown {
             let text = line.text.as_deref().map(|text| excerpt(text, look));
             let place = match (&line.file, line.line) {
                 (Some(file), Some(number)) => format!("{file}:{number}"),
                 _ => "(no source line)".to_owned(),
             };
-            self.line_row(&mut table, &line.counts, place, text.unwrap_or_default());
+            rows.push((line.counts.clone(), place, text.unwrap_or_default()));
         }
         if !rest.is_empty() {
             let counts = Figures(rest.iter().map(|line| &line.counts.0).sum());
-            let place = count(rest.len(), "other line");
-            self.line_row(&mut table, &counts, place, String::new());
+            rows.push((counts, count(rest.len(), "other line"), String::new()));
         }
-        table
-    }
-
-    fn line_row(&self, table: &mut Columns, counts: &Figures, place: String, text: String) {
-        let global = counts.all_global();
-        let figures = [
-            share(counts.0.instructions.warp, self.counts.0.instructions.warp),
-            share(global.units, self.counts.all_global().units).filter(|share| *share > 0.0),
-            global.efficiency(),
-            conflict_share(counts, &self.counts).filter(|share| *share > 0.0),
-        ];
-        let figures = figures.map(|figure| (percent(figure), Tone::Normal));
-        let place = [(place, Tone::Normal), (text, Tone::Faint)];
-        table.row(figures.into_iter().chain(place));
+        let all = &self.counts;
+        let warps = |counts: &Figures| share(counts.0.instructions.warp, all.0.instructions.warp);
+        let sectors = |counts: &Figures| share(counts.all_global().units, all.all_global().units);
+        let above_0 = |share: Option<f64>| percent(share.filter(|share| *share > 0.0));
+        Table::new(&rows)
+            .right("instr.\n%", |(counts, ..)| Some(percent(warps(counts))))
+            .right("sectors\n%", |(counts, ..)| Some(above_0(sectors(counts))))
+            .right("coalesced\n%", |(counts, ..)| {
+                Some(percent(counts.all_global().efficiency()))
+            })
+            .right("conflicts\n%", |(counts, ..)| {
+                Some(above_0(conflict_share(counts, all)))
+            })
+            .left("line", |(_, place, _)| place.clone())
+            .toned("", Align::Left, |(.., text)| (text.clone(), Tone::Faint))
+            .render(look, 4)
     }
 }
 
@@ -224,51 +217,21 @@ fn plural(number: u64, one: &str, many: &str) -> String {
     )
 }
 
-/// Traffic to a memory, named by the first word of the header. The second names its units; the third, what `last` gives.
+/// Traffic to a memory, if there is any, named by the first word of the header. The second names its units; the third, what `last` gives.
 fn memory(
     look: Look,
     [name, units, last_name]: [&str; 3],
     traffic: ByKind,
     last: impl Fn(Traffic) -> String,
 ) -> Option<String> {
-    let header = [name, "requests", units, "ideal", last_name, "bytes"];
-    let rows = traffic.into_iter().map(|(name, traffic)| {
-        let cells = [
-            name.to_owned(),
-            grouped(traffic.requests),
-            grouped(traffic.units),
-            grouped(traffic.ideal),
-            last(traffic),
-            grouped(traffic.bytes),
-        ];
-        (traffic.requests, cells)
-    });
-    table(look, header, rows)
-}
-
-/// A table of those rows whose number is not 0; nothing without any. The first column has names, the others numbers.
-fn table<const N: usize>(
-    look: Look,
-    header: [&str; N],
-    rows: impl Iterator<Item = (u64, [String; N])>,
-) -> Option<String> {
-    let align = |column| {
-        if column == 0 {
-            Align::Left
-        } else {
-            Align::Right
-        }
-    };
-    let header: Vec<_> = header
-        .into_iter()
-        .enumerate()
-        .map(|(column, text)| (text, align(column)))
-        .collect();
-    let mut table = Columns::with_header(look, &header);
-    let mut rows = rows.filter(|(number, _)| *number != 0).peekable();
-    rows.peek()?;
-    for (_, cells) in rows {
-        table.row(cells.map(|cell| (cell, Tone::Normal)));
-    }
-    Some(table.render(4))
+    let rows = traffic.into_iter();
+    let rows: Vec<(&str, Traffic)> = rows.filter(|(_, traffic)| traffic.requests != 0).collect();
+    let table = Table::new(&rows)
+        .left(name, |(name, _)| (*name).to_owned())
+        .right("requests", |(_, traffic)| Some(grouped(traffic.requests)))
+        .right(units, |(_, traffic)| Some(grouped(traffic.units)))
+        .right("ideal", |(_, traffic)| Some(grouped(traffic.ideal)))
+        .right(last_name, |(_, traffic)| Some(last(*traffic)))
+        .right("bytes", |(_, traffic)| Some(grouped(traffic.bytes)));
+    (!rows.is_empty()).then(|| table.render(look, 4))
 }

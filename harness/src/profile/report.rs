@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::figures::{Figures, SECTOR_BYTES, share};
 use super::kernel::KernelProfile;
 use crate::failure::Ending;
-use crate::table::{Align, Columns, Tone};
+use crate::table::{Align, Table, Tone};
 use crate::terminal::Look;
 use units::{indented, percent, three};
 
@@ -90,31 +90,28 @@ impl Report {
 
     /// A table with a row for each variant: what an update costs, and what it must cost at least.
     pub fn summary(&self, look: Look) -> String {
-        let mut table = Columns::with_header(
-            look,
-            &[
-                ("per update", Align::Left),
-                ("instructions\nby threads", Align::Right),
-                ("floating\npoint", Align::Right),
-                ("operations\nneeded", Align::Right),
-                ("bytes in\nsectors", Align::Right),
-                ("bytes that\nmust move", Align::Right),
-                ("coalesced\n%", Align::Right),
-                ("conflicts\n%", Align::Right),
-                ("result", Align::Left),
-            ],
-        );
-        for variant in &self.variants {
-            let name = (variant.variant.to_owned(), Tone::Normal);
-            let (result, tone) = variant.result();
-            let cells = variant.cells(self.updates).map(|text| (text, Tone::Normal));
-            let result = (result.to_owned(), tone);
-            table.row([name].into_iter().chain(cells).chain([result]));
-        }
+        let headers = [
+            "instructions\nby threads",
+            "floating\npoint",
+            "operations\nneeded",
+            "bytes in\nsectors",
+            "bytes that\nmust move",
+            "coalesced\n%",
+            "conflicts\n%",
+        ];
+        let names = Table::new(&self.variants).left("per update", |one| one.variant.to_owned());
+        let columns = headers.iter().enumerate();
+        let table = columns.fold(names, |table, (column, header)| {
+            table.right(header, |one| Some(one.cells(self.updates)[column].clone()))
+        });
+        let table = table.toned("result", Align::Left, |one| {
+            let (result, tone) = one.result();
+            (result.to_owned(), tone)
+        });
         let unit = self.unit;
         format!(
             "{}\n\n  update: one of the {} {unit}",
-            table.render(2),
+            table.render(look, 2),
             self.updates
         )
     }
@@ -193,11 +190,8 @@ impl VariantProfile {
                 format!("{title}\n  {}: {}\n", look.bad("FAILED"), indented(message))
             }
             Outcome::Lacking { message } => {
-                format!(
-                    "{title}\n  {}: {}\n",
-                    look.caution("lacking"),
-                    indented(message)
-                )
+                let word = look.caution("lacking");
+                format!("{title}\n  {word}: {}\n", indented(message))
             }
         }
     }

@@ -9,7 +9,6 @@ use std::path::Path;
 use host::plan::Element;
 use host::{Case, HostBuffer, NamedBuffers};
 
-use super::timesteps::FieldSink;
 use crate::failure::Failure;
 use crate::progress::Bar;
 use output_files::OutputFolder;
@@ -158,33 +157,35 @@ pub struct VtiSeries {
 }
 
 impl VtiSeries {
-    /// Prepares the folder, which `flag` named.
+    /// Prepares the folder, which `--out` named.
     ///
     /// # Errors
     ///
     /// [`Failure::Input`] if it cannot be written, or is not empty.
     pub fn create(
-        flag: &str,
         folder: &Path,
         name: &'static str,
         lattice: Lattice,
         timestep_s: f64,
     ) -> Result<VtiSeries, Failure> {
         if let Some(above) = folder.parent() {
-            super::flags::create_folder(flag, above)?;
+            super::flags::create_folder(above)?;
         }
         Ok(VtiSeries {
-            folder: OutputFolder::create(flag, folder)?,
+            folder: OutputFolder::create("--out", folder)?,
             lattice,
             name,
             timestep_s,
             files: Vec::new(),
         })
     }
-}
 
-impl FieldSink for VtiSeries {
-    fn record(&mut self, step: u32, fields: &NamedBuffers) -> Result<(), Failure> {
+    /// Writes the fields after `step` timesteps.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Environment`], typically since the disk is full.
+    pub fn record(&mut self, step: u32, fields: &NamedBuffers) -> Result<(), Failure> {
         let file = format!("{}-{step:06}.vti", self.lattice.name);
         let _bar = Bar::spinner(format!("writing {file}"));
         let values = host::check::find(fields, self.lattice.name);
@@ -196,7 +197,12 @@ impl FieldSink for VtiSeries {
         Ok(())
     }
 
-    fn finish(self: Box<Self>) -> Result<String, Failure> {
+    /// Completes the files, and says what they are.
+    ///
+    /// # Errors
+    ///
+    /// As [`VtiSeries::record`].
+    pub fn finish(self) -> Result<String, Failure> {
         let name = format!("{}.pvd", self.name);
         let mut writer = self.folder.file(&name)?;
         write_pvd(&mut writer, &self.files)

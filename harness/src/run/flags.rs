@@ -42,12 +42,12 @@ pub fn of_flag(error: CaseError) -> Failure {
     }
 }
 
-/// Creates the folder that `flag` named, and those above it, unless they are there.
+/// Creates the folder that `--out` named, and those above it, unless they are there.
 ///
 /// # Errors
 ///
 /// [`Failure::Input`] if it cannot be created.
-pub fn create_folder(flag: &str, folder: &Path) -> Result<(), Failure> {
+pub fn create_folder(folder: &Path) -> Result<(), Failure> {
     std::fs::create_dir_all(folder).map_err(|error| {
         let reason = match error.kind() {
             ErrorKind::AlreadyExists | ErrorKind::NotADirectory => {
@@ -56,7 +56,7 @@ pub fn create_folder(flag: &str, folder: &Path) -> Result<(), Failure> {
             kind => kind.to_string(),
         };
         Failure::Input(format!(
-            "{flag} {}: cannot create the folder: {reason}; name a place that can be written",
+            "--out {}: cannot create the folder: {reason}; name a place that can be written",
             folder.display(),
         ))
     })

@@ -84,10 +84,7 @@ fn run_on(args: &MataddArgs, machine: &Machine, out: &mut Out<'_>) -> Result<End
             "--device cpu: it has no grid of threads; name cuda or emulated".to_owned(),
         ));
     }
-    let chosen = machine.choose(args.device.as_slice())?;
-    let Some(&Named { name, device }) = chosen.devices.first() else {
-        return Err(Failure::Bug("no device is chosen".to_owned()));
-    };
+    let Named { name, device } = machine.choose_one(args.device)?;
     let json = args.json.open()?;
     let Extents([n_x, n_y]) = args.shape;
     let map = check_index(device, variant, n_x, n_y)?;

@@ -91,17 +91,14 @@ fn run_on(args: &MembenchArgs, machine: &Machine, out: &mut Out<'_>) -> Result<E
             "--device cpu: the kernels measure a GPU's memory; name cuda or emulated".to_owned(),
         ));
     }
-    let chosen = machine
-        .choose(&[args.device])
+    let named = machine
+        .choose_one(Some(args.device))
         .map_err(|failure| match failure {
             Failure::Environment(text) => Failure::Environment(format!(
                 "{text}; `--device emulated` checks the kernels without one"
             )),
             other => other,
         })?;
-    let Some(&named) = chosen.devices.first() else {
-        return Err(Failure::Bug("no device is chosen".to_owned()));
-    };
     let json = args.json.open()?;
     let info = named.device.info();
     let is_emulated = info.kind == DeviceKind::Emulated;

@@ -1,6 +1,6 @@
 //! `harness run`: one problem of a lab, of any size and length, with its figures and files.
 //!
-//! A lab with timesteps needs three things here: its arguments, which make its problem and the sinks of its fields; the
+//! A lab with timesteps needs three things here: its arguments, which make its problem and the series of its fields; the
 //! problem's [`stepper::Stepped`]; and a line in `RunLab`. [`timesteps::run`] does the rest.
 
 pub mod field_files;

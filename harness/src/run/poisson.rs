@@ -116,11 +116,9 @@ pub fn run(args: &PoissonArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
         out.line(figures(&done, &chunk, &processor, out))?;
     }
     let mut ending = Ending::Fine;
-    if let Some(Convergence { text, is_reached }) = convergence {
+    if let Some((text, end)) = convergence {
         out.line(format!("  {text}"))?;
-        if !is_reached {
-            ending = Ending::Wrong;
-        }
+        ending = end;
     }
     if !args.no_check && processor.device().is_some() {
         let mut comparison = Comparison::default();
@@ -137,22 +135,16 @@ pub fn run(args: &PoissonArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
     Ok(ending)
 }
 
-/// How iterations to a tolerance ended.
-struct Convergence {
-    text: String,
-    is_reached: bool,
-}
-
-/// Iterates until `stop` says so.
+/// Iterates until `stop` says so: what was computed, and in words whether the tolerance was reached.
 fn iterate_until(
     stop: &Stop,
     stepper: &mut Stepper<'_, Poisson>,
-) -> Result<(Chunk, Convergence), Failure> {
+) -> Result<(Chunk, (String, Ending)), Failure> {
     let (problem, processor) = (&stepper.problem, stepper.processor);
-    let bar = Bar::new(format!("computing on {}", processor.name()));
+    let bar = Bar::new(format!("computing on {}", processor.name));
     let began = Instant::now();
     let end = match processor.device() {
-        Some(device) => to_tolerance(device, problem, processor.variant(), stop, &bar),
+        Some(device) => to_tolerance(device, problem, processor.variant, stop, &bar),
         None => {
             let iterate = || to_tolerance_on_cpu(problem, stop, Cpu::Parallel, &bar);
             stepper.cores.install(iterate)
@@ -161,14 +153,16 @@ fn iterate_until(
     let end = end.map_err(|error| stepper.explained(error))?;
     let (tolerance, change) = (stop.tolerance(), end.change);
     let iterations = grouped(end.iterations.into());
-    let text = if end.reached {
-        format!(
+    let convergence = if end.reached {
+        let text = format!(
             "tolerance {tolerance:e} reached after {iterations} iterations: the last changed u by {change:.3e} at most"
-        )
+        );
+        (text, Ending::Fine)
     } else {
-        format!(
+        let text = format!(
             "tolerance {tolerance:e} NOT reached after {iterations} iterations: the last changed u by {change:.3e}; raise --iterations"
-        )
+        );
+        (text, Ending::Wrong)
     };
     let chunk = Chunk {
         steps: end.iterations,
@@ -177,8 +171,7 @@ fn iterate_until(
     };
     stepper.steps_done = end.iterations;
     stepper.replace(vec![("u".to_owned(), end.u)]);
-    let is_reached = end.reached;
-    Ok((chunk, Convergence { text, is_reached }))
+    Ok((chunk, convergence))
 }
 
 /// Times, and rates where they mean something.
@@ -200,7 +193,7 @@ fn figures(done: &Poisson, chunk: &Chunk, processor: &Processor, out: &Out<'_>) 
     }
     let usual = bytes_per_s(done.usual_bytes() as f64 / t);
     table.row(["24 K N^3 / t", &usual, "the usual figure, of three arrays"]);
-    let work = done.work(processor.variant());
+    let work = done.work(processor.variant);
     if processor.device().is_some() {
         let rate = bytes_per_s(work.bytes as f64 / t);
         let note = format!("{}, what this variant cannot avoid", bytes(work.bytes));
@@ -228,7 +221,7 @@ impl PoissonArgs {
             Some(suffix) => format!("-{suffix}"),
             None => String::new(),
         };
-        create_folder("--out", &self.out)?;
+        create_folder(&self.out)?;
         let name = format!("poisson-{}{suffix}.{extension}", self.n);
         Ok(Some(OutputFile::create("--out", &self.out.join(name))?))
     }

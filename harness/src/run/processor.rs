@@ -20,8 +20,10 @@ pub struct DeviceArg {
 /// The CPU, which runs the parallel reference, or a device and the variant that it runs.
 pub struct Processor {
     machine: Machine,
-    name: Wanted,
-    variant: &'static str,
+    /// As `--device` has it.
+    pub name: Wanted,
+    /// The variant that a device runs.
+    pub variant: &'static str,
 }
 
 impl DeviceArg {
@@ -47,16 +49,6 @@ impl DeviceArg {
 }
 
 impl Processor {
-    /// As `--device` has it.
-    pub fn name(&self) -> Wanted {
-        self.name
-    }
-
-    /// The variant that a device runs.
-    pub fn variant(&self) -> &'static str {
-        self.variant
-    }
-
     /// The device; `None` for the CPU.
     pub fn device(&self) -> Option<&dyn Device> {
         let chosen = self.machine.choose(&[self.name]).ok()?;

@@ -105,7 +105,7 @@ impl<'p, P: Stepped> Stepper<'p, P> {
     ) -> Result<Stepper<'p, P>, Failure> {
         let fields = problem.inputs();
         let fields =
-            fields.map_err(|error| memory_advice::failure(error, &problem, processor.variant()))?;
+            fields.map_err(|error| memory_advice::failure(error, &problem, processor.variant))?;
         // 0 lets rayon choose.
         let cores = ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0) as usize);
         let cores = cores.build().map_err(|error| {
@@ -139,7 +139,7 @@ impl<'p, P: Stepped> Stepper<'p, P> {
         }
         let part = self.problem.part(self.steps_done, steps);
         let last = self.steps_done + steps;
-        let label = format!("{last} of {all} timesteps on {}", self.processor.name());
+        let label = format!("{last} of {all} timesteps on {}", self.processor.name);
         let computed = match self.processor.device() {
             Some(device) => {
                 // A device does not tell how far a plan is.
@@ -174,7 +174,7 @@ impl<'p, P: Stepped> Stepper<'p, P> {
         part: &P,
         rule: Option<&SamplingRule>,
     ) -> Result<(Summary, Duration), Error> {
-        let plan = part.record(self.processor.variant())?;
+        let plan = part.record(self.processor.variant)?;
         let began = Instant::now();
         let mut session = device.prepare(P::lab().module(), &plan)?;
         let mut run = || {
@@ -209,7 +209,7 @@ impl<'p, P: Stepped> Stepper<'p, P> {
     ///
     /// As [`Stepper::advance`].
     pub fn warm_up(&self) -> Result<(), Failure> {
-        let _bar = Bar::spinner(format!("warming up {}", self.processor.name()));
+        let _bar = Bar::spinner(format!("warming up {}", self.processor.name));
         let part = |steps: u32| {
             let all = self.problem.timesteps().unwrap_or(0) as u32;
             self.problem.part(0, all.min(steps))
@@ -223,7 +223,7 @@ impl<'p, P: Stepped> Stepper<'p, P> {
             };
             if device.info().kind == DeviceKind::Cuda {
                 let (time, steps) = GPU_WARM_UP;
-                let plan = part(steps).record(self.processor.variant())?;
+                let plan = part(steps).record(self.processor.variant)?;
                 let mut session = device.prepare(P::lab().module(), &plan)?;
                 reset(session.as_mut(), &plan, &self.fields)?;
                 let began = Instant::now();
@@ -256,7 +256,7 @@ impl<'p, P: Stepped> Stepper<'p, P> {
         let bar = Bar::since("the same on the CPU", self.began);
         self.cores.install(|| part.advance(expected, &bar))?;
         *done = self.steps_done;
-        let variant = self.processor.variant();
+        let variant = self.processor.variant;
         for (name, _) in part.record(variant)?.outputs() {
             let want = vec![(name.clone(), take(expected, name)?)];
             let got = vec![(name.clone(), take(&mut self.fields, name)?)];
@@ -272,7 +272,7 @@ impl<'p, P: Stepped> Stepper<'p, P> {
 
     /// The error; if memory is short, with the largest problem that fits.
     pub fn explained(&self, error: Error) -> Failure {
-        memory_advice::failure(error, &self.problem, self.processor.variant())
+        memory_advice::failure(error, &self.problem, self.processor.variant)
     }
 }
 

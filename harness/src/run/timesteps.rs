@@ -1,7 +1,8 @@
 //! What `harness run` does for any lab with timesteps: chunk by chunk, with files, rates, and a comparison with the CPU.
 
-use host::{Case, Lab, NamedBuffers};
+use host::{Case, Lab};
 
+use super::field_files::VtiSeries;
 use super::processor::Processor;
 use super::stepper::{Chunk, Comparison, Stepped, Stepper};
 use crate::failure::{Ending, Failure};
@@ -9,24 +10,7 @@ use crate::stdout::Out;
 use crate::table::Table;
 use units::{count, grouped, three};
 
-/// Where fields go.
-pub trait FieldSink {
-    /// Takes the fields after `step` timesteps.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Environment`], typically since the disk is full.
-    fn record(&mut self, step: u32, fields: &NamedBuffers) -> Result<(), Failure>;
-
-    /// Completes the files, and says what they are.
-    ///
-    /// # Errors
-    ///
-    /// As [`FieldSink::record`].
-    fn finish(self: Box<Self>) -> Result<String, Failure>;
-}
-
-/// Computes the problem in chunks of `period` timesteps, hands the fields after each to the sinks, compares them with the
+/// Computes the problem in chunks of `period` timesteps, adds the fields after each to the series of files, compares them with the
 /// CPU's if that is wanted and they are not the CPU's own, and reports.
 ///
 /// # Errors
@@ -37,7 +21,7 @@ pub fn run<P: Stepped>(
     processor: &Processor,
     period: u32,
     is_compared: bool,
-    mut sinks: Vec<Box<dyn FieldSink>>,
+    mut series: Option<VtiSeries>,
     out: &mut Out<'_>,
 ) -> Result<Ending, Failure> {
     let lab = P::lab().name();
@@ -49,8 +33,8 @@ pub fn run<P: Stepped>(
     let mut comparison = Comparison::default();
     while let Some(chunk) = stepper.advance(period, None)? {
         chunks.push(chunk);
-        for sink in &mut sinks {
-            sink.record(stepper.steps_done, &stepper.fields)?;
+        if let Some(series) = &mut series {
+            series.record(stepper.steps_done, &stepper.fields)?;
         }
         if is_compared && processor.device().is_some() {
             stepper.compare(&mut comparison)?;
@@ -58,8 +42,8 @@ pub fn run<P: Stepped>(
     }
     out.line(rates(problem, &chunks, processor, out))?;
     let ending = report_comparison(&comparison, out)?;
-    for sink in sinks {
-        out.line(format!("  wrote {}", sink.finish()?))?;
+    if let Some(series) = series {
+        out.line(format!("  wrote {}", series.finish()?))?;
     }
     Ok(ending)
 }
@@ -86,9 +70,9 @@ fn rates(problem: &impl Stepped, chunks: &[Chunk], processor: &Processor, out: &
         let chunks = count(chunks.len(), "chunk");
         return format!("  {chunks}; the speed of the emulated device says nothing of a GPU");
     }
-    let unit = problem.work(processor.variant()).unit;
+    let unit = problem.work(processor.variant).unit;
     let rate = |chunk: &Chunk| {
-        let work = problem.part(0, chunk.steps).work(processor.variant());
+        let work = problem.part(0, chunk.steps).work(processor.variant);
         work.updates as f64 / chunk.times.median_s.max(1e-12)
     };
     let mut done = 0;

@@ -12,7 +12,7 @@ use super::field_files::{Lattice, VtiSeries};
 use super::flags::{Extents, at_least_1, of_flag};
 use super::processor::DeviceArg;
 use super::stepper::{Stepped, take};
-use super::timesteps::{self, FieldSink};
+use super::timesteps;
 use crate::failure::{Ending, Failure};
 use crate::stdout::Out;
 
@@ -69,20 +69,13 @@ enum InitialFields {
 pub fn run(args: &Wave3dArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
     let problem = problem(args)?;
     let processor = args.device.processor(&LAB, &args.variant)?;
-    let mut sinks: Vec<Box<dyn FieldSink>> = Vec::new();
-    if let Some(folder) = &args.out {
+    let series = args.out.as_ref().map(|folder| {
         let lattice = Lattice::of(&problem, "u", 0.0, problem.dx_m());
-        let series = VtiSeries::create("--out", folder, "wave3d", lattice, problem.dt_s())?;
-        sinks.push(Box::new(series));
-    }
-    timesteps::run(
-        &problem,
-        &processor,
-        args.out_period,
-        !args.no_check,
-        sinks,
-        out,
-    )
+        VtiSeries::create(folder, "wave3d", lattice, problem.dt_s())
+    });
+    let (series, is_compared) = (series.transpose()?, !args.no_check);
+    let period = args.out_period;
+    timesteps::run(&problem, &processor, period, is_compared, series, out)
 }
 
 fn problem(args: &Wave3dArgs) -> Result<Wave3d, Failure> {

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::failure::{Ending, Failure};
 use crate::grade::report::{figures, html};
-use crate::table::{Align, Columns, Tone};
+use crate::table::Table;
 use crate::terminal::Look;
 use grading::outcome::Outcome;
 use grading::report::GradeReport;
@@ -166,30 +166,15 @@ impl Summary {
             blocks.push(self.bars(look));
         }
         if !self.cases.is_empty() {
-            let headers = [
-                ("case", Align::Left),
-                ("passed", Align::Right),
-                ("graded", Align::Right),
-            ];
-            let mut table = Columns::with_header(look, &headers);
-            for (name, passed, graded) in &self.cases {
-                table.row([
-                    (escape::line(name), Tone::Normal),
-                    (passed.to_string(), Tone::Normal),
-                    (graded.to_string(), Tone::Normal),
-                ]);
-            }
-            blocks.push(table.render(2));
+            let table = Table::new(&self.cases)
+                .left("case", |(name, ..)| escape::line(name))
+                .right("passed", |(_, passed, _)| Some(passed.to_string()))
+                .right("graded", |(.., graded)| Some(graded.to_string()));
+            blocks.push(table.render(look, 2));
         }
         let remarks = self.remarks();
         if !remarks.is_empty() {
-            blocks.push(
-                remarks
-                    .iter()
-                    .map(|line| format!("  {line}"))
-                    .collect::<Vec<_>>()
-                    .join("\n"),
-            );
+            blocks.push(format!("  {}", remarks.join("\n  ")));
         }
         blocks.join("\n\n")
     }

@@ -39,9 +39,12 @@ pub fn ratio(ratio: Option<&Interval>) -> String {
     )
 }
 
-/// A median time in microseconds: `54.1 us`.
-pub fn median(median_s: f64) -> String {
-    format!("{} us", three(median_s * 1e6))
+/// The submission's median time in microseconds: `54.1 us`.
+pub fn time(timed: &PerformanceGrade) -> String {
+    timed.submission.as_ref().map_or_else(
+        || "-".to_owned(),
+        |times| format!("{} us", three(times.median_s * 1e6)),
+    )
 }
 
 /// What a time was compared with.
@@ -174,17 +177,14 @@ pub fn unchecked(report: &GradeReport) -> Vec<(String, Vec<String>)> {
 /// Cases that fail, and those whose failure looks the same: of the same kind, with the same patterns in the same field.
 /// One of each is enough to read.
 pub fn alike(failures: Vec<(Vec<String>, &Failing)>) -> Vec<(Vec<String>, &Failing, Vec<String>)> {
-    let mut different: Vec<(Vec<String>, &Failing, Vec<String>)> = Vec::new();
-    for (names, failing) in failures {
-        let same = different
-            .iter_mut()
-            .find(|(_, first, _)| look_of(first) == look_of(failing));
-        match same {
-            Some((_, _, others)) => others.extend(names),
-            None => different.push((names, failing, Vec::new())),
-        }
-    }
-    different
+    let by_look = failures.into_iter();
+    let by_look = grouped(by_look.map(|failure| (look_of(failure.1), failure)));
+    let different = by_look.into_iter().map(|(_, mut alike)| {
+        let (names, failing) = alike.remove(0);
+        let others = alike.into_iter().flat_map(|(names, _)| names);
+        (names, failing, others.collect())
+    });
+    different.collect()
 }
 
 /// Whether the emulated device's message has all that the failure's own has, and where in the code it was besides.

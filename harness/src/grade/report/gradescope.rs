@@ -57,14 +57,8 @@ pub fn results(report: &GradeReport) -> Results {
     tests.extend(report.performance.iter().map(speed));
     let for_instructors = for_instructors(report);
     if !for_instructors.is_empty() {
-        tests.push(Test {
-            name: "for the instructor".to_owned(),
-            score: None,
-            max_score: None,
-            status: None,
-            output: for_instructors.join("\n\n"),
-            visibility: HIDDEN,
-        });
+        let output = for_instructors.join("\n\n");
+        tests.push(Test::new("for the instructor", None, None, output, HIDDEN));
     }
     let shown = tests.iter().filter(|test| test.visibility == VISIBLE);
     let (earned, possible) = shown.fold((0.0, 0.0), |(earned, possible), test| {

@@ -1,7 +1,7 @@
 //! A grade as one self-contained page.
 
 use super::figures;
-use crate::table::Tone;
+use crate::table::{Align, Table, Tone};
 use grading::diagnose::LEGEND;
 use grading::report::GradeReport;
 use page::plot::{tick, whole};
@@ -70,13 +70,8 @@ pub fn page(report: &GradeReport) -> String {
         ("lab", report.lab.clone()),
         ("harness", report.harness_version.clone()),
     ];
-    facts.extend(
-        report
-            .submission
-            .sha256
-            .clone()
-            .map(|hash| ("SHA-256", hash)),
-    );
+    let hash = report.submission.sha256.clone();
+    facts.extend(hash.map(|hash| ("SHA-256", hash)));
     facts.extend(report.seed.map(|seed| ("seed", seed.to_string())));
     page.table(
         &[Cell::text("what"), Cell::text("value")],
@@ -97,31 +92,19 @@ fn toned((text, tone): (String, Tone)) -> Cell {
 }
 
 fn cases(page: &mut Page, report: &GradeReport) {
-    let has_checks = figures::has_checks(report);
-    let mut headers = vec![
-        Cell::text("case"),
-        Cell::text("result"),
-        Cell::number("points"),
-        Cell::text("group"),
-        Cell::number("samples"),
-    ];
-    if has_checks {
-        headers.insert(2, Cell::text("checks"));
+    let mut table = Table::new(&report.cases)
+        .left("case", |case| case.name.clone())
+        .toned("result", Align::Left, figures::case_result);
+    if figures::has_checks(report) {
+        table = table.toned("checks", Align::Left, figures::checks);
     }
-    let rows = report.cases.iter().map(|case| {
-        let mut row = vec![
-            Cell::text(&case.name),
-            toned(figures::case_result(case)),
-            Cell::number(figures::earned(case.earned, case.points)),
-            Cell::text(case.group.name()),
-            Cell::number(case.samples.to_string()),
-        ];
-        if has_checks {
-            row.insert(2, toned(figures::checks(case)));
-        }
-        row
-    });
-    page.table(&headers, rows);
+    table
+        .right("points", |case| {
+            Some(figures::earned(case.earned, case.points))
+        })
+        .left("group", |case| case.group.name().to_owned())
+        .right("samples", |case| Some(case.samples.to_string()))
+        .add_to(page, |_| "");
 }
 
 fn performance(page: &mut Page, report: &GradeReport) {
@@ -134,16 +117,12 @@ fn performance(page: &mut Page, report: &GradeReport) {
         Cell::text("against"),
     ];
     let rows = report.performance.iter().map(|timed| {
-        let time = timed
-            .submission
-            .as_ref()
-            .map(|times| figures::median(times.median_s));
         vec![
             Cell::text(&timed.case),
             toned(figures::performance_result(timed)),
             Cell::number(figures::earned(timed.earned, timed.points)),
             Cell::number(figures::ratio(timed.ratio.as_ref())),
-            Cell::number(time.unwrap_or_else(|| "-".to_owned())),
+            Cell::number(figures::time(timed)),
             Cell::text(figures::against(timed)),
         ]
     });
@@ -191,11 +170,8 @@ fn failures(page: &mut Page, report: &GradeReport) {
         page.part(&names.join(", "));
         page.paragraph(&format!("{} ({})", failing.kind.summary(), failing.kind));
         page.verbatim(&figures::explanation(failing).join("\n"));
-        let heat_map = failing
-            .diagnosis
-            .as_ref()
-            .and_then(|diagnosis| diagnosis.heat_map.as_ref());
-        if let Some(heat_map) = heat_map {
+        let diagnosis = failing.diagnosis.as_ref();
+        if let Some(heat_map) = diagnosis.and_then(|diagnosis| diagnosis.heat_map.as_ref()) {
             let scale = if heat_map.cells_per_pixel > 1 {
                 format!(
                     " A pixel shows the worst of {0} x {0} cells.",

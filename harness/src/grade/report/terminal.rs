@@ -1,10 +1,10 @@
 //! A grade on a terminal.
 
 use super::figures;
-use crate::table::{Align, Columns, Tone};
+use crate::table::{Align, Table, Tone};
 use crate::terminal::Look;
 use grading::outcome::Failing;
-use grading::report::GradeReport;
+use grading::report::{CaseGrade, GradeReport};
 use page::escape;
 use units::grouped;
 
@@ -59,25 +59,21 @@ fn failures(report: &GradeReport, look: Look) -> Vec<String> {
 /// What the emulated device counted in the first run of each case.
 pub fn counts(report: &GradeReport, look: Look) -> String {
     let counted = report.cases.iter().filter(|case| !case.counts.is_empty());
-    let mut headers = vec![("counts of", Align::Left)];
-    headers.extend(COUNTS.map(|(_, header)| (header, Align::Right)));
-    let mut table = Columns::with_header(look, &headers);
-    let mut is_empty = true;
-    for case in counted {
-        is_empty = false;
-        let mut row = vec![(escape::line(&case.name), Tone::Normal)];
-        row.extend(COUNTS.map(|(name, _)| {
-            let count = case.counts.get(name);
-            let text = count.map_or_else(|| "-".to_owned(), |&count| grouped(count));
-            (text, Tone::Normal)
-        }));
-        table.row(row);
+    let counted: Vec<&CaseGrade> = counted.collect();
+    if counted.is_empty() {
+        return "  no counts: only the emulated device counts, and only what ran to its end"
+            .to_owned();
     }
-    if is_empty {
-        "  no counts: only the emulated device counts, and only what ran to its end".to_owned()
-    } else {
-        table.render(2)
-    }
+    let names = Table::new(&counted).left("counts of", |case| escape::line(&case.name));
+    let table = COUNTS.iter().fold(names, |table, (name, header)| {
+        table.right(header, |case| {
+            Some({
+                let count = case.counts.get(*name);
+                count.map_or_else(|| "-".to_owned(), |&count| grouped(count))
+            })
+        })
+    });
+    table.render(look, 2)
 }
 
 /// Counts, as the report names them, and their columns.
@@ -106,59 +102,33 @@ fn heading(report: &GradeReport, look: Look) -> String {
 }
 
 fn cases(report: &GradeReport, look: Look) -> String {
-    let has_checks = figures::has_checks(report);
-    let mut headers = vec![
-        ("case", Align::Left),
-        ("group", Align::Left),
-        ("points", Align::Right),
-        ("samples", Align::Right),
-        ("result", Align::Left),
-    ];
-    if has_checks {
-        headers.insert(4, ("checks", Align::Left));
+    let mut table = Table::new(&report.cases)
+        .left("case", |case| escape::line(&case.name))
+        .left("group", |case| case.group.name().to_owned())
+        .right("points", |case| {
+            Some(figures::earned(case.earned, case.points))
+        })
+        .toned("samples", Align::Right, |case| {
+            (case.samples.to_string(), Tone::Faint)
+        });
+    if figures::has_checks(report) {
+        table = table.toned("checks", Align::Left, figures::checks);
     }
-    let mut table = Columns::with_header(look, &headers);
-    for case in &report.cases {
-        let mut row = vec![
-            (escape::line(&case.name), Tone::Normal),
-            (case.group.name().to_owned(), Tone::Normal),
-            (figures::earned(case.earned, case.points), Tone::Normal),
-            (case.samples.to_string(), Tone::Faint),
-            figures::case_result(case),
-        ];
-        if has_checks {
-            row.insert(4, figures::checks(case));
-        }
-        table.row(row);
-    }
-    table.render(2)
+    let table = table.toned("result", Align::Left, figures::case_result);
+    table.render(look, 2)
 }
 
 fn performance(report: &GradeReport, look: Look) -> String {
-    let headers = [
-        ("speed of", Align::Left),
-        ("against", Align::Left),
-        ("points", Align::Right),
-        ("time", Align::Right),
-        ("ratio", Align::Left),
-        ("result", Align::Left),
-    ];
-    let mut table = Columns::with_header(look, &headers);
-    for timed in &report.performance {
-        let time = timed
-            .submission
-            .as_ref()
-            .map(|times| figures::median(times.median_s));
-        table.row([
-            (escape::line(&timed.case), Tone::Normal),
-            (figures::against(timed), Tone::Normal),
-            (figures::earned(timed.earned, timed.points), Tone::Normal),
-            (time.unwrap_or_else(|| "-".to_owned()), Tone::Normal),
-            (figures::ratio(timed.ratio.as_ref()), Tone::Normal),
-            figures::performance_result(timed),
-        ]);
-    }
-    table.render(2)
+    Table::new(&report.performance)
+        .left("speed of", |timed| escape::line(&timed.case))
+        .left("against", figures::against)
+        .right("points", |timed| {
+            Some(figures::earned(timed.earned, timed.points))
+        })
+        .right("time", |timed| Some(figures::time(timed)))
+        .left("ratio", |timed| figures::ratio(timed.ratio.as_ref()))
+        .toned("result", Align::Left, figures::performance_result)
+        .render(look, 2)
 }
 
 /// Reasons, missing protections and notes, a line each.

@@ -40,13 +40,7 @@ fn y_label(cycles: f64) -> String {
 /// # Errors
 ///
 /// Why it cannot be drawn.
-pub fn svg(measured: &Measured) -> Result<String, String> {
-    let mut text = String::new();
-    draw(&mut text, measured).map_err(|error| error.to_string())?;
-    Ok(text)
-}
-
-fn draw(text: &mut String, measured: &Measured) -> Result<(), Box<dyn std::error::Error>> {
+pub fn svg(measured: &Measured) -> Result<String, Box<dyn std::error::Error>> {
     let points = || measured.latencies.iter().flat_map(|l| &l.curve.points);
     let footprints = || points().map(|point| point.footprint_bytes);
     let smallest = footprints().min().unwrap_or(1);
@@ -59,7 +53,8 @@ fn draw(text: &mut String, measured: &Measured) -> Result<(), Box<dyn std::error
     }
     let (bottom, top) = (0.7 * least, 1.5 * most);
 
-    let root = SVGBackend::with_string(text, SIZE).into_drawing_area();
+    let mut text = String::new();
+    let root = SVGBackend::with_string(&mut text, SIZE).into_drawing_area();
     root.fill(&WHITE)?;
     let title = format!("Latency of dependent loads, {}", measured.device);
     let footprints = smallest as f64..largest.max(2 * smallest) as f64;
@@ -151,5 +146,7 @@ fn draw(text: &mut String, measured: &Measured) -> Result<(), Box<dyn std::error
         .label_font(("sans-serif", 14))
         .draw()?;
     root.present()?;
-    Ok(())
+    drop(chart);
+    drop(root);
+    Ok(text)
 }

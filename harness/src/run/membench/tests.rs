@@ -143,7 +143,7 @@ fn a_curve_without_sense_is_no_plot() {
     let mut wrong = example();
     wrong.latencies[0].curve.points[3].cycles = 0.0;
     assert_eq!(
-        plot::svg(&wrong).unwrap_err(),
+        plot::svg(&wrong).unwrap_err().to_string(),
         "a latency that is no number above 0"
     );
 }
