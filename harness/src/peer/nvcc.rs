@@ -16,7 +16,6 @@ pub const FLAGS: [&str; 5] = [
     "-fmad=false",
 ];
 
-/// An nvcc that starts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Nvcc {
     path: PathBuf,

@@ -2,29 +2,29 @@
 //!
 //! | module         | what it holds                                                    |
 //! |----------------|------------------------------------------------------------------|
-//! | [`results`]    | the document that `--json` writes                                |
-//! | [`contender`]  | what is timed, ours or a peer                                    |
-//! | [`bound`]      | the roofline                                                     |
+//! | `results`      | the document that `--json` writes                                |
+//! | `contender`    | what is timed, ours or a peer                                    |
+//! | `bound`        | the roofline                                                     |
 //! | `settings`     | how long is measured, and how well                               |
 //! | `probe`        | what is asked of a device before anything is timed               |
 //! | `turns`, `watch` | a device's runs, timed in turns; its clocks                    |
 //! | `bench`        | all rows of a case: the CPU's, a device's, and how they compare   |
-//! | [`counted`]    | what kernels do, counted on the emulated device                  |
-//! | [`kernels`]    | that, and what the device made of them, as a table               |
+//! | `counted`      | what kernels do, counted on the emulated device                  |
+//! | `kernels`      | that, and what the device made of them, as a table               |
 //! | `report`       | tables                                                           |
 //! | `partial_results` | results so far, for Ctrl-C                                    |
 //!
 //! The method and its sources are in `docs/measuring.md`.
 
 mod bench;
-pub mod bound;
-pub mod contender;
-pub mod counted;
-pub mod kernels;
+pub(crate) mod bound;
+pub(crate) mod contender;
+pub(crate) mod counted;
+pub(crate) mod kernels;
 mod partial_results;
 mod probe;
 mod report;
-pub mod results;
+pub(crate) mod results;
 mod settings;
 #[cfg(test)]
 mod tests;

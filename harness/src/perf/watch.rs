@@ -23,7 +23,6 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Watches by this telemetry.
     pub fn new(telemetry: Option<Arc<dyn Telemetry>>) -> Watch {
         let about = telemetry.as_ref().map(|telemetry| telemetry.about());
         Watch {
@@ -43,7 +42,6 @@ impl Watch {
         })
     }
 
-    /// The present reading.
     pub fn read(&self) -> Option<Reading> {
         Some(self.telemetry.as_ref()?.read())
     }

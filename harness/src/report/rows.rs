@@ -10,14 +10,11 @@ use crate::table::Tone;
 /// What a column of the tables says.
 pub const OF_LIMIT: &str = "\"of limit\": the least time that the device's measured limits allow for the bytes and operations that the variant cannot avoid, by the measured time.";
 
-/// A row that was timed.
 #[derive(Debug, Clone, Copy)]
 pub struct Timed<'r> {
     /// The case that it was timed for. The CPU's may be of another: [`Row::case`].
     pub case: &'r CaseResults,
-    /// The row.
     pub row: &'r Row,
-    /// Its figures.
     pub figures: &'r Figures,
 }
 
