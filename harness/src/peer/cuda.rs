@@ -74,11 +74,7 @@ pub struct CudaPeer {
     module: Module,
 }
 
-/// Compiles a source, and gives the peers in it.
-///
-/// # Errors
-///
-/// nvcc's message.
+/// Compiles a source: the peers in it, or nvcc's message.
 pub fn compile(nvcc: &Nvcc, source: &Source) -> Result<Vec<CudaPeer>, String> {
     let text = program(source.file).ok_or("its source is not in this copy of the course")?;
     let ptx = nvcc.compile(source.file, text)?;

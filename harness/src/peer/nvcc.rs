@@ -25,10 +25,7 @@ pub struct Nvcc {
 
 impl Nvcc {
     /// The first of: `$CUDA_HOME/bin/nvcc`, `$CUDA_PATH/bin/nvcc`, the `PATH`'s, `/usr/local/cuda/bin/nvcc`.
-    ///
-    /// # Errors
-    ///
-    /// Why there is none, as a message for the user.
+    /// Otherwise, why there is none, as a message for the user.
     pub fn find() -> Result<Nvcc, String> {
         let homes = ["CUDA_HOME", "CUDA_PATH"].map(env::var_os);
         let path = candidates(homes, env::var_os("PATH"))
@@ -39,11 +36,7 @@ impl Nvcc {
         Nvcc::at(path)
     }
 
-    /// The one at this path.
-    ///
-    /// # Errors
-    ///
-    /// What keeps it from starting.
+    /// The one at this path, or what keeps it from starting.
     pub fn at(path: PathBuf) -> Result<Nvcc, String> {
         let output = Command::new(&path)
             .arg("--version")
@@ -59,11 +52,7 @@ impl Nvcc {
         }
     }
 
-    /// The PTX of a source; `name` is what messages call it.
-    ///
-    /// # Errors
-    ///
-    /// nvcc's message.
+    /// The PTX of a source, or nvcc's message; `name` is what messages call it.
     pub fn compile(&self, name: &str, source: &str) -> Result<String, String> {
         let failed = |error: std::io::Error| format!("{name}: {error}");
         let folder = tempfile::tempdir().map_err(failed)?;

@@ -100,10 +100,6 @@ pub struct PlanRun<'d> {
 
 impl<'d> PlanRun<'d> {
     /// Prepares the plan on the device. Its inputs are the buffers of these names.
-    ///
-    /// # Errors
-    ///
-    /// The device's error.
     pub fn prepare(
         device: &'d dyn Device,
         module: &Module,

@@ -49,7 +49,7 @@ use crate::stdout::Out;
 use bench::Bench;
 use contender::Peers;
 use output_files::OutputFile;
-use partial_results::{Files, PartialResults};
+use partial_results::{PartialResults, State};
 use probe::{Probe, Real};
 use results::{Results, SCHEMA_VERSION};
 use settings::Settings;
@@ -227,12 +227,13 @@ fn run_in(
     if wants_text {
         out.line(probe::render(&results, out.look()))?;
     }
-    let files = Files {
+    let so_far = PartialResults::new(State {
+        results,
         json,
         html,
         page: environment.page,
-    };
-    let so_far = PartialResults::new(results, files, began);
+        began,
+    });
     for bench in benches {
         let tell = |case: &results::CaseResults| so_far.tell(case);
         let case = bench.run(&chosen, &devices, began, &tell)?;

@@ -24,11 +24,7 @@ pub trait Probe {
         progress: &dyn Progress,
     ) -> (MeasuredLimits, Option<String>);
 
-    /// What reports on its clocks.
-    ///
-    /// # Errors
-    ///
-    /// Why nothing does.
+    /// What reports on its clocks, or why nothing does.
     fn telemetry(&self, device: &DeviceInfo) -> Result<Arc<dyn Telemetry>, NoTelemetry>;
 }
 

@@ -327,11 +327,6 @@ impl Results {
         }
     }
 
-    /// The document.
-    ///
-    /// # Errors
-    ///
-    /// Bugs of ours.
     pub fn to_json(&self) -> Result<String, Failure> {
         serde_json::to_string_pretty(self)
             .map_err(|error| Failure::Bug(format!("the results have no JSON form: {error}")))
@@ -356,10 +351,7 @@ impl Results {
     }
 
     /// Reads a document's text.
-    ///
-    /// # Errors
-    ///
-    /// As [`Results::read`].
+    /// Fails as [`Results::read`] does.
     pub fn parse(text: &str) -> Result<Results, Failure> {
         let remedy = "write one with `harness perf --json=FILE`";
         let head = Head::of(text).map_err(|error| {
