@@ -46,13 +46,11 @@ pub struct RowName {
 
 impl fmt::Display for RowName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let RowName {
-            lab,
-            case,
-            device,
-            name,
-        } = self;
-        write!(f, "{lab} {case}: {name} on {device}")
+        write!(
+            f,
+            "{} {}: {} on {}",
+            self.lab, self.case, self.name, self.device
+        )
     }
 }
 

@@ -43,13 +43,10 @@ impl Nvcc {
             .output()
             .map_err(|error| format!("{}: {error}", path.display()))?;
         let text = String::from_utf8_lossy(&output.stdout);
-        match version(&text) {
-            Some(version) => Ok(Nvcc {
-                path,
-                version: version.to_owned(),
-            }),
-            None => Err(format!("{} --version names no version", path.display())),
-        }
+        let version = version(&text)
+            .ok_or_else(|| format!("{} --version names no version", path.display()))?
+            .to_owned();
+        Ok(Nvcc { path, version })
     }
 
     /// The PTX of a source, or nvcc's message; `name` is what messages call it.

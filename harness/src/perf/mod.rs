@@ -130,18 +130,12 @@ pub fn run(args: &PerfArgs, page: PageOf, out: &mut Out<'_>) -> Result<Ending, F
         ));
     }
     // The emulated device is never timed, so never looked for.
-    let default = [Wanted::Cuda(0)];
-    let wanted: &[Wanted] = if args.device.is_empty() {
-        &default
-    } else {
-        &args.device
+    let wanted = match &args.device[..] {
+        [] => &[Wanted::Cuda(0)],
+        named => named,
     };
     let machine = Machine::discover(wanted, Sanitize::NONE);
-    let peers = if args.peers {
-        peer::find()
-    } else {
-        Peers::default()
-    };
+    let peers = args.peers.then(peer::find).unwrap_or_default();
     let environment = Environment {
         labs: labs(),
         machine: &machine,
@@ -173,9 +167,8 @@ fn run_in(
     let chosen = environment.machine.choose(&args.device)?;
     let json = args.json.open()?;
     let html = args.html.as_deref();
-    let html = html
-        .map(|path| OutputFile::create("--html", path))
-        .transpose()?;
+    let html = html.map(|path| OutputFile::create("--html", path));
+    let html = html.transpose()?;
 
     // Every case is made before anything is timed: what makes no sense is known at once.
     let mut benches = Vec::new();
