@@ -127,7 +127,7 @@ fn table(page: &mut Page, rows: &[Timed<'_>]) {
 /// The axis of sizes, if the devices' rows, or those of the CPU alone, have several.
 fn sizes(rows: &[Timed<'_>], label: &str) -> Option<Axis> {
     let is_cpu = |timed: &Timed<'_>| timed.row.device == "cpu";
-    let only_cpu = rows.iter().all(|timed| is_cpu(timed));
+    let only_cpu = rows.iter().all(is_cpu);
     let sizes = || {
         let sizes = rows.iter().filter(|timed| only_cpu || !is_cpu(timed));
         sizes.map(|timed| timed.size())
