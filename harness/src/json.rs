@@ -76,18 +76,16 @@ impl JsonOut {
             #[serde(flatten)]
             report: R,
         }
-        let text = || {
-            serde_json::to_string_pretty(&Document {
-                schema_version: SCHEMA_VERSION,
-                command,
-                report,
-            })
-            .map_err(|error| Failure::Bug(format!("the report has no JSON form: {error}")))
-        };
         if matches!(self, JsonOut::No) {
             return Ok(());
         }
-        self.write_text(&text()?, out)
+        let text = serde_json::to_string_pretty(&Document {
+            schema_version: SCHEMA_VERSION,
+            command,
+            report,
+        });
+        let bug = |error| Failure::Bug(format!("the report has no JSON form: {error}"));
+        self.write_text(&text.map_err(bug)?, out)
     }
 
     /// Writes a document that names its own version.

@@ -61,17 +61,11 @@ impl Columns {
     /// A table with these headers; a line break in a header starts its second line.
     pub fn with_header<T: AsRef<str>>(look: Look, headers: &[(T, Align)]) -> Columns {
         let mut columns = Columns::new(look, headers.iter().map(|(_, align)| *align));
-        let mut cells: Vec<Cell> = headers
-            .iter()
-            .map(|(text, _)| Cell::new(text.as_ref()))
-            .collect();
-        if look.colour {
-            cells = cells
-                .into_iter()
-                .map(|cell| cell.add_attribute(Attribute::Bold))
-                .collect();
-        }
-        columns.table.set_header(cells);
+        let cells = headers.iter().map(|(text, _)| match look.colour {
+            true => Cell::new(text.as_ref()).add_attribute(Attribute::Bold),
+            false => Cell::new(text.as_ref()),
+        });
+        columns.table.set_header(cells.collect::<Vec<Cell>>());
         columns.align();
         columns
     }

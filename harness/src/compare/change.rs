@@ -52,7 +52,6 @@ pub enum Change {
 }
 
 impl Change {
-    /// All of them, as a summary has them.
     pub const ALL: [Change; 5] = [
         Change::Slower,
         Change::Broken,
@@ -61,7 +60,6 @@ impl Change {
         Change::Undecided,
     ];
 
-    /// The name that users read.
     pub const fn name(self) -> &'static str {
         match self {
             Change::Faster => "faster",

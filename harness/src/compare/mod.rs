@@ -2,11 +2,11 @@
 //!
 //! | module      | what it holds                               |
 //! |-------------|---------------------------------------------|
-//! | [`change`]  | faster, slower, same, undecided             |
+//! | `change`    | faster, slower, same, undecided             |
 //! | `rows`      | which rows of two documents belong together |
 //! | `report`    | the table                                   |
 
-pub mod change;
+pub(crate) mod change;
 mod report;
 mod rows;
 #[cfg(test)]

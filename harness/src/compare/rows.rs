@@ -9,16 +9,13 @@ use units::count;
 use super::change::{Change, Margin, compare};
 use crate::perf::results::{Correctness, DeviceRecord, Figures, Outcome, Results, Row};
 
-/// Two documents, row by row.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Compared {
     /// Differences up to this share do not count.
     pub margin: Margin,
     /// In the order of the old document.
     pub rows: Vec<Pair>,
-    /// Rows of the old document alone.
     pub only_old: Vec<String>,
-    /// Rows of the new document alone.
     pub only_new: Vec<String>,
     /// What else differs: devices, drivers, kernels.
     pub differences: Vec<String>,
@@ -27,16 +24,11 @@ pub struct Compared {
 /// A time of two documents.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Pair {
-    /// Whose time.
     #[serde(flatten)]
     pub row: RowName,
-    /// Median of a run in the old document.
     pub old_s: Option<f64>,
-    /// Median of a run in the new document.
     pub new_s: Option<f64>,
-    /// new/old.
     pub ratio: Option<Interval>,
-    /// What became of it.
     pub verdict: Change,
     /// Why it is undecided or broken, where the ratio does not tell.
     pub reason: Option<String>,
@@ -45,11 +37,8 @@ pub struct Pair {
 /// What distinguishes rows.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct RowName {
-    /// The lab.
     pub lab: String,
-    /// The case.
     pub case: String,
-    /// The device.
     pub device: String,
     /// The variant, or a peer of it, and how it was run.
     pub name: String,
@@ -57,13 +46,11 @@ pub struct RowName {
 
 impl fmt::Display for RowName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let RowName {
-            lab,
-            case,
-            device,
-            name,
-        } = self;
-        write!(f, "{lab} {case}: {name} on {device}")
+        write!(
+            f,
+            "{} {}: {} on {}",
+            self.lab, self.case, self.name, self.device
+        )
     }
 }
 

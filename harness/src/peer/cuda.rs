@@ -8,10 +8,8 @@ use super::program;
 use crate::digest::sha256;
 use crate::perf::contender::{About, Peer, PlanRun, TimedRun, Trouble};
 
-/// A file of kernels.
 #[derive(Debug)]
 pub struct Source {
-    /// The file's name.
     pub file: &'static str,
     lab: &'static str,
     kernels: &'static [Counterpart],
@@ -25,7 +23,6 @@ type Relaunch = fn(&Launch<'_>) -> Result<(String, LaunchConfig), PlanError>;
 
 const PLAIN: &str = "CUDA C++";
 
-/// All of them.
 pub const SOURCES: &[Source] = &[
     Source {
         file: "wave2d.cu",
@@ -77,11 +74,7 @@ pub struct CudaPeer {
     module: Module,
 }
 
-/// Compiles a source, and gives the peers in it.
-///
-/// # Errors
-///
-/// nvcc's message.
+/// Compiles a source: the peers in it, or nvcc's message.
 pub fn compile(nvcc: &Nvcc, source: &Source) -> Result<Vec<CudaPeer>, String> {
     let text = program(source.file).ok_or("its source is not in this copy of the course")?;
     let ptx = nvcc.compile(source.file, text)?;

@@ -1,19 +1,19 @@
-//! Programs in other languages that do what a variant does, timed in turns with it: [`Peer`]s.
+//! Programs in other languages that do what a variant does, timed in turns with it.
 //!
 //! Their sources are beside the solutions that they stand in for, in `kernels-gpu/solutions`, and part of this program. CUDA C++ is compiled when it is asked for, if there is an
-//! nvcc ([`nvcc`]), and its PTX then takes the variant's own way: the same plan, but for the shape of blocks where a kernel
-//! wants another, the same driver, inputs, clocks and checks ([`cuda`]). Python is a process of its own that loads the
-//! same inputs, times itself by the driver's events and hands its results back ([`python`]). All of them compute in the
+//! nvcc (`nvcc`), and its PTX then takes the variant's own way: the same plan, but for the shape of blocks where a kernel
+//! wants another, the same driver, inputs, clocks and checks (`cuda`). Python is a process of its own that loads the
+//! same inputs, times itself by the driver's events and hands its results back (`python`). All of them compute in the
 //! order that the course defines and are compiled without contraction, so that their results are checked to the last bit
 //! like those of the variants.
 
-pub mod cuda;
-pub mod nvcc;
-pub mod python;
+mod cuda;
+mod nvcc;
+mod python;
 #[cfg(test)]
 mod tests;
 
-use crate::perf::contender::{Peer, Peers};
+use crate::perf::contender::Peers;
 
 /// The text of a program in another language; none in a copy of the course without solutions.
 fn program(file: &str) -> Option<&'static str> {
@@ -34,10 +34,9 @@ pub fn find() -> Peers {
     for source in cuda::SOURCES {
         match compile(source) {
             Ok(found) => {
-                let found = found.into_iter();
-                peers
-                    .found
-                    .extend(found.map(|peer| Box::new(peer) as Box<dyn Peer>));
+                for peer in found {
+                    peers.found.push(Box::new(peer));
+                }
             }
             Err(reason) => peers.missing.push(format!("CUDA C++: {reason}")),
         }

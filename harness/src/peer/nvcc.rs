@@ -16,7 +16,6 @@ pub const FLAGS: [&str; 5] = [
     "-fmad=false",
 ];
 
-/// An nvcc that starts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Nvcc {
     path: PathBuf,
@@ -26,10 +25,7 @@ pub struct Nvcc {
 
 impl Nvcc {
     /// The first of: `$CUDA_HOME/bin/nvcc`, `$CUDA_PATH/bin/nvcc`, the `PATH`'s, `/usr/local/cuda/bin/nvcc`.
-    ///
-    /// # Errors
-    ///
-    /// Why there is none, as a message for the user.
+    /// Otherwise, why there is none, as a message for the user.
     pub fn find() -> Result<Nvcc, String> {
         let homes = ["CUDA_HOME", "CUDA_PATH"].map(env::var_os);
         let path = candidates(homes, env::var_os("PATH"))
@@ -40,31 +36,20 @@ impl Nvcc {
         Nvcc::at(path)
     }
 
-    /// The one at this path.
-    ///
-    /// # Errors
-    ///
-    /// What keeps it from starting.
+    /// The one at this path, or what keeps it from starting.
     pub fn at(path: PathBuf) -> Result<Nvcc, String> {
         let output = Command::new(&path)
             .arg("--version")
             .output()
             .map_err(|error| format!("{}: {error}", path.display()))?;
         let text = String::from_utf8_lossy(&output.stdout);
-        match version(&text) {
-            Some(version) => Ok(Nvcc {
-                path,
-                version: version.to_owned(),
-            }),
-            None => Err(format!("{} --version names no version", path.display())),
-        }
+        let version = version(&text)
+            .ok_or_else(|| format!("{} --version names no version", path.display()))?
+            .to_owned();
+        Ok(Nvcc { path, version })
     }
 
-    /// The PTX of a source; `name` is what messages call it.
-    ///
-    /// # Errors
-    ///
-    /// nvcc's message.
+    /// The PTX of a source, or nvcc's message; `name` is what messages call it.
     pub fn compile(&self, name: &str, source: &str) -> Result<String, String> {
         let failed = |error: std::io::Error| format!("{name}: {error}");
         let folder = tempfile::tempdir().map_err(failed)?;

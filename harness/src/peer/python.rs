@@ -54,10 +54,7 @@ pub struct PythonPeer {
 
 impl PythonPeer {
     /// The toolkit of this Python: `python3` for that of the `PATH`.
-    ///
-    /// # Errors
-    ///
-    /// Why there is none, as a message for the user.
+    /// Otherwise, why there is none, as a message for the user.
     pub fn find(program: PathBuf, toolkit: Toolkit) -> Result<PythonPeer, String> {
         let output = Command::new(&program)
             .args(["-c", toolkit.probe])

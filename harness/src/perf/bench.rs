@@ -20,19 +20,13 @@ use crate::memory_advice;
 use crate::progress::Bar;
 use ratios::{compare_with_cpu, mark_fastest};
 
-/// What to time.
 pub struct Bench<'b> {
-    /// The lab.
     pub lab: &'b dyn Lab,
-    /// Its variants that are timed.
     pub variants: Vec<Variant>,
-    /// Peers of these variants.
     pub peers: Vec<&'b dyn Peer>,
-    /// The case.
     pub case: Box<dyn Case>,
     /// What the CPU is timed on, if not the same case.
     pub cpu_case: Option<Box<dyn Case>>,
-    /// How long and how well.
     pub settings: Settings,
     /// Whether results are compared with the reference.
     pub is_checked: bool,

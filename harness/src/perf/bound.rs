@@ -12,14 +12,11 @@ pub enum Bottleneck {
     Memory,
     /// Bytes of the L2 cache, which holds all buffers.
     L2,
-    /// Arithmetic in `f32`.
     Fp32,
-    /// Arithmetic in `f64`.
     Fp64,
 }
 
 impl Bottleneck {
-    /// The name that users read.
     pub const fn name(self) -> &'static str {
         match self {
             Bottleneck::Memory => "memory",
@@ -33,7 +30,6 @@ impl Bottleneck {
 /// The least time that a run can take.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Bound {
-    /// What binds.
     pub by: Bottleneck,
     /// The time at that limit.
     pub run_s: f64,
@@ -53,13 +49,10 @@ pub fn precision(buffers: &NamedBuffers) -> Option<Element> {
 /// What the roofline needs to know of a run.
 #[derive(Debug, Clone, Copy)]
 pub struct Demand {
-    /// What must be done.
     pub work: Work,
-    /// Bytes of all buffers.
     pub buffer_bytes: u64,
     /// What it computes with: [`precision`].
     pub precision: Option<Element>,
-    /// The device's L2 cache.
     pub l2_bytes: Option<u64>,
     /// Whether products and sums may be fused, which halves the instructions at best.
     pub may_fuse: bool,

@@ -40,14 +40,12 @@ pub trait TimedRun {
     }
 }
 
-/// What a peer is.
 #[derive(Debug, Clone)]
 pub struct About {
     /// What it is written in, as a row shows it: `CUDA C++`.
     pub language: String,
     /// What built it, with its version: `nvcc 13.0.88 -O3 -fmad=false`.
     pub built_by: String,
-    /// The lab.
     pub lab: &'static str,
     /// The variant that it is compared with, under whose rules its results are checked.
     pub variant: &'static str,
@@ -57,7 +55,6 @@ pub struct About {
 
 /// A program in another language that does what a variant does.
 pub trait Peer {
-    /// What it is.
     fn about(&self) -> &About;
 
     /// Prepares a case.
@@ -73,10 +70,8 @@ pub trait Peer {
     ) -> Result<Box<dyn TimedRun + 'p>, Trouble>;
 }
 
-/// The peers of this machine.
 #[derive(Default)]
 pub struct Peers {
-    /// The peers that were built.
     pub found: Vec<Box<dyn Peer>>,
     /// Why others were not: `CUDA C++: nvcc not found`.
     pub missing: Vec<String>,
@@ -85,16 +80,12 @@ pub struct Peers {
 /// Why something could not be timed.
 #[derive(Debug, Error)]
 pub enum Trouble {
-    /// The device or the plan.
     #[error(transparent)]
     Host(#[from] Error),
-    /// The machine lacks something.
     #[error("{0}")]
     Lacking(String),
-    /// It failed.
     #[error("{0}")]
     Failed(String),
-    /// It cannot do this case.
     #[error("{0}")]
     Unsuited(String),
 }
@@ -109,10 +100,6 @@ pub struct PlanRun<'d> {
 
 impl<'d> PlanRun<'d> {
     /// Prepares the plan on the device. Its inputs are the buffers of these names.
-    ///
-    /// # Errors
-    ///
-    /// The device's error.
     pub fn prepare(
         device: &'d dyn Device,
         module: &Module,

@@ -10,25 +10,17 @@ use crate::progress::Bar;
 /// What each variant's kernels do on a small case.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Counted {
-    /// What was run.
     pub case: String,
-    /// What an update is.
     pub unit: String,
-    /// Kernel by kernel.
     pub kernels: Vec<KernelCounts>,
-    /// What could not be counted, and why.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failures: Vec<String>,
 }
 
-/// What one kernel does.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct KernelCounts {
-    /// The variant.
     pub variant: String,
-    /// The kernel's name.
     pub kernel: String,
-    /// Times it was launched.
     pub launches: u64,
     /// Useful work of the whole run.
     pub updates: u64,
@@ -80,7 +72,6 @@ impl Counted {
         Some(counted)
     }
 
-    /// Of this kernel of this variant.
     pub fn of(&self, variant: &str, kernel: &str) -> Option<&KernelCounts> {
         let same = |counts: &&KernelCounts| counts.variant == variant && counts.kernel == kernel;
         self.kernels.iter().find(same)

@@ -2,29 +2,29 @@
 //!
 //! | module         | what it holds                                                    |
 //! |----------------|------------------------------------------------------------------|
-//! | [`results`]    | the document that `--json` writes                                |
-//! | [`contender`]  | what is timed, ours or a peer                                    |
-//! | [`bound`]      | the roofline                                                     |
+//! | `results`      | the document that `--json` writes                                |
+//! | `contender`    | what is timed, ours or a peer                                    |
+//! | `bound`        | the roofline                                                     |
 //! | `settings`     | how long is measured, and how well                               |
 //! | `probe`        | what is asked of a device before anything is timed               |
 //! | `turns`, `watch` | a device's runs, timed in turns; its clocks                    |
 //! | `bench`        | all rows of a case: the CPU's, a device's, and how they compare   |
-//! | [`counted`]    | what kernels do, counted on the emulated device                  |
-//! | [`kernels`]    | that, and what the device made of them, as a table               |
+//! | `counted`      | what kernels do, counted on the emulated device                  |
+//! | `kernels`      | that, and what the device made of them, as a table               |
 //! | `report`       | tables                                                           |
 //! | `partial_results` | results so far, for Ctrl-C                                    |
 //!
 //! The method and its sources are in `docs/measuring.md`.
 
 mod bench;
-pub mod bound;
-pub mod contender;
-pub mod counted;
-pub mod kernels;
+pub(crate) mod bound;
+pub(crate) mod contender;
+pub(crate) mod counted;
+pub(crate) mod kernels;
 mod partial_results;
 mod probe;
 mod report;
-pub mod results;
+pub(crate) mod results;
 mod settings;
 #[cfg(test)]
 mod tests;
@@ -49,7 +49,7 @@ use crate::stdout::Out;
 use bench::Bench;
 use contender::Peers;
 use output_files::OutputFile;
-use partial_results::{Files, PartialResults};
+use partial_results::{PartialResults, State};
 use probe::{Probe, Real};
 use results::{Results, SCHEMA_VERSION};
 use settings::Settings;
@@ -130,18 +130,12 @@ pub fn run(args: &PerfArgs, page: PageOf, out: &mut Out<'_>) -> Result<Ending, F
         ));
     }
     // The emulated device is never timed, so never looked for.
-    let default = [Wanted::Cuda(0)];
-    let wanted: &[Wanted] = if args.device.is_empty() {
-        &default
-    } else {
-        &args.device
+    let wanted = match &args.device[..] {
+        [] => &[Wanted::Cuda(0)],
+        named => named,
     };
     let machine = Machine::discover(wanted, Sanitize::NONE);
-    let peers = if args.peers {
-        peer::find()
-    } else {
-        Peers::default()
-    };
+    let peers = args.peers.then(peer::find).unwrap_or_default();
     let environment = Environment {
         labs: labs(),
         machine: &machine,
@@ -173,9 +167,8 @@ fn run_in(
     let chosen = environment.machine.choose(&args.device)?;
     let json = args.json.open()?;
     let html = args.html.as_deref();
-    let html = html
-        .map(|path| OutputFile::create("--html", path))
-        .transpose()?;
+    let html = html.map(|path| OutputFile::create("--html", path));
+    let html = html.transpose()?;
 
     // Every case is made before anything is timed: what makes no sense is known at once.
     let mut benches = Vec::new();
@@ -227,12 +220,13 @@ fn run_in(
     if wants_text {
         out.line(probe::render(&results, out.look()))?;
     }
-    let files = Files {
+    let so_far = PartialResults::new(State {
+        results,
         json,
         html,
         page: environment.page,
-    };
-    let so_far = PartialResults::new(results, files, began);
+        began,
+    });
     for bench in benches {
         let tell = |case: &results::CaseResults| so_far.tell(case);
         let case = bench.run(&chosen, &devices, began, &tell)?;

@@ -17,45 +17,35 @@ pub struct PartialResults {
     _on_interrupt: OnInterrupt,
 }
 
-/// Where results go, beside the terminal.
-pub struct Files {
-    /// The document.
+/// Results, and where they go beside the terminal.
+pub struct State {
+    pub results: Results,
     pub json: JsonOut,
-    /// The page.
     pub html: Option<OutputFile>,
-    /// What makes it.
+    /// What makes the page.
     pub page: PageOf,
-}
-
-struct State {
-    results: Results,
-    files: Files,
-    began: Instant,
+    /// When the program was started.
+    pub began: Instant,
 }
 
 impl State {
     fn write(mut self, out: &mut Out<'_>) -> Result<Ending, Failure> {
         self.results.wall_s = self.began.elapsed().as_secs_f64();
         let ending = self.results.ending();
-        let Files { json, html, page } = self.files;
-        if !matches!(json, JsonOut::No) {
-            json.write_text(&self.results.to_json()?, out)?;
+        if !matches!(self.json, JsonOut::No) {
+            self.json.write_text(&self.results.to_json()?, out)?;
         }
-        if let Some(html) = html {
-            html.write_all(page(&self.results).as_bytes())?;
+        if let Some(html) = self.html {
+            html.write_all((self.page)(&self.results).as_bytes())?;
         }
         Ok(ending)
     }
 }
 
 impl PartialResults {
-    /// Results without cases. `began` is when the program was started.
-    pub fn new(results: Results, files: Files, began: Instant) -> PartialResults {
-        let state = Arc::new(Mutex::new(Some(State {
-            results,
-            files,
-            began,
-        })));
+    /// Results without cases.
+    pub fn new(state: State) -> PartialResults {
+        let state = Arc::new(Mutex::new(Some(state)));
         let shared = Arc::clone(&state);
         PartialResults {
             state,

@@ -24,11 +24,7 @@ pub trait Probe {
         progress: &dyn Progress,
     ) -> (MeasuredLimits, Option<String>);
 
-    /// What reports on its clocks.
-    ///
-    /// # Errors
-    ///
-    /// Why nothing does.
+    /// What reports on its clocks, or why nothing does.
     fn telemetry(&self, device: &DeviceInfo) -> Result<Arc<dyn Telemetry>, NoTelemetry>;
 }
 
@@ -68,14 +64,12 @@ pub fn records(
         if let Err(none) = &telemetry {
             missing.push(format!("clocks, throttling, power of {device}: {none}"));
         }
+        let known = telemetry.as_ref();
         let record = DeviceRecord {
             device,
             info: named.device.info().clone(),
-            telemetry: telemetry
-                .as_ref()
-                .ok()
-                .map(|telemetry| telemetry.about().clone()),
-            no_telemetry: telemetry.as_ref().err().map(|none| none.reason.clone()),
+            telemetry: known.ok().map(|telemetry| telemetry.about().clone()),
+            no_telemetry: known.err().map(|none| none.reason.clone()),
             limits,
         };
         (record, Watch::new(telemetry.ok()))

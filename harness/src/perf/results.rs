@@ -20,47 +20,33 @@ use stats::Summary;
 /// Version of the document. It goes up when a field is removed or changes its meaning; fields may be added without.
 pub const SCHEMA_VERSION: u32 = 2;
 
-/// The document.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Results {
-    /// [`SCHEMA_VERSION`].
     pub schema_version: u32,
-    /// `perf`.
     pub command: String,
-    /// Of this program.
     pub harness_version: String,
-    /// As it was started.
     pub command_line: Vec<String>,
-    /// When it was started, in seconds since 1970.
     pub began_unix_s: u64,
-    /// How long it took.
     pub wall_s: f64,
     /// Whether Ctrl-C ended it: what is here was finished.
     pub interrupted: bool,
-    /// Whether it ran with `--quick`.
     pub quick: bool,
     /// A median of another run is within this one's interval, widened by this share on both sides; 0 in documents that do
     /// not say.
     #[serde(default)]
     pub between_runs: f64,
-    /// The CPU, if it was timed.
+    /// If it was timed.
     pub cpu: Option<CpuInfo>,
-    /// The devices that were used.
     pub devices: Vec<DeviceRecord>,
     /// What was asked for, or usual, and could not be had.
     pub missing: Vec<String>,
-    /// Case by case.
     pub cases: Vec<CaseResults>,
 }
 
-/// A device.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DeviceRecord {
-    /// Its name in rows: `cuda`.
     pub device: String,
-    /// What the driver says of it.
     pub info: DeviceInfo,
-    /// What NVML says of it.
     pub telemetry: Option<About>,
     /// Why NVML says nothing.
     pub no_telemetry: Option<String>,
@@ -68,14 +54,11 @@ pub struct DeviceRecord {
     pub limits: MeasuredLimits,
 }
 
-/// One case.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CaseResults {
-    /// The lab.
     pub lab: String,
     /// What `vs_first` compares with.
     pub first_variant: String,
-    /// The case's label.
     pub case: String,
     /// References, variants, peers.
     pub rows: Vec<Row>,
@@ -88,7 +71,6 @@ pub struct CaseResults {
 /// What NVML reported while a case was timed on a device.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DeviceTrace {
-    /// The device.
     pub device: String,
     /// Since the program was started, in seconds: when the trace begins.
     pub began_s: f64,
@@ -103,50 +85,38 @@ pub struct Row {
     pub device: String,
     /// The variant's name; `serial` and `parallel` for the references.
     pub variant: String,
-    /// What a peer is written in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub language: Option<String>,
-    /// What built a peer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub built_by: Option<String>,
-    /// The case's label.
     pub case: String,
-    /// What was measured, or why nothing was.
     #[serde(flatten)]
     pub outcome: Outcome,
 }
 
-/// What was measured, or why nothing was.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "outcome", rename_all = "snake_case")]
 pub enum Outcome {
-    /// It ran.
     Timed(Box<Figures>),
     /// There is no such device, or a peer that does not do this case.
     Skipped {
-        /// Why.
         message: String,
     },
-    /// The kernel failed.
     Failed {
-        /// How.
         message: String,
     },
     /// The machine lacks something.
     Lacking {
-        /// What.
         message: String,
     },
 }
 
-/// What was measured.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Figures {
     /// Time of a whole run. On a device: alone, after its cache was flushed.
     pub run: Summary,
     /// Time of a whole run among others, back to back; not for the CPU.
     pub batched: Option<Batched>,
-    /// Timesteps of a run.
     pub timesteps: Option<u64>,
     /// How the commands of `run` reached the device; not for the CPU.
     pub by: Option<Launching>,
@@ -160,13 +130,10 @@ pub struct Figures {
     pub updates: u64,
     /// Fewest bytes that a run must move.
     pub bytes: u64,
-    /// Floating-point operations of a run.
     pub flops: u64,
-    /// Useful work in a second.
     pub updates_per_s: f64,
     /// `bytes` by the time; not for the CPU, whose caches hold many of them.
     pub bytes_per_s: Option<f64>,
-    /// What the device allows at best.
     pub bound: Option<Bound>,
     /// Time of the lab's first variant on the same device and case, over this one's, turn by turn.
     pub vs_first: Option<Ratio>,
@@ -186,25 +153,19 @@ pub struct Figures {
     pub code_sha256: Option<String>,
     /// Whether the result of the last timed run is right.
     pub result: Correctness,
-    /// What is wrong with it.
     pub mismatch: Option<String>,
 }
 
-/// A ratio of two times.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Ratio {
-    /// The best guess.
     pub estimate: f64,
     /// Ends of its 95 % confidence interval; `None` where there are too few samples.
     pub interval: Option<[f64; 2]>,
 }
 
-/// Runs back to back.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Batched {
-    /// How the commands reached the device.
     pub by: Launching,
-    /// Why not as a graph.
     pub no_graph: Option<String>,
     /// Runs of a sample.
     pub runs: u32,
@@ -215,13 +176,9 @@ pub struct Batched {
 /// Clocks, temperature, power while a row was timed: lowest and highest of what was read.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Conditions {
-    /// Clock of the multiprocessors.
     pub sm_clock_mhz: Option<[u32; 2]>,
-    /// Clock of the memory.
     pub memory_clock_mhz: Option<[u32; 2]>,
-    /// Of the die.
     pub temperature_c: Option<[u32; 2]>,
-    /// Power drawn.
     pub power_w: Option<[f64; 2]>,
     /// Why clocks were lowered, and in how many samples.
     pub throttled: Vec<(String, usize)>,
@@ -237,11 +194,9 @@ pub struct Conditions {
 pub enum Clock {
     /// Between device events.
     Device,
-    /// The host's.
     Host,
 }
 
-/// Whether a result is right.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Correctness {
@@ -251,9 +206,7 @@ pub enum Correctness {
     Equal,
     /// Within the lab's tolerance of the reference.
     Close,
-    /// Neither.
     Wrong,
-    /// Not compared.
     Unchecked,
 }
 
@@ -328,7 +281,6 @@ impl Figures {
 }
 
 impl Row {
-    /// What was measured, if anything.
     pub fn figures(&self) -> Option<&Figures> {
         match &self.outcome {
             Outcome::Timed(figures) => Some(figures),
@@ -336,7 +288,6 @@ impl Row {
         }
     }
 
-    /// What was measured, if anything.
     pub fn figures_mut(&mut self) -> Option<&mut Figures> {
         match &mut self.outcome {
             Outcome::Timed(figures) => Some(figures),
@@ -352,7 +303,7 @@ impl Row {
         }
     }
 
-    /// Name and device: `naive on cuda`.
+    /// `naive on cuda`.
     pub fn full_name(&self) -> String {
         format!("{} on {}", self.name(), self.device)
     }
@@ -376,11 +327,6 @@ impl Results {
         }
     }
 
-    /// The document.
-    ///
-    /// # Errors
-    ///
-    /// Bugs of ours.
     pub fn to_json(&self) -> Result<String, Failure> {
         serde_json::to_string_pretty(self)
             .map_err(|error| Failure::Bug(format!("the results have no JSON form: {error}")))
@@ -405,10 +351,7 @@ impl Results {
     }
 
     /// Reads a document's text.
-    ///
-    /// # Errors
-    ///
-    /// As [`Results::read`].
+    /// Fails as [`Results::read`] does.
     pub fn parse(text: &str) -> Result<Results, Failure> {
         let remedy = "write one with `harness perf --json=FILE`";
         let head = Head::of(text).map_err(|error| {

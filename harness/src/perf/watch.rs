@@ -23,7 +23,6 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Watches by this telemetry.
     pub fn new(telemetry: Option<Arc<dyn Telemetry>>) -> Watch {
         let about = telemetry.as_ref().map(|telemetry| telemetry.about());
         Watch {
@@ -43,7 +42,6 @@ impl Watch {
         })
     }
 
-    /// The present reading.
     pub fn read(&self) -> Option<Reading> {
         Some(self.telemetry.as_ref()?.read())
     }
@@ -96,19 +94,11 @@ fn range<T: PartialOrd + Copy>(
     of: impl Fn(&Reading) -> Option<T>,
 ) -> Option<[T; 2]> {
     let values = readings.iter().filter_map(of);
-    values.map(|value| [value, value]).reduce(|range, value| {
-        [
-            if value[0] < range[0] {
-                value[0]
-            } else {
-                range[0]
-            },
-            if value[1] > range[1] {
-                value[1]
-            } else {
-                range[1]
-            },
-        ]
+    let ranges = values.map(|value| [value, value]);
+    ranges.reduce(|[low, high], [value, _]| match value {
+        _ if value < low => [value, high],
+        _ if value > high => [low, value],
+        _ => [low, high],
     })
 }
 

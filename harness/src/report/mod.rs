@@ -66,12 +66,9 @@ pub fn run(args: &ReportArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
     Ok(Ending::Fine)
 }
 
-/// What is read.
 #[derive(Debug, Clone)]
 enum Document {
-    /// Of `harness perf`.
     Perf(Box<Results>),
-    /// Of `harness run membench`.
     Membench(Box<Measured>),
 }
 
@@ -108,7 +105,6 @@ pub fn of_perf(results: &Results) -> String {
     page.finish()
 }
 
-/// The page of all documents.
 fn html(documents: &[Document]) -> String {
     let mut page = Page::new(TITLE);
     let measurements = documents.iter().filter_map(|document| match document {

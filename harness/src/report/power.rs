@@ -5,6 +5,7 @@ use page::plot::tick;
 use page::{Axis, Page, Plot, Series, Shape};
 use units::three;
 
+use super::rows::position;
 use crate::perf::results::{CaseResults, DeviceTrace, Results};
 use crate::table::Table;
 
@@ -79,18 +80,18 @@ pub fn add(page: &mut Page, results: &Results, command: &str) {
 /// A series for each trace, those of a device alike; and the name of each lab, where its first trace begins, over all
 /// points, in two rows, so that neighbours do not touch.
 fn plots(traces: &[Trace<'_>], of: Quantity) -> (Vec<Series>, Vec<(f64, f64, String)>) {
-    let mut devices: Vec<&str> = Vec::new();
+    let mut devices = Vec::new();
     let mut all = Vec::new();
     for (_, trace) in traces {
-        let known = devices.iter().position(|device| *device == trace.device);
-        let colour = known.unwrap_or(devices.len());
-        if known.is_none() {
-            devices.push(&trace.device);
-        }
+        let known = devices.len();
+        let colour = position(&mut devices, &trace.device);
         let point = |sample: &Sample| Some((trace.began_s + sample.at_s, of(sample)?));
         all.push(Series {
             // The legend has each device once.
-            name: known.map_or_else(|| trace.device.clone(), |_| String::new()),
+            name: match colour == known {
+                true => trace.device.clone(),
+                false => String::new(),
+            },
             points: trace.samples.iter().filter_map(point).collect(),
             shape: match colour {
                 0 => Shape::Curve,
@@ -101,12 +102,12 @@ fn plots(traces: &[Trace<'_>], of: Quantity) -> (Vec<Series>, Vec<(f64, f64, Str
     }
     let points = all.iter().flat_map(|series| &series.points);
     let highest = points.map(|point| point.1).fold(0.0, f64::max);
-    let mut labs: Vec<&str> = Vec::new();
+    let mut labs = Vec::new();
     let mut texts = Vec::new();
     for (case, trace) in traces {
-        if !labs.contains(&case.lab.as_str()) {
-            let height = (1.02 + 0.06 * (labs.len() % 2) as f64) * highest;
-            labs.push(&case.lab);
+        let known = labs.len();
+        if position(&mut labs, &case.lab) == known {
+            let height = (1.02 + 0.06 * (known % 2) as f64) * highest;
             texts.push((trace.began_s, height, case.lab.clone()));
         }
     }

@@ -4,29 +4,28 @@ use page::plot::tick;
 use page::{Axis, Bar, Page, Plot, Series, Shape};
 use units::three;
 
-use super::rows::{OF_LIMIT, Timed, timed};
+use super::rows::{OF_LIMIT, Timed, position, timed};
 use crate::perf::results::{CaseResults, Correctness, Outcome, Results, Row};
 use crate::table::{Align, Table};
 
 /// A picture and a table for each lab of all measurements, each with the command that made it.
 pub fn add(page: &mut Page, measurements: &[(&Results, String)]) {
     let cases = || measurements.iter().flat_map(|(results, _)| &results.cases);
-    let mut labs: Vec<&str> = Vec::new();
+    let mut labs = Vec::new();
     for case in cases() {
-        if !labs.contains(&case.lab.as_str()) {
-            labs.push(&case.lab);
-        }
+        position(&mut labs, &case.lab);
     }
     for lab in labs {
         let mut rows = Vec::new();
         for (index, (results, _)) in measurements.iter().enumerate() {
             let of_lab = timed(results).into_iter();
             rows.extend(of_lab.filter(|timed| timed.case.lab == lab).map(|timed| {
+                let case = &timed.case.case;
                 let heading = match measurements.len() {
-                    1 => timed.case.case.clone(),
-                    _ => format!("{}, measurement {}", timed.case.case, index + 1),
+                    1 => case.clone(),
+                    _ => format!("{case}, measurement {}", index + 1),
                 };
-                (heading, timed)
+                Timed { heading, ..timed }
             }));
         }
         if rows.is_empty() {
@@ -36,8 +35,7 @@ pub fn add(page: &mut Page, measurements: &[(&Results, String)]) {
         table(page, &rows);
         let lacking = cases().filter(|case| case.lab == lab);
         let lacking = lacking.flat_map(|case| case.rows.iter().map(move |row| (case, row)));
-        let lacking = lacking.filter_map(|(case, row)| without_figures(case, row));
-        let lacking: Vec<String> = lacking.collect();
+        let lacking: Vec<String> = lacking.filter_map(without_figures).collect();
         if !lacking.is_empty() {
             page.list(lacking);
         }
@@ -50,21 +48,21 @@ pub fn add(page: &mut Page, measurements: &[(&Results, String)]) {
 }
 
 /// A plot against size, or bars where there is one size. Wrong results are left out.
-fn picture(page: &mut Page, lab: &str, rows: &[(String, Timed<'_>)]) {
-    let figures = rows[0].1.figures;
-    let unit = unit(&rows[0].1);
+fn picture(page: &mut Page, lab: &str, rows: &[Timed<'_>]) {
+    let figures = rows[0].figures;
+    let unit = unit(&rows[0]);
     let work = match figures.timesteps {
         Some(_) => format!("{} in a timestep", figures.unit),
         None => format!("{} in a run", figures.unit),
     };
     let right = rows.iter();
-    let right = right.filter(|(_, timed)| timed.figures.result != Correctness::Wrong);
+    let right = right.filter(|timed| timed.figures.result != Correctness::Wrong);
     if let Some(x) = sizes(rows, &work) {
         page.section(&format!("{lab}: throughput against size"));
         let plot = Plot {
             x,
             y: Axis::log(&unit, 2.0, tick),
-            series: series(right.map(|(_, timed)| timed)),
+            series: series(right),
             texts: Vec::new(),
         };
         page.plot(
@@ -73,8 +71,8 @@ fn picture(page: &mut Page, lab: &str, rows: &[(String, Timed<'_>)]) {
         );
     } else {
         page.section(&format!("{lab}: throughput"));
-        let bars = right.map(|(heading, timed)| Bar {
-            group: heading.clone(),
+        let bars = right.map(|timed| Bar {
+            group: timed.heading.clone(),
             label: timed.label(),
             value: timed.figures.updates_per_s / 1e9,
             colour: usize::from(timed.row.device != "cpu"),
@@ -90,49 +88,49 @@ fn unit(timed: &Timed<'_>) -> String {
     format!("1e9 {}/s", timed.figures.unit)
 }
 
-fn table(page: &mut Page, rows: &[(String, Timed<'_>)]) {
-    let first = &rows[0].1;
+fn table(page: &mut Page, rows: &[Timed<'_>]) {
+    let first = &rows[0];
     let time = match first.figures.timesteps {
         Some(_) => "us a step",
         None => "us a run",
     };
     let micros = |timed: &Timed<'_>, run_s: f64| three(1e6 * run_s / timed.figures.steps());
     Table::new(rows)
-        .left("variant", |(_, timed)| timed.row.name())
-        .left("device", |(_, timed)| timed.row.device.clone())
-        .right(time, |(_, timed)| {
+        .left("variant", |timed| timed.row.name())
+        .left("device", |timed| timed.row.device.clone())
+        .right(time, |timed| {
             Some(micros(timed, timed.figures.run.median_s))
         })
-        .right("95 % interval", |(_, timed)| {
+        .right("95 % interval", |timed| {
             let [low, high] = timed.figures.run.interval_s?.map(|end| micros(timed, end));
             Some(format!("{low} to {high}"))
         })
-        .right("back to back", |(_, timed)| {
+        .right("back to back", |timed| {
             let batched = timed.figures.batched.as_ref()?;
             Some(micros(timed, batched.run.median_s))
         })
-        .right(&unit(first), |(_, timed)| {
+        .right(&unit(first), |timed| {
             Some(three(timed.figures.updates_per_s / 1e9))
         })
-        .right("of limit", |(_, timed)| timed.of_limit())
-        .right("registers", |(_, timed)| {
+        .right("of limit", |timed| timed.of_limit())
+        .right("registers", |timed| {
             let kernels = timed.figures.kernels.iter();
             let registers = kernels.filter_map(|kernel| Some(kernel.registers?.to_string()));
             let registers: Vec<String> = registers.collect();
             (!registers.is_empty()).then(|| registers.join(", "))
         })
-        .toned("note", Align::Left, |(_, timed)| timed.note())
-        .add_to(page, |(heading, _)| heading);
+        .toned("note", Align::Left, |timed| timed.note())
+        .add_to(page, |timed| &timed.heading);
     page.remark(OF_LIMIT);
 }
 
 /// The axis of sizes, if the devices' rows, or those of the CPU alone, have several.
-fn sizes(rows: &[(String, Timed<'_>)], label: &str) -> Option<Axis> {
+fn sizes(rows: &[Timed<'_>], label: &str) -> Option<Axis> {
     let is_cpu = |timed: &Timed<'_>| timed.row.device == "cpu";
-    let only_cpu = rows.iter().all(|(_, timed)| is_cpu(timed));
+    let only_cpu = rows.iter().all(is_cpu);
     let sizes = || {
-        let sizes = rows.iter().filter(|(_, timed)| only_cpu || !is_cpu(timed));
-        sizes.map(|(_, timed)| timed.size())
+        let sizes = rows.iter().filter(|timed| only_cpu || !is_cpu(timed));
+        sizes.map(|timed| timed.size())
     };
     let (least, most) = (sizes().reduce(f64::min)?, sizes().reduce(f64::max)?);
     let base = if most >= 100.0 * least { 10.0 } else { 2.0 };
@@ -140,7 +138,7 @@ fn sizes(rows: &[(String, Timed<'_>)], label: &str) -> Option<Axis> {
 }
 
 /// Why a row has none.
-fn without_figures(case: &CaseResults, row: &Row) -> Option<String> {
+fn without_figures((case, row): (&CaseResults, &Row)) -> Option<String> {
     let (outcome, message) = match &row.outcome {
         Outcome::Timed(_) => return None,
         Outcome::Skipped { message } => ("skipped", message),

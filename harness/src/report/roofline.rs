@@ -11,11 +11,8 @@ use crate::table::Table;
 /// A plot and a table for each device.
 pub fn add(page: &mut Page, results: &Results, command: &str) {
     for device in &results.devices {
-        let rows = timed(results).into_iter();
-        let rows: Vec<(String, Timed<'_>)> = rows
-            .filter(|timed| timed.row.device == device.device && timed.roofline_point().is_some())
-            .map(|timed| (timed.heading(), timed))
-            .collect();
+        let mut rows = timed(results);
+        rows.retain(|timed| timed.row.device == device.device && timed.roofline_point().is_some());
         let Some(plot) = plot(device, &rows) else {
             continue;
         };
@@ -25,34 +22,30 @@ pub fn add(page: &mut Page, results: &Results, command: &str) {
             "Each mark is a variant on a case. The slopes are rates of copying in device memory and of reading from L2, the roofs of fused multiply-adds, all measured in the same run. What fits into L2 can lie above the slope of device memory.",
         );
         Table::new(&rows)
-            .left("variant", |(_, timed)| timed.row.name())
-            .right("flop/byte", |(_, timed)| {
-                Some(three(timed.roofline_point()?.0))
-            })
-            .right("Gflop/s", |(_, timed)| {
+            .left("variant", |timed| timed.row.name())
+            .right("flop/byte", |timed| Some(three(timed.roofline_point()?.0)))
+            .right("Gflop/s", |timed| {
                 Some(three(giga(timed.roofline_point()?.1)))
             })
-            .right("GB/s", |(_, Timed { figures, .. })| {
+            .right("GB/s", |Timed { figures, .. }| {
                 Some(three(giga(figures.bytes as f64 / figures.run.median_s)))
             })
-            .left("limit", |(_, timed)| {
+            .left("limit", |timed| {
                 let bound = timed.figures.bound;
                 bound.map_or("-", |bound| bound.by.name()).to_owned()
             })
-            .right("of limit", |(_, timed)| timed.of_limit())
-            .add_to(page, |(heading, _)| heading);
+            .right("of limit", |timed| timed.of_limit())
+            .add_to(page, |timed| &timed.heading);
         page.remark(OF_LIMIT);
         page.command(command);
     }
 }
 
 /// Roofs and marks; nothing if there are none.
-fn plot(device: &DeviceRecord, rows: &[(String, Timed<'_>)]) -> Option<Plot> {
+fn plot(device: &DeviceRecord, rows: &[Timed<'_>]) -> Option<Plot> {
     let points = || {
-        let points = rows
-            .iter()
-            .map(|(_, timed)| (timed, timed.roofline_point()));
-        points.filter_map(|(timed, point)| Some((timed.case.lab.as_str(), point?)))
+        let points = rows.iter();
+        points.filter_map(|timed| Some((timed.case.lab.as_str(), timed.roofline_point()?)))
     };
     let copy = device.limits.copy.as_ref()?.best_per_s;
     let least = points()

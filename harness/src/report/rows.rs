@@ -10,14 +10,13 @@ use crate::table::Tone;
 /// What a column of the tables says.
 pub const OF_LIMIT: &str = "\"of limit\": the least time that the device's measured limits allow for the bytes and operations that the variant cannot avoid, by the measured time.";
 
-/// A row that was timed.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Timed<'r> {
+    /// Lab and case.
+    pub heading: String,
     /// The case that it was timed for. The CPU's may be of another: [`Row::case`].
     pub case: &'r CaseResults,
-    /// The row.
     pub row: &'r Row,
-    /// Its figures.
     pub figures: &'r Figures,
 }
 
@@ -26,20 +25,28 @@ pub fn timed(results: &Results) -> Vec<Timed<'_>> {
     let mut seen = HashSet::new();
     let rows = results.cases.iter().flat_map(|case| {
         case.rows.iter().filter_map(move |row| {
-            let figures = row.figures()?;
-            Some(Timed { case, row, figures })
+            Some(Timed {
+                heading: format!("{}, {}", case.lab, case.case),
+                case,
+                row,
+                figures: row.figures()?,
+            })
         })
     });
     rows.filter(|timed| seen.insert((&timed.case.lab, timed.row.full_name(), &timed.row.case)))
         .collect()
 }
 
-impl Timed<'_> {
-    /// Lab and case, as a heading.
-    pub fn heading(&self) -> String {
-        format!("{}, {}", self.case.lab, self.case.case)
-    }
+/// The position of a name among those seen so far, to which a new one is added.
+pub fn position<'n>(seen: &mut Vec<&'n str>, name: &'n str) -> usize {
+    let known = seen.iter().position(|other| *other == name);
+    known.unwrap_or_else(|| {
+        seen.push(name);
+        seen.len() - 1
+    })
+}
 
+impl Timed<'_> {
     /// Whether the figures can be relied on, and on which case they are if that is another one.
     pub fn note(&self) -> (String, Tone) {
         if self.figures.result == Correctness::Wrong {

@@ -3,21 +3,17 @@
 use page::{Bar, Page};
 use units::three;
 
-use super::rows::{Timed, timed};
+use super::rows::{Timed, position, timed};
 use crate::perf::results::{Correctness, Figures, Ratio, Results, Row};
 use crate::table::{Align, Table};
 
 /// Bars against the serial CPU, or the first variant, and a table of all ratios.
 pub fn add(page: &mut Page, results: &Results, command: &str) {
-    let has_ratio = |figures: &Figures| {
+    let mut rows = timed(results);
+    rows.retain(|Timed { figures, .. }| {
         let of_cpu = figures.vs_serial.or(figures.vs_cpu);
         of_cpu.is_some() || figures.vs_first.or(figures.vs_variant).is_some()
-    };
-    let rows = timed(results).into_iter();
-    let rows: Vec<(String, Timed<'_>)> = rows
-        .filter(|timed| has_ratio(timed.figures))
-        .map(|timed| (timed.heading(), timed))
-        .collect();
+    });
     if rows.is_empty() {
         return;
     }
@@ -37,18 +33,14 @@ pub fn add(page: &mut Page, results: &Results, command: &str) {
     }
     let ratio = |ratio: Option<Ratio>| ratio.map(|ratio| ratio.to_string());
     Table::new(&rows)
-        .left("variant", |(_, timed)| timed.row.name())
-        .left("device", |(_, timed)| timed.row.device.clone())
-        .right("vs one core", |(_, timed)| {
-            timed.figures.vs_serial.map(three)
-        })
-        .right("vs all cores", |(_, timed)| timed.figures.vs_cpu.map(three))
-        .right("vs first variant", |(_, timed)| {
-            ratio(timed.figures.vs_first)
-        })
-        .right("vs ours", |(_, timed)| ratio(timed.figures.vs_variant))
-        .toned("note", Align::Left, |(_, timed)| timed.note())
-        .add_to(page, |(heading, _)| heading);
+        .left("variant", |timed| timed.row.name())
+        .left("device", |timed| timed.row.device.clone())
+        .right("vs one core", |timed| timed.figures.vs_serial.map(three))
+        .right("vs all cores", |timed| timed.figures.vs_cpu.map(three))
+        .right("vs first variant", |timed| ratio(timed.figures.vs_first))
+        .right("vs ours", |timed| ratio(timed.figures.vs_variant))
+        .toned("note", Align::Left, |timed| timed.note())
+        .add_to(page, |timed| &timed.heading);
     page.remark(
         "Above 1 is faster. In brackets: the 95 % confidence interval, turn by turn. The first variant is the lab's plain one. \"vs ours\" is of a peer: the time of our variant over its own.",
     );
@@ -56,30 +48,24 @@ pub fn add(page: &mut Page, results: &Results, command: &str) {
 }
 
 /// Bars of a few of them, case by case.
-fn bars(rows: &[(String, Timed<'_>)], value: fn(&Figures) -> Option<f64>) -> Vec<Bar> {
-    let is_drawn = |Timed { case, row, figures }: &Timed<'_>| {
+fn bars(rows: &[Timed<'_>], value: fn(&Figures) -> Option<f64>) -> Vec<Bar> {
+    let is_drawn = |timed: &&Timed<'_>| {
+        let Timed { case, row, .. } = timed;
         let is_fastest = |row: &&Row| row.figures().is_some_and(|figures| figures.is_fastest);
         let fastest = case.rows.iter().find(is_fastest);
         let is_asked = row.variant == case.first_variant
             || fastest.is_some_and(|fastest| fastest.variant == row.variant)
             || row.device == "cpu" && row.variant != "serial";
-        is_asked && figures.result != Correctness::Wrong
+        is_asked && timed.figures.result != Correctness::Wrong
     };
-    let mut labs: Vec<&str> = Vec::new();
-    let mut bars = Vec::new();
-    for (heading, timed) in rows.iter().filter(|(_, timed)| is_drawn(timed)) {
-        let Some(value) = value(timed.figures) else {
-            continue;
-        };
-        if !labs.contains(&timed.case.lab.as_str()) {
-            labs.push(&timed.case.lab);
-        }
-        bars.push(Bar {
-            group: heading.clone(),
+    let mut labs = Vec::new();
+    let bars = rows.iter().filter(is_drawn).filter_map(|timed| {
+        Some(Bar {
+            group: timed.heading.clone(),
             label: timed.label(),
-            value,
-            colour: labs.len() - 1,
-        });
-    }
-    bars
+            value: value(timed.figures)?,
+            colour: position(&mut labs, &timed.case.lab),
+        })
+    });
+    bars.collect()
 }

@@ -29,11 +29,6 @@ impl Contender<'_> {
         self.peer.map(|peer| peer.about())
     }
 
-    /// Whether it is this variant of ours.
-    fn is_our(&self, variant: &str) -> bool {
-        self.peer.is_none() && self.variant.name == variant
-    }
-
     fn name(&self) -> String {
         match self.about() {
             None => self.variant.name.to_owned(),
@@ -83,7 +78,9 @@ impl Bench<'_> {
         for index in 0..rows.len() {
             // The other's time over this one's, where both were timed.
             let against = |variant: &str| {
-                let other = contenders.iter().position(|other| other.is_our(variant))?;
+                let is_our =
+                    |other: &Contender<'_>| other.peer.is_none() && other.variant.name == variant;
+                let other = contenders.iter().position(is_our)?;
                 let samples = |index: usize| Some(&rows[index].figures()?.run.samples_s[..]);
                 let own = (&turns_s[index][..], samples(index)?);
                 Some(times_as_long(own, (&turns_s[other], samples(other)?)))
