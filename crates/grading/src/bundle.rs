@@ -10,11 +10,12 @@
 //! What a file may cost is bounded before it is read: its size, and what it unpacks to.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 
 use flate2::Compression;
-use flate2::bufread::{GzDecoder, GzEncoder};
+use flate2::bufread::GzDecoder;
+use flate2::write::GzEncoder;
 use host::Plan;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -180,17 +181,13 @@ impl Bundle {
     }
 
     fn packed_within(&self, packed: u64, unpacked: u64) -> Result<Packed, BundleFault> {
-        let json = serde_json::to_vec(self).expect("a bundle has a JSON form");
-        if json.len() as u64 > unpacked {
-            return Err(too_large("a bundle's content", unpacked));
-        }
-        let mut content = Vec::new();
-        GzEncoder::new(json.as_slice(), Compression::fast())
-            .read_to_end(&mut content)
-            .expect("memory can be read");
-        if content.len() as u64 > packed {
-            return Err(too_large("a bundle", packed));
-        }
+        // Neither form is ever in memory beyond its limit.
+        let encoder = GzEncoder::new(Limited::new(Vec::new(), packed), Compression::fast());
+        let mut content = Limited::new(encoder, unpacked);
+        serde_json::to_writer(&mut content, self)
+            .map_err(|_| too_large("a bundle's content", unpacked))?;
+        let content = content.inner.finish();
+        let content = content.map_err(|_| too_large("a bundle", packed))?.inner;
         let sha256 = digest::sha256(&content);
         let header = format!("{MAGIC} {FORMAT_VERSION} {sha256} {}\n", content.len());
         let bytes = [header.as_bytes(), &content].concat();
@@ -284,6 +281,33 @@ fn parse_header(line: &[u8]) -> Result<(String, u64), BundleFault> {
 fn too_large(what: &'static str, bytes: u64) -> BundleFault {
     let limit = format!("{} MiB", bytes >> 20);
     BundleFault::TooLarge { what, limit }
+}
+
+/// A writer that takes no more than so many bytes.
+struct Limited<W> {
+    inner: W,
+    left: u64,
+}
+
+impl<W> Limited<W> {
+    fn new(inner: W, left: u64) -> Limited<W> {
+        Limited { inner, left }
+    }
+}
+
+impl<W: Write> Write for Limited<W> {
+    fn write(&mut self, buffer: &[u8]) -> std::io::Result<usize> {
+        if buffer.len() as u64 > self.left {
+            return Err(std::io::ErrorKind::FileTooLarge.into());
+        }
+        let written = self.inner.write(buffer)?;
+        self.left -= written as u64;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.inner.flush()
+    }
 }
 
 #[cfg(test)]
