@@ -138,9 +138,9 @@ fn a_missing_file_is_told() {
 
 /// A file around this content, with the right checksum and length.
 fn around(content: &[u8]) -> Vec<u8> {
-    let mut encoder = GzEncoder::new(content, Compression::fast());
-    let mut content = Vec::new();
-    encoder.read_to_end(&mut content).unwrap();
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+    encoder.write_all(content).unwrap();
+    let content = encoder.finish().unwrap();
     let sha256 = digest::sha256(&content);
     let mut bytes = format!("harness-bundle 1 {sha256} {}\n", content.len()).into_bytes();
     bytes.extend(content);
