@@ -53,7 +53,7 @@ fn where_it_was_found_is_told() {
     let course = course(MATADD);
     // One warp stores, so that the message does not depend on which of two blocks comes first.
     let one_warp =
-        "add.f32 %f3, %f1, %f2; setp.lt.u32 %p2, %r3, 32; @%p2 st.global.u32 [seen], %r1;";
+        "add.f32 %f3, %f1, %f2; setp.lt.u32 %p2, %r1, 32; @%p2 st.global.u32 [seen], %r1;";
     let lucky = bundle(&course, &elementwise(one_warp), |case| {
         let right = case.record("grid2d_block1d_64").unwrap();
         // The large case is done by a kernel of the lab's own, which is right.
