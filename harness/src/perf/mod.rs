@@ -84,6 +84,9 @@ pub struct PerfArgs {
     /// Do not compare the results of the timed runs with the reference
     #[arg(long)]
     no_check: bool,
+    /// Also print what each figure rests on: the rows of peers, doubts, clocks, energy, kernels
+    #[arg(long)]
+    notes: bool,
     #[command(flatten)]
     json: JsonArg,
     /// Also write the page that `harness report` makes of the JSON
@@ -227,12 +230,16 @@ fn run_in(
         page: environment.page,
         began,
     });
-    for bench in benches {
-        let tell = |case: &results::CaseResults| so_far.tell(case);
-        let case = bench.run(&chosen, &devices, began, &tell)?;
-        so_far.tell(&case);
+    for benches in benches.chunk_by(|a, b| a.lab.name() == b.lab.name()) {
+        let mut cases = Vec::new();
+        for bench in benches {
+            let tell = |case: &results::CaseResults| so_far.tell(case);
+            let case = bench.run(&chosen, &devices, began, &tell)?;
+            so_far.tell(&case);
+            cases.push(case);
+        }
         if wants_text {
-            out.line(report::render(&case, out.look()))?;
+            out.line(report::render_lab(&cases, args.notes, out.look()))?;
         }
     }
     if wants_text && has_no_variants {

@@ -10,8 +10,14 @@ use super::results::{CaseResults, Clock, Conditions, Correctness, Figures, Outco
 use crate::table::{Align, Table, Tone};
 use crate::terminal::Look;
 
+/// The cases of one lab.
+pub fn render_lab(cases: &[CaseResults], _has_notes: bool, look: Look) -> String {
+    let cases: Vec<String> = cases.iter().map(|case| render(case, look)).collect();
+    cases.join("\n")
+}
+
 /// Title, table, notes of a case.
-pub fn render(case: &CaseResults, look: Look) -> String {
+fn render(case: &CaseResults, look: Look) -> String {
     let title = format!("{}  {}", look.title(&case.lab), case.case);
     let mut parts = vec![title, String::new(), table(case, look)];
     let notes = notes(case);

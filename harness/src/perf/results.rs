@@ -60,7 +60,7 @@ pub struct CaseResults {
     /// What `vs_first` compares with.
     pub first_variant: String,
     pub case: String,
-    /// References, variants, peers.
+    /// References, variants, peers. The references are timed once a lab: their rows are in its first case.
     pub rows: Vec<Row>,
     /// What the emulated device counted on a small case like it, if there is one.
     pub counted: Option<Counted>,
@@ -122,6 +122,10 @@ pub struct Figures {
     pub by: Option<Launching>,
     /// Which clock `run` is by.
     pub clock: Clock,
+    /// Into how many equal segments each run was divided, if each sample of `run` is the time of one of them, times their
+    /// number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub segments: Option<u32>,
     /// Median time of a whole run by the host's clock.
     pub host_median_s: f64,
     /// What `updates` counts.
@@ -153,7 +157,29 @@ pub struct Figures {
     pub code_sha256: Option<String>,
     /// Whether the result of the last timed run is right.
     pub result: Correctness,
+    /// The timesteps that the CPU computed too, where it did not compute all: the result is right as far as they, and
+    /// the other variants, can tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checked_steps: Option<CheckedSteps>,
     pub mismatch: Option<String>,
+}
+
+/// Timesteps at both ends of a run that were compared with the CPU's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CheckedSteps {
+    /// So many from the inputs on.
+    pub first: u64,
+    /// So many up to the end, from the device's state before them.
+    pub last: u64,
+    /// Of so many timesteps of the run.
+    pub of: u64,
+}
+
+/// `340 + 40 of 12800 steps`.
+impl std::fmt::Display for CheckedSteps {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} + {} of {} steps", self.first, self.last, self.of)
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -230,6 +256,7 @@ impl Figures {
             timesteps: None,
             by: None,
             clock,
+            segments: None,
             host_median_s,
             unit: String::new(),
             updates: 0,
@@ -247,6 +274,7 @@ impl Figures {
             kernels: Vec::new(),
             code_sha256: None,
             result: Correctness::Unchecked,
+            checked_steps: None,
             mismatch: None,
         }
     }

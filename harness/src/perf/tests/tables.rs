@@ -36,7 +36,7 @@ fn tables_fit_a_hundred_columns() {
         kernels: Vec::new(),
         failures: Vec::new(),
     });
-    let text = report::render(&case, Look::PLAIN);
+    let text = report::render_lab(&[case], true, Look::PLAIN);
     let notes = ["rate:", "limit:", "*:", "no graph", "kernel `"];
     let is_note = |line: &&str| notes.iter().any(|note| line.contains(note));
     for line in text.lines().filter(|line| !is_note(line)) {
