@@ -1,11 +1,15 @@
 //! Typed, contiguous host memory, which is written to a device's buffers and read back from them.
 
 use bytemuck::Pod;
+use rayon::prelude::*;
 use thiserror::Error;
 
 use crate::memory::has_room;
 
 pub use plan::Element;
+
+/// Bytes of one parallel task: a whole number of elements of any type.
+const TASK_BYTES: usize = 1 << 20;
 
 /// A Rust type that a buffer can hold.
 pub trait Scalar: Pod {
@@ -36,6 +40,29 @@ pub fn elements<'b, T: Scalar>(
         name: name.to_owned(),
     })?;
     buffer.as_slice()
+}
+
+/// Removes the buffer of this name.
+///
+/// # Errors
+///
+/// [`BufferError::Missing`].
+pub fn take(buffers: &mut NamedBuffers, name: &str) -> Result<HostBuffer, BufferError> {
+    let position = buffers.iter().position(|(other, _)| other == name);
+    let position = position.ok_or_else(|| BufferError::Missing {
+        name: name.to_owned(),
+    })?;
+    Ok(buffers.swap_remove(position).1)
+}
+
+/// Adds the buffers, in place of those of the same names.
+pub fn replace(buffers: &mut NamedBuffers, with: NamedBuffers) {
+    for (name, buffer) in with {
+        match buffers.iter_mut().find(|(other, _)| *other == name) {
+            Some((_, old)) => *old = buffer,
+            None => buffers.push((name, buffer)),
+        }
+    }
 }
 
 /// A host buffer that does not fit its use.
@@ -178,6 +205,27 @@ impl HostBuffer {
         Ok(buffer)
     }
 
+    /// The same elements again, copied on all cores.
+    ///
+    /// # Errors
+    ///
+    /// [`BufferError::OutOfMemory`].
+    pub fn copied(&self) -> Result<HostBuffer, BufferError> {
+        let mut copy = HostBuffer::zeroed(self.element(), self.len())?;
+        copy.bytes_mut()
+            .par_chunks_mut(TASK_BYTES)
+            .zip(self.bytes().par_chunks(TASK_BYTES))
+            .for_each(|(to, from)| to.copy_from_slice(from));
+        Ok(copy)
+    }
+
+    /// Whether both hold the same type, and the same bits; compared on all cores.
+    pub fn is_same(&self, other: &HostBuffer) -> bool {
+        let chunks = |buffer| HostBuffer::bytes(buffer).par_chunks(TASK_BYTES);
+        (self.element(), self.len()) == (other.element(), other.len())
+            && chunks(self).zip(chunks(other)).all(|(a, b)| a == b)
+    }
+
     /// Whether there is no element.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -237,9 +285,15 @@ pub(crate) fn reserved<T: Scalar>(len: usize) -> Result<Vec<T>, BufferError> {
 ///
 /// [`BufferError::OutOfMemory`].
 pub(crate) fn zeros<T: Scalar>(len: usize) -> Result<Vec<T>, BufferError> {
-    let mut values = reserved(len)?;
-    values.resize(len, T::zeroed());
-    Ok(values)
+    let refused = || BufferError::OutOfMemory {
+        len,
+        element: T::ELEMENT,
+    };
+    if !has_room(len as u128 * size_of::<T>() as u128) {
+        return Err(refused());
+    }
+    // Pages that the system has zeroed are not written again: buffers of gigabytes are made for every run.
+    bytemuck::try_zeroed_vec(len).map_err(|()| refused())
 }
 
 #[cfg(test)]

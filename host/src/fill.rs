@@ -32,8 +32,6 @@ pub fn filled<T: Scalar + Send>(
 /// # Errors
 ///
 /// [`BufferError::OutOfMemory`].
-pub fn copied<T: Scalar>(values: &[T]) -> Result<Vec<T>, BufferError> {
-    let mut copy = reserved(values.len())?;
-    copy.extend_from_slice(values);
-    Ok(copy)
+pub fn copied<T: Scalar + Send + Sync>(values: &[T]) -> Result<Vec<T>, BufferError> {
+    filled(values.len(), |index| values[index])
 }

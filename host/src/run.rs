@@ -1,11 +1,11 @@
 //! One case of a lab on one device.
 
-use crate::buffer::NamedBuffers;
+use crate::buffer::{HostBuffer, NamedBuffers, take};
 use crate::device::{Device, Session, Timing};
 use crate::error::Error;
 use crate::lab::Case;
 use crate::module::Module;
-use crate::plan::{BufferId, Plan};
+use crate::plan::Plan;
 
 /// What a run gave.
 #[derive(Debug, Clone, PartialEq)]
@@ -43,32 +43,34 @@ pub fn run_case(
 ///
 /// [`crate::plan::PlanError::UnknownName`] for an input that the plan has no buffer for; what the device answers.
 pub fn reset(session: &mut dyn Session, plan: &Plan, inputs: &NamedBuffers) -> Result<(), Error> {
-    write(session, plan, inputs, |_| true)
+    write(session, plan, inputs, false)
 }
 
-/// Between two runs, the same as [`reset`] with the same inputs, but sooner: inputs that no command of the plan can write
-/// (see [`Plan::may_write`]) are taken to be as they were.
+/// The same as [`reset`], but sooner from the second time on: in memory that sessions share, the device keeps the inputs.
+/// They are the same in all calls for one memory.
 ///
 /// # Errors
 ///
 /// As [`reset`].
 pub fn restore(session: &mut dyn Session, plan: &Plan, inputs: &NamedBuffers) -> Result<(), Error> {
-    let may_write = plan.may_write();
-    write(session, plan, inputs, |id| may_write[id.index()])
+    write(session, plan, inputs, true)
 }
 
-/// Writes those inputs that `is_due` names, poisons what is no input.
+/// Writes the inputs, poisons what is no input.
 fn write(
     session: &mut dyn Session,
     plan: &Plan,
     inputs: &NamedBuffers,
-    is_due: impl Fn(BufferId) -> bool,
+    is_kept: bool,
 ) -> Result<(), Error> {
     let mut is_input = vec![false; plan.buffers().len()];
     for (name, buffer) in inputs {
         let id = plan.find_buffer(name)?;
-        if is_due(id) {
+        if !(is_kept && session.recall(id)?) {
             session.write(id, buffer)?;
+            if is_kept {
+                session.keep(id)?;
+            }
         }
         is_input[id.index()] = true;
     }
@@ -90,4 +92,32 @@ pub fn outputs(session: &mut dyn Session, plan: &Plan) -> Result<NamedBuffers, E
         .iter()
         .map(|(name, id)| Ok((name.clone(), session.read(*id)?)))
         .collect()
+}
+
+/// Reads every output of the plan into the buffer of its name where that has its type and length, and into a new one elsewhere.
+///
+/// # Errors
+///
+/// What the device answers.
+pub fn outputs_into(
+    session: &mut dyn Session,
+    plan: &Plan,
+    to: &mut NamedBuffers,
+) -> Result<(), Error> {
+    let mut old = std::mem::take(to);
+    for (name, id) in plan.outputs() {
+        let declared = plan.buffer_info(*id)?;
+        let fits = |buffer: &HostBuffer| {
+            (buffer.element(), buffer.len() as u64) == (declared.element, declared.len)
+        };
+        let buffer = match take(&mut old, name) {
+            Ok(mut buffer) if fits(&buffer) => {
+                session.read_into(*id, &mut buffer)?;
+                buffer
+            }
+            _ => session.read(*id)?,
+        };
+        to.push((name.clone(), buffer));
+    }
+    Ok(())
 }

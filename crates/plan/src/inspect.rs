@@ -92,17 +92,6 @@ impl Plan {
         })
     }
 
-    /// For each of [`Plan::buffers`], whether some command may write it: see [`Command::accesses`].
-    pub fn may_write(&self) -> Vec<bool> {
-        let mut may_write = vec![false; self.buffers.len()];
-        for command in self.commands() {
-            for (id, writes) in command.accesses() {
-                may_write[id.index()] |= writes;
-            }
-        }
-        may_write
-    }
-
     /// Bytes of all its buffers.
     ///
     /// # Errors

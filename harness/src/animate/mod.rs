@@ -5,19 +5,19 @@ mod palette;
 mod pictures;
 
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use clap::Args;
 use host::buffer::elements;
 use host::lab::CaseError;
-use host::wave2d::{Fields, LAB, Wave2d, advance};
-use host::{Cpu, Error, Lab, NamedBuffers, Progress};
+use host::wave2d::{LAB, Wave2d};
+use host::{Error, Lab};
 use kernels_gpu::wave2d::Scene;
 
 use crate::failure::{Ending, Failure};
 use crate::run::flags::at_least_1;
 use crate::run::processor::DeviceArg;
-use crate::run::stepper::{Stepped, Stepper, take};
+use crate::run::stepper::Stepper;
 use crate::stdout::Out;
 use film::Film;
 use pictures::Animation;
@@ -139,31 +139,6 @@ fn frame_steps(args: &AnimateArgs) -> Result<Vec<u32>, Failure> {
     Ok((0..frames)
         .map(|frame| until(frame + 1) - until(frame))
         .collect())
-}
-
-impl Stepped for Wave2d {
-    fn part(&self, first: u32, steps: u32) -> Wave2d {
-        self.clone().with_first_step(first).with_steps(steps)
-    }
-
-    fn advance(
-        &self,
-        buffers: &mut NamedBuffers,
-        progress: &dyn Progress,
-    ) -> Result<Duration, Error> {
-        let mut fields: Fields<f32> = Fields {
-            u0: take(buffers, "u0")?.try_into()?,
-            u1: take(buffers, "u1")?.try_into()?,
-        };
-        let began = Instant::now();
-        advance(self, &mut fields, Cpu::Parallel, progress);
-        let time = began.elapsed();
-        buffers.extend([
-            ("u0".to_owned(), fields.u0.into()),
-            ("u1".to_owned(), fields.u1.into()),
-        ]);
-        Ok(time)
-    }
 }
 
 #[cfg(test)]

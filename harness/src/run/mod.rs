@@ -1,7 +1,7 @@
 //! `harness run`: one problem of a lab, of any size and length, with its figures and files.
 //!
-//! A lab with timesteps needs three things here: its arguments, which make its problem and the series of its fields; the
-//! problem's [`stepper::Stepped`]; and a line in `RunLab`. [`timesteps::run`] does the rest.
+//! A lab with timesteps needs two things here: its arguments, which make its problem and the series of its fields, and a line
+//! in `RunLab`. [`timesteps::run`] does the rest.
 
 pub mod field_files;
 pub mod flags;

@@ -4,13 +4,14 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
-use host::poisson::{Box3, Jacobi, LAB, Poisson, Start, Stop, to_tolerance, to_tolerance_on_cpu};
-use host::{Case, Cpu, Error, HostBuffer, NamedBuffers, Progress};
+use host::buffer::{replace, take};
+use host::poisson::{LAB, Poisson, Start, Stop, to_tolerance, to_tolerance_on_cpu};
+use host::{Case, Cpu, Error, HostBuffer};
 
 use super::field_files::{Lattice, write_npy};
 use super::flags::{at_least_1, create_folder, of_flag};
 use super::processor::{DeviceArg, Processor};
-use super::stepper::{Chunk, Comparison, Stepped, Stepper, once, take};
+use super::stepper::{Chunk, Comparison, Stepper, once, part};
 use super::timesteps::report_comparison;
 use crate::failure::{Ending, Failure};
 use crate::progress::Bar;
@@ -112,7 +113,7 @@ pub fn run(args: &PoissonArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
     let title = format!("poisson  {}, {}", stepper.problem, processor.describe());
     out.line(out.look().title(&title))?;
     if let Some(chunk) = chunk {
-        let done = stepper.problem.part(0, chunk.steps);
+        let done = part(&stepper.problem, 0, chunk.steps);
         out.line(figures(&done, &chunk, &processor, out))?;
     }
     let mut ending = Ending::Fine;
@@ -170,7 +171,7 @@ fn iterate_until(
         whole: began.elapsed(),
     };
     stepper.steps_done = end.iterations;
-    stepper.replace(vec![("u".to_owned(), end.u)]);
+    replace(&mut stepper.fields, vec![("u".to_owned(), end.u)]);
     Ok((chunk, convergence))
 }
 
@@ -247,30 +248,6 @@ fn write(
     let path = file.finish()?;
     let size = std::fs::metadata(&path).map_or(0, |data| data.len());
     Ok(format!("{} ({})", path.display(), bytes(size)))
-}
-
-impl Stepped for Poisson {
-    fn part(&self, _first: u32, steps: u32) -> Poisson {
-        self.clone().with_iterations(steps)
-    }
-
-    fn advance(
-        &self,
-        fields: &mut NamedBuffers,
-        progress: &dyn Progress,
-    ) -> Result<Duration, Error> {
-        let u = take(fields, "u")?.try_into()?;
-        let source = Box3::new(self.grid());
-        let mut jacobi = Jacobi::new(self.grid(), u, &source, Cpu::Parallel)?;
-        let began = Instant::now();
-        for iteration in 1..=self.iterations() {
-            jacobi.step();
-            progress.update(iteration.into(), self.iterations().into());
-        }
-        let time = began.elapsed();
-        fields.push(("u".to_owned(), jacobi.into_u().into()));
-        Ok(time)
-    }
 }
 
 #[cfg(test)]

@@ -2,11 +2,11 @@
 
 use std::time::{Duration, Instant};
 
-use host::buffer::BufferError;
+use host::buffer::{replace, take};
 use host::check::CheckError;
 use host::lab::Declaration;
 use host::run::{outputs, reset};
-use host::{Case, Device, DeviceKind, Error, HostBuffer, Lab, NamedBuffers, NoProgress, Progress};
+use host::{Case, Cpu, Device, DeviceKind, Error, Lab, NamedBuffers, NoProgress, Progress};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use super::processor::Processor;
@@ -21,37 +21,10 @@ const GPU_WARM_UP: (Duration, u32) = (Duration::from_millis(500), 50);
 /// The CPU computes this many timesteps first: then threads have started, and fields are in memory.
 const CPU_WARM_UP_STEPS: u32 = 5;
 
-/// A lab's problem that `run` and `animate` can advance: what they need beyond [`Declaration`].
-///
-/// Every output of its plans has the name of an input: the outputs of some timesteps are inputs of the next.
-pub trait Stepped: Declaration {
-    /// The same problem with `steps` timesteps, numbered from `first` on.
-    fn part(&self, first: u32, steps: u32) -> Self;
-
-    /// Does all the problem's timesteps on the current thread pool. `fields` holds what [`Case::inputs`] names, and
-    /// afterwards the outputs in their places. Returns how long the timesteps took, without setup.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Buffer`] if memory is short, or `fields` is another problem's.
-    fn advance(
-        &self,
-        fields: &mut NamedBuffers,
-        progress: &dyn Progress,
-    ) -> Result<Duration, Error>;
-}
-
-/// Removes a buffer, for [`Stepped::advance`] to compute with.
-///
-/// # Errors
-///
-/// [`BufferError::Missing`].
-pub fn take(fields: &mut NamedBuffers, name: &str) -> Result<HostBuffer, BufferError> {
-    let position = fields.iter().position(|(other, _)| other == name);
-    let position = position.ok_or_else(|| BufferError::Missing {
-        name: name.to_owned(),
-    })?;
-    Ok(fields.swap_remove(position).1)
+/// Timesteps of a problem whose lab has them.
+pub fn part<P: Declaration>(problem: &P, first: u32, steps: u32) -> P {
+    let part = Declaration::part(problem, first, steps);
+    part.expect("labs without timesteps are not stepped")
 }
 
 /// Some timesteps that were done in one piece.
@@ -92,7 +65,7 @@ pub struct Stepper<'p, P> {
     began: Instant,
 }
 
-impl<'p, P: Stepped> Stepper<'p, P> {
+impl<'p, P: Declaration> Stepper<'p, P> {
     /// The problem before its first timestep. The CPU uses this many threads, or one for each core.
     ///
     /// # Errors
@@ -137,7 +110,7 @@ impl<'p, P: Stepped> Stepper<'p, P> {
         if steps == 0 {
             return Ok(None);
         }
-        let part = self.problem.part(self.steps_done, steps);
+        let part = part(&self.problem, self.steps_done, steps);
         let last = self.steps_done + steps;
         let label = format!("{last} of {all} timesteps on {}", self.processor.name);
         let computed = match self.processor.device() {
@@ -155,7 +128,9 @@ impl<'p, P: Stepped> Stepper<'p, P> {
                 let bar = Bar::since(label, self.began);
                 let began = Instant::now();
                 let fields = &mut self.fields;
-                let time = self.cores.install(|| part.advance(fields, &bar));
+                let time = self
+                    .cores
+                    .install(|| Declaration::advance(&part, fields, Cpu::Parallel, &bar));
                 time.map(|time| (once(time), began.elapsed()))
             }
         };
@@ -191,16 +166,8 @@ impl<'p, P: Stepped> Stepper<'p, P> {
         let began = Instant::now();
         let results = outputs(session.as_mut(), &plan)?;
         whole += began.elapsed();
-        self.replace(results);
+        replace(&mut self.fields, results);
         Ok((times, whole))
-    }
-
-    /// Puts these fields in the places of those before.
-    pub fn replace(&mut self, fields: NamedBuffers) {
-        for (name, buffer) in fields {
-            self.fields.retain(|(other, _)| *other != name);
-            self.fields.push((name, buffer));
-        }
     }
 
     /// Computes something that is thrown away, so that what is timed next is not slower for being the first.
@@ -212,13 +179,14 @@ impl<'p, P: Stepped> Stepper<'p, P> {
         let _bar = Bar::spinner(format!("warming up {}", self.processor.name));
         let part = |steps: u32| {
             let all = self.problem.timesteps().unwrap_or(0) as u32;
-            self.problem.part(0, all.min(steps))
+            part(&self.problem, 0, all.min(steps))
         };
         let warm_up = || -> Result<(), Error> {
             let Some(device) = self.processor.device() else {
                 let (part, mut fields) = (part(CPU_WARM_UP_STEPS), self.fields.clone());
-                self.cores
-                    .install(|| part.advance(&mut fields, &NoProgress))?;
+                self.cores.install(|| {
+                    Declaration::advance(&part, &mut fields, Cpu::Parallel, &NoProgress)
+                })?;
                 return Ok(());
             };
             if device.info().kind == DeviceKind::Cuda {
@@ -252,9 +220,10 @@ impl<'p, P: Stepped> Stepper<'p, P> {
         if *done == 0 {
             *expected = self.problem.inputs()?;
         }
-        let part = self.problem.part(*done, self.steps_done - *done);
+        let part = part(&self.problem, *done, self.steps_done - *done);
         let bar = Bar::since("the same on the CPU", self.began);
-        self.cores.install(|| part.advance(expected, &bar))?;
+        self.cores
+            .install(|| Declaration::advance(&part, expected, Cpu::Parallel, &bar))?;
         *done = self.steps_done;
         let variant = self.processor.variant;
         for (name, _) in part.record(variant)?.outputs() {
@@ -316,7 +285,7 @@ mod tests {
     }
 
     /// The problem in pieces is the problem in one.
-    fn in_pieces<P: Stepped>(problem: &P, pieces: &[u32], done: &[u32]) {
+    fn in_pieces<P: Declaration>(problem: &P, pieces: &[u32], done: &[u32]) {
         let processor = processor("--device=cpu");
         let mut stepper = Stepper::new(problem.clone(), &processor, None).unwrap();
         let mut steps = Vec::new();
@@ -363,7 +332,7 @@ mod tests {
         // On the border: a zero.
         values[1] = -0.0;
         values[100] = f64::NAN;
-        stepper.replace(vec![("u".to_owned(), u)]);
+        replace(&mut stepper.fields, vec![("u".to_owned(), u)]);
         stepper.compare(&mut comparison).unwrap();
         assert_eq!((comparison.values, comparison.different), (4 * 210, 2));
         insta::assert_snapshot!(comparison.first.unwrap(), @"u after step 4 at i = 0, j = 0, k = 1: -0.0 (0x8000000000000000), not 0.0 (0x0)");

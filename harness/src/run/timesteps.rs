@@ -1,10 +1,11 @@
 //! What `harness run` does for any lab with timesteps: chunk by chunk, with files, rates, and a comparison with the CPU.
 
+use host::lab::Declaration;
 use host::{Case, Lab};
 
 use super::field_files::VtiSeries;
 use super::processor::Processor;
-use super::stepper::{Chunk, Comparison, Stepped, Stepper};
+use super::stepper::{Chunk, Comparison, Stepper, part};
 use crate::failure::{Ending, Failure};
 use crate::stdout::Out;
 use crate::table::Table;
@@ -16,7 +17,7 @@ use units::{count, grouped, three};
 /// # Errors
 ///
 /// The device's error, or a file that cannot be written. A wrong result is not an error: the report has it.
-pub fn run<P: Stepped>(
+pub fn run<P: Declaration>(
     problem: &P,
     processor: &Processor,
     period: u32,
@@ -65,14 +66,19 @@ pub fn report_comparison(comparison: &Comparison, out: &mut Out<'_>) -> Result<E
 }
 
 /// The chunks' rates, their mean and their spread.
-fn rates(problem: &impl Stepped, chunks: &[Chunk], processor: &Processor, out: &Out<'_>) -> String {
+fn rates(
+    problem: &impl Declaration,
+    chunks: &[Chunk],
+    processor: &Processor,
+    out: &Out<'_>,
+) -> String {
     if !processor.has_speed() {
         let chunks = count(chunks.len(), "chunk");
         return format!("  {chunks}; the speed of the emulated device says nothing of a GPU");
     }
     let unit = problem.work(processor.variant).unit;
     let rate = |chunk: &Chunk| {
-        let work = problem.part(0, chunk.steps).work(processor.variant);
+        let work = part(problem, 0, chunk.steps).work(processor.variant);
         work.updates as f64 / chunk.times.median_s.max(1e-12)
     };
     let mut done = 0;

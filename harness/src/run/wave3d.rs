@@ -1,17 +1,14 @@
 //! `harness run wave3d`.
 
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
 use host::lab::CaseError;
-use host::wave3d::{Coefficients, Fields, LAB, Start, Wave3d, advance};
-use host::{Cpu, Error, NamedBuffers, Progress};
+use host::wave3d::{LAB, Start, Wave3d};
 
 use super::field_files::{Lattice, VtiSeries};
 use super::flags::{Extents, at_least_1, of_flag};
 use super::processor::DeviceArg;
-use super::stepper::{Stepped, take};
 use super::timesteps;
 use crate::failure::{Ending, Failure};
 use crate::stdout::Out;
@@ -97,37 +94,6 @@ fn problem(args: &Wave3dArgs) -> Result<Wave3d, Failure> {
         .with_medium(model, args.dx, args.dt)
         .map_err(of_flag)?
         .with_start(start))
-}
-
-impl Stepped for Wave3d {
-    fn part(&self, first: u32, steps: u32) -> Wave3d {
-        self.clone().with_first_step(first).with_steps(steps)
-    }
-
-    fn advance(
-        &self,
-        buffers: &mut NamedBuffers,
-        progress: &dyn Progress,
-    ) -> Result<Duration, Error> {
-        let mut fields = Fields {
-            u_prev: take(buffers, "u_prev")?.try_into()?,
-            u: take(buffers, "u")?.try_into()?,
-        };
-        let coefficients = Coefficients {
-            c2: take(buffers, "c2")?.try_into()?,
-            d: take(buffers, "d")?.try_into()?,
-        };
-        let began = Instant::now();
-        advance(self, &coefficients, &mut fields, Cpu::Parallel, progress);
-        let time = began.elapsed();
-        buffers.extend([
-            ("u_prev".to_owned(), fields.u_prev.into()),
-            ("u".to_owned(), fields.u.into()),
-            ("c2".to_owned(), coefficients.c2.into()),
-            ("d".to_owned(), coefficients.d.into()),
-        ]);
-        Ok(time)
-    }
 }
 
 #[cfg(test)]

@@ -25,7 +25,7 @@ pub use ptx_emu::{
     Options, Sanitize, Schedule, SharedTraffic,
 };
 pub use report::KernelReport;
-pub use traits::{Device, POISON, Session};
+pub use traits::{Device, POISON, Segments, Session, SharedMemory};
 
 /// The devices of one kind, or why there are none.
 pub type Discovery = Result<Vec<Box<dyn Device>>, DeviceError>;

@@ -1,5 +1,9 @@
 //! What a device does: it prepares plans, and a session runs one.
 
+use std::any::Any;
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
 use std::time::Duration;
 
 use super::error::DeviceError;
@@ -8,7 +12,7 @@ use super::report::KernelReport;
 use crate::buffer::HostBuffer;
 use crate::error::Error;
 use crate::module::Module;
-use crate::plan::{BufferId, Plan};
+use crate::plan::{Buffer, BufferId, Element, Plan};
 
 /// A byte that makes NaN of every float and nonsense of every index.
 pub const POISON: u8 = 0xff;
@@ -28,6 +32,23 @@ pub trait Device: Send + Sync {
     /// the module does not load or memory is short.
     fn prepare<'d>(&'d self, module: &Module, plan: &Plan) -> Result<Box<dyn Session + 'd>, Error>;
 
+    /// As [`Device::prepare`], in memory that several sessions of this device use in turn: buffers of one name, type and
+    /// length are the same memory. A session that runs finds there what another left.
+    ///
+    /// A device without such memory prepares a session of its own.
+    ///
+    /// # Errors
+    ///
+    /// As [`Device::prepare`].
+    fn prepare_shared<'d>(
+        &'d self,
+        module: &Module,
+        plan: &Plan,
+        _memory: &SharedMemory,
+    ) -> Result<Box<dyn Session + 'd>, Error> {
+        self.prepare(module, plan)
+    }
+
     /// As [`Device::prepare`], for an untrusted module and plan.
     ///
     /// The module is loaded afresh, so that its globals have their initial values. What earlier kernels set on the device
@@ -44,6 +65,71 @@ pub trait Device: Send + Sync {
     ) -> Result<Box<dyn Session + 'd>, Error> {
         self.prepare(module, plan)
     }
+}
+
+/// Device memory that several sessions of one device use in turn: see [`Device::prepare_shared`]. It is freed when all of its
+/// clones and the sessions are dropped.
+#[derive(Clone, Default)]
+pub struct SharedMemory {
+    buffers: Memories,
+    /// The same of what [`Session::keep`] has kept.
+    kept: Memories,
+}
+
+/// The device's own type of memory, by the buffer's name, type and length.
+type Memories = Rc<RefCell<HashMap<(String, Element, u64), Rc<dyn Any>>>>;
+
+impl SharedMemory {
+    /// The buffer's memory, made by `make` if there is none.
+    #[cfg(target_os = "linux")]
+    pub(super) fn buffer<T: 'static, E>(
+        &self,
+        buffer: &Buffer,
+        make: impl FnOnce() -> Result<T, E>,
+    ) -> Result<Rc<T>, E> {
+        shared(&self.buffers, buffer, make)
+    }
+
+    /// The memory of the buffer's kept contents, made by `make` if there is none.
+    #[cfg(target_os = "linux")]
+    pub(super) fn kept<T: 'static, E>(
+        &self,
+        buffer: &Buffer,
+        make: impl FnOnce() -> Result<T, E>,
+    ) -> Result<Rc<T>, E> {
+        shared(&self.kept, buffer, make)
+    }
+
+    /// The memory of the buffer's kept contents, if any were kept.
+    #[cfg(target_os = "linux")]
+    pub(super) fn find_kept<T: 'static>(&self, buffer: &Buffer) -> Option<Rc<T>> {
+        shared(&self.kept, buffer, || Err(())).ok()
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn shared<T: 'static, E>(
+    memories: &Memories,
+    buffer: &Buffer,
+    make: impl FnOnce() -> Result<T, E>,
+) -> Result<Rc<T>, E> {
+    let key = (buffer.name.clone(), buffer.element, buffer.len);
+    if let Some(found) = memories.borrow().get(&key) {
+        let found = Rc::clone(found).downcast();
+        return Ok(found.expect("the sessions of one device have one type of memory"));
+    }
+    let made = Rc::new(make()?);
+    memories.borrow_mut().insert(key, Rc::<T>::clone(&made));
+    Ok(made)
+}
+
+/// The time of a run of a plan, part by part: see [`Session::run_segments`].
+#[derive(Debug, Clone, PartialEq)]
+pub struct Segments {
+    /// The commands of each part, and how long they took, in order.
+    pub parts: Vec<(u64, Duration)>,
+    /// The whole run.
+    pub whole: Timing,
 }
 
 /// A prepared plan and its buffers on a device.
@@ -73,12 +159,41 @@ pub trait Session {
         self.fill(id, POISON)
     }
 
+    /// Keeps what a buffer holds, on the device, for [`Session::recall`] by this session and others that share its
+    /// memory. Does nothing where memory is short, or not shared.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::fill`].
+    fn keep(&mut self, _id: BufferId) -> Result<(), Error> {
+        Ok(())
+    }
+
+    /// Makes a buffer hold again what was kept of it; `false` if nothing was.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::fill`].
+    fn recall(&mut self, _id: BufferId) -> Result<bool, Error> {
+        Ok(false)
+    }
+
     /// Copies a buffer of the plan to the host.
     ///
     /// # Errors
     ///
-    /// [`Error::Plan`] for another plan's id; errors of the device.
+    /// [`Error::Plan`] for another plan's id; [`Error::Buffer`] if the host has too little memory; errors of the device.
     fn read(&mut self, id: BufferId) -> Result<HostBuffer, Error>;
+
+    /// As [`Session::read`], into a buffer of the same type and length.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::write`].
+    fn read_into(&mut self, id: BufferId, to: &mut HostBuffer) -> Result<(), Error> {
+        *to = self.read(id)?;
+        Ok(())
+    }
 
     /// Executes every command of the plan once, in order, and waits until all have finished.
     ///
@@ -107,6 +222,16 @@ pub trait Session {
             total.device = total.device.zip(timing.device).map(|(sum, one)| sum + one);
         }
         Ok(total)
+    }
+
+    /// Executes the plan once by stream, and times so many parts of it: consecutive commands, of one number as nearly as can
+    /// be. `None` on a device that cannot, and for a plan of fewer commands.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::run`].
+    fn run_segments(&mut self, _segments: u32) -> Result<Option<Segments>, Error> {
+        Ok(None)
     }
 
     /// Captures the plan as a graph, so that [`Session::run_times`] can replay it with one call to the driver. Further

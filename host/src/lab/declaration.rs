@@ -2,11 +2,12 @@
 
 use std::fmt::Display;
 use std::sync::OnceLock;
+use std::time::{Duration, Instant};
 
 use plan::{Lab as _, Solves};
 
 use super::{Case, CaseError, CaseParams, Cpu, Lab, Parameter, Progress, Values, Variant, Work};
-use crate::buffer::NamedBuffers;
+use crate::buffer::{BufferError, NamedBuffers, replace};
 use crate::check::{self, CheckError};
 use crate::error::Error;
 use crate::kernels::KERNELS;
@@ -98,6 +99,29 @@ pub trait Declaration: Clone + Display + Send + Sync + 'static {
         progress: &dyn Progress,
     ) -> Result<NamedBuffers, Error>;
 
+    /// See [`Case::advance`]. A lab with timesteps computes in place.
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    fn advance(
+        &self,
+        buffers: &mut NamedBuffers,
+        cpu: Cpu,
+        progress: &dyn Progress,
+    ) -> Result<Duration, Error> {
+        let began = Instant::now();
+        let outputs = Declaration::reference(self, buffers, cpu, progress)?;
+        let time = began.elapsed();
+        replace(buffers, outputs);
+        Ok(time)
+    }
+
+    /// See [`Case::part`].
+    fn part(&self, _first: u32, _steps: u32) -> Option<Self> {
+        None
+    }
+
     /// See [`Case::oracle_from`]; called where results are rounded.
     ///
     /// # Errors
@@ -134,6 +158,26 @@ pub trait Declaration: Clone + Display + Send + Sync + 'static {
 
     /// Fewest bytes that a plain solution must move between device memory and the multiprocessors.
     fn bytes(&self) -> u64;
+}
+
+/// [`Declaration::reference`] of a lab whose [`Declaration::advance`] computes in place: in copies of the inputs.
+///
+/// # Errors
+///
+/// As there.
+pub fn advance_copies<D: Declaration>(
+    case: &D,
+    inputs: &NamedBuffers,
+    cpu: Cpu,
+    progress: &dyn Progress,
+) -> Result<NamedBuffers, Error> {
+    let copies = inputs
+        .iter()
+        .map(|(name, buffer)| Ok((name.clone(), buffer.copied()?)));
+    let mut buffers = copies.collect::<Result<NamedBuffers, BufferError>>()?;
+    Declaration::advance(case, &mut buffers, cpu, progress)?;
+    buffers.retain(|(name, _)| D::Plan::OUTPUTS.contains(&name.as_str()));
+    Ok(buffers)
 }
 
 /// A built-in solution of the lab whose cases are `D`: `variants.rs` of the lab's folder in `kernels-gpu/solutions` lists
@@ -298,6 +342,20 @@ impl<D: Declaration> Case for D {
         progress: &dyn Progress,
     ) -> Result<NamedBuffers, Error> {
         Declaration::reference(self, inputs, cpu, progress)
+    }
+
+    fn advance(
+        &self,
+        buffers: &mut NamedBuffers,
+        cpu: Cpu,
+        progress: &dyn Progress,
+    ) -> Result<Duration, Error> {
+        Declaration::advance(self, buffers, cpu, progress)
+    }
+
+    fn part(&self, first: u32, steps: u32) -> Option<Box<dyn Case>> {
+        let part = Declaration::part(self, first, steps)?;
+        Some(Box::new(part))
     }
 
     fn oracle_from(

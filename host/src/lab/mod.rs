@@ -7,6 +7,6 @@ mod declaration;
 mod params;
 mod traits;
 
-pub use declaration::{BuiltIn, Declaration, DeclaredLab, largest_extent};
+pub use declaration::{BuiltIn, Declaration, DeclaredLab, advance_copies, largest_extent};
 pub use params::{CaseError, CaseParams, Parameter, Values};
 pub use traits::{Case, Cpu, Lab, NoProgress, Progress, Variant, Work};

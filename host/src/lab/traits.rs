@@ -1,6 +1,8 @@
 //! A lab and a case, whatever the lab.
 
-use crate::buffer::NamedBuffers;
+use std::time::{Duration, Instant};
+
+use crate::buffer::{NamedBuffers, replace};
 use crate::check::CheckError;
 use crate::error::Error;
 use crate::lab::{CaseError, CaseParams, Parameter};
@@ -163,6 +165,31 @@ pub trait Case: Send + Sync {
         cpu: Cpu,
         progress: &dyn Progress,
     ) -> Result<NamedBuffers, Error>;
+
+    /// The same on the current threads, in place: `buffers` holds what [`Case::inputs`] names, and afterwards the outputs,
+    /// where they have an input's name in its place. How long it took, without setup.
+    ///
+    /// # Errors
+    ///
+    /// As [`Case::reference_from`]. Then some of the buffers may be gone.
+    fn advance(
+        &self,
+        buffers: &mut NamedBuffers,
+        cpu: Cpu,
+        progress: &dyn Progress,
+    ) -> Result<Duration, Error> {
+        let began = Instant::now();
+        let outputs = self.reference_from(buffers, cpu, progress)?;
+        let time = began.elapsed();
+        replace(buffers, outputs);
+        Ok(time)
+    }
+
+    /// The same case with `steps` timesteps, numbered from `first` on. The outputs of one part, in place of the inputs of
+    /// the same names, are the inputs of the next. None for a lab without timesteps.
+    fn part(&self, _first: u32, _steps: u32) -> Option<Box<dyn Case>> {
+        None
+    }
 
     /// The expected outputs, from inputs that are made for this alone.
     ///

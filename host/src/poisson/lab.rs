@@ -1,11 +1,14 @@
 //! The lab's declaration.
 
+use std::time::{Duration, Instant};
+
 use super::problem::{Poisson, Start};
 use super::reference::{Box3, Jacobi, oracle};
-use crate::buffer::{NamedBuffers, elements, named};
+use crate::buffer::{NamedBuffers, elements, named, take};
 use crate::error::Error;
-use crate::fill::copied;
-use crate::lab::{CaseError, Cpu, Declaration, DeclaredLab, Parameter, Progress, Values};
+use crate::lab::{
+    CaseError, Cpu, Declaration, DeclaredLab, Parameter, Progress, Values, advance_copies,
+};
 
 /// The lab `poisson`.
 pub static LAB: DeclaredLab<Poisson> = DeclaredLab::new(crate::solutions::built_in!(poisson));
@@ -111,14 +114,30 @@ impl Declaration for Poisson {
         cpu: Cpu,
         progress: &dyn Progress,
     ) -> Result<NamedBuffers, Error> {
+        advance_copies(self, inputs, cpu, progress)
+    }
+
+    fn advance(
+        &self,
+        buffers: &mut NamedBuffers,
+        cpu: Cpu,
+        progress: &dyn Progress,
+    ) -> Result<Duration, Error> {
+        let u = take(buffers, "u")?.try_into()?;
         let source = Box3::new(self.grid());
-        let u = copied(elements(inputs, "u")?)?;
         let mut jacobi = Jacobi::new(self.grid(), u, &source, cpu)?;
+        let began = Instant::now();
         for iteration in 1..=self.iterations() {
             jacobi.step();
             progress.update(iteration.into(), self.iterations().into());
         }
-        Ok(named([("u", jacobi.into_u().into())]))
+        let time = began.elapsed();
+        buffers.extend(named([("u", jacobi.into_u().into())]));
+        Ok(time)
+    }
+
+    fn part(&self, _first: u32, steps: u32) -> Option<Poisson> {
+        Some(self.clone().with_iterations(steps))
     }
 
     fn oracle(

@@ -1,13 +1,16 @@
 //! The lab's declaration.
 
+use std::time::{Duration, Instant};
+
 use kernels_gpu::wave2d::AnyScene;
 
 use super::problem::{Fields, Start, Wave2d};
 use super::reference::advance;
-use crate::buffer::{NamedBuffers, elements, named};
+use crate::buffer::{NamedBuffers, elements, named, take};
 use crate::error::Error;
-use crate::fill::copied;
-use crate::lab::{CaseError, Cpu, Declaration, DeclaredLab, Parameter, Progress, Values};
+use crate::lab::{
+    CaseError, Cpu, Declaration, DeclaredLab, Parameter, Progress, Values, advance_copies,
+};
 
 /// The lab `wave2d`.
 pub static LAB: DeclaredLab<Wave2d> = DeclaredLab::new(crate::solutions::built_in!(wave2d));
@@ -126,12 +129,29 @@ impl Declaration for Wave2d {
         cpu: Cpu,
         progress: &dyn Progress,
     ) -> Result<NamedBuffers, Error> {
+        advance_copies(self, inputs, cpu, progress)
+    }
+
+    fn advance(
+        &self,
+        buffers: &mut NamedBuffers,
+        cpu: Cpu,
+        progress: &dyn Progress,
+    ) -> Result<Duration, Error> {
         let mut fields: Fields<f32> = Fields {
-            u0: copied(elements(inputs, "u0")?)?,
-            u1: copied(elements(inputs, "u1")?)?,
+            u0: take(buffers, "u0")?.try_into()?,
+            u1: take(buffers, "u1")?.try_into()?,
         };
+        let began = Instant::now();
         advance(self, &mut fields, cpu, progress);
-        Ok(named([("u0", fields.u0.into()), ("u1", fields.u1.into())]))
+        let time = began.elapsed();
+        buffers.extend(named([("u0", fields.u0.into()), ("u1", fields.u1.into())]));
+        Ok(time)
+    }
+
+    fn part(&self, first: u32, steps: u32) -> Option<Wave2d> {
+        let first = self.first_step().wrapping_add(first);
+        Some(self.clone().with_first_step(first).with_steps(steps))
     }
 
     /// The same scheme in `f64`.

@@ -1,15 +1,18 @@
 //! The lab's declaration.
 
+use std::time::{Duration, Instant};
+
 use kernels_gpu::wave3d::Domain;
 
 use super::medium::{Coefficients, Model, Ricker};
 use super::problem::{Fields, Start, Wave3d};
 use super::reference::{advance, oracle};
-use crate::buffer::{NamedBuffers, elements, named};
+use crate::buffer::{NamedBuffers, elements, named, take};
 use crate::error::Error;
 use crate::fill::copied;
 use crate::lab::{
     CaseError, CaseParams, Cpu, Declaration, DeclaredLab, Parameter, Progress, Values,
+    advance_copies,
 };
 
 /// The lab `wave3d`.
@@ -230,10 +233,38 @@ impl Declaration for Wave3d {
         cpu: Cpu,
         progress: &dyn Progress,
     ) -> Result<NamedBuffers, Error> {
-        let (mut fields, coefficients) = fields(inputs)?;
+        advance_copies(self, inputs, cpu, progress)
+    }
+
+    fn advance(
+        &self,
+        buffers: &mut NamedBuffers,
+        cpu: Cpu,
+        progress: &dyn Progress,
+    ) -> Result<Duration, Error> {
+        let mut fields = Fields {
+            u_prev: take(buffers, "u_prev")?.try_into()?,
+            u: take(buffers, "u")?.try_into()?,
+        };
+        let coefficients = Coefficients {
+            c2: take(buffers, "c2")?.try_into()?,
+            d: take(buffers, "d")?.try_into()?,
+        };
+        let began = Instant::now();
         advance(self, &coefficients, &mut fields, cpu, progress);
-        let Fields { u_prev, u } = fields;
-        Ok(named([("u_prev", u_prev.into()), ("u", u.into())]))
+        let time = began.elapsed();
+        buffers.extend(named([
+            ("u_prev", fields.u_prev.into()),
+            ("u", fields.u.into()),
+            ("c2", coefficients.c2.into()),
+            ("d", coefficients.d.into()),
+        ]));
+        Ok(time)
+    }
+
+    fn part(&self, first: u32, steps: u32) -> Option<Wave3d> {
+        let first = self.first_step().wrapping_add(first);
+        Some(self.clone().with_first_step(first).with_steps(steps))
     }
 
     fn oracle(

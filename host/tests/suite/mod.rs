@@ -2,9 +2,9 @@
 
 // No snapshots here: each would be taken twice, once on each device.
 
-use host::device::{POISON, Side};
+use host::device::{POISON, SharedMemory, Side};
 use host::plan::PlanError;
-use host::run::{outputs, reset, restore};
+use host::run::{outputs, outputs_into, reset, restore};
 use host::{
     Capture, Device, DeviceKind, Element, Error, ErrorKind, Flushed, HostBuffer, LaunchConfig,
     Launching, Module, Plan, args, check,
@@ -159,36 +159,81 @@ pub fn keeps_buffers_between_runs(device: &dyn Device) {
     }
 }
 
-pub fn restores_what_a_run_can_write(device: &dyn Device) {
-    let mut plan = Plan::new("axpy");
-    let [x, y] = ["x", "y"].map(|name| plan.buffer(name, Element::F32, 4));
-    let spare = plan.scratch("spare", Element::U8, 4);
-    let config = LaunchConfig::new(1, 32);
-    plan.launch("axpy", config, args![2.0f32, x.slice(), y, 4u64])
-        .unwrap();
-    plan.fill(spare, 1).unwrap();
+pub fn sessions_that_share_memory_restore_their_inputs(device: &dyn Device) {
+    let plan = |factor: f32| {
+        let mut plan = Plan::new("axpy");
+        let [x, y] = ["x", "y"].map(|name| plan.buffer(name, Element::F32, 4));
+        let spare = plan.scratch("spare", Element::U8, 4);
+        let config = LaunchConfig::new(1, 32);
+        plan.launch("axpy", config, args![factor, x.slice(), y, 4u64])
+            .unwrap();
+        plan.fill(spare, 1).unwrap();
+        plan.output("y", y);
+        (plan, x, y, spare)
+    };
     let inputs = vec![
         ("x".to_owned(), vec![1.0f32, 2.0, 3.0, 4.0].into()),
         ("y".to_owned(), vec![10.0f32; 4].into()),
     ];
-    let mut session = device.prepare(&KERNELS, &plan).unwrap();
-    reset(session.as_mut(), &plan, &inputs).unwrap();
+    let memory = SharedMemory::default();
+    let plans = [plan(2.0), plan(-1.0)];
+    let mut sessions = plans.each_ref().map(|(plan, ..)| {
+        let session = device.prepare_shared(&KERNELS, plan, &memory);
+        session.unwrap()
+    });
+    let expected = [[12.0f32, 14.0, 16.0, 18.0], [9.0, 8.0, 7.0, 6.0]];
+    let mut got = Vec::new();
     for _ in 0..3 {
-        session.run().unwrap();
-        let expected = vec![12.0f32, 14.0, 16.0, 18.0];
-        assert_eq!(session.read(y).unwrap(), expected.into());
-        assert_eq!(session.read(spare).unwrap(), vec![1u8; 4].into());
-        restore(session.as_mut(), &plan, &inputs).unwrap();
-        assert_eq!(session.read(y).unwrap(), inputs[1].1);
-        assert_eq!(session.read(spare).unwrap(), vec![POISON; 4].into());
+        for ((session, (plan, _, y, spare)), expected) in
+            sessions.iter_mut().zip(&plans).zip(expected)
+        {
+            restore(session.as_mut(), plan, &inputs).unwrap();
+            assert_eq!(session.read(*y).unwrap(), inputs[1].1);
+            assert_eq!(session.read(*spare).unwrap(), vec![POISON; 4].into());
+            session.run().unwrap();
+            outputs_into(session.as_mut(), plan, &mut got).unwrap();
+            assert_eq!(got, [("y".to_owned(), expected.to_vec().into())]);
+        }
     }
-    // What only this test writes tells that `x` is left alone.
-    let other = HostBuffer::from(vec![5.0f32; 4]);
-    session.write(x, &other).unwrap();
-    restore(session.as_mut(), &plan, &inputs).unwrap();
-    assert_eq!(session.read(x).unwrap(), other);
-    reset(session.as_mut(), &plan, &inputs).unwrap();
-    assert_eq!(session.read(x).unwrap(), inputs[0].1);
+    let is_shared = device.info().kind == DeviceKind::Cuda;
+    let (_, x, y, _) = &plans[1];
+    // What another session left is there, and what was kept of the inputs.
+    let left = HostBuffer::from(vec![5.0f32; 4]);
+    sessions[0].write(plans[0].2, &left).unwrap();
+    assert_eq!(sessions[1].read(*y).unwrap() == left, is_shared);
+    assert_eq!(sessions[1].recall(*x).unwrap(), is_shared);
+    reset(sessions[1].as_mut(), &plans[1].0, &inputs).unwrap();
+    assert_eq!(sessions[1].read(*y).unwrap(), inputs[1].1);
+}
+
+pub fn parts_of_a_run_are_timed(device: &dyn Device) {
+    let plan = every_command();
+    let out = plan.find_output("out").unwrap();
+    let mut session = device.prepare(&KERNELS, &plan).unwrap();
+    let inputs = [("x", vec![1.5f32]), ("y", vec![0.0f32])]
+        .map(|(name, values)| (name.to_owned(), HostBuffer::from(values)));
+    reset(session.as_mut(), &plan, &inputs.to_vec()).unwrap();
+    assert_eq!(session.run_segments(4).unwrap(), None, "of 3 commands");
+    let Some(segments) = session.run_segments(2).unwrap() else {
+        assert_eq!(device.info().kind, DeviceKind::Emulated);
+        return;
+    };
+    assert_eq!(session.read(out).unwrap(), vec![1.5f32, 0.0].into());
+    let commands: Vec<u64> = segments
+        .parts
+        .iter()
+        .map(|(commands, _)| *commands)
+        .collect();
+    assert_eq!(commands, [1, 2]);
+    let parts: f64 = segments
+        .parts
+        .iter()
+        .map(|(_, time)| time.as_secs_f64())
+        .sum();
+    let whole = segments.whole.device.unwrap();
+    // Events have steps of half a microsecond.
+    assert!((parts - whole.as_secs_f64()).abs() < 3e-6, "{segments:?}");
+    assert!(whole <= segments.whole.host);
 }
 
 /// A plan of every kind of command: y += x by a launch, out[0] = y[0] by a copy, out[1] = 0 by a fill before it.

@@ -2,6 +2,7 @@
 //! call. Everything is laid out beforehand, so that executing a command costs a driver call and nothing more.
 
 use std::ffi::c_void;
+use std::ops::Range;
 use std::ptr;
 use std::time::{Duration, Instant};
 
@@ -132,10 +133,25 @@ impl Commands {
     ///
     /// # Safety
     ///
+    /// As [`Commands::enqueue_some`].
+    pub unsafe fn enqueue(&mut self, stream: CUstream) -> Result<(), Refused> {
+        // SAFETY: the caller's.
+        unsafe { self.enqueue_some(0..self.len(), stream) }
+    }
+
+    /// Enqueues the commands of this range.
+    ///
+    /// # Safety
+    ///
     /// The context of stream and functions is current. The plan was validated against the functions' module, and its
     /// buffers live until the stream has finished.
-    pub unsafe fn enqueue(&mut self, stream: CUstream) -> Result<(), Refused> {
-        for (position, step) in self.steps.iter().enumerate() {
+    pub unsafe fn enqueue_some(
+        &mut self,
+        range: Range<usize>,
+        stream: CUstream,
+    ) -> Result<(), Refused> {
+        for position in range {
+            let step = &self.steps[position];
             let (function, result) = match *step {
                 Step::Launch {
                     function,

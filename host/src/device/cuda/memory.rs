@@ -69,7 +69,7 @@ impl Memory {
     }
 
     /// Fills the buffer with as many bytes.
-    pub fn write(&mut self, from: &[u8]) -> Result<(), DriverError> {
+    pub fn write(&self, from: &[u8]) -> Result<(), DriverError> {
         check(
             "cuMemcpyHtoD",
             self.all.index(self.own.clone()).copy_from(from),

@@ -22,10 +22,10 @@ use cust::sys;
 
 use self::memory::Bands;
 use self::module::LoadedModule;
-use self::session::CudaSession;
+use self::session::{CudaSession, Use};
 use crate::device::error::DeviceError;
 use crate::device::info::DeviceInfo;
-use crate::device::traits::{Device, Session};
+use crate::device::traits::{Device, Session, SharedMemory};
 use crate::driver::check;
 use crate::error::Error;
 use crate::module::Module;
@@ -43,7 +43,21 @@ impl Device for CudaDevice {
         validate(module, plan, &self.info.limits)?;
         let opened = self.enter()?;
         let loaded = self.load(module)?;
-        let session = CudaSession::new(self, opened, loaded, plan, None)?;
+        let session = CudaSession::new(self, opened, loaded, plan, Use::Own)?;
+        Ok(Box::new(session))
+    }
+
+    fn prepare_shared<'d>(
+        &'d self,
+        module: &Module,
+        plan: &Plan,
+        memory: &SharedMemory,
+    ) -> Result<Box<dyn Session + 'd>, Error> {
+        validate(module, plan, &self.info.limits)?;
+        let opened = self.enter()?;
+        let loaded = self.load(module)?;
+        let memory = Use::Shared(memory.clone());
+        let session = CudaSession::new(self, opened, loaded, plan, memory)?;
         Ok(Box::new(session))
     }
 
@@ -57,7 +71,7 @@ impl Device for CudaDevice {
         reset_settings()?;
         // Not among the modules that are kept: its globals have their initial values.
         let loaded = Arc::new(LoadedModule::new(module, &self.info)?);
-        let session = CudaSession::new(self, opened, loaded, plan, Some(Bands::new()))?;
+        let session = CudaSession::new(self, opened, loaded, plan, Use::Banded(Bands::new()))?;
         Ok(Box::new(session))
     }
 }

@@ -1,10 +1,11 @@
 //! The buffers and runs of one plan.
 
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
 
 use cust::event::{Event, EventFlags};
-use cust::sys::{self, CUfunction, CUfunction_attribute as FunctionAttribute};
+use cust::sys::{self, CUdeviceptr, CUfunction, CUfunction_attribute as FunctionAttribute};
 
 use super::commands::{Commands, Graph, MAX_NODES, Refused};
 use super::gate::Held;
@@ -14,7 +15,7 @@ use super::module::{LoadedModule, function_attribute};
 use crate::buffer::HostBuffer;
 use crate::device::error::{DeviceError, DriverError};
 use crate::device::info::{Capture, Flushed, KernelInfo, Launching, Stray, Timing};
-use crate::device::traits::{Session, check_buffer};
+use crate::device::traits::{Segments, Session, SharedMemory, check_buffer};
 use crate::driver::check;
 use crate::error::Error;
 use crate::plan::{BufferId, Command, Launch, Plan};
@@ -23,8 +24,21 @@ use crate::validate::ValidationError;
 /// Shared memory, static and dynamic, that every launch may use without opting in.
 const DEFAULT_SHARED_MEM_BYTES: u32 = 48 * 1024;
 
+/// `CUDA_ERROR_OUT_OF_MEMORY`.
+const OUT_OF_MEMORY: u32 = 2;
+
 /// `CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND`: what our forwarding returns for a function that an old driver lacks.
 const FUNCTION_NOT_FOUND: u32 = 302;
+
+/// Whose memory a session uses.
+pub enum Use {
+    /// Its own.
+    Own,
+    /// Its own, between bands, since the plan is not trusted.
+    Banded(Bands),
+    /// That of several sessions.
+    Shared(SharedMemory),
+}
 
 /// A plan on a GPU.
 pub struct CudaSession<'d> {
@@ -37,9 +51,8 @@ pub struct CudaSession<'d> {
     graph: Option<Graph>,
     /// Whether it ran by stream, and by its graph. In the first run the driver may have to wait for the device.
     ran: [bool; 2],
-    buffers: Vec<Memory>,
-    /// Around each buffer, if the plan is not trusted.
-    bands: Option<Bands>,
+    buffers: Vec<Rc<Memory>>,
+    memory: Use,
     start: Event,
     stop: Event,
     /// The functions are this module's.
@@ -53,7 +66,7 @@ impl<'d> CudaSession<'d> {
         opened: &'d Opened,
         module: Arc<LoadedModule>,
         plan: &Plan,
-        bands: Option<Bands>,
+        memory: Use,
     ) -> Result<CudaSession<'d>, Error> {
         let functions = plan
             .kernels()
@@ -62,7 +75,7 @@ impl<'d> CudaSession<'d> {
             .collect::<Result<Vec<CUfunction>, DriverError>>()
             .map_err(DeviceError::from)?;
         allow_shared_memory(plan, &functions).map_err(DeviceError::from)?;
-        let buffers = allocate(device, plan, bands.as_ref())?;
+        let buffers = allocate(device, plan, &memory)?;
         let address = |id: BufferId| buffers[id.index()].address();
         let event =
             || check("cuEventCreate", Event::new(EventFlags::DEFAULT)).map_err(DeviceError::from);
@@ -77,7 +90,7 @@ impl<'d> CudaSession<'d> {
             stop: event()?,
             plan: plan.clone(),
             buffers,
-            bands,
+            memory,
             _module: module,
         })
     }
@@ -128,6 +141,15 @@ impl<'d> CudaSession<'d> {
         self.check(enqueued)
     }
 
+    /// Copies bytes between two buffers of the device that do not overlap, and waits. The context is current.
+    fn copy(&self, to: CUdeviceptr, from: CUdeviceptr, bytes: usize) -> Result<(), Error> {
+        let stream = &self.opened.stream;
+        // SAFETY: both have this many bytes: they are made for one buffer of a plan.
+        let result = unsafe { sys::cuMemcpyDtoDAsync_v2(to, from, bytes, stream.as_inner()) };
+        self.check(check("cuMemcpyDtoDAsync", result))?;
+        self.check(check("cuStreamSynchronize", stream.synchronize()))
+    }
+
     /// Whether the driver accepts this many runs at once, without waiting for the device. Isolated sessions load their
     /// modules whole, and run once.
     fn fits_behind_gate(&self, runs: u32, by: Launching) -> bool {
@@ -137,7 +159,7 @@ impl<'d> CudaSession<'d> {
             Launching::Graph => 1,
             Launching::Stream => self.commands.len() as u64,
         };
-        (self.ran[by as usize] || self.bands.is_some())
+        (self.ran[by as usize] || matches!(self.memory, Use::Banded(_)))
             && u64::from(runs) * commands <= MOST_COMMANDS
     }
 }
@@ -163,12 +185,48 @@ impl Session for CudaSession<'_> {
         self.check(check("cuStreamSynchronize", stream.synchronize()))
     }
 
+    fn keep(&mut self, id: BufferId) -> Result<(), Error> {
+        let buffer = self.plan.buffer_info(id)?;
+        let Use::Shared(shared) = &self.memory else {
+            return Ok(());
+        };
+        self.device.enter()?;
+        let bytes = buffer.bytes() as usize;
+        match shared.kept(buffer, || Memory::new(bytes, None)) {
+            Err(cause) if cause.code == OUT_OF_MEMORY => Ok(()),
+            kept => {
+                let to = self.check(kept)?.address();
+                self.copy(to, self.buffers[id.index()].address(), bytes)
+            }
+        }
+    }
+
+    fn recall(&mut self, id: BufferId) -> Result<bool, Error> {
+        let buffer = self.plan.buffer_info(id)?;
+        let Use::Shared(shared) = &self.memory else {
+            return Ok(false);
+        };
+        let Some(kept) = shared.find_kept::<Memory>(buffer) else {
+            return Ok(false);
+        };
+        self.device.enter()?;
+        let to = self.buffers[id.index()].address();
+        self.copy(to, kept.address(), kept.bytes())?;
+        Ok(true)
+    }
+
     fn read(&mut self, id: BufferId) -> Result<HostBuffer, Error> {
         let buffer = self.plan.buffer_info(id)?;
         let mut to = HostBuffer::zeroed(buffer.element, buffer.len as usize)?;
-        self.device.enter()?;
-        self.check(self.buffers[id.index()].read(to.bytes_mut()))?;
+        self.read_into(id, &mut to)?;
         Ok(to)
+    }
+
+    fn read_into(&mut self, id: BufferId, to: &mut HostBuffer) -> Result<(), Error> {
+        check_buffer(&self.plan, id, to)?;
+        self.device.enter()?;
+        let read = self.buffers[id.index()].read(to.bytes_mut());
+        self.check(read)
     }
 
     fn run(&mut self) -> Result<Timing, Error> {
@@ -211,8 +269,51 @@ impl Session for CudaSession<'_> {
         })
     }
 
+    fn run_segments(&mut self, segments: u32) -> Result<Option<Segments>, Error> {
+        let (commands, segments) = (self.commands.len(), segments as usize);
+        if segments == 0 || commands < segments {
+            return Ok(None);
+        }
+        self.device.enter()?;
+        let event = || check("cuEventCreate", Event::new(EventFlags::DEFAULT));
+        let events: Result<Vec<Event>, DriverError> = (0..=segments).map(|_| event()).collect();
+        let events = self.check(events)?;
+        let end_of = |segment: usize| commands * segment / segments;
+        let stream = &self.opened.stream;
+        let began = Instant::now();
+        self.check(check("cuEventRecord", events[0].record(stream)))?;
+        for (segment, event) in (0..).zip(&events[1..]) {
+            let range = end_of(segment)..end_of(segment + 1);
+            // SAFETY: the context is current, the plan was validated, the buffers are this session's.
+            let enqueued = unsafe { self.commands.enqueue_some(range, stream.as_inner()) };
+            let recorded = enqueued
+                .and_then(|()| check("cuEventRecord", event.record(stream)).map_err(Refused::from));
+            if let Err(refused) = recorded {
+                // What was accepted finishes before its buffers can be freed.
+                let _ = stream.synchronize();
+                return Err(self.failed(refused));
+            }
+        }
+        self.check(check("cuStreamSynchronize", stream.synchronize()))?;
+        let host = began.elapsed();
+        self.ran[Launching::Stream as usize] = true;
+        let between = |first: &Event, last: &Event| {
+            self.check(check("cuEventElapsedTime", last.elapsed(first)))
+        };
+        let device = Some(between(&events[0], &events[segments])?);
+        let parts = (0..segments).map(|segment| {
+            let commands = end_of(segment + 1) - end_of(segment);
+            let time = between(&events[segment], &events[segment + 1])?;
+            Ok((commands as u64, time))
+        });
+        Ok(Some(Segments {
+            parts: parts.collect::<Result<_, Error>>()?,
+            whole: Timing { device, host },
+        }))
+    }
+
     fn strays(&mut self) -> Result<Vec<Stray>, Error> {
-        let Some(bands) = &self.bands else {
+        let Use::Banded(bands) = &self.memory else {
             return Ok(Vec::new());
         };
         self.device.enter()?;
@@ -334,19 +435,22 @@ fn allow_shared_memory(plan: &Plan, functions: &[CUfunction]) -> Result<(), Driv
     Ok(())
 }
 
-fn allocate(device: &CudaDevice, plan: &Plan, bands: Option<&Bands>) -> Result<Vec<Memory>, Error> {
-    const OUT_OF_MEMORY: u32 = 2;
+fn allocate(device: &CudaDevice, plan: &Plan, memory: &Use) -> Result<Vec<Rc<Memory>>, Error> {
     let (mut free, mut total) = (0, 0);
     // SAFETY: both may be written, and the context is current.
     let result = unsafe { sys::cuMemGetInfo_v2(&mut free, &mut total) };
     check("cuMemGetInfo", result).map_err(DeviceError::from)?;
     let needed_bytes = plan.memory_bytes()?;
-    let memory = plan
-        .buffers()
-        .iter()
-        .map(|buffer| Memory::new(buffer.bytes() as usize, bands))
-        .collect::<Result<Vec<Memory>, DriverError>>();
-    memory.map_err(|cause| match cause.code {
+    let made = plan.buffers().iter().map(|buffer| {
+        let bytes = buffer.bytes() as usize;
+        match memory {
+            Use::Own => Memory::new(bytes, None).map(Rc::new),
+            Use::Banded(bands) => Memory::new(bytes, Some(bands)).map(Rc::new),
+            Use::Shared(shared) => shared.buffer(buffer, || Memory::new(bytes, None)),
+        }
+    });
+    let made = made.collect::<Result<_, DriverError>>();
+    made.map_err(|cause| match cause.code {
         OUT_OF_MEMORY => DeviceError::OutOfMemory {
             plan: plan.name().to_owned(),
             needed_bytes,
