@@ -34,6 +34,7 @@ impl Machine {
     fn time(&mut self, time_s: f64) -> Summary {
         let rule = SamplingRule {
             min_samples: 30,
+            min_time: Duration::MAX,
             max_samples: 1000,
             noise: 0.005,
             spread: 0.05,

@@ -79,6 +79,7 @@ enum FieldFormat {
 /// When the samples of a GPU are enough.
 const RULE: SamplingRule = SamplingRule {
     min_samples: 3,
+    min_time: Duration::MAX,
     max_samples: 20,
     noise: 0.005,
     spread: 0.05,

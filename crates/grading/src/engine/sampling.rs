@@ -28,6 +28,7 @@ impl Default for Stopping {
         Stopping {
             rule: SamplingRule {
                 min_samples: 10,
+                min_time: Duration::MAX,
                 max_samples: 60,
                 noise: 0.005,
                 spread: f64::MAX,
@@ -180,6 +181,7 @@ mod tests {
     const STOPPING: Stopping = Stopping {
         rule: SamplingRule {
             min_samples: 10,
+            min_time: Duration::MAX,
             max_samples: 40,
             noise: 0.005,
             spread: f64::MAX,

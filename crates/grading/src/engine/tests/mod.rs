@@ -125,6 +125,7 @@ pub(super) fn options() -> Options {
         stopping: Stopping {
             rule: SamplingRule {
                 min_samples: 10,
+                min_time: Duration::MAX,
                 max_samples: 12,
                 noise: 0.005,
                 spread: f64::MAX,
