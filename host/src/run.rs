@@ -29,9 +29,24 @@ pub fn run_case(
     case: &dyn Case,
     variant: &str,
 ) -> Result<Outcome, Error> {
+    run_from(device, module, case, variant, &case.inputs()?)
+}
+
+/// The same from other inputs, such as what a part of the case left: see [`Case::part`].
+///
+/// # Errors
+///
+/// As [`run_case`].
+pub fn run_from(
+    device: &dyn Device,
+    module: &Module,
+    case: &dyn Case,
+    variant: &str,
+    inputs: &NamedBuffers,
+) -> Result<Outcome, Error> {
     let plan = case.record(variant)?;
     let mut session = device.prepare(module, &plan)?;
-    reset(session.as_mut(), &plan, &case.inputs()?)?;
+    reset(session.as_mut(), &plan, inputs)?;
     let timing = session.run()?;
     let outputs = outputs(session.as_mut(), &plan)?;
     Ok(Outcome { outputs, timing })

@@ -43,6 +43,13 @@ pub enum Doubt {
         /// Processes that compute on it, this one included.
         processes: u32,
     },
+    /// The parts of a run are not alike: their median, times their number, is not the time of the whole.
+    Segments {
+        /// By the median of the parts.
+        segments_s: f64,
+        /// By the whole.
+        whole_s: f64,
+    },
     /// Two clocks do not agree on one time.
     Clocks {
         /// Between device events.
@@ -86,6 +93,15 @@ impl std::fmt::Display for Doubt {
                     "{processes} processes compute on the device; end the others"
                 )
             }
+            Doubt::Segments {
+                segments_s,
+                whole_s,
+            } => write!(
+                f,
+                "the run takes {} ms by its parts, and {} ms as a whole",
+                three(segments_s * 1e3),
+                three(whole_s * 1e3)
+            ),
             Doubt::Clocks { device_s, host_s } => write!(
                 f,
                 "device events say {} ms a run, the host's clock {} ms",
@@ -117,6 +133,11 @@ mod tests {
             reason: "thermal slowdown".to_owned(),
         };
         insta::assert_snapshot!(text(Doubt::Shared { processes: 2 }), @"2 processes compute on the device; end the others");
+        let segments = Doubt::Segments {
+            segments_s: 1.0,
+            whole_s: 1.1,
+        };
+        insta::assert_snapshot!(text(segments), @"the run takes 1000 ms by its parts, and 1100 ms as a whole");
         let clocks = Doubt::Clocks {
             device_s: 2e-3,
             host_s: 1e-3,

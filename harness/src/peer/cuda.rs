@@ -1,5 +1,6 @@
 //! Kernels in CUDA C++ in place of a variant's.
 
+use host::device::SharedMemory;
 use host::plan::{Arg, Command, Launch, LaunchConfig, Plan, PlanError};
 use host::{Case, Device, Module, NamedBuffers};
 
@@ -119,7 +120,8 @@ impl Peer for CudaPeer {
         device: &'p dyn Device,
         case: &dyn Case,
         inputs: &'p NamedBuffers,
+        memory: &SharedMemory,
     ) -> Result<Box<dyn TimedRun + 'p>, Trouble> {
-        PlanRun::prepare(device, &self.module, self.record(case)?, inputs)
+        PlanRun::prepare(device, &self.module, self.record(case)?, inputs, memory)
     }
 }

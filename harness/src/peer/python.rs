@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
+use host::device::SharedMemory;
 use host::plan::{Arg, Command as PlanCommand};
 use host::{Case, Device, DeviceKind, Element, HostBuffer, Launching, NamedBuffers, Plan, Timing};
 use serde_json::{Value, json};
@@ -89,6 +90,7 @@ impl Peer for PythonPeer {
         device: &'p dyn Device,
         case: &dyn Case,
         inputs: &'p NamedBuffers,
+        _memory: &SharedMemory,
     ) -> Result<Box<dyn TimedRun + 'p>, Trouble> {
         let info = device.info();
         if info.kind != DeviceKind::Cuda {
@@ -207,16 +209,15 @@ impl TimedRun for PythonRun {
         timing(&answer).ok_or_else(|| not_understood(&answer))
     }
 
-    fn outputs(&mut self) -> Result<NamedBuffers, Trouble> {
+    fn outputs(&mut self, to: &mut NamedBuffers) -> Result<(), Trouble> {
         self.ask_for_ok("outputs")?;
-        let names = ["u0", "u1"].into_iter().zip(&self.outputs);
-        names
-            .map(|(name, path)| {
-                let bytes = fs::read(path).map_err(|error| Trouble::Failed(error.to_string()))?;
-                let buffer = HostBuffer::from_bytes(Element::F32, &bytes);
-                Ok((name.to_owned(), buffer.map_err(host::Error::from)?))
-            })
-            .collect()
+        to.clear();
+        for (name, path) in ["u0", "u1"].into_iter().zip(&self.outputs) {
+            let bytes = fs::read(path).map_err(|error| Trouble::Failed(error.to_string()))?;
+            let buffer = HostBuffer::from_bytes(Element::F32, &bytes);
+            to.push((name.to_owned(), buffer.map_err(host::Error::from)?));
+        }
+        Ok(())
     }
 
     fn commands(&self) -> Option<u64> {

@@ -3,6 +3,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
 use host::device::EmulatedDevice;
+use host::device::SharedMemory;
 use host::{Case, CaseParams, Cpu, Device, DeviceKind, Launching, NoProgress, find_lab};
 use test_support::{Need, skip};
 
@@ -40,11 +41,17 @@ fn cuda_peers_are_equal_to_the_last_bit() {
                         continue;
                     }
                     let mut run = peer
-                        .prepare(device.as_ref(), case.as_ref(), &inputs)
+                        .prepare(
+                            device.as_ref(),
+                            case.as_ref(),
+                            &inputs,
+                            &SharedMemory::default(),
+                        )
                         .unwrap();
                     run.reset().unwrap();
                     run.run_times(1, Launching::Stream).unwrap();
-                    let got = run.outputs().unwrap();
+                    let mut got = Vec::new();
+                    run.outputs(&mut got).unwrap();
                     let checked = case.check(peer.about().variant, &expected, &got);
                     checked.unwrap_or_else(|error| {
                         panic!("{} of {}: {error}", peer.about().language, case.label())
@@ -151,7 +158,8 @@ fn python_is_asked_and_understood() {
         (timing.device.unwrap().as_millis(), timing.host.as_millis()),
         (5000, 7500)
     );
-    let outputs = run.outputs().unwrap();
+    let mut outputs = Vec::new();
+    run.outputs(&mut outputs).unwrap();
     assert_eq!(
         (&outputs[0].0, &outputs[0].1),
         (&"u0".to_owned(), &inputs[1].1)
@@ -189,7 +197,9 @@ fn python_needs_a_gpu() {
     let peer = PythonPeer::find(python, NUMBA).unwrap();
     let (case, device) = (case(3), EmulatedDevice::default());
     let inputs = case.inputs().unwrap();
-    let trouble = peer.prepare(&device, case.as_ref(), &inputs).err().unwrap();
+    let memory = SharedMemory::default();
+    let prepared = peer.prepare(&device, case.as_ref(), &inputs, &memory);
+    let trouble = prepared.err().unwrap();
     insta::assert_snapshot!(trouble, @"Python, numba runs on a GPU only");
 }
 
@@ -222,7 +232,8 @@ fn numba_is_equal_to_the_last_bit() {
         run.reset().unwrap();
         run.run_times(1, Launching::Stream).unwrap();
         let expected = case.reference(Cpu::Serial, &NoProgress).unwrap();
-        case.check("naive", &expected, &run.outputs().unwrap())
-            .unwrap();
+        let mut outputs = Vec::new();
+        run.outputs(&mut outputs).unwrap();
+        case.check("naive", &expected, &outputs).unwrap();
     }
 }

@@ -1,7 +1,8 @@
 //! What is timed in turns for a case: every variant, and peers of them from other languages.
 
+use host::device::{Segments, SharedMemory};
 use host::plan::Plan;
-use host::run::{outputs, reset, restore};
+use host::run::{outputs_into, restore};
 use host::{
     Capture, Case, Device, Error, KernelInfo, Launching, Module, NamedBuffers, Session, Timing,
 };
@@ -19,8 +20,13 @@ pub trait TimedRun {
     /// all runs together.
     fn run_times(&mut self, runs: u32, by: Launching) -> Result<Timing, Trouble>;
 
-    /// What the last run gave, named as the outputs of [`Case::reference`].
-    fn outputs(&mut self) -> Result<NamedBuffers, Trouble>;
+    /// Runs once by stream, and times so many parts of the run. `None` if that cannot be done.
+    fn run_segments(&mut self, _segments: u32) -> Result<Option<Segments>, Trouble> {
+        Ok(None)
+    }
+
+    /// Reads what the last run gave, named as the outputs of [`Case::reference`], in place of what `to` holds.
+    fn outputs(&mut self, to: &mut NamedBuffers) -> Result<(), Trouble>;
 
     /// Makes a graph of the run, for [`Launching::Graph`], if it can be one.
     fn capture(&mut self) -> Result<Capture, Trouble> {
@@ -57,7 +63,7 @@ pub struct About {
 pub trait Peer {
     fn about(&self) -> &About;
 
-    /// Prepares a case.
+    /// Prepares a case. What is timed in turns with it shares the memory.
     ///
     /// # Errors
     ///
@@ -67,6 +73,7 @@ pub trait Peer {
         device: &'p dyn Device,
         case: &dyn Case,
         inputs: &'p NamedBuffers,
+        memory: &SharedMemory,
     ) -> Result<Box<dyn TimedRun + 'p>, Trouble>;
 }
 
@@ -95,32 +102,29 @@ pub struct PlanRun<'d> {
     session: Box<dyn Session + 'd>,
     plan: Plan,
     inputs: &'d NamedBuffers,
-    is_written: bool,
 }
 
 impl<'d> PlanRun<'d> {
-    /// Prepares the plan on the device. Its inputs are the buffers of these names.
+    /// Prepares the plan on the device, in memory that other runs with the same inputs share. Its inputs are the buffers of
+    /// these names.
     pub fn prepare(
         device: &'d dyn Device,
         module: &Module,
         plan: Plan,
         inputs: &'d NamedBuffers,
+        memory: &SharedMemory,
     ) -> Result<Box<dyn TimedRun + 'd>, Trouble> {
         Ok(Box::new(PlanRun {
-            session: device.prepare(module, &plan)?,
+            session: device.prepare_shared(module, &plan, memory)?,
             plan,
             inputs,
-            is_written: false,
         }))
     }
 }
 
 impl TimedRun for PlanRun<'_> {
     fn reset(&mut self) -> Result<(), Trouble> {
-        let write = if self.is_written { restore } else { reset };
-        write(self.session.as_mut(), &self.plan, self.inputs)?;
-        self.is_written = true;
-        Ok(())
+        Ok(restore(self.session.as_mut(), &self.plan, self.inputs)?)
     }
 
     fn flush(&mut self) -> Result<(), Trouble> {
@@ -132,8 +136,12 @@ impl TimedRun for PlanRun<'_> {
         Ok(self.session.run_times(runs, by)?)
     }
 
-    fn outputs(&mut self) -> Result<NamedBuffers, Trouble> {
-        Ok(outputs(self.session.as_mut(), &self.plan)?)
+    fn run_segments(&mut self, segments: u32) -> Result<Option<Segments>, Trouble> {
+        Ok(self.session.run_segments(segments)?)
+    }
+
+    fn outputs(&mut self, to: &mut NamedBuffers) -> Result<(), Trouble> {
+        Ok(outputs_into(self.session.as_mut(), &self.plan, to)?)
     }
 
     fn capture(&mut self) -> Result<Capture, Trouble> {

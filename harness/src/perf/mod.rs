@@ -9,6 +9,7 @@
 //! | `probe`        | what is asked of a device before anything is timed               |
 //! | `turns`, `watch` | a device's runs, timed in turns; its clocks                    |
 //! | `bench`        | all rows of a case: the CPU's, a device's, and how they compare   |
+//! | `agenda`       | how far a measurement is, and how long it will take              |
 //! | `counted`      | what kernels do, counted on the emulated device                  |
 //! | `kernels`      | that, and what the device made of them, as a table               |
 //! | `report`       | tables                                                           |
@@ -16,6 +17,7 @@
 //!
 //! The method and its sources are in `docs/measuring.md`.
 
+mod agenda;
 mod bench;
 pub(crate) mod bound;
 pub(crate) mod contender;
@@ -46,12 +48,13 @@ use crate::failure::{Ending, Failure};
 use crate::json::JsonArg;
 use crate::peer;
 use crate::stdout::Out;
-use bench::Bench;
+use agenda::Agenda;
+use bench::{Bench, CheckArg};
 use contender::Peers;
 use output_files::OutputFile;
 use partial_results::{PartialResults, State};
 use probe::{Probe, Real};
-use results::{Results, SCHEMA_VERSION};
+use results::{CaseResults, Results, SCHEMA_VERSION};
 use settings::Settings;
 
 /// The arguments of `harness perf`.
@@ -81,9 +84,9 @@ pub struct PerfArgs {
     /// Also time CUDA C++ and Python versions of the kernels, where they can be built, in turns with ours
     #[arg(long)]
     peers: bool,
-    /// Do not compare the results of the timed runs with the reference
-    #[arg(long)]
-    no_check: bool,
+    /// How much of the timed runs' results is compared with the CPU's
+    #[arg(long, value_name = "HOW", value_enum, default_value_t)]
+    check: CheckArg,
     /// Also print what each figure rests on: the rows of peers, doubts, clocks, energy, kernels
     #[arg(long)]
     notes: bool,
@@ -185,15 +188,14 @@ fn run_in(
         let peers: Vec<_> = peers
             .filter(|peer| peer.about().lab == lab.name())
             .collect();
-        let small = || lab.laptop_cases().into_iter().next();
         benches.extend(cases.into_iter().map(|case| Bench {
             lab,
             variants: variants.clone(),
             peers: peers.clone(),
             case,
-            cpu_case: args.large.then(small).flatten(),
             settings: args.settings(),
-            is_checked: !args.no_check,
+            check: args.check,
+            place: String::new(),
         }));
     }
 
@@ -230,13 +232,38 @@ fn run_in(
         page: environment.page,
         began,
     });
-    for benches in benches.chunk_by(|a, b| a.lab.name() == b.lab.name()) {
+    let mut agenda = Agenda::new(&benches, &devices);
+    for benches in benches.chunk_by_mut(|a, b| a.lab.name() == b.lab.name()) {
+        let lab = benches[0].lab;
+        benches[0].place = agenda.place(&benches[0]);
+        // The CPU is timed once a lab, while nothing else runs: the GPU's own case if that is not a large one.
+        let small = || lab.laptop_cases().into_iter().next();
+        let small = args.large.then(small).flatten();
+        let mut references = None;
+        if chosen.cpu {
+            let case = small.as_ref().unwrap_or(&benches[0].case);
+            let timed = benches[0].references(case.as_ref())?;
+            let mut first = benches[0].empty();
+            first.rows.clone_from(&timed.rows);
+            so_far.tell(&first);
+            references = Some(timed);
+        }
         let mut cases = Vec::new();
         for bench in benches {
-            let tell = |case: &results::CaseResults| so_far.tell(case);
-            let case = bench.run(&chosen, &devices, began, &tell)?;
-            so_far.tell(&case);
+            bench.place = agenda.place(bench);
+            let with_references = |mut case: CaseResults| {
+                if cases.is_empty() {
+                    let rows = references.iter().flat_map(|timed| timed.rows.clone());
+                    case.rows.splice(..0, rows);
+                }
+                so_far.tell(&case);
+                case
+            };
+            let tell = |case: &CaseResults| drop(with_references(case.clone()));
+            let case = bench.run(&chosen, &devices, references.as_ref(), began, &tell)?;
+            let case = with_references(case);
             cases.push(case);
+            agenda.next();
         }
         if wants_text {
             out.line(report::render_lab(&cases, args.notes, out.look()))?;

@@ -15,7 +15,9 @@ pub struct Settings {
     pub batched: SamplingRule,
     /// How long a sample of runs back to back takes at least.
     pub batch: Duration,
-    /// For how long energy is counted, whose counter moves in steps; not at all if `None`.
+    /// A run of this time and more is timed in parts.
+    pub long: Duration,
+    /// For how long energy is counted at least, whose counter moves in steps; not at all if `None`. Long runs count their own.
     pub energy: Option<Duration>,
     /// A CPU reference that took this long once is warm.
     pub cpu_warm_up: Duration,
@@ -26,14 +28,16 @@ pub struct Settings {
 /// As many samples as it takes to tell 1.5 % apart with certainty: `docs/measuring.md` has the arithmetic.
 const DEVICE: SamplingRule = SamplingRule {
     min_samples: 30,
+    min_time: Duration::from_millis(300),
     max_samples: 1000,
     noise: 0.005,
     spread: 0.05,
-    patience: Duration::from_secs(2),
+    patience: Duration::from_secs(1),
 };
 
 const CPU: SamplingRule = SamplingRule {
     min_samples: 10,
+    min_time: Duration::from_secs(1),
     max_samples: 100,
     noise: 0.02,
     spread: 0.25,
@@ -41,16 +45,14 @@ const CPU: SamplingRule = SamplingRule {
 };
 
 impl Settings {
-    /// As well as it goes within a minute for all labs.
+    /// As well as it goes within minutes for all labs.
     pub fn usual() -> Settings {
         Settings {
             device_warm_up: Duration::from_millis(300),
             isolated: DEVICE,
-            batched: SamplingRule {
-                patience: Duration::from_secs(1),
-                ..DEVICE
-            },
+            batched: DEVICE,
             batch: Duration::from_millis(10),
+            long: Duration::from_millis(500),
             energy: Some(Duration::from_millis(400)),
             cpu_warm_up: Duration::from_millis(200),
             cpu: CPU,
@@ -62,6 +64,7 @@ impl Settings {
         let usual = Settings::usual();
         let quick = |rule: SamplingRule| SamplingRule {
             min_samples: 10,
+            min_time: Duration::from_millis(100),
             noise: 0.02,
             spread: 0.25,
             patience: Duration::from_millis(200),
@@ -72,6 +75,7 @@ impl Settings {
             isolated: quick(usual.isolated),
             batched: quick(usual.batched),
             batch: Duration::from_millis(5),
+            long: usual.long,
             energy: None,
             cpu_warm_up: Duration::ZERO,
             cpu: quick(usual.cpu),
@@ -89,6 +93,8 @@ impl Settings {
             isolated: exactly(self.isolated),
             batched: exactly(self.batched),
             cpu: exactly(self.cpu),
+            // Samples are of whole runs.
+            long: Duration::MAX,
             ..self
         }
     }

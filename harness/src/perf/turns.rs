@@ -19,17 +19,47 @@ const RECOVERY: Duration = Duration::from_millis(50);
 /// One run that does not settle must not keep many others: a case gets the patience of at most so many rows.
 const PATIENT_ROWS: usize = 4;
 
+/// Parts of a long run that are timed one by one.
+const SEGMENTS: u32 = 10;
+/// By so much may the time of a run differ between its parts and the whole.
+const SEGMENTS_APART: f64 = 0.01;
+
 /// What was measured of one run.
 pub struct Timed {
     /// Times, kernels and conditions; what the run is worth, the caller knows.
     pub figures: Figures,
-    /// The isolated times turn by turn; `None` where the sample does not count.
+    /// The isolated times turn by turn; `None` where the sample does not count. Empty if it took no turns.
     pub turns_s: Vec<Option<f64>>,
-    /// What the last isolated run gave, and for a graph also a run by stream.
-    pub outputs: Vec<NamedBuffers>,
+    /// What a timed run gave, and, if that was a graph, a run by stream: which of the [`DistinctOutputs`].
+    pub outputs: Vec<usize>,
 }
 
-/// Times the runs, each in every turn: single runs first, then batches. A run that fails is left out of the rest.
+/// Results of runs, each once however many runs gave it: they can be gigabytes.
+#[derive(Default)]
+pub struct DistinctOutputs {
+    pub all: Vec<NamedBuffers>,
+    /// Where the next is read to.
+    spare: NamedBuffers,
+}
+
+impl DistinctOutputs {
+    /// Reads a result: which of all it is.
+    fn read(&mut self, run: &mut dyn TimedRun) -> Result<usize, Trouble> {
+        run.outputs(&mut self.spare)?;
+        let is_same = |known: &NamedBuffers| {
+            let mut pairs = known.iter().zip(&self.spare);
+            known.len() == self.spare.len() && pairs.all(|(a, b)| a.0 == b.0 && a.1.is_same(&b.1))
+        };
+        if let Some(known) = self.all.iter().position(is_same) {
+            return Ok(known);
+        }
+        self.all.push(std::mem::take(&mut self.spare));
+        Ok(self.all.len() - 1)
+    }
+}
+
+/// Times the runs, which may share their memory. Those that are short take turns, one run each, and then a batch each; those that
+/// are long are timed one after the other, in parts. A run that fails is left out of the rest.
 ///
 /// So many processes of ours compute on the device; if there are more, it is shared.
 pub fn time(
@@ -37,45 +67,47 @@ pub fn time(
     settings: &Settings,
     watch: &Watch,
     own_processes: u32,
+    distinct: &mut DistinctOutputs,
 ) -> Vec<Result<Timed, Trouble>> {
     let rows = runs.len().min(PATIENT_ROWS) as u32;
-    let scaled = |rule: SamplingRule| SamplingRule {
-        patience: rule.patience.saturating_mul(rows),
-        ..rule
+    let isolated = SamplingRule {
+        patience: settings.isolated.patience.saturating_mul(rows),
+        min_time: settings.isolated.min_time.saturating_mul(rows),
+        ..settings.isolated
     };
-    let (isolated, batched) = (scaled(settings.isolated), scaled(settings.batched));
     let turns = runs.into_iter();
     let mut turns: Vec<Turn<'_>> = turns.map(|run| Turn::new(run, watch, isolated)).collect();
 
-    each(&mut turns, Turn::capture);
     let began = Instant::now();
+    each(&mut turns.iter_mut().collect::<Vec<_>>(), |turn| {
+        turn.begin(settings)
+    });
+    let (mut long, mut short): (Vec<&mut Turn<'_>>, Vec<_>) =
+        turns.iter_mut().partition(|turn| turn.is_long);
+    each(&mut short, Turn::capture);
     while {
-        each(&mut turns, Turn::warm_up);
-        began.elapsed() < settings.device_warm_up && turns.iter().any(Turn::is_alive)
+        each(&mut short, Turn::warm_up);
+        began.elapsed() < settings.device_warm_up && short.iter().any(|turn| turn.is_alive())
     } {}
 
-    for turn in &mut turns {
+    for turn in &mut short {
         turn.isolated = Collector::new(isolated);
     }
     while {
-        each(&mut turns, Turn::isolated);
-        turns.iter().any(|turn| turn.needs(&turn.isolated))
+        each(&mut short, Turn::isolated);
+        short.iter().any(|turn| turn.needs(&turn.isolated))
     } {}
-    each(&mut turns, Turn::keep_outputs);
-
-    each(&mut turns, |turn| turn.begin_batches(batched, settings));
-    while turns.iter().any(|turn| turn.needs(&turn.batched)) {
-        each(&mut turns, Turn::batch);
-    }
-    each(&mut turns, Turn::check_stream);
-    if let Some(time) = settings.energy {
-        each(&mut turns, |turn| turn.count_energy(time));
-    }
+    each(&mut short, |turn| turn.checked(distinct));
+    each(&mut short, |turn| turn.batches(settings));
+    each(&mut long, |turn| turn.in_segments(distinct));
     let turns = turns.into_iter();
     turns.map(|turn| turn.finish(own_processes)).collect()
 }
 
-fn each<'p>(turns: &mut [Turn<'p>], mut step: impl FnMut(&mut Turn<'p>) -> Result<(), Trouble>) {
+fn each<'p>(
+    turns: &mut [&mut Turn<'p>],
+    mut step: impl FnMut(&mut Turn<'p>) -> Result<(), Trouble>,
+) {
     for turn in turns.iter_mut().filter(|turn| turn.is_alive()) {
         turn.trouble = step(turn).err();
     }
@@ -86,17 +118,22 @@ struct Turn<'p> {
     run: Box<dyn TimedRun + 'p>,
     watch: Watch,
     trouble: Option<Trouble>,
+    /// Whether it is timed in parts.
+    is_long: bool,
+    rule: SamplingRule,
     /// Single runs.
     isolated: Collector,
     turns_s: Vec<Option<f64>>,
     clock: Clock,
     host_s: Vec<f64>,
-    outputs: Vec<NamedBuffers>,
+    outputs: Vec<usize>,
+    /// By the device's events, of the last run in parts.
+    whole_s: Option<f64>,
     /// Why the run is not a graph, if it is none.
     no_graph: Option<String>,
     /// Runs of a batch.
     runs: u32,
-    batched: Collector,
+    batched: Option<Summary>,
     readings: Vec<Reading>,
     energy_per_run_j: Option<f64>,
 }
@@ -107,14 +144,17 @@ impl<'p> Turn<'p> {
             run,
             watch: watch.clone(),
             trouble: None,
+            is_long: false,
+            rule,
             isolated: Collector::new(rule),
             turns_s: Vec::new(),
             clock: Clock::Device,
             host_s: Vec::new(),
             outputs: Vec::new(),
+            whole_s: None,
             no_graph: None,
             runs: 1,
-            batched: Collector::new(rule),
+            batched: None,
             readings: Vec::new(),
             energy_per_run_j: None,
         }
@@ -126,6 +166,16 @@ impl<'p> Turn<'p> {
 
     fn needs(&self, collector: &Collector) -> bool {
         self.is_alive() && !collector.is_done()
+    }
+
+    /// The first run, which loads the code; how long it takes decides how it is timed.
+    fn begin(&mut self, settings: &Settings) -> Result<(), Trouble> {
+        self.run.reset()?;
+        let timing = self.run.run_times(1, Launching::Stream)?;
+        let time = timing.device.unwrap_or(timing.host);
+        let commands = self.run.commands().unwrap_or(0);
+        self.is_long = time >= settings.long && commands >= SEGMENTS.into();
+        Ok(())
     }
 
     fn capture(&mut self) -> Result<(), Trouble> {
@@ -191,62 +241,84 @@ impl<'p> Turn<'p> {
         }
     }
 
-    fn keep_outputs(&mut self) -> Result<(), Trouble> {
-        let outputs = self.run.outputs()?;
-        let is_same = |kept: &NamedBuffers| {
-            let pairs = kept.iter().zip(&outputs);
-            let mut equal = pairs.map(|(a, b)| a.0 == b.0 && a.1.bytes() == b.1.bytes());
-            kept.len() == outputs.len() && equal.all(|equal| equal)
-        };
-        // Gigabytes for each variant of a large case: the same result is kept and compared once.
-        if !self.outputs.iter().any(is_same) {
-            self.outputs.push(outputs);
+    /// Once more as before, with the outputs read; and by stream too, if that was a graph.
+    fn checked(&mut self, distinct: &mut DistinctOutputs) -> Result<(), Trouble> {
+        self.isolated()?;
+        self.outputs.push(distinct.read(self.run.as_mut())?);
+        if self.isolated_by() == Launching::Graph {
+            self.run.reset()?;
+            self.run.run_times(1, Launching::Stream)?;
+            self.outputs.push(distinct.read(self.run.as_mut())?);
         }
         Ok(())
     }
 
-    fn begin_batches(&mut self, rule: SamplingRule, settings: &Settings) -> Result<(), Trouble> {
+    /// Runs back to back, and the energy that they take. They are not compared turn by turn, so each takes all of its own in one
+    /// go.
+    fn batches(&mut self, settings: &Settings) -> Result<(), Trouble> {
         let one_s = self.isolated.clone().finish().median_s;
         let runs = settings.batch.as_secs_f64() / one_s.max(1e-9);
         self.runs = runs.ceil().clamp(1.0, MAX_RUNS) as u32;
-        self.batched = Collector::new(rule);
-        self.run.reset()
-    }
-
-    /// Batches are not compared turn by turn: what is known well enough leaves its time to the rest.
-    fn batch(&mut self) -> Result<(), Trouble> {
-        if self.needs(&self.batched) {
+        self.run.reset()?;
+        let before_j = self.energy_j();
+        let least = settings.energy.filter(|_| before_j.is_some());
+        let (began, mut runs) = (Instant::now(), 0_u64);
+        let mut batched = Collector::new(settings.batched);
+        while !batched.is_done() || least.is_some_and(|least| began.elapsed() < least) {
             let timing = self.run.run_times(self.runs, self.launching())?;
             let sample = self.sample(timing, self.runs);
-            self.batched.push(sample);
-        }
-        Ok(())
-    }
-
-    /// What a batch leaves depends on how many runs it had: one run by stream, from the inputs, can be checked.
-    fn check_stream(&mut self) -> Result<(), Trouble> {
-        if self.no_graph.is_none() {
-            self.run.reset()?;
-            self.run.run_times(1, Launching::Stream)?;
-            self.keep_outputs()?;
-        }
-        Ok(())
-    }
-
-    fn count_energy(&mut self, time: Duration) -> Result<(), Trouble> {
-        let energy_j = |watch: &Watch| watch.read()?.energy_j;
-        let Some(before_j) = energy_j(&self.watch) else {
-            return Ok(());
-        };
-        let began = Instant::now();
-        let mut runs = 0_u64;
-        while began.elapsed() < time {
-            self.run.run_times(self.runs, self.launching())?;
+            batched.push(sample);
             runs += u64::from(self.runs);
         }
-        let after_j = energy_j(&self.watch);
-        self.energy_per_run_j = after_j.map(|after_j| (after_j - before_j) / runs as f64);
+        if least.is_some() {
+            self.count_energy(before_j, runs);
+        }
+        self.batched = Some(batched.finish());
         Ok(())
+    }
+
+    /// Times a long run in parts, and reads its outputs. Its energy is that of the timed runs.
+    fn in_segments(&mut self, distinct: &mut DistinctOutputs) -> Result<(), Trouble> {
+        self.isolated = Collector::new(self.rule);
+        let (mut joule, mut runs) = (0.0, 0_u64);
+        while !self.isolated.is_done() {
+            self.run.reset()?;
+            self.run.flush()?;
+            let before_j = self.energy_j();
+            let Some(segments) = self.run.run_segments(SEGMENTS)? else {
+                // It has no parts after all.
+                self.isolated()?;
+                continue;
+            };
+            if let Some((before_j, after_j)) = before_j.zip(self.energy_j()) {
+                joule += after_j - before_j;
+                runs += 1;
+            }
+            let whole = self.sample(segments.whole, 1);
+            self.host_s.push(segments.whole.host.as_secs_f64());
+            self.whole_s = Some(whole.time.as_secs_f64());
+            let commands: u64 = segments.parts.iter().map(|(commands, _)| commands).sum();
+            for (part, time) in segments.parts {
+                self.isolated.push(Sample {
+                    time: time.mul_f64(commands as f64 / part as f64),
+                    discard: whole.discard.clone(),
+                });
+            }
+        }
+        if runs > 0 {
+            self.energy_per_run_j = Some(joule / runs as f64);
+        }
+        self.outputs.push(distinct.read(self.run.as_mut())?);
+        Ok(())
+    }
+
+    fn energy_j(&self) -> Option<f64> {
+        self.watch.read()?.energy_j
+    }
+
+    fn count_energy(&mut self, before_j: Option<f64>, runs: u64) {
+        let joule = self.energy_j().zip(before_j);
+        self.energy_per_run_j = joule.map(|(after_j, before_j)| (after_j - before_j) / runs as f64);
     }
 
     fn finish(self, own_processes: u32) -> Result<Timed, Trouble> {
@@ -263,6 +335,14 @@ impl<'p> Turn<'p> {
                 isolated.doubts.push(Doubt::Shared { processes });
             }
         }
+        if let Some(whole_s) = self.whole_s
+            && (isolated.median_s / whole_s - 1.0).abs() > SEGMENTS_APART
+        {
+            isolated.doubts.push(Doubt::Segments {
+                segments_s: isolated.median_s,
+                whole_s,
+            });
+        }
         let host_median_s = Summary::new(self.host_s).median_s;
         if self.clock == Clock::Device && disagree(isolated.median_s, host_median_s) {
             isolated.doubts.push(Doubt::Clocks {
@@ -270,16 +350,21 @@ impl<'p> Turn<'p> {
                 host_s: host_median_s,
             });
         }
-        let batched = Batched {
+        let batched = self.batched.map(|run| Batched {
             by,
             no_graph: self.no_graph,
             runs: self.runs,
-            run: self.batched.finish(),
-        };
+            run,
+        });
         Ok(Timed {
             figures: Figures {
-                by: Some(isolated_by),
-                batched: Some(batched),
+                by: Some(if self.is_long {
+                    Launching::Stream
+                } else {
+                    isolated_by
+                }),
+                batched,
+                segments: self.whole_s.map(|_| SEGMENTS),
                 conditions,
                 kernels: self.run.kernels()?,
                 ..Figures::new(isolated, self.clock, host_median_s)

@@ -6,33 +6,39 @@ use host::{Case, Cpu, Error, NamedBuffers, check};
 use stats::Summary;
 
 use super::Bench;
+use super::check::CheckArg;
+use super::ratios::compare_with_cpu;
 use crate::catalogue::first_variant;
 use crate::devices::Wanted;
 use crate::failure::Failure;
 use crate::perf::results::{Clock, Correctness, Figures, Outcome, Row};
-use crate::perf::settings::Settings;
 use crate::progress::Bar;
 use crate::test::explain;
 
+/// The references of a lab, timed, and what they gave.
+pub struct References {
+    /// Serial first.
+    pub rows: Vec<Row>,
+    /// What case it is.
+    pub case: String,
+    pub outputs: NamedBuffers,
+}
+
 impl Bench<'_> {
-    /// The rows of the references, serial first, and their result.
-    pub(super) fn cpu_rows(
-        &self,
-        case: &dyn Case,
-        inputs: &NamedBuffers,
-    ) -> Result<(Vec<Row>, NamedBuffers), Failure> {
-        let time = |cpu| {
-            time(case, inputs, cpu, &self.settings).map_err(|error| self.lacking(error, case))
-        };
-        let (serial, serial_outputs) = time(Cpu::Serial)?;
+    /// Times the references on this case of the lab.
+    ///
+    /// # Errors
+    ///
+    /// Where memory is short.
+    pub fn references(&self, case: &dyn Case) -> Result<References, Failure> {
+        let inputs = self.inputs(case)?;
+        let time = |cpu| time(case, &inputs, cpu, self).map_err(|error| self.lacking(error, case));
+        let (serial, outputs) = time(Cpu::Serial)?;
         let (parallel, parallel_outputs) = time(Cpu::Parallel)?;
-        let (result, mismatch) = if self.is_checked {
-            match check::exact(&serial_outputs, &parallel_outputs) {
-                Ok(()) => (Correctness::Equal, None),
-                Err(error) => (Correctness::Wrong, Some(explain(case, &error))),
-            }
-        } else {
-            (Correctness::Unchecked, None)
+        let (result, mismatch) = match check::exact(&outputs, &parallel_outputs) {
+            _ if self.check == CheckArg::None => (Correctness::Unchecked, None),
+            Ok(()) => (Correctness::Equal, None),
+            Err(error) => (Correctness::Wrong, Some(explain(case, &error))),
         };
         let row = |cpu: Cpu, run: Summary, result, mismatch| {
             let host_median_s = run.median_s;
@@ -49,11 +55,17 @@ impl Bench<'_> {
                 ..self.row(Wanted::Cpu, cpu.name())
             }
         };
-        let rows = vec![
+        let mut rows = vec![
             row(Cpu::Serial, serial, Correctness::Reference, None),
             row(Cpu::Parallel, parallel, result, mismatch),
         ];
-        Ok((rows, serial_outputs))
+        let known = rows.clone();
+        compare_with_cpu(&mut rows, &known);
+        Ok(References {
+            rows,
+            case: case.label(),
+            outputs,
+        })
     }
 }
 
@@ -63,11 +75,11 @@ fn time(
     case: &dyn Case,
     inputs: &NamedBuffers,
     cpu: Cpu,
-    settings: &Settings,
+    bench: &Bench<'_>,
 ) -> Result<(Summary, NamedBuffers), Error> {
-    let first = Instant::now();
+    let (first, settings) = (Instant::now(), &bench.settings);
     let run = || {
-        let bar = Bar::since(format!("timing {} on cpu", cpu.name()), first);
+        let bar = Bar::since(format!("{} on the CPU, {}", bench.place, cpu.name()), first);
         let began = Instant::now();
         let outputs = case.reference_from(inputs, cpu, &bar)?;
         Ok::<_, Error>((began.elapsed(), outputs))

@@ -1,9 +1,10 @@
 //! The rows of a device: all variants and peers in turns, as far as its memory holds them together.
 
-use host::device::DeviceError;
+use host::device::{DeviceError, SharedMemory};
 use host::{Case, Error, ErrorKind, NamedBuffers, Variant};
 
 use super::Bench;
+use super::check::{Computed, Judged, Judgement};
 use super::ratios::times_as_long;
 use crate::catalogue::first_variant;
 use crate::devices::Named;
@@ -12,11 +13,10 @@ use crate::failure::Failure;
 use crate::memory_advice;
 use crate::perf::bound::{self, Demand};
 use crate::perf::contender::{About, Peer, PlanRun, TimedRun, Trouble};
-use crate::perf::results::{Correctness, DeviceRecord, Figures, Outcome, Row};
-use crate::perf::turns::{self, Timed};
+use crate::perf::results::{DeviceRecord, Figures, Outcome, Row};
+use crate::perf::turns::{self, DistinctOutputs, Timed};
 use crate::perf::watch::Watch;
 use crate::progress::Bar;
-use crate::test::explain;
 
 /// A variant, or a peer of it.
 struct Contender<'b> {
@@ -45,16 +45,26 @@ impl Bench<'_> {
         record: &DeviceRecord,
         watch: &Watch,
         inputs: &NamedBuffers,
-        expected: Option<&NamedBuffers>,
+        computed: Option<&Computed>,
     ) -> Result<Vec<Row>, Failure> {
         let contenders = self.contenders();
+        let mut distinct = DistinctOutputs::default();
+        let timed = self.time(&contenders, named, watch, inputs, &mut distinct);
+        let judged = timed
+            .iter()
+            .zip(&contenders)
+            .map(|(timed, contender)| Judged {
+                variant: contender.variant,
+                is_ours: contender.peer.is_none(),
+                outputs: timed.as_ref().map_or(&[], |timed| &timed.outputs),
+            });
+        let judged: Vec<Judged<'_>> = judged.collect();
+        let judgements = self.judge(&judged, &distinct, computed, named.device, inputs);
+        let judgements = judgements.map_err(|error| self.lacking(error, self.case.as_ref()))?;
+        drop(distinct);
         let mut rows = Vec::new();
         let mut turns_s = Vec::new();
-        for (contender, timed) in
-            contenders
-                .iter()
-                .zip(self.time(&contenders, named, watch, inputs))
-        {
+        for ((contender, timed), judgement) in contenders.iter().zip(timed).zip(judgements) {
             let about = contender.about();
             let name = contender.variant.name;
             let mut row = Row {
@@ -69,7 +79,7 @@ impl Bench<'_> {
                 }
                 Ok(mut timed) => {
                     turns_s.push(std::mem::take(&mut timed.turns_s));
-                    let figures = self.figures(contender, timed, record, inputs, expected);
+                    let figures = self.figures(contender, timed, record, inputs, judgement);
                     row.outcome = Outcome::Timed(Box::new(figures));
                 }
             }
@@ -114,19 +124,21 @@ impl Bench<'_> {
         named: Named<'_>,
         watch: &Watch,
         inputs: &NamedBuffers,
+        distinct: &mut DistinctOutputs,
     ) -> Vec<Result<Timed, Trouble>> {
         let mut timed: Vec<Option<Result<Timed, Trouble>>> =
             contenders.iter().map(|_| None).collect();
         while timed.iter().any(Option::is_none) {
             let processes = || watch.read()?.compute_processes;
             let before = processes();
+            let memory = SharedMemory::default();
             let mut group = Vec::new();
             let mut runs = Vec::new();
             for (index, contender) in contenders.iter().enumerate() {
                 if timed[index].is_some() {
                     continue;
                 }
-                match self.prepare(contender, named, inputs) {
+                match self.prepare(contender, named, inputs, &memory) {
                     Ok(run) => {
                         group.push(index);
                         runs.push(run);
@@ -138,12 +150,12 @@ impl Bench<'_> {
                 }
             }
             let names: Vec<String> = group.iter().map(|&i| contenders[i].name()).collect();
-            let (case, names) = (self.case.label(), names.join(", "));
-            let _bar = Bar::spinner(format!("{case} on {}: {names}", named.name));
+            let (place, names) = (&self.place, names.join(", "));
+            let _bar = Bar::spinner(format!("{place} on {}: {names}", named.name));
             // Peers may have started some.
             let started = processes().zip(before);
             let own = 1 + started.map_or(0, |(after, before)| after.saturating_sub(before));
-            let results = turns::time(runs, &self.settings, watch, own);
+            let results = turns::time(runs, &self.settings, watch, own, distinct);
             for (index, result) in group.into_iter().zip(results) {
                 timed[index] = Some(result);
             }
@@ -156,13 +168,14 @@ impl Bench<'_> {
         contender: &Contender<'r>,
         named: Named<'r>,
         inputs: &'r NamedBuffers,
+        memory: &SharedMemory,
     ) -> Result<Box<dyn TimedRun + 'r>, Trouble> {
         let case = self.case.as_ref();
         match contender.peer {
-            Some(peer) => peer.prepare(named.device, case, inputs),
+            Some(peer) => peer.prepare(named.device, case, inputs, memory),
             None => {
                 let plan = case.record(contender.variant.name)?;
-                PlanRun::prepare(named.device, self.lab.module(), plan, inputs)
+                PlanRun::prepare(named.device, self.lab.module(), plan, inputs, memory)
             }
         }
     }
@@ -173,23 +186,12 @@ impl Bench<'_> {
         timed: Timed,
         record: &DeviceRecord,
         inputs: &NamedBuffers,
-        expected: Option<&NamedBuffers>,
+        judgement: Judgement,
     ) -> Figures {
         let Variant { name, exact, .. } = contender.variant;
         let case = self.case.as_ref();
         let work = case.work(name);
         let run_s = timed.figures.run.median_s;
-        let (result, mismatch) = match expected {
-            None => (Correctness::Unchecked, None),
-            Some(expected) => {
-                let check = |got| case.check(name, expected, got);
-                match timed.outputs.iter().try_for_each(check) {
-                    Ok(()) if exact => (Correctness::Equal, None),
-                    Ok(()) => (Correctness::Close, None),
-                    Err(error) => (Correctness::Wrong, Some(explain(case, &error))),
-                }
-            }
-        };
         let plan = case.record(name).ok();
         let demand = Demand {
             work,
@@ -207,8 +209,9 @@ impl Bench<'_> {
                 None => Some(sha256(self.lab.module().ptx())),
                 Some(about) => about.code_sha256.clone(),
             },
-            result,
-            mismatch,
+            result: judgement.result,
+            checked_steps: judgement.steps,
+            mismatch: judgement.mismatch,
             ..timed.figures.with_work(work, case.timesteps())
         }
     }

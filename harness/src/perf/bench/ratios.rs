@@ -11,7 +11,7 @@ type Turns<'t> = (&'t [Option<f64>], &'t [f64]);
 
 /// How many times as long the other takes: turn by turn where both took turns, otherwise from all samples.
 pub(super) fn times_as_long(own: Turns<'_>, other: Turns<'_>) -> Ratio {
-    let interval = if own.0.len() == other.0.len() {
+    let interval = if !own.0.is_empty() && own.0.len() == other.0.len() {
         let turns = own.0.iter().zip(other.0);
         let both = turns.filter_map(|(own, other)| own.zip(*other));
         let (own, other): (Vec<f64>, Vec<f64>) = both.unzip();
@@ -28,12 +28,12 @@ pub(super) fn times_as_long(own: Turns<'_>, other: Turns<'_>) -> Ratio {
     }
 }
 
-/// Notes each row's rate relative to the references'.
-pub(super) fn compare_with_cpu(rows: &mut [Row]) {
-    let device = Wanted::Cpu.to_string();
+/// Notes each row's rate relative to the references', where these are results.
+pub(super) fn compare_with_cpu(rows: &mut [Row], references: &[Row]) {
     let rate = |cpu: Cpu| {
-        let is_reference = |row: &&Row| row.device == device && row.variant == cpu.name();
-        Some(rows.iter().find(is_reference)?.figures()?.updates_per_s)
+        let reference = references.iter().find(|row| row.variant == cpu.name());
+        let figures = reference?.figures()?;
+        figures.is_result().then_some(figures.updates_per_s)
     };
     let (serial, parallel) = (rate(Cpu::Serial), rate(Cpu::Parallel));
     for figures in rows.iter_mut().filter_map(Row::figures_mut) {

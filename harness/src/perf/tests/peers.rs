@@ -1,5 +1,6 @@
 //! Peers, in turns with the variants.
 
+use host::device::SharedMemory;
 use host::{Case, Module, NamedBuffers};
 
 use super::*;
@@ -22,12 +23,13 @@ impl Peer for Other {
         device: &'p dyn Device,
         case: &dyn Case,
         inputs: &'p NamedBuffers,
+        memory: &SharedMemory,
     ) -> Result<Box<dyn TimedRun + 'p>, Trouble> {
         if let Some(broken) = self.broken {
             return Err(broken());
         }
         let module = Module::new("other", ".version 6.0\n.target sm_50\n.address_size 64\n");
-        PlanRun::prepare(device, &module, case.record("naive")?, inputs)
+        PlanRun::prepare(device, &module, case.record("naive")?, inputs, memory)
     }
 }
 

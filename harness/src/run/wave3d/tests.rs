@@ -1,6 +1,6 @@
 use super::*;
 use crate::run::test_command::{parse, printed};
-use host::{Case, Lab};
+use host::{Case, Cpu, Lab};
 
 /// What `harness run wave3d` with these arguments ends with and prints.
 fn computed(args: &[&str]) -> (Result<Ending, Failure>, String) {

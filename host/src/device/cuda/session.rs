@@ -24,6 +24,9 @@ use crate::validate::ValidationError;
 /// Shared memory, static and dynamic, that every launch may use without opting in.
 const DEFAULT_SHARED_MEM_BYTES: u32 = 48 * 1024;
 
+/// Bytes that are left free when inputs are kept: graphs, modules and what flushes L2 need some too.
+const KEPT_FREE: usize = 1 << 30;
+
 /// `CUDA_ERROR_OUT_OF_MEMORY`.
 const OUT_OF_MEMORY: u32 = 2;
 
@@ -192,6 +195,9 @@ impl Session for CudaSession<'_> {
         };
         self.device.enter()?;
         let bytes = buffer.bytes() as usize;
+        if self.check(memory_info())?.0 < bytes + KEPT_FREE {
+            return Ok(());
+        }
         match shared.kept(buffer, || Memory::new(bytes, None)) {
             Err(cause) if cause.code == OUT_OF_MEMORY => Ok(()),
             kept => {
@@ -435,11 +441,17 @@ fn allow_shared_memory(plan: &Plan, functions: &[CUfunction]) -> Result<(), Driv
     Ok(())
 }
 
-fn allocate(device: &CudaDevice, plan: &Plan, memory: &Use) -> Result<Vec<Rc<Memory>>, Error> {
+/// Bytes of device memory: free, and in all. The context is current.
+fn memory_info() -> Result<(usize, usize), DriverError> {
     let (mut free, mut total) = (0, 0);
     // SAFETY: both may be written, and the context is current.
     let result = unsafe { sys::cuMemGetInfo_v2(&mut free, &mut total) };
-    check("cuMemGetInfo", result).map_err(DeviceError::from)?;
+    check("cuMemGetInfo", result)?;
+    Ok((free, total))
+}
+
+fn allocate(device: &CudaDevice, plan: &Plan, memory: &Use) -> Result<Vec<Rc<Memory>>, Error> {
+    let (free, total) = memory_info().map_err(DeviceError::from)?;
     let needed_bytes = plan.memory_bytes()?;
     let made = plan.buffers().iter().map(|buffer| {
         let bytes = buffer.bytes() as usize;

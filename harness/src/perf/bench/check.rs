@@ -1,0 +1,268 @@
+//! Whether the results of timed runs are right.
+//!
+//! A small case is computed by the CPU as a whole. Of a large one, the CPU computes as many timesteps as it can in a stated time:
+//! most of them from the inputs on, the rest from the state that the device has shortly before the end. One variant is run
+//! again up to these two points and compared with the CPU, bit for bit; every other result is compared with its result of the
+//! whole run.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use clap::ValueEnum;
+use host::buffer::replace;
+use host::run::run_from;
+use host::{BufferError, Case, Cpu, Device, Error, NamedBuffers, Variant};
+
+use super::Bench;
+use crate::catalogue::first_variant;
+use crate::failure::Failure;
+use crate::perf::results::{CheckedSteps, Correctness};
+use crate::perf::turns::DistinctOutputs;
+use crate::progress::Bar;
+use crate::test::explain;
+
+/// What is compared with the CPU.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum CheckArg {
+    /// As many first and last timesteps as the CPU does in two seconds; every variant with every other
+    #[default]
+    Steps,
+    /// The whole run, however long the CPU takes
+    Full,
+    /// Nothing
+    None,
+}
+
+/// How long the CPU computes from the inputs on.
+const FIRST: Duration = Duration::from_millis(1700);
+/// How long it computes before the end.
+const LAST: Duration = Duration::from_millis(300);
+
+/// Whether a result is right.
+#[derive(Debug, Clone)]
+pub struct Judgement {
+    pub result: Correctness,
+    /// Where the CPU did not compute all.
+    pub steps: Option<CheckedSteps>,
+    pub mismatch: Option<String>,
+}
+
+/// A timed run: the variant that it is, whether it is ours, and which results it gave.
+pub struct Judged<'t> {
+    pub variant: Variant,
+    pub is_ours: bool,
+    /// Of the [`DistinctOutputs`]; none for a run that failed.
+    pub outputs: &'t [usize],
+}
+
+/// What the CPU computed.
+pub enum Computed {
+    /// The outputs of the whole case.
+    Whole(NamedBuffers),
+    /// The outputs after the first steps, and how many steps it takes until the end for a while.
+    First {
+        steps: u64,
+        outputs: NamedBuffers,
+        last: u64,
+    },
+}
+
+impl Bench<'_> {
+    /// What the CPU computes of the case, as far as it is asked to.
+    ///
+    /// # Errors
+    ///
+    /// Where memory is short.
+    pub(super) fn compute(&self, inputs: &NamedBuffers) -> Result<Computed, Failure> {
+        let case = self.case.as_ref();
+        let computed = match (self.check, case.timesteps()) {
+            (CheckArg::Steps, Some(of)) if case.part(0, 1).is_some() => {
+                self.compute_first(inputs, of)
+            }
+            _ => {
+                let bar = Bar::new(format!("{}, reference", self.place));
+                let outputs = case.reference_from(inputs, Cpu::Parallel, &bar);
+                outputs.map(Computed::Whole)
+            }
+        };
+        computed.map_err(|error| self.lacking(error, case))
+    }
+
+    fn compute_first(&self, inputs: &NamedBuffers, of: u64) -> Result<Computed, Error> {
+        let case = self.case.as_ref();
+        let mut buffers = copies(inputs, |_| true)?;
+        let (mut done, mut spent) = (0, Duration::ZERO);
+        let steps_in = |time: Duration, done: u64, spent: Duration| {
+            let one_s = spent.as_secs_f64() / done.max(1) as f64;
+            (time.as_secs_f64() / one_s.max(1e-9)) as u64
+        };
+        while done < of && spent < FIRST {
+            let steps = match done {
+                0 => 1,
+                // The first step is no measure of the others.
+                _ => steps_in(FIRST - spent, done, spent).clamp(1, 8 * done),
+            };
+            let steps = steps.min(of - done);
+            let bar = Bar::new(format!("{}, first steps on the CPU", self.place));
+            let part = self.part(done, steps);
+            spent += part.advance(&mut buffers, Cpu::Parallel, &bar)?;
+            done += steps;
+        }
+        // What is only read is not compared.
+        let plan = case.record(first_variant(self.lab))?;
+        buffers.retain(|(name, _)| plan.outputs().iter().any(|(output, _)| output == name));
+        Ok(match done == of {
+            true => Computed::Whole(buffers),
+            false => Computed::First {
+                steps: done,
+                outputs: buffers,
+                last: steps_in(LAST, done, spent).clamp(1, of - done),
+            },
+        })
+    }
+
+    fn part(&self, first: u64, steps: u64) -> Box<dyn Case> {
+        let part = self.case.part(first as u32, steps as u32);
+        part.expect("a case with timesteps has parts")
+    }
+
+    /// What the results are worth, in the order of the runs.
+    ///
+    /// # Errors
+    ///
+    /// Where memory is short, and what the device answers to runs up to the points that are compared.
+    pub(super) fn judge(
+        &self,
+        runs: &[Judged<'_>],
+        distinct: &DistinctOutputs,
+        computed: Option<&Computed>,
+        device: &dyn Device,
+        inputs: &NamedBuffers,
+    ) -> Result<Vec<Judgement>, Error> {
+        let unchecked = Judgement {
+            result: Correctness::Unchecked,
+            steps: None,
+            mismatch: None,
+        };
+        let mut judged = vec![unchecked; runs.len()];
+        let (expected, steps) = match computed {
+            None => return Ok(judged),
+            Some(Computed::Whole(outputs)) => (outputs, None),
+            Some(Computed::First {
+                steps,
+                outputs,
+                last,
+            }) => {
+                let steps = CheckedSteps {
+                    first: *steps,
+                    last: *last,
+                    of: self.case.timesteps().unwrap_or(0),
+                };
+                let mut anchor = None;
+                for (run, judgement) in runs.iter().zip(&mut judged) {
+                    let &[output, ..] = run.outputs else { continue };
+                    if !(run.is_ours && run.variant.exact) {
+                        continue;
+                    }
+                    let mismatch = self.check_ends(
+                        run,
+                        steps,
+                        outputs,
+                        &distinct.all[output],
+                        device,
+                        inputs,
+                    )?;
+                    match mismatch {
+                        None => {
+                            anchor = Some(output);
+                            break;
+                        }
+                        Some(mismatch) => {
+                            judgement.result = Correctness::Wrong;
+                            judgement.mismatch = Some(mismatch);
+                        }
+                    }
+                }
+                // Without one that the CPU confirms, nothing is known of the others.
+                let Some(anchor) = anchor else {
+                    return Ok(judged);
+                };
+                (&distinct.all[anchor], Some(steps))
+            }
+        };
+        // Most runs gave one result.
+        let mut known = HashMap::new();
+        for (run, judgement) in runs.iter().zip(&mut judged) {
+            if run.outputs.is_empty() || judgement.result == Correctness::Wrong {
+                continue;
+            }
+            let Variant { name, exact, .. } = run.variant;
+            let mut mismatches = run.outputs.iter().filter_map(|&output| {
+                let mismatch = known.entry((output, exact)).or_insert_with(|| {
+                    let checked = self.case.check(name, expected, &distinct.all[output]);
+                    checked
+                        .err()
+                        .map(|error| explain(self.case.as_ref(), &error))
+                });
+                mismatch.clone()
+            });
+            judgement.mismatch = mismatches.next();
+            judgement.steps = steps;
+            judgement.result = match (&judgement.mismatch, exact) {
+                (Some(_), _) => Correctness::Wrong,
+                (None, true) => Correctness::Equal,
+                (None, false) => Correctness::Close,
+            };
+        }
+        Ok(judged)
+    }
+
+    /// Compares the run with the CPU after the first steps, and over the last: what differs, if anything does.
+    fn check_ends(
+        &self,
+        run: &Judged<'_>,
+        CheckedSteps { first, last, of }: CheckedSteps,
+        after_first: &NamedBuffers,
+        after_all: &NamedBuffers,
+        device: &dyn Device,
+        inputs: &NamedBuffers,
+    ) -> Result<Option<String>, Error> {
+        let name = run.variant.name;
+        let _bar = Bar::spinner(format!("{}, checking {name}", self.place));
+        let on_device = |part: &dyn Case| {
+            let outcome = run_from(device, self.lab.module(), part, name, inputs)?;
+            Ok::<_, Error>(outcome.outputs)
+        };
+        let compared =
+            |part: &dyn Case, expected: &NamedBuffers, got: &NamedBuffers, which: &str| {
+                let differs = part.check(name, expected, got).err()?;
+                Some(format!("{which}: {}", explain(part, &differs)))
+            };
+        let part = self.part(0, first);
+        let got = on_device(part.as_ref())?;
+        let which = format!("after the first {first} steps");
+        if let Some(mismatch) = compared(part.as_ref(), after_first, &got, &which) {
+            return Ok(Some(mismatch));
+        }
+        let state = on_device(self.part(0, of - last).as_ref())?;
+        let is_left = |name: &str| state.iter().all(|(other, _)| other != name);
+        let mut buffers = copies(inputs, is_left)?;
+        replace(&mut buffers, state);
+        let part = self.part(of - last, last);
+        part.advance(&mut buffers, Cpu::Parallel, &host::NoProgress)?;
+        buffers.retain(|(name, _)| after_all.iter().any(|(output, _)| output == name));
+        let which = format!("over the last {last} steps");
+        Ok(compared(part.as_ref(), &buffers, after_all, &which))
+    }
+}
+
+/// Copies of those buffers that `is_wanted` names.
+fn copies(
+    buffers: &NamedBuffers,
+    is_wanted: impl Fn(&str) -> bool,
+) -> Result<NamedBuffers, BufferError> {
+    let wanted = buffers.iter().filter(|(name, _)| is_wanted(name));
+    wanted
+        .map(|(name, buffer)| Ok((name.clone(), buffer.copied()?)))
+        .collect()
+}
