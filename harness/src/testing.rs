@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use host::device::DeviceError;
+use host::device::{DeviceError, Segments};
 use host::lab::Values;
 use host::plan::Command;
 use host::{
@@ -43,10 +43,11 @@ pub fn machine_without_gpu() -> Machine {
 /// The lab.
 pub struct Doubling;
 
-const VARIANTS: [Variant; 5] = [
+const VARIANTS: [Variant; 6] = [
     variant("naive", "one launch a step"),
     variant("twofold", "two steps a launch"),
     variant("off-by-one", "wrong in its last element"),
+    variant("late", "wrong in its 590th step alone"),
     variant("trapping", "traps"),
     variant("hungry", "needs more memory than there is"),
 ];
@@ -168,6 +169,21 @@ impl Case for Numbers {
             progress.update(step + 1, self.steps);
         }
         Ok(x)
+    }
+
+    /// In 10 ms a step.
+    fn advance(
+        &self,
+        buffers: &mut NamedBuffers,
+        cpu: Cpu,
+        progress: &dyn Progress,
+    ) -> Result<Duration, Error> {
+        *buffers = self.reference_from(buffers, cpu, progress)?;
+        Ok(Duration::from_millis(10 * self.steps))
+    }
+
+    fn part(&self, _first: u32, steps: u32) -> Option<Box<dyn Case>> {
+        Some(boxed((self.n, steps.into())))
     }
 
     fn check(
@@ -293,7 +309,7 @@ impl Session for AdderSession<'_> {
 
     fn run(&mut self) -> Result<Timing, Error> {
         let mut time = Duration::ZERO;
-        for command in self.plan.commands() {
+        for (step, command) in self.plan.commands().enumerate() {
             time += Duration::from_millis(1);
             let Command::Launch(launch) = command else {
                 continue;
@@ -311,15 +327,23 @@ impl Session for AdderSession<'_> {
             if launch.kernel == "twofold" {
                 double(x);
             }
-            if launch.kernel == "off-by-one" {
+            if launch.kernel == "off-by-one" || launch.kernel == "late" && step == 589 {
                 let last = x.len() - 1;
-                x[last] += 1;
+                x[last] = x[last].wrapping_add(1);
             }
         }
         Ok(Timing {
             device: Some(time),
             host: time,
         })
+    }
+
+    fn run_segments(&mut self, segments: u32) -> Result<Option<Segments>, Error> {
+        let whole = self.run()?;
+        let commands = self.plan.commands().count() as u64 / u64::from(segments);
+        let part = (commands, Duration::from_millis(commands));
+        let parts = vec![part; segments as usize];
+        Ok(Some(Segments { parts, whole }))
     }
 
     fn kernel_info(&self, kernel: &str) -> Result<KernelInfo, Error> {

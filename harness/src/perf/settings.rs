@@ -19,6 +19,8 @@ pub struct Settings {
     pub long: Duration,
     /// For how long energy is counted at least, whose counter moves in steps; not at all if `None`. Long runs count their own.
     pub energy: Option<Duration>,
+    /// How long the CPU computes timesteps to compare results with.
+    pub check: Duration,
     /// A CPU reference that took this long once is warm.
     pub cpu_warm_up: Duration,
     /// When the CPU's samples are enough: it is noisier, and not what is optimised here.
@@ -54,6 +56,7 @@ impl Settings {
             batch: Duration::from_millis(10),
             long: Duration::from_millis(500),
             energy: Some(Duration::from_millis(400)),
+            check: Duration::from_secs(2),
             cpu_warm_up: Duration::from_millis(200),
             cpu: CPU,
         }
@@ -77,6 +80,7 @@ impl Settings {
             batch: Duration::from_millis(5),
             long: usual.long,
             energy: None,
+            check: Duration::from_millis(300),
             cpu_warm_up: Duration::ZERO,
             cpu: quick(usual.cpu),
         }

@@ -1,6 +1,7 @@
 //! `harness perf` as a whole, on devices that are made up: what it says, and what it writes.
 
 mod document;
+mod long;
 mod memory;
 mod peers;
 mod tables;

@@ -243,7 +243,13 @@ impl<'p> Turn<'p> {
 
     /// Once more as before, with the outputs read; and by stream too, if that was a graph.
     fn checked(&mut self, distinct: &mut DistinctOutputs) -> Result<(), Trouble> {
-        self.isolated()?;
+        if self.isolated.taken() < self.rule.max_samples {
+            self.isolated()?;
+        } else {
+            self.run.reset()?;
+            self.run.flush()?;
+            self.run.run_times(1, self.isolated_by())?;
+        }
         self.outputs.push(distinct.read(self.run.as_mut())?);
         if self.isolated_by() == Launching::Graph {
             self.run.reset()?;

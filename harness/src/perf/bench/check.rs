@@ -3,7 +3,7 @@
 //! A small case is computed by the CPU as a whole. Of a large one, the CPU computes as many timesteps as it can in a stated time:
 //! most of them from the inputs on, the rest from the state that the device has shortly before the end. One variant is run
 //! again up to these two points and compared with the CPU, bit for bit; every other result is compared with its result of the
-//! whole run.
+//! whole run. Should two variants be right at both ends and differ, the CPU computes the whole.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -33,10 +33,8 @@ pub enum CheckArg {
     None,
 }
 
-/// How long the CPU computes from the inputs on.
-const FIRST: Duration = Duration::from_millis(1700);
-/// How long it computes before the end.
-const LAST: Duration = Duration::from_millis(300);
+/// The share of the CPU's time in which it computes from the inputs on; in the rest it computes up to the end.
+const FIRST: f64 = 0.85;
 
 /// Whether a result is right.
 #[derive(Debug, Clone)]
@@ -79,28 +77,29 @@ impl Bench<'_> {
             (CheckArg::Steps, Some(of)) if case.part(0, 1).is_some() => {
                 self.compute_first(inputs, of)
             }
-            _ => {
-                let bar = Bar::new(format!("{}, reference", self.place));
-                let outputs = case.reference_from(inputs, Cpu::Parallel, &bar);
-                outputs.map(Computed::Whole)
-            }
+            _ => self.compute_whole(inputs).map(Computed::Whole),
         };
         computed.map_err(|error| self.lacking(error, case))
     }
 
+    fn compute_whole(&self, inputs: &NamedBuffers) -> Result<NamedBuffers, Error> {
+        let bar = Bar::new(format!("{}, the whole on the CPU", self.place));
+        self.case.reference_from(inputs, Cpu::Parallel, &bar)
+    }
+
     fn compute_first(&self, inputs: &NamedBuffers, of: u64) -> Result<Computed, Error> {
-        let case = self.case.as_ref();
         let mut buffers = copies(inputs, |_| true)?;
+        let first = self.settings.check.mul_f64(FIRST);
         let (mut done, mut spent) = (0, Duration::ZERO);
         let steps_in = |time: Duration, done: u64, spent: Duration| {
             let one_s = spent.as_secs_f64() / done.max(1) as f64;
             (time.as_secs_f64() / one_s.max(1e-9)) as u64
         };
-        while done < of && spent < FIRST {
+        while done < of && spent < first {
             let steps = match done {
                 0 => 1,
                 // The first step is no measure of the others.
-                _ => steps_in(FIRST - spent, done, spent).clamp(1, 8 * done),
+                _ => steps_in(first - spent, done, spent).clamp(1, 8 * done),
             };
             let steps = steps.min(of - done);
             let bar = Bar::new(format!("{}, first steps on the CPU", self.place));
@@ -108,17 +107,22 @@ impl Bench<'_> {
             spent += part.advance(&mut buffers, Cpu::Parallel, &bar)?;
             done += steps;
         }
-        // What is only read is not compared.
-        let plan = case.record(first_variant(self.lab))?;
-        buffers.retain(|(name, _)| plan.outputs().iter().any(|(output, _)| output == name));
+        self.keep_outputs(&mut buffers)?;
         Ok(match done == of {
             true => Computed::Whole(buffers),
             false => Computed::First {
                 steps: done,
                 outputs: buffers,
-                last: steps_in(LAST, done, spent).clamp(1, of - done),
+                last: steps_in(self.settings.check - first, done, spent).clamp(1, of - done),
             },
         })
+    }
+
+    /// Drops what is only read, and never compared.
+    pub(super) fn keep_outputs(&self, buffers: &mut NamedBuffers) -> Result<(), Error> {
+        let plan = self.case.record(first_variant(self.lab))?;
+        buffers.retain(|(name, _)| plan.outputs().iter().any(|(output, _)| output == name));
+        Ok(())
     }
 
     fn part(&self, first: u64, steps: u64) -> Box<dyn Case> {
@@ -158,10 +162,12 @@ impl Bench<'_> {
                     last: *last,
                     of: self.case.timesteps().unwrap_or(0),
                 };
-                let mut anchor = None;
+                let mut confirmed = Vec::new();
                 for (run, judgement) in runs.iter().zip(&mut judged) {
-                    let &[output, ..] = run.outputs else { continue };
-                    if !(run.is_ours && run.variant.exact) {
+                    let &[output, ..] = run.outputs else {
+                        continue;
+                    };
+                    if !(run.is_ours && run.variant.exact) || confirmed.contains(&output) {
                         continue;
                     }
                     let mismatch = self.check_ends(
@@ -173,21 +179,23 @@ impl Bench<'_> {
                         inputs,
                     )?;
                     match mismatch {
-                        None => {
-                            anchor = Some(output);
-                            break;
-                        }
+                        None => confirmed.push(output),
                         Some(mismatch) => {
                             judgement.result = Correctness::Wrong;
                             judgement.mismatch = Some(mismatch);
                         }
                     }
                 }
-                // Without one that the CPU confirms, nothing is known of the others.
-                let Some(anchor) = anchor else {
-                    return Ok(judged);
-                };
-                (&distinct.all[anchor], Some(steps))
+                match confirmed[..] {
+                    // Nothing is known of peers.
+                    [] => return Ok(judged),
+                    [one] => (&distinct.all[one], Some(steps)),
+                    // Right at both ends, and yet not the same.
+                    _ => {
+                        let whole = Computed::Whole(self.compute_whole(inputs)?);
+                        return self.judge(runs, distinct, Some(&whole), device, inputs);
+                    }
+                }
             }
         };
         // Most runs gave one result.
@@ -257,7 +265,7 @@ impl Bench<'_> {
 }
 
 /// Copies of those buffers that `is_wanted` names.
-fn copies(
+pub fn copies(
     buffers: &NamedBuffers,
     is_wanted: impl Fn(&str) -> bool,
 ) -> Result<NamedBuffers, BufferError> {

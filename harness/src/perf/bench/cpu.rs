@@ -6,7 +6,7 @@ use host::{Case, Cpu, Error, NamedBuffers, check};
 use stats::Summary;
 
 use super::Bench;
-use super::check::CheckArg;
+use super::check::{CheckArg, copies};
 use super::ratios::compare_with_cpu;
 use crate::catalogue::first_variant;
 use crate::devices::Wanted;
@@ -33,7 +33,7 @@ impl Bench<'_> {
     pub fn references(&self, case: &dyn Case) -> Result<References, Failure> {
         let inputs = self.inputs(case)?;
         let time = |cpu| time(case, &inputs, cpu, self).map_err(|error| self.lacking(error, case));
-        let (serial, outputs) = time(Cpu::Serial)?;
+        let (serial, mut outputs) = time(Cpu::Serial)?;
         let (parallel, parallel_outputs) = time(Cpu::Parallel)?;
         let (result, mismatch) = match check::exact(&outputs, &parallel_outputs) {
             _ if self.check == CheckArg::None => (Correctness::Unchecked, None),
@@ -59,6 +59,7 @@ impl Bench<'_> {
             row(Cpu::Serial, serial, Correctness::Reference, None),
             row(Cpu::Parallel, parallel, result, mismatch),
         ];
+        self.keep_outputs(&mut outputs)?;
         let known = rows.clone();
         compare_with_cpu(&mut rows, &known);
         Ok(References {
@@ -69,8 +70,8 @@ impl Bench<'_> {
     }
 }
 
-/// Times a reference, without the making of its inputs; what the last timed run gave. A first run that takes long enough
-/// is itself warm, and counts.
+/// Times a reference, without setup; the buffers as the last timed run left them. A first run that takes long enough is
+/// itself warm, and counts.
 fn time(
     case: &dyn Case,
     inputs: &NamedBuffers,
@@ -80,9 +81,9 @@ fn time(
     let (first, settings) = (Instant::now(), &bench.settings);
     let run = || {
         let bar = Bar::since(format!("{} on the CPU, {}", bench.place, cpu.name()), first);
-        let began = Instant::now();
-        let outputs = case.reference_from(inputs, cpu, &bar)?;
-        Ok::<_, Error>((began.elapsed(), outputs))
+        let mut buffers = copies(inputs, |_| true)?;
+        let time = case.advance(&mut buffers, cpu, &bar)?;
+        Ok::<_, Error>((time, buffers))
     };
     let (first_time, mut outputs) = run()?;
     let summary = settings.cpu.collect(|index| {

@@ -71,7 +71,9 @@ fn samples_under_throttling_are_discarded_and_said() {
     });
     let figures = run.figures(0);
     assert!(figures.is_result(), "{:?}", figures.run.doubts);
-    assert!(figures.run.samples_s.len() >= 10 && !figures.run.discarded.is_empty());
+    assert!(
+        figures.run.samples_s.len() >= stats::RESULT_SAMPLES && !figures.run.discarded.is_empty()
+    );
     assert_eq!(figures.run.discarded[0].reason, "heat (hardware)");
     let conditions = figures.conditions.as_ref().unwrap();
     assert_eq!(conditions.sm_clock_mhz, Some([1200, 1980]));

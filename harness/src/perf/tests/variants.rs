@@ -52,7 +52,7 @@ fn too_little_memory_is_not_a_wrong_result() {
 
 #[test]
 fn unchecked_results_are_called_so() {
-    let args = [&SMALL[..], &["--variant=off-by-one", "--no-check"]].concat();
+    let args = [&SMALL[..], &["--variant=off-by-one", "--check=none"]].concat();
     let run = timed(&args, &testing::machine());
     assert_eq!(run.ending, Ok(Ending::Fine));
     assert!(run.text.contains("unchecked"), "{}", run.text);
@@ -76,7 +76,7 @@ fn the_fastest_right_variant_is_marked() {
 
 #[test]
 fn the_cpu_is_compared_by_rate() {
-    let args = ["--large", "--samples=1", "--variant=naive"];
+    let args = ["--large", "--samples=12", "--variant=naive"];
     let run = timed(&args, &testing::machine());
     assert_eq!(run.ending, Ok(Ending::Fine));
     assert!(
