@@ -11,6 +11,7 @@
 //! | `bench`        | all rows of a case: the CPU's, a device's, and how they compare   |
 //! | `counted`      | what kernels do, counted on the emulated device                  |
 //! | `kernels`      | that, and what the device made of them, as a table               |
+//! | `compared`     | figures that compare rows: said only of results                  |
 //! | `report`       | tables                                                           |
 //! | `partial_results` | results so far, for Ctrl-C                                    |
 //!
@@ -18,6 +19,7 @@
 
 mod bench;
 pub(crate) mod bound;
+pub(crate) mod compared;
 pub(crate) mod contender;
 pub(crate) mod counted;
 pub(crate) mod kernels;

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use units::three;
 
+use crate::perf::compared::Compared;
 use crate::perf::results::{CaseResults, Correctness, Figures, Results, Row};
 use crate::table::Tone;
 
@@ -18,6 +19,8 @@ pub struct Timed<'r> {
     pub case: &'r CaseResults,
     pub row: &'r Row,
     pub figures: &'r Figures,
+    /// The row among those of its measurement.
+    pub compared: Compared<'r>,
 }
 
 /// Every row that was timed. The CPU's, which may stand beside several cases of a device, come once.
@@ -30,6 +33,11 @@ pub fn timed(results: &Results) -> Vec<Timed<'_>> {
                 case,
                 row,
                 figures: row.figures()?,
+                compared: Compared {
+                    cases: &results.cases,
+                    case,
+                    row,
+                },
             })
         })
     });
@@ -47,7 +55,8 @@ pub fn position<'n>(seen: &mut Vec<&'n str>, name: &'n str) -> usize {
 }
 
 impl Timed<'_> {
-    /// Whether the figures can be relied on, and on which case they are if that is another one.
+    /// Whether the figures can be relied on, and on which case they are if that is another one; what was checked, if not
+    /// all.
     pub fn note(&self) -> (String, Tone) {
         if self.figures.result == Correctness::Wrong {
             ("wrong result".to_owned(), Tone::Bad)
@@ -55,6 +64,8 @@ impl Timed<'_> {
             ("noisy".to_owned(), Tone::Caution)
         } else if self.row.case != self.case.case {
             (format!("on {}", self.row.case), Tone::Normal)
+        } else if let Some(steps) = self.figures.checked_steps {
+            (format!("the CPU checked {steps}"), Tone::Normal)
         } else {
             (String::new(), Tone::Normal)
         }
@@ -77,16 +88,17 @@ impl Timed<'_> {
         self.figures.updates as f64 / self.figures.steps()
     }
 
-    /// Operations for each byte that must be moved, and operations in a second.
+    /// Operations for each byte that must be moved, and operations in a second; of results.
     pub fn roofline_point(&self) -> Option<(f64, f64)> {
         let Figures { flops, bytes, .. } = *self.figures;
         let (flops, bytes) = (flops as f64, bytes as f64);
-        (flops > 0.0 && bytes > 0.0).then(|| (flops / bytes, flops / self.figures.run.median_s))
+        let has_point = self.figures.is_result() && flops > 0.0 && bytes > 0.0;
+        has_point.then(|| (flops / bytes, flops / self.figures.run.median_s))
     }
 
-    /// Share of the limit that binds it.
+    /// Share of the limit that binds it, of a result.
     pub fn of_limit(&self) -> Option<String> {
-        let bound = self.figures.bound?;
+        let bound = self.compared.bound()?;
         Some(format!("{} %", three(100.0 * bound.share)))
     }
 }
