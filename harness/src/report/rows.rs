@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use units::three;
 
 use crate::perf::compared::Compared;
-use crate::perf::results::{CaseResults, Correctness, Figures, Results, Row};
+use crate::perf::results::{Correctness, Figures, Results};
 use crate::table::Tone;
 
 /// What a column of the tables says.
@@ -15,12 +15,11 @@ pub const OF_LIMIT: &str = "\"of limit\": the least time that the device's measu
 pub struct Timed<'r> {
     /// Lab and case.
     pub heading: String,
-    /// The case that it was timed for. The CPU's may be of another: [`Row::case`].
-    pub case: &'r CaseResults,
-    pub row: &'r Row,
+    /// The row, and the case that it was timed for. The CPU's may be of another: [`Row::case`].
+    ///
+    /// [`Row::case`]: crate::perf::results::Row::case
+    pub of: Compared<'r>,
     pub figures: &'r Figures,
-    /// The row among those of its measurement.
-    pub compared: Compared<'r>,
 }
 
 /// Every row that was timed. The CPU's, which may stand beside several cases of a device, come once.
@@ -30,19 +29,23 @@ pub fn timed(results: &Results) -> Vec<Timed<'_>> {
         case.rows.iter().filter_map(move |row| {
             Some(Timed {
                 heading: format!("{}, {}", case.lab, case.case),
-                case,
-                row,
-                figures: row.figures()?,
-                compared: Compared {
+                of: Compared {
                     cases: &results.cases,
                     case,
                     row,
                 },
+                figures: row.figures()?,
             })
         })
     });
-    rows.filter(|timed| seen.insert((&timed.case.lab, timed.row.full_name(), &timed.row.case)))
-        .collect()
+    rows.filter(|timed| {
+        seen.insert((
+            &timed.of.case.lab,
+            timed.of.row.full_name(),
+            &timed.of.row.case,
+        ))
+    })
+    .collect()
 }
 
 /// The position of a name among those seen so far, to which a new one is added.
@@ -62,8 +65,8 @@ impl Timed<'_> {
             ("wrong result".to_owned(), Tone::Bad)
         } else if !self.figures.run.is_result() {
             ("noisy".to_owned(), Tone::Caution)
-        } else if self.row.case != self.case.case {
-            (format!("on {}", self.row.case), Tone::Normal)
+        } else if self.of.row.case != self.of.case.case {
+            (format!("on {}", self.of.row.case), Tone::Normal)
         } else if let Some(steps) = self.figures.checked_steps {
             (format!("the CPU checked {steps}"), Tone::Normal)
         } else {
@@ -73,12 +76,12 @@ impl Timed<'_> {
 
     /// What a bar says: name, device, and what must be known of the figures.
     pub fn label(&self) -> String {
-        let mut label = self.row.full_name();
+        let mut label = self.of.row.full_name();
         if !self.figures.run.is_result() {
             label += ", noisy";
         }
-        if self.row.case != self.case.case {
-            label += &format!(" ({})", self.row.case);
+        if self.of.row.case != self.of.case.case {
+            label += &format!(" ({})", self.of.row.case);
         }
         label
     }
@@ -98,7 +101,7 @@ impl Timed<'_> {
 
     /// Share of the limit that binds it, of a result.
     pub fn of_limit(&self) -> Option<String> {
-        let bound = self.compared.bound()?;
+        let bound = self.of.bound()?;
         Some(format!("{} %", three(100.0 * bound.share)))
     }
 }

@@ -22,9 +22,18 @@ use crate::terminal::{Look, wrapped};
 /// The cases of one lab: one table, and at most three lines of notes; or, with all notes, what each case's figures rest on.
 pub fn render_lab(cases: &[CaseResults], has_notes: bool, look: Look) -> String {
     let lab = LabResults::new(cases);
-    let mut parts = vec![lab.head(look)];
-    if !has_notes || (cases.len() > 1 && !lab.devices.is_empty()) {
-        parts.extend(lab.table(look));
+    let by_size = (cases.len() > 1 && !lab.devices.is_empty()).then(|| by_size::table(&lab, look));
+    let by_size = by_size.flatten();
+    let mut parts = vec![lab.head(by_size.is_some(), look)];
+    match (has_notes, by_size) {
+        (_, Some(table)) => parts.push(table),
+        (true, None) => {}
+        (false, None) if !lab.devices.is_empty() => parts.push(by_variant::table(&lab, look)),
+        // What the kernels do, where nothing was timed.
+        (false, None) => {
+            let mut counted = cases.iter().filter_map(|case| case.counted.as_ref());
+            parts.extend(kernels::render(&[], counted.next(), look));
+        }
     }
     match has_notes {
         true => parts.extend(cases.iter().flat_map(|case| lab.details(case, look))),
@@ -95,7 +104,7 @@ impl<'c> LabResults<'c> {
     }
 
     /// What was done, where, in which unit; and how fast the CPU is.
-    fn head(&self, look: Look) -> String {
+    fn head(&self, is_by_size: bool, look: Look) -> String {
         let Some(first) = self.cases.first() else {
             return String::new();
         };
@@ -115,7 +124,11 @@ impl<'c> LabResults<'c> {
                 [device] => format!(" on {device}"),
                 _ => String::new(),
             };
-            lines.push(format!("  rates{on} in G {}/s", figures.unit));
+            let rest = match is_by_size {
+                true => "; time, limit and ratios are those of the fastest (*)",
+                false => "",
+            };
+            lines.push(format!("  rates{on} in G {}/s{rest}", figures.unit));
         }
         lines.extend(self.cpu(first).map(|cpu| wrapped(&cpu, 2)));
         lines.join("\n")
@@ -150,18 +163,6 @@ impl<'c> LabResults<'c> {
             String::new()
         };
         (!rates.is_empty()).then(|| format!("CPU: {on}{}", rates.join(", ")))
-    }
-
-    /// One table: rows are sizes where there are several, if its columns have room for the variants. What the kernels do
-    /// where nothing was timed.
-    fn table(&self, look: Look) -> Option<String> {
-        if self.devices.is_empty() {
-            let mut counted = self.cases.iter().filter_map(|case| case.counted.as_ref());
-            return kernels::render(&[], counted.next(), look);
-        }
-        let by_size = (self.cases.len() > 1).then(|| by_size::table(self, look));
-        let by_size = by_size.flatten();
-        Some(by_size.unwrap_or_else(|| by_variant::table(self, look)))
     }
 
     /// Everything about a case, peers too.

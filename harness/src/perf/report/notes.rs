@@ -26,19 +26,20 @@ pub fn brief(lab: &LabResults<'_>) -> Option<String> {
     ];
     let mut notes: Vec<String> = trouble.into_iter().flatten().collect();
     notes.extend(absent(lab));
+    // Where something is amiss, its reason and remedy have the room.
+    let is_fine = notes.is_empty();
     // Only one size has a column of batched runs.
     let doubt = if lab.cases.len() == 1 {
         doubt
     } else {
         doubt_of_runs
     };
-    let rest = [
-        say("~ no result", doubt),
-        checked(lab),
-        limits(lab),
-        say("slow local memory", spills),
-    ];
-    notes.extend(rest.into_iter().flatten());
+    notes.extend(say("~ no result", doubt));
+    notes.extend(checked(lab));
+    if is_fine {
+        notes.extend(limits(lab));
+        notes.extend(say("slow local memory", spills));
+    }
     (!notes.is_empty()).then(|| within(LINES, &notes))
 }
 
@@ -156,11 +157,12 @@ fn checked(lab: &LabResults<'_>) -> Option<String> {
 
 /// Which limit binds which variants; of several sizes, the best variant of which.
 fn limits(lab: &LabResults<'_>) -> Option<String> {
-    let is_best = |row: &Row| row.figures().is_some_and(|figures| figures.is_fastest);
+    let is_fastest = |row: &Row| row.figures().is_some_and(|figures| figures.is_fastest);
     let several = lab.cases.len() > 1;
+    let of_fastest = several && lab.rows().any(|one| is_fastest(one.row));
     let rows = lab
         .rows()
-        .filter(|one| is_variant(one.row) && (!several || is_best(one.row)));
+        .filter(|one| is_variant(one.row) && (!of_fastest || is_fastest(one.row)));
     let bound = rows.filter_map(|one| {
         let name = match several {
             true => lab.size(one.case).split(", ").next()?.to_owned(),
