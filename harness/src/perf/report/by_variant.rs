@@ -25,7 +25,8 @@ pub fn table(lab: &LabResults<'_>, look: Look) -> String {
     if lab.devices.len() > 1 {
         table = table.left("device", |line| line.of.row.device.clone());
     }
-    render(table, &lines, has_cuda, look)
+    let spare = ["batched", "GB/s", "noise", "vs\nCPU"];
+    render(table, &lines, has_cuda, look, &spare)
 }
 
 /// All rows of a case.
@@ -33,7 +34,8 @@ pub fn with_peers(lab: &LabResults<'_>, case: &CaseResults, look: Look) -> Strin
     let rows = lab.rows().filter(|one| std::ptr::eq(one.case, case));
     let lines = lines(rows);
     let table = Table::new(&lines).left("device", |line| line.of.row.device.clone());
-    render(table, &lines, false, look)
+    let spare = ["GB/s", "vs\nCPU", "batched", "noise"];
+    render(table, &lines, false, look, &spare)
 }
 
 struct Line<'c> {
@@ -74,7 +76,13 @@ fn lines<'c>(rows: impl Iterator<Item = Compared<'c>>) -> Vec<Line<'c>> {
 pub const FIRST_WIDTH: usize = 6;
 
 /// With all further columns; where they are too many, without those that are missed least.
-fn render(table: Table<'_, Line<'_>>, lines: &[Line<'_>], has_cuda: bool, look: Look) -> String {
+fn render(
+    table: Table<'_, Line<'_>>,
+    lines: &[Line<'_>],
+    has_cuda: bool,
+    look: Look,
+    spare: &[&str],
+) -> String {
     let figures = || lines.iter().filter_map(|line| line.of.row.figures());
     let has_steps = figures().any(|figures| figures.timesteps.is_some());
     let us = if has_steps { "us/step" } else { "us" };
@@ -119,7 +127,7 @@ fn render(table: Table<'_, Line<'_>>, lines: &[Line<'_>], has_cuda: bool, look: 
         .toned("result", Align::Left, |line| {
             without_figures(&line.of.row.outcome)
         })
-        .render_within(look, 2, &["batched", "GB/s", "noise", "vs\nCPU"])
+        .render_within(look, 2, spare)
 }
 
 /// A share of a limit.
