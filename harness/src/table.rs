@@ -3,7 +3,7 @@
 use comfy_table::{Attribute, Cell, CellAlignment, Color, TableStyle};
 use page::Page;
 
-use crate::terminal::Look;
+use crate::terminal::{Look, WIDTH};
 
 /// How a cell looks where there are colours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -189,6 +189,25 @@ impl<'r, T> Table<'r, T> {
             table.row(self.columns.iter().map(|column| column.cells[row].clone()));
         }
         table.render(indent)
+    }
+
+    /// As [`Table::render`], without as many of the columns whose headers begin so, in this order, as must be left out
+    /// for it to fit a terminal.
+    pub fn render_within(mut self, look: Look, indent: usize, spare: &[&str]) -> String {
+        for header in spare {
+            if self.width(indent) > WIDTH {
+                self.columns
+                    .retain(|column| !column.header.starts_with(header));
+            }
+        }
+        self.render(look, indent)
+    }
+
+    /// Columns of the terminal that it takes.
+    pub fn width(&self, indent: usize) -> usize {
+        let text = self.render(Look::PLAIN, indent);
+        let widths = text.lines().map(|line| line.chars().count());
+        widths.max().unwrap_or(0)
     }
 
     /// Writes the table to a page, without the columns that are empty all the way down. A row whose heading is not that of

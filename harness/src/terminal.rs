@@ -4,6 +4,42 @@ use anstream::stream::RawStream;
 use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
 
+/// Columns that reports keep to.
+pub const WIDTH: usize = 100;
+
+/// The text in lines of at most [`WIDTH`] columns, the first after so many spaces, further ones two to the right of it.
+/// Lines of its own stay apart.
+pub fn wrapped(text: &str, indent: usize) -> String {
+    lines(text, indent).join("\n")
+}
+
+/// The first of these lines; the last of them ends in dots if there are more.
+pub fn first_lines(text: &str, indent: usize, most: usize) -> Vec<String> {
+    let mut lines = lines(text, indent);
+    if lines.len() > most {
+        lines.truncate(most);
+        let last = lines.last_mut().expect("at least one");
+        let cut = last.char_indices().nth(WIDTH - 4).map(|(at, _)| at);
+        last.truncate(cut.unwrap_or(last.len()));
+        *last += " ...";
+    }
+    lines
+}
+
+fn lines(text: &str, indent: usize) -> Vec<String> {
+    let (first, further) = (" ".repeat(indent), " ".repeat(indent + 2));
+    let mut lines = Vec::new();
+    for line in text.trim_end().lines() {
+        let indent = if lines.is_empty() { &first } else { &further };
+        let options = textwrap::Options::new(WIDTH)
+            .initial_indent(indent)
+            .subsequent_indent(&further);
+        let wrapped = textwrap::wrap(line.trim_end(), options).into_iter();
+        lines.extend(wrapped.map(|line| line.into_owned()));
+    }
+    lines
+}
+
 /// Whether text may have colours, and characters beyond ASCII.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Look {
@@ -97,6 +133,24 @@ mod tests {
         assert!(with(&[("LANG", "en_GB.UTF-8")]) && with(&[("LANG", "C.utf8")]));
         assert!(with(&[("LC_ALL", ""), ("LANG", "C.utf8")]));
         assert!(!with(&[("LC_ALL", "C"), ("LANG", "en_GB.UTF-8")]) && !with(&[]));
+    }
+
+    #[test]
+    fn lines_are_no_wider_than_a_terminal() {
+        let message = "a.json: cannot be read";
+        assert_eq!(wrapped(message, 2), "  a.json: cannot be read");
+        assert_eq!(wrapped("one\n  two\n", 2), "  one\n      two");
+        let long = format!("{} {}", "x".repeat(90), "y".repeat(250));
+        let lines = wrapped(&long, 2);
+        assert!(lines.lines().all(|line| line.len() <= WIDTH), "{lines}");
+        assert_eq!(lines.lines().count(), 4);
+        assert!(lines.starts_with("  xxx") && lines.contains("\n    yyy"));
+        assert_eq!(first_lines(&long, 2, 4).join("\n"), lines);
+        let [first, second] = &first_lines(&long, 2, 2)[..] else {
+            panic!("two lines")
+        };
+        assert_eq!((first.len(), second.len()), (92, 100));
+        assert!(second.ends_with("y ..."));
     }
 
     #[test]

@@ -1,12 +1,12 @@
 //! The kernels under the timed variants: what the device made of them, and what they do.
 
 use host::KernelInfo;
-use units::{indented, three};
+use units::three;
 
 use super::counted::{Counted, KernelCounts};
 use super::results::Row;
 use crate::table::Table;
-use crate::terminal::Look;
+use crate::terminal::{Look, wrapped};
 
 /// A row for each kernel of each timed variant; where nothing was timed, of each counted one. Nothing if there are none.
 pub fn render(rows: &[Row], counted: Option<&Counted>, look: Look) -> Option<String> {
@@ -28,7 +28,7 @@ pub fn render(rows: &[Row], counted: Option<&Counted>, look: Look) -> Option<Str
             ));
         }
         let failures = counted.failures.iter();
-        parts.extend(failures.map(|failure| format!("  not counted: {}", indented(failure))));
+        parts.extend(failures.map(|failure| wrapped(&format!("not counted: {failure}"), 2)));
     }
     (!parts.is_empty()).then(|| parts.join("\n"))
 }
@@ -66,7 +66,7 @@ fn compiled(timed: &[(&Row, &KernelInfo)], counted: Option<&Counted>, look: Look
                 percent(counts(row, kernel)?.efficiency)
             });
     }
-    table.render(look, 2)
+    table.render_within(look, 2, &["blocks", "sectors"])
 }
 
 /// What the kernels do for each update.

@@ -12,6 +12,7 @@
 //! | `agenda`       | how far a measurement is, and how long it will take              |
 //! | `counted`      | what kernels do, counted on the emulated device                  |
 //! | `kernels`      | that, and what the device made of them, as a table               |
+//! | `compared`     | figures that compare rows: said only of results                  |
 //! | `report`       | tables                                                           |
 //! | `partial_results` | results so far, for Ctrl-C                                    |
 //!
@@ -20,6 +21,7 @@
 mod agenda;
 mod bench;
 pub(crate) mod bound;
+pub(crate) mod compared;
 pub(crate) mod contender;
 pub(crate) mod counted;
 pub(crate) mod kernels;
@@ -98,18 +100,24 @@ pub struct PerfArgs {
 }
 
 const HELP: &str = "\
-Columns:
+Columns, in a row for each variant; of several sizes, in a row for each size, with the rate of every
+variant and what else is known of the fastest:
   time        median of single runs, the device's cache flushed before each; of one timestep where
               the case has timesteps
   noise       half of the 95 % confidence interval of that median, to which the head adds what
-              other runs differ by; `noisy`: no result, see the notes
-  batched     the same of runs back to back, as a CUDA graph where there is one
-  rate        useful work in a second
+              other runs differ by
+  batched     the time of runs back to back, as a CUDA graph where there is one
+  rate        useful work in a second, in the unit that stands above the table
   GB/s        bytes that the variant must move, by the time
   of limit    the least time that the device's measured limits allow, by the time
   vs NAME     time of the lab's first variant by the time
-  vs CPU      rate over that of the parallel CPU reference
+  vs CPU      rate over that of the parallel CPU reference, which stands above the table
+  vs CUDA C++ time of the variant in CUDA C++ by the time: above 1, ours is faster; of several
+              builds, the fastest counts
+  result      `bit-equal` to the CPU's result; `bit-equal 340+40`: over so many first and last steps
   *           the fastest variant of a device with a right result
+  ~, noisy    no result, for the reason that a note names; it is compared with nothing
+With --notes, for each size:
   > LANGUAGE  the variant above it, written in that language
   local bytes what a thread keeps in local memory: spilled registers, arrays
   blocks/SM   blocks that a multiprocessor holds at once

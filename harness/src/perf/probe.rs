@@ -13,7 +13,7 @@ use super::watch::Watch;
 use crate::devices::Chosen;
 use crate::progress::Bar;
 use crate::table::{Align, Columns, Tone};
-use crate::terminal::Look;
+use crate::terminal::{Look, wrapped};
 
 /// What this program learns of a device apart from timing labs on it.
 pub trait Probe {
@@ -104,7 +104,8 @@ pub fn render(results: &Results, look: Look) -> String {
     }
     let mut text = table.render(0) + "\n";
     for missing in &results.missing {
-        text += &format!("missing: {missing}\n");
+        text += &wrapped(&format!("missing: {missing}"), 0);
+        text += "\n";
     }
     text
 }

@@ -19,14 +19,18 @@ pub fn add(page: &mut Page, measurements: &[(&Results, String)]) {
         let mut rows = Vec::new();
         for (index, (results, _)) in measurements.iter().enumerate() {
             let of_lab = timed(results).into_iter();
-            rows.extend(of_lab.filter(|timed| timed.case.lab == lab).map(|timed| {
-                let case = &timed.case.case;
-                let heading = match measurements.len() {
-                    1 => case.clone(),
-                    _ => format!("{case}, measurement {}", index + 1),
-                };
-                Timed { heading, ..timed }
-            }));
+            rows.extend(
+                of_lab
+                    .filter(|timed| timed.of.case.lab == lab)
+                    .map(|timed| {
+                        let case = &timed.of.case.case;
+                        let heading = match measurements.len() {
+                            1 => case.clone(),
+                            _ => format!("{case}, measurement {}", index + 1),
+                        };
+                        Timed { heading, ..timed }
+                    }),
+            );
         }
         if rows.is_empty() {
             continue;
@@ -75,7 +79,7 @@ fn picture(page: &mut Page, lab: &str, rows: &[Timed<'_>]) {
             group: timed.heading.clone(),
             label: timed.label(),
             value: timed.figures.updates_per_s / 1e9,
-            colour: usize::from(timed.row.device != "cpu"),
+            colour: usize::from(timed.of.row.device != "cpu"),
         });
         page.bars(
             &bars.collect::<Vec<Bar>>(),
@@ -96,8 +100,8 @@ fn table(page: &mut Page, rows: &[Timed<'_>]) {
     };
     let micros = |timed: &Timed<'_>, run_s: f64| three(1e6 * run_s / timed.figures.steps());
     Table::new(rows)
-        .left("variant", |timed| timed.row.name())
-        .left("device", |timed| timed.row.device.clone())
+        .left("variant", |timed| timed.of.row.name())
+        .left("device", |timed| timed.of.row.device.clone())
         .right(time, |timed| {
             Some(micros(timed, timed.figures.run.median_s))
         })
@@ -126,7 +130,7 @@ fn table(page: &mut Page, rows: &[Timed<'_>]) {
 
 /// The axis of sizes, if the devices' rows, or those of the CPU alone, have several.
 fn sizes(rows: &[Timed<'_>], label: &str) -> Option<Axis> {
-    let is_cpu = |timed: &Timed<'_>| timed.row.device == "cpu";
+    let is_cpu = |timed: &Timed<'_>| timed.of.row.device == "cpu";
     let only_cpu = rows.iter().all(is_cpu);
     let sizes = || {
         let sizes = rows.iter().filter(|timed| only_cpu || !is_cpu(timed));
@@ -153,7 +157,7 @@ fn without_figures((case, row): (&CaseResults, &Row)) -> Option<String> {
 fn series<'t>(rows: impl Iterator<Item = &'t Timed<'t>>) -> Vec<Series> {
     let mut all: Vec<Series> = Vec::new();
     for timed in rows {
-        let name = timed.row.full_name();
+        let name = timed.of.row.full_name();
         let point = (timed.size(), timed.figures.updates_per_s / 1e9);
         match all.iter_mut().find(|series| series.name == name) {
             Some(series) => series.points.push(point),

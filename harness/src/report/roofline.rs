@@ -12,7 +12,9 @@ use crate::table::Table;
 pub fn add(page: &mut Page, results: &Results, command: &str) {
     for device in &results.devices {
         let mut rows = timed(results);
-        rows.retain(|timed| timed.row.device == device.device && timed.roofline_point().is_some());
+        rows.retain(|timed| {
+            timed.of.row.device == device.device && timed.roofline_point().is_some()
+        });
         let Some(plot) = plot(device, &rows) else {
             continue;
         };
@@ -22,7 +24,7 @@ pub fn add(page: &mut Page, results: &Results, command: &str) {
             "Each mark is a variant on a case. The slopes are rates of copying in device memory and of reading from L2, the roofs of fused multiply-adds, all measured in the same run. What fits into L2 can lie above the slope of device memory.",
         );
         Table::new(&rows)
-            .left("variant", |timed| timed.row.name())
+            .left("variant", |timed| timed.of.row.name())
             .right("flop/byte", |timed| Some(three(timed.roofline_point()?.0)))
             .right("Gflop/s", |timed| {
                 Some(three(giga(timed.roofline_point()?.1)))
@@ -45,7 +47,7 @@ pub fn add(page: &mut Page, results: &Results, command: &str) {
 fn plot(device: &DeviceRecord, rows: &[Timed<'_>]) -> Option<Plot> {
     let points = || {
         let points = rows.iter();
-        points.filter_map(|timed| Some((timed.case.lab.as_str(), timed.roofline_point()?)))
+        points.filter_map(|timed| Some((timed.of.case.lab.as_str(), timed.roofline_point()?)))
     };
     let copy = device.limits.copy.as_ref()?.best_per_s;
     let least = points()

@@ -4,7 +4,8 @@ use std::collections::HashSet;
 
 use units::three;
 
-use crate::perf::results::{CaseResults, Correctness, Figures, Results, Row};
+use crate::perf::compared::Compared;
+use crate::perf::results::{Correctness, Figures, Results};
 use crate::table::Tone;
 
 /// What a column of the tables says.
@@ -14,9 +15,10 @@ pub const OF_LIMIT: &str = "\"of limit\": the least time that the device's measu
 pub struct Timed<'r> {
     /// Lab and case.
     pub heading: String,
-    /// The case that it was timed for. The CPU's may be of another: [`Row::case`].
-    pub case: &'r CaseResults,
-    pub row: &'r Row,
+    /// The row, and the case that it was timed for. The CPU's may be of another: [`Row::case`].
+    ///
+    /// [`Row::case`]: crate::perf::results::Row::case
+    pub of: Compared<'r>,
     pub figures: &'r Figures,
 }
 
@@ -27,14 +29,23 @@ pub fn timed(results: &Results) -> Vec<Timed<'_>> {
         case.rows.iter().filter_map(move |row| {
             Some(Timed {
                 heading: format!("{}, {}", case.lab, case.case),
-                case,
-                row,
+                of: Compared {
+                    cases: &results.cases,
+                    case,
+                    row,
+                },
                 figures: row.figures()?,
             })
         })
     });
-    rows.filter(|timed| seen.insert((&timed.case.lab, timed.row.full_name(), &timed.row.case)))
-        .collect()
+    rows.filter(|timed| {
+        seen.insert((
+            &timed.of.case.lab,
+            timed.of.row.full_name(),
+            &timed.of.row.case,
+        ))
+    })
+    .collect()
 }
 
 /// The position of a name among those seen so far, to which a new one is added.
@@ -47,14 +58,17 @@ pub fn position<'n>(seen: &mut Vec<&'n str>, name: &'n str) -> usize {
 }
 
 impl Timed<'_> {
-    /// Whether the figures can be relied on, and on which case they are if that is another one.
+    /// Whether the figures can be relied on, and on which case they are if that is another one; what was checked, if not
+    /// all.
     pub fn note(&self) -> (String, Tone) {
         if self.figures.result == Correctness::Wrong {
             ("wrong result".to_owned(), Tone::Bad)
         } else if !self.figures.run.is_result() {
             ("noisy".to_owned(), Tone::Caution)
-        } else if self.row.case != self.case.case {
-            (format!("on {}", self.row.case), Tone::Normal)
+        } else if self.of.row.case != self.of.case.case {
+            (format!("on {}", self.of.row.case), Tone::Normal)
+        } else if let Some(steps) = self.figures.checked_steps {
+            (format!("the CPU checked {steps}"), Tone::Normal)
         } else {
             (String::new(), Tone::Normal)
         }
@@ -62,12 +76,12 @@ impl Timed<'_> {
 
     /// What a bar says: name, device, and what must be known of the figures.
     pub fn label(&self) -> String {
-        let mut label = self.row.full_name();
+        let mut label = self.of.row.full_name();
         if !self.figures.run.is_result() {
             label += ", noisy";
         }
-        if self.row.case != self.case.case {
-            label += &format!(" ({})", self.row.case);
+        if self.of.row.case != self.of.case.case {
+            label += &format!(" ({})", self.of.row.case);
         }
         label
     }
@@ -77,16 +91,17 @@ impl Timed<'_> {
         self.figures.updates as f64 / self.figures.steps()
     }
 
-    /// Operations for each byte that must be moved, and operations in a second.
+    /// Operations for each byte that must be moved, and operations in a second; of results.
     pub fn roofline_point(&self) -> Option<(f64, f64)> {
         let Figures { flops, bytes, .. } = *self.figures;
         let (flops, bytes) = (flops as f64, bytes as f64);
-        (flops > 0.0 && bytes > 0.0).then(|| (flops / bytes, flops / self.figures.run.median_s))
+        let has_point = self.figures.is_result() && flops > 0.0 && bytes > 0.0;
+        has_point.then(|| (flops / bytes, flops / self.figures.run.median_s))
     }
 
-    /// Share of the limit that binds it.
+    /// Share of the limit that binds it, of a result.
     pub fn of_limit(&self) -> Option<String> {
-        let bound = self.figures.bound?;
+        let bound = self.of.bound()?;
         Some(format!("{} %", three(100.0 * bound.share)))
     }
 }

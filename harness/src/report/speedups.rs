@@ -4,25 +4,26 @@ use page::{Bar, Page};
 use units::three;
 
 use super::rows::{Timed, position, timed};
-use crate::perf::results::{Correctness, Figures, Ratio, Results, Row};
+use crate::perf::compared::Compared;
+use crate::perf::results::{Correctness, Ratio, Results, Row};
 use crate::table::{Align, Table};
 
 /// Bars against the serial CPU, or the first variant, and a table of all ratios.
 pub fn add(page: &mut Page, results: &Results, command: &str) {
     let mut rows = timed(results);
-    rows.retain(|Timed { figures, .. }| {
-        let of_cpu = figures.vs_serial.or(figures.vs_cpu);
-        of_cpu.is_some() || figures.vs_first.or(figures.vs_variant).is_some()
+    rows.retain(|Timed { of, .. }| {
+        let of_cpu = of.vs_serial().or(of.vs_cpu());
+        of_cpu.is_some() || of.vs_first().or(of.vs_variant()).is_some()
     });
     if rows.is_empty() {
         return;
     }
     page.section("Speedups");
-    let serial = bars(&rows, |figures| figures.vs_serial);
+    let serial = bars(&rows, |of| of.vs_serial());
     if serial.is_empty() {
         // Without the CPU's rows there is nothing but the first variant to compare with.
         page.bars(
-            &bars(&rows, |figures| Some(figures.vs_first?.estimate)),
+            &bars(&rows, |of| Some(of.vs_first()?.estimate)),
             "Time of the lab's first variant by the time, on a logarithmic scale: the first variant, the fastest, and peers of these two. The table has all.",
         );
     } else {
@@ -33,24 +34,24 @@ pub fn add(page: &mut Page, results: &Results, command: &str) {
     }
     let ratio = |ratio: Option<Ratio>| ratio.map(|ratio| ratio.to_string());
     Table::new(&rows)
-        .left("variant", |timed| timed.row.name())
-        .left("device", |timed| timed.row.device.clone())
-        .right("vs one core", |timed| timed.figures.vs_serial.map(three))
-        .right("vs all cores", |timed| timed.figures.vs_cpu.map(three))
-        .right("vs first variant", |timed| ratio(timed.figures.vs_first))
-        .right("vs ours", |timed| ratio(timed.figures.vs_variant))
+        .left("variant", |timed| timed.of.row.name())
+        .left("device", |timed| timed.of.row.device.clone())
+        .right("vs one core", |timed| timed.of.vs_serial().map(three))
+        .right("vs all cores", |timed| timed.of.vs_cpu().map(three))
+        .right("vs first variant", |timed| ratio(timed.of.vs_first()))
+        .right("vs ours", |timed| ratio(timed.of.vs_variant()))
         .toned("note", Align::Left, |timed| timed.note())
         .add_to(page, |timed| &timed.heading);
     page.remark(
-        "Above 1 is faster. In brackets: the 95 % confidence interval, turn by turn. The first variant is the lab's plain one. \"vs ours\" is of a peer: the time of our variant over its own.",
+        "Above 1 is faster; nothing is said of what is noisy or wrong, nor of what would be compared with that. In brackets: the 95 % confidence interval, turn by turn. The first variant is the lab's plain one. \"vs ours\" is of a peer: the time of our variant over its own.",
     );
     page.command(command);
 }
 
 /// Bars of a few of them, case by case.
-fn bars(rows: &[Timed<'_>], value: fn(&Figures) -> Option<f64>) -> Vec<Bar> {
+fn bars(rows: &[Timed<'_>], value: fn(&Compared<'_>) -> Option<f64>) -> Vec<Bar> {
     let is_drawn = |timed: &&Timed<'_>| {
-        let Timed { case, row, .. } = timed;
+        let Compared { case, row, .. } = timed.of;
         let is_fastest = |row: &&Row| row.figures().is_some_and(|figures| figures.is_fastest);
         let fastest = case.rows.iter().find(is_fastest);
         let is_asked = row.variant == case.first_variant
@@ -63,8 +64,8 @@ fn bars(rows: &[Timed<'_>], value: fn(&Figures) -> Option<f64>) -> Vec<Bar> {
         Some(Bar {
             group: timed.heading.clone(),
             label: timed.label(),
-            value: value(timed.figures)?,
-            colour: position(&mut labs, &timed.case.lab),
+            value: value(&timed.of)?,
+            colour: position(&mut labs, &timed.of.case.lab),
         })
     });
     bars.collect()

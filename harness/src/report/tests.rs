@@ -208,3 +208,60 @@ fn a_file_is_written_whole_or_not_at_all() {
             .ends_with("</html>\n")
     );
 }
+
+/// The page's text from a heading to the next.
+fn section<'h>(html: &'h str, heading: &str) -> &'h str {
+    let (_, section) = html.split_once(&format!("<h2>{heading}</h2>")).unwrap();
+    section.split("<h2>").next().unwrap()
+}
+
+/// The cells of the rows whose first one is this name.
+fn rows_of<'h>(section: &'h str, name: &str) -> Vec<Vec<&'h str>> {
+    let rows = section.split("<tr>").skip(1).map(|row| {
+        let cells = row.split("<td").skip(1);
+        let cells = cells.map(|cell| cell.split_once('>').unwrap().1);
+        cells.map(|cell| cell.split('<').next().unwrap()).collect()
+    });
+    let is_named = |row: &Vec<&str>| row.first() == Some(&name);
+    rows.filter(is_named).collect()
+}
+
+#[test]
+fn the_cpu_counts_for_all_cases_of_its_lab() {
+    let mut document: serde_json::Value = serde_json::from_str(PERF).unwrap();
+    let before = of(&[PERF]);
+    let rows = document["cases"][1]["rows"].as_array_mut().unwrap();
+    rows.retain(|row| row["device"] != "cpu");
+    assert_eq!(of(&[&document.to_string()]), before);
+}
+
+#[test]
+fn what_is_no_result_is_not_compared() {
+    let mut document: serde_json::Value = serde_json::from_str(PERF).unwrap();
+    // wave2d at 801x801: the CPU on all cores, and naive.
+    for row in [1, 2] {
+        let doubts = serde_json::json!([{"doubt": "scattered", "spread": 0.12}]);
+        document["cases"][0]["rows"][row]["run"]["doubts"] = doubts;
+    }
+    let html = of(&[&document.to_string()]);
+    let speedups = rows_of(section(&html, "Speedups"), "shmem");
+    let dashes = |cells: &[&str]| cells.iter().filter(|cell| **cell == "-").count();
+    let before = of(&[PERF]);
+    let before = rows_of(section(&before, "Speedups"), "shmem");
+    // Neither with all cores nor with the first variant.
+    assert_eq!(dashes(&speedups[0]), dashes(&before[0]) + 2, "{speedups:?}");
+    let rates = section(&html, "wave2d: throughput against size");
+    let naive = &rows_of(rates, "naive")[0];
+    assert!(naive.contains(&"noisy") && dashes(naive) > 0, "{naive:?}");
+    let roofline = section(&html, "Roofline, Example GPU (made-up figures)");
+    assert_eq!(rows_of(roofline, "naive").len(), 1);
+}
+
+#[test]
+fn what_the_cpu_checked_is_said() {
+    let mut document: serde_json::Value = serde_json::from_str(PERF).unwrap();
+    let steps = serde_json::json!({"first": 15, "last": 2, "of": 200});
+    document["cases"][0]["rows"][2]["checked_steps"] = steps;
+    let html = of(&[&document.to_string()]);
+    assert!(html.contains("the CPU checked 15 + 2 of 200 steps"));
+}

@@ -56,7 +56,7 @@ fn peers_are_timed_in_turns_checked_and_compared() {
         ],
         missing: vec!["Fortran: no compiler".to_owned()],
     };
-    let args = [&SMALL[..], &["--variant=naive,twofold"]].concat();
+    let args = [&SMALL[..], &["--variant=naive,twofold", "--notes"]].concat();
     let run = run_with(
         &testing::labs(),
         &testing::machine(),

@@ -42,7 +42,7 @@ fn watched(report: fn(usize) -> Reading) -> Run {
     let probe = MadeUp {
         telemetry: Some(Arc::new(telemetry)),
     };
-    let args = [&SMALL[..4], &["--variant=naive"]].concat();
+    let args = [&SMALL[..4], &["--variant=naive", "--notes"]].concat();
     run_with(
         &testing::labs(),
         &testing::machine(),
