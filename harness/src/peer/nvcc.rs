@@ -6,6 +6,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use output_files::ScratchFolder;
+
 /// What every source is compiled with: for the same virtual architecture as the Rust kernels, which the driver then
 /// compiles for the GPU; products and sums rounded each, as Rust does.
 pub const FLAGS: [&str; 5] = [
@@ -52,7 +54,7 @@ impl Nvcc {
     /// The PTX of a source, or nvcc's message; `name` is what messages call it.
     pub fn compile(&self, name: &str, source: &str) -> Result<String, String> {
         let failed = |error: std::io::Error| format!("{name}: {error}");
-        let folder = tempfile::tempdir().map_err(failed)?;
+        let folder = ScratchFolder::new("nvcc").map_err(failed)?;
         let [input, output] = [name, "out.ptx"].map(|file| folder.path().join(file));
         fs::write(&input, source).map_err(failed)?;
         let run = Command::new(&self.path)

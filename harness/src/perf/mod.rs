@@ -12,7 +12,7 @@
 //! | `counted`      | what kernels do, counted on the emulated device                  |
 //! | `kernels`      | that, and what the device made of them, as a table               |
 //! | `report`       | tables                                                           |
-//! | `partial_results` | results so far, for Ctrl-C                                    |
+//! | `partial_results` | results so far, for those that a signal ends                  |
 //!
 //! The method and its sources are in `docs/measuring.md`.
 
@@ -114,8 +114,9 @@ Columns:
   sectors     pieces of 32 bytes that warps touch, counted on a small case
   coalesced   sectors that the same bytes would need at best, by sectors
 
-Without a GPU, instructions and sectors are counted in place of times. Ctrl-C leaves what is finished
-in --json and --html. docs/measuring.md has the method.";
+Without a GPU, instructions and sectors are counted in place of times. --json=FILE has what is
+finished at every moment; Ctrl-C and SIGTERM leave it in --html too. docs/measuring.md has the
+method.";
 
 /// How results look as a page.
 pub type PageOf = fn(&Results) -> String;
