@@ -72,6 +72,7 @@ impl PythonPeer {
                 lab: "wave2d",
                 variant: "naive",
                 code_sha256: None,
+                rounds_differently: false,
             },
             toolkit,
             program,

@@ -139,7 +139,7 @@ pub fn run(args: &PerfArgs, page: PageOf, out: &mut Out<'_>) -> Result<Ending, F
         named => named,
     };
     let machine = Machine::discover(wanted, Sanitize::NONE);
-    let peers = args.peers.then(peer::find).unwrap_or_default();
+    let peers = args.peers.then(|| peer::find(&machine)).unwrap_or_default();
     let environment = Environment {
         labs: labs(),
         machine: &machine,

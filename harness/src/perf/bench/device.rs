@@ -179,8 +179,16 @@ impl Bench<'_> {
         let case = self.case.as_ref();
         let work = case.work(name);
         let run_s = timed.figures.run.median_s;
+        let rounds_differently = contender
+            .about()
+            .is_some_and(|about| about.rounds_differently);
         let (result, mismatch) = match expected {
             None => (Correctness::Unchecked, None),
+            // The lab's rule is not for it.
+            Some(_) if rounds_differently => {
+                let reason = "unchecked: it rounds differently from the reference";
+                (Correctness::Unchecked, Some(reason.to_owned()))
+            }
             Some(expected) => {
                 let check = |got| case.check(name, expected, got);
                 match timed.outputs.iter().try_for_each(check) {
