@@ -21,7 +21,7 @@ struct Counterpart {
     variant: &'static str,
     /// What rows call it, built without contraction.
     language: &'static str,
-    /// The kernel that computes: it is built with contraction too, where that changes it.
+    /// The kernel that computes, after its lab's name: it is built with contraction too, where that changes it.
     kernel: &'static str,
     /// The launch in place of one of the variant's.
     relaunch: Relaunch,
@@ -35,37 +35,34 @@ pub const SOURCES: &[Source] = &[
         file: "wave2d.cu",
         lab: "wave2d",
         kernels: &[
-            plain("naive", "wave2d_naive"),
+            plain("naive"),
             Counterpart {
                 variant: "naive",
                 language: "CUDA C++, shared tile",
-                kernel: "wave2d_tile",
+                kernel: "tile",
                 relaunch: wave2d_tile,
             },
-            plain("shmem", "wave2d_shmem"),
+            plain("shmem"),
         ],
     },
     Source {
         file: "wave3d.cu",
         lab: "wave3d",
-        kernels: &[plain("single", "wave3d_single")],
+        kernels: &[plain("single")],
     },
     Source {
         file: "poisson.cu",
         lab: "poisson",
-        kernels: &[
-            plain("reads_source", "poisson_reads_source"),
-            plain("computes_source", "poisson_computes_source"),
-        ],
+        kernels: &[plain("reads_source"), plain("computes_source")],
     },
 ];
 
-/// The same algorithm as the variant's.
-const fn plain(variant: &'static str, kernel: &'static str) -> Counterpart {
+/// The same algorithm as the variant's, in kernels of the same names.
+const fn plain(variant: &'static str) -> Counterpart {
     Counterpart {
         variant,
         language: "CUDA C++",
-        kernel,
+        kernel: variant,
         relaunch: same,
     }
 }
@@ -128,21 +125,21 @@ pub fn compile(
             module: Module::new(source.file, ptx.to_owned()),
         };
         peers.push(peer(&plain, false));
-        let [plain, fuses] = [&plain, &fused].map(|ptx| fused_operations(ptx, counterpart.kernel));
-        if plain != fuses {
+        let kernel = format!("{}_{}", source.lab, counterpart.kernel);
+        let missing = || format!("{} has no kernel `{kernel}`", source.file);
+        let operations = |ptx| fused_operations(ptx, &kernel).ok_or_else(missing);
+        if operations(&fused)? > operations(&plain)? {
             peers.push(peer(&fused, true));
         }
     }
     Ok(peers)
 }
 
-/// How many instructions of a kernel multiply and add at once.
-fn fused_operations(ptx: &str, kernel: &str) -> usize {
-    let (_, rest) = ptx
-        .split_once(&format!(".entry {kernel}("))
-        .unwrap_or_default();
-    let body = rest.split_once("\n}").map_or(rest, |(body, _)| body);
-    body.matches("fma.rn.").count()
+/// How many instructions of a kernel multiply and add at once; none of a kernel that is not there.
+fn fused_operations(ptx: &str, kernel: &str) -> Option<usize> {
+    let (_, rest) = ptx.split_once(&format!(".entry {kernel}("))?;
+    let body = rest.split("\n}").next()?;
+    Some(body.matches("fma.rn.").count())
 }
 
 impl CudaPeer {

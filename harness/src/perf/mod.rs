@@ -139,7 +139,10 @@ pub fn run(args: &PerfArgs, page: PageOf, out: &mut Out<'_>) -> Result<Ending, F
         named => named,
     };
     let machine = Machine::discover(wanted, Sanitize::NONE);
-    let peers = args.peers.then(|| peer::find(&machine)).unwrap_or_default();
+    let peers = match args.peers {
+        true => peer::find(&machine),
+        false => Peers::default(),
+    };
     let environment = Environment {
         labs: labs(),
         machine: &machine,
