@@ -13,8 +13,12 @@ pub const ENVIRONMENT: u8 = 3;
 pub const BUG: u8 = 4;
 /// Every result is right, and some points could not be graded on this machine: speed, without a GPU.
 pub const NOT_GRADED: u8 = 5;
-/// Ended by Ctrl-C: 128 + SIGINT, as shells have it.
-pub const INTERRUPTED: u8 = output_files::interrupt::EXIT_CODE;
+/// Ended by SIGHUP, as when the terminal is closed: 128 and the signal's number, as shells have it.
+pub const HUNG_UP: u8 = 129;
+/// Ended by SIGINT: Ctrl-C.
+pub const INTERRUPTED: u8 = 130;
+/// Ended by SIGTERM, as batch systems and `timeout` send it.
+pub const TERMINATED: u8 = 143;
 
 /// The end of `harness --help`.
 pub const HELP: &str = "\
@@ -25,4 +29,6 @@ Exit codes:
     3  the machine lacks what was asked for: a device, memory, disk space
     4  a bug in this program
     5  every result is right, and some points could not be graded here: speed, without a GPU
-  130  ended by Ctrl-C";
+  129  ended because the terminal was closed (SIGHUP)
+  130  ended by Ctrl-C
+  143  ended by SIGTERM, as batch systems and `timeout` send it";

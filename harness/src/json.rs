@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use crate::failure::Failure;
 use crate::stdout::Out;
-use output_files::OutputFile;
+use output_files::OutputDocument;
 
 /// Version of all the documents that do not name their own.
 pub const SCHEMA_VERSION: u32 = 1;
@@ -33,7 +33,7 @@ pub enum JsonOut {
     /// To standard output, in place of the usual report.
     Stdout,
     /// To a file, beside the usual report.
-    File(OutputFile),
+    File(OutputDocument),
 }
 
 impl JsonArg {
@@ -47,7 +47,7 @@ impl JsonArg {
             None => Ok(JsonOut::No),
             Some(None) => Ok(JsonOut::Stdout),
             Some(Some(file)) if file == Path::new("-") => Ok(JsonOut::Stdout),
-            Some(Some(file)) => Ok(JsonOut::File(OutputFile::create("--json", file)?)),
+            Some(Some(file)) => Ok(JsonOut::File(OutputDocument::create("--json", file)?)),
         }
     }
 }
@@ -64,7 +64,7 @@ impl JsonOut {
     ///
     /// [`Failure::Environment`] if it cannot be written.
     pub fn write(
-        self,
+        &self,
         command: &'static str,
         report: impl Serialize,
         out: &mut Out<'_>,
@@ -93,11 +93,11 @@ impl JsonOut {
     /// # Errors
     ///
     /// [`Failure::Environment`] if it cannot be written.
-    pub fn write_text(self, text: &str, out: &mut Out<'_>) -> Result<(), Failure> {
+    pub fn write_text(&self, text: &str, out: &mut Out<'_>) -> Result<(), Failure> {
         match self {
             JsonOut::No => Ok(()),
             JsonOut::Stdout => out.line(text),
-            JsonOut::File(file) => Ok(file.write_all(format!("{text}\n").as_bytes()).map(drop)?),
+            JsonOut::File(file) => Ok(file.write_all(format!("{text}\n").as_bytes())?),
         }
     }
 }

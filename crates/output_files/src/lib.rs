@@ -1,9 +1,12 @@
 //! Files and folders that appear complete or not at all.
 //!
 //! Both are made under a temporary name beside their target before any work starts, so that a path that cannot be
-//! written is known at once, and renamed when they are complete.
+//! written is known at once, and renamed when they are complete. Only an [`OutputDocument`] is there before that: it is written
+//! whole, again and again.
 
+mod document;
 pub mod interrupt;
+mod scratch;
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -13,6 +16,9 @@ use tempfile::{Builder, NamedTempFile, TempDir};
 use thiserror::Error;
 
 use interrupt::Unfinished;
+
+pub use document::OutputDocument;
+pub use scratch::ScratchFolder;
 
 /// Why a file or folder is not written.
 #[derive(Debug, Error)]
@@ -50,10 +56,9 @@ impl OutputError {
 /// A file in the making. Dropped without [`OutputFile::finish`], it leaves nothing behind.
 #[derive(Debug)]
 pub struct OutputFile {
-    /// Dropped first: an interruption then finds nothing to remove.
-    _unfinished: Unfinished,
     writer: BufWriter<NamedTempFile>,
     target: PathBuf,
+    _unfinished: Unfinished,
 }
 
 impl OutputFile {
@@ -73,13 +78,15 @@ impl OutputFile {
             return Err(OutputError::path(flag, target, reason));
         }
         let folder = parent(flag, target)?;
-        let file = builder(0o666)
-            .tempfile_in(folder)
-            .map_err(|error| refused(flag, target, &error))?;
+        OutputFile::beside(folder, target).map_err(|error| refused(flag, target, &error))
+    }
+
+    fn beside(folder: &Path, target: &Path) -> io::Result<OutputFile> {
+        let (file, unfinished) = Unfinished::make(|| builder(0o666).tempfile_in(folder))?;
         Ok(OutputFile {
-            _unfinished: Unfinished::new(file.path()),
             writer: BufWriter::new(file),
             target: target.to_owned(),
+            _unfinished: unfinished,
         })
     }
 
@@ -123,9 +130,9 @@ impl OutputFile {
 /// A folder in the making. Dropped without [`OutputFolder::finish`], it leaves nothing behind.
 #[derive(Debug)]
 pub struct OutputFolder {
-    _unfinished: Unfinished,
     folder: TempDir,
     target: PathBuf,
+    _unfinished: Unfinished,
 }
 
 impl OutputFolder {
@@ -143,13 +150,13 @@ impl OutputFolder {
             let reason = "is a file; name a folder";
             return Err(OutputError::path(flag, target, reason));
         }
-        let folder = builder(0o777)
-            .tempdir_in(parent(flag, target)?)
+        let parent = parent(flag, target)?;
+        let (folder, unfinished) = Unfinished::make(|| builder(0o777).tempdir_in(parent))
             .map_err(|error| refused(flag, target, &error))?;
         Ok(OutputFolder {
-            _unfinished: Unfinished::new(folder.path()),
             folder,
             target: target.to_owned(),
+            _unfinished: unfinished,
         })
     }
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use tempfile::TempDir;
+use output_files::ScratchFolder;
 
 use crate::course_root::COURSE_VARIABLE;
 use crate::exit;
@@ -15,7 +15,7 @@ use grading::report::GradeReport;
 pub struct Program {
     file: PathBuf,
     root: PathBuf,
-    scratch: TempDir,
+    scratch: ScratchFolder,
 }
 
 impl Program {
@@ -24,7 +24,7 @@ impl Program {
         let file = std::env::current_exe().map_err(|error| {
             Failure::Environment(format!("cannot find this program's own file: {error}"))
         })?;
-        let scratch = tempfile::tempdir()
+        let scratch = ScratchFolder::new("course")
             .map_err(|error| Failure::not_written(&std::env::temp_dir(), &error))?;
         Ok(Program {
             file,

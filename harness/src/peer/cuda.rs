@@ -4,7 +4,7 @@ use host::device::SharedMemory;
 use host::plan::{Arg, Command, Launch, LaunchConfig, Plan, PlanError};
 use host::{Case, Device, Module, NamedBuffers};
 
-use super::nvcc::{FLAGS, Nvcc};
+use super::nvcc::{Build, Nvcc};
 use super::program;
 use crate::digest::sha256;
 use crate::perf::contender::{About, Peer, PlanRun, TimedRun, Trouble};
@@ -16,38 +16,57 @@ pub struct Source {
     kernels: &'static [Counterpart],
 }
 
-/// What stands in for a variant's kernels: the variant, the language, and the launch in place of one of the variant's.
-type Counterpart = (&'static str, &'static str, Relaunch);
+/// What stands in for a variant's kernels.
+#[derive(Debug)]
+struct Counterpart {
+    variant: &'static str,
+    /// What rows call it, built without contraction.
+    language: &'static str,
+    /// The kernel that computes, after its lab's name: it is built with contraction too, where that changes it.
+    kernel: &'static str,
+    /// The launch in place of one of the variant's.
+    relaunch: Relaunch,
+}
 
 /// Another kernel's name, and another shape.
 type Relaunch = fn(&Launch<'_>) -> Result<(String, LaunchConfig), PlanError>;
-
-const PLAIN: &str = "CUDA C++";
 
 pub const SOURCES: &[Source] = &[
     Source {
         file: "wave2d.cu",
         lab: "wave2d",
         kernels: &[
-            ("naive", PLAIN, same),
-            ("naive", "CUDA C++, shared tile", wave2d_tile),
-            ("shmem", PLAIN, same),
+            plain("naive"),
+            Counterpart {
+                variant: "naive",
+                language: "CUDA C++, shared tile",
+                kernel: "tile",
+                relaunch: wave2d_tile,
+            },
+            plain("shmem"),
         ],
     },
     Source {
         file: "wave3d.cu",
         lab: "wave3d",
-        kernels: &[("single", PLAIN, same)],
+        kernels: &[plain("single")],
     },
     Source {
         file: "poisson.cu",
         lab: "poisson",
-        kernels: &[
-            ("reads_source", PLAIN, same),
-            ("computes_source", PLAIN, same),
-        ],
+        kernels: &[plain("reads_source"), plain("computes_source")],
     },
 ];
+
+/// The same algorithm as the variant's, in kernels of the same names.
+const fn plain(variant: &'static str) -> Counterpart {
+    Counterpart {
+        variant,
+        language: "CUDA C++",
+        kernel: variant,
+        relaunch: same,
+    }
+}
 
 /// The kernel of the same name, in blocks of the same shape.
 fn same(launch: &Launch<'_>) -> Result<(String, LaunchConfig), PlanError> {
@@ -75,23 +94,53 @@ pub struct CudaPeer {
     module: Module,
 }
 
-/// Compiles a source: the peers in it, or nvcc's message.
-pub fn compile(nvcc: &Nvcc, source: &Source) -> Result<Vec<CudaPeer>, String> {
+/// Compiles a source for GPUs of this compute capability, without contraction and with it: the peers in it, or nvcc's
+/// message.
+pub fn compile(
+    nvcc: &Nvcc,
+    source: &Source,
+    compute_capability: (u32, u32),
+) -> Result<Vec<CudaPeer>, String> {
     let text = program(source.file).ok_or("its source is not in this copy of the course")?;
-    let ptx = nvcc.compile(source.file, text)?;
-    let peers = source.kernels.iter();
-    let peers = peers.map(|&(variant, language, relaunch)| CudaPeer {
-        about: About {
-            language: language.to_owned(),
-            built_by: format!("nvcc {} {}", nvcc.version, FLAGS[1..].join(" ")),
-            lab: source.lab,
-            variant,
-            code_sha256: Some(sha256(&ptx)),
-        },
-        relaunch,
-        module: Module::new(source.file, ptx.clone()),
-    });
-    Ok(peers.collect())
+    let build = |fuses| Build {
+        compute_capability,
+        fuses,
+    };
+    let compile = |fuses| nvcc.compile(source.file, text, build(fuses));
+    let [plain, fused] = [compile(false)?, compile(true)?];
+    let mut peers = Vec::new();
+    for counterpart in source.kernels {
+        let peer = |ptx: &str, fuses: bool| CudaPeer {
+            about: About {
+                language: match fuses {
+                    false => counterpart.language.to_owned(),
+                    true => format!("{}, FMA", counterpart.language),
+                },
+                built_by: nvcc.names(build(fuses)),
+                lab: source.lab,
+                variant: counterpart.variant,
+                code_sha256: Some(sha256(ptx)),
+                rounds_differently: fuses,
+            },
+            relaunch: counterpart.relaunch,
+            module: Module::new(source.file, ptx.to_owned()),
+        };
+        peers.push(peer(&plain, false));
+        let kernel = format!("{}_{}", source.lab, counterpart.kernel);
+        let missing = || format!("{} has no kernel `{kernel}`", source.file);
+        let operations = |ptx| fused_operations(ptx, &kernel).ok_or_else(missing);
+        if operations(&fused)? > operations(&plain)? {
+            peers.push(peer(&fused, true));
+        }
+    }
+    Ok(peers)
+}
+
+/// How many instructions of a kernel multiply and add at once; none of a kernel that is not there.
+fn fused_operations(ptx: &str, kernel: &str) -> Option<usize> {
+    let (_, rest) = ptx.split_once(&format!(".entry {kernel}("))?;
+    let body = rest.split("\n}").next()?;
+    Some(body.matches("fma.rn.").count())
 }
 
 impl CudaPeer {

@@ -6,15 +6,30 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What every source is compiled with: for the same virtual architecture as the Rust kernels, which the driver then
-/// compiles for the GPU; products and sums rounded each, as Rust does.
-pub const FLAGS: [&str; 5] = [
-    "-ptx",
-    "-O3",
-    "-std=c++17",
-    "-arch=compute_80",
-    "-fmad=false",
-];
+use output_files::ScratchFolder;
+
+/// How a source is compiled: to PTX for the GPU's own virtual architecture, which the driver then compiles for the GPU as it
+/// does the Rust kernels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Build {
+    /// Of the GPU: what `-arch=native` would find, said explicitly since a machine may have GPUs of several kinds.
+    pub compute_capability: (u32, u32),
+    /// Whether a product and a sum may become one instruction, rounded once: nvcc's default. Without it they are rounded
+    /// each, as Rust does.
+    pub fuses: bool,
+}
+
+impl Build {
+    fn flags(self) -> [String; 4] {
+        let (major, minor) = self.compute_capability;
+        [
+            "-O3".to_owned(),
+            "-std=c++17".to_owned(),
+            format!("-arch=compute_{major}{minor}"),
+            format!("-fmad={}", self.fuses),
+        ]
+    }
+}
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Nvcc {
@@ -49,14 +64,20 @@ impl Nvcc {
         Ok(Nvcc { path, version })
     }
 
+    /// What a row says of such a build: compiler, version, flags.
+    pub fn names(&self, build: Build) -> String {
+        format!("nvcc {} {}", self.version, build.flags().join(" "))
+    }
+
     /// The PTX of a source, or nvcc's message; `name` is what messages call it.
-    pub fn compile(&self, name: &str, source: &str) -> Result<String, String> {
+    pub fn compile(&self, name: &str, source: &str, build: Build) -> Result<String, String> {
         let failed = |error: std::io::Error| format!("{name}: {error}");
-        let folder = tempfile::tempdir().map_err(failed)?;
+        let folder = ScratchFolder::new("nvcc").map_err(failed)?;
         let [input, output] = [name, "out.ptx"].map(|file| folder.path().join(file));
         fs::write(&input, source).map_err(failed)?;
         let run = Command::new(&self.path)
-            .args(FLAGS)
+            .arg("-ptx")
+            .args(build.flags())
             .arg("-o")
             .args([&output, &input])
             .output()

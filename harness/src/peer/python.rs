@@ -12,8 +12,8 @@ use std::time::Duration;
 use host::device::SharedMemory;
 use host::plan::{Arg, Command as PlanCommand};
 use host::{Case, Device, DeviceKind, Element, HostBuffer, Launching, NamedBuffers, Plan, Timing};
+use output_files::ScratchFolder;
 use serde_json::{Value, json};
-use tempfile::TempDir;
 
 use super::program;
 use crate::perf::contender::{About, Peer, TimedRun, Trouble};
@@ -73,6 +73,7 @@ impl PythonPeer {
                 lab: "wave2d",
                 variant: "naive",
                 code_sha256: None,
+                rounds_differently: false,
             },
             toolkit,
             program,
@@ -109,7 +110,7 @@ pub(super) struct PythonRun {
     child: Child,
     commands: Option<ChildStdin>,
     answers: BufReader<ChildStdout>,
-    folder: TempDir,
+    folder: ScratchFolder,
     outputs: [PathBuf; 2],
     steps: u64,
 }
@@ -124,7 +125,7 @@ impl PythonRun {
         flush_bytes: u64,
     ) -> Result<PythonRun, Trouble> {
         let failed = |error: std::io::Error| Trouble::Lacking(format!("python3: {error}"));
-        let folder = tempfile::tempdir().map_err(failed)?;
+        let folder = ScratchFolder::new("peer").map_err(failed)?;
         let path = |name: &str| folder.path().join(name);
         let (script, source) = (path("wave2d.py"), path("wave2d.cu"));
         fs::write(&script, program(SCRIPT).unwrap_or_default()).map_err(failed)?;

@@ -50,13 +50,15 @@ pub trait TimedRun {
 pub struct About {
     /// What it is written in, as a row shows it: `CUDA C++`.
     pub language: String,
-    /// What built it, with its version: `nvcc 13.0.88 -O3 -fmad=false`.
+    /// What built it, with its version: `nvcc 13.0.88 -O3 -arch=compute_90 -fmad=false`.
     pub built_by: String,
     pub lab: &'static str,
     /// The variant that it is compared with, under whose rules its results are checked.
     pub variant: &'static str,
     /// SHA-256, in hexadecimal, of the code that the device is given, if it is known.
     pub code_sha256: Option<String>,
+    /// Whether it fuses products and sums that the reference rounds each: right results are not equal to the last bit.
+    pub rounds_differently: bool,
 }
 
 /// A program in another language that does what a variant does.

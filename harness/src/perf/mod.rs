@@ -14,7 +14,7 @@
 //! | `kernels`      | that, and what the device made of them, as a table               |
 //! | `compared`     | figures that compare rows: said only of results                  |
 //! | `report`       | tables                                                           |
-//! | `partial_results` | results so far, for Ctrl-C                                    |
+//! | `partial_results` | results so far, for those that a signal ends                  |
 //!
 //! The method and its sources are in `docs/measuring.md`.
 
@@ -125,8 +125,9 @@ With --notes, for each size:
   sectors     pieces of 32 bytes that warps touch, counted on a small case
   coalesced   sectors that the same bytes would need at best, by sectors
 
-Without a GPU, instructions and sectors are counted in place of times. Ctrl-C leaves what is finished
-in --json and --html. docs/measuring.md has the method.";
+Without a GPU, instructions and sectors are counted in place of times. --json=FILE has what is
+finished at every moment; Ctrl-C and SIGTERM leave it in --html too. docs/measuring.md has the
+method.";
 
 /// How results look as a page.
 pub type PageOf = fn(&Results) -> String;
@@ -149,7 +150,10 @@ pub fn run(args: &PerfArgs, page: PageOf, out: &mut Out<'_>) -> Result<Ending, F
         named => named,
     };
     let machine = Machine::discover(wanted, Sanitize::NONE);
-    let peers = args.peers.then(peer::find).unwrap_or_default();
+    let peers = match args.peers {
+        true => peer::find(&machine),
+        false => Peers::default(),
+    };
     let environment = Environment {
         labs: labs(),
         machine: &machine,

@@ -1,5 +1,6 @@
-//! Results so far: Ctrl-C leaves them where `--json` and `--html` want them.
+//! Results so far: in the file of `--json` while the measurement goes on, and where a signal that ends it leaves them.
 
+use std::io::{Write, stderr};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
@@ -29,6 +30,16 @@ pub struct State {
 }
 
 impl State {
+    /// The document, if it goes to a file.
+    fn write_so_far(&mut self) -> Result<(), Failure> {
+        self.results.wall_s = self.began.elapsed().as_secs_f64();
+        if matches!(self.json, JsonOut::File(_)) {
+            let text = self.results.to_json()?;
+            self.json.write_text(&text, &mut Out::stdout())?;
+        }
+        Ok(())
+    }
+
     fn write(mut self, out: &mut Out<'_>) -> Result<Ending, Failure> {
         self.results.wall_s = self.began.elapsed().as_secs_f64();
         let ending = self.results.ending();
@@ -43,8 +54,9 @@ impl State {
 }
 
 impl PartialResults {
-    /// Results without cases.
-    pub fn new(state: State) -> PartialResults {
+    /// Results without cases. Until the end they are those of an interrupted measurement.
+    pub fn new(mut state: State) -> PartialResults {
+        state.results.interrupted = true;
         let state = Arc::new(Mutex::new(Some(state)));
         let shared = Arc::clone(&state);
         PartialResults {
@@ -53,7 +65,8 @@ impl PartialResults {
         }
     }
 
-    /// Adds what is finished of a case, in place of what was added of it before.
+    /// Adds what is finished of a case, in place of what was added of it before, and writes it to the file of `--json`: even
+    /// a program that is killed keeps it.
     pub fn tell(&self, case: &CaseResults) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(state) = state.as_mut() else {
@@ -65,6 +78,8 @@ impl PartialResults {
             Some(last) => last.clone_from(case),
             None => cases.push(case.clone()),
         }
+        // The measurement goes on: if there is still no writing in the end, that says so.
+        let _ = state.write_so_far();
     }
 
     /// Writes the files.
@@ -72,7 +87,10 @@ impl PartialResults {
         // Under the lock until it is written: an interruption waits, and then finds nothing left to write.
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         match state.take() {
-            Some(state) => state.write(out),
+            Some(mut state) => {
+                state.results.interrupted = false;
+                state.write(out)
+            }
             None => Err(Failure::Bug("the results are written twice".to_owned())),
         }
     }
@@ -80,11 +98,11 @@ impl PartialResults {
 
 fn interrupted(state: &Mutex<Option<State>>) {
     let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
-    let Some(mut state) = state.take() else {
+    let Some(state) = state.take() else {
         return;
     };
-    state.results.interrupted = true;
     if let Err(failure) = state.write(&mut Out::stdout()) {
-        eprintln!("error: {failure}");
+        // The terminal may be gone.
+        let _ = writeln!(stderr(), "error: {failure}");
     }
 }

@@ -28,7 +28,7 @@ pub struct Results {
     pub command_line: Vec<String>,
     pub began_unix_s: u64,
     pub wall_s: f64,
-    /// Whether Ctrl-C ended it: what is here was finished.
+    /// Whether a signal ended it, or it goes on: what is here was finished.
     pub interrupted: bool,
     pub quick: bool,
     /// A median of another run is within this one's interval, widened by this share on both sides; 0 in documents that do

@@ -6,3 +6,5 @@ mod files;
 mod grade;
 mod help;
 mod run;
+#[cfg(unix)]
+mod signals;

@@ -26,7 +26,7 @@ use std::time::Duration;
 use host::device::LaunchLimits;
 use host::lab::CaseError;
 use host::{Module, find_lab};
-use output_files::interrupt::Unfinished;
+use output_files::ScratchFolder;
 use plan::{AnyLab, Task};
 use sandbox::{InForce, Layer, ResourceLimits};
 use thiserror::Error;
@@ -212,11 +212,7 @@ impl Packer {
     pub fn pack(&self, sources: &Sources, course: &Course) -> Result<Bundle, PackError> {
         let dependencies = self.dependencies()?;
         let (known, hidden) = (tasks(course, false)?, tasks(course, true)?);
-        let folder = tempfile::Builder::new()
-            .prefix("harness-pack-")
-            .tempdir()
-            .map_err(PackError::io(&std::env::temp_dir()))?;
-        let _unfinished = Unfinished::new(folder.path());
+        let folder = ScratchFolder::new("pack").map_err(PackError::io(&std::env::temp_dir()))?;
         let (ptx, plans, in_force) = self.compile_and_record(
             sources,
             course,

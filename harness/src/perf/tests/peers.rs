@@ -7,9 +7,11 @@ use super::*;
 use crate::perf::contender::{About, Peer, PlanRun, TimedRun, Trouble};
 use crate::perf::results::{Correctness, Outcome};
 
-/// Naive as somebody else writes it: half as fast, or broken, or not for this case.
+/// As somebody else writes it: half as fast, or broken, or not for this case.
 struct Other {
     about: About,
+    /// The plan that it runs.
+    plan: &'static str,
     broken: Option<fn() -> Trouble>,
 }
 
@@ -29,7 +31,7 @@ impl Peer for Other {
             return Err(broken());
         }
         let module = Module::new("other", ".version 6.0\n.target sm_50\n.address_size 64\n");
-        PlanRun::prepare(device, &module, case.record("naive")?, inputs, memory)
+        PlanRun::prepare(device, &module, case.record(self.plan)?, inputs, memory)
     }
 }
 
@@ -42,8 +44,13 @@ fn peers_are_timed_in_turns_checked_and_compared() {
             lab: "doubling",
             variant: "twofold",
             code_sha256: Some("00".repeat(32)),
+            rounds_differently: false,
         };
-        Box::new(Other { about, broken })
+        Box::new(Other {
+            about,
+            plan: "naive",
+            broken,
+        })
     };
     let peers = Peers {
         found: vec![
@@ -72,4 +79,47 @@ fn peers_are_timed_in_turns_checked_and_compared() {
     assert_eq!(figures.result, Correctness::Equal);
     assert_eq!(figures.vs_variant.unwrap().interval, Some([0.5, 0.5]));
     assert!(matches!(run.rows()[3].outcome, Outcome::Skipped { .. }));
+}
+
+#[test]
+fn what_rounds_differently_is_not_called_wrong() {
+    let peer = |rounds_differently| -> Box<dyn Peer> {
+        let about = About {
+            language: format!("CUDA C++ {rounds_differently}"),
+            built_by: "otherc 1.0 -ffast-math".to_owned(),
+            lab: "doubling",
+            variant: "naive",
+            code_sha256: None,
+            rounds_differently,
+        };
+        Box::new(Other {
+            about,
+            plan: "off-by-one",
+            broken: None,
+        })
+    };
+    let peers = Peers {
+        found: vec![peer(true), peer(false)],
+        missing: Vec::new(),
+    };
+    let args = [&SMALL[..], &["--variant=naive"]].concat();
+    let run = run_with(
+        &testing::labs(),
+        &testing::machine(),
+        peers,
+        &MadeUp::default(),
+        &args,
+    );
+    let results = [0, 1, 2].map(|row| run.figures(row).result);
+    let expected = [
+        Correctness::Equal,
+        Correctness::Unchecked,
+        Correctness::Wrong,
+    ];
+    assert_eq!(results, expected);
+    let said = run.figures(1).mismatch.as_deref();
+    assert_eq!(
+        said,
+        Some("unchecked: it rounds differently from the reference")
+    );
 }

@@ -1,0 +1,79 @@
+//! A file that is complete at every moment.
+
+use std::path::{Path, PathBuf};
+
+use crate::{OutputError, OutputFile, not_written, parent};
+
+/// A file that is written whole, once or again and again. Whoever reads it finds one text or the next, also after the program
+/// was killed; between two writes there is no temporary file.
+#[derive(Debug)]
+pub struct OutputDocument {
+    folder: PathBuf,
+    target: PathBuf,
+}
+
+impl OutputDocument {
+    /// Prepares to write `target`, which `flag` named. A file that exists is replaced by the first write.
+    ///
+    /// # Errors
+    ///
+    /// [`OutputError::Path`] if it cannot be written.
+    pub fn create(flag: &str, target: &Path) -> Result<OutputDocument, OutputError> {
+        OutputFile::create(flag, target)?;
+        Ok(OutputDocument {
+            folder: parent(flag, target)?.to_owned(),
+            target: target.to_owned(),
+        })
+    }
+
+    /// Writes all of it, in place of what was there. What was there stays if this fails.
+    ///
+    /// # Errors
+    ///
+    /// [`OutputError::NotWritten`], typically because the disk is full.
+    pub fn write_all(&self, bytes: &[u8]) -> Result<(), OutputError> {
+        OutputFile::beside(&self.folder, &self.target)
+            .map_err(|error| not_written(&self.target, error))?
+            .write_all(bytes)
+            .map(drop)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn a_document_is_whole_at_every_moment() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("out.json");
+        fs::write(&target, "old").unwrap();
+        let names = || fs::read_dir(folder.path()).unwrap().count();
+        let document = OutputDocument::create("--json", &target).unwrap();
+        assert_eq!(fs::read_to_string(&target).unwrap(), "old");
+        assert_eq!(names(), 1);
+        for text in ["first, and long", "second"] {
+            document.write_all(text.as_bytes()).unwrap();
+            assert_eq!(fs::read_to_string(&target).unwrap(), text);
+            assert_eq!(names(), 1);
+        }
+    }
+
+    #[test]
+    fn a_write_that_fails_is_told_and_the_next_may_succeed() {
+        let folder = tempfile::tempdir().unwrap();
+        let inner = folder.path().join("results");
+        fs::create_dir(&inner).unwrap();
+        let document = OutputDocument::create("--json", &inner.join("out.json")).unwrap();
+        fs::remove_dir(&inner).unwrap();
+        let failure = document.write_all(b"text").unwrap_err();
+        assert!(matches!(failure, OutputError::NotWritten { .. }));
+        let said = failure.to_string();
+        assert!(said.starts_with("cannot write "), "{said}");
+        assert!(said.contains("No such file or directory"), "{said}");
+        fs::create_dir(&inner).unwrap();
+        document.write_all(b"text").unwrap();
+    }
+}

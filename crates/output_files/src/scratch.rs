@@ -1,0 +1,54 @@
+//! A folder for what is not kept.
+
+use std::io;
+use std::path::Path;
+
+use tempfile::{Builder, TempDir};
+
+use crate::interrupt::Unfinished;
+
+/// A folder where the system keeps temporary files. Dropped, it is removed with all that is in it; so it is if the program is
+/// interrupted.
+#[derive(Debug)]
+pub struct ScratchFolder {
+    folder: TempDir,
+    _unfinished: Unfinished,
+}
+
+impl ScratchFolder {
+    /// Makes a folder. Its name begins with `harness-` and then `purpose`.
+    ///
+    /// # Errors
+    ///
+    /// What the system says.
+    pub fn new(purpose: &str) -> io::Result<ScratchFolder> {
+        let prefix = format!("harness-{purpose}-");
+        let make = || Builder::new().prefix(&prefix).tempdir();
+        let (folder, unfinished) = Unfinished::make(make)?;
+        Ok(ScratchFolder {
+            folder,
+            _unfinished: unfinished,
+        })
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_scratch_folder_is_removed_with_all_that_is_in_it() {
+        let folder = ScratchFolder::new("test").unwrap();
+        let path = folder.path().to_owned();
+        let name = path.file_name().unwrap().to_str().unwrap();
+        assert!(name.starts_with("harness-test-"), "{name}");
+        std::fs::write(path.join("file"), "text").unwrap();
+        drop(folder);
+        assert!(!path.exists());
+    }
+}
