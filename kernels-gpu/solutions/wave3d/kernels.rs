@@ -1,8 +1,14 @@
-//! One thread a site, everything from global memory; the kernels differ in which sites they give to threads.
+//! A thread takes one site in each of two planes, everything from global memory; the kernels differ in which planes and
+//! rows they take.
 //!
 //! 24 bytes a site and step must move: u read, u_prev read and written. The neighbours' loads hit L1 or L2: within a
 //! warp along k, within a block along j and i, and between blocks in the two planes of sites before and after, which
 //! L2 holds. All sites of a warp have one (i, j), so a branch on the damping does not diverge.
+//!
+//! Rows begin anywhere in a cache line, and the threads of each row begin where that line does: a warp's sites fill
+//! whole lines of their own.
+//!
+//! A timestep ends with its last planes in L2. So every other timestep takes the planes from the last to the first.
 //!
 //! [`wave3d_single`] takes all sites in one launch. The others take the damped layers apart, so that no thread branches on
 //! the damping:
@@ -22,11 +28,41 @@ use kernels_gpu::wave3d::domain::{Domain, EDGE, edge_len, edge_position, middle_
 use kernels_gpu::wave3d::source::Source;
 use kernels_gpu::wave3d::update::{self, Neighbours, Scheme};
 
-/// Threads of a block along k, j and i: a warp is 32 neighbouring sites along k.
-pub const BLOCK: [u32; 3] = [32, 4, 2];
+/// Threads of a block along k, j and i: a warp is 32 neighbouring sites along k. A block takes [`PLANES`] planes.
+pub const BLOCK: [u32; 3] = [64, 4, 1];
 
 /// Threads of a block of [`wave3d_y_layers`]: its ten rows are a whole number of blocks.
-pub const Y_LAYERS_BLOCK: [u32; 3] = [32, 2, 4];
+pub const Y_LAYERS_BLOCK: [u32; 3] = [64, 2, 1];
+
+/// How many planes a thread takes, one after another: part of what it loads for the second is in L1 from the first.
+pub const PLANES: u32 = 2;
+
+/// Sites in a cache line of 128 bytes. A field begins with a whole one.
+pub const LINE: u32 = 16;
+
+/// How many threads a row needs, if its first is at the start of the cache line in which the row begins.
+pub const fn row_threads(n_z: u32) -> u32 {
+    // Rows begin at multiples of n_z; modulo a line those are the multiples of the largest power of two in both.
+    let between_starts = 1 << (n_z | LINE).trailing_zeros();
+    n_z + LINE - between_starts
+}
+
+/// Calls `advance` for each plane of this thread's block, of the `count` that a launch takes: in ascending order, or in
+/// descending order if `descends` is not 0.
+#[inline(always)]
+fn for_planes(count: u32, descends: u32, mut advance: impl FnMut(u32)) {
+    for plane in 0..PLANES {
+        let plane = PLANES * thread::block_idx_z() + plane;
+        if plane >= count {
+            return;
+        }
+        advance(if descends != 0 {
+            count - 1 - plane
+        } else {
+            plane
+        });
+    }
+}
 
 /// What a kernel knows of the damping of its sites.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,15 +95,22 @@ pub struct Step<'a> {
 }
 
 impl Step<'_> {
-    /// Writes the next value of site (i, j, k).
+    /// Writes the next value of a site in column (i, j): number `x` from the start of the cache line in which the row
+    /// begins. There may be none.
     ///
     /// # Safety
-    /// The site is in the domain, whose fields and tables these are, and nothing else accesses its element of `u_prev`
-    /// meanwhile. The number of sites fits in 31 bits.
+    /// The column is in the domain, whose fields and tables these are, and nothing else accesses the site's element of
+    /// `u_prev` meanwhile. The number of sites fits in 31 bits.
     #[inline(always)]
-    pub unsafe fn advance(self, i: u32, j: u32, k: u32, damping: Damping) {
+    pub unsafe fn advance(self, i: u32, j: u32, x: u32, damping: Damping) {
         let Domain { n_y, n_z, .. } = self.domain;
-        let index = self.domain.index(i, j, k);
+        let row = self.domain.index(i, j, 0);
+        // Before the row, this wraps to a number beyond it.
+        let k = x.wrapping_sub(row % LINE);
+        if k >= n_z {
+            return;
+        }
+        let index = row + k;
         // SAFETY: the index is in the field, and a site inside the border has all six neighbours.
         unsafe {
             let site = self.u_prev.add(index as usize);
@@ -107,9 +150,11 @@ impl Step<'_> {
 
 /// Computes the next value of every site: the new field replaces `u_prev`.
 ///
-/// `ratio` is dt^2/dx^2; `source` the position of the source's site, `value` its value at this timestep.
+/// `ratio` is dt^2/dx^2; `source` the position of the source's site, `value` its value at this timestep; `descends` is 1 to
+/// take the planes from the last to the first, or 0.
 ///
-/// Block: [`BLOCK`], k along x, j along y, i along z. Grid: at least one thread for each site.
+/// Block: [`BLOCK`], k along x, j along y, i along z. Grid: at least [`row_threads`]`(n_z)` and n_y threads, and one for each
+/// [`PLANES`] of the n_x planes.
 ///
 /// # Safety
 /// - `u_prev` points to n_x * n_y * n_z initialised values that nothing else accesses during the launch.
@@ -128,9 +173,10 @@ pub unsafe fn wave3d_single(
     ratio: f64,
     source: u32,
     value: f64,
+    descends: u32,
 ) {
-    let UVec3 { x: k, y: j, z: i } = thread::index_3d();
-    if i >= n_x || j >= n_y || k >= n_z {
+    let UVec3 { x, y: j, .. } = thread::index_3d();
+    if j >= n_y {
         return;
     }
     let step = Step {
@@ -142,14 +188,15 @@ pub unsafe fn wave3d_single(
         d,
         source: Source::new(source, value),
     };
-    // SAFETY: the site is in the domain and this thread's alone; the rest is the caller's.
-    unsafe { step.advance(i, j, k, Damping::Unknown) }
+    for_planes(n_x, descends, |i| {
+        // SAFETY: the column is in the domain and its site this thread's alone; the rest is the caller's.
+        unsafe { step.advance(i, j, x, Damping::Unknown) }
+    });
 }
 
 /// The layers in x, all j and k; every site is damped.
 ///
-/// Parameters, block and safety: as [`wave3d_single`]. Grid: n_z, n_y and
-/// [`edge_len`]`(n_x)` threads.
+/// Parameters, block, grid and safety: as [`wave3d_single`], with [`edge_len`]`(n_x)` planes.
 ///
 /// # Safety
 /// As `wave3d_single`.
@@ -166,9 +213,10 @@ pub unsafe fn wave3d_x_layers(
     ratio: f64,
     source: u32,
     value: f64,
+    descends: u32,
 ) {
-    let UVec3 { x: k, y: j, z } = thread::index_3d();
-    if z >= edge_len(n_x) || j >= n_y || k >= n_z {
+    let UVec3 { x, y: j, .. } = thread::index_3d();
+    if j >= n_y {
         return;
     }
     let step = Step {
@@ -180,13 +228,15 @@ pub unsafe fn wave3d_x_layers(
         d,
         source: Source::new(source, value),
     };
-    // SAFETY: different z give different i in the domain; the rest is the caller's.
-    unsafe { step.advance(edge_position(n_x, z), j, k, Damping::Present) }
+    for_planes(edge_len(n_x), descends, |t| {
+        // SAFETY: different t give different i in the domain; the rest is the caller's.
+        unsafe { step.advance(edge_position(n_x, t), j, x, Damping::Present) }
+    });
 }
 
 /// The layers in y, between those in x, all k; every site is damped.
 ///
-/// Block: [`Y_LAYERS_BLOCK`]. Grid: n_z, [`edge_len`]`(n_y)` and [`middle_len`]`(n_x)` threads.
+/// Block: [`Y_LAYERS_BLOCK`]. Grid: as [`wave3d_single`], with [`edge_len`]`(n_y)` rows in [`middle_len`]`(n_x)` planes.
 ///
 /// # Safety
 /// As [`wave3d_single`].
@@ -203,9 +253,10 @@ pub unsafe fn wave3d_y_layers(
     ratio: f64,
     source: u32,
     value: f64,
+    descends: u32,
 ) {
-    let UVec3 { x: k, y, z } = thread::index_3d();
-    if z >= middle_len(n_x) || y >= edge_len(n_y) || k >= n_z {
+    let UVec3 { x, y, .. } = thread::index_3d();
+    if y >= edge_len(n_y) {
         return;
     }
     let step = Step {
@@ -217,13 +268,15 @@ pub unsafe fn wave3d_y_layers(
         d,
         source: Source::new(source, value),
     };
-    // SAFETY: different y give different j in the domain; the rest is the caller's.
-    unsafe { step.advance(EDGE + z, edge_position(n_y, y), k, Damping::Present) }
+    for_planes(middle_len(n_x), descends, |t| {
+        // SAFETY: different y give different j in the domain; the rest is the caller's.
+        unsafe { step.advance(EDGE + t, edge_position(n_y, y), x, Damping::Present) }
+    });
 }
 
 /// What is between the layers in x, all j and k: damped or not, as the table says.
 ///
-/// Block: [`BLOCK`]. Grid: n_z, n_y and [`middle_len`]`(n_x)` threads.
+/// Block: [`BLOCK`]. Grid: as [`wave3d_single`], with [`middle_len`]`(n_x)` planes.
 ///
 /// # Safety
 /// As [`wave3d_single`].
@@ -240,9 +293,10 @@ pub unsafe fn wave3d_middle(
     ratio: f64,
     source: u32,
     value: f64,
+    descends: u32,
 ) {
-    let UVec3 { x: k, y: j, z } = thread::index_3d();
-    if z >= middle_len(n_x) || j >= n_y || k >= n_z {
+    let UVec3 { x, y: j, .. } = thread::index_3d();
+    if j >= n_y {
         return;
     }
     let step = Step {
@@ -254,13 +308,15 @@ pub unsafe fn wave3d_middle(
         d,
         source: Source::new(source, value),
     };
-    // SAFETY: the site is in the domain and this thread's alone; the rest is the caller's.
-    unsafe { step.advance(EDGE + z, j, k, Damping::Unknown) }
+    for_planes(middle_len(n_x), descends, |t| {
+        // SAFETY: the column is in the domain and its site this thread's alone; the rest is the caller's.
+        unsafe { step.advance(EDGE + t, j, x, Damping::Unknown) }
+    });
 }
 
 /// What is between the layers in x and y, all k: no site is damped.
 ///
-/// Block: [`BLOCK`]. Grid: n_z, [`middle_len`]`(n_y)` and [`middle_len`]`(n_x)` threads.
+/// Block: [`BLOCK`]. Grid: as [`wave3d_single`], with [`middle_len`]`(n_y)` rows in [`middle_len`]`(n_x)` planes.
 ///
 /// # Safety
 /// As [`wave3d_single`], which has the same parameters but for `d` and `dt`.
@@ -275,9 +331,10 @@ pub unsafe fn wave3d_interior(
     ratio: f64,
     source: u32,
     value: f64,
+    descends: u32,
 ) {
-    let UVec3 { x: k, y, z } = thread::index_3d();
-    if z >= middle_len(n_x) || y >= middle_len(n_y) || k >= n_z {
+    let UVec3 { x, y, .. } = thread::index_3d();
+    if y >= middle_len(n_y) {
         return;
     }
     let step = Step {
@@ -290,6 +347,9 @@ pub unsafe fn wave3d_interior(
         d: &[],
         source: Source::new(source, value),
     };
-    // SAFETY: the site is in the domain and this thread's alone, and `d` is not read; the rest is the caller's.
-    unsafe { step.advance(EDGE + z, EDGE + y, k, Damping::Absent) }
+    for_planes(middle_len(n_x), descends, |t| {
+        // SAFETY: the column is in the domain and its site this thread's alone, and `d` is not read; the rest is the
+        // caller's.
+        unsafe { step.advance(EDGE + t, EDGE + y, x, Damping::Absent) }
+    });
 }

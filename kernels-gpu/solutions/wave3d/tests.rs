@@ -1,5 +1,8 @@
 //! What the solutions launch, and need.
 
+use plan::{Arg, Command};
+
+use super::kernels::{LINE, row_threads};
 use crate::device::LaunchLimits;
 use crate::lab::{Case, Lab, largest_extent};
 use crate::validate::validate;
@@ -27,6 +30,36 @@ fn plans_have_a_launch_for_each_part_that_has_sites() {
         assert_eq!(launches("split3", shape), 5 * split3, "{shape:?}");
     }
 }
+
+#[test]
+fn rows_have_the_threads_that_they_need() {
+    for n_z in 3..200 {
+        let starts = (0..LINE).map(|row| row * n_z % LINE);
+        assert_eq!(row_threads(n_z), starts.max().unwrap() + n_z, "{n_z}");
+    }
+}
+
+#[test]
+fn every_other_timestep_takes_launches_and_planes_in_the_opposite_order() {
+    for variant in LAB.variants() {
+        let plan = Case::record(&problem([20, 20, 5], 3), variant.name).unwrap();
+        let launches: Vec<_> = plan
+            .commands()
+            .map(|command| match command {
+                Command::Launch(launch) => (launch.kernel.to_owned(), launch.args.last().cloned()),
+                other => panic!("{other:?}"),
+            })
+            .collect();
+        let timesteps: Vec<_> = launches.chunks(launches.len() / 3).collect();
+        let opposite = timesteps[0].iter().rev();
+        let opposite: Vec<_> = opposite
+            .map(|(kernel, _)| (kernel.clone(), Some(Arg::U32(1))))
+            .collect();
+        assert_eq!(timesteps[1], opposite, "{}", variant.name);
+        assert_eq!(timesteps[2], timesteps[0], "{}", variant.name);
+    }
+}
+
 #[test]
 fn the_longest_domains_fit_a_grid() {
     for shape in [[130_000, 3, 3], [3, 260_000, 3], [3, 3, 238_609_294]] {

@@ -1,17 +1,19 @@
 //! What users see of the solutions.
 
-use super::kernels::BLOCK;
+use super::kernels::{BLOCK, PLANES};
 use super::{single, split2, split3};
 use crate::lab::BuiltIn;
 use crate::wave3d::{MOST_SITES, Wave3d};
 
 // A grid has 65535 blocks along y and z.
-const _: () = assert!(MOST_SITES[0] < 65_535 * BLOCK[2] && MOST_SITES[1] < 65_535 * BLOCK[1]);
+const _: () = assert!(
+    MOST_SITES[0] < 65_535 * PLANES * BLOCK[2] && MOST_SITES[1] < 65_535 * BLOCK[1]
+);
 
 pub const VARIANTS: &[BuiltIn<Wave3d>] = &[
     BuiltIn::new(
         "single",
-        "one launch a timestep, one thread a site, a branch for the damping",
+        "one launch a timestep, a thread for two sites, a branch for the damping",
         |_| Box::new(single::launch::Submission),
     ),
     BuiltIn::new(

@@ -1,9 +1,10 @@
-//! One launch a timestep: the new field replaces u_prev, and the two swap names.
+//! One launch a timestep: the new field replaces u_prev, and the two swap names. Every other timestep descends, so that it
+//! begins with the planes with which the last one ended: they are in L2.
 
 use plan::wave3d::{Buffers, Outputs, Problem, Solution};
 use plan::{LaunchConfig, Plan, PlanError, args};
 
-use super::kernels;
+use super::kernels::{BLOCK, PLANES, row_threads};
 
 /// See the module.
 pub struct Submission;
@@ -22,8 +23,9 @@ impl Solution for Submission {
             d,
         } = buffers;
         let Problem { n_x, n_y, n_z, .. } = *problem;
-        let config = LaunchConfig::covering((n_z, n_y, n_x), kernels::BLOCK)?;
-        for &value in &problem.source_values {
+        let threads = (row_threads(n_z), n_y, n_x.div_ceil(PLANES));
+        let config = LaunchConfig::covering(threads, BLOCK)?;
+        for (step, &value) in (0_u32..).zip(&problem.source_values) {
             let args = args![
                 u_prev,
                 u.slice(),
@@ -36,6 +38,7 @@ impl Solution for Submission {
                 problem.ratio,
                 problem.source,
                 value,
+                step % 2,
             ];
             plan.launch("wave3d_single", config, args)?;
             (u_prev, u) = (u, u_prev);

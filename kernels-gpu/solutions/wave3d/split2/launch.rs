@@ -1,11 +1,12 @@
 //! Two launches a timestep, for the damped layers in x and for the rest: together they replace u_prev, and the two
-//! fields swap names.
+//! fields swap names. Every other timestep takes launches and planes in the opposite order, so that it begins with the planes
+//! with which the last one ended: they are in L2.
 
 use kernels_gpu::wave3d::domain::{edge_len, middle_len};
 use plan::wave3d::{Buffers, Outputs, Problem, Solution};
 use plan::{Arg, LaunchConfig, Plan, PlanError, args};
 
-use super::kernels::BLOCK;
+use super::kernels::{BLOCK, PLANES, row_threads};
 
 /// See the module.
 pub struct Submission;
@@ -26,7 +27,8 @@ impl Solution for Submission {
         let Problem { n_x, n_y, n_z, .. } = *problem;
         let x_layers = [n_z, n_y, edge_len(n_x)];
         let middle = [n_z, n_y, middle_len(n_x)];
-        for &value in &problem.source_values {
+        for (step, &value) in (0_u32..).zip(&problem.source_values) {
+            let descends = step % 2;
             let damped = args![
                 u_prev,
                 u.slice(),
@@ -39,26 +41,31 @@ impl Solution for Submission {
                 problem.ratio,
                 problem.source,
                 value,
+                descends,
             ];
-            launch(plan, "wave3d_x_layers", x_layers, BLOCK, damped.clone())?;
-            launch(plan, "wave3d_middle", middle, BLOCK, damped)?;
+            let mut parts = [("wave3d_x_layers", x_layers), ("wave3d_middle", middle)];
+            if descends == 1 {
+                parts.reverse();
+            }
+            for (kernel, sites) in parts {
+                launch(plan, kernel, sites, damped.clone())?;
+            }
             (u_prev, u) = (u, u_prev);
         }
         Ok(Outputs { u_prev, u })
     }
 }
 
-/// Records a launch with one thread for each of `threads`; none if there are none, as between the layers of a narrow
-/// domain.
+/// Records a launch for this many sites along k, j and i; none if there are none, as between the layers of a narrow domain.
 fn launch<const N: usize>(
     plan: &mut Plan,
     kernel: &str,
-    threads: [u32; 3],
-    block: [u32; 3],
+    [n_z, rows, planes]: [u32; 3],
     args: [Arg; N],
 ) -> Result<(), PlanError> {
-    if threads.contains(&0) {
+    if rows == 0 || planes == 0 {
         return Ok(());
     }
-    plan.launch(kernel, LaunchConfig::covering(threads, block)?, args)
+    let threads = [row_threads(n_z), rows, planes.div_ceil(PLANES)];
+    plan.launch(kernel, LaunchConfig::covering(threads, BLOCK)?, args)
 }
