@@ -3,6 +3,7 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
+use host::device::Segments;
 use host::telemetry::Reading;
 use host::{Capture, Launching, NamedBuffers, Timing};
 use stats::{Collector, Doubt, Sample, SamplingRule, Summary};
@@ -20,7 +21,7 @@ const RECOVERY: Duration = Duration::from_millis(50);
 const PATIENT_ROWS: usize = 4;
 
 /// Parts of a long run that are timed one by one.
-const SEGMENTS: u32 = 10;
+const SEGMENTS: u32 = 20;
 /// By so much may the time of a run differ between its parts and the whole.
 const SEGMENTS_APART: f64 = 0.01;
 
@@ -80,10 +81,9 @@ pub fn time(
 
     let began = Instant::now();
     each(&mut turns.iter_mut().collect::<Vec<_>>(), |turn| {
-        turn.begin(settings)
+        turn.begin(settings, distinct)
     });
-    let (mut long, mut short): (Vec<&mut Turn<'_>>, Vec<_>) =
-        turns.iter_mut().partition(|turn| turn.is_long);
+    let mut short: Vec<&mut Turn<'_>> = turns.iter_mut().filter(|turn| !turn.is_long).collect();
     each(&mut short, Turn::capture);
     while {
         each(&mut short, Turn::warm_up);
@@ -99,7 +99,6 @@ pub fn time(
     } {}
     each(&mut short, |turn| turn.checked(distinct));
     each(&mut short, |turn| turn.batches(settings));
-    each(&mut long, |turn| turn.in_segments(distinct));
     let turns = turns.into_iter();
     turns.map(|turn| turn.finish(own_processes)).collect()
 }
@@ -168,14 +167,25 @@ impl<'p> Turn<'p> {
         self.is_alive() && !collector.is_done()
     }
 
-    /// The first run, which loads the code; how long it takes decides how it is timed.
-    fn begin(&mut self, settings: &Settings) -> Result<(), Trouble> {
+    /// The first run, which loads the code. If it is long, all that is measured is done now.
+    fn begin(
+        &mut self,
+        settings: &Settings,
+        distinct: &mut DistinctOutputs,
+    ) -> Result<(), Trouble> {
         self.run.reset()?;
-        let timing = self.run.run_times(1, Launching::Stream)?;
-        let time = timing.device.unwrap_or(timing.host);
-        let commands = self.run.commands().unwrap_or(0);
-        self.is_long = time >= settings.long && commands >= SEGMENTS.into();
-        Ok(())
+        self.run.flush()?;
+        let before_j = settings.energy.and_then(|_| self.energy_j());
+        let Some(segments) = self.run.run_segments(SEGMENTS)? else {
+            self.run.run_times(1, Launching::Stream)?;
+            return Ok(());
+        };
+        let Timing { device, host } = segments.whole;
+        self.is_long = device.unwrap_or(host) >= settings.long;
+        match self.is_long {
+            true => self.in_segments(segments, before_j, distinct),
+            false => Ok(()),
+        }
     }
 
     fn capture(&mut self) -> Result<(), Trouble> {
@@ -224,7 +234,7 @@ impl<'p> Turn<'p> {
 
     /// The time of one of so many runs, and whether the device was at full speed when they ended.
     fn sample(&mut self, timing: Timing, runs: u32) -> Sample {
-        let reading = self.watch.read();
+        let reading = self.watch.read_recent();
         let discard = reading
             .as_ref()
             .and_then(|reading| self.watch.discard(reading));
@@ -283,26 +293,29 @@ impl<'p> Turn<'p> {
         Ok(())
     }
 
-    /// Times a long run in parts, and reads its outputs. Its energy is that of the timed runs.
-    fn in_segments(&mut self, distinct: &mut DistinctOutputs) -> Result<(), Trouble> {
-        self.isolated = Collector::new(self.rule);
+    /// Times a long run in parts, beginning with those of its first run, and reads its outputs. Its energy is that of the timed
+    /// runs.
+    fn in_segments(
+        &mut self,
+        first: Segments,
+        before_j: Option<f64>,
+        distinct: &mut DistinctOutputs,
+    ) -> Result<(), Trouble> {
+        self.isolated = Collector::new(SamplingRule {
+            min_samples: SEGMENTS as usize,
+            ..self.rule
+        });
+        let (mut segments, mut before_j) = (first, before_j);
         let (mut joule, mut runs) = (0.0, 0_u64);
-        while !self.isolated.is_done() {
-            self.run.reset()?;
-            self.run.flush()?;
-            let before_j = self.energy_j();
-            let Some(segments) = self.run.run_segments(SEGMENTS)? else {
-                // It has no parts after all.
-                self.isolated()?;
-                continue;
-            };
+        loop {
             if let Some((before_j, after_j)) = before_j.zip(self.energy_j()) {
                 joule += after_j - before_j;
                 runs += 1;
             }
             let whole = self.sample(segments.whole, 1);
             self.host_s.push(segments.whole.host.as_secs_f64());
-            self.whole_s = Some(whole.time.as_secs_f64());
+            let whole_s = whole.time.as_secs_f64();
+            self.whole_s = Some(whole_s);
             let commands: u64 = segments.parts.iter().map(|(commands, _)| commands).sum();
             for (part, time) in segments.parts {
                 self.isolated.push(Sample {
@@ -310,6 +323,18 @@ impl<'p> Turn<'p> {
                     discard: whole.discard.clone(),
                 });
             }
+            // In a first run, the code is loaded, and clocks rise.
+            let median_s = self.isolated.clone().finish().median_s;
+            let is_like = !are_apart(median_s, whole_s);
+            if self.isolated.is_over() || self.isolated.is_settled() && is_like {
+                break;
+            }
+            self.run.reset()?;
+            self.run.flush()?;
+            before_j = before_j.and_then(|_| self.energy_j());
+            segments = self.run.run_segments(SEGMENTS)?.ok_or_else(|| {
+                Trouble::Failed("the run had parts once, and then no more".to_owned())
+            })?;
         }
         if runs > 0 {
             self.energy_per_run_j = Some(joule / runs as f64);
@@ -342,7 +367,7 @@ impl<'p> Turn<'p> {
             }
         }
         if let Some(whole_s) = self.whole_s
-            && (isolated.median_s / whole_s - 1.0).abs() > SEGMENTS_APART
+            && are_apart(isolated.median_s, whole_s)
         {
             isolated.doubts.push(Doubt::Segments {
                 segments_s: isolated.median_s,
@@ -379,6 +404,11 @@ impl<'p> Turn<'p> {
             outputs: self.outputs,
         })
     }
+}
+
+/// Whether the parts of a run are not like the whole.
+fn are_apart(segments_s: f64, whole_s: f64) -> bool {
+    (segments_s / whole_s - 1.0).abs() > SEGMENTS_APART
 }
 
 /// Events lie within what the host measures, and the host adds little: starting and waiting.

@@ -1,10 +1,10 @@
 //! What a GPU reports while it is timed.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
-use std::time::Duration;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
-use host::telemetry::{Reading, Recorder, Telemetry, ThrottleReason};
+use host::telemetry::{About, Reading, Recorder, Telemetry, ThrottleReason};
 
 use super::results::Conditions;
 
@@ -15,11 +15,46 @@ const PERIOD: Duration = Duration::from_millis(25);
 /// the device runs under this load, which no pause and no retry changes.
 const POWER_CAPPED_CLOCK: f64 = 0.75;
 
+/// A reading of this age still says how the device runs, if a new one would cost more than a tenth of that age.
+const RECENT: Duration = Duration::from_millis(50);
+
 /// What reports on a device, if anything does.
 #[derive(Clone, Default)]
 pub struct Watch {
-    telemetry: Option<Arc<dyn Telemetry>>,
+    telemetry: Option<Arc<Remembering>>,
     max_sm_clock_mhz: Option<u32>,
+}
+
+/// Telemetry that remembers its last reading: one takes NVML some 15 ms (H100, driver 580), as long as many samples.
+struct Remembering {
+    telemetry: Arc<dyn Telemetry>,
+    last: Mutex<Option<Last>>,
+}
+
+#[derive(Clone)]
+struct Last {
+    reading: Reading,
+    at: Instant,
+    /// How long it took.
+    cost: Duration,
+}
+
+impl Telemetry for Remembering {
+    fn about(&self) -> &About {
+        self.telemetry.about()
+    }
+
+    fn read(&self) -> Reading {
+        let began = Instant::now();
+        let reading = self.telemetry.read();
+        let last = Last {
+            reading: reading.clone(),
+            at: began,
+            cost: began.elapsed(),
+        };
+        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(last);
+        reading
+    }
 }
 
 impl Watch {
@@ -27,7 +62,12 @@ impl Watch {
         let about = telemetry.as_ref().map(|telemetry| telemetry.about());
         Watch {
             max_sm_clock_mhz: about.and_then(|about| about.max_sm_clock_mhz),
-            telemetry,
+            telemetry: telemetry.map(|telemetry| {
+                Arc::new(Remembering {
+                    telemetry,
+                    last: Mutex::default(),
+                })
+            }),
         }
     }
 
@@ -44,6 +84,20 @@ impl Watch {
 
     pub fn read(&self) -> Option<Reading> {
         Some(self.telemetry.as_ref()?.read())
+    }
+
+    /// A reading that is recent enough for a sample that has just been taken: mostly the recorder's.
+    pub fn read_recent(&self) -> Option<Reading> {
+        let telemetry = self.telemetry.as_ref()?;
+        let last = telemetry
+            .last
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let last = last.clone();
+        match last {
+            Some(last) if last.at.elapsed() < RECENT.min(10 * last.cost) => Some(last.reading),
+            _ => Some(telemetry.read()),
+        }
     }
 
     /// Takes readings at regular times until it is stopped.

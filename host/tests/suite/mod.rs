@@ -283,26 +283,64 @@ pub fn runs_many_times_by_stream_and_graph(device: &dyn Device) {
     }
 }
 
-pub fn captures_no_plan_that_is_empty_or_too_long(device: &dyn Device) {
+pub fn captures_no_plan_that_is_empty_or_long_without_repeating(device: &dyn Device) {
     for commands in [0, 32_769] {
         let mut plan = Plan::new("long");
         let u = plan.buffer("u", Element::U8, 1);
-        for _ in 0..commands {
-            plan.fill(u, 1).unwrap();
+        for command in 0..commands {
+            // One of them is another.
+            plan.fill(u, u8::from(command == 20_000)).unwrap();
         }
         let mut session = device.prepare(&KERNELS, &plan).unwrap();
         let Capture::Stream { reason } = session.capture().unwrap() else {
             panic!("a graph of {commands} commands");
         };
         let expected = match device.info().kind {
-            DeviceKind::Cuda => {
-                format!("graphs are made of 1 to 32768 commands, and this plan has {commands}")
-            }
+            DeviceKind::Cuda => format!(
+                "graphs are made of 1 to 32768 commands; this plan has {commands}, and does not repeat"
+            ),
             DeviceKind::Emulated => "this device has no graphs".to_owned(),
         };
         assert_eq!(reason, expected);
         session.run_times(2, Launching::Graph).unwrap();
     }
+}
+
+pub fn replays_the_repetitions_of_a_long_plan(device: &dyn Device) {
+    const STEPS: u32 = 33_000;
+    let mut plan = Plan::new("long");
+    let x = plan.buffer("x", Element::F32, 1);
+    let y = plan.buffer("y", Element::F32, 1);
+    plan.output("y", y);
+    // y += x and x -= y in turns, which come back to the same values after six; the last turn is not whole.
+    for step in 0..=STEPS {
+        let (factor, from, to) = match step % 2 {
+            0 => (1.0f32, x, y),
+            _ => (-1.0, y, x),
+        };
+        let args = args![factor, from.slice(), to.slice()];
+        plan.launch("axpy", LaunchConfig::new(1, 1), args).unwrap();
+    }
+    let mut session = device.prepare(&KERNELS, &plan).unwrap();
+    let inputs = [("x", vec![3.0f32]), ("y", vec![5.0f32])]
+        .map(|(name, values)| (name.to_owned(), HostBuffer::from(values)))
+        .to_vec();
+    let mut values = Vec::new();
+    for by in [Launching::Stream, Launching::Graph] {
+        reset(session.as_mut(), &plan, &inputs).unwrap();
+        session.run_times(1, by).unwrap();
+        values.push([x, y].map(|id| session.read(id).unwrap()));
+        let captured = session.capture().unwrap();
+        if device.info().kind == DeviceKind::Cuda {
+            assert!(
+                matches!(captured, Capture::Graph { nodes: 4096, .. }),
+                "{captured:?}"
+            );
+        }
+    }
+    // 33 000 steps are 5500 times six; then once more y += x.
+    let expected = [vec![3.0f32], vec![8.0]].map(HostBuffer::from);
+    assert_eq!(values, [expected.clone(), expected]);
 }
 
 pub fn flushes_its_cache_and_nothing_else(device: &dyn Device) {

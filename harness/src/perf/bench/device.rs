@@ -56,6 +56,9 @@ impl Bench<'_> {
             .map(|(timed, contender)| Judged {
                 variant: contender.variant,
                 is_ours: contender.peer.is_none(),
+                rounds_differently: contender
+                    .about()
+                    .is_some_and(|about| about.rounds_differently),
                 outputs: timed.as_ref().map_or(&[], |timed| &timed.outputs),
             });
         let judged: Vec<Judged<'_>> = judged.collect();

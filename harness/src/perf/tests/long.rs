@@ -25,9 +25,9 @@ const CHECKED: CheckedSteps = CheckedSteps {
 fn long_runs_are_timed_in_parts() {
     let run = long(&["--variant=naive,twofold"]);
     let [naive, twofold] = [0, 1].map(|row| run.figures(row));
-    assert_eq!(naive.run.samples_s, [0.6; 10]);
+    assert_eq!(naive.run.samples_s, [0.6; 20]);
     assert!(naive.is_result() && naive.batched.is_none());
-    assert_eq!((naive.segments, twofold.segments), (Some(10), None));
+    assert_eq!((naive.segments, twofold.segments), (Some(20), None));
     // Half as long: a short one, in whole runs.
     assert!(twofold.is_result() && twofold.batched.is_some());
     assert_eq!(twofold.vs_first.unwrap().estimate, 2.0);

@@ -1,6 +1,7 @@
 //! A plan's commands in the form that the driver takes: enqueued one by one, or captured as a graph and replayed with one
 //! call. Everything is laid out beforehand, so that executing a command costs a driver call and nothing more.
 
+use std::collections::HashMap;
 use std::ffi::c_void;
 use std::ops::Range;
 use std::ptr;
@@ -15,9 +16,12 @@ use crate::device::params::Params;
 use crate::driver::check;
 use crate::plan::{BufferId, Command, LaunchConfig, Plan};
 
-/// The longest plan that becomes a graph. A node takes some 3 to 8 us to make (H100, driver 580), and a longer plan takes
-/// long enough by itself to go by stream.
+/// The longest plan that becomes a graph as a whole. A node takes some 3 to 8 us to make (H100, driver 580). A longer plan
+/// becomes a graph of some repetitions, if it repeats.
 pub const MAX_NODES: usize = 32_768;
+
+/// About so many nodes has the graph of a plan that repeats: launching it costs little beside them.
+const REPEATED_NODES: usize = 4096;
 
 /// A failure to enqueue or capture commands.
 #[derive(Debug)]
@@ -44,7 +48,7 @@ pub struct Commands {
     /// For each argument of each launch, the address of its value in `values`.
     params: Vec<*mut c_void>,
     /// The arguments' bytes. Never changed once `params` points into it.
-    _values: Vec<u64>,
+    values: Vec<u64>,
 }
 
 #[derive(Debug)]
@@ -114,7 +118,7 @@ impl Commands {
         Commands {
             steps,
             params,
-            _values: values,
+            values,
         }
     }
 
@@ -127,6 +131,59 @@ impl Commands {
     #[cfg(test)]
     pub fn params(&self) -> &[*mut c_void] {
         &self.params
+    }
+
+    /// How many commands a graph has whose replays, one after the other, are this plan, but for a rest at the end: all of them, or
+    /// of a long plan some of its repetitions. `None` for a long plan that does not repeat.
+    pub fn graph_len(&self) -> Option<usize> {
+        match self.len() {
+            0 => None,
+            len @ ..=MAX_NODES => Some(len),
+            len => {
+                let period = period(&self.keys());
+                let repeated = period * (REPEATED_NODES / period).max(1);
+                (repeated <= MAX_NODES && repeated <= len / 2).then_some(repeated)
+            }
+        }
+    }
+
+    /// For each command, a number: the same for commands that do the same.
+    fn keys(&self) -> Vec<usize> {
+        let base = self.values.as_ptr() as usize;
+        let value_of = |param: *mut c_void| (param as usize - base) / size_of::<u64>();
+        let mut known: HashMap<Vec<u64>, usize> = HashMap::new();
+        let mut keys = Vec::with_capacity(self.steps.len());
+        let launches = self.steps.iter().filter_map(|step| match step {
+            Step::Launch { params, .. } => Some(*params),
+            _ => None,
+        });
+        // The arguments of a launch end where those of the next begin.
+        let mut ends = launches.skip(1).chain([self.params.len()]);
+        for step in &self.steps {
+            let key = match *step {
+                Step::Launch {
+                    function,
+                    config,
+                    params,
+                } => {
+                    let end = ends.next().expect("every launch has an end");
+                    let value = |at: usize| {
+                        let param = self.params.get(at);
+                        param.map_or(self.values.len(), |param| value_of(*param))
+                    };
+                    let values = &self.values[value(params)..value(end)];
+                    let shape = config.grid.into_iter().chain(config.block);
+                    let shape = shape.chain([config.shared_mem_bytes]).map(u64::from);
+                    let head = [0, function as u64].into_iter().chain(shape);
+                    head.chain(values.iter().copied()).collect()
+                }
+                Step::Copy { dst, src, bytes } => vec![1, dst, src, bytes as u64],
+                Step::Fill { dst, byte, bytes } => vec![2, dst, byte.into(), bytes as u64],
+            };
+            let next = known.len();
+            keys.push(*known.entry(key).or_insert(next));
+        }
+        keys
     }
 
     /// Enqueues every command.
@@ -199,6 +256,21 @@ impl Commands {
     }
 }
 
+/// The least number of elements after which the sequence repeats: all of them, if it does not. The last repetition may be cut
+/// short. By the failure function of Knuth, Morris and Pratt (SIAM J. Comput. 6(2), 1977).
+fn period(keys: &[usize]) -> usize {
+    let mut borders = vec![0; keys.len()];
+    let mut border = 0;
+    for at in 1..keys.len() {
+        while border > 0 && keys[at] != keys[border] {
+            border = borders[border - 1];
+        }
+        border += usize::from(keys[at] == keys[border]);
+        borders[at] = border;
+    }
+    keys.len() - borders.last().copied().unwrap_or(0)
+}
+
 /// An instantiated graph; destroyed when dropped.
 #[derive(Debug)]
 pub struct Graph {
@@ -210,12 +282,12 @@ pub struct Graph {
 }
 
 impl Graph {
-    /// Captures the commands in their order and instantiates them.
+    /// Captures the first `len` commands in their order and instantiates them.
     ///
     /// # Safety
     ///
     /// As [`Commands::enqueue`], with the graph's replays in place of the stream.
-    pub unsafe fn new(commands: &mut Commands) -> Result<Graph, Refused> {
+    pub unsafe fn new(commands: &mut Commands, len: usize) -> Result<Graph, Refused> {
         let began = Instant::now();
         let stream = CaptureStream::new()?;
         // SAFETY: the stream is this function's own. It does not wait for the legacy stream, so that what other threads do
@@ -228,7 +300,7 @@ impl Graph {
         };
         check("cuStreamBeginCapture", begun)?;
         // SAFETY: the caller's; nothing runs yet.
-        let enqueued = unsafe { commands.enqueue(stream.0) };
+        let enqueued = unsafe { commands.enqueue_some(0..len, stream.0) };
         let mut template = Template(ptr::null_mut());
         // SAFETY: the stream is capturing, and the graph may be written.
         let ended = unsafe { sys::cuStreamEndCapture(stream.0, &mut template.0) };
@@ -240,7 +312,7 @@ impl Graph {
         check("cuGraphInstantiate", made)?;
         Ok(Graph {
             raw,
-            nodes: commands.len() as u64,
+            nodes: len as u64,
             made_in: began.elapsed(),
         })
     }
@@ -300,5 +372,21 @@ impl Drop for CaptureStream {
         unsafe {
             let _ = sys::cuStreamDestroy_v2(self.0);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn periods() {
+        assert_eq!(period(&[]), 0);
+        assert_eq!(period(&[1]), 1);
+        assert_eq!(period(&[1, 1, 1]), 1);
+        assert_eq!(period(&[1, 2, 3]), 3);
+        assert_eq!(period(&[1, 2, 1, 2, 1]), 2);
+        assert_eq!(period(&[1, 2, 1, 1, 2, 1, 1, 2]), 3);
+        assert_eq!(period(&[1, 1, 2, 1, 1, 1]), 4);
     }
 }

@@ -134,9 +134,14 @@ impl<'d> CudaSession<'d> {
         let stream = self.opened.stream.as_inner();
         let enqueued = match (by, &self.graph) {
             (Launching::Graph, Some(graph)) => {
+                let (len, nodes) = (self.commands.len(), graph.nodes as usize);
                 // SAFETY: as below.
-                let enqueued = unsafe { graph.enqueue(stream) };
-                enqueued.map_err(Refused::from)
+                let replays = (0..len / nodes).try_for_each(|_| unsafe { graph.enqueue(stream) });
+                let rest = len - len % nodes..len;
+                replays.map_err(Refused::from).and_then(|()| {
+                    // SAFETY: as below.
+                    unsafe { self.commands.enqueue_some(rest, stream) }
+                })
             }
             // SAFETY: the context is current, the plan was validated, the buffers are this session's.
             _ => unsafe { self.commands.enqueue(stream) },
@@ -158,9 +163,10 @@ impl<'d> CudaSession<'d> {
     fn fits_behind_gate(&self, runs: u32, by: Launching) -> bool {
         /// Streams accept some 1000 commands ahead.
         const MOST_COMMANDS: u64 = 256;
-        let commands = match by {
-            Launching::Graph => 1,
-            Launching::Stream => self.commands.len() as u64,
+        let all = self.commands.len() as u64;
+        let commands = match (by, &self.graph) {
+            (Launching::Graph, Some(graph)) => all / graph.nodes + all % graph.nodes,
+            _ => all,
         };
         (self.ran[by as usize] || matches!(self.memory, Use::Banded(_)))
             && u64::from(runs) * commands <= MOST_COMMANDS
@@ -331,18 +337,18 @@ impl Session for CudaSession<'_> {
     }
 
     fn capture(&mut self) -> Result<Capture, Error> {
-        let commands = self.commands.len();
-        if commands == 0 || commands > MAX_NODES {
-            return Ok(Capture::Stream {
-                reason: format!(
-                    "graphs are made of 1 to {MAX_NODES} commands, and this plan has {commands}"
-                ),
-            });
-        }
         self.device.enter()?;
         if self.graph.is_none() {
+            let Some(len) = self.commands.graph_len() else {
+                let commands = self.commands.len();
+                return Ok(Capture::Stream {
+                    reason: format!(
+                        "graphs are made of 1 to {MAX_NODES} commands; this plan has {commands}, and does not repeat"
+                    ),
+                });
+            };
             // SAFETY: the context is current, the plan was validated, the buffers are this session's, as is the graph.
-            match unsafe { Graph::new(&mut self.commands) } {
+            match unsafe { Graph::new(&mut self.commands, len) } {
                 Err(Refused {
                     cause,
                     position: None,
