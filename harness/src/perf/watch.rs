@@ -89,11 +89,9 @@ impl Watch {
     /// A reading that is recent enough for a sample that has just been taken: mostly the recorder's.
     pub fn read_recent(&self) -> Option<Reading> {
         let telemetry = self.telemetry.as_ref()?;
-        let last = telemetry
-            .last
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        let last = last.clone();
+        let last = telemetry.last.lock();
+        // The lock is released before a new reading takes it.
+        let last = last.unwrap_or_else(PoisonError::into_inner).clone();
         match last {
             Some(last) if last.at.elapsed() < RECENT.min(10 * last.cost) => Some(last.reading),
             _ => Some(telemetry.read()),

@@ -96,7 +96,7 @@ fn the_cpu_is_compared_by_rate() {
     assert!((vs_serial / expected - 1.0).abs() < 1e-12, "{vs_serial}");
     let cpu = "  CPU: 100 numbers, 10 steps: serial ";
     assert!(run.text.contains(cpu), "{}", run.text);
-    let speedup = "speedup over one core: parallel 1.00, naive ";
+    let speedup = "speedup over one core: parallel 1.00; naive ";
     assert!(run.text.contains(speedup), "{}", run.text);
     // Of single samples nothing is derived.
     let args = ["--large", "--samples=1", "--variant=naive", "--notes"];
