@@ -30,7 +30,7 @@ pub struct Settings {
 /// As many samples as it takes to tell 1.5 % apart with certainty: `docs/measuring.md` has the arithmetic.
 const DEVICE: SamplingRule = SamplingRule {
     min_samples: 30,
-    min_time: Duration::from_millis(300),
+    min_time: Duration::from_millis(200),
     max_samples: 1000,
     noise: 0.005,
     spread: 0.05,
@@ -55,7 +55,7 @@ impl Settings {
             batched: DEVICE,
             batch: Duration::from_millis(10),
             long: Duration::from_millis(500),
-            energy: Some(Duration::from_millis(400)),
+            energy: Some(Duration::from_millis(300)),
             check: Duration::from_secs(2),
             cpu_warm_up: Duration::from_millis(200),
             cpu: CPU,

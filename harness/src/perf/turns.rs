@@ -31,8 +31,8 @@ pub struct Timed {
     pub figures: Figures,
     /// The isolated times turn by turn; `None` where the sample does not count. Empty if it took no turns.
     pub turns_s: Vec<Option<f64>>,
-    /// What a timed run gave, and, if that was a graph, a run by stream: which of the [`DistinctOutputs`].
-    pub outputs: Vec<usize>,
+    /// What the last isolated run gave: which of the [`DistinctOutputs`].
+    pub output: Option<usize>,
 }
 
 /// Results of runs, each once however many runs gave it: they can be gigabytes.
@@ -80,11 +80,10 @@ pub fn time(
     let mut turns: Vec<Turn<'_>> = turns.map(|run| Turn::new(run, watch, isolated)).collect();
 
     let began = Instant::now();
-    each(&mut turns.iter_mut().collect::<Vec<_>>(), |turn| {
-        turn.begin(settings, distinct)
-    });
+    let mut all: Vec<&mut Turn<'_>> = turns.iter_mut().collect();
+    each(&mut all, Turn::capture);
+    each(&mut all, |turn| turn.begin(settings, distinct));
     let mut short: Vec<&mut Turn<'_>> = turns.iter_mut().filter(|turn| !turn.is_long).collect();
-    each(&mut short, Turn::capture);
     while {
         each(&mut short, Turn::warm_up);
         began.elapsed() < settings.device_warm_up && short.iter().any(|turn| turn.is_alive())
@@ -125,7 +124,7 @@ struct Turn<'p> {
     turns_s: Vec<Option<f64>>,
     clock: Clock,
     host_s: Vec<f64>,
-    outputs: Vec<usize>,
+    output: Option<usize>,
     /// By the device's events, of the last run in parts.
     whole_s: Option<f64>,
     /// Why the run is not a graph, if it is none.
@@ -149,7 +148,7 @@ impl<'p> Turn<'p> {
             turns_s: Vec::new(),
             clock: Clock::Device,
             host_s: Vec::new(),
-            outputs: Vec::new(),
+            output: None,
             whole_s: None,
             no_graph: None,
             runs: 1,
@@ -251,7 +250,7 @@ impl<'p> Turn<'p> {
         }
     }
 
-    /// Once more as before, with the outputs read; and by stream too, if that was a graph.
+    /// Once more as before, with the outputs read.
     fn checked(&mut self, distinct: &mut DistinctOutputs) -> Result<(), Trouble> {
         if self.isolated.taken() < self.rule.max_samples {
             self.isolated()?;
@@ -260,12 +259,7 @@ impl<'p> Turn<'p> {
             self.run.flush()?;
             self.run.run_times(1, self.isolated_by())?;
         }
-        self.outputs.push(distinct.read(self.run.as_mut())?);
-        if self.isolated_by() == Launching::Graph {
-            self.run.reset()?;
-            self.run.run_times(1, Launching::Stream)?;
-            self.outputs.push(distinct.read(self.run.as_mut())?);
-        }
+        self.output = Some(distinct.read(self.run.as_mut())?);
         Ok(())
     }
 
@@ -339,7 +333,7 @@ impl<'p> Turn<'p> {
         if runs > 0 {
             self.energy_per_run_j = Some(joule / runs as f64);
         }
-        self.outputs.push(distinct.read(self.run.as_mut())?);
+        self.output = Some(distinct.read(self.run.as_mut())?);
         Ok(())
     }
 
@@ -389,11 +383,7 @@ impl<'p> Turn<'p> {
         });
         Ok(Timed {
             figures: Figures {
-                by: Some(if self.is_long {
-                    Launching::Stream
-                } else {
-                    isolated_by
-                }),
+                by: Some(isolated_by),
                 batched,
                 segments: self.whole_s.map(|_| SEGMENTS),
                 conditions,
@@ -401,7 +391,7 @@ impl<'p> Turn<'p> {
                 ..Figures::new(isolated, self.clock, host_median_s)
             },
             turns_s: self.turns_s,
-            outputs: self.outputs,
+            output: self.output,
         })
     }
 }

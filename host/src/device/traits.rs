@@ -224,8 +224,8 @@ pub trait Session {
         Ok(total)
     }
 
-    /// Executes the plan once by stream, and times so many parts of it: consecutive commands, of one number as nearly as can
-    /// be. `None` on a device that cannot, and for a plan of fewer commands.
+    /// Executes the plan once by stream, or, if it has been captured as a graph of repetitions, by that, and times so many parts of
+    /// it: consecutive commands, of one number as nearly as can be. `None` on a device that cannot, and for a plan of fewer commands.
     ///
     /// # Errors
     ///

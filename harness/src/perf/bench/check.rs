@@ -45,14 +45,14 @@ pub struct Judgement {
     pub mismatch: Option<String>,
 }
 
-/// A timed run: the variant that it is, whether it is ours, and which results it gave.
-pub struct Judged<'t> {
+/// A timed run: the variant that it is, whether it is ours, and what it gave.
+pub struct Judged {
     pub variant: Variant,
     pub is_ours: bool,
     /// Whether it rounds where the reference does not: the lab's rule is not for it.
     pub rounds_differently: bool,
-    /// Of the [`DistinctOutputs`]; none for a run that failed.
-    pub outputs: &'t [usize],
+    /// Which of the [`DistinctOutputs`]; none for a run that failed.
+    pub output: Option<usize>,
 }
 
 /// What the CPU computed.
@@ -139,7 +139,7 @@ impl Bench<'_> {
     /// Where memory is short, and what the device answers to runs up to the points that are compared.
     pub(super) fn judge(
         &self,
-        runs: &[Judged<'_>],
+        runs: &[Judged],
         distinct: &DistinctOutputs,
         computed: Option<&Computed>,
         device: &dyn Device,
@@ -166,7 +166,7 @@ impl Bench<'_> {
                 };
                 let mut confirmed = Vec::new();
                 for (run, judgement) in runs.iter().zip(&mut judged) {
-                    let &[output, ..] = run.outputs else {
+                    let Some(output) = run.output else {
                         continue;
                     };
                     if !(run.is_ours && run.variant.exact) || confirmed.contains(&output) {
@@ -203,25 +203,25 @@ impl Bench<'_> {
         // Most runs gave one result.
         let mut known = HashMap::new();
         for (run, judgement) in runs.iter().zip(&mut judged) {
-            if run.outputs.is_empty() || judgement.result == Correctness::Wrong {
+            let Some(output) = run
+                .output
+                .filter(|_| judgement.result != Correctness::Wrong)
+            else {
                 continue;
-            }
+            };
             if run.rounds_differently {
                 let reason = "unchecked: it rounds differently from the reference";
                 judgement.mismatch = Some(reason.to_owned());
                 continue;
             }
             let Variant { name, exact, .. } = run.variant;
-            let mut mismatches = run.outputs.iter().filter_map(|&output| {
-                let mismatch = known.entry((output, exact)).or_insert_with(|| {
-                    let checked = self.case.check(name, expected, &distinct.all[output]);
-                    checked
-                        .err()
-                        .map(|error| explain(self.case.as_ref(), &error))
-                });
-                mismatch.clone()
+            let mismatch = known.entry((output, exact)).or_insert_with(|| {
+                let checked = self.case.check(name, expected, &distinct.all[output]);
+                checked
+                    .err()
+                    .map(|error| explain(self.case.as_ref(), &error))
             });
-            judgement.mismatch = mismatches.next();
+            judgement.mismatch = mismatch.clone();
             judgement.steps = steps;
             judgement.result = match (&judgement.mismatch, exact) {
                 (Some(_), _) => Correctness::Wrong,
@@ -235,7 +235,7 @@ impl Bench<'_> {
     /// Compares the run with the CPU after the first steps, and over the last: what differs, if anything does.
     fn check_ends(
         &self,
-        run: &Judged<'_>,
+        run: &Judged,
         CheckedSteps { first, last, of }: CheckedSteps,
         after_first: &NamedBuffers,
         after_all: &NamedBuffers,

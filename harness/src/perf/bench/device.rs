@@ -59,9 +59,9 @@ impl Bench<'_> {
                 rounds_differently: contender
                     .about()
                     .is_some_and(|about| about.rounds_differently),
-                outputs: timed.as_ref().map_or(&[], |timed| &timed.outputs),
+                output: timed.as_ref().ok().and_then(|timed| timed.output),
             });
-        let judged: Vec<Judged<'_>> = judged.collect();
+        let judged: Vec<Judged> = judged.collect();
         let judgements = self.judge(&judged, &distinct, computed, named.device, inputs);
         let judgements = judgements.map_err(|error| self.lacking(error, self.case.as_ref()))?;
         drop(distinct);

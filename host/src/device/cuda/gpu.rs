@@ -11,6 +11,7 @@ use cust::sys::{self, CUdevice_attribute as Attribute};
 
 use super::gate::Gate;
 use super::module::LoadedModule;
+use super::staging::Staging;
 use crate::device::error::{DeviceError, DriverError};
 use crate::device::info::{DeviceInfo, DeviceKind, LaunchLimits};
 use crate::driver::{self, check};
@@ -36,6 +37,8 @@ pub struct Opened {
     // Dropped in this order: memory and stream belong to the context.
     /// What [`Opened::flush_l2`] writes; allocated on first use.
     flushing: Mutex<Option<DeviceBuffer<u8>>>,
+    /// For copies of large buffers; made on first use.
+    pub(super) staging: Mutex<Option<Staging>>,
     /// Holds the stream while a timed region is enqueued.
     pub(super) gate: Gate,
     pub(super) stream: Stream,
@@ -104,6 +107,7 @@ impl CudaDevice {
         let gate = Gate::new()?;
         Ok(self.opened.get_or_init(|| Opened {
             flushing: Mutex::default(),
+            staging: Mutex::default(),
             gate,
             stream,
             context,
@@ -140,6 +144,18 @@ impl CudaDevice {
 }
 
 impl Opened {
+    /// Does a large copy with the memory for it. The context is current.
+    pub(super) fn staged(
+        &self,
+        copy: impl FnOnce(&mut Staging) -> Result<(), DriverError>,
+    ) -> Result<(), DriverError> {
+        let mut staging = self.staging.lock().unwrap_or_else(PoisonError::into_inner);
+        match &mut *staging {
+            Some(staging) => copy(staging),
+            none => copy(none.insert(Staging::new()?)),
+        }
+    }
+
     /// Overwrites all of L2, waits, and returns the number of bytes written. The context is current.
     pub(super) fn flush_l2(&self, l2_bytes: u64) -> Result<u64, DriverError> {
         let mut flushing = self.flushing.lock().unwrap_or_else(PoisonError::into_inner);

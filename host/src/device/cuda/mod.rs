@@ -5,6 +5,7 @@
 //! - `commands`: a plan's commands in the form that the driver takes, and graphs of them;
 //! - `gate`: holds the stream until a timed region is enqueued;
 //! - `memory`: the memory of a buffer, with or without guard bands;
+//! - `staging`: copies of large buffers;
 //! - `session`: the buffers and runs of a plan.
 
 mod commands;
@@ -13,6 +14,7 @@ mod gpu;
 mod memory;
 mod module;
 mod session;
+mod staging;
 #[cfg(test)]
 mod tests;
 

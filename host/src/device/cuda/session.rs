@@ -1,17 +1,21 @@
 //! The buffers and runs of one plan.
 
+use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
 
 use cust::event::{Event, EventFlags};
-use cust::sys::{self, CUdeviceptr, CUfunction, CUfunction_attribute as FunctionAttribute};
+use cust::sys::{
+    self, CUdeviceptr, CUfunction, CUfunction_attribute as FunctionAttribute, CUstream,
+};
 
 use super::commands::{Commands, Graph, MAX_NODES, Refused};
 use super::gate::Held;
 use super::gpu::{CudaDevice, Opened};
 use super::memory::{Bands, Memory};
 use super::module::{LoadedModule, function_attribute};
+use super::staging::is_large;
 use crate::buffer::HostBuffer;
 use crate::device::error::{DeviceError, DriverError};
 use crate::device::info::{Capture, Flushed, KernelInfo, Launching, Stray, Timing};
@@ -134,14 +138,9 @@ impl<'d> CudaSession<'d> {
         let stream = self.opened.stream.as_inner();
         let enqueued = match (by, &self.graph) {
             (Launching::Graph, Some(graph)) => {
-                let (len, nodes) = (self.commands.len(), graph.nodes as usize);
+                let all = 0..self.commands.len();
                 // SAFETY: as below.
-                let replays = (0..len / nodes).try_for_each(|_| unsafe { graph.enqueue(stream) });
-                let rest = len - len % nodes..len;
-                replays.map_err(Refused::from).and_then(|()| {
-                    // SAFETY: as below.
-                    unsafe { self.commands.enqueue_some(rest, stream) }
-                })
+                unsafe { replay(&mut self.commands, graph, all, stream) }
             }
             // SAFETY: the context is current, the plan was validated, the buffers are this session's.
             _ => unsafe { self.commands.enqueue(stream) },
@@ -177,7 +176,15 @@ impl Session for CudaSession<'_> {
     fn write(&mut self, id: BufferId, from: &HostBuffer) -> Result<(), Error> {
         check_buffer(&self.plan, id, from)?;
         self.device.enter()?;
-        let written = self.buffers[id.index()].write(from.bytes());
+        let (buffer, from) = (&self.buffers[id.index()], from.bytes());
+        let stream = self.opened.stream.as_inner();
+        let written = match is_large(from.len()) {
+            // SAFETY: the buffer has as many bytes, and the context is current.
+            true => self
+                .opened
+                .staged(|staging| unsafe { staging.write(buffer.address(), from, stream) }),
+            false => buffer.write(from),
+        };
         self.check(written)
     }
 
@@ -237,7 +244,15 @@ impl Session for CudaSession<'_> {
     fn read_into(&mut self, id: BufferId, to: &mut HostBuffer) -> Result<(), Error> {
         check_buffer(&self.plan, id, to)?;
         self.device.enter()?;
-        let read = self.buffers[id.index()].read(to.bytes_mut());
+        let (buffer, to) = (&self.buffers[id.index()], to.bytes_mut());
+        let stream = self.opened.stream.as_inner();
+        let read = match is_large(to.len()) {
+            // SAFETY: the buffer has as many bytes, and the context is current.
+            true => self
+                .opened
+                .staged(|staging| unsafe { staging.read(to, buffer.address(), stream) }),
+            false => buffer.read(to),
+        };
         self.check(read)
     }
 
@@ -290,14 +305,28 @@ impl Session for CudaSession<'_> {
         let event = || check("cuEventCreate", Event::new(EventFlags::DEFAULT));
         let events: Result<Vec<Event>, DriverError> = (0..=segments).map(|_| event()).collect();
         let events = self.check(events)?;
-        let end_of = |segment: usize| commands * segment / segments;
+        // A long plan goes by the graph of its repetitions, if it has one: parts are of whole replays, the last with the rest.
+        let nodes = match &self.graph {
+            Some(graph) if commands / graph.nodes as usize >= segments => graph.nodes as usize,
+            _ => 1,
+        };
+        let end_of = |segment: usize| match segment == segments {
+            true => commands,
+            false => commands / nodes * segment / segments * nodes,
+        };
         let stream = &self.opened.stream;
         let began = Instant::now();
         self.check(check("cuEventRecord", events[0].record(stream)))?;
         for (segment, event) in (0..).zip(&events[1..]) {
             let range = end_of(segment)..end_of(segment + 1);
-            // SAFETY: the context is current, the plan was validated, the buffers are this session's.
-            let enqueued = unsafe { self.commands.enqueue_some(range, stream.as_inner()) };
+            let enqueued = match &self.graph {
+                // SAFETY: the context is current, the plan was validated, the buffers are this session's.
+                Some(graph) if nodes > 1 => unsafe {
+                    replay(&mut self.commands, graph, range, stream.as_inner())
+                },
+                // SAFETY: as above.
+                _ => unsafe { self.commands.enqueue_some(range, stream.as_inner()) },
+            };
             let recorded = enqueued
                 .and_then(|()| check("cuEventRecord", event.record(stream)).map_err(Refused::from));
             if let Err(refused) = recorded {
@@ -308,7 +337,6 @@ impl Session for CudaSession<'_> {
         }
         self.check(check("cuStreamSynchronize", stream.synchronize()))?;
         let host = began.elapsed();
-        self.ran[Launching::Stream as usize] = true;
         let between = |first: &Event, last: &Event| {
             self.check(check("cuEventElapsedTime", last.elapsed(first)))
         };
@@ -422,6 +450,27 @@ impl Drop for CudaSession<'_> {
         // Buffers are freed in the current context; nothing is in flight, since `run` waits.
         let _ = self.device.enter();
     }
+}
+
+/// Enqueues these commands, of which the first is the first of a repetition, as replays of the graph and, at the end, one by one.
+///
+/// # Safety
+///
+/// As [`Commands::enqueue_some`]; the graph is of these commands.
+unsafe fn replay(
+    commands: &mut Commands,
+    graph: &Graph,
+    range: Range<usize>,
+    stream: CUstream,
+) -> Result<(), Refused> {
+    let nodes = graph.nodes as usize;
+    for _ in 0..range.len() / nodes {
+        // SAFETY: the caller's.
+        unsafe { graph.enqueue(stream) }?;
+    }
+    let rest = range.end - range.len() % nodes..range.end;
+    // SAFETY: the caller's.
+    unsafe { commands.enqueue_some(rest, stream) }
 }
 
 /// Opts in to more dynamic shared memory than the default, for each kernel that is launched with more.
