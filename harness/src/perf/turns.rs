@@ -31,7 +31,7 @@ pub struct Timed {
     pub figures: Figures,
     /// The isolated times turn by turn; `None` where the sample does not count. Empty if it took no turns.
     pub turns_s: Vec<Option<f64>>,
-    /// What the last isolated run gave: which of the [`DistinctOutputs`].
+    /// What a timed isolated run gave: which of the [`DistinctOutputs`].
     pub output: Option<usize>,
 }
 
@@ -92,11 +92,10 @@ pub fn time(
     for turn in &mut short {
         turn.isolated = Collector::new(isolated);
     }
-    while {
-        each(&mut short, Turn::isolated);
-        short.iter().any(|turn| turn.needs(&turn.isolated))
-    } {}
     each(&mut short, |turn| turn.checked(distinct));
+    while short.iter().any(|turn| turn.needs(&turn.isolated)) {
+        each(&mut short, Turn::isolated);
+    }
     each(&mut short, |turn| turn.batches(settings));
     let turns = turns.into_iter();
     turns.map(|turn| turn.finish(own_processes)).collect()
@@ -250,15 +249,9 @@ impl<'p> Turn<'p> {
         }
     }
 
-    /// Once more as before, with the outputs read.
+    /// The first timed run, whose outputs are read: runs may share their memory, so no later one leaves them there.
     fn checked(&mut self, distinct: &mut DistinctOutputs) -> Result<(), Trouble> {
-        if self.isolated.taken() < self.rule.max_samples {
-            self.isolated()?;
-        } else {
-            self.run.reset()?;
-            self.run.flush()?;
-            self.run.run_times(1, self.isolated_by())?;
-        }
+        self.isolated()?;
         self.output = Some(distinct.read(self.run.as_mut())?);
         Ok(())
     }

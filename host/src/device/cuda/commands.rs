@@ -23,6 +23,9 @@ pub const MAX_NODES: usize = 32_768;
 /// About so many nodes has the graph of a plan that repeats: launching it costs little beside them.
 const REPEATED_NODES: usize = 4096;
 
+/// The most commands before the first repetition: copies and the like.
+const MOST_BEFORE: usize = 8;
+
 /// A failure to enqueue or capture commands.
 #[derive(Debug)]
 pub struct Refused {
@@ -133,16 +136,23 @@ impl Commands {
         &self.params
     }
 
-    /// How many commands a graph has whose replays, one after the other, are this plan, but for a rest at the end: all of them, or
-    /// of a long plan some of its repetitions. `None` for a long plan that does not repeat.
-    pub fn graph_len(&self) -> Option<usize> {
+    /// The commands of a graph: all of them or, of a long plan, some repetitions of what it repeats after a few commands. `None`
+    /// for a long plan that does not repeat.
+    pub fn graph_range(&self) -> Option<Range<usize>> {
         match self.len() {
             0 => None,
-            len @ ..=MAX_NODES => Some(len),
+            len @ ..=MAX_NODES => Some(0..len),
             len => {
-                let period = period(&self.keys());
-                let repeated = period * (REPEATED_NODES / period).max(1);
-                (repeated <= MAX_NODES && repeated <= len / 2).then_some(repeated)
+                let keys = self.keys();
+                let ranges = (0..=MOST_BEFORE).map(|start| {
+                    let period = period(&keys[start..]);
+                    let repeated = period * (REPEATED_NODES / period).max(1);
+                    start..start + repeated
+                });
+                let fits = |range: &Range<usize>| {
+                    range.len() <= MAX_NODES && range.len() <= (len - range.start) / 2
+                };
+                { ranges }.find(fits)
             }
         }
     }
@@ -275,19 +285,19 @@ fn period(keys: &[usize]) -> usize {
 #[derive(Debug)]
 pub struct Graph {
     raw: CUgraphExec,
-    /// Number of its commands.
-    pub nodes: u64,
+    /// Its commands.
+    pub range: Range<usize>,
     /// How long capture and instantiation took.
     pub made_in: Duration,
 }
 
 impl Graph {
-    /// Captures the first `len` commands in their order and instantiates them.
+    /// Captures these commands in their order and instantiates them.
     ///
     /// # Safety
     ///
     /// As [`Commands::enqueue`], with the graph's replays in place of the stream.
-    pub unsafe fn new(commands: &mut Commands, len: usize) -> Result<Graph, Refused> {
+    pub unsafe fn new(commands: &mut Commands, range: Range<usize>) -> Result<Graph, Refused> {
         let began = Instant::now();
         let stream = CaptureStream::new()?;
         // SAFETY: the stream is this function's own. It does not wait for the legacy stream, so that what other threads do
@@ -300,7 +310,7 @@ impl Graph {
         };
         check("cuStreamBeginCapture", begun)?;
         // SAFETY: the caller's; nothing runs yet.
-        let enqueued = unsafe { commands.enqueue_some(0..len, stream.0) };
+        let enqueued = unsafe { commands.enqueue_some(range.clone(), stream.0) };
         let mut template = Template(ptr::null_mut());
         // SAFETY: the stream is capturing, and the graph may be written.
         let ended = unsafe { sys::cuStreamEndCapture(stream.0, &mut template.0) };
@@ -312,7 +322,7 @@ impl Graph {
         check("cuGraphInstantiate", made)?;
         Ok(Graph {
             raw,
-            nodes: len as u64,
+            range,
             made_in: began.elapsed(),
         })
     }

@@ -164,7 +164,10 @@ impl<'d> CudaSession<'d> {
         const MOST_COMMANDS: u64 = 256;
         let all = self.commands.len() as u64;
         let commands = match (by, &self.graph) {
-            (Launching::Graph, Some(graph)) => all / graph.nodes + all % graph.nodes,
+            (Launching::Graph, Some(graph)) => {
+                let (start, nodes) = (graph.range.start as u64, graph.range.len() as u64);
+                start + (all - start) / nodes + (all - start) % nodes
+            }
             _ => all,
         };
         (self.ran[by as usize] || matches!(self.memory, Use::Banded(_)))
@@ -306,13 +309,17 @@ impl Session for CudaSession<'_> {
         let events: Result<Vec<Event>, DriverError> = (0..=segments).map(|_| event()).collect();
         let events = self.check(events)?;
         // A long plan goes by the graph of its repetitions, if it has one: parts are of whole replays, the last with the rest.
-        let nodes = match &self.graph {
-            Some(graph) if commands / graph.nodes as usize >= segments => graph.nodes as usize,
-            _ => 1,
+        let (start, nodes) = match &self.graph {
+            Some(Graph { range, .. }) if (commands - range.start) / range.len() >= segments => {
+                (range.start, range.len())
+            }
+            _ => (0, 1),
         };
-        let end_of = |segment: usize| match segment == segments {
-            true => commands,
-            false => commands / nodes * segment / segments * nodes,
+        let replays = (commands - start) / nodes;
+        let end_of = |segment: usize| match segment {
+            0 => 0,
+            _ if segment == segments => commands,
+            _ => start + replays * segment / segments * nodes,
         };
         let stream = &self.opened.stream;
         let began = Instant::now();
@@ -367,7 +374,7 @@ impl Session for CudaSession<'_> {
     fn capture(&mut self) -> Result<Capture, Error> {
         self.device.enter()?;
         if self.graph.is_none() {
-            let Some(len) = self.commands.graph_len() else {
+            let Some(range) = self.commands.graph_range() else {
                 let commands = self.commands.len();
                 return Ok(Capture::Stream {
                     reason: format!(
@@ -376,7 +383,7 @@ impl Session for CudaSession<'_> {
                 });
             };
             // SAFETY: the context is current, the plan was validated, the buffers are this session's, as is the graph.
-            match unsafe { Graph::new(&mut self.commands, len) } {
+            match unsafe { Graph::new(&mut self.commands, range) } {
                 Err(Refused {
                     cause,
                     position: None,
@@ -390,7 +397,7 @@ impl Session for CudaSession<'_> {
         }
         let graph = self.graph.as_ref().expect("just made");
         Ok(Capture::Graph {
-            nodes: graph.nodes,
+            nodes: graph.range.len() as u64,
             made_in: graph.made_in,
         })
     }
@@ -452,7 +459,8 @@ impl Drop for CudaSession<'_> {
     }
 }
 
-/// Enqueues these commands, of which the first is the first of a repetition, as replays of the graph and, at the end, one by one.
+/// Enqueues these commands: as replays of the graph where its repetitions are, of which they begin with a first command; what is
+/// before and after one by one.
 ///
 /// # Safety
 ///
@@ -463,14 +471,16 @@ unsafe fn replay(
     range: Range<usize>,
     stream: CUstream,
 ) -> Result<(), Refused> {
-    let nodes = graph.nodes as usize;
-    for _ in 0..range.len() / nodes {
+    let mut at = graph.range.start.clamp(range.start, range.end);
+    // SAFETY: the caller's.
+    unsafe { commands.enqueue_some(range.start..at, stream) }?;
+    while at + graph.range.len() <= range.end {
         // SAFETY: the caller's.
         unsafe { graph.enqueue(stream) }?;
+        at += graph.range.len();
     }
-    let rest = range.end - range.len() % nodes..range.end;
     // SAFETY: the caller's.
-    unsafe { commands.enqueue_some(rest, stream) }
+    unsafe { commands.enqueue_some(at..range.end, stream) }
 }
 
 /// Opts in to more dynamic shared memory than the default, for each kernel that is launched with more.

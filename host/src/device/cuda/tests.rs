@@ -45,28 +45,33 @@ fn every_parameter_points_at_its_value() {
 
 #[test]
 fn a_long_plan_that_repeats_becomes_a_graph_of_some_repetitions() {
-    let graph_len = |steps: u32, period: u32| {
+    let graph_of = |before: u32, steps: u32, period: u32| {
         let mut plan = Plan::new("p");
         let u = plan.buffer("u", Element::F32, 10);
+        for byte in 1..=before {
+            plan.fill(u, byte as u8).unwrap();
+        }
         for step in 0..steps {
             let config = LaunchConfig::new(1 + step % 2, 1);
             plan.launch("k", config, args![u, step % period]).unwrap();
             plan.fill(u, 0).unwrap();
         }
-        Commands::new(&plan, |_| 0xabc0, &[ptr::null_mut()]).graph_len()
+        Commands::new(&plan, |_| 0xabc0, &[ptr::null_mut()]).graph_range()
     };
-    assert_eq!(graph_len(0, 1), None);
-    assert_eq!(
-        graph_len(16_384, 20_000),
-        Some(32_768),
-        "short enough as a whole"
-    );
-    assert_eq!(graph_len(20_000, 1), Some(4096));
+    assert_eq!(graph_of(0, 0, 1), None);
+    let whole = graph_of(0, 16_384, 20_000);
+    assert_eq!(whole, Some(0..32_768), "short enough as a whole");
     // Shapes of two kinds and arguments of three repeat after six launches, each with a fill.
-    assert_eq!(graph_len(20_001, 3), Some(12 * 341));
-    assert_eq!(graph_len(20_000, 5_000), Some(10_000));
-    assert_eq!(graph_len(20_000, 15_000), None, "it does not repeat twice");
-    assert_eq!(graph_len(20_000, 20_000), None);
+    assert_eq!(graph_of(0, 20_001, 3), Some(0..12 * 341));
+    assert_eq!(graph_of(2, 20_001, 3), Some(2..2 + 12 * 341));
+    assert_eq!(graph_of(9, 20_001, 3), None, "too much before it");
+    assert_eq!(graph_of(0, 20_000, 5_000), Some(0..10_000));
+    assert_eq!(
+        graph_of(0, 20_000, 15_000),
+        None,
+        "it does not repeat twice"
+    );
+    assert_eq!(graph_of(0, 20_000, 20_000), None);
 }
 
 fn gpu(compute_capability: (u32, u32)) -> DeviceInfo {
