@@ -11,8 +11,8 @@ use host::lab::Values;
 use host::plan::Command;
 use host::{
     BufferId, Case, CaseParams, CheckError, Cpu, Device, DeviceInfo, DeviceKind, Element, Error,
-    HostBuffer, KernelInfo, Lab, LaunchConfig, Module, NamedBuffers, Parameter, Plan, Progress,
-    Session, Timing, Variant, Work, args, check,
+    HostBuffer, KernelInfo, Lab, LaunchConfig, Launching, Module, NamedBuffers, Parameter, Plan,
+    Progress, Session, Timing, Variant, Work, args, check,
 };
 
 use crate::devices::Machine;
@@ -343,7 +343,11 @@ impl Session for AdderSession<'_> {
         let commands = self.plan.commands().count() as u64 / u64::from(segments);
         let part = (commands, Duration::from_millis(commands));
         let parts = vec![part; segments as usize];
-        Ok(Some(Segments { parts, whole }))
+        Ok(Some(Segments {
+            parts,
+            whole,
+            by: Launching::Stream,
+        }))
     }
 
     fn kernel_info(&self, kernel: &str) -> Result<KernelInfo, Error> {

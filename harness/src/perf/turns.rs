@@ -124,8 +124,8 @@ struct Turn<'p> {
     clock: Clock,
     host_s: Vec<f64>,
     output: Option<usize>,
-    /// By the device's events, of the last run in parts.
-    whole_s: Option<f64>,
+    /// Of the last run in parts: its time by the device's events, and how it was launched.
+    whole: Option<(f64, Launching)>,
     /// Why the run is not a graph, if it is none.
     no_graph: Option<String>,
     /// Runs of a batch.
@@ -148,7 +148,7 @@ impl<'p> Turn<'p> {
             clock: Clock::Device,
             host_s: Vec::new(),
             output: None,
-            whole_s: None,
+            whole: None,
             no_graph: None,
             runs: 1,
             batched: None,
@@ -302,7 +302,7 @@ impl<'p> Turn<'p> {
             let whole = self.sample(segments.whole, 1);
             self.host_s.push(segments.whole.host.as_secs_f64());
             let whole_s = whole.time.as_secs_f64();
-            self.whole_s = Some(whole_s);
+            self.whole = Some((whole_s, segments.by));
             let commands: u64 = segments.parts.iter().map(|(commands, _)| commands).sum();
             for (part, time) in segments.parts {
                 self.isolated.push(Sample {
@@ -353,7 +353,7 @@ impl<'p> Turn<'p> {
                 isolated.doubts.push(Doubt::Shared { processes });
             }
         }
-        if let Some(whole_s) = self.whole_s
+        if let Some((whole_s, _)) = self.whole
             && are_apart(isolated.median_s, whole_s)
         {
             isolated.doubts.push(Doubt::Segments {
@@ -376,9 +376,9 @@ impl<'p> Turn<'p> {
         });
         Ok(Timed {
             figures: Figures {
-                by: Some(isolated_by),
+                by: Some(self.whole.map_or(isolated_by, |(_, by)| by)),
                 batched,
-                segments: self.whole_s.map(|_| SEGMENTS),
+                segments: self.whole.map(|_| SEGMENTS),
                 conditions,
                 kernels: self.run.kernels()?,
                 ..Figures::new(isolated, self.clock, host_median_s)

@@ -130,6 +130,8 @@ pub struct Segments {
     pub parts: Vec<(u64, Duration)>,
     /// The whole run.
     pub whole: Timing,
+    /// How the commands reached the device.
+    pub by: Launching,
 }
 
 /// A prepared plan and its buffers on a device.

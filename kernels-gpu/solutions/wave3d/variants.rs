@@ -6,9 +6,8 @@ use crate::lab::BuiltIn;
 use crate::wave3d::{MOST_SITES, Wave3d};
 
 // A grid has 65535 blocks along y and z.
-const _: () = assert!(
-    MOST_SITES[0] < 65_535 * PLANES * BLOCK[2] && MOST_SITES[1] < 65_535 * BLOCK[1]
-);
+const _: () =
+    assert!(MOST_SITES[0] < 65_535 * PLANES * BLOCK[2] && MOST_SITES[1] < 65_535 * BLOCK[1]);
 
 pub const VARIANTS: &[BuiltIn<Wave3d>] = &[
     BuiltIn::new(

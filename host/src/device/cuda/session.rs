@@ -356,6 +356,10 @@ impl Session for CudaSession<'_> {
         Ok(Some(Segments {
             parts: parts.collect::<Result<_, Error>>()?,
             whole: Timing { device, host },
+            by: match nodes {
+                1 => Launching::Stream,
+                _ => Launching::Graph,
+            },
         }))
     }
 
