@@ -29,11 +29,10 @@ pub fn is_large(bytes: usize) -> bool {
 impl Staging {
     /// Allocates the pieces. The context is current.
     pub fn new() -> Result<Staging, DriverError> {
-        // SAFETY: what is read of a piece has been written before; any bytes are valid `u8`.
         let piece = || {
-            check("cuMemAllocHost", unsafe {
-                LockedBuffer::uninitialized(PIECE)
-            })
+            // SAFETY: what is read of a piece has been written before; any bytes are valid `u8`.
+            let allocated = unsafe { LockedBuffer::uninitialized(PIECE) };
+            check("cuMemAllocHost", allocated)
         };
         Ok(Staging {
             pieces: [piece()?, piece()?],
