@@ -53,7 +53,7 @@ use crate::stdout::Out;
 use agenda::Agenda;
 use bench::{Bench, CheckArg};
 use contender::Peers;
-use output_files::OutputFile;
+use output_files::OutputDocument;
 use partial_results::{PartialResults, State};
 use probe::{Probe, Real};
 use results::{CaseResults, Results, SCHEMA_VERSION};
@@ -189,7 +189,7 @@ fn run_in(
     let chosen = environment.machine.choose(&args.device)?;
     let json = args.json.open()?;
     let html = args.html.as_deref();
-    let html = html.map(|path| OutputFile::create("--html", path));
+    let html = html.map(|path| OutputDocument::create("--html", path));
     let html = html.transpose()?;
 
     // Every case is made before anything is timed: what makes no sense is known at once.

@@ -10,7 +10,7 @@ use crate::failure::{Ending, Failure};
 use crate::interrupt::OnInterrupt;
 use crate::json::JsonOut;
 use crate::stdout::Out;
-use output_files::OutputFile;
+use output_files::OutputDocument;
 
 /// Results that are not complete yet.
 pub struct PartialResults {
@@ -22,7 +22,7 @@ pub struct PartialResults {
 pub struct State {
     pub results: Results,
     pub json: JsonOut,
-    pub html: Option<OutputFile>,
+    pub html: Option<OutputDocument>,
     /// What makes the page.
     pub page: PageOf,
     /// When the program was started.
