@@ -118,6 +118,47 @@ impl Lab for Doubling {
     }
 }
 
+/// The same lab in a copy of the course without solutions.
+pub struct Bare;
+
+impl Lab for Bare {
+    fn name(&self) -> &'static str {
+        Doubling.name()
+    }
+
+    fn summary(&self) -> &'static str {
+        Doubling.summary()
+    }
+
+    fn module(&self) -> &Module {
+        Doubling.module()
+    }
+
+    fn variants(&self) -> &'static [Variant] {
+        &[]
+    }
+
+    fn parameters(&self) -> &'static [Parameter] {
+        Doubling.parameters()
+    }
+
+    fn small_cases(&self) -> Vec<Box<dyn Case>> {
+        Doubling.small_cases()
+    }
+
+    fn laptop_cases(&self) -> Vec<Box<dyn Case>> {
+        Doubling.laptop_cases()
+    }
+
+    fn large_cases(&self) -> Vec<Box<dyn Case>> {
+        Doubling.large_cases()
+    }
+
+    fn case(&self, params: &CaseParams) -> Result<Box<dyn Case>, Error> {
+        Doubling.case(params)
+    }
+}
+
 fn boxed((n, steps): (usize, u64)) -> Box<dyn Case> {
     Box::new(Numbers { n, steps })
 }
@@ -137,6 +178,7 @@ impl Case for Numbers {
     }
 
     fn record(&self, variant: &str) -> Result<Plan, Error> {
+        host::find_variant(&VARIANTS, variant)?;
         let mut plan = Plan::new(variant);
         let x = plan.buffer("x", Element::U32, self.n);
         plan.output("x", x);
@@ -180,6 +222,10 @@ impl Case for Numbers {
     ) -> Result<Duration, Error> {
         *buffers = self.reference_from(buffers, cpu, progress)?;
         Ok(Duration::from_millis(10 * self.steps))
+    }
+
+    fn output_names(&self) -> &'static [&'static str] {
+        &["x"]
     }
 
     fn part(&self, _first: u32, steps: u32) -> Option<Box<dyn Case>> {

@@ -55,6 +55,21 @@ pub fn take(buffers: &mut NamedBuffers, name: &str) -> Result<HostBuffer, Buffer
     Ok(buffers.swap_remove(position).1)
 }
 
+/// Copies of those buffers that `is_wanted` names.
+///
+/// # Errors
+///
+/// [`BufferError::OutOfMemory`].
+pub fn copies(
+    buffers: &NamedBuffers,
+    is_wanted: impl Fn(&str) -> bool,
+) -> Result<NamedBuffers, BufferError> {
+    let wanted = buffers.iter().filter(|(name, _)| is_wanted(name));
+    wanted
+        .map(|(name, buffer)| Ok((name.clone(), buffer.copied()?)))
+        .collect()
+}
+
 /// Adds the buffers, in place of those of the same names.
 pub fn replace(buffers: &mut NamedBuffers, with: NamedBuffers) {
     for (name, buffer) in with {

@@ -50,6 +50,7 @@ use crate::failure::{Ending, Failure};
 use crate::json::JsonArg;
 use crate::peer;
 use crate::stdout::Out;
+use crate::terminal::wrapped;
 use agenda::Agenda;
 use bench::{Bench, CheckArg};
 use contender::Peers;
@@ -286,10 +287,9 @@ fn run_in(
         }
     }
     if wants_text && has_no_variants {
-        out.line(
-            "this copy of the course has no built-in variants: there is nothing to time but the CPU; on a GPU \
-             `harness grade labs/LAB/starter` times yours",
-        )?;
+        let reason = "this copy of the course has no built-in variants: there is nothing to time but the CPU; on a GPU \
+             `harness grade labs/LAB/starter` times yours";
+        out.line(wrapped(reason, 0))?;
     }
     so_far.finish(out)
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use plan::{Lab as _, Solves};
 
 use super::{Case, CaseError, CaseParams, Cpu, Lab, Parameter, Progress, Values, Variant, Work};
-use crate::buffer::{BufferError, NamedBuffers, replace};
+use crate::buffer::{NamedBuffers, copies, replace};
 use crate::check::{self, CheckError};
 use crate::error::Error;
 use crate::kernels::KERNELS;
@@ -171,10 +171,7 @@ pub fn advance_copies<D: Declaration>(
     cpu: Cpu,
     progress: &dyn Progress,
 ) -> Result<NamedBuffers, Error> {
-    let copies = inputs
-        .iter()
-        .map(|(name, buffer)| Ok((name.clone(), buffer.copied()?)));
-    let mut buffers = copies.collect::<Result<NamedBuffers, BufferError>>()?;
+    let mut buffers = copies(inputs, |_| true)?;
     Declaration::advance(case, &mut buffers, cpu, progress)?;
     buffers.retain(|(name, _)| D::Plan::OUTPUTS.contains(&name.as_str()));
     Ok(buffers)
@@ -351,6 +348,10 @@ impl<D: Declaration> Case for D {
         progress: &dyn Progress,
     ) -> Result<Duration, Error> {
         Declaration::advance(self, buffers, cpu, progress)
+    }
+
+    fn output_names(&self) -> &'static [&'static str] {
+        D::Plan::OUTPUTS
     }
 
     fn part(&self, first: u32, steps: u32) -> Option<Box<dyn Case>> {

@@ -1,8 +1,8 @@
 //! A lab and a case, whatever the lab.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use crate::buffer::{NamedBuffers, replace};
+use crate::buffer::NamedBuffers;
 use crate::check::CheckError;
 use crate::error::Error;
 use crate::lab::{CaseError, CaseParams, Parameter};
@@ -177,13 +177,10 @@ pub trait Case: Send + Sync {
         buffers: &mut NamedBuffers,
         cpu: Cpu,
         progress: &dyn Progress,
-    ) -> Result<Duration, Error> {
-        let began = Instant::now();
-        let outputs = self.reference_from(buffers, cpu, progress)?;
-        let time = began.elapsed();
-        replace(buffers, outputs);
-        Ok(time)
-    }
+    ) -> Result<Duration, Error>;
+
+    /// The names of the outputs: of [`Case::reference`], and of every plan.
+    fn output_names(&self) -> &'static [&'static str];
 
     /// The same case with `steps` timesteps, numbered from `first` on. The outputs of one part, in place of the inputs of
     /// the same names, are the inputs of the next. None for a lab without timesteps.

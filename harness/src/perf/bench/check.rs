@@ -9,12 +9,11 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use clap::ValueEnum;
-use host::buffer::replace;
+use host::buffer::{copies, replace};
 use host::run::run_from;
-use host::{BufferError, Case, Cpu, Device, Error, NamedBuffers, Variant};
+use host::{Case, Cpu, Device, Error, NamedBuffers, Variant};
 
 use super::Bench;
-use crate::catalogue::first_variant;
 use crate::failure::Failure;
 use crate::perf::results::{CheckedSteps, Correctness};
 use crate::perf::turns::DistinctOutputs;
@@ -90,6 +89,7 @@ impl Bench<'_> {
     }
 
     fn compute_first(&self, inputs: &NamedBuffers, of: u64) -> Result<Computed, Error> {
+        let case = self.case.as_ref();
         let mut buffers = copies(inputs, |_| true)?;
         let first = self.settings.check.mul_f64(FIRST);
         let (mut done, mut spent) = (0, Duration::ZERO);
@@ -109,7 +109,7 @@ impl Bench<'_> {
             spent += part.advance(&mut buffers, Cpu::Parallel, &bar)?;
             done += steps;
         }
-        self.keep_outputs(&mut buffers)?;
+        keep_outputs(case, &mut buffers);
         Ok(match done == of {
             true => Computed::Whole(buffers),
             false => Computed::First {
@@ -118,13 +118,6 @@ impl Bench<'_> {
                 last: steps_in(self.settings.check - first, done, spent).clamp(1, of - done),
             },
         })
-    }
-
-    /// Drops what is only read, and never compared.
-    pub(super) fn keep_outputs(&self, buffers: &mut NamedBuffers) -> Result<(), Error> {
-        let plan = self.case.record(first_variant(self.lab))?;
-        buffers.retain(|(name, _)| plan.outputs().iter().any(|(output, _)| output == name));
-        Ok(())
     }
 
     fn part(&self, first: u64, steps: u64) -> Box<dyn Case> {
@@ -265,19 +258,13 @@ impl Bench<'_> {
         replace(&mut buffers, state);
         let part = self.part(of - last, last);
         part.advance(&mut buffers, Cpu::Parallel, &host::NoProgress)?;
-        buffers.retain(|(name, _)| after_all.iter().any(|(output, _)| output == name));
+        keep_outputs(part.as_ref(), &mut buffers);
         let which = format!("over the last {last} steps");
         Ok(compared(part.as_ref(), &buffers, after_all, &which))
     }
 }
 
-/// Copies of those buffers that `is_wanted` names.
-pub fn copies(
-    buffers: &NamedBuffers,
-    is_wanted: impl Fn(&str) -> bool,
-) -> Result<NamedBuffers, BufferError> {
-    let wanted = buffers.iter().filter(|(name, _)| is_wanted(name));
-    wanted
-        .map(|(name, buffer)| Ok((name.clone(), buffer.copied()?)))
-        .collect()
+/// Drops what is only read, and never compared.
+pub fn keep_outputs(case: &dyn Case, buffers: &mut NamedBuffers) {
+    buffers.retain(|(name, _)| case.output_names().contains(&name.as_str()));
 }

@@ -2,11 +2,12 @@
 
 use std::time::Instant;
 
+use host::buffer::copies;
 use host::{Case, Cpu, Error, NamedBuffers, check};
 use stats::Summary;
 
 use super::Bench;
-use super::check::{CheckArg, copies};
+use super::check::{CheckArg, keep_outputs};
 use super::ratios::compare_with_cpu;
 use crate::catalogue::first_variant;
 use crate::devices::Wanted;
@@ -59,7 +60,7 @@ impl Bench<'_> {
             row(Cpu::Serial, serial, Correctness::Reference, None),
             row(Cpu::Parallel, parallel, result, mismatch),
         ];
-        self.keep_outputs(&mut outputs)?;
+        keep_outputs(case, &mut outputs);
         let known = rows.clone();
         compare_with_cpu(&mut rows, &known);
         Ok(References {

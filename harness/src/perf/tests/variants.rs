@@ -117,6 +117,21 @@ fn without_a_gpu_its_rows_say_why() {
 }
 
 #[test]
+fn a_copy_without_solutions_times_the_cpu() {
+    for args in [&["--samples=12"][..], &["--samples=12", "--large"]] {
+        for machine in [testing::machine(), testing::machine_without_gpu()] {
+            let labs: [&dyn Lab; 1] = [&testing::Bare];
+            let run = run_with(&labs, &machine, Peers::default(), &MadeUp::default(), args);
+            assert_eq!(run.ending, Ok(Ending::Fine), "{}", run.text);
+            let rows: Vec<&str> = run.rows().iter().map(|row| &row.variant[..]).collect();
+            assert_eq!(rows, ["serial", "parallel"]);
+            let note = "this copy of the course has no built-in variants";
+            assert!(run.text.contains(note), "{}", run.text);
+        }
+    }
+}
+
+#[test]
 fn nothing_is_timed_for_a_case_that_makes_no_sense() {
     let run = timed(&["doubling", "--param=n=many"], &testing::machine());
     assert_eq!((run.text.as_str(), run.results), ("", None));
