@@ -13,8 +13,8 @@ use crate::summary::{Discarded, Summary};
 pub struct SamplingRule {
     /// Sampling does not end with fewer before [`SamplingRule::min_time`].
     pub min_samples: usize,
-    /// From this time on, [`RESULT_SAMPLES`] that agree are enough: short runs are sampled often, and long ones no more often
-    /// than it takes.
+    /// From this time on, [`RESULT_SAMPLES`] that all lie within [`SamplingRule::noise`] of each other are enough, or 11 of which
+    /// one may be far off: short runs are sampled often, and long ones no more often than it takes.
     pub min_time: Duration,
     /// Sampling ends with as many.
     pub max_samples: usize,
@@ -31,6 +31,10 @@ pub struct SamplingRule {
 /// Fewer samples are no result, even if no more are asked for: the least and the greatest of six bound the median with a
 /// confidence of 96.9 %, those of five with 93.8 %.
 pub const RESULT_SAMPLES: usize = 6;
+
+/// Of fewer samples none may be far off, if sampling is to end early: the interval of the ratio of two such rows would still
+/// reach to that one ([`interval::ratio`] at 99 %).
+const BEARS_ONE_OUTLIER: usize = 11;
 
 /// The steps of the clocks: a spread of this size, in seconds, says nothing about what was timed.
 const RESOLUTION_S: f64 = 1.5e-6;
@@ -186,6 +190,12 @@ impl Collector {
             return false;
         }
         let summary = Summary::new(self.samples_s.clone());
+        let range = (summary.max_s - summary.min_s) / summary.median_s;
+        if self.samples_s.len() < BEARS_ONE_OUTLIER.min(self.rule.min_samples)
+            && range > self.rule.noise
+        {
+            return false;
+        }
         let is_quiet = |doubt: &Doubt| matches!(doubt, Doubt::TooFew { .. });
         summary.noise.is_some() && self.rule.doubts(&summary).iter().all(is_quiet)
     }
@@ -452,6 +462,19 @@ mod tests {
         assert_eq!((summary.samples_s.len(), summary.is_result()), (6, true));
         // Those that differ need more.
         assert!(slow([1.0, 1.0, 1.0, 1.02]).samples_s.len() > 6);
+        // A row with an outlier can still be compared with another that has one.
+        let with_outlier = |first: usize| {
+            let summary = rule.collect(|index| {
+                std::thread::sleep(Duration::from_millis(15));
+                let time = if index == first { 1.009 } else { 1.0 };
+                Ok::<_, ()>(Duration::from_secs_f64(time))
+            });
+            summary.unwrap().samples_s
+        };
+        let (old, new) = (with_outlier(2), with_outlier(4));
+        assert_eq!((old.len(), new.len()), (11, 11));
+        let ratio = interval::ratio(&old, &new, Confidence::P99).unwrap();
+        assert_eq!((ratio.low, ratio.high), (1.0, 1.0));
     }
 
     #[test]

@@ -29,7 +29,7 @@ const SEGMENTS_APART: f64 = 0.01;
 pub struct Timed {
     /// Times, kernels and conditions; what the run is worth, the caller knows.
     pub figures: Figures,
-    /// The isolated times turn by turn; `None` where the sample does not count. Empty if it took no turns.
+    /// The isolated times turn by turn; `None` where the sample does not count or none was taken. Empty if it took no turns.
     pub turns_s: Vec<Option<f64>>,
     /// What a timed isolated run gave: which of the [`DistinctOutputs`].
     pub output: Option<usize>,
@@ -94,7 +94,7 @@ pub fn time(
     }
     each(&mut short, |turn| turn.checked(distinct));
     while short.iter().any(|turn| turn.needs(&turn.isolated)) {
-        each(&mut short, Turn::isolated);
+        each(&mut short, Turn::isolated_or_wait);
     }
     each(&mut short, |turn| turn.batches(settings));
     let turns = turns.into_iter();
@@ -214,6 +214,15 @@ impl<'p> Turn<'p> {
             self.run.reset()?;
             self.run.run_times(1, by)?;
         }
+        Ok(())
+    }
+
+    /// A turn of a run whose samples are enough is left out: the time is for those that need more.
+    fn isolated_or_wait(&mut self) -> Result<(), Trouble> {
+        if self.needs(&self.isolated) {
+            return self.isolated();
+        }
+        self.turns_s.push(None);
         Ok(())
     }
 
