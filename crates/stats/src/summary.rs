@@ -26,6 +26,9 @@ pub struct Summary {
     pub doubts: Vec<Doubt>,
     /// In the order taken.
     pub samples_s: Vec<f64>,
+    /// Single runs, where they have several speeds and a sample is therefore the mean of some that followed each other.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub single_s: Vec<f64>,
     /// Samples that were taken and do not count.
     #[serde(default)]
     pub discarded: Vec<Discarded>,
@@ -62,8 +65,29 @@ impl Summary {
             spread: (sorted.len() > 1).then(|| relative(span)),
             doubts: Vec::new(),
             samples_s,
+            single_s: Vec::new(),
             discarded: Vec::new(),
         }
+    }
+
+    /// The same runs with a sample for each `runs` that followed each other: their mean. Those left over are left out.
+    ///
+    /// # Panics
+    ///
+    /// If there are fewer.
+    pub(crate) fn of_means(self, runs: usize) -> Summary {
+        let groups = self.samples_s.chunks_exact(runs);
+        let means = groups.map(|group| group.iter().sum::<f64>() / runs as f64);
+        Summary {
+            single_s: self.samples_s.clone(),
+            discarded: self.discarded,
+            ..Summary::new(means.collect())
+        }
+    }
+
+    /// How many runs a sample is the mean of: 1, unless single runs have several speeds.
+    pub fn runs_per_sample(&self) -> usize {
+        (self.single_s.len() / self.samples_s.len()).max(1)
     }
 
     /// Whether it is a result.

@@ -93,6 +93,10 @@ pub fn time(
         turn.isolated = Collector::new(isolated);
     }
     each(&mut short, |turn| turn.checked(distinct));
+    // To read and compare gigabytes takes longer than to compute them.
+    for turn in &mut short {
+        turn.isolated.restart_time();
+    }
     while short.iter().any(|turn| turn.needs(&turn.isolated)) {
         each(&mut short, Turn::isolated_or_wait);
     }

@@ -277,6 +277,12 @@ fn remarks(one: &Compared<'_>, figures: &Figures) -> Vec<String> {
     if let Some(batched) = &figures.batched {
         doubt("batched: ", &batched.run);
     }
+    if figures.run.runs_per_sample() > 1 {
+        remarks.push(format!(
+            "single runs have several speeds: a sample is the mean of {}",
+            figures.run.runs_per_sample()
+        ));
+    }
     if let (Some(first), true) = (figures.run.discarded.first(), figures.run.is_result()) {
         let samples = count(figures.run.discarded.len(), "sample");
         remarks.push(format!("{samples} discarded: {}", first.reason));
