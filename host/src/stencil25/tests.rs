@@ -8,13 +8,17 @@ use crate::stencil25::LAB;
 #[test]
 fn every_variant_is_right() {
     for case in LAB.small_cases() {
-        let expected = case.reference(Cpu::Serial, &NoProgress).unwrap();
+        let inputs = case.inputs().unwrap();
+        let expected = case
+            .reference_from(&inputs, Cpu::Serial, &NoProgress)
+            .unwrap();
         for variant in LAB.variants() {
             let context = format!("{}, {}", variant.name, case.label());
             let device = EmulatedDevice::default();
             let outcome = run_case(&device, LAB.module(), case.as_ref(), variant.name)
                 .unwrap_or_else(|error| panic!("{context}: {error}"));
-            case.check(variant.name, &expected, &outcome.outputs)
+            case.check(variant.name, &inputs, &expected, &outcome.outputs)
+                .unwrap()
                 .unwrap_or_else(|error| panic!("{context}: {error}"));
         }
     }
