@@ -105,6 +105,8 @@ fn cuda_peers_are_right() {
             "poisson reads_source, CUDA C++",
             "poisson reads_source, CUDA C++, FMA",
             "poisson computes_source, CUDA C++",
+            "stencil25 gmem, CUDA C++",
+            "stencil25 st_reg_fixed, CUDA C++",
         ]
     );
 }

@@ -9,9 +9,7 @@ use proptest::prelude::*;
 use super::model::{Medium, Model};
 use super::problem::{Fields, Start, Stencil25, largest_timestep};
 use super::reference::{advance, advance_by};
-use crate::device::EmulatedDevice;
 use crate::lab::{Case, CaseParams, Cpu, Lab, NoProgress};
-use crate::run::run_case;
 use crate::stencil25::LAB;
 
 fn problem(shape: [u32; 3], steps: u32, shell: u32) -> Stencil25 {
@@ -46,24 +44,6 @@ fn points(grid: Grid) -> impl Iterator<Item = ([u32; 3], usize)> {
     all.map(move |point| (point, grid.index(point[0], point[1], point[2]) as usize))
 }
 
-#[test]
-fn every_variant_is_right() {
-    for case in LAB.small_cases() {
-        let inputs = case.inputs().unwrap();
-        let expected = case
-            .reference_from(&inputs, Cpu::Serial, &NoProgress)
-            .unwrap();
-        for variant in LAB.variants() {
-            let context = format!("{}, {}", variant.name, case.label());
-            let device = EmulatedDevice::default();
-            let outcome = run_case(&device, LAB.module(), case.as_ref(), variant.name)
-                .unwrap_or_else(|error| panic!("{context}: {error}"));
-            case.check(variant.name, &inputs, &expected, &outcome.outputs)
-                .unwrap()
-                .unwrap_or_else(|error| panic!("{context}: {error}"));
-        }
-    }
-}
 #[test]
 fn all_references_give_the_same_bits() {
     for (shape, shell) in [([3, 3, 3], 1), ([3, 50, 400], 1), ([40, 13, 33], 6)] {
@@ -271,7 +251,7 @@ fn energy_is_kept_without_absorption_and_lost_with_it() {
 }
 #[test]
 fn the_shell_absorbs_what_a_wall_reflects() {
-    let problem = problem([56; 3], 250, 16)
+    let problem = problem([44; 3], 180, 12)
         .with_start(Start::Pulse)
         .with_source(None)
         .unwrap()

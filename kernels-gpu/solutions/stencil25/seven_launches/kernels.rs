@@ -140,27 +140,18 @@ pub unsafe fn stencil25_shell(
     let index = grid.index(x, y, z);
     // SAFETY: the point is in the grid, and its elements of v and phi this thread's alone.
     unsafe {
-        let (u, eta) = (
-            Around::new(u.as_ptr(), index),
-            Around::new(eta.as_ptr(), index),
-        );
+        let u = Around::new(u.as_ptr(), index);
+        let eta = Around::new(eta.as_ptr(), index);
         let (v, phi) = (v.add(index as usize), phi.add(index as usize));
-        let vp = *vp.get_unchecked(index as usize);
-        let (before, phi_before) = (*v, *phi);
-        let (own, eta_own) = (*u.own, *eta.own);
+        let (vp, before, old) = (*vp.get_unchecked(index as usize), *v, *phi);
+        let (own, absorption) = (*u.own, *eta.own);
         let strides = [grid.stride_x(), grid.stride_y(), 1];
         let [x, y, z] = strides.map(|stride| u.pairs(stride));
-        let laplacian = update::laplacian(&task.coefficients, own, Pairs { x, y, z });
-        let next = update::shell(own, before, vp, laplacian, eta_own, phi_before);
+        let c = &task.coefficients;
+        let laplacian = update::laplacian(c, own, Pairs { x, y, z });
+        let next = update::shell(own, before, vp, laplacian, absorption, old);
         *v = task.with_source(index, next, value);
-        let (eta_change, u_change) = (eta.changes(strides), u.changes(strides));
-        *phi = update::phi(
-            &task.coefficients,
-            phi_before,
-            eta_own,
-            eta_change,
-            u_change,
-        );
+        *phi = update::phi(c, old, absorption, eta.changes(strides), u.changes(strides));
     }
 }
 
@@ -252,7 +243,6 @@ fn planes_of_block(region: Region) -> [u32; 2] {
 }
 
 /// A column of points along x, of which a block has a plane of columns; and where in it the block is.
-#[derive(Clone, Copy)]
 struct Column<'a> {
     u: &'a [f32],
     v: *mut f32,
@@ -296,17 +286,13 @@ impl<'a> Column<'a> {
         // Eight warps have a row of the halo each; four have the columns beside four rows. Row and column count from the halo's
         // first.
         let (row, column) = if warp < HALOS {
-            let row = if warp < RADIUS { warp } else { warp + height };
-            (row, lane + RADIUS)
+            let before = if warp < RADIUS { 0 } else { height };
+            (before + warp, lane + RADIUS)
         } else {
             let number = (warp - HALOS) * width + lane;
             let (row, column) = (number / HALOS, number % HALOS);
-            let column = if column < RADIUS {
-                column
-            } else {
-                column + width
-            };
-            (row + RADIUS, column)
+            let before = if column < RADIUS { 0 } else { width };
+            (row + RADIUS, before + column)
         };
         // Beyond the last row of a plane, which no point in the region needs, is the halo before the next one's first.
         let last_row = grid.n_y + HALOS - 1;
@@ -348,29 +334,30 @@ impl<'a> Column<'a> {
     /// As [`Column::u`].
     #[inline(always)]
     unsafe fn halo(&self, ahead: i32) -> f32 {
-        if !self.has_halo {
-            return 0.0;
-        }
-        // SAFETY: as there.
-        unsafe {
-            *self
-                .u
-                .get_unchecked(self.ahead(self.halo_index, ahead) as usize)
+        let index = self.ahead(self.halo_index, ahead) as usize;
+        match self.has_halo {
+            // SAFETY: as there.
+            true => unsafe { *self.u.get_unchecked(index) },
+            false => 0.0,
         }
     }
 
-    /// v and vp, `ahead` planes from here; 0 if the column is outside the region.
+    /// v and vp, `ahead` planes from here; of v anything, unless the block has that plane and the column is in the region: others may
+    /// be writing there.
     ///
     /// # Safety
-    /// The plane is one of the block's, and not written yet.
+    /// The array has that plane. If `has_plane`, the block does, and has not written it yet.
     #[inline(always)]
-    unsafe fn v_and_vp(&self, ahead: i32) -> [f32; 2] {
-        if !self.is_inside {
-            return [0.0; 2];
-        }
+    unsafe fn v_and_vp(&self, ahead: i32, has_plane: bool) -> [f32; 2] {
         let index = self.ahead(self.index, ahead) as usize;
-        // SAFETY: the point is in the region, so that its element of v is this thread's alone.
-        unsafe { [*self.v.add(index), *self.vp.get_unchecked(index)] }
+        // SAFETY: in the region, the element of v is this thread's alone.
+        unsafe {
+            let v = match self.is_inside && has_plane {
+                true => *self.v.add(index),
+                false => 0.0,
+            };
+            [v, *self.vp.get_unchecked(index)]
+        }
     }
 
     /// Writes the next v, `ahead` planes from here, if the column is in the region.
@@ -450,12 +437,9 @@ impl Fixed<'_> {
             let around = self.column.share(own, self.halo);
             let [v, vp] = self.v_and_vp;
             let is_last = self.left == 1;
-            let mut ahead = 0.0;
-            if !is_last {
-                self.halo = self.column.halo(1);
-                self.v_and_vp = self.column.v_and_vp(1);
-                ahead = self.column.u(5);
-            }
+            self.halo = self.column.halo(1);
+            self.v_and_vp = self.column.v_and_vp(1, !is_last);
+            let ahead = self.column.u(5);
             let pairs = Pairs {
                 x: [1, 2, 3, 4].map(|r| u(4 + r) + u(4 - r)),
                 y: around.pairs(PLANE[0] as u32),
@@ -493,7 +477,7 @@ pub unsafe fn stencil25_st_reg_fixed(u: &[f32], v: *mut f32, vp: &[f32], task: T
         let mut column = Fixed {
             u: [-4, -3, -2, -1, 0, 1, 2, 3, 4].map(|plane| column.u(plane)),
             halo: column.halo(0),
-            v_and_vp: column.v_and_vp(0),
+            v_and_vp: column.v_and_vp(0, true),
             left: end - first,
             column,
         };
@@ -556,12 +540,8 @@ impl Semi<'_> {
             if self.done + 1 < self.planes {
                 self.halo = self.column.halo(1);
             }
-            if !is_last {
-                self.own = self.column.u(1);
-            }
-            if self.done >= 3 && !is_last {
-                self.v_and_vp = self.column.v_and_vp(-3);
-            }
+            self.own = self.column.u(1);
+            self.v_and_vp = self.column.v_and_vp(-3, self.done >= 3 && !is_last);
             for r in 0..4 {
                 sum = c.x[r].mul_add(self.u[before(r + 1)], sum);
             }
