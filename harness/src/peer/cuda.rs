@@ -56,6 +56,11 @@ pub const SOURCES: &[Source] = &[
         lab: "poisson",
         kernels: &[plain("reads_source"), plain("computes_source")],
     },
+    Source {
+        file: "stencil25.cu",
+        lab: "stencil25",
+        kernels: &[plain("gmem"), plain("st_reg_fixed")],
+    },
 ];
 
 /// The same algorithm as the variant's, in kernels of the same names.

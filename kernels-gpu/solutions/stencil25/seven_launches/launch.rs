@@ -1,0 +1,136 @@
+//! Seven launches a timestep, for the points inside and for the shell's six boxes: together they replace v, and u and v swap
+//! names.
+
+use kernels_gpu::stencil25::{Coefficients, Grid, Region, Task};
+use plan::stencil25::{Buffers, Outputs, Problem, Solution};
+use plan::{LaunchConfig, Plan, PlanError, args};
+
+use super::kernels::{BLOCK, PLANE_BLOCK, THIN_BLOCK, TILE_BLOCK};
+
+/// How the points inside are advanced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Inner {
+    /// The kernel.
+    pub kernel: &'static str,
+    /// Threads of a block along z, y and x.
+    pub block: [u32; 3],
+    /// Whether blocks stream along x, and take many planes each.
+    pub streams: bool,
+}
+
+impl Inner {
+    /// One point a thread, all from global memory.
+    pub const GMEM: Inner = Inner {
+        kernel: "stencil25_gmem",
+        block: BLOCK,
+        streams: false,
+    };
+
+    /// One point a thread, a block's and their halo from shared memory.
+    pub const SMEM: Inner = Inner {
+        kernel: "stencil25_smem",
+        block: TILE_BLOCK,
+        streams: false,
+    };
+
+    /// Columns along x in fixed registers, planes in shared memory.
+    pub const ST_REG_FIXED: Inner = Inner {
+        kernel: "stencil25_st_reg_fixed",
+        block: PLANE_BLOCK,
+        streams: true,
+    };
+
+    /// Columns of partial sums, planes in shared memory.
+    pub const ST_SEMI: Inner = Inner {
+        kernel: "stencil25_st_semi",
+        block: PLANE_BLOCK,
+        streams: true,
+    };
+
+    /// Grid and block for the points of `region`.
+    fn config(self, region: Region) -> Result<LaunchConfig, PlanError> {
+        let mut config = covering(region, self.block)?;
+        if self.streams {
+            let [planes, ..] = region.shape();
+            let parts = ENOUGH_BLOCKS.div_ceil(config.grid[0].saturating_mul(config.grid[1]));
+            config.grid[2] = parts.min(planes.div_ceil(FEWEST_PLANES));
+        }
+        Ok(config)
+    }
+}
+
+/// Blocks that keep any GPU busy, many times over, so that it does not wait for the last.
+const ENOUGH_BLOCKS: u32 = 4096;
+/// Planes that a streaming block takes at least, if there are as many: before the first, it loads eight.
+const FEWEST_PLANES: u32 = 32;
+
+/// See the module.
+pub struct Submission;
+
+impl Solution for Submission {
+    fn record(
+        &self,
+        problem: &Problem,
+        buffers: Buffers,
+        plan: &mut Plan,
+    ) -> Result<Outputs, PlanError> {
+        Inner::GMEM.record(problem, buffers, plan)
+    }
+}
+
+impl Solution for Inner {
+    fn record(
+        &self,
+        problem: &Problem,
+        buffers: Buffers,
+        plan: &mut Plan,
+    ) -> Result<Outputs, PlanError> {
+        let Buffers {
+            mut u,
+            mut v,
+            vp,
+            eta,
+            phi,
+        } = buffers;
+        let Problem { n_x, n_y, n_z, .. } = *problem;
+        let grid = Grid::new([n_x, n_y, n_z]);
+        let task = |region| {
+            let task = Task {
+                grid,
+                region,
+                coefficients: Coefficients::new([problem.dx, problem.dy, problem.dz]),
+                source: problem.source,
+            };
+            task.to_bytes().to_vec()
+        };
+        let inner = grid.inner(problem.shell);
+        for &value in &problem.source_values {
+            let args = args![u.slice(), v, vp.slice(), task(inner), value];
+            plan.launch(self.kernel, self.config(inner)?, args)?;
+            for region in grid.shell(problem.shell) {
+                let (u, vp, eta) = (u.slice(), vp.slice(), eta.slice());
+                let args = args![u, v, vp, eta, phi, task(region), value];
+                plan.launch("stencil25_shell", shell_config(region)?, args)?;
+            }
+            (u, v) = (v, u);
+        }
+        Ok(Outputs { u, v, phi })
+    }
+}
+
+/// Grid and block for a box of the shell.
+fn shell_config(region: Region) -> Result<LaunchConfig, PlanError> {
+    let [_, _, n_z] = region.shape();
+    let block = if n_z <= THIN_BLOCK[0] {
+        THIN_BLOCK
+    } else {
+        BLOCK
+    };
+    covering(region, block)
+}
+
+/// A thread for each point of the box, and for those before it in their cache line.
+fn covering(region: Region, block: [u32; 3]) -> Result<LaunchConfig, PlanError> {
+    let [n_x, n_y, _] = region.shape();
+    LaunchConfig::covering([region.high[2] - region.line_z(), n_y, n_x], block)
+}

@@ -1,0 +1,135 @@
+//! What the solutions launch, and need; how far the one that sums in another order is from the others.
+
+use plan::{Command, Lab as _};
+use proptest::prelude::*;
+
+use super::seven_launches::launch::Inner;
+use crate::check;
+use crate::device::{Device, EmulatedDevice, LaunchLimits};
+use crate::lab::{Case, Cpu, Lab, NoProgress, largest_extent};
+use crate::run::{outputs, reset, run_case};
+use crate::stencil25::{LAB, Start, Stencil25};
+use crate::validate::validate;
+
+fn random(shape: [u32; 3], steps: u32, shell: u32) -> Stencil25 {
+    let problem = Stencil25::with_shell(shape, steps, shell).unwrap();
+    problem.with_start(Start::Random { seed: 5 })
+}
+
+#[test]
+fn a_timestep_is_seven_launches() {
+    for variant in LAB.variants() {
+        let commands = |steps| {
+            let plan = random([9, 10, 11], steps, 2).record(variant.name).unwrap();
+            plan.commands().len()
+        };
+        assert_eq!([0, 1, 3].map(commands), [0, 7, 21], "{}", variant.name);
+    }
+}
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(12))]
+    #[test]
+    fn every_variant_is_right_at_any_shape(
+        shell in 1_u32..6,
+        inside in (1_u32..12, 1_u32..20, 1_u32..40),
+        steps in 1_u32..4,
+    ) {
+        let shape = [inside.0, inside.1, inside.2].map(|n| n + 2 * shell);
+        let problem = random(shape, steps, shell);
+        let inputs = Case::inputs(&problem).unwrap();
+        let expected = problem.reference_from(&inputs, Cpu::Serial, &NoProgress).unwrap();
+        for variant in LAB.variants() {
+            let device = EmulatedDevice::default();
+            let outcome = run_case(&device, LAB.module(), &problem, variant.name).unwrap();
+            let checked = problem.check(variant.name, &inputs, &expected, &outcome.outputs);
+            let checked = checked.unwrap();
+            prop_assert!(checked.is_ok(), "{}, {problem}: {}", variant.name, checked.unwrap_err());
+        }
+    }
+}
+#[test]
+fn streaming_blocks_may_take_any_number_of_planes() {
+    let problem = random([27, 10, 12], 2, 4);
+    let expected = problem.reference(Cpu::Serial, &NoProgress).unwrap();
+    let solution = Inner::ST_REG_FIXED;
+    let description = crate::lab::Declaration::problem(&problem);
+    let plan = plan::stencil25::Stencil25::record("parts", &description, &solution).unwrap();
+    // 19 planes inside: one part, parts that do not divide them, a plane each, and more parts than planes.
+    for parts in [1, 2, 4, 7, 19, 40] {
+        let plan = plan
+            .map(|new, command| match command {
+                Command::Launch(launch) if launch.kernel == solution.kernel => {
+                    let mut config = launch.config;
+                    config.grid[2] = parts;
+                    new.launch(launch.kernel, config, launch.args.to_vec())
+                }
+                other => new.push(other),
+            })
+            .unwrap();
+        let device = EmulatedDevice::default();
+        let mut session = device.prepare(LAB.module(), &plan).unwrap();
+        reset(session.as_mut(), &plan, &Case::inputs(&problem).unwrap()).unwrap();
+        session.run().unwrap();
+        let got = outputs(session.as_mut(), &plan).unwrap();
+        check::exact(&expected, &got).unwrap_or_else(|error| panic!("{parts} parts: {error}"));
+    }
+}
+#[test]
+fn only_the_semi_stencil_rounds_differently_and_a_wrong_one_is_refused() {
+    let inexact = LAB.variants().iter().filter(|variant| !variant.exact);
+    assert_eq!(
+        inexact.map(|variant| variant.name).collect::<Vec<_>>(),
+        ["st_semi"]
+    );
+    let problem = random([19, 18, 40], 3, 4);
+    let inputs = Case::inputs(&problem).unwrap();
+    let expected = problem.reference(Cpu::Serial, &NoProgress).unwrap();
+    let device = EmulatedDevice::default();
+    let got = run_case(&device, LAB.module(), &problem, "st_semi")
+        .unwrap()
+        .outputs;
+    check::exact(&expected, &got).unwrap_err();
+    let checked = |variant, got: &_| problem.check(variant, &inputs, &expected, got).unwrap();
+    checked("st_semi", &got).unwrap();
+    checked("gmem", &got).unwrap_err();
+    // The reference passes by either rule; a hundred-thousandth more at one point does not.
+    checked("st_semi", &expected).unwrap();
+    let mut wrong = got.clone();
+    let at = problem.grid().index(9, 9, 9) as usize;
+    let (_, u) = wrong.iter_mut().find(|(name, _)| name == "u").unwrap();
+    u.as_mut_slice::<f32>().unwrap()[at] += 1e-5;
+    let error = checked("st_semi", &wrong).unwrap_err().to_string();
+    assert!(error.contains("`u` is wrong in 1 of"), "{error}");
+}
+#[test]
+fn the_longest_grids_fit() {
+    for shape in [[130_000, 3, 3], [3, 260_000, 3], [3, 3, 10_000_000]] {
+        for variant in LAB.variants() {
+            let plan = random(shape, 1, 1).record(variant.name).unwrap();
+            validate(LAB.module(), &plan, &LaunchLimits::COMMON).unwrap();
+        }
+    }
+}
+#[test]
+fn the_largest_cube_fits_and_the_next_does_not() {
+    for variant in LAB.variants() {
+        let largest = |bytes| largest_extent::<Stencil25>(variant.name, bytes);
+        // 1000^3 needs 21 GB: five arrays of 1008 x 1008 rows of 1024 values.
+        let bytes = 5 * 4 * 1008 * 1008 * 1024;
+        assert!(largest(bytes) >= Some(1000) && largest(bytes - 1) < Some(1000));
+        // Of 80 GB there would be more, but elements are numbered with 32 bits.
+        assert_eq!(largest(80_000_000_000), Some(1276));
+        assert_eq!(largest(100), None);
+    }
+}
+#[test]
+fn no_kernel_has_arrays_in_local_memory() {
+    let ptx = LAB.module().ptx();
+    for variant in LAB.variants() {
+        let (_, rest) = ptx
+            .split_once(&format!(".entry stencil25_{}(", variant.name))
+            .unwrap();
+        let body = &rest[..rest.find("\n}").unwrap()];
+        assert!(!body.contains(".local"), "{}", variant.name);
+    }
+}
