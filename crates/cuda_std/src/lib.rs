@@ -9,6 +9,7 @@
 //! | [`warp`] | shuffles, votes and reductions among the 32 threads of a warp |
 //! | [`shared`] | shared memory, static and dynamic |
 //! | [`atomic`] | atomics on floats, and those of `core` |
+//! | [`async_copy`] | copies from global to shared memory beside other work |
 //! | [`mem`] | loads with a cache operator, vector loads and stores |
 //! | [`clock`] | cycle and nanosecond counters |
 //! | [`float`] | `mul_add`, `sqrt` and the approximate functions of the hardware |
@@ -37,6 +38,7 @@ extern crate std;
 
 pub use cuda_std_macros::{kernel, shared_array};
 
+pub mod async_copy;
 pub mod atomic;
 #[cfg(target_arch = "nvptx64")]
 mod builtins;
@@ -57,5 +59,5 @@ pub use vector::{UVec2, UVec3};
 /// What most kernels use: `use cuda_std::prelude::*;`.
 pub mod prelude {
     pub use crate::float::GpuFloat;
-    pub use crate::{atomic, clock, kernel, mem, shared, shared_array, thread, warp};
+    pub use crate::{async_copy, atomic, clock, kernel, mem, shared, shared_array, thread, warp};
 }

@@ -1,5 +1,6 @@
 //! What users see of the solutions.
 
+use super::fast;
 use super::seven_launches::launch::Inner;
 use crate::lab::BuiltIn;
 use crate::stencil25::Stencil25;
@@ -24,4 +25,9 @@ pub const VARIANTS: &[BuiltIn<Stencil25>] = &[
         |_| Box::new(Inner::ST_SEMI),
     )
     .reordered(),
+    BuiltIn::new(
+        "fast",
+        "one launch: tiles stream along x, fed by asynchronous copies, four points a thread",
+        |_| Box::new(fast::launch::Submission),
+    ),
 ];

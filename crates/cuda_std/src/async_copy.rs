@@ -1,0 +1,58 @@
+//! Copies from global to shared memory that go on while the thread does something else (PTX ISA, `cp.async`; compute capability
+//! 8.0).
+//!
+//! A thread starts copies, closes groups of them, and waits until all but the latest groups have arrived. Then it sees what it copied
+//! itself; other threads of the block see it after the next [`sync_threads`](crate::thread::sync_threads).
+
+/// Starts a copy of 16 bytes that bypasses L1 (`cp.async.cg`).
+///
+/// # Safety
+/// Both pointers are aligned to 16 bytes. From `global` on there are 16 initialised bytes of global memory, which no thread writes until the
+/// copy has arrived; from `shared` on 16 bytes of the block's shared memory, which no thread accesses until then.
+#[inline(always)]
+pub unsafe fn copy_16<T>(shared: *mut T, global: *const T) {
+    #[cfg(target_arch = "nvptx64")]
+    // SAFETY: the caller's.
+    unsafe {
+        core::arch::asm!(
+            "{{ .reg .b64 to, from; cvta.to.shared.u64 to, {shared}; cvta.to.global.u64 from, {global};",
+            "cp.async.cg.shared.global [to], [from], 16; }}",
+            shared = in(reg64) shared,
+            global = in(reg64) global,
+            options(nostack, preserves_flags)
+        );
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    {
+        let _ = (shared, global);
+        crate::gpu_only("cp.async.cg")
+    }
+}
+
+/// Closes this thread's group of copies: those started since it last did, which may be none.
+#[inline(always)]
+pub fn commit() {
+    #[cfg(target_arch = "nvptx64")]
+    // SAFETY: it has no preconditions.
+    unsafe {
+        core::arch::asm!("cp.async.commit_group;", options(nostack, preserves_flags));
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    crate::gpu_only("cp.async.commit_group")
+}
+
+/// Waits until at most this many of the groups that this thread closed last are still on their way.
+#[inline(always)]
+pub fn wait<const GROUPS: u32>() {
+    #[cfg(target_arch = "nvptx64")]
+    // SAFETY: it has no preconditions.
+    unsafe {
+        core::arch::asm!(
+            "cp.async.wait_group {groups};",
+            groups = const GROUPS,
+            options(nostack, preserves_flags)
+        );
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    crate::gpu_only("cp.async.wait_group")
+}

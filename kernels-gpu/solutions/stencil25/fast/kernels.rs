@@ -1,0 +1,404 @@
+//! A timestep in one launch. Blocks stream along x: planes of u come to shared memory by asynchronous copies, one plane ahead of its
+//! use; a thread has four neighbouring points of a plane, and the values behind them in registers.
+//!
+//! A block's tile and planes are either all inside the shell, or it runs the code that also knows the shell, with eta in
+//! shared memory as well. So the many pay nothing for the few: the shell's code takes a fifth of the time in a tenth of the points.
+
+use cuda_std::prelude::*;
+
+use kernels_gpu::stencil25::update::{self, Pairs};
+use kernels_gpu::stencil25::{RADIUS, Region, Task};
+
+/// Points of a tile along z and y.
+pub const TILE: [u32; 2] = [64, 8];
+/// Points of a thread, neighbours along z: what one access moves.
+pub const POINTS: usize = 4;
+/// Threads of a block along z and y.
+pub const BLOCK: [u32; 3] = [TILE[0] / POINTS as u32, TILE[1], 1];
+/// Shared memory of a block.
+pub const SHARED_MEM_BYTES: u32 = 4 * (U.len() + ETA.len()) as u32;
+
+const THREADS: usize = (BLOCK[0] * BLOCK[1]) as usize;
+const HALO: usize = RADIUS as usize;
+
+/// A ring of planes in shared memory, each with the tile and what is around it.
+struct Ring {
+    planes: usize,
+    /// Rows before and after the tile's.
+    halo: usize,
+}
+
+/// The plane of the points, the four ahead of it, one on its way.
+const U: Ring = Ring {
+    planes: HALO + 2,
+    halo: HALO,
+};
+/// The plane behind, that of the points, the one ahead of it, one on its way.
+const ETA: Ring = Ring { planes: 4, halo: 1 };
+
+impl Ring {
+    /// Values of a row: whole accesses, so four beside the tile on either side.
+    const ROW: usize = TILE[0] as usize + 2 * POINTS;
+
+    const fn rows(&self) -> usize {
+        TILE[1] as usize + 2 * self.halo
+    }
+
+    /// Values of a plane.
+    const fn plane(&self) -> usize {
+        self.rows() * Ring::ROW
+    }
+
+    const fn len(&self) -> usize {
+        self.planes * self.plane()
+    }
+
+    /// Copies of 16 bytes that a plane takes of each thread, at most.
+    const fn copies(&self) -> usize {
+        (self.plane() / POINTS).div_ceil(THREADS)
+    }
+
+    /// The first value of plane number `plane`, counted from any.
+    #[inline(always)]
+    const fn next(&self, place: usize, planes: usize) -> usize {
+        let place = place + planes * self.plane();
+        if place >= self.len() {
+            place - self.len()
+        } else {
+            place
+        }
+    }
+}
+
+/// An access that a thread does not make.
+const NONE: u32 = u32::MAX;
+
+/// Which four values of a plane in global memory this thread copies, from the plane's first row of halo on: those with
+/// positions (y, z) that are needed.
+#[inline(always)]
+fn copies<const N: usize>(
+    ring: &Ring,
+    task: &Task,
+    first: [u32; 2],
+    is_needed: impl Fn(u32, u32, usize, usize) -> bool,
+) -> [u32; N] {
+    let mut copies = [NONE; N];
+    let mut number = thread_number();
+    for copy in &mut copies {
+        let (row, four) = (number / (Ring::ROW / POINTS), number % (Ring::ROW / POINTS));
+        // Positions count from the halo's first row and from the four before the row's first point.
+        let y = first[0] + row as u32 + (HALO - ring.halo) as u32;
+        let z = first[1] + (four * POINTS) as u32;
+        if row < ring.rows() && is_needed(y, z, row, four) {
+            *copy = (y * task.grid.pitch + z).wrapping_sub(POINTS as u32);
+        }
+        number += THREADS;
+    }
+    copies
+}
+
+#[inline(always)]
+fn thread_number() -> usize {
+    (thread::thread_idx_y() * BLOCK[0] + thread::thread_idx_x()) as usize
+}
+
+/// Starts this thread's copies of a plane.
+///
+/// # Safety
+/// From `plane` on are the values of one, its first row of halo first; `place` is a plane of the ring in shared memory, which no thread reads any
+/// more.
+#[inline(always)]
+unsafe fn fetch<const N: usize>(place: *mut f32, plane: *const f32, copies: &[u32; N]) {
+    let mut to = POINTS * thread_number();
+    for &copy in copies {
+        if copy != NONE {
+            // SAFETY: the value is in the plane, aligned since rows and tiles are, and its place this copy's alone.
+            unsafe { async_copy::copy_16(place.add(to), plane.add(copy as usize)) }
+        }
+        to += POINTS * THREADS;
+    }
+}
+
+type Four = [f32; POINTS];
+
+/// # Safety
+/// `pointer` is aligned to 16 bytes, and there are four values.
+#[inline(always)]
+unsafe fn load(pointer: *const f32) -> Four {
+    // SAFETY: the caller's.
+    unsafe { mem::load_vector(pointer) }
+}
+
+/// The arrays of a timestep.
+struct Arrays {
+    u: *const f32,
+    v: *mut f32,
+    vp: *const f32,
+    eta: *const f32,
+    phi: *mut f32,
+}
+
+/// Advances the tile whose first point is (y, z) = `first`, from plane `x` to `end`. With `SHELL`, each point is in the shell or not;
+/// without, none is.
+///
+/// # Safety
+/// As [`stencil25_fast`]; no other block has these points, and `shared` has [`SHARED_MEM_BYTES`], aligned to 16.
+#[inline(always)]
+unsafe fn stream<const SHELL: bool>(
+    arrays: &Arrays,
+    task: &Task,
+    value: f32,
+    shared: *mut f32,
+    first: [u32; 2],
+    [mut x, end]: [u32; 2],
+) {
+    let Task { grid, region, .. } = *task;
+    let [n_y, n_z] = [grid.n_y, grid.n_z];
+    let [low, high] = [region.low, region.high];
+    let stride = grid.stride_x() as usize;
+    let y = first[0] + thread::thread_idx_y();
+    let z = first[1] + thread::thread_idx_x() * POINTS as u32;
+    let has_points = y < n_y && z < n_z;
+    let index = grid.index(x, y, z);
+
+    let is_corner = |row: usize, four: usize| {
+        (row < HALO || row >= HALO + TILE[1] as usize)
+            && (four == 0 || four == Ring::ROW / POINTS - 1)
+    };
+    // y and z count from the first of the halo.
+    let of_u: [u32; U.copies()] = copies(&U, task, first, |y, z, row, four| {
+        y < n_y + 2 * RADIUS && z < n_z + 2 * RADIUS && !is_corner(row, four)
+    });
+    let is_middle = x >= low[0] && end <= high[0];
+    let of_eta: [u32; ETA.copies()] = copies(&ETA, task, first, |y, z, _, _| {
+        let is_inner = is_middle
+            && y > low[1] + RADIUS
+            && y + 1 < high[1] + RADIUS
+            && z > low[2] + RADIUS
+            && z + RADIUS < high[2] + RADIUS;
+        y < n_y + RADIUS + 1 && z < n_z + 2 * RADIUS && !is_inner
+    });
+    let (u_ring, eta_ring) = (shared, shared.wrapping_add(U.len()));
+    // So many values into an array, a plane begins, counted from the halo's first.
+    let plane = |number: u32| number as usize * stride;
+
+    // SAFETY: for all that follows: planes from 4 before x to 4 after end - 1 are in the arrays. A thread accesses elements of v and phi
+    // that are its own: four of them begin at `index`, of which those from n_z on are halo that it leaves as it is.
+    unsafe {
+        for ahead in 0..HALO + 1 {
+            let next = x + ahead as u32;
+            fetch(
+                u_ring.add(ahead * U.plane()),
+                arrays.u.add(plane(next + RADIUS)),
+                &of_u,
+            );
+            // The planes of eta from the one behind x on, as late as the first needs them.
+            if SHELL && ahead >= 2 {
+                let eta = arrays.eta.add(plane(next + RADIUS - 3));
+                fetch(eta_ring.add((ahead - 2) * ETA.plane()), eta, &of_eta);
+            }
+            async_copy::commit();
+        }
+        let (mut u_place, mut eta_place) = (0, 0);
+        let mut own = index as usize;
+        // u at the four planes behind that of the points.
+        let mut behind = [[0.0; POINTS]; HALO];
+        let (mut next_v, mut next_vp) = ([0.0; POINTS], [0.0; POINTS]);
+        if has_points {
+            let mut from = own - HALO * stride;
+            for behind in &mut behind {
+                *behind = load(arrays.u.add(from));
+                from += stride;
+            }
+            (next_v, next_vp) = (load(arrays.v.add(own)), load(arrays.vp.add(own)));
+        }
+        let in_tile = |halo: usize| {
+            (thread::thread_idx_y() as usize + halo) * Ring::ROW
+                + (thread::thread_idx_x() as usize + 1) * POINTS
+        };
+        let (u_tile, eta_tile) = (u_ring.add(in_tile(HALO)), eta_ring.add(in_tile(1)));
+
+        while x < end {
+            async_copy::wait::<0>();
+            thread::sync_threads();
+            // Where the plane behind was, which all have done with.
+            let free = U.next(u_place, HALO + 1);
+            if x + 1 < end {
+                fetch(
+                    u_ring.add(free),
+                    arrays.u.add(plane(x + 1 + 2 * RADIUS)),
+                    &of_u,
+                );
+                if SHELL {
+                    let free = ETA.next(eta_place, 3);
+                    fetch(
+                        eta_ring.add(free),
+                        arrays.eta.add(plane(x + 2 + RADIUS)),
+                        &of_eta,
+                    );
+                }
+            }
+            async_copy::commit();
+
+            let here = u_tile.add(u_place);
+            let u = if has_points { load(here) } else { [0.0; POINTS] };
+            let (v, vp) = (next_v, next_vp);
+            if has_points && x + 1 < end {
+                next_v = load(arrays.v.add(own + stride));
+                next_vp = load(arrays.vp.add(own + stride));
+            }
+            if has_points {
+                let mut ahead = [[0.0; POINTS]; HALO];
+                for (r, ahead) in ahead.iter_mut().enumerate() {
+                    *ahead = load(u_tile.add(U.next(u_place, r + 1)));
+                }
+                let mut rows = [[[0.0; POINTS]; 2]; HALO];
+                for (r, rows) in rows.iter_mut().enumerate() {
+                    let distance = (r + 1) * Ring::ROW;
+                    *rows = [load(here.sub(distance)), load(here.add(distance))];
+                }
+                let (before, after) = (load(here.sub(POINTS)), load(here.add(POINTS)));
+                let mut line = [0.0; 3 * POINTS];
+                for k in 0..POINTS {
+                    (line[k], line[POINTS + k], line[2 * POINTS + k]) = (before[k], u[k], after[k]);
+                }
+                let mut next = [0.0; POINTS];
+                let mut laplacians = [0.0; POINTS];
+                for k in 0..POINTS {
+                    let mut pairs = Pairs {
+                        x: [0.0; HALO],
+                        y: [0.0; HALO],
+                        z: [0.0; HALO],
+                    };
+                    for r in 0..HALO {
+                        pairs.x[r] = ahead[r][k] + behind[HALO - 1 - r][k];
+                        pairs.y[r] = rows[r][1][k] + rows[r][0][k];
+                        pairs.z[r] = line[POINTS + k + r + 1] + line[POINTS + k - r - 1];
+                    }
+                    laplacians[k] = update::laplacian(&task.coefficients, u[k], pairs);
+                    next[k] = update::inner(u[k], v[k], vp[k], laplacians[k]);
+                }
+
+                let is_inner = |k: u32| region.contains(x, y, z + k);
+                let mut phi = [0.0; POINTS];
+                let has_shell = SHELL && !(is_inner(0) && is_inner(POINTS as u32 - 1));
+                if has_shell {
+                    phi = load(arrays.phi.add(own));
+                    let at = eta_tile.add(ETA.next(eta_place, 1));
+                    let (eta_behind, eta_ahead) = (
+                        eta_tile.add(eta_place),
+                        eta_tile.add(ETA.next(eta_place, 2)),
+                    );
+                    for k in 0..POINTS {
+                        if !is_inner(k as u32) {
+                            let eta = *at.add(k);
+                            let eta_change = [
+                                *eta_ahead.add(k) - *eta_behind.add(k),
+                                *at.add(k + Ring::ROW) - *at.add(k).sub(Ring::ROW),
+                                *at.add(k + 1) - *at.add(k).sub(1),
+                            ];
+                            let u_change = [
+                                ahead[0][k] - behind[HALO - 1][k],
+                                rows[0][1][k] - rows[0][0][k],
+                                line[POINTS + k + 1] - line[POINTS + k - 1],
+                            ];
+                            next[k] = update::shell(u[k], v[k], vp[k], laplacians[k], eta, phi[k]);
+                            phi[k] =
+                                update::phi(&task.coefficients, phi[k], eta, eta_change, u_change);
+                        }
+                    }
+                }
+                let to_source = task.source.wrapping_sub(own as u32) as usize;
+                if to_source < POINTS {
+                    for (k, next) in next.iter_mut().enumerate() {
+                        if k == to_source {
+                            *next += value;
+                        }
+                    }
+                }
+                if !SHELL || z + POINTS as u32 <= n_z {
+                    mem::store_vector(arrays.v.add(own), next);
+                    if has_shell {
+                        mem::store_vector(arrays.phi.add(own), phi);
+                    }
+                } else {
+                    for k in 0..POINTS {
+                        if z + (k as u32) < n_z {
+                            *arrays.v.add(own + k) = next[k];
+                            *arrays.phi.add(own + k) = phi[k];
+                        }
+                    }
+                }
+            }
+
+            for r in 0..HALO - 1 {
+                behind[r] = behind[r + 1];
+            }
+            behind[HALO - 1] = u;
+            own += stride;
+            u_place = U.next(u_place, 1);
+            eta_place = ETA.next(eta_place, 1);
+            x += 1;
+        }
+    }
+}
+
+/// All points, in tiles that stream along x.
+///
+/// v of each point becomes its next value, and phi of each of the shell; at the source, `value` is added to v. The points inside the shell
+/// are `task.region`.
+///
+/// Block: [`BLOCK`], with [`SHARED_MEM_BYTES`]. Grid: along x and y a block for each [`TILE`], those of z along x; along z a block for each `planes` planes of
+/// `task.region` along x, and two for the shell before and after them.
+///
+/// # Safety
+/// - `u`, `vp` and `eta` have the values of `task.grid`, whose rows are aligned to 16 bytes.
+/// - `v` and `phi` point to as many, which nothing else accesses during the launch.
+#[kernel(max_threads = 128, min_blocks = 5)]
+pub unsafe fn stencil25_fast(
+    u: &[f32],
+    v: *mut f32,
+    vp: &[f32],
+    eta: &[f32],
+    phi: *mut f32,
+    task: Task,
+    value: f32,
+    planes: u32,
+) {
+    let Region { low, high } = task.region;
+    let parts = thread::grid_dim_z() - 2;
+    let part = thread::block_idx_z();
+    let [x, end] = if part < parts {
+        let x = low[0] + part * planes;
+        [x, (x + planes).min(high[0])]
+    } else if part == parts {
+        [0, low[0]]
+    } else {
+        [high[0], task.grid.n_x]
+    };
+    let [z, y] = [
+        thread::block_idx_x() * TILE[0],
+        thread::block_idx_y() * TILE[1],
+    ];
+    let arrays = Arrays {
+        u: u.as_ptr(),
+        v,
+        vp: vp.as_ptr(),
+        eta: eta.as_ptr(),
+        phi,
+    };
+    let shared = shared::dynamic_shared_mem();
+    let is_inner = part < parts
+        && y >= low[1]
+        && y + TILE[1] <= high[1]
+        && z >= low[2]
+        && z + TILE[0] <= high[2];
+    // SAFETY: each point is in one block's tile and planes.
+    unsafe {
+        if is_inner {
+            stream::<false>(&arrays, &task, value, shared, [y, z], [x, end]);
+        } else {
+            stream::<true>(&arrays, &task, value, shared, [y, z], [x, end]);
+        }
+    }
+}
