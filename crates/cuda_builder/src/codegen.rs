@@ -43,27 +43,50 @@ pub fn ptx_of(
                 prepared.kernels.join(",")
             ))
             .arg(UNROLLING)
-            .arg(format!("-mcpu={arch}"))
+            .args(arch.llvm_options())
             .arg(&prepared_file)
             .arg("-o")
             .arg(&optimised),
     )?;
     let ptx_file: PathBuf = module.with_extension("ptx");
-    succeed(
+    let generated = succeed(
         run,
         command(&tools.llc)
             .args(["-O3", "-mtriple=nvptx64-nvidia-cuda"])
-            .arg(format!("-mcpu={arch}"))
+            .args(arch.llvm_options())
             .arg(&optimised)
             .arg("-o")
             .arg(&ptx_file),
-    )?;
+    );
+    generated.map_err(|error| too_new(error, arch))?;
     let ptx = std::fs::read_to_string(&ptx_file).map_err(Error::io("read", &ptx_file))?;
     let functions = unresolved(&ptx);
     if functions.is_empty() {
         Ok(relocate(&ptx, places))
     } else {
         Err(Error::Unresolved { functions })
+    }
+}
+
+/// The error of `llc` for an instruction that `arch` does not have, in words; any other error as it is.
+fn too_new(error: Error, arch: NvvmArch) -> Error {
+    let Error::Tool { output, .. } = &error else {
+        return error;
+    };
+    let between = |start: &str, end: &str| {
+        let (_, rest) = output.split_once(start)?;
+        let length = rest.find(end)?;
+        Some(rest[..length].to_owned())
+    };
+    let intrinsic = between("Cannot select: intrinsic %", "\n");
+    let kernel = between("on function '@", "'");
+    match (intrinsic, kernel) {
+        (Some(intrinsic), Some(function)) => Error::TooNew {
+            function: format!("{:#}", rustc_demangle::demangle(&function)),
+            intrinsic: intrinsic.trim().to_owned(),
+            arch,
+        },
+        _ => error,
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use crate::NvvmArch;
+
 /// Why a kernel crate did not become PTX.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -59,6 +61,20 @@ pub enum Error {
     NoKernels {
         /// The kernel crate's folder.
         krate: PathBuf,
+    },
+
+    /// A kernel uses an instruction that the architecture does not have.
+    #[error(
+        "`{function}` uses `{intrinsic}`, which {arch} does not have: mark the kernel with the compute capability that \
+         it needs, for thread block clusters `#[kernel(capability = \"9.0\")]`"
+    )]
+    TooNew {
+        /// The function in whose code the instruction is, with all that it inlines.
+        function: String,
+        /// LLVM's name for the instruction.
+        intrinsic: String,
+        /// The architecture.
+        arch: NvvmArch,
     },
 
     /// A tool failed on what should have been good input: a bug here or in LLVM.

@@ -7,6 +7,7 @@
 //! |---|---|
 //! | [`thread`](mod@thread) | which thread am I, barriers, fences |
 //! | [`warp`] | shuffles, votes and reductions among the 32 threads of a warp |
+//! | [`cluster`] | blocks that run together: their barrier, and each other's shared memory |
 //! | [`shared`] | shared memory, static and dynamic |
 //! | [`atomic`] | atomics on floats, and those of `core` |
 //! | [`mem`] | loads with a cache operator, vector loads and stores |
@@ -41,6 +42,7 @@ pub mod atomic;
 #[cfg(target_arch = "nvptx64")]
 mod builtins;
 pub mod clock;
+pub mod cluster;
 pub mod float;
 mod intrinsics;
 pub mod mem;
@@ -57,5 +59,5 @@ pub use vector::{UVec2, UVec3};
 /// What most kernels use: `use cuda_std::prelude::*;`.
 pub mod prelude {
     pub use crate::float::GpuFloat;
-    pub use crate::{atomic, clock, kernel, mem, shared, shared_array, thread, warp};
+    pub use crate::{atomic, clock, cluster, kernel, mem, shared, shared_array, thread, warp};
 }
