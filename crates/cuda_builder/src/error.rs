@@ -63,16 +63,14 @@ pub enum Error {
         krate: PathBuf,
     },
 
-    /// A kernel uses an instruction that the architecture does not have.
+    /// A kernel for an architecture without clusters uses them.
     #[error(
-        "`{function}` uses `{intrinsic}`, which {arch} does not have: mark the kernel with the compute capability that \
-         it needs, for thread block clusters `#[kernel(capability = \"9.0\")]`"
+        "`{function}` uses thread block clusters, which {arch} does not have: mark the kernel \
+         `#[kernel(capability = \"9.0\")]`"
     )]
-    TooNew {
-        /// The function in whose code the instruction is, with all that it inlines.
+    NoClusters {
+        /// The function in whose code they are, with all that it inlines.
         function: String,
-        /// LLVM's name for the instruction.
-        intrinsic: String,
         /// The architecture.
         arch: NvvmArch,
     },

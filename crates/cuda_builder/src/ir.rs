@@ -75,7 +75,7 @@ fn unexpected(what: &str, line: &str) -> Error {
 }
 
 /// The first symbol of a line, without its `@`, with quotes if it has them.
-fn symbol(line: &str) -> Option<&str> {
+pub fn symbol(line: &str) -> Option<&str> {
     let (_, rest) = line.split_once('@')?;
     Some(&rest[..symbol_length(rest)])
 }

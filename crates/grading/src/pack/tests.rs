@@ -176,7 +176,7 @@ fn kernels_for_newer_devices() {
     let (kind, message) = build(&clusters("#[kernel]"), options()).unwrap_err();
     assert_eq!(kind, Kind::CompileError);
     assert!(
-        message.starts_with("kernels.rs: `halve` uses `llvm.nvvm.barrier.cluster"),
+        message.starts_with("kernels.rs: `halve` uses thread block clusters"),
         "{message}"
     );
 }
