@@ -24,6 +24,13 @@
 //!   [`sync_threads`](crate::thread::sync_threads) is within a block.
 //!
 //! What breaks them is undefined. The emulated device reports each.
+//!
+//! # Cost
+//!
+//! On compute capability 9.0, an arrival that releases waits until all that the thread has stored, to global memory too, is visible
+//! on the device, and a wait empties the multiprocessor's L1 cache (`MEMBAR.ALL.GPU`, `CCTL.IVALL` in the machine code). So
+//! arrive before storing results, and load through L1 what is reused between two barriers rather than across one. An access to
+//! another block's memory is a generic load or store, as to global memory, not one of the own block's shared memory.
 
 use crate::intrinsics;
 use crate::vector::UVec3;
