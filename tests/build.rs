@@ -1,4 +1,4 @@
-//! Compiles the bad kernels to PTX for the tests.
+//! Compiles the bad kernels to PTX for the tests: for compute capability 9.0, since some use clusters.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,7 @@ fn main() {
     let out_dir = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
     let ptx = out_dir.join("bad_kernels.ptx");
     let built = CudaBuilder::new("bad-kernels")
-        .arch(NvvmArch::Compute80)
+        .arch(NvvmArch::Compute90)
         .copy_to(&ptx)
         .build();
     if let Err(error) = built {

@@ -59,7 +59,7 @@ impl From<Error> for Failure {
         match error.kind() {
             ErrorKind::Input => Failure::Input(text),
             ErrorKind::Submission => Failure::Wrong(text),
-            ErrorKind::Environment => Failure::Environment(text),
+            ErrorKind::Environment | ErrorKind::Needs => Failure::Environment(text),
             ErrorKind::Bug => Failure::Bug(text),
         }
     }

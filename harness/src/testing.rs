@@ -43,13 +43,14 @@ pub fn machine_without_gpu() -> Machine {
 /// The lab.
 pub struct Doubling;
 
-const VARIANTS: [Variant; 6] = [
+const VARIANTS: [Variant; 7] = [
     variant("naive", "one launch a step"),
     variant("twofold", "two steps a launch"),
     variant("off-by-one", "wrong in its last element"),
     variant("late", "wrong in its 590th step alone"),
     variant("trapping", "traps"),
     variant("hungry", "needs more memory than there is"),
+    variant("newer", "needs a newer device"),
 ];
 
 const fn variant(name: &'static str, summary: &'static str) -> Variant {
@@ -319,6 +320,13 @@ impl Device for Adder {
                 total_bytes: 80 << 30,
             }
             .into());
+        }
+        if plan.name() == "newer" {
+            return Err(Error::Needs {
+                what: "kernel `newer`".to_owned(),
+                needed: (9, 0),
+                has: (8, 6),
+            });
         }
         let buffers = plan
             .buffers()

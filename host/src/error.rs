@@ -18,6 +18,8 @@ pub enum ErrorKind {
     Submission,
     /// The machine lacks something: a driver, memory, a newer version.
     Environment,
+    /// The device is too old for what the solution uses. Nothing is wrong: another device runs it.
+    Needs,
     /// This program has a bug.
     Bug,
 }
@@ -41,6 +43,16 @@ pub enum Error {
     /// A device that is missing, or that failed.
     #[error(transparent)]
     Device(#[from] DeviceError),
+    /// A kernel, or a launch, that only newer devices have.
+    #[error("{what} needs compute capability {}.{} or newer; this device has {}.{}", needed.0, needed.1, has.0, has.1)]
+    Needs {
+        /// The kernel, and what is new about its launch.
+        what: String,
+        /// Compute capability, major and minor.
+        needed: (u32, u32),
+        /// The device's.
+        has: (u32, u32),
+    },
     /// A host buffer of the wrong type or size.
     #[error(transparent)]
     Buffer(#[from] BufferError),
@@ -53,6 +65,7 @@ impl Error {
             Error::Case(_) => ErrorKind::Input,
             Error::Plan(_) | Error::Module(_) | Error::Validation(_) => ErrorKind::Submission,
             Error::Device(error) => device_kind(error),
+            Error::Needs { .. } => ErrorKind::Needs,
             Error::Buffer(BufferError::OutOfMemory { .. }) => ErrorKind::Environment,
             Error::Buffer(_) => ErrorKind::Bug,
         }

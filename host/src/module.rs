@@ -1,4 +1,6 @@
 //! A PTX module: its text, and the program parsed from it.
+//!
+//! A module may have a second text for newer devices, where some of its kernels need one: [`Module::for_device`].
 
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
@@ -36,7 +38,15 @@ pub enum ModuleError {
 pub struct Module {
     name: Cow<'static, str>,
     ptx: Cow<'static, str>,
+    /// The same kernels and more, for newer devices.
+    newer: Option<Newer>,
     executable: OnceLock<Result<Arc<Executable>, ModuleError>>,
+}
+
+#[derive(Debug)]
+enum Newer {
+    Static(&'static Module),
+    Own(Box<Module>),
 }
 
 impl Module {
@@ -45,6 +55,7 @@ impl Module {
         Module {
             name: name.into(),
             ptx: ptx.into(),
+            newer: None,
             executable: OnceLock::new(),
         }
     }
@@ -54,8 +65,71 @@ impl Module {
         Module {
             name: Cow::Borrowed(name),
             ptx: Cow::Borrowed(ptx),
+            newer: None,
             executable: OnceLock::new(),
         }
+    }
+
+    /// The same, with a module for newer devices.
+    pub const fn from_static_with_newer(
+        name: &'static str,
+        ptx: &'static str,
+        newer: &'static Module,
+    ) -> Module {
+        Module {
+            name: Cow::Borrowed(name),
+            ptx: Cow::Borrowed(ptx),
+            newer: Some(Newer::Static(newer)),
+            executable: OnceLock::new(),
+        }
+    }
+
+    /// The same, with a module for newer devices.
+    pub fn with_newer(self, newer: Module) -> Module {
+        Module {
+            newer: Some(Newer::Own(Box::new(newer))),
+            ..self
+        }
+    }
+
+    /// The module for newer devices, if there is one.
+    pub fn newer(&self) -> Option<&Module> {
+        Some(match self.newer.as_ref()? {
+            Newer::Static(newer) => newer,
+            Newer::Own(newer) => newer,
+        })
+    }
+
+    /// What a device of this compute capability runs: the newest module that is not newer than the device. If all are, the
+    /// oldest, which the device refuses.
+    pub fn for_device(&self, capability: (u32, u32)) -> &Module {
+        let newer = self.newer().filter(|newer| {
+            let needed = newer.capability();
+            needed.is_some_and(|needed| needed <= capability)
+        });
+        newer.map_or(self, |newer| newer.for_device(capability))
+    }
+
+    /// The architecture that the text is for, as it is written: `sm_80`.
+    pub fn target(&self) -> Option<&str> {
+        let target = self.directive(".target")?.split(',').next()?.trim();
+        target.starts_with("sm_").then_some(target)
+    }
+
+    /// The compute capability of that architecture, major and minor.
+    pub fn capability(&self) -> Option<(u32, u32)> {
+        let digits = self.target()?.strip_prefix("sm_")?;
+        let digits = digits.trim_end_matches(|c: char| !c.is_ascii_digit());
+        let number: u32 = digits.parse().ok()?;
+        Some((number / 10, number % 10))
+    }
+
+    /// What follows a directive at the start of a line, up to a space.
+    pub(crate) fn directive(&self, name: &str) -> Option<&str> {
+        self.ptx
+            .lines()
+            .find_map(|line| line.trim_start().strip_prefix(name))
+            .and_then(|rest| rest.split_whitespace().next())
     }
 
     /// The name that messages use.

@@ -162,3 +162,27 @@ fn runs_are_counted_for_each_kernel() {
         assert_eq!(nothing.total.counts.instructions.warp, 3);
     }
 }
+
+#[test]
+fn a_device_runs_the_module_for_its_generation() {
+    let text = |target: &str, value: u32| {
+        format!(
+            ".version 8.0\n.target {target}\n.address_size 64\n.visible .entry k(.param .u64 out)\n{{\n\
+             .reg .b64 %rd<2>;\nld.param.u64 %rd1, [out];\nst.global.u32 [%rd1], {value};\nret;\n}}\n"
+        )
+    };
+    let newer = Module::new("newer", text("sm_90", 90));
+    let module = Module::new("older", text("sm_80", 80)).with_newer(newer);
+    let mut plan = Plan::new("p");
+    let out = plan.scratch("out", Element::U32, 1);
+    plan.launch("k", LaunchConfig::new(1, 1), args![out])
+        .unwrap();
+    let run = |device: EmulatedDevice| {
+        let mut session = device.prepare(&module, &plan).unwrap();
+        session.run().unwrap();
+        session.read(out).unwrap().as_slice::<u32>().unwrap()[0]
+    };
+    assert_eq!(run(EmulatedDevice::default()), 90);
+    assert_eq!(run(EmulatedDevice::default().with_capability((8, 6))), 80);
+    assert_eq!(run(EmulatedDevice::default().with_capability((10, 0))), 90);
+}

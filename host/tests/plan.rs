@@ -267,6 +267,28 @@ fn any_arg(ids: [BufferId; 2]) -> impl Strategy<Value = Arg> {
     ]
 }
 
+#[test]
+fn clusters_are_saved_where_there_are_any() {
+    let saved = |config: LaunchConfig| {
+        let mut plan = Plan::new("p");
+        plan.launch("k", config, args![]).unwrap();
+        let saved = serde_json::to_value(&plan).unwrap();
+        let loaded: Plan = serde_json::from_value(saved.clone()).unwrap();
+        let Command::Launch(launch) = loaded.commands().next().unwrap() else {
+            panic!("a launch")
+        };
+        assert_eq!(launch.config, config);
+        saved["configs"][0].to_string()
+    };
+    let config = LaunchConfig::new(4, 32);
+    // As programs without clusters read and write it.
+    insta::assert_snapshot!(saved(config), @r#"{"block":[32,1,1],"grid":[4,1,1],"shared_mem_bytes":0}"#);
+    insta::assert_snapshot!(saved(config.with_cluster((2, 1))), @r#"{"block":[32,1,1],"cluster":[2,1,1],"grid":[4,1,1],"shared_mem_bytes":0}"#);
+    insta::assert_snapshot!(saved(config.with_non_portable_cluster(16)), @r#"{"block":[32,1,1],"cluster":[16,1,1],"grid":[4,1,1],"non_portable_cluster":true,"shared_mem_bytes":0}"#);
+    let empty = Plan::new("p").launch("k", config.with_cluster(0), args![]);
+    insta::assert_snapshot!(empty.unwrap_err(), @"plan `p`, command 0 (launch of `k`): cluster [0, 1, 1] is empty; every extent must be at least 1");
+}
+
 proptest! {
     #[test]
     fn saved_plans_load_as_they_were(
@@ -286,6 +308,7 @@ proptest! {
             .collect();
         for (grid, block, shared_mem_bytes) in extents {
             let config = LaunchConfig::new((grid, block), block).with_shared_mem_bytes(shared_mem_bytes);
+            let config = config.with_cluster((block, 1 + block % 3));
             plan.launch(&format!("k{name}"), config, args.clone()).unwrap();
         }
         plan.copy_range(u, 3, u, 0, 3).unwrap();

@@ -2,7 +2,7 @@
 
 use host::device::LaunchLimits;
 use host::validate::validate;
-use host::{Arg, Element, ErrorKind, LaunchConfig, Module, Plan, args};
+use host::{Arg, Element, Error, ErrorKind, LaunchConfig, Module, Plan, args};
 
 static KERNELS: Module = Module::from_static("kernels", include_str!("kernels.ptx"));
 
@@ -86,6 +86,92 @@ fn shared_memory_has_a_limit() {
     // Static and dynamic memory count together.
     insta::assert_snapshot!(refusal("bounded", one().with_shared_mem_bytes(most), |u| args![u].to_vec()), @"plan `p`, command 1 (launch of `bounded`): a block needs 248832 bytes of shared memory (16384 declared in the kernel, 232448 asked for by the launch); the device allows 232448; use smaller tiles");
     insta::assert_snapshot!(refusal("bounded", one().with_shared_mem_bytes(u32::MAX), |u| args![u].to_vec()), @"plan `p`, command 1 (launch of `bounded`): a block needs 4294983679 bytes of shared memory (16384 declared in the kernel, 4294967295 asked for by the launch); the device allows 232448; use smaller tiles");
+}
+
+/// `k` takes nothing; `fixed` is for clusters of two blocks; `newer` is only in the module for newer devices.
+fn clusters() -> Module {
+    let text = |target: &str, more: &str| {
+        format!(
+            ".version 8.0\n.target {target}\n.address_size 64\n.visible .entry k() {{ ret; }}\n{more}"
+        )
+    };
+    let more = ".visible .entry fixed() .reqnctapercluster 2 { ret; }\n\
+                .visible .entry few() .maxclusterrank 4 { ret; }\n.visible .entry newer() { ret; }\n";
+    let newer = Module::new("clusters", text("sm_90", more));
+    Module::new("clusters", text("sm_80", "")).with_newer(newer)
+}
+
+fn of_cluster(kernel: &str, config: LaunchConfig, capability: (u32, u32)) -> Result<(), Error> {
+    let mut plan = Plan::new("p");
+    plan.launch(kernel, config, args![]).unwrap();
+    let limits = LaunchLimits {
+        compute_capability: capability,
+        ..LaunchLimits::COMMON
+    };
+    validate(&clusters(), &plan, &limits).map(|_| ())
+}
+
+#[test]
+fn clusters_must_fit_grid_and_kernel() {
+    let fault = |kernel: &str, config: LaunchConfig| {
+        let error = of_cluster(kernel, config, (9, 0)).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Submission);
+        error.to_string()
+    };
+    let grid = LaunchConfig::new((16, 6), 32);
+    insta::assert_snapshot!(fault("k", grid.with_cluster((2, 4))), @"plan `p`, command 0 (launch of `k`): grid [16, 6, 1] is no whole number of clusters of [2, 4, 1] blocks; launch a multiple of 4 blocks in y, and let the surplus ones do nothing");
+    insta::assert_snapshot!(fault("k", grid.with_cluster((8, 2))), @"plan `p`, command 0 (launch of `k`): a cluster of [8, 2, 1] has 16 blocks; every device with clusters runs 8; ask for more with `with_non_portable_cluster`");
+    insta::assert_snapshot!(fault("k", grid.with_non_portable_cluster((16, 2))), @"plan `p`, command 0 (launch of `k`): a cluster of [16, 2, 1] has 32 blocks; 16 is the most");
+    insta::assert_snapshot!(fault("k", grid.with_cluster((u32::MAX, u32::MAX, u32::MAX))), @"plan `p`, command 0 (launch of `k`): a cluster of [4294967295, 4294967295, 4294967295] has 79228162458924105385300197375 blocks; every device with clusters runs 8; ask for more with `with_non_portable_cluster`");
+    insta::assert_snapshot!(fault("fixed", grid.with_cluster(4)), @"plan `p`, command 0 (launch of `fixed`): the kernel was compiled for clusters of [2, 1, 1] blocks (`.reqnctapercluster`) and nothing else, not [4, 1, 1]");
+    insta::assert_snapshot!(fault("few", grid.with_cluster(8)), @"plan `p`, command 0 (launch of `few`): a cluster of [8, 1, 1] has 8 blocks, but the kernel was compiled for at most 4 (`.maxclusterrank`)");
+    for (kernel, config) in [
+        ("k", grid.with_cluster((2, 3))),
+        ("k", grid.with_cluster(8)),
+        ("k", grid.with_non_portable_cluster(16)),
+        ("fixed", grid),
+        ("fixed", grid.with_cluster(2)),
+        ("few", grid.with_cluster((2, 2))),
+    ] {
+        of_cluster(kernel, config, (9, 0)).unwrap();
+        of_cluster(kernel, config, (12, 0)).unwrap();
+    }
+}
+
+#[test]
+fn an_old_device_lacks_clusters_and_newer_kernels() {
+    let needs = |kernel: &str, config: LaunchConfig, capability| {
+        let error = of_cluster(kernel, config, capability).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Needs);
+        error.to_string()
+    };
+    let grid = LaunchConfig::new(4, 32);
+    insta::assert_snapshot!(needs("newer", grid, (8, 6)), @"kernel `newer` needs compute capability 9.0 or newer; this device has 8.6");
+    insta::assert_snapshot!(needs("k", grid.with_cluster(2), (8, 9)), @"kernel `k` in clusters of [2, 1, 1] blocks needs compute capability 9.0 or newer; this device has 8.9");
+    insta::assert_snapshot!(needs("fixed", grid, (8, 0)), @"kernel `fixed` needs compute capability 9.0 or newer; this device has 8.0");
+    of_cluster("k", grid, (8, 0)).unwrap();
+    of_cluster("newer", grid, (9, 0)).unwrap();
+    // What is wrong everywhere is wrong here too.
+    let wrong = of_cluster("newer", grid.with_cluster(3), (8, 6)).unwrap_err();
+    assert_eq!(wrong.kind(), ErrorKind::Submission);
+    insta::assert_snapshot!(of_cluster("knew", grid, (8, 6)).unwrap_err(), @"module `clusters` has no kernel `knew`; there are: k");
+}
+
+#[test]
+fn a_device_runs_the_newest_module_that_it_can() {
+    let module = clusters();
+    let target = |capability| module.for_device(capability).target();
+    assert_eq!(target((7, 5)), Some("sm_80"));
+    assert_eq!(target((8, 9)), Some("sm_80"));
+    assert_eq!(target((9, 0)), Some("sm_90"));
+    assert_eq!(target((12, 0)), Some("sm_90"));
+    let of = |target: &str| {
+        let text = format!(".version 8.0\n.target {target}, debug\n.address_size 64\n");
+        Module::new("m", text).capability()
+    };
+    assert_eq!(of("sm_90a"), Some((9, 0)));
+    assert_eq!(of("sm_103f"), Some((10, 3)));
+    assert_eq!(of("texmode_unified"), None);
 }
 
 #[test]

@@ -32,7 +32,7 @@ pub fn ptx_of(
     let prepared_file = module.with_extension("prepared.ll");
     std::fs::write(&prepared_file, &prepared.text).map_err(Error::io("write", &prepared_file))?;
 
-    let optimised = module.with_extension("optimised.bc");
+    let optimised = module.with_extension("optimised.ll");
     succeed(
         run,
         command(&tools.opt)
@@ -43,17 +43,20 @@ pub fn ptx_of(
                 prepared.kernels.join(",")
             ))
             .arg(UNROLLING)
-            .arg(format!("-mcpu={arch}"))
+            .args(arch.llvm_options())
+            .arg("-S")
             .arg(&prepared_file)
             .arg("-o")
             .arg(&optimised),
     )?;
+    let text = std::fs::read_to_string(&optimised).map_err(Error::io("read", &optimised))?;
+    check_clusters(&text, arch)?;
     let ptx_file: PathBuf = module.with_extension("ptx");
     succeed(
         run,
         command(&tools.llc)
             .args(["-O3", "-mtriple=nvptx64-nvidia-cuda"])
-            .arg(format!("-mcpu={arch}"))
+            .args(arch.llvm_options())
             .arg(&optimised)
             .arg("-o")
             .arg(&ptx_file),
@@ -65,6 +68,32 @@ pub fn ptx_of(
     } else {
         Err(Error::Unresolved { functions })
     }
+}
+
+/// What the optimised IR calls for clusters. `llc` ends with a crash for what the architecture does not have.
+const OF_CLUSTERS: [&str; 5] = [
+    "@llvm.nvvm.barrier.cluster.",
+    "@llvm.nvvm.read.ptx.sreg.cluster.",
+    "@llvm.nvvm.read.ptx.sreg.clusterid.",
+    "@llvm.nvvm.read.ptx.sreg.nclusterid.",
+    "asm \"mapa.",
+];
+
+/// Refuses code that uses clusters on an architecture without them.
+fn check_clusters(text: &str, arch: NvvmArch) -> Result<(), Error> {
+    if arch >= NvvmArch::Compute90 {
+        return Ok(());
+    }
+    let mut function = "";
+    for line in text.lines() {
+        if line.starts_with("define ") {
+            function = ir::symbol(line).unwrap_or_default();
+        } else if line.contains(" call ") && OF_CLUSTERS.iter().any(|what| line.contains(what)) {
+            let function = format!("{:#}", rustc_demangle::demangle(function.trim_matches('"')));
+            return Err(Error::NoClusters { function, arch });
+        }
+    }
+    Ok(())
 }
 
 /// File names that are the same on every machine: those of the workspace relative to its root, those of the Rust library
@@ -122,7 +151,24 @@ fn unresolved(ptx: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::unresolved;
+    use super::*;
+
+    #[test]
+    fn clusters_are_for_architectures_that_have_them() {
+        let text = "define ptx_kernel void @first() {\n  ret void\n}\n\
+                    define ptx_kernel void @second() #0 {\n  \
+                    tail call void @llvm.nvvm.barrier.cluster.wait.aligned() #2, !dbg !9\n}\n\
+                    declare void @llvm.nvvm.barrier.cluster.wait.aligned()\n";
+        check_clusters(text, NvvmArch::Compute90).unwrap();
+        let error = check_clusters(text, NvvmArch::Compute89).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "`second` uses thread block clusters, which sm_89 does not have: mark the kernel \
+             `#[kernel(capability = \"9.0\")]`"
+        );
+        let declared = text.replace("tail call", "; no");
+        check_clusters(&declared, NvvmArch::Compute80).unwrap();
+    }
 
     #[test]
     fn undefined_functions_are_named() {

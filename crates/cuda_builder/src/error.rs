@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use crate::NvvmArch;
+
 /// Why a kernel crate did not become PTX.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -59,6 +61,18 @@ pub enum Error {
     NoKernels {
         /// The kernel crate's folder.
         krate: PathBuf,
+    },
+
+    /// A kernel for an architecture without clusters uses them.
+    #[error(
+        "`{function}` uses thread block clusters, which {arch} does not have: mark the kernel \
+         `#[kernel(capability = \"9.0\")]`"
+    )]
+    NoClusters {
+        /// The function in whose code they are, with all that it inlines.
+        function: String,
+        /// The architecture.
+        arch: NvvmArch,
     },
 
     /// A tool failed on what should have been good input: a bug here or in LLVM.

@@ -8,8 +8,12 @@
 //!   removes, so that accesses become `ld.shared` and `st.shared`, through slices too;
 //! - `fn() -> *mut u8` named [`DYNAMIC_SHARED`] gets a body: the address of the block's dynamic
 //!   shared memory;
-//! - a kernel in section [`BOUNDS_SECTION`]`.N.M` gets the attributes for `.maxntid N` and
-//!   `.minnctapersm M`.
+//! - `fn(*mut u8, u32) -> *mut u8` named [`MAP_SHARED`] gets a body: `mapa`, with a result in address space 7, the shared
+//!   memory of the cluster. Accesses through it become `ld.shared::cluster` and `st.shared::cluster`. The instruction is
+//!   inline assembly, because the intrinsic claims that the address does not escape through it: LLVM then takes an access by
+//!   the result for one of other memory, also where a block maps an address to itself;
+//! - a kernel in section [`BOUNDS_SECTION`]`.T.M.R.X.Y.Z` gets the attributes for `.maxntid T`, `.minnctapersm M`,
+//!   `.maxnreg R` and `.reqnctapercluster X, Y, Z`, but for those that are 0.
 
 use std::collections::BTreeMap;
 
@@ -17,10 +21,13 @@ use crate::Error;
 
 /// `shared_array!` of `cuda_std_macros` puts its statics here.
 const SHARED_SECTION: &str = ".cuda_std.shared";
-/// `#[kernel(max_threads, min_blocks)]` of `cuda_std_macros` puts its functions here.
+/// `#[kernel(max_threads, min_blocks, max_registers, cluster)]` of `cuda_std_macros` puts its functions here.
 const BOUNDS_SECTION: &str = ".cuda_std.launch_bounds";
 /// `cuda_std::shared::dynamic_shared_mem` calls this function.
 const DYNAMIC_SHARED: &str = "__cuda_std_dynamic_shared_mem";
+
+/// `cuda_std::cluster::map_shared` calls this function.
+const MAP_SHARED: &str = "__cuda_std_map_shared";
 
 /// The widest access of a thread. All shared memory is aligned to it, so that arrays of any type
 /// can be accessed by vectors.
@@ -43,8 +50,10 @@ pub fn prepare(text: &str) -> Result<Prepared, Error> {
     for line in text.lines() {
         if let Some(name) = global_name(line).filter(|name| shared.contains_key(*name)) {
             out.push_str(&shared[name]);
-        } else if is_dynamic_shared_declaration(line) {
+        } else if is_declaration(line, DYNAMIC_SHARED) {
             out.push_str(&dynamic_shared_definition());
+        } else if is_declaration(line, MAP_SHARED) {
+            out.push_str(&map_shared_definition());
         } else if line.starts_with("define ptx_kernel ") {
             let name = symbol(line).ok_or_else(|| unexpected("a kernel's name", line))?;
             kernels.push(name.trim_matches('"').to_owned());
@@ -66,7 +75,7 @@ fn unexpected(what: &str, line: &str) -> Error {
 }
 
 /// The first symbol of a line, without its `@`, with quotes if it has them.
-fn symbol(line: &str) -> Option<&str> {
+pub fn symbol(line: &str) -> Option<&str> {
     let (_, rest) = line.split_once('@')?;
     Some(&rest[..symbol_length(rest)])
 }
@@ -120,20 +129,20 @@ fn shared_variables(text: &str) -> Result<BTreeMap<&str, String>, Error> {
     Ok(variables)
 }
 
-/// Appends `line` to `out`, with a cast from address space 3 in place of every `ptr @shared`.
+/// Appends `line` to `out`, with a cast from address space 3 in place of every `@shared`. Its type, and in a call the
+/// attributes, stand before it.
 fn cast_shared(line: &str, shared: &BTreeMap<&str, String>, out: &mut String) {
-    const POINTER: &str = "ptr @";
     if shared.is_empty() {
         return out.push_str(line);
     }
     let mut rest = line;
-    while let Some(start) = rest.find(POINTER) {
-        let (before, from) = rest.split_at(start + POINTER.len());
+    while let Some(start) = rest.find('@') {
+        let (before, from) = rest.split_at(start + 1);
         let length = symbol_length(from);
         let name = &from[..length];
         if shared.contains_key(name) {
             out.push_str(&before[..start]);
-            out.push_str("ptr addrspacecast (ptr addrspace(3) @");
+            out.push_str("addrspacecast (ptr addrspace(3) @");
             out.push_str(name);
             out.push_str(" to ptr)");
         } else {
@@ -145,8 +154,19 @@ fn cast_shared(line: &str, shared: &BTreeMap<&str, String>, out: &mut String) {
     out.push_str(rest);
 }
 
-fn is_dynamic_shared_declaration(line: &str) -> bool {
-    line.starts_with("declare ") && symbol(line) == Some(DYNAMIC_SHARED)
+fn is_declaration(line: &str, name: &str) -> bool {
+    line.starts_with("declare ") && symbol(line) == Some(name)
+}
+
+fn map_shared_definition() -> String {
+    format!(
+        "define internal ptr @{MAP_SHARED}(ptr %address, i32 %rank) alwaysinline {{\n  \
+         %shared = addrspacecast ptr %address to ptr addrspace(3)\n  \
+         %mapped = call ptr addrspace(7) asm \"mapa.shared::cluster.u64 $0, $1, $2;\", \"=l,l,r\"\
+         (ptr addrspace(3) %shared, i32 %rank) memory(none) nounwind willreturn\n  \
+         %generic = addrspacecast ptr addrspace(7) %mapped to ptr\n  \
+         ret ptr %generic\n}}"
+    )
 }
 
 fn dynamic_shared_definition() -> String {
@@ -164,21 +184,22 @@ fn launch_bounds(line: &str) -> Result<String, Error> {
         return Ok(line.to_owned());
     };
     let parsed = rest.split_once('"').and_then(|(bounds, after)| {
-        let (threads, blocks) = bounds.split_once('.')?;
-        Some((
-            threads.parse::<u32>().ok()?,
-            blocks.parse::<u32>().ok()?,
-            after,
-        ))
+        let bounds: Option<Vec<u32>> = bounds.split('.').map(|bound| bound.parse().ok()).collect();
+        Some((<[u32; 6]>::try_from(bounds?).ok()?, after))
     });
-    let (threads, blocks, after) = parsed.ok_or_else(|| unexpected("launch bounds", line))?;
-    let blocks = match blocks {
-        0 => String::new(),
-        blocks => format!(" \"nvvm.minctasm\"=\"{blocks}\""),
+    let ([threads, blocks, registers, x, y, z], after) =
+        parsed.ok_or_else(|| unexpected("launch bounds", line))?;
+    let mut line = before.to_owned();
+    let mut add = |attribute: &str, is_given: bool, value: String| {
+        if is_given {
+            line.push_str(&format!(" \"nvvm.{attribute}\"=\"{value}\""));
+        }
     };
-    Ok(format!(
-        "{before} \"nvvm.maxntid\"=\"{threads}\"{blocks}{after}"
-    ))
+    add("maxntid", threads > 0, threads.to_string());
+    add("minctasm", blocks > 0, blocks.to_string());
+    add("maxnreg", registers > 0, registers.to_string());
+    add("cluster_dim", x > 0, format!("{x},{y},{z}"));
+    Ok(line + after)
 }
 
 #[cfg(test)]
@@ -193,6 +214,7 @@ mod tests {
 @"q uoted" = internal global <{ [16 x i8] }> undef, section ".cuda_std.shared", align 16, !dbg !3
   %a = getelementptr inbounds nuw float, ptr @_RNvS, i64 %t, !dbg !63
   %b = load float, ptr @_RNvS2, align 4
+  %c = call ptr @f(ptr noundef nonnull @_RNvS, i32 1)
   store ptr @"q uoted", ptr getelementptr inbounds (i8, ptr @_RNvS, i64 8)
 "#;
         let expected = r#"
@@ -201,6 +223,7 @@ mod tests {
 @"q uoted" = internal addrspace(3) global <{ [16 x i8] }> undef, align 16
   %a = getelementptr inbounds nuw float, ptr addrspacecast (ptr addrspace(3) @_RNvS to ptr), i64 %t, !dbg !63
   %b = load float, ptr @_RNvS2, align 4
+  %c = call ptr @f(ptr noundef nonnull addrspacecast (ptr addrspace(3) @_RNvS to ptr), i32 1)
   store ptr addrspacecast (ptr addrspace(3) @"q uoted" to ptr), ptr getelementptr inbounds (i8, ptr addrspacecast (ptr addrspace(3) @_RNvS to ptr), i64 8)
 "#;
         assert_eq!(prepare(text).unwrap().text, expected);
@@ -208,8 +231,8 @@ mod tests {
 
     #[test]
     fn kernels_are_listed_and_get_their_bounds() {
-        let text = "define ptx_kernel void @b(i32 %n) unnamed_addr #0 section \".cuda_std.launch_bounds.256.2\" !dbg !8 {\n\
-                    define ptx_kernel void @c() #0 section \".cuda_std.launch_bounds.64.0\" {\n\
+        let text = "define ptx_kernel void @b(i32 %n) unnamed_addr #0 section \".cuda_std.launch_bounds.256.2.0.0.0.0\" !dbg !8 {\n\
+                    define ptx_kernel void @c() #0 section \".cuda_std.launch_bounds.64.0.80.2.3.1\" {\n\
                     define ptx_kernel void @a() #0 {\n\
                     define internal void @helper() #0 {";
         let prepared = prepare(text).unwrap();
@@ -217,7 +240,7 @@ mod tests {
         assert_eq!(
             prepared.text,
             "define ptx_kernel void @b(i32 %n) unnamed_addr #0 \"nvvm.maxntid\"=\"256\" \"nvvm.minctasm\"=\"2\" !dbg !8 {\n\
-             define ptx_kernel void @c() #0 \"nvvm.maxntid\"=\"64\" {\n\
+             define ptx_kernel void @c() #0 \"nvvm.maxntid\"=\"64\" \"nvvm.maxnreg\"=\"80\" \"nvvm.cluster_dim\"=\"2,3,1\" {\n\
              define ptx_kernel void @a() #0 {\n\
              define internal void @helper() #0 {\n"
         );

@@ -22,9 +22,14 @@ fn krate(name: &str, source: &str) -> PathBuf {
 }
 
 fn build(folder: &Path) -> Result<PathBuf, Error> {
+    build_for(folder, NvvmArch::Compute80)
+}
+
+fn build_for(folder: &Path, arch: NvvmArch) -> Result<PathBuf, Error> {
     // The folder that the workspace's own kernels are built in, where `core` is there already.
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
     CudaBuilder::new(folder)
+        .arch(arch)
         .target_dir(target.join("cuda-builder"))
         .copy_to(folder.join("out.ptx"))
         .build()
@@ -51,7 +56,14 @@ fn instructions<'a>(ptx: &'a str, prefix: &str) -> Vec<&'a str> {
 
 /// Loads and stores of no known state space: slower, and a sign that a pointer's origin was lost.
 fn generic_accesses(ptx: &str) -> Vec<&str> {
-    const SPACES: [&str; 5] = ["global", "shared", "local", "param", "const"];
+    const SPACES: [&str; 6] = [
+        "global",
+        "shared",
+        "shared::cluster",
+        "local",
+        "param",
+        "const",
+    ];
     ["ld.", "st."]
         .into_iter()
         .flat_map(|prefix| instructions(ptx, prefix))
@@ -142,6 +154,111 @@ fn shared_memory_is_shared_through_slices_too() {
         );
     }
     assert_eq!(instructions(&ptx, ".extern .func"), [""; 0]);
+}
+
+#[test]
+fn clusters_reach_each_others_shared_memory() {
+    let folder = krate(
+        "fixture_clusters",
+        &format!(
+            "{PRELUDE}
+            use cuda_std::atomic::{{AtomicU32, Ordering}};
+            #[kernel(capability = \"9.0\", max_threads = 64, max_registers = 32)]
+            pub unsafe fn ring(x: *mut f32, n: *mut u32) {{
+                let tile = shared_array![f32; 64];
+                let counter = shared_array![u32; 1];
+                let i = thread::thread_idx_x() as usize;
+                unsafe {{
+                    *tile.add(i) = *x.add(i);
+                    let arrival = cluster::arrive();
+                    let next = (cluster::block_rank() + 1) % cluster::blocks();
+                    let (theirs, theirs_counter) = (cluster::map_shared(tile, next), cluster::map_shared(counter, 0));
+                    arrival.wait();
+                    let v: [f32; 4] = mem::load_vector(theirs.add(4 * (i % 16)));
+                    AtomicU32::from_ptr(theirs_counter).fetch_add(1, Ordering::Relaxed);
+                    cluster::arrive_relaxed().wait();
+                    *theirs.add(i) = v[0] + v[3];
+                    cluster::sync();
+                    *x.add(i) = *tile.add(i);
+                    *n = cluster::block_idx().x + cluster::dim().y + cluster::cluster_idx().z + cluster::grid_dim().x;
+                }}
+            }}
+            // To itself, with no barrier: the load must see the store through the mapped address.
+            #[kernel(capability = \"9.0\", cluster = (2, 1))]
+            pub unsafe fn alias(x: *mut f32) {{
+                let tile = shared_array![f32; 64];
+                unsafe {{
+                    *tile = 1.0;
+                    *cluster::map_shared(tile, cluster::block_rank()) = 2.0;
+                    *x = *tile;
+                    cluster::sync();
+                }}
+            }}
+            #[kernel]
+            pub unsafe fn anywhere(x: *mut f32) {{
+                unsafe {{ *x = if cfg!(target_feature = \"sm_90\") {{ 9.0 }} else {{ 8.0 }} }}
+            }}"
+        ),
+    );
+    let read = |arch| std::fs::read_to_string(build_for(&folder, arch).unwrap()).unwrap();
+    let ptx = read(NvvmArch::Compute90);
+    assert_eq!(instructions(&ptx, ".target"), [".target sm_90"]);
+    assert_eq!(generic_accesses(&ptx), [""; 0]);
+    let expected = [
+        ("ld.shared::cluster.v4.b32", 1),
+        ("st.shared::cluster.b32", 2),
+        ("mapa.shared::cluster.u64", 3),
+        ("barrier.cluster.arrive.aligned", 3),
+        ("barrier.cluster.arrive.relaxed.aligned", 1),
+        ("barrier.cluster.wait.aligned", 4),
+        (".maxnreg 32", 1),
+        (".maxntid 64", 1),
+        (".reqnctapercluster 2, 1, 1", 1),
+        // The tile's, before the second barrier of `alias`.
+        ("ld.shared.b32", 2),
+    ];
+    for (text, count) in expected {
+        assert_eq!(instructions(&ptx, text).len(), count, "{text} in\n{ptx}");
+    }
+    for register in [
+        "cluster_ctaid.x",
+        "cluster_nctaid.y",
+        "clusterid.z",
+        "nclusterid.x",
+    ] {
+        assert!(
+            ptx.contains(&format!("%{register}")),
+            "{register} in\n{ptx}"
+        );
+    }
+    assert!(
+        instructions(&ptx, "st.global.b32")
+            .iter()
+            .any(|line| line.contains("1091567616"))
+    );
+
+    let ptx = read(NvvmArch::Compute80);
+    let entries: Vec<_> = ptx.lines().filter(|line| line.contains(".entry")).collect();
+    assert_eq!(entries.len(), 1, "{entries:?}");
+    assert!(
+        instructions(&ptx, "st.global.b32")
+            .iter()
+            .any(|line| line.contains("1090519040"))
+    );
+}
+
+#[test]
+fn clusters_of_old_architectures_are_refused() {
+    let folder = krate(
+        "fixture_no_clusters",
+        &format!("{PRELUDE}\n#[kernel]\npub unsafe fn early() {{ cluster::sync() }}\n"),
+    );
+    let error = build(&folder).unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "`early` uses thread block clusters, which sm_80 does not have: mark the kernel \
+         `#[kernel(capability = \"9.0\")]`"
+    );
 }
 
 /// rustc's jump threading copies a barrier into both arms of a condition that is tested before and after it, and then

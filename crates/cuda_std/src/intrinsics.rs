@@ -48,6 +48,20 @@ intrinsics! {
     fn grid_dim_x() -> u32 = "llvm.nvvm.read.ptx.sreg.nctaid.x";
     fn grid_dim_y() -> u32 = "llvm.nvvm.read.ptx.sreg.nctaid.y";
     fn grid_dim_z() -> u32 = "llvm.nvvm.read.ptx.sreg.nctaid.z";
+    fn cluster_block_idx_x() -> u32 = "llvm.nvvm.read.ptx.sreg.cluster.ctaid.x";
+    fn cluster_block_idx_y() -> u32 = "llvm.nvvm.read.ptx.sreg.cluster.ctaid.y";
+    fn cluster_block_idx_z() -> u32 = "llvm.nvvm.read.ptx.sreg.cluster.ctaid.z";
+    fn cluster_dim_x() -> u32 = "llvm.nvvm.read.ptx.sreg.cluster.nctaid.x";
+    fn cluster_dim_y() -> u32 = "llvm.nvvm.read.ptx.sreg.cluster.nctaid.y";
+    fn cluster_dim_z() -> u32 = "llvm.nvvm.read.ptx.sreg.cluster.nctaid.z";
+    fn cluster_block_rank() -> u32 = "llvm.nvvm.read.ptx.sreg.cluster.ctarank";
+    fn cluster_blocks() -> u32 = "llvm.nvvm.read.ptx.sreg.cluster.nctarank";
+    fn cluster_idx_x() -> u32 = "llvm.nvvm.read.ptx.sreg.clusterid.x";
+    fn cluster_idx_y() -> u32 = "llvm.nvvm.read.ptx.sreg.clusterid.y";
+    fn cluster_idx_z() -> u32 = "llvm.nvvm.read.ptx.sreg.clusterid.z";
+    fn cluster_grid_dim_x() -> u32 = "llvm.nvvm.read.ptx.sreg.nclusterid.x";
+    fn cluster_grid_dim_y() -> u32 = "llvm.nvvm.read.ptx.sreg.nclusterid.y";
+    fn cluster_grid_dim_z() -> u32 = "llvm.nvvm.read.ptx.sreg.nclusterid.z";
     fn lane_id() -> u32 = "llvm.nvvm.read.ptx.sreg.laneid";
     fn clock() -> u32 = "llvm.nvvm.read.ptx.sreg.clock";
     fn clock64() -> u64 = "llvm.nvvm.read.ptx.sreg.clock64";
@@ -56,6 +70,9 @@ intrinsics! {
 
     fn barrier(id: u32) -> () = "llvm.nvvm.barrier.cta.sync.aligned.all";
     fn barrier_count(id: u32, predicate: bool) -> u32 = "llvm.nvvm.barrier.cta.red.popc.aligned.all";
+    fn cluster_arrive() -> () = "llvm.nvvm.barrier.cluster.arrive.aligned";
+    fn cluster_arrive_relaxed() -> () = "llvm.nvvm.barrier.cluster.arrive.relaxed.aligned";
+    fn cluster_wait() -> () = "llvm.nvvm.barrier.cluster.wait.aligned";
     fn barrier_warp(mask: u32) -> () = "llvm.nvvm.bar.warp.sync";
     fn fence_block() -> () = "llvm.nvvm.membar.cta";
     fn fence_device() -> () = "llvm.nvvm.membar.gl";
@@ -97,6 +114,8 @@ intrinsics! {
 
     // Defined by `cuda_builder`: the address of the block's dynamic shared memory.
     fn dynamic_shared_mem() -> *mut u8 = "__cuda_std_dynamic_shared_mem";
+    // Defined by `cuda_builder`: the address in the shared memory of the cluster's block of a rank.
+    fn map_shared(address: *mut u8, rank: u32) -> *mut u8 = "__cuda_std_map_shared";
 }
 
 /// Ends the launch with an error.

@@ -4,15 +4,34 @@ use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote};
 use syn::meta::ParseNestedMeta;
 use syn::parse::Parser;
+use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
-use syn::{Error, FnArg, Ident, ItemFn, LitInt, Pat, Result, ReturnType, Type, Visibility};
+use syn::{
+    Error, FnArg, Ident, ItemFn, LitInt, LitStr, Pat, Result, ReturnType, Token, Type, Visibility,
+};
 
-/// `.maxntid` and `.minnctapersm`, as the user gave them.
+/// What the user gave: `.maxntid`, `.minnctapersm`, `.maxnreg`, `.reqnctapercluster`, and the oldest devices that have the kernel.
 #[derive(Default)]
 struct LaunchBounds {
     max_threads: Option<u32>,
     min_blocks: Option<u32>,
+    max_registers: Option<u32>,
+    cluster: Option<[u32; 3]>,
+    /// The compute capability's target feature of rustc.
+    capability: Option<&'static str>,
 }
+
+/// Compute capabilities that a kernel may need, and rustc's target feature of each.
+const CAPABILITIES: [(&str, &str); 5] = [
+    ("8.6", "sm_86"),
+    ("8.9", "sm_89"),
+    ("9.0", "sm_90"),
+    ("10.0", "sm_100"),
+    ("12.0", "sm_120"),
+];
+
+/// Those that have clusters.
+const WITH_CLUSTERS: [&str; 3] = ["sm_90", "sm_100", "sm_120"];
 
 impl LaunchBounds {
     fn parse(attribute: TokenStream) -> Result<Self> {
@@ -24,9 +43,18 @@ impl LaunchBounds {
             } else if meta.path.is_ident("min_blocks") {
                 // 32 is the most blocks that any multiprocessor holds.
                 set_once(&mut bounds.min_blocks, &meta, 32)
+            } else if meta.path.is_ident("max_registers") {
+                // 255 is the limit of every GPU so far.
+                set_once(&mut bounds.max_registers, &meta, 255)
+            } else if meta.path.is_ident("cluster") {
+                set_cluster(&mut bounds.cluster, &meta)
+            } else if meta.path.is_ident("capability") {
+                set_capability(&mut bounds.capability, &meta)
             } else {
-                Err(meta
-                    .error("unknown launch bound; expected `max_threads = N` or `min_blocks = M`"))
+                Err(meta.error(
+                    "unknown launch bound; expected `max_threads = N`, `min_blocks = N`, `max_registers = N`, \
+                     `cluster = (X, Y, Z)` or `capability = \"9.0\"`",
+                ))
             }
         });
         parser.parse2(attribute.clone())?;
@@ -37,17 +65,81 @@ impl LaunchBounds {
                  `.minnctapersm` a meaning only beside `.maxntid`",
             ));
         }
+        if bounds.min_blocks.is_some() && bounds.max_registers.is_some() {
+            return Err(Error::new(
+                attribute.span(),
+                "`min_blocks` and `max_registers` both limit registers; give one of them",
+            ));
+        }
+        let has_clusters = |feature| WITH_CLUSTERS.contains(&feature);
+        if bounds.cluster.is_some() && !bounds.capability.is_some_and(has_clusters) {
+            return Err(Error::new(
+                attribute.span(),
+                "`cluster` needs `capability = \"9.0\"`: older devices have no clusters",
+            ));
+        }
         Ok(bounds)
     }
 
     /// The section name by which `cuda_builder` learns the bounds (`ir::BOUNDS_SECTION` there).
     fn section(&self) -> Option<String> {
-        let max_threads = self.max_threads?;
-        Some(format!(
-            ".cuda_std.launch_bounds.{max_threads}.{}",
-            self.min_blocks.unwrap_or(0)
-        ))
+        let [x, y, z] = self.cluster.unwrap_or_default();
+        let [threads, blocks, registers] =
+            [self.max_threads, self.min_blocks, self.max_registers].map(Option::unwrap_or_default);
+        // 0 for what was not given.
+        let all = [threads, blocks, registers, x, y, z];
+        let text = all.map(|bound| bound.to_string()).join(".");
+        all.iter()
+            .any(|&bound| bound > 0)
+            .then(|| format!(".cuda_std.launch_bounds.{text}"))
     }
+}
+
+/// `cluster = (X, Y, Z)`.
+fn set_cluster(slot: &mut Option<[u32; 3]>, meta: &ParseNestedMeta) -> Result<()> {
+    let value = meta.value()?;
+    let extents;
+    syn::parenthesized!(extents in value);
+    let given: Vec<LitInt> = Punctuated::<LitInt, Token![,]>::parse_terminated(&extents)?
+        .into_iter()
+        .collect();
+    let mut cluster = [1; 3];
+    if given.is_empty() || given.len() > 3 {
+        return Err(
+            meta.error("`cluster` has one to three extents, in blocks: `cluster = (2, 1, 1)`")
+        );
+    }
+    for (extent, literal) in cluster.iter_mut().zip(&given) {
+        *extent = literal.base10_parse()?;
+    }
+    let blocks = cluster.iter().try_fold(1u32, |all, &n| all.checked_mul(n));
+    // 16 is the limit of every GPU so far.
+    if !blocks.is_some_and(|blocks| (1..=16).contains(&blocks)) {
+        return Err(meta.error("`cluster` must have 1 to 16 blocks in all"));
+    }
+    if slot.replace(cluster).is_some() {
+        return Err(meta.error("`cluster` given twice"));
+    }
+    Ok(())
+}
+
+/// `capability = "9.0"`.
+fn set_capability(slot: &mut Option<&'static str>, meta: &ParseNestedMeta) -> Result<()> {
+    let literal: LitStr = meta.value()?.parse()?;
+    let known = CAPABILITIES
+        .iter()
+        .find(|(capability, _)| *capability == literal.value());
+    let Some((_, feature)) = known else {
+        let all = CAPABILITIES.map(|(capability, _)| format!("\"{capability}\""));
+        return Err(Error::new(
+            literal.span(),
+            format!("`capability` is one of {}", all.join(", ")),
+        ));
+    };
+    if slot.replace(feature).is_some() {
+        return Err(meta.error("`capability` given twice"));
+    }
+    Ok(())
 }
 
 fn set_once(slot: &mut Option<u32>, meta: &ParseNestedMeta, most: u32) -> Result<()> {
@@ -87,8 +179,12 @@ pub fn expand(attribute: TokenStream, item: TokenStream) -> Result<TokenStream> 
     let section = bounds
         .section()
         .map(|section| quote!(#[unsafe(link_section = #section)]));
+    let device = match bounds.capability {
+        None => quote!(target_arch = "nvptx64"),
+        Some(feature) => quote!(all(target_arch = "nvptx64", target_feature = #feature)),
+    };
     Ok(quote! {
-        #[cfg(target_arch = "nvptx64")]
+        #[cfg(#device)]
         #(#attributes)*
         #[unsafe(no_mangle)]
         #section

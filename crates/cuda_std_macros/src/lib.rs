@@ -38,6 +38,17 @@ mod shared_array;
 /// `min_blocks = M` asks for registers to be held down so that M blocks fit on a multiprocessor
 /// (`.minnctapersm`; needs `max_threads`). A launch that breaks the promise fails.
 ///
+/// `max_registers = N` caps the registers of a thread (`.maxnreg`); what does not fit goes to local memory. It excludes
+/// `min_blocks`.
+///
+/// # Newer devices
+///
+/// `capability = "9.0"`: the kernel is only in modules for that compute capability and newer ones. Kernels that use
+/// thread block clusters (`cuda_std::cluster`) need it. `cuda_builder` says how modules of several capabilities are built.
+///
+/// `cluster = (X, Y, Z)` fixes the shape of the kernel's clusters (`.reqnctapercluster`): a launch that names none has
+/// them, and one that names others fails. Without it, each launch says.
+///
 /// # Off the GPU
 ///
 /// Compiled for the host, the function is an ordinary Rust function: it type-checks, and panics

@@ -48,6 +48,11 @@ impl From<Error> for Outcome {
                      grade it on a GPU that runs them"
                 ));
             }
+            Error::Needs { .. } => {
+                return Outcome::not_graded_here(format!(
+                    "{message}; grade it on a GPU that runs it"
+                ));
+            }
             Error::Device(DeviceError::LoadFailed { .. } | DeviceError::LaunchRefused { .. }) => {
                 Kind::LaunchRefused
             }
@@ -78,6 +83,7 @@ fn of_program(kind: &FaultKind) -> Kind {
         FaultKind::PartialBarrier { .. }
         | FaultKind::DivergentBarrier { .. }
         | FaultKind::InvalidBarrier { .. }
+        | FaultKind::BlockNotAlive { .. }
         | FaultKind::Deadlock { .. } => Kind::Barrier,
         FaultKind::FuelExhausted { .. } => Kind::Deadline,
         _ => Kind::KernelFault,

@@ -51,7 +51,8 @@ pub fn fits(
             "the plan's buffers take {bytes} bytes together; no device has more than {MOST_BUFFER_BYTES}"
         );
     }
-    Ok(validate(module, plan, limits)?)
+    validate(module, plan, limits)?;
+    Ok(())
 }
 
 fn bytes<'p>(buffers: impl Iterator<Item = &'p Buffer>) -> u64 {

@@ -43,6 +43,26 @@ pub struct LaunchConfig {
     pub block: [u32; 3],
     /// Dynamic shared memory of each block.
     pub shared_mem_bytes: u32,
+    /// Blocks of a cluster in x, y, z: a whole number of clusters makes the grid. 1, 1, 1 without clusters.
+    ///
+    /// The blocks of a cluster run at the same time and reach each other's shared memory: see `cuda_std::cluster`. They need
+    /// compute capability 9.0.
+    #[serde(default = "one_block", skip_serializing_if = "is_one_block")]
+    pub cluster: [u32; 3],
+    /// A cluster may have more than [`PORTABLE_CLUSTER_BLOCKS`], as far as the device goes along.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub non_portable_cluster: bool,
+}
+
+/// The most blocks of a cluster that every device with clusters runs (CUDA C++ Programming Guide, "Thread Block Clusters").
+pub const PORTABLE_CLUSTER_BLOCKS: u32 = 8;
+
+fn one_block() -> [u32; 3] {
+    [1; 3]
+}
+
+fn is_one_block(cluster: &[u32; 3]) -> bool {
+    *cluster == [1; 3]
 }
 
 impl LaunchConfig {
@@ -52,6 +72,8 @@ impl LaunchConfig {
             grid: grid.into().0,
             block: block.into().0,
             shared_mem_bytes: 0,
+            cluster: one_block(),
+            non_portable_cluster: false,
         }
     }
 
@@ -69,11 +91,7 @@ impl LaunchConfig {
             return Err(PlanError::NothingToCover { threads, block });
         }
         let grid = std::array::from_fn(|axis| threads[axis].div_ceil(block[axis]));
-        Ok(LaunchConfig {
-            grid,
-            block,
-            shared_mem_bytes: 0,
-        })
+        Ok(LaunchConfig::new(grid, block))
     }
 
     /// The same with this much dynamic shared memory for each block.
@@ -82,6 +100,32 @@ impl LaunchConfig {
             shared_mem_bytes,
             ..self
         }
+    }
+
+    /// The same with clusters of this many blocks, up to [`PORTABLE_CLUSTER_BLOCKS`] in all. The grid must be a whole number of
+    /// clusters in each direction.
+    pub fn with_cluster(self, cluster: impl Into<Dim3>) -> LaunchConfig {
+        LaunchConfig {
+            cluster: cluster.into().0,
+            ..self
+        }
+    }
+
+    /// The same, where a cluster may have more blocks than is portable: up to 16 on compute capability 9.0. Whether so many
+    /// multiprocessors are there together is up to the device, which may refuse the launch.
+    pub fn with_non_portable_cluster(self, cluster: impl Into<Dim3>) -> LaunchConfig {
+        LaunchConfig {
+            non_portable_cluster: true,
+            ..self.with_cluster(cluster)
+        }
+    }
+
+    /// Blocks of a cluster.
+    pub fn blocks_per_cluster(&self) -> u128 {
+        self.cluster
+            .iter()
+            .map(|&extent| u128::from(extent))
+            .product()
     }
 
     /// Threads of a block.

@@ -27,12 +27,12 @@ pub enum PlanError {
         /// Which argument, or which end of a copy.
         role: String,
     },
-    /// A grid or block with an extent of 0.
+    /// A grid, block or cluster with an extent of 0.
     #[error("{place}: {what} {extents:?} is empty; every extent must be at least 1")]
     EmptyLaunch {
         /// Where.
         place: String,
-        /// `grid` or `block`.
+        /// `grid`, `block` or `cluster`.
         what: &'static str,
         /// As recorded.
         extents: [u32; 3],

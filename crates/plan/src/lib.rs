@@ -40,7 +40,7 @@ pub mod wave3d;
 
 pub use arg::Arg;
 pub use buffer::{Buffer, BufferId, Element, Role};
-pub use command::{Command, Copy, Dim3, Fill, Launch, LaunchConfig};
+pub use command::{Command, Copy, Dim3, Fill, Launch, LaunchConfig, PORTABLE_CLUSTER_BLOCKS};
 pub use error::PlanError;
 pub use lab::{AnyLab, Lab, Solves};
 pub use nearest::{nearest, suggestion};

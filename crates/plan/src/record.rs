@@ -92,7 +92,7 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// [`PlanError`]: an empty grid or block, a buffer of another plan, an offset past a buffer's end, more launches than a
+    /// [`PlanError`]: an empty grid, block or cluster, a buffer of another plan, an offset past a buffer's end, more launches than a
     /// plan may have.
     pub fn launch(
         &mut self,
@@ -101,7 +101,11 @@ impl Plan {
         args: impl IntoIterator<Item = Arg>,
     ) -> Result<(), PlanError> {
         let place = || self.place(self.commands.len(), format_args!("launch of `{kernel}`"));
-        for (what, extents) in [("grid", config.grid), ("block", config.block)] {
+        for (what, extents) in [
+            ("grid", config.grid),
+            ("block", config.block),
+            ("cluster", config.cluster),
+        ] {
             if extents.contains(&0) {
                 return Err(PlanError::EmptyLaunch {
                     place: place(),

@@ -24,6 +24,7 @@ fn cases() -> [Case; 4] {
         grid,
         block,
         shared_mem_bytes: 0,
+        cluster: [1; 3],
     };
     [
         Case {

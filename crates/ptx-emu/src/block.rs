@@ -1,4 +1,4 @@
-//! One block: its warps, its shared memory, its barriers.
+//! One block: its warps, its shared memory, its barriers. Blocks run as members of a cluster, be it of one: `cluster`.
 //!
 //! # Execution model
 //!
@@ -17,12 +17,13 @@ use std::fmt;
 use std::sync::atomic::AtomicU32;
 
 use crate::check::race::{Clocks, DeviceOrder};
+use crate::cluster::ClusterState;
 use crate::config::{DeviceLimits, LaunchConfig, Sanitize, Schedule};
 use crate::fault::{Fault, FaultKind, ProgramFault, ThreadId, UnsupportedFault};
 use crate::frame::FunctionCode;
 use crate::memory::global::GlobalMemory;
 use crate::memory::shared::SharedMemory;
-use crate::registers::{Apply, Combination, Operands, Test};
+use crate::registers::{Apply, Combination, LANES, Operands, Test};
 use crate::special::BlockView;
 use crate::tally::{InstructionInfo, Tallies};
 use crate::warp::{Frame, Warp};
@@ -138,6 +139,8 @@ pub(crate) struct LaunchContext<'a> {
     pub(crate) memory: &'a GlobalMemory,
     pub(crate) params: &'a [u8],
     pub(crate) config: LaunchConfig,
+    /// Blocks of a cluster in x, y, z.
+    pub(crate) cluster: [u32; 3],
     pub(crate) limits: &'a DeviceLimits,
     pub(crate) sanitize: Sanitize,
     pub(crate) schedule: Schedule,
@@ -167,6 +170,41 @@ impl LaunchContext<'_> {
         self.config.block.iter().product()
     }
 
+    /// Warps of a block.
+    pub(crate) fn block_warps(&self) -> usize {
+        (self.block_threads() as usize).div_ceil(LANES)
+    }
+
+    /// Blocks of a cluster.
+    pub(crate) fn cluster_blocks(&self) -> u32 {
+        self.cluster.iter().product()
+    }
+
+    /// The blocks of a cluster, in the order of their ranks: x fastest.
+    pub(crate) fn blocks_of_cluster(&self, cluster: u64) -> impl Iterator<Item = u64> {
+        let grid = self.config.grid.map(u64::from);
+        let [x, y, z] = self.cluster.map(u64::from);
+        let [clusters_x, clusters_y] = [grid[0] / x, grid[1] / y];
+        let first_x = cluster % clusters_x * x;
+        let first_y = cluster / clusters_x % clusters_y * y;
+        let first_z = cluster / clusters_x / clusters_y * z;
+        (0..x * y * z).map(move |rank| {
+            let (block_x, block_y) = (first_x + rank % x, first_y + rank / x % y);
+            let block_z = first_z + rank / x / y;
+            (block_z * grid[1] + block_y) * grid[0] + block_x
+        })
+    }
+
+    /// A fault of a thread of a block at a position.
+    pub(crate) fn fault(&self, block: u64, thread: u32, pc: u32, kind: FaultKind) -> Stop {
+        Box::new(Fault::Program(Box::new(ProgramFault {
+            kernel: self.kernel_name().to_owned(),
+            thread: self.thread_id(block, thread),
+            place: self.code.infos[pc as usize].position.clone(),
+            kind,
+        })))
+    }
+
     /// x, y, z of a block.
     fn block_index(&self, block: u64) -> [u32; 3] {
         let [x, y, _] = self.config.grid.map(u64::from);
@@ -183,6 +221,7 @@ impl LaunchContext<'_> {
             threads: self.config.block,
             block: self.block_index(block),
             blocks: self.config.grid,
+            cluster: self.cluster,
             max_threads_per_block: self.limits.threads_per_block,
             dynamic_shared_bytes: self.config.shared_mem_bytes,
             total_shared_bytes: self.shared_bytes as u32,
@@ -210,13 +249,18 @@ pub(crate) struct BarrierState {
     pub(crate) arrived_warps: Vec<usize>,
 }
 
-/// Runs blocks, one after the other, on one host thread.
+/// Runs blocks of one rank, one after the other, on one host thread.
 #[derive(Debug)]
 pub(crate) struct BlockRunner<'a> {
     pub(crate) launch: &'a LaunchContext<'a>,
+    /// The block's number in its cluster.
+    pub(crate) rank: usize,
+    /// Those of the launch, while it is this block's turn; as the next three.
     pub(crate) tallies: Tallies,
-    pub(crate) shared: SharedMemory,
     pub(crate) clocks: Clocks,
+    pub(crate) cluster: ClusterState,
+    /// The block's shared memory.
+    pub(crate) shared: SharedMemory,
     pub(crate) warps: Vec<Warp>,
     pub(crate) barriers: [BarrierState; 16],
     /// The running block.
@@ -233,6 +277,8 @@ pub(crate) struct BlockRunner<'a> {
     pub(crate) fence_count: u32,
     /// The block has executed a strong access or an atomic.
     pub(crate) synchronized: bool,
+    /// It has passed the cluster's barrier, so all blocks of the cluster have started.
+    pub(crate) has_met_cluster: bool,
     /// The first read of shared memory that nothing has written, kept until the next barrier: see
     /// `check_written_shared`.
     pub(crate) unwritten: Option<Stop>,
@@ -241,12 +287,14 @@ pub(crate) struct BlockRunner<'a> {
 }
 
 impl<'a> BlockRunner<'a> {
-    pub(crate) fn new(launch: &'a LaunchContext<'a>) -> Self {
+    pub(crate) fn new(launch: &'a LaunchContext<'a>, rank: usize) -> Self {
         Self {
             launch,
-            tallies: Tallies::new(launch.code.insts.len(), launch.code.tally_owners.len()),
-            shared: SharedMemory::default(),
+            rank,
+            tallies: Tallies::default(),
             clocks: Clocks::default(),
+            cluster: ClusterState::default(),
+            shared: SharedMemory::default(),
             warps: Vec::new(),
             barriers: Default::default(),
             block: 0,
@@ -256,6 +304,7 @@ impl<'a> BlockRunner<'a> {
             recheck_barriers: false,
             fence_count: 0,
             synchronized: false,
+            has_met_cluster: false,
             unwritten: None,
             random: fastrand::Rng::with_seed(0),
         }
@@ -264,6 +313,11 @@ impl<'a> BlockRunner<'a> {
     /// The number of the running block in race records.
     pub(crate) fn block_number(&self) -> u32 {
         self.launch.first_block + self.block as u32
+    }
+
+    /// The number of a warp in the cluster, by which its clock goes.
+    pub(crate) fn warp_number(&self, warp: usize) -> usize {
+        self.rank * self.launch.block_warps() + warp
     }
 
     /// The order among the blocks of the launch, as the running block sees it.
@@ -286,16 +340,12 @@ impl<'a> BlockRunner<'a> {
         warp.exit(active);
         self.live_threads -= active.count_ones();
         self.recheck_barriers = true;
+        self.cluster.recheck = true;
     }
 
     /// A fault of a thread of the running block at a position.
     pub(crate) fn fault(&self, thread: u32, pc: u32, kind: FaultKind) -> Stop {
-        Box::new(Fault::Program(Box::new(ProgramFault {
-            kernel: self.launch.kernel_name().to_owned(),
-            thread: self.launch.thread_id(self.block, thread),
-            place: self.launch.code.infos[pc as usize].position.clone(),
-            kind,
-        })))
+        self.launch.fault(self.block, thread, pc, kind)
     }
 
     /// An instruction that is not modelled.

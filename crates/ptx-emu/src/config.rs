@@ -1,6 +1,6 @@
 //! What a launch is made with.
 
-/// Shape of a launch, as `cuLaunchKernel` takes it.
+/// Shape of a launch, as `cuLaunchKernelEx` takes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LaunchConfig {
     /// Blocks in x, y, z.
@@ -9,6 +9,8 @@ pub struct LaunchConfig {
     pub block: [u32; 3],
     /// Dynamic shared memory of a block, in bytes.
     pub shared_mem_bytes: u32,
+    /// Blocks of a cluster in x, y, z; 1, 1, 1 without clusters, or for the shape that the kernel asks for.
+    pub cluster: [u32; 3],
 }
 
 /// What the emulated device can do. The default is that of compute capability 9.0.
@@ -25,6 +27,8 @@ pub struct DeviceLimits {
     /// Static and dynamic shared memory of a block together, in bytes. More than 48 KiB is what a kernel gets on
     /// hardware after opting in.
     pub shared_bytes: u32,
+    /// Blocks of a cluster.
+    pub cluster_blocks: u32,
     /// Device memory, in bytes.
     pub global_bytes: u64,
     /// Local memory of a thread, in bytes: locals and parameters of all its frames.
@@ -41,6 +45,8 @@ impl Default for DeviceLimits {
             grid: [i32::MAX as u32, 65535, 65535],
             static_shared_bytes: 48 << 10,
             shared_bytes: 227 << 10,
+            // Non-portable sizes: a program that wants portable ones checks for 8 itself.
+            cluster_blocks: 16,
             global_bytes: 16 << 30,
             local_bytes_per_thread: 512 << 10,
             call_depth: 1024,

@@ -125,6 +125,22 @@ impl SharedTraffic {
     }
 }
 
+/// Traffic to the shared memory of other blocks of the cluster.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DistributedTraffic {
+    /// Warp-wide accesses, one for each block that they reach.
+    pub requests: u64,
+    /// Bytes that threads moved.
+    pub bytes: u64,
+}
+
+impl AddAssign for DistributedTraffic {
+    fn add_assign(&mut self, other: Self) {
+        self.requests += other.requests;
+        self.bytes += other.bytes;
+    }
+}
+
 impl AddAssign for Executed {
     fn add_assign(&mut self, other: Self) {
         self.warp += other.warp;
@@ -175,6 +191,12 @@ pub struct Counts {
     pub shared_stores: SharedTraffic,
     /// Atomics on shared memory. Lanes that update the same address take a pass each.
     pub shared_atomics: SharedTraffic,
+    /// Loads from the shared memory of other blocks of the cluster.
+    pub distributed_loads: DistributedTraffic,
+    /// Stores to it.
+    pub distributed_stores: DistributedTraffic,
+    /// Atomics on it.
+    pub distributed_atomics: DistributedTraffic,
     /// Bytes that threads moved from or to local memory.
     pub local_bytes: u64,
     /// Bytes that threads loaded from parameters.
@@ -210,6 +232,9 @@ impl AddAssign<&Counts> for Counts {
         self.shared_loads += other.shared_loads;
         self.shared_stores += other.shared_stores;
         self.shared_atomics += other.shared_atomics;
+        self.distributed_loads += other.distributed_loads;
+        self.distributed_stores += other.distributed_stores;
+        self.distributed_atomics += other.distributed_atomics;
         self.local_bytes += other.local_bytes;
         self.param_bytes += other.param_bytes;
     }

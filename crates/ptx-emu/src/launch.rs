@@ -6,7 +6,8 @@ use std::sync::{Mutex, PoisonError};
 use ptx::Function;
 use rayon::prelude::*;
 
-use crate::block::{BlockRunner, Code, LaunchContext, Stop};
+use crate::block::{Code, LaunchContext, Stop};
+use crate::cluster::ClusterRunner;
 use crate::config::{DeviceLimits, LaunchConfig, Schedule};
 use crate::fault::LaunchError;
 use crate::tally::Tallies;
@@ -74,6 +75,40 @@ pub(crate) fn validate(
             required,
         });
     }
+    let cluster = cluster(kernel, config);
+    if cluster.contains(&0) {
+        return Err(LaunchError::Empty {
+            what: "cluster",
+            shape: cluster,
+        });
+    }
+    if let Some(required) = kernel.required_cluster
+        && cluster != required
+    {
+        return Err(LaunchError::RequiredCluster {
+            kernel: kernel.name.clone(),
+            required,
+        });
+    }
+    let mut allowed = vec![("the device".to_owned(), limits.cluster_blocks)];
+    if let Some(limit) = kernel.max_cluster_blocks {
+        allowed.push((format!("kernel `{}`", kernel.name), limit));
+    }
+    for (who, limit) in allowed {
+        if product(cluster).is_none_or(|blocks| blocks > limit.into()) {
+            return Err(LaunchError::ClusterBlocks {
+                shape: cluster,
+                limit,
+                who,
+            });
+        }
+    }
+    if (0..3).any(|axis| !config.grid[axis].is_multiple_of(cluster[axis])) {
+        return Err(LaunchError::ClusterShape {
+            cluster,
+            grid: config.grid,
+        });
+    }
     if product(config.grid).is_none_or(|blocks| blocks > MAX_BLOCKS) {
         return Err(LaunchError::Blocks {
             shape: config.grid,
@@ -111,6 +146,14 @@ pub(crate) fn validate(
     Ok(())
 }
 
+/// The cluster's shape: the launch's, or the one that the kernel asks for if the launch names none.
+pub(crate) fn cluster(kernel: &Function, config: &LaunchConfig) -> [u32; 3] {
+    match kernel.required_cluster {
+        Some(required) if config.cluster == [1; 3] => required,
+        _ => config.cluster,
+    }
+}
+
 /// Shared memory of a block, static and dynamic.
 pub(crate) fn shared_bytes(kernel: &Function, config: &LaunchConfig) -> u64 {
     match config.shared_mem_bytes {
@@ -131,7 +174,7 @@ pub(crate) fn fences(code: &Code, blocks: u64) -> Vec<AtomicU32> {
         .collect()
 }
 
-/// `most` of the blocks, if there are more: pairs of neighbours at equal distances, from the first to the last.
+/// `most` of the blocks (or clusters), if there are more: pairs of neighbours at equal distances, from the first to the last.
 fn chosen(blocks: u64, most: Option<u64>) -> Option<Vec<u32>> {
     let most = most.filter(|&most| most < blocks)?;
     let pairs = (most / 2).max(1);
@@ -143,7 +186,7 @@ fn chosen(blocks: u64, most: Option<u64>) -> Option<Vec<u32>> {
     Some(chosen.take(most.max(1) as usize).collect())
 }
 
-/// The blocks that run, in the order in which they start; `None` for all of them in the order of their index.
+/// The blocks (or clusters) that run, in the order in which they start; `None` for all of them in the order of their index.
 fn order(schedule: Schedule, blocks: u64, most: Option<u64>) -> Option<Vec<u32>> {
     /// Grids beyond this start in order: the permutation would take too much memory.
     const LARGEST: u64 = 1 << 26;
@@ -167,23 +210,26 @@ pub(crate) fn run(
     most: Option<u64>,
     threads: usize,
 ) -> Result<Tallies, Stop> {
-    let order = order(launch.schedule, blocks, most);
-    let blocks = order.as_ref().map_or(blocks, |order| order.len() as u64);
+    let in_cluster = u64::from(launch.cluster_blocks());
+    let clusters = blocks / in_cluster;
+    let most = most.map(|most| most.div_ceil(in_cluster));
+    let order = order(launch.schedule, clusters, most);
+    let clusters = order.as_ref().map_or(clusters, |order| order.len() as u64);
     let next = AtomicU64::new(0);
-    // Position in the order of the first block known to fail.
+    // Position in the order of the first cluster known to fail.
     let failed = AtomicU64::new(u64::MAX);
     let fault: Mutex<Option<(u64, Stop)>> = Mutex::new(None);
     let work = || {
-        let mut runner = BlockRunner::new(launch);
+        let mut runner = ClusterRunner::new(launch);
         loop {
             let position = next.fetch_add(1, Relaxed);
-            if position >= blocks || position > failed.load(Relaxed) {
-                return runner.tallies;
+            if position >= clusters || position > failed.load(Relaxed) {
+                return runner.into_tallies();
             }
-            let block = order
+            let cluster = order
                 .as_ref()
                 .map_or(position, |order| order[position as usize].into());
-            if let Err(stop) = runner.run(block) {
+            if let Err(stop) = runner.run(cluster) {
                 failed.fetch_min(position, Relaxed);
                 let mut fault = fault.lock().unwrap_or_else(PoisonError::into_inner);
                 if fault
@@ -200,7 +246,7 @@ pub(crate) fn run(
     } else {
         threads
     };
-    let workers = blocks.min(threads as u64);
+    let workers = clusters.min(threads as u64);
     let tallies = match workers {
         0 | 1 => work(),
         _ => (0..workers)

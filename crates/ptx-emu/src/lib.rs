@@ -26,7 +26,7 @@
 //! let module = machine.load(executable)?;
 //! let data = machine.allocate(128, "data")?;
 //! machine.write(data, &[1; 128])?;
-//! let config = LaunchConfig { grid: [1, 1, 1], block: [32, 1, 1], shared_mem_bytes: 0 };
+//! let config = LaunchConfig { grid: [1, 1, 1], block: [32, 1, 1], shared_mem_bytes: 0, cluster: [1; 3] };
 //! let report = machine.launch(&module, "double", &config, &data.to_le_bytes())?;
 //! let mut result = [0; 128];
 //! machine.read(data, &mut result)?;
@@ -53,18 +53,18 @@
 //! - Registers and local memory that were not written read as zero.
 //! - Memory is checked by the byte and by the buffer: an index beyond its row but inside the buffer is not seen.
 //! - Warp-wide lane checks and races show only if this run takes the path.
-//! - Blocks run to completion in order of their start: a kernel in which a block waits for a later one does not end
+//! - Blocks (or clusters) run to completion in order of their start: a kernel in which a block waits for a later one does not end
 //!   (out of fuel), where a GPU that runs both at once might.
 //! - Memory is sequentially consistent within a block; missing fences are not seen.
 //! - Clocks count warp instructions of the block, not cycles.
-//! - Textures, surfaces, tensor instructions, clusters, `mbarrier`, half-precision arithmetic are not modelled.
+//! - Textures, surfaces, tensor instructions, `mbarrier`, half-precision arithmetic are not modelled.
 //!
 //! # Layout
 //!
 //! - `executable` reads a text: `read` an instruction's modifiers and operands, `instructions` (a file for each family)
 //!   their meaning, with the frames of `frame` and the special registers of `special`;
 //! - `machine` loads it, and `launch` hands its blocks to workers;
-//! - `block` and `warp` hold what runs, `schedule` says whose turn it is, `step` executes;
+//! - `cluster`, `block` and `warp` hold what runs, `schedule` says whose turn it is, `step` executes;
 //! - `registers` and `exact` are the arithmetic on lanes; `access` the way to the spaces of `memory`, past the shadow of
 //!   `check`;
 //! - `tally` and `coalesce` count; `fault` and `position` say what is wrong, and where.
@@ -72,6 +72,7 @@
 mod access;
 mod block;
 mod check;
+mod cluster;
 mod coalesce;
 mod config;
 mod counts;
@@ -94,13 +95,13 @@ mod warp;
 
 pub use config::{DeviceLimits, LaunchConfig, Options, Sanitize, Schedule};
 pub use counts::{
-    Counts, Executed, GlobalTraffic, InstructionClass, InstructionCounts, LaunchReport, LineCounts,
-    SharedTraffic,
+    Counts, DistributedTraffic, Executed, GlobalTraffic, InstructionClass, InstructionCounts,
+    LaunchReport, LineCounts, SharedTraffic,
 };
 pub use executable::{Executable, UnsupportedInstruction};
 pub use fault::{
-    Access, AccessKind, Fault, FaultKind, LaunchError, Location, ProgramFault, RaceAccess,
-    RaceBetween, Stray, ThreadId, UnsupportedFault, Waiting,
+    Access, AccessKind, Fault, FaultKind, LaunchError, Lifetime, Location, ProgramFault,
+    RaceAccess, RaceBetween, Stray, ThreadId, UnsupportedFault, Waiting,
 };
 pub use machine::{InvalidCopy, LoadedModule, Machine};
 pub use memory::global::{GUARD_BYTES, OutOfMemory};

@@ -272,6 +272,7 @@ impl Machine {
             memory,
             params,
             config: *config,
+            cluster: launch::cluster(function, config),
             limits: &self.limits,
             sanitize,
             schedule: self.options.schedule,

@@ -2,7 +2,7 @@
 
 use crate::block::{BlockRunner, Stop};
 use crate::config::Schedule;
-use crate::fault::{Fault, FaultKind};
+use crate::fault::FaultKind;
 use crate::registers::LANES;
 use crate::warp::{Group, State, Warp};
 
@@ -12,8 +12,8 @@ const TURN: u64 = 4096;
 const RANDOM_TURN: u64 = 64;
 
 impl BlockRunner<'_> {
-    /// Runs one block to its end.
-    pub(crate) fn run(&mut self, block: u64) -> Result<(), Stop> {
+    /// Puts every warp at the start of the kernel, for a block.
+    pub(crate) fn start(&mut self, block: u64) {
         let launch = self.launch;
         let threads = launch.block_threads();
         let sanitize = launch.sanitize;
@@ -23,14 +23,15 @@ impl BlockRunner<'_> {
         self.recheck_barriers = false;
         self.fence_count = 0;
         self.synchronized = false;
+        self.has_met_cluster = false;
         self.barriers = Default::default();
         self.unwritten = None;
         let granule = sanitize.races.then_some(launch.granule);
         self.shared
             .reset(launch.shared_bytes, sanitize.uninitialized, granule);
+        self.shared.owner = (launch.cluster_blocks() > 1).then(|| launch.view(block).block);
         let kernel = &launch.code.functions[launch.kernel as usize];
-        let warps = (threads as usize).div_ceil(LANES);
-        self.clocks.reset(warps);
+        let warps = launch.block_warps();
         self.warps.resize_with(warps, Warp::default);
         if let Schedule::Random { seed } = launch.schedule {
             let seed = seed ^ block.wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -48,41 +49,30 @@ impl BlockRunner<'_> {
             self.enter_frame(&mut warp, 0, u32::MAX);
             self.warps[index] = warp;
         }
-        let result = self.run_warps();
-        match self.unwritten.take() {
-            // What follows from a read of nothing is not the cause.
-            Some(unwritten) if !result.as_ref().is_err_and(|stop| is_race(stop)) => Err(unwritten),
-            _ => result,
-        }
     }
 
-    /// Runs the warps in turns until all have exited.
-    fn run_warps(&mut self) -> Result<(), Stop> {
+    /// Runs the warps, a turn each; false if none can run.
+    pub(crate) fn round(&mut self) -> Result<bool, Stop> {
         let random = matches!(self.launch.schedule, Schedule::Random { .. });
-        while self.live_threads > 0 {
-            let mut progress = false;
-            let warps = self.warps.len();
-            for turn in 0..warps {
-                let index = match random {
-                    true => self.random.usize(0..warps),
-                    false => turn,
-                };
-                let length = if random {
-                    self.random.u64(1..=RANDOM_TURN)
-                } else {
-                    TURN
-                };
-                progress |= self.take_turn(index, length)?;
-            }
-            // Chance may have passed over the only warp that can run.
-            for index in 0..if progress { 0 } else { warps } {
-                progress |= self.take_turn(index, TURN)?;
-            }
-            if !progress {
-                return Err(self.diagnose());
-            }
+        let mut progress = false;
+        let warps = self.warps.len();
+        for turn in 0..warps {
+            let index = match random {
+                true => self.random.usize(0..warps),
+                false => turn,
+            };
+            let length = if random {
+                self.random.u64(1..=RANDOM_TURN)
+            } else {
+                TURN
+            };
+            progress |= self.take_turn(index, length)?;
         }
-        Ok(())
+        // Chance may have passed over the only warp that can run.
+        for index in 0..if progress { 0 } else { warps } {
+            progress |= self.take_turn(index, TURN)?;
+        }
+        Ok(progress)
     }
 
     /// Runs a warp for some instructions; false if it had none to run.
@@ -126,10 +116,6 @@ impl BlockRunner<'_> {
     }
 }
 
-fn is_race(fault: &Fault) -> bool {
-    matches!(fault, Fault::Program(fault) if matches!(fault.kind, FaultKind::Race { .. }))
-}
-
 /// The group to run: the one at the lowest position that has not given way, else the one that did so first.
 fn pick(warp: &mut Warp) -> Option<usize> {
     let ready = |group: &&(usize, Group)| group.1.state == State::Ready;
@@ -158,7 +144,7 @@ fn limit(warp: &Warp, index: usize) -> u32 {
     let ours = &warp.groups[index];
     let mut limit = u32::MAX;
     for (other, group) in warp.groups.iter().enumerate() {
-        if other == index || matches!(group.state, State::Barrier(_)) {
+        if other == index || matches!(group.state, State::Barrier(_) | State::ClusterBarrier) {
             continue;
         }
         if group.frame != ours.frame {

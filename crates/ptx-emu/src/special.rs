@@ -13,6 +13,18 @@ pub(crate) enum Special {
     Ctaid(usize),
     /// `%nctaid`: blocks of the grid, along an axis.
     Nctaid(usize),
+    /// `%cluster_ctaid`: block index in the cluster, along an axis.
+    ClusterCtaid(usize),
+    /// `%cluster_nctaid`: blocks of the cluster, along an axis.
+    ClusterNctaid(usize),
+    /// `%cluster_ctarank`: the block's number in the cluster, x fastest.
+    ClusterCtaRank,
+    /// `%cluster_nctarank`: blocks of the cluster.
+    ClusterNctaRank,
+    /// `%clusterid`: cluster index in the grid, along an axis.
+    ClusterId(usize),
+    /// `%nclusterid`: clusters of the grid, along an axis.
+    NClusterId(usize),
     LaneId,
     WarpId,
     NWarpId,
@@ -42,6 +54,8 @@ pub(crate) struct BlockView {
     pub(crate) block: [u32; 3],
     /// Blocks of the grid.
     pub(crate) blocks: [u32; 3],
+    /// Blocks of the cluster.
+    pub(crate) cluster: [u32; 3],
     pub(crate) max_threads_per_block: u32,
     pub(crate) dynamic_shared_bytes: u32,
     pub(crate) total_shared_bytes: u32,
@@ -52,6 +66,12 @@ impl BlockView {
     pub(crate) fn thread_index(&self, number: u32) -> [u32; 3] {
         let [x, y, _] = self.threads;
         [number % x, number / x % y, number / x / y]
+    }
+
+    /// The block's number in its cluster, x fastest.
+    pub(crate) fn rank(&self) -> u32 {
+        let [x, y, z] = std::array::from_fn(|axis| self.block[axis] % self.cluster[axis]);
+        (z * self.cluster[1] + y) * self.cluster[0] + x
     }
 }
 
@@ -83,6 +103,12 @@ impl Special {
             ("ntid", Some(axis), _) => Special::Ntid(axis),
             ("ctaid", Some(axis), _) => Special::Ctaid(axis),
             ("nctaid", Some(axis), _) => Special::Nctaid(axis),
+            ("cluster_ctaid", Some(axis), _) => Special::ClusterCtaid(axis),
+            ("cluster_nctaid", Some(axis), _) => Special::ClusterNctaid(axis),
+            ("cluster_ctarank", _, None) => Special::ClusterCtaRank,
+            ("cluster_nctarank", _, None) => Special::ClusterNctaRank,
+            ("clusterid", Some(axis), _) => Special::ClusterId(axis),
+            ("nclusterid", Some(axis), _) => Special::NClusterId(axis),
             ("laneid", _, None) => Special::LaneId,
             ("warpid", _, None) => Special::WarpId,
             ("nwarpid", _, None) => Special::NWarpId,
@@ -110,7 +136,13 @@ impl Special {
 
     /// True if the register changes from block to block of a launch.
     pub(crate) fn depends_on_block(self) -> bool {
-        matches!(self, Special::Ctaid(_))
+        matches!(
+            self,
+            Special::Ctaid(_)
+                | Special::ClusterCtaid(_)
+                | Special::ClusterCtaRank
+                | Special::ClusterId(_)
+        )
     }
 
     /// True if the register may differ among the threads of a block.
@@ -137,6 +169,12 @@ impl Special {
             Special::Ntid(axis) => view.threads[axis],
             Special::Ctaid(axis) => view.block[axis],
             Special::Nctaid(axis) => view.blocks[axis],
+            Special::ClusterCtaid(axis) => view.block[axis] % view.cluster[axis],
+            Special::ClusterNctaid(axis) => view.cluster[axis],
+            Special::ClusterCtaRank => view.rank(),
+            Special::ClusterNctaRank => view.cluster.iter().product(),
+            Special::ClusterId(axis) => view.block[axis] / view.cluster[axis],
+            Special::NClusterId(axis) => view.blocks[axis] / view.cluster[axis],
             Special::LaneId => lane,
             Special::WarpId => thread / LANES as u32,
             Special::NWarpId => view.max_threads_per_block / LANES as u32,

@@ -1,7 +1,8 @@
 //! Raw counts by instruction, gathered by each worker and turned into [`Counts`] at the end.
 
 use crate::counts::{
-    Counts, Executed, GlobalTraffic, InstructionClass, InstructionCounts, SharedTraffic,
+    Counts, DistributedTraffic, Executed, GlobalTraffic, InstructionClass, InstructionCounts,
+    SharedTraffic,
 };
 use crate::position::CodePosition;
 
@@ -29,12 +30,13 @@ pub(crate) struct Traffic {
     pub(crate) shared: SharedTraffic,
     /// Stores to shared memory by an instruction that loads from global memory.
     pub(crate) copied_to_shared: SharedTraffic,
+    pub(crate) distributed: DistributedTraffic,
     pub(crate) local_bytes: u64,
     pub(crate) param_bytes: u64,
 }
 
 /// All raw counts.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Tallies {
     pub(crate) executions: Vec<Execution>,
     pub(crate) traffic: Vec<Traffic>,
@@ -59,6 +61,7 @@ impl Tallies {
             ours.global += theirs.global;
             ours.shared += theirs.shared;
             ours.copied_to_shared += theirs.copied_to_shared;
+            ours.distributed += theirs.distributed;
             ours.local_bytes += theirs.local_bytes;
             ours.param_bytes += theirs.param_bytes;
         }
@@ -110,11 +113,24 @@ fn counts(execution: &Execution, info: &InstructionInfo) -> InstructionCounts {
 
 fn add_traffic(instruction: &mut InstructionCounts, traffic: &Traffic) {
     let counts = &mut instruction.counts;
-    let (global, shared) = match instruction.class {
-        InstructionClass::Store => (&mut counts.global_stores, &mut counts.shared_stores),
-        InstructionClass::Atomic => (&mut counts.global_atomics, &mut counts.shared_atomics),
-        _ => (&mut counts.global_loads, &mut counts.shared_loads),
+    let (global, shared, distributed) = match instruction.class {
+        InstructionClass::Store => (
+            &mut counts.global_stores,
+            &mut counts.shared_stores,
+            &mut counts.distributed_stores,
+        ),
+        InstructionClass::Atomic => (
+            &mut counts.global_atomics,
+            &mut counts.shared_atomics,
+            &mut counts.distributed_atomics,
+        ),
+        _ => (
+            &mut counts.global_loads,
+            &mut counts.shared_loads,
+            &mut counts.distributed_loads,
+        ),
     };
+    *distributed += traffic.distributed;
     *global += traffic.global;
     *shared += traffic.shared;
     counts.shared_stores += traffic.copied_to_shared;

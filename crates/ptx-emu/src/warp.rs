@@ -19,6 +19,8 @@ pub(crate) enum State {
     Ready,
     /// Waits for a barrier of the block.
     Barrier(BarrierWait),
+    /// Waits for the barrier of the cluster.
+    ClusterBarrier,
     /// Waits for other lanes to reach the same instruction.
     Lanes {
         /// The instruction's name.
@@ -114,6 +116,12 @@ pub(crate) struct Warp {
     pub(crate) groups: Vec<Group>,
     /// Lanes that have not exited.
     pub(crate) live: u32,
+    /// Lanes that have arrived at the cluster's barrier and have not waited for it since.
+    pub(crate) arrived: u32,
+    /// Those of them for which the barrier has completed.
+    pub(crate) passed: u32,
+    /// Position of the latest arrival.
+    pub(crate) arrived_at: u32,
     pub(crate) frames: Vec<Frame>,
     calls: HashMap<(u32, u32, u32), u32>,
     pub(crate) local: LaneMemory,
@@ -132,6 +140,8 @@ impl Warp {
     pub(crate) fn start(&mut self, index: usize, lanes: u32, kernel: u32, code: &FunctionCode) {
         self.index = index;
         self.live = lanes;
+        self.arrived = 0;
+        self.passed = 0;
         self.local.clear();
         self.params.clear();
         self.copies = None;
@@ -269,7 +279,7 @@ impl Warp {
             while j < self.groups.len() {
                 let (a, b) = (self.groups[i], self.groups[j]);
                 let mergeable = a.pc == b.pc && a.frame == b.frame;
-                let retry = |state| !matches!(state, State::Barrier(_));
+                let retry = |state| !matches!(state, State::Barrier(_) | State::ClusterBarrier);
                 if mergeable && retry(a.state) && retry(b.state) {
                     self.groups[i].mask |= b.mask;
                     // A waiting group tries again now that it has grown.
@@ -296,6 +306,12 @@ impl Warp {
             ..*rest
         };
         self.groups.push(other);
+    }
+
+    /// Lanes go on after their wait for the cluster's barrier.
+    pub(crate) fn leave_cluster_barrier(&mut self, mask: u32) {
+        self.arrived &= !mask;
+        self.passed &= !mask;
     }
 
     /// Removes lanes for good. Groups that wait for lanes try again.

@@ -110,6 +110,7 @@ fn run(line: &str) -> String {
         grid: [1; 3],
         block: [32, 1, 1],
         shared_mem_bytes: 64,
+        cluster: [1; 3],
     };
     if let Err(fault) = machine.launch(&module, "forms", &config, &params) {
         return format!("    {fault}\n")

@@ -168,6 +168,10 @@ pub struct Function {
     pub min_blocks: Option<u32>,
     /// `.maxnreg`.
     pub max_registers: Option<u32>,
+    /// `.reqnctapercluster`: the only cluster shape, in blocks, that the kernel may be launched with.
+    pub required_cluster: Option<[u32; 3]>,
+    /// `.maxclusterrank`: the most blocks of a cluster.
+    pub max_cluster_blocks: Option<u32>,
     /// `.noreturn`.
     pub no_return: bool,
     /// Static shared memory of a kernel in bytes: every variable that it or a function it can call names.

@@ -113,6 +113,8 @@ pub(crate) struct Function<'a> {
     pub required_threads: Option<[u32; 3]>,
     pub min_blocks: Option<u32>,
     pub max_registers: Option<u32>,
+    pub required_cluster: Option<[u32; 3]>,
+    pub max_cluster_blocks: Option<u32>,
     pub no_return: bool,
     pub body: Option<Vec<Stmt<'a>>>,
 }

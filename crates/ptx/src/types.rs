@@ -187,6 +187,8 @@ pub enum Space {
     Global,
     /// Shared memory of the block.
     Shared,
+    /// Shared memory of every block of the cluster: `.shared::cluster`.
+    SharedCluster,
     /// Memory of one thread.
     Local,
     /// Read-only module memory.
@@ -202,6 +204,7 @@ impl Space {
             Space::Generic => "generic",
             Space::Global => "global",
             Space::Shared => "shared",
+            Space::SharedCluster => "shared::cluster",
             Space::Local => "local",
             Space::Const => "const",
             Space::Param => "param",

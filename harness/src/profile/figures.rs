@@ -96,6 +96,21 @@ impl Figures {
         self.shared()[3].1
     }
 
+    /// Traffic to the shared memory of other blocks of the cluster, as (requests, bytes), by the name in JSON; nothing where
+    /// there is none.
+    pub fn distributed(&self) -> Vec<(&'static str, u64, u64)> {
+        let counts = &self.0;
+        [
+            ("distributed_loads", counts.distributed_loads),
+            ("distributed_stores", counts.distributed_stores),
+            ("distributed_atomics", counts.distributed_atomics),
+        ]
+        .into_iter()
+        .filter(|(_, traffic)| traffic.requests > 0)
+        .map(|(name, traffic)| (name, traffic.requests, traffic.bytes))
+        .collect()
+    }
+
     /// Floating-point instructions, by threads.
     pub fn floating(&self) -> u64 {
         let classes = [InstructionClass::Float32, InstructionClass::Float64];
@@ -159,7 +174,8 @@ impl Serialize for Figures {
                 class: class.name(),
                 executed: executed(of_class),
             });
-        let mut object = serializer.serialize_struct("Figures", 13)?;
+        let distributed = self.distributed();
+        let mut object = serializer.serialize_struct("Figures", 13 + distributed.len())?;
         object.serialize_field("instructions", &executed(counts.instructions))?;
         object.serialize_field("classes", &classes.collect::<Vec<ClassFigures>>())?;
         object.serialize_field("branches", &counts.branches)?;
@@ -180,6 +196,10 @@ impl Serialize for Figures {
                 ]);
                 object.serialize_field(name, &numbers)?;
             }
+        }
+        for (name, requests, bytes) in distributed {
+            let numbers = Numbers([("requests", requests), ("bytes", bytes)]);
+            object.serialize_field(name, &numbers)?;
         }
         object.serialize_field("local_bytes", &counts.local_bytes)?;
         object.serialize_field("param_bytes", &counts.param_bytes)?;

@@ -92,6 +92,15 @@ impl KernelProfile {
             self.counts.shared(),
             |traffic| grouped(traffic.excess()),
         ));
+        let distributed = self.counts.distributed();
+        parts.extend(distributed.into_iter().map(|(name, requests, bytes)| {
+            let (_, kind) = name.split_once('_').unwrap_or_default();
+            format!(
+                "    {kind} in shared memory of other blocks: {} requests, {} bytes",
+                grouped(requests),
+                grouped(bytes)
+            )
+        }));
         parts.push(format!(
             "    local memory: {} bytes; parameters: {} bytes",
             grouped(self.counts.0.local_bytes),

@@ -193,7 +193,7 @@ fn profile(
             let message = memory_advice::explained(&error, case, variant.name);
             match error.kind() {
                 ErrorKind::Submission => Outcome::Failed { message },
-                ErrorKind::Environment => Outcome::Lacking { message },
+                ErrorKind::Environment | ErrorKind::Needs => Outcome::Lacking { message },
                 ErrorKind::Input | ErrorKind::Bug => return Err(error.into()),
             }
         }

@@ -19,6 +19,8 @@ pub enum Status {
     Failed,
     /// The machine lacks something.
     Lacking,
+    /// The device is too old for the variant.
+    Skipped,
     /// Not run, because an earlier fault made the device unusable.
     NotRun,
 }
@@ -63,6 +65,7 @@ impl Status {
             Status::Ok => ("ok", look.good("ok")),
             Status::Failed => ("FAIL", look.bad("FAIL")),
             Status::Lacking => ("lacking", look.caution("lacking")),
+            Status::Skipped => ("skipped", look.caution("skipped")),
             Status::NotRun => ("-", look.caution("-")),
         };
         styled + &" ".repeat(width.saturating_sub(word.len()))
@@ -99,6 +102,10 @@ impl Report {
         .filter(|(number, _)| *number > 0)
         .map(|(number, words)| format!("{number} {words}"))
         .collect();
+        let skipped = match self.count(Status::Skipped) {
+            0 => String::new(),
+            number => format!(", {}", look.caution(&format!("{number} skipped"))),
+        };
         let verdict = if results == 0 {
             look.caution("nothing was tested")
         } else if others.is_empty() {
@@ -108,7 +115,7 @@ impl Report {
             right + &look.bad(&others.join(", "))
         };
         lines.push(format!(
-            "{}: {verdict} ({})",
+            "{}: {verdict}{skipped} ({})",
             count(results, "result"),
             waited(time)
         ));

@@ -162,6 +162,7 @@ fn test(
                 let message = memory_advice::explained(&error, case, column.variant);
                 Ok((Status::Lacking, Some(message)))
             }
+            ErrorKind::Needs => Ok((Status::Skipped, Some(error.to_string()))),
             ErrorKind::Input | ErrorKind::Bug => Err(error.into()),
         },
     }

@@ -61,6 +61,13 @@ fn too_little_memory_is_not_a_wrong_result() {
 }
 
 #[test]
+fn what_needs_a_newer_device_is_skipped() {
+    let (ending, text) = tested(&variants(&["naive", "newer"]), &testing::machine());
+    assert_eq!(ending, Ending::Fine);
+    insta::assert_snapshot!(text);
+}
+
+#[test]
 fn checks_find_a_race_that_leaves_the_result_right() {
     let ended = |flag: &str| {
         let args = parse(&["--variant=coalesced,racy", "--device=emulated", flag]);

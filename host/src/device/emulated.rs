@@ -34,6 +34,13 @@ impl EmulatedDevice {
         EmulatedDevice { info, options }
     }
 
+    /// The same, as a device of this compute capability, major and minor: it runs the module for such devices, and has clusters
+    /// if they do.
+    pub fn with_capability(mut self, capability: (u32, u32)) -> EmulatedDevice {
+        self.info.limits.compute_capability = capability;
+        self
+    }
+
     /// How it executes kernels.
     pub fn options(&self) -> &Options {
         &self.options
@@ -53,7 +60,7 @@ impl Device for EmulatedDevice {
     }
 
     fn prepare<'d>(&'d self, module: &Module, plan: &Plan) -> Result<Box<dyn Session + 'd>, Error> {
-        validate(module, plan, &self.info.limits)?;
+        let module = validate(module, plan, &self.info.limits)?;
         Ok(Box::new(EmulatedSession::new(self, module, plan)?))
     }
 }
@@ -151,6 +158,7 @@ impl<'d> EmulatedSession<'d> {
                     grid: launch.config.grid,
                     block: launch.config.block,
                     shared_mem_bytes: launch.config.shared_mem_bytes,
+                    cluster: launch.config.cluster,
                 };
                 let report = self
                     .machine

@@ -209,14 +209,28 @@ pub struct LaunchLimits {
     pub grid: [u32; 3],
     /// Shared memory of a block, static and dynamic together, for a kernel that opts in.
     pub shared_mem_per_block_bytes: u32,
+    /// Compute capability, major and minor: which module is run, and whether there are clusters.
+    #[serde(default = "capability_of_common_limits")]
+    pub compute_capability: (u32, u32),
+}
+
+fn capability_of_common_limits() -> (u32, u32) {
+    LaunchLimits::COMMON.compute_capability
 }
 
 impl LaunchLimits {
-    /// The limits of every GPU of compute capability 5.0 or higher; shared memory as on compute capability 9.0.
+    /// The limits of every GPU of compute capability 5.0 or higher; shared memory and clusters as on compute capability 9.0.
     pub const COMMON: LaunchLimits = LaunchLimits {
         threads_per_block: 1024,
         block: [1024, 1024, 64],
         grid: [0x7fff_ffff, 65_535, 65_535],
         shared_mem_per_block_bytes: 227 * 1024,
+        compute_capability: (9, 0),
     };
+
+    /// The first compute capability that has clusters.
+    pub const CLUSTERS_SINCE: (u32, u32) = (9, 0);
+
+    /// The most blocks of a cluster, of a launch that allows more than is portable.
+    pub const MOST_CLUSTER_BLOCKS: u32 = 16;
 }

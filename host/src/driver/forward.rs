@@ -14,7 +14,7 @@ use cust::sys::*;
 use super::{LAST_UNKNOWN, Missing, function};
 
 /// Results of newer drivers that are not values of the enum that `cust_raw` declares become `CUDA_ERROR_UNKNOWN`.
-fn known(code: c_int) -> CUresult {
+pub(super) fn known(code: c_int) -> CUresult {
     match code {
         0..=8
         | 34
@@ -39,7 +39,7 @@ fn known(code: c_int) -> CUresult {
     }
 }
 
-fn missing(what: Missing) -> CUresult {
+pub(super) fn missing(what: Missing) -> CUresult {
     match what {
         Missing::Library => CUresult::CUDA_ERROR_SHARED_OBJECT_INIT_FAILED,
         Missing::Function => CUresult::CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND,

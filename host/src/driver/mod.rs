@@ -5,6 +5,7 @@
 //! nothing; [`forward`] defines the functions instead, and passes each call on to the driver that this file opens. Without a
 //! driver every function returns `CUDA_ERROR_SHARED_OBJECT_INIT_FAILED`.
 
+mod cluster;
 mod forward;
 #[cfg(test)]
 mod tests;
@@ -21,6 +22,8 @@ use cust::sys::CUresult;
 use libloading::Library;
 
 use crate::device::error::DriverError;
+
+pub(crate) use cluster::{allow_non_portable_cluster, launch_cluster};
 
 /// Where the driver may be: wherever the system's loader looks, then folders that some systems leave out of its list.
 const CANDIDATES: [&str; 3] = [

@@ -113,6 +113,60 @@ pub enum LaunchFault {
         /// `.reqntid`.
         required: [u32; 3],
     },
+    /// A grid that is no whole number of clusters.
+    #[error(
+        "grid {grid:?} is no whole number of clusters of {cluster:?} blocks; launch a multiple of {} blocks in {}, and let the surplus ones do nothing",
+        cluster[*axis], ["x", "y", "z"][*axis]
+    )]
+    ClusterShape {
+        /// As recorded.
+        cluster: [u32; 3],
+        /// As recorded.
+        grid: [u32; 3],
+        /// First direction in which it is none.
+        axis: usize,
+    },
+    /// A cluster with more blocks than devices run.
+    #[error(
+        "a cluster of {cluster:?} has {blocks} blocks; {}",
+        if *is_portable {
+            format!("every device with clusters runs {limit}; ask for more with `with_non_portable_cluster`")
+        } else {
+            format!("{limit} is the most")
+        }
+    )]
+    ClusterTooLarge {
+        /// As recorded.
+        cluster: [u32; 3],
+        /// Their product.
+        blocks: u128,
+        /// The most blocks.
+        limit: u32,
+        /// The launch does not allow more than is portable.
+        is_portable: bool,
+    },
+    /// A cluster with more blocks than the kernel was compiled for.
+    #[error(
+        "a cluster of {cluster:?} has {blocks} blocks, but the kernel was compiled for at most {limit} (`.maxclusterrank`)"
+    )]
+    ClusterBounds {
+        /// As recorded.
+        cluster: [u32; 3],
+        /// Their product.
+        blocks: u128,
+        /// `.maxclusterrank`.
+        limit: u32,
+    },
+    /// A cluster other than the one the kernel was compiled for.
+    #[error(
+        "the kernel was compiled for clusters of {required:?} blocks (`.reqnctapercluster`) and nothing else, not {cluster:?}"
+    )]
+    RequiredCluster {
+        /// As recorded.
+        cluster: [u32; 3],
+        /// `.reqnctapercluster`.
+        required: [u32; 3],
+    },
     /// More shared memory than a block can have.
     #[error("a block needs {} bytes of shared memory ({static_bytes} declared in the kernel, {dynamic_bytes} asked for by the launch); the device allows {limit_bytes}; use smaller tiles", u64::from(*dynamic_bytes) + u64::from(*static_bytes))]
     SharedMemory {

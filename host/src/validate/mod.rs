@@ -11,34 +11,130 @@ use ptx::{Function, Param, ParamType, ScalarType};
 use crate::device::info::LaunchLimits;
 use crate::error::Error;
 use crate::module::{Module, ModuleError};
-use crate::plan::{Arg, Command, LaunchConfig, Plan};
+use crate::plan::{Arg, Command, LaunchConfig, PORTABLE_CLUSTER_BLOCKS, Plan};
 
 pub use error::{LaunchFault, ValidationError};
 
-/// Checks a plan: [`Plan::check`], then every launch against its kernel and the limits.
+/// Checks a plan: [`Plan::check`], then every launch against its kernel and the limits. Returns the module that such a device
+/// runs: see [`Module::for_device`].
 ///
 /// # Errors
 ///
-/// The first fault found.
-pub fn validate(module: &Module, plan: &Plan, limits: &LaunchLimits) -> Result<(), Error> {
+/// The first fault found. [`Error::Needs`] if there is none, but the device is too old for a kernel or a launch.
+pub fn validate<'m>(
+    module: &'m Module,
+    plan: &Plan,
+    limits: &LaunchLimits,
+) -> Result<&'m Module, Error> {
     plan.check()?;
+    let of_device = module.for_device(limits.compute_capability);
+    let mut needs = None;
     let kernels = plan
         .kernels()
         .iter()
-        .map(|name| module.kernel(name))
+        .map(|name| find_kernel(module, of_device, name, limits, &mut needs))
         .collect::<Result<Vec<&Function>, ModuleError>>()?;
     for (position, command) in plan.commands().enumerate() {
         if let Command::Launch(launch) = command {
             let kernel = kernels[launch.kernel_index];
             check_shape(kernel, &launch.config, limits)
+                .and_then(|()| check_cluster(kernel, &launch.config))
                 .and_then(|()| check_args(kernel, launch.args))
                 .map_err(|fault| ValidationError::Launch {
                     place: plan.place(position, format_args!("launch of `{}`", launch.kernel)),
                     fault,
                 })?;
+            let cluster = cluster(kernel, &launch.config);
+            if cluster != [1; 3] && limits.compute_capability < LaunchLimits::CLUSTERS_SINCE {
+                let what = format!(
+                    "kernel `{}` in clusters of {cluster:?} blocks",
+                    launch.kernel
+                );
+                needs.get_or_insert((what, LaunchLimits::CLUSTERS_SINCE));
+            }
         }
     }
-    Ok(())
+    match needs {
+        None => Ok(of_device),
+        Some((what, needed)) => Err(Error::Needs {
+            what,
+            needed,
+            has: limits.compute_capability,
+        }),
+    }
+}
+
+/// A kernel as the device's module has it, or else a newer one, which `needs` then says.
+fn find_kernel<'m>(
+    module: &'m Module,
+    of_device: &'m Module,
+    name: &str,
+    limits: &LaunchLimits,
+    needs: &mut Option<(String, (u32, u32))>,
+) -> Result<&'m Function, ModuleError> {
+    let missing = match of_device.kernel(name) {
+        Ok(kernel) => return Ok(kernel),
+        Err(missing) => missing,
+    };
+    let all = std::iter::successors(Some(module), |module| module.newer());
+    for newer in all {
+        if let (Some(needed), Ok(kernel)) = (newer.capability(), newer.kernel(name))
+            && needed > limits.compute_capability
+        {
+            needs.get_or_insert((format!("kernel `{name}`"), needed));
+            return Ok(kernel);
+        }
+    }
+    Err(missing)
+}
+
+/// The cluster's shape: the launch's, or the one that the kernel was compiled for if the launch names none.
+fn cluster(kernel: &Function, config: &LaunchConfig) -> [u32; 3] {
+    match kernel.required_cluster {
+        Some(required) if config.cluster == [1; 3] => required,
+        _ => config.cluster,
+    }
+}
+
+/// Checks the cluster against the grid and the kernel's bounds.
+fn check_cluster(kernel: &Function, config: &LaunchConfig) -> Result<(), LaunchFault> {
+    let (grid, cluster) = (config.grid, cluster(kernel, config));
+    if let Some(required) = kernel
+        .required_cluster
+        .filter(|&required| required != cluster)
+    {
+        return Err(LaunchFault::RequiredCluster { cluster, required });
+    }
+    let blocks = cluster.into_iter().map(u128::from).product();
+    let limit = match config.non_portable_cluster {
+        true => LaunchLimits::MOST_CLUSTER_BLOCKS,
+        false => PORTABLE_CLUSTER_BLOCKS,
+    };
+    let is_portable = !config.non_portable_cluster;
+    let of_kernel = kernel.max_cluster_blocks.unwrap_or(u32::MAX);
+    if blocks > limit.into() {
+        return Err(LaunchFault::ClusterTooLarge {
+            cluster,
+            blocks,
+            limit,
+            is_portable,
+        });
+    }
+    if blocks > of_kernel.into() {
+        return Err(LaunchFault::ClusterBounds {
+            cluster,
+            blocks,
+            limit: of_kernel,
+        });
+    }
+    match (0..3).find(|&axis| !grid[axis].is_multiple_of(cluster[axis])) {
+        None => Ok(()),
+        Some(axis) => Err(LaunchFault::ClusterShape {
+            cluster,
+            grid,
+            axis,
+        }),
+    }
 }
 
 /// Checks grid, block and shared memory against the kernel's bounds and the device's limits.

@@ -2,7 +2,7 @@
 
 // No snapshots here: each would be taken twice, once on each device.
 
-use host::device::{POISON, SharedMemory, Side};
+use host::device::{DeviceError, POISON, Session, SharedMemory, Side};
 use host::plan::PlanError;
 use host::run::{outputs, outputs_into, reset, restore};
 use host::{
@@ -113,6 +113,86 @@ pub fn shares_memory_in_a_block(device: &dyn Device) {
         let input: Vec<u32> = (0..n).map(|i| i * i).collect();
         let expected = input.iter().rev().copied().collect();
         assert_runs(device, &plan, &[("u", input.into())], expected);
+    }
+}
+
+static CLUSTERS: Module = Module::from_static("clusters", include_str!("../cluster.ptx"));
+
+/// `ring`, in one output, with what it must give.
+fn ring(blocks: u32, cluster: u32) -> (Plan, Vec<u32>) {
+    let mut plan = Plan::new("ring");
+    let out = plan.buffer("out", Element::U32, 32 * blocks as usize);
+    let config = LaunchConfig::new(blocks, 32).with_non_portable_cluster(cluster);
+    plan.launch("ring", config, args![out]).unwrap();
+    plan.output("out", out);
+    let peer = |i: u32| {
+        let (block, thread) = (i / 32, i % 32);
+        let next = block / cluster * cluster + (block % cluster + 1) % cluster;
+        32 * next + thread
+    };
+    (plan, (0..32 * blocks).map(peer).collect())
+}
+
+/// A session for this plan, unless the device has no clusters.
+fn in_clusters<'d>(device: &'d dyn Device, plan: &Plan) -> Option<Box<dyn Session + 'd>> {
+    let prepared = device.prepare(&CLUSTERS, plan);
+    if device.info().limits.compute_capability >= (9, 0) {
+        return Some(prepared.unwrap());
+    }
+    assert!(matches!(prepared, Err(Error::Needs { .. })));
+    None
+}
+
+pub fn shares_memory_among_the_blocks_of_a_cluster(device: &dyn Device) {
+    for (blocks, cluster) in [(2, 2), (12, 4), (264, 8), (6, 3)] {
+        let (plan, expected) = ring(blocks, cluster);
+        let Some(mut session) = in_clusters(device, &plan) else {
+            return;
+        };
+        session.run().unwrap();
+        let got = outputs(session.as_mut(), &plan).unwrap();
+        check::exact(&vec![("out".to_owned(), expected.into())], &got).unwrap();
+    }
+    // A cluster in two directions, atomics by generic addresses.
+    let mut plan = Plan::new("count");
+    let out = plan.buffer("out", Element::U32, 8 * 6);
+    let config = LaunchConfig::new((1, 8, 6), 32).with_cluster((1, 2, 3));
+    plan.launch("count", config, args![out]).unwrap();
+    plan.output("out", out);
+    let mut session = in_clusters(device, &plan).unwrap();
+    session.run().unwrap();
+    let got = outputs(session.as_mut(), &plan).unwrap();
+    let expected = vec![6 * 32u32; 48];
+    check::exact(&vec![("out".to_owned(), expected.into())], &got).unwrap();
+}
+
+pub fn runs_clusters_by_stream_and_graph(device: &dyn Device) {
+    let (plan, expected) = ring(64, 8);
+    let Some(mut session) = in_clusters(device, &plan) else {
+        return;
+    };
+    let expected = vec![("out".to_owned(), expected.into())];
+    session.capture().unwrap();
+    for by in [Launching::Stream, Launching::Graph] {
+        reset(session.as_mut(), &plan, &vec![]).unwrap();
+        session.run_times(3, by).unwrap();
+        check::exact(&expected, &outputs(session.as_mut(), &plan).unwrap()).unwrap();
+    }
+}
+
+pub fn runs_large_clusters_where_they_are_allowed(device: &dyn Device) {
+    let (plan, expected) = ring(32, 16);
+    let Some(mut session) = in_clusters(device, &plan) else {
+        return;
+    };
+    match session.run() {
+        // Not every device has 16 multiprocessors together.
+        Err(Error::Device(DeviceError::LaunchRefused { .. })) => {}
+        run => {
+            run.unwrap();
+            let got = outputs(session.as_mut(), &plan).unwrap();
+            check::exact(&vec![("out".to_owned(), expected.into())], &got).unwrap();
+        }
     }
 }
 

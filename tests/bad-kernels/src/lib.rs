@@ -10,6 +10,7 @@
 //! | [`unwritten`] | reads of memory that was not written |
 //! | [`shared_races`] | missing barriers between accesses to shared memory |
 //! | [`global_races`] | threads, warps and blocks that share global memory without order |
+//! | [`clusters`] | blocks of a cluster that share memory without order, or while one is not there |
 //! | [`barriers`] | barriers that only a part of the block reaches |
 //! | [`warps`] | shuffles with lanes missing |
 //! | [`endings`] | panics, endless loops, too much stack, too large blocks, unknown instructions |
@@ -27,6 +28,7 @@
 
 pub mod barriers;
 pub mod bounds;
+pub mod clusters;
 pub mod counted;
 pub mod endings;
 pub mod global_races;

@@ -5,6 +5,7 @@
 
 mod barriers;
 mod bounds;
+mod clusters;
 mod counts;
 mod endings;
 mod global_races;

@@ -18,4 +18,19 @@ pub unsafe fn unknown() {}
 #[kernel(max_threads = "256")]
 pub unsafe fn text() {}
 
+#[kernel(max_threads = 256, min_blocks = 2, max_registers = 64)]
+pub unsafe fn registers_twice() {}
+
+#[kernel(max_registers = 256)]
+pub unsafe fn too_many_registers() {}
+
+#[kernel(capability = "9.1")]
+pub unsafe fn no_such_capability() {}
+
+#[kernel(cluster = (2, 1))]
+pub unsafe fn cluster_of_old_devices() {}
+
+#[kernel(capability = "9.0", cluster = (8, 4))]
+pub unsafe fn large_cluster() {}
+
 fn main() {}

@@ -20,4 +20,13 @@ pub unsafe fn names(x: &[f32], x_pointer: *mut f32, x_length: usize) {
     let _ = (x, x_pointer, x_length);
 }
 
+#[kernel(capability = "9.0", max_threads = 256, max_registers = 64, cluster = (2, 2, 1))]
+pub unsafe fn clusters(out: *mut u32) {
+    let tile = shared_array![u32; 32];
+    let arrival = cluster::arrive();
+    arrival.wait();
+    unsafe { *out = *cluster::map_shared(tile, cluster::block_rank()) };
+    cluster::sync();
+}
+
 fn main() {}

@@ -75,6 +75,9 @@ pub fn ptx(
             "kernels.rs has no kernel: mark a `pub unsafe fn` with #[kernel]",
         ),
         Error::Unresolved { .. } => PackError::refused(Kind::CompileError, error.to_string()),
+        Error::NoClusters { .. } => {
+            PackError::refused(Kind::CompileError, format!("kernels.rs: {error}"))
+        }
         // Whatever LLVM cannot do with it, the submission is to blame for as far as anybody can tell.
         Error::Tool { .. } | Error::UnexpectedIr { .. } => PackError::refused(
             Kind::CompileError,

@@ -6,8 +6,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::OnceLock;
 
-use cuda_builder::{NvvmArch, Prebuilt, toolchain};
+use cuda_builder::toolchain::{self, Toolchain};
+use cuda_builder::{NvvmArch, Prebuilt};
 
 use super::PackError;
 
@@ -26,6 +28,11 @@ const OF_KERNELS: usize = 2;
 pub struct Dependencies {
     /// For kernels.
     pub device: Prebuilt,
+    /// For kernels that need a newer device; compiled when the first submission has some.
+    newer: OnceLock<Prebuilt>,
+    /// What [`Dependencies::newer`] is compiled from, and where.
+    kernels: PathBuf,
+    kernels_cache: PathBuf,
     /// For the recorder.
     pub host: HostCrates,
 }
@@ -59,22 +66,49 @@ impl Dependencies {
         // Two compilers, two folders: neither waits for the other.
         let (device, host) = std::thread::scope(|scope| {
             let device = scope.spawn(|| {
-                Prebuilt::build(
-                    &kernels,
-                    &["cuda_std", "kernels_gpu"],
-                    NvvmArch::Compute80,
-                    &cache.join("cuda-builder"),
-                    tools,
-                )
+                let cache = cache.join("cuda-builder");
+                prebuilt(&kernels, NvvmArch::Compute80, &cache, tools)
             });
             let host = HostCrates::build(&recorder, &cache.join("pack"));
             (device.join().expect("no panic"), host)
         });
         Ok(Dependencies {
             device: device?,
+            newer: OnceLock::new(),
+            kernels_cache: cache.join("cuda-builder"),
+            kernels,
             host: host?,
         })
     }
+
+    /// For kernels that need a device of compute capability 9.0.
+    ///
+    /// # Errors
+    ///
+    /// As [`Dependencies::build`].
+    pub fn newer(&self) -> Result<&Prebuilt, PackError> {
+        if let Some(built) = self.newer.get() {
+            return Ok(built);
+        }
+        let tools = self.device.tools().clone();
+        let built = prebuilt(
+            &self.kernels,
+            NvvmArch::Compute90,
+            &self.kernels_cache,
+            tools,
+        )?;
+        Ok(self.newer.get_or_init(|| built))
+    }
+}
+
+/// The crates that kernels use, for this architecture.
+fn prebuilt(
+    kernels: &Path,
+    arch: NvvmArch,
+    cache: &Path,
+    tools: Toolchain,
+) -> Result<Prebuilt, cuda_builder::Error> {
+    Prebuilt::build(kernels, &["cuda_std", "kernels_gpu"], arch, cache, tools)
 }
 
 /// A package that depends on the first `count` of [`CRATES`], and does nothing.

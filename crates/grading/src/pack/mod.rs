@@ -281,10 +281,14 @@ impl Packer {
             .expect("the lab was found")
             .type_path;
         let options = &self.options;
+        // PTX is for one architecture and all newer ones: kernels that need a newer one are compiled for that.
+        let of_kernels = match sources.names_capability() {
+            true => dependencies.newer()?,
+            false => &dependencies.device,
+        };
         // Kernels and recorder are independent of one another.
         let (kernels, plans) = std::thread::scope(|scope| {
-            let kernels =
-                scope.spawn(|| compile::ptx(sources, &dependencies.device, &device, options));
+            let kernels = scope.spawn(|| compile::ptx(sources, of_kernels, &device, options));
             let recorder = compile::recorder(sources, &dependencies.host, lab_type, &host, options);
             let plans = recorder.and_then(|(program, mut in_force)| {
                 let record = |tasks: &[Task]| record::plans(&program, tasks, &recording, options);

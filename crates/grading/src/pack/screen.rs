@@ -14,7 +14,7 @@ use std::fs;
 use std::io::Read;
 use std::path::Path;
 
-use tokens::Fault;
+use tokens::{Fault, TokenKind};
 
 use super::PackError;
 use crate::outcome::{Kind, fail};
@@ -49,6 +49,15 @@ impl Sources {
         let sources = read(dir)?;
         screen(&sources)?;
         Ok(sources)
+    }
+
+    /// Whether the kernels may need a newer device than most: they name a compute capability, as `#[kernel(capability = "9.0")]`
+    /// does, or a target feature.
+    pub fn names_capability(&self) -> bool {
+        let names = ["capability", "target_feature"];
+        let is_one = |kind: &TokenKind| matches!(kind, TokenKind::Name(name) if names.contains(&name.as_str()));
+        let tokens = tokens::flatten(&self.kernels).unwrap_or_default();
+        tokens.iter().any(|token| is_one(&token.kind))
     }
 }
 

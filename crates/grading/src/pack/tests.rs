@@ -153,6 +153,34 @@ fn compilers_say_where() {
     assert!(message.contains("--> kernels.rs:11:"), "{message}");
 }
 
+/// A submission may use clusters. Its PTX is for devices that have them.
+#[test]
+fn kernels_for_newer_devices() {
+    let clusters = |attribute: &str| Sources {
+        kernels: KERNELS
+            .replace("#[kernel]", attribute)
+            .replace("let i = ", "cluster::sync();\n    let i = "),
+        ..sources("")
+    };
+    let newer = clusters("#[kernel(capability = \"9.0\")]");
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("kernels.rs"), &newer.kernels).unwrap();
+    std::fs::write(folder.path().join("launch.rs"), &newer.launch).unwrap();
+    let newer = Sources::read(folder.path()).unwrap();
+    let bundle = build(&newer, options()).unwrap();
+    assert!(bundle.ptx.contains(".target sm_90"));
+    assert!(bundle.ptx.contains("barrier.cluster.arrive.aligned"));
+    let bundle = build(&sources(""), options()).unwrap();
+    assert!(bundle.ptx.contains(".target sm_80"));
+
+    let (kind, message) = build(&clusters("#[kernel]"), options()).unwrap_err();
+    assert_eq!(kind, Kind::CompileError);
+    assert!(
+        message.starts_with("kernels.rs: `halve` uses thread block clusters"),
+        "{message}"
+    );
+}
+
 /// What the recorder wants, and what it gets.
 #[test]
 fn the_recorder_is_confined() {

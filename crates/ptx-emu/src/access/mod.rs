@@ -1,5 +1,6 @@
 //! Accesses of a warp to memory, in any space.
 //!
+//! - `distributed`: shared memory of other blocks of the cluster;
 //! - `request`: one warp-wide access: whether it may, where it goes, what it costs;
 //! - `region`: memory that one access may lie in;
 //! - `shadow`: the checks against the shadow: written before, not racing.
@@ -7,6 +8,7 @@
 //! An [`Action`] says what an instruction does to the regions that its lanes' addresses lie in; [`BlockRunner::access`]
 //! finds them.
 
+mod distributed;
 mod region;
 mod request;
 mod shadow;
@@ -71,6 +73,9 @@ impl BlockRunner<'_> {
             strong: access.strong,
             non_coherent: access.non_coherent,
         };
+        if access.space == Space::SharedCluster {
+            return self.access_cluster(warp, access.tally, &request, action);
+        }
         if access.space != Space::Generic {
             return self.access_space(warp, access.space, access.tally, &request, action);
         }
@@ -85,7 +90,10 @@ impl BlockRunner<'_> {
                 mask,
                 ..request
             };
-            self.access_space(warp, space, access.tally, &part, action)?;
+            match space {
+                Space::Shared => self.access_cluster(warp, access.tally, &part, action)?,
+                _ => self.access_space(warp, space, access.tally, &part, action)?,
+            }
         }
         Ok(())
     }
@@ -101,7 +109,7 @@ impl BlockRunner<'_> {
         let span = Span::of(request.addresses, request.mask, request.width);
         self.check_alignment(request, &span)?;
         match space {
-            Space::Shared => {
+            Space::Shared | Space::SharedCluster => {
                 self.check_shared(request, &span)?;
                 let mut shared = std::mem::take(&mut self.shared);
                 let result = action.run(self, &mut warp.registers, &mut shared, request, &span);

@@ -82,6 +82,7 @@ pub(crate) trait Region: Words {
         Location::Shared {
             variable: None,
             offset,
+            block: None,
         }
     }
 }
@@ -234,6 +235,7 @@ impl Region for SharedMemory {
         Location::Shared {
             variable: variable.map(|variable| variable.name.clone()),
             offset: offset - variable.map_or(0, |variable| u64::from(variable.offset)),
+            block: self.owner,
         }
     }
 }

@@ -4,8 +4,8 @@ use crate::block::{BlockRunner, Stop};
 use crate::coalesce::{SECTOR, atomic_wavefronts, sectors, wavefronts};
 use crate::counts::{GlobalTraffic, SharedTraffic};
 use crate::fault::{Access, AccessKind, FaultKind, Location, Stray};
-use crate::memory::NULL_LIMIT;
 use crate::memory::global::Buffer;
+use crate::memory::{NULL_LIMIT, rank_of};
 use crate::registers::{ALL, LANES, Row64, lanes, lanes_where};
 
 /// What the addresses of a mask have in common.
@@ -191,9 +191,14 @@ impl<'a> BlockRunner<'a> {
         }
         let outside = |lane: &usize| !self.shared.contains(request.addresses[*lane], width);
         let lane = lanes(request.mask).find(outside).unwrap_or(0);
-        let stray = Stray::Shared {
-            size: self.shared.bytes,
-            offset: request.addresses[lane],
+        let stray = match rank_of(request.addresses[lane]) {
+            (Some(rank), _) if (rank as usize) < self.cluster.blocks.len() => {
+                Stray::OtherBlock { rank }
+            }
+            _ => Stray::Shared {
+                size: self.shared.bytes,
+                offset: request.addresses[lane],
+            },
         };
         Err(self.out_of_bounds(request, lane, stray))
     }

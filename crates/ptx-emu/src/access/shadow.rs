@@ -65,20 +65,26 @@ impl BlockRunner<'_> {
         }
     }
 
-    /// The access of the warp's first thread, and what it is ordered after.
-    fn now<R: Region>(&self, request: &Request) -> Now<'_, R::Order<'_>> {
-        let record = Record {
+    /// The access of the warp's first thread.
+    pub(crate) fn record(&self, request: &Request) -> Record {
+        Record {
             block: self.block_number(),
-            clock: self.clocks.now(request.warp),
+            clock: self.clocks.now(self.warp_number(request.warp)),
             pc: request.pc,
             thread: request.thread(0) as u16,
             strong: request.strong,
             fences: self.fence_count.min(u8::MAX.into()) as u8,
-        };
+        }
+    }
+
+    /// The access of the warp's first thread, and what it is ordered after.
+    fn now<R: Region>(&self, request: &Request) -> Now<'_, R::Order<'_>> {
         Now {
-            record,
+            record: self.record(request),
             clocks: &self.clocks,
             blocks: R::order(self),
+            rank: self.rank,
+            cluster: &self.cluster.numbers,
         }
     }
 
@@ -180,7 +186,10 @@ impl BlockRunner<'_> {
         };
         let (then, lanes) = (&conflict.earlier, LANES as u16);
         let between = if then.block != now.block {
-            RaceBetween::Blocks
+            match self.cluster.numbers.contains(&then.block) {
+                true => RaceBetween::Cluster,
+                false => RaceBetween::Blocks,
+            }
         } else if then.thread / lanes != now.thread / lanes {
             RaceBetween::Warps
         } else if then.pc == now.pc && then.clock == now.clock {

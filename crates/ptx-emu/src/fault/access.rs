@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use super::threads::Index;
+
 /// What an access does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AccessKind {
@@ -54,6 +56,8 @@ pub enum Location {
         variable: Option<String>,
         /// Bytes from the start of the variable, or of shared memory.
         offset: u64,
+        /// The block, if its cluster has others.
+        block: Option<[u32; 3]>,
     },
 }
 
@@ -62,15 +66,19 @@ impl fmt::Display for Location {
         match self {
             Self::Buffer { name, offset } => write!(f, "byte {offset} of buffer `{name}`"),
             Self::Shared {
-                variable: Some(name),
+                variable,
                 offset,
+                block,
             } => {
-                write!(f, "byte {offset} of {}", SharedArray(name))
+                match variable {
+                    Some(name) => write!(f, "byte {offset} of {}", SharedArray(name))?,
+                    None => write!(f, "byte {offset} of shared memory")?,
+                }
+                match block {
+                    Some(block) => write!(f, " of block {}", Index(*block)),
+                    None => Ok(()),
+                }
             }
-            Self::Shared {
-                variable: None,
-                offset,
-            } => write!(f, "byte {offset} of shared memory"),
         }
     }
 }
@@ -118,6 +126,18 @@ pub enum Stray {
         /// The offset.
         offset: u64,
     },
+    /// In the window of the cluster's shared memory, beyond the cluster's blocks.
+    Cluster {
+        /// The rank of the block that the address is of.
+        rank: u32,
+        /// Blocks of the cluster.
+        blocks: u32,
+    },
+    /// In the shared memory of another block of the cluster, by an instruction for the own block's.
+    OtherBlock {
+        /// The rank of the block that the address is of.
+        rank: u32,
+    },
     /// In the thread's local memory window.
     Local {
         /// Local memory in use in bytes.
@@ -151,6 +171,17 @@ pub enum Stray {
         /// The address.
         address: u64,
     },
+}
+
+/// Whether the block whose shared memory another accesses is alive then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lifetime {
+    /// The accessing block has not passed a barrier of the cluster.
+    MayNotHaveStarted,
+    /// All of the block's threads have exited.
+    HasEnded,
+    /// Nothing orders the access before the block's end.
+    MayHaveEnded,
 }
 
 /// A number of bytes in words.

@@ -1,6 +1,6 @@
 //! What can be wrong with a program.
 
-use super::access::{Access, AccessKind, Location, Stray};
+use super::access::{Access, AccessKind, Lifetime, Location, Stray};
 use super::threads::{RaceAccess, RaceBetween, ThreadId, Waiting};
 use crate::position::CodePosition;
 
@@ -56,6 +56,22 @@ pub enum FaultKind {
         /// The store.
         earlier: RaceAccess,
     },
+    /// An access to the shared memory of a block of the cluster that may not be alive.
+    BlockNotAlive {
+        /// The access.
+        access: Access,
+        /// The block.
+        block: [u32; 3],
+        /// Why it may not be.
+        lifetime: Lifetime,
+    },
+    /// `mapa` or `getctarank` of an address that is not in shared memory.
+    NotShared {
+        /// The instruction's name.
+        instruction: &'static str,
+        /// The generic address.
+        address: u64,
+    },
     /// A barrier that only a part of the block reaches.
     PartialBarrier {
         /// The barrier's number.
@@ -87,6 +103,8 @@ pub enum FaultKind {
         waiting: Vec<Waiting>,
         /// Threads that have exited.
         exited: u32,
+        /// Blocks that run together.
+        blocks: u32,
     },
     /// A warp-wide instruction whose mask names lanes that do not reach it.
     InactiveLanes {
@@ -165,6 +183,8 @@ impl FaultKind {
                 ..
             } => "race in shared memory",
             Self::Race { .. } => "race in global memory",
+            Self::BlockNotAlive { .. } => "shared memory of a block that may not be alive",
+            Self::NotShared { .. } => "not an address in shared memory",
             Self::StaleReadOnlyLoad { .. } => "read-only load of changing data",
             Self::PartialBarrier { .. } => "barrier reached by a part of the block",
             Self::DivergentBarrier { .. } => "barrier in divergent code",

@@ -24,7 +24,7 @@ pub enum LaunchError {
     /// An empty grid or block.
     #[error("the {what} is ({}, {}, {}): no dimension may be 0", shape[0], shape[1], shape[2])]
     Empty {
-        /// "grid" or "block".
+        /// "grid", "block" or "cluster".
         what: &'static str,
         /// Its shape.
         shape: [u32; 3],
@@ -66,6 +66,35 @@ pub enum LaunchError {
         kernel: String,
         /// The shape of `.reqntid`.
         required: [u32; 3],
+    },
+    /// Another cluster shape than the kernel was compiled for.
+    #[error("kernel `{kernel}` must be launched with clusters of ({}, {}, {}) blocks", required[0], required[1], required[2])]
+    RequiredCluster {
+        /// The kernel.
+        kernel: String,
+        /// The shape of `.reqnctapercluster`.
+        required: [u32; 3],
+    },
+    /// Too many blocks in a cluster.
+    #[error("a cluster of ({}, {}, {}) blocks; {who} allows {limit}", shape[0], shape[1], shape[2])]
+    ClusterBlocks {
+        /// The cluster requested.
+        shape: [u32; 3],
+        /// Blocks allowed.
+        limit: u32,
+        /// "the device", or the kernel by name.
+        who: String,
+    },
+    /// A grid that is no whole number of clusters.
+    #[error(
+        "a grid of ({}, {}, {}) blocks is no whole number of clusters of ({}, {}, {})",
+        grid[0], grid[1], grid[2], cluster[0], cluster[1], cluster[2]
+    )]
+    ClusterShape {
+        /// The cluster requested.
+        cluster: [u32; 3],
+        /// The grid requested.
+        grid: [u32; 3],
     },
     /// Too much shared memory.
     #[error("{given} bytes of {what} shared memory a block; the device allows {limit}")]

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::access::{Access, Bytes, Stray};
+use super::access::{Access, Bytes, Lifetime, Stray};
 use super::kind::FaultKind;
 use super::threads::{Index, Threads};
 
@@ -48,6 +48,32 @@ impl fmt::Display for FaultKind {
             Self::StaleReadOnlyLoad { location, .. } => {
                 write!(f, "ld.global.nc of {location}, which this launch changes")
             }
+            Self::BlockNotAlive {
+                access,
+                block,
+                lifetime,
+            } => {
+                write!(
+                    f,
+                    "{access} in shared memory of block {}, which ",
+                    Index(*block)
+                )?;
+                f.write_str(match lifetime {
+                    Lifetime::MayNotHaveStarted => {
+                        "may not have started: the accessing block has not passed a barrier of the cluster"
+                    }
+                    Lifetime::HasEnded => {
+                        "has ended: a barrier of the cluster must keep it until all have made their accesses"
+                    }
+                    Lifetime::MayHaveEnded => {
+                        "may end before: no barrier of the cluster stands between the access and the end of that block"
+                    }
+                })
+            }
+            Self::NotShared {
+                instruction,
+                address,
+            } => write!(f, "{instruction} of address {address:#x}"),
             Self::PartialBarrier {
                 barrier,
                 arrived,
@@ -66,7 +92,10 @@ impl fmt::Display for FaultKind {
                 )
             }
             Self::InvalidBarrier { reason } => f.write_str(reason),
-            Self::Deadlock { .. } => f.write_str("no thread of the block can go on"),
+            Self::Deadlock { blocks: 1, .. } => f.write_str("no thread of the block can go on"),
+            Self::Deadlock { blocks, .. } => {
+                write!(f, "no thread of the cluster of {blocks} blocks can go on")
+            }
             Self::InactiveLanes {
                 instruction,
                 mask,
@@ -144,9 +173,16 @@ impl fmt::Display for Others<'_> {
                 elsewhere: Some(elsewhere),
                 ..
             } => write!(f, "\n  {elsewhere}"),
-            FaultKind::Deadlock { waiting, exited } => {
+            FaultKind::Deadlock {
+                waiting,
+                exited,
+                blocks,
+            } => {
                 for waiting in waiting {
                     write!(f, "\n  {waiting}")?;
+                    if *blocks > 1 {
+                        write!(f, " in block {}", Index(waiting.first.block))?;
+                    }
                 }
                 match exited {
                     0 => Ok(()),
@@ -182,6 +218,14 @@ fn write_stray(f: &mut fmt::Formatter<'_>, access: &Access, stray: &Stray) -> fm
             )?;
             overrun(f, *offset as i64, access.bytes, *size)
         }
+        Stray::Cluster { rank, blocks } => write!(
+            f,
+            "{access} in shared memory of the block of rank {rank} of the cluster, which has {blocks} blocks"
+        ),
+        Stray::OtherBlock { rank } => write!(
+            f,
+            "{access} in shared memory of the block of rank {rank} of the cluster, by an instruction for the own block's (`.shared::cta`)"
+        ),
         Stray::Local { size, offset } => {
             write!(
                 f,

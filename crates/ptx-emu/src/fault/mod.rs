@@ -13,7 +13,7 @@ mod launch;
 mod message;
 mod threads;
 
-pub use access::{Access, AccessKind, Location, Stray};
+pub use access::{Access, AccessKind, Lifetime, Location, Stray};
 pub use kind::FaultKind;
 pub use launch::LaunchError;
 pub use threads::{RaceAccess, RaceBetween, ThreadId, Waiting};
@@ -33,6 +33,13 @@ pub enum Fault {
     /// The launch is not possible.
     #[error(transparent)]
     Launch(#[from] LaunchError),
+}
+
+impl Fault {
+    /// True for a data race.
+    pub(crate) fn is_race(&self) -> bool {
+        matches!(self, Self::Program(fault) if matches!(fault.kind, FaultKind::Race { .. }))
+    }
 }
 
 /// What a program did wrong, and where.

@@ -79,6 +79,8 @@ pub enum RaceBetween {
     Lanes,
     /// Warps of one block.
     Warps,
+    /// Blocks of one cluster.
+    Cluster,
     /// Blocks.
     Blocks,
 }
@@ -92,6 +94,9 @@ impl fmt::Display for RaceBetween {
             }
             Self::Warps => {
                 "by another warp, with no barrier between them (nor, in a loop, between one iteration and the next)"
+            }
+            Self::Cluster => {
+                "by another block of the cluster, with no barrier of the cluster between them (nor, in a loop, between one iteration and the next)"
             }
             Self::Blocks => "by another block: nothing orders the blocks of one launch",
         })

@@ -139,7 +139,10 @@ impl BlockRunner<'_> {
         for id in 0..self.barriers.len() as u32 {
             if self.barriers[id as usize].waiting > 0 && self.is_complete(id) {
                 self.check_barrier(id)?;
-                if let Some(unwritten) = self.unwritten.take() {
+                // In a cluster, another block may write it before the cluster's barrier.
+                if self.cluster.blocks.len() == 1
+                    && let Some(unwritten) = self.unwritten.take()
+                {
                     return Err(unwritten);
                 }
                 self.release(id);
@@ -281,12 +284,14 @@ impl BlockRunner<'_> {
         if launch.sanitize.races {
             warps.sort_unstable();
             warps.dedup();
+            let first = self.warp_number(0);
+            warps.iter_mut().for_each(|warp| *warp += first);
             self.clocks.barrier(&warps);
         }
     }
 
-    /// Why no thread of the block can go on.
-    pub(crate) fn diagnose(&self) -> Stop {
+    /// Lanes that wait for others of their warp, if that is why no thread can go on.
+    pub(crate) fn missing_lanes(&self) -> Option<Stop> {
         for warp in &self.warps {
             for group in &warp.groups {
                 let State::Lanes { instruction, mask } = group.state else {
@@ -301,16 +306,25 @@ impl BlockRunner<'_> {
                     missing,
                     elsewhere: elsewhere.map(|other| self.describe(warp, other)),
                 };
-                return self.fault(warp.first_thread(group.mask), group.pc, kind);
+                return Some(self.fault(warp.first_thread(group.mask), group.pc, kind));
             }
         }
+        None
+    }
+
+    /// No thread of the blocks that run together can go on.
+    pub(crate) fn deadlock(blocks: &[BlockRunner]) -> Stop {
         let mut waiting: Vec<Waiting> = Vec::new();
         let mut first = None;
-        for warp in &self.warps {
-            for group in &warp.groups {
-                first.get_or_insert((warp.first_thread(group.mask), group.pc));
-                let ours = self.describe(warp, group);
-                match waiting
+        let mut exited = 0;
+        for block in blocks {
+            exited += block.launch.block_threads() - block.live_threads;
+            let own = waiting.len();
+            let all = block.warps.iter();
+            for (warp, group) in all.flat_map(|warp| warp.groups.iter().map(move |g| (warp, g))) {
+                first.get_or_insert((block, warp.first_thread(group.mask), group.pc));
+                let ours = block.describe(warp, group);
+                match waiting[own..]
                     .iter_mut()
                     .find(|w| w.place == ours.place && w.what == ours.what)
                 {
@@ -319,9 +333,13 @@ impl BlockRunner<'_> {
                 }
             }
         }
-        let (thread, pc) = first.unwrap_or_default();
-        let exited = self.launch.block_threads() - self.live_threads;
-        self.fault(thread, pc, FaultKind::Deadlock { waiting, exited })
+        let (block, thread, pc) = first.unwrap_or((&blocks[0], 0, 0));
+        let kind = FaultKind::Deadlock {
+            waiting,
+            exited,
+            blocks: blocks.len() as u32,
+        };
+        block.fault(thread, pc, kind)
     }
 
     fn describe(&self, warp: &Warp, group: &Group) -> Waiting {
@@ -330,6 +348,7 @@ impl BlockRunner<'_> {
                 None => format!("barrier {id}"),
                 Some(threads) => format!("barrier {id} ({threads} threads)"),
             },
+            State::ClusterBarrier => "the cluster's barrier".to_owned(),
             State::Lanes { instruction, .. } => instruction.to_owned(),
             State::Ready => "its turn".to_owned(),
         };

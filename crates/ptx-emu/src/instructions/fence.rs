@@ -34,7 +34,7 @@ impl Execute for Fence {
         fence(Ordering::SeqCst);
         warp.spins += 1;
         if runner.launch.sanitize.races {
-            runner.clocks.release(warp.index);
+            runner.clocks.release(runner.warp_number(warp.index));
         }
         if self.device {
             runner.note_fence();
@@ -49,14 +49,14 @@ impl BlockRunner<'_> {
         warp.spins += 1;
         self.synchronized = true;
         if self.launch.sanitize.races {
-            self.clocks.acquire(warp.index);
+            self.clocks.acquire(self.warp_number(warp.index));
         }
     }
 
     /// Notes a releasing access.
     pub(crate) fn note_release(&mut self, warp: &Warp) {
         if self.launch.sanitize.races {
-            self.clocks.release(warp.index);
+            self.clocks.release(self.warp_number(warp.index));
         }
         self.note_fence();
     }

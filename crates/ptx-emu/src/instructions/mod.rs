@@ -8,7 +8,7 @@
 //! | `compare` | comparisons |
 //! | `moves`, `convert` | moves, packing, selection, addresses; conversions |
 //! | `memory`, `atomic`, `fence`, `copy` | loads and stores; atomics; fences; asynchronous copies |
-//! | `barrier`, `warp_wide` | barriers of the block; what the lanes of a warp do together |
+//! | `barrier`, `cluster`, `warp_wide` | barriers of the block; those of the cluster, and its addresses; what the lanes of a warp do together |
 //! | `control`, `call` | branches and ends; calls and returns |
 //!
 //! A new instruction is a line in [`read`] and its family's file.
@@ -18,6 +18,7 @@ mod barrier;
 mod bits;
 mod call;
 mod carry;
+mod cluster;
 mod compare;
 mod control;
 mod convert;
@@ -70,7 +71,12 @@ pub(crate) fn read(r: &mut Reader) -> Read<Op> {
             true => warp_wide::barrier(r),
             false => barrier::read(r),
         },
-        "barrier" => barrier::read(r),
+        "barrier" => match r.has("cluster") {
+            true => cluster::barrier(r),
+            false => barrier::read(r),
+        },
+        "mapa" => cluster::map_address(r),
+        "getctarank" => cluster::rank_of_address(r),
         "shfl" | "vote" | "match" | "redux" | "elect" => warp_wide::read(r),
         "activemask" => warp_wide::active_mask(r),
         "bra" | "brx" | "exit" | "trap" | "brkpt" => control::read(r),

@@ -5,7 +5,7 @@ use ptx::{Named, Operand, OperandKind, RegClass, ScalarType, Space};
 use super::float::flush;
 use crate::block::{At, BlockRunner, Execute, Next, Op, Stop};
 use crate::counts::InstructionClass;
-use crate::memory::{space_of, window};
+use crate::memory::{CLUSTER_STEP, SHARED_WINDOW, space_of, window};
 use crate::read::{Read, Reader, Refusal, Width, class_of, other};
 use crate::registers::{
     Apply, LANES, Operands, Registers, Slot, Value, lane_loop, lanes, lanes_where, map1, map3_aux,
@@ -289,6 +289,10 @@ impl Execute for IsSpace {
         let inside = lanes_where(at.active, |lane| match self.space {
             // Constants lie among the buffers: no address is recognised as one.
             Space::Generic | Space::Const => false,
+            Space::Shared => {
+                registers.lane(self.src, lane).wrapping_sub(SHARED_WINDOW) < CLUSTER_STEP
+            }
+            Space::SharedCluster => space_of(registers.lane(self.src, lane)) == Space::Shared,
             space => space_of(registers.lane(self.src, lane)) == space,
         });
         registers.set_pred(self.dst, at.active, inside);

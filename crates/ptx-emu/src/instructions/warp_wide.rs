@@ -238,7 +238,8 @@ impl Together for WarpBarrier {
         let mut rest = party.active;
         while rest != 0 && runner.launch.sanitize.races {
             let mask = party.partners[rest.trailing_zeros() as usize];
-            runner.clocks.warp_barrier(warp.index, mask, warp.live);
+            let number = runner.warp_number(warp.index);
+            runner.clocks.warp_barrier(number, mask, warp.live);
             rest &= !mask;
         }
         Ok(())

@@ -3,6 +3,7 @@
 //! - global memory: buffers from [`GLOBAL_BASE`] up, with gaps between them that belong to no buffer. Constant
 //!   variables are buffers too, so that `.const` addresses are generic addresses;
 //! - shared memory: the window at [`SHARED_WINDOW`]; an address in the shared space is the offset in the window;
+//!   of the running block, or, with a rank in its high bits, in the memory of a block of the cluster: see [`in_cluster`];
 //! - local memory: the window at [`LOCAL_WINDOW`], in which every thread sees its own;
 //! - kernel parameters: the window at [`PARAM_WINDOW`].
 //!
@@ -35,6 +36,21 @@ const FUNCTION_BASE: u64 = 0x1000_0000;
 /// Distance of the addresses of functions.
 const FUNCTION_STEP: u64 = 16;
 
+/// Bytes of each block's part of the window that the blocks of a cluster share.
+pub(crate) const CLUSTER_STEP: u64 = 1 << 24;
+
+/// The shared address of `offset` in the memory of the block of that rank. Ranks from 254 on are one that no cluster has.
+pub(crate) fn in_cluster(offset: u64, rank: u32) -> u64 {
+    (u64::from(rank.min(254)) + 1) * CLUSTER_STEP + offset % CLUSTER_STEP
+}
+
+/// The rank and the offset of a shared address; no rank for the running block's own.
+#[inline]
+pub(crate) fn rank_of(address: u64) -> (Option<u32>, u64) {
+    let rank = (address / CLUSTER_STEP).checked_sub(1);
+    (rank.map(|rank| rank as u32), address % CLUSTER_STEP)
+}
+
 /// The address of a function.
 pub(crate) fn function_address(id: FunctionId) -> u64 {
     FUNCTION_BASE + FUNCTION_STEP * u64::from(id.0)
@@ -50,7 +66,7 @@ pub(crate) fn function_at(address: u64) -> Option<u64> {
 pub(crate) fn window(space: Space) -> u64 {
     match space {
         Space::Generic | Space::Global | Space::Const => 0,
-        Space::Shared => SHARED_WINDOW,
+        Space::Shared | Space::SharedCluster => SHARED_WINDOW,
         Space::Local => LOCAL_WINDOW,
         Space::Param => PARAM_WINDOW,
     }

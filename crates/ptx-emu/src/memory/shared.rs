@@ -1,6 +1,6 @@
 //! Shared memory of one block.
 //!
-//! A block runs on one host thread, so this is plain memory. Its shadow says which bytes have been written
+//! The blocks of a cluster run on one host thread, so this is plain memory. Its shadow says which bytes have been written
 //! and who accessed them last.
 
 use super::Words;
@@ -17,6 +17,8 @@ pub(crate) struct SharedMemory {
     pub(crate) written: Bits,
     /// One cell for each granule; empty when not checked.
     pub(crate) races: Vec<Cell>,
+    /// The block that it belongs to, if its cluster has others.
+    pub(crate) owner: Option<[u32; 3]>,
 }
 
 impl SharedMemory {

@@ -141,7 +141,8 @@ impl<'p, 'a> Reader<'_, 'p, 'a> {
             Symbol::KernelParam(_) | Symbol::FrameParam(_) => Space::Param,
             Symbol::Function(_) => return Err(self.unexpected(operand, "a variable")),
         };
-        if space == actual || space == Space::Generic {
+        let holds = space == Space::SharedCluster && actual == Space::Shared;
+        if space == actual || holds || space == Space::Generic {
             return Ok(());
         }
         let message = format!(

@@ -119,7 +119,10 @@ impl FunctionBuilder {
 
     /// Notes an access, whose width races may be tracked in.
     pub(crate) fn note_access(&mut self, space: Space, bytes: u32) {
-        if matches!(space, Space::Global | Space::Shared | Space::Generic) {
+        if matches!(
+            space,
+            Space::Global | Space::Shared | Space::SharedCluster | Space::Generic
+        ) {
             self.narrowest = self.narrowest.min(bytes);
         }
     }
@@ -299,6 +302,7 @@ impl<'r, 'p, 'a> Reader<'r, 'p, 'a> {
             ("global", Space::Global),
             ("shared", Space::Shared),
             ("shared::cta", Space::Shared),
+            ("shared::cluster", Space::SharedCluster),
             ("local", Space::Local),
             ("const", Space::Const),
             ("param", Space::Param),

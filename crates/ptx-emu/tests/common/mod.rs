@@ -4,7 +4,7 @@
 
 use ptx_emu::{
     DeviceLimits, Executable, Fault, LaunchConfig, LaunchReport, LoadedModule, Machine, Options,
-    Sanitize,
+    Sanitize, Schedule,
 };
 
 /// A launch of `k`. Registers of every class are declared; the body starts with
@@ -12,6 +12,8 @@ use ptx_emu::{
 /// `%rd3` = &out[%r3], `%rd4` = &in[%r3] (4-byte elements).
 pub struct Launch {
     pub module_scope: String,
+    /// Performance directives of `k`.
+    pub directive: String,
     pub body: String,
     pub config: LaunchConfig,
     pub options: Options,
@@ -39,11 +41,13 @@ pub struct Outcome {
 pub fn launch(body: &str) -> Launch {
     Launch {
         module_scope: String::new(),
+        directive: String::new(),
         body: body.to_owned(),
         config: LaunchConfig {
             grid: [1; 3],
             block: [32, 1, 1],
             shared_mem_bytes: 0,
+            cluster: [1; 3],
         },
         options: Options {
             threads: 1,
@@ -70,6 +74,17 @@ impl Launch {
 
     pub fn block(mut self, x: u32) -> Self {
         self.config.block = [x, 1, 1];
+        self
+    }
+
+    /// A cluster of so many blocks in x.
+    pub fn cluster(mut self, x: u32) -> Self {
+        self.config.cluster = [x, 1, 1];
+        self
+    }
+
+    pub fn schedule(mut self, schedule: Schedule) -> Self {
+        self.options.schedule = schedule;
         self
     }
 
@@ -105,13 +120,13 @@ impl Launch {
 
     pub fn text(&self) -> String {
         format!(
-            r#".version 7.8
-.target sm_80
+            r#".version 8.0
+.target sm_90
 .address_size 64
 .file 1 "src/lab.rs"
 {}
 .visible .entry k(.param .u64 out, .param .u64 in, .param .u32 n)
-{{
+{}{{
 .reg .pred %p<16>;
 .reg .b16 %h<16>;
 .reg .b32 %r<64>;
@@ -133,7 +148,7 @@ add.u64 %rd3, %rd1, %rd3;
 ret;
 }}
 "#,
-            self.module_scope, self.body
+            self.module_scope, self.directive, self.body
         )
     }
 

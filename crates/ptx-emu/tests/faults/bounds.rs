@@ -86,6 +86,7 @@ fn a_freed_buffer() {
         grid: [1; 3],
         block: [32, 1, 1],
         shared_mem_bytes: 0,
+        cluster: [1; 3],
     };
     let params = |input: u64| [&0u64.to_le_bytes()[..], &input.to_le_bytes(), &[0; 4]].concat();
     machine

@@ -40,6 +40,7 @@ fn launches_of_what_does_not_exist() {
         grid: [1; 3],
         block: [1; 3],
         shared_mem_bytes: 0,
+        cluster: [1; 3],
     };
     let fault = machine
         .launch(&module, "wave", &config, &[])
@@ -76,6 +77,7 @@ fn block_shapes_that_the_kernel_asks_for() {
             grid: [1; 3],
             block: [64, 1, 1],
             shared_mem_bytes: 0,
+            cluster: [1; 3],
         };
         machine
             .launch(&module, "k", &config, &[0; 20])

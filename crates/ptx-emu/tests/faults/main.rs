@@ -2,6 +2,7 @@
 
 mod barriers;
 mod bounds;
+mod clusters;
 #[path = "../common/mod.rs"]
 mod common;
 mod control;

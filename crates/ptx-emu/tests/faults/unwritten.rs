@@ -37,6 +37,7 @@ fn poisoned_memory() {
         grid: [1; 3],
         block: [1; 3],
         shared_mem_bytes: 0,
+        cluster: [1; 3],
     };
     machine.launch(&module, "k", &config, &params).unwrap();
     assert!(machine.poison(from, 0xa5));

@@ -111,6 +111,7 @@ fn run(bits: u32, instruction: &str, triples: &[[u64; 3]]) -> Vec<u64> {
         grid: [triples.len() as u32 / 32, 1, 1],
         block: [32, 1, 1],
         shared_mem_bytes: 0,
+        cluster: [1; 3],
     };
     let params = [in_at.to_le_bytes(), out_at.to_le_bytes()].concat();
     machine

@@ -144,6 +144,8 @@ fn function<'a>(c: &mut Cursor<'_, 'a>, is_kernel: bool) -> Result<Function<'a>>
         required_threads: None,
         min_blocks: None,
         max_registers: None,
+        required_cluster: None,
+        max_cluster_blocks: None,
         no_return: false,
         body: None,
     };
@@ -183,13 +185,12 @@ fn performance<'a>(
         "maxnreg" => function.max_registers = Some(c.int_u32("a number of registers")?),
         "noreturn" => function.no_return = true,
         // Without meaning for execution on one block at a time.
-        "maxnctapersm" | "maxclusterrank" | "abi_preserve" | "abi_preserve_control" => {
+        "maxnctapersm" | "abi_preserve" | "abi_preserve_control" => {
             c.int("a number")?;
         }
         "explicitcluster" | "blocksareclusters" | "unified" => {}
-        "reqnctapercluster" => {
-            dimensions(c)?;
-        }
+        "reqnctapercluster" => function.required_cluster = Some(dimensions(c)?),
+        "maxclusterrank" => function.max_cluster_blocks = Some(c.int_u32("a number of blocks")?),
         _ => {
             return Err(Problem::new(
                 pos,

@@ -180,6 +180,8 @@ pub(super) fn function(f: &syntax::Function<'_>) -> Result<Function, Problem> {
         required_threads: f.required_threads,
         min_blocks: f.min_blocks,
         max_registers: f.max_registers,
+        required_cluster: f.required_cluster,
+        max_cluster_blocks: f.max_cluster_blocks,
         no_return: f.no_return,
         shared_bytes: 0,
         dynamic_shared_offset: 0,

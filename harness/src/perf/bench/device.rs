@@ -209,7 +209,10 @@ impl Bench<'_> {
             bytes_per_s: Some(work.bytes as f64 / run_s.max(1e-12)),
             bound: bound::bound(&record.limits, &demand, run_s),
             code_sha256: match contender.about() {
-                None => Some(sha256(self.lab.module().ptx())),
+                None => {
+                    let capability = record.info.limits.compute_capability;
+                    Some(sha256(self.lab.module().for_device(capability).ptx()))
+                }
                 Some(about) => about.code_sha256.clone(),
             },
             result: judgement.result,
@@ -236,6 +239,7 @@ fn outcome_of(trouble: Trouble, case: &dyn Case, variant: &str) -> Result<Outcom
                 .to_owned(),
         }),
         (ErrorKind::Environment, _) => Ok(Outcome::Lacking { message }),
+        (ErrorKind::Needs, _) => Ok(Outcome::Skipped { message }),
         (ErrorKind::Input | ErrorKind::Bug, _) => Err(error.into()),
     }
 }

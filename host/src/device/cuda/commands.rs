@@ -8,12 +8,12 @@ use std::ptr;
 use std::time::{Duration, Instant};
 
 use cust::sys::{
-    self, CUdeviceptr, CUfunction, CUgraph, CUgraphExec, CUstream, CUstreamCaptureMode,
+    self, CUdeviceptr, CUfunction, CUgraph, CUgraphExec, CUresult, CUstream, CUstreamCaptureMode,
 };
 
 use crate::device::error::DriverError;
 use crate::device::params::Params;
-use crate::driver::check;
+use crate::driver::{check, launch_cluster};
 use crate::plan::{BufferId, Command, LaunchConfig, Plan};
 
 /// The longest plan that becomes a graph as a whole. A node takes some 3 to 8 us to make (H100, driver 580). A longer plan
@@ -183,6 +183,7 @@ impl Commands {
                     };
                     let values = &self.values[value(params)..value(end)];
                     let shape = config.grid.into_iter().chain(config.block);
+                    let shape = shape.chain(config.cluster);
                     let shape = shape.chain([config.shared_mem_bytes]).map(u64::from);
                     let head = [0, function as u64].into_iter().chain(shape);
                     head.chain(values.iter().copied()).collect()
@@ -225,26 +226,11 @@ impl Commands {
                     config,
                     params,
                 } => {
-                    let [grid_x, grid_y, grid_z] = config.grid;
-                    let [block_x, block_y, block_z] = config.block;
+                    // SAFETY: there is an address for each argument of each launch.
+                    let params = unsafe { self.params.as_mut_ptr().add(params) };
                     // SAFETY: a validated launch has as many arguments as the kernel has parameters, of their sizes;
                     // the driver reads them before it returns. A kernel without parameters reads nothing.
-                    let result = unsafe {
-                        sys::cuLaunchKernel(
-                            function,
-                            grid_x,
-                            grid_y,
-                            grid_z,
-                            block_x,
-                            block_y,
-                            block_z,
-                            config.shared_mem_bytes,
-                            stream,
-                            self.params.as_mut_ptr().add(params),
-                            ptr::null_mut(),
-                        )
-                    };
-                    ("cuLaunchKernel", result)
+                    unsafe { launch(function, &config, stream, params) }
                 }
                 Step::Copy { dst, src, bytes } => {
                     // SAFETY: a validated copy stays within both buffers, which do not overlap there.
@@ -264,6 +250,43 @@ impl Commands {
         }
         Ok(())
     }
+}
+
+/// Enqueues a launch. Returns the name of the driver's function with its result.
+///
+/// # Safety
+///
+/// Function and stream are of the current context; `params` are the addresses of as many values as the kernel has parameters.
+unsafe fn launch(
+    function: CUfunction,
+    config: &LaunchConfig,
+    stream: CUstream,
+    params: *mut *mut c_void,
+) -> (&'static str, CUresult) {
+    if config.cluster != [1; 3] {
+        // SAFETY: the caller's.
+        let result = unsafe { launch_cluster(function, config, stream, params) };
+        return ("cuLaunchKernelEx", result);
+    }
+    let [grid_x, grid_y, grid_z] = config.grid;
+    let [block_x, block_y, block_z] = config.block;
+    // SAFETY: the caller's.
+    let result = unsafe {
+        sys::cuLaunchKernel(
+            function,
+            grid_x,
+            grid_y,
+            grid_z,
+            block_x,
+            block_y,
+            block_z,
+            config.shared_mem_bytes,
+            stream,
+            params,
+            ptr::null_mut(),
+        )
+    };
+    ("cuLaunchKernel", result)
 }
 
 /// The least number of elements after which the sequence repeats: all of them, if it does not. The last repetition may be cut

@@ -229,15 +229,16 @@ fn info(device: cust::device::Device, ordinal: u32) -> Result<DeviceInfo, Driver
     let result = unsafe { sys::cuDriverGetVersion(&mut driver_version) };
     check("cuDriverGetVersion", result)?;
     let driver_version = driver_version as u32;
+    let compute_capability = (
+        get(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?,
+        get(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?,
+    );
     Ok(DeviceInfo {
         kind: DeviceKind::Cuda,
         name: check("cuDeviceGetName", device.name())?,
         ordinal,
         pci_bus_id: Some(pci_bus_id(device)?),
-        compute_capability: Some((
-            get(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?,
-            get(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?,
-        )),
+        compute_capability: Some(compute_capability),
         multiprocessors: Some(get(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?),
         memory_bytes: Some(check("cuDeviceTotalMem", device.total_memory())? as u64),
         l2_bytes: Some(get(CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)?.into()),
@@ -258,6 +259,7 @@ fn info(device: cust::device::Device, ordinal: u32) -> Result<DeviceInfo, Driver
                 get(CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z)?,
             ],
             shared_mem_per_block_bytes: get(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?,
+            compute_capability,
         },
     })
 }

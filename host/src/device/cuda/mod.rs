@@ -42,7 +42,7 @@ impl Device for CudaDevice {
     }
 
     fn prepare<'d>(&'d self, module: &Module, plan: &Plan) -> Result<Box<dyn Session + 'd>, Error> {
-        validate(module, plan, &self.info.limits)?;
+        let module = validate(module, plan, &self.info.limits)?;
         let opened = self.enter()?;
         let loaded = self.load(module)?;
         let session = CudaSession::new(self, opened, loaded, plan, Use::Own)?;
@@ -55,7 +55,7 @@ impl Device for CudaDevice {
         plan: &Plan,
         memory: &SharedMemory,
     ) -> Result<Box<dyn Session + 'd>, Error> {
-        validate(module, plan, &self.info.limits)?;
+        let module = validate(module, plan, &self.info.limits)?;
         let opened = self.enter()?;
         let loaded = self.load(module)?;
         let memory = Use::Shared(memory.clone());
@@ -68,7 +68,7 @@ impl Device for CudaDevice {
         module: &Module,
         plan: &Plan,
     ) -> Result<Box<dyn Session + 'd>, Error> {
-        validate(module, plan, &self.info.limits)?;
+        let module = validate(module, plan, &self.info.limits)?;
         let opened = self.enter()?;
         reset_settings()?;
         // Not among the modules that are kept: its globals have their initial values.

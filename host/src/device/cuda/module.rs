@@ -101,7 +101,7 @@ pub fn function_attribute(
 
 /// Refuses PTX for another GPU, of which the driver only says that it is invalid.
 pub fn check_target(module: &Module, device: &DeviceInfo) -> Result<(), DeviceError> {
-    let (Some(capability), Some(target)) = (device.compute_capability, target(module.ptx())) else {
+    let (Some(capability), Some(target)) = (device.compute_capability, module.target()) else {
         return Ok(());
     };
     let needs = target["sm_".len()..].trim_end_matches(|c: char| !c.is_ascii_digit());
@@ -135,9 +135,7 @@ pub fn refused(
     if cause.code == UNSUPPORTED_PTX_VERSION {
         return DeviceError::PtxTooNew {
             module: module.name().to_owned(),
-            ptx: directive(module.ptx(), ".version")
-                .unwrap_or("?")
-                .to_owned(),
+            ptx: module.directive(".version").unwrap_or("?").to_owned(),
             driver_cuda: device.driver_cuda.unwrap_or_default(),
         };
     }
@@ -149,16 +147,4 @@ pub fn refused(
         cause: Box::new(cause),
         log,
     }
-}
-
-fn target(ptx: &str) -> Option<&str> {
-    let target = directive(ptx, ".target")?.split(',').next()?.trim();
-    target.starts_with("sm_").then_some(target)
-}
-
-/// What follows a directive at the start of a line, up to a space.
-fn directive<'p>(ptx: &'p str, name: &str) -> Option<&'p str> {
-    ptx.lines()
-        .find_map(|line| line.trim_start().strip_prefix(name))
-        .and_then(|rest| rest.split_whitespace().next())
 }

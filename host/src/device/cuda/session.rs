@@ -20,7 +20,7 @@ use crate::buffer::HostBuffer;
 use crate::device::error::{DeviceError, DriverError};
 use crate::device::info::{Capture, Flushed, KernelInfo, Launching, Stray, Timing};
 use crate::device::traits::{Segments, Session, SharedMemory, check_buffer};
-use crate::driver::check;
+use crate::driver::{allow_non_portable_cluster, check};
 use crate::error::Error;
 use crate::plan::{BufferId, Command, Launch, Plan};
 use crate::validate::ValidationError;
@@ -82,6 +82,7 @@ impl<'d> CudaSession<'d> {
             .collect::<Result<Vec<CUfunction>, DriverError>>()
             .map_err(DeviceError::from)?;
         allow_shared_memory(plan, &functions).map_err(DeviceError::from)?;
+        allow_clusters(plan, &functions).map_err(DeviceError::from)?;
         let buffers = allocate(device, plan, &memory)?;
         let address = |id: BufferId| buffers[id.index()].address();
         let event =
@@ -124,8 +125,14 @@ impl<'d> CudaSession<'d> {
             Some(Command::Launch(Launch { kernel, config, .. })) => self.plan.place(
                 position,
                 format_args!(
-                    "launch of `{kernel}`, grid {:?}, block {:?}, {} bytes of shared memory",
-                    config.grid, config.block, config.shared_mem_bytes
+                    "launch of `{kernel}`, grid {:?}, block {:?}, {} bytes of shared memory{}",
+                    config.grid,
+                    config.block,
+                    config.shared_mem_bytes,
+                    match config.cluster {
+                        [1, 1, 1] => String::new(),
+                        cluster => format!(", clusters of {cluster:?} blocks"),
+                    }
                 ),
             ),
             Some(Command::Copy(_)) => self.plan.place(position, format_args!("copy")),
@@ -504,6 +511,22 @@ fn allow_shared_memory(plan: &Plan, functions: &[CUfunction]) -> Result<(), Driv
             let bytes = bytes.max(function_attribute(function, which)?);
             // SAFETY: the function is of a loaded module, whose context is current.
             let result = unsafe { sys::cuFuncSetAttribute(function, which, bytes as i32) };
+            check("cuFuncSetAttribute", result)?;
+        }
+    }
+    Ok(())
+}
+
+/// Lets kernels have clusters of more blocks than is portable, where the plan asks for them.
+fn allow_clusters(plan: &Plan, functions: &[CUfunction]) -> Result<(), DriverError> {
+    let mut allowed = vec![false; functions.len()];
+    for command in plan.commands() {
+        if let Command::Launch(launch) = command
+            && launch.config.non_portable_cluster
+            && !std::mem::replace(&mut allowed[launch.kernel_index], true)
+        {
+            // SAFETY: the function is of a loaded module, whose context is current.
+            let result = unsafe { allow_non_portable_cluster(functions[launch.kernel_index]) };
             check("cuFuncSetAttribute", result)?;
         }
     }

@@ -17,7 +17,10 @@
 //! ("Release and acquire patterns"). What a warp did before a fence is taken as ordered before what another warp does
 //! after a strong access or an atomic, whichever location that is.
 //!
-//! Between blocks of one launch nothing is ordered, except through device-wide fences: a store is taken as ordered
+//! The blocks of a cluster are ordered by its barrier: an arrival releases what the thread's warp did and knows, a wait
+//! acquires what all arrivals released ("barrier.cluster"). Clocks are those of all warps of the cluster.
+//!
+//! Between other blocks of one launch nothing is ordered, except through device-wide fences: a store is taken as ordered
 //! before another block's access if its block has executed such a fence (or a releasing access) since, and the
 //! accessing block has executed a strong access or an atomic. Launches are ordered.
 //!
@@ -38,6 +41,7 @@
 //!   races may be missed.
 //! - Order through fences is approximate in the direction of missing races: which location a strong access reads is
 //!   not considered.
+//! - Of a warp whose lanes arrive at the cluster's barrier one after the other, all count as arrived with the last.
 //! - Granules are as wide as the narrowest access of the kernel: bytes stored by different threads are
 //!   told apart in kernels that store bytes.
 //!

@@ -21,7 +21,7 @@ pub(crate) struct Record {
     pub(crate) fences: u8,
 }
 
-/// What orders the accesses of a block's threads.
+/// What orders the accesses of a cluster's threads. Warps are numbered through all of its blocks, by rank.
 #[derive(Debug, Default)]
 pub(crate) struct Clocks {
     /// The clock of each warp.
@@ -33,11 +33,15 @@ pub(crate) struct Clocks {
     /// `seen` among lanes of one warp, for warps that synchronised part of their lanes.
     lanes: Vec<Option<Box<[[u32; LANES]; LANES]>>>,
     warps: usize,
+    /// Warps of a block.
+    block_warps: usize,
 }
 
 impl Clocks {
-    pub(crate) fn reset(&mut self, warps: usize) {
+    pub(crate) fn reset(&mut self, blocks: usize, block_warps: usize) {
+        let warps = blocks * block_warps;
         self.warps = warps;
+        self.block_warps = block_warps;
         self.now.clear();
         self.now.resize(warps, 1);
         self.seen.clear();
@@ -70,6 +74,30 @@ impl Clocks {
         for (seen, &released) in row.iter_mut().zip(&self.released) {
             *seen = (*seen).max(released);
         }
+    }
+
+    /// An arrival at the cluster's barrier that releases: adds what the warp did, and what it knows of others, to `arriving`.
+    pub(crate) fn arrive(&mut self, warp: usize, arriving: &mut [u32]) {
+        self.now[warp] += 1;
+        let row = &self.seen[warp * self.warps..][..self.warps];
+        for (arriving, &seen) in arriving.iter_mut().zip(row) {
+            *arriving = (*arriving).max(seen);
+        }
+        arriving[warp] = self.now[warp];
+    }
+
+    /// The end of a warp's wait for the cluster's barrier, with what its arrivals have released.
+    pub(crate) fn pass(&mut self, warp: usize, released: &[u32]) {
+        let row = &mut self.seen[warp * self.warps..][..self.warps];
+        for (seen, &released) in row.iter_mut().zip(released) {
+            *seen = (*seen).max(released);
+        }
+    }
+
+    /// True if an access of a warp at `clock` is ordered before what some warp of the block of that rank does next.
+    pub(crate) fn has_seen(&self, rank: usize, warp: usize, clock: u32) -> bool {
+        let first = rank * self.block_warps;
+        (first..first + self.block_warps).any(|ours| self.seen[ours * self.warps + warp] > clock)
     }
 
     /// A barrier of all lanes of some warps.
@@ -114,11 +142,14 @@ impl Clocks {
         }
     }
 
-    /// True if an access of the block by `thread` at `clock` is ordered before an access by `now`.
+    /// True if an access by `thread` at `clock` is ordered before an access by `now`. Each is a rank, and a thread of the block
+    /// of that rank.
     #[inline(always)]
-    fn is_before(&self, thread: u16, clock: u32, now: u16) -> bool {
+    fn is_before(&self, (rank, thread): (usize, u16), clock: u32, now: (usize, u16)) -> bool {
+        let (own_rank, now) = now;
         let (thread, now) = (usize::from(thread), usize::from(now));
-        let (warp, ours) = (thread / LANES, now / LANES);
+        let warp = rank * self.block_warps + thread / LANES;
+        let ours = own_rank * self.block_warps + now / LANES;
         if self.seen[ours * self.warps + warp] > clock {
             return true;
         }
@@ -131,17 +162,26 @@ impl Clocks {
 
 /// Which accesses of other blocks may be taken as ordered before this block's.
 pub(crate) trait BlockOrder {
-    /// `block` has the numbering of [`Record::block`].
+    /// True if an access of another cluster's block is ordered before this block's.
     fn is_before(&self, earlier: &Record) -> bool;
+
+    /// The same of a block of this cluster, besides what the cluster's clocks order.
+    fn is_before_in_cluster(&self, earlier: &Record) -> bool {
+        self.is_before(earlier)
+    }
 }
 
-/// Of memory that blocks do not share: cells of other blocks are leftovers.
+/// Of memory that clusters do not share: cells of other clusters' blocks are leftovers.
 pub(crate) struct Leftovers;
 
 impl BlockOrder for Leftovers {
     #[inline(always)]
     fn is_before(&self, _: &Record) -> bool {
         true
+    }
+
+    fn is_before_in_cluster(&self, _: &Record) -> bool {
+        false
     }
 }
 
@@ -174,6 +214,10 @@ pub(crate) struct Now<'a, B> {
     pub(crate) record: Record,
     pub(crate) clocks: &'a Clocks,
     pub(crate) blocks: B,
+    /// The accessing block's rank in its cluster.
+    pub(crate) rank: usize,
+    /// The numbers of the cluster's blocks, by rank.
+    pub(crate) cluster: &'a [u32],
 }
 
 impl<B: BlockOrder> Now<'_, B> {
@@ -181,12 +225,31 @@ impl<B: BlockOrder> Now<'_, B> {
     #[inline(always)]
     pub(super) fn is_after(&self, earlier: &Record) -> bool {
         if earlier.block != self.record.block {
-            return earlier.block == 0 || self.blocks.is_before(earlier);
+            return earlier.block == 0 || self.is_after_block(earlier);
         }
         earlier.thread == self.record.thread
-            || self
-                .clocks
-                .is_before(earlier.thread, earlier.clock, self.record.thread)
+            || self.clocks.is_before(
+                (self.rank, earlier.thread),
+                earlier.clock,
+                (self.rank, self.record.thread),
+            )
+    }
+
+    /// The same for an access of another block.
+    fn is_after_block(&self, earlier: &Record) -> bool {
+        match self
+            .cluster
+            .iter()
+            .position(|&block| block == earlier.block)
+        {
+            Some(rank) => {
+                let now = (self.rank, self.record.thread);
+                self.clocks
+                    .is_before((rank, earlier.thread), earlier.clock, now)
+                    || self.blocks.is_before_in_cluster(earlier)
+            }
+            None => self.blocks.is_before(earlier),
+        }
     }
 
     #[inline(always)]

@@ -18,6 +18,8 @@ fn load(cell: &mut Cell, thread: u16, clocks: &Clocks) -> bool {
         record,
         clocks,
         blocks: Leftovers,
+        rank: 0,
+        cluster: &[1],
     })
     .is_some()
 }
@@ -28,6 +30,8 @@ fn store(cell: &mut Cell, thread: u16, clocks: &Clocks) -> bool {
         record,
         clocks,
         blocks: Leftovers,
+        rank: 0,
+        cluster: &[1],
     };
     races(cell, &now, true)
 }
@@ -44,7 +48,7 @@ fn races(cell: &mut Cell, now: &Now<Leftovers>, changes: bool) -> bool {
 
 fn clocks() -> Clocks {
     let mut clocks = Clocks::default();
-    clocks.reset(3);
+    clocks.reset(1, 3);
     clocks
 }
 
@@ -72,6 +76,8 @@ fn a_plain_store_races_even_if_an_atomic_follows() {
             record: strong(thread),
             clocks: &clocks,
             blocks: Leftovers,
+            rank: 0,
+            cluster: &[1],
         };
         races(cell, &now, true)
     };
@@ -89,6 +95,8 @@ fn an_equal_store_does_not_hide_another() {
             record: record(thread, &clocks),
             clocks: &clocks,
             blocks: Leftovers,
+            rank: 0,
+            cluster: &[1],
         };
         assert!(!races(&mut cell, &now, false));
     }
@@ -148,6 +156,8 @@ fn equal_values_and_strong_accesses_do_not_race() {
         record: other,
         clocks: &clocks,
         blocks: Leftovers,
+        rank: 0,
+        cluster: &[1],
     };
     assert!(!races(&mut cell, &now, false));
     let strong = |thread| Record {
@@ -160,6 +170,8 @@ fn equal_values_and_strong_accesses_do_not_race() {
             record: strong(thread),
             clocks: &clocks,
             blocks: Leftovers,
+            rank: 0,
+            cluster: &[1],
         };
         assert!(!races(&mut cell, &now, true));
     }

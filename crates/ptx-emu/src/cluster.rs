@@ -1,0 +1,281 @@
+//! A cluster: blocks that run together, meet at a barrier, and reach each other's shared memory.
+//!
+//! The blocks of a cluster run on one host thread, in turns. What they share, [`ClusterState`], moves with the turn from
+//! block to block, and with it the clocks and the counts; so a block alone, which is a cluster of one, runs as if there were
+//! no clusters.
+//!
+//! # The barrier (PTX ISA, "barrier.cluster")
+//!
+//! A thread arrives, later it waits. The barrier completes when every thread of the cluster that has not exited has arrived;
+//! threads that have exited are not waited for. A thread that arrives twice without a wait between, or waits without having
+//! arrived, is at fault. What a thread did before an arrival (`.release`, the default) is ordered before what others do after
+//! their wait. `.relaxed` orders nothing.
+//!
+//! # Shared memory of other blocks
+//!
+//! An access needs its target to be alive: its block must have started, which only a cluster barrier assures, and must not
+//! end before the access is made. The latter is checked when the block ends, against the clocks (`check::race`): the access
+//! must be ordered before what some thread of that block has seen. So a missing barrier at the end is found whatever the order
+//! of turns.
+
+use crate::block::{BlockRunner, LaunchContext, Stop};
+use crate::check::race::Record;
+use crate::config::Schedule;
+use crate::fault::{Access, FaultKind, Lifetime};
+use crate::memory::shared::SharedMemory;
+use crate::tally::Tallies;
+use crate::warp::State;
+
+/// What the blocks of a cluster share.
+#[derive(Debug, Default)]
+pub(crate) struct ClusterState {
+    /// The blocks, by rank.
+    pub(crate) blocks: Vec<u64>,
+    /// Their numbers in race records, by rank.
+    pub(crate) numbers: Vec<u32>,
+    /// Their shared memory, but the running one's, by rank.
+    pub(crate) memories: Vec<SharedMemory>,
+    /// Those whose threads have all exited, by rank.
+    pub(crate) ended: Vec<bool>,
+    /// For each block by rank, the latest accesses to its shared memory by warps of others.
+    pub(crate) visits: Vec<Vec<Visit>>,
+    /// What the arrivals at the barrier release; for each warp of the cluster, the clock below which its accesses are.
+    pub(crate) arriving: Vec<u32>,
+    /// What the arrivals at the barrier that completed last released.
+    pub(crate) released: Vec<u32>,
+    /// Some thread has arrived since the barrier completed last.
+    pub(crate) has_arrivals: bool,
+    /// The barrier may have become complete.
+    pub(crate) recheck: bool,
+}
+
+/// An access to the shared memory of another block.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Visit {
+    /// The warp, by its number in the cluster.
+    pub(crate) warp: usize,
+    pub(crate) record: Record,
+    pub(crate) access: Access,
+}
+
+impl ClusterState {
+    /// Notes an access of `visit.warp` to the memory of the block of that rank. A warp's latest access stands for all.
+    pub(crate) fn note_visit(&mut self, rank: usize, visit: Visit) {
+        let visits = &mut self.visits[rank];
+        match visits.iter_mut().find(|old| old.warp == visit.warp) {
+            Some(old) => *old = visit,
+            None => visits.push(visit),
+        }
+    }
+}
+
+impl BlockRunner<'_> {
+    /// Counts the cluster's barrier as passed for what arrived of a warp, and lets the lanes that wait for it go on; true if
+    /// there are any.
+    fn wake(&mut self, warp: usize) -> bool {
+        let warp = &mut self.warps[warp];
+        warp.passed = warp.arrived;
+        let mut woken = 0;
+        for group in &mut warp.groups {
+            if group.state == State::ClusterBarrier {
+                group.state = State::Ready;
+                group.pc += 1;
+                woken |= group.mask;
+            }
+        }
+        warp.leave_cluster_barrier(woken);
+        self.has_met_cluster |= woken != 0;
+        woken != 0
+    }
+}
+
+/// Runs clusters, one after the other, on one host thread.
+#[derive(Debug)]
+pub(crate) struct ClusterRunner<'a> {
+    launch: &'a LaunchContext<'a>,
+    /// The blocks, by rank.
+    blocks: Vec<BlockRunner<'a>>,
+    /// The rank of the block whose turn it is.
+    current: usize,
+}
+
+impl<'a> ClusterRunner<'a> {
+    pub(crate) fn new(launch: &'a LaunchContext<'a>) -> Self {
+        let mut blocks: Vec<_> = (0..launch.cluster_blocks())
+            .map(|rank| BlockRunner::new(launch, rank as usize))
+            .collect();
+        let first = &mut blocks[0];
+        first.tallies = Tallies::new(launch.code.insts.len(), launch.code.tally_owners.len());
+        first
+            .cluster
+            .memories
+            .resize_with(launch.cluster_blocks() as usize, Default::default);
+        Self {
+            launch,
+            blocks,
+            current: 0,
+        }
+    }
+
+    /// The counts of all that has run.
+    pub(crate) fn into_tallies(mut self) -> Tallies {
+        std::mem::take(&mut self.blocks[self.current].tallies)
+    }
+
+    /// Runs one cluster to its end.
+    pub(crate) fn run(&mut self, cluster: u64) -> Result<(), Stop> {
+        let launch = self.launch;
+        let count = self.blocks.len();
+        let warps = count * launch.block_warps();
+        self.switch_to(0);
+        let first = &mut self.blocks[0];
+        first.clocks.reset(count, launch.block_warps());
+        let state = &mut first.cluster;
+        state.blocks.clear();
+        state.blocks.extend(launch.blocks_of_cluster(cluster));
+        state.numbers.clear();
+        state.numbers.extend(
+            state
+                .blocks
+                .iter()
+                .map(|&block| launch.first_block + block as u32),
+        );
+        state.ended.clear();
+        state.ended.resize(count, false);
+        state.visits.resize_with(count, Vec::new);
+        state.visits.iter_mut().for_each(Vec::clear);
+        for clocks in [&mut state.arriving, &mut state.released] {
+            clocks.clear();
+            clocks.resize(warps, 0);
+        }
+        (state.has_arrivals, state.recheck) = (false, false);
+        for rank in 0..count {
+            self.switch_to(rank);
+            let block = self.blocks[rank].cluster.blocks[rank];
+            self.blocks[rank].start(block);
+        }
+        let result = self.run_blocks(cluster);
+        let unwritten = self
+            .blocks
+            .iter_mut()
+            .find_map(|block| block.unwritten.take());
+        match unwritten {
+            // What follows from a read of nothing is not the cause.
+            Some(unwritten) if !result.as_ref().is_err_and(|stop| stop.is_race()) => Err(unwritten),
+            _ => result,
+        }
+    }
+
+    /// Runs the blocks in turns until all have ended.
+    fn run_blocks(&mut self, cluster: u64) -> Result<(), Stop> {
+        let count = self.blocks.len();
+        let mut random = match self.launch.schedule {
+            Schedule::Random { seed } if count > 1 => {
+                Some(fastrand::Rng::with_seed(seed ^ !cluster))
+            }
+            _ => None,
+        };
+        loop {
+            let (mut is_over, mut progress) = (true, false);
+            let start = random.as_mut().map_or(0, |random| random.usize(0..count));
+            for turn in 0..count {
+                let rank = (start + turn) % count;
+                if self.blocks[rank].live_threads > 0 {
+                    is_over = false;
+                    self.switch_to(rank);
+                    progress |= self.blocks[rank].round()?;
+                    self.end_block(rank)?;
+                }
+            }
+            progress |= self.complete_barrier()?;
+            if is_over {
+                return Ok(());
+            }
+            if !progress {
+                return Err(self.diagnose());
+            }
+        }
+    }
+
+    /// Gives the turn, and all that goes with it, to another block.
+    fn switch_to(&mut self, rank: usize) {
+        if rank == self.current {
+            return;
+        }
+        let [from, to] = self
+            .blocks
+            .get_disjoint_mut([self.current, rank])
+            .expect("two blocks of the cluster");
+        std::mem::swap(&mut from.tallies, &mut to.tallies);
+        std::mem::swap(&mut from.clocks, &mut to.clocks);
+        std::mem::swap(&mut from.cluster, &mut to.cluster);
+        to.cluster.memories[from.rank] = std::mem::take(&mut from.shared);
+        to.shared = std::mem::take(&mut to.cluster.memories[rank]);
+        self.current = rank;
+    }
+
+    /// Checks, when the running block has just ended, that nobody may access its memory any more.
+    fn end_block(&mut self, rank: usize) -> Result<(), Stop> {
+        let launch = self.launch;
+        let block = &mut self.blocks[rank];
+        if block.live_threads > 0 {
+            return Ok(());
+        }
+        block.cluster.ended[rank] = true;
+        block.cluster.recheck = true;
+        let target = block.block;
+        for visit in &block.cluster.visits[rank] {
+            if !block.clocks.has_seen(rank, visit.warp, visit.record.clock) {
+                let kind = FaultKind::BlockNotAlive {
+                    access: visit.access,
+                    block: launch.view(target).block,
+                    lifetime: Lifetime::MayHaveEnded,
+                };
+                let Record {
+                    block, thread, pc, ..
+                } = visit.record;
+                let block = u64::from(block - launch.first_block);
+                return Err(launch.fault(block, thread.into(), pc, kind));
+            }
+        }
+        Ok(())
+    }
+
+    /// Completes the cluster's barrier if every thread that lives has arrived; true if it has.
+    fn complete_barrier(&mut self) -> Result<bool, Stop> {
+        let state = &mut self.blocks[self.current].cluster;
+        if !std::mem::take(&mut state.recheck) || !state.has_arrivals {
+            return Ok(false);
+        }
+        let mut warps = self.blocks.iter().flat_map(|block| &block.warps);
+        if !warps.all(|warp| warp.live & !(warp.arrived & !warp.passed) == 0) {
+            return Ok(false);
+        }
+        let current = &mut self.blocks[self.current];
+        let state = &mut current.cluster;
+        std::mem::swap(&mut state.arriving, &mut state.released);
+        state.arriving.fill(0);
+        state.has_arrivals = false;
+        let released = std::mem::take(&mut state.released);
+        let mut clocks = std::mem::take(&mut current.clocks);
+        for block in &mut self.blocks {
+            if let Some(unwritten) = block.unwritten.take() {
+                return Err(unwritten);
+            }
+            for index in 0..block.warps.len() {
+                if block.wake(index) && self.launch.sanitize.races {
+                    clocks.pass(block.warp_number(index), &released);
+                }
+            }
+        }
+        let current = &mut self.blocks[self.current];
+        (current.clocks, current.cluster.released) = (clocks, released);
+        Ok(true)
+    }
+
+    /// Why no thread of the cluster can go on.
+    fn diagnose(&self) -> Stop {
+        let missing = self.blocks.iter().find_map(BlockRunner::missing_lanes);
+        missing.unwrap_or_else(|| BlockRunner::deadlock(&self.blocks))
+    }
+}
