@@ -48,6 +48,7 @@ impl From<Error> for Outcome {
                      grade it on a GPU that runs them"
                 ));
             }
+            Error::Device(DeviceError::Dependent(_)) => Kind::Race,
             Error::Device(DeviceError::LoadFailed { .. } | DeviceError::LaunchRefused { .. }) => {
                 Kind::LaunchRefused
             }

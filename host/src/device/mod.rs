@@ -7,6 +7,7 @@
 mod cuda;
 mod emulated;
 pub(crate) mod error;
+mod independent;
 pub(crate) mod info;
 mod params;
 mod report;
