@@ -419,7 +419,7 @@ pub fn independent_commands_run_between_those_around_them(device: &dyn Device) {
         // Parts end where groups do, not within.
         if let Some(segments) = session.run_segments(3).unwrap() {
             let parts = segments.parts.iter().map(|(commands, _)| *commands);
-            assert_eq!(parts.collect::<Vec<_>>(), [24, 22, 11]);
+            assert_eq!(parts.collect::<Vec<_>>(), [23, 22, 12]);
             assert_right(session.as_mut(), "in parts");
         }
         let captured = session.capture().unwrap();

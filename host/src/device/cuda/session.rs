@@ -11,6 +11,7 @@ use cust::sys::{
 };
 
 use super::commands::{Commands, Graph, MAX_NODES, Refused};
+use super::fan::Fan;
 use super::gate::Held;
 use super::gpu::{CudaDevice, Opened};
 use super::memory::{Bands, Memory};
@@ -86,10 +87,12 @@ impl<'d> CudaSession<'d> {
         let address = |id: BufferId| buffers[id.index()].address();
         let event =
             || check("cuEventCreate", Event::new(EventFlags::DEFAULT)).map_err(DeviceError::from);
+        let mut commands = Commands::new(plan, address, &functions);
+        commands.fan = Fan::new(commands.largest_group()).map_err(DeviceError::from)?;
         Ok(CudaSession {
             device,
             opened,
-            commands: Commands::new(plan, address, &functions),
+            commands,
             graph: None,
             ran: [false; 2],
             functions,
@@ -319,13 +322,20 @@ impl Session for CudaSession<'_> {
         let end_of = |segment: usize| match segment {
             0 => 0,
             _ if segment == segments => commands,
-            _ => start + replays * segment / segments * nodes,
+            _ => self
+                .commands
+                .boundary(start + replays * segment / segments * nodes),
         };
+        let ends: Vec<usize> = (0..=segments).map(end_of).collect();
+        // Groups of independent commands stay whole.
+        if !ends.is_sorted_by(|end, next| end < next) {
+            return Ok(None);
+        }
         let stream = &self.opened.stream;
         let began = Instant::now();
         self.check(check("cuEventRecord", events[0].record(stream)))?;
         for (segment, event) in (0..).zip(&events[1..]) {
-            let range = end_of(segment)..end_of(segment + 1);
+            let range = ends[segment]..ends[segment + 1];
             let enqueued = match &self.graph {
                 // SAFETY: the context is current, the plan was validated, the buffers are this session's.
                 Some(graph) if nodes > 1 => unsafe {
@@ -349,7 +359,7 @@ impl Session for CudaSession<'_> {
         };
         let device = Some(between(&events[0], &events[segments])?);
         let parts = (0..segments).map(|segment| {
-            let commands = end_of(segment + 1) - end_of(segment);
+            let commands = ends[segment + 1] - ends[segment];
             let time = between(&events[segment], &events[segment + 1])?;
             Ok((commands as u64, time))
         });

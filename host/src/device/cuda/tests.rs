@@ -74,6 +74,31 @@ fn a_long_plan_that_repeats_becomes_a_graph_of_some_repetitions() {
     assert_eq!(graph_of(0, 20_000, 20_000), None);
 }
 
+#[test]
+fn independent_commands_stay_whole_in_parts_and_repetitions() {
+    let mut plan = Plan::new("p");
+    let u = plan.buffer("u", Element::F32, 10);
+    let one = LaunchConfig::new(1, 1);
+    plan.fill(u, 0).unwrap();
+    for step in 0..20_000u32 {
+        plan.launch("k", one, args![u]).unwrap();
+        // Groups of two and of three in turns: the commands repeat after one step, with their groups after two.
+        let pair = |plan: &mut Plan| {
+            plan.launch("k", one, args![u, 1u32])?;
+            plan.launch("k", one, args![u, 2u32])
+        };
+        match step % 2 {
+            0 => plan.independent(pair).unwrap(),
+            _ => pair(&mut plan).unwrap(),
+        }
+    }
+    let commands = Commands::new(&plan, |_| 0xabc0, &[ptr::null_mut()]);
+    assert_eq!(commands.graph_range(), Some(1..1 + 6 * 682));
+    assert_eq!(commands.largest_group(), 2);
+    let boundaries = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9].map(|at| commands.boundary(at));
+    assert_eq!(boundaries, [0, 1, 2, 4, 4, 5, 6, 7, 8, 10]);
+}
+
 fn gpu(compute_capability: (u32, u32)) -> DeviceInfo {
     DeviceInfo {
         compute_capability: Some(compute_capability),
