@@ -352,6 +352,7 @@ impl Session for EmulatedSession<'_> {
             name: kernel.to_owned(),
             registers: None,
             local_bytes: function.local_bytes,
+            spills: None,
             static_shared_bytes: function.shared_bytes,
             max_threads_per_block: bound.min(limit),
             blocks_per_multiprocessor: None,

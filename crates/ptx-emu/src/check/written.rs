@@ -133,7 +133,7 @@ mod tests {
         shadow.mark(96, 4);
         assert_eq!(shadow.ranges(), [0..1, 30..70, 96..100]);
         shadow.mark(0, 100);
-        assert_eq!(shadow.ranges(), [0..100]);
+        assert_eq!(shadow.ranges(), vec![0..100; 1]);
         assert_eq!(WrittenShadow::new(64).ranges(), []);
     }
 }

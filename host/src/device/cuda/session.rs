@@ -64,7 +64,7 @@ pub struct CudaSession<'d> {
     start: Event,
     stop: Event,
     /// The functions are this module's.
-    _module: Arc<LoadedModule>,
+    module: Arc<LoadedModule>,
 }
 
 impl<'d> CudaSession<'d> {
@@ -101,7 +101,7 @@ impl<'d> CudaSession<'d> {
             plan: plan.clone(),
             buffers,
             memory,
-            _module: module,
+            module,
         })
     }
 
@@ -456,6 +456,7 @@ impl Session for CudaSession<'_> {
             name: kernel.to_owned(),
             registers: Some(get(FunctionAttribute::CU_FUNC_ATTRIBUTE_NUM_REGS)?),
             local_bytes: get(FunctionAttribute::CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES)?,
+            spills: self.module.spills(kernel),
             static_shared_bytes: get(FunctionAttribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES)?,
             max_threads_per_block: get(FunctionAttribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?,
             blocks_per_multiprocessor: Some(blocks),

@@ -9,8 +9,8 @@ use super::commands::Commands;
 use super::gate::{Gate, Held, LONGEST};
 use super::gpu::{CudaDevice, suspects};
 use super::memory::{BAND_BYTES, Bands, stray};
-use super::module::{check_target, refused};
-use crate::device::{DeviceInfo, DeviceKind, DriverError, Side};
+use super::module::{check_target, refused, spills};
+use crate::device::{DeviceInfo, DeviceKind, DriverError, Side, Spills};
 use crate::module::Module;
 use crate::plan::Plan;
 use crate::{Element, LaunchConfig, args};
@@ -159,6 +159,27 @@ fn the_compilers_log_is_shown() {
     module `waves` does not load: cuModuleLoadDataEx returned CUDA_ERROR_INVALID_PTX (218): a PTX JIT compilation failed
     ptxas application ptx input, line 9; error : Unknown symbol 'x'
     ");
+}
+
+#[test]
+fn spills_are_read_from_what_the_compiler_tells() {
+    let told = "\
+ptxas info    : 0 bytes gmem
+ptxas info    : Compiling entry function 'inner' for 'sm_90a'
+ptxas info    : Function properties for inner
+ptxas         .     0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
+ptxas info    : Used 40 registers, used 0 barriers
+ptxas info    : Compiling entry function 'shell' for 'sm_90a'
+ptxas info    : Function properties for 'shell'
+    24 bytes stack frame, 20 bytes spill stores, 36 bytes spill loads
+";
+    let spills = spills(told);
+    assert_eq!(spills["inner"], Spills::default());
+    let shell = Spills {
+        store_bytes: 20,
+        load_bytes: 36,
+    };
+    assert_eq!((spills["shell"], spills.len()), (shell, 2));
 }
 
 #[test]
