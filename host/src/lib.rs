@@ -34,6 +34,7 @@
 //! | [`matadd`]  | the lab of that name                                                     |
 //! | [`membench`]| the lab of that name; latency and bandwidth of each level of memory      |
 //! | [`poisson`] | the lab of that name                                                     |
+//! | [`stencil25`]| the lab of that name                                                    |
 //! | [`wave2d`]  | the lab of that name                                                     |
 //! | [`wave3d`]  | the lab of that name                                                     |
 
@@ -58,6 +59,7 @@ pub mod registers;
 pub mod registry;
 pub mod run;
 pub mod solutions;
+pub mod stencil25;
 pub mod telemetry;
 pub mod validate;
 pub mod wave2d;

@@ -9,6 +9,7 @@
 //! | 2D wave equation | [`wave2d`] |
 //! | Poisson's equation in a cube | [`poisson`] |
 //! | 3D wave equation, damped, layered medium | [`wave3d`] |
+//! | acoustic wave, 25-point stencil, absorbing shell | [`stencil25`] |
 //! | matrix addition: launch configuration | [`matadd`] |
 //! | memory microbenchmarks | [`membench`] |
 //!
@@ -37,6 +38,7 @@ pub mod membench;
 pub mod poisson;
 pub mod random;
 pub mod real;
+pub mod stencil25;
 pub mod wave2d;
 pub mod wave3d;
 

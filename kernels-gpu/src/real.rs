@@ -1,10 +1,12 @@
 //! Arithmetic over `f32` and `f64` alike.
 //!
 //! The kernels and their CPU references compute in `f32`; the oracle evaluates the same formulas in
-//! `f64`. Only operations with one IEEE-754 result are used, and Rust never fuses them, so host and
-//! GPU agree bit for bit.
+//! `f64`. Only operations with one IEEE-754 result are used, and Rust fuses them only where
+//! [`Fused`] asks for it, so host and GPU agree bit for bit.
 
-use core::ops::{Add, Mul, Neg, Sub};
+use core::ops::{Add, Div, Mul, Neg, Sub};
+
+use cuda_std::float::GpuFloat;
 
 /// A floating-point type that the schemes are written over.
 pub trait Real:
@@ -21,6 +23,26 @@ pub trait Real:
 
     /// The value, exactly.
     fn from_f32(value: f32) -> Self;
+}
+
+/// A [`Real`] with fused products and sums: for schemes that are defined by them.
+pub trait Fused: Real + Div<Output = Self> {
+    /// self * a + b, rounded once.
+    fn fused(self, a: Self, b: Self) -> Self;
+}
+
+impl Fused for f32 {
+    #[inline(always)]
+    fn fused(self, a: f32, b: f32) -> f32 {
+        GpuFloat::mul_add(self, a, b)
+    }
+}
+
+impl Fused for f64 {
+    #[inline(always)]
+    fn fused(self, a: f64, b: f64) -> f64 {
+        GpuFloat::mul_add(self, a, b)
+    }
 }
 
 impl Real for f32 {

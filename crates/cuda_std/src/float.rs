@@ -54,6 +54,7 @@ macro_rules! gpu_float {
         }
         #[cfg(not(target_arch = "nvptx64"))]
         impl GpuFloat for $ty {
+            #[inline(always)]
             fn mul_add(self, a: Self, b: Self) -> Self {
                 $ty::mul_add(self, a, b)
             }

@@ -77,6 +77,7 @@ macro_rules! labs {
         $callback! {
             wave2d::Wave2d,
             wave3d::Wave3d,
+            stencil25::Stencil25,
             poisson::Poisson,
             matadd::MatAdd,
             membench::MemBench,

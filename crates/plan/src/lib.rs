@@ -17,7 +17,7 @@
 //! # Ok::<(), plan::PlanError>(())
 //! ```
 //!
-//! Each lab has a module ([`wave2d`], [`wave3d`], [`poisson`], [`matadd`], [`membench`]) with what a solution gets
+//! Each lab has a module ([`wave2d`], [`wave3d`], [`poisson`], [`matadd`], [`membench`], [`stencil25`]) with what a solution gets
 //! (`Problem`, `Buffers`), what it returns (`Outputs`), and the trait that it implements (`Solution`). [`Lab`] describes all
 //! of them; [`record_all`] is the main function of a program that records a solution's plans.
 
@@ -35,6 +35,7 @@ pub mod poisson;
 mod record;
 mod recorder;
 mod serial;
+pub mod stencil25;
 pub mod wave2d;
 pub mod wave3d;
 

@@ -251,18 +251,30 @@ macro_rules! bits {
 bits!(f32_bits, f32, u32);
 bits!(f64_bits, f64, u64);
 
-/// As [`f64_bits`], for a list.
-pub mod f64_bits_list {
-    use serde::{Deserialize, Deserializer, Serializer};
+macro_rules! bits_list {
+    ($module:ident, $one:literal, $float:ty, $bits:ty) => {
+        #[doc = concat!("As [`", $one, "`], for a list.")]
+        pub mod $module {
+            use serde::{Deserialize, Deserializer, Serializer};
 
-    /// Saves the bits of each.
-    pub fn serialize<S: Serializer>(values: &[f64], serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(values.iter().map(|value| value.to_bits()))
-    }
+            /// Saves the bits of each.
+            pub fn serialize<S: Serializer>(
+                values: &[$float],
+                serializer: S,
+            ) -> Result<S::Ok, S::Error> {
+                serializer.collect_seq(values.iter().map(|value| value.to_bits()))
+            }
 
-    /// Restores each value from its bits.
-    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<f64>, D::Error> {
-        let bits = Vec::<u64>::deserialize(deserializer)?;
-        Ok(bits.into_iter().map(f64::from_bits).collect())
-    }
+            /// Restores each value from its bits.
+            pub fn deserialize<'de, D: Deserializer<'de>>(
+                deserializer: D,
+            ) -> Result<Vec<$float>, D::Error> {
+                let bits = Vec::<$bits>::deserialize(deserializer)?;
+                Ok(bits.into_iter().map(<$float>::from_bits).collect())
+            }
+        }
+    };
 }
+
+bits_list!(f32_bits_list, "f32_bits", f32, u32);
+bits_list!(f64_bits_list, "f64_bits", f64, u64);

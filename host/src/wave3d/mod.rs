@@ -12,5 +12,6 @@ mod tests;
 
 pub use lab::LAB;
 pub use medium::{Coefficients, Model, Ricker};
+pub(crate) use problem::rounded_down;
 pub use problem::{Fields, MOST_SITES, Start, Wave3d};
 pub use reference::advance;

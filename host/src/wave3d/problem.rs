@@ -316,7 +316,7 @@ pub fn largest_timestep(dx_m: f64, c_m_per_s: f64) -> f64 {
 }
 
 /// As text, to six digits, never above `value`: so that what a message allows is allowed.
-fn rounded_down(value: f64) -> String {
+pub(crate) fn rounded_down(value: f64) -> String {
     let parsed = |text: &str| text.parse::<f64>().expect("a formatted number");
     let nearest = parsed(&format!("{value:.5e}"));
     if nearest <= value {

@@ -1,0 +1,302 @@
+//! The lab's declaration.
+
+use std::time::{Duration, Instant};
+
+use super::model::{Medium, Model};
+use super::problem::{Fields, Start, Stencil25};
+use super::reference::advance;
+use crate::buffer::{NamedBuffers, elements, named, take};
+use crate::error::Error;
+use crate::fill::{copied, filled};
+use crate::lab::{
+    CaseError, CaseParams, Cpu, Declaration, DeclaredLab, Parameter, Progress, Values,
+    advance_copies,
+};
+use crate::wave3d::Ricker;
+
+/// The lab `stencil25`.
+pub static LAB: DeclaredLab<Stencil25> = DeclaredLab::new(crate::solutions::built_in!(stencil25));
+
+/// The large cases, and timesteps that take a quarter of a second.
+const LARGE: [(u32, u32); 3] = [(512, 100), (768, 40), (1000, 20)];
+
+fn valid(shape: [u32; 3], steps: u32, shell: u32) -> Stencil25 {
+    Stencil25::with_shell(shape, steps, shell).expect("the lab's own cases are valid")
+}
+
+/// Cases of the lab's own, each with random arrays from a seed that is its number.
+fn numbered(cases: impl IntoIterator<Item = Stencil25>) -> Vec<Stencil25> {
+    let cases = cases.into_iter().zip(1..);
+    cases
+        .map(|(case, seed)| case.with_start(Start::Random { seed }))
+        .collect()
+}
+
+/// The fields among the buffers of a plan.
+fn outputs<T>(fields: Fields<T>) -> NamedBuffers
+where
+    crate::HostBuffer: From<Vec<T>>,
+{
+    let Fields { u, v, phi } = fields;
+    named([("u", u.into()), ("v", v.into()), ("phi", phi.into())])
+}
+
+impl Declaration for Stencil25 {
+    type Plan = plan::stencil25::Stencil25;
+
+    const SUMMARY: &'static str = "acoustic wave in f32, 25-point stencil, absorbing shell";
+    const PARAMETERS: &'static [Parameter] = &[
+        Parameter::new("n_x", "points along x, at least 2 shell + 1", "96"),
+        Parameter::new("n_y", "points along y, at least 2 shell + 1", "96"),
+        Parameter::new("n_z", "points along z (depth), at least 2 shell + 1", "96"),
+        Parameter::new("steps", "timesteps, at least 1", "100"),
+        Parameter::new("dx", "grid spacing along x in metres", "10"),
+        Parameter::new("dy", "grid spacing along y in metres", "10"),
+        Parameter::new("dz", "grid spacing along z in metres", "10"),
+        Parameter::new(
+            "dt",
+            "timestep in seconds, or `auto`: 0.9 of the largest that is stable",
+            "auto",
+        ),
+        Parameter::new(
+            "shell",
+            "width of the absorbing shell in points, at least 1",
+            "16",
+        ),
+        Parameter::new(
+            "model",
+            "layers (c from 1500 m/s at the top to 2400 m/s at the bottom) or uniform (2000 m/s)",
+            "layers",
+        ),
+        Parameter::new("source", "ricker or none", "ricker"),
+        Parameter::new(
+            "frequency",
+            "the source's peak frequency in Hz, above 0",
+            "15",
+        ),
+        Parameter::new(
+            "start",
+            "random (fields, and vp up to an eighth less than the model's), pulse or rest",
+            "random",
+        ),
+        Parameter::new("seed", "seed of a random start, 0 to 2^64 - 1", "1"),
+    ];
+    const EXTENTS: (&'static str, u32) = ("n_x = n_y = n_z", 33);
+    const UNIT: &'static str = "point updates";
+
+    fn lab() -> &'static DeclaredLab<Stencil25> {
+        &LAB
+    }
+
+    fn from_values(values: &Values<'_>) -> Result<Stencil25, CaseError> {
+        let steps = values.steps("steps")?;
+        let model: String = values.get("model")?;
+        let model = Model::from_name(&model)
+            .ok_or_else(|| CaseError::unknown("model", &model, Model::NAMES))?;
+        let source: String = values.get("source")?;
+        let frequency_hz = values.get("frequency")?;
+        let source = match source.as_str() {
+            "ricker" => Some(Ricker { frequency_hz }),
+            "none" => None,
+            other => return Err(CaseError::unknown("source", other, ["ricker", "none"])),
+        };
+        let seed = values.get("seed")?;
+        let start: String = values.get("start")?;
+        let start = match start.as_str() {
+            "random" => Start::Random { seed },
+            "pulse" => Start::Pulse,
+            "rest" => Start::Rest,
+            other => {
+                let known = ["random", "pulse", "rest"];
+                return Err(CaseError::unknown("start", other, known));
+            }
+        };
+        let dt = match values.given("dt") {
+            None | Some("auto") => None,
+            Some(_) => Some(values.get("dt")?),
+        };
+        let shape = [values.get("n_x")?, values.get("n_y")?, values.get("n_z")?];
+        let spacing = [values.get("dx")?, values.get("dy")?, values.get("dz")?];
+        Ok(Stencil25::with_shell(shape, steps, values.get("shell")?)?
+            .with_medium(model, spacing, dt)?
+            .with_source(source)?
+            .with_start(start))
+    }
+
+    fn of_extent(n: u32) -> Result<Stencil25, CaseError> {
+        Stencil25::new([n; 3], 1)
+    }
+
+    fn check_seedable(params: &CaseParams) -> Result<(), CaseError> {
+        match params.get("start") {
+            None | Some("random") => Ok(()),
+            Some(other) => {
+                let reason = "a seed is only for a random start";
+                Err(CaseError::invalid("start", other, reason))
+            }
+        }
+    }
+
+    fn small() -> Vec<Stencil25> {
+        // Insides of one point, below, at and beside a block and a tile; shells below, at and beyond the stencil's radius; rows that just
+        // fill their lines; the steps after which u and v have swapped names or not.
+        let mut cases: Vec<Stencil25> = [
+            ([3, 3, 3], 1, 1),
+            ([3, 4, 5], 7, 1),
+            ([9, 8, 28], 2, 1),
+            ([10, 9, 29], 3, 4),
+            ([12, 25, 65], 0, 3),
+            ([13, 18, 40], 4, 2),
+            ([24, 13, 33], 5, 5),
+            ([11, 12, 124], 2, 5),
+            ([33, 33, 33], 1, 16),
+        ]
+        .map(|(shape, steps, shell)| valid(shape, steps, shell))
+        .into();
+        let other = |shape, steps, change: &dyn Fn(Stencil25) -> Result<Stencil25, CaseError>| {
+            change(valid(shape, steps, 3)).expect("the lab's own cases are valid")
+        };
+        cases.push(other([14, 15, 37], 4, &|case| {
+            case.with_medium(Model::Uniform, [10.0, 12.5, 8.0], None)
+        }));
+        // Near the limit of stability; in the middle of the source's rise.
+        cases.push(other([15, 13, 16], 6, &|case| {
+            let spacing = [5.0, 5.0, 5.0];
+            Ok(case
+                .with_medium(Model::Layers, spacing, Some(0.0009))?
+                .with_first_step(70))
+        }));
+        // Near the source's peak, in a corner of the shell.
+        cases.push(other([12, 13, 17], 3, &|case| {
+            Ok(case.with_source_point([1, 12, 0])?.with_first_step(60))
+        }));
+        cases.push(other([12, 13, 14], 5, &|case| case.with_source(None)));
+        numbered(cases)
+    }
+
+    fn laptop() -> Vec<Stencil25> {
+        numbered([valid([96; 3], 100, 16)])
+    }
+
+    fn large() -> Vec<Stencil25> {
+        numbered(LARGE.map(|(n, steps)| valid([n; 3], steps, 16)))
+    }
+
+    fn problem(&self) -> plan::stencil25::Problem {
+        let grid = self.grid();
+        let [dx, dy, dz] = self.spacing_m();
+        plan::stencil25::Problem {
+            n_x: grid.n_x,
+            n_y: grid.n_y,
+            n_z: grid.n_z,
+            pitch: grid.pitch,
+            shell: self.shell(),
+            steps: self.steps(),
+            dx,
+            dy,
+            dz,
+            source: self.source_index(),
+            source_values: (0..self.steps()).map(|t| self.source_value(t)).collect(),
+        }
+    }
+
+    fn inputs(&self) -> Result<NamedBuffers, Error> {
+        let Medium { vp, eta } = self.medium()?;
+        let mut inputs = outputs(self.initial()?);
+        inputs.extend(named([("vp", vp.into()), ("eta", eta.into())]));
+        Ok(inputs)
+    }
+
+    fn reference(
+        &self,
+        inputs: &NamedBuffers,
+        cpu: Cpu,
+        progress: &dyn Progress,
+    ) -> Result<NamedBuffers, Error> {
+        advance_copies(self, inputs, cpu, progress)
+    }
+
+    fn advance(
+        &self,
+        buffers: &mut NamedBuffers,
+        cpu: Cpu,
+        progress: &dyn Progress,
+    ) -> Result<Duration, Error> {
+        let mut fields: Fields<f32> = Fields {
+            u: take(buffers, "u")?.try_into()?,
+            v: take(buffers, "v")?.try_into()?,
+            phi: take(buffers, "phi")?.try_into()?,
+        };
+        let medium = Medium {
+            vp: take(buffers, "vp")?.try_into()?,
+            eta: take(buffers, "eta")?.try_into()?,
+        };
+        let began = Instant::now();
+        advance(self, &medium, &mut fields, cpu, progress);
+        let time = began.elapsed();
+        let Medium { vp, eta } = medium;
+        buffers.extend(outputs(fields));
+        buffers.extend(named([("vp", vp.into()), ("eta", eta.into())]));
+        Ok(time)
+    }
+
+    fn part(&self, first: u32, steps: u32) -> Option<Stencil25> {
+        let first = self.first_step().wrapping_add(first);
+        Some(self.clone().with_first_step(first).with_steps(steps))
+    }
+
+    /// The same scheme in `f64`.
+    fn oracle(
+        &self,
+        inputs: &NamedBuffers,
+        progress: &dyn Progress,
+    ) -> Result<Option<NamedBuffers>, Error> {
+        let wide = |name| -> Result<Vec<f64>, Error> {
+            let values: &[f32] = elements(inputs, name)?;
+            Ok(filled(values.len(), |index| values[index].into())?)
+        };
+        let mut fields = Fields {
+            u: wide("u")?,
+            v: wide("v")?,
+            phi: wide("phi")?,
+        };
+        let medium = Medium {
+            vp: copied(elements(inputs, "vp")?)?,
+            eta: copied(elements(inputs, "eta")?)?,
+        };
+        advance(self, &medium, &mut fields, Cpu::Parallel, progress);
+        Ok(Some(outputs(fields)))
+    }
+
+    fn timesteps(&self) -> Option<u64> {
+        Some(self.steps().into())
+    }
+
+    /// Of every buffer; x and y count from the first row of the halo.
+    fn axes(&self, _buffer: &str) -> Vec<(&'static str, u64)> {
+        let grid = self.grid();
+        vec![
+            ("z", grid.pitch.into()),
+            ("y + 4", grid.rows_of_plane() as u64),
+            ("x + 4", u64::from(grid.n_x) + 8),
+        ]
+    }
+
+    fn updates(&self) -> u64 {
+        self.grid().points() * u64::from(self.steps())
+    }
+
+    /// Of a point inside, a fused product and sum being two: 37 for the Laplacian, 4 for the rest.
+    fn flops_per_update(&self) -> u64 {
+        41
+    }
+
+    /// In a launch a timestep, u and vp are read, v read and written; in the shell eta is read and phi read and written too.
+    fn bytes(&self) -> u64 {
+        let grid = self.grid();
+        let [x, y, z] = grid.inner(self.shell()).shape().map(u64::from);
+        let inner = x * y * z;
+        let shell = grid.points() - inner;
+        (16 * inner + 28 * shell) * u64::from(self.steps())
+    }
+}

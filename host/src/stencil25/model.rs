@@ -1,0 +1,198 @@
+//! What the wave travels through: its speed at every point, and the absorption of the shell.
+
+use std::sync::Arc;
+
+use kernels_gpu::random;
+use kernels_gpu::stencil25::{Grid, RADIUS};
+use rayon::prelude::*;
+
+use crate::buffer::BufferError;
+use crate::fill::zeros;
+use crate::wave3d;
+
+/// The wave's speed by place.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Model {
+    /// Four layers of equal thickness along z, faster with depth: 1500 (water), 1800, 2100 and 2400 m/s.
+    Layers,
+    /// 2000 m/s everywhere.
+    Uniform,
+    /// The speed of each point in m/s: n_x * n_y * n_z values, z contiguous, then y.
+    Given(Arc<[f32]>),
+}
+
+impl Model {
+    /// The names of those that have one, as users type them.
+    pub const NAMES: [&'static str; 2] = wave3d::Model::NAMES;
+
+    /// The model of this name.
+    pub fn from_name(name: &str) -> Option<Model> {
+        match name {
+            "layers" => Some(Model::Layers),
+            "uniform" => Some(Model::Uniform),
+            _ => None,
+        }
+    }
+
+    /// As users type it.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Model::Layers => "layers",
+            Model::Uniform => "uniform",
+            Model::Given(_) => "given",
+        }
+    }
+
+    /// The speeds of a row of points along z in m/s: that which begins at number `first` of all points.
+    fn row(&self, first: usize, n_z: u32) -> Vec<f32> {
+        let of_depth =
+            |model: wave3d::Model| (0..n_z).map(|z| model.speed(z, n_z) as f32).collect();
+        match self {
+            Model::Layers => of_depth(wave3d::Model::Layers),
+            Model::Uniform => of_depth(wave3d::Model::Uniform),
+            Model::Given(speeds) => speeds[first..][..n_z as usize].to_vec(),
+        }
+    }
+
+    /// The highest speed at any point, in m/s.
+    pub fn highest_speed(&self, n_z: u32) -> f64 {
+        match self {
+            Model::Layers => wave3d::Model::Layers.highest_speed(n_z),
+            Model::Uniform => wave3d::Model::Uniform.highest_speed(n_z),
+            Model::Given(speeds) => f64::from(speeds.par_iter().copied().reduce(|| 0.0, f32::max)),
+        }
+    }
+}
+
+/// The arrays that stay as they are, in the layout of [`Grid`].
+#[derive(Debug, Clone, PartialEq)]
+pub struct Medium {
+    /// c^2 dt^2 in m^2; 0 in the halo.
+    pub vp: Vec<f32>,
+    /// eta, without unit.
+    pub eta: Vec<f32>,
+}
+
+/// The share of a wave's amplitude that the shell is to reflect, were it not for its discretization.
+const REFLECTION: f64 = 1e-3;
+
+/// The largest eta that any shell has: a thin one would need more, and reflect.
+const LARGEST_ETA: f64 = 1.0;
+
+/// The absorption of a shell: 0 inside, largest outside.
+///
+/// eta = eta_max (depth / width)^2, where a point's depth is how many points it is beyond the inner face: the largest of those along
+/// the three axes. eta_max = dt 3 c ln(1/R) / (2 L), for a wave of speed c, a share R = 10^-3 that is reflected, and the width L in metres: the usual
+/// profile of perfectly matched layers (Collino and Tsogka, Geophysics 66(1), 2001, equation 45 and below). Here c is the model's highest speed,
+/// L is along the axis with the smallest spacing, and eta_max is at most 1. In the halo, eta is what it is at the outermost
+/// points.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Absorption {
+    grid: Grid,
+    shell: u32,
+    largest: f64,
+}
+
+impl Absorption {
+    /// That of a shell of `shell` points, for spacings in metres, a timestep in seconds and a speed in m/s.
+    pub fn new(grid: Grid, shell: u32, spacing: [f64; 3], dt_s: f64, c_m_per_s: f64) -> Absorption {
+        let smallest = spacing.into_iter().fold(f64::INFINITY, f64::min);
+        let width_m = f64::from(shell) * smallest;
+        let largest = dt_s * 3.0 * c_m_per_s * -REFLECTION.ln() / (2.0 * width_m);
+        Absorption {
+            grid,
+            shell,
+            largest: largest.min(LARGEST_ETA),
+        }
+    }
+
+    /// eta at (x, y, z), which may be in the halo.
+    pub fn at(&self, x: i64, y: i64, z: i64) -> f32 {
+        let depth = |position: i64, n: u32| {
+            let position = position.clamp(0, i64::from(n) - 1);
+            let to_face = position.min(i64::from(n) - 1 - position);
+            (i64::from(self.shell) - to_face).max(0)
+        };
+        let Grid { n_x, n_y, n_z, .. } = self.grid;
+        let depth = depth(x, n_x).max(depth(y, n_y)).max(depth(z, n_z));
+        let into = depth as f64 / f64::from(self.shell);
+        (self.largest * into * into) as f32
+    }
+}
+
+impl Medium {
+    /// The arrays for a model, a timestep in seconds and an absorption. With a seed, the vp of each point is up to an eighth
+    /// less than the model's, at random.
+    ///
+    /// # Errors
+    ///
+    /// [`BufferError::OutOfMemory`].
+    ///
+    /// # Panics
+    ///
+    /// If the model is of another shape.
+    pub fn new(
+        grid: Grid,
+        model: &Model,
+        dt_s: f64,
+        absorption: &Absorption,
+        seed: Option<u64>,
+    ) -> Result<Medium, BufferError> {
+        let mut vp = zeros(grid.len() as usize)?;
+        for_rows(grid, &mut vp, |[x, y], row| {
+            let first = (x as usize * grid.n_y as usize + y as usize) * grid.n_z as usize;
+            let speeds = model.row(first, grid.n_z);
+            for (z, (vp, c)) in row.iter_mut().zip(speeds).enumerate() {
+                let distance = f64::from(c) * dt_s;
+                let less = match seed {
+                    Some(seed) => uniform(seed, Array::Vp, first + z) * 0.0625 + 0.0625,
+                    None => 0.0,
+                };
+                *vp = (distance * distance * (1.0 - f64::from(less))) as f32;
+            }
+        });
+        let mut eta = zeros(grid.len() as usize)?;
+        let rows = grid.rows_of_plane();
+        let halo = i64::from(RADIUS);
+        eta.par_chunks_mut(grid.pitch as usize)
+            .enumerate()
+            .for_each(|(row, values)| {
+                let (x, y) = ((row / rows) as i64 - halo, (row % rows) as i64 - halo);
+                for (z, eta) in (0..).zip(values) {
+                    *eta = absorption.at(x, y, z);
+                }
+            });
+        Ok(Medium { vp, eta })
+    }
+}
+
+/// Calls `fill` with the position along x and y of each row of points, and its n_z values.
+pub fn for_rows(grid: Grid, values: &mut [f32], fill: impl Fn([u32; 2], &mut [f32]) + Send + Sync) {
+    let all = values.par_chunks_mut(grid.pitch as usize).enumerate();
+    all.for_each(|(row, values)| {
+        if let Some(column) = grid.column(row) {
+            fill(column, &mut values[..grid.n_z as usize]);
+        }
+    });
+}
+
+/// The arrays with random values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Array {
+    /// The last field.
+    U = 1,
+    /// The second-last.
+    V = 2,
+    /// phi.
+    Phi = 3,
+    /// vp.
+    Vp = 4,
+}
+
+/// A number in [-1, 1) without a pattern, for a point by its number.
+#[inline(always)]
+pub fn uniform(seed: u64, array: Array, point: usize) -> f32 {
+    let key = random::value(seed as u32, (seed >> 32) as u32 ^ array as u32);
+    let bits = random::value(point as u32, key);
+    (bits >> 8) as f32 * (1.0 / 8_388_608.0) - 1.0
+}
