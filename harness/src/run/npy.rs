@@ -15,10 +15,12 @@ use crate::failure::Failure;
 /// little-endian `f32` or `f64` in C order, of `N` axes: with the file's name, and what to do.
 pub fn read<const N: usize>(flag: &str, path: &Path) -> Result<([u32; N], Vec<f32>), Failure> {
     let fail = |reason: String| Failure::Input(format!("{flag} {}: {reason}", path.display()));
-    let file = File::open(path).map_err(|error| fail(error.kind().to_string()))?;
-    let bytes = file
-        .metadata()
-        .map_err(|error| fail(error.kind().to_string()))?;
+    let why = |error: io::Error| match error.kind() {
+        io::ErrorKind::NotFound => "there is no such file".to_owned(),
+        kind => format!("cannot be read: {kind}"),
+    };
+    let file = File::open(path).map_err(|error| fail(why(error)))?;
+    let bytes = file.metadata().map_err(|error| fail(why(error)))?;
     read_from(BufReader::new(file), bytes.len()).map_err(fail)
 }
 
@@ -191,6 +193,6 @@ mod tests {
         insta::assert_snapshot!(read::<3>(b"P6 640 480").unwrap_err(), @"no .npy file: write one with numpy.save");
         insta::assert_snapshot!(read::<3>(b"").unwrap_err(), @"no .npy file: write one with numpy.save");
         let failure = super::read::<3>("--model", Path::new("no/such.npy")).unwrap_err();
-        insta::assert_snapshot!(failure, @"--model no/such.npy: entity not found");
+        insta::assert_snapshot!(failure, @"--model no/such.npy: there is no such file");
     }
 }
