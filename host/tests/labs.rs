@@ -22,12 +22,16 @@ fn every_variant_passes_on_cuda() {
 fn passes(device: &dyn Device) {
     for lab in labs() {
         for case in lab.small_cases() {
-            let expected = case.reference(Cpu::Serial, &NoProgress).unwrap();
+            let inputs = case.inputs().unwrap();
+            let expected = case
+                .reference_from(&inputs, Cpu::Serial, &NoProgress)
+                .unwrap();
             for variant in lab.variants() {
                 let context = format!("{}, {}, {}", lab.name(), variant.name, case.label());
                 let outcome = run_case(device, lab.module(), case.as_ref(), variant.name)
                     .unwrap_or_else(|error| panic!("{context}: {error}"));
-                case.check(variant.name, &expected, &outcome.outputs)
+                case.check(variant.name, &inputs, &expected, &outcome.outputs)
+                    .unwrap()
                     .unwrap_or_else(|error| panic!("{context}: {error}"));
             }
         }

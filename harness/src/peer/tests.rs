@@ -67,7 +67,7 @@ fn cuda_peers_are_right() {
                     run.run_times(1, Launching::Stream).unwrap();
                     let mut got = Vec::new();
                     run.outputs(&mut got).unwrap();
-                    let checked = case.check(about.variant, &expected, &got);
+                    let checked = case.check(about.variant, &inputs, &expected, &got).unwrap();
                     if about.rounds_differently {
                         is_equal &= checked.is_ok();
                         let oracle = case.oracle_from(&inputs, &NoProgress).unwrap().unwrap();
@@ -327,9 +327,11 @@ fn numba_is_equal_to_the_last_bit() {
         let mut run = start(&peer, case.as_ref()).unwrap();
         run.reset().unwrap();
         run.run_times(1, Launching::Stream).unwrap();
-        let expected = case.reference(Cpu::Serial, &NoProgress).unwrap();
+        let inputs = case.inputs().unwrap();
+        let expected = case.reference_from(&inputs, Cpu::Serial, &NoProgress);
         let mut outputs = Vec::new();
         run.outputs(&mut outputs).unwrap();
-        case.check("naive", &expected, &outputs).unwrap();
+        let checked = case.check("naive", &inputs, &expected.unwrap(), &outputs);
+        checked.unwrap().unwrap();
     }
 }

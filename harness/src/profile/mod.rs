@@ -106,12 +106,14 @@ fn run_on(
         out.line(format!("{title}  {label}\n"))?;
     }
     let bar = Bar::new(format!("reference of {label}"));
-    let expected = case.reference(Cpu::Parallel, &bar)?;
+    let inputs = case.inputs()?;
+    let expected = case.reference_from(&inputs, Cpu::Parallel, &bar)?;
     drop(bar);
+    let right = Right { inputs, expected };
     let mut report = Report::new(lab.name(), label, case.work(first.name));
     for variant in variants {
         let bar = Bar::spinner(format!("counting {}", variant.name));
-        let profile = profile(device, *lab, case.as_ref(), *variant, &expected, sources);
+        let profile = profile(device, *lab, case.as_ref(), *variant, &right, sources);
         drop(bar);
         let profile = profile?;
         if json.wants_text() {
@@ -163,6 +165,12 @@ fn labelled(lab: &dyn Lab, text: &str) -> Result<Box<dyn Case>, Failure> {
     }
 }
 
+/// What a case starts from, and what the reference makes of it.
+struct Right {
+    inputs: NamedBuffers,
+    expected: NamedBuffers,
+}
+
 /// Profiles a variant, and compares its result with the reference: counts of a wrong kernel say little. Fails for a case
 /// that cannot be recorded, and for bugs of ours; a kernel that fails is an [`Outcome`].
 fn profile(
@@ -170,14 +178,14 @@ fn profile(
     lab: &dyn Lab,
     case: &dyn Case,
     variant: Variant,
-    expected: &NamedBuffers,
+    Right { inputs, expected }: &Right,
     sources: &mut Sources,
 ) -> Result<VariantProfile, Failure> {
-    let outcome = match counted(device, lab, case, variant, sources) {
+    let outcome = match counted(device, lab, case, variant, inputs, sources) {
         Ok((kernels, got)) => Outcome::Counted {
             kernels,
             mismatch: case
-                .check(variant.name, expected, &got)
+                .check(variant.name, inputs, expected, &got)?
                 .err()
                 .map(|error| explain(case, &error)),
         },
@@ -199,11 +207,12 @@ fn counted(
     lab: &dyn Lab,
     case: &dyn Case,
     variant: Variant,
+    inputs: &NamedBuffers,
     sources: &mut Sources,
 ) -> Result<(Vec<KernelProfile>, NamedBuffers), Error> {
     let plan = case.record(variant.name)?;
     let mut session = device.prepare(lab.module(), &plan)?;
-    reset(session.as_mut(), &plan, &case.inputs()?)?;
+    reset(session.as_mut(), &plan, inputs)?;
     session.run()?;
     let kernels = session.reports().iter();
     let kernels = kernels

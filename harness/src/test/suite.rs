@@ -1,9 +1,9 @@
 //! The tests of one lab, a case at a time, with a line for each.
 
 use host::device::DeviceError;
+use host::run::run_from;
 use host::{
     Case, CheckError, Cpu, Device, Error, ErrorKind, Lab, NamedBuffers, NoProgress, Variant, check,
-    run_case,
 };
 
 use super::report::{Status, TestResult};
@@ -60,15 +60,18 @@ pub fn run(
     }
     let mut results = Vec::new();
     for (case, label) in cases.iter().zip(labels) {
-        let expected = case
-            .reference(Cpu::Serial, &Bar::new(format!("reference of {label}")))
-            .map_err(|error| {
-                let first = lab.variants()[0].name;
-                memory_advice::failure(error, case.as_ref(), first).context(&label)
-            })?;
+        let lacking = |error| {
+            let first = lab.variants()[0].name;
+            memory_advice::failure(error, case.as_ref(), first).context(&label)
+        };
+        let inputs = case.inputs().map_err(lacking)?;
+        let bar = Bar::new(format!("reference of {label}"));
+        let expected = case.reference_from(&inputs, Cpu::Serial, &bar);
+        let expected = expected.map_err(lacking)?;
+        drop(bar);
         let mut row = Vec::new();
         for column in columns {
-            let (status, message) = test(lab, case.as_ref(), column, &expected)
+            let (status, message) = test(lab, case.as_ref(), column, &inputs, &expected)
                 .map_err(|failure| failure.context(&label))?;
             row.push(TestResult {
                 case: label.clone(),
@@ -138,14 +141,15 @@ fn test(
     lab: &dyn Lab,
     case: &dyn Case,
     column: &Column<'_>,
+    inputs: &NamedBuffers,
     expected: &NamedBuffers,
 ) -> Result<(Status, Option<String>), Failure> {
     let tested = match column.device {
         None => case
-            .reference(Cpu::Parallel, &NoProgress)
+            .reference_from(inputs, Cpu::Parallel, &NoProgress)
             .map(|got| check::exact(expected, &got)),
-        Some(device) => run_case(device, lab.module(), case, column.variant)
-            .map(|outcome| case.check(column.variant, expected, &outcome.outputs)),
+        Some(device) => run_from(device, lab.module(), case, column.variant, inputs)
+            .and_then(|outcome| case.check(column.variant, inputs, expected, &outcome.outputs)),
     };
     match tested {
         Ok(Ok(())) => Ok((Status::Ok, None)),

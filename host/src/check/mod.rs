@@ -6,7 +6,9 @@
 mod compare;
 mod element;
 mod error;
+mod expected;
 
 pub use compare::{Tolerance, exact, find, for_each_wrong, within};
 pub use element::Value;
 pub use error::{CheckError, Mismatch};
+pub use expected::{Expected, Noise, ROUNDING};

@@ -211,18 +211,20 @@ pub trait Case: Send + Sync {
         Ok(None)
     }
 
-    /// Compares every element of every output with the reference: bit for bit for exact variants, otherwise under the
-    /// lab's tolerance.
+    /// Compares every element of every output of an exact variant with `expected`, the reference's, bit for bit. Those of
+    /// another variant are compared with the oracle for `inputs`, and may be [`ROUNDING`](crate::check::ROUNDING) times as far from
+    /// it as the reference is. What differs is the inner error.
     ///
     /// # Errors
     ///
-    /// What differs.
+    /// [`Error::Case`] for an unknown variant; [`Case::oracle_from`]'s.
     fn check(
         &self,
         variant: &str,
+        inputs: &NamedBuffers,
         expected: &NamedBuffers,
         got: &NamedBuffers,
-    ) -> Result<(), CheckError>;
+    ) -> Result<Result<(), CheckError>, Error>;
 
     /// How many timesteps the case has, if it has any.
     fn timesteps(&self) -> Option<u64> {

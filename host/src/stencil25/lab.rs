@@ -7,7 +7,7 @@ use super::problem::{Fields, Start, Stencil25};
 use super::reference::advance;
 use crate::buffer::{NamedBuffers, elements, named, take};
 use crate::error::Error;
-use crate::fill::{copied, filled};
+use crate::fill::filled;
 use crate::lab::{
     CaseError, CaseParams, Cpu, Declaration, DeclaredLab, Parameter, Progress, Values,
     advance_copies,
@@ -30,6 +30,14 @@ fn numbered(cases: impl IntoIterator<Item = Stencil25>) -> Vec<Stencil25> {
     cases
         .map(|(case, seed)| case.with_start(Start::Random { seed }))
         .collect()
+}
+
+/// The arrays among the buffers of a plan that stay as they are.
+fn medium(buffers: &NamedBuffers) -> Result<Medium<'_>, Error> {
+    Ok(Medium {
+        vp: elements(buffers, "vp")?,
+        eta: elements(buffers, "eta")?,
+    })
 }
 
 /// The fields among the buffers of a plan.
@@ -201,8 +209,8 @@ impl Declaration for Stencil25 {
     }
 
     fn inputs(&self) -> Result<NamedBuffers, Error> {
-        let Medium { vp, eta } = self.medium()?;
         let mut inputs = outputs(self.initial()?);
+        let (vp, eta) = (self.vp()?, self.eta()?);
         inputs.extend(named([("vp", vp.into()), ("eta", eta.into())]));
         Ok(inputs)
     }
@@ -227,16 +235,10 @@ impl Declaration for Stencil25 {
             v: take(buffers, "v")?.try_into()?,
             phi: take(buffers, "phi")?.try_into()?,
         };
-        let medium = Medium {
-            vp: take(buffers, "vp")?.try_into()?,
-            eta: take(buffers, "eta")?.try_into()?,
-        };
         let began = Instant::now();
-        advance(self, &medium, &mut fields, cpu, progress);
+        advance(self, medium(buffers)?, &mut fields, cpu, progress);
         let time = began.elapsed();
-        let Medium { vp, eta } = medium;
         buffers.extend(outputs(fields));
-        buffers.extend(named([("vp", vp.into()), ("eta", eta.into())]));
         Ok(time)
     }
 
@@ -260,11 +262,8 @@ impl Declaration for Stencil25 {
             v: wide("v")?,
             phi: wide("phi")?,
         };
-        let medium = Medium {
-            vp: copied(elements(inputs, "vp")?)?,
-            eta: copied(elements(inputs, "eta")?)?,
-        };
-        advance(self, &medium, &mut fields, Cpu::Parallel, progress);
+        let medium = medium(inputs)?;
+        advance(self, medium, &mut fields, Cpu::Parallel, progress);
         Ok(Some(outputs(fields)))
     }
 

@@ -65,12 +65,12 @@ impl Model {
 }
 
 /// The arrays that stay as they are, in the layout of [`Grid`].
-#[derive(Debug, Clone, PartialEq)]
-pub struct Medium {
+#[derive(Debug, Clone, Copy)]
+pub struct Medium<'a> {
     /// c^2 dt^2 in m^2; 0 in the halo.
-    pub vp: Vec<f32>,
+    pub vp: &'a [f32],
     /// eta, without unit.
-    pub eta: Vec<f32>,
+    pub eta: &'a [f32],
 }
 
 /// The share of a wave's amplitude that the shell is to reflect, were it not for its discretization.
@@ -120,50 +120,61 @@ impl Absorption {
     }
 }
 
-impl Medium {
-    /// The arrays for a model, a timestep in seconds and an absorption. With a seed, the vp of each point is up to an eighth
-    /// less than the model's, at random.
+/// vp for a model and a timestep in seconds. With a seed, that of each point is up to an eighth less, at random.
+///
+/// # Errors
+///
+/// [`BufferError::OutOfMemory`].
+///
+/// # Panics
+///
+/// If the model is of another shape.
+pub fn vp(
+    grid: Grid,
+    model: &Model,
+    dt_s: f64,
+    seed: Option<u64>,
+) -> Result<Vec<f32>, BufferError> {
+    let mut vp = zeros(grid.len() as usize)?;
+    for_rows(grid, &mut vp, |column, row| {
+        let first = first_point(grid, column);
+        let speeds = model.row(first, grid.n_z);
+        for ((vp, c), point) in row.iter_mut().zip(speeds).zip(first..) {
+            let less = match seed {
+                Some(seed) => f64::from(uniform(seed, Array::Vp, point) + 1.0) / 16.0,
+                None => 0.0,
+            };
+            let distance = f64::from(c) * dt_s;
+            *vp = (distance * distance * (1.0 - less)) as f32;
+        }
+    });
+    Ok(vp)
+}
+
+impl Absorption {
+    /// eta, halo included.
     ///
     /// # Errors
     ///
     /// [`BufferError::OutOfMemory`].
-    ///
-    /// # Panics
-    ///
-    /// If the model is of another shape.
-    pub fn new(
-        grid: Grid,
-        model: &Model,
-        dt_s: f64,
-        absorption: &Absorption,
-        seed: Option<u64>,
-    ) -> Result<Medium, BufferError> {
-        let mut vp = zeros(grid.len() as usize)?;
-        for_rows(grid, &mut vp, |[x, y], row| {
-            let first = (x as usize * grid.n_y as usize + y as usize) * grid.n_z as usize;
-            let speeds = model.row(first, grid.n_z);
-            for (z, (vp, c)) in row.iter_mut().zip(speeds).enumerate() {
-                let distance = f64::from(c) * dt_s;
-                let less = match seed {
-                    Some(seed) => uniform(seed, Array::Vp, first + z) * 0.0625 + 0.0625,
-                    None => 0.0,
-                };
-                *vp = (distance * distance * (1.0 - f64::from(less))) as f32;
+    pub fn eta(&self) -> Result<Vec<f32>, BufferError> {
+        let mut eta = zeros(self.grid.len() as usize)?;
+        let rows = self.grid.rows_of_plane();
+        let halo = i64::from(RADIUS);
+        let all = eta.par_chunks_mut(self.grid.pitch as usize).enumerate();
+        all.for_each(|(row, values)| {
+            let (x, y) = ((row / rows) as i64 - halo, (row % rows) as i64 - halo);
+            for (z, eta) in (0..).zip(values) {
+                *eta = self.at(x, y, z);
             }
         });
-        let mut eta = zeros(grid.len() as usize)?;
-        let rows = grid.rows_of_plane();
-        let halo = i64::from(RADIUS);
-        eta.par_chunks_mut(grid.pitch as usize)
-            .enumerate()
-            .for_each(|(row, values)| {
-                let (x, y) = ((row / rows) as i64 - halo, (row % rows) as i64 - halo);
-                for (z, eta) in (0..).zip(values) {
-                    *eta = absorption.at(x, y, z);
-                }
-            });
-        Ok(Medium { vp, eta })
+        Ok(eta)
     }
+}
+
+/// The number of a row's first point among all points.
+pub fn first_point(grid: Grid, [x, y]: [u32; 2]) -> usize {
+    (x as usize * grid.n_y as usize + y as usize) * grid.n_z as usize
 }
 
 /// Calls `fill` with the position along x and y of each row of points, and its n_z values.
@@ -192,7 +203,10 @@ pub enum Array {
 /// A number in [-1, 1) without a pattern, for a point by its number.
 #[inline(always)]
 pub fn uniform(seed: u64, array: Array, point: usize) -> f32 {
-    let key = random::value(seed as u32, (seed >> 32) as u32 ^ array as u32);
-    let bits = random::value(point as u32, key);
+    const ODD: u32 = 0x9e37_79b9;
+    let low = random::value(seed as u32, ODD.wrapping_mul(array as u32));
+    let key = random::value(low, (seed >> 32) as u32);
+    // Without the product, the values of two keys would be the same, in another order.
+    let bits = random::value(ODD.wrapping_mul(point as u32), key);
     (bits >> 8) as f32 * (1.0 / 8_388_608.0) - 1.0
 }

@@ -2,7 +2,7 @@
 
 use kernels_gpu::stencil25::{Coefficients, Grid};
 
-use super::model::{Absorption, Array, Medium, Model, for_rows, uniform};
+use super::model::{self, Absorption, Array, Model, first_point, for_rows, uniform};
 use crate::buffer::BufferError;
 use crate::fill::zeros;
 use crate::lab::CaseError;
@@ -81,7 +81,7 @@ impl Stencil25 {
     ///
     /// As [`Stencil25::new`], and for a shell of no points.
     pub fn with_shell(shape: [u32; 3], steps: u32, shell: u32) -> Result<Stencil25, CaseError> {
-        let least = shell.saturating_mul(2).saturating_add(1);
+        let least = 2 * u64::from(shell) + 1;
         if shell == 0 {
             let reason = "the absorbing shell has at least 1 point";
             return Err(CaseError::invalid("shell", shell, reason));
@@ -91,7 +91,7 @@ impl Stencil25 {
             .zip(shape)
             .zip(MOST_POINTS)
         {
-            if points < least {
+            if u64::from(points) < least {
                 let reason = format!(
                     "with an absorbing shell of {shell} point{} at both ends and one between, at least {least}; or a \
                      smaller shell",
@@ -309,17 +309,26 @@ impl Stencil25 {
         Absorption::new(self.grid, self.shell, self.spacing_m, self.dt_s, c)
     }
 
-    /// The arrays that stay as they are.
+    /// vp, in the layout of [`Grid`].
     ///
     /// # Errors
     ///
     /// [`BufferError::OutOfMemory`].
-    pub fn medium(&self) -> Result<Medium, BufferError> {
+    pub fn vp(&self) -> Result<Vec<f32>, BufferError> {
         let seed = match self.start {
             Start::Random { seed } => Some(seed),
             _ => None,
         };
-        Medium::new(self.grid, &self.model, self.dt_s, &self.absorption(), seed)
+        model::vp(self.grid, &self.model, self.dt_s, seed)
+    }
+
+    /// eta, in the layout of [`Grid`].
+    ///
+    /// # Errors
+    ///
+    /// [`BufferError::OutOfMemory`].
+    pub fn eta(&self) -> Result<Vec<f32>, BufferError> {
+        self.absorption().eta()
     }
 
     /// The initial fields.
@@ -352,12 +361,9 @@ impl Stencil25 {
                 }
             }
             Start::Random { seed } => {
-                let first = |[x, y]: [u32; 2]| {
-                    (x as usize * grid.n_y as usize + y as usize) * grid.n_z as usize
-                };
                 for (array, field) in [(Array::U, &mut fields.u), (Array::V, &mut fields.v)] {
                     for_rows(grid, field, |at, row| {
-                        for (point, value) in (first(at)..).zip(row) {
+                        for (point, value) in (first_point(grid, at)..).zip(row) {
                             *value = uniform(seed, array, point);
                         }
                     });
@@ -365,7 +371,8 @@ impl Stencil25 {
                 let inner = grid.inner(self.shell);
                 let size = self.coefficients().centre.abs();
                 for_rows(grid, &mut fields.phi, |[x, y], row| {
-                    for ((point, z), value) in (first([x, y])..).zip(0..).zip(row) {
+                    let points = first_point(grid, [x, y])..;
+                    for ((point, z), value) in points.zip(0..).zip(row) {
                         if !inner.contains(x, y, z) {
                             *value = size * uniform(seed, Array::Phi, point);
                         }

@@ -17,14 +17,26 @@ use crate::lab::{Cpu, Progress};
 /// Values of one parallel task, in whole rows: enough that handing out tasks costs little beside the work.
 const TASK_VALUES: usize = 1 << 14;
 
-/// Advances `fields` by the problem's steps in this medium, usually [`Stencil25::medium`], in the precision of `T`.
+/// Advances `fields` by the problem's steps in this medium, usually [`Stencil25::vp`] and [`Stencil25::eta`], in the precision of `T`.
 ///
 /// # Panics
 ///
 /// If the fields or the medium are not of the problem's size.
 pub fn advance<T: Fused + Send + Sync>(
     problem: &Stencil25,
-    medium: &Medium,
+    medium: Medium<'_>,
+    fields: &mut Fields<T>,
+    cpu: Cpu,
+    progress: &dyn Progress,
+) {
+    advance_by(has_fma(), problem, medium, fields, cpu, progress);
+}
+
+/// The same with the CPU's instruction that fuses, which it has if `has_fma`, or with the C library's function.
+pub(super) fn advance_by<T: Fused + Send + Sync>(
+    has_fma: bool,
+    problem: &Stencil25,
+    medium: Medium<'_>,
     fields: &mut Fields<T>,
     cpu: Cpu,
     progress: &dyn Progress,
@@ -43,7 +55,6 @@ pub fn advance<T: Fused + Send + Sync>(
         [grid.len() as usize; 5],
         "an array is not of the problem's size"
     );
-    let has_fma = has_fma();
     for step in 0..problem.steps() {
         let stepper = Stepper {
             grid,
@@ -95,7 +106,7 @@ fn has_fma() -> bool {
 struct Stepper<'a, T> {
     grid: Grid,
     coefficients: Coefficients,
-    medium: &'a Medium,
+    medium: Medium<'a>,
     shell: u32,
     u: &'a [T],
     has_fma: bool,

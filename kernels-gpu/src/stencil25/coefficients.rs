@@ -1,7 +1,5 @@
 //! The coefficients of the finite differences.
 
-use super::words_to_bytes;
-
 /// The 8th-order central second difference, times the squared spacing: what the point itself counts with, and its neighbours at
 /// distance 1 to 4.
 ///
@@ -11,7 +9,7 @@ pub const CENTRE: f64 = -205.0 / 72.0;
 /// See [`CENTRE`].
 pub const NEIGHBOURS: [f64; 4] = [8.0 / 5.0, -1.0 / 5.0, 8.0 / 315.0, -1.0 / 560.0];
 
-/// The coefficients of the scheme, over the squared spacings. A kernel gets them by value.
+/// The coefficients of the scheme, over the squared spacings.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C)]
 pub struct Coefficients {
@@ -49,8 +47,7 @@ impl Coefficients {
         spacing.iter().map(|d| of_one_axis / (d * d)).sum()
     }
 
-    /// Its bytes, as a kernel gets it.
-    pub fn to_bytes(self) -> [u8; 64] {
+    pub(super) fn words(self) -> [u32; 16] {
         let Coefficients {
             centre,
             x,
@@ -63,6 +60,6 @@ impl Coefficients {
         for (word, value) in words.iter_mut().zip(values.chain(slopes)) {
             *word = value.to_bits();
         }
-        words_to_bytes(words)
+        words
     }
 }

@@ -1,7 +1,5 @@
 //! The arrays' layout, the inside and the six boxes of the shell.
 
-use super::words_to_bytes;
-
 /// How many neighbours in each direction the Laplacian reaches: the halo's width.
 pub const RADIUS: u32 = 4;
 
@@ -138,9 +136,8 @@ impl Grid {
         ]
     }
 
-    /// Its bytes, as a kernel gets it.
-    pub fn to_bytes(self) -> [u8; 16] {
-        words_to_bytes([self.n_x, self.n_y, self.n_z, self.pitch])
+    pub(super) fn words(self) -> [u32; 4] {
+        [self.n_x, self.n_y, self.n_z, self.pitch]
     }
 }
 
@@ -177,9 +174,8 @@ impl Region {
         self.low[2] / LINE * LINE
     }
 
-    /// Its bytes, as a kernel gets it.
-    pub fn to_bytes(self) -> [u8; 24] {
+    pub(super) fn words(self) -> [u32; 6] {
         let Region { low, high } = self;
-        words_to_bytes([low[0], low[1], low[2], high[0], high[1], high[2]])
+        [low[0], low[1], low[2], high[0], high[1], high[2]]
     }
 }

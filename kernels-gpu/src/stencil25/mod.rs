@@ -23,23 +23,16 @@
 //!
 //! - [`grid`]: the arrays' layout, the inside, the shell's six boxes.
 //! - [`coefficients`]: those of the finite differences.
+//! - [`task`]: what a launch is told beside the arrays.
 //! - [`update`](mod@update): the scheme for one point, called by kernels and references alike.
 
 pub mod coefficients;
 pub mod grid;
+pub mod task;
 #[cfg(test)]
 mod tests;
 pub mod update;
 
 pub use coefficients::Coefficients;
 pub use grid::{Grid, LINE, RADIUS, Region};
-
-/// The bytes of a structure of 32-bit words, for a launch's argument.
-fn words_to_bytes<const WORDS: usize, const BYTES: usize>(words: [u32; WORDS]) -> [u8; BYTES] {
-    const { assert!(4 * WORDS == BYTES) };
-    let mut bytes = [0; BYTES];
-    for (to, word) in bytes.chunks_exact_mut(4).zip(words) {
-        to.copy_from_slice(&word.to_ne_bytes());
-    }
-    bytes
-}
+pub use task::Task;

@@ -1,11 +1,12 @@
 //! Layout, boxes, coefficients, formulas.
 
 use proptest::prelude::*;
+use std::mem::offset_of;
 use std::vec::Vec;
 
 use super::coefficients::{CENTRE, NEIGHBOURS};
 use super::update::{Pairs, inner, laplacian, phi, shell};
-use super::{Coefficients, Grid, LINE, RADIUS};
+use super::{Coefficients, Grid, LINE, RADIUS, Task};
 
 proptest! {
     #[test]
@@ -69,21 +70,35 @@ proptest! {
 }
 
 #[test]
-fn a_structure_is_its_words() {
+fn the_bytes_of_a_task_are_those_in_memory() {
     let grid = Grid::new([5, 6, 7]);
-    let words = |bytes: &[u8]| -> Vec<u32> {
-        let words = bytes.chunks(4).map(|word| word.try_into().unwrap());
-        words.map(u32::from_ne_bytes).collect()
+    let task = Task {
+        grid,
+        region: grid.inner(2),
+        coefficients: Coefficients::new([1.0, 2.0, 4.0]),
+        source: 42,
     };
-    assert_eq!(words(&grid.to_bytes()), [5, 6, 7, 32]);
-    assert_eq!(words(&grid.inner(2).to_bytes()), [2, 2, 2, 3, 4, 5]);
-    let coefficients = Coefficients::new([1.0, 2.0, 4.0]);
-    let words = words(&coefficients.to_bytes());
-    assert_eq!(f32::from_bits(words[0]), coefficients.centre);
-    assert_eq!(f32::from_bits(words[8]), coefficients.y[3]);
-    assert_eq!(f32::from_bits(words[15]), coefficients.slopes[2]);
-    assert_eq!(size_of::<Coefficients>(), 64);
-    assert_eq!(size_of::<Grid>(), 16);
+    let bytes = task.to_bytes();
+    let words: Vec<u32> = bytes
+        .chunks(4)
+        .map(|word| u32::from_ne_bytes(word.try_into().unwrap()))
+        .collect();
+    let at = |offset: usize| words[offset / 4];
+    assert_eq!(words[..10], [5, 6, 7, 32, 2, 2, 2, 3, 4, 5]);
+    assert_eq!(at(offset_of!(Task, region)), 2);
+    let coefficients = offset_of!(Task, coefficients);
+    let float = |offset: usize| f32::from_bits(at(coefficients + offset));
+    assert_eq!(float(0), task.coefficients.centre);
+    assert_eq!(
+        float(offset_of!(Coefficients, y) + 12),
+        task.coefficients.y[3]
+    );
+    assert_eq!(
+        float(offset_of!(Coefficients, slopes)),
+        task.coefficients.slopes[0]
+    );
+    assert_eq!(at(offset_of!(Task, source)), 42);
+    assert_eq!(words.len(), 27);
 }
 
 #[test]

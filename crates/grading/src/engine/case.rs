@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use host::check::CheckError;
+use host::check::{CheckError, Expected, Noise};
 use host::{Case, Cpu, Device, Element, Lab, NamedBuffers, NoProgress};
 use serde::{Deserialize, Serialize};
 
 use super::ceiling::necessary_bytes;
 use super::emulated::Extent;
-use super::expected::{self, Expected, Noise};
+use super::expected;
 use super::run::{Sample, Subject, run_isolated};
 use super::seeds::Seeds;
 use crate::course::{CaseSpec, ToleranceRule};

@@ -1,99 +1,8 @@
-//! Which results are right.
+//! How a submission fails whose results are not what is expected.
 
-use host::check::{CheckError, Tolerance, Value};
-use host::{Element, HostBuffer, NamedBuffers, check};
+use host::check::CheckError;
 
 use crate::outcome::{Failing, Kind};
-
-/// What every value of every output is compared with, and how near it must be.
-#[derive(Debug, Clone)]
-pub struct Expected {
-    /// What is expected.
-    pub outputs: NamedBuffers,
-    /// For each output how far its values may be from what is expected; `None` if they must be equal to the last bit.
-    bounds: Option<Vec<(String, f64)>>,
-}
-
-/// The greatest distance between reference and oracle, by output.
-pub type Noise = Vec<(String, f64)>;
-
-impl Expected {
-    /// Results are right that equal these to the last bit.
-    pub fn exact(outputs: NamedBuffers) -> Expected {
-        Expected {
-            outputs,
-            bounds: None,
-        }
-    }
-
-    /// Results are right that are no farther from the oracle than `factor` times the reference is. Also gives how far
-    /// that is. What is expected is the oracle in the outputs' own precision.
-    pub fn rounding(
-        factor: f64,
-        reference: &NamedBuffers,
-        oracle: &NamedBuffers,
-    ) -> (Expected, Noise) {
-        let mut outputs = Vec::new();
-        let mut noise = Vec::new();
-        for (name, reference) in reference {
-            let exact = check::find(oracle, name).expect("an oracle has the reference's outputs");
-            let exact = exact
-                .as_slice::<f64>()
-                .expect("an oracle's outputs are f64");
-            let exact_at = exact.iter().enumerate();
-            let distances =
-                exact_at.map(|(index, exact)| (Value::at(reference, index).to_f64() - exact).abs());
-            let distance = distances.fold(0.0, f64::max);
-            let (rounded, distance): (HostBuffer, f64) = match reference.element() {
-                Element::F32 => {
-                    let rounded: Vec<f32> = exact.iter().map(|&v| v as f32).collect();
-                    (rounded.into(), distance)
-                }
-                Element::F64 => (exact.to_vec().into(), distance),
-                // Integers do not round.
-                _ => (reference.clone(), 0.0),
-            };
-            outputs.push((name.clone(), rounded));
-            noise.push((name.clone(), distance));
-        }
-        let bounds = scaled(&noise, factor);
-        let expected = Expected {
-            outputs,
-            bounds: Some(bounds),
-        };
-        (expected, noise)
-    }
-
-    /// As [`Expected::rounding`] for other inputs of the same case, without their oracle: what is `factor` times the noise
-    /// from an oracle that itself is at most the noise from the reference is at most `factor + 1` times it from the
-    /// reference.
-    pub fn around_reference(factor: f64, reference: NamedBuffers, noise: &Noise) -> Expected {
-        Expected {
-            outputs: reference,
-            bounds: Some(scaled(noise, factor + 1.0)),
-        }
-    }
-
-    /// How far a value of this output may be from what is expected; `None` if it must be equal to the last bit.
-    pub fn tolerance(&self, output: &str) -> Option<Tolerance> {
-        let mut bounds = self.bounds.as_ref()?.iter();
-        let bound = bounds.find(|(name, _)| name == output);
-        Some(Tolerance {
-            absolute: bound.map_or(0.0, |(_, bound)| *bound),
-            relative: 0.0,
-        })
-    }
-
-    /// Compares every value.
-    pub fn check(&self, got: &NamedBuffers) -> Result<(), CheckError> {
-        check::within(&self.outputs, got, &|name| self.tolerance(name))
-    }
-}
-
-fn scaled(noise: &Noise, factor: f64) -> Noise {
-    let scale = |(name, noise): &(String, f64)| (name.clone(), noise * factor);
-    noise.iter().map(scale).collect()
-}
 
 /// How a submission fails whose outputs differ like this in sample `sample`.
 pub fn failing(error: &CheckError, message: String, sample: u32) -> Failing {
@@ -110,6 +19,9 @@ pub fn failing(error: &CheckError, message: String, sample: u32) -> Failing {
 
 #[cfg(test)]
 mod tests {
+    use host::check::Expected;
+    use host::{HostBuffer, NamedBuffers};
+
     use super::*;
 
     fn named<T>(values: Vec<T>) -> NamedBuffers
@@ -117,48 +29,6 @@ mod tests {
         HostBuffer: From<Vec<T>>,
     {
         vec![("u".to_owned(), values.into())]
-    }
-
-    #[test]
-    fn noise_is_the_reference_s_own() {
-        let oracle = named(vec![1.0f64, 2.0, 3.0]);
-        let reference = named(vec![1.0f32, 2.0 + 1e-6, 3.0]);
-        let (expected, noise) = Expected::rounding(4.0, &reference, &oracle);
-        assert!((noise[0].1 - 1e-6).abs() < 1e-7, "{noise:?}");
-        expected.check(&reference).unwrap();
-        expected
-            .check(&named(vec![1.0f32 + 3e-6, 2.0, 3.0 - 3e-6]))
-            .unwrap();
-        expected
-            .check(&named(vec![1.0f32 + 6e-6, 2.0, 3.0]))
-            .unwrap_err();
-        let nan = expected
-            .check(&named(vec![1.0f32, f32::NAN, 3.0]))
-            .unwrap_err();
-        assert_eq!(failing(&nan, String::new(), 1).kind, Kind::NonFinite);
-    }
-
-    #[test]
-    fn what_is_right_beside_the_oracle_is_right_beside_the_reference() {
-        let oracle = named(vec![1.0f64, 2.0]);
-        let reference = named(vec![1.0f64 + 1e-15, 2.0]);
-        let (expected, noise) = Expected::rounding(2.0, &reference, &oracle);
-        let far = named(vec![1.0f64 - 1.9e-15, 2.0]);
-        expected.check(&far).unwrap();
-        let expected = Expected::around_reference(2.0, reference, &noise);
-        expected.check(&far).unwrap();
-        expected
-            .check(&named(vec![1.0f64, 2.0 + 5e-15]))
-            .unwrap_err();
-    }
-
-    #[test]
-    fn a_reference_without_noise_allows_none() {
-        let reference = named(vec![1.0f32, 2.0]);
-        let (expected, _) = Expected::rounding(100.0, &reference, &named(vec![1.0f64, 2.0]));
-        expected
-            .check(&named(vec![1.0f32, 2.0f32.next_up()]))
-            .unwrap_err();
     }
 
     #[test]

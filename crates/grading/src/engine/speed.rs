@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
+use host::check::Expected;
 use host::limits::{Limit, Options, measure};
 use host::{Device, Error, NamedBuffers, NoProgress, Plan, Variant};
 
 use super::case::CaseWork;
 use super::ceiling::Ceiling;
-use super::expected::Expected;
 use super::run::{SETTLE, Sample, Subject, run_isolated};
 use super::sampling::{Pair, Series, Stopping};
 use crate::course::{Against, PerformanceSpec, ToleranceRule};
@@ -126,9 +126,10 @@ impl CaseWork<'_> {
         let late = trusted.filter(|_| !is_first).map(run).transpose()?;
         let beside = early.or(late);
         let timing = beside.as_ref().map(|beside| beside.timing);
+        let is_exact = trusted.is_some_and(|trusted| trusted.variant.exact);
         let expected = match beside {
-            // The trusted variant equals the CPU's result, and is there sooner.
-            Some(beside) if sample > 0 => match (self.rule, &self.noise) {
+            // An exact variant's result equals the CPU's, and is there sooner.
+            Some(beside) if sample > 0 && is_exact => match (self.rule, &self.noise) {
                 (ToleranceRule::Rounding { factor }, Some(noise)) => {
                     Expected::around_reference(factor, beside.outputs, noise)
                 }
@@ -137,11 +138,8 @@ impl CaseWork<'_> {
             beside => {
                 let (expected, by_cpu) = self.expected(&of)?;
                 if let Some((beside, trusted)) = beside.zip(trusted) {
-                    let agrees = if trusted.variant.exact {
-                        host::check::exact(&by_cpu, &beside.outputs)
-                    } else {
-                        expected.check(&beside.outputs)
-                    };
+                    let name = trusted.variant.name;
+                    let agrees = of.case.check(name, &of.inputs, &by_cpu, &beside.outputs)?;
                     agrees.map_err(|error| {
                         Outcome::not_graded_here(format!(
                             "the reference's own result is wrong: {error}"

@@ -6,10 +6,10 @@ use host::lab::CaseParams;
 use host::{Cpu, NamedBuffers, NoProgress, Plan};
 
 use super::case::{CaseWork, SampleInputs};
-use super::expected::Expected;
 use super::run::{Subject, before, run_isolated};
 use crate::diagnose::shorter::{first_launches, launches_of_one_kernel, shorten};
 use crate::diagnose::{Again, Axis, Diagnosis, Evidence, diagnose};
+use host::check::Expected;
 
 /// Larger cases are not run again to find the step at which they go wrong.
 const MOST_UPDATES_AGAIN: u64 = 1 << 27;

@@ -8,7 +8,7 @@ use cuda_std::UVec3;
 use cuda_std::prelude::*;
 
 use kernels_gpu::stencil25::update::{self, Pairs};
-use kernels_gpu::stencil25::{Coefficients, Grid, Region};
+use kernels_gpu::stencil25::{RADIUS, Region, Task};
 
 /// Threads of a block of [`stencil25_gmem`] and, where a box is wide enough along z, of [`stencil25_shell`], along z, y and x.
 pub const BLOCK: [u32; 3] = [32, 4, 2];
@@ -16,59 +16,59 @@ pub const BLOCK: [u32; 3] = [32, 4, 2];
 /// The same of [`stencil25_shell`] for a box of at most so many points along z.
 pub const THIN_BLOCK: [u32; 3] = [16, 4, 4];
 
-/// An array around a point.
+/// An array around one of its elements.
 #[derive(Clone, Copy)]
 struct Around {
-    values: *const f32,
-    index: u32,
+    own: *const f32,
 }
 
 impl Around {
-    /// The value at the point.
+    /// The array `values` around its element `index`.
     ///
     /// # Safety
-    /// The point is in the grid.
+    /// It has that element.
     #[inline(always)]
-    unsafe fn own(self) -> f32 {
+    unsafe fn new(values: *const f32, index: u32) -> Around {
         // SAFETY: the caller's.
-        unsafe { *self.values.add(self.index as usize) }
+        let own = unsafe { values.add(index as usize) };
+        Around { own }
     }
 
-    /// The values at distance `r` before and after the point along an axis with this stride.
+    /// The values at distance `r` before and after along an axis with this stride.
     ///
     /// # Safety
-    /// The point is in the grid, and `r` is at most its halo's width.
+    /// The array has them.
     #[inline(always)]
     unsafe fn both(self, r: u32, stride: u32) -> [f32; 2] {
-        let before = self.index - r * stride;
-        let after = self.index + r * stride;
-        // SAFETY: the array has a halo around all points.
-        unsafe {
-            [
-                *self.values.add(before as usize),
-                *self.values.add(after as usize),
-            ]
-        }
+        let distance = (r * stride) as usize;
+        // SAFETY: the caller's.
+        unsafe { [*self.own.sub(distance), *self.own.add(distance)] }
     }
 
-    /// Sums of the values at distance 1 to 4.
+    /// Sums of the values at distance 1 to 4 along an axis with this stride.
     ///
     /// # Safety
-    /// The point is in `grid`.
+    /// The array has them.
     #[inline(always)]
-    unsafe fn pairs(self, grid: Grid) -> Pairs<f32> {
-        let along = |stride: u32| {
-            [1, 2, 3, 4].map(|r| {
-                // SAFETY: the caller's.
-                let [before, after] = unsafe { self.both(r, stride) };
-                after + before
-            })
-        };
-        Pairs {
-            x: along(grid.stride_x()),
-            y: along(grid.stride_y()),
-            z: along(1),
-        }
+    unsafe fn pairs(self, stride: u32) -> [f32; 4] {
+        [1, 2, 3, 4].map(|r| {
+            // SAFETY: the caller's.
+            let [before, after] = unsafe { self.both(r, stride) };
+            after + before
+        })
+    }
+
+    /// Differences of the values at distance 1 along axes with these strides.
+    ///
+    /// # Safety
+    /// The array has them.
+    #[inline(always)]
+    unsafe fn changes(self, strides: [u32; 3]) -> [f32; 3] {
+        strides.map(|stride| {
+            // SAFETY: the caller's.
+            let [before, after] = unsafe { self.both(1, stride) };
+            after - before
+        })
     }
 }
 
@@ -81,52 +81,42 @@ fn point_of_thread(region: Region) -> [u32; 3] {
 
 /// Points inside the shell, all from global memory, one a thread.
 ///
-/// v of each point of `region` becomes its next value; to element `source` of it, `value` is added.
+/// v of each point of `task.region` becomes its next value; at the source, `value` is added to it.
 ///
-/// Block: [`BLOCK`], z along x, y along y, x along z. Grid: at least one thread for each point of `region`, from
+/// Block: [`BLOCK`], z along x, y along y, x along z. Grid: at least one thread for each point of the region, from
 /// [`Region::line_z`] on along z.
 ///
 /// # Safety
-/// - `u` and `vp` have the grid's number of values.
-/// - `v` points to as many, of which nothing else accesses those of `region` during the launch.
+/// - `u` and `vp` have the values of `task.grid`.
+/// - `v` points to as many, of which nothing else accesses those of the region during the launch.
 #[kernel(max_threads = 256)]
-pub unsafe fn stencil25_gmem(
-    u: &[f32],
-    v: *mut f32,
-    vp: &[f32],
-    grid: Grid,
-    region: Region,
-    coefficients: Coefficients,
-    source: u32,
-    value: f32,
-) {
+pub unsafe fn stencil25_gmem(u: &[f32], v: *mut f32, vp: &[f32], task: Task, value: f32) {
+    let Task { grid, region, .. } = task;
     let [x, y, z] = point_of_thread(region);
     if !region.contains(x, y, z) {
         return;
     }
     let index = grid.index(x, y, z);
-    let u = Around {
-        values: u.as_ptr(),
-        index,
-    };
     // SAFETY: the point is in the grid, and its element of v this thread's alone.
     unsafe {
+        let u = Around::new(u.as_ptr(), index);
         let v = v.add(index as usize);
         let vp = *vp.get_unchecked(index as usize);
-        let before = *v;
-        let own = u.own();
-        let laplacian = update::laplacian(&coefficients, own, u.pairs(grid));
-        let mut next = update::inner(own, before, vp, laplacian);
-        if index == source {
-            next += value;
-        }
-        *v = next;
+        let (before, own) = (*v, *u.own);
+        let pairs = Pairs {
+            x: u.pairs(grid.stride_x()),
+            y: u.pairs(grid.stride_y()),
+            z: u.pairs(1),
+        };
+        let laplacian = update::laplacian(&task.coefficients, own, pairs);
+        let next = update::inner(own, before, vp, laplacian);
+        *v = task.with_source(index, next, value);
     }
 }
 
 /// Points of a box of the shell, all from global memory, one a thread.
 ///
-/// v and phi of each point of `region` become their next values; to element `source` of v, `value` is added.
+/// v and phi of each point of `task.region` become their next values; at the source, `value` is added to it.
 ///
 /// Block: [`BLOCK`] or [`THIN_BLOCK`]. Grid: as [`stencil25_gmem`].
 ///
@@ -139,41 +129,489 @@ pub unsafe fn stencil25_shell(
     vp: &[f32],
     eta: &[f32],
     phi: *mut f32,
-    grid: Grid,
-    region: Region,
-    coefficients: Coefficients,
-    source: u32,
+    task: Task,
     value: f32,
 ) {
+    let Task { grid, region, .. } = task;
     let [x, y, z] = point_of_thread(region);
     if !region.contains(x, y, z) {
         return;
     }
     let index = grid.index(x, y, z);
-    let around = |values: &[f32]| Around {
-        values: values.as_ptr(),
-        index,
-    };
-    let (u, eta) = (around(u), around(eta));
     // SAFETY: the point is in the grid, and its elements of v and phi this thread's alone.
     unsafe {
+        let (u, eta) = (
+            Around::new(u.as_ptr(), index),
+            Around::new(eta.as_ptr(), index),
+        );
         let (v, phi) = (v.add(index as usize), phi.add(index as usize));
         let vp = *vp.get_unchecked(index as usize);
         let (before, phi_before) = (*v, *phi);
-        let (own, eta_own) = (u.own(), eta.own());
-        let laplacian = update::laplacian(&coefficients, own, u.pairs(grid));
-        let mut next = update::shell(own, before, vp, laplacian, eta_own, phi_before);
-        if index == source {
-            next += value;
-        }
-        *v = next;
-        let changes = |array: Around| {
-            [grid.stride_x(), grid.stride_y(), 1].map(|stride| {
-                let [before, after] = array.both(1, stride);
-                after - before
-            })
+        let (own, eta_own) = (*u.own, *eta.own);
+        let strides = [grid.stride_x(), grid.stride_y(), 1];
+        let [x, y, z] = strides.map(|stride| u.pairs(stride));
+        let laplacian = update::laplacian(&task.coefficients, own, Pairs { x, y, z });
+        let next = update::shell(own, before, vp, laplacian, eta_own, phi_before);
+        *v = task.with_source(index, next, value);
+        let (eta_change, u_change) = (eta.changes(strides), u.changes(strides));
+        *phi = update::phi(
+            &task.coefficients,
+            phi_before,
+            eta_own,
+            eta_change,
+            u_change,
+        );
+    }
+}
+
+/// Threads of a block of [`stencil25_smem`] along z, y and x, which are the points of its tile.
+pub const TILE_BLOCK: [u32; 3] = [32, 8, 4];
+
+/// The extents of a tile with its halo, along z, y and x.
+const TILE: [usize; 3] = [32 + 2 * HALO, 8 + 2 * HALO, 4 + 2 * HALO];
+const HALO: usize = RADIUS as usize;
+
+/// Points inside the shell, one a thread: those of a block and their halo come to shared memory first.
+///
+/// Parameters, grid and safety: as [`stencil25_gmem`]. Block: [`TILE_BLOCK`].
+///
+/// # Safety
+/// As [`stencil25_gmem`].
+#[kernel(max_threads = 1024)]
+pub unsafe fn stencil25_smem(u: &[f32], v: *mut f32, vp: &[f32], task: Task, value: f32) {
+    const ROW: usize = TILE[0];
+    const PLANE: usize = TILE[0] * TILE[1];
+    const { assert!(PLANE * TILE[2] == 7680) };
+    let tile = shared_array![f32; 7680];
+    let local = thread::thread_idx();
+    let Task { grid, region, .. } = task;
+    let [x, y, z] = point_of_thread(region);
+    let index = grid.index(x, y, z);
+    let t = (local.z as usize + HALO) * PLANE
+        + (local.y as usize + HALO) * ROW
+        + local.x as usize
+        + HALO;
+
+    // A value is needed up to the halo of the region, and not beyond, where there may be none. Each thread loads its own, and those at
+    // the block's faces the halo's on both sides. A halo has no edges or corners.
+    let is_needed = |position: u32, axis: usize| position < region.high[axis] + RADIUS;
+    if is_needed(x, 0) && is_needed(y, 1) && is_needed(z, 2) {
+        let load = |from: u32, to: usize| {
+            // SAFETY: the value is in the array, and each element of the tile has one writer.
+            unsafe { *tile.add(to) = *u.get_unchecked(from as usize) }
         };
-        let (eta_change, u_change) = (changes(eta), changes(u));
-        *phi = update::phi(&coefficients, phi_before, eta_own, eta_change, u_change);
+        load(index, t);
+        let halo = |local: u32, position: u32, axis: usize, stride: u32, in_tile: usize| {
+            let width = TILE_BLOCK[2 - axis];
+            if local < RADIUS {
+                load(index - RADIUS * stride, t - HALO * in_tile);
+                if is_needed(position + width, axis) {
+                    load(index + width * stride, t + width as usize * in_tile);
+                }
+            }
+        };
+        halo(local.z, x, 0, grid.stride_x(), PLANE);
+        halo(local.y, y, 1, grid.stride_y(), ROW);
+        halo(local.x, z, 2, 1, 1);
+    }
+    thread::sync_threads();
+    if !region.contains(x, y, z) {
+        return;
+    }
+    // SAFETY: the point is in the grid, its element of v this thread's alone, and its neighbours in the tile or its halo.
+    unsafe {
+        let u = Around::new(tile, t as u32);
+        let v = v.add(index as usize);
+        let vp = *vp.get_unchecked(index as usize);
+        let (before, own) = (*v, *u.own);
+        let pairs = Pairs {
+            x: u.pairs(PLANE as u32),
+            y: u.pairs(ROW as u32),
+            z: u.pairs(1),
+        };
+        let laplacian = update::laplacian(&task.coefficients, own, pairs);
+        let next = update::inner(own, before, vp, laplacian);
+        *v = task.with_source(index, next, value);
+    }
+}
+
+/// Threads of a block that streams along x, along z and y: each has a column of points, and a warp a row of the plane.
+pub const PLANE_BLOCK: [u32; 3] = [32, 16, 1];
+
+/// The extents of a plane of points with its halo, along z and y.
+const PLANE: [usize; 2] = [32 + 2 * HALO, 16 + 2 * HALO];
+
+/// The planes of `region` along x that this block takes, of as many equal parts as the grid has blocks along z: the first,
+/// and one past the last.
+#[inline(always)]
+fn planes_of_block(region: Region) -> [u32; 2] {
+    let [low, high] = [region.low[0], region.high[0]];
+    let planes = (high - low).div_ceil(thread::grid_dim_z());
+    let first = low + thread::block_idx_z() * planes;
+    [first, (first + planes).min(high)]
+}
+
+/// A column of points along x, of which a block has a plane of columns; and where in it the block is.
+#[derive(Clone, Copy)]
+struct Column<'a> {
+    u: &'a [f32],
+    v: *mut f32,
+    vp: &'a [f32],
+    task: Task,
+    value: f32,
+    /// The column's element in the plane where the block is.
+    index: u32,
+    /// Whether its points are in the region.
+    is_inside: bool,
+    /// Which element of the plane's halo this thread loads, if any, where the block is.
+    halo_index: u32,
+    has_halo: bool,
+    /// This thread's elements of the plane in shared memory that is filled next: of the points, of the halo.
+    own: *mut f32,
+    halo: *mut f32,
+    /// From there to the other plane in shared memory.
+    to_other: isize,
+}
+
+impl<'a> Column<'a> {
+    /// This thread's, before plane `x`. `planes` has the values of two planes: they are filled in turn, so that one barrier a plane
+    /// is enough.
+    ///
+    /// # Safety
+    /// As [`stencil25_gmem`]; `planes` is in shared memory.
+    #[inline(always)]
+    unsafe fn new(
+        planes: *mut f32,
+        x: u32,
+        (u, v, vp): (&'a [f32], *mut f32, &'a [f32]),
+        task: Task,
+        value: f32,
+    ) -> Column<'a> {
+        let Task { grid, region, .. } = task;
+        const HALOS: u32 = 2 * RADIUS;
+        let [width, height, _] = PLANE_BLOCK;
+        let (lane, warp) = (thread::thread_idx_x(), thread::thread_idx_y());
+        let first_y = region.low[1] + thread::block_idx_y() * height;
+        let first_z = region.line_z() + thread::block_idx_x() * width;
+        // Eight warps have a row of the halo each; four have the columns beside four rows. Row and column count from the halo's
+        // first.
+        let (row, column) = if warp < HALOS {
+            let row = if warp < RADIUS { warp } else { warp + height };
+            (row, lane + RADIUS)
+        } else {
+            let number = (warp - HALOS) * width + lane;
+            let (row, column) = (number / HALOS, number % HALOS);
+            let column = if column < RADIUS {
+                column
+            } else {
+                column + width
+            };
+            (row + RADIUS, column)
+        };
+        // Beyond the last row of a plane, which no point in the region needs, is the halo before the next one's first.
+        let last_row = grid.n_y + HALOS - 1;
+        let index = |row: u32, column: u32| {
+            let row = (first_y + row).min(last_row);
+            grid.index(x, 0, 0) + row * grid.pitch - RADIUS * grid.pitch + first_z + column - RADIUS
+        };
+        let place =
+            |row: u32, column: u32| planes.wrapping_add(row as usize * PLANE[0] + column as usize);
+        Column {
+            u,
+            v,
+            vp,
+            task,
+            value,
+            index: index(warp + RADIUS, lane + RADIUS),
+            is_inside: region.contains(region.low[0], first_y + warp, first_z + lane),
+            halo_index: index(row, column),
+            has_halo: warp < HALOS + height * HALOS / width,
+            own: place(warp + RADIUS, lane + RADIUS),
+            halo: place(row, column),
+            to_other: (PLANE[0] * PLANE[1]) as isize,
+        }
+    }
+
+    /// u, `ahead` planes from here.
+    ///
+    /// # Safety
+    /// The array has that plane.
+    #[inline(always)]
+    unsafe fn u(&self, ahead: i32) -> f32 {
+        // SAFETY: the row is one of the plane's, and the array has what follows it.
+        unsafe { *self.u.get_unchecked(self.ahead(self.index, ahead) as usize) }
+    }
+
+    /// This thread's part of the halo, `ahead` planes from here; 0 if it has none.
+    ///
+    /// # Safety
+    /// As [`Column::u`].
+    #[inline(always)]
+    unsafe fn halo(&self, ahead: i32) -> f32 {
+        if !self.has_halo {
+            return 0.0;
+        }
+        // SAFETY: as there.
+        unsafe {
+            *self
+                .u
+                .get_unchecked(self.ahead(self.halo_index, ahead) as usize)
+        }
+    }
+
+    /// v and vp, `ahead` planes from here; 0 if the column is outside the region.
+    ///
+    /// # Safety
+    /// The plane is one of the block's, and not written yet.
+    #[inline(always)]
+    unsafe fn v_and_vp(&self, ahead: i32) -> [f32; 2] {
+        if !self.is_inside {
+            return [0.0; 2];
+        }
+        let index = self.ahead(self.index, ahead) as usize;
+        // SAFETY: the point is in the region, so that its element of v is this thread's alone.
+        unsafe { [*self.v.add(index), *self.vp.get_unchecked(index)] }
+    }
+
+    /// Writes the next v, `ahead` planes from here, if the column is in the region.
+    ///
+    /// # Safety
+    /// As [`Column::v_and_vp`].
+    #[inline(always)]
+    unsafe fn write(&self, ahead: i32, next: f32) {
+        if self.is_inside {
+            let index = self.ahead(self.index, ahead);
+            let next = self.task.with_source(index, next, self.value);
+            // SAFETY: as there.
+            unsafe { *self.v.add(index as usize) = next }
+        }
+    }
+
+    #[inline(always)]
+    fn ahead(&self, index: u32, planes: i32) -> u32 {
+        index.wrapping_add_signed(planes.wrapping_mul(self.task.grid.stride_x() as i32))
+    }
+
+    /// Fills a plane in shared memory with u where the block is, and waits until the other threads have: what is around this thread's
+    /// point.
+    ///
+    /// # Safety
+    /// All threads of the block call it.
+    #[inline(always)]
+    unsafe fn share(&mut self, own: f32, halo: f32) -> Around {
+        // SAFETY: each element has one writer. What was there was last read before the barrier after which the other plane
+        // was read.
+        unsafe {
+            *self.own = own;
+            if self.has_halo {
+                *self.halo = halo;
+            }
+        }
+        thread::sync_threads();
+        let around = Around { own: self.own };
+        self.own = self.own.wrapping_offset(self.to_other);
+        self.halo = self.halo.wrapping_offset(self.to_other);
+        self.to_other = -self.to_other;
+        around
+    }
+
+    /// Goes to the next plane.
+    #[inline(always)]
+    fn advance(&mut self) {
+        self.index = self.ahead(self.index, 1);
+        self.halo_index = self.ahead(self.halo_index, 1);
+    }
+}
+
+/// A column with u in registers that stay where they are: each value is in one register from the plane where it is first needed to the
+/// last, nine planes later. So nine planes are nine different pieces of code.
+struct Fixed<'a> {
+    column: Column<'a>,
+    /// How many planes are left, with the one where the block is.
+    left: u32,
+    /// u of nine planes: in phase p, that of the fourth before the block's is number p, and the others follow in turn.
+    u: [f32; 9],
+    /// What the next plane needs, on its way since this one's barrier.
+    halo: f32,
+    v_and_vp: [f32; 2],
+}
+
+impl Fixed<'_> {
+    /// Advances the point of this plane, and goes to the next: whether there is one.
+    ///
+    /// # Safety
+    /// The column's; all threads of the block call it.
+    #[inline(always)]
+    unsafe fn step<const PHASE: usize>(&mut self) -> bool {
+        let u = |plane: usize| self.u[(PHASE + plane) % 9];
+        let own = u(4);
+        // SAFETY: the block has this plane and, if one is left, the next; u has a halo of four more.
+        unsafe {
+            let around = self.column.share(own, self.halo);
+            let [v, vp] = self.v_and_vp;
+            let is_last = self.left == 1;
+            let mut ahead = 0.0;
+            if !is_last {
+                self.halo = self.column.halo(1);
+                self.v_and_vp = self.column.v_and_vp(1);
+                ahead = self.column.u(5);
+            }
+            let pairs = Pairs {
+                x: [1, 2, 3, 4].map(|r| u(4 + r) + u(4 - r)),
+                y: around.pairs(PLANE[0] as u32),
+                z: around.pairs(1),
+            };
+            let laplacian = update::laplacian(&self.column.task.coefficients, own, pairs);
+            self.column.write(0, update::inner(own, v, vp, laplacian));
+            self.u[PHASE] = ahead;
+            self.column.advance();
+            self.left -= 1;
+            !is_last
+        }
+    }
+}
+
+/// Points inside the shell: blocks stream along x. A thread has its column's u in registers, fixed ones, and shares the plane
+/// where the block is.
+///
+/// Parameters and safety: as [`stencil25_gmem`]. Block: [`PLANE_BLOCK`]. Grid: along x and y as there; along z any number of blocks, each of
+/// which takes an equal part of the planes.
+///
+/// # Safety
+/// As [`stencil25_gmem`].
+#[kernel(max_threads = 512, min_blocks = 2)]
+pub unsafe fn stencil25_st_reg_fixed(u: &[f32], v: *mut f32, vp: &[f32], task: Task, value: f32) {
+    const { assert!(2 * PLANE[0] * PLANE[1] == 1920) };
+    let planes = shared_array![f32; 1920];
+    let [first, end] = planes_of_block(task.region);
+    if first >= end {
+        return;
+    }
+    // SAFETY: the caller's; the block has at least one plane.
+    unsafe {
+        let column = Column::new(planes, first, (u, v, vp), task, value);
+        let mut column = Fixed {
+            u: [-4, -3, -2, -1, 0, 1, 2, 3, 4].map(|plane| column.u(plane)),
+            halo: column.halo(0),
+            v_and_vp: column.v_and_vp(0),
+            left: end - first,
+            column,
+        };
+        while column.step::<0>()
+            && column.step::<1>()
+            && column.step::<2>()
+            && column.step::<3>()
+            && column.step::<4>()
+            && column.step::<5>()
+            && column.step::<6>()
+            && column.step::<7>()
+            && column.step::<8>()
+        {}
+    }
+}
+
+/// A column with partial sums in registers: a plane's u is added to the sums of the four planes before it, and to a sum of its own,
+/// which four more planes complete.
+struct Semi<'a> {
+    column: Column<'a>,
+    /// How many planes have had their forward phase, and how many there are.
+    done: u32,
+    planes: u32,
+    /// u of the four planes before the block's: in phase p, that of the fourth before is number p, and the others follow in turn.
+    u: [f32; 4],
+    /// Their Laplacians, as far as they are known.
+    sums: [f32; 4],
+    /// What the next plane needs, on its way since this one's barrier: u, its halo, and what the point that is complete then needs.
+    own: f32,
+    halo: f32,
+    v_and_vp: [f32; 2],
+}
+
+impl Semi<'_> {
+    /// Adds this plane to sums, advances the point four planes before, and goes to the next plane: whether there is one.
+    ///
+    /// # Safety
+    /// The column's; all threads of the block call it.
+    #[inline(always)]
+    unsafe fn step<const PHASE: usize>(&mut self) -> bool {
+        let before = |planes: usize| (PHASE + 4 - planes) % 4;
+        let c = self.column.task.coefficients;
+        let own = self.own;
+        let [v, vp] = self.v_and_vp;
+        let (has_forward, has_backward) = (self.done < self.planes, self.done >= 4);
+        let is_last = self.done + 1 == self.planes + 4;
+        // SAFETY: u has four planes more than the block on either side; points are advanced in the block's planes only.
+        unsafe {
+            // Forward: the sum of this plane's point begins with what is known of it.
+            let mut sum = 0.0;
+            if has_forward {
+                let around = self.column.share(own, self.halo);
+                sum = c.centre * own;
+                let (y, z) = (around.pairs(PLANE[0] as u32), around.pairs(1));
+                for r in 0..4 {
+                    sum = c.y[r].mul_add(y[r], sum);
+                    sum = c.z[r].mul_add(z[r], sum);
+                }
+            }
+            if self.done + 1 < self.planes {
+                self.halo = self.column.halo(1);
+            }
+            if !is_last {
+                self.own = self.column.u(1);
+            }
+            if self.done >= 3 && !is_last {
+                self.v_and_vp = self.column.v_and_vp(-3);
+            }
+            for r in 0..4 {
+                sum = c.x[r].mul_add(self.u[before(r + 1)], sum);
+            }
+            // Backward: this plane completes the sum of the fourth before, and comes to the three between.
+            for r in 0..4 {
+                let sum = &mut self.sums[before(r + 1)];
+                *sum = c.x[r].mul_add(own, *sum);
+            }
+            if has_backward {
+                let next = update::inner(self.u[PHASE], v, vp, self.sums[PHASE]);
+                self.column.write(-4, next);
+            }
+            self.u[PHASE] = own;
+            self.sums[PHASE] = sum;
+        }
+        self.column.advance();
+        self.done += 1;
+        !is_last
+    }
+}
+
+/// Points inside the shell: blocks stream along x, and a plane's u is added, as soon as it is there, to the sums of all planes that need it (a semi-stencil: de la Cruz and Araya-Polo,
+/// "Algorithm 942: Semi-stencil", ACM Transactions on Mathematical Software 40(3), 2014). So u is read once, not kept for four planes, and the sums are of another
+/// order than the scheme's.
+///
+/// Parameters, block, grid and safety: as [`stencil25_st_reg_fixed`].
+///
+/// # Safety
+/// As [`stencil25_gmem`].
+#[kernel(max_threads = 512, min_blocks = 2)]
+pub unsafe fn stencil25_st_semi(u: &[f32], v: *mut f32, vp: &[f32], task: Task, value: f32) {
+    let planes = shared_array![f32; 1920];
+    let [first, end] = planes_of_block(task.region);
+    if first >= end {
+        return;
+    }
+    // SAFETY: the caller's; the block has at least one plane.
+    unsafe {
+        let column = Column::new(planes, first, (u, v, vp), task, value);
+        let mut column = Semi {
+            u: [-4, -3, -2, -1].map(|plane| column.u(plane)),
+            sums: [0.0; 4],
+            own: column.u(0),
+            halo: column.halo(0),
+            v_and_vp: [0.0; 2],
+            done: 0,
+            planes: end - first,
+            column,
+        };
+        while column.step::<0>() && column.step::<1>() && column.step::<2>() && column.step::<3>() {
+        }
     }
 }

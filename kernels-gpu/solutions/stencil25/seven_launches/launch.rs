@@ -1,11 +1,11 @@
 //! Seven launches a timestep, for the points inside and for the shell's six boxes: together they replace v, and u and v swap
 //! names.
 
-use kernels_gpu::stencil25::{Coefficients, Grid, Region};
+use kernels_gpu::stencil25::{Coefficients, Grid, Region, Task};
 use plan::stencil25::{Buffers, Outputs, Problem, Solution};
-use plan::{Arg, LaunchConfig, Plan, PlanError, args};
+use plan::{LaunchConfig, Plan, PlanError, args};
 
-use super::kernels::{BLOCK, THIN_BLOCK};
+use super::kernels::{BLOCK, PLANE_BLOCK, THIN_BLOCK, TILE_BLOCK};
 
 /// How the points inside are advanced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,6 +14,8 @@ pub struct Inner {
     pub kernel: &'static str,
     /// Threads of a block along z, y and x.
     pub block: [u32; 3],
+    /// Whether blocks stream along x, and take many planes each.
+    pub streams: bool,
 }
 
 impl Inner {
@@ -21,13 +23,46 @@ impl Inner {
     pub const GMEM: Inner = Inner {
         kernel: "stencil25_gmem",
         block: BLOCK,
+        streams: false,
+    };
+
+    /// One point a thread, a block's and their halo from shared memory.
+    pub const SMEM: Inner = Inner {
+        kernel: "stencil25_smem",
+        block: TILE_BLOCK,
+        streams: false,
+    };
+
+    /// Columns along x in fixed registers, planes in shared memory.
+    pub const ST_REG_FIXED: Inner = Inner {
+        kernel: "stencil25_st_reg_fixed",
+        block: PLANE_BLOCK,
+        streams: true,
+    };
+
+    /// Columns of partial sums, planes in shared memory.
+    pub const ST_SEMI: Inner = Inner {
+        kernel: "stencil25_st_semi",
+        block: PLANE_BLOCK,
+        streams: true,
     };
 
     /// Grid and block for the points of `region`.
     fn config(self, region: Region) -> Result<LaunchConfig, PlanError> {
-        covering(region, self.block)
+        let mut config = covering(region, self.block)?;
+        if self.streams {
+            let [planes, ..] = region.shape();
+            let parts = ENOUGH_BLOCKS.div_ceil(config.grid[0].saturating_mul(config.grid[1]));
+            config.grid[2] = parts.min(planes.div_ceil(FEWEST_PLANES));
+        }
+        Ok(config)
     }
 }
+
+/// Blocks that keep any GPU busy, many times over, so that it does not wait for the last.
+const ENOUGH_BLOCKS: u32 = 4096;
+/// Planes that a streaming block takes at least, if there are as many: before the first, it loads eight.
+const FEWEST_PLANES: u32 = 32;
 
 /// See the module.
 pub struct Submission;
@@ -59,25 +94,23 @@ impl Solution for Inner {
         } = buffers;
         let Problem { n_x, n_y, n_z, .. } = *problem;
         let grid = Grid::new([n_x, n_y, n_z]);
-        let inner = grid.inner(problem.shell);
-        let coefficients = Coefficients::new([problem.dx, problem.dy, problem.dz]);
-        for &value in &problem.source_values {
-            let launch = |plan: &mut Plan, kernel, config, arrays: &[Arg], region: Region| {
-                let constants = args![
-                    grid.to_bytes().to_vec(),
-                    region.to_bytes().to_vec(),
-                    coefficients.to_bytes().to_vec(),
-                    problem.source,
-                    value,
-                ];
-                plan.launch(kernel, config, [arrays, &constants].concat())
+        let task = |region| {
+            let task = Task {
+                grid,
+                region,
+                coefficients: Coefficients::new([problem.dx, problem.dy, problem.dz]),
+                source: problem.source,
             };
-            let arrays = args![u.slice(), v, vp.slice()];
-            launch(plan, self.kernel, self.config(inner)?, &arrays, inner)?;
-            let arrays = args![u.slice(), v, vp.slice(), eta.slice(), phi];
+            task.to_bytes().to_vec()
+        };
+        let inner = grid.inner(problem.shell);
+        for &value in &problem.source_values {
+            let args = args![u.slice(), v, vp.slice(), task(inner), value];
+            plan.launch(self.kernel, self.config(inner)?, args)?;
             for region in grid.shell(problem.shell) {
-                let config = shell_config(region)?;
-                launch(plan, "stencil25_shell", config, &arrays, region)?;
+                let (u, vp, eta) = (u.slice(), vp.slice(), eta.slice());
+                let args = args![u, v, vp, eta, phi, task(region), value];
+                plan.launch("stencil25_shell", shell_config(region)?, args)?;
             }
             (u, v) = (v, u);
         }

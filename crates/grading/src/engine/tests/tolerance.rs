@@ -28,7 +28,7 @@ fn rounding_is_allowed_and_no_more() {
         .oracle_from(&inputs, &host::NoProgress)
         .unwrap()
         .unwrap();
-    let (expected, noise) = crate::engine::expected::Expected::rounding(8.0, &reference, &oracle);
+    let (expected, noise) = host::check::Expected::rounding(8.0, &reference, &oracle);
     assert!(
         noise.iter().all(|(_, noise)| (1e-8..1e-4).contains(noise)),
         "{noise:?}"

@@ -1,0 +1,40 @@
+//! What a launch is told beside the arrays.
+
+use super::{Coefficients, Grid, Region};
+
+/// What one launch computes: a kernel gets it by value. The value of the source, which is another at each timestep, comes apart.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(C)]
+pub struct Task {
+    /// The arrays' layout.
+    pub grid: Grid,
+    /// The points that the launch advances.
+    pub region: Region,
+    /// Those of the scheme.
+    pub coefficients: Coefficients,
+    /// The element of the source's point, or `u32::MAX`, where none is.
+    pub source: u32,
+}
+
+impl Task {
+    /// The next value of the point whose element is `index`, with that of the source if it is there.
+    #[inline(always)]
+    pub fn with_source(&self, index: u32, next: f32, value: f32) -> f32 {
+        if index == self.source {
+            next + value
+        } else {
+            next
+        }
+    }
+
+    /// Its bytes, as a launch's argument has them.
+    pub fn to_bytes(self) -> [u8; size_of::<Task>()] {
+        let words = self.grid.words().into_iter().chain(self.region.words());
+        let words = words.chain(self.coefficients.words()).chain([self.source]);
+        let mut bytes = [0; size_of::<Task>()];
+        for (to, word) in bytes.chunks_exact_mut(4).zip(words) {
+            to.copy_from_slice(&word.to_ne_bytes());
+        }
+        bytes
+    }
+}
