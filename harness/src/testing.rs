@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use host::device::{DeviceError, Segments};
+use host::device::{DeviceError, Segments, Spills};
 use host::lab::Values;
 use host::plan::Command;
 use host::{
@@ -410,6 +410,10 @@ impl Session for AdderSession<'_> {
             name: kernel.to_owned(),
             registers: Some(16),
             local_bytes: if kernel == "twofold" { 24 } else { 0 },
+            spills: (kernel == "twofold").then_some(Spills {
+                store_bytes: 16,
+                load_bytes: 40,
+            }),
             static_shared_bytes: 0,
             max_threads_per_block: 1024,
             blocks_per_multiprocessor: Some(2),

@@ -74,9 +74,9 @@ impl Error {
 
 fn device_kind(error: &DeviceError) -> ErrorKind {
     match error {
-        DeviceError::LaunchRefused { .. } | DeviceError::KernelFault { .. } => {
-            ErrorKind::Submission
-        }
+        DeviceError::LaunchRefused { .. }
+        | DeviceError::KernelFault { .. }
+        | DeviceError::Dependent(_) => ErrorKind::Submission,
         DeviceError::Emulated { fault, .. } => match **fault {
             ptx_emu::Fault::Unsupported(_) => ErrorKind::Environment,
             _ => ErrorKind::Submission,

@@ -55,6 +55,7 @@ pub mod memory;
 pub mod module;
 pub mod occupancy;
 pub mod poisson;
+pub mod registers;
 pub mod registry;
 pub mod run;
 pub mod solutions;

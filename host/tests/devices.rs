@@ -42,6 +42,8 @@ on_every_device! {
     runs_many_times_by_stream_and_graph,
     captures_no_plan_that_is_empty_or_long_without_repeating,
     replays_the_repetitions_of_a_long_plan,
+    independent_commands_run_between_those_around_them,
+    a_long_plan_with_independent_commands_repeats,
     copies_large_buffers_whole,
     flushes_its_cache_and_nothing_else,
     runs_an_empty_plan,

@@ -1,6 +1,7 @@
 //! What only the emulated device can do: name the thread and the line of a fault, and count.
 
-use host::device::{EmulatedDevice, Options, POISON, Sanitize};
+use host::device::{EmulatedDevice, Options, POISON, Sanitize, Schedule};
+use host::plan::PlanError;
 use host::run::reset;
 use host::{Arg, BufferId, Device, Element, ErrorKind, LaunchConfig, Module, Plan, args};
 
@@ -78,6 +79,76 @@ fn reading_a_result_before_it_is_written_is_a_fault() {
         uninitialized read: load of 4 bytes from byte 0 of buffer `y`, which nothing has written before
           in kernel `axpy` at PTX line 37, block (0, 0, 0), thread (0, 0, 0)
         ");
+}
+
+/// What is said about commands that are recorded as independent, of a plan with buffers of 8 f32 and 4 u32 that runs in some order.
+fn dependence(
+    schedule: Schedule,
+    record: impl Fn(&mut Plan, BufferId, BufferId) -> Result<(), PlanError>,
+) -> String {
+    let recorded = |as_independent: bool| {
+        let mut plan = Plan::new("p");
+        let f = plan.buffer("f", Element::F32, 8);
+        let u = plan.buffer("u", Element::U32, 4);
+        plan.fill(u, 0).unwrap();
+        plan.fill(f, 0).unwrap();
+        match as_independent {
+            true => plan.independent(|plan| record(plan, f, u)).unwrap(),
+            false => record(&mut plan, f, u).unwrap(),
+        }
+        plan
+    };
+    let run = |plan: &Plan| {
+        let device = EmulatedDevice::new(Options {
+            schedule,
+            ..Options::default()
+        });
+        let mut session = device.prepare(&KERNELS, plan).unwrap();
+        let first = session.run();
+        assert_eq!(first.is_ok(), session.run().is_ok());
+        first
+    };
+    // One after another, they may do what they like.
+    run(&recorded(false)).unwrap();
+    let error = run(&recorded(true)).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Submission);
+    error.to_string()
+}
+
+#[test]
+fn commands_that_are_not_independent_are_named() {
+    let (one, eight) = (LaunchConfig::new(1, 1), LaunchConfig::new(1, 8));
+    for schedule in [0, 1, 2, 3].map(|seed| match seed {
+        0 => Schedule::InOrder,
+        seed => Schedule::Random { seed },
+    }) {
+        // The second reads what the first writes; a third has nothing to do with them.
+        insta::allow_duplicates! {
+            insta::assert_snapshot!(dependence(schedule, |plan, f, u| {
+                plan.launch("writes_at", one, args![f, 5u64])?;
+                plan.launch("writes_at", one, args![u, 3u64])?;
+                plan.launch("axpy", eight, args![1.0f32, f.slice_at(5, 1), f.slice_at(6, 1)])
+            }), @"plan `p`: command 2 (launch of `writes_at`) and command 4 (launch of `axpy`) are recorded as independent, but the first writes element 5 of buffer `f`, which the second reads; record them one after the other");
+            insta::assert_snapshot!(dependence(schedule, |plan, f, _| {
+                plan.launch("axpy", eight, args![1.0f32, f.slice_at(5, 1), f.slice_at(6, 1)])?;
+                plan.launch("writes_at", one, args![f, 5u64])
+            }), @"plan `p`: command 2 (launch of `axpy`) and command 3 (launch of `writes_at`) are recorded as independent, but the first reads element 5 of buffer `f`, which the second writes; record them one after the other");
+            // Even of one value.
+            insta::assert_snapshot!(dependence(schedule, |plan, _, u| {
+                plan.launch("writes_at", one, args![u, 0u64])?;
+                plan.launch("writes_at", one, args![u, 3u64])?;
+                plan.launch("writes_at", one, args![u, 3u64])
+            }), @"plan `p`: command 3 (launch of `writes_at`) and command 4 (launch of `writes_at`) are recorded as independent, but both write element 3 of buffer `u`; record them one after the other");
+            insta::assert_snapshot!(dependence(schedule, |plan, f, _| {
+                plan.copy_range(f, 0, f, 4, 2)?;
+                plan.launch("writes_at", one, args![f, 1u64])
+            }), @"plan `p`: command 2 (copy) and command 3 (launch of `writes_at`) are recorded as independent, but the first reads element 1 of buffer `f`, which the second writes; record them one after the other");
+            insta::assert_snapshot!(dependence(schedule, |plan, _, u| {
+                plan.launch("writes_at", one, args![u, 2u64])?;
+                plan.fill(u, 9)
+            }), @"plan `p`: command 2 (launch of `writes_at`) and command 3 (fill) are recorded as independent, but both write element 2 of buffer `u`; record them one after the other");
+        }
+    }
 }
 
 #[test]

@@ -189,6 +189,121 @@ fn a_mapped_plan_has_the_same_buffers_under_the_same_ids() {
 }
 
 #[test]
+fn independent_commands_are_a_group() {
+    let (mut plan, u, v, w) = plan_with_buffers();
+    let one = LaunchConfig::new(1, 1);
+    plan.independent(|_| Ok(())).unwrap();
+    plan.independent(|plan| plan.fill(w, 0)).unwrap();
+    assert_eq!(plan.groups(), [], "nothing that could run at once");
+    let group = |plan: &mut Plan| {
+        plan.launch("inner", one, args![u])?;
+        plan.copy_range(u, 0, v, 0, 5)?;
+        plan.independent(|plan| {
+            plan.copy_range(u, 5, v, 5, 5)?;
+            plan.launch("outer", one, args![u])
+        })
+    };
+    plan.independent(group).unwrap();
+    plan.launch("next", one, args![]).unwrap();
+    plan.independent(group).unwrap();
+    assert_eq!(plan.groups(), [1..5, 6..10]);
+    let stages: Vec<_> = plan.stages().collect();
+    assert_eq!(stages, [0..1, 1..5, 5..6, 6..10]);
+    let none = Plan::new("none");
+    let alone = plan.map(|new, _| new.launch("k", one, args![])).unwrap();
+    assert_eq!(none.stages().count(), 0);
+    assert_eq!(alone.stages().collect::<Vec<_>>(), stages);
+
+    let text = serde_json::to_string(&plan).unwrap();
+    let loaded: Plan = serde_json::from_str(&text).unwrap();
+    assert_eq!(loaded.groups(), plan.groups());
+
+    // Commands kept, replaced by one or left out stay independent; several in place of one may not be.
+    let mut left_out = 0;
+    let fewer = plan.map(|new, command| match command {
+        Command::Copy(_) => {
+            left_out += 1;
+            Ok(())
+        }
+        Command::Launch(launch) if launch.kernel == "next" => {
+            new.push(command)?;
+            new.push(command)
+        }
+        _ => new.push(command),
+    });
+    let fewer = fewer.unwrap();
+    assert_eq!((left_out, fewer.groups()), (4, &[1..3, 5..7][..]));
+    let more = plan.map(|new, command| match command {
+        Command::Launch(launch) if launch.kernel == "inner" => {
+            new.push(command)?;
+            new.push(command)
+        }
+        _ => new.push(command),
+    });
+    assert_eq!(more.unwrap().groups(), []);
+}
+
+#[test]
+fn copies_and_fills_that_depend_on_each_other_are_no_group() {
+    let (plan, u, v, _) = plan_with_buffers();
+    let refused = |record: &dyn Fn(&mut Plan) -> Result<(), PlanError>| {
+        let mut plan = plan.clone();
+        plan.fill(u, 1).unwrap();
+        let error = Error::from(plan.independent(record).unwrap_err());
+        assert_eq!(
+            (error.kind(), plan.groups()),
+            (ErrorKind::Submission, &[][..])
+        );
+        error.to_string()
+    };
+    insta::assert_snapshot!(refused(&|plan| {
+        plan.copy_range(u, 0, v, 3, 4)?;
+        plan.fill(u, 7)
+    }), @"plan `p`: command 1 (copy) and command 2 (fill) are recorded as independent, but the first reads element 0 of buffer `u`, which the second writes; record them one after the other");
+    insta::assert_snapshot!(refused(&|plan| {
+        plan.copy_range(u, 0, v, 3, 4)?;
+        plan.copy_range(u, 0, v, 9, 1)?;
+        plan.copy_range(u, 5, v, 6, 2)
+    }), @"plan `p`: command 1 (copy) and command 3 (copy) are recorded as independent, but both write element 6 of buffer `v`; record them one after the other");
+    insta::assert_snapshot!(refused(&|plan| {
+        plan.copy_range(u, 0, v, 0, 2)?;
+        plan.copy_range(v, 1, u, 8, 2)
+    }), @"plan `p`: command 1 (copy) and command 2 (copy) are recorded as independent, but the first writes element 1 of buffer `v`, which the second reads; record them one after the other");
+    // The commands are still there, one after another.
+    let mut plan = plan.clone();
+    plan.independent(|plan| {
+        plan.copy(u, v)?;
+        plan.copy(v, u)
+    })
+    .unwrap_err();
+    assert_eq!((plan.commands().len(), plan.groups()), (2, &[][..]));
+}
+
+proptest! {
+    /// The check of copies agrees with that of every pair of elements.
+    #[test]
+    fn copies_are_independent_if_no_element_is_written_and_accessed(
+        copies in prop::collection::vec((0..2usize, 0..8u64, 0..2usize, 0..8u64, 1..5u64), 1..6)
+    ) {
+        let mut plan = Plan::new("p");
+        let buffers = [plan.buffer("a", Element::F32, 12), plan.buffer("b", Element::F32, 12)];
+        let overlaps_itself = |&(src, s, dst, d, len): &(usize, u64, usize, u64, u64)| src == dst && s.abs_diff(d) < len;
+        let copies: Vec<_> = copies.into_iter().filter(|copy| !overlaps_itself(copy)).collect();
+        let result = plan.independent(|plan| {
+            copies.iter().try_for_each(|&(src, s, dst, d, len)| plan.copy_range(buffers[src], s, buffers[dst], d, len))
+        });
+        let depends = copies.iter().enumerate().any(|(i, &(src, s, dst, d, len))| {
+            let others = copies.iter().enumerate().filter(|&(j, _)| i != j);
+            let meets = |a: usize, x: u64, b: usize, y: u64, len2: u64| a == b && x < y + len2 && y < x + len;
+            { others }.any(|(_, &(src2, s2, dst2, d2, len2))| {
+                meets(dst, d, src2, s2, len2) || meets(dst, d, dst2, d2, len2) || meets(src, s, dst2, d2, len2)
+            })
+        });
+        prop_assert_eq!(result.is_err(), depends);
+    }
+}
+
+#[test]
 fn names_are_found_or_the_nearest_is_offered() {
     let (mut plan, u, v, _) = plan_with_buffers();
     plan.output("last", v);
@@ -245,6 +360,10 @@ fn a_broken_file_is_refused() {
     insta::assert_snapshot!(refused("/args/0/buffer", 3.into()), @"plan `p`, command 0 (launch of `step`): argument 0 is a buffer of another plan; use the ids that this plan's `buffer` and `scratch` returned");
     insta::assert_snapshot!(refused("/configs/0/block/1", 0.into()), @"plan `p`, command 0 (launch of `step`): block [32, 0, 1] is empty; every extent must be at least 1");
     insta::assert_snapshot!(refused("/commands/1/5", 11.into()), @"plan `p`, command 1 (copy): elements 0..11 of buffer `u` are out of bounds: it has 10");
+    let mut grouped = good.clone();
+    grouped["independent"] = serde_json::json!([[1, 4]]);
+    let grouped = serde_json::from_value::<Plan>(grouped).unwrap_err();
+    insta::assert_snapshot!(grouped, @"saved plan `p` is broken: commands 1..4 of 3 cannot be a group of independent commands: it needs two, and is apart from others");
     insta::assert_snapshot!(refused("/buffers/0/len", 0.into()), @"plan `p`, command 1 (copy): elements 0..10 of buffer `u` are out of bounds: it has 0");
 }
 

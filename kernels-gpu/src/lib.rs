@@ -13,7 +13,7 @@
 //! | matrix addition: launch configuration | [`matadd`] |
 //! | memory microbenchmarks | [`membench`] |
 //!
-//! [`limits`] measures what no lab does: the rates of arithmetic.
+//! [`limits`] measures what no lab does: the rates of arithmetic. [`gather`] is what receivers of a run record.
 //!
 //! What every submission may use is always there: scenes, coefficients, one-cell updates. Feature `kernels` adds what no
 //! submission gets:
@@ -31,6 +31,8 @@ extern crate self as kernels_gpu;
 #[cfg(test)]
 extern crate std;
 
+#[cfg(feature = "kernels")]
+pub mod gather;
 #[cfg(feature = "kernels")]
 pub mod limits;
 pub mod matadd;

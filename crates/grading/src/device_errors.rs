@@ -53,6 +53,7 @@ impl From<Error> for Outcome {
                     "{message}; grade it on a GPU that runs it"
                 ));
             }
+            Error::Device(DeviceError::Dependent(_)) => Kind::Race,
             Error::Device(DeviceError::LoadFailed { .. } | DeviceError::LaunchRefused { .. }) => {
                 Kind::LaunchRefused
             }

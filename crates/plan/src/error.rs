@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use crate::Element;
+use crate::{Dependence, Element};
 
 /// A plan that is invalid on every device. `place` names plan, command and kernel.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -159,6 +159,9 @@ pub enum PlanError {
         /// The name.
         name: String,
     },
+    /// Commands that are recorded as independent, and are not.
+    #[error(transparent)]
+    Dependent(#[from] Box<Dependence>),
     /// A name that no buffer has.
     #[error("plan `{plan}` has no {what} named `{name}`; {suggestion}")]
     UnknownName {

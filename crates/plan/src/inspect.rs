@@ -1,6 +1,7 @@
 //! Reading a plan, and the checks of a complete plan.
 
 use std::collections::HashSet;
+use std::ops::Range;
 
 use crate::command::Stored;
 use crate::suggestion;
@@ -89,6 +90,24 @@ impl Plan {
             }),
             Stored::Copy(copy) => Command::Copy(*copy),
             Stored::Fill(fill) => Command::Fill(*fill),
+        })
+    }
+
+    /// Ranges of commands that are independent of each other ([`Plan::independent`]), in order, each of two commands at least.
+    pub fn groups(&self) -> &[Range<usize>] {
+        &self.groups
+    }
+
+    /// The commands in parts that follow one after the other: each group of independent ones, and each other command by itself.
+    pub fn stages(&self) -> impl Iterator<Item = Range<usize>> {
+        let (mut groups, mut at) = (self.groups.iter().peekable(), 0);
+        std::iter::from_fn(move || {
+            let stage = match groups.next_if(|group| group.start == at) {
+                Some(group) => group.clone(),
+                None => at..at + 1,
+            };
+            at = stage.end;
+            (at <= self.commands.len()).then_some(stage)
         })
     }
 

@@ -1,7 +1,7 @@
 //! Plans, which solutions record, and the interface of each lab.
 //!
 //! A [`Plan`] is plain data: buffers, kernel launches and copies. Its commands run in order, each after the one before it has
-//! finished, as on one CUDA stream. It knows neither device nor PTX: `host` validates it against both before anything runs.
+//! finished, as on one CUDA stream, unless they are recorded as independent ([`Plan::independent`]). It knows neither device nor PTX: `host` validates it against both before anything runs.
 //! Everything else is checked while recording, so that the error points at the line that records. A plan can be saved and
 //! loaded (serde); a loaded plan has passed the same checks as a recorded one.
 //!
@@ -25,6 +25,7 @@ mod arg;
 mod buffer;
 mod command;
 mod error;
+mod independent;
 mod inspect;
 mod lab;
 pub mod matadd;
@@ -42,6 +43,7 @@ pub use arg::Arg;
 pub use buffer::{Buffer, BufferId, Element, Role};
 pub use command::{Command, Copy, Dim3, Fill, Launch, LaunchConfig, PORTABLE_CLUSTER_BLOCKS};
 pub use error::PlanError;
+pub use independent::{Dependence, Does};
 pub use lab::{AnyLab, Lab, Solves};
 pub use nearest::{nearest, suggestion};
 pub use record::Plan;

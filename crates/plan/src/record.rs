@@ -1,12 +1,14 @@
 //! Recording a plan.
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde::{Deserialize, Serialize};
 
 use crate::Element;
 use crate::command::Stored;
+use crate::independent;
 use crate::serial::SavedPlan;
 use crate::{Arg, Buffer, BufferId, Command, Copy, Fill, LaunchConfig, PlanError, Role};
 
@@ -24,6 +26,10 @@ pub struct Plan {
     kernel_index: HashMap<String, u32>,
     pub(crate) commands: Vec<Stored>,
     pub(crate) args: Vec<Arg>,
+    /// Ranges of commands that are independent of each other; each of two at least, in order, apart.
+    pub(crate) groups: Vec<Range<usize>>,
+    /// The first command of the group that is being recorded.
+    group_start: Option<usize>,
 }
 
 /// The most launches, copies and fills of a plan: a second of nothing but launching.
@@ -48,6 +54,8 @@ impl Plan {
             kernel_index: HashMap::new(),
             commands: Vec::new(),
             args: Vec::new(),
+            groups: Vec::new(),
+            group_start: None,
         }
     }
 
@@ -274,6 +282,52 @@ impl Plan {
         Ok(())
     }
 
+    /// Records commands that are independent of each other: they may run at once and in any order. None of them writes an
+    /// element that another reads or writes; the emulated device checks that. What is recorded before has finished when
+    /// they begin, and what is recorded after begins when all of them have finished.
+    ///
+    /// A call within a call adds to the outer one's commands.
+    ///
+    /// ```
+    /// # use plan::{Element, LaunchConfig, Plan, args};
+    /// # let mut plan = Plan::new("doc");
+    /// # let u = plan.buffer("u", Element::F32, 1 << 20);
+    /// # let (inside, border) = (LaunchConfig::new(99, 256), LaunchConfig::new(1, 256));
+    /// plan.independent(|plan| {
+    ///     plan.launch("inside", inside, args![u])?;
+    ///     plan.launch("border", border, args![u])
+    /// })?;
+    /// assert_eq!(plan.groups(), [0..2]);
+    /// # Ok::<(), plan::PlanError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of `record`; [`PlanError::Dependent`] if copies and fills among the commands cannot be independent.
+    pub fn independent(
+        &mut self,
+        record: impl FnOnce(&mut Plan) -> Result<(), PlanError>,
+    ) -> Result<(), PlanError> {
+        if self.group_start.is_some() {
+            return record(self);
+        }
+        let start = self.commands.len();
+        self.group_start = Some(start);
+        let recorded = record(self);
+        self.group_start = None;
+        recorded?;
+        self.group(start..self.commands.len())
+    }
+
+    /// Notes that the last commands, from here on, are independent.
+    pub(crate) fn group(&mut self, range: Range<usize>) -> Result<(), PlanError> {
+        independent::check(self, range.clone())?;
+        if range.len() > 1 {
+            self.groups.push(range);
+        }
+        Ok(())
+    }
+
     /// Records a command, as [`Plan::launch`], [`Plan::copy_range`] or [`Plan::fill`] would. It may come from another plan
     /// with the same buffers: a clone, or one made by [`Plan::map`].
     ///
@@ -297,7 +351,8 @@ impl Plan {
     ///
     /// `record` gets the new plan, and each command of this one in turn. It may keep the command ([`Plan::push`]), record
     /// another or several in its place, declare more buffers, or leave the command out by doing nothing. What it records is
-    /// checked like any recording. The new plan can be renamed ([`Plan::rename`]) and can get other outputs
+    /// checked like any recording. Commands that are independent stay so if each of them is kept, replaced by one, or left
+    /// out. The new plan can be renamed ([`Plan::rename`]) and can get other outputs
     /// ([`Plan::set_outputs`]).
     ///
     /// ```
@@ -327,8 +382,19 @@ impl Plan {
             outputs: self.outputs.clone(),
             ..Plan::new(self.name.clone())
         };
-        for command in self.commands() {
+        let mut groups = self.groups.iter().peekable();
+        // Where the commands of a group begin in the new plan, and whether each of them became one at most.
+        let (mut start, mut is_whole) = (0, true);
+        for (position, command) in self.commands().enumerate() {
+            let before = new.commands.len();
+            if groups.peek().is_some_and(|group| group.start == position) {
+                (start, is_whole) = (before, true);
+            }
             record(&mut new, command)?;
+            is_whole &= new.commands.len() <= before + 1;
+            if groups.next_if(|group| group.end == position + 1).is_some() && is_whole {
+                new.group(start..new.commands.len())?;
+            }
         }
         Ok(new)
     }
@@ -378,7 +444,23 @@ impl Plan {
         }
     }
 
-    /// How messages name a command.
+    /// How messages name a command of the plan: `command 3 (launch of `step`)`.
+    ///
+    /// # Panics
+    ///
+    /// If the plan has no such command.
+    pub fn describe(&self, command: usize) -> String {
+        match &self.commands[command] {
+            Stored::Launch { kernel, .. } => {
+                let kernel = &self.kernels[*kernel as usize];
+                format!("command {command} (launch of `{kernel}`)")
+            }
+            Stored::Copy(_) => format!("command {command} (copy)"),
+            Stored::Fill(_) => format!("command {command} (fill)"),
+        }
+    }
+
+    /// How messages name the place of a command that is being recorded, or of what is told of it.
     pub fn place(&self, command: usize, what: std::fmt::Arguments<'_>) -> String {
         format!("plan `{}`, command {command} ({what})", self.name)
     }

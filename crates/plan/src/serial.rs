@@ -26,6 +26,9 @@ pub struct SavedPlan {
     /// - [`COPY`], source buffer, its first element, destination buffer, its first element, number of elements;
     /// - [`FILL`], destination buffer, byte.
     commands: Vec<Vec<u64>>,
+    /// Commands that are independent of each other: the first of each group, and the one after its last.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    independent: Vec<[u64; 2]>,
 }
 
 const LAUNCH: u64 = 0;
@@ -65,6 +68,9 @@ impl From<Plan> for SavedPlan {
             commands,
             configs: configs.values,
             args: args.values,
+            independent: { plan.groups.iter() }
+                .map(|group| [group.start as u64, group.end as u64])
+                .collect(),
             name: plan.name,
             buffers: plan.buffers,
             outputs: plan.outputs,
@@ -191,6 +197,19 @@ impl TryFrom<SavedPlan> for Plan {
                 }
                 _ => return Err(malformed(&plan, "neither launch, copy nor fill".to_owned())),
             }
+        }
+        let mut end = 0;
+        for [first, after] in saved.independent {
+            let all = plan.commands.len() as u64;
+            if first < end || after > all || first.saturating_add(2) > after {
+                let reason = format!(
+                    "commands {first}..{after} of {all} cannot be a group of independent commands: it needs two, and is apart from others"
+                );
+                let plan = plan.name;
+                return Err(PlanError::Malformed { plan, reason });
+            }
+            plan.group(first as usize..after as usize)?;
+            end = after;
         }
         plan.check()?;
         Ok(plan)

@@ -59,7 +59,7 @@ impl Default for DeviceLimits {
 pub struct Sanitize {
     /// Reads of global or shared memory that nothing has written.
     pub uninitialized: bool,
-    /// Data races.
+    /// Data races, also between launches that a plan has as independent.
     pub races: bool,
     /// Barriers in divergent code, or after some threads of the block have exited.
     pub barriers: bool,

@@ -93,6 +93,7 @@ mod step;
 mod tally;
 mod warp;
 
+pub use check::footprint::Accessed;
 pub use config::{DeviceLimits, LaunchConfig, Options, Sanitize, Schedule};
 pub use counts::{
     Counts, DistributedTraffic, Executed, GlobalTraffic, InstructionClass, InstructionCounts,

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use ptx::{Program, Space, Symbol};
 
 use crate::block::LaunchContext;
+use crate::check::footprint::Accessed;
 use crate::config::{DeviceLimits, LaunchConfig, Options};
 use crate::counts::{Counts, LaunchReport};
 use crate::executable::Executable;
@@ -114,6 +115,17 @@ impl Machine {
     /// starts there.
     pub fn poison(&mut self, address: u64, byte: u8) -> bool {
         self.memory.poison(address, byte)
+    }
+
+    /// From now on, notes what launches read and write of every buffer, variables of modules among them.
+    pub fn watch_accesses(&mut self) {
+        self.memory.watch_accesses();
+    }
+
+    /// What launches accessed since [`Machine::watch_accesses`]: the address of each buffer, and the bytes of it. Nothing is
+    /// noted any more.
+    pub fn take_accesses(&mut self) -> Vec<(u64, Accessed)> {
+        self.memory.take_accesses()
     }
 
     /// Bytes of device memory in use.

@@ -1,8 +1,8 @@
 //! `harness animate`: pictures of a lab.
 
-mod film;
+pub mod film;
 mod palette;
-mod pictures;
+pub mod pictures;
 
 use std::path::PathBuf;
 use std::time::Instant;
@@ -86,7 +86,7 @@ pub fn run(args: &AnimateArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
     let (domain, scene) = (problem.domain(), problem.scene());
     let is_wall = |x, y| scene.is_wall(x, y);
     let film = Film::new([domain.n_x, domain.n_y], is_wall, frames.len())?;
-    let mut animation = Animation::create(&args.out, args.fps, film)?;
+    let mut animation = Animation::create("--out", &args.out, args.fps, film)?;
     let processor = args.device.processor(&LAB, &args.variant)?;
 
     let began = Instant::now();

@@ -34,26 +34,26 @@ pub struct Animation {
 }
 
 impl Animation {
-    /// Prepares to write `path`, which `--out` named. Its ending says what is wanted.
+    /// Prepares to write `path`, which `flag` named. Its ending says what is wanted.
     ///
     /// # Errors
     ///
     /// [`Failure::Input`] if it cannot be written, or has another ending.
-    pub fn create(path: &Path, fps: u16, film: Film) -> Result<Animation, Failure> {
+    pub fn create(flag: &str, path: &Path, fps: u16, film: Film) -> Result<Animation, Failure> {
         let text = path.to_string_lossy();
         let extension = path
             .extension()
             .map(|extension| extension.to_string_lossy().to_lowercase());
         let is_folder = text.ends_with('/') || path.is_dir();
         let target = match extension.as_deref() {
-            Some("gif") if !is_folder => Target::Gif(OutputFile::create("--out", path)?),
-            Some("png") if !is_folder => Target::Still(OutputFile::create("--out", path)?),
+            Some("gif") if !is_folder => Target::Gif(OutputFile::create(flag, path)?),
+            Some("png") if !is_folder => Target::Still(OutputFile::create(flag, path)?),
             Some(_) if !is_folder => {
                 return Err(Failure::Input(format!(
-                    "--out {text}: name a .gif, a .png, or a folder that ends in /"
+                    "{flag} {text}: name a .gif, a .png, or a folder that ends in /"
                 )));
             }
-            _ => Target::Folder(OutputFolder::create("--out", path)?),
+            _ => Target::Folder(OutputFolder::create(flag, path)?),
         };
         Ok(Animation { film, target, fps })
     }
@@ -112,7 +112,11 @@ impl Animation {
 }
 
 /// Writes a picture: indices into [`palette::rgb`].
-fn write_png(
+///
+/// # Errors
+///
+/// The writer's.
+pub fn write_png(
     writer: &mut impl Write,
     picture: &[u8],
     (width, height): (usize, usize),
@@ -174,7 +178,7 @@ mod tests {
     }
 
     fn create(path: &Path) -> Result<Animation, Failure> {
-        Animation::create(path, 25, film())
+        Animation::create("--out", path, 25, film())
     }
 
     fn first_pixel(path: &Path) -> u8 {

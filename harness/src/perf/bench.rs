@@ -7,6 +7,7 @@ mod ratios;
 
 use std::time::Instant;
 
+use host::registers::RegisterCap;
 use host::{Case, Error, Lab, NamedBuffers, Variant};
 
 use super::contender::Peer;
@@ -27,6 +28,8 @@ pub use cpu::References;
 pub struct Bench<'b> {
     pub lab: &'b dyn Lab,
     pub variants: Vec<Variant>,
+    /// Under which caps of registers each variant is timed, beside without one.
+    pub caps: Vec<RegisterCap>,
     pub peers: Vec<&'b dyn Peer>,
     pub case: Box<dyn Case>,
     pub settings: Settings,
@@ -120,6 +123,7 @@ impl Bench<'_> {
             variant: variant.to_owned(),
             language: None,
             built_by: None,
+            capped: None,
             case: self.case.label(),
             outcome: Outcome::Skipped {
                 message: String::new(),

@@ -35,9 +35,11 @@ impl<'c> Compared<'c> {
             .vs_first
     }
 
-    /// Of a peer: time of its variant over its own.
+    /// Of a peer, or of a variant under a cap of registers: time of the variant as it is over its own.
     pub fn vs_variant(&self) -> Option<Ratio> {
-        self.with(self.of_variant(&self.row.variant))?.vs_variant
+        let capped = self.row.capped.as_ref();
+        let variant = capped.map_or(&self.row.variant, |capped| &capped.of);
+        self.with(self.of_variant(variant))?.vs_variant
     }
 
     /// Rate over that of all cores.

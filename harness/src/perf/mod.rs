@@ -27,7 +27,7 @@ pub(crate) mod counted;
 pub(crate) mod kernels;
 mod partial_results;
 mod probe;
-mod report;
+pub(crate) mod report;
 pub(crate) mod results;
 mod settings;
 #[cfg(test)]
@@ -35,17 +35,20 @@ mod tests;
 mod turns;
 mod watch;
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
+use std::str::FromStr;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use clap::Args;
 use host::device::Sanitize;
+use host::registers::RegisterCap;
 use host::{Lab, labs};
 use stats::BETWEEN_RUNS;
 
 use crate::catalogue;
 use crate::cpu::CpuInfo;
-use crate::devices::{Machine, Wanted};
+use crate::devices::{Chosen, Machine, Wanted};
 use crate::failure::{Ending, Failure};
 use crate::json::JsonArg;
 use crate::peer;
@@ -75,6 +78,9 @@ pub struct PerfArgs {
     /// Only this variant; may be repeated
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     variant: Vec<String>,
+    /// Also time each variant with its kernels kept to so many registers: none, 80 or more; on a GPU
+    #[arg(long, value_name = "NUMBER", value_delimiter = ',')]
+    registers: Vec<Registers>,
     /// Only on this device: cpu, cuda, cuda:N; may be repeated [default: all there are]
     #[arg(long, value_name = "DEVICE", value_delimiter = ',')]
     device: Vec<Wanted>,
@@ -118,6 +124,12 @@ variant and what else is known of the fastest:
   result      `bit-equal` to the CPU's result; `bit-equal 340+40`: over so many first and last steps
   *           the fastest variant of a device with a right result
   ~, noisy    no result, for the reason that a note names; it is compared with nothing
+With --registers 80,60, for each kernel:
+  registers   of a thread, as the device's compiler allocated them
+  spilled     bytes that instructions of the kernel store to and load from local memory for want of
+              registers; - where the driver had compiled it before and does not tell
+  stack       bytes of local memory of a thread, which hold them, and arrays
+  vs no cap   time of the variant without a cap by the time
 With --notes, for each size:
   > LANGUAGE  the variant above it, written in that language
   local bytes what a thread keeps in local memory: spilled registers, arrays
@@ -144,6 +156,12 @@ pub type PageOf = fn(&Results) -> String;
 /// Arguments that make no sense, or a named device that is missing. A wrong result is not an error: the report has it.
 pub fn run(args: &PerfArgs, page: PageOf, out: &mut Out<'_>) -> Result<Ending, Failure> {
     if args.device.contains(&Wanted::Emulated) {
+        if !args.registers.is_empty() {
+            return Err(Failure::Input(
+                "--registers needs a GPU, whose compiler allocates registers; the emulated device has as many as a kernel names"
+                    .to_owned(),
+            ));
+        }
         return Err(Failure::Input(
             "--device emulated: the speed of the emulated device says nothing about a GPU; try `harness test --device emulated`"
                 .to_owned(),
@@ -188,6 +206,7 @@ fn run_in(
     let labs = catalogue::variants(&labs, &args.variant)?;
     let params = catalogue::params(&args.param)?;
     let chosen = environment.machine.choose(&args.device)?;
+    let caps = caps(&args.registers, &chosen)?;
     let json = args.json.open()?;
     let html = args.html.as_deref();
     let html = html.map(|path| OutputDocument::create("--html", path));
@@ -208,6 +227,7 @@ fn run_in(
         benches.extend(cases.into_iter().map(|case| Bench {
             lab,
             variants: variants.clone(),
+            caps: caps.clone(),
             peers: peers.clone(),
             case,
             settings: args.settings(),
@@ -292,6 +312,46 @@ fn run_in(
         out.line(wrapped(reason, 0))?;
     }
     so_far.finish(out)
+}
+
+/// What `--registers` names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Registers {
+    /// No cap.
+    Any,
+    AtMost(RegisterCap),
+}
+
+impl FromStr for Registers {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Registers, String> {
+        match text {
+            "none" => Ok(Registers::Any),
+            _ => text
+                .parse()
+                .map(Registers::AtMost)
+                .map_err(|error| format!("{error}; `none` is without a cap")),
+        }
+    }
+}
+
+/// The caps, each once, from the highest. Variants are timed without one in any case.
+fn caps(wanted: &[Registers], chosen: &Chosen<'_>) -> Result<Vec<RegisterCap>, Failure> {
+    if !wanted.is_empty() && chosen.devices.is_empty() {
+        let reasons = chosen.absent.iter().map(|absent| absent.reason.as_str());
+        let reason = reasons.chain(["none was asked for with --device"]).next();
+        return Err(Failure::Environment(format!(
+            "--registers needs a GPU, whose compiler allocates registers: {}",
+            reason.unwrap_or_default()
+        )));
+    }
+    let caps = wanted.iter().filter_map(|wanted| match wanted {
+        Registers::Any => None,
+        Registers::AtMost(cap) => Some(*cap),
+    });
+    let caps: BTreeSet<RegisterCap> = caps.collect();
+    Ok(caps.into_iter().rev().collect())
 }
 
 impl PerfArgs {

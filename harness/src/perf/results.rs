@@ -89,9 +89,21 @@ pub struct Row {
     pub language: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub built_by: Option<String>,
+    /// If its kernels may use so many registers only: then `variant` says so, too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capped: Option<Capped>,
     pub case: String,
     #[serde(flatten)]
     pub outcome: Outcome,
+}
+
+/// A variant whose kernels may use so many registers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Capped {
+    /// The variant, without a cap.
+    pub of: String,
+    /// The most registers of a thread.
+    pub registers: u32,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -141,7 +153,7 @@ pub struct Figures {
     pub bound: Option<Bound>,
     /// Time of the lab's first variant on the same device and case, over this one's, turn by turn.
     pub vs_first: Option<Ratio>,
-    /// For a peer: the time of its variant over its own, turn by turn.
+    /// For a peer, or under a cap of registers: the time of its variant over its own, turn by turn.
     pub vs_variant: Option<Ratio>,
     /// Rate over that of the parallel CPU reference.
     pub vs_cpu: Option<f64>,

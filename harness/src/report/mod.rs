@@ -7,12 +7,14 @@
 //! | `roofline` | rates against arithmetic intensity, under the roofs             |
 //! | `rates`    | throughput, against size where there are several                |
 //! | `speedups` | against the CPU, the first variant, the peers                   |
+//! | `registers` | what caps of registers do                                      |
 //! | `power`    | power and clock over time                                       |
 //! | `latency`  | latency against footprint                                       |
 
 mod latency;
 mod power;
 mod rates;
+mod registers;
 mod roofline;
 mod rows;
 mod setting;
@@ -137,6 +139,7 @@ fn perf(page: &mut Page, measurements: &[&Results]) {
     rates::add(page, &measurements);
     for (results, command) in &measurements {
         speedups::add(page, results, command);
+        registers::add(page, results, command);
         power::add(page, results, command);
     }
 }

@@ -63,6 +63,8 @@ pub fn write_npy(writer: &mut impl Write, shape: &[usize], values: &HostBuffer) 
 pub struct Lattice {
     /// The buffer's name.
     pub name: &'static str,
+    /// The element of the first point.
+    pub first: usize,
     /// Points along x, y, z, and how many elements of the buffer lie from one to the next.
     pub axes: [(u32, usize); 3],
     /// Where the first point is.
@@ -87,6 +89,7 @@ impl Lattice {
         }
         Lattice {
             name,
+            first: 0,
             axes,
             origin: [origin; 3],
             spacing: [spacing; 3],
@@ -132,7 +135,7 @@ _"#
         for z in 0..n_z {
             for y in 0..n_y {
                 for (x, value) in row.chunks_exact_mut(size).enumerate() {
-                    let first = size * (x * to_x + y * to_y + z * to_z);
+                    let first = size * (self.first + x * to_x + y * to_y + z * to_z);
                     value.copy_from_slice(&values.bytes()[first..][..size]);
                 }
                 writer.write_all(&row)?;
@@ -268,12 +271,14 @@ mod tests {
         // y is contiguous, then z, then x.
         let lattice = Lattice {
             name: "u",
+            first: 1,
             axes: [(3, 8), (2, 1), (4, 2)],
             origin: [-1.0, 0.0, 2.5],
             spacing: [0.5, 10.0, 1e-3],
         };
         let value = |x: usize, y: usize, z: usize| (100 * z + 10 * y + x) as f32 + 0.5;
         let values = (0..24).map(|index| value(index / 8, index % 2, index / 2 % 4));
+        let values = [-1.0].into_iter().chain(values);
         let mut file = Vec::new();
         let values: Vec<f32> = values.collect();
         lattice.write_vti(&mut file, &values.into()).unwrap();

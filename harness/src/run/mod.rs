@@ -7,8 +7,12 @@ pub mod field_files;
 pub mod flags;
 mod matadd;
 pub mod membench;
+mod npy;
 mod poisson;
 pub mod processor;
+pub mod receivers;
+pub mod recordings;
+mod stencil25;
 pub mod stepper;
 pub mod timesteps;
 mod wave3d;
@@ -29,6 +33,8 @@ pub struct RunArgs {
 enum RunLab {
     /// Poisson's equation in a cube: times, iterations to a tolerance, the field as .npy or .vti
     Poisson(poisson::PoissonArgs),
+    /// Seismic wave in f32: rates, energy, fields for ParaView, a film of a slice, a seismogram
+    Stencil25(stencil25::Stencil25Args),
     /// 3D wave: site updates a second, chunk by chunk, and the fields as a series for ParaView
     Wave3d(wave3d::Wave3dArgs),
     /// Matrix addition: which thread of a launch gets which element
@@ -46,6 +52,7 @@ enum RunLab {
 pub fn run(args: &RunArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
     match &args.lab {
         RunLab::Poisson(args) => poisson::run(args, out),
+        RunLab::Stencil25(args) => stencil25::run(args, out),
         RunLab::Wave3d(args) => wave3d::run(args, out),
         RunLab::Matadd(args) => matadd::run(args, out),
         RunLab::Membench(args) => membench::run(args, out),

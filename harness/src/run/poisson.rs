@@ -167,6 +167,7 @@ fn iterate_until(
         (text, Ending::Wrong)
     };
     let chunk = Chunk {
+        energy_j: None,
         steps: end.iterations,
         times: once(end.timing.device.unwrap_or(end.timing.host)),
         whole: began.elapsed(),

@@ -6,12 +6,14 @@ use host::buffer::{copies, replace, take};
 use host::check::{self, CheckError};
 use host::lab::Declaration;
 use host::run::{outputs, reset};
+use host::telemetry::{self, Telemetry};
 use host::{
     Case, Cpu, Device, DeviceKind, Error, Lab, NamedBuffers, NoProgress, Progress, find_variant,
 };
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use super::processor::Processor;
+use super::receivers::{Receivers, SAMPLES};
 use crate::failure::Failure;
 use crate::memory_advice;
 use crate::progress::Bar;
@@ -37,6 +39,8 @@ pub struct Chunk {
     pub times: Summary,
     /// The same once, with allocation and transfers.
     pub whole: Duration,
+    /// Energy that the GPU drew meanwhile, without copies and output, if NVML tells.
+    pub energy_j: Option<f64>,
 }
 
 /// What comparisons with the CPU found.
@@ -64,6 +68,9 @@ pub struct Stepper<'p, P> {
     pub fields: NamedBuffers,
     /// The same on the CPU, after this many timesteps.
     expected: (u32, NamedBuffers),
+    /// What is recorded meanwhile, if anything is.
+    pub receivers: Option<Receivers>,
+    telemetry: Option<Box<dyn Telemetry>>,
     began: Instant,
 }
 
@@ -93,6 +100,10 @@ impl<'p, P: Declaration> Stepper<'p, P> {
             steps_done: 0,
             fields,
             expected: (0, Vec::new()),
+            receivers: None,
+            telemetry: processor
+                .device()
+                .and_then(|device| telemetry::open(device.info()).ok()),
             began: Instant::now(),
         })
     }
@@ -129,20 +140,39 @@ impl<'p, P: Declaration> Stepper<'p, P> {
             None => {
                 let bar = Bar::since(label, self.began);
                 let began = Instant::now();
-                let fields = &mut self.fields;
-                let time = self
-                    .cores
-                    .install(|| Declaration::advance(&part, fields, Cpu::Parallel, &bar));
-                time.map(|time| (once(time), began.elapsed()))
+                let time = self.on_cpu(&part, &bar);
+                time.map(|time| (once(time), began.elapsed(), None))
             }
         };
-        let (times, whole) = computed.map_err(|error| self.explained(error))?;
+        let (times, whole, energy_j) = computed.map_err(|error| self.explained(error))?;
         self.steps_done = last;
         Ok(Some(Chunk {
             steps,
             times,
             whole,
+            energy_j,
         }))
+    }
+
+    /// Computes the timesteps that are next; with receivers, up to each of their samples in turn.
+    fn on_cpu(&mut self, next: &P, bar: &dyn Progress) -> Result<Duration, Error> {
+        let advance = |part: &P, fields: &mut NamedBuffers| {
+            let all = || Declaration::advance(part, fields, Cpu::Parallel, bar);
+            self.cores.install(all)
+        };
+        let Some(receivers) = &mut self.receivers else {
+            return advance(next, &mut self.fields);
+        };
+        let steps = next.timesteps().unwrap_or(0) as u32;
+        let mut time = Duration::ZERO;
+        for piece in receivers.pieces(self.steps_done, steps) {
+            let part = part(&self.problem, piece.first, piece.steps);
+            time += advance(&part, &mut self.fields)?;
+            if piece.is_sampled {
+                receivers.sample(&self.fields)?;
+            }
+        }
+        Ok(time)
     }
 
     fn on_device(
@@ -150,14 +180,25 @@ impl<'p, P: Declaration> Stepper<'p, P> {
         device: &dyn Device,
         part: &P,
         rule: Option<&SamplingRule>,
-    ) -> Result<(Summary, Duration), Error> {
-        let plan = part.record(self.processor.variant)?;
+    ) -> Result<(Summary, Duration, Option<f64>), Error> {
+        let variant = self.processor.variant;
+        let steps = part.timesteps().unwrap_or(0) as u32;
+        let plan = match &self.receivers {
+            None => part.record(variant)?,
+            Some(receivers) => receivers.record(&self.problem, variant, self.steps_done, steps)?,
+        };
+        let energy_j = || self.telemetry.as_ref()?.read().energy_j;
+        let mut energy = None;
         let began = Instant::now();
         let mut session = device.prepare(P::lab().module(), &plan)?;
         let mut run = || {
             // Nothing that a run before left can pass for a result of this one.
             reset(session.as_mut(), &plan, &self.fields)?;
+            let before_j = energy_j();
             let timing = session.run()?;
+            energy = before_j
+                .zip(energy_j())
+                .map(|(before_j, after_j)| after_j - before_j);
             Ok::<_, Error>(timing.device.unwrap_or(timing.host))
         };
         let mut times = once(run()?);
@@ -166,10 +207,16 @@ impl<'p, P: Declaration> Stepper<'p, P> {
             times = rule.collect(|_| run())?;
         }
         let began = Instant::now();
-        let results = outputs(session.as_mut(), &plan)?;
+        let mut results = outputs(session.as_mut(), &plan)?;
         whole += began.elapsed();
+        if let Some(receivers) = &mut self.receivers
+            && plan.find_output(SAMPLES).is_ok()
+        {
+            let samples: Vec<f32> = take(&mut results, SAMPLES)?.try_into()?;
+            receivers.samples.extend(samples);
+        }
         replace(&mut self.fields, results);
-        Ok((times, whole))
+        Ok((times, whole, energy))
     }
 
     /// Computes something that is thrown away, so that what is timed next is not slower for being the first.

@@ -5,14 +5,26 @@ use host::{Case, Lab};
 
 use super::field_files::VtiSeries;
 use super::processor::Processor;
+use super::recordings::{Seismogram, Slices};
 use super::stepper::{Chunk, Comparison, Stepper, part};
 use crate::failure::{Ending, Failure};
 use crate::stdout::Out;
 use crate::table::Table;
 use units::{count, grouped, three};
 
-/// Computes the problem in chunks of `period` timesteps, adds the fields after each to the series of files, compares them with the
-/// CPU's if that is wanted and they are not the CPU's own, and reports.
+/// What is written of a run, if anything is.
+#[derive(Default)]
+pub struct Records {
+    /// The fields after each chunk.
+    pub series: Option<VtiSeries>,
+    /// A slice of a field after each chunk.
+    pub slices: Option<Slices>,
+    /// What receivers recorded.
+    pub seismogram: Option<Seismogram>,
+}
+
+/// Computes the problem in chunks of `period` timesteps, records it, compares the fields after each chunk with the CPU's if that is
+/// wanted and they are not the CPU's own, and reports.
 ///
 /// # Errors
 ///
@@ -22,29 +34,48 @@ pub fn run<P: Declaration>(
     processor: &Processor,
     period: u32,
     is_compared: bool,
-    mut series: Option<VtiSeries>,
+    mut records: Records,
     out: &mut Out<'_>,
 ) -> Result<Ending, Failure> {
     let lab = P::lab().name();
     let title = format!("{lab}  {}, {}", problem.label(), processor.describe());
     out.line(out.look().title(&title))?;
     let mut stepper = Stepper::new(problem.clone(), processor, None)?;
+    stepper.receivers = records.seismogram.as_ref().map(Seismogram::receivers);
     stepper.warm_up()?;
     let mut chunks = Vec::new();
     let mut comparison = Comparison::default();
     while let Some(chunk) = stepper.advance(period, None)? {
         chunks.push(chunk);
-        if let Some(series) = &mut series {
+        if let Some(series) = &mut records.series {
             series.record(stepper.steps_done, &stepper.fields)?;
+        }
+        if let Some(slices) = &mut records.slices {
+            slices.record(&stepper.fields)?;
         }
         if is_compared && processor.device().is_some() {
             stepper.compare(&mut comparison)?;
         }
     }
     out.line(rates(problem, &chunks, processor, out))?;
+    if let Some(energy) = energy(&chunks) {
+        out.line(energy)?;
+    }
     let ending = report_comparison(&comparison, out)?;
-    if let Some(series) = series {
-        out.line(format!("  wrote {}", series.finish()?))?;
+    let Records {
+        series,
+        slices,
+        seismogram,
+    } = records;
+    let written = [
+        series.map(VtiSeries::finish),
+        slices.map(Slices::finish),
+        seismogram
+            .zip(stepper.receivers)
+            .map(|(seismogram, receivers)| seismogram.finish(&receivers)),
+    ];
+    for written in written.into_iter().flatten() {
+        out.line(format!("  wrote {}", written?))?;
     }
     Ok(ending)
 }
@@ -106,6 +137,28 @@ fn rates(
     )
 }
 
+/// NVML's energy counter moves in steps of up to a tenth of a second: of less than a second it says little.
+const LEAST_S: f64 = 1.0;
+
+/// The energy of all chunks together, and the mean power, if they are known.
+fn energy(chunks: &[Chunk]) -> Option<String> {
+    let energies: Option<Vec<f64>> = chunks.iter().map(|chunk| chunk.energy_j).collect();
+    let energy_j: f64 = energies.filter(|all| !all.is_empty())?.iter().sum();
+    let time_s: f64 = chunks.iter().map(|chunk| chunk.times.median_s).sum();
+    Some(match time_s < LEAST_S {
+        true => format!(
+            "  energy: not known of {} s: NVML counts in steps of up to 0.1 s; do more timesteps",
+            three(time_s)
+        ),
+        false => format!(
+            "  energy: {} kJ in {} s, of the whole GPU by NVML: {} W on average",
+            three(energy_j / 1e3),
+            three(time_s),
+            three(energy_j / time_s)
+        ),
+    })
+}
+
 /// The mean, and the standard deviation of the sample if it has two or more.
 fn mean_and_deviation(rates: &[f64]) -> (f64, Option<f64>) {
     let n = rates.len() as f64;
@@ -118,6 +171,21 @@ fn mean_and_deviation(rates: &[f64]) -> (f64, Option<f64>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn energy_is_told_of_long_runs() {
+        let chunk = |time_s: f64, energy_j| Chunk {
+            steps: 1,
+            times: stats::Summary::new(vec![time_s]),
+            whole: std::time::Duration::ZERO,
+            energy_j,
+        };
+        assert_eq!(energy(&[]), None);
+        assert_eq!(energy(&[chunk(2.0, Some(1.0)), chunk(2.0, None)]), None);
+        let long = [chunk(60.0, Some(30e3)), chunk(40.0, Some(21e3))];
+        insta::assert_snapshot!(energy(&long).unwrap(), @"  energy: 51.0 kJ in 100 s, of the whole GPU by NVML: 510 W on average");
+        insta::assert_snapshot!(energy(&[chunk(0.5, Some(30.0))]).unwrap(), @"  energy: not known of 0.500 s: NVML counts in steps of up to 0.1 s; do more timesteps");
+    }
 
     #[test]
     fn mean_and_spread() {

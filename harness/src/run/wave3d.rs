@@ -9,7 +9,7 @@ use host::wave3d::{LAB, Start, Wave3d};
 use super::field_files::{Lattice, VtiSeries};
 use super::flags::{Extents, at_least_1, of_flag};
 use super::processor::DeviceArg;
-use super::timesteps;
+use super::timesteps::{self, Records};
 use crate::failure::{Ending, Failure};
 use crate::stdout::Out;
 
@@ -70,9 +70,12 @@ pub fn run(args: &Wave3dArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
         let lattice = Lattice::of(&problem, "u", 0.0, problem.dx_m());
         VtiSeries::create(folder, "wave3d", lattice, problem.dt_s())
     });
-    let (series, is_compared) = (series.transpose()?, !args.no_check);
-    let period = args.out_period;
-    timesteps::run(&problem, &processor, period, is_compared, series, out)
+    let records = Records {
+        series: series.transpose()?,
+        ..Records::default()
+    };
+    let (period, is_compared) = (args.out_period, !args.no_check);
+    timesteps::run(&problem, &processor, period, is_compared, records, out)
 }
 
 fn problem(args: &Wave3dArgs) -> Result<Wave3d, Failure> {

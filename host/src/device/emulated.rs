@@ -1,10 +1,15 @@
 //! The emulated device: plans on the PTX interpreter, with every access checked and every instruction counted.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
 
-use ptx_emu::{Counts, DeviceLimits, LaunchReport, LoadedModule, Machine, Options, OutOfMemory};
+use ptx_emu::{
+    Accessed, Counts, DeviceLimits, LaunchReport, LoadedModule, Machine, Options, OutOfMemory,
+    Schedule,
+};
 
+use super::independent::{Conflict, Group, Place};
 use super::params::Params;
 use crate::buffer::HostBuffer;
 use crate::device::error::DeviceError;
@@ -149,6 +154,100 @@ impl<'d> EmulatedSession<'d> {
             .expect("a buffer of the plan");
     }
 
+    /// Executes commands that are recorded as independent, one after another: in the plan's order, or in a random one where
+    /// blocks run so. Checks that none writes what another reads or writes, where races are looked for.
+    fn execute_independent(
+        &mut self,
+        commands: &mut [(usize, Command<'_>)],
+    ) -> Result<(), DeviceError> {
+        let options = &self.device.options;
+        let (first, _) = commands[0];
+        if let Schedule::Random { seed } = options.schedule {
+            fastrand::Rng::with_seed(seed ^ first as u64).shuffle(commands);
+        }
+        let watches = options.sanitize.races;
+        let mut group = Group::default();
+        for &mut (position, command) in commands {
+            if watches {
+                self.machine.watch_accesses();
+            }
+            let executed = self.execute(position, command);
+            let mut accessed = self.machine.take_accesses();
+            executed?;
+            if watches {
+                accessed.extend(self.moved(command));
+                for (address, Accessed { read, written }) in accessed {
+                    self.add(&mut group, position, address, &read, &written)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What a copy or fill accesses, by buffer.
+    fn moved(&self, command: Command<'_>) -> Vec<(u64, Accessed)> {
+        let size = |id: BufferId| self.plan.buffers()[id.index()].element.size() as u64;
+        let bytes = |id: BufferId, start: u64, len: u64| start * size(id)..(start + len) * size(id);
+        let (read, written) = match command {
+            Command::Launch(_) => return Vec::new(),
+            Command::Copy(copy) => (
+                Some((copy.src, bytes(copy.src, copy.src_start, copy.len))),
+                (copy.dst, bytes(copy.dst, copy.dst_start, copy.len)),
+            ),
+            Command::Fill(fill) => {
+                let len = self.plan.buffers()[fill.dst.index()].len;
+                (None, (fill.dst, bytes(fill.dst, 0, len)))
+            }
+        };
+        let address = |id: BufferId| self.addresses[id.index()];
+        let read = read.map(|(id, read)| {
+            let (read, written) = (vec![read], Vec::new());
+            (address(id), Accessed { read, written })
+        });
+        let (id, written) = written;
+        let (none, written) = (Vec::new(), vec![written]);
+        let written = Accessed {
+            read: none,
+            written,
+        };
+        read.into_iter().chain([(address(id), written)]).collect()
+    }
+
+    /// Adds what a command accesses of the buffer at this address to what its group has accessed.
+    fn add(
+        &self,
+        group: &mut Group,
+        command: usize,
+        address: u64,
+        read: &[Range<u64>],
+        written: &[Range<u64>],
+    ) -> Result<(), DeviceError> {
+        let mut buffers = self.addresses.iter().zip(self.plan.buffers());
+        let (name, element_bytes) = match buffers.find(|&(&start, _)| start == address) {
+            Some((_, buffer)) => (buffer.name.as_str(), buffer.element.size() as u64),
+            None => {
+                let mut variables = self.module.program().globals.iter();
+                let is_here = |name| self.module.global(name).is_some_and(|at| at.0 == address);
+                let variable = variables.find(|variable| is_here(&variable.name));
+                (variable.map_or("?", |variable| &variable.name), 1)
+            }
+        };
+        let place = Place {
+            address,
+            element_bytes,
+        };
+        group
+            .add(command, &place, read, written)
+            .map_err(|conflict| {
+                let Conflict {
+                    element,
+                    this,
+                    other,
+                } = conflict;
+                Box::new(self.plan.dependence(name, element, other, this)).into()
+            })
+    }
+
     /// Executes the command at this position of the plan.
     fn execute(&mut self, position: usize, command: Command<'_>) -> Result<(), DeviceError> {
         match command {
@@ -233,8 +332,14 @@ impl Session for EmulatedSession<'_> {
         self.reports = self.plan.kernels().iter().map(empty).collect();
         let began = Instant::now();
         let plan = Arc::clone(&self.plan);
-        for (position, command) in plan.commands().enumerate() {
-            self.execute(position, command)?;
+        let mut commands = plan.commands().enumerate();
+        for stage in plan.stages() {
+            let mut stage: Vec<(usize, Command<'_>)> =
+                commands.by_ref().take(stage.len()).collect();
+            match stage[..] {
+                [(position, command)] => self.execute(position, command)?,
+                _ => self.execute_independent(&mut stage)?,
+            }
         }
         Ok(Timing {
             device: None,
@@ -255,6 +360,7 @@ impl Session for EmulatedSession<'_> {
             name: kernel.to_owned(),
             registers: None,
             local_bytes: function.local_bytes,
+            spills: None,
             static_shared_bytes: function.shared_bytes,
             max_threads_per_block: bound.min(limit),
             blocks_per_multiprocessor: None,

@@ -2,6 +2,8 @@
 
 use thiserror::Error;
 
+use crate::plan::Dependence;
+
 /// A result of the CUDA driver other than success.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{function} returned {name} ({code}): {description}")]
@@ -111,6 +113,9 @@ pub enum DeviceError {
         #[source]
         fault: Box<ptx_emu::Fault>,
     },
+    /// Commands that are recorded as independent, and were found not to be.
+    #[error(transparent)]
+    Dependent(#[from] Box<Dependence>),
     /// An earlier fault left the device unusable by this process.
     #[error(
         "this process can no longer use the device after an earlier fault: {cause}; start the program again"

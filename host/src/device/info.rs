@@ -89,8 +89,11 @@ pub struct KernelInfo {
     pub name: String,
     /// Registers of a thread; `None` on the emulated device, which allocates none.
     pub registers: Option<u32>,
-    /// Local memory of a thread (spills, arrays), in bytes.
+    /// Local memory of a thread (spills, arrays), in bytes: its stack frame.
     pub local_bytes: u32,
+    /// What of it are spilled registers; `None` where the compiler was not asked, as when its result was in the driver's cache.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spills: Option<Spills>,
     /// Static shared memory of a block, in bytes.
     pub static_shared_bytes: u32,
     /// Most threads of a block.
@@ -99,6 +102,15 @@ pub struct KernelInfo {
     pub blocks_per_multiprocessor: Option<u32>,
     /// The share of a multiprocessor's threads that those blocks fill, from 0 to 1.
     pub occupancy: Option<f64>,
+}
+
+/// Registers of a thread that did not fit, as the compiler counts the instructions that move them to local memory and back.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Spills {
+    /// Bytes that these instructions store.
+    pub store_bytes: u32,
+    /// Bytes that they load.
+    pub load_bytes: u32,
 }
 
 /// How long one run of a plan took.

@@ -7,6 +7,7 @@
 mod cuda;
 mod emulated;
 pub(crate) mod error;
+mod independent;
 pub(crate) mod info;
 mod params;
 mod report;
@@ -17,8 +18,8 @@ pub use cuda::CudaDevice;
 pub use emulated::EmulatedDevice;
 pub use error::{DeviceError, DriverError};
 pub use info::{
-    Capture, DeviceInfo, DeviceKind, Flushed, KernelInfo, LaunchLimits, Launching, Side, Stray,
-    Timing,
+    Capture, DeviceInfo, DeviceKind, Flushed, KernelInfo, LaunchLimits, Launching, Side, Spills,
+    Stray, Timing,
 };
 pub use ptx_emu::{
     Counts, Executed, Fault, FaultKind, GlobalTraffic, InstructionClass, InstructionCounts,

@@ -443,6 +443,101 @@ pub fn replays_the_repetitions_of_a_long_plan(device: &dyn Device) {
     );
 }
 
+/// Steps of y[i] += x[i] in parts that are independent, of different sizes, each followed by x = y; before them a fill and a copy
+/// that are independent, too.
+fn steps_in_parts(steps: u32) -> Plan {
+    const LEN: u64 = 100_000;
+    let mut plan = Plan::new("parts");
+    let x = plan.buffer("x", Element::F32, LEN as usize);
+    let y = plan.buffer("y", Element::F32, LEN as usize);
+    let kept = plan.buffer("kept", Element::F32, LEN as usize);
+    plan.output("y", y);
+    plan.output("kept", kept);
+    plan.independent(|plan| {
+        plan.fill(y, 0)?;
+        plan.copy(x, kept)
+    })
+    .unwrap();
+    // More parts than streams; the last is empty.
+    let ends = [
+        0, 1, 40_000, 40_001, 50_000, 60_000, 70_000, 80_000, 90_000, 99_000, LEN,
+    ];
+    for _ in 0..steps {
+        plan.independent(|plan| {
+            for part in ends.windows(2) {
+                let (start, len) = (part[0], part[1] - part[0]);
+                let config = LaunchConfig::covering(len as u32, 128)?;
+                let part = |id: host::BufferId| id.slice_at(start, len);
+                plan.launch("axpy", config, args![1.0f32, part(x), part(y)])?;
+            }
+            Ok(())
+        })
+        .unwrap();
+        plan.copy(y, x).unwrap();
+    }
+    plan
+}
+
+pub fn independent_commands_run_between_those_around_them(device: &dyn Device) {
+    let plan = steps_in_parts(5);
+    let mut session = device.prepare(&KERNELS, &plan).unwrap();
+    let x: Vec<f32> = (0..100_000).map(|i| (i % 97) as f32).collect();
+    let expected = [x.iter().map(|x| 16.0 * x).collect(), x.clone()].map(HostBuffer::from);
+    let inputs = vec![("x".to_owned(), x.into())];
+    let assert_right = |session: &mut dyn host::Session, how: &str| {
+        let got = outputs(session, &plan).unwrap();
+        let got = [&got[0].1, &got[1].1];
+        assert!(got == expected.each_ref(), "{how}");
+    };
+    for by in [Launching::Stream, Launching::Graph] {
+        for _ in 0..3 {
+            reset(session.as_mut(), &plan, &inputs).unwrap();
+            session.run_times(1, by).unwrap();
+            assert_right(session.as_mut(), by.name());
+        }
+        reset(session.as_mut(), &plan, &inputs).unwrap();
+        // Parts end where groups do, not within.
+        if let Some(segments) = session.run_segments(3).unwrap() {
+            let parts = segments.parts.iter().map(|(commands, _)| *commands);
+            assert_eq!(parts.collect::<Vec<_>>(), [23, 22, 12]);
+            assert_right(session.as_mut(), "in parts");
+        }
+        let captured = session.capture().unwrap();
+        if device.info().kind == DeviceKind::Cuda {
+            let nodes = matches!(captured, Capture::Graph { nodes: 57, .. });
+            assert!(nodes, "{captured:?}");
+        }
+    }
+}
+
+pub fn a_long_plan_with_independent_commands_repeats(device: &dyn Device) {
+    // Few enough for the emulated device, which does the same by stream.
+    let steps = match device.info().kind {
+        DeviceKind::Cuda => 3001,
+        DeviceKind::Emulated => 3,
+    };
+    let plan = steps_in_parts(steps);
+    let mut session = device.prepare(&KERNELS, &plan).unwrap();
+    // 0 stays 0, whatever it is multiplied with.
+    let inputs = vec![("x".to_owned(), vec![0.0f32; 100_000].into())];
+    let expected = [(); 2].map(|()| HostBuffer::from(vec![0.0f32; 100_000]));
+    let captured = session.capture().unwrap();
+    if device.info().kind == DeviceKind::Cuda {
+        // After the fill and the copy, 372 steps of 11 commands.
+        let nodes = matches!(captured, Capture::Graph { nodes: 4092, .. });
+        assert!(nodes, "{captured:?}");
+    }
+    reset(session.as_mut(), &plan, &inputs).unwrap();
+    session.run_times(1, Launching::Graph).unwrap();
+    let got = outputs(session.as_mut(), &plan).unwrap();
+    assert!([&got[0].1, &got[1].1] == expected.each_ref());
+    reset(session.as_mut(), &plan, &inputs).unwrap();
+    if let Some(segments) = session.run_segments(4).unwrap() {
+        let commands: u64 = segments.parts.iter().map(|(commands, _)| *commands).sum();
+        assert_eq!(commands, plan.commands().len() as u64);
+    }
+}
+
 pub fn copies_large_buffers_whole(device: &dyn Device) {
     // Longer than what is copied at once, and no multiple of it.
     const LEN: usize = (100 << 20) + 12_345;

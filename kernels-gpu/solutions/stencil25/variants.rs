@@ -10,6 +10,11 @@ pub const VARIANTS: &[BuiltIn<Stencil25>] = &[
         Box::new(Inner::GMEM)
     }),
     BuiltIn::new(
+        "gmem_at_once",
+        "gmem, whose launches of a timestep, inside and shell, may run at once",
+        |_| Box::new(Inner::GMEM_AT_ONCE),
+    ),
+    BuiltIn::new(
         "smem",
         "3D blocks, a block's points and their halo in shared memory",
         |_| Box::new(Inner::SMEM),

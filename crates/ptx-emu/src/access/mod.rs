@@ -137,6 +137,7 @@ impl BlockRunner<'_> {
                     }
                     let mut region = GlobalRegion::new(buffer, memory);
                     let span = span.restricted(mask);
+                    buffer.note(&part, &span);
                     action.run(self, &mut warp.registers, &mut region, &part, &span)?;
                 }
                 request.count_global(&mut self.tallies.traffic[tally as usize].global, &span);

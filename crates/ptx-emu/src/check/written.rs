@@ -1,5 +1,6 @@
 //! Which bytes have been written: one bit each.
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// A mask of `count` bits from bit `first`; `first + count <= 32`.
@@ -52,6 +53,27 @@ impl WrittenShadow {
             }
             true
         });
+    }
+
+    /// The ranges that were marked, in order and apart.
+    pub(crate) fn ranges(&self) -> Vec<Range<u64>> {
+        let mut ranges: Vec<Range<u64>> = Vec::new();
+        for (word, bits) in (0..).zip(&self.bits) {
+            let (mut bits, mut at) = (bits.load(Relaxed), 32 * word);
+            while bits != 0 {
+                let zeros = u64::from(bits.trailing_zeros());
+                bits >>= zeros;
+                let ones = u64::from(bits.trailing_ones());
+                bits = bits.checked_shr(ones as u32).unwrap_or(0);
+                let start = at + zeros;
+                at = start + ones;
+                match ranges.last_mut() {
+                    Some(last) if last.end == start => last.end = at,
+                    _ => ranges.push(start..at),
+                }
+            }
+        }
+        ranges
     }
 
     /// True if all of a range has been written.
@@ -107,5 +129,11 @@ mod tests {
         assert!(!shadow.covers(29, 2));
         assert!(!shadow.covers(69, 2));
         assert!(shadow.covers(99, 0));
+        shadow.mark(0, 1);
+        shadow.mark(96, 4);
+        assert_eq!(shadow.ranges(), [0..1, 30..70, 96..100]);
+        shadow.mark(0, 100);
+        assert_eq!(shadow.ranges(), vec![0..100; 1]);
+        assert_eq!(WrittenShadow::new(64).ranges(), []);
     }
 }

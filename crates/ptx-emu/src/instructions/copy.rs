@@ -194,6 +194,7 @@ fn make(
             ..whole
         };
         let (buffer, _) = runner.buffer(&load, mask, &span)?;
+        buffer.note(&load, &span);
         let mut region = GlobalRegion::new(buffer, launch.memory);
         runner.check_written(&load, &region, &span)?;
         if launch.sanitize.races {

@@ -11,6 +11,8 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard};
 
 use super::{GLOBAL_BASE, Words, byte_mask};
+use crate::access::{Request, Span};
+use crate::check::footprint::{Accessed, Footprint};
 use crate::check::race::RaceShadow;
 use crate::check::written::WrittenShadow;
 
@@ -32,6 +34,8 @@ pub(crate) struct Buffer {
     words: Box<[AtomicU32]>,
     pub(crate) written: WrittenShadow,
     pub(crate) races: RaceShadow,
+    /// What launches access, while somebody watches.
+    pub(crate) footprint: Option<Footprint>,
 }
 
 impl Buffer {
@@ -39,6 +43,14 @@ impl Buffer {
     #[inline(always)]
     pub(crate) fn words(&self) -> &[AtomicU32] {
         &self.words
+    }
+
+    /// Notes an access, if accesses are watched. `span` is that of its addresses.
+    #[inline(always)]
+    pub(crate) fn note(&self, request: &Request, span: &Span) {
+        if let Some(footprint) = &self.footprint {
+            footprint.note(self.base, request, span);
+        }
     }
 
     /// Reads, modifies and writes a location atomically; gives the old value.
@@ -151,6 +163,7 @@ impl GlobalMemory {
             words,
             written: WrittenShadow::new(bytes),
             races: RaceShadow::new(bytes),
+            footprint: None,
         });
         Ok(base)
     }
@@ -370,6 +383,22 @@ impl GlobalMemory {
         for buffer in &mut self.buffers {
             buffer.races = RaceShadow::new(buffer.bytes);
         }
+    }
+
+    /// Notes from now on what launches access.
+    pub(crate) fn watch_accesses(&mut self) {
+        for buffer in &mut self.buffers {
+            buffer.footprint = Some(Footprint::new(buffer.bytes));
+        }
+    }
+
+    /// The address of each buffer and what was accessed of it while they were watched, which ends.
+    pub(crate) fn take_accesses(&mut self) -> Vec<(u64, Accessed)> {
+        let buffers = self.buffers.iter_mut();
+        let taken = buffers.filter_map(|buffer| Some((buffer.base, buffer.footprint.take()?)));
+        taken
+            .map(|(base, footprint)| (base, footprint.accessed()))
+            .collect()
     }
 
     /// Bytes allocated.

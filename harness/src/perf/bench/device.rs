@@ -1,7 +1,8 @@
 //! The rows of a device: all variants and peers in turns, as far as its memory holds them together.
 
 use host::device::{DeviceError, SharedMemory};
-use host::{Case, Error, ErrorKind, NamedBuffers, Variant};
+use host::registers::{RegisterCap, capped};
+use host::{Case, Error, ErrorKind, Module, NamedBuffers, Variant};
 
 use super::Bench;
 use super::check::{Computed, Judged, Judgement};
@@ -13,15 +14,17 @@ use crate::failure::Failure;
 use crate::memory_advice;
 use crate::perf::bound::{self, Demand};
 use crate::perf::contender::{About, Peer, PlanRun, TimedRun, Trouble};
-use crate::perf::results::{DeviceRecord, Figures, Outcome, Row};
+use crate::perf::results::{Capped, DeviceRecord, Figures, Outcome, Row};
 use crate::perf::turns::{self, DistinctOutputs, Timed};
 use crate::perf::watch::Watch;
 use crate::progress::Bar;
 
-/// A variant, or a peer of it.
+/// A variant as it is, a variant under a cap of registers, or a peer.
+#[derive(Clone, Copy)]
 struct Contender<'b> {
     variant: Variant,
     peer: Option<&'b dyn Peer>,
+    cap: Option<RegisterCap>,
 }
 
 impl Contender<'_> {
@@ -31,9 +34,26 @@ impl Contender<'_> {
 
     fn name(&self) -> String {
         match self.about() {
-            None => self.variant.name.to_owned(),
+            None => self.row_name(),
             Some(about) => format!("{} ({})", self.variant.name, about.language),
         }
+    }
+
+    /// What its row is called: `naive @ 80 registers`.
+    fn row_name(&self) -> String {
+        let name = self.variant.name;
+        self.cap
+            .map_or_else(|| name.to_owned(), |cap| format!("{name} @ {cap}"))
+    }
+
+    /// The module under its cap, if it has one.
+    fn capped(&self, module: &Module) -> Option<Module> {
+        Some(capped(module, self.cap?))
+    }
+
+    /// Whether it is a variant of ours, without a cap.
+    fn is_plain(&self) -> bool {
+        self.peer.is_none() && self.cap.is_none()
     }
 }
 
@@ -73,7 +93,11 @@ impl Bench<'_> {
             let mut row = Row {
                 language: about.map(|about| about.language.clone()),
                 built_by: about.map(|about| about.built_by.clone()),
-                ..self.row(named.name, name)
+                capped: contender.cap.map(|cap| Capped {
+                    of: name.to_owned(),
+                    registers: cap.get(),
+                }),
+                ..self.row(named.name, &contender.row_name())
             };
             match timed {
                 Err(trouble) => {
@@ -92,15 +116,15 @@ impl Bench<'_> {
             // The other's time over this one's, where both were timed.
             let against = |variant: &str| {
                 let is_our =
-                    |other: &Contender<'_>| other.peer.is_none() && other.variant.name == variant;
+                    |other: &Contender<'_>| other.is_plain() && other.variant.name == variant;
                 let other = contenders.iter().position(is_our)?;
                 let samples = |index: usize| Some(&rows[index].figures()?.run.samples_s[..]);
                 let own = (&turns_s[index][..], samples(index)?);
                 Some(times_as_long(own, (&turns_s[other], samples(other)?)))
             };
             let vs_first = against(first_variant(self.lab));
-            let is_peer = contenders[index].peer.is_some();
-            let vs_variant = is_peer.then(|| against(contenders[index].variant.name));
+            let is_plain = contenders[index].is_plain();
+            let vs_variant = (!is_plain).then(|| against(contenders[index].variant.name));
             if let Some(figures) = rows[index].figures_mut() {
                 (figures.vs_first, figures.vs_variant) = (vs_first, vs_variant.flatten());
             }
@@ -114,8 +138,20 @@ impl Bench<'_> {
         for &variant in &self.variants {
             let peers = self.peers.iter().copied();
             let peers = peers.filter(|peer| peer.about().variant == variant.name);
-            let all = std::iter::once(None).chain(peers.map(Some));
-            contenders.extend(all.map(|peer| Contender { variant, peer }));
+            let plain = Contender {
+                variant,
+                peer: None,
+                cap: None,
+            };
+            contenders.push(plain);
+            contenders.extend(self.caps.iter().map(|&cap| Contender {
+                cap: Some(cap),
+                ..plain
+            }));
+            contenders.extend(peers.map(|peer| Contender {
+                peer: Some(peer),
+                ..plain
+            }));
         }
         contenders
     }
@@ -178,7 +214,9 @@ impl Bench<'_> {
             Some(peer) => peer.prepare(named.device, case, inputs, memory),
             None => {
                 let plan = case.record(contender.variant.name)?;
-                PlanRun::prepare(named.device, self.lab.module(), plan, inputs, memory)
+                let capped = contender.capped(self.lab.module());
+                let module = capped.as_ref().unwrap_or(self.lab.module());
+                PlanRun::prepare(named.device, module, plan, inputs, memory)
             }
         }
     }
@@ -211,7 +249,9 @@ impl Bench<'_> {
             code_sha256: match contender.about() {
                 None => {
                     let capability = record.info.limits.compute_capability;
-                    Some(sha256(self.lab.module().for_device(capability).ptx()))
+                    let capped = contender.capped(self.lab.module());
+                    let module = capped.as_ref().unwrap_or(self.lab.module());
+                    Some(sha256(module.for_device(capability).ptx()))
                 }
                 Some(about) => about.code_sha256.clone(),
             },

@@ -4,11 +4,13 @@
 //! |--------------|----------------------------------------------------------------------------|
 //! | `by_variant` | a row for each variant                                                     |
 //! | `by_size`    | a row for each size, with a column for each variant                        |
+//! | `registers`  | what caps of registers do                                                  |
 //! | `notes`      | what the tables have no room for: in three lines, or all that is known     |
 
 mod by_size;
 mod by_variant;
 mod notes;
+pub(crate) mod registers;
 
 use host::Cpu;
 use units::{count, three};
@@ -35,6 +37,7 @@ pub fn render_lab(cases: &[CaseResults], has_notes: bool, look: Look) -> String 
             parts.extend(kernels::render(&[], counted.next(), look));
         }
     }
+    parts.extend(registers::table(&lab, look));
     match has_notes {
         true => parts.extend(cases.iter().flat_map(|case| lab.details(case, look))),
         false => parts.extend(notes::brief(&lab)),

@@ -108,6 +108,7 @@ impl MadeUpLab {
                 name: format!("{}_{variant}", self.name),
                 registers: Some(32),
                 local_bytes: 0,
+                spills: None,
                 static_shared_bytes: 0,
                 max_threads_per_block: 1024,
                 blocks_per_multiprocessor: Some(8),
@@ -121,6 +122,7 @@ impl MadeUpLab {
             variant: variant.to_owned(),
             language: None,
             built_by: None,
+            capped: None,
             case: case.clone(),
             outcome: Outcome::Timed(Box::new(figures)),
         }

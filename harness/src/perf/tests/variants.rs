@@ -32,6 +32,61 @@ fn figures_of_a_device() {
 }
 
 #[test]
+fn caps_of_registers_are_rows_that_are_checked() {
+    let args = [
+        "--variant=naive,twofold,off-by-one",
+        "--registers=40,none,80,40",
+    ];
+    let run = timed(&[&SMALL[..], &args].concat(), &testing::machine());
+    assert_eq!(run.ending, Ok(Ending::Wrong));
+    insta::assert_snapshot!(run.text);
+    let rows = run.rows();
+    let names: Vec<&str> = rows.iter().map(|row| row.variant.as_str()).collect();
+    let naive = ["naive", "naive @ 80 registers", "naive @ 40 registers"];
+    assert_eq!((names.len(), &names[..3]), (9, &naive[..]));
+    let capped = rows[5].capped.as_ref().unwrap();
+    assert_eq!((capped.of.as_str(), capped.registers), ("twofold", 40));
+    let figures = run.figures(5);
+    let estimate = |ratio: Option<results::Ratio>| ratio.unwrap().estimate;
+    assert_eq!(
+        (estimate(figures.vs_first), estimate(figures.vs_variant)),
+        (2.0, 1.0)
+    );
+    assert_eq!(run.figures(3).vs_variant, None);
+    assert_eq!(figures.result, Correctness::Equal);
+    assert_eq!(run.figures(8).result, Correctness::Wrong);
+}
+
+#[test]
+fn caps_of_registers_need_a_gpu() {
+    let refused = |args: &[&str]| {
+        let machine = testing::machine_without_gpu();
+        timed(&[&["doubling"], args].concat(), &machine)
+            .ending
+            .unwrap_err()
+    };
+    insta::assert_snapshot!(refused(&["--registers=80"]), @"--registers needs a GPU, whose compiler allocates registers: no CUDA device: libcuda.so.1 not found");
+    insta::assert_snapshot!(refused(&["--registers=80", "--device=cpu"]), @"--registers needs a GPU, whose compiler allocates registers: none was asked for with --device");
+    assert_eq!(
+        refused(&["--registers=none"]).exit_code(),
+        crate::exit::ENVIRONMENT
+    );
+    let args = PerfArgs {
+        device: vec![Wanted::Emulated],
+        registers: vec!["80".parse().unwrap()],
+        ..PerfArgs::default()
+    };
+    let mut text = Vec::new();
+    let refused = crate::perf::run(
+        &args,
+        |_| String::new(),
+        &mut Out::new(&mut text, Look::PLAIN),
+    );
+    insta::assert_snapshot!(refused.unwrap_err(), @"--registers needs a GPU, whose compiler allocates registers; the emulated device has as many as a kernel names");
+    insta::assert_snapshot!("8".parse::<Registers>().unwrap_err(), @"`8` is no number of registers: a thread has 16 to 255; `none` is without a cap");
+}
+
+#[test]
 fn a_wrong_result_is_explained() {
     let run = small("off-by-one");
     assert_eq!(run.ending, Ok(Ending::Wrong));

@@ -11,6 +11,7 @@ use cust::sys::{
     self, CUdeviceptr, CUfunction, CUgraph, CUgraphExec, CUresult, CUstream, CUstreamCaptureMode,
 };
 
+use super::fan::{Fan, SideStream};
 use crate::device::error::DriverError;
 use crate::device::params::Params;
 use crate::driver::{check, launch_cluster};
@@ -52,6 +53,10 @@ pub struct Commands {
     params: Vec<*mut c_void>,
     /// The arguments' bytes. Never changed once `params` points into it.
     values: Vec<u64>,
+    /// Ranges of commands that are independent of each other.
+    groups: Vec<Range<usize>>,
+    /// What these run on at once. Without it they run one after another.
+    pub fan: Fan,
 }
 
 #[derive(Debug)]
@@ -122,12 +127,35 @@ impl Commands {
             steps,
             params,
             values,
+            groups: plan.groups().to_vec(),
+            fan: Fan::default(),
         }
     }
 
     /// Number of commands.
     pub fn len(&self) -> usize {
         self.steps.len()
+    }
+
+    /// Commands of the largest group of independent ones; 0 without groups.
+    pub fn largest_group(&self) -> usize {
+        let lens = self.groups.iter().map(ExactSizeIterator::len);
+        lens.max().unwrap_or(0)
+    }
+
+    /// The group that a command belongs to.
+    fn group_of(&self, position: usize) -> Option<&Range<usize>> {
+        let after = self.groups.partition_point(|group| group.start <= position);
+        let group = self.groups.get(after.checked_sub(1)?)?;
+        group.contains(&position).then_some(group)
+    }
+
+    /// Where the plan can be parted: this position, or the end of the group that it would part.
+    pub fn boundary(&self, position: usize) -> usize {
+        match self.group_of(position) {
+            Some(group) if group.start < position => group.end,
+            _ => position,
+        }
     }
 
     /// The addresses of all arguments' values, in order.
@@ -144,7 +172,8 @@ impl Commands {
             len @ ..=MAX_NODES => Some(0..len),
             len => {
                 let keys = self.keys();
-                let ranges = (0..=MOST_BEFORE).map(|start| {
+                let starts = (0..=MOST_BEFORE).filter(|&start| self.boundary(start) == start);
+                let ranges = starts.map(|start| {
                     let period = period(&keys[start..]);
                     let repeated = period * (REPEATED_NODES / period).max(1);
                     start..start + repeated
@@ -169,8 +198,8 @@ impl Commands {
         });
         // The arguments of a launch end where those of the next begin.
         let mut ends = launches.skip(1).chain([self.params.len()]);
-        for step in &self.steps {
-            let key = match *step {
+        for (position, step) in self.steps.iter().enumerate() {
+            let mut key: Vec<u64> = match *step {
                 Step::Launch {
                     function,
                     config,
@@ -191,6 +220,9 @@ impl Commands {
                 Step::Copy { dst, src, bytes } => vec![1, dst, src, bytes as u64],
                 Step::Fill { dst, byte, bytes } => vec![2, dst, byte.into(), bytes as u64],
             };
+            if let Some(group) = self.group_of(position) {
+                key.extend([position - group.start, group.len()].map(|number| number as u64));
+            }
             let next = known.len();
             keys.push(*known.entry(key).or_insert(next));
         }
@@ -207,13 +239,53 @@ impl Commands {
         unsafe { self.enqueue_some(0..self.len(), stream) }
     }
 
-    /// Enqueues the commands of this range.
+    /// Enqueues the commands of this range, those that are independent on several streams.
     ///
     /// # Safety
     ///
     /// The context of stream and functions is current. The plan was validated against the functions' module, and its
     /// buffers live until the stream has finished.
     pub unsafe fn enqueue_some(
+        &mut self,
+        range: Range<usize>,
+        stream: CUstream,
+    ) -> Result<(), Refused> {
+        let mut at = range.start;
+        while at < range.end {
+            let group = self.group_of(at).map(|group| at..group.end.min(range.end));
+            let part = group.clone().unwrap_or_else(|| {
+                let next = self.groups.partition_point(|group| group.start <= at);
+                let next = self.groups.get(next).map_or(range.end, |group| group.start);
+                at..next.min(range.end)
+            });
+            at = part.end;
+            if group.is_none() {
+                // SAFETY: the caller's.
+                unsafe { self.enqueue_each(part, stream) }?;
+                continue;
+            }
+            // SAFETY: the caller's.
+            let streams = unsafe { self.fan.fork(stream, part.len()) }?;
+            let mut lanes = part.zip(streams.iter().cycle());
+            let enqueued = lanes.try_for_each(|(position, &stream)| {
+                // SAFETY: the caller's; the stream waits for what is enqueued before.
+                unsafe { self.enqueue_each(position..position + 1, stream) }
+            });
+            // After a failure, too: the caller waits for its own stream alone.
+            // SAFETY: the caller's.
+            let joined = unsafe { self.fan.join(&streams) };
+            enqueued?;
+            joined?;
+        }
+        Ok(())
+    }
+
+    /// Enqueues the commands of this range, one after another.
+    ///
+    /// # Safety
+    ///
+    /// As [`Commands::enqueue_some`].
+    unsafe fn enqueue_each(
         &mut self,
         range: Range<usize>,
         stream: CUstream,
@@ -322,7 +394,8 @@ impl Graph {
     /// As [`Commands::enqueue`], with the graph's replays in place of the stream.
     pub unsafe fn new(commands: &mut Commands, range: Range<usize>) -> Result<Graph, Refused> {
         let began = Instant::now();
-        let stream = CaptureStream::new()?;
+        // Nothing ever runs on it.
+        let stream = SideStream::new()?;
         // SAFETY: the stream is this function's own. It does not wait for the legacy stream, so that what other threads do
         // there meanwhile does not end the capture.
         let begun = unsafe {
@@ -381,29 +454,6 @@ impl Drop for Template {
             unsafe {
                 let _ = sys::cuGraphDestroy(self.0);
             }
-        }
-    }
-}
-
-/// A stream that nothing ever runs on. It must not wait for the legacy stream, and `cust`'s streams always do.
-struct CaptureStream(CUstream);
-
-impl CaptureStream {
-    fn new() -> Result<CaptureStream, DriverError> {
-        const NON_BLOCKING: u32 = 1;
-        let mut stream = ptr::null_mut();
-        // SAFETY: the stream may be written, and the context is current.
-        let made = unsafe { sys::cuStreamCreateWithPriority(&mut stream, NON_BLOCKING, 0) };
-        check("cuStreamCreateWithPriority", made)?;
-        Ok(CaptureStream(stream))
-    }
-}
-
-impl Drop for CaptureStream {
-    fn drop(&mut self) {
-        // SAFETY: made by `new`, and not in use.
-        unsafe {
-            let _ = sys::cuStreamDestroy_v2(self.0);
         }
     }
 }

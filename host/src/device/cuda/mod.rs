@@ -9,6 +9,7 @@
 //! - `session`: the buffers and runs of a plan.
 
 mod commands;
+mod fan;
 mod gate;
 mod gpu;
 mod memory;

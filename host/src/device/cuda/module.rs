@@ -1,22 +1,28 @@
 //! Modules as the driver compiles them.
 
+use std::collections::HashMap;
 use std::ffi::{CStr, CString, c_void};
 use std::ptr;
 
 use cust::sys::{self, CUfunction, CUfunction_attribute, CUjit_option, CUmodule};
 
 use crate::device::error::{DeviceError, DriverError};
-use crate::device::info::DeviceInfo;
+use crate::device::info::{DeviceInfo, Spills};
 use crate::driver::check;
 use crate::module::Module;
 
 /// Room for the driver's compiler to explain why it refuses the PTX.
 const LOG_BYTES: usize = 16 * 1024;
 
+/// Room for what it tells of each kernel.
+const TOLD_BYTES: usize = 256 * 1024;
+
 /// A module in a context; unloaded when dropped, in that same context.
 #[derive(Debug)]
 pub struct LoadedModule {
     raw: CUmodule,
+    /// By kernel. Empty where the driver had compiled the module before.
+    spills: HashMap<String, Spills>,
 }
 
 // SAFETY: the driver's handles may be used from any thread.
@@ -39,18 +45,25 @@ impl LoadedModule {
             log: String::new(),
         })?;
         let mut log = vec![0u8; LOG_BYTES];
+        let mut told = vec![0u8; TOLD_BYTES];
         let mut options = [
             CUjit_option::CU_JIT_ERROR_LOG_BUFFER,
             CUjit_option::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES,
+            CUjit_option::CU_JIT_INFO_LOG_BUFFER,
+            CUjit_option::CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES,
+            CUjit_option::CU_JIT_LOG_VERBOSE,
         ];
         // Numbers are passed in the pointers themselves.
         let mut values = [
             log.as_mut_ptr().cast::<c_void>(),
             ptr::without_provenance_mut(LOG_BYTES - 1),
+            told.as_mut_ptr().cast(),
+            ptr::without_provenance_mut(TOLD_BYTES - 1),
+            ptr::without_provenance_mut(1),
         ];
         let mut raw = ptr::null_mut();
-        // SAFETY: the text ends in NUL; there are as many values as options; the log outlives the call, and its last
-        // byte, which the driver does not know of, stays 0.
+        // SAFETY: the text ends in NUL; there are as many values as options; both logs outlive the call, and the last
+        // byte of each, which the driver does not know of, stays 0.
         let result = unsafe {
             sys::cuModuleLoadDataEx(
                 &mut raw,
@@ -61,9 +74,17 @@ impl LoadedModule {
             )
         };
         match check("cuModuleLoadDataEx", result) {
-            Ok(()) => Ok(LoadedModule { raw }),
+            Ok(()) => Ok(LoadedModule {
+                raw,
+                spills: spills(&text_of(&told)),
+            }),
             Err(cause) => Err(refused(module, device, cause, &log)),
         }
+    }
+
+    /// What the compiler told of a kernel's spills.
+    pub fn spills(&self, kernel: &str) -> Option<Spills> {
+        self.spills.get(kernel).copied()
     }
 
     /// A kernel of the module.
@@ -139,12 +160,46 @@ pub fn refused(
             driver_cuda: device.driver_cuda.unwrap_or_default(),
         };
     }
-    let log = CStr::from_bytes_until_nul(log)
-        .map(|log| log.to_string_lossy().trim().to_owned())
-        .unwrap_or_default();
     DeviceError::LoadFailed {
         module: module.name().to_owned(),
         cause: Box::new(cause),
-        log,
+        log: text_of(log).trim().to_owned(),
     }
+}
+
+/// A log up to its first NUL.
+fn text_of(log: &[u8]) -> String {
+    let text = CStr::from_bytes_until_nul(log).unwrap_or_default();
+    text.to_string_lossy().into_owned()
+}
+
+/// What the compiler tells of each kernel's spills:
+///
+/// ```text
+/// ptxas info    : Function properties for step
+/// ptxas         .     8 bytes stack frame, 4 bytes spill stores, 4 bytes spill loads
+/// ```
+pub fn spills(told: &str) -> HashMap<String, Spills> {
+    let mut spills = HashMap::new();
+    let mut function = None;
+    for line in told.lines() {
+        if let Some((_, name)) = line.split_once("Function properties for ") {
+            let name = name.trim();
+            function = Some(name.trim_matches('\'').to_owned());
+        } else if line.contains("bytes spill stores") {
+            let bytes = |what: &str| {
+                let before = line.split(what).next()?;
+                before.split_whitespace().last()?.parse().ok()
+            };
+            let both = bytes(" bytes spill stores").zip(bytes(" bytes spill loads"));
+            if let (Some(name), Some((store_bytes, load_bytes))) = (function.take(), both) {
+                let known = Spills {
+                    store_bytes,
+                    load_bytes,
+                };
+                spills.insert(name, known);
+            }
+        }
+    }
+    spills
 }

@@ -11,6 +11,7 @@ use cust::sys::{
 };
 
 use super::commands::{Commands, Graph, MAX_NODES, Refused};
+use super::fan::Fan;
 use super::gate::Held;
 use super::gpu::{CudaDevice, Opened};
 use super::memory::{Bands, Memory};
@@ -63,7 +64,7 @@ pub struct CudaSession<'d> {
     start: Event,
     stop: Event,
     /// The functions are this module's.
-    _module: Arc<LoadedModule>,
+    module: Arc<LoadedModule>,
 }
 
 impl<'d> CudaSession<'d> {
@@ -87,10 +88,12 @@ impl<'d> CudaSession<'d> {
         let address = |id: BufferId| buffers[id.index()].address();
         let event =
             || check("cuEventCreate", Event::new(EventFlags::DEFAULT)).map_err(DeviceError::from);
+        let mut commands = Commands::new(plan, address, &functions);
+        commands.fan = Fan::new(commands.largest_group()).map_err(DeviceError::from)?;
         Ok(CudaSession {
             device,
             opened,
-            commands: Commands::new(plan, address, &functions),
+            commands,
             graph: None,
             ran: [false; 2],
             functions,
@@ -99,7 +102,7 @@ impl<'d> CudaSession<'d> {
             plan: plan.clone(),
             buffers,
             memory,
-            _module: module,
+            module,
         })
     }
 
@@ -326,13 +329,20 @@ impl Session for CudaSession<'_> {
         let end_of = |segment: usize| match segment {
             0 => 0,
             _ if segment == segments => commands,
-            _ => start + replays * segment / segments * nodes,
+            _ => self
+                .commands
+                .boundary(start + replays * segment / segments * nodes),
         };
+        let ends: Vec<usize> = (0..=segments).map(end_of).collect();
+        // Groups of independent commands stay whole.
+        if !ends.is_sorted_by(|end, next| end < next) {
+            return Ok(None);
+        }
         let stream = &self.opened.stream;
         let began = Instant::now();
         self.check(check("cuEventRecord", events[0].record(stream)))?;
         for (segment, event) in (0..).zip(&events[1..]) {
-            let range = end_of(segment)..end_of(segment + 1);
+            let range = ends[segment]..ends[segment + 1];
             let enqueued = match &self.graph {
                 // SAFETY: the context is current, the plan was validated, the buffers are this session's.
                 Some(graph) if nodes > 1 => unsafe {
@@ -356,7 +366,7 @@ impl Session for CudaSession<'_> {
         };
         let device = Some(between(&events[0], &events[segments])?);
         let parts = (0..segments).map(|segment| {
-            let commands = end_of(segment + 1) - end_of(segment);
+            let commands = ends[segment + 1] - ends[segment];
             let time = between(&events[segment], &events[segment + 1])?;
             Ok((commands as u64, time))
         });
@@ -453,6 +463,7 @@ impl Session for CudaSession<'_> {
             name: kernel.to_owned(),
             registers: Some(get(FunctionAttribute::CU_FUNC_ATTRIBUTE_NUM_REGS)?),
             local_bytes: get(FunctionAttribute::CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES)?,
+            spills: self.module.spills(kernel),
             static_shared_bytes: get(FunctionAttribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES)?,
             max_threads_per_block: get(FunctionAttribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?,
             blocks_per_multiprocessor: Some(blocks),

@@ -9,8 +9,8 @@ use super::commands::Commands;
 use super::gate::{Gate, Held, LONGEST};
 use super::gpu::{CudaDevice, suspects};
 use super::memory::{BAND_BYTES, Bands, stray};
-use super::module::{check_target, refused};
-use crate::device::{DeviceInfo, DeviceKind, DriverError, Side};
+use super::module::{check_target, refused, spills};
+use crate::device::{DeviceInfo, DeviceKind, DriverError, Side, Spills};
 use crate::module::Module;
 use crate::plan::Plan;
 use crate::{Element, LaunchConfig, args};
@@ -74,6 +74,31 @@ fn a_long_plan_that_repeats_becomes_a_graph_of_some_repetitions() {
     assert_eq!(graph_of(0, 20_000, 20_000), None);
 }
 
+#[test]
+fn independent_commands_stay_whole_in_parts_and_repetitions() {
+    let mut plan = Plan::new("p");
+    let u = plan.buffer("u", Element::F32, 10);
+    let one = LaunchConfig::new(1, 1);
+    plan.fill(u, 0).unwrap();
+    for step in 0..20_000u32 {
+        plan.launch("k", one, args![u]).unwrap();
+        // Groups of two and of three in turns: the commands repeat after one step, with their groups after two.
+        let pair = |plan: &mut Plan| {
+            plan.launch("k", one, args![u, 1u32])?;
+            plan.launch("k", one, args![u, 2u32])
+        };
+        match step % 2 {
+            0 => plan.independent(pair).unwrap(),
+            _ => pair(&mut plan).unwrap(),
+        }
+    }
+    let commands = Commands::new(&plan, |_| 0xabc0, &[ptr::null_mut()]);
+    assert_eq!(commands.graph_range(), Some(1..1 + 6 * 682));
+    assert_eq!(commands.largest_group(), 2);
+    let boundaries = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9].map(|at| commands.boundary(at));
+    assert_eq!(boundaries, [0, 1, 2, 4, 4, 5, 6, 7, 8, 10]);
+}
+
 fn gpu(compute_capability: (u32, u32)) -> DeviceInfo {
     DeviceInfo {
         compute_capability: Some(compute_capability),
@@ -134,6 +159,27 @@ fn the_compilers_log_is_shown() {
     module `waves` does not load: cuModuleLoadDataEx returned CUDA_ERROR_INVALID_PTX (218): a PTX JIT compilation failed
     ptxas application ptx input, line 9; error : Unknown symbol 'x'
     ");
+}
+
+#[test]
+fn spills_are_read_from_what_the_compiler_tells() {
+    let told = "\
+ptxas info    : 0 bytes gmem
+ptxas info    : Compiling entry function 'inner' for 'sm_90a'
+ptxas info    : Function properties for inner
+ptxas         .     0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
+ptxas info    : Used 40 registers, used 0 barriers
+ptxas info    : Compiling entry function 'shell' for 'sm_90a'
+ptxas info    : Function properties for 'shell'
+    24 bytes stack frame, 20 bytes spill stores, 36 bytes spill loads
+";
+    let spills = spills(told);
+    assert_eq!(spills["inner"], Spills::default());
+    let shell = Spills {
+        store_bytes: 20,
+        load_bytes: 36,
+    };
+    assert_eq!((spills["shell"], spills.len()), (shell, 2));
 }
 
 #[test]

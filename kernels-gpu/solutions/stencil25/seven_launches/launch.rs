@@ -16,6 +16,8 @@ pub struct Inner {
     pub block: [u32; 3],
     /// Whether blocks stream along x, and take many planes each.
     pub streams: bool,
+    /// Whether the seven launches of a timestep may run at once: each writes its own box of v and phi, and reads u and its own box.
+    pub at_once: bool,
 }
 
 impl Inner {
@@ -24,6 +26,13 @@ impl Inner {
         kernel: "stencil25_gmem",
         block: BLOCK,
         streams: false,
+        at_once: false,
+    };
+
+    /// The same, at once with the shell.
+    pub const GMEM_AT_ONCE: Inner = Inner {
+        at_once: true,
+        ..Inner::GMEM
     };
 
     /// One point a thread, a block's and their halo from shared memory.
@@ -31,6 +40,7 @@ impl Inner {
         kernel: "stencil25_smem",
         block: TILE_BLOCK,
         streams: false,
+        at_once: false,
     };
 
     /// Columns along x in fixed registers, planes in shared memory.
@@ -38,6 +48,7 @@ impl Inner {
         kernel: "stencil25_st_reg_fixed",
         block: PLANE_BLOCK,
         streams: true,
+        at_once: false,
     };
 
     /// Columns of partial sums, planes in shared memory.
@@ -45,6 +56,7 @@ impl Inner {
         kernel: "stencil25_st_semi",
         block: PLANE_BLOCK,
         streams: true,
+        at_once: false,
     };
 
     /// Grid and block for the points of `region`.
@@ -105,12 +117,19 @@ impl Solution for Inner {
         };
         let inner = grid.inner(problem.shell);
         for &value in &problem.source_values {
-            let args = args![u.slice(), v, vp.slice(), task(inner), value];
-            plan.launch(self.kernel, self.config(inner)?, args)?;
-            for region in grid.shell(problem.shell) {
-                let (u, vp, eta) = (u.slice(), vp.slice(), eta.slice());
-                let args = args![u, v, vp, eta, phi, task(region), value];
-                plan.launch("stencil25_shell", shell_config(region)?, args)?;
+            let launches = |plan: &mut Plan| {
+                let args = args![u.slice(), v, vp.slice(), task(inner), value];
+                plan.launch(self.kernel, self.config(inner)?, args)?;
+                for region in grid.shell(problem.shell) {
+                    let (u, vp, eta) = (u.slice(), vp.slice(), eta.slice());
+                    let args = args![u, v, vp, eta, phi, task(region), value];
+                    plan.launch("stencil25_shell", shell_config(region)?, args)?;
+                }
+                Ok(())
+            };
+            match self.at_once {
+                true => plan.independent(launches)?,
+                false => launches(plan)?,
             }
             (u, v) = (v, u);
         }

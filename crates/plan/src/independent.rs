@@ -1,0 +1,150 @@
+//! Commands that are recorded as independent: what is wrong if they are not, and the check of copies and fills, which say
+//! themselves what they access. What kernels access is known only when they run: the emulated device checks it.
+
+use std::ops::Range;
+
+use thiserror::Error;
+
+use crate::{Buffer, BufferId, Command, Plan};
+
+/// Two commands of a plan that are recorded as independent ([`Plan::independent`]), though one writes what the other accesses.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error(
+    "plan `{plan}`: {} and {} are recorded as independent, but {}; record them one after the other",
+    .commands[0], .commands[1], self.conflict()
+)]
+pub struct Dependence {
+    /// The plan.
+    pub plan: String,
+    /// The two commands in the plan's order, as [`Plan::describe`] has them.
+    pub commands: [String; 2],
+    /// The buffer.
+    pub buffer: String,
+    /// The first element found that both access.
+    pub element: u64,
+    /// Which of them writes it; the other, if not both, reads it.
+    pub writes: [bool; 2],
+}
+
+impl Dependence {
+    fn conflict(&self) -> String {
+        let element = format!("element {} of buffer `{}`", self.element, self.buffer);
+        match self.writes {
+            [true, true] => format!("both write {element}"),
+            [true, false] => format!("the first writes {element}, which the second reads"),
+            [false, _] => format!("the first reads {element}, which the second writes"),
+        }
+    }
+}
+
+/// What a command does to an element.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Does {
+    /// Its position in the plan.
+    pub command: usize,
+    /// Whether it writes the element; else it reads it.
+    pub writes: bool,
+}
+
+impl Plan {
+    /// The fault of two commands that access an element of the buffer of this name, one of them to write it.
+    pub fn dependence(&self, buffer: &str, element: u64, one: Does, other: Does) -> Dependence {
+        let mut both = [one, other];
+        both.sort_by_key(|does| does.command);
+        Dependence {
+            plan: self.name().to_owned(),
+            commands: both.map(|does| self.describe(does.command)),
+            buffer: buffer.to_owned(),
+            element,
+            writes: both.map(|does| does.writes),
+        }
+    }
+}
+
+/// Elements that a command surely reads or writes.
+#[derive(Clone, Copy)]
+struct Access {
+    buffer: BufferId,
+    start: u64,
+    end: u64,
+    does: Does,
+}
+
+/// Checks that of the copies and fills in this range none writes what another reads or writes.
+pub(crate) fn check(plan: &Plan, range: Range<usize>) -> Result<(), Box<Dependence>> {
+    let commands = plan.commands().enumerate();
+    let commands = commands.skip(range.start).take(range.len());
+    let mut accesses: Vec<Access> = commands
+        .flat_map(|(position, command)| known(plan.buffers(), position, command))
+        .flatten()
+        .collect();
+    accesses.sort_by_key(|access| (access.buffer.index, access.start));
+    for of_buffer in accesses.chunk_by(|a, b| a.buffer == b.buffer) {
+        let (mut any, mut writing) = (Farthest::default(), Farthest::default());
+        for access in of_buffer {
+            let before = if access.does.writes { &any } else { &writing };
+            if let Some(earlier) = before.meeting(access) {
+                let buffer = &plan.buffers()[access.buffer.index()].name;
+                let dependence = plan.dependence(buffer, access.start, earlier.does, access.does);
+                return Err(Box::new(dependence));
+            }
+            any.add(*access);
+            if access.does.writes {
+                writing.add(*access);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What a command accesses, as far as it says so itself.
+fn known(buffers: &[Buffer], command: usize, of: Command<'_>) -> [Option<Access>; 2] {
+    let access = |buffer, start, len, writes| {
+        Some(Access {
+            buffer,
+            start,
+            end: start + len,
+            does: Does { command, writes },
+        })
+    };
+    match of {
+        Command::Launch(_) => [None, None],
+        Command::Copy(copy) => [
+            access(copy.src, copy.src_start, copy.len, false),
+            access(copy.dst, copy.dst_start, copy.len, true),
+        ],
+        Command::Fill(fill) => {
+            let all = buffers[fill.dst.index()].len;
+            [access(fill.dst, 0, all, true), None]
+        }
+    }
+}
+
+/// The accesses of two commands that reach farthest: one that begins later meets some other command's if it meets one of them.
+#[derive(Default)]
+struct Farthest([Option<Access>; 2]);
+
+impl Farthest {
+    fn add(&mut self, access: Access) {
+        let end = |known: &Option<Access>| known.map_or(0, |known| known.end);
+        let [first, second] = &mut self.0;
+        let is_same = |known: &Option<Access>| {
+            known.is_some_and(|known| known.does.command == access.does.command)
+        };
+        let slot = match (is_same(first), is_same(second)) {
+            (true, _) => first,
+            (_, true) => second,
+            _ if end(first) <= end(second) => first,
+            _ => second,
+        };
+        if end(slot) < access.end {
+            *slot = Some(access);
+        }
+    }
+
+    fn meeting(&self, access: &Access) -> Option<Access> {
+        let meets =
+            |known: &Access| known.does.command != access.does.command && known.end > access.start;
+        self.0.into_iter().flatten().find(meets)
+    }
+}

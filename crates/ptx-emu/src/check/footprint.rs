@@ -1,0 +1,60 @@
+//! Which bytes of a buffer launches read and wrote, for those who ask.
+
+use std::ops::Range;
+
+use super::written::WrittenShadow;
+use crate::access::{Request, Span};
+use crate::fault::AccessKind;
+use crate::registers::lanes;
+
+/// What launches read and wrote of a buffer since [`Machine::watch_accesses`](crate::Machine::watch_accesses): ranges of bytes
+/// from its start, in order and apart. An atomic reads and writes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Accessed {
+    /// Bytes read.
+    pub read: Vec<Range<u64>>,
+    /// Bytes written.
+    pub written: Vec<Range<u64>>,
+}
+
+/// The bytes of a buffer that were accessed: a bit each, marked by blocks that run in parallel.
+#[derive(Debug)]
+pub(crate) struct Footprint {
+    read: WrittenShadow,
+    written: WrittenShadow,
+}
+
+impl Footprint {
+    pub(crate) fn new(bytes: u64) -> Footprint {
+        Footprint {
+            read: WrittenShadow::new(bytes),
+            written: WrittenShadow::new(bytes),
+        }
+    }
+
+    /// Notes an access to the buffer that starts at `base`; `span` is that of its addresses.
+    pub(crate) fn note(&self, base: u64, request: &Request, span: &Span) {
+        let mark = |bits: &WrittenShadow| {
+            let width = u64::from(request.width);
+            if span.contiguous {
+                return bits.mark(span.min - base, span.max + width - span.min);
+            }
+            for lane in lanes(request.mask) {
+                bits.mark(request.addresses[lane] - base, width);
+            }
+        };
+        if request.kind != AccessKind::Store {
+            mark(&self.read);
+        }
+        if request.kind != AccessKind::Load {
+            mark(&self.written);
+        }
+    }
+
+    pub(crate) fn accessed(&self) -> Accessed {
+        Accessed {
+            read: self.read.ranges(),
+            written: self.written.ranges(),
+        }
+    }
+}

@@ -1,0 +1,23 @@
+//! What caps of registers do to kernels.
+
+use page::Page;
+
+use super::rows::timed;
+use crate::perf::report::registers::{columns, lines};
+use crate::perf::results::Results;
+use crate::table::Table;
+
+/// A table, if variants were timed under caps.
+pub fn add(page: &mut Page, results: &Results, command: &str) {
+    let rows = timed(results);
+    let lines = lines(rows.iter().map(|timed| timed.of));
+    if lines.is_empty() {
+        return;
+    }
+    page.section("Caps of registers");
+    columns(Table::new(&lines), "time, us").add_to(page, |line| &line.heading);
+    page.remark(
+        "Each kernel compiled for at most so many registers of a thread (.maxnreg). Spilled: bytes that its instructions store and load for want of registers, as the compiler tells; stack: local memory of a thread, which holds them. The time is of one timestep where there are any; \"vs no cap\" is the time without a cap by the time.",
+    );
+    page.command(command);
+}

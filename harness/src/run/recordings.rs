@@ -1,0 +1,195 @@
+//! Pictures of a run: a slice of a field chunk by chunk, and what receivers recorded.
+
+use std::path::{Path, PathBuf};
+
+use host::buffer::elements;
+use host::{Error, HostBuffer, NamedBuffers};
+use units::grouped;
+
+use super::field_files::write_npy;
+use super::receivers::Receivers;
+use crate::animate::film::Film;
+use crate::animate::pictures::{Animation, write_png};
+use crate::failure::Failure;
+use output_files::OutputFile;
+
+/// Frames in a second of a GIF.
+const FPS: u16 = 10;
+
+/// No side of a seismogram's picture has more pixels.
+const MAX_PIXELS: usize = 800;
+
+/// A plane of points of a buffer of `f32`.
+#[derive(Debug, Clone, Copy)]
+pub struct Plane {
+    /// The buffer.
+    pub field: &'static str,
+    /// The element of its first point.
+    pub first: usize,
+    /// Points from left to right, and elements from one to the next.
+    pub across: (u32, usize),
+    /// The same from top to bottom.
+    pub down: (u32, usize),
+}
+
+/// A film of a plane.
+pub struct Slices {
+    plane: Plane,
+    animation: Animation,
+}
+
+impl Slices {
+    /// A film of so many frames, for the path that `flag` named.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Input`] for a path that cannot be written, or for more frames than fit.
+    pub fn create(flag: &str, path: &Path, plane: Plane, frames: usize) -> Result<Slices, Failure> {
+        let film = Film::new([plane.across.0, plane.down.0], |_, _| false, frames)
+            .map_err(|failure| failure.context(flag))?;
+        let animation = Animation::create(flag, path, FPS, film)?;
+        Ok(Slices { plane, animation })
+    }
+
+    /// Adds a frame.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Bug`] for fields without the plane's.
+    pub fn record(&mut self, fields: &NamedBuffers) -> Result<(), Failure> {
+        let Plane {
+            field,
+            first,
+            across,
+            down,
+        } = self.plane;
+        let values: &[f32] = elements(fields, field).map_err(Error::from)?;
+        let row = |y: usize| (0..across.0 as usize).map(move |x| first + y * down.1 + x * across.1);
+        let picture = (0..down.0 as usize).flat_map(row).map(|at| values[at]);
+        self.animation.film.push(&picture.collect::<Vec<f32>>());
+        Ok(())
+    }
+
+    /// Writes the film, and says what was written.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Environment`], typically since the disk is full.
+    pub fn finish(self) -> Result<String, Failure> {
+        self.animation.finish()
+    }
+}
+
+/// What receivers are to record, and where it goes: an `.npy` and, beside it, a `.png`.
+pub struct Seismogram {
+    receivers: Receivers,
+    array: OutputFile,
+    picture: OutputFile,
+}
+
+impl Seismogram {
+    /// Prepares to write the file that `flag` named.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Input`] for a path that cannot be written, or that does not end in `.npy`.
+    pub fn create(flag: &str, path: &Path, receivers: Receivers) -> Result<Seismogram, Failure> {
+        if path.extension().is_none_or(|ending| ending != "npy") {
+            return Err(Failure::Input(format!(
+                "{flag} {}: a seismogram is a NumPy array: name a file that ends in .npy; its picture is beside it, as .png",
+                path.display()
+            )));
+        }
+        let picture: PathBuf = path.with_extension("png");
+        Ok(Seismogram {
+            receivers,
+            array: OutputFile::create(flag, path)?,
+            picture: OutputFile::create(flag, &picture)?,
+        })
+    }
+
+    /// The receivers, before they record anything.
+    pub fn receivers(&self) -> Receivers {
+        self.receivers.clone()
+    }
+
+    /// Writes what they recorded: samples by receivers, receivers contiguous. Says what was written.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Environment`], typically since the disk is full.
+    pub fn finish(mut self, recorded: &Receivers) -> Result<String, Failure> {
+        let width = recorded.len as usize;
+        let samples = recorded.samples.len() / width;
+        let values: HostBuffer = recorded.samples.clone().into();
+        write_npy(self.array.writer(), &[samples, width], &values)
+            .map_err(|error| Failure::not_written(self.array.target(), &error))?;
+        let array = self.array.finish()?;
+        let shape = format!(
+            "{}: {} samples of {} receivers",
+            array.display(),
+            grouped(samples as u64),
+            grouped(width as u64)
+        );
+        // Without samples there is nothing to look at.
+        if samples == 0 {
+            return Ok(shape);
+        }
+        let (picture, size) = picture(&recorded.samples, width);
+        write_png(self.picture.writer(), &picture, size)
+            .map_err(|error| Failure::not_written(self.picture.target(), &error))?;
+        Ok(format!("{shape}; {}", self.picture.finish()?.display()))
+    }
+}
+
+/// The samples as a picture, time downwards, each side shrunk by a whole factor where it is too long.
+fn picture(samples: &[f32], width: usize) -> (Vec<u8>, (usize, usize)) {
+    let height = samples.len() / width;
+    let by_x = width.div_ceil(MAX_PIXELS);
+    let by_y = height.div_ceil(MAX_PIXELS);
+    let mut pixels = Vec::new();
+    for rows in samples.chunks(width * by_y) {
+        for left in (0..width).step_by(by_x) {
+            let cells = || {
+                let rows = rows.chunks(width);
+                rows.flat_map(|row| &row[left..width.min(left + by_x)])
+            };
+            pixels.push(cells().sum::<f32>() / cells().count() as f32);
+        }
+    }
+    let size = (width.div_ceil(by_x), height.div_ceil(by_y));
+    let film = Film::new([size.0 as u32, size.1 as u32], |_, _| false, 1);
+    let mut film = film.expect("one small frame fits");
+    film.push(&pixels);
+    let picture = film.pictures().next();
+    (picture.expect("one frame was pushed"), size)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seismograms_are_shrunk_along_each_side() {
+        let samples: Vec<f32> = (0..1700 * 5).map(|at| (at / 5) as f32).collect();
+        let (pixels, size) = picture(&samples, 5);
+        assert_eq!((size, pixels.len()), ((5, 567), 5 * 567));
+        assert!(pixels[0] < pixels[5 * 100]);
+        let (_, size) = picture(&vec![0.0; 1601 * 3], 1601);
+        assert_eq!(size, (534, 3));
+    }
+
+    #[test]
+    fn other_endings_are_refused() {
+        let receivers = Receivers {
+            field: "u",
+            first: 0,
+            stride: 1,
+            len: 1,
+            every: 1,
+            samples: Vec::new(),
+        };
+        let failure = Seismogram::create("--receivers", Path::new("a.gif"), receivers);
+        insta::assert_snapshot!(failure.err().unwrap(), @"--receivers a.gif: a seismogram is a NumPy array: name a file that ends in .npy; its picture is beside it, as .png");
+    }
+}
