@@ -28,7 +28,7 @@ use kernels_gpu::stencil25::update::{self, Pairs};
 /// # Safety
 /// The arrays have the values of `task.grid`; nothing else accesses the region's elements of `v` during the launch.
 #[kernel]
-pub unsafe fn stencil25_inner(u: &[f32], v: *mut f32, vp: &[f32], task: Task, value: f32) {
+pub unsafe fn stencil25_inside_step(u: &[f32], v: *mut f32, vp: &[f32], task: Task, value: f32) {
     // Which point is this thread's? A grid is made of whole blocks, so some threads are past the last point.
     let UVec3 { x: z, y, z: x } = thread::index_3d();
     let low = task.region.low;
@@ -58,12 +58,12 @@ pub unsafe fn stencil25_inner(u: &[f32], v: *mut f32, vp: &[f32], task: Task, va
 
 /// Advances the points of `task.region`, all of them in the shell: new values replace those in `v` and in `phi`.
 ///
-/// Launched as `stencil25_inner`, and with the same parameters; `eta` is the absorption, and `phi` the shell's own field.
+/// Launched as `stencil25_inside_step`, and with the same parameters; `eta` is the absorption, and `phi` the shell's own field.
 ///
 /// # Safety
-/// As `stencil25_inner`, for `phi` as for `v`.
+/// As `stencil25_inside_step`, for `phi` as for `v`.
 #[kernel]
-pub unsafe fn stencil25_shell(
+pub unsafe fn stencil25_shell_step(
     u: &[f32],
     v: *mut f32,
     vp: &[f32],

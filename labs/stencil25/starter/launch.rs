@@ -43,12 +43,12 @@ impl Solution for Submission {
 
         // TODO 4: this is the inside in the first timestep. Record all timesteps, each with its own value of the source:
         // `problem.source_values` has one for each. In each, `grid.shell(problem.shell)` has the six boxes around the inside,
-        // for `stencil25_shell`. After each timestep u and v change names.
+        // for `stencil25_shell_step`. After each timestep u and v change names.
         let _ = (eta, phi);
         if let Some(&value) = problem.source_values.first() {
             let inner = grid.inner(problem.shell);
             plan.launch(
-                "stencil25_inner",
+                "stencil25_inside_step",
                 config(inner)?,
                 args![u.slice(), v, vp.slice(), task(inner), value],
             )?;

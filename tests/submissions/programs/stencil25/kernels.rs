@@ -35,7 +35,7 @@ fn laplacian(u: &[f32], index: usize, task: &Task) -> f32 {
 /// # Safety
 /// The arrays have the values of `task.grid`; nothing else accesses the region's elements of `v` during the launch.
 #[kernel]
-pub unsafe fn stencil25_inner(u: &[f32], v: *mut f32, vp: &[f32], task: Task, value: f32) {
+pub unsafe fn stencil25_inside_step(u: &[f32], v: *mut f32, vp: &[f32], task: Task, value: f32) {
     let Some(index) = element(&task) else {
         return;
     };
@@ -50,9 +50,9 @@ pub unsafe fn stencil25_inner(u: &[f32], v: *mut f32, vp: &[f32], task: Task, va
 /// Advances the points of `task.region`, all of them in the shell.
 ///
 /// # Safety
-/// As `stencil25_inner`, for `phi` as for `v`.
+/// As `stencil25_inside_step`, for `phi` as for `v`.
 #[kernel]
-pub unsafe fn stencil25_shell(
+pub unsafe fn stencil25_shell_step(
     u: &[f32],
     v: *mut f32,
     vp: &[f32],

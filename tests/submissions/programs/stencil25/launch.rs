@@ -38,11 +38,11 @@ impl Solution for Submission {
         for &value in &problem.source_values {
             let inner = grid.inner(problem.shell);
             let arrays = args![u.slice(), v, vp.slice(), task(inner), value];
-            plan.launch("stencil25_inner", config(inner)?, arrays)?;
+            plan.launch("stencil25_inside_step", config(inner)?, arrays)?;
             for region in grid.shell(problem.shell) {
                 let (u, vp, eta) = (u.slice(), vp.slice(), eta.slice());
                 let arrays = args![u, v, vp, eta, phi, task(region), value];
-                plan.launch("stencil25_shell", config(region)?, arrays)?;
+                plan.launch("stencil25_shell_step", config(region)?, arrays)?;
             }
             (u, v) = (v, u);
         }
