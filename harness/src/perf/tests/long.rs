@@ -84,3 +84,33 @@ fn what_is_wrong_in_the_middle_is_found_by_the_other_variants() {
     let expected = [Correctness::Equal, Correctness::Wrong].map(|result| (result, None));
     assert_eq!(results, expected);
 }
+
+#[test]
+fn what_rounds_differently_is_compared_at_both_ends_from_its_own_state() {
+    let run = long(&["--variant=naive,close"]);
+    assert_eq!(run.ending, Ok(Ending::Fine));
+    let results = [0, 1].map(|row| {
+        let figures = run.figures(row);
+        (figures.result, figures.checked_steps)
+    });
+    let expected = [Correctness::Equal, Correctness::Close].map(|result| (result, Some(CHECKED)));
+    assert_eq!(results, expected);
+    // It needs no other.
+    let run = long(&["--variant=close"]);
+    assert_eq!(run.figures(0).result, Correctness::Close);
+    // What the CPU can do as a whole is compared as a whole.
+    let run = small("naive,close,not-close");
+    let results = [0, 1, 2].map(|row| run.figures(row).result);
+    assert_eq!(
+        results,
+        [Correctness::Equal, Correctness::Close, Correctness::Wrong]
+    );
+    let run = long(&["--variant=close,not-close"]);
+    assert_eq!(run.ending, Ok(Ending::Wrong));
+    assert_eq!(run.figures(1).result, Correctness::Wrong);
+    let mismatch = run.figures(1).mismatch.as_ref().unwrap();
+    assert!(
+        mismatch.starts_with("after the first 26 steps: `x` is wrong in 100 of 100"),
+        "{mismatch}"
+    );
+}

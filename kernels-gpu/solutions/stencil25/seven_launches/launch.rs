@@ -76,7 +76,7 @@ const ENOUGH_BLOCKS: u32 = 4096;
 /// Planes that a streaming block takes at least, if there are as many: before the first, it loads eight.
 const FEWEST_PLANES: u32 = 32;
 
-/// See the module.
+/// With [`Inner::ST_REG_FIXED`].
 pub struct Submission;
 
 impl Solution for Submission {
@@ -86,7 +86,7 @@ impl Solution for Submission {
         buffers: Buffers,
         plan: &mut Plan,
     ) -> Result<Outputs, PlanError> {
-        Inner::GMEM.record(problem, buffers, plan)
+        Inner::ST_REG_FIXED.record(problem, buffers, plan)
     }
 }
 
