@@ -18,9 +18,11 @@ fn main() -> std::io::Result<()> {
 
     let (mut kernels, mut solutions) = (String::new(), String::new());
     let (mut arms, mut programs) = (String::new(), String::new());
+    let mut sources = String::new();
     for lab in entries(&root)? {
         let name = name(&lab);
         kernel_modules(&lab, &mut kernels)?;
+        source_texts(&lab, &root, &mut sources)?;
         solution_modules(&lab, "::kernels_gpu::solutions", None, &mut solutions)?;
         if lab.join("variants.rs").is_file() {
             writeln!(
@@ -45,7 +47,9 @@ fn main() -> std::io::Result<()> {
          macro_rules! built_in {{ {arms} ($lab:ident) => {{ &[] }}; }}\n\
          pub(crate) use built_in;\n\
          /// Programs in other languages that do what a variant does: each file's name and text.\n\
-         pub static PROGRAMS: &[(&str, &str)] = &[{programs}];"
+         pub static PROGRAMS: &[(&str, &str)] = &[{programs}];\n\
+         /// Every `kernels.rs` and `launch.rs`: its path from the folder of all solutions, and its text.\n\
+         pub static SOURCES: &[(&str, &str)] = &[{sources}];"
     )
     .unwrap();
     fs::write(out.join("kernels.rs"), kernels)?;
@@ -65,6 +69,19 @@ fn kernel_modules(folder: &Path, text: &mut String) -> std::io::Result<()> {
         kernel_modules(below, text)?;
     }
     writeln!(text, "}}").unwrap();
+    Ok(())
+}
+
+/// The texts of the folder's `kernels.rs` and `launch.rs`, and of those in the folders below.
+fn source_texts(folder: &Path, root: &Path, text: &mut String) -> std::io::Result<()> {
+    for entry in entries(folder)? {
+        if entry.is_dir() {
+            source_texts(&entry, root, text)?;
+        } else if entry.ends_with("kernels.rs") || entry.ends_with("launch.rs") {
+            let name = entry.strip_prefix(root).unwrap_or(&entry);
+            writeln!(text, "({name:?}, include_str!({entry:?})),").unwrap();
+        }
+    }
     Ok(())
 }
 

@@ -30,6 +30,7 @@ pub mod animate;
 pub mod catalogue;
 pub mod check_course;
 pub mod cli;
+pub mod code_lines;
 pub mod compare;
 pub mod course_root;
 pub mod cpu;

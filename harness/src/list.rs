@@ -7,6 +7,7 @@ use host::{Case, Lab, labs};
 use serde::Serialize;
 
 use crate::catalogue;
+use crate::code_lines::{self, CodeLines};
 use crate::failure::{Ending, Failure};
 use crate::json::JsonArg;
 use crate::stdout::Out;
@@ -42,6 +43,8 @@ struct VariantEntry {
     name: &'static str,
     summary: &'static str,
     exact: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    code_lines: Option<CodeLines>,
 }
 
 #[derive(Debug, Serialize)]
@@ -90,6 +93,7 @@ impl LabEntry {
             name: variant.name,
             summary: variant.summary,
             exact: variant.exact,
+            code_lines: code_lines::of_variant(lab, variant),
         });
         let parameters = lab.parameters().iter().map(|parameter| ParameterEntry {
             name: parameter.name,
@@ -117,7 +121,19 @@ impl LabEntry {
             vec![format!("{cases}: see `harness list {}`", self.name)]
         };
         let variants = self.variants.iter();
-        let variants = variants.map(|variant| [variant.name, variant.summary].map(str::to_owned));
+        let variants = variants.map(|variant| {
+            let lines = variant.code_lines.filter(|_| all);
+            let lines = lines.map_or(String::new(), |lines| {
+                format!(
+                    " ({} lines of kernels, {} of launches)",
+                    lines.kernels, lines.launch
+                )
+            });
+            [
+                variant.name.to_owned(),
+                format!("{}{lines}", variant.summary),
+            ]
+        });
         let parameters = self.parameters.iter().map(|parameter| {
             let text = format!("{} [{}]", parameter.summary, parameter.default);
             [parameter.name.to_owned(), text]

@@ -1,8 +1,8 @@
 //! `harness animate`: pictures of a lab.
 
-pub mod film;
+pub(crate) mod film;
 mod palette;
-pub mod pictures;
+pub(crate) mod pictures;
 
 use std::path::PathBuf;
 use std::time::Instant;

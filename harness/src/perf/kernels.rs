@@ -42,7 +42,12 @@ fn compiled(timed: &[(&Row, &KernelInfo)], counted: Option<&Counted>, look: Look
     }
     table = table
         .left("variant", |(row, _)| row.name())
-        .left("kernel", |(_, kernel)| kernel.name.clone())
+        .left("kernel", |(_, kernel)| kernel.name.clone());
+    let lines = |row: &Row| Some(row.figures()?.code_lines?.kernels.to_string());
+    if timed.iter().any(|(row, _)| lines(row).is_some()) {
+        table = table.right("lines", move |(row, _)| lines(row));
+    }
+    table = table
         .right("regs", |(_, kernel)| Some(kernel.registers?.to_string()))
         .right("local\nbytes", |(_, kernel)| {
             Some(kernel.local_bytes.to_string())

@@ -133,6 +133,7 @@ With --registers 80,60, for each kernel:
 With --notes, for each size:
   > LANGUAGE  the variant above it, written in that language
   local bytes what a thread keeps in local memory: spilled registers, arrays
+  lines       of code of the variant's kernels, neither empty nor a comment
   blocks/SM   blocks that a multiprocessor holds at once
   occupancy   share of its threads that they fill: theoretical, from the driver
   sectors     pieces of 32 bytes that warps touch, counted on a small case

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::bound::Bound;
 use super::counted::Counted;
+use crate::code_lines::CodeLines;
 use crate::cpu::CpuInfo;
 use crate::failure::{Ending, Failure};
 use crate::json::read::{self, Head};
@@ -165,6 +166,9 @@ pub struct Figures {
     pub conditions: Option<Conditions>,
     /// The kernels as the device compiled them: registers, local memory, occupancy.
     pub kernels: Vec<KernelInfo>,
+    /// Lines of code of the variant, if this program has its source.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code_lines: Option<CodeLines>,
     /// SHA-256 of the PTX, or of what else the device was given.
     pub code_sha256: Option<String>,
     /// Whether the result of the last timed run is right.
@@ -284,6 +288,7 @@ impl Figures {
             is_fastest: false,
             conditions: None,
             kernels: Vec::new(),
+            code_lines: None,
             code_sha256: None,
             result: Correctness::Unchecked,
             checked_steps: None,

@@ -40,10 +40,13 @@ pub fn add(page: &mut Page, results: &Results, command: &str) {
         .right("vs all cores", |timed| timed.of.vs_cpu().map(three))
         .right("vs first variant", |timed| ratio(timed.of.vs_first()))
         .right("vs ours", |timed| ratio(timed.of.vs_variant()))
+        .right("lines of kernels", |timed| {
+            Some(timed.figures.code_lines?.kernels.to_string())
+        })
         .toned("note", Align::Left, |timed| timed.note())
         .add_to(page, |timed| &timed.heading);
     page.remark(
-        "Above 1 is faster; nothing is said of what is noisy or wrong, nor of what would be compared with that. In brackets: the 95 % confidence interval, turn by turn. The first variant is the lab's plain one. \"vs ours\" is of a peer: the time of our variant over its own.",
+        "Above 1 is faster; nothing is said of what is noisy or wrong, nor of what would be compared with that. In brackets: the 95 % confidence interval, turn by turn. The first variant is the lab's plain one. \"vs ours\" is of a peer: the time of our variant over its own. Lines of kernels: those of the variant's kernels that are neither empty nor a comment, without the physics that they share with the CPU references.",
     );
     page.command(command);
 }

@@ -28,7 +28,7 @@ fn commands() {
 
 #[test]
 fn labs_of_run() {
-    for lab in ["poisson", "wave3d", "membench", "matadd"] {
+    for lab in ["poisson", "stencil25", "wave3d", "membench", "matadd"] {
         insta::assert_snapshot!(format!("run-{lab}"), run(&["run", lab, "--help"]));
     }
 }

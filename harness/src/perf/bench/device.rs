@@ -8,6 +8,7 @@ use super::Bench;
 use super::check::{Computed, Judged, Judgement};
 use super::ratios::times_as_long;
 use crate::catalogue::first_variant;
+use crate::code_lines;
 use crate::devices::Named;
 use crate::digest::sha256;
 use crate::failure::Failure;
@@ -246,6 +247,10 @@ impl Bench<'_> {
         Figures {
             bytes_per_s: Some(work.bytes as f64 / run_s.max(1e-12)),
             bound: bound::bound(&record.limits, &demand, run_s),
+            code_lines: match contender.peer {
+                None => code_lines::of_variant(self.lab, &contender.variant),
+                Some(_) => None,
+            },
             code_sha256: match contender.about() {
                 None => {
                     let capability = record.info.limits.compute_capability;
