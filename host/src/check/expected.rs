@@ -80,18 +80,43 @@ impl Expected {
 
     /// How far a value of this output may be from what is expected; `None` if it must be equal to the last bit.
     pub fn tolerance(&self, output: &str) -> Option<Tolerance> {
-        let mut bounds = self.bounds.as_ref()?.iter();
-        let bound = bounds.find(|(name, _)| name == output);
-        Some(Tolerance {
-            absolute: bound.map_or(0.0, |(_, bound)| *bound),
-            relative: 0.0,
-        })
+        find_bound(self.bounds.as_ref()?, output)
     }
 
     /// Compares every value.
     pub fn check(&self, got: &NamedBuffers) -> Result<(), CheckError> {
         within(&self.outputs, got, &|name| self.tolerance(name))
     }
+}
+
+/// How far the outputs of a variant that rounds differently may be from `expected`, a reference's, if the noise of the reference of a
+/// smaller case is known: by output, [`ROUNDING`] + 1 times that noise, relative to the largest values of both.
+///
+/// # Panics
+///
+/// If an output is missing somewhere.
+pub fn bounds_by_sample(noise: &Noise, sample: &NamedBuffers, expected: &NamedBuffers) -> Noise {
+    let largest = |outputs: &NamedBuffers, name: &str| {
+        let values = find(outputs, name).expect("one case's outputs are another's");
+        let magnitude = |index| Value::at(values, index).to_f64().abs();
+        let all = (0..values.len()).into_par_iter().map(magnitude);
+        all.reduce(|| 0.0, f64::max)
+    };
+    let bound = |(name, noise): &(String, f64)| {
+        let share = noise / largest(sample, name).max(f64::MIN_POSITIVE);
+        let bound = (ROUNDING + 1.0) * share * largest(expected, name);
+        (name.clone(), bound)
+    };
+    noise.iter().map(bound).collect()
+}
+
+/// The bound of an output, as a tolerance.
+pub fn find_bound(bounds: &Noise, output: &str) -> Option<Tolerance> {
+    let bound = bounds.iter().find(|(name, _)| name == output);
+    Some(Tolerance {
+        absolute: bound.map_or(0.0, |(_, bound)| *bound),
+        relative: 0.0,
+    })
 }
 
 fn scaled(noise: &Noise, factor: f64) -> Noise {
@@ -140,6 +165,16 @@ mod tests {
         expected
             .check(&named(vec![1.0f64, 2.0 + 5e-15]))
             .unwrap_err();
+    }
+
+    #[test]
+    fn the_noise_of_a_smaller_case_counts_relative_to_the_largest_value() {
+        let noise = vec![("u".to_owned(), 1e-7)];
+        let expected = named(vec![4.0f32, -8.0, 0.0]);
+        let bounds = bounds_by_sample(&noise, &named(vec![-2.0f32, 1.0]), &expected);
+        let bound = find_bound(&bounds, "u").unwrap().absolute;
+        assert!((bound / (9.0 * 4.0 * 1e-7) - 1.0).abs() < 1e-12, "{bound}");
+        assert_eq!(find_bound(&bounds, "v").unwrap().absolute, 0.0);
     }
 
     #[test]

@@ -213,7 +213,8 @@ pub trait Case: Send + Sync {
 
     /// Compares every element of every output of an exact variant with `expected`, the reference's, bit for bit. Those of
     /// another variant are compared with the oracle for `inputs`, and may be [`ROUNDING`](crate::check::ROUNDING) times as far from
-    /// it as the reference is. What differs is the inner error.
+    /// it as the reference is. For a case too large for that, they are compared with `expected` itself, and how far the reference is from an
+    /// oracle is known from a smaller case, relative to the largest value. What differs is the inner error.
     ///
     /// # Errors
     ///
@@ -225,6 +226,11 @@ pub trait Case: Send + Sync {
         expected: &NamedBuffers,
         got: &NamedBuffers,
     ) -> Result<Result<(), CheckError>, Error>;
+
+    /// Whether [`Case::check`] needs the inputs for this variant: where not, none need be kept.
+    fn checks_from_inputs(&self, _variant: &str) -> bool {
+        false
+    }
 
     /// How many timesteps the case has, if it has any.
     fn timesteps(&self) -> Option<u64> {

@@ -267,6 +267,25 @@ impl Declaration for Stencil25 {
         Ok(Some(outputs(fields)))
     }
 
+    /// Some tens of points along each axis, of the same spacing and timestep, where there are more than a few million: an oracle has twice
+    /// the bytes.
+    fn rounding_sample(&self) -> Option<Stencil25> {
+        if self.grid().points() <= 1 << 22 {
+            return None;
+        }
+        let least = 2 * self.shell() + 1;
+        let shape = self.grid().shape().map(|n| n.min(64.max(least)));
+        let sample = Stencil25::with_shell(shape, self.steps(), self.shell()).ok()?;
+        let sample = sample.with_medium(Model::Layers, self.spacing_m(), Some(self.dt_s()));
+        let sample = sample.ok()?.with_source(self.source()).ok()?;
+        let seed = 1;
+        Some(
+            sample
+                .with_start(Start::Random { seed })
+                .with_first_step(self.first_step()),
+        )
+    }
+
     fn timesteps(&self) -> Option<u64> {
         Some(self.steps().into())
     }

@@ -484,3 +484,41 @@ proptest! {
         prop_assert!(named > 0.9999 * largest);
     }
 }
+
+#[test]
+fn a_large_case_judges_other_orders_by_a_smaller_one() {
+    let large = random([200, 170, 140], 2, 16);
+    assert!(!crate::Case::checks_from_inputs(&large, "st_semi"));
+    assert!(crate::Case::checks_from_inputs(
+        &random([40, 41, 42], 2, 16),
+        "st_semi"
+    ));
+    let case: &dyn Case = &large;
+    let inputs = case.inputs().unwrap();
+    let expected = case
+        .reference_from(&inputs, Cpu::Parallel, &NoProgress)
+        .unwrap();
+    // The oracle's own values, rounded, are as near as anything can be.
+    let mut near = case.oracle_from(&inputs, &NoProgress).unwrap().unwrap();
+    for (_, values) in &mut near {
+        let rounded: Vec<f32> = values
+            .as_slice::<f64>()
+            .unwrap()
+            .iter()
+            .map(|&v| v as f32)
+            .collect();
+        *values = rounded.into();
+    }
+    let check = |got: &crate::buffer::NamedBuffers| case.check("st_semi", &Vec::new(), &expected, got).unwrap();
+    check(&near).unwrap();
+    assert!(
+        case.check("gmem", &inputs, &expected, &near)
+            .unwrap()
+            .is_err()
+    );
+    // A hundred thousandth of the largest value is no rounding.
+    let index = large.grid().index(100, 80, 70) as usize;
+    let values = near[0].1.as_mut_slice::<f32>().unwrap();
+    values[index] += 2e-5;
+    check(&near).unwrap_err();
+}
