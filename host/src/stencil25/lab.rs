@@ -146,8 +146,8 @@ impl Declaration for Stencil25 {
     }
 
     fn small() -> Vec<Stencil25> {
-        // Insides of one point, below, at and beside a block and a tile; shells below, at and beyond the stencil's radius; rows that just
-        // fill their lines; the steps after which u and v have swapped names or not.
+        // Insides of one point, below, at and beside a block and a tile; shells below, at and beyond the stencil's
+        // radius; rows that just fill their lines; the steps after which u and v have swapped names or not.
         let mut cases: Vec<Stencil25> = [
             ([3, 3, 3], 1, 1),
             ([3, 4, 5], 7, 1),

@@ -81,11 +81,11 @@ const LARGEST_ETA: f64 = 1.0;
 
 /// The absorption of a shell: 0 inside, largest outside.
 ///
-/// eta = eta_max (depth / width)^2, where a point's depth is how many points it is beyond the inner face: the largest of those along
-/// the three axes. eta_max = dt 3 c ln(1/R) / (2 L), for a wave of speed c, a share R = 10^-3 that is reflected, and the width L in metres: the usual
-/// profile of perfectly matched layers (Collino and Tsogka, Geophysics 66(1), 2001, equation 45 and below). Here c is the model's highest speed,
-/// L is along the axis with the smallest spacing, and eta_max is at most 1. In the halo, eta is what it is at the outermost
-/// points.
+/// eta = eta_max (depth / width)^2, where a point's depth is how many points it is beyond the inner face: the largest of
+/// those along the three axes. eta_max = dt 3 c ln(1/R) / (2 L), for a wave of speed c, a share R = 10^-3 that is
+/// reflected, and the width L in metres: the usual profile of perfectly matched layers (Collino and Tsogka, Geophysics
+/// 66(1), 2001, equation 45 and below). Here c is the model's highest speed, L is along the axis with the smallest
+/// spacing, and eta_max is at most 1. In the halo, eta is what it is at the outermost points.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Absorption {
     grid: Grid,

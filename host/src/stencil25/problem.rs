@@ -15,8 +15,8 @@ pub enum Start {
     Rest,
     /// A Gaussian pulse of height 1 and a standard deviation of 3 points in the middle, at rest.
     Pulse,
-    /// At random, so that nothing can be right by chance: u and v uniform in [-1, 1) at every point; phi, in the shell, of the size
-    /// of the Laplacian; and vp up to an eighth less than the model's.
+    /// At random, so that nothing can be right by chance: u and v uniform in [-1, 1) at every point; phi, in the shell,
+    /// of the size of the Laplacian; and vp up to an eighth less than the model's.
     Random {
         /// Equal seeds give equal arrays.
         seed: u64,
@@ -65,8 +65,8 @@ const MOST_VALUES: u64 = 1 << 31;
 pub const MOST_POINTS: [u32; 3] = [130_000, 260_000, 1 << 30];
 
 impl Stencil25 {
-    /// A problem from rest in the layered model, with a spacing of 10 m, a shell of 16 points, a 15 Hz source in the middle of
-    /// x and y and at a quarter of z, and 0.9 of the largest timestep.
+    /// A problem from rest in the layered model, with a spacing of 10 m, a shell of 16 points, a 15 Hz source in the
+    /// middle of x and y and at a quarter of z, and 0.9 of the largest timestep.
     ///
     /// # Errors
     ///
@@ -384,8 +384,8 @@ impl Stencil25 {
     }
 }
 
-/// The largest stable timestep in seconds, for these spacings in metres and a speed in m/s: c dt sqrt(K) <= 2, where K is the
-/// largest eigenvalue of the negative Laplacian. A millionth less, since coefficients and vp are rounded to `f32`.
+/// The largest stable timestep in seconds, for these spacings in metres and a speed in m/s: c dt sqrt(K) <= 2, where K is
+/// the largest eigenvalue of the negative Laplacian. A millionth less, since coefficients and vp are rounded to `f32`.
 pub fn largest_timestep(spacing_m: [f64; 3], c_m_per_s: f64) -> f64 {
     let eigenvalue = Coefficients::largest_eigenvalue(spacing_m);
     (1.0 - 1e-6) * 2.0 / (c_m_per_s * eigenvalue.sqrt())

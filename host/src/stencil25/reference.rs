@@ -1,7 +1,7 @@
 //! The CPU references: the scheme as it stands in `kernels_gpu`, serial or on all cores; and in `f64`.
 //!
-//! Fused products and sums are one instruction where the CPU has it (asked for when the program runs), and elsewhere a function of
-//! the C library with the same result.
+//! Fused products and sums are one instruction where the CPU has it (asked for when the program runs), and elsewhere a
+//! function of the C library with the same result.
 
 use std::ops::Range;
 
@@ -17,7 +17,8 @@ use crate::lab::{Cpu, Progress};
 /// Values of one parallel task, in whole rows: enough that handing out tasks costs little beside the work.
 const TASK_VALUES: usize = 1 << 14;
 
-/// Advances `fields` by the problem's steps in this medium, usually [`Stencil25::vp`] and [`Stencil25::eta`], in the precision of `T`.
+/// Advances `fields` by the problem's steps in this medium, usually [`Stencil25::vp`] and [`Stencil25::eta`], in the
+/// precision of `T`.
 ///
 /// # Panics
 ///

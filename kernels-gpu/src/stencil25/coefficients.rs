@@ -1,10 +1,11 @@
 //! The coefficients of the finite differences.
 
-/// The 8th-order central second difference, times the squared spacing: what the point itself counts with, and its neighbours at
-/// distance 1 to 4.
+/// The 8th-order central second difference, times the squared spacing: what the point itself counts with, and its
+/// neighbours at distance 1 to 4.
 ///
-/// The only symmetric difference of nine values that is exact for polynomials to the ninth degree (Fornberg, "Generation of finite difference
-/// formulas on arbitrarily spaced grids", Mathematics of Computation 51, 1988, table 1); a test checks that.
+/// The only symmetric difference of nine values that is exact for polynomials to the ninth degree (Fornberg, "Generation
+/// of finite difference formulas on arbitrarily spaced grids", Mathematics of Computation 51, 1988, table 1); a test
+/// checks that.
 pub const CENTRE: f64 = -205.0 / 72.0;
 /// See [`CENTRE`].
 pub const NEIGHBOURS: [f64; 4] = [8.0 / 5.0, -1.0 / 5.0, 8.0 / 315.0, -1.0 / 560.0];

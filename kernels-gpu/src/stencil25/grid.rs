@@ -103,8 +103,8 @@ impl Grid {
         }
     }
 
-    /// The shell's six boxes: left and right (along x) with all of their points; top and bottom (along y) between those; front
-    /// and back (along z) between these. Every point of the shell is in one of them, and no other point is.
+    /// The shell's six boxes: left and right (along x) with all of their points; top and bottom (along y) between those;
+    /// front and back (along z) between these. Every point of the shell is in one of them, and no other point is.
     pub const fn shell(self, shell: u32) -> [Region; 6] {
         let Region { low, high } = self.inner(shell);
         let [n_x, n_y, n_z] = self.shape();

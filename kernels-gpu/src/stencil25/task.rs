@@ -2,7 +2,8 @@
 
 use super::{Coefficients, Grid, Region};
 
-/// What one launch computes: a kernel gets it by value. The value of the source, which is another at each timestep, comes apart.
+/// What one launch computes: a kernel gets it by value. The value of the source, which is another at each timestep, comes
+/// apart.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C)]
 pub struct Task {

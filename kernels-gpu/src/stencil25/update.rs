@@ -41,8 +41,8 @@ pub fn shell<T: Fused>(u: T, v: T, vp: T, laplacian: T, eta: T, phi: T) -> T {
     a.fused(u, vp.fused(laplacian + phi, -v)) / two.fused(eta, one)
 }
 
-/// The next value of phi: `eta_change` and `u_change` are the differences, along x, y and z, of the values at distance 1 after
-/// and before the point.
+/// The next value of phi: `eta_change` and `u_change` are the differences, along x, y and z, of the values at distance 1
+/// after and before the point.
 #[inline(always)]
 pub fn phi<T: Fused>(c: &Coefficients, phi: T, eta: T, eta_change: [T; 3], u_change: [T; 3]) -> T {
     let slope = |axis: usize| T::from_f32(c.slopes[axis]);

@@ -1,8 +1,8 @@
 //! A timestep in seven launches: one for the points inside, one for each of the shell's six boxes.
 //!
-//! Each point is written by one launch, and none reads what another of the same timestep writes: their order is free. Threads
-//! are laid along z, y and x, of which z is contiguous. Rows of points begin with a cache line, and so do the threads of a row: a warp's loads
-//! of one array are whole lines, and those of the neighbours along z are at most two.
+//! Each point is written by one launch, and none reads what another of the same timestep writes: their order is free.
+//! Threads are laid along z, y and x, of which z is contiguous. Rows of points begin with a cache line, and so do the
+//! threads of a row: a warp's loads of one array are whole lines, and those of the neighbours along z are at most two.
 
 use cuda_std::UVec3;
 use cuda_std::prelude::*;
@@ -10,7 +10,7 @@ use cuda_std::prelude::*;
 use kernels_gpu::stencil25::update::{self, Pairs};
 use kernels_gpu::stencil25::{RADIUS, Region, Task};
 
-/// Threads of a block of [`stencil25_gmem`] and, where a box is wide enough along z, of [`stencil25_shell`], along z, y and x.
+/// Threads of a block of [`stencil25_gmem`] and, where a box is wide along z, of [`stencil25_shell`], along z, y and x.
 pub const BLOCK: [u32; 3] = [32, 4, 2];
 
 /// The same of [`stencil25_shell`] for a box of at most so many points along z.
@@ -183,8 +183,8 @@ pub unsafe fn stencil25_smem(u: &[f32], v: *mut f32, vp: &[f32], task: Task, val
         + local.x as usize
         + HALO;
 
-    // A value is needed up to the halo of the region, and not beyond, where there may be none. Each thread loads its own, and those at
-    // the block's faces the halo's on both sides. A halo has no edges or corners.
+    // A value is needed up to the halo of the region, and not beyond, where there may be none. Each thread loads its own,
+    // and those at the block's faces the halo's on both sides. A halo has no edges or corners.
     let is_needed = |position: u32, axis: usize| position < region.high[axis] + RADIUS;
     if is_needed(x, 0) && is_needed(y, 1) && is_needed(z, 2) {
         let load = |from: u32, to: usize| {
@@ -264,8 +264,8 @@ struct Column<'a> {
 }
 
 impl<'a> Column<'a> {
-    /// This thread's, before plane `x`. `planes` has the values of two planes: they are filled in turn, so that one barrier a plane
-    /// is enough.
+    /// This thread's, before plane `x`. `planes` has the values of two planes: they are filled in turn, so that one
+    /// barrier a plane is enough.
     ///
     /// # Safety
     /// As [`stencil25_gmem`]; `planes` is in shared memory.
@@ -283,8 +283,8 @@ impl<'a> Column<'a> {
         let (lane, warp) = (thread::thread_idx_x(), thread::thread_idx_y());
         let first_y = region.low[1] + thread::block_idx_y() * height;
         let first_z = region.line_z() + thread::block_idx_x() * width;
-        // Eight warps have a row of the halo each; four have the columns beside four rows. Row and column count from the halo's
-        // first.
+        // Eight warps have a row of the halo each; four have the columns beside four rows. Row and column count from the
+        // halo's first.
         let (row, column) = if warp < HALOS {
             let before = if warp < RADIUS { 0 } else { height };
             (before + warp, lane + RADIUS)
@@ -342,8 +342,8 @@ impl<'a> Column<'a> {
         }
     }
 
-    /// v and vp, `ahead` planes from here; of v anything, unless the block has that plane and the column is in the region: others may
-    /// be writing there.
+    /// v and vp, `ahead` planes from here; of v anything, unless the block has that plane and the column is in the
+    /// region: others may be writing there.
     ///
     /// # Safety
     /// The array has that plane. If `has_plane`, the block does, and has not written it yet.
@@ -379,8 +379,8 @@ impl<'a> Column<'a> {
         index.wrapping_add_signed(planes.wrapping_mul(self.task.grid.stride_x() as i32))
     }
 
-    /// Fills a plane in shared memory with u where the block is, and waits until the other threads have: what is around this thread's
-    /// point.
+    /// Fills a plane in shared memory with u where the block is, and waits until the other threads have: what is around
+    /// this thread's point.
     ///
     /// # Safety
     /// All threads of the block call it.
@@ -410,8 +410,8 @@ impl<'a> Column<'a> {
     }
 }
 
-/// A column with u in registers that stay where they are: each value is in one register from the plane where it is first needed to the
-/// last, nine planes later. So nine planes are nine different pieces of code.
+/// A column with u in registers that stay where they are: each value is in one register from the plane where it is first
+/// needed to the last, nine planes later. So nine planes are nine different pieces of code.
 struct Fixed<'a> {
     column: Column<'a>,
     /// How many planes are left, with the one where the block is.
@@ -455,11 +455,11 @@ impl Fixed<'_> {
     }
 }
 
-/// Points inside the shell: blocks stream along x. A thread has its column's u in registers, fixed ones, and shares the plane
-/// where the block is.
+/// Points inside the shell: blocks stream along x. A thread has its column's u in registers, fixed ones, and shares the
+/// plane where the block is.
 ///
-/// Parameters and safety: as [`stencil25_gmem`]. Block: [`PLANE_BLOCK`]. Grid: along x and y as there; along z any number of blocks, each of
-/// which takes an equal part of the planes.
+/// Parameters and safety: as [`stencil25_gmem`]. Block: [`PLANE_BLOCK`]. Grid: along x and y as there; along z any number
+/// of blocks, each of which takes an equal part of the planes.
 ///
 /// # Safety
 /// As [`stencil25_gmem`].
@@ -494,18 +494,20 @@ pub unsafe fn stencil25_st_reg_fixed(u: &[f32], v: *mut f32, vp: &[f32], task: T
     }
 }
 
-/// A column with partial sums in registers: a plane's u is added to the sums of the four planes before it, and to a sum of its own,
-/// which four more planes complete.
+/// A column with partial sums in registers: a plane's u is added to the sums of the four planes before it, and to a sum
+/// of its own, which four more planes complete.
 struct Semi<'a> {
     column: Column<'a>,
     /// How many planes have had their forward phase, and how many there are.
     done: u32,
     planes: u32,
-    /// u of the four planes before the block's: in phase p, that of the fourth before is number p, and the others follow in turn.
+    /// u of the four planes before the block's: in phase p, that of the fourth before is number p, and the others follow
+    /// in turn.
     u: [f32; 4],
     /// Their Laplacians, as far as they are known.
     sums: [f32; 4],
-    /// What the next plane needs, on its way since this one's barrier: u, its halo, and what the point that is complete then needs.
+    /// What the next plane needs, on its way since this one's barrier: u, its halo, and what the point that is complete
+    /// then needs.
     own: f32,
     halo: f32,
     v_and_vp: [f32; 2],
@@ -563,9 +565,10 @@ impl Semi<'_> {
     }
 }
 
-/// Points inside the shell: blocks stream along x, and a plane's u is added, as soon as it is there, to the sums of all planes that need it (a semi-stencil: de la Cruz and Araya-Polo,
-/// "Algorithm 942: Semi-stencil", ACM Transactions on Mathematical Software 40(3), 2014). So u is read once, not kept for four planes, and the sums are of another
-/// order than the scheme's.
+/// Points inside the shell: blocks stream along x, and a plane's u is added, as soon as it is there, to the sums of all
+/// planes that need it (a semi-stencil: de la Cruz and Araya-Polo, "Algorithm 942: Semi-stencil", ACM Transactions on
+/// Mathematical Software 40(3), 2014). So u is read once, not kept for four planes, and the sums are of another order
+/// than the scheme's.
 ///
 /// Parameters, block, grid and safety: as [`stencil25_st_reg_fixed`].
 ///
