@@ -58,15 +58,11 @@ impl Ring {
         (self.plane() / POINTS).div_ceil(THREADS)
     }
 
-    /// The first value of plane number `plane`, counted from any.
+    /// Where the plane so many after the one at `place` is. In 32 bits, which take half the instructions.
     #[inline(always)]
-    const fn next(&self, place: usize, planes: usize) -> usize {
-        let place = place + planes * self.plane();
-        if place >= self.len() {
-            place - self.len()
-        } else {
-            place
-        }
+    const fn next(&self, place: u32, planes: usize) -> u32 {
+        let (place, len) = (place + (planes * self.plane()) as u32, self.len() as u32);
+        if place >= len { place - len } else { place }
     }
 }
 
@@ -199,7 +195,7 @@ unsafe fn stream<const SHELL: bool>(
             }
             async_copy::commit();
         }
-        let (mut u_place, mut eta_place) = (0, 0);
+        let (mut u_place, mut eta_place) = (0_u32, 0_u32);
         let mut own = index as usize;
         // u at the four planes behind that of the points.
         let mut behind = [[0.0; POINTS]; HALO];
@@ -225,14 +221,14 @@ unsafe fn stream<const SHELL: bool>(
             let free = U.next(u_place, HALO + 1);
             if x + 1 < end {
                 fetch(
-                    u_ring.add(free),
+                    u_ring.add(free as usize),
                     arrays.u.add(plane(x + 1 + 2 * RADIUS)),
                     &of_u,
                 );
                 if SHELL {
                     let free = ETA.next(eta_place, 3);
                     fetch(
-                        eta_ring.add(free),
+                        eta_ring.add(free as usize),
                         arrays.eta.add(plane(x + 2 + RADIUS)),
                         &of_eta,
                     );
@@ -240,8 +236,12 @@ unsafe fn stream<const SHELL: bool>(
             }
             async_copy::commit();
 
-            let here = u_tile.add(u_place);
-            let u = if has_points { load(here) } else { [0.0; POINTS] };
+            let here = u_tile.add(u_place as usize);
+            let u = if has_points {
+                load(here)
+            } else {
+                [0.0; POINTS]
+            };
             let (v, vp) = (next_v, next_vp);
             if has_points && x + 1 < end {
                 next_v = load(arrays.v.add(own + stride));
@@ -250,7 +250,7 @@ unsafe fn stream<const SHELL: bool>(
             if has_points {
                 let mut ahead = [[0.0; POINTS]; HALO];
                 for (r, ahead) in ahead.iter_mut().enumerate() {
-                    *ahead = load(u_tile.add(U.next(u_place, r + 1)));
+                    *ahead = load(u_tile.add(U.next(u_place, r + 1) as usize));
                 }
                 let mut rows = [[[0.0; POINTS]; 2]; HALO];
                 for (r, rows) in rows.iter_mut().enumerate() {
@@ -284,10 +284,10 @@ unsafe fn stream<const SHELL: bool>(
                 let has_shell = SHELL && !(is_inner(0) && is_inner(POINTS as u32 - 1));
                 if has_shell {
                     phi = load(arrays.phi.add(own));
-                    let at = eta_tile.add(ETA.next(eta_place, 1));
+                    let at = eta_tile.add(ETA.next(eta_place, 1) as usize);
                     let (eta_behind, eta_ahead) = (
-                        eta_tile.add(eta_place),
-                        eta_tile.add(ETA.next(eta_place, 2)),
+                        eta_tile.add(eta_place as usize),
+                        eta_tile.add(ETA.next(eta_place, 2) as usize),
                     );
                     for k in 0..POINTS {
                         if !is_inner(k as u32) {
