@@ -61,8 +61,8 @@ pub fn ptx_of(
         run,
         command(&tools.llc)
             .args(["-O3", "-mtriple=nvptx64-nvidia-cuda"])
-                .arg(NO_STRENGTH_REDUCTION)
-                .args(arch.llvm_options())
+            .arg(NO_STRENGTH_REDUCTION)
+            .args(arch.llvm_options())
             .arg(&optimised)
             .arg("-o")
             .arg(&ptx_file),

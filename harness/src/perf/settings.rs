@@ -39,11 +39,11 @@ const DEVICE: SamplingRule = SamplingRule {
 
 const CPU: SamplingRule = SamplingRule {
     min_samples: 10,
-    min_time: Duration::from_secs(1),
+    min_time: Duration::from_millis(500),
     max_samples: 100,
     noise: 0.02,
     spread: 0.25,
-    patience: Duration::from_millis(1500),
+    patience: Duration::from_secs(1),
 };
 
 impl Settings {

@@ -18,7 +18,7 @@ use crate::wave3d::Ricker;
 pub static LAB: DeclaredLab<Stencil25> = DeclaredLab::new(crate::solutions::built_in!(stencil25));
 
 /// The large cases, and timesteps that take a quarter of a second.
-const LARGE: [(u32, u32); 3] = [(512, 100), (768, 40), (1000, 20)];
+const LARGE: [(u32, u32); 3] = [(512, 40), (768, 16), (1000, 10)];
 
 fn valid(shape: [u32; 3], steps: u32, shell: u32) -> Stencil25 {
     Stencil25::with_shell(shape, steps, shell).expect("the lab's own cases are valid")

@@ -342,8 +342,8 @@ impl<'a> Column<'a> {
         }
     }
 
-    /// v and vp, `ahead` planes from here; of v anything, unless the block has that plane and the column is in the
-    /// region: others may be writing there.
+    /// v and vp, `ahead` planes from here; 0 unless the block has that plane and the column is in the region. Elsewhere others may
+    /// be writing v, and vp would be loaded for nothing: at 1000^3 by 6 % of the threads.
     ///
     /// # Safety
     /// The array has that plane. If `has_plane`, the block does, and has not written it yet.
@@ -352,11 +352,10 @@ impl<'a> Column<'a> {
         let index = self.ahead(self.index, ahead) as usize;
         // SAFETY: in the region, the element of v is this thread's alone.
         unsafe {
-            let v = match self.is_inside && has_plane {
-                true => *self.v.add(index),
-                false => 0.0,
-            };
-            [v, *self.vp.get_unchecked(index)]
+            match self.is_inside && has_plane {
+                true => [*self.v.add(index), *self.vp.get_unchecked(index)],
+                false => [0.0; 2],
+            }
         }
     }
 
