@@ -10,7 +10,7 @@ use crate::buffer::NamedBuffers;
 use crate::check;
 use crate::device::{Device, EmulatedDevice, LaunchLimits};
 use crate::error::ErrorKind;
-use crate::lab::{Case, Cpu, Declaration, Lab, NoProgress, largest_extent};
+use crate::lab::{Case, Cpu, Lab, NoProgress, largest_extent};
 use crate::run::{outputs, reset, run_case};
 use crate::stencil25::{LAB, Start, Stencil25};
 use crate::validate::validate;
@@ -34,7 +34,7 @@ fn a_timestep_is_seven_launches_or_one() {
 }
 
 fn recorded(problem: &Stencil25, solution: &dyn Solution) -> Plan {
-    let description = Declaration::problem(problem);
+    let description = crate::lab::Declaration::problem(problem);
     plan::stencil25::Stencil25::record("plan", &description, solution).unwrap()
 }
 
@@ -83,7 +83,7 @@ proptest! {
         ];
         let expected = [
             run(&problem, &recorded(&problem, &inner)),
-            problem.reference(Cpu::Serial, &NoProgress).unwrap(),
+            Case::reference(&problem, Cpu::Serial, &NoProgress).unwrap(),
         ];
         for (expected, got) in expected.iter().zip(&got) {
             let checked = check::exact(expected, got);
@@ -125,7 +125,7 @@ fn clusters_need_a_newer_device_and_a_grid_of_whole_ones() {
     });
     let error = validate(LAB.module(), &cut.unwrap(), &LaunchLimits::COMMON).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Submission);
-    insta::assert_snapshot!(error, @"");
+    insta::assert_snapshot!(error, @"plan `plan`, command 0 (launch of `stencil25_st_reg_fixed`): grid [2, 3, 1] is no whole number of clusters of [1, 4, 1] blocks; launch a multiple of 4 blocks in y, and let the surplus ones do nothing");
 }
 
 #[test]
@@ -155,7 +155,7 @@ fn halos_within_a_cluster_come_from_shared_memory() {
 #[test]
 fn streaming_blocks_may_take_any_number_of_planes() {
     let problem = random([27, 10, 12], 2, 4);
-    let expected = problem.reference(Cpu::Serial, &NoProgress).unwrap();
+    let expected = Case::reference(&problem, Cpu::Serial, &NoProgress).unwrap();
     let solution = Inner::ST_REG_FIXED;
     let plan = recorded(&problem, &solution);
     // 19 planes inside: one part, parts that do not divide them, a plane each, and more parts than planes.
@@ -181,7 +181,7 @@ fn only_the_semi_stencil_rounds_differently_and_a_wrong_one_is_refused() {
     }
     let problem = random([19, 18, 40], 3, 4);
     let inputs = Case::inputs(&problem).unwrap();
-    let expected = problem.reference(Cpu::Serial, &NoProgress).unwrap();
+    let expected = Case::reference(&problem, Cpu::Serial, &NoProgress).unwrap();
     let device = EmulatedDevice::default();
     let got = run_case(&device, LAB.module(), &problem, "st_semi")
         .unwrap()

@@ -239,12 +239,12 @@ fn planes_of_block(region: Region) -> [u32; 2] {
     let Region { low, high } = region;
     let y = low[1] + thread::block_idx_y() * PLANE_BLOCK[1];
     let z = region.line_z() + thread::block_idx_x() * PLANE_BLOCK[0];
+    if y >= high[1] || z >= high[2] {
+        return [0; 2];
+    }
     let planes = (high[0] - low[0]).div_ceil(thread::grid_dim_z());
     let first = low[0] + thread::block_idx_z() * planes;
-    match y < high[1] && z < high[2] {
-        true => [first, (first + planes).min(high[0])],
-        false => [first; 2],
-    }
+    [first, (first + planes).min(high[0])]
 }
 
 /// A column of points along x, of which a block has a plane of columns; and where in it the block is.

@@ -22,57 +22,57 @@ const TILE: [usize; 3] = [
 /// From a value of a tile to the next along x, y and z.
 const IN_TILE: [usize; 3] = [TILE[0] * TILE[1], TILE[0], 1];
 
-/// A thread along an axis. A halo is as wide as the stencil's radius, and has no edges or corners: the threads at a block's face, as
-/// many as are in the halo, fetch a value before the tile and one after it.
-struct Axis {
-    /// Its number in the block, and how many there are.
-    local: u32,
-    width: u32,
-    position: u32,
-    /// Where the grid's halo ends. A value is needed before that, and not beyond, where there may be none.
-    end: u32,
-    /// From a value to the next, in an array and in the tile.
-    stride: u32,
-    in_tile: usize,
-    /// Ranks of the blocks before and after this one, where its cluster has them.
-    before: Option<u32>,
-    after: Option<u32>,
+/// The sides of a block by their numbers: before and after it along x, y and z.
+const ALL_SIDES: [usize; 6] = [0, 1, 2, 3, 4, 5];
+
+/// A side of a block: what a thread fetches of the halo there, which is as wide as the stencil's radius and has no edges or corners. On
+/// each side of an axis, the threads of the first positions along it fetch a value.
+#[derive(Clone, Copy)]
+struct Side {
+    /// Whether this thread fetches one, if its own value is needed.
+    is_fetched: bool,
+    /// The rank of the block there, if the cluster has it.
+    rank: Option<u32>,
+    /// From the thread's own value to this one, in an array (modulo 2^32) and in the tile.
+    in_array: u32,
+    in_tile: isize,
+    /// From the thread's own place in the tile to that of the value in the other block's.
+    in_theirs: usize,
 }
 
-impl Axis {
-    /// x, y and z of this thread.
-    #[inline(always)]
-    fn all(task: &Task) -> [Axis; 3] {
-        let from_slowest = |UVec3 { x, y, z }| [z, y, x];
-        let local = from_slowest(thread::thread_idx());
-        let position = from_slowest(thread::index_3d());
-        let (block, blocks) = (cluster::block_idx(), cluster::dim());
-        let steps = [blocks.x * blocks.y, blocks.x, 1];
-        let (block, blocks) = (from_slowest(block), from_slowest(blocks));
-        let rank = cluster::block_rank();
-        let grid = task.grid;
-        let strides = [grid.stride_x(), grid.stride_y(), 1];
-        [0, 1, 2].map(|axis| Axis {
-            local: local[axis],
-            width: BLOCK[2 - axis],
-            position: position[axis],
-            end: grid.shape()[axis] + RADIUS,
-            stride: strides[axis],
-            in_tile: IN_TILE[axis],
-            before: (block[axis] > 0).then(|| rank - steps[axis]),
-            after: (block[axis] + 1 < blocks[axis]).then(|| rank + steps[axis]),
-        })
-    }
-
-    /// Whether this thread fetches a value before the tile, and one after it, if its own is needed.
-    #[inline(always)]
-    fn fetches(&self) -> [bool; 2] {
-        let is_at_face = self.local < RADIUS;
-        [
-            is_at_face,
-            is_at_face && self.position + self.width < self.end,
-        ]
-    }
+/// [`ALL_SIDES`] as this thread at `position` sees them. A halo's values are needed before `end`,
+/// and not beyond, where there may be none.
+#[inline(always)]
+fn sides(task: &Task, position: [u32; 3], end: [u32; 3]) -> [Side; 6] {
+    let from_slowest = |UVec3 { x, y, z }| [z, y, x];
+    let local = from_slowest(thread::thread_idx());
+    let blocks = cluster::dim();
+    let steps = [blocks.x * blocks.y, blocks.x, 1];
+    let (block, blocks) = (from_slowest(cluster::block_idx()), from_slowest(blocks));
+    let rank = cluster::block_rank();
+    let strides = [task.grid.stride_x(), task.grid.stride_y(), 1];
+    ALL_SIDES.map(|n| {
+        let (axis, is_after) = (n / 2, n % 2 == 1);
+        let (width, stride, in_tile) = (BLOCK[2 - axis], strides[axis], IN_TILE[axis]);
+        let is_first = local[axis] < RADIUS;
+        if is_after {
+            Side {
+                is_fetched: is_first && position[axis] + width < end[axis],
+                rank: (block[axis] + 1 < blocks[axis]).then(|| rank + steps[axis]),
+                in_array: width * stride,
+                in_tile: (width as usize * in_tile) as isize,
+                in_theirs: 0,
+            }
+        } else {
+            Side {
+                is_fetched: is_first,
+                rank: (block[axis] > 0).then(|| rank - steps[axis]),
+                in_array: (RADIUS * stride).wrapping_neg(),
+                in_tile: -((HALO * in_tile) as isize),
+                in_theirs: (width as usize - HALO) * in_tile,
+            }
+        }
+    })
 }
 
 /// All points, one a thread.
@@ -98,60 +98,72 @@ pub unsafe fn stencil25_smem_dsm(
 ) {
     const { assert!(TILE[0] * TILE[1] * TILE[2] == 7680) };
     let tile = shared_array![f32; 7680];
-    let axes = Axis::all(&task);
-    let [x, y, z] = [0, 1, 2].map(|axis: usize| axes[axis].position);
-    let index = task.grid.index(x, y, z);
+    let UVec3 { x: z, y, z: x } = thread::index_3d();
+    let end = task.grid.shape().map(|points| points + RADIUS);
+    let is_needed = x < end[0] && y < end[1] && z < end[2];
+    let is_inner = task.region.contains(x, y, z);
     let is_point = task.grid.all().contains(x, y, z);
-    let is_needed = axes.iter().all(|axis| axis.position < axis.end);
-    let mut t = 0;
-    for axis in &axes {
-        t += (axis.local as usize + HALO) * axis.in_tile;
-    }
+    let sides = sides(&task, [x, y, z], end);
+    let index = task.grid.index(x, y, z);
+    let UVec3 { x, y, z } = thread::thread_idx();
+    let t = (z as usize + HALO) * IN_TILE[0] + (y as usize + HALO) * IN_TILE[1] + x as usize + HALO;
 
     // SAFETY: for all that follows: the values are in the arrays, and this thread's elements of v and phi its own. Each element of the
     // tile has one writer. Of other blocks' tiles, their own points are read, between a barrier of the cluster after which they are there,
     // and one that those blocks pass before they end.
     unsafe {
-        let load = |from: u32, to: usize| *tile.add(to) = *u.get_unchecked(from as usize);
+        let here = tile.add(t);
         if is_needed {
-            load(index, t);
-            for axis in &axes {
-                let [before, after] = axis.fetches();
-                if before && axis.before.is_none() {
-                    load(index - RADIUS * axis.stride, t - HALO * axis.in_tile);
-                }
-                if after && axis.after.is_none() {
-                    let to = t + axis.width as usize * axis.in_tile;
-                    load(index + axis.width * axis.stride, to);
-                }
-            }
+            *here = *u.get_unchecked(index as usize);
         }
         let arrival = cluster::arrive();
+        // Until the others are here: what comes from global memory. All is loaded before any of it is stored, which waits for it.
+        let from_global = |n: usize| {
+            let Side {
+                is_fetched,
+                rank,
+                in_array,
+                ..
+            } = sides[n];
+            match is_needed && is_fetched && rank.is_none() {
+                true => *u.get_unchecked(index.wrapping_add(in_array) as usize),
+                false => 0.0,
+            }
+        };
+        let halo = ALL_SIDES.map(from_global);
         let at = index as usize;
         let [before, vp] = match is_point {
             true => [*v.add(at), *vp.get_unchecked(at)],
             false => [0.0; 2],
         };
         arrival.wait();
-        if is_needed {
-            for axis in &axes {
-                let width = axis.width as usize;
-                let [before, after] = axis.fetches();
-                if let (true, Some(rank)) = (before, axis.before) {
-                    let theirs = tile.add(t + (width - HALO) * axis.in_tile);
-                    *tile.add(t - HALO * axis.in_tile) = *cluster::map_shared(theirs, rank);
+        let halo = ALL_SIDES.map(|n| {
+            let Side {
+                is_fetched,
+                rank,
+                in_theirs,
+                ..
+            } = sides[n];
+            match rank {
+                Some(rank) if is_needed && is_fetched => {
+                    *cluster::map_shared(here.add(in_theirs), rank)
                 }
-                if let (true, Some(rank)) = (after, axis.after) {
-                    let theirs = cluster::map_shared(tile.add(t), rank);
-                    *tile.add(t + width * axis.in_tile) = *theirs;
-                }
+                _ => halo[n],
             }
+        });
+        let store = |n: usize| {
+            if is_needed && sides[n].is_fetched {
+                *here.offset(sides[n].in_tile) = halo[n];
+            }
+        };
+        // Not over the array itself: an array's iterator is in local memory.
+        for n in 0..ALL_SIDES.len() {
+            store(n);
         }
         // This block has what it needs of others. An arrival waits for stores, so it comes before those of the results.
         let done = cluster::arrive();
         thread::sync_threads();
         if is_point {
-            let here = tile.add(t);
             let pairs =
                 |stride: usize| [1, 2, 3, 4].map(|r| *here.add(r * stride) + *here.sub(r * stride));
             let [x_pairs, y_pairs, z_pairs] = IN_TILE.map(pairs);
@@ -162,7 +174,7 @@ pub unsafe fn stencil25_smem_dsm(
             };
             let c = &task.coefficients;
             let laplacian = update::laplacian(c, *here, pairs);
-            let next = if task.region.contains(x, y, z) {
+            let next = if is_inner {
                 update::inner(*here, before, vp, laplacian)
             } else {
                 let (eta, phi) = (eta.as_ptr().add(at), phi.add(at));
@@ -170,7 +182,8 @@ pub unsafe fn stencil25_smem_dsm(
                 let change =
                     |from: *const f32, stride: usize| *from.add(stride) - *from.sub(stride);
                 let u_change = IN_TILE.map(|stride| change(here, stride));
-                let eta_change = axes.map(|axis| change(eta, axis.stride as usize));
+                let strides = [task.grid.stride_x(), task.grid.stride_y(), 1];
+                let eta_change = strides.map(|stride| change(eta, stride as usize));
                 *phi = update::phi(c, *phi, *eta, eta_change, u_change);
                 next
             };
