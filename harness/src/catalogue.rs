@@ -105,6 +105,21 @@ pub fn variants<'l>(labs: &[&'l dyn Lab], names: &[String]) -> Result<Vec<Chosen
         .collect())
 }
 
+/// [`variants`] for a command that measures: without names, those that are measured only by name are left out.
+///
+/// # Errors
+///
+/// As there.
+pub fn measured<'l>(labs: &[&'l dyn Lab], names: &[String]) -> Result<Vec<Chosen<'l>>, Failure> {
+    let mut chosen = variants(labs, names)?;
+    if names.is_empty() {
+        for (_, variants) in &mut chosen {
+            variants.retain(|variant| !variant.on_request);
+        }
+    }
+    Ok(chosen)
+}
+
 /// The parameters that `--param` gives; `None` if it is not used.
 ///
 /// # Errors
@@ -169,5 +184,18 @@ mod tests {
             variants(&labs, &[]).unwrap()[0].1.len(),
             labs[0].variants().len()
         );
+    }
+
+    #[test]
+    fn some_are_measured_on_request() {
+        let labs = testing::labs();
+        let names = |names: &[String]| -> Vec<&str> {
+            let chosen = measured(&labs, names).unwrap();
+            chosen[0].1.iter().map(|variant| variant.name).collect()
+        };
+        let all = labs[0].variants();
+        assert_eq!(names(&[]).len(), all.len() - 1);
+        assert!(!names(&[]).contains(&"newer"));
+        assert_eq!(names(&["newer".to_owned()]), ["newer"]);
     }
 }

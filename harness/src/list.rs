@@ -43,6 +43,7 @@ struct VariantEntry {
     name: &'static str,
     summary: &'static str,
     exact: bool,
+    on_request: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     code_lines: Option<CodeLines>,
 }
@@ -93,6 +94,7 @@ impl LabEntry {
             name: variant.name,
             summary: variant.summary,
             exact: variant.exact,
+            on_request: variant.on_request,
             code_lines: code_lines::of_variant(lab, variant),
         });
         let parameters = lab.parameters().iter().map(|parameter| ParameterEntry {
@@ -129,9 +131,13 @@ impl LabEntry {
                     lines.kernels, lines.launch
                 )
             });
+            let on_request = match variant.on_request {
+                true => "; on request",
+                false => "",
+            };
             [
                 variant.name.to_owned(),
-                format!("{}{lines}", variant.summary),
+                format!("{}{on_request}{lines}", variant.summary),
             ]
         });
         let parameters = self.parameters.iter().map(|parameter| {

@@ -58,7 +58,10 @@ const VARIANTS: [Variant; 9] = [
     },
     variant("trapping", "traps"),
     variant("hungry", "needs more memory than there is"),
-    variant("newer", "needs a newer device"),
+    Variant {
+        on_request: true,
+        ..variant("newer", "needs a newer device")
+    },
 ];
 
 const fn variant(name: &'static str, summary: &'static str) -> Variant {
@@ -66,6 +69,7 @@ const fn variant(name: &'static str, summary: &'static str) -> Variant {
         name,
         summary,
         exact: true,
+        on_request: false,
     }
 }
 

@@ -53,11 +53,13 @@ const VARIANTS: [Variant; 2] = [
         name: "naive",
         summary: "",
         exact: true,
+        on_request: false,
     },
     Variant {
         name: "shmem",
         summary: "",
         exact: true,
+        on_request: false,
     },
 ];
 

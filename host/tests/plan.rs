@@ -465,6 +465,22 @@ proptest! {
     }
 
     #[test]
+    fn whole_clusters_are_the_fewest(
+        grid in (1u32.., 1u32.., 1u32..),
+        cluster in (0u32..10, 0u32..10, 0u32..10),
+    ) {
+        let config = LaunchConfig::new(grid, 1).in_whole_clusters(cluster);
+        prop_assert_eq!(config.with_cluster(1), LaunchConfig::new(config.grid, 1));
+        for (axis, &wanted) in <[u32; 3]>::from(grid).iter().enumerate() {
+            let (blocks, of_cluster) = (config.grid[axis], config.cluster[axis]);
+            match wanted.checked_next_multiple_of(of_cluster) {
+                Some(_) => prop_assert!(blocks % of_cluster == 0 && blocks - wanted < of_cluster),
+                None => prop_assert_eq!(blocks, wanted),
+            }
+        }
+    }
+
+    #[test]
     fn ranges_are_accepted_if_and_only_if_they_fit(
         src_start in 0u64..12,
         dst_start in 0u64..12,

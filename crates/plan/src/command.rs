@@ -111,6 +111,17 @@ impl LaunchConfig {
         }
     }
 
+    /// [`LaunchConfig::with_cluster`], with the grid rounded up to whole clusters. The kernel's threads that are too many do nothing. A
+    /// grid that cannot be rounded up stays as it is, and is refused when the plan is checked.
+    pub fn in_whole_clusters(self, cluster: impl Into<Dim3>) -> LaunchConfig {
+        let mut config = self.with_cluster(cluster);
+        for (blocks, of_cluster) in config.grid.iter_mut().zip(config.cluster) {
+            let rounded = blocks.checked_next_multiple_of(of_cluster);
+            *blocks = rounded.unwrap_or(*blocks);
+        }
+        config
+    }
+
     /// The same, where a cluster may have more blocks than is portable: up to 16 on compute capability 9.0. Whether so many
     /// multiprocessors are there together is up to the device, which may refuse the launch.
     pub fn with_non_portable_cluster(self, cluster: impl Into<Dim3>) -> LaunchConfig {

@@ -75,7 +75,7 @@ pub struct PerfArgs {
     /// A case of your own: a parameter of the lab; may be repeated
     #[arg(long, value_name = "NAME=VALUE", requires = "lab")]
     param: Vec<String>,
-    /// Only this variant; may be repeated
+    /// Only this variant; may be repeated [default: all but those that `list` calls on request]
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     variant: Vec<String>,
     /// Also time each variant with its kernels kept to so many registers: none, 80 or more; on a GPU
@@ -204,7 +204,7 @@ fn run_in(
 ) -> Result<Ending, Failure> {
     let began = Instant::now();
     let labs = catalogue::select(environment.labs, args.lab.as_deref())?;
-    let labs = catalogue::variants(&labs, &args.variant)?;
+    let labs = catalogue::measured(&labs, &args.variant)?;
     let params = catalogue::params(&args.param)?;
     let chosen = environment.machine.choose(&args.device)?;
     let caps = caps(&args.registers, &chosen)?;

@@ -27,7 +27,7 @@ use source::Sources;
 pub struct ProfileArgs {
     /// Which lab
     lab: String,
-    /// Only this variant; may be repeated
+    /// Only this variant; may be repeated [default: all but those that `list` calls on request]
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     variant: Vec<String>,
     /// Which case: its label, or a part that no other has [default: the small case with most work]
@@ -83,7 +83,7 @@ fn run_on(
     out: &mut Out<'_>,
 ) -> Result<Ending, Failure> {
     let labs = catalogue::select(labs, Some(&args.lab))?;
-    let labs = catalogue::variants(&labs, &args.variant)?;
+    let labs = catalogue::measured(&labs, &args.variant)?;
     let params = catalogue::params(&args.param)?;
     let (lab, variants) = &labs[0];
     let Some(first) = variants.first() else {

@@ -206,6 +206,7 @@ impl<D: Declaration> BuiltIn<D> {
                 name,
                 summary,
                 exact: true,
+                on_request: false,
             },
             solution,
             bytes: D::bytes,
@@ -217,6 +218,15 @@ impl<D: Declaration> BuiltIn<D> {
     pub const fn reordered(self) -> BuiltIn<D> {
         let variant = Variant {
             exact: false,
+            ..self.variant
+        };
+        BuiltIn { variant, ..self }
+    }
+
+    /// The same, measured only where its name is given: one of a series that few ask for.
+    pub const fn on_request(self) -> BuiltIn<D> {
+        let variant = Variant {
+            on_request: true,
             ..self.variant
         };
         BuiltIn { variant, ..self }

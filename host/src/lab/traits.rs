@@ -32,6 +32,8 @@ pub struct Variant {
     pub summary: &'static str,
     /// Whether its results equal the reference's to the last bit.
     pub exact: bool,
+    /// Whether it is measured only where its name is given, so that usual tables stay short. It is tested in any case.
+    pub on_request: bool,
 }
 
 /// How a CPU reference runs.

@@ -17,7 +17,7 @@ use crate::wave3d::Ricker;
 /// The lab `stencil25`.
 pub static LAB: DeclaredLab<Stencil25> = DeclaredLab::new(crate::solutions::built_in!(stencil25));
 
-/// The large cases, and timesteps that take a quarter of a second.
+/// The large cases, and timesteps that take a twentieth to an eighth of a second.
 const LARGE: [(u32, u32); 3] = [(512, 40), (768, 16), (1000, 10)];
 
 fn valid(shape: [u32; 3], steps: u32, shell: u32) -> Stencil25 {

@@ -1,11 +1,15 @@
 //! What the solutions launch, and need; how far the one that sums in another order is from the others.
 
-use plan::{Command, Lab as _};
+use plan::stencil25::Solution;
+use plan::{Command, Lab as _, Plan};
 use proptest::prelude::*;
 
 use super::seven_launches::launch::Inner;
+use super::smem_dsm::launch::Clusters;
+use crate::buffer::NamedBuffers;
 use crate::check;
 use crate::device::{Device, EmulatedDevice, LaunchLimits};
+use crate::error::ErrorKind;
 use crate::lab::{Case, Cpu, Lab, NoProgress, largest_extent};
 use crate::run::{outputs, reset, run_case};
 use crate::stencil25::{LAB, Start, Stencil25};
@@ -17,15 +21,32 @@ fn random(shape: [u32; 3], steps: u32, shell: u32) -> Stencil25 {
 }
 
 #[test]
-fn a_timestep_is_seven_launches() {
+fn a_timestep_is_seven_launches_or_one() {
     for variant in LAB.variants() {
         let commands = |steps| {
             let plan = random([9, 10, 11], steps, 2).record(variant.name).unwrap();
             plan.commands().len()
         };
-        assert_eq!([0, 1, 3].map(commands), [0, 7, 21], "{}", variant.name);
+        let is_one = variant.name == "fast" || variant.name.starts_with("smem_dsm");
+        let expected = if is_one { [0, 1, 3] } else { [0, 7, 21] };
+        assert_eq!([0, 1, 3].map(commands), expected, "{}", variant.name);
     }
 }
+
+fn recorded(problem: &Stencil25, solution: &dyn Solution) -> Plan {
+    let description = crate::lab::Declaration::problem(problem);
+    plan::stencil25::Stencil25::record("plan", &description, solution).unwrap()
+}
+
+/// What the plan gives on the emulated device.
+fn run(problem: &Stencil25, plan: &Plan) -> NamedBuffers {
+    let device = EmulatedDevice::default();
+    let mut session = device.prepare(LAB.module(), plan).unwrap();
+    reset(session.as_mut(), plan, &Case::inputs(problem).unwrap()).unwrap();
+    session.run().unwrap();
+    outputs(session.as_mut(), plan).unwrap()
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(12))]
     #[test]
@@ -38,7 +59,7 @@ proptest! {
         let problem = random(shape, steps, shell);
         let inputs = Case::inputs(&problem).unwrap();
         let expected = problem.reference_from(&inputs, Cpu::Serial, &NoProgress).unwrap();
-        for variant in LAB.variants() {
+        for variant in LAB.variants().iter().filter(|variant| !variant.on_request) {
             let device = EmulatedDevice::default();
             let outcome = run_case(&device, LAB.module(), &problem, variant.name).unwrap();
             let checked = problem.check(variant.name, &inputs, &expected, &outcome.outputs);
@@ -46,14 +67,97 @@ proptest! {
             prop_assert!(checked.is_ok(), "{}, {problem}: {}", variant.name, checked.unwrap_err());
         }
     }
+
+    #[test]
+    fn clusters_of_any_shape_change_nothing(
+        shell in 1_u32..6,
+        inside in (1_u32..12, 1_u32..40, 1_u32..70),
+        cluster in [1_u32..5, 1_u32..5, 1_u32..4].prop_filter("portable", |shape| shape.iter().product::<u32>() <= 8),
+        inner in prop::sample::select(vec![Inner::GMEM, Inner::SMEM, Inner::ST_REG_FIXED, Inner::ST_SEMI]),
+    ) {
+        let shape = [inside.0, inside.1, inside.2].map(|n| n + 2 * shell);
+        let problem = random(shape, 2, shell);
+        let got = [
+            run(&problem, &recorded(&problem, &inner.in_clusters(cluster))),
+            run(&problem, &recorded(&problem, &Clusters(cluster))),
+        ];
+        let expected = [
+            run(&problem, &recorded(&problem, &inner)),
+            Case::reference(&problem, Cpu::Serial, &NoProgress).unwrap(),
+        ];
+        for (expected, got) in expected.iter().zip(&got) {
+            let checked = check::exact(expected, got);
+            prop_assert!(checked.is_ok(), "{problem}: {}", checked.unwrap_err());
+        }
+    }
 }
+
+#[test]
+fn clusters_need_a_newer_device_and_a_grid_of_whole_ones() {
+    let problem = random([20, 21, 40], 1, 2);
+    for variant in LAB.variants() {
+        let plan = problem.record(variant.name).unwrap();
+        let with = |compute_capability| {
+            let limits = LaunchLimits {
+                compute_capability,
+                ..LaunchLimits::COMMON
+            };
+            validate(LAB.module(), &plan, &limits).map(|_| ())
+        };
+        with((9, 0)).unwrap();
+        match with((8, 6)) {
+            Ok(()) => assert!(!variant.on_request, "{}", variant.name),
+            Err(error) => {
+                assert!(variant.on_request, "{}: {error}", variant.name);
+                assert_eq!(error.kind(), ErrorKind::Needs);
+            }
+        }
+    }
+    // 17 rows of the inside in blocks of 16: two blocks, and two more make a cluster.
+    let plan = recorded(&problem, &Inner::ST_REG_FIXED.in_clusters([1, 4, 1]));
+    let cut = plan.map(|new, command| match command {
+        Command::Launch(launch) if launch.config.cluster != [1; 3] => {
+            let mut config = launch.config;
+            config.grid[1] -= 1;
+            new.launch(launch.kernel, config, launch.args.to_vec())
+        }
+        other => new.push(other),
+    });
+    let error = validate(LAB.module(), &cut.unwrap(), &LaunchLimits::COMMON).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Submission);
+    insta::assert_snapshot!(error, @"plan `plan`, command 0 (launch of `stencil25_st_reg_fixed`): grid [2, 3, 1] is no whole number of clusters of [1, 4, 1] blocks; launch a multiple of 4 blocks in y, and let the surplus ones do nothing");
+}
+
+#[test]
+fn halos_within_a_cluster_come_from_shared_memory() {
+    // Four blocks along x and y, and whole rows.
+    let problem = random([16, 32, 28], 1, 1);
+    let loads = |cluster| {
+        let plan = recorded(&problem, &Clusters(cluster));
+        let device = EmulatedDevice::default();
+        let mut session = device.prepare(LAB.module(), &plan).unwrap();
+        reset(session.as_mut(), &plan, &Case::inputs(&problem).unwrap()).unwrap();
+        session.run().unwrap();
+        let counts = &session.reports()[0].total.counts;
+        let (global, distributed) = (counts.global_loads, counts.distributed_loads);
+        [global.requests, distributed.requests, distributed.bytes]
+    };
+    let [of_blocks, none, _] = loads([1, 1, 1]);
+    assert_eq!(none, 0);
+    // Two blocks that meet along y fetch four rows of four planes from each other; along x, eight rows of four.
+    for (cluster, along_y, along_x) in [([1, 4, 1], 12, 0), ([1, 1, 4], 0, 12), ([1, 2, 2], 8, 8)] {
+        let rows = 2 * (along_y * 4 * 4 + along_x * 4 * 8);
+        let expected = [of_blocks - rows, rows, rows * 128];
+        assert_eq!(loads(cluster), expected, "{cluster:?}");
+    }
+}
+
 #[test]
 fn streaming_blocks_may_take_any_number_of_planes() {
     let problem = random([27, 10, 12], 2, 4);
-    let expected = problem.reference(Cpu::Serial, &NoProgress).unwrap();
+    let expected = Case::reference(&problem, Cpu::Serial, &NoProgress).unwrap();
     let solution = Inner::ST_REG_FIXED;
-    let description = crate::lab::Declaration::problem(&problem);
-    let plan = plan::stencil25::Stencil25::record("parts", &description, &solution).unwrap();
+    let plan = recorded(&problem, &solution);
     // 19 planes inside: one part, parts that do not divide them, a plane each, and more parts than planes.
     for parts in [1, 2, 4, 7, 19, 40] {
         let plan = plan
@@ -66,24 +170,18 @@ fn streaming_blocks_may_take_any_number_of_planes() {
                 other => new.push(other),
             })
             .unwrap();
-        let device = EmulatedDevice::default();
-        let mut session = device.prepare(LAB.module(), &plan).unwrap();
-        reset(session.as_mut(), &plan, &Case::inputs(&problem).unwrap()).unwrap();
-        session.run().unwrap();
-        let got = outputs(session.as_mut(), &plan).unwrap();
+        let got = run(&problem, &plan);
         check::exact(&expected, &got).unwrap_or_else(|error| panic!("{parts} parts: {error}"));
     }
 }
 #[test]
 fn only_the_semi_stencil_rounds_differently_and_a_wrong_one_is_refused() {
-    let inexact = LAB.variants().iter().filter(|variant| !variant.exact);
-    assert_eq!(
-        inexact.map(|variant| variant.name).collect::<Vec<_>>(),
-        ["st_semi"]
-    );
+    for variant in LAB.variants() {
+        assert_eq!(variant.exact, !variant.name.starts_with("st_semi"));
+    }
     let problem = random([19, 18, 40], 3, 4);
     let inputs = Case::inputs(&problem).unwrap();
-    let expected = problem.reference(Cpu::Serial, &NoProgress).unwrap();
+    let expected = Case::reference(&problem, Cpu::Serial, &NoProgress).unwrap();
     let device = EmulatedDevice::default();
     let got = run_case(&device, LAB.module(), &problem, "st_semi")
         .unwrap()
@@ -124,12 +222,14 @@ fn the_largest_cube_fits_and_the_next_does_not() {
 }
 #[test]
 fn no_kernel_has_arrays_in_local_memory() {
-    let ptx = LAB.module().ptx();
+    let ptx = LAB.module().for_device((9, 0)).ptx();
+    let problem = random([9, 10, 11], 1, 2);
     for variant in LAB.variants() {
-        let (_, rest) = ptx
-            .split_once(&format!(".entry stencil25_{}(", variant.name))
-            .unwrap();
-        let body = &rest[..rest.find("\n}").unwrap()];
-        assert!(!body.contains(".local"), "{}", variant.name);
+        for kernel in problem.record(variant.name).unwrap().kernels() {
+            let entry = format!(".entry {kernel}(");
+            let (_, rest) = ptx.split_once(&entry).unwrap();
+            let body = &rest[..rest.find("\n}").unwrap()];
+            assert!(!body.contains(".local"), "{kernel}");
+        }
     }
 }

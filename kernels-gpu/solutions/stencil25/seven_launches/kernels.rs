@@ -233,13 +233,18 @@ pub const PLANE_BLOCK: [u32; 3] = [32, 16, 1];
 const PLANE: [usize; 2] = [32 + 2 * HALO, 16 + 2 * HALO];
 
 /// The planes of `region` along x that this block takes, of as many equal parts as the grid has blocks along z: the first,
-/// and one past the last.
+/// and one past the last. None for a block that has no column of the region.
 #[inline(always)]
 fn planes_of_block(region: Region) -> [u32; 2] {
-    let [low, high] = [region.low[0], region.high[0]];
-    let planes = (high - low).div_ceil(thread::grid_dim_z());
-    let first = low + thread::block_idx_z() * planes;
-    [first, (first + planes).min(high)]
+    let Region { low, high } = region;
+    let y = low[1] + thread::block_idx_y() * PLANE_BLOCK[1];
+    let z = region.line_z() + thread::block_idx_x() * PLANE_BLOCK[0];
+    if y >= high[1] || z >= high[2] {
+        return [0; 2];
+    }
+    let planes = (high[0] - low[0]).div_ceil(thread::grid_dim_z());
+    let first = low[0] + thread::block_idx_z() * planes;
+    [first, (first + planes).min(high[0])]
 }
 
 /// A column of points along x, of which a block has a plane of columns; and where in it the block is.

@@ -18,6 +18,9 @@ pub struct Inner {
     pub streams: bool,
     /// Whether the seven launches of a timestep may run at once: each writes its own box of v and phi, and reads u and its own box.
     pub at_once: bool,
+    /// Blocks of a cluster along the grid's x, y and z, which are the points' z, y and x; the grid is rounded up to whole clusters. More
+    /// than one need compute capability 9.0.
+    pub cluster: [u32; 3],
 }
 
 impl Inner {
@@ -27,6 +30,7 @@ impl Inner {
         block: BLOCK,
         streams: false,
         at_once: false,
+        cluster: [1; 3],
     };
 
     /// The same, at once with the shell.
@@ -41,6 +45,7 @@ impl Inner {
         block: TILE_BLOCK,
         streams: false,
         at_once: false,
+        cluster: [1; 3],
     };
 
     /// Columns along x in fixed registers, planes in shared memory.
@@ -49,6 +54,7 @@ impl Inner {
         block: PLANE_BLOCK,
         streams: true,
         at_once: false,
+        cluster: [1; 3],
     };
 
     /// Columns of partial sums, planes in shared memory.
@@ -57,7 +63,13 @@ impl Inner {
         block: PLANE_BLOCK,
         streams: true,
         at_once: false,
+        cluster: [1; 3],
     };
+
+    /// The same in clusters of this many blocks, along the grid's x, y and z.
+    pub const fn in_clusters(self, cluster: [u32; 3]) -> Inner {
+        Inner { cluster, ..self }
+    }
 
     /// Grid and block for the points of `region`.
     fn config(self, region: Region) -> Result<LaunchConfig, PlanError> {
@@ -67,7 +79,7 @@ impl Inner {
             let parts = ENOUGH_BLOCKS.div_ceil(config.grid[0].saturating_mul(config.grid[1]));
             config.grid[2] = parts.min(planes.div_ceil(FEWEST_PLANES));
         }
-        Ok(config)
+        Ok(config.in_whole_clusters(self.cluster))
     }
 }
 
