@@ -21,7 +21,8 @@ pub const VARIANTS: &[BuiltIn<Stencil25>] = &[
         "gmem_at_once",
         "gmem, whose launches of a timestep, inside and shell, may run at once",
         |_| Box::new(Inner::GMEM_AT_ONCE),
-    ),
+    )
+    .on_request(),
     BuiltIn::new(
         "smem",
         "3D blocks, a block's points and their halo in shared memory",
