@@ -166,3 +166,27 @@ fn counts(
         })
         .collect())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::ptx::Tripling;
+
+    fn level_bytes(variant: &str) -> LevelBytes {
+        let variants: Vec<Variant> = Tripling.variants().to_vec();
+        let case = Tripling.small_cases().remove(0);
+        let counted = Counted::count(&Tripling, &variants, case.as_ref(), false).unwrap();
+        assert_eq!(counted.level_bytes("none"), None);
+        counted.level_bytes(variant).unwrap()
+    }
+
+    #[test]
+    fn levels_are_told_apart() {
+        // A word is loaded, and one stored.
+        assert_eq!(level_bytes("coalesced"), LevelBytes { l1: 8.0, l2: 8.0 });
+        // A warp loads and stores half of each sector, the block's other warp the rest: L1 has it then, but stores go on to L2.
+        assert_eq!(level_bytes("scattered"), LevelBytes { l1: 16.0, l2: 12.0 });
+        // A word more is stored to shared memory and loaded again.
+        assert_eq!(level_bytes("banked"), LevelBytes { l1: 16.0, l2: 8.0 });
+    }
+}
