@@ -11,7 +11,7 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 use super::escape;
 pub use axis::{Axis, tick, whole};
 use legend::Legend;
-use series::{DASH, FOREGROUND, GRID, MUTED, Mark};
+use series::{FOREGROUND, GRID, MUTED, Mark};
 pub use series::{Series, Shape};
 
 /// How large a plot is drawn, in pixels, where text is 14 pixels high.
@@ -157,8 +157,9 @@ impl Plot {
                     let points = thinned(&points, size.width as usize);
                     chart.draw_series(LineSeries::new(points, stroke))?;
                 }
-                Shape::Dashes => {
-                    let dashes = DashedLineSeries::new(points.iter().copied(), DASH, DASH, stroke);
+                Shape::Dashes | Shape::Dots => {
+                    let [dash, gap] = series.shape.dashes();
+                    let dashes = DashedLineSeries::new(points.iter().copied(), dash, gap, stroke);
                     chart.draw_series(dashes)?;
                 }
                 Shape::Bars => {
@@ -244,6 +245,18 @@ mod tests {
             }],
             texts: Vec::new(),
         }
+    }
+
+    #[test]
+    fn dashes_and_dots_are_broken_lines_and_look_different() {
+        let drawn = |shape| {
+            let mut plot = plot(vec![(1.0, 1.0), (100.0, 3.0)]);
+            plot.series[0].shape = shape;
+            let svg = plot.svg(BROAD).unwrap();
+            svg.matches("<polyline").count()
+        };
+        let [curve, dashes, dots] = [Shape::Curve, Shape::Dashes, Shape::Dots].map(drawn);
+        assert!(curve < dashes && dashes < dots, "{curve} {dashes} {dots}");
     }
 
     #[test]

@@ -18,6 +18,7 @@ use std::sync::atomic::AtomicU32;
 
 use crate::check::race::{Clocks, DeviceOrder};
 use crate::cluster::ClusterState;
+use crate::coalesce::SectorSet;
 use crate::config::{DeviceLimits, LaunchConfig, Sanitize, Schedule};
 use crate::fault::{Fault, FaultKind, ProgramFault, ThreadId, UnsupportedFault};
 use crate::frame::FunctionCode;
@@ -145,6 +146,8 @@ pub(crate) struct LaunchContext<'a> {
     pub(crate) sanitize: Sanitize,
     pub(crate) schedule: Schedule,
     pub(crate) fuel: u64,
+    /// Whether traffic between L1 and L2 is counted.
+    pub(crate) count_l2: bool,
     /// Shared memory of a block in bytes, static and dynamic.
     pub(crate) shared_bytes: u64,
     /// Where dynamic shared memory starts.
@@ -263,6 +266,8 @@ pub(crate) struct BlockRunner<'a> {
     pub(crate) shared: SharedMemory,
     pub(crate) warps: Vec<Warp>,
     pub(crate) barriers: [BarrierState; 16],
+    /// What the block has loaded from global memory, if traffic to L2 is counted.
+    pub(crate) loaded: Option<SectorSet>,
     /// The running block.
     pub(crate) block: u64,
     /// Warp instructions that it has executed.
@@ -297,6 +302,7 @@ impl<'a> BlockRunner<'a> {
             shared: SharedMemory::default(),
             warps: Vec::new(),
             barriers: Default::default(),
+            loaded: launch.count_l2.then(SectorSet::default),
             block: 0,
             executed: 0,
             turn_end: 0,

@@ -11,6 +11,8 @@
 //! "Shared memory"; CUDA C++ Best Practices Guide, "Shared memory and memory banks".)
 //! Atomics are passes over lanes that share a word, too: each pass updates a word once.
 
+use std::collections::HashMap;
+
 use crate::registers::{LANES, Row64, lanes};
 
 /// Bytes of a sector.
@@ -46,6 +48,38 @@ fn sectors_unordered(addresses: &Row64, mask: u32) -> u64 {
     let all = &mut all[..count];
     all.sort_unstable();
     1 + all.windows(2).filter(|pair| pair[0] != pair[1]).count() as u64
+}
+
+/// A set of sectors: for each page of 128 that has some, a bit each.
+#[derive(Debug, Default)]
+pub(crate) struct SectorSet {
+    pages: HashMap<u64, u128>,
+}
+
+impl SectorSet {
+    pub(crate) fn clear(&mut self) {
+        self.pages.clear();
+    }
+
+    /// Adds those of the lanes in `mask`, and says how many are new. Accesses are aligned, so a lane lies in one sector.
+    pub(crate) fn add(&mut self, addresses: &Row64, mask: u32) -> u64 {
+        let mut new = 0;
+        let mut rest = mask;
+        while rest != 0 {
+            let sector = |lane: u32| addresses[lane as usize] / SECTOR;
+            // The lanes from the first on that are in its page, together.
+            let page = sector(rest.trailing_zeros()) / 128;
+            let mut bits = 0_u128;
+            while rest != 0 && sector(rest.trailing_zeros()) / 128 == page {
+                bits |= 1 << (sector(rest.trailing_zeros()) % 128);
+                rest &= rest - 1;
+            }
+            let known = self.pages.entry(page).or_default();
+            new += u64::from((bits & !*known).count_ones());
+            *known |= bits;
+        }
+        new
+    }
 }
 
 /// Passes over the banks: those taken, and those that the same lanes need without conflicts.
@@ -138,6 +172,20 @@ mod tests {
         assert_eq!(sectors(&reversed, u32::MAX), 4);
         let alternating = std::array::from_fn(|lane| lane as u64 % 2 * 4096);
         assert_eq!(sectors(&alternating, u32::MAX), 2);
+    }
+
+    #[test]
+    fn a_sector_is_new_once() {
+        let mut set = SectorSet::default();
+        assert_eq!(set.add(&strided(4), u32::MAX), 4);
+        assert_eq!(set.add(&strided(4), 0xff), 0);
+        assert_eq!(set.add(&strided(4).map(|a| a + 4), u32::MAX), 1);
+        // Pages of 4 KiB, back and forth; one of the sectors is there already.
+        let pages = std::array::from_fn(|lane| lane as u64 % 2 * 4096 + lane as u64 / 2 * 128);
+        assert_eq!(set.add(&pages, u32::MAX), 30);
+        assert_eq!(set.add(&pages, u32::MAX), 0);
+        set.clear();
+        assert_eq!(set.add(&pages, u32::MAX), 32);
     }
 
     #[test]

@@ -106,6 +106,9 @@ pub struct Options {
     /// How many blocks of a launch run, if not all: pairs of neighbours, the first and the last of the grid among them. For
     /// a sample of a launch that is too large to run in full; what the other blocks would write is not written.
     pub most_blocks: Option<u64>,
+    /// Counts [`GlobalTraffic::l2_sectors`](crate::GlobalTraffic::l2_sectors), which takes time and memory: a bit for each sector
+    /// that a block loads.
+    pub count_l2: bool,
     /// Host threads; 0 for as many as rayon's pool has. Results of race-free programs do not depend on it,
     /// except through the order of floating-point atomics among blocks; with 1 everything is repeatable.
     pub threads: usize,
@@ -118,6 +121,7 @@ impl Default for Options {
             schedule: Schedule::InOrder,
             fuel: 200_000_000,
             most_blocks: None,
+            count_l2: false,
             threads: 0,
         }
     }

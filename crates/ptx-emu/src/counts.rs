@@ -90,6 +90,11 @@ pub struct GlobalTraffic {
     /// Sectors that the same bytes would take if they were contiguous and aligned (never more than `sectors`: lanes
     /// that share bytes are not worse than ideal).
     pub ideal_sectors: u64,
+    /// Sectors that pass between L1 and L2, if a block's L1 keeps all that the block has loaded: of loads, those that the block has
+    /// not loaded before; of stores and atomics, which go on to L2, all `sectors`. Only where
+    /// [`Options::count_l2`](crate::Options::count_l2) asks for it, otherwise 0. Which of several loads of a sector is the first
+    /// depends on the schedule, the sum over a launch does not.
+    pub l2_sectors: u64,
     /// Bytes that threads moved.
     pub bytes: u64,
 }
@@ -153,6 +158,7 @@ impl AddAssign for GlobalTraffic {
         self.requests += other.requests;
         self.sectors += other.sectors;
         self.ideal_sectors += other.ideal_sectors;
+        self.l2_sectors += other.l2_sectors;
         self.bytes += other.bytes;
     }
 }

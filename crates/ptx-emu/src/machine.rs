@@ -289,6 +289,7 @@ impl Machine {
             sanitize,
             schedule: self.options.schedule,
             fuel: self.options.fuel.max(1),
+            count_l2: self.options.count_l2,
             shared_bytes: launch::shared_bytes(function, config),
             dynamic_shared_offset: function.dynamic_shared_offset,
             granule: code.narrowest(id.0),

@@ -25,6 +25,9 @@ impl BlockRunner<'_> {
         self.synchronized = false;
         self.has_met_cluster = false;
         self.barriers = Default::default();
+        if let Some(loaded) = &mut self.loaded {
+            loaded.clear();
+        }
         self.unwritten = None;
         let granule = sanitize.races.then_some(launch.granule);
         self.shared

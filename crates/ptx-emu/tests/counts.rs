@@ -19,6 +19,7 @@ fn traffic(requests: u64, sectors: u64, ideal_sectors: u64, bytes: u64) -> Globa
         requests,
         sectors,
         ideal_sectors,
+        l2_sectors: 0,
         bytes,
     }
 }
@@ -73,6 +74,71 @@ fn stores_and_atomics_are_counted_apart() {
     assert_eq!(counts.global_loads, traffic(0, 0, 0, 0));
     assert_eq!(counts.global_stores, traffic(2, 8, 8, 256));
     assert_eq!(counts.global_atomics, traffic(4, 10, 10, 512));
+}
+
+/// Two blocks of two warps, and sectors that go beyond L1: of loads, of stores, of atomics.
+fn l2_sectors(body: &str) -> [u64; 3] {
+    let mut launch = launch(body)
+        .block(64)
+        .grid(2)
+        .input(0..4096)
+        .out_words(4096);
+    launch.options.count_l2 = true;
+    let counts = launch.report().counts;
+    let all = [
+        counts.global_loads,
+        counts.global_stores,
+        counts.global_atomics,
+    ];
+    all.map(|traffic| traffic.l2_sectors)
+}
+
+#[test]
+fn a_block_loads_a_sector_from_l2_once() {
+    let load = "ld.global.u32 %r5, [%rd4];\n";
+    // Each of four warps loads four sectors of its own.
+    assert_eq!(l2_sectors(load), [16, 0, 0]);
+    assert_eq!(l2_sectors(&load.repeat(3)), [16, 0, 0]);
+    // Shifted by a word: a warp's fifth sector is the other's first, or one more for the block.
+    let shifted = format!("{load}ld.global.nc.u32 %r6, [%rd4+4];");
+    assert_eq!(l2_sectors(&shifted), [18, 0, 0]);
+    // All threads load one word: one sector of each block.
+    assert_eq!(l2_sectors("ld.global.u32 %r5, [%rd2];"), [2, 0, 0]);
+    let copy = ".shared .align 16 .b8 tile[256];\nmov.u32 %r5, tile;\nmad.lo.u32 %r5, %r2, 4, %r5;\n\
+                cp.async.ca.shared.global [%r5], [%rd4], 4;\ncp.async.wait_all;\n";
+    assert_eq!(l2_sectors(copy), [16, 0, 0]);
+}
+
+#[test]
+fn stores_and_atomics_go_to_l2_each_time() {
+    let body = "st.global.u32 [%rd3], %r2;\nst.global.u32 [%rd3], %r3;\nred.global.add.u32 [%rd3+4096], 1;\n\
+                ld.global.u32 %r5, [%rd3];";
+    assert_eq!(l2_sectors(body), [16, 32, 16]);
+}
+
+#[test]
+fn sectors_beyond_l1_do_not_depend_on_the_schedule() {
+    use ptx_emu::{Sanitize, Schedule};
+    let sectors = |sanitize, schedule, threads, cluster| {
+        let body = "ld.global.u32 %r5, [%rd4];\nld.global.u32 %r6, [%rd4+64];\nbar.sync 0;\nld.global.u32 %r5, [%rd4+4];";
+        let mut kernel = launch(body)
+            .block(128)
+            .grid(8)
+            .cluster(cluster)
+            .input(0..2048)
+            .out_words(1024);
+        kernel.options.sanitize = sanitize;
+        kernel.options.schedule = schedule;
+        kernel.options.threads = threads;
+        kernel.options.count_l2 = true;
+        kernel.report().counts.global_loads.l2_sectors
+    };
+    // A block's 512 bytes and 64 more.
+    assert_eq!(sectors(Sanitize::ALL, Schedule::InOrder, 1, 1), 8 * 18);
+    assert_eq!(sectors(Sanitize::NONE, Schedule::InOrder, 4, 1), 8 * 18);
+    let random = Schedule::Random { seed: 3 };
+    assert_eq!(sectors(Sanitize::ALL, random, 1, 1), 8 * 18);
+    assert_eq!(sectors(Sanitize::ALL, random, 1, 4), 8 * 18);
 }
 
 /// A store to shared memory with this many bytes from lane to lane.

@@ -1,10 +1,13 @@
 //! What kernels do, which the emulated device counts exactly on a small case.
 
-use host::device::{EmulatedDevice, GlobalTraffic, Options, Sanitize};
+use host::device::{
+    EmulatedDevice, GlobalTraffic, InstructionClass, InstructionCounts, Options, Sanitize,
+};
 use host::{Case, Lab, Variant, run};
 use serde::{Deserialize, Serialize};
 
 use crate::catalogue::first_variant;
+use crate::profile::figures::SECTOR_BYTES;
 use crate::progress::Bar;
 
 /// What each variant's kernels do on a small case.
@@ -34,6 +37,22 @@ pub struct KernelCounts {
     pub ideal_sectors: u64,
     /// `ideal_sectors / sectors`; none without traffic.
     pub efficiency: Option<f64>,
+    /// Bytes that multiprocessors take from and give to L1 and shared memory: all sectors, and what threads move from and to shared
+    /// memory. 0 in documents that do not say, as the next.
+    #[serde(default)]
+    pub l1_bytes: u64,
+    /// Bytes that pass between L1 and L2, if a block's L1 keeps what the block has loaded.
+    #[serde(default)]
+    pub l2_bytes: u64,
+}
+
+/// Bytes of an update, of all kernels of a variant together.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LevelBytes {
+    /// Of L1 and shared memory.
+    pub l1: f64,
+    /// Of L2.
+    pub l2: f64,
 }
 
 impl Counted {
@@ -54,6 +73,7 @@ impl Counted {
             .or_else(|| in_place_of_times.then(any).flatten())?;
         let device = EmulatedDevice::new(Options {
             sanitize: Sanitize::NONE,
+            count_l2: true,
             ..Options::default()
         });
         let _bar = Bar::spinner(format!("counting on {}", case.label()));
@@ -76,6 +96,40 @@ impl Counted {
         let same = |counts: &&KernelCounts| counts.variant == variant && counts.kernel == kernel;
         self.kernels.iter().find(same)
     }
+
+    /// What an update of a variant moves at each level of the caches; none if it was not counted.
+    pub fn level_bytes(&self, variant: &str) -> Option<LevelBytes> {
+        let own = || self.kernels.iter().filter(|own| own.variant == variant);
+        let updates = own().next()?.updates as f64;
+        let per_update = |bytes: fn(&KernelCounts) -> u64| {
+            let bytes = own().map(bytes).sum::<u64>();
+            (bytes > 0 && updates > 0.0).then(|| bytes as f64 / updates)
+        };
+        Some(LevelBytes {
+            l1: per_update(|kernel| kernel.l1_bytes)?,
+            l2: per_update(|kernel| kernel.l2_bytes)?,
+        })
+    }
+}
+
+/// Bytes of L1 and shared memory. An asynchronous copy passes once: what it loads is what it stores.
+fn l1_bytes(instructions: &[InstructionCounts]) -> u64 {
+    let of = |instruction: &InstructionCounts| {
+        let counts = &instruction.counts;
+        let copied = counts.shared_stores.bytes;
+        if instruction.class == InstructionClass::Load && copied > 0 {
+            return copied;
+        }
+        let sectors = counts.global_loads.sectors
+            + counts.global_stores.sectors
+            + counts.global_atomics.sectors;
+        let shared = counts.shared_loads.bytes + copied + counts.shared_atomics.bytes;
+        let of_others = counts.distributed_loads.bytes
+            + counts.distributed_stores.bytes
+            + counts.distributed_atomics.bytes;
+        SECTOR_BYTES * sectors + shared + of_others
+    };
+    instructions.iter().map(of).sum()
 }
 
 fn counts(
@@ -106,7 +160,33 @@ fn counts(
                 sectors: all.sectors,
                 ideal_sectors: all.ideal_sectors,
                 efficiency: (all.sectors != 0).then(|| all.efficiency()),
+                l1_bytes: l1_bytes(&report.total.instructions),
+                l2_bytes: SECTOR_BYTES * all.l2_sectors,
             }
         })
         .collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::ptx::Tripling;
+
+    fn level_bytes(variant: &str) -> LevelBytes {
+        let variants: Vec<Variant> = Tripling.variants().to_vec();
+        let case = Tripling.small_cases().remove(0);
+        let counted = Counted::count(&Tripling, &variants, case.as_ref(), false).unwrap();
+        assert_eq!(counted.level_bytes("none"), None);
+        counted.level_bytes(variant).unwrap()
+    }
+
+    #[test]
+    fn levels_are_told_apart() {
+        // A word is loaded, and one stored.
+        assert_eq!(level_bytes("coalesced"), LevelBytes { l1: 8.0, l2: 8.0 });
+        // A warp loads and stores half of each sector, the block's other warp the rest: L1 has it then, but stores go on to L2.
+        assert_eq!(level_bytes("scattered"), LevelBytes { l1: 16.0, l2: 12.0 });
+        // A word more is stored to shared memory and loaded again.
+        assert_eq!(level_bytes("banked"), LevelBytes { l1: 16.0, l2: 8.0 });
+    }
 }

@@ -1,6 +1,6 @@
 //! `harness profile`: exact counts of every kernel on the emulated device, beside what it must do at least.
 
-mod figures;
+pub(crate) mod figures;
 mod kernel;
 mod report;
 mod source;

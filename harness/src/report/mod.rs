@@ -5,6 +5,7 @@
 //! | `rows`     | the rows that have figures, and tables of them                  |
 //! | `setting`  | devices, limits, what is missing                                |
 //! | `roofline` | rates against arithmetic intensity, under the roofs             |
+//! | `levels`   | the same by level of the caches, where kernels were counted     |
 //! | `rates`    | throughput, against size where there are several                |
 //! | `speedups` | against the CPU, the first variant, the peers                   |
 //! | `registers` | what caps of registers do                                      |
@@ -12,6 +13,7 @@
 //! | `latency`  | latency against footprint                                       |
 
 mod latency;
+mod levels;
 mod power;
 mod rates;
 mod registers;
@@ -135,6 +137,7 @@ fn perf(page: &mut Page, measurements: &[&Results]) {
         }
         setting::add(page, results, command);
         roofline::add(page, results, command);
+        levels::add(page, results, command);
     }
     rates::add(page, &measurements);
     for (results, command) in &measurements {

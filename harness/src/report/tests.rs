@@ -46,6 +46,49 @@ fn every_section_has_its_plot_its_table_and_its_command() {
     assert!(html.contains(command));
 }
 
+/// The document with what was counted of a case's variants: bytes of an update at L1 and at L2.
+fn with_counted(case: usize, levels: &[(&str, u64, u64)]) -> serde_json::Value {
+    let mut document: serde_json::Value = serde_json::from_str(PERF).unwrap();
+    let kernels = levels.iter().map(|(variant, l1, l2)| {
+        serde_json::json!({
+            "variant": variant, "kernel": "step", "launches": 1, "updates": 100, "instructions": 1000,
+            "warp_instructions": 50, "sectors": 60, "ideal_sectors": 50, "efficiency": 0.9,
+            "l1_bytes": 100 * l1, "l2_bytes": 100 * l2,
+        })
+    });
+    document["cases"][case]["counted"] = serde_json::json!({
+        "case": "64x64, 1 step", "unit": "cell updates", "kernels": kernels.collect::<Vec<_>>(),
+    });
+    document
+}
+
+#[test]
+fn counted_kernels_have_a_roofline_by_level() {
+    let html = of(&[&with_counted(1, &[("naive", 48, 30), ("shmem", 60, 12)]).to_string()]);
+    let heading = "wave2d: roofline by level, Example GPU (made-up figures)";
+    let section = section(&html, heading);
+    assert!(section.contains("L1, shared memory (reads)") && section.contains("on 64x64, 1 step"));
+    let (_, tables) = section.split_once("<table>").unwrap();
+    let rows = ["naive", "shmem"].map(|name| rows_of(section, name).remove(0).join(" | "));
+    insta::assert_snapshot!(rows.join("\n"), @r"
+    naive | 1409 | 0.146 | 0.233 | 0.583 | 33.3 % | 99.0 % | 80.0 %
+    shmem | 3234 | 0.117 | 0.583 | 1.67 | 95.6 % | 90.9 % | 64.3 %
+    ");
+    let (_, headers) = tables.split_once("<tr>").unwrap();
+    assert!(headers.contains("flop/byte of L1") && section.contains("class=\"command\""));
+    // The peer's kernels were not counted, nor those of the other case.
+    assert_eq!(rows_of(section, "naive, CUDA C++").len(), 0);
+    assert!(!section.contains("801x801"));
+    let plain = of(&[PERF]);
+    assert!(!plain.contains("by level"));
+}
+
+#[test]
+fn counts_without_bytes_of_the_levels_have_none() {
+    let html = of(&[&with_counted(1, &[("naive", 0, 0)]).to_string()]);
+    assert!(!html.contains("by level"));
+}
+
 #[test]
 fn a_page_loads_nothing_and_runs_nothing() {
     let html = of(&[PERF, MEMBENCH]);

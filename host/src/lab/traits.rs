@@ -245,7 +245,8 @@ pub trait Case: Send + Sync {
     }
 
     /// A case that the emulated device runs in a moment, and in which the threads' accesses to memory lie as they do in this
-    /// one: what its sectors say of coalescing holds here too. None where a small case says little of a large one.
+    /// one: what its sectors say of coalescing, and the bytes of an update of each level of the caches, hold here too. None where
+    /// a small case says little of a large one.
     fn reduced(&self) -> Option<Box<dyn Case>> {
         None
     }

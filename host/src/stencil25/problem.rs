@@ -267,6 +267,19 @@ impl Stencil25 {
         self.shell
     }
 
+    /// Points inside, and in the shell.
+    pub fn parts(&self) -> [u64; 2] {
+        let [x, y, z] = self.grid.inner(self.shell).shape().map(u64::from);
+        let inner = x * y * z;
+        [inner, self.grid.points() - inner]
+    }
+
+    /// The shell's share of the points.
+    pub fn shell_share(&self) -> f64 {
+        let [_, shell] = self.parts();
+        shell as f64 / self.grid.points() as f64
+    }
+
     /// The velocity model.
     pub fn model(&self) -> &Model {
         &self.model

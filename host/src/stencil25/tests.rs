@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use super::model::{Medium, Model};
 use super::problem::{Fields, Start, Stencil25, largest_timestep};
 use super::reference::{advance, advance_by};
-use crate::lab::{Case, CaseParams, Cpu, Lab, NoProgress};
+use crate::lab::{Case, CaseParams, Cpu, Declaration, Lab, NoProgress};
 use crate::stencil25::LAB;
 
 fn problem(shape: [u32; 3], steps: u32, shell: u32) -> Stencil25 {
@@ -42,6 +42,24 @@ fn points(grid: Grid) -> impl Iterator<Item = ([u32; 3], usize)> {
     let all =
         (0..n_x).flat_map(move |x| (0..n_y).flat_map(move |y| (0..n_z).map(move |z| [x, y, z])));
     all.map(move |point| (point, grid.index(point[0], point[1], point[2]) as usize))
+}
+
+#[test]
+fn a_reduced_case_has_as_much_of_the_shell() {
+    for (n, within) in [(1000, 0.01), (768, 0.03), (512, 0.03), (555, 0.03)] {
+        let problem = problem([n; 3], 20, 16);
+        let reduced = Declaration::reduced(&problem).unwrap();
+        let share = reduced.shell_share();
+        assert!((share - problem.shell_share()).abs() < within, "{reduced}");
+        assert!(
+            reduced.grid().points() < 3_000_000 && reduced.steps() == 1,
+            "{reduced}"
+        );
+        assert_eq!(reduced.grid().n_z % 32, n % 32);
+    }
+    // One that is small already loses steps alone.
+    let reduced = Declaration::reduced(&problem([9, 10, 33], 7, 4)).unwrap();
+    assert_eq!(reduced.to_string(), "9x10x33, 1 step, shell 4");
 }
 
 #[test]
@@ -509,7 +527,9 @@ fn a_large_case_judges_other_orders_by_a_smaller_one() {
             .collect();
         *values = rounded.into();
     }
-    let check = |got: &crate::buffer::NamedBuffers| case.check("st_semi", &Vec::new(), &expected, got).unwrap();
+    let check = |got: &crate::buffer::NamedBuffers| {
+        case.check("st_semi", &Vec::new(), &expected, got).unwrap()
+    };
     check(&near).unwrap();
     assert!(
         case.check("gmem", &inputs, &expected, &near)

@@ -15,6 +15,7 @@ fn global(requests: u64, sectors: u64, ideal_sectors: u64, bytes: u64) -> Global
         requests,
         sectors,
         ideal_sectors,
+        l2_sectors: 0,
         bytes,
     }
 }

@@ -4,7 +4,7 @@ use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-use super::series::{DASH, FOREGROUND, Mark, Series, Shape};
+use super::series::{FOREGROUND, Mark, Series, Shape};
 use crate::escape;
 
 /// Height of a row.
@@ -80,9 +80,10 @@ impl Entry<'_> {
         };
         match series.shape {
             Shape::Line | Shape::Curve => area.draw(&line(0, 28))?,
-            Shape::Dashes => {
-                for from in (0..28).step_by(2 * DASH as usize) {
-                    area.draw(&line(from, from + DASH))?;
+            Shape::Dashes | Shape::Dots => {
+                let [dash, gap] = series.shape.dashes();
+                for from in (0..28).step_by((dash + gap) as usize) {
+                    area.draw(&line(from, from + dash))?;
                 }
             }
             Shape::Bars => {

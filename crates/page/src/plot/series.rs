@@ -19,6 +19,8 @@ pub enum Shape {
     Curve,
     /// A dashed line without marks.
     Dashes,
+    /// A dotted line without marks.
+    Dots,
     /// Marks alone.
     Marks,
     /// Bars of width 1 around whole numbers.
@@ -45,8 +47,15 @@ impl Series {
     }
 }
 
-/// Length of a dash, and of the gap behind it.
-pub(super) const DASH: i32 = 4;
+impl Shape {
+    /// Lengths of a dash and of the gap behind it, of a line that has them.
+    pub(super) fn dashes(self) -> [i32; 2] {
+        match self {
+            Shape::Dots => [2, 5],
+            _ => [4, 4],
+        }
+    }
+}
 
 /// The colour of text.
 pub(super) const FOREGROUND: RGBColor = RGBColor(0x01, 0x00, 0x01);

@@ -140,7 +140,8 @@ impl BlockRunner<'_> {
                     buffer.note(&part, &span);
                     action.run(self, &mut warp.registers, &mut region, &part, &span)?;
                 }
-                request.count_global(&mut self.tallies.traffic[tally as usize].global, &span);
+                let traffic = &mut self.tallies.traffic[tally as usize].global;
+                request.count_global(traffic, &span, self.loaded.as_mut());
             }
         }
         Ok(())

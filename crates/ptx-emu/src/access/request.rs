@@ -1,7 +1,7 @@
 //! One warp-wide access: whether it may, where it goes, what it costs.
 
 use crate::block::{BlockRunner, Stop};
-use crate::coalesce::{SECTOR, atomic_wavefronts, sectors, wavefronts};
+use crate::coalesce::{SECTOR, SectorSet, atomic_wavefronts, sectors, wavefronts};
 use crate::counts::{GlobalTraffic, SharedTraffic};
 use crate::fault::{Access, AccessKind, FaultKind, Location, Stray};
 use crate::memory::global::Buffer;
@@ -107,8 +107,13 @@ impl Request<'_> {
         u64::from(self.mask.count_ones() * self.width)
     }
 
-    /// Counts an access to global memory.
-    pub(crate) fn count_global(&self, traffic: &mut GlobalTraffic, span: &Span) {
+    /// Counts an access to global memory. `loaded` has what the block has loaded, if traffic to L2 is counted.
+    pub(crate) fn count_global(
+        &self,
+        traffic: &mut GlobalTraffic,
+        span: &Span,
+        loaded: Option<&mut SectorSet>,
+    ) {
         let touched = if span.contiguous {
             (span.max + u64::from(self.width) - 1) / SECTOR - span.min / SECTOR + 1
         } else {
@@ -118,6 +123,12 @@ impl Request<'_> {
         traffic.sectors += touched;
         traffic.ideal_sectors += touched.min(self.bytes().div_ceil(SECTOR));
         traffic.bytes += self.bytes();
+        if let Some(loaded) = loaded {
+            traffic.l2_sectors += match self.kind {
+                AccessKind::Load => loaded.add(self.addresses, self.mask),
+                AccessKind::Store | AccessKind::Atomic => touched,
+            };
+        }
     }
 
     /// Counts an access to shared memory.

@@ -106,7 +106,8 @@ impl Execute for Issue {
         }
         let traffic = &mut runner.tallies.traffic[self.tally as usize];
         let load = request(AccessKind::Load, &src, at.active, self.bytes, at.pc, warp);
-        load.count_global(&mut traffic.global, &Span::of(&src, at.active, self.bytes));
+        let span = Span::of(&src, at.active, self.bytes);
+        load.count_global(&mut traffic.global, &span, runner.loaded.as_mut());
         let store = request(AccessKind::Store, &dst, at.active, self.bytes, at.pc, warp);
         let span = Span::of(&dst, at.active, self.bytes);
         store.count_shared(&mut traffic.copied_to_shared, &span);
