@@ -4,7 +4,7 @@ use bytemuck::Pod;
 use rayon::prelude::*;
 use thiserror::Error;
 
-use crate::memory::has_room;
+use crate::memory::{has_room, prefer_large_pages};
 
 pub use plan::Element;
 
@@ -291,6 +291,7 @@ pub(crate) fn reserved<T: Scalar>(len: usize) -> Result<Vec<T>, BufferError> {
     }
     let mut values = Vec::new();
     values.try_reserve_exact(len).map_err(|_| refused())?;
+    prefer_large_pages(&values);
     Ok(values)
 }
 
@@ -308,7 +309,9 @@ pub(crate) fn zeros<T: Scalar>(len: usize) -> Result<Vec<T>, BufferError> {
         return Err(refused());
     }
     // Pages that the system has zeroed are not written again: buffers of gigabytes are made for every run.
-    bytemuck::try_zeroed_vec(len).map_err(|()| refused())
+    let values = bytemuck::try_zeroed_vec(len).map_err(|()| refused())?;
+    prefer_large_pages(&values);
+    Ok(values)
 }
 
 #[cfg(test)]
