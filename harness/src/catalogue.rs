@@ -194,7 +194,7 @@ mod tests {
             chosen[0].1.iter().map(|variant| variant.name).collect()
         };
         let all = labs[0].variants();
-        assert_eq!(names(&[]).len(), all.len() - 1);
+        assert_eq!(names(&[]).len(), all.len() - 2);
         assert!(!names(&[]).contains(&"newer"));
         assert_eq!(names(&["newer".to_owned()]), ["newer"]);
     }

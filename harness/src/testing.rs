@@ -57,7 +57,10 @@ const VARIANTS: [Variant; 9] = [
         ..variant("not-close", "another second-highest bit, which is not")
     },
     variant("trapping", "traps"),
-    variant("hungry", "needs more memory than there is"),
+    Variant {
+        on_request: true,
+        ..variant("hungry", "needs more memory than there is")
+    },
     Variant {
         on_request: true,
         ..variant("newer", "needs a newer device")

@@ -21,12 +21,16 @@ fn every_variant_passes_on_cuda() {
 
 fn passes(device: &dyn Device) {
     for lab in labs() {
-        for case in lab.small_cases() {
+        for (number, case) in lab.small_cases().into_iter().enumerate() {
             let inputs = case.inputs().unwrap();
             let expected = case
                 .reference_from(&inputs, Cpu::Serial, &NoProgress)
                 .unwrap();
-            for variant in lab.variants() {
+            // Of long series, each case takes every fourth: all of them have several.
+            let variants = lab.variants().iter().enumerate();
+            let variants =
+                variants.filter(|(at, variant)| !variant.on_request || (at + number) % 4 == 0);
+            for (_, variant) in variants {
                 let context = format!("{}, {}, {}", lab.name(), variant.name, case.label());
                 let outcome = run_case(device, lab.module(), case.as_ref(), variant.name)
                     .unwrap_or_else(|error| panic!("{context}: {error}"));

@@ -89,7 +89,7 @@ fn run_on(
             None => lab.small_cases(),
             Some(params) => vec![catalogue::own_case(lab, params)?],
         };
-        let columns = suite::columns(&chosen, &variants);
+        let columns = suite::columns(&chosen, &variants, !args.variant.is_empty());
         let show = json.wants_text().then_some(&mut *out);
         let results = suite::run(lab, &cases, &columns, show)?;
         reports.push(LabReport {

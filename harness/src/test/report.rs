@@ -9,20 +9,20 @@ use crate::failure::Ending;
 use crate::terminal::Look;
 use units::{count, waited};
 
-/// How a test ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+/// How a test ended, the worst last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
     /// The result is right.
     Ok,
-    /// The result is wrong, or the kernel failed.
-    Failed,
-    /// The machine lacks something.
-    Lacking,
     /// The device is too old for the variant.
     Skipped,
     /// Not run, because an earlier fault made the device unusable.
     NotRun,
+    /// The machine lacks something.
+    Lacking,
+    /// The result is wrong, or the kernel failed.
+    Failed,
 }
 
 /// One result.

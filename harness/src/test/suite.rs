@@ -21,23 +21,41 @@ pub struct Column<'m> {
     variant: &'static str,
     /// None for the CPU reference.
     device: Option<&'m dyn Device>,
+    /// Whether it is shown together with others like it.
+    is_one_of_many: bool,
 }
 
-/// The columns for these devices and variants, device by device.
-pub fn columns<'m>(chosen: &Chosen<'m>, variants: &[Variant]) -> Vec<Column<'m>> {
+/// The columns for these devices and variants, device by device. Unless they were `named`, the variants that are measured on request
+/// are shown as one.
+pub fn columns<'m>(chosen: &Chosen<'m>, variants: &[Variant], named: bool) -> Vec<Column<'m>> {
     let cpu = chosen.cpu.then_some(Column {
         name: Wanted::Cpu,
         variant: Cpu::Parallel.name(),
         device: None,
+        is_one_of_many: false,
     });
-    let devices = chosen.devices.iter().flat_map(|named| {
+    let devices = chosen.devices.iter().flat_map(|on| {
         variants.iter().map(move |variant| Column {
-            name: named.name,
+            name: on.name,
             variant: variant.name,
-            device: Some(named.device),
+            device: Some(on.device),
+            is_one_of_many: variant.on_request && !named,
         })
     });
     cpu.into_iter().chain(devices).collect()
+}
+
+/// Columns that are shown as one.
+fn groups<'c, 'm>(columns: &'c [Column<'m>]) -> impl Iterator<Item = &'c [Column<'m>]> {
+    columns.chunk_by(|a, b| a.is_one_of_many && b.is_one_of_many && a.name == b.name)
+}
+
+/// What stands above them.
+fn heading(group: &[Column<'_>]) -> String {
+    match group {
+        [column] => column.variant.to_owned(),
+        _ => format!("{} on request", group.len()),
+    }
 }
 
 /// Tests each column on each case. `show` gets a line for each case as soon as it is done.
@@ -82,12 +100,22 @@ pub fn run(
             });
         }
         if let Some(out) = show.as_deref_mut() {
-            let cells = row.iter().zip(&widths);
-            let line: String = cells
-                .map(|(result, width)| result.status.render(out.look(), *width))
-                .collect();
+            let (mut line, mut messages) = (String::new(), Vec::new());
+            let mut results_left = &row[..];
+            for (group, width) in groups(columns).zip(&widths) {
+                let (results, left) = results_left.split_at(group.len());
+                results_left = left;
+                let worst = results.iter().map(|result| result.status).max();
+                line += &worst.unwrap_or(Status::Ok).render(out.look(), *width);
+                // One reason why the device is too old is enough.
+                let mut was_skipped = false;
+                messages.extend(results.iter().filter(|result| {
+                    let is_skipped = result.status == Status::Skipped;
+                    !is_skipped || !std::mem::replace(&mut was_skipped, true)
+                }));
+            }
             out.line(format!("{label:first_width$}{}", line.trim_end()))?;
-            for result in &row {
+            for result in messages {
                 if let Some(message) = &result.message {
                     let subject = format!("{} {}", result.device, result.variant);
                     out.line(format!("  {subject}: {}", indented(message)))?;
@@ -113,13 +141,14 @@ fn header(
     let mut devices = format!("{lab:first_width$}");
     let mut variants = " ".repeat(first_width);
     let mut last = None;
-    for (column, width) in columns.iter().zip(widths) {
-        let device = match last.replace(column.name) {
-            Some(last) if last == column.name => String::new(),
-            _ => column.name.to_string(),
+    for (group, width) in groups(columns).zip(widths) {
+        let name = group[0].name;
+        let device = match last.replace(name) {
+            Some(last) if last == name => String::new(),
+            _ => name.to_string(),
         };
         devices += &format!("{device:width$}");
-        variants += &format!("{:width$}", column.variant);
+        variants += &format!("{:width$}", heading(group));
     }
     let title = |text: &str| look.title(text.trim_end());
     format!("{}\n{}", title(&devices), title(&variants))
@@ -127,11 +156,10 @@ fn header(
 
 /// Room for the device's name, the variant's, and the longest status.
 fn widths(columns: &[Column<'_>]) -> Vec<usize> {
-    columns
-        .iter()
-        .map(|column| {
-            let device = column.name.to_string();
-            device.len().max(column.variant.len()).max("lacking".len()) + 2
+    groups(columns)
+        .map(|group| {
+            let device = group[0].name.to_string();
+            device.len().max(heading(group).len()).max("lacking".len()) + 2
         })
         .collect()
 }

@@ -68,6 +68,14 @@ fn what_needs_a_newer_device_is_skipped() {
 }
 
 #[test]
+fn variants_measured_on_request_are_shown_as_one() {
+    let args = parse(&["doubling", "--param=n=8", "--param=steps=4"]);
+    let (ending, text) = tested(&args, &testing::machine());
+    assert_eq!(ending, Ending::Wrong);
+    insta::assert_snapshot!(text);
+}
+
+#[test]
 fn checks_find_a_race_that_leaves_the_result_right() {
     let ended = |flag: &str| {
         let args = parse(&["--variant=coalesced,racy", "--device=emulated", flag]);

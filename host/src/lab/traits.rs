@@ -32,7 +32,8 @@ pub struct Variant {
     pub summary: &'static str,
     /// Whether its results equal the reference's to the last bit.
     pub exact: bool,
-    /// Whether it is measured only where its name is given, so that usual tables stay short. It is tested in any case.
+    /// Whether it is measured only where its name is given, so that usual tables stay short. It is tested in any case. Such
+    /// variants are the last of their lab.
     pub on_request: bool,
 }
 

@@ -93,6 +93,17 @@ proptest! {
 }
 
 #[test]
+fn blocks_that_only_make_a_cluster_whole_read_nothing() {
+    // The halo's last plane is read, and what lies beyond its last row is beyond the array.
+    let problem = random([3, 3, 3], 1, 1);
+    let expected = Case::reference(&problem, Cpu::Serial, &NoProgress).unwrap();
+    for inner in [Inner::GMEM, Inner::SMEM, Inner::ST_REG_FIXED] {
+        let got = run(&problem, &recorded(&problem, &inner.in_clusters([4, 2, 1])));
+        check::exact(&expected, &got).unwrap_or_else(|error| panic!("{inner:?}: {error}"));
+    }
+}
+
+#[test]
 fn clusters_need_a_newer_device_and_a_grid_of_whole_ones() {
     let problem = random([20, 21, 40], 1, 2);
     for variant in LAB.variants() {

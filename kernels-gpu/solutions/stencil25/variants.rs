@@ -111,7 +111,7 @@ pub const VARIANTS: &[BuiltIn<Stencil25>] = &[
     in_clusters!(
         "smem_dsm_1x1x1",
         Clusters([1, 1, 1]),
-        "one launch, 3D blocks, each halo from global memory, as a cluster of one block has it"
+        "one launch, 3D blocks, a cluster of one block: all halos from global memory"
     ),
     in_clusters!(
         "smem_dsm_1x4x1",
