@@ -140,8 +140,8 @@ With --notes, for each size:
   coalesced   sectors that the same bytes would need at best, by sectors
 
 All labs take about a minute, and with --large 281 s on an H100 with 16 cores: wave2d 15, wave3d 70,
-stencil25 95, poisson 60, matadd 25, membench 12. --quick takes seconds; --peers twice as long; --check full as long
-as the CPU needs, which is minutes for one large size.
+stencil25 95, poisson 60, matadd 25, membench 12. --quick takes seconds; --peers twice as long;
+--check full as long as the CPU needs, which is minutes for one large size.
 
 Without a GPU, instructions and sectors are counted in place of times. --json=FILE has what is
 finished at every moment; Ctrl-C and SIGTERM leave it in --html too. docs/measuring.md has the
