@@ -1,7 +1,7 @@
 """The scheme of lab stencil25 in numpy and double precision, written from its description alone, beside a field of the program's.
 
-    harness run stencil25 --shape 48,41,52 --steps 120 --out fields ...
-    python3 tests/stencil25.py --shape 48,41,52 --steps 120 fields/u.npy [--v FILE] [--phi FILE]
+    harness run stencil25 --shape 48,41,52 --steps 120 --out fields
+    python3 tests/stencil25.py --shape 48,41,52 --steps 120 fields/u-000120.vti [--v FILE] [--phi FILE]
 
 Starts from rest or a pulse: with what the program computes from a seed, it would not be independent. Needs numpy, which
 `cargo test` does not: so this is no part of it.
@@ -19,7 +19,7 @@ WEIGHTS = [8 / 5, -1 / 5, 8 / 315, -1 / 560]
 
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("u", help="the last field: n_x, n_y, n_z values of f32, or these with their halo")
+    parser.add_argument("u", help="the last field: a .vti of the program's, or a .npy of n_x, n_y, n_z values, or of these with their halo")
     parser.add_argument("--v", help="the second-last field")
     parser.add_argument("--phi", help="the shell's field")
     parser.add_argument("--shape", default="96,96,96", type=lambda text: tuple(map(int, text.split(","))))
@@ -106,8 +106,16 @@ def run(args):
     return u[inside], v[inside], phi
 
 
-def of_points(values, shape):
-    """The points of an array that may have its halo: three axes, or the raw rows of the program's buffers."""
+def points_of(path, shape):
+    """The points of a field that may have its halo: three axes, or the raw rows of the program's buffers."""
+    if path.endswith(".vti"):
+        text = open(path, "rb").read()
+        # Raw data follow an underscore: their length in bytes, then the values, x fastest.
+        start = text.index(b"_", text.index(b"<AppendedData")) + 1
+        length = int.from_bytes(text[start : start + 8], "little")
+        values = np.frombuffer(text, "<f4", length // 4, start + 8)
+        return values.reshape(tuple(reversed(shape))).transpose(2, 1, 0)
+    values = np.load(path)
     if values.shape == tuple(shape):
         return values
     n_x, n_y, n_z = shape
@@ -122,7 +130,7 @@ def main():
         path = getattr(args, name)
         if path is None:
             continue
-        got = of_points(np.load(path), args.shape).astype(float)
+        got = points_of(path, args.shape).astype(float)
         largest, distance = np.abs(exact).max(), np.abs(got - exact).max()
         print(f"{name}: the largest value is {largest:.4g}, the farthest from numpy's {distance:.3g}")
         is_right &= bool(distance <= args.tolerance * largest)
