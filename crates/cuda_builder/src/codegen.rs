@@ -7,11 +7,6 @@ use crate::process::{Run, command, succeed};
 use crate::toolchain::Toolchain;
 use crate::{Error, NvvmArch, ir};
 
-/// No strength reduction in loops: it makes a variable of its own of each address and comparison, and advances all of
-/// them in each iteration. ptxas does that itself where it pays; done before, it costs registers (a loop over planes that
-/// is unrolled by nine: 64 and a spill in place of 52, and a quarter more instructions).
-const NO_STRENGTH_REDUCTION: &str = "-disable-lsr";
-
 /// Functions that the driver defines (PTX ISA, "System calls").
 const DRIVER_FUNCTIONS: [&str; 4] = ["vprintf", "malloc", "free", "__assertfail"];
 
@@ -61,7 +56,6 @@ pub fn ptx_of(
         run,
         command(&tools.llc)
             .args(["-O3", "-mtriple=nvptx64-nvidia-cuda"])
-            .arg(NO_STRENGTH_REDUCTION)
             .args(arch.llvm_options())
             .arg(&optimised)
             .arg("-o")
