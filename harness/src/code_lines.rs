@@ -1,6 +1,6 @@
 //! Lines of code of built-in variants: those that are neither empty nor a comment.
 //!
-//! Variants share files. So the lines of a variant's kernels are those of the items of its lab's `kernels.rs` files that its kernels
+//! Variants share files. So the lines of a variant's kernels are those of the items of its `kernels.rs` that its kernels
 //! name, directly or through others: functions, constants, types, macros. Physics that kernels share with the CPU references is no
 //! part of any variant. Of the host's code, the whole `launch.rs` is counted.
 
@@ -40,70 +40,57 @@ pub fn of_variant(lab: &dyn Lab, variant: &Variant) -> Option<CodeLines> {
     )
 }
 
-/// Those of the kernels of these names, among sources with their paths.
+/// Those of the kernels of these names, among sources with their paths. One file has all kernels of a variant.
 fn of_kernels(
     sources: &[(&str, &str)],
     lab: &str,
     variant: &str,
     kernels: &[String],
 ) -> Option<CodeLines> {
-    let of_lab = || {
-        let named = |file: &'static str| {
-            let is_here =
-                move |path: &str| path.split('/').next() == Some(lab) && path.ends_with(file);
-            sources.iter().filter(move |(path, _)| is_here(path))
-        };
-        (named("/kernels.rs"), named("/launch.rs"))
+    let of_lab = |file: &'static str| {
+        let is_here = move |path: &str| path.split('/').next() == Some(lab) && path.ends_with(file);
+        sources.iter().filter(move |(path, _)| is_here(path))
     };
-    let mut items = Vec::new();
-    for (path, text) in of_lab().0 {
+    for (path, text) in of_lab("/kernels.rs") {
         let parsed = syn::parse_file(text).ok()?;
-        let parts = parsed
-            .items
-            .iter()
-            .filter_map(|item| Part::of(path, text, item));
-        items.extend(parts);
+        let items = parsed.items.iter();
+        let items: Vec<Part> = items.filter_map(|item| Part::of(text, item)).collect();
+        let lines = reached(&items, kernels).map(|item| item.lines).sum();
+        if lines > 0 {
+            // Beside the kernels, or in a folder of the variant's name below them.
+            let folder = path.trim_end_matches("kernels.rs");
+            let own = format!("{folder}{variant}/launch.rs");
+            let beside = format!("{folder}launch.rs");
+            let find = |wanted: &str| of_lab("/launch.rs").find(|(path, _)| *path == wanted);
+            let (_, launch) = find(&own).or_else(|| find(&beside))?;
+            return Some(CodeLines {
+                kernels: lines,
+                launch: count(launch.lines()),
+            });
+        }
     }
-    let mut is_reached: Vec<bool> = items
-        .iter()
-        .map(|item| kernels.iter().any(|kernel| item.makes(kernel)))
-        .collect();
-    let first = is_reached.iter().position(|reached| *reached)?;
-    while let Some(next) = (0..items.len()).find(|&at| {
-        let names_it = |by: &Part<'_>| {
-            by.mentions
-                .intersection(&items[at].defines)
-                .next()
-                .is_some()
-        };
-        let mut reached = items
-            .iter()
-            .zip(&is_reached)
-            .filter(|(_, reached)| **reached);
-        !is_reached[at] && reached.any(|(by, _)| names_it(by))
-    }) {
-        is_reached[next] = true;
+    None
+}
+
+/// The items that these kernels come of, and those that they name, directly or through others.
+fn reached<'i>(items: &'i [Part], kernels: &[String]) -> impl Iterator<Item = &'i Part> {
+    let makes_one = |item: &Part| kernels.iter().any(|kernel| item.makes(kernel));
+    let (mut reached, mut left): (Vec<&Part>, Vec<&Part>) =
+        items.iter().partition(|item| makes_one(item));
+    let mut next = 0;
+    while let Some(by) = reached.get(next) {
+        let (named, others) = left
+            .into_iter()
+            .partition::<Vec<&Part>, _>(|item| !by.mentions.is_disjoint(&item.defines));
+        reached.extend(named);
+        left = others;
+        next += 1;
     }
-    let reached = items
-        .iter()
-        .zip(&is_reached)
-        .filter(|(_, reached)| **reached);
-    let kernels = reached.map(|(item, _)| item.lines).sum();
-    // Beside the kernels, or in a folder of the variant's name below them.
-    let folder = items[first].path.trim_end_matches("kernels.rs");
-    let own = format!("{folder}{variant}/launch.rs");
-    let beside = format!("{folder}launch.rs");
-    let find = |wanted: &str| of_lab().1.find(|(path, _)| *path == wanted);
-    let (_, launch) = find(&own).or_else(|| find(&beside))?;
-    Some(CodeLines {
-        kernels,
-        launch: count(launch.lines()),
-    })
+    reached.into_iter()
 }
 
 /// An item of a file.
-struct Part<'s> {
-    path: &'s str,
+struct Part {
     /// What it is called; nothing for a macro's call.
     defines: BTreeSet<String>,
     /// All that it names.
@@ -111,8 +98,8 @@ struct Part<'s> {
     lines: usize,
 }
 
-impl<'s> Part<'s> {
-    fn of(path: &'s str, text: &str, item: &Item) -> Option<Part<'s>> {
+impl Part {
+    fn of(text: &str, item: &Item) -> Option<Part> {
         let mut mentions = BTreeSet::new();
         add_names(item.to_token_stream(), &mut mentions);
         let name = match item {
@@ -139,15 +126,12 @@ impl<'s> Part<'s> {
         let (first, last) = lines_of(item.span());
         let lines = text.lines().skip(first - 1).take(last + 1 - first);
         Some(Part {
-            path,
             defines,
             mentions,
             lines: count(lines),
         })
     }
-}
 
-impl Part<'_> {
     /// Whether this kernel comes of it: of a macro's call, whatever that names may be one.
     fn makes(&self, kernel: &str) -> bool {
         let names = match self.defines.is_empty() {
@@ -237,6 +221,11 @@ kernels!(third fourth);
         assert_eq!(lines("plain", &["fourth"]), Some((1 + 3, 2)));
         assert_eq!(lines("plain", &["fifth"]), None);
         assert_eq!(of_kernels(&[], "lab", "plain", &["first".to_owned()]), None);
+        // Another solution's items are no part of it, whatever they are called.
+        let other = "fn helper(x: u32) -> u32 {\n    x\n}\npub const BLOCK: u32 = 1;\n";
+        let sources = [("lab/zero/kernels.rs", other), sources[0], sources[1]];
+        let second = of_kernels(&sources, "lab", "plain", &["second".to_owned()]);
+        assert_eq!(second.map(|lines| lines.kernels), Some(1 + 3 + 4));
     }
 
     #[test]

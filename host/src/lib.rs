@@ -58,6 +58,7 @@ pub mod poisson;
 pub mod registers;
 pub mod registry;
 pub mod run;
+mod seismic;
 pub mod solutions;
 pub mod stencil25;
 pub mod telemetry;

@@ -40,24 +40,32 @@ pub fn available_bytes() -> Option<u64> {
 
 /// Asks for pages of megabytes for the room of a large vector: a gigabyte is then touched in some hundred steps instead of a
 /// quarter of a million. What does not know of them leaves it at that.
+#[cfg(target_os = "linux")]
 pub(crate) fn prefer_large_pages<T>(values: &Vec<T>) {
+    use rustix::mm::{Advice, madvise};
+
     const PAGE: usize = 2 << 20;
     let bytes = values.capacity() * size_of::<T>();
     if (bytes as u128) < WORTH_ASKING_BYTES {
         return;
     }
+    // Whole pages alone: others may have the rest.
     let first = values.as_ptr().cast::<u8>();
-    // Whole pages alone: the advice is for these, and so is not for what others have beside the vector.
-    let skipped = first.align_offset(PAGE);
-    #[cfg(target_os = "linux")]
+    let before = first.align_offset(PAGE);
+    let len = (bytes - before) / PAGE * PAGE;
     // SAFETY: the range lies within the vector's room, and the advice changes nothing that a program sees of it.
-    unsafe {
-        let start = first.add(skipped).cast_mut().cast();
-        let len = (bytes - skipped) / PAGE * PAGE;
-        let _ = rustix::mm::madvise(start, len, rustix::mm::Advice::LinuxHugepage);
-    }
-    let _ = (first, skipped);
+    let _ = unsafe {
+        madvise(
+            first.add(before).cast_mut().cast(),
+            len,
+            Advice::LinuxHugepage,
+        )
+    };
 }
+
+/// Elsewhere there is nothing to ask.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn prefer_large_pages<T>(_: &Vec<T>) {}
 
 /// The largest number from `least` to `most` that fits, where all below one that fits do too.
 pub(crate) fn largest(least: u32, most: u32, fits: impl Fn(u32) -> bool) -> Option<u32> {

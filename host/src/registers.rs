@@ -58,60 +58,12 @@ impl std::fmt::Display for RegisterCap {
 /// disagree, ptxas keeps to the cap.
 pub fn capped(module: &Module, cap: RegisterCap) -> Module {
     let name = format!("{} with {cap}", module.name());
-    let own = Module::new(name, with_max_registers(module.ptx(), cap.get()));
+    // What is no PTX stays as it is, for others to refuse.
+    let text = ptx::with_max_registers(module.ptx(), cap.get());
+    let own = Module::new(name, text.unwrap_or_else(|_| module.ptx().to_owned()));
     match module.newer() {
         Some(newer) => own.with_newer(capped(newer, cap)),
         None => own,
-    }
-}
-
-/// The text with `.maxnreg` before the body of each entry. What is no PTX stays as it is, for others to refuse.
-fn with_max_registers(ptx: &str, registers: u32) -> String {
-    let mut text = String::with_capacity(ptx.len() + 1024);
-    let mut rest = ptx;
-    // Between `.entry` and its body, or the semicolon of a declaration; within the parentheses of its parameters.
-    let (mut in_head, mut in_params) = (false, false);
-    while let Some(first) = rest.chars().next() {
-        let token = match token_len(rest) {
-            0 => first.len_utf8(),
-            len => len,
-        };
-        let (token, after) = rest.split_at(token);
-        rest = after;
-        match token {
-            ".entry" => in_head = true,
-            "(" => in_params = in_head,
-            ")" => in_params = false,
-            ";" => in_head = false,
-            ".maxnreg" if in_head => {
-                // Its number goes, too.
-                let number = rest.trim_start();
-                rest = number.trim_start_matches(|c: char| c.is_ascii_alphanumeric());
-                continue;
-            }
-            "{" if in_head && !in_params => {
-                text += &format!(".maxnreg {registers}\n");
-                in_head = false;
-            }
-            _ => {}
-        }
-        text += token;
-    }
-    text
-}
-
-/// Bytes of the comment, string or word that a text begins with; 0 if it begins with none of them.
-fn token_len(text: &str) -> usize {
-    let until = |end: &str, from: usize| {
-        let end = text[from..].find(end).map(|at| from + at + end.len());
-        end.unwrap_or(text.len())
-    };
-    let is_of_word = |c: char| c.is_ascii_alphanumeric() || "_$%.".contains(c);
-    match text.as_bytes() {
-        [b'/', b'/', ..] => until("\n", 2),
-        [b'/', b'*', ..] => until("*/", 2),
-        [b'"', ..] => until("\"", 1),
-        _ => text.find(|c| !is_of_word(c)).unwrap_or(text.len()),
     }
 }
 
@@ -142,7 +94,7 @@ mod tests {
 
     #[test]
     fn every_entry_gets_one() {
-        insta::assert_snapshot!(with_max_registers(PTX, 40), @"
+        insta::assert_snapshot!(ptx::with_max_registers(PTX, 40).unwrap(), @"
     .version 7.0 // { .entry none
     .target sm_70
     .address_size 64

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Arg, BufferId, PlanError};
+use crate::{Arg, Buffer, BufferId, PlanError};
 
 /// Up to three extents; those left out are 1. Made from a number, a tuple or an array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -217,6 +217,24 @@ impl Command<'_> {
         of_launch
             .chain(src.map(|id| (id, false)))
             .chain(dst.map(|id| (id, true)))
+    }
+
+    /// The elements that a copy or a fill reads and writes, with whether it writes them; of a launch nothing, since what a kernel
+    /// accesses is known only when it runs. `buffers` are the plan's.
+    pub fn moved(
+        &self,
+        buffers: &[Buffer],
+    ) -> impl Iterator<Item = (BufferId, Range<u64>, bool)> + use<> {
+        let of = |id, start: u64, len, writes| Some((id, start..start + len, writes));
+        let all = match *self {
+            Command::Launch(_) => [None, None],
+            Command::Copy(copy) => [
+                of(copy.src, copy.src_start, copy.len, false),
+                of(copy.dst, copy.dst_start, copy.len, true),
+            ],
+            Command::Fill(fill) => [of(fill.dst, 0, buffers[fill.dst.index()].len, true), None],
+        };
+        all.into_iter().flatten()
     }
 }
 

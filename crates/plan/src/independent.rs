@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use thiserror::Error;
 
-use crate::{Buffer, BufferId, Command, Plan};
+use crate::{BufferId, Plan};
 
 /// Two commands of a plan that are recorded as independent ([`Plan::independent`]), though one writes what the other accesses.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -75,8 +75,15 @@ pub(crate) fn check(plan: &Plan, range: Range<usize>) -> Result<(), Box<Dependen
     let commands = plan.commands().enumerate();
     let commands = commands.skip(range.start).take(range.len());
     let mut accesses: Vec<Access> = commands
-        .flat_map(|(position, command)| known(plan.buffers(), position, command))
-        .flatten()
+        .flat_map(|(command, moved)| {
+            let moved = moved.moved(plan.buffers());
+            moved.map(move |(buffer, elements, writes)| Access {
+                buffer,
+                start: elements.start,
+                end: elements.end,
+                does: Does { command, writes },
+            })
+        })
         .collect();
     accesses.sort_by_key(|access| (access.buffer.index, access.start));
     for of_buffer in accesses.chunk_by(|a, b| a.buffer == b.buffer) {
@@ -95,29 +102,6 @@ pub(crate) fn check(plan: &Plan, range: Range<usize>) -> Result<(), Box<Dependen
         }
     }
     Ok(())
-}
-
-/// What a command accesses, as far as it says so itself.
-fn known(buffers: &[Buffer], command: usize, of: Command<'_>) -> [Option<Access>; 2] {
-    let access = |buffer, start, len, writes| {
-        Some(Access {
-            buffer,
-            start,
-            end: start + len,
-            does: Does { command, writes },
-        })
-    };
-    match of {
-        Command::Launch(_) => [None, None],
-        Command::Copy(copy) => [
-            access(copy.src, copy.src_start, copy.len, false),
-            access(copy.dst, copy.dst_start, copy.len, true),
-        ],
-        Command::Fill(fill) => {
-            let all = buffers[fill.dst.index()].len;
-            [access(fill.dst, 0, all, true), None]
-        }
-    }
 }
 
 /// The accesses of two commands that reach farthest: one that begins later meets some other command's if it meets one of them.

@@ -43,6 +43,7 @@
 //! Source: *PTX ISA* 8.3 (NVIDIA), and for what is only written as comments, the output of LLVM 22. Not modelled:
 //! 128-bit and vector registers, textures, surfaces, aliases.
 
+mod edit;
 mod error;
 mod lex;
 mod parse;
@@ -51,6 +52,7 @@ mod resolve;
 mod syntax;
 mod types;
 
+pub use edit::with_max_registers;
 pub use error::{Error, ErrorKind, Problem};
 pub use program::*;
 pub use resolve::{Body, Instruction, Named, Signature};

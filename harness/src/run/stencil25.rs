@@ -155,35 +155,20 @@ fn problem(args: &Stencil25Args) -> Result<Stencil25, Failure> {
         )));
     }
     let shape = of_model.or(given).unwrap_or([256; 3]);
-    let of_shape = |error: CaseError| match (error, of_model) {
-        (
-            CaseError::Invalid {
-                name,
-                value,
-                reason,
-            },
-            _,
-        ) if name == "shell" => Failure::Input(format!("--shell {value}: {reason}")),
-        (
-            CaseError::Invalid {
-                name,
-                value,
-                reason,
-            },
-            None,
-        ) => Failure::Input(format!("--shape: {name} = {value}: {reason}")),
-        (
-            CaseError::Invalid {
-                name,
-                value,
-                reason,
-            },
-            Some(_),
-        ) => Failure::Input(format!(
-            "--model {}: {name} = {value}: {reason}",
-            args.model
-        )),
-        (other, _) => other.into(),
+    let of_shape = |error: CaseError| {
+        let CaseError::Invalid {
+            name,
+            value,
+            reason,
+        } = error
+        else {
+            return error.into();
+        };
+        Failure::Input(match of_model {
+            _ if name == "shell" => format!("--shell {value}: {reason}"),
+            None => format!("--shape: {name} = {value}: {reason}"),
+            Some(_) => format!("--model {}: {name} = {value}: {reason}", args.model),
+        })
     };
     let of_medium = |error: CaseError| match error {
         CaseError::Invalid {

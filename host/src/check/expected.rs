@@ -80,7 +80,7 @@ impl Expected {
 
     /// How far a value of this output may be from what is expected; `None` if it must be equal to the last bit.
     pub fn tolerance(&self, output: &str) -> Option<Tolerance> {
-        find_bound(self.bounds.as_ref()?, output)
+        Some(tolerance(self.bounds.as_ref()?, output))
     }
 
     /// Compares every value.
@@ -110,13 +110,21 @@ pub fn bounds_by_sample(noise: &Noise, sample: &NamedBuffers, expected: &NamedBu
     noise.iter().map(bound).collect()
 }
 
-/// The bound of an output, as a tolerance.
-pub fn find_bound(bounds: &Noise, output: &str) -> Option<Tolerance> {
+/// Compares every value of every output: it may be as far from the expected one as `bounds` says for its output.
+///
+/// # Errors
+///
+/// The first output that is not so.
+pub fn near(expected: &NamedBuffers, got: &NamedBuffers, bounds: &Noise) -> Result<(), CheckError> {
+    within(expected, got, &|name| Some(tolerance(bounds, name)))
+}
+
+fn tolerance(bounds: &Noise, output: &str) -> Tolerance {
     let bound = bounds.iter().find(|(name, _)| name == output);
-    Some(Tolerance {
+    Tolerance {
         absolute: bound.map_or(0.0, |(_, bound)| *bound),
         relative: 0.0,
-    })
+    }
 }
 
 fn scaled(noise: &Noise, factor: f64) -> Noise {
@@ -172,9 +180,9 @@ mod tests {
         let noise = vec![("u".to_owned(), 1e-7)];
         let expected = named(vec![4.0f32, -8.0, 0.0]);
         let bounds = bounds_by_sample(&noise, &named(vec![-2.0f32, 1.0]), &expected);
-        let bound = find_bound(&bounds, "u").unwrap().absolute;
+        let bound = tolerance(&bounds, "u").absolute;
         assert!((bound / (9.0 * 4.0 * 1e-7) - 1.0).abs() < 1e-12, "{bound}");
-        assert_eq!(find_bound(&bounds, "v").unwrap().absolute, 0.0);
+        assert_eq!(tolerance(&bounds, "v").absolute, 0.0);
     }
 
     #[test]

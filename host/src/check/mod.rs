@@ -11,4 +11,4 @@ mod expected;
 pub use compare::{Tolerance, exact, find, for_each_wrong, within};
 pub use element::Value;
 pub use error::{CheckError, Mismatch};
-pub use expected::{Expected, Noise, ROUNDING, bounds_by_sample, find_bound};
+pub use expected::{Expected, Noise, ROUNDING, bounds_by_sample, near};

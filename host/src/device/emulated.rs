@@ -184,33 +184,19 @@ impl<'d> EmulatedSession<'d> {
         Ok(())
     }
 
-    /// What a copy or fill accesses, by buffer.
-    fn moved(&self, command: Command<'_>) -> Vec<(u64, Accessed)> {
-        let size = |id: BufferId| self.plan.buffers()[id.index()].element.size() as u64;
-        let bytes = |id: BufferId, start: u64, len: u64| start * size(id)..(start + len) * size(id);
-        let (read, written) = match command {
-            Command::Launch(_) => return Vec::new(),
-            Command::Copy(copy) => (
-                Some((copy.src, bytes(copy.src, copy.src_start, copy.len))),
-                (copy.dst, bytes(copy.dst, copy.dst_start, copy.len)),
-            ),
-            Command::Fill(fill) => {
-                let len = self.plan.buffers()[fill.dst.index()].len;
-                (None, (fill.dst, bytes(fill.dst, 0, len)))
-            }
-        };
-        let address = |id: BufferId| self.addresses[id.index()];
-        let read = read.map(|(id, read)| {
-            let (read, written) = (vec![read], Vec::new());
-            (address(id), Accessed { read, written })
-        });
-        let (id, written) = written;
-        let (none, written) = (Vec::new(), vec![written]);
-        let written = Accessed {
-            read: none,
-            written,
-        };
-        read.into_iter().chain([(address(id), written)]).collect()
+    /// What a copy or fill accesses, by the buffer's address.
+    fn moved(&self, command: Command<'_>) -> impl Iterator<Item = (u64, Accessed)> {
+        let moved = command.moved(self.plan.buffers());
+        moved.map(|(id, elements, writes)| {
+            let size = self.plan.buffers()[id.index()].element.size() as u64;
+            let mut accessed = Accessed::default();
+            let ranges = match writes {
+                true => &mut accessed.written,
+                false => &mut accessed.read,
+            };
+            ranges.push(elements.start * size..elements.end * size);
+            (self.addresses[id.index()], accessed)
+        })
     }
 
     /// Adds what a command accesses of the buffer at this address to what its group has accessed.

@@ -420,9 +420,7 @@ impl<D: Declaration> Case for D {
         let oracle = oracle_of(&sample, &inputs)?;
         let (_, noise) = Expected::rounding(check::ROUNDING, &reference, &oracle);
         let bounds = check::bounds_by_sample(&noise, &reference, expected);
-        Ok(check::within(expected, got, &|name| {
-            check::find_bound(&bounds, name)
-        }))
+        Ok(check::near(expected, got, &bounds))
     }
 
     fn checks_from_inputs(&self, variant: &str) -> bool {

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use kernels_gpu::stencil25::LINE;
 
 use super::model::{Medium, Model};
-use super::problem::{Fields, Start, Stencil25};
+use super::problem::{Fields, Stencil25};
 use super::reference::advance;
 use crate::buffer::{NamedBuffers, elements, named, take};
 use crate::error::Error;
@@ -14,7 +14,7 @@ use crate::lab::{
     CaseError, CaseParams, Cpu, Declaration, DeclaredLab, Parameter, Progress, Values,
     advance_copies,
 };
-use crate::wave3d::Ricker;
+use crate::seismic::{Ricker, Start};
 
 /// The lab `stencil25`.
 pub static LAB: DeclaredLab<Stencil25> = DeclaredLab::new(crate::solutions::built_in!(stencil25));
@@ -104,24 +104,8 @@ impl Declaration for Stencil25 {
         let model: String = values.get("model")?;
         let model = Model::from_name(&model)
             .ok_or_else(|| CaseError::unknown("model", &model, Model::NAMES))?;
-        let source: String = values.get("source")?;
-        let frequency_hz = values.get("frequency")?;
-        let source = match source.as_str() {
-            "ricker" => Some(Ricker { frequency_hz }),
-            "none" => None,
-            other => return Err(CaseError::unknown("source", other, ["ricker", "none"])),
-        };
-        let seed = values.get("seed")?;
-        let start: String = values.get("start")?;
-        let start = match start.as_str() {
-            "random" => Start::Random { seed },
-            "pulse" => Start::Pulse,
-            "rest" => Start::Rest,
-            other => {
-                let known = ["random", "pulse", "rest"];
-                return Err(CaseError::unknown("start", other, known));
-            }
-        };
+        let source = Ricker::of_case(values)?;
+        let start = Start::of_case(values)?;
         let dt = match values.given("dt") {
             None | Some("auto") => None,
             Some(_) => Some(values.get("dt")?),
@@ -168,13 +152,13 @@ impl Declaration for Stencil25 {
             change(valid(shape, steps, 3)).expect("the lab's own cases are valid")
         };
         cases.push(other([14, 15, 37], 4, &|case| {
-            case.with_medium(Model::Uniform, [10.0, 12.5, 8.0], None)
+            case.with_medium(Model::UNIFORM, [10.0, 12.5, 8.0], None)
         }));
         // Near the limit of stability; in the middle of the source's rise.
         cases.push(other([15, 13, 16], 6, &|case| {
             let spacing = [5.0, 5.0, 5.0];
             Ok(case
-                .with_medium(Model::Layers, spacing, Some(0.0009))?
+                .with_medium(Model::LAYERS, spacing, Some(0.0009))?
                 .with_first_step(70))
         }));
         // Near the source's peak, in a corner of the shell.
@@ -279,7 +263,7 @@ impl Declaration for Stencil25 {
         let least = 2 * self.shell() + 1;
         let shape = self.grid().shape().map(|n| n.min(64.max(least)));
         let sample = Stencil25::with_shell(shape, self.steps(), self.shell()).ok()?;
-        let sample = sample.with_medium(Model::Layers, self.spacing_m(), Some(self.dt_s()));
+        let sample = sample.with_medium(Model::LAYERS, self.spacing_m(), Some(self.dt_s()));
         let sample = sample.ok()?.with_source(self.source()).ok()?;
         let seed = 1;
         Some(

@@ -10,7 +10,8 @@ mod reference;
 #[cfg(test)]
 mod tests;
 
+pub use crate::seismic::{Ricker, Start};
 pub use lab::LAB;
 pub use model::{Medium, Model};
-pub use problem::{Fields, Start, Stencil25};
+pub use problem::{Fields, Stencil25};
 pub use reference::advance;

@@ -13,43 +13,38 @@ use crate::wave3d;
 /// The wave's speed by place.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Model {
-    /// Four layers of equal thickness along z, faster with depth: 1500 (water), 1800, 2100 and 2400 m/s.
-    Layers,
-    /// 2000 m/s everywhere.
-    Uniform,
+    /// One of the lab wave3d's, by depth.
+    ByDepth(wave3d::Model),
     /// The speed of each point in m/s: n_x * n_y * n_z values, z contiguous, then y.
     Given(Arc<[f32]>),
 }
 
 impl Model {
+    /// Four layers of equal thickness along z, faster with depth: 1500 (water), 1800, 2100 and 2400 m/s.
+    pub const LAYERS: Model = Model::ByDepth(wave3d::Model::Layers);
+    /// 2000 m/s everywhere.
+    pub const UNIFORM: Model = Model::ByDepth(wave3d::Model::Uniform);
+
     /// The names of those that have one, as users type them.
     pub const NAMES: [&'static str; 2] = wave3d::Model::NAMES;
 
     /// The model of this name.
     pub fn from_name(name: &str) -> Option<Model> {
-        match name {
-            "layers" => Some(Model::Layers),
-            "uniform" => Some(Model::Uniform),
-            _ => None,
-        }
+        wave3d::Model::from_name(name).map(Model::ByDepth)
     }
 
     /// As users type it.
     pub fn name(&self) -> &'static str {
         match self {
-            Model::Layers => "layers",
-            Model::Uniform => "uniform",
+            Model::ByDepth(model) => model.name(),
             Model::Given(_) => "given",
         }
     }
 
     /// The speeds of a row of points along z in m/s: that which begins at number `first` of all points.
     fn row(&self, first: usize, n_z: u32) -> Vec<f32> {
-        let of_depth =
-            |model: wave3d::Model| (0..n_z).map(|z| model.speed(z, n_z) as f32).collect();
         match self {
-            Model::Layers => of_depth(wave3d::Model::Layers),
-            Model::Uniform => of_depth(wave3d::Model::Uniform),
+            Model::ByDepth(model) => (0..n_z).map(|z| model.speed(z, n_z) as f32).collect(),
             Model::Given(speeds) => speeds[first..][..n_z as usize].to_vec(),
         }
     }
@@ -57,8 +52,7 @@ impl Model {
     /// The highest speed at any point, in m/s.
     pub fn highest_speed(&self, n_z: u32) -> f64 {
         match self {
-            Model::Layers => wave3d::Model::Layers.highest_speed(n_z),
-            Model::Uniform => wave3d::Model::Uniform.highest_speed(n_z),
+            Model::ByDepth(model) => model.highest_speed(n_z),
             Model::Given(speeds) => f64::from(speeds.par_iter().copied().reduce(|| 0.0, f32::max)),
         }
     }

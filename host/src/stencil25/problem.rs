@@ -6,22 +6,7 @@ use super::model::{self, Absorption, Array, Model, first_point, for_rows, unifor
 use crate::buffer::BufferError;
 use crate::fill::zeros;
 use crate::lab::CaseError;
-use crate::wave3d::{Ricker, rounded_down};
-
-/// What a run starts from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Start {
-    /// All zero: what moves comes from the source.
-    Rest,
-    /// A Gaussian pulse of height 1 and a standard deviation of 3 points in the middle, at rest.
-    Pulse,
-    /// At random, so that nothing can be right by chance: u and v uniform in [-1, 1) at every point; phi, in the shell,
-    /// of the size of the Laplacian; and vp up to an eighth less than the model's.
-    Random {
-        /// Equal seeds give equal arrays.
-        seed: u64,
-    },
-}
+use crate::seismic::{Ricker, Start, rounded_down};
 
 /// The fields that change, in the layout of [`Grid`].
 #[derive(Debug, Clone, PartialEq)]
@@ -125,12 +110,12 @@ impl Stencil25 {
             spacing_m: [DEFAULT_SPACING_M; 3],
             dt_s: 0.0,
             shell,
-            model: Model::Layers,
+            model: Model::LAYERS,
             source: Some(DEFAULT_SOURCE),
             source_point: [n_x / 2, n_y / 2, (n_z / 4).max(shell)],
             start: Start::Rest,
         };
-        problem.with_medium(Model::Layers, [DEFAULT_SPACING_M; 3], None)
+        problem.with_medium(Model::LAYERS, [DEFAULT_SPACING_M; 3], None)
     }
 
     /// The same with another model, grid spacing (in metres, along x, y and z) and timestep (in seconds; if none, 0.9 of the
@@ -196,13 +181,8 @@ impl Stencil25 {
     ///
     /// [`CaseError::Invalid`] if its frequency is not above 0.
     pub fn with_source(self, source: Option<Ricker>) -> Result<Stencil25, CaseError> {
-        match source {
-            Some(Ricker { frequency_hz }) if !(1e-60..=1e60).contains(&frequency_hz) => {
-                let reason = "a frequency in Hz from 1e-60 to 1e60";
-                Err(CaseError::invalid("frequency", frequency_hz, reason))
-            }
-            _ => Ok(Stencil25 { source, ..self }),
-        }
+        source.map_or(Ok(()), Ricker::check)?;
+        Ok(Stencil25 { source, ..self })
     }
 
     /// The same with the source at this point, which may be in the shell.
@@ -420,7 +400,7 @@ impl std::fmt::Display for Stencil25 {
         if self.dt_s != DEFAULT_DT * largest {
             write!(f, ", dt = {}", self.dt_s)?;
         }
-        if self.model != Model::Layers {
+        if self.model != Model::LAYERS {
             write!(f, ", {}", self.model.name())?;
         }
         match self.source {

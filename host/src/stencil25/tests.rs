@@ -6,8 +6,9 @@ use kernels_gpu::real::Fused;
 use kernels_gpu::stencil25::Grid;
 use proptest::prelude::*;
 
+use super::Start;
 use super::model::{Medium, Model};
-use super::problem::{Fields, Start, Stencil25, largest_timestep};
+use super::problem::{Fields, Stencil25, largest_timestep};
 use super::reference::{advance, advance_by};
 use crate::lab::{Case, CaseParams, Cpu, Declaration, Lab, NoProgress};
 use crate::stencil25::LAB;
@@ -90,7 +91,7 @@ fn one_step_is_the_formula() {
     // An independent statement of the scheme, point by point, with the source near its peak.
     let spacing = [10.0, 12.5, 8.0];
     let problem = random([13, 11, 12], 1, 4)
-        .with_medium(Model::Layers, spacing, None)
+        .with_medium(Model::LAYERS, spacing, None)
         .unwrap()
         .with_first_step(45);
     let grid = problem.grid();
@@ -159,7 +160,7 @@ fn a_plane_wave_has_the_phase_velocity_of_the_eighth_order_scheme() {
     let problem = problem(shape, 1, 1)
         .with_source(None)
         .unwrap()
-        .with_medium(Model::Uniform, spacing, None)
+        .with_medium(Model::UNIFORM, spacing, None)
         .unwrap();
     let grid = problem.grid();
     let c_dt = 2000.0 * problem.dt_s();
@@ -273,7 +274,7 @@ fn the_shell_absorbs_what_a_wall_reflects() {
         .with_start(Start::Pulse)
         .with_source(None)
         .unwrap()
-        .with_medium(Model::Uniform, [10.0; 3], None)
+        .with_medium(Model::UNIFORM, [10.0; 3], None)
         .unwrap();
     let vp = problem.vp().unwrap();
     let left = |eta: &[f32]| {
@@ -295,7 +296,7 @@ fn it_is_stable_at_the_largest_timestep_with_any_shell() {
         let problem = random(shape, 100, shell)
             .with_source(None)
             .unwrap()
-            .with_medium(Model::Layers, [10.0; 3], Some(largest))
+            .with_medium(Model::LAYERS, [10.0; 3], Some(largest))
             .unwrap();
         let size = |fields: &Fields<f32>| {
             let all = fields.u.iter().chain(&fields.v);
@@ -316,7 +317,7 @@ fn it_is_stable_at_the_largest_timestep_with_any_shell() {
 fn what_is_symmetric_stays_so_to_the_last_bit() {
     let problem = problem([21, 19, 23], 40, 5)
         .with_start(Start::Pulse)
-        .with_medium(Model::Uniform, [10.0, 11.0, 9.0], None)
+        .with_medium(Model::UNIFORM, [10.0, 11.0, 9.0], None)
         .unwrap()
         .with_source_point([10, 9, 11])
         .unwrap();
@@ -492,8 +493,8 @@ proptest! {
         spacing in [0.001_f64..1e5, 0.001_f64..1e5, 0.001_f64..1e5],
         n_z in 3_u32..50,
     ) {
-        let with = |dt_s| problem([3, 3, n_z], 1, 1).with_medium(Model::Layers, spacing, Some(dt_s));
-        let largest = largest_timestep(spacing, Model::Layers.highest_speed(n_z));
+        let with = |dt_s| problem([3, 3, n_z], 1, 1).with_medium(Model::LAYERS, spacing, Some(dt_s));
+        let largest = largest_timestep(spacing, Model::LAYERS.highest_speed(n_z));
         prop_assert!(with(largest).is_ok());
         let refused = with(largest * 1.000_01).unwrap_err().to_string();
         let (_, named) = refused.rsplit_once("dt <= ").unwrap();

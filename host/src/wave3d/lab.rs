@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use kernels_gpu::wave3d::Domain;
 
-use super::medium::{Coefficients, Model, Ricker};
-use super::problem::{Fields, Start, Wave3d};
+use super::medium::{Coefficients, Model};
+use super::problem::{Fields, Wave3d};
 use super::reference::{advance, oracle};
 use crate::buffer::{NamedBuffers, elements, named, take};
 use crate::error::Error;
@@ -14,6 +14,7 @@ use crate::lab::{
     CaseError, CaseParams, Cpu, Declaration, DeclaredLab, Parameter, Progress, Values,
     advance_copies,
 };
+use crate::seismic::{Ricker, Start};
 
 /// The lab `wave3d`.
 pub static LAB: DeclaredLab<Wave3d> = DeclaredLab::new(crate::solutions::built_in!(wave3d));
@@ -111,24 +112,8 @@ impl Declaration for Wave3d {
         let model: String = values.get("model")?;
         let model = Model::from_name(&model)
             .ok_or_else(|| CaseError::unknown("model", &model, Model::NAMES))?;
-        let source: String = values.get("source")?;
-        let frequency_hz = values.get("frequency")?;
-        let source = match source.as_str() {
-            "ricker" => Some(Ricker { frequency_hz }),
-            "none" => None,
-            other => return Err(CaseError::unknown("source", other, ["ricker", "none"])),
-        };
-        let seed = values.get("seed")?;
-        let start: String = values.get("start")?;
-        let start = match start.as_str() {
-            "random" => Start::Random { seed },
-            "pulse" => Start::Pulse,
-            "rest" => Start::Rest,
-            other => {
-                let known = ["random", "pulse", "rest"];
-                return Err(CaseError::unknown("start", other, known));
-            }
-        };
+        let source = Ricker::of_case(values)?;
+        let start = Start::of_case(values)?;
         let shape = [values.get("n_x")?, values.get("n_y")?, values.get("n_z")?];
         Ok(Wave3d::new(shape, steps)?
             .with_medium(model, values.get("dx")?, values.get("dt")?)?

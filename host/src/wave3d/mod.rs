@@ -10,8 +10,8 @@ mod reference;
 #[cfg(test)]
 mod tests;
 
+pub use crate::seismic::{Ricker, Start};
 pub use lab::LAB;
-pub use medium::{Coefficients, Model, Ricker};
-pub(crate) use problem::rounded_down;
-pub use problem::{Fields, MOST_SITES, Start, Wave3d};
+pub use medium::{Coefficients, Model};
+pub use problem::{Fields, MOST_SITES, Wave3d};
 pub use reference::advance;

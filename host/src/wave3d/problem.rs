@@ -4,24 +4,11 @@ use kernels_gpu::wave3d::Domain;
 use kernels_gpu::wave3d::source::Source;
 use kernels_gpu::wave3d::update::Scheme;
 
-use super::medium::{Coefficients, Model, Ricker};
+use super::medium::{Coefficients, Model};
 use crate::buffer::BufferError;
 use crate::fill::zeros;
 use crate::lab::CaseError;
-
-/// The initial fields.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Start {
-    /// All zero: what moves comes from the source.
-    Rest,
-    /// A Gaussian pulse of height 1 and standard deviation 3 dx in the domain's centre, at rest.
-    Pulse,
-    /// Uniform in [-1, 1), independent at every site, borders included: nothing can be right by chance.
-    Random {
-        /// Equal seeds give equal fields.
-        seed: u64,
-    },
-}
+use crate::seismic::{Ricker, Start, rounded_down};
 
 /// Two neighbouring timesteps of a wave, n_x * n_y * n_z values each, z contiguous.
 #[derive(Debug, Clone, PartialEq)]
@@ -163,13 +150,8 @@ impl Wave3d {
     ///
     /// [`CaseError::Invalid`] if its frequency is not above 0.
     pub fn with_source(self, source: Option<Ricker>) -> Result<Wave3d, CaseError> {
-        match source {
-            Some(Ricker { frequency_hz }) if !(1e-60..=1e60).contains(&frequency_hz) => {
-                let reason = "a frequency in Hz from 1e-60 to 1e60";
-                Err(CaseError::invalid("frequency", frequency_hz, reason))
-            }
-            _ => Ok(Wave3d { source, ..self }),
-        }
+        source.map_or(Ok(()), Ricker::check)?;
+        Ok(Wave3d { source, ..self })
     }
 
     /// The same from other initial fields.
@@ -313,17 +295,6 @@ impl Wave3d {
 /// The largest stable timestep in seconds: dx / (c sqrt(3)).
 pub fn largest_timestep(dx_m: f64, c_m_per_s: f64) -> f64 {
     dx_m / (c_m_per_s * 3.0_f64.sqrt())
-}
-
-/// As text, to six digits, never above `value`: so that what a message allows is allowed.
-pub(crate) fn rounded_down(value: f64) -> String {
-    let parsed = |text: &str| text.parse::<f64>().expect("a formatted number");
-    let nearest = parsed(&format!("{value:.5e}"));
-    if nearest <= value {
-        return nearest.to_string();
-    }
-    let last_digit = 10_f64.powi(value.log10().floor() as i32 - 5);
-    parsed(&format!("{:.5e}", nearest - last_digit)).to_string()
 }
 
 impl std::fmt::Display for Wave3d {

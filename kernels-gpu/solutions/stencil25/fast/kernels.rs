@@ -308,12 +308,9 @@ unsafe fn stream<const SHELL: bool>(
                         }
                     }
                 }
-                let to_source = task.source.wrapping_sub(own as u32) as usize;
-                if to_source < POINTS {
-                    for (k, next) in next.iter_mut().enumerate() {
-                        if k == to_source {
-                            *next += value;
-                        }
+                if task.source.wrapping_sub(own as u32) < POINTS as u32 {
+                    for (k, next) in (0..).zip(&mut next) {
+                        *next = task.with_source(own as u32 + k, *next, value);
                     }
                 }
                 if !SHELL || z + POINTS as u32 <= n_z {

@@ -43,9 +43,7 @@ impl Inner {
     pub const SMEM: Inner = Inner {
         kernel: "stencil25_smem",
         block: TILE_BLOCK,
-        streams: false,
-        at_once: false,
-        cluster: [1; 3],
+        ..Inner::GMEM
     };
 
     /// Columns along x in fixed registers, planes in shared memory.
@@ -53,17 +51,13 @@ impl Inner {
         kernel: "stencil25_st_reg_fixed",
         block: PLANE_BLOCK,
         streams: true,
-        at_once: false,
-        cluster: [1; 3],
+        ..Inner::GMEM
     };
 
     /// Columns of partial sums, planes in shared memory.
     pub const ST_SEMI: Inner = Inner {
         kernel: "stencil25_st_semi",
-        block: PLANE_BLOCK,
-        streams: true,
-        at_once: false,
-        cluster: [1; 3],
+        ..Inner::ST_REG_FIXED
     };
 
     /// The same in clusters of this many blocks, along the grid's x, y and z.
