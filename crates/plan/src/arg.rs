@@ -28,6 +28,15 @@ pub enum Arg {
         /// In elements.
         offset: u64,
     },
+    /// As [`Arg::BufferAt`], where the kernel accesses `len` elements from there on alone: see [`BufferId::range`].
+    BufferRange {
+        /// The buffer.
+        id: BufferId,
+        /// In elements.
+        offset: u64,
+        /// How many elements.
+        len: u64,
+    },
     /// `u8`; a `bool` is passed as one, too.
     U8(u8),
     /// `u32`.
@@ -53,9 +62,19 @@ impl Arg {
             Arg::Buffer(id)
             | Arg::Slice(id)
             | Arg::SliceAt { id, .. }
-            | Arg::BufferAt { id, .. } => Some(id),
+            | Arg::BufferAt { id, .. }
+            | Arg::BufferRange { id, .. } => Some(id),
             _ => None,
         }
+    }
+
+    /// Whether a kernel may write through it. A kernel only reads what it gets as a slice: `#[kernel]` takes `&[T]` and no
+    /// `&mut [T]`.
+    pub fn may_write(&self) -> bool {
+        matches!(
+            self,
+            Arg::Buffer(_) | Arg::BufferAt { .. } | Arg::BufferRange { .. }
+        )
     }
 
     /// The same argument with another buffer, if it has one.
@@ -65,6 +84,7 @@ impl Arg {
             Arg::Slice(id) => Arg::Slice(change(id)),
             Arg::SliceAt { id, offset, len } => change(id).slice_at(offset, len),
             Arg::BufferAt { id, offset } => change(id).at(offset),
+            Arg::BufferRange { id, offset, len } => change(id).range(offset, len),
             _ => self.clone(),
         }
     }
@@ -72,7 +92,7 @@ impl Arg {
     /// Its kind, as messages name it.
     pub fn kind(&self) -> &'static str {
         match self {
-            Arg::Buffer(_) | Arg::BufferAt { .. } => "a buffer",
+            Arg::Buffer(_) | Arg::BufferAt { .. } | Arg::BufferRange { .. } => "a buffer",
             Arg::Slice(_) | Arg::SliceAt { .. } => "a slice",
             Arg::U8(_) => "u8",
             Arg::U32(_) => "u32",

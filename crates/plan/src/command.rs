@@ -202,21 +202,55 @@ pub enum Command<'p> {
 }
 
 impl Command<'_> {
-    /// The buffers that the command accesses, in the order in which it names them, and whether it may write them. A kernel
-    /// only reads what it gets as a slice: `#[kernel]` takes `&[T]` and no `&mut [T]`.
+    /// The buffers that the command accesses, in the order in which it names them, and whether it may write them
+    /// ([`Arg::may_write`]).
     pub fn accesses(&self) -> impl Iterator<Item = (BufferId, bool)> {
         let (args, src, dst) = match *self {
             Command::Launch(launch) => (launch.args, None, None),
             Command::Copy(copy) => (&[][..], Some(copy.src), Some(copy.dst)),
             Command::Fill(fill) => (&[][..], None, Some(fill.dst)),
         };
-        let of_launch = args.iter().filter_map(|arg| {
-            let may_write = matches!(arg, Arg::Buffer(_) | Arg::BufferAt { .. });
-            arg.buffer().map(|id| (id, may_write))
-        });
+        let of_launch = args
+            .iter()
+            .filter_map(|arg| arg.buffer().map(|id| (id, arg.may_write())));
         of_launch
             .chain(src.map(|id| (id, false)))
             .chain(dst.map(|id| (id, true)))
+    }
+
+    /// The elements that the command accesses at most, and whether it may write them: of a launch, what its arguments say. `buffers` are
+    /// the plan's.
+    pub fn bounds(&self, buffers: &[Buffer]) -> impl Iterator<Item = (BufferId, Range<u64>, bool)> {
+        let args = match *self {
+            Command::Launch(launch) => launch.args,
+            _ => &[],
+        };
+        let of_args = args.iter().filter_map(|arg| {
+            let id = arg.buffer()?;
+            let elements = match *arg {
+                Arg::SliceAt { offset, len, .. } | Arg::BufferRange { offset, len, .. } => {
+                    offset..offset + len
+                }
+                _ => 0..buffers[id.index()].len,
+            };
+            Some((id, elements, arg.may_write()))
+        });
+        of_args.chain(self.moved(buffers))
+    }
+
+    /// The device that the command runs on: that of the buffers that it may write, or else of the first that it reads. A copy between
+    /// devices is of the source's.
+    pub fn device(&self, buffers: &[Buffer]) -> u32 {
+        let on = |id: BufferId| buffers[id.index()].device;
+        match *self {
+            Command::Launch(Launch { args, .. }) => {
+                let written = args.iter().find(|arg| arg.may_write());
+                let any = args.iter().find(|arg| arg.buffer().is_some());
+                written.or(any).and_then(Arg::buffer).map_or(0, on)
+            }
+            Command::Copy(copy) => on(copy.src),
+            Command::Fill(fill) => on(fill.dst),
+        }
     }
 
     /// The elements that a copy or a fill reads and writes, with whether it writes them; of a launch nothing, since what a kernel

@@ -159,6 +159,53 @@ pub enum PlanError {
         /// The name.
         name: String,
     },
+    /// A kernel that would write on two devices.
+    #[error(
+        "{place}: it may write `{}`, on device {}, and `{}`, on device {}; a kernel writes buffers of one device, and reads others through slices", .buffers[0], .devices[0], .buffers[1], .devices[1]
+    )]
+    SeveralDevices {
+        /// Where.
+        place: String,
+        /// Two of the buffers.
+        buffers: [String; 2],
+        /// Where they live.
+        devices: [u32; 2],
+    },
+    /// A command that names a buffer which has no memory of its own.
+    #[error(
+        "{place}: {role} is `{buffer}`, which is scattered over devices; use the part that the device has"
+    )]
+    ScatteredBuffer {
+        /// Where.
+        place: String,
+        /// Which argument, or which end of a copy.
+        role: String,
+        /// The buffer.
+        buffer: String,
+    },
+    /// A buffer that cannot be scattered so.
+    #[error("plan `{plan}`: buffer `{buffer}` cannot be scattered: {reason}")]
+    Scatter {
+        /// The plan.
+        plan: String,
+        /// The buffer.
+        buffer: String,
+        /// What is wrong.
+        reason: String,
+    },
+    /// A device with a number that no machine has.
+    #[error(
+        "plan `{plan}`: buffer `{buffer}` is on device {device}; devices have numbers below {}",
+        crate::MOST_DEVICES
+    )]
+    DeviceNumber {
+        /// The plan.
+        plan: String,
+        /// The buffer.
+        buffer: String,
+        /// Its device.
+        device: u32,
+    },
     /// Commands that are recorded as independent, and are not.
     #[error(transparent)]
     Dependent(#[from] Box<Dependence>),

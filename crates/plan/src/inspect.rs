@@ -7,6 +7,9 @@ use crate::command::Stored;
 use crate::suggestion;
 use crate::{Buffer, BufferId, Command, Launch, Plan, PlanError};
 
+/// Devices have numbers below this.
+pub const MOST_DEVICES: u32 = 1 << 16;
+
 impl Plan {
     /// The plan's name.
     pub fn name(&self) -> &str {
@@ -111,14 +114,40 @@ impl Plan {
         })
     }
 
-    /// Bytes of all its buffers.
+    /// Bytes of all its buffers, on all devices.
     ///
     /// # Errors
     ///
     /// As [`Plan::check`].
     pub fn memory_bytes(&self) -> Result<u64, PlanError> {
         self.check()?;
-        Ok(self.buffers.iter().map(Buffer::bytes).sum())
+        Ok((0..self.devices())
+            .map(|device| self.bytes_on(device))
+            .sum())
+    }
+
+    /// How many devices it needs: one more than the highest number of one.
+    pub fn devices(&self) -> u32 {
+        self.in_memory()
+            .map(|id| self.buffers[id.index()].device + 1)
+            .max()
+            .unwrap_or(1)
+    }
+
+    /// The buffers that have memory of their own: all but those that are scattered.
+    pub fn in_memory(&self) -> impl Iterator<Item = BufferId> {
+        self.buffer_ids().filter(|&id| self.scattered(id).is_none())
+    }
+
+    /// Bytes of the buffers of a checked plan on this device.
+    ///
+    /// # Panics
+    ///
+    /// If one has more than fit in 63 bits: [`Plan::check`] refuses such a buffer.
+    pub fn bytes_on(&self, device: u32) -> u64 {
+        let buffers = self.in_memory().map(|id| &self.buffers[id.index()]);
+        let here = buffers.filter(|buffer| buffer.device == device);
+        here.map(Buffer::bytes).sum()
     }
 
     /// Checks what recording cannot: that names are unique, that buffers are neither empty nor too large, and that outputs
@@ -134,6 +163,13 @@ impl Plan {
                 return Err(PlanError::EmptyBuffer {
                     plan: self.name.clone(),
                     buffer: buffer.name.clone(),
+                });
+            }
+            if buffer.device >= MOST_DEVICES {
+                return Err(PlanError::DeviceNumber {
+                    plan: self.name.clone(),
+                    buffer: buffer.name.clone(),
+                    device: buffer.device,
                 });
             }
             let bytes = buffer.checked_bytes();

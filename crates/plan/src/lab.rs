@@ -34,7 +34,7 @@ pub trait Lab: Sized {
         plan
     }
 
-    /// The plan of a solution for a problem.
+    /// The plan of a solution for a problem, on one device.
     ///
     /// # Errors
     ///
@@ -44,7 +44,21 @@ pub trait Lab: Sized {
         problem: &Self::Problem,
         solution: &(impl Solves<Self> + ?Sized),
     ) -> Result<Plan, PlanError> {
-        let mut plan = Plan::new(name);
+        Self::record_for(1, name, problem, solution)
+    }
+
+    /// The same for so many devices, of which the solution may use fewer.
+    ///
+    /// # Errors
+    ///
+    /// As [`Lab::record`].
+    fn record_for(
+        devices: u32,
+        name: impl Into<String>,
+        problem: &Self::Problem,
+        solution: &(impl Solves<Self> + ?Sized),
+    ) -> Result<Plan, PlanError> {
+        let mut plan = Plan::new(name).with_available_devices(devices);
         let buffers = Self::declare(problem, &mut plan);
         let outputs = solution.record_into(problem, buffers, &mut plan)?;
         Self::finish(outputs, &mut plan);

@@ -1,7 +1,10 @@
 //! Plans, which solutions record, and the interface of each lab.
 //!
 //! A [`Plan`] is plain data: buffers, kernel launches and copies. Its commands run in order, each after the one before it has
-//! finished, as on one CUDA stream, unless they are recorded as independent ([`Plan::independent`]). It knows neither device nor PTX: `host` validates it against both before anything runs.
+//! finished, as on one CUDA stream, unless they are recorded as independent ([`Plan::independent`]). Buffers may live on several devices
+//! ([`Plan::scratch_on`], [`Plan::scatter`]): a launch runs where those are that it writes, and commands that do not access the same elements may
+//! run at the same time ([`Plan::dependencies`]), which changes no result. It knows neither device nor PTX: `host` validates it against both before
+//! anything runs.
 //! Everything else is checked while recording, so that the error points at the line that records. A plan can be saved and
 //! loaded (serde); a loaded plan has passed the same checks as a recorded one.
 //!
@@ -31,9 +34,11 @@ mod lab;
 pub mod matadd;
 pub mod membench;
 mod nearest;
+mod order;
 pub mod poisson;
 mod record;
 mod recorder;
+mod scatter;
 mod serial;
 pub mod stencil25;
 pub mod wave2d;
@@ -44,7 +49,9 @@ pub use buffer::{Buffer, BufferId, Element, Role};
 pub use command::{Command, Copy, Dim3, Fill, Launch, LaunchConfig, PORTABLE_CLUSTER_BLOCKS};
 pub use error::PlanError;
 pub use independent::{Dependence, Does};
+pub use inspect::MOST_DEVICES;
 pub use lab::{AnyLab, Lab, Solves};
 pub use nearest::{nearest, suggestion};
 pub use record::Plan;
 pub use recorder::{Recording, Task, record_all};
+pub use scatter::{Part, Rect, Scattered};

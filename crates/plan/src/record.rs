@@ -10,7 +10,7 @@ use crate::Element;
 use crate::command::Stored;
 use crate::independent;
 use crate::serial::SavedPlan;
-use crate::{Arg, Buffer, BufferId, Command, Copy, Fill, LaunchConfig, PlanError, Role};
+use crate::{Arg, Buffer, BufferId, Command, Copy, Fill, LaunchConfig, PlanError, Role, Scattered};
 
 /// Buffers, launches and copies, in order. See the [crate]'s documentation.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -26,6 +26,10 @@ pub struct Plan {
     kernel_index: HashMap<String, u32>,
     pub(crate) commands: Vec<Stored>,
     pub(crate) args: Vec<Arg>,
+    /// How many devices there are to run on.
+    available_devices: u32,
+    /// Buffers that have no memory of their own.
+    pub(crate) scattered: Vec<Scattered>,
     /// Ranges of commands that are independent of each other; each of two at least, in order, apart.
     pub(crate) groups: Vec<Range<usize>>,
     /// The first command of the group that is being recorded.
@@ -54,37 +58,64 @@ impl Plan {
             kernel_index: HashMap::new(),
             commands: Vec::new(),
             args: Vec::new(),
+            available_devices: 1,
+            scattered: Vec::new(),
             groups: Vec::new(),
             group_start: None,
         }
+    }
+
+    /// The same for a machine with so many devices.
+    pub fn with_available_devices(self, devices: u32) -> Plan {
+        Plan {
+            available_devices: devices.max(1),
+            ..self
+        }
+    }
+
+    /// How many devices there are to run on: at least 1. A solution may use all of them, or fewer.
+    pub fn available_devices(&self) -> u32 {
+        self.available_devices
     }
 
     /// Declares a buffer that the caller writes before a run and reads after it.
     ///
     /// Its name must be unique and its length at least 1, which [`Plan::check`] sees to.
     pub fn buffer(&mut self, name: impl Into<String>, element: Element, len: usize) -> BufferId {
-        self.declare(name.into(), element, len as u64, Role::Io)
+        self.declare(Buffer {
+            name: name.into(),
+            element,
+            len: len as u64,
+            role: Role::Io,
+            device: 0,
+        })
     }
 
     /// Declares a buffer whose contents are undefined before a run.
     pub fn scratch(&mut self, name: impl Into<String>, element: Element, len: usize) -> BufferId {
-        self.declare(name.into(), element, len as u64, Role::Scratch)
+        self.scratch_on(0, name, element, len)
     }
 
-    pub(crate) fn declare(
+    /// As [`Plan::scratch`], on this device.
+    pub fn scratch_on(
         &mut self,
-        name: String,
+        device: u32,
+        name: impl Into<String>,
         element: Element,
-        len: u64,
-        role: Role,
+        len: usize,
     ) -> BufferId {
-        let index = u32::try_from(self.buffers.len()).expect("fewer than 2^32 buffers");
-        self.buffers.push(Buffer {
-            name,
+        self.declare(Buffer {
+            name: name.into(),
             element,
-            len,
-            role,
-        });
+            len: len as u64,
+            role: Role::Scratch,
+            device,
+        })
+    }
+
+    pub(crate) fn declare(&mut self, buffer: Buffer) -> BufferId {
+        let index = u32::try_from(self.buffers.len()).expect("fewer than 2^32 buffers");
+        self.buffers.push(buffer);
         BufferId {
             plan: self.tag,
             index,
@@ -144,11 +175,22 @@ impl Plan {
     }
 
     fn check_args(&self, start: usize, kernel: &str) -> Result<(), PlanError> {
+        let mut written = None;
         for (position, arg) in self.args[start..].iter().enumerate() {
             let Some(id) = arg.buffer() else { continue };
             let place = || self.place(self.commands.len(), format_args!("launch of `{kernel}`"));
             let role = || format!("argument {position}");
-            let buffer = self.own(id, place, role)?;
+            let buffer = self.own_in_memory(id, place, role)?;
+            if arg.may_write() {
+                let (first, first_device) = *written.get_or_insert((&buffer.name, buffer.device));
+                if first_device != buffer.device {
+                    return Err(PlanError::SeveralDevices {
+                        place: place(),
+                        buffers: [first.clone(), buffer.name.clone()],
+                        devices: [first_device, buffer.device],
+                    });
+                }
+            }
             match *arg {
                 Arg::BufferAt { offset, .. } if offset > buffer.len => {
                     return Err(PlanError::OffsetOutOfBounds {
@@ -159,7 +201,7 @@ impl Plan {
                         len: buffer.len,
                     });
                 }
-                Arg::SliceAt { offset, len, .. }
+                Arg::SliceAt { offset, len, .. } | Arg::BufferRange { offset, len, .. }
                     if offset.checked_add(len).is_none_or(|end| end > buffer.len) =>
                 {
                     return Err(PlanError::SliceOutOfBounds {
@@ -224,8 +266,8 @@ impl Plan {
         len: u64,
     ) -> Result<(), PlanError> {
         let place = || self.place(self.commands.len(), format_args!("copy"));
-        let from = self.own(src, place, || "the source".to_owned())?;
-        let to = self.own(dst, place, || "the destination".to_owned())?;
+        let from = self.own_in_memory(src, place, || "the source".to_owned())?;
+        let to = self.own_in_memory(dst, place, || "the destination".to_owned())?;
         if from.element != to.element {
             return Err(PlanError::CopyElement {
                 place: place(),
@@ -276,7 +318,7 @@ impl Plan {
     /// [`PlanError::ForeignBuffer`].
     pub fn fill(&mut self, dst: BufferId, byte: u8) -> Result<(), PlanError> {
         let place = || self.place(self.commands.len(), format_args!("fill"));
-        self.own(dst, place, || "the destination".to_owned())?;
+        self.own_in_memory(dst, place, || "the destination".to_owned())?;
         self.has_room()?;
         self.commands.push(Stored::Fill(Fill { dst, byte }));
         Ok(())
@@ -380,6 +422,8 @@ impl Plan {
             tag: self.tag,
             buffers: self.buffers.clone(),
             outputs: self.outputs.clone(),
+            available_devices: self.available_devices,
+            scattered: self.scattered.clone(),
             ..Plan::new(self.name.clone())
         };
         let mut groups = self.groups.iter().peekable();
@@ -442,6 +486,24 @@ impl Plan {
                 role: role(),
             }),
         }
+    }
+
+    /// The buffer, if it is this plan's and has memory that commands can name.
+    fn own_in_memory(
+        &self,
+        id: BufferId,
+        place: impl Fn() -> String,
+        role: impl Fn() -> String,
+    ) -> Result<&Buffer, PlanError> {
+        let buffer = self.own(id, &place, &role)?;
+        if self.scattered(id).is_some() {
+            return Err(PlanError::ScatteredBuffer {
+                place: place(),
+                role: role(),
+                buffer: buffer.name.clone(),
+            });
+        }
+        Ok(buffer)
     }
 
     /// How messages name a command of the plan: `command 3 (launch of `step`)`.

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use serde::{Deserialize, Serialize};
 
 use crate::command::Stored;
-use crate::{Arg, Buffer, BufferId, LaunchConfig, Plan, PlanError};
+use crate::{Arg, Buffer, BufferId, LaunchConfig, Plan, PlanError, Scattered};
 
 /// A plan as it is saved: ids are positions.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -29,6 +29,8 @@ pub struct SavedPlan {
     /// Commands that are independent of each other: the first of each group, and the one after its last.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     independent: Vec<[u64; 2]>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    scattered: Vec<Scattered>,
 }
 
 const LAUNCH: u64 = 0;
@@ -71,6 +73,7 @@ impl From<Plan> for SavedPlan {
             independent: { plan.groups.iter() }
                 .map(|group| [group.start as u64, group.end as u64])
                 .collect(),
+            scattered: plan.scattered,
             name: plan.name,
             buffers: plan.buffers,
             outputs: plan.outputs,
@@ -119,6 +122,7 @@ impl Key<'_> {
             Arg::Slice(id) => Key::Buffer("slice", id, 0, 0),
             Arg::SliceAt { id, offset, len } => Key::Buffer("slice_at", id, offset, len),
             Arg::BufferAt { id, offset } => Key::Buffer("at", id, offset, 0),
+            Arg::BufferRange { id, offset, len } => Key::Buffer("range", id, offset, len),
             Arg::U8(value) => Key::Number(kind, value.into()),
             Arg::U32(value) => Key::Number(kind, value.into()),
             Arg::I32(value) => Key::Number(kind, value as u32 as u64),
@@ -140,12 +144,21 @@ impl TryFrom<SavedPlan> for Plan {
         let ids: Vec<BufferId> = saved
             .buffers
             .into_iter()
-            .map(|buffer| plan.declare(buffer.name, buffer.element, buffer.len, buffer.role))
+            .map(|buffer| plan.declare(buffer))
             .collect();
         // An id out of range stays as it is and is refused like any foreign id.
         let own = |id: BufferId| ids.get(id.index()).copied().unwrap_or(id);
         for (name, id) in saved.outputs {
             plan.output(name, own(id));
+        }
+        for scattered in saved.scattered {
+            let parts = scattered.parts.into_iter();
+            let parts = parts.map(|(id, part)| (own(id), part)).collect();
+            plan.add_scattered(Scattered {
+                whole: own(scattered.whole),
+                pitch: scattered.pitch,
+                parts,
+            })?;
         }
         let args: Vec<Arg> = saved.args.iter().map(|arg| arg.with_buffer(own)).collect();
         let mut structure_bytes = 0_usize;

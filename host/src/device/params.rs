@@ -25,7 +25,7 @@ impl Params {
                 self.word(address(id) + offset * buffer(id).element.size() as u64);
                 self.word(len);
             }
-            Arg::BufferAt { id, offset } => {
+            Arg::BufferAt { id, offset } | Arg::BufferRange { id, offset, .. } => {
                 self.word(address(id) + offset * buffer(id).element.size() as u64);
             }
             // The low bytes of a word are the value's: CUDA hosts are little-endian.

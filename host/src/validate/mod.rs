@@ -240,7 +240,9 @@ fn check_args(kernel: &Function, args: &[Arg]) -> Result<(), LaunchFault> {
 /// The one or two parameters that an argument fills: kind, and size in bytes.
 fn values(arg: &Arg) -> impl Iterator<Item = (Kind, u64)> + use<> {
     let (first, second) = match arg {
-        Arg::Buffer(_) | Arg::BufferAt { .. } => ((Kind::Pointer, 8), None),
+        Arg::Buffer(_) | Arg::BufferAt { .. } | Arg::BufferRange { .. } => {
+            ((Kind::Pointer, 8), None)
+        }
         Arg::Slice(_) | Arg::SliceAt { .. } => ((Kind::Pointer, 8), Some((Kind::Integer, 8))),
         Arg::U8(_) => ((Kind::Integer, 1), None),
         Arg::U32(_) | Arg::I32(_) => ((Kind::Integer, 4), None),
