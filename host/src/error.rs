@@ -63,6 +63,9 @@ impl Error {
     pub fn kind(&self) -> ErrorKind {
         match self {
             Error::Case(_) => ErrorKind::Input,
+            Error::Validation(
+                ValidationError::TooFewDevices { .. } | ValidationError::NoPeerAccess { .. },
+            ) => ErrorKind::Environment,
             Error::Plan(_) | Error::Module(_) | Error::Validation(_) => ErrorKind::Submission,
             Error::Device(error) => device_kind(error),
             Error::Needs { .. } => ErrorKind::Needs,
@@ -76,7 +79,8 @@ fn device_kind(error: &DeviceError) -> ErrorKind {
     match error {
         DeviceError::LaunchRefused { .. }
         | DeviceError::KernelFault { .. }
-        | DeviceError::Dependent(_) => ErrorKind::Submission,
+        | DeviceError::Dependent(_)
+        | DeviceError::Unstated { .. } => ErrorKind::Submission,
         DeviceError::Emulated { fault, .. } => match **fault {
             ptx_emu::Fault::Unsupported(_) => ErrorKind::Environment,
             _ => ErrorKind::Submission,

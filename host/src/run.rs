@@ -89,6 +89,11 @@ fn write(
         }
         is_input[id.index()] = true;
     }
+    // Parts are written, and poisoned, with their whole.
+    let parts = { plan.all_scattered().iter() }.flat_map(|scattered| &scattered.parts);
+    for (id, _) in parts {
+        is_input[id.index()] = true;
+    }
     for id in plan.buffer_ids() {
         if !is_input[id.index()] {
             session.poison(id)?;

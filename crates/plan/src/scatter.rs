@@ -184,6 +184,14 @@ impl Plan {
             .find(|scattered| scattered.whole == whole)
     }
 
+    /// The buffers whose memory a buffer is in: its parts if it is scattered, else itself.
+    pub fn memory_of(&self, id: BufferId) -> Vec<BufferId> {
+        match self.scattered(id) {
+            Some(scattered) => scattered.parts.iter().map(|&(id, _)| id).collect(),
+            None => vec![id],
+        }
+    }
+
     fn cannot_scatter(&self, whole: BufferId, reason: String) -> PlanError {
         PlanError::Scatter {
             plan: self.name.clone(),

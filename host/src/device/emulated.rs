@@ -11,6 +11,7 @@ use ptx_emu::{
 
 use super::independent::{Conflict, Group, Place};
 use super::params::Params;
+use super::pieces::{Piece, Pieces, pieces};
 use crate::buffer::HostBuffer;
 use crate::device::error::DeviceError;
 use crate::device::info::{DeviceInfo, DeviceKind, KernelInfo, Timing};
@@ -20,13 +21,15 @@ use crate::error::Error;
 use crate::memory::available_bytes;
 use crate::module::Module;
 use crate::plan::{BufferId, Command, Launch, Plan};
-use crate::validate::{ValidationError, validate};
+use crate::validate::{ValidationError, validate, validate_devices};
 
 /// The PTX interpreter as a device. Its limits are those of compute capability 9.0.
 #[derive(Debug)]
 pub struct EmulatedDevice {
     info: DeviceInfo,
     options: Options,
+    devices: u32,
+    has_peer_access: bool,
 }
 
 impl EmulatedDevice {
@@ -36,7 +39,24 @@ impl EmulatedDevice {
             memory_bytes: Some(DeviceLimits::default().global_bytes),
             ..DeviceInfo::new(DeviceKind::Emulated, "PTX interpreter")
         };
-        EmulatedDevice { info, options }
+        EmulatedDevice {
+            info,
+            options,
+            devices: 1,
+            has_peer_access: true,
+        }
+    }
+
+    /// The same as so many devices, numbered from 0, each with a memory of its own and peer access to the others'.
+    pub fn with_devices(mut self, devices: u32) -> EmulatedDevice {
+        self.devices = devices.max(1);
+        self
+    }
+
+    /// The same without peer access: a kernel cannot reach the memory of another device.
+    pub fn without_peer_access(mut self) -> EmulatedDevice {
+        self.has_peer_access = false;
+        self
     }
 
     /// The same, as a device of this compute capability, major and minor: it runs the module for such devices, and has clusters
@@ -66,7 +86,12 @@ impl Device for EmulatedDevice {
 
     fn prepare<'d>(&'d self, module: &Module, plan: &Plan) -> Result<Box<dyn Session + 'd>, Error> {
         let module = validate(module, plan, &self.info.limits)?;
+        validate_devices(plan, self.devices, |_, _| self.has_peer_access)?;
         Ok(Box::new(EmulatedSession::new(self, module, plan)?))
+    }
+
+    fn count(&self) -> u32 {
+        self.devices
     }
 }
 
@@ -74,10 +99,11 @@ impl Device for EmulatedDevice {
 struct EmulatedSession<'d> {
     device: &'d EmulatedDevice,
     machine: Machine,
-    module: LoadedModule,
+    /// For each device, with variables of its own.
+    modules: Vec<LoadedModule>,
     /// Shared, so that a run can walk it while the rest changes.
     plan: Arc<Plan>,
-    /// Address of each buffer.
+    /// Address of each buffer; 0 for those that are scattered.
     addresses: Vec<u64>,
     reports: Vec<KernelReport>,
 }
@@ -106,17 +132,18 @@ impl<'d> EmulatedSession<'d> {
             return Err(out_of_memory(free_bytes).into());
         }
         let refused = |error: OutOfMemory| out_of_memory(error.capacity - error.used);
-        let loaded = machine.load(executable).map_err(refused)?;
-        let addresses = plan
-            .buffers()
-            .iter()
-            .map(|buffer| machine.allocate(buffer.bytes(), &buffer.name))
-            .collect::<Result<Vec<u64>, OutOfMemory>>()
-            .map_err(refused)?;
+        let modules = (0..plan.devices()).map(|_| machine.load(Arc::clone(&executable)));
+        let modules = modules.collect::<Result<_, _>>().map_err(refused)?;
+        let mut addresses = vec![0; plan.buffers().len()];
+        for id in plan.in_memory() {
+            let buffer = &plan.buffers()[id.index()];
+            let allocated = machine.allocate(buffer.bytes(), &buffer.name);
+            addresses[id.index()] = allocated.map_err(refused)?;
+        }
         Ok(EmulatedSession {
             device,
             machine,
-            module: loaded,
+            modules,
             plan: Arc::new(plan.clone()),
             addresses,
             reports: Vec::new(),
@@ -140,7 +167,7 @@ impl<'d> EmulatedSession<'d> {
     }
 
     fn kernel(&self, name: &str) -> &ptx::Function {
-        self.module
+        self.modules[0]
             .program()
             .kernel(name)
             .expect("a validated plan launches kernels of its module")
@@ -148,10 +175,74 @@ impl<'d> EmulatedSession<'d> {
 
     /// Sets every byte of a buffer of the plan.
     fn set(&mut self, id: BufferId, byte: u8) {
-        let bytes = self.plan.buffers()[id.index()].bytes() as usize;
-        self.machine
-            .write(self.addresses[id.index()], &vec![byte; bytes])
-            .expect("a buffer of the plan");
+        for id in self.plan.memory_of(id) {
+            let bytes = self.plan.buffers()[id.index()].bytes() as usize;
+            self.machine
+                .write(self.addresses[id.index()], &vec![byte; bytes])
+                .expect("a buffer of the plan");
+        }
+    }
+
+    /// Executes a command where others may run on other devices, and checks that it accesses what it states.
+    fn execute_stated(&mut self, position: usize, command: Command<'_>) -> Result<(), DeviceError> {
+        if self.modules.len() == 1 || !self.device.options.sanitize.races {
+            return self.execute(position, command);
+        }
+        self.machine.watch_accesses();
+        let executed = self.execute(position, command);
+        let accessed = self.machine.take_accesses();
+        executed?;
+        self.check_stated(position, command, &accessed)
+    }
+
+    /// Checks that a launch has accessed no other elements than its arguments state.
+    fn check_stated(
+        &self,
+        position: usize,
+        command: Command<'_>,
+        accessed: &[(u64, Accessed)],
+    ) -> Result<(), DeviceError> {
+        let Command::Launch(launch) = command else {
+            return Ok(());
+        };
+        for (address, Accessed { read, written }) in accessed {
+            let mut ids = self.plan.buffer_ids();
+            let Some(id) = ids.find(|id| self.addresses[id.index()] == *address) else {
+                continue;
+            };
+            let buffer = &self.plan.buffers()[id.index()];
+            let bounds = command.bounds(self.plan.buffers());
+            let stated: Vec<_> = bounds.filter(|bound| bound.0 == id).collect();
+            let size = buffer.element.size() as u64;
+            for (ranges, writes) in [(read, false), (written, true)] {
+                let outside = ranges.iter().find_map(|bytes| {
+                    let mut elements = bytes.start / size..bytes.end.div_ceil(size);
+                    elements.find(|element| {
+                        let mut stated = stated.iter();
+                        !stated.any(|(_, range, may_write)| {
+                            range.contains(element) && *may_write >= writes
+                        })
+                    })
+                });
+                if let Some(element) = outside {
+                    let stated = stated.iter().map(|(_, range, may_write)| {
+                        let use_of = if *may_write { "pointer to" } else { "slice of" };
+                        format!("{use_of} {}..{}", range.start, range.end)
+                    });
+                    let stated: Vec<String> = stated.collect();
+                    return Err(DeviceError::Unstated {
+                        place: self
+                            .plan
+                            .place(position, format_args!("launch of `{}`", launch.kernel)),
+                        buffer: buffer.name.clone(),
+                        element,
+                        writes,
+                        stated: stated.join(", "),
+                    });
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Executes commands that are recorded as independent, one after another: in the plan's order, or in a random one where
@@ -175,6 +266,9 @@ impl<'d> EmulatedSession<'d> {
             let mut accessed = self.machine.take_accesses();
             executed?;
             if watches {
+                if self.modules.len() > 1 {
+                    self.check_stated(position, command, &accessed)?;
+                }
                 accessed.extend(self.moved(command));
                 for (address, Accessed { read, written }) in accessed {
                     self.add(&mut group, position, address, &read, &written)?;
@@ -212,8 +306,11 @@ impl<'d> EmulatedSession<'d> {
         let (name, element_bytes) = match buffers.find(|&(&start, _)| start == address) {
             Some((_, buffer)) => (buffer.name.as_str(), buffer.element.size() as u64),
             None => {
-                let mut variables = self.module.program().globals.iter();
-                let is_here = |name| self.module.global(name).is_some_and(|at| at.0 == address);
+                let mut variables = self.modules[0].program().globals.iter();
+                let is_here = |name| {
+                    let mut here = self.modules.iter().filter_map(|module| module.global(name));
+                    here.any(|at| at.0 == address)
+                };
                 let variable = variables.find(|variable| is_here(&variable.name));
                 (variable.map_or("?", |variable| &variable.name), 1)
             }
@@ -245,9 +342,10 @@ impl<'d> EmulatedSession<'d> {
                     shared_mem_bytes: launch.config.shared_mem_bytes,
                     cluster: launch.config.cluster,
                 };
+                let device = command.device(self.plan.buffers()) as usize;
                 let report = self
                     .machine
-                    .launch(&self.module, launch.kernel, &config, &params)
+                    .launch(&self.modules[device], launch.kernel, &config, &params)
                     .map_err(|fault| {
                         let what = format_args!("launch of `{}`", launch.kernel);
                         DeviceError::Emulated {
@@ -276,9 +374,16 @@ impl<'d> EmulatedSession<'d> {
 impl Session for EmulatedSession<'_> {
     fn write(&mut self, id: BufferId, from: &HostBuffer) -> Result<(), Error> {
         check_buffer(&self.plan, id, from)?;
-        self.machine
-            .write(self.addresses[id.index()], from.bytes())
-            .expect("a buffer of the plan");
+        for Piece {
+            part,
+            offset,
+            whole,
+        } in pieces(&self.plan, id, Pieces::Held)
+        {
+            self.machine
+                .write(self.addresses[part.index()] + offset, &from.bytes()[whole])
+                .expect("a buffer of the plan");
+        }
         Ok(())
     }
 
@@ -290,17 +395,29 @@ impl Session for EmulatedSession<'_> {
 
     fn poison(&mut self, id: BufferId) -> Result<(), Error> {
         self.plan.buffer_info(id)?;
-        let is_buffer = self.machine.poison(self.addresses[id.index()], POISON);
-        assert!(is_buffer, "a buffer of the plan");
+        for id in self.plan.memory_of(id) {
+            let is_buffer = self.machine.poison(self.addresses[id.index()], POISON);
+            assert!(is_buffer, "a buffer of the plan");
+        }
         Ok(())
     }
 
     fn read(&mut self, id: BufferId) -> Result<HostBuffer, Error> {
         let buffer = self.plan.buffer_info(id)?;
         let mut to = HostBuffer::zeroed(buffer.element, buffer.len as usize)?;
-        self.machine
-            .read(self.addresses[id.index()], to.bytes_mut())
-            .expect("a buffer of the plan");
+        for Piece {
+            part,
+            offset,
+            whole,
+        } in pieces(&self.plan, id, Pieces::Owned)
+        {
+            self.machine
+                .read(
+                    self.addresses[part.index()] + offset,
+                    &mut to.bytes_mut()[whole],
+                )
+                .expect("a buffer of the plan");
+        }
         Ok(to)
     }
 
@@ -323,7 +440,7 @@ impl Session for EmulatedSession<'_> {
             let mut stage: Vec<(usize, Command<'_>)> =
                 commands.by_ref().take(stage.len()).collect();
             match stage[..] {
-                [(position, command)] => self.execute(position, command)?,
+                [(position, command)] => self.execute_stated(position, command)?,
                 _ => self.execute_independent(&mut stage)?,
             }
         }

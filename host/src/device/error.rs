@@ -116,6 +116,22 @@ pub enum DeviceError {
     /// Commands that are recorded as independent, and were found not to be.
     #[error(transparent)]
     Dependent(#[from] Box<Dependence>),
+    /// A kernel that accesses elements which its arguments do not state, in a plan over several devices.
+    #[error(
+        "{place}: it {} element {element} of buffer `{buffer}`, which its arguments do not state ({stated}); another device may use that element at the same time. Pass a range that has all elements which the kernel accesses", if *writes { "writes" } else { "reads" }
+    )]
+    Unstated {
+        /// Plan, command and kernel.
+        place: String,
+        /// The buffer.
+        buffer: String,
+        /// The first such element.
+        element: u64,
+        /// Whether the kernel writes it.
+        writes: bool,
+        /// What the arguments state of the buffer.
+        stated: String,
+    },
     /// An earlier fault left the device unusable by this process.
     #[error(
         "this process can no longer use the device after an earlier fault: {cause}; start the program again"

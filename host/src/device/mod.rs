@@ -10,11 +10,12 @@ pub(crate) mod error;
 mod independent;
 pub(crate) mod info;
 mod params;
+mod pieces;
 mod report;
 mod traits;
 
 #[cfg(target_os = "linux")]
-pub use cuda::CudaDevice;
+pub use cuda::{CudaDevice, CudaGroup, Link};
 pub use emulated::EmulatedDevice;
 pub use error::{DeviceError, DriverError};
 pub use info::{

@@ -19,8 +19,13 @@ pub const POISON: u8 = 0xff;
 
 /// What executes plans.
 pub trait Device: Send + Sync {
-    /// What is known about it.
+    /// What is known about it, or about the first if it is several.
     fn info(&self) -> &DeviceInfo;
+
+    /// How many devices it is for a plan: 1, unless it is a group of them.
+    fn count(&self) -> u32 {
+        1
+    }
 
     /// Checks the plan against the module and this device, loads the module, allocates the plan's buffers.
     ///

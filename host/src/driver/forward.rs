@@ -111,6 +111,7 @@ forward! {
     fn cuArrayDestroy(hArray: CUarray);
     fn cuCtxCreate_v2(pctx: *mut CUcontext, flags: c_uint, dev: CUdevice);
     fn cuCtxDestroy_v2(ctx: CUcontext);
+    fn cuCtxEnablePeerAccess(peerContext: CUcontext, Flags: c_uint);
     fn cuCtxGetApiVersion(ctx: CUcontext, version: *mut c_uint);
     fn cuCtxGetCacheConfig(pconfig: *mut CUfunc_cache);
     fn cuCtxGetCurrent(pctx: *mut CUcontext);
@@ -128,10 +129,13 @@ forward! {
     fn cuCtxSetSharedMemConfig(config: CUsharedconfig);
     fn cuCtxSynchronize();
     fn cuDestroyExternalMemory(extMem: CUexternalMemory);
+    fn cuDeviceCanAccessPeer(canAccessPeer: *mut c_int, dev: CUdevice, peerDev: CUdevice);
     fn cuDeviceGet(device: *mut CUdevice, ordinal: c_int);
     fn cuDeviceGetAttribute(pi: *mut c_int, attrib: CUdevice_attribute, dev: CUdevice);
     fn cuDeviceGetCount(count: *mut c_int);
     fn cuDeviceGetName(name: *mut c_char, len: c_int, dev: CUdevice);
+    fn cuDeviceGetP2PAttribute(value: *mut c_int, attrib: CUdevice_P2PAttribute, srcDevice: CUdevice, dstDevice:
+        CUdevice);
     fn cuDeviceGetPCIBusId(pciBusId: *mut c_char, len: c_int, dev: CUdevice);
     fn cuDeviceGetUuid(uuid: *mut CUuuid, dev: CUdevice);
     fn cuDevicePrimaryCtxRelease_v2(dev: CUdevice);
@@ -196,6 +200,8 @@ forward! {
     fn cuMemcpyDtoD_v2(dstDevice: CUdeviceptr, srcDevice: CUdeviceptr, ByteCount: usize);
     fn cuMemcpyDtoHAsync_v2(dstHost: *mut c_void, srcDevice: CUdeviceptr, ByteCount: usize, hStream: CUstream);
     fn cuMemcpyDtoH_v2(dstHost: *mut c_void, srcDevice: CUdeviceptr, ByteCount: usize);
+    fn cuMemcpyPeerAsync(dstDevice: CUdeviceptr, dstContext: CUcontext, srcDevice: CUdeviceptr, srcContext: CUcontext,
+        ByteCount: usize, hStream: CUstream);
     fn cuMemcpyHtoA_v2(dstArray: CUarray, dstOffset: usize, srcHost: *const c_void, ByteCount: usize);
     fn cuMemcpyHtoDAsync_v2(dstDevice: CUdeviceptr, srcHost: *const c_void, ByteCount: usize, hStream: CUstream);
     fn cuMemcpyHtoD_v2(dstDevice: CUdeviceptr, srcHost: *const c_void, ByteCount: usize);

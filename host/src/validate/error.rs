@@ -19,6 +19,30 @@ pub enum ValidationError {
         /// The nearest name, or all of them.
         suggestion: String,
     },
+    /// A plan over more devices than there are.
+    #[error("plan `{plan}` needs {needed} devices, and there {} {has}", if *has == 1 { "is" } else { "are" })]
+    TooFewDevices {
+        /// The plan.
+        plan: String,
+        /// How many it needs.
+        needed: u32,
+        /// How many there are.
+        has: u32,
+    },
+    /// A kernel that reads the memory of a device which its own cannot reach.
+    #[error(
+        "{place}: it runs on device {device} and reads `{buffer}`, which is on device {of}; these two have no peer access. Use a solution that copies between devices"
+    )]
+    NoPeerAccess {
+        /// Plan, command and kernel.
+        place: String,
+        /// The launch's device.
+        device: u32,
+        /// The buffer.
+        buffer: String,
+        /// Its device.
+        of: u32,
+    },
     /// A launch that does not fit its kernel or the device.
     #[error("{place}: {fault}")]
     Launch {

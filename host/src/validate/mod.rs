@@ -64,6 +64,47 @@ pub fn validate<'m>(
     }
 }
 
+/// Checks a plan against so many devices, of which `reaches` says whether kernels of the first can access the memory of the second.
+///
+/// # Errors
+///
+/// [`ValidationError::TooFewDevices`], [`ValidationError::NoPeerAccess`].
+pub fn validate_devices(
+    plan: &Plan,
+    devices: u32,
+    reaches: impl Fn(u32, u32) -> bool,
+) -> Result<(), ValidationError> {
+    let needed = plan.devices();
+    if needed > devices {
+        return Err(ValidationError::TooFewDevices {
+            plan: plan.name().to_owned(),
+            needed,
+            has: devices,
+        });
+    }
+    if needed == 1 {
+        return Ok(());
+    }
+    for (position, command) in plan.commands().enumerate() {
+        let Command::Launch(launch) = command else {
+            continue;
+        };
+        let device = command.device(plan.buffers());
+        for (id, _) in command.accesses() {
+            let buffer = &plan.buffers()[id.index()];
+            if buffer.device != device && !reaches(device, buffer.device) {
+                return Err(ValidationError::NoPeerAccess {
+                    place: plan.place(position, format_args!("launch of `{}`", launch.kernel)),
+                    device,
+                    buffer: buffer.name.clone(),
+                    of: buffer.device,
+                });
+            }
+        }
+    }
+    Ok(())
+}
+
 /// A kernel as the device's module has it, or else a newer one, which `needs` then says.
 fn find_kernel<'m>(
     module: &'m Module,

@@ -12,6 +12,7 @@ use cust::sys::{
 };
 
 use super::fan::{Fan, SideStream};
+use super::lanes::{Contexts, Lanes};
 use crate::device::error::DriverError;
 use crate::device::params::Params;
 use crate::driver::{check, launch_cluster};
@@ -47,7 +48,7 @@ impl From<DriverError> for Refused {
 
 /// Commands with addresses in place of buffers.
 #[derive(Debug)]
-pub struct Commands {
+pub struct Commands<'d> {
     steps: Vec<Step>,
     /// For each argument of each launch, the address of its value in `values`.
     params: Vec<*mut c_void>,
@@ -57,6 +58,8 @@ pub struct Commands {
     groups: Vec<Range<usize>>,
     /// What these run on at once. Without it they run one after another.
     pub fan: Fan,
+    /// What all run on, if they are of several devices.
+    pub lanes: Option<(Lanes, Contexts<'d>)>,
 }
 
 #[derive(Debug)]
@@ -71,6 +74,8 @@ enum Step {
         dst: CUdeviceptr,
         src: CUdeviceptr,
         bytes: usize,
+        /// Source's and destination's, if they are not the same.
+        devices: Option<[u32; 2]>,
     },
     Fill {
         dst: CUdeviceptr,
@@ -79,13 +84,14 @@ enum Step {
     },
 }
 
-impl Commands {
-    /// Lays out a plan. `address` gives each buffer's address in device memory, `functions` each of the plan's kernels.
+impl<'d> Commands<'d> {
+    /// Lays out a plan. `address` gives each buffer's address in device memory, `function` a kernel as the device of this number has it, by its
+    /// position in [`Plan::kernels`].
     pub fn new(
         plan: &Plan,
         address: impl Fn(BufferId) -> CUdeviceptr,
-        functions: &[CUfunction],
-    ) -> Commands {
+        function: impl Fn(u32, usize) -> CUfunction,
+    ) -> Commands<'d> {
         let mut all = Params::default();
         let size = |id: BufferId| plan.buffers()[id.index()].element.size() as u64;
         let steps = plan
@@ -97,7 +103,7 @@ impl Commands {
                         all.push(arg, plan, &address);
                     }
                     Step::Launch {
-                        function: functions[launch.kernel_index],
+                        function: function(command.device(plan.buffers()), launch.kernel_index),
                         config: launch.config,
                         params,
                     }
@@ -106,6 +112,11 @@ impl Commands {
                     dst: address(copy.dst) + copy.dst_start * size(copy.dst),
                     src: address(copy.src) + copy.src_start * size(copy.src),
                     bytes: (copy.len * size(copy.src)) as usize,
+                    devices: {
+                        let device = |id: BufferId| plan.buffers()[id.index()].device;
+                        let devices = [device(copy.src), device(copy.dst)];
+                        (devices[0] != devices[1]).then_some(devices)
+                    },
                 },
                 Command::Fill(fill) => Step::Fill {
                     dst: address(fill.dst),
@@ -129,6 +140,7 @@ impl Commands {
             values,
             groups: plan.groups().to_vec(),
             fan: Fan::default(),
+            lanes: None,
         }
     }
 
@@ -217,7 +229,9 @@ impl Commands {
                     let head = [0, function as u64].into_iter().chain(shape);
                     head.chain(values.iter().copied()).collect()
                 }
-                Step::Copy { dst, src, bytes } => vec![1, dst, src, bytes as u64],
+                Step::Copy {
+                    dst, src, bytes, ..
+                } => vec![1, dst, src, bytes as u64],
                 Step::Fill { dst, byte, bytes } => vec![2, dst, byte.into(), bytes as u64],
             };
             if let Some(group) = self.group_of(position) {
@@ -250,6 +264,16 @@ impl Commands {
         range: Range<usize>,
         stream: CUstream,
     ) -> Result<(), Refused> {
+        if let Some((lanes, contexts)) = self.lanes.take() {
+            // SAFETY: the caller's.
+            let enqueued = unsafe {
+                lanes.run(range, stream, &contexts, |position, stream| {
+                    self.enqueue_one(position, stream, Some(&contexts))
+                })
+            };
+            self.lanes = Some((lanes, contexts));
+            return enqueued;
+        }
         let mut at = range.start;
         while at < range.end {
             let group = self.group_of(at).map(|group| at..group.end.min(range.end));
@@ -291,36 +315,83 @@ impl Commands {
         stream: CUstream,
     ) -> Result<(), Refused> {
         for position in range {
-            let step = &self.steps[position];
-            let (function, result) = match *step {
-                Step::Launch {
-                    function,
-                    config,
-                    params,
-                } => {
-                    // SAFETY: there is an address for each argument of each launch.
-                    let params = unsafe { self.params.as_mut_ptr().add(params) };
-                    // SAFETY: a validated launch has as many arguments as the kernel has parameters, of their sizes;
-                    // the driver reads them before it returns. A kernel without parameters reads nothing.
-                    unsafe { launch(function, &config, stream, params) }
-                }
-                Step::Copy { dst, src, bytes } => {
-                    // SAFETY: a validated copy stays within both buffers, which do not overlap there.
-                    let result = unsafe { sys::cuMemcpyDtoDAsync_v2(dst, src, bytes, stream) };
-                    ("cuMemcpyDtoDAsync", result)
-                }
-                Step::Fill { dst, byte, bytes } => {
-                    // SAFETY: the buffer has this many bytes.
-                    let result = unsafe { sys::cuMemsetD8Async(dst, byte, bytes, stream) };
-                    ("cuMemsetD8Async", result)
-                }
-            };
-            check(function, result).map_err(|cause| Refused {
-                cause,
-                position: Some(position),
-            })?;
+            // SAFETY: the caller's.
+            unsafe { self.enqueue_one(position, stream, None) }?;
         }
         Ok(())
+    }
+
+    /// Enqueues a command; with `contexts`, one of several devices.
+    ///
+    /// # Safety
+    ///
+    /// As [`Commands::enqueue_some`].
+    unsafe fn enqueue_one(
+        &mut self,
+        position: usize,
+        stream: CUstream,
+        contexts: Option<&Contexts<'_>>,
+    ) -> Result<(), Refused> {
+        let (function, result) = match self.steps[position] {
+            Step::Launch {
+                function,
+                config,
+                params,
+            } => {
+                // SAFETY: there is an address for each argument of each launch.
+                let params = unsafe { self.params.as_mut_ptr().add(params) };
+                // SAFETY: a validated launch has as many arguments as the kernel has parameters, of their sizes;
+                // the driver reads them before it returns. A kernel without parameters reads nothing.
+                unsafe { launch(function, &config, stream, params) }
+            }
+            Step::Copy {
+                dst,
+                src,
+                bytes,
+                devices,
+            } => {
+                let between = devices.zip(contexts);
+                // SAFETY: a validated copy stays within both buffers, which do not overlap there; the contexts are theirs.
+                unsafe { copy(dst, src, bytes, between, stream) }
+            }
+            Step::Fill { dst, byte, bytes } => {
+                // SAFETY: the buffer has this many bytes.
+                let result = unsafe { sys::cuMemsetD8Async(dst, byte, bytes, stream) };
+                ("cuMemsetD8Async", result)
+            }
+        };
+        check(function, result).map_err(|cause| Refused {
+            cause,
+            position: Some(position),
+        })
+    }
+}
+
+/// Enqueues a copy, within a device or from the first of two to the second. Returns the name of the driver's function with its result.
+///
+/// # Safety
+///
+/// Both addresses have this many bytes, which do not overlap; the stream is of the source's device.
+unsafe fn copy(
+    dst: CUdeviceptr,
+    src: CUdeviceptr,
+    bytes: usize,
+    between: Option<([u32; 2], &Contexts<'_>)>,
+    stream: CUstream,
+) -> (&'static str, CUresult) {
+    // SAFETY: the caller's.
+    unsafe {
+        match between {
+            None => {
+                let result = sys::cuMemcpyDtoDAsync_v2(dst, src, bytes, stream);
+                ("cuMemcpyDtoDAsync", result)
+            }
+            Some(([from, to], contexts)) => {
+                let (from, to) = (contexts.raw(from), contexts.raw(to));
+                let result = sys::cuMemcpyPeerAsync(dst, to, src, from, bytes, stream);
+                ("cuMemcpyPeerAsync", result)
+            }
+        }
     }
 }
 
@@ -392,7 +463,7 @@ impl Graph {
     /// # Safety
     ///
     /// As [`Commands::enqueue`], with the graph's replays in place of the stream.
-    pub unsafe fn new(commands: &mut Commands, range: Range<usize>) -> Result<Graph, Refused> {
+    pub unsafe fn new(commands: &mut Commands<'_>, range: Range<usize>) -> Result<Graph, Refused> {
         let began = Instant::now();
         // Nothing ever runs on it.
         let stream = SideStream::new()?;

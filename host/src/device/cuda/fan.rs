@@ -84,19 +84,23 @@ impl Fan {
     }
 }
 
+/// Records the event after what the stream has to do.
+///
 /// # Safety
 ///
-/// The context of both is current.
-unsafe fn record(event: &Event, stream: CUstream) -> Result<(), DriverError> {
+/// Both are of one context, and live.
+pub unsafe fn record(event: &Event, stream: CUstream) -> Result<(), DriverError> {
     // SAFETY: the caller's; the event lives.
     let result = unsafe { sys::cuEventRecord(event.0, stream) };
     check("cuEventRecord", result)
 }
 
+/// Makes the stream wait for what the event was last recorded after.
+///
 /// # Safety
 ///
-/// The context of both is current.
-unsafe fn wait(stream: CUstream, event: &Event) -> Result<(), DriverError> {
+/// Both live. They may be of different contexts.
+pub unsafe fn wait(stream: CUstream, event: &Event) -> Result<(), DriverError> {
     // SAFETY: the caller's; the event lives.
     let result = unsafe { sys::cuStreamWaitEvent(stream, event.0, 0) };
     check("cuStreamWaitEvent", result)
@@ -104,11 +108,11 @@ unsafe fn wait(stream: CUstream, event: &Event) -> Result<(), DriverError> {
 
 /// An event without a time: `cust` keeps its own to itself. Destroyed when dropped, in its context.
 #[derive(Debug)]
-struct Event(CUevent);
+pub struct Event(CUevent);
 
 impl Event {
     /// A new one. The context is current.
-    fn new() -> Result<Event, DriverError> {
+    pub fn new() -> Result<Event, DriverError> {
         const DISABLE_TIMING: u32 = 2;
         let mut event = ptr::null_mut();
         // SAFETY: the event may be written, and the context is current.
@@ -135,10 +139,20 @@ pub struct SideStream(pub CUstream);
 impl SideStream {
     /// A new one. The context is current.
     pub fn new() -> Result<SideStream, DriverError> {
+        SideStream::of_priority(false)
+    }
+
+    /// A new one, whose kernels' blocks come before those of other streams if it is urgent. The context is current.
+    pub fn of_priority(is_urgent: bool) -> Result<SideStream, DriverError> {
         const NON_BLOCKING: u32 = 1;
+        let (mut least, mut greatest) = (0, 0);
+        // SAFETY: both may be written, and the context is current.
+        let asked = unsafe { sys::cuCtxGetStreamPriorityRange(&mut least, &mut greatest) };
+        check("cuCtxGetStreamPriorityRange", asked)?;
+        let priority = if is_urgent { greatest } else { least };
         let mut stream = ptr::null_mut();
         // SAFETY: the stream may be written, and the context is current.
-        let made = unsafe { sys::cuStreamCreateWithPriority(&mut stream, NON_BLOCKING, 0) };
+        let made = unsafe { sys::cuStreamCreateWithPriority(&mut stream, NON_BLOCKING, priority) };
         check("cuStreamCreateWithPriority", made)?;
         Ok(SideStream(stream))
     }

@@ -79,6 +79,19 @@ impl CudaDevice {
         (0..count()?).map(CudaDevice::open).collect()
     }
 
+    /// As the driver knows it.
+    pub(super) fn raw(&self) -> i32 {
+        self.raw.as_raw()
+    }
+
+    /// Its name for messages, with its number where there are several.
+    pub(super) fn named(&self, are_several: bool) -> String {
+        match are_several {
+            true => format!("cuda:{} ({})", self.info.ordinal, self.info.name),
+            false => self.info.name.clone(),
+        }
+    }
+
     /// Makes the context current on this thread, or fails if a fault has destroyed it.
     pub(super) fn enter(&self) -> Result<&Opened, DeviceError> {
         if let Some(cause) = self.lost.get() {
@@ -144,6 +157,11 @@ impl CudaDevice {
 }
 
 impl Opened {
+    /// The GPU's context.
+    pub(super) fn context(&self) -> &Context {
+        &self.context
+    }
+
     /// Does a large copy with the memory for it. The context is current.
     pub(super) fn staged(
         &self,

@@ -68,17 +68,18 @@ impl Memory {
         self.own.len()
     }
 
-    /// Fills the buffer with as many bytes.
-    pub fn write(&self, from: &[u8]) -> Result<(), DriverError> {
-        check(
-            "cuMemcpyHtoD",
-            self.all.index(self.own.clone()).copy_from(from),
-        )
+    /// Writes bytes of the buffer from `offset` on.
+    pub fn write(&self, offset: usize, from: &[u8]) -> Result<(), DriverError> {
+        let start = self.own.start + offset;
+        let copied = self.all.index(start..start + from.len()).copy_from(from);
+        check("cuMemcpyHtoD", copied)
     }
 
-    /// Reads the buffer into as many bytes.
-    pub fn read(&self, to: &mut [u8]) -> Result<(), DriverError> {
-        check("cuMemcpyDtoH", self.all.index(self.own.clone()).copy_to(to))
+    /// Reads bytes of the buffer from `offset` on.
+    pub fn read(&self, offset: usize, to: &mut [u8]) -> Result<(), DriverError> {
+        let start = self.own.start + offset;
+        let copied = self.all.index(start..start + to.len()).copy_to(to);
+        check("cuMemcpyDtoH", copied)
     }
 
     /// Writes to the bands around the buffer of this name, at most one for each band.

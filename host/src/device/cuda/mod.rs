@@ -1,5 +1,6 @@
 //! CUDA GPUs, through `cust`.
 //!
+//! - `group`: several GPUs as one device; `schedule` and `lanes`: what runs where, and waits for what;
 //! - `gpu`: a GPU, its context and stream, and what becomes of it after a fault;
 //! - `module`: modules as the driver compiles them;
 //! - `commands`: a plan's commands in the form that the driver takes, and graphs of them;
@@ -12,8 +13,11 @@ mod commands;
 mod fan;
 mod gate;
 mod gpu;
+mod group;
+mod lanes;
 mod memory;
 mod module;
+mod schedule;
 mod session;
 mod staging;
 #[cfg(test)]
@@ -25,7 +29,7 @@ use cust::sys;
 
 use self::memory::Bands;
 use self::module::LoadedModule;
-use self::session::{CudaSession, Use};
+use self::session::{CudaSession, Gpu, Use};
 use crate::device::error::DeviceError;
 use crate::device::info::DeviceInfo;
 use crate::device::traits::{Device, Session, SharedMemory};
@@ -33,9 +37,10 @@ use crate::driver::check;
 use crate::error::Error;
 use crate::module::Module;
 use crate::plan::Plan;
-use crate::validate::validate;
+use crate::validate::{validate, validate_devices};
 
 pub use gpu::CudaDevice;
+pub use group::{CudaGroup, Link};
 
 impl Device for CudaDevice {
     fn info(&self) -> &DeviceInfo {
@@ -44,10 +49,11 @@ impl Device for CudaDevice {
 
     fn prepare<'d>(&'d self, module: &Module, plan: &Plan) -> Result<Box<dyn Session + 'd>, Error> {
         let module = validate(module, plan, &self.info.limits)?;
+        validate_devices(plan, 1, |_, _| true)?;
         let opened = self.enter()?;
         let loaded = self.load(module)?;
-        let session = CudaSession::new(self, opened, loaded, plan, Use::Own)?;
-        Ok(Box::new(session))
+        let gpu = Gpu::new(self, opened, loaded, plan)?;
+        Ok(Box::new(CudaSession::new(vec![gpu], plan, Use::Own)?))
     }
 
     fn prepare_shared<'d>(
@@ -57,11 +63,12 @@ impl Device for CudaDevice {
         memory: &SharedMemory,
     ) -> Result<Box<dyn Session + 'd>, Error> {
         let module = validate(module, plan, &self.info.limits)?;
+        validate_devices(plan, 1, |_, _| true)?;
         let opened = self.enter()?;
         let loaded = self.load(module)?;
         let memory = Use::Shared(memory.clone());
-        let session = CudaSession::new(self, opened, loaded, plan, memory)?;
-        Ok(Box::new(session))
+        let gpu = Gpu::new(self, opened, loaded, plan)?;
+        Ok(Box::new(CudaSession::new(vec![gpu], plan, memory)?))
     }
 
     fn prepare_isolated<'d>(
@@ -70,12 +77,14 @@ impl Device for CudaDevice {
         plan: &Plan,
     ) -> Result<Box<dyn Session + 'd>, Error> {
         let module = validate(module, plan, &self.info.limits)?;
+        validate_devices(plan, 1, |_, _| true)?;
         let opened = self.enter()?;
         reset_settings()?;
         // Not among the modules that are kept: its globals have their initial values.
         let loaded = Arc::new(LoadedModule::new(module, &self.info)?);
-        let session = CudaSession::new(self, opened, loaded, plan, Use::Banded(Bands::new()))?;
-        Ok(Box::new(session))
+        let gpu = Gpu::new(self, opened, loaded, plan)?;
+        let memory = Use::Banded(Bands::new());
+        Ok(Box::new(CudaSession::new(vec![gpu], plan, memory)?))
     }
 }
 

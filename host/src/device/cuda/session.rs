@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use cust::event::{Event, EventFlags};
+use cust::stream::Stream;
 use cust::sys::{
     self, CUdeviceptr, CUfunction, CUfunction_attribute as FunctionAttribute, CUstream,
 };
@@ -14,12 +15,15 @@ use super::commands::{Commands, Graph, MAX_NODES, Refused};
 use super::fan::Fan;
 use super::gate::Held;
 use super::gpu::{CudaDevice, Opened};
+use super::lanes::{Contexts, Lanes};
 use super::memory::{Bands, Memory};
 use super::module::{LoadedModule, function_attribute};
+use super::schedule::Schedule;
 use super::staging::is_large;
 use crate::buffer::HostBuffer;
 use crate::device::error::{DeviceError, DriverError};
 use crate::device::info::{Capture, Flushed, KernelInfo, Launching, Stray, Timing};
+use crate::device::pieces::{Pieces, pieces};
 use crate::device::traits::{Segments, Session, SharedMemory, check_buffer};
 use crate::driver::{allow_non_portable_cluster, check};
 use crate::error::Error;
@@ -50,60 +54,109 @@ pub enum Use {
 
 /// A plan on a GPU.
 pub struct CudaSession<'d> {
-    device: &'d CudaDevice,
-    opened: &'d Opened,
+    /// By the plan's numbers.
+    gpus: Vec<Gpu<'d>>,
     plan: Plan,
-    functions: Vec<CUfunction>,
-    commands: Commands,
+    commands: Commands<'d>,
     /// Made by [`Session::capture`].
     graph: Option<Graph>,
     /// Whether it ran by stream, and by its graph. In the first run the driver may have to wait for the device.
     ran: [bool; 2],
-    buffers: Vec<Rc<Memory>>,
+    /// None for those that are scattered.
+    buffers: Vec<Option<Rc<Memory>>>,
     memory: Use,
     start: Event,
     stop: Event,
+}
+
+/// A GPU of a session.
+pub struct Gpu<'d> {
+    device: &'d CudaDevice,
+    opened: &'d Opened,
+    /// The plan's kernels.
+    functions: Vec<CUfunction>,
     /// The functions are this module's.
     module: Arc<LoadedModule>,
 }
 
-impl<'d> CudaSession<'d> {
-    /// Prepares a validated plan. The device's context is current.
+impl<'d> Gpu<'d> {
+    /// A GPU, whose context is current, with the plan's kernels.
     pub fn new(
         device: &'d CudaDevice,
         opened: &'d Opened,
         module: Arc<LoadedModule>,
         plan: &Plan,
-        memory: Use,
-    ) -> Result<CudaSession<'d>, Error> {
-        let functions = plan
-            .kernels()
-            .iter()
-            .map(|kernel| module.function(kernel))
-            .collect::<Result<Vec<CUfunction>, DriverError>>()
-            .map_err(DeviceError::from)?;
-        allow_shared_memory(plan, &functions).map_err(DeviceError::from)?;
-        allow_clusters(plan, &functions).map_err(DeviceError::from)?;
-        let buffers = allocate(device, plan, &memory)?;
-        let address = |id: BufferId| buffers[id.index()].address();
-        let event =
-            || check("cuEventCreate", Event::new(EventFlags::DEFAULT)).map_err(DeviceError::from);
-        let mut commands = Commands::new(plan, address, &functions);
-        commands.fan = Fan::new(commands.largest_group()).map_err(DeviceError::from)?;
-        Ok(CudaSession {
+    ) -> Result<Gpu<'d>, DeviceError> {
+        let functions = plan.kernels().iter().map(|kernel| module.function(kernel));
+        let functions = functions.collect::<Result<Vec<CUfunction>, DriverError>>()?;
+        allow_shared_memory(plan, &functions)?;
+        allow_clusters(plan, &functions)?;
+        Ok(Gpu {
             device,
             opened,
+            functions,
+            module,
+        })
+    }
+}
+
+impl<'d> CudaSession<'d> {
+    /// Prepares a validated plan on as many GPUs as it needs.
+    pub fn new(gpus: Vec<Gpu<'d>>, plan: &Plan, memory: Use) -> Result<CudaSession<'d>, Error> {
+        let buffers = allocate(&gpus, plan, &memory)?;
+        let address = |id: BufferId| {
+            buffers[id.index()]
+                .as_ref()
+                .map_or(0, |memory| memory.address())
+        };
+        let event =
+            || check("cuEventCreate", Event::new(EventFlags::DEFAULT)).map_err(DeviceError::from);
+        let mut commands = Commands::new(plan, address, |device, kernel| {
+            gpus[device as usize].functions[kernel]
+        });
+        if gpus.len() > 1 {
+            let contexts = gpus.iter().map(|gpu| gpu.opened.context()).collect();
+            let contexts = Contexts(contexts);
+            let lanes = Lanes::new(Schedule::new(plan), &contexts).map_err(DeviceError::from)?;
+            commands.lanes = Some((lanes, contexts));
+        } else {
+            commands.fan = Fan::new(commands.largest_group()).map_err(DeviceError::from)?;
+        }
+        gpus[0].device.enter()?;
+        Ok(CudaSession {
             commands,
             graph: None,
             ran: [false; 2],
-            functions,
             start: event()?,
             stop: event()?,
             plan: plan.clone(),
             buffers,
             memory,
-            module,
+            gpus,
         })
+    }
+
+    /// The first GPU, on which runs begin and end. Its context becomes current.
+    fn enter(&self) -> Result<&'d Opened, DeviceError> {
+        for gpu in &self.gpus[1..] {
+            // One that is lost is no longer to be had.
+            gpu.device.enter()?;
+        }
+        self.gpus[0].device.enter()
+    }
+
+    /// The memory of a buffer that is not scattered, and its GPU, whose context becomes current.
+    fn enter_memory(&self, id: BufferId) -> Result<(&Rc<Memory>, &'d Opened), DeviceError> {
+        let device = self.plan.buffers()[id.index()].device;
+        let opened = self.gpus[device as usize].device.enter()?;
+        let memory = self.buffers[id.index()].as_ref();
+        Ok((memory.expect("a buffer in memory"), opened))
+    }
+
+    /// Buffers that have the memory of this one.
+    fn memory_of(&self, id: BufferId) -> Result<Vec<BufferId>, Error> {
+        self.plan.buffer_info(id)?;
+        Ok(self.plan.memory_of(id))
     }
 
     /// A result of the driver, with the plan in the error.
@@ -112,7 +165,7 @@ impl<'d> CudaSession<'d> {
     }
 
     fn failed(&self, Refused { cause, position }: Refused) -> Error {
-        match (self.device.failed(&self.plan, cause), position) {
+        match (self.gpus[0].device.failed(&self.plan, cause), position) {
             (DeviceError::Driver(cause), Some(position)) => DeviceError::LaunchRefused {
                 place: self.place(position),
                 cause,
@@ -145,7 +198,7 @@ impl<'d> CudaSession<'d> {
 
     /// Enqueues the plan once.
     fn enqueue(&mut self, by: Launching) -> Result<(), Error> {
-        let stream = self.opened.stream.as_inner();
+        let stream = self.gpus[0].opened.stream.as_inner();
         let enqueued = match (by, &self.graph) {
             (Launching::Graph, Some(graph)) => {
                 let all = 0..self.commands.len();
@@ -159,8 +212,13 @@ impl<'d> CudaSession<'d> {
     }
 
     /// Copies bytes between two buffers of the device that do not overlap, and waits. The context is current.
-    fn copy(&self, to: CUdeviceptr, from: CUdeviceptr, bytes: usize) -> Result<(), Error> {
-        let stream = &self.opened.stream;
+    fn copy(
+        &self,
+        to: CUdeviceptr,
+        from: CUdeviceptr,
+        bytes: usize,
+        stream: &Stream,
+    ) -> Result<(), Error> {
         // SAFETY: both have this many bytes: they are made for one buffer of a plan.
         let result = unsafe { sys::cuMemcpyDtoDAsync_v2(to, from, bytes, stream.as_inner()) };
         self.check(check("cuMemcpyDtoDAsync", result))?;
@@ -188,62 +246,68 @@ impl<'d> CudaSession<'d> {
 impl Session for CudaSession<'_> {
     fn write(&mut self, id: BufferId, from: &HostBuffer) -> Result<(), Error> {
         check_buffer(&self.plan, id, from)?;
-        self.device.enter()?;
-        let (buffer, from) = (&self.buffers[id.index()], from.bytes());
-        let stream = self.opened.stream.as_inner();
-        let written = match is_large(from.len()) {
-            // SAFETY: the buffer has as many bytes, and the context is current.
-            true => self
-                .opened
-                .staged(|staging| unsafe { staging.write(buffer.address(), from, stream) }),
-            false => buffer.write(from),
-        };
-        self.check(written)
+        for piece in pieces(&self.plan, id, Pieces::Held) {
+            let (buffer, opened) = self.enter_memory(piece.part)?;
+            let (offset, from) = (piece.offset as usize, &from.bytes()[piece.whole]);
+            let (to, stream) = (buffer.address() + piece.offset, opened.stream.as_inner());
+            let written = match is_large(from.len()) {
+                // SAFETY: the buffer has these bytes, and the context is current.
+                true => opened.staged(|staging| unsafe { staging.write(to, from, stream) }),
+                false => buffer.write(offset, from),
+            };
+            self.check(written)?;
+        }
+        Ok(())
     }
 
     fn fill(&mut self, id: BufferId, byte: u8) -> Result<(), Error> {
-        self.plan.buffer_info(id)?;
-        self.device.enter()?;
-        let buffer = &self.buffers[id.index()];
-        let stream = &self.opened.stream;
-        // SAFETY: the buffer has this many bytes, and the context is current.
-        let result = unsafe {
-            sys::cuMemsetD8Async(buffer.address(), byte, buffer.bytes(), stream.as_inner())
-        };
-        self.check(check("cuMemsetD8Async", result))?;
-        self.check(check("cuStreamSynchronize", stream.synchronize()))
+        for id in self.memory_of(id)? {
+            let (buffer, Opened { stream, .. }) = self.enter_memory(id)?;
+            // SAFETY: the buffer has this many bytes, and the context is current.
+            let result = unsafe {
+                sys::cuMemsetD8Async(buffer.address(), byte, buffer.bytes(), stream.as_inner())
+            };
+            self.check(check("cuMemsetD8Async", result))?;
+            self.check(check("cuStreamSynchronize", stream.synchronize()))?;
+        }
+        Ok(())
     }
 
     fn keep(&mut self, id: BufferId) -> Result<(), Error> {
-        let buffer = self.plan.buffer_info(id)?;
         let Use::Shared(shared) = &self.memory else {
             return Ok(());
         };
-        self.device.enter()?;
-        let bytes = buffer.bytes() as usize;
-        if self.check(memory_info())?.0 < bytes + KEPT_FREE {
-            return Ok(());
-        }
-        match shared.kept(buffer, || Memory::new(bytes, None)) {
-            Err(cause) if cause.code == OUT_OF_MEMORY => Ok(()),
-            kept => {
-                let to = self.check(kept)?.address();
-                self.copy(to, self.buffers[id.index()].address(), bytes)
+        for id in self.memory_of(id)? {
+            let (from, opened) = self.enter_memory(id)?;
+            let buffer = &self.plan.buffers()[id.index()];
+            let bytes = buffer.bytes() as usize;
+            if self.check(memory_info())?.0 < bytes + KEPT_FREE {
+                return Ok(());
+            }
+            match shared.kept(buffer, || Memory::new(bytes, None)) {
+                Err(cause) if cause.code == OUT_OF_MEMORY => return Ok(()),
+                kept => {
+                    let to = self.check(kept)?.address();
+                    self.copy(to, from.address(), bytes, &opened.stream)?;
+                }
             }
         }
+        Ok(())
     }
 
     fn recall(&mut self, id: BufferId) -> Result<bool, Error> {
-        let buffer = self.plan.buffer_info(id)?;
         let Use::Shared(shared) = &self.memory else {
             return Ok(false);
         };
-        let Some(kept) = shared.find_kept::<Memory>(buffer) else {
+        let kept = |id: &BufferId| shared.find_kept::<Memory>(&self.plan.buffers()[id.index()]);
+        let ids = self.memory_of(id)?;
+        let Some(kept) = ids.iter().map(kept).collect::<Option<Vec<_>>>() else {
             return Ok(false);
         };
-        self.device.enter()?;
-        let to = self.buffers[id.index()].address();
-        self.copy(to, kept.address(), kept.bytes())?;
+        for (id, kept) in ids.into_iter().zip(kept) {
+            let (to, opened) = self.enter_memory(id)?;
+            self.copy(to.address(), kept.address(), kept.bytes(), &opened.stream)?;
+        }
         Ok(true)
     }
 
@@ -256,17 +320,18 @@ impl Session for CudaSession<'_> {
 
     fn read_into(&mut self, id: BufferId, to: &mut HostBuffer) -> Result<(), Error> {
         check_buffer(&self.plan, id, to)?;
-        self.device.enter()?;
-        let (buffer, to) = (&self.buffers[id.index()], to.bytes_mut());
-        let stream = self.opened.stream.as_inner();
-        let read = match is_large(to.len()) {
-            // SAFETY: the buffer has as many bytes, and the context is current.
-            true => self
-                .opened
-                .staged(|staging| unsafe { staging.read(to, buffer.address(), stream) }),
-            false => buffer.read(to),
-        };
-        self.check(read)
+        for piece in pieces(&self.plan, id, Pieces::Owned) {
+            let (buffer, opened) = self.enter_memory(piece.part)?;
+            let (offset, to) = (piece.offset as usize, &mut to.bytes_mut()[piece.whole]);
+            let (from, stream) = (buffer.address() + piece.offset, opened.stream.as_inner());
+            let read = match is_large(to.len()) {
+                // SAFETY: the buffer has these bytes, and the context is current.
+                true => opened.staged(|staging| unsafe { staging.read(to, from, stream) }),
+                false => buffer.read(offset, to),
+            };
+            self.check(read)?;
+        }
+        Ok(())
     }
 
     fn run(&mut self) -> Result<Timing, Error> {
@@ -274,8 +339,7 @@ impl Session for CudaSession<'_> {
     }
 
     fn run_times(&mut self, runs: u32, by: Launching) -> Result<Timing, Error> {
-        self.device.enter()?;
-        let opened = self.opened;
+        let opened = self.enter()?;
         let stream = &opened.stream;
         let by = match self.graph {
             Some(_) => by,
@@ -314,7 +378,7 @@ impl Session for CudaSession<'_> {
         if segments == 0 || commands < segments {
             return Ok(None);
         }
-        self.device.enter()?;
+        let stream = &self.enter()?.stream;
         let event = || check("cuEventCreate", Event::new(EventFlags::DEFAULT));
         let events: Result<Vec<Event>, DriverError> = (0..=segments).map(|_| event()).collect();
         let events = self.check(events)?;
@@ -338,7 +402,6 @@ impl Session for CudaSession<'_> {
         if !ends.is_sorted_by(|end, next| end < next) {
             return Ok(None);
         }
-        let stream = &self.opened.stream;
         let began = Instant::now();
         self.check(check("cuEventRecord", events[0].record(stream)))?;
         for (segment, event) in (0..).zip(&events[1..]) {
@@ -384,16 +447,17 @@ impl Session for CudaSession<'_> {
         let Use::Banded(bands) = &self.memory else {
             return Ok(Vec::new());
         };
-        self.device.enter()?;
         let mut strays = Vec::new();
-        for (memory, buffer) in self.buffers.iter().zip(self.plan.buffers()) {
-            strays.append(&mut self.check(memory.strays(&buffer.name, bands))?);
+        for id in self.plan.in_memory() {
+            let (memory, _) = self.enter_memory(id)?;
+            let name = &self.plan.buffers()[id.index()].name;
+            strays.append(&mut self.check(memory.strays(name, bands))?);
         }
         Ok(strays)
     }
 
     fn capture(&mut self) -> Result<Capture, Error> {
-        self.device.enter()?;
+        self.enter()?;
         if self.graph.is_none() {
             let Some(range) = self.commands.graph_range() else {
                 let commands = self.commands.len();
@@ -424,26 +488,31 @@ impl Session for CudaSession<'_> {
     }
 
     fn flush(&mut self) -> Result<Flushed, Error> {
-        let l2_bytes = self.device.info.l2_bytes.unwrap_or(0);
-        if l2_bytes == 0 {
-            return Ok(Flushed::NoCache);
+        let mut flushed = Flushed::NoCache;
+        for gpu in &self.gpus {
+            let l2_bytes = gpu.device.info.l2_bytes.unwrap_or(0);
+            if l2_bytes > 0 {
+                let bytes = self.check(gpu.device.enter()?.flush_l2(l2_bytes))?;
+                flushed = Flushed::Cache { bytes };
+            }
         }
-        self.device.enter()?;
-        let bytes = self.check(self.opened.flush_l2(l2_bytes))?;
-        Ok(Flushed::Cache { bytes })
+        Ok(flushed)
     }
 
     fn kernel_info(&self, kernel: &str) -> Result<KernelInfo, Error> {
-        let launch = self
+        let (launch, device) = self
             .plan
             .commands()
             .find_map(|command| match command {
-                Command::Launch(launch) if launch.kernel == kernel => Some(launch),
+                Command::Launch(launch) if launch.kernel == kernel => {
+                    Some((launch, command.device(self.plan.buffers())))
+                }
                 _ => None,
             })
             .ok_or_else(|| ValidationError::not_launched(&self.plan, kernel))?;
-        self.device.enter()?;
-        let function = self.functions[launch.kernel_index];
+        let gpu = &self.gpus[device as usize];
+        gpu.device.enter()?;
+        let function = gpu.functions[launch.kernel_index];
         let get = |which| self.check(function_attribute(function, which));
         let threads = launch.config.threads_per_block() as u32;
         let mut blocks = 0;
@@ -463,12 +532,12 @@ impl Session for CudaSession<'_> {
             name: kernel.to_owned(),
             registers: Some(get(FunctionAttribute::CU_FUNC_ATTRIBUTE_NUM_REGS)?),
             local_bytes: get(FunctionAttribute::CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES)?,
-            spills: self.module.spills(kernel),
+            spills: gpu.module.spills(kernel),
             static_shared_bytes: get(FunctionAttribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES)?,
             max_threads_per_block: get(FunctionAttribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?,
             blocks_per_multiprocessor: Some(blocks),
             occupancy: Some(
-                f64::from(resident) / f64::from(self.device.threads_per_multiprocessor.max(1)),
+                f64::from(resident) / f64::from(gpu.device.threads_per_multiprocessor.max(1)),
             ),
         })
     }
@@ -477,7 +546,13 @@ impl Session for CudaSession<'_> {
 impl Drop for CudaSession<'_> {
     fn drop(&mut self) {
         // Buffers are freed in the current context; nothing is in flight, since `run` waits.
-        let _ = self.device.enter();
+        for (buffer, memory) in self.plan.buffers().iter().zip(&mut self.buffers) {
+            let _ = self.gpus[buffer.device as usize % self.gpus.len()]
+                .device
+                .enter();
+            drop(memory.take());
+        }
+        let _ = self.gpus[0].device.enter();
     }
 }
 
@@ -488,7 +563,7 @@ impl Drop for CudaSession<'_> {
 ///
 /// As [`Commands::enqueue_some`]; the graph is of these commands.
 unsafe fn replay(
-    commands: &mut Commands,
+    commands: &mut Commands<'_>,
     graph: &Graph,
     range: Range<usize>,
     stream: CUstream,
@@ -553,27 +628,34 @@ fn memory_info() -> Result<(usize, usize), DriverError> {
     Ok((free, total))
 }
 
-fn allocate(device: &CudaDevice, plan: &Plan, memory: &Use) -> Result<Vec<Rc<Memory>>, Error> {
-    let (free, total) = memory_info().map_err(DeviceError::from)?;
-    let needed_bytes = plan.memory_bytes()?;
-    let made = plan.buffers().iter().map(|buffer| {
-        let bytes = buffer.bytes() as usize;
-        match memory {
-            Use::Own => Memory::new(bytes, None).map(Rc::new),
-            Use::Banded(bands) => Memory::new(bytes, Some(bands)).map(Rc::new),
-            Use::Shared(shared) => shared.buffer(buffer, || Memory::new(bytes, None)),
+fn allocate(gpus: &[Gpu<'_>], plan: &Plan, memory: &Use) -> Result<Vec<Option<Rc<Memory>>>, Error> {
+    let mut all = vec![None; plan.buffers().len()];
+    for (number, gpu) in (0..).zip(gpus) {
+        gpu.device.enter()?;
+        let (free, total) = memory_info().map_err(DeviceError::from)?;
+        for id in plan.in_memory() {
+            let buffer = &plan.buffers()[id.index()];
+            if buffer.device != number {
+                continue;
+            }
+            let bytes = buffer.bytes() as usize;
+            let made = match memory {
+                Use::Own => Memory::new(bytes, None).map(Rc::new),
+                Use::Banded(bands) => Memory::new(bytes, Some(bands)).map(Rc::new),
+                Use::Shared(shared) => shared.buffer(buffer, || Memory::new(bytes, None)),
+            };
+            let made = made.map_err(|cause| match cause.code {
+                OUT_OF_MEMORY => DeviceError::OutOfMemory {
+                    plan: plan.name().to_owned(),
+                    needed_bytes: plan.bytes_on(number),
+                    device: gpu.device.named(gpus.len() > 1),
+                    free_bytes: free as u64,
+                    total_bytes: total as u64,
+                },
+                _ => DeviceError::from(cause),
+            })?;
+            all[id.index()] = Some(made);
         }
-    });
-    let made = made.collect::<Result<_, DriverError>>();
-    made.map_err(|cause| match cause.code {
-        OUT_OF_MEMORY => DeviceError::OutOfMemory {
-            plan: plan.name().to_owned(),
-            needed_bytes,
-            device: device.info.name.clone(),
-            free_bytes: free as u64,
-            total_bytes: total as u64,
-        }
-        .into(),
-        _ => DeviceError::from(cause).into(),
-    })
+    }
+    Ok(all)
 }

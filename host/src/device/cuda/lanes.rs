@@ -1,0 +1,146 @@
+//! The streams and events of a plan over several devices: see [`Schedule`].
+
+use std::ops::Range;
+
+use cust::context::{Context, ContextHandle, CurrentContext};
+use cust::sys::{self, CUcontext, CUstream};
+
+use super::fan::{self, Event, SideStream};
+use super::schedule::{Schedule, Slot};
+use crate::device::error::DriverError;
+use crate::driver::check;
+
+/// The contexts of a plan's devices.
+#[derive(Debug, Clone)]
+pub struct Contexts<'d>(pub Vec<&'d Context>);
+
+impl Contexts<'_> {
+    /// Makes the device's context current on this thread.
+    pub fn enter(&self, device: u32) -> Result<(), DriverError> {
+        let set = CurrentContext::set_current(self.0[device as usize]);
+        check("cuCtxSetCurrent", set)
+    }
+
+    /// The device's context.
+    pub fn raw(&self, device: u32) -> CUcontext {
+        self.0[device as usize].get_inner()
+    }
+}
+
+/// What a scheduled plan runs on.
+#[derive(Debug)]
+pub struct Lanes {
+    schedule: Schedule,
+    /// For each lane, its stream, and the event of its last command.
+    streams: Vec<(SideStream, Event)>,
+    events: Vec<Event>,
+    /// The first device's main stream has got to the commands.
+    begun: Event,
+}
+
+impl Lanes {
+    /// Streams and events for a schedule. Leaves the first device's context current.
+    pub fn new(schedule: Schedule, contexts: &Contexts<'_>) -> Result<Lanes, DriverError> {
+        let streams = schedule.lanes.iter().map(|lane| {
+            contexts.enter(lane.device)?;
+            Ok((SideStream::of_priority(lane.is_urgent)?, Event::new()?))
+        });
+        let streams = streams.collect::<Result<_, DriverError>>()?;
+        let events = schedule.events.iter().map(|&device| {
+            contexts.enter(device)?;
+            Event::new()
+        });
+        let events = events.collect::<Result<_, DriverError>>()?;
+        contexts.enter(0)?;
+        Ok(Lanes {
+            schedule,
+            streams,
+            events,
+            begun: Event::new()?,
+        })
+    }
+
+    /// Enqueues commands: they begin when `main`, a stream of the first device, gets there, and it goes on when all of them have finished. `enqueue`
+    /// gets each command's position, and the stream that it goes to; its device's context is current then, and the first device's afterwards.
+    ///
+    /// # Errors
+    ///
+    /// The first of `enqueue` or of the driver. What was enqueued before is waited for all the same.
+    ///
+    /// # Safety
+    ///
+    /// `main` and all contexts live.
+    pub unsafe fn run<E: From<DriverError>>(
+        &self,
+        range: Range<usize>,
+        main: CUstream,
+        contexts: &Contexts<'_>,
+        enqueue: impl FnMut(usize, CUstream) -> Result<(), E>,
+    ) -> Result<(), E> {
+        // SAFETY: the caller's; events and streams are of the devices that the schedule says.
+        unsafe {
+            fan::record(&self.begun, main)?;
+            for (stream, _) in &self.streams {
+                fan::wait(stream.0, &self.begun)?;
+            }
+            let enqueued = self.enqueue_slots(range, contexts, enqueue);
+            let entered = contexts.enter(0);
+            for (stream, done) in &self.streams {
+                fan::record(done, stream.0)?;
+                fan::wait(main, done)?;
+            }
+            enqueued?;
+            Ok(entered?)
+        }
+    }
+
+    /// # Safety
+    ///
+    /// As [`Lanes::run`].
+    unsafe fn enqueue_slots<E: From<DriverError>>(
+        &self,
+        range: Range<usize>,
+        contexts: &Contexts<'_>,
+        mut enqueue: impl FnMut(usize, CUstream) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut current = None;
+        for position in range.clone() {
+            let Slot { lane, waits, event } = &self.schedule.slots[position];
+            let device = self.schedule.lanes[*lane].device;
+            let stream = self.streams[*lane].0.0;
+            if current != Some(device) {
+                contexts.enter(device)?;
+                current = Some(device);
+            }
+            // What is before the range has finished.
+            for &wait in waits.iter().filter(|&&wait| wait as usize >= range.start) {
+                let event = self.schedule.slots[wait as usize].event;
+                let event = &self.events[event.expect("a command that is waited for has an event")];
+                // SAFETY: the caller's; the event was recorded after that command, and not since.
+                unsafe { fan::wait(stream, event) }?;
+            }
+            enqueue(position, stream)?;
+            if let Some(event) = event {
+                // SAFETY: the caller's; event and stream are of one device.
+                unsafe { fan::record(&self.events[*event], stream) }?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Lets kernels of the first context reach the memory of the second, if the devices can. `false` if they cannot.
+pub fn reach(from: &Context, to: &Context) -> Result<bool, DriverError> {
+    /// The context has this access already.
+    const ALREADY: u32 = 704;
+    /// The devices cannot.
+    const UNSUPPORTED: u32 = 217;
+    check("cuCtxSetCurrent", CurrentContext::set_current(from))?;
+    // SAFETY: the context lives.
+    let result = unsafe { sys::cuCtxEnablePeerAccess(to.get_inner(), 0) };
+    match check("cuCtxEnablePeerAccess", result) {
+        Err(cause) if cause.code == UNSUPPORTED => Ok(false),
+        Err(cause) if cause.code != ALREADY => Err(cause),
+        _ => Ok(true),
+    }
+}
