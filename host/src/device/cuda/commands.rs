@@ -74,8 +74,7 @@ enum Step {
         dst: CUdeviceptr,
         src: CUdeviceptr,
         bytes: usize,
-        /// Source's and destination's, if they are not the same.
-        devices: Option<[u32; 2]>,
+        are_of_one_device: bool,
     },
     Fill {
         dst: CUdeviceptr,
@@ -112,10 +111,9 @@ impl<'d> Commands<'d> {
                     dst: address(copy.dst) + copy.dst_start * size(copy.dst),
                     src: address(copy.src) + copy.src_start * size(copy.src),
                     bytes: (copy.len * size(copy.src)) as usize,
-                    devices: {
+                    are_of_one_device: {
                         let device = |id: BufferId| plan.buffers()[id.index()].device;
-                        let devices = [device(copy.src), device(copy.dst)];
-                        (devices[0] != devices[1]).then_some(devices)
+                        device(copy.src) == device(copy.dst)
                     },
                 },
                 Command::Fill(fill) => Step::Fill {
@@ -268,7 +266,7 @@ impl<'d> Commands<'d> {
             // SAFETY: the caller's.
             let enqueued = unsafe {
                 lanes.run(range, stream, &contexts, |position, stream| {
-                    self.enqueue_one(position, stream, Some(&contexts))
+                    self.enqueue_one(position, stream)
                 })
             };
             self.lanes = Some((lanes, contexts));
@@ -316,22 +314,17 @@ impl<'d> Commands<'d> {
     ) -> Result<(), Refused> {
         for position in range {
             // SAFETY: the caller's.
-            unsafe { self.enqueue_one(position, stream, None) }?;
+            unsafe { self.enqueue_one(position, stream) }?;
         }
         Ok(())
     }
 
-    /// Enqueues a command; with `contexts`, one of several devices.
+    /// Enqueues a command.
     ///
     /// # Safety
     ///
     /// As [`Commands::enqueue_some`].
-    unsafe fn enqueue_one(
-        &mut self,
-        position: usize,
-        stream: CUstream,
-        contexts: Option<&Contexts<'_>>,
-    ) -> Result<(), Refused> {
+    unsafe fn enqueue_one(&mut self, position: usize, stream: CUstream) -> Result<(), Refused> {
         let (function, result) = match self.steps[position] {
             Step::Launch {
                 function,
@@ -348,11 +341,10 @@ impl<'d> Commands<'d> {
                 dst,
                 src,
                 bytes,
-                devices,
+                are_of_one_device,
             } => {
-                let between = devices.zip(contexts);
-                // SAFETY: a validated copy stays within both buffers, which do not overlap there; the contexts are theirs.
-                unsafe { copy(dst, src, bytes, between, stream) }
+                // SAFETY: a validated copy stays within both buffers, which do not overlap there.
+                unsafe { copy(dst, src, bytes, are_of_one_device, stream) }
             }
             Step::Fill { dst, byte, bytes } => {
                 // SAFETY: the buffer has this many bytes.
@@ -367,7 +359,7 @@ impl<'d> Commands<'d> {
     }
 }
 
-/// Enqueues a copy, within a device or from the first of two to the second. Returns the name of the driver's function with its result.
+/// Enqueues a copy, within a device or between two. Returns the name of the driver's function with its result.
 ///
 /// # Safety
 ///
@@ -376,20 +368,20 @@ unsafe fn copy(
     dst: CUdeviceptr,
     src: CUdeviceptr,
     bytes: usize,
-    between: Option<([u32; 2], &Contexts<'_>)>,
+    are_of_one_device: bool,
     stream: CUstream,
 ) -> (&'static str, CUresult) {
     // SAFETY: the caller's.
     unsafe {
-        match between {
-            None => {
+        match are_of_one_device {
+            true => {
                 let result = sys::cuMemcpyDtoDAsync_v2(dst, src, bytes, stream);
                 ("cuMemcpyDtoDAsync", result)
             }
-            Some(([from, to], contexts)) => {
-                let (from, to) = (contexts.raw(from), contexts.raw(to));
-                let result = sys::cuMemcpyPeerAsync(dst, to, src, from, bytes, stream);
-                ("cuMemcpyPeerAsync", result)
+            // The addresses say which devices. Unlike cuMemcpyPeerAsync, it can be captured.
+            false => {
+                let result = sys::cuMemcpyAsync(dst, src, bytes, stream);
+                ("cuMemcpyAsync", result)
             }
         }
     }

@@ -107,7 +107,11 @@ impl CudaGroup {
             let opened = device.enter()?;
             gpus.push(Gpu::new(device, opened, device.load(module)?, plan)?);
         }
-        Ok(Box::new(CudaSession::new(gpus, plan, memory)?))
+        let mut session = CudaSession::new(gpus, plan, memory)?;
+        if self.reaches.iter().flatten().any(|reaches| !reaches) {
+            session.forbid_graphs("a graph has no copies between GPUs without peer access");
+        }
+        Ok(Box::new(session))
     }
 }
 

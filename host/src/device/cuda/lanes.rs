@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use cust::context::{Context, ContextHandle, CurrentContext};
-use cust::sys::{self, CUcontext, CUstream};
+use cust::sys::{self, CUstream};
 
 use super::fan::{self, Event, SideStream};
 use super::schedule::{Schedule, Slot};
@@ -19,11 +19,6 @@ impl Contexts<'_> {
     pub fn enter(&self, device: u32) -> Result<(), DriverError> {
         let set = CurrentContext::set_current(self.0[device as usize]);
         check("cuCtxSetCurrent", set)
-    }
-
-    /// The device's context.
-    pub fn raw(&self, device: u32) -> CUcontext {
-        self.0[device as usize].get_inner()
     }
 }
 
@@ -85,12 +80,13 @@ impl Lanes {
             }
             let enqueued = self.enqueue_slots(range, contexts, enqueue);
             let entered = contexts.enter(0);
-            for (stream, done) in &self.streams {
+            let joined = self.streams.iter().try_for_each(|(stream, done)| {
                 fan::record(done, stream.0)?;
-                fan::wait(main, done)?;
-            }
+                fan::wait(main, done)
+            });
             enqueued?;
-            Ok(entered?)
+            entered?;
+            Ok(joined?)
         }
     }
 

@@ -60,6 +60,8 @@ pub struct CudaSession<'d> {
     commands: Commands<'d>,
     /// Made by [`Session::capture`].
     graph: Option<Graph>,
+    /// Why it may have none.
+    no_graph: Option<&'static str>,
     /// Whether it ran by stream, and by its graph. In the first run the driver may have to wait for the device.
     ran: [bool; 2],
     /// None for those that are scattered.
@@ -126,6 +128,7 @@ impl<'d> CudaSession<'d> {
         Ok(CudaSession {
             commands,
             graph: None,
+            no_graph: None,
             ran: [false; 2],
             start: event()?,
             stop: event()?,
@@ -134,6 +137,11 @@ impl<'d> CudaSession<'d> {
             memory,
             gpus,
         })
+    }
+
+    /// Makes [`Session::capture`] give this reason why there is no graph.
+    pub fn forbid_graphs(&mut self, reason: &'static str) {
+        self.no_graph = Some(reason);
     }
 
     /// The first GPU, on which runs begin and end. Its context becomes current.
@@ -457,6 +465,10 @@ impl Session for CudaSession<'_> {
     }
 
     fn capture(&mut self) -> Result<Capture, Error> {
+        if let Some(reason) = self.no_graph {
+            let reason = reason.to_owned();
+            return Ok(Capture::Stream { reason });
+        }
         self.enter()?;
         if self.graph.is_none() {
             let Some(range) = self.commands.graph_range() else {
