@@ -40,6 +40,7 @@ mod record;
 mod recorder;
 mod scatter;
 mod serial;
+pub mod slabs;
 pub mod stencil25;
 pub mod wave2d;
 pub mod wave3d;

@@ -47,26 +47,27 @@ extern "C" __global__ void poisson_reads_source(
     }
 }
 
-// f from the point's position, and a column of `layers` points along z for each thread, kept in registers and loaded one
-// layer ahead. Threads along y and z start inside the walls.
+// f from the point's position, and a column of points along z for each thread, kept in registers and loaded one layer ahead.
+// Threads along y and z start inside the walls. u begins with the layer below first_z, u_next with that of first_z.
 extern "C" __global__ void __launch_bounds__(512, 3) poisson_computes_source(
-    const double *__restrict__ u, u64, double *__restrict__ u_next, u32 n, u32 layers, double h2)
+    const double *__restrict__ u, u64, double *__restrict__ u_next, u32 n, u32 first_z, u32 layers, u32 column, double h2)
 {
     const u32 x = blockIdx.x * blockDim.x + threadIdx.x;
     const u32 y = blockIdx.y * blockDim.y + threadIdx.y + 1;
-    const u32 first_z = (blockIdx.z * blockDim.z + threadIdx.z) * layers + 1;
-    const u32 end_z = min(first_z + layers, n - 1);
-    if (x >= n || y >= n - 1 || first_z >= end_z) {
+    const u32 first = (blockIdx.z * blockDim.z + threadIdx.z) * column + 1;
+    const u32 end = min(first + column, layers + 1);
+    if (x >= n || y >= n - 1 || first >= end) {
         return;
     }
     const bool is_wall = x == 0 || x == n - 1;
     const bool is_source = is_source_column(n, x, y);
     const double h2_source = h2 * 200.0;
     const u32 layer = n * n;
-    const u32 last = (end_z * n + y) * n + x;
-    u32 i = (first_z * n + y) * n + x;
+    const u32 last = (end * n + y) * n + x;
+    u32 i = (first * n + y) * n + x;
+    u_next -= layer;
     double below = u[i - layer], here = u[i], above = u[i + layer];
-    for (u32 z = first_z; z < end_z; ++z) {
+    for (u32 z = first_z + first - 1; z < first_z + end - 1; ++z) {
         const double ahead = u[min(i + 2 * layer, last)];
         const double h2_f = is_source && is_source_layer(n, z) ? h2_source : 0.0;
         const double next = jacobi(u[i - 1], u[i + 1], u[i - n], u[i + n], below, above, h2_f);

@@ -62,6 +62,7 @@ fn plans_have_the_launches_that_the_iterations_need() {
     assert_eq!(launches("layer_by_layer"), (1 + 7 * 18, 3 * field));
     assert_eq!(launches("shared_tile"), (1 + 7, 3 * field));
     assert_eq!(launches("computes_source"), (7, 2 * field));
+    assert_eq!(launches("split"), (7, 2 * field));
 }
 #[test]
 fn the_largest_grid_fits_every_launch() {

@@ -2,7 +2,7 @@
 
 use plan::Solves;
 
-use super::computes_source;
+use super::computes_source::{self, split};
 use super::stored_source::{layer_by_layer, no_branches, reads_source, shared_tile};
 use crate::lab::BuiltIn;
 use crate::poisson::Poisson;
@@ -36,11 +36,20 @@ pub const VARIANTS: &[BuiltIn<Poisson>] = &[
         "f from the point's position, a column of points a thread",
         |_| Box::new(computes_source::launch::Submission),
     )
-    .moving(|case| {
-        let side = u64::from(case.n() - 2);
-        bytes(case, false, true, u64::from(case.n()) * side * side)
-    }),
+    .moving(computing_source),
+    BuiltIn::new(
+        "split",
+        "computes_source in slabs, one for each device, their layers at the seams sent while the rest is computed",
+        |_| Box::new(split::launch::Submission),
+    )
+    .moving(computing_source),
 ];
+
+/// The bytes of a variant that computes f from the point's position.
+fn computing_source(case: &Poisson) -> u64 {
+    let side = u64::from(case.n() - 2);
+    bytes(case, false, true, u64::from(case.n()) * side * side)
+}
 
 /// A variant that reads f, and writes the points inside the walls.
 const fn stored(

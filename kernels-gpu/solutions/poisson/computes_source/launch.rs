@@ -4,6 +4,8 @@ use kernels_gpu::poisson::Grid;
 use plan::poisson::{Buffers, Outputs, Problem, Solution};
 use plan::{Element, LaunchConfig, Plan, PlanError, args};
 
+use super::kernels::{BLOCK, LAYERS};
+
 /// How the kernel is launched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shape {
@@ -16,8 +18,8 @@ pub struct Shape {
 impl Shape {
     /// The best of those tried; docs/performance-poisson.md has the reasons.
     pub const DEFAULT: Shape = Shape {
-        block: [32, 8, 1],
-        layers: 32,
+        block: BLOCK,
+        layers: LAYERS,
     };
 }
 
@@ -47,14 +49,16 @@ impl Solution for Shape {
             return Ok(Outputs { u });
         }
         let n = problem.n;
+        let (inside, layer) = (n - 2, u64::from(n).pow(2));
         let mut u_next = plan.scratch("u_next", Element::F64, (n as usize).pow(3));
         // The kernel leaves the walls alone, but for those at either end of x.
         plan.copy(u, u_next)?;
-        let threads = (n, n - 2, (n - 2).div_ceil(self.layers.max(1)));
+        let threads = (n, inside, inside.div_ceil(self.layers.max(1)));
         let config = LaunchConfig::covering(threads, self.block)?;
         let h2 = Grid { n }.h2();
         for _ in 0..problem.iterations {
-            let args = args![u.slice(), u_next, n, self.layers, h2];
+            let written = u_next.range(layer, u64::from(inside) * layer);
+            let args = args![u.slice(), written, n, 1u32, inside, self.layers, h2];
             plan.launch("poisson_computes_source", config, args)?;
             (u, u_next) = (u_next, u);
         }

@@ -1,0 +1,329 @@
+//! Fields over several devices in slabs: each device computes some neighbouring planes along the slowest axis, and holds as many planes of
+//! its neighbours as a stencil reaches, its halo.
+//!
+//! A timestep ([`Slabs::step`]) computes the planes that others have as halo first, sends them, and computes the rest meanwhile: the rest
+//! reads and writes nothing that is being sent or received, as long as launches say what they access ([`Field::read`],
+//! [`Field::write`]).
+//!
+//! ```
+//! use plan::{Element, LaunchConfig, Plan, args, slabs::Slabs};
+//!
+//! let mut plan = Plan::new("two slabs of ten planes").with_available_devices(2);
+//! let whole = plan.buffer("u", Element::F64, 10 * 100);
+//! let slabs = Slabs::new(plan.available_devices(), 10, 1..9, 1, "between the walls")?;
+//! let u = slabs.scatter(&mut plan, whole)?;
+//! let whole = plan.scratch("u_next", Element::F64, 10 * 100);
+//! let u_next = slabs.scatter(&mut plan, whole)?;
+//! slabs.step(&mut plan, &[&u_next], |plan, device, planes| {
+//!     let around = planes.start - 1..planes.end + 1;
+//!     let args = args![u.read(device, around), u_next.write(device, planes)];
+//!     plan.launch("step", LaunchConfig::new(1, 256), args)
+//! })?;
+//! plan.output("u", u_next.whole());
+//! # Ok::<(), plan::PlanError>(())
+//! ```
+
+use std::ops::Range;
+
+use crate::{Arg, BufferId, Part, Plan, PlanError, Rect};
+
+/// How planes are split over devices, from device 0 on, in order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Slabs {
+    planes: u64,
+    halo: u64,
+    /// The planes that each device computes.
+    shares: Vec<Range<u64>>,
+}
+
+impl Slabs {
+    /// Splits the planes of `computed`, which are some of a field's `planes`, as evenly as possible; a point's next value depends on points up to
+    /// `halo` planes away. `place` says in a message where the computed planes are: `between the walls`.
+    ///
+    /// # Errors
+    ///
+    /// [`PlanError::Unsupported`] for more devices than planes.
+    ///
+    /// # Panics
+    ///
+    /// If there is no device, no plane is computed, or one is that the field does not have.
+    pub fn new(
+        devices: u32,
+        planes: u64,
+        computed: Range<u64>,
+        halo: u64,
+        place: &str,
+    ) -> Result<Slabs, PlanError> {
+        assert!(devices > 0 && computed.start < computed.end && computed.end <= planes);
+        let shares = shares(&computed, devices, "plane", place)?;
+        Ok(Slabs {
+            planes,
+            halo,
+            shares,
+        })
+    }
+
+    /// The devices: one for each slab.
+    pub fn devices(&self) -> Range<u32> {
+        0..self.shares.len() as u32
+    }
+
+    /// The planes that a device computes.
+    pub fn share(&self, device: u32) -> Range<u64> {
+        self.shares[device as usize].clone()
+    }
+
+    /// The planes that count as the device's: what it computes, and of the planes that nobody computes those before the first slab or
+    /// after the last.
+    pub fn owned(&self, device: u32) -> Range<u64> {
+        let Range { start, end } = self.share(device);
+        let is_last = device + 1 == self.devices().end;
+        let start = if device == 0 { 0 } else { start };
+        start..if is_last { self.planes } else { end }
+    }
+
+    /// The planes that a device has in memory: its own, and its halo.
+    pub fn held(&self, device: u32) -> Range<u64> {
+        let (share, owned) = (self.share(device), self.owned(device));
+        let start = share.start.saturating_sub(self.halo);
+        let end = (share.end + self.halo).min(self.planes);
+        owned.start.min(start)..owned.end.max(end)
+    }
+
+    /// The planes that a device computes and others have as halo: those at its seams. In thin slabs, all.
+    pub fn seams(&self, device: u32) -> Vec<Range<u64>> {
+        let (share, interior) = (self.share(device), self.interior(device));
+        match interior.is_empty() {
+            true => vec![share],
+            false => [share.start..interior.start, interior.end..share.end]
+                .into_iter()
+                .filter(|planes| !planes.is_empty())
+                .collect(),
+        }
+    }
+
+    /// The other planes that a device computes. There may be none.
+    pub fn interior(&self, device: u32) -> Range<u64> {
+        let Range { start, end } = self.share(device);
+        let is_last = device + 1 == self.devices().end;
+        let first = if device == 0 {
+            start
+        } else {
+            start + self.halo
+        };
+        let last = if is_last {
+            end
+        } else {
+            end.saturating_sub(self.halo)
+        };
+        first..last.max(first)
+    }
+
+    /// Scatters a buffer whose planes are these slabs': its planes are equal parts of it, be they planes of points or rows of a table.
+    /// A single slab is the buffer itself.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Plan::scatter`].
+    pub fn scatter(&self, plan: &mut Plan, whole: BufferId) -> Result<Field, PlanError> {
+        let len = plan.buffer_info(whole)?.len;
+        let pitch = len / self.planes;
+        let held = self.devices().map(|device| self.held(device));
+        if self.shares.len() == 1 {
+            return Ok(Field {
+                whole,
+                pitch,
+                parts: vec![whole],
+                held: held.collect(),
+            });
+        }
+        let rows = |rows| Rect {
+            rows,
+            columns: 0..pitch,
+        };
+        let parts = self.devices().map(|device| Part {
+            device,
+            holds: rows(self.held(device)),
+            owns: rows(self.owned(device)),
+        });
+        let parts: Vec<Part> = parts.collect();
+        Ok(Field {
+            whole,
+            pitch,
+            parts: plan.scatter(whole, pitch, &parts)?,
+            held: held.collect(),
+        })
+    }
+
+    /// Records that each device gets a copy of a buffer that lives on device 0, as for a table that all of them read: their buffers, the first
+    /// of them the buffer itself.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Plan::copy`].
+    pub fn copies(&self, plan: &mut Plan, of: BufferId) -> Result<Vec<BufferId>, PlanError> {
+        let buffer = plan.buffer_info(of)?.clone();
+        let others = self.devices().skip(1).map(|device| {
+            let name = format!("{}.{device}", buffer.name);
+            plan.scratch_on(device, name, buffer.element, buffer.len as usize)
+        });
+        let others: Vec<BufferId> = others.collect();
+        plan.independent(|plan| others.iter().try_for_each(|&copy| plan.copy(of, copy)))?;
+        Ok([of].into_iter().chain(others).collect())
+    }
+
+    /// Records a timestep that writes `fields`: `launch` computes some planes on a device.
+    ///
+    /// The planes at the seams come first, then the copies to others' halos, then the rest of each slab.
+    ///
+    /// # Errors
+    ///
+    /// Those of `launch`, and of [`Plan::copy_range`].
+    pub fn step(
+        &self,
+        plan: &mut Plan,
+        fields: &[&Field],
+        mut launch: impl FnMut(&mut Plan, u32, Range<u64>) -> Result<(), PlanError>,
+    ) -> Result<(), PlanError> {
+        let is_split = self.shares.len() > 1;
+        if is_split {
+            for device in self.devices() {
+                for planes in self.seams(device) {
+                    launch(plan, device, planes)?;
+                }
+            }
+            self.exchange(plan, fields)?;
+        }
+        for device in self.devices() {
+            let interior = self.interior(device);
+            if !interior.is_empty() {
+                launch(plan, device, interior)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Records the copies of computed planes to those who have them as halo.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Plan::copy_range`].
+    pub fn exchange(&self, plan: &mut Plan, fields: &[&Field]) -> Result<(), PlanError> {
+        plan.independent(|plan| {
+            for field in fields {
+                for to in self.devices() {
+                    for from in self.devices().filter(|&from| from != to) {
+                        let planes = common(&self.share(from), &self.held(to));
+                        let [src, dst] = [from, to].map(|device| field.place(device, &planes));
+                        plan.copy_range(src.0, src.1, dst.0, dst.1, src.2)?;
+                    }
+                }
+            }
+            Ok(())
+        })
+    }
+}
+
+/// A buffer that is split into slabs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Field {
+    whole: BufferId,
+    /// Elements of a plane.
+    pitch: u64,
+    /// Each device's memory.
+    parts: Vec<BufferId>,
+    /// Each device's planes.
+    held: Vec<Range<u64>>,
+}
+
+impl Field {
+    /// The buffer that was scattered, as outputs name it.
+    pub fn whole(&self) -> BufferId {
+        self.whole
+    }
+
+    /// The device's part.
+    pub fn part(&self, device: u32) -> BufferId {
+        self.parts[device as usize]
+    }
+
+    /// These planes of the device's part as a slice: what a kernel reads, and no more.
+    ///
+    /// # Panics
+    ///
+    /// If the device does not hold them.
+    pub fn read(&self, device: u32, planes: Range<u64>) -> Arg {
+        let (part, offset, len) = self.place(device, &planes);
+        part.slice_at(offset, len)
+    }
+
+    /// A pointer to the first of these planes of the device's part: those that a kernel writes, and no others.
+    ///
+    /// # Panics
+    ///
+    /// If the device does not hold them.
+    pub fn write(&self, device: u32, planes: Range<u64>) -> Arg {
+        let (part, offset, len) = self.place(device, &planes);
+        part.range(offset, len)
+    }
+
+    /// The device's part, where these planes begin in it, and how many elements they have.
+    fn place(&self, device: u32, planes: &Range<u64>) -> (BufferId, u64, u64) {
+        let held = &self.held[device as usize];
+        if planes.is_empty() {
+            return (self.part(device), 0, 0);
+        }
+        assert!(
+            held.start <= planes.start && planes.end <= held.end,
+            "device {device} holds planes {held:?}, not {planes:?}"
+        );
+        let offset = (planes.start - held.start) * self.pitch;
+        (
+            self.part(device),
+            offset,
+            (planes.end - planes.start) * self.pitch,
+        )
+    }
+}
+
+/// Ranges of at most `most` planes that make up all of these, as equal as possible: for kernels whose numbers do not reach farther.
+///
+/// # Panics
+///
+/// If `most` is 0.
+pub fn chunks(planes: Range<u64>, most: u64) -> impl Iterator<Item = Range<u64>> {
+    let len = planes.end.saturating_sub(planes.start);
+    let number = len.div_ceil(most);
+    (0..number).map(move |chunk| share(&planes, chunk, number))
+}
+
+/// What of `all` is part `number` of so many, as even as possible: longer ones come first.
+fn share(all: &Range<u64>, number: u64, of: u64) -> Range<u64> {
+    let len = all.end - all.start;
+    let start = |number: u64| all.start + number * (len / of) + number.min(len % of);
+    start(number)..start(number + 1)
+}
+
+/// The shares of so many devices. `unit` and `place` say in a message what they share: `plane`, `between the walls`.
+fn shares(
+    all: &Range<u64>,
+    devices: u32,
+    unit: &str,
+    place: &str,
+) -> Result<Vec<Range<u64>>, PlanError> {
+    let len = all.end - all.start;
+    let of = u64::from(devices);
+    if of > len {
+        let plural = if len == 1 { "" } else { "s" };
+        return Err(PlanError::unsupported(format!(
+            "{of} devices for {len} {unit}{plural} {place}: use at most {len}"
+        )));
+    }
+    Ok((0..of).map(|number| share(all, number, of)).collect())
+}
+
+/// What two ranges have in common; an empty range if nothing.
+fn common(a: &Range<u64>, b: &Range<u64>) -> Range<u64> {
+    let start = a.start.max(b.start);
+    start..a.end.min(b.end).max(start)
+}

@@ -1,0 +1,53 @@
+//! The cube in slabs of layers, one for each device. Each iteration computes the layers at the seams, sends them to the neighbours, and
+//! computes the others meanwhile. A launch numbers points with 32 bits, so of a large cube it has some layers of the slab.
+
+use kernels_gpu::poisson::Grid;
+use plan::poisson::{Buffers, Outputs, Problem, Solution};
+use plan::slabs::{Slabs, chunks};
+use plan::{Element, LaunchConfig, Plan, PlanError, args};
+
+use super::kernels::{BLOCK, LAYERS, most_layers};
+
+/// See the module.
+pub struct Submission;
+
+impl Solution for Submission {
+    fn record(
+        &self,
+        problem: &Problem,
+        buffers: Buffers,
+        plan: &mut Plan,
+    ) -> Result<Outputs, PlanError> {
+        if problem.iterations == 0 {
+            return Ok(Outputs { u: buffers.u });
+        }
+        let n = problem.n;
+        let (layers, inside) = (u64::from(n), 1..u64::from(n - 1));
+        let devices = plan.available_devices();
+        let slabs = Slabs::new(devices, layers, inside, 1, "between the walls")?;
+        let u_next = plan.scratch("u_next", Element::F64, (n as usize).pow(3));
+        let mut u = slabs.scatter(plan, buffers.u)?;
+        let mut u_next = slabs.scatter(plan, u_next)?;
+        // The kernel leaves the walls alone, but for those at either end of x.
+        for device in slabs.devices() {
+            plan.copy(u.part(device), u_next.part(device))?;
+        }
+        let h2 = Grid { n }.h2();
+        for _ in 0..problem.iterations {
+            slabs.step(plan, &[&u_next], |plan, device, layers| {
+                for some in chunks(layers, most_layers(n)) {
+                    let (first_z, len) = (some.start as u32, (some.end - some.start) as u32);
+                    let threads = (n, n - 2, len.div_ceil(LAYERS));
+                    let read = u.read(device, some.start - 1..some.end + 1);
+                    let written = u_next.write(device, some);
+                    let args = args![read, written, n, first_z, len, LAYERS, h2];
+                    let config = LaunchConfig::covering(threads, BLOCK)?;
+                    plan.launch("poisson_computes_source", config, args)?;
+                }
+                Ok(())
+            })?;
+            (u, u_next) = (u_next, u);
+        }
+        Ok(Outputs { u: u.whole() })
+    }
+}
