@@ -9,6 +9,10 @@ use serde::Serialize;
 
 use crate::failure::Failure;
 
+pub mod gpus;
+
+pub use gpus::Gpus;
+
 /// A device, as `--device` names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wanted {

@@ -9,28 +9,32 @@
 pub mod all;
 pub mod report;
 
-use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::time::Duration;
 
-use clap::Args;
+use clap::{Args, Subcommand};
 use host::device::Sanitize;
 use host::{Device, labs};
 
 use grading::bundle::Bundle;
 use grading::course::{self, Course};
+use grading::digest::sha256;
 use grading::engine::process::{self, CaseProcesses, CaseRunner, DeviceName};
 use grading::engine::{self, GradeError, Options, Quiet, Show};
 use grading::outcome::Failing;
 use grading::pack::{PackError, Packer, Sources};
 use grading::report::{GradeReport, Protection, SubmissionId};
 
-use crate::devices::{Machine, Wanted};
+use crate::devices::{Gpus, Machine, Wanted};
 use crate::failure::{Ending, Failure};
 use crate::pack::{course_root, read_course};
 use crate::progress::Bar;
 use crate::stdout::Out;
-use all::grade_all;
+use all::merge::{self, MergeArgs};
+use all::shard::Shard;
+use all::store::Terms;
+use all::{Class, grade_all};
 use report::ReportArgs;
 
 // The process of a case says with its exit code that it has a bug.
@@ -51,7 +55,14 @@ impl From<GradeError> for Failure {
 
 /// Arguments of `harness grade`.
 #[derive(Debug, Clone, Args)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true,
+    disable_help_subcommand = true
+)]
 pub struct GradeArgs {
+    #[command(subcommand)]
+    parts: Option<OfParts>,
     /// A bundle that `harness pack` wrote, or the folder of a submission: kernels.rs and launch.rs
     #[arg(required_unless_present = "all")]
     submission: Option<PathBuf>,
@@ -59,10 +70,23 @@ pub struct GradeArgs {
     /// interruption
     #[arg(long, value_name = "DIR", requires = "json", conflicts_with_all = ["submission", "html", "gradescope", "heat_maps", "brief", "counts"])]
     all: Option<PathBuf>,
+    /// With --all: grade on several GPUs at once, a submission on each: all, how many, or their numbers as in 0,2
+    #[arg(long, value_name = "GPUS", requires = "all")]
+    gpus: Option<Gpus>,
+    /// With --all: grade every N-th submission from the I-th on, as a job of its own; `harness grade merge` merges the
+    /// results
+    #[arg(long, value_name = "I/N", requires = "all")]
+    shard: Option<Shard>,
     #[command(flatten)]
     settings: GradeSettings,
     #[command(flatten)]
     report: ReportArgs,
+}
+
+#[derive(Debug, Clone, Subcommand)]
+enum OfParts {
+    /// Merge what `--all --shard` wrote for each shard into the results of the whole class
+    Merge(MergeArgs),
 }
 
 /// How submissions are graded, whichever.
@@ -96,18 +120,31 @@ pub struct CaseArgs {}
 /// What makes no sense, or a device that is asked for and not there. A submission that fails is no error: the report has
 /// it.
 pub fn run(args: &GradeArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
-    if let (Some(folder), Some(results)) = (&args.all, &args.report.json) {
-        let grader = Grader::new(&args.settings)?;
-        let context = grader.context()?;
-        let mut grade = |path: &Path| grader.grade(path, &CaseProcesses, &mut Quiet);
-        return grade_all(folder, results, &context, &mut grade, out);
+    if let Some(OfParts::Merge(args)) = &args.parts {
+        return merge::run(args, out);
+    }
+    if let (Some(submissions), Some(results)) = (&args.all, &args.report.json) {
+        let grader = Grader::new(&args.settings, args.gpus.as_ref())?;
+        let class = Class {
+            submissions,
+            results,
+            terms: &grader.terms()?,
+            shard: args.shard,
+            workers: grader.devices.len(),
+        };
+        let grade = |worker: usize, path: &Path| {
+            let device = grader.devices[worker];
+            grader.grade(path, device, &CaseProcesses, &mut Quiet)
+        };
+        return grade_all(class, &grade, out);
     }
     let Some(submission) = &args.submission else {
         return Err(Failure::Input("name a submission to grade".to_owned()));
     };
     let files = args.report.open()?;
-    let grader = Grader::new(&args.settings)?;
-    let report = grader.grade(submission, &CaseProcesses, &mut Bars::default())?;
+    let grader = Grader::new(&args.settings, None)?;
+    let device = grader.devices[0];
+    let report = grader.grade(submission, device, &CaseProcesses, &mut Bars::default())?;
     files.write(&report, out)
 }
 
@@ -121,23 +158,24 @@ pub fn run_case(_args: &CaseArgs) -> Result<Ending, Failure> {
     Ok(Ending::Fine)
 }
 
-/// What grades submissions: a device, and how.
+/// What grades submissions: devices of one model, and how.
 pub struct Grader {
     lab: Option<String>,
     lab_file: Option<Course>,
     machine: Machine,
-    wanted: Wanted,
+    /// At least one.
+    devices: Vec<Wanted>,
     options: Options,
-    packer: OnceCell<Packer>,
+    packer: OnceLock<Packer>,
 }
 
 impl Grader {
-    /// Looks for the device, and reads the lab file if one is given.
+    /// Looks for the device, or for several GPUs, and reads the lab file if one is given.
     ///
     /// # Errors
     ///
     /// What makes no sense, or a device that is asked for and not there.
-    pub fn new(settings: &GradeSettings) -> Result<Grader, Failure> {
+    pub fn new(settings: &GradeSettings, gpus: Option<&Gpus>) -> Result<Grader, Failure> {
         if let Some(name) = &settings.lab {
             crate::catalogue::select(labs(), Some(name))
                 .map_err(|failure| failure.context("--lab"))?;
@@ -166,26 +204,29 @@ impl Grader {
             )));
         }
         let machine = Machine::discover(settings.device.as_slice(), Sanitize::ALL);
-        let wanted = machine.choose_one(settings.device)?.name;
+        let devices = match gpus {
+            Some(gpus) => gpus.choose(&machine, settings.device)?,
+            None => vec![machine.choose_one(settings.device)?.name],
+        };
         Ok(Grader {
             lab: settings.lab.clone(),
             lab_file,
             machine,
-            wanted,
+            devices,
             options: Options {
                 seed: settings.seed,
                 deadline: Duration::from_secs_f64(settings.deadline),
                 ..Options::default()
             },
-            packer: OnceCell::new(),
+            packer: OnceLock::new(),
         })
     }
 
-    fn device(&self) -> Result<&dyn Device, Failure> {
-        Ok(self.machine.choose_one(Some(self.wanted))?.device)
+    fn device(&self, name: Wanted) -> Result<&dyn Device, Failure> {
+        Ok(self.machine.choose_one(Some(name))?.device)
     }
 
-    /// Grades a bundle, or a folder, which is packed first.
+    /// Grades a bundle, or a folder, which is packed first, on one of the devices.
     ///
     /// # Errors
     ///
@@ -193,6 +234,7 @@ impl Grader {
     pub fn grade(
         &self,
         submission: &Path,
+        wanted: Wanted,
         runner: &dyn CaseRunner,
         show: &mut dyn Show,
     ) -> Result<GradeReport, Failure> {
@@ -214,7 +256,9 @@ impl Grader {
                 )));
             }
             let course = self.course(|| lab_of(submission))?;
-            let _bar = Bar::spinner(format!("packing {shown}"));
+            // Several at once would write over one another.
+            let is_alone = self.devices.len() == 1;
+            let _bar = is_alone.then(|| Bar::spinner(format!("packing {shown}")));
             // What is refused is refused at once.
             let packed = match Sources::read(submission) {
                 Ok(sources) => self.packer()?.pack(&sources, course),
@@ -222,7 +266,9 @@ impl Grader {
             };
             match packed {
                 Ok(bundle) => (bundle, course),
-                Err(PackError::Refused(failing)) => return Ok(self.refused(id, course, *failing)),
+                Err(PackError::Refused(failing)) => {
+                    return Ok(self.refused(id, course, wanted, *failing));
+                }
                 Err(error) => return Err(error.into()),
             }
         } else {
@@ -236,18 +282,18 @@ impl Grader {
                     let failing = Failing::new(error.kind(), error.to_string());
                     // Without a lab there are no points to lose.
                     return match self.course(|| None) {
-                        Ok(course) => Ok(self.refused(id, course, failing)),
+                        Ok(course) => Ok(self.refused(id, course, wanted, failing)),
                         Err(_) => Err(Failure::Input(error.to_string())),
                     };
                 }
             }
         };
         id.sha256 = bundle.packed().ok().map(|packed| packed.sha256);
-        let name = match self.wanted {
+        let name = match wanted {
             Wanted::Cuda(ordinal) => DeviceName::Cuda(ordinal),
             Wanted::Emulated | Wanted::Cpu => DeviceName::Emulated,
         };
-        let device = (name, self.device()?);
+        let device = (name, self.device(wanted)?);
         let options = &self.options;
         Ok(engine::grade(
             &bundle, id, course, device, runner, options, show,
@@ -268,21 +314,29 @@ impl Grader {
     /// # Errors
     ///
     /// [`Failure::Input`] if no lab is named.
-    pub fn context(&self) -> Result<String, Failure> {
+    pub fn terms(&self) -> Result<Terms, Failure> {
         let course = self.course(|| None)?;
-        let Options { seed, deadline, .. } = &self.options;
-        let device = &self.device()?.info().name;
-        Ok(format!(
-            "{}\n{}\n{device}\n{seed:?} {deadline:?}\n{}",
-            env!("CARGO_PKG_VERSION"),
-            self.wanted,
-            course.text
-        ))
+        let info = self.device(self.devices[0])?.info();
+        Ok(Terms {
+            harness: env!("CARGO_PKG_VERSION").to_owned(),
+            lab: course.lab.clone(),
+            lab_file: sha256(&course.text),
+            device: info.kind.to_string(),
+            model: info.name.clone(),
+            seed: self.options.seed,
+            deadline_s: self.options.deadline.as_secs_f64(),
+        })
     }
 
-    fn refused(&self, id: SubmissionId, course: &Course, failing: Failing) -> GradeReport {
-        let device = self.device().ok();
-        let name = self.wanted.to_string();
+    fn refused(
+        &self,
+        id: SubmissionId,
+        course: &Course,
+        wanted: Wanted,
+        failing: Failing,
+    ) -> GradeReport {
+        let device = self.device(wanted).ok();
+        let name = wanted.to_string();
         let report = engine::blank(id, course, name, device, &self.options);
         engine::refused(report, course, failing)
     }

@@ -38,23 +38,23 @@ zero = 0.1
 full = 0.9
 "#;
 
-fn run_words(words: &[String]) -> String {
+pub fn run_words(words: &[String]) -> String {
     run(&words.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
 /// A folder with a lab file and bundles.
-struct Folder {
-    folder: tempfile::TempDir,
+pub struct Folder {
+    pub folder: tempfile::TempDir,
 }
 
 impl Folder {
-    fn new() -> Folder {
+    pub fn new() -> Folder {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("lab.toml"), LAB_FILE).unwrap();
         Folder { folder }
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    pub fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
@@ -88,14 +88,14 @@ impl Folder {
     }
 
     /// A right submission.
-    fn right(&self, name: &str) -> PathBuf {
+    pub fn right(&self, name: &str) -> PathBuf {
         let ptx = find_lab("matadd").unwrap().module().ptx();
         let record = |case: &dyn Case| case.record("grid2d_block1d_64").unwrap();
         self.bundle(name, ptx, &record)
     }
 
     /// The command line that grades the folder `all` into `results`.
-    fn class(&self) -> Vec<String> {
+    pub fn class(&self) -> Vec<String> {
         let [all, lab_file, results] = ["all", "lab.toml", "results"].map(|name| self.path(name));
         let words = [
             "grade",

@@ -6,5 +6,6 @@ mod files;
 mod grade;
 mod help;
 mod run;
+mod shards;
 #[cfg(unix)]
 mod signals;

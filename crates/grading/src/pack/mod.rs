@@ -20,7 +20,7 @@ mod tests;
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use host::device::LaunchLimits;
@@ -176,6 +176,8 @@ impl Options {
 #[derive(Debug)]
 pub struct Packer {
     dependencies: OnceLock<Dependencies>,
+    /// Locked while they are compiled.
+    building: Mutex<()>,
     options: Options,
 }
 
@@ -184,12 +186,19 @@ impl Packer {
     pub fn new(options: Options) -> Packer {
         Packer {
             dependencies: OnceLock::new(),
+            building: Mutex::new(()),
             options,
         }
     }
 
+    fn building(&self) -> MutexGuard<'_, ()> {
+        self.building.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// What submissions are compiled against; compiled here and now, where that is not done yet.
     fn dependencies(&self) -> Result<&Dependencies, PackError> {
+        // One thread compiles them; others wait here and find them.
+        let _guard = self.building();
         if let Some(built) = self.dependencies.get() {
             return Ok(built);
         }
@@ -283,7 +292,10 @@ impl Packer {
         let options = &self.options;
         // PTX is for one architecture and all newer ones: kernels that need a newer one are compiled for that.
         let of_kernels = match sources.names_capability() {
-            true => dependencies.newer()?,
+            true => {
+                let _guard = self.building();
+                dependencies.newer()?
+            }
             false => &dependencies.device,
         };
         // Kernels and recorder are independent of one another.

@@ -54,6 +54,7 @@ fn dependencies() -> &'static Dependencies {
 fn packer(options: Options) -> Packer {
     Packer {
         dependencies: OnceLock::from(dependencies().clone()),
+        building: Mutex::default(),
         options,
     }
 }

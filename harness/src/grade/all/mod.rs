@@ -2,17 +2,24 @@
 //!
 //! The report of each is kept in the results folder as soon as it is finished, under a name that follows from what was
 //! graded and how. After an interruption the same command goes on where it was, and a submission that has changed since is
-//! graded again.
+//! graded again. Of a shard of a class the results are a file, and [`merge`] makes of all such files what a run without
+//! shards would have left.
 //!
 //! | module      | what it holds                                         |
 //! |-------------|-------------------------------------------------------|
 //! | [`store`]   | which submissions there are, and their kept reports   |
+//! | [`workers`] | several submissions at once, one on each device       |
+//! | [`shard`]   | which submissions are a shard's; the file of its results |
+//! | [`merge`]   | `harness grade merge`: the results of all shards      |
 //! | [`summary`] | all of them together: table, distribution, files      |
 
+pub mod merge;
+pub mod shard;
 pub mod store;
 pub mod summary;
 #[cfg(test)]
 mod tests;
+pub mod workers;
 
 use std::path::Path;
 
@@ -24,58 +31,135 @@ use crate::progress::Bar;
 use crate::stdout::Out;
 use grading::report::GradeReport;
 use page::escape;
-use store::{Store, Submission};
+use shard::{InPart, Member, Part, Shard};
+use store::{Store, Submission, Terms};
 use summary::{Graded, Summary};
+use units::count;
+use workers::{Stopped, share};
 
-/// Grades one submission. `Err` is for what is no fault of the submission's.
-pub type GradeOne<'g> = dyn FnMut(&Path) -> Result<GradeReport, Failure> + 'g;
+/// Grades one submission by the worker of this number. `Err` is for what is no fault of the submission's.
+pub type GradeOne<'g> = dyn Fn(usize, &Path) -> Result<GradeReport, Failure> + Sync + 'g;
 
-/// Grades every submission in the folder `submissions`: its subfolders, and its files that end in `.bundle`.
+/// A class, and what is wanted of it.
+#[derive(Debug, Clone, Copy)]
+pub struct Class<'c> {
+    /// The folder of the submissions: its subfolders, and its files that end in `.bundle`.
+    pub submissions: &'c Path,
+    /// The folder for the results, made where there is none.
+    pub results: &'c Path,
+    /// How submissions are graded; reports of other terms are not used again.
+    pub terms: &'c Terms,
+    /// The shard to be graded, if not all.
+    pub shard: Option<Shard>,
+    /// How many submissions are graded at once.
+    pub workers: usize,
+}
+
+/// Grades every submission of a class, or of a shard of it.
 ///
-/// `results` is made where there is none. `context` is everything that a grade depends on besides the submission: lab file,
-/// device, seed, version; reports made in another context are not used again.
+/// Submissions of the same content are graded once. A shard's part of the results is complete when this returns, and that
+/// is all that the ending says: whether every point was graded is the merged results' to say.
 ///
 /// # Errors
 ///
 /// A folder that cannot be read or written, or holds no submission; [`Failure::Environment`] of a grade, after which the
 /// rest is not tried: what is finished is kept.
 pub fn grade_all(
-    submissions: &Path,
-    results: &Path,
-    context: &str,
-    grade: &mut GradeOne<'_>,
+    class: Class<'_>,
+    grade: &GradeOne<'_>,
     out: &mut Out<'_>,
 ) -> Result<Ending, Failure> {
-    let found = store::submissions(submissions, results)?;
-    let store = Store::open(results, context)?;
-    let bar = Bar::new("grading");
-    let mut graded = Vec::new();
-    for (index, submission) in found.iter().enumerate() {
-        bar.update(index as u64, found.len() as u64);
-        let one = grade_one(submission, &store, grade).map_err(|failure| {
-            let done = format!(
-                "{index} of {} are graded and kept; run it again to go on",
-                found.len()
-            );
-            failure.context(format!("{} ({done})", escape::line(&submission.name)))
-        })?;
-        let line = summary::line(&one, out.look());
-        bar.aside(|| out.line(line))?;
-        graded.push(one);
-    }
-    drop(bar);
-    let summary = Summary::of(&graded);
+    let found = store::submissions(class.submissions, class.results)?;
+    let store = Store::open(class.results, class.terms)?;
+    let member = |submission: &Submission| Member {
+        name: submission.name.clone(),
+        key: store.key(submission),
+    };
+    let members: Vec<Member> = found.iter().map(member).collect();
+    let Some(shard) = class.shard else {
+        let all = (0..found.len()).collect();
+        let graded = grade_these(all, &found, &members, &store, class.workers, grade, out)?;
+        return conclude(&graded, class.results, out);
+    };
+    Part::remove(class.results, shard)?;
+    let own: Vec<usize> = shard.members(found.len()).collect();
+    let of_class = format!("{} of {}", own.len(), count(found.len(), "submission"));
+    out.line(format!("  shard {shard}: {of_class}"))?;
+    let graded = grade_these(own, &found, &members, &store, class.workers, grade, out)?;
+    let part = Part {
+        shard,
+        terms: class.terms.clone(),
+        class: members,
+        graded: graded.into_iter().map(InPart::from).collect(),
+    };
+    let path = part.write(class.results)?;
+    out.line("")?;
+    out.line(format!(
+        "  {}; `harness grade merge` makes one of all parts",
+        path.display()
+    ))?;
+    Ok(Ending::Fine)
+}
+
+/// Shows the summary and writes the files of a class whose submissions are all graded.
+fn conclude(graded: &[Graded], results: &Path, out: &mut Out<'_>) -> Result<Ending, Failure> {
+    let summary = Summary::of(graded);
     out.line("")?;
     out.line(summary.render(out.look()))?;
-    summary.write(results, &graded)?;
+    summary.write(results, graded)?;
     Ok(summary.ending())
+}
+
+/// Grades the submissions of these numbers.
+fn grade_these(
+    these: Vec<usize>,
+    found: &[Submission],
+    members: &[Member],
+    store: &Store,
+    workers: usize,
+    grade: &GradeOne<'_>,
+    out: &mut Out<'_>,
+) -> Result<Vec<Graded>, Failure> {
+    let total = these.len();
+    let bar = Bar::new("grading");
+    bar.update(0, total as u64);
+    let work =
+        |worker: usize, index: usize| grade_one(&found[index], store, &|path| grade(worker, path));
+    let mut show = |one: &Graded, done: usize| {
+        bar.update(done as u64, total as u64);
+        let line = summary::line(one, out.look());
+        bar.aside(|| out.line(line))
+    };
+    let graded = share(workers, by_content(these, members), &work, &mut show)?;
+    graded.map_err(|stopped| {
+        let Stopped {
+            item,
+            done,
+            failure,
+        } = stopped;
+        let done = format!("{done} of {total} are graded and kept; run it again to go on");
+        failure.context(format!("{} ({done})", escape::line(&found[item].name)))
+    })
+}
+
+/// Submissions of the same content together, so that one worker grades the first and finds its report for the others.
+fn by_content(these: Vec<usize>, members: &[Member]) -> Vec<Vec<usize>> {
+    let mut groups: Vec<Vec<usize>> = Vec::new();
+    for index in these {
+        let is_same = |group: &&mut Vec<usize>| members[group[0]].key == members[index].key;
+        match groups.iter_mut().find(is_same) {
+            Some(group) => group.push(index),
+            None => groups.push(vec![index]),
+        }
+    }
+    groups
 }
 
 /// The kept report, or a new one. What fails for this submission alone is a line of the summary.
 fn grade_one(
     submission: &Submission,
     store: &Store,
-    grade: &mut GradeOne<'_>,
+    grade: &dyn Fn(&Path) -> Result<GradeReport, Failure>,
 ) -> Result<Graded, Failure> {
     let key = store.key(submission);
     let graded = |report, is_kept| Graded {

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::failure::Failure;
@@ -12,6 +13,43 @@ use output_files::OutputFile;
 
 /// The files of a folder that count.
 const FILES: [&str; 2] = ["kernels.rs", "launch.rs"];
+
+/// Everything that a grade depends on besides the submission. Which of several GPUs of one model graded it does not count.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Terms {
+    /// The program's version.
+    pub harness: String,
+    /// The lab's name.
+    pub lab: String,
+    /// SHA-256 of the lab file.
+    pub lab_file: String,
+    /// The kind of device: `cuda`, `emulated`.
+    pub device: String,
+    /// The device's name.
+    pub model: String,
+    /// The seed, where one was given.
+    pub seed: Option<u64>,
+    /// How long a run may take, in seconds.
+    pub deadline_s: f64,
+}
+
+impl Terms {
+    /// What they say, by the names that users know.
+    pub fn by_name(&self) -> [(&'static str, String); 7] {
+        let seed = self
+            .seed
+            .map_or("secret".to_owned(), |seed| seed.to_string());
+        [
+            ("the harness's version", self.harness.clone()),
+            ("the lab", self.lab.clone()),
+            ("the lab file's SHA-256", self.lab_file.clone()),
+            ("--device", self.device.clone()),
+            ("the device", self.model.clone()),
+            ("--seed", seed),
+            ("--deadline", format!("{} s", self.deadline_s)),
+        ]
+    }
+}
 
 /// A submission among others.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,7 +99,7 @@ pub fn submissions(folder: &Path, results: &Path) -> Result<Vec<Submission>, Fai
 #[derive(Debug)]
 pub struct Store {
     folder: PathBuf,
-    context: String,
+    terms: String,
 }
 
 impl Store {
@@ -70,17 +108,17 @@ impl Store {
     /// # Errors
     ///
     /// [`Failure::Input`] if it cannot be made.
-    pub fn open(results: &Path, context: &str) -> Result<Store, Failure> {
+    pub fn open(results: &Path, terms: &Terms) -> Result<Store, Failure> {
         let folder = results.join("reports");
         fs::create_dir_all(&folder).map_err(|error| {
             Failure::Input(format!(
-                "-o {}: cannot make this folder: {error}",
-                results.display()
+                "cannot make the folder {}: {error}",
+                folder.display()
             ))
         })?;
         Ok(Store {
             folder,
-            context: context.to_owned(),
+            terms: format!("{terms:?}"),
         })
     }
 
@@ -92,7 +130,7 @@ impl Store {
             hash.update((part.len() as u64).to_le_bytes());
             hash.update(part);
         };
-        add(self.context.as_bytes());
+        add(self.terms.as_bytes());
         add(&SCHEMA_VERSION.to_le_bytes());
         if submission.path.is_dir() {
             for name in FILES {

@@ -1,8 +1,10 @@
 //! Folders of submissions, graded by a function of their content.
 
-use std::cell::RefCell;
 use std::fs;
 use std::path::PathBuf;
+use std::sync::Mutex;
+use std::thread::sleep;
+use std::time::Duration;
 
 use tempfile::TempDir;
 
@@ -12,14 +14,15 @@ use grading::course::Group;
 use grading::outcome::{Kind, Outcome};
 use grading::report::{CaseGrade, SubmissionId};
 
-struct Class {
+/// A folder of submissions, and one for the results.
+struct School {
     folder: TempDir,
 }
 
-impl Class {
+impl School {
     /// Submissions by name and content.
-    fn new(submissions: &[(&str, &str)]) -> Class {
-        let class = Class {
+    fn new(submissions: &[(&str, &str)]) -> School {
+        let class = School {
             folder: tempfile::tempdir().unwrap(),
         };
         for (name, content) in submissions {
@@ -44,24 +47,48 @@ impl Class {
     }
 
     /// What a run ends with and prints, and which submissions it graded.
-    fn run(&self, context: &str) -> (Result<Ending, Failure>, String, Vec<String>) {
-        let asked = RefCell::new(Vec::new());
-        let mut grade = |path: &Path| {
+    fn run(&self, device: &str) -> (Result<Ending, Failure>, String, Vec<String>) {
+        let asked = Mutex::new(Vec::new());
+        let grade = |_: usize, path: &Path| {
             let name = path.file_name().unwrap().to_string_lossy().into_owned();
-            asked.borrow_mut().push(name.clone());
+            asked.lock().unwrap().push(name.clone());
             grade_by_content(path, name)
         };
+        let (ending, text) = self.run_with(&terms(device), None, 1, &grade);
+        (ending, text, asked.into_inner().unwrap())
+    }
+
+    fn run_with(
+        &self,
+        terms: &Terms,
+        shard: Option<Shard>,
+        workers: usize,
+        grade: &GradeOne<'_>,
+    ) -> (Result<Ending, Failure>, String) {
         let mut text = Vec::new();
         let mut out = Out::new(&mut text, Look::PLAIN);
-        let ending = grade_all(
-            &self.submissions(),
-            &self.results(),
-            context,
-            &mut grade,
-            &mut out,
-        );
+        let class = Class {
+            submissions: &self.submissions(),
+            results: &self.results(),
+            terms,
+            shard,
+            workers,
+        };
+        let ending = grade_all(class, grade, &mut out);
         drop(out);
-        (ending, String::from_utf8(text).unwrap(), asked.into_inner())
+        (ending, String::from_utf8(text).unwrap())
+    }
+}
+
+fn terms(device: &str) -> Terms {
+    Terms {
+        harness: env!("CARGO_PKG_VERSION").to_owned(),
+        lab: "wave2d".to_owned(),
+        lab_file: "00".to_owned(),
+        device: device.to_owned(),
+        model: device.to_owned(),
+        seed: None,
+        deadline_s: 60.0,
     }
 }
 
@@ -96,7 +123,7 @@ fn grade_by_content(path: &Path, name: String) -> Result<GradeReport, Failure> {
 
 #[test]
 fn a_class() {
-    let class = Class::new(&[
+    let class = School::new(&[
         ("ada", "right"),
         ("bob", "wrong"),
         ("cleo", "right"),
@@ -156,7 +183,7 @@ fn a_class() {
 
 #[test]
 fn what_is_graded_is_kept_until_it_changes() {
-    let class = Class::new(&[("ada", "right"), ("bob", "wrong")]);
+    let class = School::new(&[("ada", "right"), ("bob", "wrong")]);
     assert_eq!(class.run("emulated").2, ["ada", "bob"]);
     let (ending, text, asked) = class.run("emulated");
     assert_eq!((ending, asked.len()), (Ok(Ending::Fine), 0));
@@ -173,7 +200,7 @@ fn what_is_graded_is_kept_until_it_changes() {
 
 #[test]
 fn an_interrupted_run_goes_on_where_it_was() {
-    let class = Class::new(&[("ada", "right"), ("bob", "lost"), ("cleo", "right, too")]);
+    let class = School::new(&[("ada", "right"), ("bob", "lost"), ("cleo", "right, too")]);
     let (ending, text, asked) = class.run("emulated");
     insta::assert_snapshot!(ending.unwrap_err(), @"bob (1 of 3 are graded and kept; run it again to go on): the device is lost");
     assert_eq!(asked, ["ada", "bob"]);
@@ -184,7 +211,7 @@ fn an_interrupted_run_goes_on_where_it_was() {
 
 #[test]
 fn a_damaged_report_is_made_again() {
-    let class = Class::new(&[("ada", "right")]);
+    let class = School::new(&[("ada", "right")]);
     class.run("emulated").0.unwrap();
     for entry in fs::read_dir(class.results().join("reports")).unwrap() {
         let path = entry.unwrap().path();
@@ -196,7 +223,7 @@ fn a_damaged_report_is_made_again() {
 
 #[test]
 fn points_that_could_not_be_graded_are_told_by_the_exit_code() {
-    let class = Class::new(&[("ada", "no gpu")]);
+    let class = School::new(&[("ada", "no gpu")]);
     let (ending, text, _) = class.run("emulated");
     assert_eq!(ending, Ok(Ending::NotGraded));
     assert!(text.contains("median 100 %"), "{text}");
@@ -204,11 +231,53 @@ fn points_that_could_not_be_graded_are_told_by_the_exit_code() {
 
 #[test]
 fn an_empty_folder_is_no_class() {
-    let class = Class::new(&[]);
+    let class = School::new(&[]);
     fs::create_dir(class.submissions()).unwrap();
     let failure = class.run("emulated").0.unwrap_err().to_string();
     assert!(
         failure.ends_with("no submissions in it: neither folders nor .bundle files"),
         "{failure}"
     );
+}
+
+#[test]
+fn two_workers_grade_one_submission_each_at_a_time() {
+    let names = ["ada", "bob", "cleo", "dan"];
+    let class = School::new(&names.map(|name| (name, if name == "dan" { "right" } else { name })));
+    let busy = [Mutex::new(()), Mutex::new(())];
+    let order = Mutex::new(Vec::new());
+    let grade = |worker: usize, path: &Path| {
+        let _device = busy[worker].try_lock().expect("one at a time");
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        // The first takes longest.
+        sleep(Duration::from_millis(if name == "ada" { 60 } else { 5 }));
+        order.lock().unwrap().push((worker, name.clone()));
+        grade_by_content(path, name)
+    };
+    let (ending, text) = class.run_with(&terms("cuda"), None, 2, &grade);
+    assert_eq!(ending, Ok(Ending::Fine));
+    let order = order.into_inner().unwrap();
+    assert_eq!(order.last().unwrap().1, "ada", "{order:?}");
+    let on_the_other = order.iter().filter(|one| one.0 != order[3].0).count();
+    assert_eq!(on_the_other, 3, "{order:?}");
+    // What is shown and written has the order of the names all the same.
+    let named = |text: &str| -> Vec<usize> { names.map(|name| text.find(name).unwrap()).to_vec() };
+    assert!(named(&text).is_sorted(), "{text}");
+    let scores = fs::read_to_string(class.results().join("scores.csv")).unwrap();
+    assert!(named(&scores).is_sorted(), "{scores}");
+}
+
+#[test]
+fn submissions_of_the_same_content_are_graded_once_by_several_workers_too() {
+    let class = School::new(&[("ada", "right"), ("bob", "right"), ("cleo", "right")]);
+    let asked = Mutex::new(Vec::new());
+    let grade = |_: usize, path: &Path| {
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        asked.lock().unwrap().push(name.clone());
+        sleep(Duration::from_millis(20));
+        grade_by_content(path, name)
+    };
+    let (_, text) = class.run_with(&terms("cuda"), None, 3, &grade);
+    assert_eq!(asked.into_inner().unwrap(), ["ada"]);
+    assert_eq!(text.matches("(kept)").count(), 2, "{text}");
 }

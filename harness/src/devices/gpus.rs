@@ -1,0 +1,211 @@
+//! Several GPUs of a machine, as `--gpus` names them.
+
+use std::fmt::Display;
+use std::str::FromStr;
+
+use host::DeviceKind;
+
+use super::{Machine, Wanted};
+use crate::failure::Failure;
+use units::count;
+
+/// Which GPUs, as `--gpus` has it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Gpus {
+    /// All that the machine has.
+    All,
+    /// So many, from number 0 on; at least one.
+    Count(u32),
+    /// Those of these numbers: at least two, no number twice.
+    List(Vec<u32>),
+}
+
+impl FromStr for Gpus {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Gpus, String> {
+        let wrong = || "write all, how many from 1 on, or their numbers as in 0,2".to_owned();
+        let number = |text: &str| text.parse::<u32>().map_err(|_| wrong());
+        match text {
+            "all" => Ok(Gpus::All),
+            _ if text.contains(',') => {
+                let numbers = text.split(',').map(number).collect::<Result<Vec<_>, _>>()?;
+                let twice = |(i, number): (usize, &u32)| numbers[..i].contains(number);
+                match numbers.iter().enumerate().find(|each| twice(*each)) {
+                    Some((_, number)) => Err(format!("GPU {number} is named twice")),
+                    None => Ok(Gpus::List(numbers)),
+                }
+            }
+            _ => match number(text)? {
+                0 => Err(wrong()),
+                count => Ok(Gpus::Count(count)),
+            },
+        }
+    }
+}
+
+impl Display for Gpus {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Gpus::All => f.write_str("all"),
+            Gpus::Count(count) => write!(f, "{count}"),
+            Gpus::List(numbers) => {
+                let numbers: Vec<String> = numbers.iter().map(u32::to_string).collect();
+                f.write_str(&numbers.join(","))
+            }
+        }
+    }
+}
+
+impl Gpus {
+    /// The devices of this machine that are meant, beside what `--device` says. GPUs are of one model, so that it makes no
+    /// difference which of them does a piece of work. The emulated device is there as often as is wanted.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Environment`] for GPUs that the machine does not have; [`Failure::Input`] for GPUs of two models, and where
+    /// `--device` says something else.
+    pub fn choose(
+        &self,
+        machine: &Machine,
+        device: Option<Wanted>,
+    ) -> Result<Vec<Wanted>, Failure> {
+        match device {
+            None | Some(Wanted::Cuda(0)) => self.choose_cuda(machine),
+            Some(Wanted::Emulated) => match self {
+                Gpus::Count(count) => Ok(vec![Wanted::Emulated; *count as usize]),
+                Gpus::All | Gpus::List(_) => Err(Failure::Input(format!(
+                    "--gpus {self}: of the emulated device there are as many as you like: write how many, as in --gpus 2"
+                ))),
+            },
+            Some(other) => Err(Failure::Input(format!(
+                "--gpus {self}: --device {other} is one device; leave it out, or write --device cuda"
+            ))),
+        }
+    }
+
+    fn choose_cuda(&self, machine: &Machine) -> Result<Vec<Wanted>, Failure> {
+        let lacking = |reason: &dyn Display, remedy: &str| {
+            Err(Failure::Environment(format!(
+                "--gpus {self}: {reason}; {remedy}"
+            )))
+        };
+        let mut found = machine.found().iter();
+        let devices = match found.find(|(kind, _)| *kind == DeviceKind::Cuda) {
+            Some((_, Ok(devices))) => devices,
+            Some((_, Err(error))) => return lacking(error, "see `harness doctor`"),
+            None => return lacking(&"this build has no cuda device", "see `harness doctor`"),
+        };
+        let there = devices.len() as u32;
+        let numbers: Vec<u32> = match self {
+            Gpus::All => (0..there).collect(),
+            Gpus::Count(count) => (0..*count).collect(),
+            Gpus::List(numbers) => numbers.clone(),
+        };
+        if numbers.iter().any(|number| *number >= there) {
+            let reason = format!(
+                "this machine shows {}, numbered from 0",
+                count(there as usize, "GPU")
+            );
+            return lacking(&reason, "ask for no more, or write --gpus all");
+        }
+        let model = |number: u32| {
+            let info = devices.iter().map(|device| device.info());
+            let mut info = info.filter(|info| info.ordinal == number);
+            info.next().map_or("", |info| info.name.as_str())
+        };
+        let first = numbers[0];
+        match numbers
+            .iter()
+            .find(|number| model(**number) != model(first))
+        {
+            Some(other) => Err(Failure::Input(format!(
+                "--gpus {self}: GPU {first} is of model {}, GPU {other} of model {}: what comes out would depend on which is \
+                 taken; name GPUs of one model, as in --gpus 0,2",
+                model(first),
+                model(*other)
+            ))),
+            None => Ok(numbers.into_iter().map(Wanted::Cuda).collect()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing;
+    use host::device::{DeviceInfo, EmulatedDevice, Session};
+    use host::{Device, Error, Module, Plan};
+
+    /// A GPU that is there, and never used.
+    struct Gpu(DeviceInfo);
+
+    impl Device for Gpu {
+        fn info(&self) -> &DeviceInfo {
+            &self.0
+        }
+
+        fn prepare<'d>(&'d self, _: &Module, _: &Plan) -> Result<Box<dyn Session + 'd>, Error> {
+            unreachable!("nothing is run")
+        }
+    }
+
+    fn with_gpus(models: &[&str]) -> Machine {
+        let gpus = models.iter().zip(0..).map(|(model, ordinal)| {
+            let info = DeviceInfo::new(DeviceKind::Cuda, *model);
+            Box::new(Gpu(DeviceInfo { ordinal, ..info })) as Box<dyn Device>
+        });
+        let emulated: Box<dyn Device> = Box::new(EmulatedDevice::default());
+        Machine::new(vec![
+            (DeviceKind::Cuda, Ok(gpus.collect())),
+            (DeviceKind::Emulated, Ok(vec![emulated])),
+        ])
+    }
+
+    fn chosen(machine: &Machine, gpus: &str, device: Option<Wanted>) -> String {
+        let gpus: Gpus = gpus.parse().unwrap();
+        match gpus.choose(machine, device) {
+            Ok(chosen) => {
+                let names: Vec<String> = chosen.iter().map(Wanted::to_string).collect();
+                names.join(" ")
+            }
+            Err(failure) => format!("{}: {failure}", failure.exit_code()),
+        }
+    }
+
+    #[test]
+    fn they_are_read_and_written() {
+        for text in ["all", "1", "4", "0,2", "3,1,0"] {
+            assert_eq!(text.parse::<Gpus>().unwrap().to_string(), text);
+        }
+        let error = |text: &str| text.parse::<Gpus>().unwrap_err();
+        for text in ["", "0", "-1", "some", "0,", "0,x", "1-3"] {
+            assert_eq!(
+                error(text),
+                "write all, how many from 1 on, or their numbers as in 0,2"
+            );
+        }
+        assert_eq!(error("0,2,0"), "GPU 0 is named twice");
+    }
+
+    #[test]
+    fn all_or_some_or_those_that_are_named() {
+        let machine = with_gpus(&["H100"; 4]);
+        assert_eq!(chosen(&machine, "all", None), "cuda cuda:1 cuda:2 cuda:3");
+        assert_eq!(chosen(&machine, "2", Some(Wanted::Cuda(0))), "cuda cuda:1");
+        assert_eq!(chosen(&machine, "3,1", None), "cuda:3 cuda:1");
+        let emulated = Some(Wanted::Emulated);
+        assert_eq!(chosen(&machine, "2", emulated), "emulated emulated");
+    }
+
+    #[test]
+    fn what_is_not_there_or_makes_no_sense() {
+        let machine = with_gpus(&["H100", "H100", "A100"]);
+        insta::assert_snapshot!(chosen(&machine, "4", None), @"3: --gpus 4: this machine shows 3 GPUs, numbered from 0; ask for no more, or write --gpus all");
+        insta::assert_snapshot!(chosen(&machine, "0,3", None), @"3: --gpus 0,3: this machine shows 3 GPUs, numbered from 0; ask for no more, or write --gpus all");
+        insta::assert_snapshot!(chosen(&machine, "all", None), @"2: --gpus all: GPU 0 is of model H100, GPU 2 of model A100: what comes out would depend on which is taken; name GPUs of one model, as in --gpus 0,2");
+        insta::assert_snapshot!(chosen(&machine, "2", Some(Wanted::Cuda(1))), @"2: --gpus 2: --device cuda:1 is one device; leave it out, or write --device cuda");
+        insta::assert_snapshot!(chosen(&machine, "all", Some(Wanted::Emulated)), @"2: --gpus all: of the emulated device there are as many as you like: write how many, as in --gpus 2");
+        insta::assert_snapshot!(chosen(&testing::machine_without_gpu(), "2", None), @"3: --gpus 2: no CUDA device: libcuda.so.1 not found; see `harness doctor`");
+    }
+}
