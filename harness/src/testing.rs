@@ -193,7 +193,7 @@ impl Case for Numbers {
         serde_json::json!({ "n": self.n, "steps": self.steps })
     }
 
-    fn record(&self, variant: &str) -> Result<Plan, Error> {
+    fn record_for(&self, _devices: u32, variant: &str) -> Result<Plan, Error> {
         host::find_variant(&VARIANTS, variant)?;
         let mut plan = Plan::new(variant);
         let x = plan.buffer("x", Element::U32, self.n);

@@ -44,7 +44,7 @@ pub fn run_from(
     variant: &str,
     inputs: &NamedBuffers,
 ) -> Result<Outcome, Error> {
-    let plan = case.record(variant)?;
+    let plan = case.record_for(device.count(), variant)?;
     let mut session = device.prepare(module, &plan)?;
     reset(session.as_mut(), &plan, inputs)?;
     let timing = session.run()?;

@@ -3,7 +3,8 @@
 use std::fmt::Display;
 use std::str::FromStr;
 
-use host::DeviceKind;
+use host::device::{DeviceError, EmulatedDevice, Options, Sanitize};
+use host::{Device, DeviceKind};
 
 use super::{Machine, Wanted};
 use crate::failure::Failure;
@@ -84,6 +85,27 @@ impl Gpus {
         }
     }
 
+    /// The devices that are meant as one, for plans over several.
+    ///
+    /// # Errors
+    ///
+    /// As [`Gpus::choose`], and errors of the driver.
+    pub fn group(&self, device: Option<Wanted>) -> Result<Box<dyn Device>, Failure> {
+        let wanted = device.unwrap_or(Wanted::Cuda(0));
+        let machine = Machine::discover(&[wanted], Sanitize::NONE);
+        let chosen = self.choose(&machine, device)?;
+        if wanted == Wanted::Emulated {
+            let one = EmulatedDevice::new(Options {
+                sanitize: Sanitize::NONE,
+                ..Options::default()
+            });
+            return Ok(Box::new(one.with_devices(chosen.len() as u32)));
+        }
+        open(&chosen).map_err(|error| {
+            Failure::Environment(format!("--gpus {self}: {error}; see `harness doctor`"))
+        })
+    }
+
     fn choose_cuda(&self, machine: &Machine) -> Result<Vec<Wanted>, Failure> {
         let lacking = |reason: &dyn Display, remedy: &str| {
             Err(Failure::Environment(format!(
@@ -130,12 +152,29 @@ impl Gpus {
     }
 }
 
+/// Opens these GPUs as one device.
+#[cfg(target_os = "linux")]
+fn open(chosen: &[Wanted]) -> Result<Box<dyn Device>, DeviceError> {
+    use host::device::{CudaDevice, CudaGroup};
+    let numbers = chosen.iter().filter_map(|wanted| match wanted {
+        Wanted::Cuda(number) => Some(*number),
+        _ => None,
+    });
+    let gpus: Result<Vec<CudaDevice>, DeviceError> = numbers.map(CudaDevice::open).collect();
+    Ok(Box::new(CudaGroup::new(gpus?)?))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn open(_: &[Wanted]) -> Result<Box<dyn Device>, DeviceError> {
+    host::device::discover().map(|_| unreachable!("there are none"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::testing;
-    use host::device::{DeviceInfo, EmulatedDevice, Session};
-    use host::{Device, Error, Module, Plan};
+    use host::device::{DeviceInfo, Session};
+    use host::{Error, Module, Plan};
 
     /// A GPU that is there, and never used.
     struct Gpu(DeviceInfo);

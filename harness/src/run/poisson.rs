@@ -38,9 +38,9 @@ pub struct PoissonArgs {
         allow_negative_numbers = true
     )]
     t0: f64,
-    /// Which variant, unless it is computed on the CPU; `harness list poisson` has the names
-    #[arg(long, value_name = "NAME", default_value = "computes_source")]
-    variant: String,
+    /// Which variant, unless it is computed on the CPU; `harness list poisson` has the names [default: computes_source; split on several GPUs]
+    #[arg(long, value_name = "NAME")]
+    variant: Option<String>,
     /// Stop when an iteration changes no point by more than this; exit code 1 if --iterations are too few
     #[arg(long, value_name = "EPS", allow_negative_numbers = true)]
     tolerance: Option<f64>,
@@ -99,7 +99,9 @@ pub fn run(args: &PoissonArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
         .tolerance
         .map(|tolerance| Stop::new(tolerance, args.check_every));
     let stop = stop.transpose().map_err(of_flag)?;
-    let processor = args.device.processor(&LAB, &args.variant)?;
+    let processor = args
+        .device
+        .processor(&LAB, args.variant.as_deref(), "computes_source")?;
     let file = args.file()?;
 
     let mut stepper = Stepper::new(problem, &processor, args.threads)?;

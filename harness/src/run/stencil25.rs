@@ -59,9 +59,9 @@ pub struct Stencil25Args {
     /// Timesteps from one sample of the receivers to the next
     #[arg(long, value_name = "STEPS", default_value_t = 1, requires = "receivers", value_parser = at_least_1())]
     receiver_period: u32,
-    /// Which variant, unless it is computed on the CPU; `harness list stencil25` has the names
-    #[arg(long, value_name = "NAME", default_value = "gmem")]
-    variant: String,
+    /// Which variant, unless it is computed on the CPU; `harness list stencil25` has the names [default: gmem; split on several GPUs]
+    #[arg(long, value_name = "NAME")]
+    variant: Option<String>,
     #[command(flatten)]
     device: DeviceArg,
     /// Do not compare the fields with the CPU's
@@ -105,7 +105,9 @@ enum InitialFields {
 pub fn run(args: &Stencil25Args, out: &mut Out<'_>) -> Result<Ending, Failure> {
     let problem = problem(args)?;
     let receivers = receivers(&problem, args)?;
-    let processor = args.device.processor(&LAB, &args.variant)?;
+    let processor = args
+        .device
+        .processor(&LAB, args.variant.as_deref(), "gmem")?;
     let period = period(args);
     let records = records(&problem, args, period, receivers)?;
     let is_compared = !args.no_check;

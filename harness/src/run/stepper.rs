@@ -184,7 +184,7 @@ impl<'p, P: Declaration> Stepper<'p, P> {
         let variant = self.processor.variant;
         let steps = part.timesteps().unwrap_or(0) as u32;
         let plan = match &self.receivers {
-            None => part.record(variant)?,
+            None => part.record_for(device.count(), variant)?,
             Some(receivers) => receivers.record(&self.problem, variant, self.steps_done, steps)?,
         };
         let energy_j = || self.telemetry.as_ref()?.read().energy_j;
@@ -240,7 +240,7 @@ impl<'p, P: Declaration> Stepper<'p, P> {
             };
             if device.info().kind == DeviceKind::Cuda {
                 let (time, steps) = GPU_WARM_UP;
-                let plan = part(steps).record(self.processor.variant)?;
+                let plan = part(steps).record_for(device.count(), self.processor.variant)?;
                 let mut session = device.prepare(P::lab().module(), &plan)?;
                 reset(session.as_mut(), &plan, &self.fields)?;
                 let began = Instant::now();

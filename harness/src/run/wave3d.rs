@@ -37,9 +37,9 @@ pub struct Wave3dArgs {
     /// A new folder for the fields: a .vti each, and wave3d.pvd, which ParaView opens [default: no files]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Which variant, unless it is computed on the CPU; `harness list wave3d` has the names
-    #[arg(long, value_name = "NAME", default_value = "single")]
-    variant: String,
+    /// Which variant, unless it is computed on the CPU; `harness list wave3d` has the names [default: single; split on several GPUs]
+    #[arg(long, value_name = "NAME")]
+    variant: Option<String>,
     #[command(flatten)]
     device: DeviceArg,
     /// Do not compare the fields with the CPU's
@@ -65,7 +65,9 @@ enum InitialFields {
 /// Invalid arguments, a path that cannot be written, a device that was named and is missing.
 pub fn run(args: &Wave3dArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
     let problem = problem(args)?;
-    let processor = args.device.processor(&LAB, &args.variant)?;
+    let processor = args
+        .device
+        .processor(&LAB, args.variant.as_deref(), "single")?;
     let series = args.out.as_ref().map(|folder| {
         let lattice = Lattice::of(&problem, "u", 0.0, problem.dx_m());
         VtiSeries::create(folder, "wave3d", lattice, problem.dt_s())

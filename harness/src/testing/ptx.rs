@@ -161,7 +161,7 @@ impl Case for Numbers {
         serde_json::json!({ "blocks": self.blocks })
     }
 
-    fn record(&self, variant: &str) -> Result<Plan, Error> {
+    fn record_for(&self, _devices: u32, variant: &str) -> Result<Plan, Error> {
         let len = (self.blocks * BLOCK) as usize;
         let mut plan = Plan::new(variant);
         let x = plan.buffer("x", Element::U32, len);

@@ -345,11 +345,12 @@ impl<D: Declaration> Case for D {
         serde_json::to_value(self.problem()).expect("plain numbers")
     }
 
-    fn record(&self, variant: &str) -> Result<Plan, Error> {
+    fn record_for(&self, devices: u32, variant: &str) -> Result<Plan, Error> {
         let built_in = D::lab().built_in(variant)?;
         let name = format!("{} {}, {self}", D::Plan::NAME, built_in.variant.name);
         let solution = (built_in.solution)(self);
-        Ok(D::Plan::record(name, &self.problem(), solution.as_ref())?)
+        let (problem, solution) = (self.problem(), solution.as_ref());
+        Ok(D::Plan::record_for(devices, name, &problem, solution)?)
     }
 
     fn declared(&self) -> Result<Plan, Error> {

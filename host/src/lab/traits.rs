@@ -129,13 +129,22 @@ pub trait Case: Send + Sync {
     /// [`plan`](crate::plan).
     fn problem_json(&self) -> serde_json::Value;
 
-    /// Records the variant's plan. Its buffers have the names that [`Case::inputs`] uses, its outputs those of
+    /// Records the variant's plan, for one device. Its buffers have the names that [`Case::inputs`] uses, its outputs those of
     /// [`Case::reference`].
     ///
     /// # Errors
     ///
     /// [`Error::Case`] for an unknown variant (see [`crate::find_variant`]); [`Error::Plan`].
-    fn record(&self, variant: &str) -> Result<Plan, Error>;
+    fn record(&self, variant: &str) -> Result<Plan, Error> {
+        self.record_for(1, variant)
+    }
+
+    /// The same for so many devices, of which a variant may use fewer.
+    ///
+    /// # Errors
+    ///
+    /// As [`Case::record`].
+    fn record_for(&self, devices: u32, variant: &str) -> Result<Plan, Error>;
 
     /// A plan with the buffers that the lab declares for this case, and nothing else.
     ///

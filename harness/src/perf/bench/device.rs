@@ -214,7 +214,7 @@ impl Bench<'_> {
         match contender.peer {
             Some(peer) => peer.prepare(named.device, case, inputs, memory),
             None => {
-                let plan = case.record(contender.variant.name)?;
+                let plan = case.record_for(named.device.count(), contender.variant.name)?;
                 let capped = contender.capped(self.lab.module());
                 let module = capped.as_ref().unwrap_or(self.lab.module());
                 PlanRun::prepare(named.device, module, plan, inputs, memory)
