@@ -343,7 +343,7 @@ mod tests {
 
     fn processor(device: &str) -> Processor {
         let arg: DeviceArg = parse(&[device]);
-        arg.processor(&host::wave3d::LAB, "single").unwrap()
+        arg.processor(&host::wave3d::LAB, None, "single").unwrap()
     }
 
     /// The problem in pieces is the problem in one.
