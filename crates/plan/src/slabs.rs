@@ -23,7 +23,11 @@
 //! # Ok::<(), plan::PlanError>(())
 //! ```
 
+mod blocks;
+
 use std::ops::Range;
+
+pub use blocks::{BlockField, Blocks, RowHalo, Work};
 
 use crate::{Arg, BufferId, Part, Plan, PlanError, Rect};
 
@@ -82,6 +86,17 @@ impl Slabs {
         start..if is_last { self.planes } else { end }
     }
 
+    /// Whose this plane is.
+    ///
+    /// # Panics
+    ///
+    /// If the field does not have it.
+    pub fn owner(&self, plane: u64) -> u32 {
+        let mut devices = self.devices();
+        let owner = devices.find(|&device| self.owned(device).contains(&plane));
+        owner.expect("a plane of the field")
+    }
+
     /// The planes that a device has in memory: its own, and its halo.
     pub fn held(&self, device: u32) -> Range<u64> {
         let (share, owned) = (self.share(device), self.owned(device));
@@ -90,7 +105,7 @@ impl Slabs {
         owned.start.min(start)..owned.end.max(end)
     }
 
-    /// The planes that a device computes and others have as halo: those at its seams. In thin slabs, all.
+    /// The planes that a device computes and others have as halo: those at its seams. In thin slabs, all; in a single one, none.
     pub fn seams(&self, device: u32) -> Vec<Range<u64>> {
         let (share, interior) = (self.share(device), self.interior(device));
         match interior.is_empty() {
@@ -185,15 +200,12 @@ impl Slabs {
         fields: &[&Field],
         mut launch: impl FnMut(&mut Plan, u32, Range<u64>) -> Result<(), PlanError>,
     ) -> Result<(), PlanError> {
-        let is_split = self.shares.len() > 1;
-        if is_split {
-            for device in self.devices() {
-                for planes in self.seams(device) {
-                    launch(plan, device, planes)?;
-                }
+        for device in self.devices() {
+            for planes in self.seams(device) {
+                launch(plan, device, planes)?;
             }
-            self.exchange(plan, fields)?;
         }
+        self.exchange(plan, fields)?;
         for device in self.devices() {
             let interior = self.interior(device);
             if !interior.is_empty() {

@@ -62,7 +62,9 @@ fn plans_have_the_launches_that_the_iterations_need() {
     assert_eq!(launches("layer_by_layer"), (1 + 7 * 18, 3 * field));
     assert_eq!(launches("shared_tile"), (1 + 7, 3 * field));
     assert_eq!(launches("computes_source"), (7, 2 * field));
-    assert_eq!(launches("split"), (7, 2 * field));
+    for on_one_device in ["dual", "split", "blocks"] {
+        assert_eq!(launches(on_one_device), (7, 2 * field));
+    }
 }
 #[test]
 fn the_largest_grid_fits_every_launch() {
@@ -127,6 +129,10 @@ fn memory_accesses_have_their_state_space_and_u_is_read_only() {
         "layer_by_layer",
         "shared_tile",
         "computes_source",
+        "dual",
+        "block",
+        "pack",
+        "unpack",
         "max_change",
     ] {
         let body = body(&format!("poisson_{kernel}"));

@@ -2,7 +2,7 @@
 
 use plan::Solves;
 
-use super::computes_source::{self, split};
+use super::computes_source::{self, blocks, dual, split};
 use super::stored_source::{layer_by_layer, no_branches, reads_source, shared_tile};
 use crate::lab::BuiltIn;
 use crate::poisson::Poisson;
@@ -38,11 +38,26 @@ pub const VARIANTS: &[BuiltIn<Poisson>] = &[
     )
     .moving(computing_source),
     BuiltIn::new(
+        "dual",
+        "computes_source on two devices, which read the layer beyond the seam from each other's memory",
+        |_| Box::new(dual::launch::Submission),
+    )
+    .moving(computing_source)
+    .on_request(),
+    BuiltIn::new(
         "split",
         "computes_source in slabs, one for each device, their layers at the seams sent while the rest is computed",
         |_| Box::new(split::launch::Submission),
     )
-    .moving(computing_source),
+    .moving(computing_source)
+    .on_request(),
+    BuiltIn::new(
+        "blocks",
+        "split in two directions: rows at a seam are packed, sent while the rest is computed, and unpacked",
+        |_| Box::new(blocks::launch::Submission),
+    )
+    .moving(computing_source)
+    .on_request(),
 ];
 
 /// The bytes of a variant that computes f from the point's position.

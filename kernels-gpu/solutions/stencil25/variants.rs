@@ -44,6 +44,12 @@ pub const VARIANTS: &[BuiltIn<Stencil25>] = &[
         "one launch: tiles stream along x, fed by asynchronous copies, four points a thread",
         |_| Box::new(fast::launch::Submission),
     ),
+    BuiltIn::new(
+        "split",
+        "fast in slabs along x, one for each device, their planes at the seams sent while the rest is computed",
+        |_| Box::new(fast::split::launch::Submission),
+    )
+    .on_request(),
     in_clusters!(
         "gmem_cluster_1x3x1",
         Inner::GMEM.in_clusters([1, 3, 1]),

@@ -82,14 +82,15 @@ pub struct Step<'a> {
     pub domain: Domain,
     /// Constants.
     pub scheme: Scheme,
-    /// The second-last field, which the next one replaces.
+    /// The second-last field, which the next one replaces. This and the next pointers are to where the domain's first value would be,
+    /// though memory may begin with a later plane.
     pub u_prev: *mut f64,
     /// The last field.
-    pub u: &'a [f64],
+    pub u: *const f64,
+    /// d in 1/s by column; not read where damping is absent.
+    pub d: *const f64,
     /// c^2 in m^2/s^2 by k.
     pub c2: &'a [f64],
-    /// d in 1/s by column; not read where damping is absent.
-    pub d: &'a [f64],
     /// The source.
     pub source: Source,
 }
@@ -99,27 +100,28 @@ impl Step<'_> {
     /// begins. There may be none.
     ///
     /// # Safety
-    /// The column is in the domain, whose fields and tables these are, and nothing else accesses the site's element of
-    /// `u_prev` meanwhile. The number of sites fits in 31 bits.
+    /// The column is in the domain, whose fields and tables these are, and they have its plane, `u` also the planes beside it. Nothing else
+    /// accesses the site's element of `u_prev` meanwhile. The number of sites fits in 31 bits.
     #[inline(always)]
     pub unsafe fn advance(self, i: u32, j: u32, x: u32, damping: Damping) {
         let Domain { n_y, n_z, .. } = self.domain;
         let row = self.domain.index(i, j, 0);
+        let place = self.u_prev.wrapping_add(row as usize).addr() / size_of::<f64>();
         // Before the row, this wraps to a number beyond it.
-        let k = x.wrapping_sub(row % LINE);
+        let k = x.wrapping_sub(place as u32 % LINE);
         if k >= n_z {
             return;
         }
         let index = row + k;
         // SAFETY: the index is in the field, and a site inside the border has all six neighbours.
         unsafe {
-            let site = self.u_prev.add(index as usize);
+            let site = self.u_prev.wrapping_add(index as usize);
             if self.domain.is_border(i, j, k) {
                 *site = 0.0;
                 return;
             }
             // All loads come first, so that they are under way together.
-            let u = self.u.as_ptr().add(index as usize);
+            let u = self.u.wrapping_add(index as usize);
             let pair = |stride: u32| [*u.sub(stride as usize), *u.add(stride as usize)];
             let around = Neighbours {
                 along_x: pair(n_y * n_z),
@@ -131,7 +133,7 @@ impl Step<'_> {
             let d = match damping {
                 Damping::Absent => 0.0,
                 Damping::Unknown | Damping::Present => {
-                    *self.d.get_unchecked(self.domain.column(i, j) as usize)
+                    *self.d.wrapping_add(self.domain.column(i, j) as usize)
                 }
             };
             let mut laplacian = update::laplacian(u, around);
@@ -148,17 +150,17 @@ impl Step<'_> {
     }
 }
 
-/// Computes the next value of every site: the new field replaces `u_prev`.
+/// Computes the next value of every site in the planes from `first` on: the new field replaces `u_prev`.
 ///
-/// `ratio` is dt^2/dx^2; `source` the position of the source's site, `value` its value at this timestep; `descends` is 1 to
+/// The domain's values begin with those of plane `first` in `u_prev` and `d`, and in `u` with the plane before, if there is one. `ratio` is dt^2/dx^2; `source` the position of the source's site, `value` its value at this timestep; `descends` is 1 to
 /// take the planes from the last to the first, or 0.
 ///
 /// Block: [`BLOCK`], k along x, j along y, i along z. Grid: at least [`row_threads`]`(n_z)` and n_y threads, and one for each
-/// [`PLANES`] of the n_x planes.
+/// [`PLANES`] of the planes.
 ///
 /// # Safety
-/// - `u_prev` points to n_x * n_y * n_z initialised values that nothing else accesses during the launch.
-/// - `u` has as many elements, `c2` n_z, `d` n_x * n_y.
+/// - first + planes is at most n_x. `u_prev` points to the values of so many planes, initialised, which nothing else accesses during the launch.
+/// - `u` has those planes and the ones beside them, as far as they are in the domain; `c2` has n_z elements, `d` n_y for each of the planes.
 /// - The number of sites fits in 31 bits; n_x, n_y and n_z are at least 3.
 #[kernel(max_threads = 256)]
 pub unsafe fn wave3d_single(
@@ -166,6 +168,8 @@ pub unsafe fn wave3d_single(
     u: &[f64],
     c2: &[f64],
     d: &[f64],
+    first: u32,
+    planes: u32,
     n_x: u32,
     n_y: u32,
     n_z: u32,
@@ -179,27 +183,29 @@ pub unsafe fn wave3d_single(
     if j >= n_y {
         return;
     }
+    let domain = Domain { n_x, n_y, n_z };
+    let before = |plane: u32| domain.index(plane, 0, 0) as usize;
     let step = Step {
-        domain: Domain { n_x, n_y, n_z },
+        domain,
         scheme: Scheme { dt, ratio },
-        u_prev,
-        u,
+        u_prev: u_prev.wrapping_sub(before(first)),
+        u: u.as_ptr().wrapping_sub(before(first.saturating_sub(1))),
         c2,
-        d,
+        d: d.as_ptr().wrapping_sub(domain.column(first, 0) as usize),
         source: Source::new(source, value),
     };
-    for_planes(n_x, descends, |i| {
+    for_planes(planes, descends, |plane| {
         // SAFETY: the column is in the domain and its site this thread's alone; the rest is the caller's.
-        unsafe { step.advance(i, j, x, Damping::Unknown) }
+        unsafe { step.advance(first + plane, j, x, Damping::Unknown) }
     });
 }
 
 /// The layers in x, all j and k; every site is damped.
 ///
-/// Parameters, block, grid and safety: as [`wave3d_single`], with [`edge_len`]`(n_x)` planes.
+/// Parameters, block, grid and safety: as [`wave3d_single`] for the whole domain, with [`edge_len`]`(n_x)` planes.
 ///
 /// # Safety
-/// As `wave3d_single`.
+/// As `wave3d_single` for the whole domain.
 #[kernel(max_threads = 256)]
 pub unsafe fn wave3d_x_layers(
     u_prev: *mut f64,
@@ -223,9 +229,9 @@ pub unsafe fn wave3d_x_layers(
         domain: Domain { n_x, n_y, n_z },
         scheme: Scheme { dt, ratio },
         u_prev,
-        u,
+        u: u.as_ptr(),
         c2,
-        d,
+        d: d.as_ptr(),
         source: Source::new(source, value),
     };
     for_planes(edge_len(n_x), descends, |t| {
@@ -239,7 +245,7 @@ pub unsafe fn wave3d_x_layers(
 /// Block: [`Y_LAYERS_BLOCK`]. Grid: as [`wave3d_single`], with [`edge_len`]`(n_y)` rows in [`middle_len`]`(n_x)` planes.
 ///
 /// # Safety
-/// As [`wave3d_single`].
+/// As [`wave3d_single`] for the whole domain.
 #[kernel(max_threads = 256)]
 pub unsafe fn wave3d_y_layers(
     u_prev: *mut f64,
@@ -263,9 +269,9 @@ pub unsafe fn wave3d_y_layers(
         domain: Domain { n_x, n_y, n_z },
         scheme: Scheme { dt, ratio },
         u_prev,
-        u,
+        u: u.as_ptr(),
         c2,
-        d,
+        d: d.as_ptr(),
         source: Source::new(source, value),
     };
     for_planes(middle_len(n_x), descends, |t| {
@@ -279,7 +285,7 @@ pub unsafe fn wave3d_y_layers(
 /// Block: [`BLOCK`]. Grid: as [`wave3d_single`], with [`middle_len`]`(n_x)` planes.
 ///
 /// # Safety
-/// As [`wave3d_single`].
+/// As [`wave3d_single`] for the whole domain.
 #[kernel(max_threads = 256)]
 pub unsafe fn wave3d_middle(
     u_prev: *mut f64,
@@ -303,9 +309,9 @@ pub unsafe fn wave3d_middle(
         domain: Domain { n_x, n_y, n_z },
         scheme: Scheme { dt, ratio },
         u_prev,
-        u,
+        u: u.as_ptr(),
         c2,
-        d,
+        d: d.as_ptr(),
         source: Source::new(source, value),
     };
     for_planes(middle_len(n_x), descends, |t| {
@@ -319,7 +325,7 @@ pub unsafe fn wave3d_middle(
 /// Block: [`BLOCK`]. Grid: as [`wave3d_single`], with [`middle_len`]`(n_y)` rows in [`middle_len`]`(n_x)` planes.
 ///
 /// # Safety
-/// As [`wave3d_single`], which has the same parameters but for `d` and `dt`.
+/// As [`wave3d_single`] for the whole domain, which has the same parameters but for `d` and `dt`.
 #[kernel(max_threads = 256)]
 pub unsafe fn wave3d_interior(
     u_prev: *mut f64,
@@ -342,9 +348,9 @@ pub unsafe fn wave3d_interior(
         // Without damping, dt is in `ratio` alone.
         scheme: Scheme { dt: 0.0, ratio },
         u_prev,
-        u,
+        u: u.as_ptr(),
         c2,
-        d: &[],
+        d: core::ptr::null(),
         source: Source::new(source, value),
     };
     for_planes(middle_len(n_x), descends, |t| {

@@ -1,7 +1,7 @@
 //! What users see of the solutions.
 
 use super::kernels::{BLOCK, PLANES};
-use super::{single, split2, split3};
+use super::{single, split, split2, split3};
 use crate::lab::BuiltIn;
 use crate::wave3d::{MOST_SITES, Wave3d};
 
@@ -25,4 +25,10 @@ pub const VARIANTS: &[BuiltIn<Wave3d>] = &[
         "three launches a timestep: the damped layers in x and in y apart, no branch",
         |_| Box::new(split3::launch::Submission),
     ),
+    BuiltIn::new(
+        "split",
+        "single in slabs along x, one for each device, their planes at the seams sent while the rest is computed",
+        |_| Box::new(split::launch::Submission),
+    )
+    .on_request(),
 ];

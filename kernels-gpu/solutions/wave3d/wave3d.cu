@@ -10,10 +10,11 @@ typedef unsigned long long u64;
 constexpr u32 LINE = 16, PLANES = 2;
 
 // Seven-point stencil, a thread for two sites, a branch for the damping: block 64 x 4 x 1 along k, j, i. The threads of a row
-// begin at the cache line in which the row begins; the planes are taken in descending order if `descends` is 1.
+// begin at the cache line in which the row begins; the planes are taken in descending order if `descends` is 1. Of u_prev and of the
+// damping, memory begins with plane `first`, of u with the one before, if there is one.
 extern "C" __global__ void __launch_bounds__(256) wave3d_single(
     double *__restrict__ u_prev, const double *__restrict__ u, u64, const double *__restrict__ c2, u64,
-    const double *__restrict__ damping, u64, u32 n_x, u32 n_y, u32 n_z, double dt, double ratio, u32 source, double value,
+    const double *__restrict__ damping, u64, u32 first, u32 planes, u32 n_x, u32 n_y, u32 n_z, double dt, double ratio, u32 source, double value,
     u32 descends)
 {
     const u32 x = blockIdx.x * blockDim.x + threadIdx.x;
@@ -21,16 +22,19 @@ extern "C" __global__ void __launch_bounds__(256) wave3d_single(
     if (j >= n_y) {
         return;
     }
+    u_prev -= first * n_y * n_z;
+    u -= (first > 0 ? first - 1 : 0) * n_y * n_z;
+    damping -= first * n_y;
 #pragma unroll
     for (u32 t = 0; t < PLANES; ++t) {
         const u32 plane = PLANES * blockIdx.z + t;
-        if (plane >= n_x) {
+        if (plane >= planes) {
             return;
         }
-        const u32 i = descends ? n_x - 1 - plane : plane;
+        const u32 i = first + (descends ? planes - 1 - plane : plane);
         const u32 column = i * n_y + j;
         const u32 row = column * n_z;
-        const u32 k = x - row % LINE;
+        const u32 k = x - u32(u64(u_prev + row) / sizeof(double)) % LINE;
         if (k >= n_z) {
             continue;
         }

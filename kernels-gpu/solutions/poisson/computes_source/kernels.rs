@@ -5,10 +5,14 @@
 //! The column is loaded one layer ahead. Its neighbours' columns belong to other threads of the block, but for those at
 //! its faces, so that their loads hit L1; and while these are waited for, the next load from memory is on its way.
 //!
-//! A launch computes some layers of the cube, and gets only these and the ones beside them: one device computes all, several
-//! a part each.
+//! A launch computes a part of the cube, and gets only that and what is beside it: one device computes all, several a part each.
+//!
+//! - [`poisson_computes_source`]: some layers, of memory that has those beside them too.
+//! - [`poisson_dual`]: some layers; the ones beside them may be in the memory of another device.
+//! - [`poisson_block`]: some rows of some layers; [`poisson_pack`] and [`poisson_unpack`] gather rows to be sent, and put them in place.
 
 use cuda_std::prelude::*;
+use cuda_std::{UVec2, UVec3};
 
 use kernels_gpu::poisson::Grid;
 use kernels_gpu::poisson::update::{Neighbours, jacobi};
@@ -18,10 +22,10 @@ pub const BLOCK: [u32; 3] = [32, 8, 1];
 /// Layers of points that a thread computes, one above the other.
 pub const LAYERS: u32 = 32;
 
-/// The most layers of n^2 points that a launch of [`poisson_computes_source`] computes: its 32 bits number the points that it reads, and
-/// those of one more layer.
-pub fn most_layers(n: u32) -> u64 {
-    ((1 << 32) / u64::from(n).pow(2)).saturating_sub(3)
+/// The most layers of so many points in memory that a launch computes: 32 bits number the points of these, the two beside them, and
+/// one more.
+pub fn most_layers(points: u64) -> u64 {
+    ((1 << 32) / points).saturating_sub(3)
 }
 
 /// One iteration in the layers from `first_z` on: u to the points of u_next inside the walls (and on the walls at either end of x, so that
@@ -54,23 +58,171 @@ pub unsafe fn poisson_computes_source(
     if x >= n || y >= n - 1 || first >= end {
         return;
     }
-    let column = Column::new(n, [x, y], h2);
-    let (row, layer) = (n, n * n);
-    let at_layer = |z: u32| z * layer + y * n + x;
-    let last = at_layer(end);
+    let layer = n * n;
+    let at = |z: u32| z * layer + y * n + x;
+    let last = at(end);
     // SAFETY: y is inside the walls, so that y - 1 and y + 1 are in the layer. A point at x = 0 has the last of the row before as its west,
     // one at x = n - 1 the first of the row after as its east: in the layer too. Layers first - 1 to end are in u.
     // Each thread touches its own elements of u_next, which has no layer for u's first.
     unsafe {
-        let in_column = |i: u32| *u.get_unchecked(i.min(last) as usize);
-        let u_next = u_next.wrapping_sub(layer as usize);
-        let zs = [first_z + first - 1, first_z + end - 1];
-        column.advance(zs, at_layer(first), [row, layer], u, in_column, u_next);
+        let in_u = |i: u32| *u.get_unchecked(i.min(last) as usize);
+        let points = Column {
+            z: [first_z + first - 1, first_z + end - 1],
+            i: at(first),
+            below: in_u(at(first - 1)),
+            row: n,
+            layer,
+        };
+        let site = Site::new(n, [x, y], h2);
+        site.advance(points, u, in_u, u_next.wrapping_sub(layer as usize));
     }
 }
 
-/// What all points of one thread share.
+/// As [`poisson_computes_source`], where `u` has only the layers that are computed: `below` is the layer before them, and `above` the
+/// one after.
+///
+/// # Safety
+/// As [`poisson_computes_source`], but for the layers of `u`; n^2 elements each in `below` and `above`.
+#[kernel(max_threads = 512, min_blocks = 3)]
+pub unsafe fn poisson_dual(
+    below: &[f64],
+    u: &[f64],
+    above: &[f64],
+    u_next: *mut f64,
+    n: u32,
+    first_z: u32,
+    layers: u32,
+    column: u32,
+    h2: f64,
+) {
+    let thread = thread::index_3d();
+    let (x, y) = (thread.x, thread.y + 1);
+    let first = thread.z * column;
+    let end = (first + column).min(layers);
+    if x >= n || y >= n - 1 || first >= end {
+        return;
+    }
+    let layer = n * n;
+    let at = |z: u32| z * layer + y * n + x;
+    let (last, all) = (at(end), layers * layer);
+    // SAFETY: as above; and what is beyond the elements of u is a layer's.
+    unsafe {
+        let in_column = |i: u32| match i.min(last) {
+            i if i < all => *u.get_unchecked(i as usize),
+            i => *above.get_unchecked((i - all) as usize),
+        };
+        let points = Column {
+            z: [first_z + first, first_z + end],
+            i: at(first),
+            below: match first {
+                0 => *below.get_unchecked(at(0) as usize),
+                _ => *u.get_unchecked(at(first - 1) as usize),
+            },
+            row: n,
+            layer,
+        };
+        Site::new(n, [x, y], h2).advance(points, u, in_column, u_next);
+    }
+}
+
+/// One iteration in `rows` rows from `first_y` on, of `layers` layers from `first_z` on, in memory whose layers have `stride` elements.
+///
+/// Each thread computes `column` points along z. Block: any shape, x along a warp. Grid: at least n threads along x, `rows`
+/// along y, and layers / column, rounded up, along z.
+///
+/// # Safety
+/// - n is at least 3; rows and layers are inside the walls, and 1 at least; layers is at most [`most_layers`] of stride; `h2` is the grid's.
+/// - `u` begins with the row before the first in the layer below the first, and has what is beside the points.
+/// - `u_next` points to the first row of the first layer, and the points lie as in `u`; nothing else accesses them during the launch.
+/// - 1 <= column, and column times the threads along z fits in 32 bits.
+#[kernel(max_threads = 512, min_blocks = 3)]
+pub unsafe fn poisson_block(
+    u: &[f64],
+    u_next: *mut f64,
+    n: u32,
+    first_y: u32,
+    rows: u32,
+    first_z: u32,
+    layers: u32,
+    stride: u32,
+    column: u32,
+    h2: f64,
+) {
+    let UVec3 { x, y, z } = thread::index_3d();
+    let first = z * column + 1;
+    let end = (first + column).min(layers + 1);
+    if x >= n || y >= rows || first >= end {
+        return;
+    }
+    let at = |z: u32| z * stride + (y + 1) * n + x;
+    let last = at(end);
+    // SAFETY: each point has a row before and after it in its layer; the rest is as above.
+    unsafe {
+        let in_u = |i: u32| *u.get_unchecked(i.min(last) as usize);
+        let points = Column {
+            z: [first_z + first - 1, first_z + end - 1],
+            i: at(first),
+            below: in_u(at(first - 1)),
+            row: n,
+            layer: stride,
+        };
+        let site = Site::new(n, [x, first_y + y], h2);
+        site.advance(points, u, in_u, u_next.wrapping_sub((stride + n) as usize));
+    }
+}
+
+/// Copies `len` elements of each layer of `u`, whose layers have `stride`, one after the other to `packed`.
+///
+/// Block: any 2D shape, x along a warp. Grid: at least `len` threads along x, and one for each of `layers` along y.
+///
+/// # Safety
+/// `u` has those elements, from its first on; `packed` points to len * layers, which nothing else accesses during the launch.
+#[kernel]
+pub unsafe fn poisson_pack(u: &[f64], packed: *mut f64, len: u32, layers: u32, stride: u32) {
+    let UVec2 { x, y: z } = thread::index_2d();
+    if x < len && z < layers {
+        // SAFETY: the caller's; each thread has an element of its own.
+        unsafe { *packed.add(at(z, len, x)) = *u.get_unchecked(at(z, stride, x)) }
+    }
+}
+
+/// Copies `len` elements for each layer from `packed` to `u`, whose layers have `stride`.
+///
+/// Block and grid: as [`poisson_pack`].
+///
+/// # Safety
+/// `packed` has len * layers elements; `u` points to the first of those that are written, which nothing else accesses during the launch.
+#[kernel]
+pub unsafe fn poisson_unpack(packed: &[f64], u: *mut f64, len: u32, layers: u32, stride: u32) {
+    let UVec2 { x, y: z } = thread::index_2d();
+    if x < len && z < layers {
+        // SAFETY: the caller's; each thread has an element of its own.
+        unsafe { *u.add(at(z, stride, x)) = *packed.get_unchecked(at(z, len, x)) }
+    }
+}
+
+/// Element `x` of layer `z` of so many.
+#[inline(always)]
+fn at(z: u32, layer: u32, x: u32) -> usize {
+    z as usize * layer as usize + x as usize
+}
+
+/// The points of one thread, and where they are in memory.
 struct Column {
+    /// The first's z, and one past the last's.
+    z: [u32; 2],
+    /// The first's element. Numbers of 32 bits: LLVM would turn wider ones into a pointer for each load of the loop, out of registers.
+    i: u32,
+    /// The value below it.
+    below: f64,
+    /// Elements from a row to the next.
+    row: u32,
+    /// Elements from a layer to the next.
+    layer: u32,
+}
+
+/// What all points of one thread share.
+struct Site {
     grid: Grid,
     /// On the walls at either end of x.
     is_wall: bool,
@@ -80,11 +232,11 @@ struct Column {
     h2_source: f64,
 }
 
-impl Column {
+impl Site {
     #[inline(always)]
-    fn new(n: u32, [x, y]: [u32; 2], h2: f64) -> Column {
+    fn new(n: u32, [x, y]: [u32; 2], h2: f64) -> Site {
         let grid = Grid { n };
-        Column {
+        Site {
             grid,
             is_wall: x == 0 || x == n - 1,
             is_source: grid.is_source_column(x, y),
@@ -92,8 +244,8 @@ impl Column {
         }
     }
 
-    /// Advances the points from `z` to `end`, the first of which is element `i` of `u` and `u_next`. A row and a layer have so many elements
-    /// in both. `in_column` is an element of the column: of the points, the two beside them, or, unused, two layers after a point.
+    /// Advances the column's points. `in_column` is an element of the column: of a point, of the one above the last, or, unused, of one
+    /// beyond.
     ///
     /// # Safety
     /// - The points' neighbours west, east, south and north are in `u`.
@@ -101,16 +253,19 @@ impl Column {
     #[inline(always)]
     unsafe fn advance(
         &self,
-        [mut z, end]: [u32; 2],
-        // Numbers of 32 bits: LLVM would turn wider ones into a pointer for each load of the loop, out of registers.
-        mut i: u32,
-        [row, layer]: [u32; 2],
+        points: Column,
         u: &[f64],
         in_column: impl Fn(u32) -> f64,
         u_next: *mut f64,
     ) {
-        let (mut below, mut here) = (in_column(i.wrapping_sub(layer)), in_column(i));
-        let mut above = in_column(i + layer);
+        let Column {
+            mut i,
+            row,
+            layer,
+            mut below,
+            z: [mut z, end],
+        } = points;
+        let (mut here, mut above) = (in_column(i), in_column(i + layer));
         while z < end {
             let ahead = in_column(i + 2 * layer);
             // SAFETY: the caller's.

@@ -7,7 +7,7 @@
 use cuda_std::prelude::*;
 
 use kernels_gpu::stencil25::update::{self, Pairs};
-use kernels_gpu::stencil25::{RADIUS, Region, Task};
+use kernels_gpu::stencil25::{Grid, RADIUS, Region, Task};
 
 /// Points of a tile along z and y.
 pub const TILE: [u32; 2] = [64, 8];
@@ -17,6 +17,27 @@ pub const POINTS: usize = 4;
 pub const BLOCK: [u32; 3] = [TILE[0] / POINTS as u32, TILE[1], 1];
 /// Shared memory of a block.
 pub const SHARED_MEM_BYTES: u32 = 4 * (U.len() + ETA.len()) as u32;
+
+/// Blocks that keep any GPU busy to the end.
+const ENOUGH_BLOCKS: u32 = 8192;
+/// Planes of a block: before the first it reads eight, and fewer are soon done, so that neighbours stay near each other.
+const PLANES: [u32; 2] = [24, 56];
+
+/// The grid of blocks for a task, and how many planes of its region along x a block takes.
+pub fn blocks(task: &Task) -> ([u32; 3], u32) {
+    let Grid { n_y, n_z, .. } = task.grid;
+    let [planes, ..] = task.region.shape();
+    let tiles = [n_z.div_ceil(TILE[0]), n_y.div_ceil(TILE[1])];
+    let parts = ENOUGH_BLOCKS.div_ceil(tiles[0].saturating_mul(tiles[1]));
+    let of_block = planes.div_ceil(parts).clamp(PLANES[0], PLANES[1]);
+    let parts = planes.div_ceil(of_block);
+    // Of equal parts none is much shorter than the others.
+    let of_block = planes.div_ceil(parts.max(1)).max(1);
+    (
+        [tiles[0], tiles[1], planes.div_ceil(of_block) + 2],
+        of_block,
+    )
+}
 
 const THREADS: usize = (BLOCK[0] * BLOCK[1]) as usize;
 const HALO: usize = RADIUS as usize;
@@ -125,7 +146,7 @@ unsafe fn load(pointer: *const f32) -> Four {
     unsafe { mem::load_vector(pointer) }
 }
 
-/// The arrays of a timestep.
+/// The arrays of a timestep. Of v and phi there may be the planes of points alone: then their pointers are before the memory.
 struct Arrays {
     u: *const f32,
     v: *mut f32,
@@ -134,8 +155,8 @@ struct Arrays {
     phi: *mut f32,
 }
 
-/// Advances the tile whose first point is (y, z) = `first`, from plane `x` to `end`. With `SHELL`, each point is in the shell or not;
-/// without, none is.
+/// Advances the tile whose first point is (y, z) = `first`, from plane `x` to `end`, if there are any. With `SHELL`, each point is in the
+/// shell or not; without, none is.
 ///
 /// # Safety
 /// As [`stencil25_fast`]; no other block has these points, and `shared` has [`SHARED_MEM_BYTES`], aligned to 16.
@@ -148,6 +169,9 @@ unsafe fn stream<const SHELL: bool>(
     first: [u32; 2],
     [mut x, end]: [u32; 2],
 ) {
+    if x >= end {
+        return;
+    }
     let Task { grid, region, .. } = *task;
     let [n_y, n_z] = [grid.n_y, grid.n_z];
     let [low, high] = [region.low, region.high];
@@ -206,7 +230,7 @@ unsafe fn stream<const SHELL: bool>(
                 *behind = load(arrays.u.add(from));
                 from += stride;
             }
-            (next_v, next_vp) = (load(arrays.v.add(own)), load(arrays.vp.add(own)));
+            (next_v, next_vp) = (load(arrays.v.wrapping_add(own)), load(arrays.vp.add(own)));
         }
         let in_tile = |halo: usize| {
             (thread::thread_idx_y() as usize + halo) * Ring::ROW
@@ -244,7 +268,7 @@ unsafe fn stream<const SHELL: bool>(
             };
             let (v, vp) = (next_v, next_vp);
             if has_points && x + 1 < end {
-                next_v = load(arrays.v.add(own + stride));
+                next_v = load(arrays.v.wrapping_add(own + stride));
                 next_vp = load(arrays.vp.add(own + stride));
             }
             if has_points {
@@ -283,7 +307,7 @@ unsafe fn stream<const SHELL: bool>(
                 let mut phi = [0.0; POINTS];
                 let has_shell = SHELL && !(is_inner(0) && is_inner(POINTS as u32 - 1));
                 if has_shell {
-                    phi = load(arrays.phi.add(own));
+                    phi = load(arrays.phi.wrapping_add(own));
                     let at = eta_tile.add(ETA.next(eta_place, 1) as usize);
                     let (eta_behind, eta_ahead) = (
                         eta_tile.add(eta_place as usize),
@@ -314,15 +338,15 @@ unsafe fn stream<const SHELL: bool>(
                     }
                 }
                 if !SHELL || z + POINTS as u32 <= n_z {
-                    mem::store_vector(arrays.v.add(own), next);
+                    mem::store_vector(arrays.v.wrapping_add(own), next);
                     if has_shell {
-                        mem::store_vector(arrays.phi.add(own), phi);
+                        mem::store_vector(arrays.phi.wrapping_add(own), phi);
                     }
                 } else {
                     for k in 0..POINTS {
                         if z + (k as u32) < n_z {
-                            *arrays.v.add(own + k) = next[k];
-                            *arrays.phi.add(own + k) = phi[k];
+                            *arrays.v.wrapping_add(own + k) = next[k];
+                            *arrays.phi.wrapping_add(own + k) = phi[k];
                         }
                     }
                 }
@@ -343,14 +367,15 @@ unsafe fn stream<const SHELL: bool>(
 /// All points, in tiles that stream along x.
 ///
 /// v of each point becomes its next value, and phi of each of the shell; at the source, `value` is added to v. The points inside the shell
-/// are `task.region`.
+/// are `task.region`. They may be some planes of a larger grid: the kernel needs no more of it.
 ///
 /// Block: [`BLOCK`], with [`SHARED_MEM_BYTES`]. Grid: along x and y a block for each [`TILE`], those of z along x; along z a block for each `planes` planes of
 /// `task.region` along x, and two for the shell before and after them.
 ///
 /// # Safety
 /// - `u`, `vp` and `eta` have the values of `task.grid`, whose rows are aligned to 16 bytes.
-/// - `v` and `phi` point to as many, which nothing else accesses during the launch.
+/// - `v` and `phi` point to the values of its planes of points, without the halo's planes before and after them; nothing else accesses them during
+///   the launch.
 #[kernel(max_threads = 128, min_blocks = 5)]
 pub unsafe fn stencil25_fast(
     u: &[f32],
@@ -377,12 +402,14 @@ pub unsafe fn stencil25_fast(
         thread::block_idx_x() * TILE[0],
         thread::block_idx_y() * TILE[1],
     ];
+    // The halo's planes before the first point.
+    let before = HALO * task.grid.stride_x() as usize;
     let arrays = Arrays {
         u: u.as_ptr(),
-        v,
+        v: v.wrapping_sub(before),
         vp: vp.as_ptr(),
         eta: eta.as_ptr(),
-        phi,
+        phi: phi.wrapping_sub(before),
     };
     let shared = shared::dynamic_shared_mem();
     let is_inner = part < parts

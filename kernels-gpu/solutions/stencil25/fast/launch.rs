@@ -1,15 +1,10 @@
 //! One launch a timestep, which replaces v; then u and v swap names.
 
-use kernels_gpu::stencil25::{Coefficients, Grid, Task};
+use kernels_gpu::stencil25::{Coefficients, Grid, RADIUS, Task};
 use plan::stencil25::{Buffers, Outputs, Problem, Solution};
-use plan::{LaunchConfig, Plan, PlanError, args};
+use plan::{BufferId, LaunchConfig, Plan, PlanError, args};
 
-use super::kernels::{BLOCK, SHARED_MEM_BYTES, TILE};
-
-/// Blocks that keep any GPU busy to the end.
-const ENOUGH_BLOCKS: u32 = 8192;
-/// Planes of a block: before the first it reads eight, and fewer are soon done, so that neighbours stay near each other.
-const PLANES: [u32; 2] = [24, 56];
+use super::kernels::{BLOCK, SHARED_MEM_BYTES, blocks};
 
 /// See the module.
 pub struct Submission;
@@ -37,23 +32,18 @@ impl Solution for Submission {
             coefficients: Coefficients::new([problem.dx, problem.dy, problem.dz]),
             source: problem.source,
         };
-        let [inner_x, ..] = region.shape();
-        let tiles = [n_z.div_ceil(TILE[0]), n_y.div_ceil(TILE[1])];
-        let parts = ENOUGH_BLOCKS.div_ceil(tiles[0].saturating_mul(tiles[1]));
-        let planes = inner_x.div_ceil(parts).clamp(PLANES[0], PLANES[1]);
-        let parts = inner_x.div_ceil(planes);
-        // Of equal parts none is much shorter than the others.
-        let planes = inner_x.div_ceil(parts);
-        let config = LaunchConfig::new([tiles[0], tiles[1], inner_x.div_ceil(planes) + 2], BLOCK);
-        let config = config.with_shared_mem_bytes(SHARED_MEM_BYTES);
+        let (blocks, planes) = blocks(&task);
+        let config = LaunchConfig::new(blocks, BLOCK).with_shared_mem_bytes(SHARED_MEM_BYTES);
+        let plane = u64::from(grid.stride_x());
+        let points = |id: BufferId| id.range(u64::from(RADIUS) * plane, u64::from(n_x) * plane);
         for &value in &problem.source_values {
             let task = task.to_bytes().to_vec();
             let arrays = args![
                 u.slice(),
-                v,
+                points(v),
                 vp.slice(),
                 eta.slice(),
-                phi,
+                points(phi),
                 task,
                 value,
                 planes

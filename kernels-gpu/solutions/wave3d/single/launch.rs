@@ -31,6 +31,8 @@ impl Solution for Submission {
                 u.slice(),
                 c2.slice(),
                 d.slice(),
+                0u32,
+                n_x,
                 n_x,
                 n_y,
                 n_z,

@@ -23,6 +23,7 @@ impl Solution for Submission {
         }
         let n = problem.n;
         let (layers, inside) = (u64::from(n), 1..u64::from(n - 1));
+        let most = most_layers(layers * layers);
         let devices = plan.available_devices();
         let slabs = Slabs::new(devices, layers, inside, 1, "between the walls")?;
         let u_next = plan.scratch("u_next", Element::F64, (n as usize).pow(3));
@@ -35,7 +36,7 @@ impl Solution for Submission {
         let h2 = Grid { n }.h2();
         for _ in 0..problem.iterations {
             slabs.step(plan, &[&u_next], |plan, device, layers| {
-                for some in chunks(layers, most_layers(n)) {
+                for some in chunks(layers, most) {
                     let (first_z, len) = (some.start as u32, (some.end - some.start) as u32);
                     let threads = (n, n - 2, len.div_ceil(LAYERS));
                     let read = u.read(device, some.start - 1..some.end + 1);
