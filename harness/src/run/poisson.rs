@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use clap::{Args, ValueEnum};
 use host::buffer::{replace, take};
 use host::poisson::{LAB, Poisson, Start, Stop, to_tolerance, to_tolerance_on_cpu};
-use host::{Case, Cpu, Error, HostBuffer};
+use host::{Case, Cpu, Device, Error, HostBuffer};
 
 use super::field_files::{Lattice, write_npy};
 use super::flags::{at_least_1, create_folder, of_flag};
@@ -102,6 +102,11 @@ pub fn run(args: &PoissonArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
     let processor = args
         .device
         .processor(&LAB, args.variant.as_deref(), "computes_source")?;
+    if let (Some(_), Some(2..)) = (&stop, processor.device().map(Device::count)) {
+        return Err(Failure::Input(
+            "--tolerance: the change is looked at on one GPU; leave out --gpus".to_owned(),
+        ));
+    }
     let file = args.file()?;
 
     let mut stepper = Stepper::new(problem, &processor, args.threads)?;

@@ -88,6 +88,9 @@ impl<'p, P: Declaration> Stepper<'p, P> {
         let fields = problem.inputs();
         let fields =
             fields.map_err(|error| memory_advice::failure(error, &problem, processor.variant))?;
+        if let Some(device) = processor.device().filter(|device| device.count() > 1) {
+            uses_several(&problem, processor.variant, device.count())?;
+        }
         // 0 lets rayon choose.
         let cores = ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0) as usize);
         let cores = cores.build().map_err(|error| {
@@ -304,6 +307,20 @@ impl<'p, P: Declaration> Stepper<'p, P> {
     /// The error; if memory is short, with the largest problem that fits.
     pub fn explained(&self, error: Error) -> Failure {
         memory_advice::failure(error, &self.problem, self.processor.variant)
+    }
+}
+
+/// Checks that the variant uses more than one of several devices.
+fn uses_several<P: Declaration>(problem: &P, variant: &str, devices: u32) -> Result<(), Failure> {
+    let steps = problem.timesteps().unwrap_or(0).min(1) as u32;
+    let plan = part(problem, 0, steps).record_for(devices, variant);
+    let plan = plan.map_err(|error| memory_advice::failure(error, problem, variant))?;
+    match plan.devices() {
+        1 => Err(Failure::Input(format!(
+            "--variant {variant}: it computes on one GPU; with --gpus leave --variant out, which takes `split`, or see `harness list {}`",
+            P::lab().name()
+        ))),
+        _ => Ok(()),
     }
 }
 
