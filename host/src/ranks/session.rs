@@ -356,13 +356,14 @@ impl Shared {
             }
             Kind::Lost => self.lose(message.text()),
             Kind::Goodbye => {
-                Shared::lock(&self.state).gone[other] = true;
-                self.changed.notify_all();
-                self.mailbox
-                    .put(Key::Rank(other), Kind::Goodbye, Vec::new());
                 if self.rank == 0 {
                     self.deliver(Message::new(Kind::Farewell, other, []));
                 }
+                self.mailbox
+                    .put(Key::Rank(other), Kind::Goodbye, Vec::new());
+                // Last: rank 0 may now close the connections.
+                Shared::lock(&self.state).gone[other] = true;
+                self.changed.notify_all();
             }
             Kind::Farewell => {
                 Shared::lock(&self.state).is_dismissed = true;

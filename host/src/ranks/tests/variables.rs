@@ -88,14 +88,14 @@ fn torchrun() {
     insta::assert_snapshot!(told(TORCHRUN), @"3/4 1/2 tcp://node7:29400 (torchrun none 0)");
     // It keeps the port for itself.
     let taken = format!("{TORCHRUN}\nTORCHELASTIC_USE_AGENT_STORE=True");
-    insta::assert_snapshot!(told(&taken), @"3/4 1/2 tcp://node7:23889 (torchrun none 0)");
+    insta::assert_snapshot!(told(&taken), @"3/4 1/2 tcp://node7:20995 (torchrun none 0)");
     let free = format!("{TORCHRUN}\nTORCHELASTIC_USE_AGENT_STORE=False");
     assert_eq!(told(&free), told(TORCHRUN));
 }
 
 #[test]
 fn open_mpi() {
-    insta::assert_snapshot!(told(OPEN_MPI), @"1/2 1/2 tcp://127.0.0.1:20621 (mpirun 1987444737)");
+    insta::assert_snapshot!(told(OPEN_MPI), @"1/2 1/2 tcp://127.0.0.1:32536 (mpirun 1987444737)");
     let several_nodes = OPEN_MPI.replace("WORLD_SIZE=2", "WORLD_SIZE=4");
     insta::assert_snapshot!(told(&several_nodes), @"the launcher does not say where 4 ranks meet; add --rendezvous tcp://HOST:PORT (rank 0's host, a free port) or --rendezvous file:///SHARED/PATH, or set HARNESS_RENDEZVOUS");
     let with_address = format!("{several_nodes}\nMASTER_ADDR=node7\nMASTER_PORT=29400");
@@ -113,13 +113,13 @@ fn hydra() {
 
 #[test]
 fn slurm() {
-    insta::assert_snapshot!(told(SLURM), @"4/7 0/2 tcp://gnode10:30340 (slurm 200505.3)");
+    insta::assert_snapshot!(told(SLURM), @"4/7 0/2 tcp://gnode10:28557 (slurm 200505.3)");
     let one_node = SLURM
         .replace("2(x3),1", "7")
         .replace("SLURM_NODEID=2", "SLURM_NODEID=0");
-    insta::assert_snapshot!(told(&one_node), @"4/7 0/7 tcp://127.0.0.1:30340 (slurm 200505.3)");
+    insta::assert_snapshot!(told(&one_node), @"4/7 0/7 tcp://127.0.0.1:28557 (slurm 200505.3)");
     let without_list = SLURM.replace("NODELIST", "NO");
-    insta::assert_snapshot!(told(&without_list), @"4/7 0/2 tcp://10.2.40.16:30340 (slurm 200505.3)");
+    insta::assert_snapshot!(told(&without_list), @"4/7 0/2 tcp://10.2.40.16:28557 (slurm 200505.3)");
     let pmi2 = format!("{SLURM}\nPMI_FD=8\nPMI_RANK=4\nPMI_SIZE=7");
     assert_eq!(told(&pmi2), told(SLURM));
 }
