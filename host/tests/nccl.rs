@@ -144,7 +144,11 @@ fn a_rank_that_never_sends_hangs_nobody() {
             thread::sleep(Duration::from_secs(1));
             comm.abort("it does not send");
         }
-        assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
+        assert!(
+            began.elapsed() < Duration::from_secs(20),
+            "{:?}",
+            began.elapsed()
+        );
         both_done.wait();
     });
 }
@@ -157,5 +161,9 @@ fn a_rank_that_never_comes_hangs_nobody() {
     let began = Instant::now();
     let late = Comm::init(&nccl, 2, 0, &id, Duration::from_secs(3)).unwrap_err();
     assert!(matches!(late, NcclError::Late { .. }), "{late}");
-    assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
+    assert!(
+        began.elapsed() < Duration::from_secs(20),
+        "{:?}",
+        began.elapsed()
+    );
 }

@@ -5,6 +5,8 @@ mod commands;
 mod files;
 mod grade;
 mod help;
+#[cfg(target_os = "linux")]
+mod launch;
 mod run;
 #[cfg(unix)]
 mod signals;

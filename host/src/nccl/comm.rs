@@ -72,7 +72,8 @@ impl Comm {
         longest: Duration,
     ) -> Result<Comm, NcclError> {
         let enter = &mut || {};
-        let mut comms = Comm::init_several(nccl, ranks, id, &mut [Member { rank, enter }], longest)?;
+        let mut comms =
+            Comm::init_several(nccl, ranks, id, &mut [Member { rank, enter }], longest)?;
         Ok(comms.remove(0))
     }
 

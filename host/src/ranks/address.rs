@@ -31,7 +31,9 @@ impl Rendezvous {
 impl fmt::Display for Rendezvous {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Rendezvous::Tcp { host, port } if host.contains(':') => write!(f, "tcp://[{host}]:{port}"),
+            Rendezvous::Tcp { host, port } if host.contains(':') => {
+                write!(f, "tcp://[{host}]:{port}")
+            }
             Rendezvous::Tcp { host, port } => write!(f, "tcp://{host}:{port}"),
             Rendezvous::File(path) => write!(f, "file://{}", path.display()),
         }
@@ -54,7 +56,9 @@ impl FromStr for Rendezvous {
             .strip_prefix("tcp://")
             .and_then(|place| place.rsplit_once(':'))
             .ok_or_else(wrong)?;
-        let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
+        let bare = host
+            .strip_prefix('[')
+            .and_then(|host| host.strip_suffix(']'));
         let host = bare.unwrap_or(host);
         let port: u16 = port.parse().map_err(|_| wrong())?;
         let is_host = !host.is_empty() && !host.contains(['/', '[', ']', ' ']);

@@ -71,7 +71,10 @@ pub fn compare(hellos: &[Hello]) -> Result<(), RanksError> {
         }
     }
     for name in names {
-        differing.extend(difference(name, hellos.iter().map(|hello| hello.value(name))));
+        differing.extend(difference(
+            name,
+            hellos.iter().map(|hello| hello.value(name)),
+        ));
     }
     if !differing.is_empty() {
         return Err(RanksError::Differ(format!(

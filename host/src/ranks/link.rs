@@ -59,7 +59,11 @@ impl Mailbox {
 
     pub fn put(&self, key: Key, kind: Kind, bytes: Vec<u8>) {
         let mut state = self.lock();
-        state.queues.entry(key).or_default().push_back((kind, bytes));
+        state
+            .queues
+            .entry(key)
+            .or_default()
+            .push_back((kind, bytes));
         self.changed.notify_all();
     }
 

@@ -133,7 +133,11 @@ impl Listening {
         let listening = match &world.rendezvous {
             Rendezvous::Tcp { host, port } => {
                 let all = if host.contains(':') { "::" } else { "0.0.0.0" };
-                let host = if Rendezvous::is_loopback(host) { host } else { all };
+                let host = if Rendezvous::is_loopback(host) {
+                    host
+                } else {
+                    all
+                };
                 Listening {
                     listener: TcpListener::bind((host, *port)).map_err(cannot_listen)?,
                     nonce: None,
@@ -339,7 +343,9 @@ fn greet(
     match Message::read(&mut stream, MOST_BYTES) {
         Ok(answer) if answer.kind == Kind::Welcome => Ok(stream),
         Err(error) if error.kind() == io::ErrorKind::InvalidData => Err(error),
-        _ => Err(io::Error::other("what answers there is not rank 0 of this run")),
+        _ => Err(io::Error::other(
+            "what answers there is not rank 0 of this run",
+        )),
     }
 }
 

@@ -136,7 +136,11 @@ fn find(set: Variables<'_>) -> Result<Option<Found>, RanksError> {
     }
     if let Some(place) = OPEN_MPI.read(set)? {
         let job = set("PMIX_NAMESPACE").or_else(|| set("OMPI_MCA_ess_base_jobid"));
-        return found(Launcher::OpenMpi, place, job.map(|id| format!("mpirun {id}")));
+        return found(
+            Launcher::OpenMpi,
+            place,
+            job.map(|id| format!("mpirun {id}")),
+        );
     }
     let slurm = slurm(set)?;
     // `srun --mpi=pmi2` sets the first two of Hydra's variables, to what Slurm's own say.
@@ -295,10 +299,12 @@ impl Found {
         }
         let on_one_node = self.place.local_ranks == self.place.ranks;
         match (self.launcher, &self.job) {
-            (Launcher::Slurm, Some(job)) => slurm_host(set, on_one_node).map(|host| Rendezvous::Tcp {
-                host,
-                port: derived_port(job),
-            }),
+            (Launcher::Slurm, Some(job)) => {
+                slurm_host(set, on_one_node).map(|host| Rendezvous::Tcp {
+                    host,
+                    port: derived_port(job),
+                })
+            }
             (Launcher::OpenMpi, Some(job)) if on_one_node => Ok(local(derived_port(job))),
             _ => Err(RanksError::Rendezvous(format!(
                 "the launcher does not say where {} ranks meet; add --rendezvous tcp://HOST:PORT (rank 0's host, a free \
@@ -407,7 +413,9 @@ pub(super) fn tasks_of_node(list: &str, node: usize) -> Option<usize> {
 fn number(set: Variables<'_>, name: &str) -> Result<usize, RanksError> {
     let text = set(name).unwrap_or_default();
     text.trim().parse().map_err(|_| {
-        RanksError::Variables(format!("{name} is `{text}`, which is no whole number; correct or unset it"))
+        RanksError::Variables(format!(
+            "{name} is `{text}`, which is no whole number; correct or unset it"
+        ))
     })
 }
 

@@ -27,7 +27,11 @@ impl Fake {
             .args([&file, &source])
             .output()
             .unwrap();
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        assert!(
+            output.status.success(),
+            "{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
         file
     }
 
@@ -95,7 +99,10 @@ fn errors_say_what_nccl_says() {
     // A failed communicator is aborted, not destroyed.
     drop(comm);
     assert_eq!(fake.count("fake_depth"), 0);
-    assert_eq!(["fake_destroys", "fake_aborts"].map(|name| fake.count(name)), [0, 1]);
+    assert_eq!(
+        ["fake_destroys", "fake_aborts"].map(|name| fake.count(name)),
+        [0, 1]
+    );
 }
 
 #[test]
@@ -111,8 +118,14 @@ fn several_gpus_of_a_thread_become_members_together_or_not_at_all() {
         });
         let [one, other] = &mut enter;
         let mut members = [
-            Member { rank: first, enter: one },
-            Member { rank: second, enter: other },
+            Member {
+                rank: first,
+                enter: one,
+            },
+            Member {
+                rank: second,
+                enter: other,
+            },
         ];
         let made = Comm::init_several(&fake.nccl, 4, &ID, &mut members, SHORT);
         entered.extend(log.take());
@@ -122,7 +135,9 @@ fn several_gpus_of_a_thread_become_members_together_or_not_at_all() {
     let why = "rank 7 is lost";
     abort(&comms.iter().collect::<Vec<_>>(), why);
     for comm in &comms {
-        let aborted = Err(NcclError::Aborted { why: why.to_owned() });
+        let aborted = Err(NcclError::Aborted {
+            why: why.to_owned(),
+        });
         assert_eq!(comm.check(), aborted);
         assert_eq!(fake.exchange(comm), aborted);
     }
@@ -162,10 +177,20 @@ fn absence_names_the_remedy() {
     let none = open_first(&["libno-such-nccl.so.2", "libno-such-nccl.so"].map(PathBuf::from));
     insta::assert_snapshot!(none.unwrap_err(), @"no NCCL: libnccl.so.2 not found; install the package libnccl2, or set HARNESS_NCCL to the file libnccl.so.2 (the pip package nvidia-nccl-cu13 has one)");
     let named = open_first(&[PathBuf::from("/no/such/libnccl.so.2")]).unwrap_err();
-    assert!(named.to_string().starts_with("no NCCL: /no/such/libnccl.so.2 not found; "), "{named}");
+    assert!(
+        named
+            .to_string()
+            .starts_with("no NCCL: /no/such/libnccl.so.2 not found; "),
+        "{named}"
+    );
     let other = PathBuf::from("libm.so.6");
     let error = open_first(&[other]).unwrap_err();
-    assert!(error.to_string().starts_with("no NCCL: libm.so.6 has no ncclGetVersion; "), "{error}");
+    assert!(
+        error
+            .to_string()
+            .starts_with("no NCCL: libm.so.6 has no ncclGetVersion; "),
+        "{error}"
+    );
 }
 
 #[test]
@@ -173,7 +198,9 @@ fn an_old_version_says_so() {
     let file = Fake::build("old", 21_304);
     let error = open_first(std::slice::from_ref(&file)).unwrap_err();
     std::fs::remove_file(&file).unwrap();
-    let text = error.to_string().replace(&file.display().to_string(), "FILE");
+    let text = error
+        .to_string()
+        .replace(&file.display().to_string(), "FILE");
     insta::assert_snapshot!(text, @"NCCL 2.13.4 (FILE) is too old: 2.14 or newer is needed; install a newer package libnccl2, or set HARNESS_NCCL to a newer file");
     assert_eq!([23_203, 2804].map(version), ["2.32.3", "2.8.4"]);
 }
@@ -193,6 +220,11 @@ fn settings_say_where_it_is() {
     assert_eq!(found(None, &set), files(&["/b.so"]));
     assert_eq!(
         found(None, &[("HARNESS_NCCL", ""), set[1]]),
-        files(&["/opt/nccl/lib/libnccl.so.2", "/opt/nccl/lib64/libnccl.so.2", "libnccl.so.2", "libnccl.so"])
+        files(&[
+            "/opt/nccl/lib/libnccl.so.2",
+            "/opt/nccl/lib64/libnccl.so.2",
+            "libnccl.so.2",
+            "libnccl.so"
+        ])
     );
 }

@@ -19,8 +19,17 @@ fn places_to_meet_are_read_as_they_are_written() {
         assert_eq!(text.parse::<Rendezvous>().unwrap().to_string(), text);
     }
     for text in [
-        "", "node7:29500", "tcp://node7", "tcp://:29500", "tcp://node7:0", "tcp://node7:65536",
-        "tcp://fd00::2:29500", "tcp://a/b:1", "file://relative", "file:///", "file:///folder/",
+        "",
+        "node7:29500",
+        "tcp://node7",
+        "tcp://:29500",
+        "tcp://node7:0",
+        "tcp://node7:65536",
+        "tcp://fd00::2:29500",
+        "tcp://a/b:1",
+        "file://relative",
+        "file:///",
+        "file:///folder/",
         "http://node7:80",
     ] {
         let error = text.parse::<Rendezvous>().unwrap_err();
@@ -58,7 +67,9 @@ fn lists_of_slurm() {
     for list in ["", "a[1", ","] {
         assert_eq!(first_host(list), None, "{list}");
     }
-    let tasks: Vec<_> = (0..6).map(|node| tasks_of_node("2(x3),1,4", node)).collect();
+    let tasks: Vec<_> = (0..6)
+        .map(|node| tasks_of_node("2(x3),1,4", node))
+        .collect();
     assert_eq!(tasks, [Some(2), Some(2), Some(2), Some(1), Some(4), None]);
     assert_eq!(tasks_of_node("two", 0), None);
     assert_eq!(tasks_of_node("2(x", 0), None);
@@ -74,7 +85,11 @@ fn names_of_ranks() {
 
 fn hello(facts: &[(&str, &str)], gpus: &[&str], machine: &str) -> Hello {
     let facts = facts.iter().fold(
-        Hello::new("1.0", Vec::new(), gpus.iter().map(ToString::to_string).collect()),
+        Hello::new(
+            "1.0",
+            Vec::new(),
+            gpus.iter().map(ToString::to_string).collect(),
+        ),
         |hello, (name, value)| hello.fact(name, value),
     );
     Hello {

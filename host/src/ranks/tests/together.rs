@@ -49,7 +49,9 @@ fn plain(_: usize) -> Hello {
 fn all<T: Send>(ranks: usize, act: impl Fn(usize) -> T + Sync) -> Vec<T> {
     thread::scope(|scope| {
         let act = &act;
-        let threads: Vec<_> = (0..ranks).map(|rank| scope.spawn(move || act(rank))).collect();
+        let threads: Vec<_> = (0..ranks)
+            .map(|rank| scope.spawn(move || act(rank)))
+            .collect();
         threads
             .into_iter()
             .map(|thread| thread.join().unwrap())
@@ -126,7 +128,9 @@ fn ranks_meet_through_a_file_in_spite_of_an_old_one() {
     thread::spawn(move || {
         for stream in other.incoming() {
             use std::io::Write;
-            let _ = stream.unwrap().write_all(b"HTTP/1.1 400 Bad Request, said another program\r\n\r\n");
+            let _ = stream
+                .unwrap()
+                .write_all(b"HTTP/1.1 400 Bad Request, said another program\r\n\r\n");
         }
     });
     std::fs::write(&file, old).unwrap();
@@ -160,7 +164,10 @@ fn ranks_of_another_job_are_not_taken() {
     });
     assert_eq!(ends[..2], [Ok(()), Ok(())]);
     let error = ends[2].clone().unwrap_err().to_string();
-    assert!(error.starts_with("rank 1 found no rank 0 at tcp://127.0.0.1:"), "{error}");
+    assert!(
+        error.starts_with("rank 1 found no rank 0 at tcp://127.0.0.1:"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -189,8 +196,14 @@ fn a_missing_rank_0_is_named() {
     };
     let error = Session::meet(&world(3, 4, &place), &plain(3), timing).unwrap_err();
     let message = error.to_string().replace(&place.to_string(), "PLACE");
-    assert!(message.starts_with("rank 3 found no rank 0 at PLACE within 0.3 s: 127.0.0.1:"), "{message}");
-    assert!(message.ends_with("; see whether rank 0 started, and what it wrote"), "{message}");
+    assert!(
+        message.starts_with("rank 3 found no rank 0 at PLACE within 0.3 s: 127.0.0.1:"),
+        "{message}"
+    );
+    assert!(
+        message.ends_with("; see whether rank 0 started, and what it wrote"),
+        "{message}"
+    );
 }
 
 #[test]
@@ -241,7 +254,11 @@ fn ends_all(lost: usize, act: impl Fn(Session) + Sync) -> String {
         assert_eq!(session.end(), Err(error.clone()));
         Some(Err(error))
     });
-    assert!(began.elapsed() < QUICK.silence + SOON, "{:?}", began.elapsed());
+    assert!(
+        began.elapsed() < QUICK.silence + SOON,
+        "{:?}",
+        began.elapsed()
+    );
     one_message(ends.into_iter().flatten().collect())
 }
 
@@ -289,7 +306,8 @@ fn everybody_to_everybody(links: &[&dyn Link], first: usize, devices: usize) {
     for time in 0..2 {
         for (place, link) in links.iter().enumerate() {
             for to in 0..devices {
-                link.send(to, text(first + place, to, time).as_bytes()).unwrap();
+                link.send(to, text(first + place, to, time).as_bytes())
+                    .unwrap();
             }
         }
     }
@@ -309,7 +327,10 @@ fn everybody_to_everybody(links: &[&dyn Link], first: usize, devices: usize) {
 fn devices_of_threads_exchange_bytes() {
     let links = thread_links(3, 2, SOON);
     all(3, |rank| {
-        let mine: Vec<&dyn Link> = links[2 * rank..][..2].iter().map(|link| link as _).collect();
+        let mine: Vec<&dyn Link> = links[2 * rank..][..2]
+            .iter()
+            .map(|link| link as _)
+            .collect();
         everybody_to_everybody(&mine, 2 * rank, 6);
     });
 }

@@ -80,7 +80,10 @@ const SLURM: &str = "SLURM_JOB_ID=200505
 #[test]
 fn no_launcher_is_one_process() {
     assert_eq!(told("HOME=/root"), "one process");
-    assert_eq!(told("MASTER_ADDR=node7\nMASTER_PORT=1\nRANK="), "one process");
+    assert_eq!(
+        told("MASTER_ADDR=node7\nMASTER_PORT=1\nRANK="),
+        "one process"
+    );
 }
 
 #[test]
