@@ -131,7 +131,8 @@ impl Session {
     }
 
     /// What to do as soon as a rank is lost, with the message that names it: abort what waits for it. Runs in a thread of the
-    /// session; at once if a rank is lost already.
+    /// session before the session's own functions return the loss, and does not use the session; at once, and in this thread, if
+    /// a rank is lost already. Dropped unused if this rank fails or ends first.
     pub fn on_loss(&self, act: impl FnOnce(&str) + Send + 'static) {
         let mut state = Shared::lock(&self.shared.state);
         match state.loss.clone() {
@@ -406,14 +407,14 @@ impl Shared {
         if self.rank == 0 {
             self.to_all_now(|rank| Message::new(Kind::Lost, rank, loss.as_bytes()));
         }
-        self.mailbox.stop(RanksError::Lost(loss.clone()));
         let acts = {
             let mut state = Shared::lock(&self.state);
             state.loss = Some(loss.clone());
             std::mem::take(&mut state.on_loss)
         };
-        self.changed.notify_all();
         acts.into_iter().for_each(|act| act(&loss));
+        self.changed.notify_all();
+        self.mailbox.stop(RanksError::Lost(loss));
     }
 
     /// Tells all that this rank fails, and waits a little until they know.
