@@ -35,6 +35,8 @@ struct Greeting {
     job: Option<String>,
     /// What the file said.
     nonce: Option<String>,
+    /// The same each time that a rank tries, different in each rank.
+    visitor: String,
     hello: Hello,
 }
 
@@ -56,7 +58,7 @@ pub fn host(
 ) -> Result<Vec<(Option<TcpStream>, String)>, RanksError> {
     let deadline = Instant::now() + timing.arrive;
     let place = Listening::new(world, hello)?;
-    let mut came: Vec<Option<(TcpStream, Hello)>> = (1..world.ranks).map(|_| None).collect();
+    let mut came: Vec<Option<(TcpStream, Greeting)>> = (1..world.ranks).map(|_| None).collect();
     let mut stray: Vec<TcpStream> = Vec::new();
     let wrong = place.collect(world, deadline, &mut came, &mut stray);
     let verdict = wrong.and_then(|()| {
@@ -72,7 +74,8 @@ pub fn host(
                 seconds(timing.arrive),
             )));
         }
-        let others = came.iter().flatten().map(|(_, hello)| hello.clone());
+        let greetings = came.iter().flatten();
+        let others = greetings.map(|(_, greeting)| greeting.hello.clone());
         let hellos: Vec<Hello> = std::iter::once(hello.clone()).chain(others).collect();
         compare(&hellos)
     });
@@ -97,7 +100,7 @@ pub fn host(
     let others = came
         .into_iter()
         .flatten()
-        .map(|(stream, hello)| (Some(stream), hello.host));
+        .map(|(stream, greeting)| (Some(stream), greeting.hello.host));
     Ok(std::iter::once((None, hello.host.clone()))
         .chain(others)
         .collect())
@@ -132,20 +135,18 @@ impl Listening {
         };
         let listening = match &world.rendezvous {
             Rendezvous::Tcp { host, port } => {
-                let all = if host.contains(':') { "::" } else { "0.0.0.0" };
-                let host = if Rendezvous::is_loopback(host) {
-                    host
-                } else {
-                    all
+                let listener = match Rendezvous::is_loopback(host) {
+                    true => TcpListener::bind((host.as_str(), *port)),
+                    false => bind_all(*port),
                 };
                 Listening {
-                    listener: TcpListener::bind((host, *port)).map_err(cannot_listen)?,
+                    listener: listener.map_err(cannot_listen)?,
                     nonce: None,
                     file: None,
                 }
             }
             Rendezvous::File(path) => {
-                let listener = TcpListener::bind(("0.0.0.0", 0)).map_err(cannot_listen)?;
+                let listener = bind_all(0).map_err(cannot_listen)?;
                 let port = listener.local_addr().map_err(cannot_listen)?.port();
                 let nonce = nonce();
                 let written = Written {
@@ -178,7 +179,7 @@ impl Listening {
         &self,
         world: &World,
         deadline: Instant,
-        came: &mut [Option<(TcpStream, Hello)>],
+        came: &mut [Option<(TcpStream, Greeting)>],
         stray: &mut Vec<TcpStream>,
     ) -> Result<(), RanksError> {
         let (known, knows) = mpsc::channel();
@@ -202,17 +203,30 @@ impl Listening {
                 )));
             }
             let place = &mut came[rank - 1];
-            if let Some((_, other)) = place {
-                let hosts = format!("from {} and from {}", other.host, greeting.hello.host);
+            // One that was not welcomed in time has come again.
+            if let Some((_, other)) = place
+                && other.visitor != greeting.visitor
+            {
+                let hosts = [&other.hello.host, &greeting.hello.host];
                 stray.push(stream);
                 return Err(RanksError::Differ(format!(
-                    "rank {rank} came twice, {hosts}; name each run its own --rendezvous"
+                    "rank {rank} came twice, from {} and from {}; name each run its own --rendezvous",
+                    hosts[0], hosts[1],
                 )));
             }
-            *place = Some((stream, greeting.hello));
+            *place = Some((stream, greeting));
         }
         Ok(())
     }
+}
+
+/// A port at all of this machine's addresses, of IPv6 too where it is there.
+fn bind_all(port: u16) -> io::Result<TcpListener> {
+    let all = [
+        SocketAddr::from(([0_u16; 8], port)),
+        SocketAddr::from(([0_u8; 4], port)),
+    ];
+    TcpListener::bind(&all[..])
 }
 
 /// Hears who has connected. Those of another run go away again.
@@ -244,8 +258,9 @@ fn welcome(
 /// Comes to rank 0, and returns when all have come.
 pub fn join(world: &World, hello: &Hello, timing: &Timing) -> Result<TcpStream, RanksError> {
     let deadline = Instant::now() + timing.arrive;
+    let visitor = nonce();
     let mut stream = loop {
-        let reason = match find(world, hello) {
+        let reason = match find(world, hello, &visitor) {
             Ok(stream) => break stream,
             Err(reason) => reason,
         };
@@ -281,7 +296,7 @@ pub fn join(world: &World, hello: &Hello, timing: &Timing) -> Result<TcpStream, 
 }
 
 /// Looks for rank 0 once.
-fn find(world: &World, hello: &Hello) -> Result<TcpStream, String> {
+fn find(world: &World, hello: &Hello, visitor: &str) -> Result<TcpStream, String> {
     let (nonce, places) = match &world.rendezvous {
         Rendezvous::Tcp { host, port } => (None, vec![(host.clone(), *port)]),
         Rendezvous::File(path) => {
@@ -308,7 +323,15 @@ fn find(world: &World, hello: &Hello) -> Result<TcpStream, String> {
             }
         };
         for address in addresses {
-            match greet(world, hello, nonce.as_deref(), address) {
+            let greeting = Greeting {
+                rank: world.rank,
+                ranks: world.ranks,
+                job: world.job.clone(),
+                nonce: nonce.clone(),
+                visitor: visitor.to_owned(),
+                hello: hello.clone(),
+            };
+            match greet(&greeting, address) {
                 Ok(stream) => return Ok(stream),
                 Err(error) => reason = format!("{address}: {error}"),
             }
@@ -317,12 +340,7 @@ fn find(world: &World, hello: &Hello) -> Result<TcpStream, String> {
     Err(reason)
 }
 
-fn greet(
-    world: &World,
-    hello: &Hello,
-    nonce: Option<&str>,
-    address: SocketAddr,
-) -> io::Result<TcpStream> {
+fn greet(greeting: &Greeting, address: SocketAddr) -> io::Result<TcpStream> {
     let mut stream = TcpStream::connect_timeout(&address, FIRST_WORDS)?;
     // Where nobody listens at one of this machine's ports, the system may connect a socket to itself.
     if stream.local_addr()? == stream.peer_addr()? {
@@ -331,14 +349,7 @@ fn greet(
     stream.set_nodelay(true)?;
     stream.set_read_timeout(Some(FIRST_WORDS))?;
     stream.set_write_timeout(Some(FIRST_WORDS))?;
-    let greeting = Greeting {
-        rank: world.rank,
-        ranks: world.ranks,
-        job: world.job.clone(),
-        nonce: nonce.map(str::to_owned),
-        hello: hello.clone(),
-    };
-    let greeting = serde_json::to_vec(&greeting)?;
+    let greeting = serde_json::to_vec(greeting)?;
     Message::new(Kind::Greeting, 0, greeting).write(&mut stream)?;
     match Message::read(&mut stream, MOST_BYTES) {
         Ok(answer) if answer.kind == Kind::Welcome => Ok(stream),

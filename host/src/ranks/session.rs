@@ -43,10 +43,13 @@ pub struct Shared {
     changed: Condvar,
 }
 
+/// What to do about a loss.
+type Act = Box<dyn FnOnce(&str) + Send>;
+
 #[derive(Default)]
 struct State {
     loss: Option<String>,
-    on_loss: Vec<Box<dyn FnOnce(&str) + Send>>,
+    on_loss: Vec<Act>,
     /// A rank is lost, and others are being told.
     is_losing: bool,
     /// By rank: who has said goodbye.

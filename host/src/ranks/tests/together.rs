@@ -238,7 +238,17 @@ fn another_number_of_ranks_is_told_to_all_that_came() {
     insta::assert_snapshot!(one_message(ends), @"rank 0 of 2 met rank 1 of 3; start all with the same number of ranks, or name each run its own --rendezvous");
 }
 
-/// Rank 2 of 4 does something; the others are in a barrier, and have someone told.
+#[test]
+fn two_of_the_same_rank_are_told_apart() {
+    let place = free_place();
+    let ends = all(3, |number| {
+        let world = world(number.min(1), 3, &place);
+        Session::meet(&world, &plain(number), QUICK).map(drop)
+    });
+    insta::assert_snapshot!(one_message(ends), @"rank 1 came twice, from here and from here; name each run its own --rendezvous");
+}
+
+/// A rank of 4 does something; the others are in a barrier, and have someone told.
 fn ends_all(lost: usize, act: impl Fn(Session) + Sync) -> String {
     let began = Instant::now();
     let ends = met(4, |session| {
