@@ -249,7 +249,7 @@ fn failure(rank: u32, status: ExitStatus) -> Failure {
 }
 
 /// Writes each line with its rank in front. `forwarding` is dropped at the end.
-fn forward<W: Write>(
+fn forward<W: Write + 'static>(
     rank: u32,
     from: impl Read + Send + 'static,
     to: fn() -> W,
