@@ -48,6 +48,9 @@ enum Command {
     Export(export::ExportArgs),
     /// Build a submission in isolation, and write its kernels and plans to one file
     Pack(pack::PackArgs),
+    /// Start this program several times here, as the ranks of one run
+    #[cfg(unix)]
+    Launch(crate::launch::LaunchArgs),
     /// Explain how many blocks a multiprocessor holds, what limits them, and what latency they hide
     Occupancy(occupancy::OccupancyArgs),
 }
@@ -89,6 +92,8 @@ impl Cli {
             Command::CheckCourse(args) => check_course::run(args, out),
             Command::Export(args) => export::run(args, out),
             Command::Pack(args) => pack::run(args, out),
+            #[cfg(unix)]
+            Command::Launch(args) => crate::launch::run(args),
             Command::Occupancy(args) => occupancy::run(args, out),
         }
     }

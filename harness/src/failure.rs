@@ -24,16 +24,25 @@ pub enum Failure {
     /// A bug in this program.
     #[error("bug in harness: {0}")]
     Bug(String),
+    /// A process of `harness launch` failed.
+    #[error("{text}")]
+    Rank {
+        /// Its exit code.
+        code: u8,
+        /// Which, and how.
+        text: String,
+    },
 }
 
 impl Failure {
-    /// The process's exit code: one of [`exit`]'s.
+    /// The process's exit code: one of [`exit`]'s, or that of another process.
     pub const fn exit_code(&self) -> u8 {
         match self {
             Failure::Wrong(_) => exit::WRONG_RESULT,
             Failure::Input(_) => exit::BAD_INPUT,
             Failure::Environment(_) => exit::ENVIRONMENT,
             Failure::Bug(_) => exit::BUG,
+            Failure::Rank { code, .. } => *code,
         }
     }
 
@@ -47,7 +56,8 @@ impl Failure {
         let (Failure::Wrong(text)
         | Failure::Input(text)
         | Failure::Environment(text)
-        | Failure::Bug(text)) = &mut self;
+        | Failure::Bug(text)
+        | Failure::Rank { text, .. }) = &mut self;
         *text = format!("{context}: {text}");
         self
     }

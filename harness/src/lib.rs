@@ -4,6 +4,7 @@
 //! |---------------|-----------------------------------------------------------|
 //! | [`cli`], [`program`] | the command line, the program                      |
 //! | [`list`]      | `harness list`                                            |
+//! | `launch`      | `harness launch` (Unix)                                   |
 //! | [`doctor`]    | `harness doctor`                                          |
 //! | [`mod@test`]   | `harness test`                                            |
 //! | [`perf`]      | `harness perf`                                            |
@@ -41,6 +42,8 @@ pub mod export;
 pub mod failure;
 pub mod grade;
 pub mod json;
+#[cfg(unix)]
+pub mod launch;
 pub mod list;
 mod memory_advice;
 pub mod occupancy;

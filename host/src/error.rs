@@ -7,6 +7,7 @@ use crate::device::error::DeviceError;
 use crate::lab::CaseError;
 use crate::module::ModuleError;
 use crate::plan::PlanError;
+use crate::ranks::RanksError;
 use crate::validate::error::ValidationError;
 
 /// Who can fix an error. The kinds never mix.
@@ -56,6 +57,13 @@ pub enum Error {
     /// A host buffer of the wrong type or size.
     #[error(transparent)]
     Buffer(#[from] BufferError),
+    /// Processes that cannot work together.
+    #[error(transparent)]
+    Ranks(#[from] RanksError),
+    /// GPUs of several processes that cannot exchange bytes.
+    #[cfg(target_os = "linux")]
+    #[error(transparent)]
+    Nccl(#[from] crate::nccl::NcclError),
 }
 
 impl Error {
@@ -71,6 +79,9 @@ impl Error {
             Error::Needs { .. } => ErrorKind::Needs,
             Error::Buffer(BufferError::OutOfMemory { .. }) => ErrorKind::Environment,
             Error::Buffer(_) => ErrorKind::Bug,
+            Error::Ranks(error) => error.kind(),
+            #[cfg(target_os = "linux")]
+            Error::Nccl(_) => ErrorKind::Environment,
         }
     }
 }

@@ -30,6 +30,7 @@
 //! | [`limits`]  | the device's measured bandwidths and rates of arithmetic                 |
 //! | [`memory`]  | how much memory the host has left                                        |
 //! | [`occupancy`]| how many blocks of a kernel a multiprocessor holds, and what limits them |
+//! | [`ranks`]     | several processes: who they are, how they meet, what they tell each other |
 //! | [`telemetry`]| clocks, throttling, temperature and power of a GPU                      |
 //! | [`matadd`]  | the lab of that name                                                     |
 //! | [`membench`]| the lab of that name; latency and bandwidth of each level of memory      |
@@ -53,8 +54,11 @@ pub mod matadd;
 pub mod membench;
 pub mod memory;
 pub mod module;
+#[cfg(target_os = "linux")]
+pub mod nccl;
 pub mod occupancy;
 pub mod poisson;
+pub mod ranks;
 pub mod registers;
 pub mod registry;
 pub mod run;

@@ -21,6 +21,7 @@ fn commands() {
         "run",
         "occupancy",
         "pack",
+        "launch",
     ] {
         insta::assert_snapshot!(command, run(&[command, "--help"]));
     }

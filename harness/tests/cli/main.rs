@@ -5,6 +5,8 @@ mod commands;
 mod files;
 mod grade;
 mod help;
+#[cfg(target_os = "linux")]
+mod launch;
 mod run;
 mod shards;
 #[cfg(unix)]

@@ -1,0 +1,275 @@
+//! `harness launch`: starts this program several times on this machine, as the ranks of one run.
+//!
+//! Each copy learns its rank as from torchrun, by `RANK`, `WORLD_SIZE` and the like ([`host::ranks::World`]). When one fails, all
+//! end.
+
+use std::ffi::OsString;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpListener;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use host::ranks::Rendezvous;
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
+
+use crate::failure::{Ending, Failure};
+use crate::interrupt::OnInterrupt;
+
+/// How long a process may take to end once it was told to.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// How long output is waited for after all processes have ended: what they have started themselves may hold it open.
+const LAST_OUTPUT: Duration = Duration::from_secs(1);
+
+/// Arguments of `harness launch`.
+#[derive(Debug, Clone, Args)]
+#[command(
+    after_help = "Rank 0 writes as if it were alone; lines of the others begin with their rank: [rank 1].\n\
+                  Exits with 0 if all processes do, else as the first that failed; 128 and a signal's number if one ended it."
+)]
+pub struct LaunchArgs {
+    /// How many processes
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    processes: u32,
+    /// Where they meet: tcp://HOST:PORT or file:///PATH [default: a free port]
+    #[arg(long, value_name = "PLACE")]
+    rendezvous: Option<Rendezvous>,
+    /// A command of `harness` with its arguments
+    #[arg(
+        value_name = "COMMAND",
+        required = true,
+        trailing_var_arg = true,
+        allow_hyphen_values = true
+    )]
+    command: Vec<OsString>,
+}
+
+/// Starts the processes, and waits until all have ended.
+///
+/// # Errors
+///
+/// [`Failure::Rank`] if one of them fails, [`Failure::Environment`] if one cannot be started.
+pub fn run(args: &LaunchArgs) -> Result<Ending, Failure> {
+    let ranks = Ranks::default();
+    let interrupted = ranks.clone();
+    let on_interrupt = OnInterrupt::new(move || interrupted.end_all());
+    let (ended, ends) = mpsc::channel();
+    let (forwarding, is_forwarding) = mpsc::channel();
+    let run = Run::new(args)?;
+    for rank in 0..args.processes {
+        if let Err(failure) = run.start(rank, &ranks, &ended, &forwarding) {
+            ranks.end_all();
+            return Err(failure);
+        }
+    }
+    drop((ended, forwarding));
+    let first_failed = wait(&ranks, &ends);
+    // Nothing is sent: this is over when the last thread that forwards output is.
+    let _ = is_forwarding.recv_timeout(LAST_OUTPUT);
+    // A signal has ended them, and ends this program: that is waited for here.
+    drop(on_interrupt);
+    match first_failed {
+        None => Ok(Ending::Fine),
+        Some((rank, status)) => Err(failure(rank, status)),
+    }
+}
+
+/// What all processes are started with.
+struct Run<'a> {
+    args: &'a LaunchArgs,
+    program: std::path::PathBuf,
+    port: u16,
+    id: String,
+}
+
+impl<'a> Run<'a> {
+    fn new(args: &'a LaunchArgs) -> Result<Run<'a>, Failure> {
+        let lacking = |what: &str, error: std::io::Error| {
+            Failure::Environment(format!("cannot {what}: {error}"))
+        };
+        let program =
+            std::env::current_exe().map_err(|error| lacking("find this program's file", error))?;
+        // Free now, and most likely until rank 0 listens there.
+        let port = TcpListener::bind(("127.0.0.1", 0))
+            .and_then(|listener| listener.local_addr())
+            .map_err(|error| lacking("find a free port", error))?
+            .port();
+        let since = std::time::SystemTime::UNIX_EPOCH.elapsed();
+        let nanos = since.unwrap_or_default().as_nanos();
+        Ok(Run {
+            args,
+            program,
+            port,
+            id: format!("{}-{nanos}", std::process::id()),
+        })
+    }
+
+    fn start(
+        &self,
+        rank: u32,
+        ranks: &Ranks,
+        ended: &Sender<(u32, ExitStatus)>,
+        forwarding: &Sender<()>,
+    ) -> Result<(), Failure> {
+        let (rank_text, count) = (rank.to_string(), self.args.processes.to_string());
+        let mut command = Command::new(&self.program);
+        command
+            .args(&self.args.command)
+            .envs([("RANK", &rank_text), ("LOCAL_RANK", &rank_text)])
+            .envs([("WORLD_SIZE", &count), ("LOCAL_WORLD_SIZE", &count)])
+            .env("MASTER_ADDR", "127.0.0.1")
+            .env("MASTER_PORT", self.port.to_string())
+            .env("TORCHELASTIC_RUN_ID", &self.id)
+            .env_remove("TORCHELASTIC_RESTART_COUNT")
+            .env_remove("TORCHELASTIC_USE_AGENT_STORE");
+        if let Some(rendezvous) = &self.args.rendezvous {
+            command.env("HARNESS_RENDEZVOUS", rendezvous.to_string());
+        }
+        if rank > 0 {
+            command
+                .stdin(Stdio::null())
+                .stdout(Stdio::piped())
+                .stderr(Stdio::piped());
+        }
+        let mut all = ranks.lock();
+        if all.is_ending {
+            return Ok(());
+        }
+        let mut child = command.spawn().map_err(|error| {
+            let program = self.program.display();
+            Failure::Environment(format!("cannot start {program} as rank {rank}: {error}"))
+        })?;
+        if let Some(stdout) = child.stdout.take() {
+            forward(rank, stdout, std::io::stdout, forwarding.clone());
+        }
+        if let Some(stderr) = child.stderr.take() {
+            forward(rank, stderr, std::io::stderr, forwarding.clone());
+        }
+        let pid = Pid::from_child(&child);
+        all.children.push(Some(child));
+        let (ranks, ended) = (ranks.clone(), ended.clone());
+        thread::spawn(move || {
+            // It stays a child, so that its number is not another's, until it is taken from the list.
+            while waitid(
+                WaitId::Pid(pid),
+                WaitIdOptions::EXITED | WaitIdOptions::NOWAIT,
+            )
+            .is_err()
+            {}
+            let child = ranks.lock().children[rank as usize].take();
+            if let Some(status) = child.and_then(|mut child| child.wait().ok()) {
+                let _ = ended.send((rank, status));
+            }
+        });
+        Ok(())
+    }
+}
+
+/// The processes that have not ended, by rank.
+#[derive(Debug, Clone, Default)]
+struct Ranks(Arc<Mutex<Started>>);
+
+#[derive(Debug, Default)]
+struct Started {
+    children: Vec<Option<Child>>,
+    /// No more are to be started.
+    is_ending: bool,
+}
+
+impl Ranks {
+    fn lock(&self) -> MutexGuard<'_, Started> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Sends a signal to all that have not ended; whether there are any.
+    fn signal(&self, signal: Signal) -> bool {
+        let mut all = self.lock();
+        all.is_ending = true;
+        for child in all.children.iter().flatten() {
+            // It fails for one that has just ended.
+            let _ = kill_process(Pid::from_child(child), signal);
+        }
+        all.children.iter().any(Option::is_some)
+    }
+
+    /// Ends all, and returns when they have ended: they may tidy up first.
+    fn end_all(&self) {
+        let began = Instant::now();
+        self.signal(Signal::TERM);
+        while self.lock().children.iter().any(Option::is_some) {
+            if began.elapsed() > GRACE && !self.signal(Signal::KILL) {
+                return;
+            }
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
+}
+
+/// Waits until all have ended. After the first failure, which it returns, it ends the others.
+fn wait(ranks: &Ranks, ends: &Receiver<(u32, ExitStatus)>) -> Option<(u32, ExitStatus)> {
+    let mut first_failed: Option<(u32, ExitStatus, Instant)> = None;
+    loop {
+        let ended = match first_failed {
+            None => ends.recv().map_err(RecvTimeoutError::from),
+            Some((_, _, since)) => ends.recv_timeout(GRACE.saturating_sub(since.elapsed())),
+        };
+        match ended {
+            Ok((rank, status)) if first_failed.is_none() && !status.success() => {
+                first_failed = Some((rank, status, Instant::now()));
+                ranks.signal(Signal::TERM);
+            }
+            Ok(_) => {}
+            Err(RecvTimeoutError::Timeout) => {
+                ranks.signal(Signal::KILL);
+                // Nothing survives it; the rest of the loop sees them end.
+                thread::sleep(Duration::from_millis(5));
+            }
+            Err(RecvTimeoutError::Disconnected) => {
+                return first_failed.map(|(rank, status, _)| (rank, status));
+            }
+        }
+    }
+}
+
+fn failure(rank: u32, status: ExitStatus) -> Failure {
+    let (what, code) = match (status.code(), status.signal()) {
+        (Some(code), _) => (format!("ended with exit code {code}"), code),
+        (None, Some(signal)) => (format!("was killed by signal {signal}"), 128 + signal),
+        (None, None) => (format!("ended: {status}"), 1),
+    };
+    Failure::Rank {
+        code: u8::try_from(code).unwrap_or(1),
+        text: format!("rank {rank} {what}; the other ranks were ended"),
+    }
+}
+
+/// Writes each line with its rank in front. `forwarding` is dropped at the end.
+fn forward<W: Write + 'static>(
+    rank: u32,
+    from: impl Read + Send + 'static,
+    to: fn() -> W,
+    forwarding: Sender<()>,
+) {
+    thread::spawn(move || {
+        let mut from = BufReader::new(from);
+        loop {
+            let mut line = format!("[rank {rank}] ").into_bytes();
+            match from.read_until(b'\n', &mut line) {
+                Ok(0) | Err(_) => break,
+                Ok(_) => {}
+            }
+            if line.last() != Some(&b'\n') {
+                line.push(b'\n');
+            }
+            // In one go, so that lines stay whole. If nobody reads them, the process may go on writing.
+            let mut to = to();
+            let _ = to.write_all(&line).and_then(|()| to.flush());
+        }
+        drop(forwarding);
+    });
+}
