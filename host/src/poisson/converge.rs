@@ -7,7 +7,7 @@
 
 use std::time::{Duration, Instant};
 
-use kernels_gpu::poisson::max_change;
+use kernels_gpu::poisson::{Grid, max_change};
 
 use super::problem::Poisson;
 use super::reference::{Box3, Jacobi};
@@ -188,6 +188,10 @@ pub fn to_tolerance(
 ///
 /// The problem has at least one iteration.
 fn record_with_change(problem: &Poisson, variant: &str) -> Result<Plan, Error> {
+    if problem.n() > Grid::MAX_N {
+        let reason = "the kernel that finds the largest change numbers points with 32 bits; at most 1625 with a tolerance";
+        return Err(CaseError::invalid("n", problem.n(), reason).into());
+    }
     let mut plan = problem.record(variant)?;
     let start = plan.find_buffer("u")?;
     // What the variants have in common: the last two fields are in `u` and `u_next`.

@@ -25,7 +25,7 @@ impl Declaration for Poisson {
     const PARAMETERS: &'static [Parameter] = &[
         Parameter::new(
             "n",
-            "points along each axis, walls included: 3 to 1625",
+            "points along each axis, walls included: 3 to 32768; variants of one launch take 1625",
             "128",
         ),
         Parameter::new("iterations", "Jacobi iterations, at least 1", "1000"),

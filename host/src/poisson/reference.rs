@@ -67,7 +67,8 @@ pub struct Field {
 
 impl Source for Field {
     fn row(&self, y: u32, z: u32) -> &[f64] {
-        &self.values[self.grid.index(0, y, z)..][..self.grid.n as usize]
+        let n = self.grid.n as usize;
+        &self.values[(z as usize * n + y as usize) * n..][..n]
     }
 }
 

@@ -76,6 +76,43 @@ fn the_largest_grid_fits_every_launch() {
     }
 }
 #[test]
+fn slabs_take_larger_cubes_in_launches_that_32_bits_number() {
+    use super::computes_source::{blocks, dual, split};
+    let solutions: [(&str, &dyn plan::Solves<plan::poisson::Poisson>); 3] = [
+        ("dual", &dual::launch::Submission),
+        ("split", &split::launch::Submission),
+        ("blocks", &blocks::launch::Submission),
+    ];
+    for n in [Grid::MAX_N, Grid::MAX_N + 1, 4000, Grid::MOST_N] {
+        let problem = plan::poisson::Problem { n, iterations: 1 };
+        for (name, solution) in solutions {
+            for devices in [1, 2, 4, 6] {
+                let plan =
+                    plan::poisson::Poisson::record_for(devices, name, &problem, solution).unwrap();
+                for command in plan.commands() {
+                    let Command::Launch(launch) = command else {
+                        continue;
+                    };
+                    if launch.kernel.ends_with("pack") {
+                        continue;
+                    }
+                    let layer = match launch.args.get(7) {
+                        Some(&plan::Arg::U32(stride)) if launch.kernel == "poisson_block" => stride,
+                        _ => n * n,
+                    };
+                    // The kernel's last number is of the layer after those that it reads.
+                    let bounds = command.bounds(plan.buffers());
+                    let longest = bounds.map(|(_, range, _)| range.end - range.start).max();
+                    let numbered = longest.unwrap() + u64::from(layer);
+                    assert!(numbered <= 1 << 32, "{name}, {n}: {numbered}");
+                }
+            }
+        }
+    }
+    let refused = Case::record(&Poisson::new(1626, 1).unwrap(), "computes_source").unwrap_err();
+    insta::assert_snapshot!(refused, @"the solution refuses this problem: its kernels number points with 32 bits, and so at most 1625 along each axis; this cube has 1626");
+}
+#[test]
 fn any_shape_computes_the_same() {
     let device = EmulatedDevice::default();
     let problem = random(15, 2);

@@ -3,7 +3,8 @@
 /// The points of the cube.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Grid {
-    /// N: points along each axis, walls included; at least 3 and at most [`Grid::MAX_N`].
+    /// N: points along each axis, walls included; at least 3 and at most [`Grid::MAX_N`], or, for kernels that get some layers of the cube,
+    /// [`Grid::MOST_N`].
     pub n: u32,
 }
 
@@ -11,10 +12,13 @@ impl Grid {
     /// The largest N whose points 32 bits number.
     pub const MAX_N: u32 = 1625;
 
+    /// The largest N whose layers 32 bits number four of: a kernel computes one from three, and loads ahead.
+    pub const MOST_N: u32 = 1 << 15;
+
     /// f where there is a source.
     pub const SOURCE: f64 = 200.0;
 
-    /// The point's place in a field.
+    /// The point's place in a field, of at most [`Grid::MAX_N`].
     #[inline(always)]
     pub fn index(self, x: u32, y: u32, z: u32) -> usize {
         ((z * self.n + y) * self.n + x) as usize

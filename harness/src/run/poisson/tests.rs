@@ -116,7 +116,7 @@ fn threads_do_not_change_the_result() {
 #[test]
 fn what_makes_no_sense() {
     insta::assert_snapshot!(refused(&["--n=2"]), @"--n 2: a cube has at least 3 points along each axis: two walls and one between them");
-    insta::assert_snapshot!(refused(&["--n=5000"]), @"--n 5000: a cube has at most 1625 points along each axis: kernels number points with 32 bits");
+    insta::assert_snapshot!(refused(&["--n=50000"]), @"--n 50000: a cube has at most 32768 points along each axis: kernels number those of a few layers with 32 bits");
     insta::assert_snapshot!(refused(&["--t0=nan"]), @"--t0 NaN: a number of at most 1e9 in magnitude");
     insta::assert_snapshot!(refused(&["--tolerance=0"]), @"--tolerance 0: a finite number above 0: the largest change of a point in one iteration");
     insta::assert_snapshot!(refused(&["--tolerance=-1e-3"]), @"--tolerance -0.001: a finite number above 0: the largest change of a point in one iteration");

@@ -44,6 +44,7 @@ impl Solution for Shape {
         buffers: Buffers,
         plan: &mut Plan,
     ) -> Result<Outputs, PlanError> {
+        problem.at_most(Grid::MAX_N)?;
         let mut u = buffers.u;
         if problem.iterations == 0 {
             return Ok(Outputs { u });

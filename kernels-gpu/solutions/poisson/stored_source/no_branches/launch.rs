@@ -16,6 +16,7 @@ impl Solution for Submission {
         buffers: Buffers,
         plan: &mut Plan,
     ) -> Result<Outputs, PlanError> {
+        problem.at_most(Grid::MAX_N)?;
         let mut u = buffers.u;
         if problem.iterations == 0 {
             return Ok(Outputs { u });

@@ -1,0 +1,214 @@
+//! Solutions over several devices give what one device gives, to the last bit.
+
+use host::device::EmulatedDevice;
+use host::plan::Command;
+use host::poisson::{Poisson, Start};
+use host::stencil25::{self, Stencil25};
+use host::wave3d::Wave3d;
+use host::{Case, Cpu, Device, Error, Lab, NoProgress, Plan, check, find_lab, run};
+use proptest::prelude::*;
+
+fn poisson(n: u32, iterations: u32) -> Poisson {
+    let problem = Poisson::new(n, iterations).unwrap();
+    problem.with_start(Start::Random { seed: 7 }).unwrap()
+}
+
+fn stencil25(shape: [u32; 3], steps: u32, shell: u32) -> Stencil25 {
+    let problem = Stencil25::with_shell(shape, steps, shell).unwrap();
+    problem.with_start(stencil25::Start::Random { seed: 7 })
+}
+
+fn wave3d(shape: [u32; 3], steps: u32) -> Wave3d {
+    let problem = Wave3d::new(shape, steps).unwrap();
+    problem.with_start(host::wave3d::Start::Random { seed: 7 })
+}
+
+/// Runs the variant on so many emulated devices and compares what it gives with the CPU's result: the plan.
+fn compared(lab: &str, case: &dyn Case, variant: &str, devices: u32) -> Result<Plan, Error> {
+    let plan = case.record_for(devices, variant)?;
+    let device = EmulatedDevice::default().with_devices(devices);
+    let mut session = device.prepare(find_lab(lab).unwrap().module(), &plan)?;
+    let inputs = case.inputs()?;
+    run::reset(session.as_mut(), &plan, &inputs)?;
+    session.run()?;
+    let got = run::outputs(session.as_mut(), &plan)?;
+    let expected = case.reference_from(&inputs, Cpu::Serial, &NoProgress)?;
+    check::exact(&expected, &got).unwrap_or_else(|error| {
+        panic!("{variant} of {} on {devices} devices: {error}", case.label())
+    });
+    Ok(plan)
+}
+
+/// How many devices a plan's launches run on.
+fn devices(plan: &Plan) -> usize {
+    let launches = plan.commands().filter_map(|command| match command {
+        Command::Launch(_) => Some(command.device(plan.buffers())),
+        Command::Copy(_) | Command::Fill(_) => None,
+    });
+    launches.collect::<std::collections::BTreeSet<_>>().len()
+}
+
+#[test]
+fn poisson_is_equal_on_any_number_of_devices() {
+    // Splits that are even and not; a plane each; blocks of a row.
+    for (n, iterations) in [(6, 3), (9, 4), (14, 5), (35, 2)] {
+        for count in 1..=4 {
+            let case = poisson(n, iterations);
+            for (variant, used) in [
+                ("dual", count.min(2)),
+                ("split", count),
+                ("blocks", count),
+            ] {
+                let plan = compared("poisson", &case, variant, count).unwrap();
+                assert_eq!(devices(&plan), used as usize, "{variant}");
+            }
+        }
+    }
+}
+
+#[test]
+fn wave3d_is_equal_on_any_number_of_devices() {
+    // The source is in one slab or at a seam; slabs of one plane.
+    for (shape, steps) in [
+        ([4, 5, 6], 3),
+        ([11, 10, 31], 4),
+        ([13, 7, 33], 5),
+        ([21, 17, 40], 6),
+    ] {
+        for count in 1..=4 {
+            let case = wave3d(shape, steps);
+            let plan = compared("wave3d", &case, "split", count).unwrap();
+            assert_eq!(devices(&plan), count as usize);
+        }
+    }
+}
+
+#[test]
+fn stencil25_is_equal_on_any_number_of_devices() {
+    // Slabs of one plane, thinner than the stencil reaches, with and without an inside; in the shell alone.
+    for (shape, steps, shell) in [
+        ([4, 5, 6], 3, 1),
+        ([9, 8, 28], 2, 1),
+        ([13, 18, 40], 4, 2),
+        ([24, 13, 33], 3, 5),
+        ([33, 33, 33], 2, 16),
+        ([40, 9, 70], 2, 3),
+    ] {
+        for count in 1..=4 {
+            let case = stencil25(shape, steps, shell);
+            let plan = compared("stencil25", &case, "split", count).unwrap();
+            assert_eq!(devices(&plan), count as usize);
+        }
+    }
+}
+
+#[test]
+fn a_source_is_in_the_slab_that_has_its_point() {
+    for x in 0..12 {
+        let case = stencil25([12, 13, 17], 2, 3);
+        let case = case.with_source_point([x, 6, 8]).unwrap();
+        compared("stencil25", &case.with_first_step(60), "split", 3).unwrap();
+    }
+}
+
+#[test]
+fn the_labs_cases_are_equal_on_three_devices() {
+    for (lab, variants) in [
+        ("poisson", &["dual", "split", "blocks"][..]),
+        ("wave3d", &["split"]),
+        ("stencil25", &["split"]),
+    ] {
+        for case in find_lab(lab).unwrap().small_cases() {
+            for variant in variants {
+                match compared(lab, case.as_ref(), variant, 3) {
+                    Ok(_) => {}
+                    // Three devices for fewer planes.
+                    Err(error) => assert!(error.to_string().contains("use "), "{error}"),
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn more_devices_than_planes_are_refused() {
+    let refused = |case: &dyn Case, variant, devices| {
+        let refused = case.record_for(devices, variant).unwrap_err();
+        refused.to_string()
+    };
+    insta::assert_snapshot!(refused(&poisson(5, 1), "split", 5), @"the solution refuses this problem: 5 devices for 3 planes between the walls: use at most 3");
+    insta::assert_snapshot!(refused(&poisson(3, 1), "dual", 2), @"the solution refuses this problem: 2 devices for 1 plane between the walls: use at most 1");
+    insta::assert_snapshot!(refused(&poisson(3, 1), "blocks", 4), @"the solution refuses this problem: 4 devices make 2 x 2 blocks, of 1 planes and 1 rows between the walls: use fewer");
+    insta::assert_snapshot!(refused(&wave3d([3, 4, 5], 1), "split", 4), @"the solution refuses this problem: 4 devices for 3 planes along x: use at most 3");
+    insta::assert_snapshot!(refused(&stencil25([3, 4, 5], 1, 1), "split", 4), @"the solution refuses this problem: 4 devices for 3 planes along x: use at most 3");
+}
+
+#[test]
+fn no_device_has_the_whole() {
+    let case = poisson(34, 1);
+    let whole = case.record("split").unwrap().memory_bytes().unwrap();
+    for (variant, share) in [("split", 0.3), ("blocks", 0.32)] {
+        let plan = case.record_for(4, variant).unwrap();
+        for device in 0..4 {
+            let bytes = plan.bytes_on(device);
+            assert!((bytes as f64) < share * whole as f64, "{variant}: {bytes} of {whole}");
+        }
+    }
+}
+
+/// Everything that a command waits for, at once or through others.
+fn waits_for(plan: &Plan) -> Vec<Vec<bool>> {
+    let waits = plan.dependencies();
+    let mut all = vec![vec![false; waits.len()]; waits.len()];
+    for (command, before) in waits.iter().enumerate() {
+        for &before in before {
+            let before = before as usize;
+            for earlier in 0..=before {
+                all[command][earlier] |= earlier == before || all[before][earlier];
+            }
+        }
+    }
+    all
+}
+
+#[test]
+fn the_rest_of_a_slab_waits_for_no_exchange() {
+    for case in [
+        &poisson(40, 2) as &dyn Case,
+        &wave3d([40, 9, 10], 2),
+        &stencil25([60, 9, 10], 2, 2),
+    ] {
+        let plan = case.record_for(4, "split").unwrap();
+        let all = waits_for(&plan);
+        let exchanges = plan.groups()[plan.groups().len() - 2..].to_vec();
+        let len = plan.commands().len();
+        // The last launches are those of the interiors.
+        for interior in len - 4..len {
+            for copy in exchanges.iter().cloned().flatten() {
+                assert!(!all[interior][copy], "{}: {interior} waits for {copy}", case.label());
+            }
+        }
+        // Planes at a seam wait for those that they read.
+        let seam = exchanges[1].start - 1;
+        assert!(exchanges[0].clone().any(|copy| all[seam][copy]));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(12))]
+
+    #[test]
+    fn any_split_is_equal(
+        count in 2_u32..5,
+        planes in 4_u32..24,
+        others in (3_u32..12, 3_u32..40),
+        steps in 1_u32..4,
+    ) {
+        let shape = [planes, others.0, others.1];
+        compared("wave3d", &wave3d(shape, steps), "split", count).unwrap();
+        compared("stencil25", &stencil25(shape, steps, 1), "split", count).unwrap();
+        for variant in ["dual", "split", "blocks"] {
+            compared("poisson", &poisson(planes + 2, steps), variant, count).unwrap();
+        }
+    }
+}
