@@ -34,7 +34,10 @@ fn compared(lab: &str, case: &dyn Case, variant: &str, devices: u32) -> Result<P
     let got = run::outputs(session.as_mut(), &plan)?;
     let expected = case.reference_from(&inputs, Cpu::Serial, &NoProgress)?;
     check::exact(&expected, &got).unwrap_or_else(|error| {
-        panic!("{variant} of {} on {devices} devices: {error}", case.label())
+        panic!(
+            "{variant} of {} on {devices} devices: {error}",
+            case.label()
+        )
     });
     Ok(plan)
 }
@@ -54,11 +57,7 @@ fn poisson_is_equal_on_any_number_of_devices() {
     for (n, iterations) in [(6, 3), (9, 4), (14, 5), (35, 2)] {
         for count in 1..=4 {
             let case = poisson(n, iterations);
-            for (variant, used) in [
-                ("dual", count.min(2)),
-                ("split", count),
-                ("blocks", count),
-            ] {
+            for (variant, used) in [("dual", count.min(2)), ("split", count), ("blocks", count)] {
                 let plan = compared("poisson", &case, variant, count).unwrap();
                 assert_eq!(devices(&plan), used as usize, "{variant}");
             }
@@ -151,7 +150,10 @@ fn no_device_has_the_whole() {
         let plan = case.record_for(4, variant).unwrap();
         for device in 0..4 {
             let bytes = plan.bytes_on(device);
-            assert!((bytes as f64) < share * whole as f64, "{variant}: {bytes} of {whole}");
+            assert!(
+                (bytes as f64) < share * whole as f64,
+                "{variant}: {bytes} of {whole}"
+            );
         }
     }
 }
@@ -185,7 +187,11 @@ fn the_rest_of_a_slab_waits_for_no_exchange() {
         // The last launches are those of the interiors.
         for interior in len - 4..len {
             for copy in exchanges.iter().cloned().flatten() {
-                assert!(!all[interior][copy], "{}: {interior} waits for {copy}", case.label());
+                assert!(
+                    !all[interior][copy],
+                    "{}: {interior} waits for {copy}",
+                    case.label()
+                );
             }
         }
         // Planes at a seam wait for those that they read.

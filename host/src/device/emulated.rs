@@ -12,6 +12,7 @@ use ptx_emu::{
 use super::independent::{Conflict, Group, Place};
 use super::params::Params;
 use super::pieces::{Piece, Pieces, pieces};
+use super::share::{Role, Share};
 use crate::buffer::HostBuffer;
 use crate::device::error::DeviceError;
 use crate::device::info::{DeviceInfo, DeviceKind, KernelInfo, Timing};
@@ -20,16 +21,28 @@ use crate::device::traits::{Device, POISON, Session, check_buffer};
 use crate::error::Error;
 use crate::memory::available_bytes;
 use crate::module::Module;
-use crate::plan::{BufferId, Command, Launch, Plan};
+use crate::plan::{BufferId, Command, Copy, Launch, Plan};
+use crate::ranks::Link;
 use crate::validate::{ValidationError, validate, validate_devices};
 
 /// The PTX interpreter as a device. Its limits are those of compute capability 9.0.
-#[derive(Debug)]
 pub struct EmulatedDevice {
     info: DeviceInfo,
     options: Options,
-    devices: u32,
+    share: Share,
+    /// For each device of this process, to those of others.
+    links: Vec<Arc<dyn Link>>,
     has_peer_access: bool,
+}
+
+impl std::fmt::Debug for EmulatedDevice {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("EmulatedDevice")
+            .field("info", &self.info)
+            .field("options", &self.options)
+            .field("share", &self.share)
+            .finish_non_exhaustive()
+    }
 }
 
 impl EmulatedDevice {
@@ -42,14 +55,22 @@ impl EmulatedDevice {
         EmulatedDevice {
             info,
             options,
-            devices: 1,
+            share: Share::whole(1),
+            links: Vec::new(),
             has_peer_access: true,
         }
     }
 
     /// The same as so many devices, numbered from 0, each with a memory of its own and peer access to the others'.
     pub fn with_devices(mut self, devices: u32) -> EmulatedDevice {
-        self.devices = devices.max(1);
+        self.share = Share::whole(devices.max(1));
+        self
+    }
+
+    /// The same as those devices that are this process's, of a plan that several processes run. There is a link for each of them.
+    pub fn with_share(mut self, share: Share, links: Vec<Arc<dyn Link>>) -> EmulatedDevice {
+        assert_eq!(share.own.len(), links.len(), "each device has a link");
+        (self.share, self.links) = (share, links);
         self
     }
 
@@ -86,12 +107,15 @@ impl Device for EmulatedDevice {
 
     fn prepare<'d>(&'d self, module: &Module, plan: &Plan) -> Result<Box<dyn Session + 'd>, Error> {
         let module = validate(module, plan, &self.info.limits)?;
-        validate_devices(plan, self.devices, |_, _| self.has_peer_access)?;
+        let reaches = |from, to| {
+            self.has_peer_access && (self.share.has(from) == self.share.has(to) || from == to)
+        };
+        validate_devices(plan, self.share.all, reaches)?;
         Ok(Box::new(EmulatedSession::new(self, module, plan)?))
     }
 
     fn count(&self) -> u32 {
-        self.devices
+        self.share.all
     }
 }
 
@@ -117,7 +141,8 @@ impl<'d> EmulatedSession<'d> {
     ) -> Result<EmulatedSession<'d>, Error> {
         let executable = Arc::clone(module.executable()?);
         let mut machine = Machine::new(DeviceLimits::default(), device.options.clone());
-        let needed_bytes = plan.memory_bytes()?;
+        plan.check()?;
+        let needed_bytes = device.share.own.clone().map(|own| plan.bytes_on(own)).sum();
         let total_bytes = device.info.memory_bytes.unwrap_or(u64::MAX);
         let out_of_memory = |free_bytes| DeviceError::OutOfMemory {
             plan: plan.name().to_owned(),
@@ -135,7 +160,7 @@ impl<'d> EmulatedSession<'d> {
         let modules = (0..plan.devices()).map(|_| machine.load(Arc::clone(&executable)));
         let modules = modules.collect::<Result<_, _>>().map_err(refused)?;
         let mut addresses = vec![0; plan.buffers().len()];
-        for id in plan.in_memory() {
+        for id in plan.in_memory().filter(|&id| device.share.holds(plan, id)) {
             let buffer = &plan.buffers()[id.index()];
             let allocated = machine.allocate(buffer.bytes(), &buffer.name);
             addresses[id.index()] = allocated.map_err(refused)?;
@@ -173,9 +198,46 @@ impl<'d> EmulatedSession<'d> {
             .expect("a validated plan launches kernels of its module")
     }
 
+    /// The buffers of this process that have the memory of this one.
+    fn memory_of(&self, id: BufferId) -> Vec<BufferId> {
+        let mut memory = self.plan.memory_of(id);
+        memory.retain(|&id| self.device.share.holds(&self.plan, id));
+        memory
+    }
+
+    /// The pieces of a buffer that this process has.
+    fn pieces(&self, id: BufferId, which: Pieces) -> Vec<Piece> {
+        let mut pieces = pieces(&self.plan, id, which);
+        pieces.retain(|piece| self.device.share.holds(&self.plan, piece.part));
+        pieces
+    }
+
+    /// Sends or receives what a copy between two processes copies.
+    fn transfer(&mut self, copy: Copy, role: Role) -> Result<(), Error> {
+        let size = self.plan.buffers()[copy.src.index()].element.size() as u64;
+        let mut bytes = vec![0; (copy.len * size) as usize];
+        let link =
+            |device: u32| &self.device.links[(device - self.device.share.own.start) as usize];
+        let in_plan = "a validated copy lies within its buffers";
+        match role {
+            Role::Send { from, to } => {
+                let src = self.addresses[copy.src.index()] + copy.src_start * size;
+                self.machine.read(src, &mut bytes).expect(in_plan);
+                link(from).send(to as usize, &bytes)?;
+            }
+            Role::Receive { from, to } => {
+                link(to).receive(from as usize, &mut bytes)?;
+                let dst = self.addresses[copy.dst.index()] + copy.dst_start * size;
+                self.machine.write(dst, &bytes).expect(in_plan);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
     /// Sets every byte of a buffer of the plan.
     fn set(&mut self, id: BufferId, byte: u8) {
-        for id in self.plan.memory_of(id) {
+        for id in self.memory_of(id) {
             let bytes = self.plan.buffers()[id.index()].bytes() as usize;
             self.machine
                 .write(self.addresses[id.index()], &vec![byte; bytes])
@@ -184,15 +246,22 @@ impl<'d> EmulatedSession<'d> {
     }
 
     /// Executes a command where others may run on other devices, and checks that it accesses what it states.
-    fn execute_stated(&mut self, position: usize, command: Command<'_>) -> Result<(), DeviceError> {
+    fn execute_stated(&mut self, position: usize, command: Command<'_>) -> Result<(), Error> {
+        match (self.device.share.role(&self.plan, &command), command) {
+            (Role::Nothing, _) => return Ok(()),
+            (role @ (Role::Send { .. } | Role::Receive { .. }), Command::Copy(copy)) => {
+                return self.transfer(copy, role);
+            }
+            _ => {}
+        }
         if self.modules.len() == 1 || !self.device.options.sanitize.races {
-            return self.execute(position, command);
+            return Ok(self.execute(position, command)?);
         }
         self.machine.watch_accesses();
         let executed = self.execute(position, command);
         let accessed = self.machine.take_accesses();
         executed?;
-        self.check_stated(position, command, &accessed)
+        Ok(self.check_stated(position, command, &accessed)?)
     }
 
     /// Checks that a launch has accessed no other elements than its arguments state.
@@ -249,10 +318,23 @@ impl<'d> EmulatedSession<'d> {
     /// blocks run so. Checks that none writes what another reads or writes, where races are looked for.
     fn execute_independent(
         &mut self,
-        commands: &mut [(usize, Command<'_>)],
-    ) -> Result<(), DeviceError> {
+        commands: &mut Vec<(usize, Command<'_>)>,
+    ) -> Result<(), Error> {
         let options = &self.device.options;
         let (first, _) = commands[0];
+        // Sends before receives, so that no two processes wait for each other.
+        for sends in [true, false] {
+            for &(_, command) in commands.iter() {
+                let role = self.device.share.role(&self.plan, &command);
+                if let Command::Copy(copy) = command
+                    && matches!(role, Role::Send { .. }) == sends
+                {
+                    self.transfer(copy, role)?;
+                }
+            }
+        }
+        let share = &self.device.share;
+        commands.retain(|(_, command)| matches!(share.role(&self.plan, command), Role::Execute(_)));
         if let Schedule::Random { seed } = options.schedule {
             fastrand::Rng::with_seed(seed ^ first as u64).shuffle(commands);
         }
@@ -378,7 +460,7 @@ impl Session for EmulatedSession<'_> {
             part,
             offset,
             whole,
-        } in pieces(&self.plan, id, Pieces::Held)
+        } in self.pieces(id, Pieces::Held)
         {
             self.machine
                 .write(self.addresses[part.index()] + offset, &from.bytes()[whole])
@@ -395,7 +477,7 @@ impl Session for EmulatedSession<'_> {
 
     fn poison(&mut self, id: BufferId) -> Result<(), Error> {
         self.plan.buffer_info(id)?;
-        for id in self.plan.memory_of(id) {
+        for id in self.memory_of(id) {
             let is_buffer = self.machine.poison(self.addresses[id.index()], POISON);
             assert!(is_buffer, "a buffer of the plan");
         }
@@ -409,7 +491,7 @@ impl Session for EmulatedSession<'_> {
             part,
             offset,
             whole,
-        } in pieces(&self.plan, id, Pieces::Owned)
+        } in self.pieces(id, Pieces::Owned)
         {
             self.machine
                 .read(

@@ -11,7 +11,9 @@ mod independent;
 pub(crate) mod info;
 mod params;
 mod pieces;
+mod ranked;
 mod report;
+mod share;
 mod traits;
 
 #[cfg(target_os = "linux")]
@@ -26,7 +28,9 @@ pub use ptx_emu::{
     Counts, Executed, Fault, FaultKind, GlobalTraffic, InstructionClass, InstructionCounts,
     Options, Sanitize, Schedule, SharedTraffic,
 };
+pub use ranked::RankedDevice;
 pub use report::KernelReport;
+pub use share::Share;
 pub use traits::{Device, POISON, Segments, Session, SharedMemory};
 
 /// The devices of one kind, or why there are none.

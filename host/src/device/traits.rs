@@ -27,6 +27,11 @@ pub trait Device: Send + Sync {
         1
     }
 
+    /// How many processes share these devices. With more than one, each does the same in the same order, and gets the same times.
+    fn processes(&self) -> u32 {
+        1
+    }
+
     /// Checks the plan against the module and this device, loads the module, allocates the plan's buffers.
     ///
     /// What the buffers then hold is undefined.

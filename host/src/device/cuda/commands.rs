@@ -12,10 +12,12 @@ use cust::sys::{
 };
 
 use super::fan::{Fan, SideStream};
-use super::lanes::{Contexts, Lanes};
+use super::lanes::{Batch, Contexts, Lanes};
 use crate::device::error::DriverError;
 use crate::device::params::Params;
+use crate::device::share::{Role, Share};
 use crate::driver::{check, launch_cluster};
+use crate::nccl::{Comm, Nccl, NcclError};
 use crate::plan::{BufferId, Command, LaunchConfig, Plan};
 
 /// The longest plan that becomes a graph as a whole. A node takes some 3 to 8 us to make (H100, driver 580). A longer plan
@@ -30,20 +32,38 @@ const MOST_BEFORE: usize = 8;
 
 /// A failure to enqueue or capture commands.
 #[derive(Debug)]
-pub struct Refused {
-    /// The driver's result.
-    pub cause: DriverError,
-    /// The command that the driver refused, if one was at fault.
-    pub position: Option<usize>,
+pub enum Refused {
+    /// By the driver.
+    Driver {
+        /// Its result.
+        cause: DriverError,
+        /// The command that it refused, if one was at fault.
+        position: Option<usize>,
+    },
+    /// By NCCL.
+    Wire(NcclError),
 }
 
 impl From<DriverError> for Refused {
     fn from(cause: DriverError) -> Refused {
-        Refused {
+        Refused::Driver {
             cause,
             position: None,
         }
     }
+}
+
+/// What devices of other processes are reached through.
+#[derive(Debug, Clone, Copy)]
+pub struct Wire<'d> {
+    /// The library.
+    pub nccl: Nccl,
+    /// This process's devices as members.
+    pub comms: &'d [Comm],
+    /// The number of the first of them in the plan.
+    pub first: u32,
+    /// How long others may take to send or receive.
+    pub longest: Duration,
 }
 
 /// Commands with addresses in place of buffers.
@@ -60,6 +80,8 @@ pub struct Commands<'d> {
     pub fan: Fan,
     /// What all run on, if they are of several devices.
     pub lanes: Option<(Lanes, Contexts<'d>)>,
+    /// What sends and receives go through, if there are any.
+    pub wire: Option<Wire<'d>>,
 }
 
 #[derive(Debug)]
@@ -81,6 +103,14 @@ enum Step {
         byte: u8,
         bytes: usize,
     },
+    /// To or from a device of another process.
+    Transfer {
+        role: Role,
+        address: CUdeviceptr,
+        bytes: usize,
+    },
+    /// Another process's.
+    Nothing,
 }
 
 impl<'d> Commands<'d> {
@@ -88,6 +118,7 @@ impl<'d> Commands<'d> {
     /// position in [`Plan::kernels`].
     pub fn new(
         plan: &Plan,
+        share: &Share,
         address: impl Fn(BufferId) -> CUdeviceptr,
         function: impl Fn(u32, usize) -> CUfunction,
     ) -> Commands<'d> {
@@ -95,8 +126,20 @@ impl<'d> Commands<'d> {
         let size = |id: BufferId| plan.buffers()[id.index()].element.size() as u64;
         let steps = plan
             .commands()
-            .map(|command| match command {
-                Command::Launch(launch) => {
+            .map(|command| match (share.role(plan, &command), command) {
+                (Role::Nothing, _) => Step::Nothing,
+                (role @ (Role::Send { .. } | Role::Receive { .. }), Command::Copy(copy)) => {
+                    let (id, start) = match role {
+                        Role::Send { .. } => (copy.src, copy.src_start),
+                        _ => (copy.dst, copy.dst_start),
+                    };
+                    Step::Transfer {
+                        role,
+                        address: address(id) + start * size(id),
+                        bytes: (copy.len * size(id)) as usize,
+                    }
+                }
+                (_, Command::Launch(launch)) => {
                     let params = all.starts.len();
                     for arg in launch.args {
                         all.push(arg, plan, &address);
@@ -107,7 +150,7 @@ impl<'d> Commands<'d> {
                         params,
                     }
                 }
-                Command::Copy(copy) => Step::Copy {
+                (_, Command::Copy(copy)) => Step::Copy {
                     dst: address(copy.dst) + copy.dst_start * size(copy.dst),
                     src: address(copy.src) + copy.src_start * size(copy.src),
                     bytes: (copy.len * size(copy.src)) as usize,
@@ -116,7 +159,7 @@ impl<'d> Commands<'d> {
                         device(copy.src) == device(copy.dst)
                     },
                 },
-                Command::Fill(fill) => Step::Fill {
+                (_, Command::Fill(fill)) => Step::Fill {
                     dst: address(fill.dst),
                     byte: fill.byte,
                     bytes: plan.buffers()[fill.dst.index()].bytes() as usize,
@@ -139,6 +182,7 @@ impl<'d> Commands<'d> {
             groups: plan.groups().to_vec(),
             fan: Fan::default(),
             lanes: None,
+            wire: None,
         }
     }
 
@@ -231,6 +275,8 @@ impl<'d> Commands<'d> {
                     dst, src, bytes, ..
                 } => vec![1, dst, src, bytes as u64],
                 Step::Fill { dst, byte, bytes } => vec![2, dst, byte.into(), bytes as u64],
+                // Plans over several processes go by stream.
+                Step::Transfer { .. } | Step::Nothing => vec![3, position as u64],
             };
             if let Some(group) = self.group_of(position) {
                 key.extend([position - group.start, group.len()].map(|number| number as u64));
@@ -265,8 +311,9 @@ impl<'d> Commands<'d> {
         if let Some((lanes, contexts)) = self.lanes.take() {
             // SAFETY: the caller's.
             let enqueued = unsafe {
-                lanes.run(range, stream, &contexts, |position, stream| {
-                    self.enqueue_one(position, stream)
+                lanes.run(range, stream, &contexts, |batch| match batch {
+                    Batch::One(position, stream) => self.enqueue_one(position, stream),
+                    Batch::Wires(wires) => self.transfer(wires),
                 })
             };
             self.lanes = Some((lanes, contexts));
@@ -319,6 +366,46 @@ impl<'d> Commands<'d> {
         Ok(())
     }
 
+    /// Enqueues sends and receives that start together, each on its stream.
+    ///
+    /// # Safety
+    ///
+    /// As [`Commands::enqueue_some`].
+    unsafe fn transfer(&self, wires: &[(usize, CUstream)]) -> Result<(), Refused> {
+        let wire = self
+            .wire
+            .expect("a plan with other processes' devices has a wire");
+        let comm = |device: u32| &wire.comms[(device - wire.first) as usize];
+        let grouped = wire.nccl.group(wire.longest, |group| {
+            for &(position, stream) in wires {
+                let Step::Transfer {
+                    role,
+                    address,
+                    bytes,
+                } = self.steps[position]
+                else {
+                    continue;
+                };
+                let stream = stream.cast();
+                // SAFETY: a validated copy stays within its buffers, which live as long as the stream; other commands of the plan that access these
+                // elements come before or after by events.
+                unsafe {
+                    match role {
+                        Role::Send { from, to } => {
+                            group.send(comm(from), address, bytes, to as usize, stream)?;
+                        }
+                        Role::Receive { from, to } => {
+                            group.receive(comm(to), address, bytes, from as usize, stream)?;
+                        }
+                        Role::Execute(_) | Role::Nothing => {}
+                    }
+                }
+            }
+            Ok(())
+        });
+        grouped.map_err(Refused::Wire)
+    }
+
     /// Enqueues a command.
     ///
     /// # Safety
@@ -351,8 +438,9 @@ impl<'d> Commands<'d> {
                 let result = unsafe { sys::cuMemsetD8Async(dst, byte, bytes, stream) };
                 ("cuMemsetD8Async", result)
             }
+            Step::Transfer { .. } | Step::Nothing => return Ok(()),
         };
-        check(function, result).map_err(|cause| Refused {
+        check(function, result).map_err(|cause| Refused::Driver {
             cause,
             position: Some(position),
         })

@@ -1,17 +1,24 @@
 //! Several GPUs as one device, for plans over several devices.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use cust::sys::{self, CUdevice_P2PAttribute as P2pAttribute};
 
+use super::commands::Wire;
 use super::gpu::CudaDevice;
 use super::lanes::reach;
 use super::session::{CudaSession, Gpu, Use};
 use crate::device::error::{DeviceError, DriverError};
 use crate::device::info::DeviceInfo;
+use crate::device::share::Share;
 use crate::device::traits::{Device, Session, SharedMemory};
 use crate::driver::check;
 use crate::error::Error;
 use crate::module::Module;
+use crate::nccl::{self, Comm, Member, Nccl, UniqueId};
 use crate::plan::Plan;
+use crate::ranks;
 use crate::validate::{validate, validate_devices};
 
 /// GPUs of this machine: a plan's device 0 is the first of them. Kernels reach the memory of every other GPU where the driver allows it; a
@@ -21,7 +28,13 @@ pub struct CudaGroup {
     gpus: Vec<CudaDevice>,
     /// For each GPU, which others its kernels reach.
     reaches: Vec<Vec<bool>>,
+    share: Share,
+    /// What other processes' GPUs are reached through. Shared with what aborts it.
+    wire: Option<(Nccl, Arc<Vec<Comm>>)>,
 }
+
+/// How long GPUs of other processes may take to send or receive.
+const LONGEST: Duration = Duration::from_secs(60);
 
 /// How two GPUs are joined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,7 +72,56 @@ impl CudaGroup {
         };
         let reaches = (0..gpus.len()).map(of);
         let reaches = reaches.collect::<Result<_, DriverError>>()?;
-        Ok(CudaGroup { gpus, reaches })
+        Ok(CudaGroup {
+            share: Share::whole(gpus.len() as u32),
+            gpus,
+            reaches,
+            wire: None,
+        })
+    }
+
+    /// The group as a share of the GPUs of several processes, which reach each other through NCCL. Returns when all have joined.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Nccl`] if there is no NCCL, or the others do not join; [`Error::Ranks`] if one is lost.
+    pub fn among(mut self, share: Share, ranks: &ranks::Session) -> Result<CudaGroup, Error> {
+        let nccl = Nccl::open(None)?;
+        let id = match ranks.rank() {
+            0 => nccl.unique_id()?.to_vec(),
+            _ => Vec::new(),
+        };
+        let id = ranks.broadcast(&id)?;
+        let id = UniqueId::try_from(&id[..]).expect("rank 0 sends an id");
+        for gpu in &self.gpus {
+            gpu.enter()?;
+        }
+        let mut enters: Vec<_> = { self.gpus.iter() }
+            .map(|gpu| {
+                move || {
+                    // A context that was current can be made so again.
+                    let _ = gpu.enter();
+                }
+            })
+            .collect();
+        let members = share.own.clone().zip(&mut enters);
+        let members = members.map(|(rank, enter)| Member {
+            rank: rank as usize,
+            enter,
+        });
+        let mut members: Vec<Member<'_>> = members.collect();
+        let comms = Comm::init_several(&nccl, share.all as usize, &id, &mut members, LONGEST)?;
+        let comms = Arc::new(comms);
+        let to_abort = Arc::downgrade(&comms);
+        // What waits for a rank that is lost would wait for ever.
+        ranks.on_loss(move |why| {
+            if let Some(comms) = to_abort.upgrade() {
+                let comms: Vec<&Comm> = comms.iter().collect();
+                nccl::abort(&comms, why);
+            }
+        });
+        (self.share, self.wire) = (share, Some((nccl, comms)));
+        Ok(self)
     }
 
     /// The GPUs, in the order of a plan's numbers.
@@ -98,17 +160,35 @@ impl CudaGroup {
         plan: &Plan,
         memory: Use,
     ) -> Result<Box<dyn Session + 'd>, Error> {
+        let own = |device: u32| Some(device.checked_sub(self.share.own.start)? as usize);
         validate_devices(plan, self.count(), |from, to| {
-            self.reaches[from as usize][to as usize]
+            let reaches = own(from).and_then(|from| self.reaches.get(from));
+            match reaches {
+                Some(reaches) => own(to).and_then(|to| reaches.get(to)) == Some(&true),
+                // Another process checks what its own reach of its own.
+                None => !self.share.has(to),
+            }
         })?;
+        let (share, needed) = match self.wire {
+            Some(_) => (self.share.clone(), self.gpus.len()),
+            None => (Share::whole(plan.devices()), plan.devices() as usize),
+        };
         let mut gpus = Vec::new();
-        for device in &self.gpus[..plan.devices() as usize] {
+        for device in &self.gpus[..needed] {
             let module = validate(module, plan, &device.info.limits)?;
             let opened = device.enter()?;
             gpus.push(Gpu::new(device, opened, device.load(module)?, plan)?);
         }
-        let mut session = CudaSession::new(gpus, plan, memory)?;
-        if self.reaches.iter().flatten().any(|reaches| !reaches) {
+        let wire = self.wire.as_ref().map(|(nccl, comms)| Wire {
+            nccl: *nccl,
+            comms,
+            first: share.own.start,
+            longest: LONGEST,
+        });
+        let mut session = CudaSession::new(gpus, share, wire, plan, memory)?;
+        if wire.is_some() {
+            session.forbid_graphs("sends and receives between processes go by stream");
+        } else if self.reaches.iter().flatten().any(|reaches| !reaches) {
             session.forbid_graphs("a graph has no copies between GPUs without peer access");
         }
         Ok(Box::new(session))
@@ -121,7 +201,7 @@ impl Device for CudaGroup {
     }
 
     fn count(&self) -> u32 {
-        self.gpus.len() as u32
+        self.share.all
     }
 
     fn prepare<'d>(&'d self, module: &Module, plan: &Plan) -> Result<Box<dyn Session + 'd>, Error> {

@@ -10,7 +10,7 @@ use super::schedule::{Schedule, Slot};
 use crate::device::error::DriverError;
 use crate::driver::check;
 
-/// The contexts of a plan's devices.
+/// The contexts of this process's devices.
 #[derive(Debug, Clone)]
 pub struct Contexts<'d>(pub Vec<&'d Context>);
 
@@ -31,6 +31,15 @@ pub struct Lanes {
     events: Vec<Event>,
     /// The first device's main stream has got to the commands.
     begun: Event,
+}
+
+/// What goes to streams.
+#[derive(Debug)]
+pub enum Batch<'b> {
+    /// The command at this position, to a stream whose context is current.
+    One(usize, CUstream),
+    /// Sends and receives that start together, by position, each with its stream.
+    Wires(&'b [(usize, CUstream)]),
 }
 
 impl Lanes {
@@ -56,7 +65,7 @@ impl Lanes {
     }
 
     /// Enqueues commands: they begin when `main`, a stream of the first device, gets there, and it goes on when all of them have finished. `enqueue`
-    /// gets each command's position, and the stream that it goes to; its device's context is current then, and the first device's afterwards.
+    /// gets them in order. The first device's context is current afterwards.
     ///
     /// # Errors
     ///
@@ -70,7 +79,7 @@ impl Lanes {
         range: Range<usize>,
         main: CUstream,
         contexts: &Contexts<'_>,
-        enqueue: impl FnMut(usize, CUstream) -> Result<(), E>,
+        enqueue: impl FnMut(Batch<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
         // SAFETY: the caller's; events and streams are of the devices that the schedule says.
         unsafe {
@@ -97,31 +106,88 @@ impl Lanes {
         &self,
         range: Range<usize>,
         contexts: &Contexts<'_>,
-        mut enqueue: impl FnMut(usize, CUstream) -> Result<(), E>,
+        mut enqueue: impl FnMut(Batch<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
+        let Schedule {
+            lanes,
+            slots,
+            wires,
+            ..
+        } = &self.schedule;
         let mut current = None;
+        let mut batch: Vec<(usize, CUstream)> = Vec::new();
         for position in range.clone() {
-            let Slot { lane, waits, event } = &self.schedule.slots[position];
-            let device = self.schedule.lanes[*lane].device;
-            let stream = self.streams[*lane].0.0;
-            if current != Some(device) {
-                contexts.enter(device)?;
-                current = Some(device);
+            let Some(slot) = &slots[position] else {
+                continue;
+            };
+            let lane = &lanes[slot.lane];
+            if lane.is_wire {
+                let after = wires.partition_point(|wires| wires.start <= position as u32);
+                if wires[after - 1].start != position as u32 {
+                    // It started with the first of its batch.
+                    continue;
+                }
+                let end = (wires[after - 1].end as usize).min(range.end);
+                let of_batch = (position..end).filter_map(|position| {
+                    let slot = slots[position].as_ref()?;
+                    lanes[slot.lane].is_wire.then_some((position, slot))
+                });
+                let of_batch: Vec<(usize, &Slot)> = of_batch.collect();
+                batch.clear();
+                for (position, slot) in &of_batch {
+                    // SAFETY: the caller's.
+                    unsafe { self.wait_for(slot, range.start) }?;
+                    batch.push((*position, self.streams[slot.lane].0.0));
+                }
+                enqueue(Batch::Wires(&batch))?;
+                current = None;
+                for (_, slot) in &of_batch {
+                    // SAFETY: the caller's.
+                    unsafe { self.record(slot) }?;
+                }
+                continue;
             }
-            // What is before the range has finished.
-            for &wait in waits.iter().filter(|&&wait| wait as usize >= range.start) {
-                let event = self.schedule.slots[wait as usize].event;
-                let event = &self.events[event.expect("a command that is waited for has an event")];
-                // SAFETY: the caller's; the event was recorded after that command, and not since.
-                unsafe { fan::wait(stream, event) }?;
+            if current != Some(lane.device) {
+                contexts.enter(lane.device)?;
+                current = Some(lane.device);
             }
-            enqueue(position, stream)?;
-            if let Some(event) = event {
-                // SAFETY: the caller's; event and stream are of one device.
-                unsafe { fan::record(&self.events[*event], stream) }?;
-            }
+            // SAFETY: the caller's.
+            unsafe { self.wait_for(slot, range.start) }?;
+            enqueue(Batch::One(position, self.streams[slot.lane].0.0))?;
+            // SAFETY: the caller's.
+            unsafe { self.record(slot) }?;
         }
         Ok(())
+    }
+
+    /// Makes a command's stream wait for what it waits for; what is before `start` has finished.
+    ///
+    /// # Safety
+    ///
+    /// As [`Lanes::run`].
+    unsafe fn wait_for(&self, slot: &Slot, start: usize) -> Result<(), DriverError> {
+        let waits = slot.waits.iter().filter(|&&wait| wait as usize >= start);
+        for &wait in waits {
+            let event = self.schedule.slots[wait as usize].as_ref();
+            let event = event.and_then(|slot| slot.event);
+            let event = &self.events[event.expect("a command that is waited for has an event")];
+            // SAFETY: the caller's; the event was recorded after that command, and not since.
+            unsafe { fan::wait(self.streams[slot.lane].0.0, event) }?;
+        }
+        Ok(())
+    }
+
+    /// Records a command's event, if others wait for it.
+    ///
+    /// # Safety
+    ///
+    /// As [`Lanes::run`].
+    unsafe fn record(&self, slot: &Slot) -> Result<(), DriverError> {
+        match slot.event {
+            None => Ok(()),
+            // SAFETY: the caller's; event and stream are of one device.
+            Some(event) => unsafe { fan::record(&self.events[event], self.streams[slot.lane].0.0) },
+        }
     }
 }
 

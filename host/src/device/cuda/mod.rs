@@ -32,6 +32,7 @@ use self::module::LoadedModule;
 use self::session::{CudaSession, Gpu, Use};
 use crate::device::error::DeviceError;
 use crate::device::info::DeviceInfo;
+use crate::device::share::Share;
 use crate::device::traits::{Device, Session, SharedMemory};
 use crate::driver::check;
 use crate::error::Error;
@@ -53,7 +54,13 @@ impl Device for CudaDevice {
         let opened = self.enter()?;
         let loaded = self.load(module)?;
         let gpu = Gpu::new(self, opened, loaded, plan)?;
-        Ok(Box::new(CudaSession::new(vec![gpu], plan, Use::Own)?))
+        Ok(Box::new(CudaSession::new(
+            vec![gpu],
+            Share::whole(1),
+            None,
+            plan,
+            Use::Own,
+        )?))
     }
 
     fn prepare_shared<'d>(
@@ -68,7 +75,13 @@ impl Device for CudaDevice {
         let loaded = self.load(module)?;
         let memory = Use::Shared(memory.clone());
         let gpu = Gpu::new(self, opened, loaded, plan)?;
-        Ok(Box::new(CudaSession::new(vec![gpu], plan, memory)?))
+        Ok(Box::new(CudaSession::new(
+            vec![gpu],
+            Share::whole(1),
+            None,
+            plan,
+            memory,
+        )?))
     }
 
     fn prepare_isolated<'d>(
@@ -84,7 +97,13 @@ impl Device for CudaDevice {
         let loaded = Arc::new(LoadedModule::new(module, &self.info)?);
         let gpu = Gpu::new(self, opened, loaded, plan)?;
         let memory = Use::Banded(Bands::new());
-        Ok(Box::new(CudaSession::new(vec![gpu], plan, memory)?))
+        Ok(Box::new(CudaSession::new(
+            vec![gpu],
+            Share::whole(1),
+            None,
+            plan,
+            memory,
+        )?))
     }
 }
 

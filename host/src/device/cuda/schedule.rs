@@ -5,6 +5,9 @@
 //! are enough. What another device waits for is urgent and has lanes of higher priority: a boundary is computed before the inside, however
 //! large that is.
 
+use std::ops::Range;
+
+use crate::device::share::{Role, Share};
 use crate::plan::{Command, Plan};
 
 /// The most lanes of one device and priority.
@@ -13,10 +16,12 @@ const MOST_LANES: usize = 4;
 /// A stream that commands run on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lane {
-    /// Its device.
+    /// Its device, by number among those of this process.
     pub device: u32,
     /// Whether another device waits for its commands.
     pub is_urgent: bool,
+    /// Whether its commands are sends and receives: a device has one lane of these.
+    pub is_wire: bool,
 }
 
 /// Where a command runs, and when.
@@ -35,47 +40,76 @@ pub struct Slot {
 pub struct Schedule {
     /// The lanes.
     pub lanes: Vec<Lane>,
-    /// For each command.
-    pub slots: Vec<Slot>,
+    /// For each command; `None` for those of other processes.
+    pub slots: Vec<Option<Slot>>,
+    /// Sends and receives that start together, by positions of their commands, in order and apart: those of a group of independent commands, or one
+    /// by itself. Other commands may lie between them.
+    pub wires: Vec<Range<u32>>,
     /// The device of each event. An event serves one command after another: all that wait for the first are enqueued before the second.
     pub events: Vec<u32>,
 }
 
 impl Schedule {
-    /// Puts the plan's commands on lanes.
-    pub fn new(plan: &Plan) -> Schedule {
+    /// Puts this process's commands on lanes.
+    pub fn new(plan: &Plan, share: &Share) -> Schedule {
         let dependencies = plan.dependencies();
         let devices: Vec<u32> = { plan.commands() }
             .map(|command| command.device(plan.buffers()))
             .collect();
         let is_urgent = urgent(plan, &dependencies, &devices);
         let mut placing = Placing::default();
-        for (position, waits) in dependencies.iter().enumerate() {
+        let commands = plan.commands().zip(&dependencies).enumerate();
+        for (position, (command, waits)) in commands {
+            let (device, is_wire) = match share.role(plan, &command) {
+                Role::Execute(device) => (device, false),
+                Role::Send { from: device, .. } | Role::Receive { to: device, .. } => {
+                    (device, true)
+                }
+                Role::Nothing => {
+                    placing.pass();
+                    continue;
+                }
+            };
             let lane = Lane {
-                device: devices[position],
-                is_urgent: is_urgent[position],
+                device: device - share.own.start,
+                is_urgent: is_wire || is_urgent[position],
+                is_wire,
             };
             placing.place(position as u32, lane, waits);
         }
-        let Placing { mut schedule, .. } = placing;
-        schedule.assign_events();
+        let mut schedule = placing.schedule;
+        schedule.assign_events(plan);
+        let is_wire = |position: usize| {
+            let slot = schedule.slots[position].as_ref();
+            slot.is_some_and(|slot| schedule.lanes[slot.lane].is_wire)
+        };
+        let stages = plan.stages().map(|stage| {
+            let first = stage.clone().find(|&position| is_wire(position));
+            first.map(|first| first as u32..stage.end as u32)
+        });
+        schedule.wires = stages.flatten().collect();
         schedule
     }
 
     /// Gives an event to each command that others wait for.
-    fn assign_events(&mut self) {
+    fn assign_events(&mut self, plan: &Plan) {
         let mut last_waiter = vec![None; self.slots.len()];
         for (position, slot) in self.slots.iter().enumerate() {
-            for &wait in &slot.waits {
+            for &wait in slot.iter().flat_map(|slot| &slot.waits) {
                 last_waiter[wait as usize] = Some(position);
             }
         }
-        // Events that no command enqueued from here on waits for, and those that become so after a command.
+        // Events that no command enqueued from here on waits for, and those that become so with a command.
         let mut free: Vec<usize> = Vec::new();
         let mut freed: Vec<Vec<usize>> = vec![Vec::new(); self.slots.len()];
-        for position in 0..self.slots.len() {
-            if let Some(last) = last_waiter[position] {
-                let device = self.lanes[self.slots[position].lane].device;
+        // Sends and receives are enqueued before others of their stage.
+        for stage in plan.stages() {
+            for position in stage.clone() {
+                let (Some(last), Some(slot)) = (last_waiter[position], &mut self.slots[position])
+                else {
+                    continue;
+                };
+                let device = self.lanes[slot.lane].device;
                 let found = free.iter().position(|&event| self.events[event] == device);
                 let event = match found {
                     Some(at) => free.swap_remove(at),
@@ -84,10 +118,12 @@ impl Schedule {
                         self.events.len() - 1
                     }
                 };
-                self.slots[position].event = Some(event);
+                slot.event = Some(event);
                 freed[last].push(event);
             }
-            free.append(&mut freed[position]);
+            for position in stage {
+                free.append(&mut freed[position]);
+            }
         }
     }
 }
@@ -122,7 +158,16 @@ struct Placing {
 }
 
 impl Placing {
+    /// Leaves out a command of another process.
+    fn pass(&mut self) {
+        self.clocks.push(Vec::new());
+        self.schedule.slots.push(None);
+    }
+
     fn place(&mut self, position: u32, wanted: Lane, waits: &[u32]) {
+        let is_here = |wait: &&u32| self.schedule.slots[**wait as usize].is_some();
+        let waits: Vec<u32> = waits.iter().filter(is_here).copied().collect();
+        let waits = &waits[..];
         let mut clock = Vec::new();
         for &wait in waits {
             merge(&mut clock, &self.clocks[wait as usize]);
@@ -135,7 +180,8 @@ impl Placing {
         };
         let mut events = Vec::new();
         for &wait in waits.iter().rev() {
-            let of = self.schedule.slots[wait as usize].lane;
+            let slot = self.schedule.slots[wait as usize].as_ref();
+            let of = slot.expect("a command of this process").lane;
             if before.get(of).copied().unwrap_or(0) <= wait {
                 events.push(wait);
                 merge(&mut before, &self.clocks[wait as usize]);
@@ -151,11 +197,11 @@ impl Placing {
         }
         self.tails[lane] = position;
         self.clocks.push(before);
-        self.schedule.slots.push(Slot {
+        self.schedule.slots.push(Some(Slot {
             lane,
             waits: events,
             event: None,
-        });
+        }));
     }
 
     /// The lane whose last command is the latest that the new one follows anyway; else a new one, or the one that has been still for longest.
@@ -164,6 +210,7 @@ impl Placing {
             .filter(|(_, lane)| **lane == wanted)
             .map(|(lane, _)| lane);
         let fitting: Vec<usize> = fitting.collect();
+        let most = if wanted.is_wire { 1 } else { MOST_LANES };
         let followed = fitting.iter().copied().filter(|&lane| {
             let tail = self.tails[lane];
             clock.get(lane).is_some_and(|&until| until > tail)
@@ -174,7 +221,7 @@ impl Placing {
         });
         match best {
             Some(lane) => lane,
-            None if fitting.len() < MOST_LANES => self.schedule.lanes.len(),
+            None if fitting.len() < most => self.schedule.lanes.len(),
             None => { fitting.into_iter() }
                 .min_by_key(|&lane| self.tails[lane])
                 .expect("there are lanes"),
@@ -230,7 +277,7 @@ mod tests {
 
     #[test]
     fn the_seam_is_urgent_and_the_rest_is_not() {
-        let schedule = Schedule::new(&slabs(50));
+        let schedule = Schedule::new(&slabs(50), &Share::whole(2));
         let lanes = schedule.slots[..6]
             .iter()
             .map(|slot| schedule.lanes[slot.lane]);
@@ -250,7 +297,8 @@ mod tests {
         assert!(schedule.lanes.len() <= 8, "{:?}", schedule.lanes);
         assert!(schedule.events.len() <= 24, "{:?}", schedule.events);
         // Of a later step: a seam waits for the other's copy and for the rest, the rest for the seam and no copy.
-        let waits = |step: usize, command: usize| schedule.slots[6 * step + command].waits.len();
+        let slot = |position: usize| schedule.slots[position].as_ref().unwrap();
+        let waits = |step: usize, command: usize| slot(6 * step + command).waits.len();
         for step in 10..50 {
             for command in [0, 1] {
                 assert!((1..=3).contains(&waits(step, command)), "{step} {command}");
@@ -261,14 +309,18 @@ mod tests {
         }
     }
 
-    /// Checks that lanes and events keep the plan's order wherever it matters.
-    fn check(plan: &Plan) -> Result<(), TestCaseError> {
-        let schedule = Schedule::new(plan);
+    /// Checks that lanes and events keep the plan's order wherever it matters to this process.
+    fn check(plan: &Plan, share: &Share) -> Result<(), TestCaseError> {
+        let schedule = Schedule::new(plan, share);
         let mut follows: Vec<Vec<bool>> = Vec::new();
         let mut tails = vec![None; schedule.lanes.len()];
         let mut holds = vec![None; schedule.events.len()];
         for (position, slot) in schedule.slots.iter().enumerate() {
             let mut before = vec![false; schedule.slots.len()];
+            let Some(slot) = slot else {
+                follows.push(before);
+                continue;
+            };
             let tail = tails[slot.lane].replace(position);
             for early in slot.waits.iter().map(|&wait| wait as usize).chain(tail) {
                 before[early] = true;
@@ -277,7 +329,11 @@ mod tests {
                 }
             }
             for &wait in &slot.waits {
-                let event = schedule.slots[wait as usize].event.unwrap();
+                let event = schedule.slots[wait as usize]
+                    .as_ref()
+                    .unwrap()
+                    .event
+                    .unwrap();
                 prop_assert_eq!(holds[event], Some(wait), "the event is another's");
             }
             if let Some(event) = slot.event {
@@ -287,16 +343,55 @@ mod tests {
             follows.push(before);
         }
         for (late, waits) in plan.dependencies().iter().enumerate() {
+            let is_here = |position: usize| schedule.slots[position].is_some();
             for &early in waits {
-                prop_assert!(follows[late][early as usize], "{} before {}", late, early);
+                let both = is_here(late) && is_here(early as usize);
+                prop_assert!(
+                    !both || follows[late][early as usize],
+                    "{} before {}",
+                    late,
+                    early
+                );
             }
         }
         Ok(())
     }
 
+    /// One process with all devices, and two that share them.
+    fn shares() -> [Share; 3] {
+        let own = |own| Share { own, all: 3 };
+        [own(0..3), own(0..1), own(1..3)]
+    }
+
+    #[test]
+    fn sends_and_receives_of_a_step_start_together() {
+        let mut plan = Plan::new("p");
+        let [a, b] = [0, 1].map(|i| plan.scratch_on(i, format!("b{i}"), Element::U32, 12));
+        let one = LaunchConfig::new(1, 1);
+        for _ in 0..2 {
+            plan.launch("k", one, args![a]).unwrap();
+            let exchange = |plan: &mut Plan| {
+                plan.copy_range(a, 1, b, 0, 1)?;
+                plan.copy_range(b, 1, a, 0, 1)
+            };
+            plan.independent(exchange).unwrap();
+            plan.copy_range(a, 5, b, 5, 1).unwrap();
+        }
+        let share = Share { own: 1..2, all: 2 };
+        let schedule = Schedule::new(&plan, &share);
+        assert_eq!(schedule.wires, [1..3, 3..4, 5..7, 7..8]);
+        let here = |position: &usize| schedule.slots[*position].is_some();
+        let here: Vec<usize> = (0..8).filter(here).collect();
+        assert_eq!(here, [1, 2, 3, 5, 6, 7]);
+        assert_eq!(schedule.lanes.len(), 1, "they are all of one wire");
+        assert_eq!(Schedule::new(&plan, &Share::whole(2)).wires, []);
+    }
+
     #[test]
     fn slabs_keep_their_order() {
-        check(&slabs(40)).unwrap();
+        for share in shares() {
+            check(&slabs(40), &share).unwrap();
+        }
     }
 
     proptest! {
@@ -312,7 +407,9 @@ mod tests {
                     plan.launch("k", LaunchConfig::new(1, 1), args).unwrap();
                 }
             }
-            check(&plan)?;
+            for share in shares() {
+                check(&plan, &share)?;
+            }
         }
     }
 }

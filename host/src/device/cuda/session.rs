@@ -11,7 +11,7 @@ use cust::sys::{
     self, CUdeviceptr, CUfunction, CUfunction_attribute as FunctionAttribute, CUstream,
 };
 
-use super::commands::{Commands, Graph, MAX_NODES, Refused};
+use super::commands::{Commands, Graph, MAX_NODES, Refused, Wire};
 use super::fan::Fan;
 use super::gate::Held;
 use super::gpu::{CudaDevice, Opened};
@@ -23,7 +23,8 @@ use super::staging::is_large;
 use crate::buffer::HostBuffer;
 use crate::device::error::{DeviceError, DriverError};
 use crate::device::info::{Capture, Flushed, KernelInfo, Launching, Stray, Timing};
-use crate::device::pieces::{Pieces, pieces};
+use crate::device::pieces::{Piece, Pieces, pieces};
+use crate::device::share::Share;
 use crate::device::traits::{Segments, Session, SharedMemory, check_buffer};
 use crate::driver::{allow_non_portable_cluster, check};
 use crate::error::Error;
@@ -54,8 +55,9 @@ pub enum Use {
 
 /// A plan on a GPU.
 pub struct CudaSession<'d> {
-    /// By the plan's numbers.
+    /// This process's, from the first of its share on.
     gpus: Vec<Gpu<'d>>,
+    share: Share,
     plan: Plan,
     commands: Commands<'d>,
     /// Made by [`Session::capture`].
@@ -104,8 +106,14 @@ impl<'d> Gpu<'d> {
 
 impl<'d> CudaSession<'d> {
     /// Prepares a validated plan on as many GPUs as it needs.
-    pub fn new(gpus: Vec<Gpu<'d>>, plan: &Plan, memory: Use) -> Result<CudaSession<'d>, Error> {
-        let buffers = allocate(&gpus, plan, &memory)?;
+    pub fn new(
+        gpus: Vec<Gpu<'d>>,
+        share: Share,
+        wire: Option<Wire<'d>>,
+        plan: &Plan,
+        memory: Use,
+    ) -> Result<CudaSession<'d>, Error> {
+        let buffers = allocate(&gpus, &share, plan, &memory)?;
         let address = |id: BufferId| {
             buffers[id.index()]
                 .as_ref()
@@ -113,13 +121,15 @@ impl<'d> CudaSession<'d> {
         };
         let event =
             || check("cuEventCreate", Event::new(EventFlags::DEFAULT)).map_err(DeviceError::from);
-        let mut commands = Commands::new(plan, address, |device, kernel| {
-            gpus[device as usize].functions[kernel]
+        let mut commands = Commands::new(plan, &share, address, |device, kernel| {
+            gpus[(device - share.own.start) as usize].functions[kernel]
         });
-        if gpus.len() > 1 {
+        commands.wire = wire;
+        if share.all > 1 {
             let contexts = gpus.iter().map(|gpu| gpu.opened.context()).collect();
             let contexts = Contexts(contexts);
-            let lanes = Lanes::new(Schedule::new(plan), &contexts).map_err(DeviceError::from)?;
+            let lanes =
+                Lanes::new(Schedule::new(plan, &share), &contexts).map_err(DeviceError::from)?;
             commands.lanes = Some((lanes, contexts));
         } else {
             commands.fan = Fan::new(commands.largest_group()).map_err(DeviceError::from)?;
@@ -136,6 +146,7 @@ impl<'d> CudaSession<'d> {
             buffers,
             memory,
             gpus,
+            share,
         })
     }
 
@@ -155,16 +166,25 @@ impl<'d> CudaSession<'d> {
 
     /// The memory of a buffer that is not scattered, and its GPU, whose context becomes current.
     fn enter_memory(&self, id: BufferId) -> Result<(&Rc<Memory>, &'d Opened), DeviceError> {
-        let device = self.plan.buffers()[id.index()].device;
+        let device = self.plan.buffers()[id.index()].device - self.share.own.start;
         let opened = self.gpus[device as usize].device.enter()?;
         let memory = self.buffers[id.index()].as_ref();
         Ok((memory.expect("a buffer in memory"), opened))
     }
 
-    /// Buffers that have the memory of this one.
+    /// Buffers of this process that have the memory of this one.
     fn memory_of(&self, id: BufferId) -> Result<Vec<BufferId>, Error> {
         self.plan.buffer_info(id)?;
-        Ok(self.plan.memory_of(id))
+        let mut memory = self.plan.memory_of(id);
+        memory.retain(|&id| self.share.holds(&self.plan, id));
+        Ok(memory)
+    }
+
+    /// The pieces of a buffer that this process has.
+    fn pieces(&self, id: BufferId, which: Pieces) -> Vec<Piece> {
+        let mut pieces = pieces(&self.plan, id, which);
+        pieces.retain(|piece| self.share.holds(&self.plan, piece.part));
+        pieces
     }
 
     /// A result of the driver, with the plan in the error.
@@ -172,7 +192,11 @@ impl<'d> CudaSession<'d> {
         result.map_err(|refused| self.failed(refused.into()))
     }
 
-    fn failed(&self, Refused { cause, position }: Refused) -> Error {
+    fn failed(&self, refused: Refused) -> Error {
+        let (cause, position) = match refused {
+            Refused::Driver { cause, position } => (cause, position),
+            Refused::Wire(error) => return error.into(),
+        };
         match (self.gpus[0].device.failed(&self.plan, cause), position) {
             (DeviceError::Driver(cause), Some(position)) => DeviceError::LaunchRefused {
                 place: self.place(position),
@@ -254,7 +278,7 @@ impl<'d> CudaSession<'d> {
 impl Session for CudaSession<'_> {
     fn write(&mut self, id: BufferId, from: &HostBuffer) -> Result<(), Error> {
         check_buffer(&self.plan, id, from)?;
-        for piece in pieces(&self.plan, id, Pieces::Held) {
+        for piece in self.pieces(id, Pieces::Held) {
             let (buffer, opened) = self.enter_memory(piece.part)?;
             let (offset, from) = (piece.offset as usize, &from.bytes()[piece.whole]);
             let (to, stream) = (buffer.address() + piece.offset, opened.stream.as_inner());
@@ -328,7 +352,7 @@ impl Session for CudaSession<'_> {
 
     fn read_into(&mut self, id: BufferId, to: &mut HostBuffer) -> Result<(), Error> {
         check_buffer(&self.plan, id, to)?;
-        for piece in pieces(&self.plan, id, Pieces::Owned) {
+        for piece in self.pieces(id, Pieces::Owned) {
             let (buffer, opened) = self.enter_memory(piece.part)?;
             let (offset, to) = (piece.offset as usize, &mut to.bytes_mut()[piece.whole]);
             let (from, stream) = (buffer.address() + piece.offset, opened.stream.as_inner());
@@ -456,7 +480,11 @@ impl Session for CudaSession<'_> {
             return Ok(Vec::new());
         };
         let mut strays = Vec::new();
-        for id in self.plan.in_memory() {
+        for id in self
+            .plan
+            .in_memory()
+            .filter(|&id| self.share.holds(&self.plan, id))
+        {
             let (memory, _) = self.enter_memory(id)?;
             let name = &self.plan.buffers()[id.index()].name;
             strays.append(&mut self.check(memory.strays(name, bands))?);
@@ -481,7 +509,7 @@ impl Session for CudaSession<'_> {
             };
             // SAFETY: the context is current, the plan was validated, the buffers are this session's, as is the graph.
             match unsafe { Graph::new(&mut self.commands, range) } {
-                Err(Refused {
+                Err(Refused::Driver {
                     cause,
                     position: None,
                 }) if cause.code == FUNCTION_NOT_FOUND => {
@@ -522,7 +550,10 @@ impl Session for CudaSession<'_> {
                 _ => None,
             })
             .ok_or_else(|| ValidationError::not_launched(&self.plan, kernel))?;
-        let gpu = &self.gpus[device as usize];
+        // All GPUs have all kernels, whichever of them launches this one first.
+        let gpu = { device.checked_sub(self.share.own.start) }
+            .and_then(|device| self.gpus.get(device as usize))
+            .unwrap_or(&self.gpus[0]);
         gpu.device.enter()?;
         let function = gpu.functions[launch.kernel_index];
         let get = |which| self.check(function_attribute(function, which));
@@ -559,10 +590,11 @@ impl Drop for CudaSession<'_> {
     fn drop(&mut self) {
         // Buffers are freed in the current context; nothing is in flight, since `run` waits.
         for (buffer, memory) in self.plan.buffers().iter().zip(&mut self.buffers) {
-            let _ = self.gpus[buffer.device as usize % self.gpus.len()]
-                .device
-                .enter();
-            drop(memory.take());
+            if let Some(memory) = memory.take() {
+                let device = buffer.device - self.share.own.start;
+                let _ = self.gpus[device as usize].device.enter();
+                drop(memory);
+            }
         }
         let _ = self.gpus[0].device.enter();
     }
@@ -640,9 +672,14 @@ fn memory_info() -> Result<(usize, usize), DriverError> {
     Ok((free, total))
 }
 
-fn allocate(gpus: &[Gpu<'_>], plan: &Plan, memory: &Use) -> Result<Vec<Option<Rc<Memory>>>, Error> {
+fn allocate(
+    gpus: &[Gpu<'_>],
+    share: &Share,
+    plan: &Plan,
+    memory: &Use,
+) -> Result<Vec<Option<Rc<Memory>>>, Error> {
     let mut all = vec![None; plan.buffers().len()];
-    for (number, gpu) in (0..).zip(gpus) {
+    for (number, gpu) in share.own.clone().zip(gpus) {
         gpu.device.enter()?;
         let (free, total) = memory_info().map_err(DeviceError::from)?;
         for id in plan.in_memory() {

@@ -10,6 +10,7 @@ use super::gate::{Gate, Held, LONGEST};
 use super::gpu::{CudaDevice, suspects};
 use super::memory::{BAND_BYTES, Bands, stray};
 use super::module::{check_target, refused, spills};
+use crate::device::share::Share;
 use crate::device::{DeviceInfo, DeviceKind, DriverError, Side, Spills};
 use crate::module::Module;
 use crate::plan::Plan;
@@ -35,7 +36,7 @@ fn every_parameter_points_at_its_value() {
         plan.launch("k", LaunchConfig::new(1, 1), args![u, step])
             .unwrap();
     }
-    let commands = Commands::new(&plan, |_| 0xabc0, |_, _| ptr::null_mut());
+    let commands = Commands::new(&plan, &Share::whole(1), |_| 0xabc0, |_, _| ptr::null_mut());
     for (step, step_params) in commands.params().chunks(2).enumerate() {
         // SAFETY: the pointers point into the values, which live.
         let values = unsafe { (*step_params[0].cast::<u64>(), *step_params[1].cast::<u32>()) };
@@ -56,7 +57,7 @@ fn a_long_plan_that_repeats_becomes_a_graph_of_some_repetitions() {
             plan.launch("k", config, args![u, step % period]).unwrap();
             plan.fill(u, 0).unwrap();
         }
-        Commands::new(&plan, |_| 0xabc0, |_, _| ptr::null_mut()).graph_range()
+        Commands::new(&plan, &Share::whole(1), |_| 0xabc0, |_, _| ptr::null_mut()).graph_range()
     };
     assert_eq!(graph_of(0, 0, 1), None);
     let whole = graph_of(0, 16_384, 20_000);
@@ -92,7 +93,7 @@ fn independent_commands_stay_whole_in_parts_and_repetitions() {
             _ => pair(&mut plan).unwrap(),
         }
     }
-    let commands = Commands::new(&plan, |_| 0xabc0, |_, _| ptr::null_mut());
+    let commands = Commands::new(&plan, &Share::whole(1), |_| 0xabc0, |_, _| ptr::null_mut());
     assert_eq!(commands.graph_range(), Some(1..1 + 6 * 682));
     assert_eq!(commands.largest_group(), 2);
     let boundaries = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9].map(|at| commands.boundary(at));
