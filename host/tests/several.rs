@@ -5,7 +5,7 @@ use host::plan::Command;
 use host::poisson::{Poisson, Start};
 use host::stencil25::{self, Stencil25};
 use host::wave3d::Wave3d;
-use host::{Case, Cpu, Device, Error, Lab, NoProgress, Plan, check, find_lab, run};
+use host::{Case, Cpu, Device, Error, NoProgress, Plan, check, find_lab, run};
 use proptest::prelude::*;
 
 fn poisson(n: u32, iterations: u32) -> Poisson {
@@ -34,7 +34,10 @@ fn compared(lab: &str, case: &dyn Case, variant: &str, devices: u32) -> Result<P
     let got = run::outputs(session.as_mut(), &plan)?;
     let expected = case.reference_from(&inputs, Cpu::Serial, &NoProgress)?;
     check::exact(&expected, &got).unwrap_or_else(|error| {
-        panic!("{variant} of {} on {devices} devices: {error}", case.label())
+        panic!(
+            "{variant} of {} on {devices} devices: {error}",
+            case.label()
+        )
     });
     Ok(plan)
 }
@@ -54,11 +57,7 @@ fn poisson_is_equal_on_any_number_of_devices() {
     for (n, iterations) in [(6, 3), (9, 4), (14, 5), (35, 2)] {
         for count in 1..=4 {
             let case = poisson(n, iterations);
-            for (variant, used) in [
-                ("dual", count.min(2)),
-                ("split", count),
-                ("blocks", count),
-            ] {
+            for (variant, used) in [("dual", count.min(2)), ("split", count), ("blocks", count)] {
                 let plan = compared("poisson", &case, variant, count).unwrap();
                 assert_eq!(devices(&plan), used as usize, "{variant}");
             }
@@ -118,7 +117,10 @@ fn the_labs_cases_are_equal_on_three_devices() {
         ("wave3d", &["split"]),
         ("stencil25", &["split"]),
     ] {
-        for case in find_lab(lab).unwrap().small_cases() {
+        let mut cases = find_lab(lab).unwrap().small_cases();
+        // The emulated device takes its time.
+        cases.retain(|case| case.work(variants[0]).updates < 20_000);
+        for case in cases {
             for variant in variants {
                 match compared(lab, case.as_ref(), variant, 3) {
                     Ok(_) => {}
@@ -151,7 +153,10 @@ fn no_device_has_the_whole() {
         let plan = case.record_for(4, variant).unwrap();
         for device in 0..4 {
             let bytes = plan.bytes_on(device);
-            assert!((bytes as f64) < share * whole as f64, "{variant}: {bytes} of {whole}");
+            assert!(
+                (bytes as f64) < share * whole as f64,
+                "{variant}: {bytes} of {whole}"
+            );
         }
     }
 }
@@ -185,7 +190,11 @@ fn the_rest_of_a_slab_waits_for_no_exchange() {
         // The last launches are those of the interiors.
         for interior in len - 4..len {
             for copy in exchanges.iter().cloned().flatten() {
-                assert!(!all[interior][copy], "{}: {interior} waits for {copy}", case.label());
+                assert!(
+                    !all[interior][copy],
+                    "{}: {interior} waits for {copy}",
+                    case.label()
+                );
             }
         }
         // Planes at a seam wait for those that they read.
