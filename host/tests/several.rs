@@ -5,7 +5,7 @@ use host::plan::Command;
 use host::poisson::{Poisson, Start};
 use host::stencil25::{self, Stencil25};
 use host::wave3d::Wave3d;
-use host::{Case, Cpu, Device, Error, Lab, NoProgress, Plan, check, find_lab, run};
+use host::{Case, Cpu, Device, Error, NoProgress, Plan, check, find_lab, run};
 use proptest::prelude::*;
 
 fn poisson(n: u32, iterations: u32) -> Poisson {
@@ -117,7 +117,10 @@ fn the_labs_cases_are_equal_on_three_devices() {
         ("wave3d", &["split"]),
         ("stencil25", &["split"]),
     ] {
-        for case in find_lab(lab).unwrap().small_cases() {
+        let mut cases = find_lab(lab).unwrap().small_cases();
+        // The emulated device takes its time.
+        cases.retain(|case| case.work(variants[0]).updates < 20_000);
+        for case in cases {
             for variant in variants {
                 match compared(lab, case.as_ref(), variant, 3) {
                     Ok(_) => {}
@@ -165,9 +168,11 @@ fn waits_for(plan: &Plan) -> Vec<Vec<bool>> {
     for (command, before) in waits.iter().enumerate() {
         for &before in before {
             let before = before as usize;
-            for earlier in 0..=before {
-                all[command][earlier] |= earlier == before || all[before][earlier];
+            let with_its = all[before].clone();
+            for (follows, its) in all[command].iter_mut().zip(with_its) {
+                *follows |= its;
             }
+            all[command][before] = true;
         }
     }
     all
@@ -183,16 +188,11 @@ fn the_rest_of_a_slab_waits_for_no_exchange() {
         let plan = case.record_for(4, "split").unwrap();
         let all = waits_for(&plan);
         let exchanges = plan.groups()[plan.groups().len() - 2..].to_vec();
-        let len = plan.commands().len();
         // The last launches are those of the interiors.
-        for interior in len - 4..len {
-            for copy in exchanges.iter().cloned().flatten() {
-                assert!(
-                    !all[interior][copy],
-                    "{}: {interior} waits for {copy}",
-                    case.label()
-                );
-            }
+        for interior in &all[plan.commands().len() - 4..] {
+            let mut copies = exchanges.iter().cloned().flatten();
+            let copy = copies.find(|&copy| interior[copy]);
+            assert_eq!(copy, None, "{}", case.label());
         }
         // Planes at a seam wait for those that they read.
         let seam = exchanges[1].start - 1;

@@ -218,7 +218,7 @@ impl Plan {
         if is_named.any(|(id, _)| id == *whole) {
             return refused("a command before names it".to_owned());
         }
-        if *pitch == 0 || len % pitch != 0 {
+        if *pitch == 0 || !len.is_multiple_of(*pitch) {
             return refused(format!("its {len} elements are no rows of {pitch}"));
         }
         let all = Rect {

@@ -35,7 +35,9 @@ impl Blocks {
         halo: u64,
         place: &str,
     ) -> Result<Blocks, PlanError> {
-        let rows = (1..=devices.isqrt()).rev().find(|rows| devices % rows == 0);
+        let rows = (1..=devices.isqrt())
+            .rev()
+            .find(|rows| devices.is_multiple_of(*rows));
         let rows = rows.expect("at least one device");
         let parts = [devices / rows, rows];
         let lens = computed.map(|computed| computed.end - computed.start);
