@@ -9,7 +9,10 @@ use super::kernels::{BLOCK, SHARED_MEM_BYTES, TILE};
 /// Blocks that keep any GPU busy to the end.
 const ENOUGH_BLOCKS: u32 = 8192;
 /// Planes of a block: before the first it reads eight, and fewer are soon done, so that neighbours stay near each other.
-const PLANES: [u32; 2] = [24, 56];
+const PLANES: [u32; 2] = [24, 48];
+/// About as many blocks as run at once. A band of rows of tiles has so many, and goes through all planes before the next band starts: the planes that a block reads
+/// before its first are in L2 still, since the block before it has just used them.
+const BAND: u32 = 640;
 
 /// See the module.
 pub struct Submission;
@@ -44,7 +47,10 @@ impl Solution for Submission {
         let parts = inner_x.div_ceil(planes);
         // Of equal parts none is much shorter than the others.
         let planes = inner_x.div_ceil(parts);
-        let config = LaunchConfig::new([tiles[0], tiles[1], inner_x.div_ceil(planes) + 2], BLOCK);
+        let bands = tiles[0].saturating_mul(tiles[1]).saturating_add(BAND / 2) / BAND;
+        let rows = tiles[1].div_ceil(bands.max(1));
+        let parts = inner_x.div_ceil(planes) + 2;
+        let config = LaunchConfig::new([tiles[0] * rows, parts, tiles[1].div_ceil(rows)], BLOCK);
         let config = config.with_shared_mem_bytes(SHARED_MEM_BYTES);
         for &value in &problem.source_values {
             let task = task.to_bytes().to_vec();
