@@ -16,12 +16,15 @@ pub const POINTS: usize = 4;
 /// Threads of a block along z and y.
 pub const BLOCK: [u32; 3] = [TILE[0] / POINTS as u32, TILE[1], 1];
 /// Shared memory of a block.
-pub const SHARED_MEM_BYTES: u32 = 4 * (U.len() + ETA.len()) as u32;
+pub const SHARED_MEM_BYTES: u32 = 4 * (U.len() + ETA.len() + OWN * POINTS * THREADS) as u32;
 
 /// Blocks that keep any GPU busy to the end.
 const ENOUGH_BLOCKS: u32 = 8192;
 /// Planes of a block: before the first it reads eight, and fewer are soon done, so that neighbours stay near each other.
-const PLANES: [u32; 2] = [24, 56];
+const PLANES: [u32; 2] = [24, 48];
+/// About as many blocks as run at once. A band of rows of tiles has so many, and goes through all planes before the next band starts: the planes that a block reads
+/// before its first are in L2 still, since the block before it has just used them.
+const BAND: u32 = 640;
 
 /// The grid of blocks for a task, and how many planes of its region along x a block takes.
 pub fn blocks(task: &Task) -> ([u32; 3], u32) {
@@ -33,10 +36,10 @@ pub fn blocks(task: &Task) -> ([u32; 3], u32) {
     let parts = planes.div_ceil(of_block);
     // Of equal parts none is much shorter than the others.
     let of_block = planes.div_ceil(parts.max(1)).max(1);
-    (
-        [tiles[0], tiles[1], planes.div_ceil(of_block) + 2],
-        of_block,
-    )
+    let bands = tiles[0].saturating_mul(tiles[1]).saturating_add(BAND / 2) / BAND;
+    let rows = tiles[1].div_ceil(bands.max(1));
+    let parts = planes.div_ceil(of_block) + 2;
+    ([tiles[0] * rows, parts, tiles[1].div_ceil(rows)], of_block)
 }
 
 const THREADS: usize = (BLOCK[0] * BLOCK[1]) as usize;
@@ -87,6 +90,9 @@ impl Ring {
     }
 }
 
+/// Arrays of which a thread's own values of the next plane come to shared memory as well, in the shell's code: v, vp and phi.
+const OWN: usize = 3;
+
 /// An access that a thread does not make.
 const NONE: u32 = u32::MAX;
 
@@ -130,7 +136,7 @@ unsafe fn fetch<const N: usize>(place: *mut f32, plane: *const f32, copies: &[u3
     for &copy in copies {
         if copy != NONE {
             // SAFETY: the value is in the plane, aligned since rows and tiles are, and its place this copy's alone.
-            unsafe { async_copy::copy_16(place.add(to), plane.add(copy as usize)) }
+            unsafe { async_copy::copy_16_at(place.add(to), plane, copy) }
         }
         to += POINTS * THREADS;
     }
@@ -194,11 +200,30 @@ unsafe fn stream<const SHELL: bool>(
         let is_inner = is_middle
             && y > low[1] + RADIUS
             && y + 1 < high[1] + RADIUS
-            && z > low[2] + RADIUS
-            && z + RADIUS < high[2] + RADIUS;
+            && z >= low[2] + RADIUS + POINTS as u32
+            && z + 2 * POINTS as u32 <= high[2] + RADIUS;
         y < n_y + RADIUS + 1 && z < n_z + 2 * RADIUS && !is_inner
     });
     let (u_ring, eta_ring) = (shared, shared.wrapping_add(U.len()));
+    let own_place = eta_ring.wrapping_add(ETA.len() + POINTS * thread_number());
+    let own_place = |array: usize| own_place.wrapping_add(array * POINTS * THREADS);
+    // Whether any of the four points is in the shell is the same for all planes of this call.
+    let is_inside =
+        z >= low[2] && z + POINTS as u32 <= high[2] && y >= low[1] && y < high[1] && is_middle;
+    let has_shell = SHELL && has_points && !is_inside;
+    // Starts the copies of this thread's own values.
+    let fetch_own = |from: usize| {
+        // SAFETY: a thread's own elements, which it writes only after it has read them; nothing else has its places.
+        unsafe {
+            if has_points {
+                async_copy::copy_16(own_place(0), arrays.v.wrapping_add(from).cast_const());
+                async_copy::copy_16(own_place(1), arrays.vp.add(from));
+            }
+            if has_shell {
+                async_copy::copy_16(own_place(2), arrays.phi.wrapping_add(from).cast_const());
+            }
+        }
+    };
     // So many values into an array, a plane begins, counted from the halo's first.
     let plane = |number: u32| number as usize * stride;
 
@@ -217,6 +242,9 @@ unsafe fn stream<const SHELL: bool>(
                 let eta = arrays.eta.add(plane(next + RADIUS - 3));
                 fetch(eta_ring.add((ahead - 2) * ETA.plane()), eta, &of_eta);
             }
+            if SHELL && ahead == HALO {
+                fetch_own(index as usize);
+            }
             async_copy::commit();
         }
         let (mut u_place, mut eta_place) = (0_u32, 0_u32);
@@ -230,7 +258,9 @@ unsafe fn stream<const SHELL: bool>(
                 *behind = load(arrays.u.add(from));
                 from += stride;
             }
-            (next_v, next_vp) = (load(arrays.v.wrapping_add(own)), load(arrays.vp.add(own)));
+            if !SHELL {
+                (next_v, next_vp) = (load(arrays.v.wrapping_add(own)), load(arrays.vp.add(own)));
+            }
         }
         let in_tile = |halo: usize| {
             (thread::thread_idx_y() as usize + halo) * Ring::ROW
@@ -240,6 +270,13 @@ unsafe fn stream<const SHELL: bool>(
 
         while x < end {
             async_copy::wait::<0>();
+            let (mut v, mut vp, mut phi) = (next_v, next_vp, [0.0; POINTS]);
+            if SHELL && has_points {
+                (v, vp) = (load(own_place(0)), load(own_place(1)));
+            }
+            if has_shell {
+                phi = load(own_place(2));
+            }
             thread::sync_threads();
             // Where the plane behind was, which all have done with.
             let free = U.next(u_place, HALO + 1);
@@ -256,6 +293,7 @@ unsafe fn stream<const SHELL: bool>(
                         arrays.eta.add(plane(x + 2 + RADIUS)),
                         &of_eta,
                     );
+                    fetch_own(own + stride);
                 }
             }
             async_copy::commit();
@@ -266,8 +304,7 @@ unsafe fn stream<const SHELL: bool>(
             } else {
                 [0.0; POINTS]
             };
-            let (v, vp) = (next_v, next_vp);
-            if has_points && x + 1 < end {
+            if !SHELL && has_points && x + 1 < end {
                 next_v = load(arrays.v.wrapping_add(own + stride));
                 next_vp = load(arrays.vp.add(own + stride));
             }
@@ -303,32 +340,34 @@ unsafe fn stream<const SHELL: bool>(
                     next[k] = update::inner(u[k], v[k], vp[k], laplacians[k]);
                 }
 
-                let is_inner = |k: u32| region.contains(x, y, z + k);
-                let mut phi = [0.0; POINTS];
-                let has_shell = SHELL && !(is_inner(0) && is_inner(POINTS as u32 - 1));
                 if has_shell {
-                    phi = load(arrays.phi.wrapping_add(own));
                     let at = eta_tile.add(ETA.next(eta_place, 1) as usize);
-                    let (eta_behind, eta_ahead) = (
-                        eta_tile.add(eta_place as usize),
-                        eta_tile.add(ETA.next(eta_place, 2) as usize),
-                    );
+                    let eta = load(at);
+                    let planes: [Four; 2] = [
+                        load(eta_tile.add(eta_place as usize)),
+                        load(eta_tile.add(ETA.next(eta_place, 2) as usize)),
+                    ];
+                    let eta_rows: [Four; 2] = [load(at.sub(Ring::ROW)), load(at.add(Ring::ROW))];
+                    let mut eta_line = [0.0; POINTS + 2];
+                    (eta_line[0], eta_line[POINTS + 1]) = (*at.sub(1), *at.add(POINTS));
+                    eta_line[1..=POINTS].copy_from_slice(&eta);
                     for k in 0..POINTS {
-                        if !is_inner(k as u32) {
-                            let eta = *at.add(k);
-                            let eta_change = [
-                                *eta_ahead.add(k) - *eta_behind.add(k),
-                                *at.add(k + Ring::ROW) - *at.add(k).sub(Ring::ROW),
-                                *at.add(k + 1) - *at.add(k).sub(1),
-                            ];
-                            let u_change = [
-                                ahead[0][k] - behind[HALO - 1][k],
-                                rows[0][1][k] - rows[0][0][k],
-                                line[POINTS + k + 1] - line[POINTS + k - 1],
-                            ];
-                            next[k] = update::shell(u[k], v[k], vp[k], laplacians[k], eta, phi[k]);
-                            phi[k] =
-                                update::phi(&task.coefficients, phi[k], eta, eta_change, u_change);
+                        let eta_change = [
+                            planes[1][k] - planes[0][k],
+                            eta_rows[1][k] - eta_rows[0][k],
+                            eta_line[k + 2] - eta_line[k],
+                        ];
+                        let u_change = [
+                            ahead[0][k] - behind[HALO - 1][k],
+                            rows[0][1][k] - rows[0][0][k],
+                            line[POINTS + k + 1] - line[POINTS + k - 1],
+                        ];
+                        let c = &task.coefficients;
+                        let of_shell =
+                            update::shell(u[k], v[k], vp[k], laplacians[k], eta[k], phi[k]);
+                        let next_phi = update::phi(c, phi[k], eta[k], eta_change, u_change);
+                        if !region.contains(x, y, z + k as u32) {
+                            (next[k], phi[k]) = (of_shell, next_phi);
                         }
                     }
                 }
@@ -369,8 +408,8 @@ unsafe fn stream<const SHELL: bool>(
 /// v of each point becomes its next value, and phi of each of the shell; at the source, `value` is added to v. The points inside the shell
 /// are `task.region`. They may be some planes of a larger grid: the kernel needs no more of it.
 ///
-/// Block: [`BLOCK`], with [`SHARED_MEM_BYTES`]. Grid: along x and y a block for each [`TILE`], those of z along x; along z a block for each `planes` planes of
-/// `task.region` along x, and two for the shell before and after them.
+/// Block: [`BLOCK`], with [`SHARED_MEM_BYTES`]. Grid: along x a block for each [`TILE`] of a band of rows of tiles, those of a row next to each other; along y one for
+/// the shell's planes before `task.region`, for each `planes` planes of it, and for the shell's after it; along z a block for each band.
 ///
 /// # Safety
 /// - `u`, `vp` and `eta` have the values of `task.grid`, whose rows are aligned to 16 bytes.
@@ -388,20 +427,22 @@ pub unsafe fn stencil25_fast(
     planes: u32,
 ) {
     let Region { low, high } = task.region;
-    let parts = thread::grid_dim_z() - 2;
-    let part = thread::block_idx_z();
-    let [x, end] = if part < parts {
-        let x = low[0] + part * planes;
-        [x, (x + planes).min(high[0])]
-    } else if part == parts {
+    let tiles_z = task.grid.n_z.div_ceil(TILE[0]);
+    let (tile, rows) = (thread::block_idx_x(), thread::grid_dim_x() / tiles_z);
+    let row = thread::block_idx_z() * rows + tile / tiles_z;
+    let [y, z] = [row * TILE[1], tile % tiles_z * TILE[0]];
+    let (part, last) = (thread::block_idx_y(), thread::grid_dim_y() - 1);
+    let [x, end] = if part == 0 {
         [0, low[0]]
+    } else if part < last {
+        let x = low[0] + (part - 1) * planes;
+        [x, (x + planes).min(high[0])]
     } else {
         [high[0], task.grid.n_x]
     };
-    let [z, y] = [
-        thread::block_idx_x() * TILE[0],
-        thread::block_idx_y() * TILE[1],
-    ];
+    if x >= end || y >= task.grid.n_y {
+        return;
+    }
     // The halo's planes before the first point.
     let before = HALO * task.grid.stride_x() as usize;
     let arrays = Arrays {
@@ -412,7 +453,8 @@ pub unsafe fn stencil25_fast(
         phi: phi.wrapping_sub(before),
     };
     let shared = shared::dynamic_shared_mem();
-    let is_inner = part < parts
+    let is_inner = x >= low[0]
+        && end <= high[0]
         && y >= low[1]
         && y + TILE[1] <= high[1]
         && z >= low[2]
