@@ -87,7 +87,9 @@ pub fn run(args: &AnimateArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
     let is_wall = |x, y| scene.is_wall(x, y);
     let film = Film::new([domain.n_x, domain.n_y], is_wall, frames.len())?;
     let mut animation = Animation::create("--out", &args.out, args.fps, film)?;
-    let processor = args.device.processor(&LAB, Some(&args.variant), "naive")?;
+    let processor = args
+        .device
+        .processor(&LAB, &problem, Some(&args.variant), "naive")?;
 
     let began = Instant::now();
     let mut stepper = Stepper::new(problem, &processor, None)?;
@@ -173,7 +175,9 @@ mod tests {
         let error = |args: &[&str]| problem(&parse(args)).unwrap_err();
         insta::assert_snapshot!(error(&["--scene=double-slot"]), @"--scene: unknown scene `double-slot`; did you mean `double-slit`?");
         insta::assert_snapshot!(error(&["--size=1"]), @"--size: parameter `n_x` = `1`: a domain has at least 2 cells along each axis, its two borders");
-        let processor = parse(&[]).device.processor(&LAB, Some("nave"), "naive");
+        let args = parse(&[]);
+        let case = problem(&args).unwrap();
+        let processor = args.device.processor(&LAB, &case, Some("nave"), "naive");
         insta::assert_snapshot!(processor.err().unwrap(), @"--variant: unknown variant `nave`; did you mean `naive`?");
     }
 }

@@ -10,6 +10,8 @@ pub mod membench;
 mod npy;
 mod poisson;
 pub mod processor;
+#[cfg(target_os = "linux")]
+mod ranks;
 pub mod receivers;
 pub mod recordings;
 mod stencil25;

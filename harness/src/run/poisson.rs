@@ -99,19 +99,37 @@ pub fn run(args: &PoissonArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
         .tolerance
         .map(|tolerance| Stop::new(tolerance, args.check_every));
     let stop = stop.transpose().map_err(of_flag)?;
+    let variant = args.variant.as_deref();
     let processor = args
         .device
-        .processor(&LAB, args.variant.as_deref(), "computes_source")?;
+        .processor(&LAB, &problem, variant, "computes_source")?;
+    processor.compute(out, |processor, out| {
+        solve(args, problem, stop.as_ref(), processor, out)
+    })
+}
+
+/// Solves it, on what the flags name.
+fn solve(
+    args: &PoissonArgs,
+    problem: Poisson,
+    stop: Option<&Stop>,
+    processor: &Processor,
+    out: &mut Out<'_>,
+) -> Result<Ending, Failure> {
     if let (Some(_), Some(2..)) = (&stop, processor.device().map(Device::count)) {
         return Err(Failure::Input(
             "--tolerance: the change is looked at on one GPU; leave out --gpus".to_owned(),
         ));
     }
-    let file = args.file()?;
+    let file = match processor.is_first() {
+        true => args.file()?,
+        false => None,
+    };
 
-    let mut stepper = Stepper::new(problem, &processor, args.threads)?;
+    let mut stepper = Stepper::new(problem, processor, args.threads)?;
+    stepper.reads_results = !args.no_check || args.output != FieldFormat::None || stop.is_some();
     stepper.warm_up()?;
-    let (chunk, convergence) = match &stop {
+    let (chunk, convergence) = match stop {
         None => (stepper.advance(args.iterations, Some(&RULE))?, None),
         Some(stop) => {
             let (chunk, convergence) = iterate_until(stop, &mut stepper)?;
@@ -122,14 +140,14 @@ pub fn run(args: &PoissonArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
     out.line(out.look().title(&title))?;
     if let Some(chunk) = chunk {
         let done = part(&stepper.problem, 0, chunk.steps);
-        out.line(figures(&done, &chunk, &processor, out))?;
+        out.line(figures(&done, &chunk, processor, out))?;
     }
     let mut ending = Ending::Fine;
     if let Some((text, end)) = convergence {
         out.line(format!("  {text}"))?;
         ending = end;
     }
-    if !args.no_check && processor.device().is_some() {
+    if !args.no_check && processor.is_first() && processor.device().is_some() {
         let mut comparison = Comparison::default();
         stepper.compare(&mut comparison)?;
         if report_comparison(&comparison, out)? == Ending::Wrong {

@@ -1,13 +1,19 @@
 //! What a run computes on: the CPU, or a variant on a device.
 
+#[cfg(target_os = "linux")]
+use std::sync::Arc;
+
 use clap::Args;
 use host::device::Sanitize;
-use host::{Device, DeviceKind, Lab};
+#[cfg(target_os = "linux")]
+use host::ranks::Session;
+use host::{Case, Device, DeviceKind, Lab};
 
 use crate::catalogue::variant_of_run;
 use crate::cpu;
 use crate::devices::{Gpus, Machine, Wanted};
-use crate::failure::Failure;
+use crate::failure::{Ending, Failure};
+use crate::stdout::Out;
 
 /// The flags.
 #[derive(Debug, Clone, Args)]
@@ -18,6 +24,9 @@ pub struct DeviceArg {
     /// Compute on several GPUs: how many, their numbers as in 0,2, or all; `--device emulated --gpus 4` works anywhere
     #[arg(long, value_name = "GPUS")]
     gpus: Option<Gpus>,
+    /// Where processes meet that torchrun, srun, mpirun or `harness launch` started: tcp://HOST:PORT or file:///PATH [default: as these say]
+    #[arg(long, value_name = "PLACE")]
+    rendezvous: Option<String>,
 }
 
 /// The variant that runs on several devices, of each lab that has one.
@@ -30,6 +39,9 @@ pub struct Processor {
     pub name: Wanted,
     /// The variant that a device runs.
     pub variant: &'static str,
+    /// The other processes that compute with this one.
+    #[cfg(target_os = "linux")]
+    ranks: Option<Arc<Session>>,
 }
 
 impl DeviceArg {
@@ -42,11 +54,39 @@ impl DeviceArg {
     pub fn processor(
         &self,
         lab: &dyn Lab,
+        case: &dyn Case,
         variant: Option<&str>,
         usual: &str,
     ) -> Result<Processor, Failure> {
-        let usual = if self.gpus.is_some() { SPLIT } else { usual };
+        #[cfg(target_os = "linux")]
+        let world = super::ranks::world(self.rendezvous.as_deref())?;
+        #[cfg(not(target_os = "linux"))]
+        let world: Option<()> = None;
+        let usual = match self.gpus.is_some() || world.is_some() {
+            true => SPLIT,
+            false => usual,
+        };
         let (variant, wanted) = variant_of_run(lab, variant.unwrap_or(usual), self.device)?;
+        #[cfg(target_os = "linux")]
+        if let Some(world) = world {
+            let facts = [
+                ("lab", lab.name().to_owned()),
+                ("variant", variant.to_owned()),
+                (
+                    "problem",
+                    format!("{}, {}", case.label(), case.problem_json()),
+                ),
+            ];
+            let facts = facts.map(|(name, value)| (name.to_owned(), value)).into();
+            let wanted = wanted.unwrap_or(Wanted::Cuda(0));
+            let (device, session) = super::ranks::meet(&world, wanted, self.gpus.as_ref(), facts)?;
+            return Ok(Processor {
+                name: super::ranks::name(device.as_ref()),
+                machine: Machine::new(vec![(device.info().kind, Ok(vec![device]))]),
+                variant,
+                ranks: Some(session),
+            });
+        }
         if let Some(gpus) = &self.gpus {
             let group = gpus.group(wanted)?;
             let (kind, ordinal) = (group.info().kind, group.info().ordinal);
@@ -57,6 +97,8 @@ impl DeviceArg {
                     DeviceKind::Emulated => Wanted::Emulated,
                 },
                 variant,
+                #[cfg(target_os = "linux")]
+                ranks: None,
             });
         }
         let machine = Machine::discover(&[wanted.unwrap_or(Wanted::Cuda(0))], Sanitize::NONE);
@@ -69,11 +111,54 @@ impl DeviceArg {
             machine,
             name,
             variant,
+            #[cfg(target_os = "linux")]
+            ranks: None,
         })
     }
 }
 
 impl Processor {
+    /// Computes something, and tells the other processes, if there are any, how it ended. Of these, the first alone writes a report.
+    ///
+    /// # Errors
+    ///
+    /// Those of `compute`; another process that failed or died.
+    pub fn compute(
+        self,
+        out: &mut Out<'_>,
+        compute: impl FnOnce(&Processor, &mut Out<'_>) -> Result<Ending, Failure>,
+    ) -> Result<Ending, Failure> {
+        if self.is_first() {
+            let ended = compute(&self, out);
+            return self.end(ended);
+        }
+        let ended = compute(&self, &mut Out::new(std::io::sink(), out.look()));
+        self.end(ended)
+    }
+
+    #[cfg(target_os = "linux")]
+    fn end(mut self, ended: Result<Ending, Failure>) -> Result<Ending, Failure> {
+        if let Some(ranks) = self.ranks.take() {
+            drop(self);
+            super::ranks::end(ranks, ended.as_ref().map(drop))?;
+        }
+        ended
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn end(self, ended: Result<Ending, Failure>) -> Result<Ending, Failure> {
+        ended
+    }
+
+    /// Whether this is the only process, or the first of several: the one that reports, compares and writes files.
+    pub fn is_first(&self) -> bool {
+        #[cfg(target_os = "linux")]
+        if let Some(ranks) = &self.ranks {
+            return ranks.rank() == 0;
+        }
+        true
+    }
+
     /// The device; `None` for the CPU.
     pub fn device(&self) -> Option<&dyn Device> {
         let chosen = self.machine.choose(&[self.name]).ok()?;
@@ -87,7 +172,13 @@ impl Processor {
                 let (name, count) = (&device.info().name, device.count());
                 match count {
                     1 => format!("{} on {} ({name})", self.variant, self.name),
-                    _ => format!("{} on {count} devices ({name})", self.variant),
+                    _ => {
+                        let processes = match device.processes() {
+                            1 => String::new(),
+                            processes => format!(" of {processes} processes"),
+                        };
+                        format!("{} on {count} devices{processes} ({name})", self.variant)
+                    }
                 }
             }
             None => format!("CPU reference ({})", cpu::description()),

@@ -105,13 +105,23 @@ enum InitialFields {
 pub fn run(args: &Stencil25Args, out: &mut Out<'_>) -> Result<Ending, Failure> {
     let problem = problem(args)?;
     let receivers = receivers(&problem, args)?;
-    let processor = args
-        .device
-        .processor(&LAB, args.variant.as_deref(), "gmem")?;
+    let variant = args.variant.as_deref();
+    let processor = args.device.processor(&LAB, &problem, variant, "gmem")?;
     let period = period(args);
-    let records = records(&problem, args, period, receivers)?;
     let is_compared = !args.no_check;
-    timesteps::run(&problem, &processor, period, is_compared, records, out)
+    processor.compute(out, |processor, out| {
+        let is_several = processor.device().is_some_and(|device| device.count() > 1);
+        if is_several && receivers.is_some() {
+            return Err(Failure::Input(
+                "--receivers: a seismogram is recorded on one GPU; leave out --gpus".to_owned(),
+            ));
+        }
+        let records = match processor.is_first() {
+            true => records(&problem, args, period, receivers)?,
+            false => Records::default(),
+        };
+        timesteps::run(&problem, processor, period, is_compared, records, out)
+    })
 }
 
 /// Timesteps of a chunk.

@@ -53,7 +53,7 @@ pub fn run<P: Declaration>(
         if let Some(slices) = &mut records.slices {
             slices.record(&stepper.fields)?;
         }
-        if is_compared && processor.device().is_some() {
+        if is_compared && processor.is_first() && processor.device().is_some() {
             stepper.compare(&mut comparison)?;
         }
     }

@@ -8,7 +8,7 @@ use host::wave3d::{LAB, Start, Wave3d};
 
 use super::field_files::{Lattice, VtiSeries};
 use super::flags::{Extents, at_least_1, of_flag};
-use super::processor::DeviceArg;
+use super::processor::{DeviceArg, Processor};
 use super::timesteps::{self, Records};
 use crate::failure::{Ending, Failure};
 use crate::stdout::Out;
@@ -65,11 +65,22 @@ enum InitialFields {
 /// Invalid arguments, a path that cannot be written, a device that was named and is missing.
 pub fn run(args: &Wave3dArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
     let problem = problem(args)?;
-    let processor = args
-        .device
-        .processor(&LAB, args.variant.as_deref(), "single")?;
-    let series = args.out.as_ref().map(|folder| {
-        let lattice = Lattice::of(&problem, "u", 0.0, problem.dx_m());
+    let variant = args.variant.as_deref();
+    let processor = args.device.processor(&LAB, &problem, variant, "single")?;
+    processor.compute(out, |processor, out| {
+        compute(args, &problem, processor, out)
+    })
+}
+
+fn compute(
+    args: &Wave3dArgs,
+    problem: &Wave3d,
+    processor: &Processor,
+    out: &mut Out<'_>,
+) -> Result<Ending, Failure> {
+    let folder = args.out.as_ref().filter(|_| processor.is_first());
+    let series = folder.map(|folder| {
+        let lattice = Lattice::of(problem, "u", 0.0, problem.dx_m());
         VtiSeries::create(folder, "wave3d", lattice, problem.dt_s())
     });
     let records = Records {
@@ -77,7 +88,7 @@ pub fn run(args: &Wave3dArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
         ..Records::default()
     };
     let (period, is_compared) = (args.out_period, !args.no_check);
-    timesteps::run(&problem, &processor, period, is_compared, records, out)
+    timesteps::run(problem, processor, period, is_compared, records, out)
 }
 
 fn problem(args: &Wave3dArgs) -> Result<Wave3d, Failure> {

@@ -114,7 +114,7 @@ impl RankedSession<'_> {
         self.longest(timing?)
     }
 
-    /// Brings what other processes have of a buffer to rank 0. Elsewhere it stays as it is.
+    /// Brings what each process has of a buffer to all.
     fn gather(&self, id: BufferId, whole: &mut HostBuffer) -> Result<(), Error> {
         for Piece {
             part, whole: bytes, ..
@@ -122,9 +122,6 @@ impl RankedSession<'_> {
         {
             let device = self.plan.buffers()[part.index()].device;
             let owner = (device / self.share.own.len() as u32) as usize;
-            if owner == 0 {
-                continue;
-            }
             let mut start = bytes.start;
             while start < bytes.end {
                 let piece = start..bytes.end.min(start + MOST_AT_ONCE);
@@ -133,9 +130,10 @@ impl RankedSession<'_> {
                     true => &whole.bytes()[piece.clone()],
                     false => &[],
                 };
-                if let Some(all) = self.ranks.gather(mine)? {
-                    whole.bytes_mut()[piece].copy_from_slice(&all[owner]);
-                }
+                let all = self.ranks.gather(mine)?;
+                let theirs = all.map_or(Vec::new(), |mut all| all.swap_remove(owner));
+                let theirs = self.ranks.broadcast(&theirs)?;
+                whole.bytes_mut()[piece].copy_from_slice(&theirs);
             }
         }
         Ok(())

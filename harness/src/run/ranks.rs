@@ -1,0 +1,207 @@
+//! Several processes that compute one problem together: who they are, and which devices are theirs.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use host::device::{CudaDevice, CudaGroup, EmulatedDevice, Options, RankedDevice, Sanitize, Share};
+use host::ranks::{Hello, Session, Timing, World};
+use host::{Device, DeviceKind, Error};
+
+use crate::devices::{Gpus, Wanted};
+use crate::digest::sha256;
+use crate::failure::Failure;
+
+/// This process among those that a launcher started: torchrun, srun, mpirun or `harness launch`. `None` if it is alone.
+///
+/// # Errors
+///
+/// [`Failure::Input`] for a launcher's variables that contradict each other, and for no place to meet.
+pub fn world(rendezvous: Option<&str>) -> Result<Option<World>, Failure> {
+    let world = World::from_environment(rendezvous).map_err(Error::from)?;
+    Ok(world.filter(|world| world.ranks > 1))
+}
+
+/// The devices of all processes as one, and the connection between these. Each process has as many devices, one unless `gpus` says otherwise.
+/// `facts` must be the same in all of them.
+///
+/// # Errors
+///
+/// GPUs that this node does not have; processes that do not come, differ in a fact, or share a GPU; no NCCL.
+pub fn meet(
+    world: &World,
+    wanted: Wanted,
+    gpus: Option<&Gpus>,
+    facts: Vec<(String, String)>,
+) -> Result<(Box<dyn Device>, Arc<Session>), Failure> {
+    let is_emulated = wanted == Wanted::Emulated;
+    let own = match is_emulated {
+        true => Vec::new(),
+        false => own_gpus(world, gpus)?,
+    };
+    let each = match (is_emulated, gpus) {
+        (false, _) => own.len() as u32,
+        (true, Some(Gpus::Count(count))) => *count,
+        (true, None) => 1,
+        (true, Some(other)) => {
+            return Err(Failure::Input(format!(
+                "--gpus {other}: of the emulated device each process has as many as you like: write how many, as in --gpus 2"
+            )));
+        }
+    };
+    let buses = own.iter().filter_map(|gpu| gpu.info().pci_bus_id.clone());
+    let hello = Hello::new(&version(), facts, buses.collect())
+        .fact("device", if is_emulated { "emulated" } else { "cuda" })
+        .fact("devices of each process", each);
+    let session = Session::meet(world, &hello, Timing::default()).map_err(Error::from)?;
+    let first = world.rank as u32 * each;
+    let share = Share {
+        own: first..first + each,
+        all: world.ranks as u32 * each,
+    };
+    let session = Arc::new(session);
+    match devices(own, is_emulated, &share, &session) {
+        Ok(own) => {
+            let device = RankedDevice::new(own, share, Arc::clone(&session));
+            Ok((Box::new(device), session))
+        }
+        Err(error) => {
+            let failure = Failure::from(error);
+            end(session, Err(&failure))?;
+            Err(failure)
+        }
+    }
+}
+
+/// This process's devices, as a share of all.
+fn devices(
+    own: Vec<CudaDevice>,
+    is_emulated: bool,
+    share: &Share,
+    session: &Session,
+) -> Result<Box<dyn Device>, Error> {
+    if is_emulated {
+        let options = Options {
+            sanitize: Sanitize::NONE,
+            ..Options::default()
+        };
+        let each = share.own.len();
+        let links = share.own.clone().map(|device| {
+            let link = session.link(device as usize, each);
+            Arc::new(link) as Arc<dyn host::ranks::Link>
+        });
+        let device = EmulatedDevice::new(options).with_share(share.clone(), links.collect());
+        return Ok(Box::new(device));
+    }
+    let group = CudaGroup::new(own)?.among(share.clone(), session)?;
+    Ok(Box::new(group))
+}
+
+/// Ends the connection: all processes end well, or all end because of this one's failure.
+///
+/// # Errors
+///
+/// [`Failure::Environment`] if another process failed or died.
+pub fn end(session: Arc<Session>, result: Result<(), &Failure>) -> Result<(), Failure> {
+    let Some(session) = Arc::into_inner(session) else {
+        return Err(Failure::Bug("a device outlives its run".to_owned()));
+    };
+    match result {
+        Ok(()) => Ok(session.end().map_err(Error::from)?),
+        Err(failure) => {
+            session.fail(&failure.to_string());
+            Ok(())
+        }
+    }
+}
+
+/// The program's version, and its contents: processes with other kernels would compute something else.
+fn version() -> String {
+    let contents = std::env::current_exe().ok().and_then(|path| read(&path));
+    let contents = contents.map_or("unknown".to_owned(), |digest| digest[..12].to_owned());
+    format!("{} ({contents})", env!("CARGO_PKG_VERSION"))
+}
+
+fn read(path: &Path) -> Option<String> {
+    Some(sha256(std::fs::read(path).ok()?))
+}
+
+/// The GPUs of this process: those of its node, dealt out in order. Where a scheduler shows each process its own GPUs only, all that it sees.
+fn own_gpus(world: &World, gpus: Option<&Gpus>) -> Result<Vec<CudaDevice>, Failure> {
+    let all = CudaDevice::all().map_err(|error| {
+        Failure::Environment(format!(
+            "{error}; several processes compute on GPUs, or with --device emulated"
+        ))
+    })?;
+    let numbers = numbers(world, gpus, all.len() as u32).map_err(Failure::Environment)?;
+    let mut all: Vec<Option<CudaDevice>> = all.into_iter().map(Some).collect();
+    let own = numbers
+        .iter()
+        .filter_map(|&number| all.get_mut(number as usize)?.take());
+    Ok(own.collect())
+}
+
+/// The numbers of this process's GPUs, of so many that it sees.
+fn numbers(world: &World, gpus: Option<&Gpus>, seen: u32) -> Result<Vec<u32>, String> {
+    let (rank, of) = (world.local_rank as u32, world.local_ranks as u32);
+    let each = match gpus {
+        None => 1,
+        Some(Gpus::Count(count)) => *count,
+        Some(Gpus::All) => (seen / of).max(1),
+        Some(Gpus::List(numbers)) => match numbers.iter().find(|&&number| number >= seen) {
+            Some(number) => return Err(format!("--gpus: GPU {number} of {seen}")),
+            None => return Ok(numbers.clone()),
+        },
+    };
+    let dealt = rank * each..(rank + 1) * each;
+    if dealt.end <= seen {
+        Ok(dealt.collect())
+    } else if each == seen {
+        Ok((0..each).collect())
+    } else {
+        Err(format!(
+            "process {} of {of} on this node is to have {each} GPUs from number {} on, and there are {seen}; start fewer processes, or write a smaller --gpus",
+            rank + 1,
+            dealt.start
+        ))
+    }
+}
+
+/// The kind of the devices that processes share, and how they name it.
+pub fn name(device: &dyn Device) -> Wanted {
+    match device.info().kind {
+        DeviceKind::Cuda => Wanted::Cuda(device.info().ordinal),
+        DeviceKind::Emulated => Wanted::Emulated,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use host::ranks::Rendezvous;
+
+    #[test]
+    fn gpus_of_a_node_are_dealt_out() {
+        let of = |local_rank, local_ranks, gpus: Option<&str>, seen| {
+            let world = World {
+                rank: local_rank,
+                ranks: 8,
+                local_rank,
+                local_ranks,
+                job: None,
+                rendezvous: Rendezvous::File("/tmp/meet".into()),
+            };
+            let gpus = gpus.map(|gpus| gpus.parse().unwrap());
+            numbers(&world, gpus.as_ref(), seen)
+        };
+        assert_eq!(of(3, 4, None, 4), Ok(vec![3]));
+        assert_eq!(of(1, 2, Some("2"), 4), Ok(vec![2, 3]));
+        assert_eq!(of(1, 2, Some("all"), 4), Ok(vec![2, 3]));
+        assert_eq!(of(0, 1, Some("all"), 4), Ok(vec![0, 1, 2, 3]));
+        assert_eq!(of(1, 2, Some("0,2"), 4), Ok(vec![0, 2]));
+        // Each process sees its own.
+        assert_eq!(of(3, 4, None, 1), Ok(vec![0]));
+        assert_eq!(of(1, 2, Some("2"), 2), Ok(vec![0, 1]));
+        insta::assert_snapshot!(of(2, 3, None, 2).unwrap_err(), @"process 3 of 3 on this node is to have 1 GPUs from number 2 on, and there are 2; start fewer processes, or write a smaller --gpus");
+        insta::assert_snapshot!(of(0, 1, Some("4,1"), 2).unwrap_err(), @"--gpus: GPU 4 of 2");
+    }
+}
