@@ -7,6 +7,8 @@ mod grade;
 mod help;
 #[cfg(target_os = "linux")]
 mod launch;
+#[cfg(target_os = "linux")]
+mod ranks;
 mod run;
 mod shards;
 #[cfg(unix)]

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::ffi::c_int;
 use std::ptr;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -187,8 +187,32 @@ impl Comm {
     }
 }
 
+/// How many threads are in NCCL's abort.
+static ABORTING: Mutex<u32> = Mutex::new(0);
+static ABORTED: Condvar = Condvar::new();
+
+fn aborting() -> MutexGuard<'static, u32> {
+    ABORTING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Waits until no thread aborts any more. A thread that was told of an abort by an error calls this before it frees what NCCL may still use, or
+/// ends the program.
+pub fn settle() {
+    let mut aborts = aborting();
+    while *aborts > 0 {
+        aborts = ABORTED.wait(aborts).unwrap_or_else(PoisonError::into_inner);
+    }
+}
+
 /// [`Comm::abort`] of several GPUs of one thread: NCCL wants them in one go.
 pub fn abort(comms: &[&Comm], why: &str) {
+    *aborting() += 1;
+    abort_now(comms, why);
+    *aborting() -= 1;
+    ABORTED.notify_all();
+}
+
+fn abort_now(comms: &[&Comm], why: &str) {
     let taken: Vec<(&Comm, RawComm)> = comms
         .iter()
         .filter_map(|comm| Some((*comm, comm.take(why)?)))

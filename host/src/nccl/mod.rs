@@ -14,6 +14,6 @@ mod library;
 #[cfg(test)]
 mod tests;
 
-pub use comm::{Comm, Group, Member, abort};
+pub use comm::{Comm, Group, Member, abort, settle};
 pub use error::NcclError;
 pub use library::{Nccl, UniqueId};

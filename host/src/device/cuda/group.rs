@@ -195,6 +195,15 @@ impl CudaGroup {
     }
 }
 
+impl Drop for CudaGroup {
+    fn drop(&mut self) {
+        if self.wire.is_some() {
+            // The contexts may be gone next.
+            nccl::settle();
+        }
+    }
+}
+
 impl Device for CudaGroup {
     fn info(&self) -> &DeviceInfo {
         &self.gpus[0].info

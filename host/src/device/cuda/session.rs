@@ -28,6 +28,7 @@ use crate::device::share::Share;
 use crate::device::traits::{Segments, Session, SharedMemory, check_buffer};
 use crate::driver::{allow_non_portable_cluster, check};
 use crate::error::Error;
+use crate::nccl;
 use crate::plan::{BufferId, Command, Launch, Plan};
 use crate::validate::ValidationError;
 
@@ -195,7 +196,11 @@ impl<'d> CudaSession<'d> {
     fn failed(&self, refused: Refused) -> Error {
         let (cause, position) = match refused {
             Refused::Driver { cause, position } => (cause, position),
-            Refused::Wire(error) => return error.into(),
+            Refused::Wire(error) => {
+                // The buffers may be freed next.
+                nccl::settle();
+                return error.into();
+            }
         };
         match (self.gpus[0].device.failed(&self.plan, cause), position) {
             (DeviceError::Driver(cause), Some(position)) => DeviceError::LaunchRefused {

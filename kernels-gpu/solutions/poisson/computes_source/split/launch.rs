@@ -8,6 +8,22 @@ use plan::{Element, LaunchConfig, Plan, PlanError, args};
 
 use super::kernels::{BLOCK, LAYERS, most_layers};
 
+/// A launch of some layers begins while the last blocks of another end. With fewer points it is not worth its while.
+const POINTS_OF_LAUNCH: u64 = 1 << 25;
+/// Launches of a slab's layers, at most.
+const MOST_LAUNCHES: u64 = 4;
+
+/// How many layers, of so many points, a launch takes, so that some launches of a slab overlap. A single device's do not.
+fn of_launch(slabs: &Slabs, layer: u64) -> u64 {
+    let inside = slabs.interior(0);
+    let inside = inside.end - inside.start;
+    if slabs.devices().len() == 1 || inside == 0 {
+        return u64::MAX;
+    }
+    let launches = (inside * layer / POINTS_OF_LAUNCH).clamp(1, MOST_LAUNCHES);
+    inside.div_ceil(launches)
+}
+
 /// See the module.
 pub struct Submission;
 
@@ -26,6 +42,7 @@ impl Solution for Submission {
         let most = most_layers(layers * layers);
         let devices = plan.available_devices();
         let slabs = Slabs::new(devices, layers, inside, 1, "between the walls")?;
+        let most = most.min(of_launch(&slabs, layers * layers));
         let u_next = plan.scratch("u_next", Element::F64, (n as usize).pow(3));
         let mut u = slabs.scatter(plan, buffers.u)?;
         let mut u_next = slabs.scatter(plan, u_next)?;

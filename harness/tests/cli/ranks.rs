@@ -1,0 +1,174 @@
+//! Several processes that compute one problem.
+
+use std::net::TcpListener;
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::run::{describe, harness};
+
+fn launched(processes: &str, args: &[&str]) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let launch = ["launch", "--processes", processes, "--", "run"];
+    let output = harness(folder.path(), &[&launch, args].concat()).output();
+    describe(&output.unwrap())
+}
+
+#[test]
+fn processes_have_the_result_of_one() {
+    for (processes, args) in [
+        ("2", &["poisson", "--n", "14", "--iterations", "4"][..]),
+        (
+            "2",
+            &[
+                "poisson",
+                "--n",
+                "12",
+                "--iterations",
+                "3",
+                "--gpus",
+                "2",
+                "--variant",
+                "blocks",
+            ],
+        ),
+        (
+            "3",
+            &[
+                "wave3d",
+                "--shape",
+                "9,8,8",
+                "--steps",
+                "6",
+                "--out-period",
+                "2",
+            ],
+        ),
+        (
+            "2",
+            &[
+                "stencil25",
+                "--shape",
+                "16,12,12",
+                "--shell",
+                "2",
+                "--steps",
+                "2",
+            ],
+        ),
+    ] {
+        let told = launched(processes, &[args, &["--device", "emulated"]].concat());
+        assert!(told.starts_with("exit code: 0\n"), "{told}");
+        assert!(told.contains("\n  0 of "), "{told}");
+        assert!(!told.contains("[rank 1]"), "rank 0 alone reports: {told}");
+    }
+}
+
+#[test]
+fn what_processes_cannot_do_together() {
+    let told = launched("2", &["poisson", "--n", "3", "--device", "emulated"]);
+    assert!(
+        told.contains("2 devices for 1 plane between the walls: use at most 1"),
+        "{told}"
+    );
+    let told = launched(
+        "2",
+        &[
+            "poisson",
+            "--n",
+            "9",
+            "--device",
+            "emulated",
+            "--variant",
+            "dual",
+        ],
+    );
+    assert!(told.contains("these two have no peer access"), "{told}");
+    let told = launched("2", &["poisson", "--n", "9"]);
+    assert!(
+        told.contains("several processes compute on GPUs, or with --device emulated"),
+        "{told}"
+    );
+}
+
+/// Processes that a launcher would have started, one with each of these arguments.
+fn ranks(runs: &[&[&str]]) -> Vec<Child> {
+    // The port is free again at once; nobody else takes it meanwhile, since systems hand ports out in turn.
+    let port = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = port.local_addr().unwrap().port();
+    let count = runs.len().to_string();
+    let start = |(rank, args): (usize, &&[&str])| {
+        let rank = rank.to_string();
+        let mut command = harness(&std::env::temp_dir(), &[&["run"], *args].concat());
+        command
+            .envs([("RANK", &rank), ("LOCAL_RANK", &rank)])
+            .envs([("WORLD_SIZE", &count), ("LOCAL_WORLD_SIZE", &count)])
+            .envs([
+                ("MASTER_ADDR", "127.0.0.1"),
+                ("MASTER_PORT", &port.to_string()),
+            ])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        command.spawn().unwrap()
+    };
+    runs.iter().enumerate().map(start).collect()
+}
+
+fn told(child: Child) -> String {
+    describe(&child.wait_with_output().unwrap())
+}
+
+#[test]
+fn problems_that_differ_end_all_with_one_message() {
+    let run = |n| {
+        [
+            "poisson",
+            "--n",
+            n,
+            "--iterations",
+            "3",
+            "--device",
+            "emulated",
+        ]
+    };
+    let children = ranks(&[&run("9"), &run("9"), &run("10")]);
+    let told: Vec<String> = children.into_iter().map(told).collect();
+    insta::assert_snapshot!(told[0], @"");
+    assert!(told.iter().all(|other| *other == told[0]), "{told:?}");
+}
+
+#[test]
+fn a_process_that_dies_ends_the_others() {
+    // Minutes of work.
+    let run = [
+        "poisson",
+        "--n",
+        "40",
+        "--iterations",
+        "20000",
+        "--device",
+        "emulated",
+        "--no-check",
+    ];
+    let mut children = ranks(&[&run, &run, &run]);
+    std::thread::sleep(Duration::from_secs(3));
+    for child in &mut children {
+        assert!(child.try_wait().unwrap().is_none(), "it ended by itself");
+    }
+    let mut dies = children.remove(1);
+    dies.kill().unwrap();
+    dies.wait().unwrap();
+    let began = Instant::now();
+    let told: Vec<String> = children.into_iter().map(told).collect();
+    assert!(
+        began.elapsed() < Duration::from_secs(15),
+        "{:?}",
+        began.elapsed()
+    );
+    for told in told {
+        assert!(
+            told.starts_with("exit code: 3\n--- stderr ---\nerror: rank 1 "),
+            "{told}"
+        );
+        assert_eq!(told.lines().count(), 3, "{told}");
+    }
+}
