@@ -74,6 +74,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 fn watch_signals() {}
 
 #[cfg(unix)]
+pub use signals::end_program;
+#[cfg(unix)]
 use signals::watch_signals;
 
 #[cfg(unix)]
@@ -142,6 +144,11 @@ mod signals {
     }
 
     fn end(signal: i32) {
+        end_program(128 + signal);
+    }
+
+    /// Ends the program at once, as a signal does but with this exit code: from any thread, whatever others are waiting for.
+    pub fn end_program(code: i32) -> ! {
         // Both locks are held until the program has ended: the other threads run on until they begin or finish a file, and do
         // not end it before its time.
         let mut act = lock(&LAST_ACT);
@@ -163,6 +170,6 @@ mod signals {
             let _ = (0..10).any(|_| removed());
         }
         // Without the work that libraries do at the end of a program: the other threads are still using them.
-        exit(128 + signal);
+        exit(code);
     }
 }

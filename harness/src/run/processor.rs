@@ -79,7 +79,8 @@ impl DeviceArg {
             ];
             let facts = facts.map(|(name, value)| (name.to_owned(), value)).into();
             let wanted = wanted.unwrap_or(Wanted::Cuda(0));
-            let (device, session) = super::ranks::meet(&world, wanted, self.gpus.as_ref(), facts)?;
+            let (device, session) =
+                super::ranks::meet(&world, wanted, self.gpus.as_ref(), lab.module(), facts)?;
             return Ok(Processor {
                 name: super::ranks::name(device.as_ref()),
                 machine: Machine::new(vec![(device.info().kind, Ok(vec![device]))]),

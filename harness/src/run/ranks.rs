@@ -1,15 +1,18 @@
 //! Several processes that compute one problem together: who they are, and which devices are theirs.
 
-use std::path::Path;
+use std::io::Write;
 use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
 
 use host::device::{CudaDevice, CudaGroup, EmulatedDevice, Options, RankedDevice, Sanitize, Share};
 use host::ranks::{Hello, Session, Timing, World};
-use host::{Device, DeviceKind, Error};
+use host::{Device, DeviceKind, Error, Module};
 
 use crate::devices::{Gpus, Wanted};
 use crate::digest::sha256;
 use crate::failure::Failure;
+use crate::{exit, interrupt};
 
 /// This process among those that a launcher started: torchrun, srun, mpirun or `harness launch`. `None` if it is alone.
 ///
@@ -22,7 +25,7 @@ pub fn world(rendezvous: Option<&str>) -> Result<Option<World>, Failure> {
 }
 
 /// The devices of all processes as one, and the connection between these. Each process has as many devices, one unless `gpus` says otherwise.
-/// `facts` must be the same in all of them.
+/// `facts` must be the same in all of them, as must be the program and its `kernels`.
 ///
 /// # Errors
 ///
@@ -31,6 +34,7 @@ pub fn meet(
     world: &World,
     wanted: Wanted,
     gpus: Option<&Gpus>,
+    kernels: &Module,
     facts: Vec<(String, String)>,
 ) -> Result<(Box<dyn Device>, Arc<Session>), Failure> {
     let is_emulated = wanted == Wanted::Emulated;
@@ -49,7 +53,7 @@ pub fn meet(
         }
     };
     let buses = own.iter().filter_map(|gpu| gpu.info().pci_bus_id.clone());
-    let hello = Hello::new(&version(), facts, buses.collect())
+    let hello = Hello::new(&version(kernels), facts, buses.collect())
         .fact("device", if is_emulated { "emulated" } else { "cuda" })
         .fact("devices of each process", each);
     let session = Session::meet(world, &hello, Timing::default()).map_err(Error::from)?;
@@ -58,6 +62,7 @@ pub fn meet(
         own: first..first + each,
         all: world.ranks as u32 * each,
     };
+    session.on_loss(|why| end_after_grace(why.to_owned()));
     let session = Arc::new(session);
     match devices(own, is_emulated, &share, &session) {
         Ok(own) => {
@@ -70,6 +75,19 @@ pub fn meet(
             Err(failure)
         }
     }
+}
+
+/// How long a process that is told of a loss may go on with what it is doing.
+const GRACE: Duration = Duration::from_secs(3);
+
+/// Ends this program for the loss of a rank, unless it has ended by itself before.
+fn end_after_grace(why: String) {
+    thread::spawn(move || {
+        thread::sleep(GRACE);
+        // Standard error may be gone.
+        let _ = writeln!(std::io::stderr(), "error: {why}");
+        interrupt::end_program(exit::ENVIRONMENT.into());
+    });
 }
 
 /// This process's devices, as a share of all.
@@ -114,15 +132,15 @@ pub fn end(session: Arc<Session>, result: Result<(), &Failure>) -> Result<(), Fa
     }
 }
 
-/// The program's version, and its contents: processes with other kernels would compute something else.
-fn version() -> String {
-    let contents = std::env::current_exe().ok().and_then(|path| read(&path));
-    let contents = contents.map_or("unknown".to_owned(), |digest| digest[..12].to_owned());
-    format!("{} ({contents})", env!("CARGO_PKG_VERSION"))
-}
-
-fn read(path: &Path) -> Option<String> {
-    Some(sha256(std::fs::read(path).ok()?))
+/// The program's version, its size, and its kernels: processes with others would compute something else.
+fn version(kernels: &Module) -> String {
+    let program = std::env::current_exe().and_then(std::fs::metadata);
+    let size = program.map_or(0, |data| data.len());
+    let kernels = &sha256(kernels.ptx())[..12];
+    format!(
+        "{} ({size} bytes, kernels {kernels})",
+        env!("CARGO_PKG_VERSION")
+    )
 }
 
 /// The GPUs of this process: those of its node, dealt out in order. Where a scheduler shows each process its own GPUs only, all that it sees.

@@ -53,7 +53,8 @@ impl Peer {
         mut heard: impl FnMut(io::Result<Message>) + Send + 'static,
     ) -> io::Result<Threads> {
         let mut stream = self.stream.try_clone()?;
-        let reader = thread::spawn(move || {
+        let named = |name: &str| thread::Builder::new().name(name.to_owned());
+        let reader = named("rank-reader").spawn(move || {
             loop {
                 match Message::read(&mut stream, MOST_BYTES) {
                     Ok(message) if message.kind == Kind::Heartbeat => {}
@@ -61,8 +62,8 @@ impl Peer {
                     Err(error) => return heard(Err(error)),
                 }
             }
-        });
-        let writer = thread::spawn(move || writer.run());
+        })?;
+        let writer = named("rank-writer").spawn(move || writer.run())?;
         Ok(Threads { reader, writer })
     }
 
