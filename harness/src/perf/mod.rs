@@ -84,7 +84,7 @@ pub struct PerfArgs {
     /// Only on this device: cpu, cuda, cuda:N; may be repeated [default: all there are]
     #[arg(long, value_name = "DEVICE", value_delimiter = ',')]
     pub(crate) device: Vec<Wanted>,
-    /// Time one lab on so many GPUs, one number after the other, as in 1,2,4: how it scales
+    /// Time one lab on so many GPUs, one number after the other, as in 1,2,4: how it scales; `--device emulated` compares results alone
     #[arg(long, value_name = "COUNTS", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=64),
           requires = "lab", conflicts_with_all = ["registers", "peers", "check", "notes"])]
     pub(crate) gpus: Vec<u32>,

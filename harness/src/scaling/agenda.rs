@@ -1,5 +1,6 @@
 //! What is timed: sizes, timesteps, and for each number of GPUs the case.
 
+use host::lab::CaseError;
 use host::plan::Plan;
 use host::{Case, CaseParams, Device, Error, Lab, find_variant, labs};
 
@@ -183,7 +184,8 @@ impl Agenda<'_> {
             // How many timesteps there are makes no difference to buffers.
             |step| step.record_for(gpus, self.variant),
         );
-        let plan = plan.map_err(|error| Failure::from(error).context(format!("--gpus {gpus}")))?;
+        // What a built-in variant refuses is more devices than the size has planes for.
+        let plan = plan.map_err(|error| Failure::Input(format!("--gpus {gpus}: {error}")))?;
         match plan.devices() {
             used if used == gpus => Ok(plan),
             used => Err(Failure::Input(format!(
@@ -201,20 +203,23 @@ impl Agenda<'_> {
     ) -> Result<Box<dyn Case>, Failure> {
         let mut params = self.params.clone().unwrap_or_default();
         let growth = if self.is_weak { gpus } else { 1 };
-        let invalid = |text: &str| Failure::Input(format!("--param: `{text}` is no size"));
         let own = |name: &str| {
-            let given = params.get(name).or(self.default(name)).unwrap_or("1");
-            given.parse::<u32>().map_err(|_| invalid(given))
+            let given = params.get(name).or(self.default(name)).unwrap_or_default();
+            let number = given.parse::<u32>();
+            number.map_err(|error| CaseError::invalid(name, given, error.to_string()))
         };
         let mut sizes = Vec::new();
         match self.default("n") {
             Some(_) => {
-                let n = extent.map_or_else(|| own("n"), Ok)?;
+                let n = extent.map_or_else(|| own("n"), Ok).map_err(of_param)?;
                 let n = f64::from(n) * f64::from(growth).cbrt();
                 sizes.push(("n", n.round() as u64));
             }
             None => {
-                let along = |name| extent.map_or_else(|| own(name), Ok).map(u64::from);
+                let along = |name| {
+                    let extent = extent.map_or_else(|| own(name), Ok);
+                    extent.map(u64::from).map_err(of_param)
+                };
                 sizes.push(("n_x", along("n_x")? * u64::from(growth)));
                 sizes.push(("n_y", along("n_y")?));
                 sizes.push(("n_z", along("n_z")?));
@@ -269,6 +274,10 @@ impl Agenda<'_> {
             .find(|known| known.name == name)
             .map(|known| known.default)
     }
+}
+
+fn of_param(error: CaseError) -> Failure {
+    Failure::from(error).context("--param")
 }
 
 /// So many that a run takes long enough, of which each takes `step_s`.
@@ -338,4 +347,22 @@ impl Room {
 pub fn is_out_of_memory(error: &Error) -> bool {
     use host::device::DeviceError;
     matches!(error, Error::Device(DeviceError::OutOfMemory { .. }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_are_even_and_within_bounds() {
+        assert_eq!([1e-6, 7.2e-4, 1.0].map(steps), [1000, 276, 20]);
+    }
+
+    #[test]
+    fn the_largest_is_found() {
+        for most in [64, 65, 1290, 2413] {
+            assert_eq!(largest(|n| n <= most), Some(most));
+        }
+        assert_eq!(largest(|_| false), None);
+    }
 }

@@ -12,6 +12,8 @@
 mod agenda;
 mod measure;
 pub(crate) mod results;
+#[cfg(test)]
+mod tests;
 pub(crate) mod text;
 
 use std::sync::Arc;
@@ -185,17 +187,4 @@ fn done_by(lab: &dyn Lab, case: &dyn Case, variant: &str) -> f64 {
     let axes = case.axes("u");
     let points: f64 = axes.iter().map(|(_, extent)| *extent as f64).product();
     BYTES_OF_POINT * points * case.timesteps().unwrap_or(1) as f64
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use host::poisson::Poisson;
-
-    #[test]
-    fn poissons_rate_is_the_usual_one() {
-        let problem = Poisson::new(17, 6).unwrap();
-        let done = done_by(&host::poisson::LAB, &problem, "split");
-        assert_eq!(done, problem.usual_bytes() as f64);
-    }
 }

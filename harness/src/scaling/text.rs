@@ -1,5 +1,7 @@
 //! The report in the terminal: what was measured on, one table, what it rests on.
 
+use std::collections::BTreeSet;
+
 use units::{bytes, bytes_per_s, count, three};
 
 use super::results::{Agreement, Figures, Outcome, Results, Row};
@@ -177,8 +179,6 @@ pub fn notes(results: &Results) -> Vec<String> {
             Outcome::Timed(figures) => {
                 let doubts = figures.run.doubts.iter();
                 notes.extend(doubts.map(|doubt| format!("~ {of}: no result: {doubt}")));
-                let reason = figures.no_graph.iter();
-                notes.extend(reason.map(|reason| format!("{of} went by stream: {reason}")));
             }
             Outcome::Computed { .. } | Outcome::DoesNotFit => {}
         }
@@ -186,10 +186,23 @@ pub fn notes(results: &Results) -> Vec<String> {
             notes.push(format!("{of}: the result is not that of fewer GPUs"));
         }
     }
-    notes.push(match results.weak {
-        false => "equal: every byte of the result is that of the fewest GPUs, after the same steps".to_owned(),
-        true => "equal: every byte of the result is that of the fewest GPUs that hold the same size, after the same steps".to_owned(),
-    });
+    let reasons = || {
+        results
+            .rows()
+            .filter_map(|row| row.figures()?.no_graph.as_deref())
+    };
+    for reason in reasons().collect::<BTreeSet<&str>>() {
+        let rows = reasons().filter(|other| *other == reason).count();
+        let rows = count(rows, "row");
+        notes.push(format!("by stream, not as a graph, {rows}: {reason}"));
+    }
+    notes.push(
+        match results.weak {
+            false => "equal: every byte of the result is that of the fewest GPUs, the first, after the same steps",
+            true => "equal: every byte of the result is that of the fewest GPUs that hold the same size, after the same steps",
+        }
+        .to_owned(),
+    );
     if results.has_times() {
         if results.rate_unit == "byte" {
             notes.push(
