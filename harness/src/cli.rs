@@ -6,7 +6,7 @@ use crate::failure::{Ending, Failure};
 use crate::stdout::Out;
 use crate::{
     animate, catalogue, check_course, compare, doctor, exit, export, grade, list, occupancy, pack,
-    perf, profile, report, run, test,
+    perf, profile, report, run, scaling, test,
 };
 
 /// Tests, times and shows the labs.
@@ -81,6 +81,7 @@ impl Cli {
             Command::List(args) => list::run(args, out),
             Command::Doctor(args) => doctor::run(args, out),
             Command::Test(args) => test::run(args, out),
+            Command::Perf(args) if args.is_scaling() => scaling::run(args, report::of_scaling, out),
             Command::Perf(args) => perf::run(args, report::of_perf, out),
             Command::Compare(args) => compare::run(args, out),
             Command::Profile(args) => profile::run(args, out),

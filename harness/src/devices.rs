@@ -11,7 +11,7 @@ use crate::failure::Failure;
 
 pub mod gpus;
 
-pub use gpus::Gpus;
+pub use gpus::{Gpus, Joined, Route};
 
 /// A device, as `--device` names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -8,6 +8,7 @@
 //! | [`doctor`]    | `harness doctor`                                          |
 //! | [`mod@test`]   | `harness test`                                            |
 //! | [`perf`]      | `harness perf`                                            |
+//! | [`scaling`]   | `harness perf LAB --gpus`: one lab on more and more GPUs   |
 //! | [`compare`]   | `harness compare`                                         |
 //! | [`profile`]   | `harness profile`                                         |
 //! | [`report`]    | `harness report`                                          |
@@ -55,6 +56,7 @@ pub mod program;
 pub mod progress;
 pub mod report;
 pub mod run;
+pub mod scaling;
 pub mod stdout;
 pub mod table;
 pub mod terminal;

@@ -3,8 +3,9 @@
 use std::fmt::Display;
 use std::str::FromStr;
 
-use host::device::{DeviceError, EmulatedDevice, Options, Sanitize};
+use host::device::{DeviceError, DeviceInfo, EmulatedDevice, Options, Sanitize};
 use host::{Device, DeviceKind};
+use serde::{Deserialize, Serialize};
 
 use super::{Machine, Wanted};
 use crate::failure::Failure;
@@ -91,6 +92,15 @@ impl Gpus {
     ///
     /// As [`Gpus::choose`], and errors of the driver.
     pub fn group(&self, device: Option<Wanted>) -> Result<Box<dyn Device>, Failure> {
+        Ok(self.joined(device)?.device)
+    }
+
+    /// The same, with what is known of each and of how they are joined.
+    ///
+    /// # Errors
+    ///
+    /// As [`Gpus::group`].
+    pub fn joined(&self, device: Option<Wanted>) -> Result<Joined, Failure> {
         let wanted = device.unwrap_or(Wanted::Cuda(0));
         let machine = Machine::discover(&[wanted], Sanitize::NONE);
         let chosen = self.choose(&machine, device)?;
@@ -99,7 +109,12 @@ impl Gpus {
                 sanitize: Sanitize::NONE,
                 ..Options::default()
             });
-            return Ok(Box::new(one.with_devices(chosen.len() as u32)));
+            let device = Box::new(one.with_devices(chosen.len() as u32));
+            return Ok(Joined {
+                gpus: vec![device.info().clone(); chosen.len()],
+                device,
+                route: None,
+            });
         }
         open(&chosen).map_err(|error| {
             Failure::Environment(format!("--gpus {self}: {error}; see `harness doctor`"))
@@ -129,7 +144,7 @@ impl Gpus {
                 "this machine shows {}, numbered from 0",
                 count(there as usize, "GPU")
             );
-            return lacking(&reason, "ask for no more, or write --gpus all");
+            return lacking(&reason, "ask for no more");
         }
         let model = |number: u32| {
             let info = devices.iter().map(|device| device.info());
@@ -152,20 +167,59 @@ impl Gpus {
     }
 }
 
+/// Several devices as one.
+pub struct Joined {
+    /// All of them, for plans over several devices.
+    pub device: Box<dyn Device>,
+    /// Each of them.
+    pub gpus: Vec<DeviceInfo>,
+    /// The worst route between two of them; `None` of one device, and of emulated ones.
+    pub route: Option<Route>,
+}
+
+/// What a copy between two GPUs goes over, from the best on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Route {
+    /// From one to the other, where atomic operations work too: NVLink.
+    Atomic,
+    /// From one to the other.
+    Peer,
+    /// Through the host's memory.
+    Staged,
+}
+
 /// Opens these GPUs as one device.
 #[cfg(target_os = "linux")]
-fn open(chosen: &[Wanted]) -> Result<Box<dyn Device>, DeviceError> {
-    use host::device::{CudaDevice, CudaGroup};
+fn open(chosen: &[Wanted]) -> Result<Joined, DeviceError> {
+    use host::device::{CudaDevice, CudaGroup, Link};
     let numbers = chosen.iter().filter_map(|wanted| match wanted {
         Wanted::Cuda(number) => Some(*number),
         _ => None,
     });
     let gpus: Result<Vec<CudaDevice>, DeviceError> = numbers.map(CudaDevice::open).collect();
-    Ok(Box::new(CudaGroup::new(gpus?)?))
+    let group = CudaGroup::new(gpus?)?;
+    let mut route = None;
+    for from in 0..group.gpus().len() {
+        for to in 0..from {
+            let of_pair = match group.link(from, to)? {
+                Link::Peer { has_atomics, .. } if has_atomics => Route::Atomic,
+                Link::Peer { .. } => Route::Peer,
+                Link::Staged => Route::Staged,
+            };
+            route = route.max(Some(of_pair));
+        }
+    }
+    let gpus = group.gpus().iter().map(|gpu| gpu.info().clone());
+    Ok(Joined {
+        gpus: gpus.collect(),
+        device: Box::new(group),
+        route,
+    })
 }
 
 #[cfg(not(target_os = "linux"))]
-fn open(_: &[Wanted]) -> Result<Box<dyn Device>, DeviceError> {
+fn open(_: &[Wanted]) -> Result<Joined, DeviceError> {
     host::device::discover().map(|_| unreachable!("there are none"))
 }
 
@@ -173,7 +227,7 @@ fn open(_: &[Wanted]) -> Result<Box<dyn Device>, DeviceError> {
 mod tests {
     use super::*;
     use crate::testing;
-    use host::device::{DeviceInfo, Session};
+    use host::device::Session;
     use host::{Error, Module, Plan};
 
     /// A GPU that is there, and never used.
@@ -240,8 +294,8 @@ mod tests {
     #[test]
     fn what_is_not_there_or_makes_no_sense() {
         let machine = with_gpus(&["H100", "H100", "A100"]);
-        insta::assert_snapshot!(chosen(&machine, "4", None), @"3: --gpus 4: this machine shows 3 GPUs, numbered from 0; ask for no more, or write --gpus all");
-        insta::assert_snapshot!(chosen(&machine, "0,3", None), @"3: --gpus 0,3: this machine shows 3 GPUs, numbered from 0; ask for no more, or write --gpus all");
+        insta::assert_snapshot!(chosen(&machine, "4", None), @"3: --gpus 4: this machine shows 3 GPUs, numbered from 0; ask for no more");
+        insta::assert_snapshot!(chosen(&machine, "0,3", None), @"3: --gpus 0,3: this machine shows 3 GPUs, numbered from 0; ask for no more");
         insta::assert_snapshot!(chosen(&machine, "all", None), @"2: --gpus all: GPU 0 is of model H100, GPU 2 of model A100: what comes out would depend on which is taken; name GPUs of one model, as in --gpus 0,2");
         insta::assert_snapshot!(chosen(&machine, "2", Some(Wanted::Cuda(1))), @"2: --gpus 2: --device cuda:1 is one device; leave it out, or write --device cuda");
         insta::assert_snapshot!(chosen(&machine, "all", Some(Wanted::Emulated)), @"2: --gpus all: of the emulated device there are as many as you like: write how many, as in --gpus 2");

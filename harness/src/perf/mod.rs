@@ -29,11 +29,11 @@ mod partial_results;
 mod probe;
 pub(crate) mod report;
 pub(crate) mod results;
-mod settings;
+pub(crate) mod settings;
 #[cfg(test)]
 mod tests;
 mod turns;
-mod watch;
+pub(crate) mod watch;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -68,28 +68,35 @@ use settings::Settings;
 #[command(after_help = HELP)]
 pub struct PerfArgs {
     /// Only this lab
-    lab: Option<String>,
+    pub(crate) lab: Option<String>,
     /// Time the GPU on the large case; the CPU stays with the small one, and is compared by its rate
     #[arg(long)]
-    large: bool,
+    pub(crate) large: bool,
     /// A case of your own: a parameter of the lab; may be repeated
     #[arg(long, value_name = "NAME=VALUE", requires = "lab")]
-    param: Vec<String>,
+    pub(crate) param: Vec<String>,
     /// Only this variant; may be repeated [default: all but those that `list` calls on request]
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
-    variant: Vec<String>,
+    pub(crate) variant: Vec<String>,
     /// Also time each variant with its kernels kept to so many registers: none, 80 or more; on a GPU
     #[arg(long, value_name = "NUMBER", value_delimiter = ',')]
     registers: Vec<Registers>,
     /// Only on this device: cpu, cuda, cuda:N; may be repeated [default: all there are]
     #[arg(long, value_name = "DEVICE", value_delimiter = ',')]
-    device: Vec<Wanted>,
+    pub(crate) device: Vec<Wanted>,
+    /// Time one lab on so many GPUs, one number after the other, as in 1,2,4: how it scales; `--device emulated` compares results alone
+    #[arg(long, value_name = "COUNTS", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=64),
+          requires = "lab", conflicts_with_all = ["registers", "peers", "check", "notes"])]
+    pub(crate) gpus: Vec<u32>,
+    /// With --gpus: let the size grow with the number of GPUs
+    #[arg(long, requires = "gpus")]
+    pub(crate) weak: bool,
     /// Take exactly so many samples [default: until they agree]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     samples: Option<u32>,
     /// Take a first look: seconds for each lab, within wider bounds, without energy
     #[arg(long)]
-    quick: bool,
+    pub(crate) quick: bool,
     /// Also time CUDA C++ and Python versions of the kernels, where they can be built, in turns with ours
     #[arg(long)]
     peers: bool,
@@ -100,10 +107,10 @@ pub struct PerfArgs {
     #[arg(long)]
     notes: bool,
     #[command(flatten)]
-    json: JsonArg,
+    pub(crate) json: JsonArg,
     /// Also write the page that `harness report` makes of the JSON
     #[arg(long, value_name = "FILE")]
-    html: Option<PathBuf>,
+    pub(crate) html: Option<PathBuf>,
 }
 
 const HELP: &str = "\
@@ -356,7 +363,12 @@ fn caps(wanted: &[Registers], chosen: &Chosen<'_>) -> Result<Vec<RegisterCap>, F
 }
 
 impl PerfArgs {
-    fn settings(&self) -> Settings {
+    /// Whether `--gpus` asks for [`crate::scaling`].
+    pub(crate) fn is_scaling(&self) -> bool {
+        !self.gpus.is_empty()
+    }
+
+    pub(crate) fn settings(&self) -> Settings {
         let settings = if self.quick {
             Settings::quick()
         } else {

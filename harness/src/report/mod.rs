@@ -10,6 +10,7 @@
 //! | `speedups` | against the CPU, the first variant, the peers                   |
 //! | `registers` | what caps of registers do                                      |
 //! | `power`    | power and clock over time                                       |
+//! | `scaling`  | one lab on more and more GPUs                                   |
 //! | `latency`  | latency against footprint                                       |
 
 mod latency;
@@ -19,6 +20,7 @@ mod rates;
 mod registers;
 mod roofline;
 mod rows;
+mod scaling;
 mod setting;
 mod speedups;
 #[cfg(test)]
@@ -33,6 +35,7 @@ use crate::failure::{Ending, Failure};
 use crate::json::read::Head;
 use crate::perf::results::Results;
 use crate::run::membench::Measured;
+use crate::scaling::results as scaled;
 use crate::stdout::Out;
 use output_files::OutputFile;
 
@@ -74,6 +77,7 @@ pub fn run(args: &ReportArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
 enum Document {
     Perf(Box<Results>),
     Membench(Box<Measured>),
+    Scaling(Box<scaled::Results>),
 }
 
 impl Document {
@@ -95,6 +99,10 @@ impl Document {
                 let measured = Measured::parse(&head, text)?;
                 Ok(Document::Membench(Box::new(measured)))
             }
+            scaled::COMMAND => {
+                let scaling = scaled::Results::parse(&head, text)?;
+                Ok(Document::Scaling(Box::new(scaling)))
+            }
             other => Err(Failure::Input(format!(
                 "results of `harness {other}`; {REMEDY}"
             ))),
@@ -109,16 +117,25 @@ pub fn of_perf(results: &Results) -> String {
     page.finish()
 }
 
+/// The page of one measurement of how a lab scales.
+pub fn of_scaling(results: &scaled::Results) -> String {
+    let mut page = Page::new(TITLE);
+    scaling::add(&mut page, results);
+    page.finish()
+}
+
 fn html(documents: &[Document]) -> String {
     let mut page = Page::new(TITLE);
     let measurements = documents.iter().filter_map(|document| match document {
         Document::Perf(results) => Some(&**results),
-        Document::Membench(_) => None,
+        Document::Membench(_) | Document::Scaling(_) => None,
     });
     perf(&mut page, &measurements.collect::<Vec<_>>());
     for document in documents {
-        if let Document::Membench(measured) = document {
-            latency::add(&mut page, measured);
+        match document {
+            Document::Membench(measured) => latency::add(&mut page, measured),
+            Document::Scaling(results) => scaling::add(&mut page, results),
+            Document::Perf(_) => {}
         }
     }
     page.finish()

@@ -412,3 +412,28 @@ fn results_that_cannot_be_compared() {
     error: no.json: there is no such file; `harness perf --json=no.json` makes one
     ");
 }
+
+#[test]
+fn what_does_not_scale() {
+    let mut all = String::new();
+    for flags in [
+        "poisson --gpus 1,2",
+        "poisson --gpus 0",
+        "poisson --weak",
+        "--gpus 2",
+        "poisson --gpus 2 --peers",
+        "wave2d --gpus 2",
+        "poisson --gpus 2 --device cpu",
+        "poisson --gpus 2 --variant splt",
+        "poisson --gpus 2 --variant computes_source",
+        "poisson --gpus 2 --variant split,blocks",
+        "poisson --gpus 1,4 --device emulated --variant dual",
+        "poisson --gpus 2 --device emulated --param n=3",
+        "poisson --gpus 2 --device emulated --param n=x",
+    ] {
+        let words = format!("perf {flags}");
+        let told = run(&words.split(' ').collect::<Vec<&str>>());
+        all += &format!("$ harness {words}\n{told}\n\n");
+    }
+    insta::assert_snapshot!(all);
+}

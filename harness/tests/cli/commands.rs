@@ -181,3 +181,17 @@ fn a_full_disk_is() {
     error: cannot write to standard output: No space left on device (os error 28)
     ");
 }
+
+#[test]
+fn scaling_on_emulated_devices_compares_results() {
+    let perf = |flags: &str| {
+        let args = format!("perf poisson --gpus 3,1,2 --device emulated --param n=12 {flags}");
+        let text = run(&args.split_whitespace().collect::<Vec<&str>>());
+        // After the machine.
+        let table = text.split_once("poisson  split, ").unwrap().1.to_owned();
+        assert!(text.starts_with("exit code: 0\n"), "{text}");
+        table
+    };
+    insta::assert_snapshot!(perf(""));
+    insta::assert_snapshot!(perf("--weak"));
+}

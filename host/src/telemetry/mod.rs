@@ -74,6 +74,9 @@ pub struct About {
     pub max_memory_clock_mhz: Option<u32>,
     /// Power at which the driver lowers the clocks.
     pub power_limit_w: Option<f64>,
+    /// Active NVLinks, to other GPUs or a switch between them.
+    #[serde(default)]
+    pub nvlinks: Option<u32>,
 }
 
 /// The telemetry of a GPU at one time. What it does not report is `None`.

@@ -13,6 +13,9 @@ use nvml_wrapper::{Device, Nvml};
 
 use super::{About, NoTelemetry, Reading, Telemetry, ThrottleReason};
 
+/// The most NVLinks that a GPU has: nvml.h's number of this name.
+const NVML_NVLINK_MAX_LINKS: u32 = 18;
+
 /// Where the library may be: wherever the system's loader looks, then folders that some systems leave out of its list.
 const CANDIDATES: [&str; 3] = [
     "libnvidia-ml.so.1",
@@ -40,6 +43,7 @@ impl Gpu {
             max_sm_clock_mhz: device.max_clock_info(Clock::SM).ok(),
             max_memory_clock_mhz: device.max_clock_info(Clock::Memory).ok(),
             power_limit_w: device.enforced_power_limit().ok().map(from_milli),
+            nvlinks: nvlinks(&device),
         };
         Ok(Gpu { device, about })
     }
@@ -81,6 +85,13 @@ impl Telemetry for Gpu {
             compute_processes: device.running_compute_processes_count().ok(),
         }
     }
+}
+
+/// How many NVLinks are active; `None` if NVML says of none whether it is.
+fn nvlinks(device: &Device<'_>) -> Option<u32> {
+    let states = (0..NVML_NVLINK_MAX_LINKS).map(|link| device.link_wrapper_for(link).is_active());
+    let known: Vec<bool> = states.filter_map(Result::ok).collect();
+    (!known.is_empty()).then(|| known.iter().filter(|is_active| **is_active).count() as u32)
 }
 
 fn from_milli(value: u32) -> f64 {
