@@ -119,12 +119,12 @@ pub fn variant(lab: &dyn Lab, names: &[String]) -> Result<&'static str, Failure>
 /// The variants that use two devices where they are offered two.
 fn on_several(lab: &dyn Lab) -> Vec<&'static str> {
     let cases = lab.small_cases();
-    let uses_two = |case: &Box<dyn Case>, name: &str| {
+    let uses_two = |case: &dyn Case, name: &str| {
         let plan = case.record_for(2, name);
         plan.is_ok_and(|plan| plan.devices() == 2)
     };
     let variants = lab.variants().iter().map(|variant| variant.name);
-    let several = variants.filter(|name| cases.iter().any(|case| uses_two(case, name)));
+    let several = variants.filter(|name| cases.iter().any(|case| uses_two(case.as_ref(), name)));
     several.collect()
 }
 
