@@ -3,8 +3,11 @@
 #[cfg(target_os = "linux")]
 mod gpu;
 
-use host::device::{DeviceError, EmulatedDevice, Options, Session};
+use std::sync::Arc;
+
+use host::device::{DeviceError, EmulatedDevice, Options, Session, Share};
 use host::plan::{Part, PlanError, Rect};
+use host::ranks::{Link, thread_links};
 use host::run::{outputs, reset};
 use host::validate::ValidationError;
 use host::{
@@ -340,9 +343,11 @@ fn what_a_launch_does_not_state_is_found() {
         let args = args![to[0].slice_at(0, 3), to[1].range(1, 1), 1u32];
         plan.launch("neighbours", one, args).unwrap();
     });
-    insta::assert_snapshot!(error, @r#"plan `faulty`, command 0 (launch of `neighbours`)
+    insta::assert_snapshot!(error, @r#"
+plan `faulty`, command 0 (launch of `neighbours`)
 uninitialized read: load of 4 bytes from byte 0 of buffer `v.0`, which nothing has written before
-  in kernel `neighbours` at PTX line 30, block (0, 0, 0), thread (0, 0, 0)"#);
+  in kernel `neighbours` at PTX line 30, block (0, 0, 0), thread (0, 0, 0)
+"#);
 }
 
 #[test]
@@ -374,4 +379,48 @@ fn a_kernel_writes_on_one_device() {
             ..
         })
     ));
+}
+
+/// Processes are threads here: each has some of the devices, and links to the others'.
+#[test]
+fn processes_that_share_the_devices_have_the_results_of_one() {
+    let longest = std::time::Duration::from_secs(20);
+    for (ranks, each) in [(2, 1), (3, 1), (2, 2)] {
+        let devices = (ranks * each) as u64;
+        let (len, steps) = (101, 6);
+        let plan = exchanging(devices, len, steps);
+        let links = thread_links(ranks, each, longest);
+        let results: Vec<Vec<u32>> = std::thread::scope(|scope| {
+            let rank = |rank: usize| {
+                let own = rank * each..(rank + 1) * each;
+                let links = links[own.clone()].iter().cloned();
+                let links = links.map(|link| Arc::new(link) as Arc<dyn Link>).collect();
+                let share = Share {
+                    own: own.start as u32..own.end as u32,
+                    all: devices as u32,
+                };
+                let device = EmulatedDevice::default().with_share(share, links);
+                let plan = &plan;
+                scope.spawn(move || {
+                    let mut session = prepared(&device, plan, len);
+                    session.run().unwrap();
+                    out(session.as_mut(), plan)
+                })
+            };
+            let threads: Vec<_> = (0..ranks).map(rank).collect();
+            threads
+                .into_iter()
+                .map(|thread| thread.join().unwrap())
+                .collect()
+        });
+        // Each has its own part, and zeros elsewhere.
+        let expected = expected(len, steps);
+        for (at, expected) in expected.into_iter().enumerate() {
+            let theirs = results
+                .iter()
+                .map(|result| result[at])
+                .filter(|&value| value != 0);
+            assert_eq!(theirs.collect::<Vec<_>>(), [expected], "element {at}");
+        }
+    }
 }

@@ -129,9 +129,11 @@ fn problems_that_differ_end_all_with_one_message() {
     };
     let children = ranks(&[&run("9"), &run("9"), &run("10")]);
     let told: Vec<String> = children.into_iter().map(told).collect();
-    insta::assert_snapshot!(told[0], @r#"exit code: 2
+    insta::assert_snapshot!(told[0], @r#"
+exit code: 2
 --- stderr ---
-error: the ranks do not run the same: problem: 9^3, 3 iterations, {"iterations":3,"n":9} in ranks 0 and 1, 10^3, 3 iterations, {"iterations":3,"n":10} in rank 2; start all with the same program and arguments"#);
+error: the ranks do not run the same: problem: 9^3, 3 iterations, {"iterations":3,"n":9} in ranks 0 and 1, 10^3, 3 iterations, {"iterations":3,"n":10} in rank 2; start all with the same program and arguments
+"#);
     assert!(told.iter().all(|other| *other == told[0]), "{told:?}");
 }
 

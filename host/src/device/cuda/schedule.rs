@@ -278,9 +278,8 @@ mod tests {
     #[test]
     fn the_seam_is_urgent_and_the_rest_is_not() {
         let schedule = Schedule::new(&slabs(50), &Share::whole(2));
-        let lanes = schedule.slots[..6]
-            .iter()
-            .map(|slot| schedule.lanes[slot.lane]);
+        let slots = schedule.slots[..6].iter().flatten();
+        let lanes = slots.map(|slot| schedule.lanes[slot.lane]);
         let lanes: Vec<_> = lanes.map(|lane| (lane.device, lane.is_urgent)).collect();
         assert_eq!(
             lanes,
