@@ -191,15 +191,17 @@ proptest! {
         let waits = plan.dependencies();
         let commands: Vec<Command<'_>> = plan.commands().collect();
         // Whether each command follows each other one.
-        let mut follows = vec![vec![false; commands.len()]; commands.len()];
+        let mut follows: Vec<Vec<bool>> = Vec::new();
         for (late, waits) in waits.iter().enumerate() {
+            let mut before = vec![false; commands.len()];
             for &early in waits {
                 prop_assert!((early as usize) < late);
-                follows[late][early as usize] = true;
-                for before in 0..early as usize {
-                    follows[late][before] |= follows[early as usize][before];
+                before[early as usize] = true;
+                for (mine, its) in before.iter_mut().zip(&follows[early as usize]) {
+                    *mine |= its;
                 }
             }
+            follows.push(before);
         }
         for late in 0..commands.len() {
             for early in 0..late {
