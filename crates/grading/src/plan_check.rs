@@ -44,6 +44,13 @@ pub fn fits(
         .expect("a case's problem is its lab's");
     plan.check().map_err(host::Error::from)?;
     lab_buffers(&declared, of_lab.outputs, plan)?;
+    let devices = plan.devices();
+    if devices > 1 {
+        fail!(
+            Kind::PlanInvalid,
+            "the plan uses {devices} devices; a submission computes on one"
+        );
+    }
     let bytes = bytes(plan.buffers().iter());
     if bytes > MOST_BUFFER_BYTES {
         fail!(

@@ -6,6 +6,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Buffer, BufferId, Plan, PlanError, Role};
 
+/// The most parts of a buffer.
+const MOST_PARTS: usize = 1 << 12;
+/// The most scattered buffers of a plan.
+const MOST_SCATTERED: usize = 1 << 10;
+
 /// A rectangle of a buffer that is seen as rows of equal length.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rect {
@@ -209,6 +214,11 @@ impl Plan {
         } = scattered;
         let len = self.buffers[whole.index()].len;
         let refused = |reason: String| Err(self.cannot_scatter(*whole, reason));
+        if parts.len() > MOST_PARTS || self.scattered.len() >= MOST_SCATTERED {
+            return refused(format!(
+                "a plan has at most {MOST_SCATTERED} scattered buffers, of at most {MOST_PARTS} parts each"
+            ));
+        }
         if self.scattered(*whole).is_some() {
             return refused("it is scattered already".to_owned());
         }

@@ -93,6 +93,15 @@ fn plans_that_are_too_large_are_refused() {
 }
 
 #[test]
+fn plans_over_several_devices_are_refused() {
+    let failing = refused_plan(&elementwise(SUM), |plan, _| {
+        plan.scratch_on(1, "there", Element::U8, 8);
+    });
+    assert_eq!(failing.kind, Kind::PlanInvalid);
+    insta::assert_snapshot!(failing.message, @"the plan uses 2 devices; a submission computes on one");
+}
+
+#[test]
 fn what_the_emulated_device_does_not_know_is_not_graded_there() {
     let course = course(MATADD);
     let body = "add.f32 %f3, %f1, %f2; wgmma.fence.sync.aligned;";
