@@ -1,6 +1,7 @@
 //! What is to be computed: size, number of iterations, start values.
 
 use kernels_gpu::poisson::Grid;
+use rayon::prelude::*;
 
 use crate::buffer::BufferError;
 use crate::fill::zeros;
@@ -114,18 +115,25 @@ impl Poisson {
     pub fn initial(&self) -> Result<Vec<f64>, BufferError> {
         let grid = self.grid();
         let mut u = zeros(self.points())?;
-        let mut random = fastrand::Rng::with_seed(match self.start {
-            Start::Random { seed } => seed,
-            Start::Uniform(_) => 0,
-        });
-        for (row, values) in u.chunks_exact_mut(self.n as usize).enumerate() {
+        let fill = |row: usize, values: &mut [f64], inside: &mut dyn FnMut() -> f64| {
             let (y, z) = (row as u32 % self.n, row as u32 / self.n);
             for (x, value) in values.iter_mut().enumerate() {
-                *value = match self.start {
-                    _ if grid.is_wall(x as u32, y, z) => grid.wall_value(y),
-                    Start::Uniform(t0) => t0,
-                    Start::Random { .. } => 20.0 * random.f64(),
+                *value = match grid.is_wall(x as u32, y, z) {
+                    true => grid.wall_value(y),
+                    false => inside(),
                 };
+            }
+        };
+        let n = self.n as usize;
+        match self.start {
+            Start::Uniform(t0) => {
+                let rows = u.par_chunks_exact_mut(n).enumerate();
+                rows.for_each(|(row, values)| fill(row, values, &mut || t0));
+            }
+            Start::Random { seed } => {
+                let mut random = fastrand::Rng::with_seed(seed);
+                let rows = u.chunks_exact_mut(n).enumerate();
+                rows.for_each(|(row, values)| fill(row, values, &mut || 20.0 * random.f64()));
             }
         }
         Ok(u)

@@ -165,7 +165,7 @@ impl CudaGroup {
             let reaches = own(from).and_then(|from| self.reaches.get(from));
             match reaches {
                 Some(reaches) => own(to).and_then(|to| reaches.get(to)) == Some(&true),
-                // Another process checks what its own reach of its own.
+                // The process that has the first checks it.
                 None => !self.share.has(to),
             }
         })?;
