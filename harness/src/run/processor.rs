@@ -59,7 +59,11 @@ impl DeviceArg {
         usual: &str,
     ) -> Result<Processor, Failure> {
         #[cfg(target_os = "linux")]
-        let world = super::ranks::world(self.rendezvous.as_deref())?;
+        let world = match self.device {
+            // Each process computes by itself.
+            Some(Wanted::Cpu) => None,
+            _ => super::ranks::world(self.rendezvous.as_deref())?,
+        };
         #[cfg(not(target_os = "linux"))]
         let world: Option<()> = None;
         let usual = match self.gpus.is_some() || world.is_some() {
