@@ -203,8 +203,8 @@ fn open(chosen: &[Wanted]) -> Result<Joined, DeviceError> {
     for from in 0..group.gpus().len() {
         for to in 0..from {
             let of_pair = match group.link(from, to)? {
-                Link::Peer { has_atomics, .. } if has_atomics => Route::Atomic,
-                Link::Peer { .. } => Route::Peer,
+                Link::Peer { has_atomics: true } => Route::Atomic,
+                Link::Peer { has_atomics: false } => Route::Peer,
                 Link::Staged => Route::Staged,
             };
             route = route.max(Some(of_pair));

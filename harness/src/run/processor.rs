@@ -86,25 +86,12 @@ impl DeviceArg {
             let (device, session) =
                 super::ranks::meet(&world, wanted, self.gpus.as_ref(), lab.module(), facts)?;
             return Ok(Processor {
-                name: super::ranks::name(device.as_ref()),
-                machine: Machine::new(vec![(device.info().kind, Ok(vec![device]))]),
-                variant,
                 ranks: Some(session),
+                ..Processor::of(device, variant)
             });
         }
         if let Some(gpus) = &self.gpus {
-            let group = gpus.group(wanted)?;
-            let (kind, ordinal) = (group.info().kind, group.info().ordinal);
-            return Ok(Processor {
-                machine: Machine::new(vec![(kind, Ok(vec![group]))]),
-                name: match kind {
-                    DeviceKind::Cuda => Wanted::Cuda(ordinal),
-                    DeviceKind::Emulated => Wanted::Emulated,
-                },
-                variant,
-                #[cfg(target_os = "linux")]
-                ranks: None,
-            });
+            return Ok(Processor::of(gpus.group(wanted)?, variant));
         }
         let machine = Machine::discover(&[wanted.unwrap_or(Wanted::Cuda(0))], Sanitize::NONE);
         let chosen = machine.choose(wanted.as_slice())?;
@@ -123,6 +110,21 @@ impl DeviceArg {
 }
 
 impl Processor {
+    /// A device, which may be several, and the variant that it runs.
+    fn of(device: Box<dyn Device>, variant: &'static str) -> Processor {
+        let (kind, ordinal) = (device.info().kind, device.info().ordinal);
+        Processor {
+            machine: Machine::new(vec![(kind, Ok(vec![device]))]),
+            name: match kind {
+                DeviceKind::Cuda => Wanted::Cuda(ordinal),
+                DeviceKind::Emulated => Wanted::Emulated,
+            },
+            variant,
+            #[cfg(target_os = "linux")]
+            ranks: None,
+        }
+    }
+
     /// Computes something, and tells the other processes, if there are any, how it ended. Of these, the first alone writes a report.
     ///
     /// # Errors

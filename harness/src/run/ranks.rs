@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use host::device::{CudaDevice, CudaGroup, EmulatedDevice, Options, RankedDevice, Sanitize, Share};
 use host::ranks::{Hello, Session, Timing, World};
-use host::{Device, DeviceKind, Error, Module};
+use host::{Device, Error, Module};
 
 use crate::devices::{Gpus, Wanted};
 use crate::digest::sha256;
@@ -181,14 +181,6 @@ fn numbers(world: &World, gpus: Option<&Gpus>, seen: u32) -> Result<Vec<u32>, St
             rank + 1,
             dealt.start
         ))
-    }
-}
-
-/// The kind of the devices that processes share, and how they name it.
-pub fn name(device: &dyn Device) -> Wanted {
-    match device.info().kind {
-        DeviceKind::Cuda => Wanted::Cuda(device.info().ordinal),
-        DeviceKind::Emulated => Wanted::Emulated,
     }
 }
 

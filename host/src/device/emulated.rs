@@ -11,7 +11,7 @@ use ptx_emu::{
 
 use super::independent::{Conflict, Group, Place};
 use super::params::Params;
-use super::pieces::{Piece, Pieces, pieces};
+use super::pieces::{Piece, Pieces, own_pieces};
 use super::share::{Role, Share};
 use crate::buffer::HostBuffer;
 use crate::device::error::DeviceError;
@@ -198,20 +198,6 @@ impl<'d> EmulatedSession<'d> {
             .expect("a validated plan launches kernels of its module")
     }
 
-    /// The buffers of this process that have the memory of this one.
-    fn memory_of(&self, id: BufferId) -> Vec<BufferId> {
-        let mut memory = self.plan.memory_of(id);
-        memory.retain(|&id| self.device.share.holds(&self.plan, id));
-        memory
-    }
-
-    /// The pieces of a buffer that this process has.
-    fn pieces(&self, id: BufferId, which: Pieces) -> Vec<Piece> {
-        let mut pieces = pieces(&self.plan, id, which);
-        pieces.retain(|piece| self.device.share.holds(&self.plan, piece.part));
-        pieces
-    }
-
     /// Sends or receives what a copy between two processes copies.
     fn transfer(&mut self, copy: Copy, role: Role) -> Result<(), Error> {
         let size = self.plan.buffers()[copy.src.index()].element.size() as u64;
@@ -237,7 +223,7 @@ impl<'d> EmulatedSession<'d> {
 
     /// Sets every byte of a buffer of the plan.
     fn set(&mut self, id: BufferId, byte: u8) {
-        for id in self.memory_of(id) {
+        for id in self.device.share.memory_of(&self.plan, id) {
             let bytes = self.plan.buffers()[id.index()].bytes() as usize;
             self.machine
                 .write(self.addresses[id.index()], &vec![byte; bytes])
@@ -460,7 +446,7 @@ impl Session for EmulatedSession<'_> {
             part,
             offset,
             whole,
-        } in self.pieces(id, Pieces::Held)
+        } in own_pieces(&self.plan, &self.device.share, id, Pieces::Held)
         {
             self.machine
                 .write(self.addresses[part.index()] + offset, &from.bytes()[whole])
@@ -477,7 +463,7 @@ impl Session for EmulatedSession<'_> {
 
     fn poison(&mut self, id: BufferId) -> Result<(), Error> {
         self.plan.buffer_info(id)?;
-        for id in self.memory_of(id) {
+        for id in self.device.share.memory_of(&self.plan, id) {
             let is_buffer = self.machine.poison(self.addresses[id.index()], POISON);
             assert!(is_buffer, "a buffer of the plan");
         }
@@ -491,7 +477,7 @@ impl Session for EmulatedSession<'_> {
             part,
             offset,
             whole,
-        } in self.pieces(id, Pieces::Owned)
+        } in own_pieces(&self.plan, &self.device.share, id, Pieces::Owned)
         {
             self.machine
                 .read(

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::share::Share;
 use crate::plan::{BufferId, Plan};
 
 /// Bytes of a buffer that lie together in memory.
@@ -22,6 +23,13 @@ pub enum Pieces {
     Held,
     /// Those that count.
     Owned,
+}
+
+/// The pieces of a buffer of the plan that are in this process's memory, part by part.
+pub fn own_pieces(plan: &Plan, share: &Share, id: BufferId, which: Pieces) -> Vec<Piece> {
+    let mut pieces = pieces(plan, id, which);
+    pieces.retain(|piece| share.holds(plan, piece.part));
+    pieces
 }
 
 /// The pieces of a buffer of the plan, part by part.

@@ -53,6 +53,13 @@ impl Share {
         self.has(plan.buffers()[id.index()].device)
     }
 
+    /// The buffers in this process's memory that have that of a buffer of the plan.
+    pub fn memory_of(&self, plan: &Plan, id: BufferId) -> Vec<BufferId> {
+        let mut memory = plan.memory_of(id);
+        memory.retain(|&id| self.holds(plan, id));
+        memory
+    }
+
     /// What this process does of a command of the plan.
     pub fn role(&self, plan: &Plan, command: &Command<'_>) -> Role {
         let device = command.device(plan.buffers());

@@ -39,10 +39,8 @@ const LONGEST: Duration = Duration::from_secs(60);
 /// How two GPUs are joined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Link {
-    /// Copies go from one to the other, over NVLink or a PCIe switch; by the driver's rank of performance, 0 the best.
+    /// Copies go from one to the other, over NVLink or a PCIe switch.
     Peer {
-        /// The driver's `PERFORMANCE_RANK`.
-        rank: u32,
         /// Whether atomic operations work across it: over NVLink they do.
         has_atomics: bool,
     },
@@ -138,18 +136,13 @@ impl CudaGroup {
         if !self.reaches[from][to] {
             return Ok(Link::Staged);
         }
-        let attribute = |which| {
-            let mut value = 0;
-            let (from, to) = (self.gpus[from].raw(), self.gpus[to].raw());
-            // SAFETY: the value may be written, and the devices are the driver's.
-            let result = unsafe { sys::cuDeviceGetP2PAttribute(&mut value, which, from, to) };
-            check("cuDeviceGetP2PAttribute", result)?;
-            Ok::<i32, DriverError>(value)
-        };
-        let rank = attribute(P2pAttribute::CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK)?;
-        let atomics = attribute(P2pAttribute::CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED)?;
+        let which = P2pAttribute::CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED;
+        let (from, to) = (self.gpus[from].raw(), self.gpus[to].raw());
+        let mut atomics = 0;
+        // SAFETY: the value may be written, and the devices are the driver's.
+        let result = unsafe { sys::cuDeviceGetP2PAttribute(&mut atomics, which, from, to) };
+        check("cuDeviceGetP2PAttribute", result).map_err(DeviceError::from)?;
         Ok(Link::Peer {
-            rank: rank.max(0) as u32,
             has_atomics: atomics != 0,
         })
     }

@@ -49,18 +49,7 @@ impl Device for CudaDevice {
     }
 
     fn prepare<'d>(&'d self, module: &Module, plan: &Plan) -> Result<Box<dyn Session + 'd>, Error> {
-        let module = validate(module, plan, &self.info.limits)?;
-        validate_devices(plan, 1, |_, _| true)?;
-        let opened = self.enter()?;
-        let loaded = self.load(module)?;
-        let gpu = Gpu::new(self, opened, loaded, plan)?;
-        Ok(Box::new(CudaSession::new(
-            vec![gpu],
-            Share::whole(1),
-            None,
-            plan,
-            Use::Own,
-        )?))
+        self.session(module, plan, Use::Own)
     }
 
     fn prepare_shared<'d>(
@@ -69,19 +58,7 @@ impl Device for CudaDevice {
         plan: &Plan,
         memory: &SharedMemory,
     ) -> Result<Box<dyn Session + 'd>, Error> {
-        let module = validate(module, plan, &self.info.limits)?;
-        validate_devices(plan, 1, |_, _| true)?;
-        let opened = self.enter()?;
-        let loaded = self.load(module)?;
-        let memory = Use::Shared(memory.clone());
-        let gpu = Gpu::new(self, opened, loaded, plan)?;
-        Ok(Box::new(CudaSession::new(
-            vec![gpu],
-            Share::whole(1),
-            None,
-            plan,
-            memory,
-        )?))
+        self.session(module, plan, Use::Shared(memory.clone()))
     }
 
     fn prepare_isolated<'d>(
@@ -89,21 +66,32 @@ impl Device for CudaDevice {
         module: &Module,
         plan: &Plan,
     ) -> Result<Box<dyn Session + 'd>, Error> {
+        self.session(module, plan, Use::Banded(Bands::new()))
+    }
+}
+
+impl CudaDevice {
+    /// A session of a plan on this GPU alone. One between bands is isolated.
+    fn session<'d>(
+        &'d self,
+        module: &Module,
+        plan: &Plan,
+        memory: Use,
+    ) -> Result<Box<dyn Session + 'd>, Error> {
         let module = validate(module, plan, &self.info.limits)?;
         validate_devices(plan, 1, |_, _| true)?;
         let opened = self.enter()?;
-        reset_settings()?;
-        // Not among the modules that are kept: its globals have their initial values.
-        let loaded = Arc::new(LoadedModule::new(module, &self.info)?);
-        let gpu = Gpu::new(self, opened, loaded, plan)?;
-        let memory = Use::Banded(Bands::new());
-        Ok(Box::new(CudaSession::new(
-            vec![gpu],
-            Share::whole(1),
-            None,
-            plan,
-            memory,
-        )?))
+        let loaded = match memory {
+            // Not among the modules that are kept: its globals have their initial values.
+            Use::Banded(_) => {
+                reset_settings()?;
+                Arc::new(LoadedModule::new(module, &self.info)?)
+            }
+            Use::Own | Use::Shared(_) => self.load(module)?,
+        };
+        let gpus = vec![Gpu::new(self, opened, loaded, plan)?];
+        let session = CudaSession::new(gpus, Share::whole(1), None, plan, memory)?;
+        Ok(Box::new(session))
     }
 }
 

@@ -23,7 +23,7 @@ use super::staging::is_large;
 use crate::buffer::HostBuffer;
 use crate::device::error::{DeviceError, DriverError};
 use crate::device::info::{Capture, Flushed, KernelInfo, Launching, Stray, Timing};
-use crate::device::pieces::{Piece, Pieces, pieces};
+use crate::device::pieces::{Pieces, own_pieces};
 use crate::device::share::Share;
 use crate::device::traits::{Segments, Session, SharedMemory, check_buffer};
 use crate::driver::{allow_non_portable_cluster, check};
@@ -176,16 +176,7 @@ impl<'d> CudaSession<'d> {
     /// Buffers of this process that have the memory of this one.
     fn memory_of(&self, id: BufferId) -> Result<Vec<BufferId>, Error> {
         self.plan.buffer_info(id)?;
-        let mut memory = self.plan.memory_of(id);
-        memory.retain(|&id| self.share.holds(&self.plan, id));
-        Ok(memory)
-    }
-
-    /// The pieces of a buffer that this process has.
-    fn pieces(&self, id: BufferId, which: Pieces) -> Vec<Piece> {
-        let mut pieces = pieces(&self.plan, id, which);
-        pieces.retain(|piece| self.share.holds(&self.plan, piece.part));
-        pieces
+        Ok(self.share.memory_of(&self.plan, id))
     }
 
     /// A result of the driver, with the plan in the error.
@@ -283,7 +274,7 @@ impl<'d> CudaSession<'d> {
 impl Session for CudaSession<'_> {
     fn write(&mut self, id: BufferId, from: &HostBuffer) -> Result<(), Error> {
         check_buffer(&self.plan, id, from)?;
-        for piece in self.pieces(id, Pieces::Held) {
+        for piece in own_pieces(&self.plan, &self.share, id, Pieces::Held) {
             let (buffer, opened) = self.enter_memory(piece.part)?;
             let (offset, from) = (piece.offset as usize, &from.bytes()[piece.whole]);
             let (to, stream) = (buffer.address() + piece.offset, opened.stream.as_inner());
@@ -357,7 +348,7 @@ impl Session for CudaSession<'_> {
 
     fn read_into(&mut self, id: BufferId, to: &mut HostBuffer) -> Result<(), Error> {
         check_buffer(&self.plan, id, to)?;
-        for piece in self.pieces(id, Pieces::Owned) {
+        for piece in own_pieces(&self.plan, &self.share, id, Pieces::Owned) {
             let (buffer, opened) = self.enter_memory(piece.part)?;
             let (offset, to) = (piece.offset as usize, &mut to.bytes_mut()[piece.whole]);
             let (from, stream) = (buffer.address() + piece.offset, opened.stream.as_inner());
