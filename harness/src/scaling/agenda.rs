@@ -19,6 +19,9 @@ const STEPS: [u64; 2] = [20, 1000];
 /// Timesteps on the emulated device.
 const EMULATED_STEPS: u64 = 4;
 
+/// Points that a warp computes side by side.
+const ROW: u32 = 32;
+
 /// What stays free of a device's memory for graphs, modules and the driver: one part in so many.
 const FREE_ON_DEVICE: u64 = 16;
 /// What the host holds at once: inputs and results, and a little more.
@@ -35,7 +38,7 @@ struct Series {
 fn series(lab: &str) -> Series {
     let (short, long, emulated): (&[u32], &[u32], &[u32]) = match lab {
         "poisson" => (&[256, 512], &[512, 640, 800, 992, 1024, 1290], &[12, 24]),
-        "wave3d" => (&[128, 256], &[256, 384, 512], &[12, 24]),
+        "wave3d" => (&[256, 512], &[384, 512, 768], &[12, 24]),
         "stencil25" => (&[256, 512], &[512, 768, 1000], &[33, 36]),
         _ => (&[128, 256], &[256, 384, 512], &[33]),
     };
@@ -212,8 +215,7 @@ impl Agenda<'_> {
         match self.default("n") {
             Some(_) => {
                 let n = extent.map_or_else(|| own("n"), Ok).map_err(of_param)?;
-                let n = f64::from(n) * f64::from(growth).cbrt();
-                sizes.push(("n", n.round() as u64));
+                sizes.push(("n", grown(n, growth)));
             }
             None => {
                 let along = |name| {
@@ -273,6 +275,16 @@ impl Agenda<'_> {
         known
             .find(|known| known.name == name)
             .map(|known| known.default)
+    }
+}
+
+/// Points along each axis of a cube that has about so many times as many points: whole rows of a warp, or a size whose rows begin beside
+/// those of memory would seem to scale badly.
+fn grown(n: u32, times: u32) -> u64 {
+    let n = f64::from(n) * f64::from(times).cbrt();
+    match times > 1 && n >= f64::from(4 * ROW) {
+        true => (n / f64::from(ROW)).round() as u64 * u64::from(ROW),
+        false => n.round() as u64,
     }
 }
 
@@ -356,6 +368,14 @@ mod tests {
     #[test]
     fn steps_are_even_and_within_bounds() {
         assert_eq!([1e-6, 7.2e-4, 1.0].map(steps), [1000, 276, 20]);
+    }
+
+    #[test]
+    fn cubes_grow_by_whole_warps() {
+        assert_eq!([1, 2, 4].map(|times| grown(256, times)), [256, 320, 416]);
+        assert_eq!([1, 2, 4].map(|times| grown(12, times)), [12, 15, 19]);
+        // What is given stays.
+        assert_eq!(grown(513, 1), 513);
     }
 
     #[test]

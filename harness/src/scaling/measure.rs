@@ -53,6 +53,7 @@ struct Prepared<'d> {
     read_s: f64,
     digest: Digested,
     samples: Collector,
+    energy_per_run_j: Option<f64>,
 }
 
 /// The inputs of a case, kept while its next run is of the same case, and where results are read to.
@@ -202,8 +203,30 @@ impl Bench<'_> {
                     one.samples.push(Sample { time, discard });
                 }
             }
+            for (one, Planned { plan, .. }) in prepared.iter_mut().zip(planned) {
+                one.energy_per_run_j = self.energy(one, plan.devices())?;
+            }
         }
         Ok(prepared.into_iter().map(Prepared::finish).collect())
+    }
+
+    /// The energy of a run of so many devices, of runs back to back; `None` if it is not wanted or a device does not count it.
+    fn energy(&self, prepared: &mut Prepared<'_>, devices: u32) -> Result<Option<f64>, Error> {
+        let count = || -> Option<f64> {
+            let watches = self.watches.get(..devices as usize)?;
+            watches.iter().map(|watch| watch.read()?.energy_j).sum()
+        };
+        let Some((least, before_j)) = self.settings.energy.zip(count()) else {
+            return Ok(None);
+        };
+        // The counters are read one after the other, while the devices wait.
+        let least = least * devices;
+        let (began, mut runs) = (Instant::now(), 0_u32);
+        while runs == 0 || began.elapsed() < least {
+            prepared.run()?;
+            runs += 1;
+        }
+        Ok(count().map(|after_j| (after_j - before_j) / f64::from(runs)))
     }
 
     /// Prepares a plan, runs it once from the inputs, and reads the results.
@@ -240,6 +263,7 @@ impl Bench<'_> {
             read_s: 0.0,
             digest: Digested::default(),
             samples: Collector::new(rule),
+            energy_per_run_j: None,
         };
         let time = prepared.run()?;
         // Without samples of its own, on the emulated device, that is the only one.
@@ -310,6 +334,7 @@ impl Prepared<'_> {
             setup_s: self.setup_s,
             write_s: self.write_s,
             read_s: self.read_s,
+            energy_per_run_j: self.energy_per_run_j,
             rate_per_s: 0.0,
             speedup: None,
             efficiency: None,

@@ -132,6 +132,9 @@ pub struct Figures {
     pub write_s: f64,
     /// Reading the results.
     pub read_s: f64,
+    /// Energy of a run, of all the devices that take part.
+    #[serde(default)]
+    pub energy_per_run_j: Option<f64>,
     /// In `rate_unit` of the document.
     pub rate_per_s: f64,
     /// Rate of points over that of the fewest devices of the same size; `None` for these, and where one is no result.
@@ -287,6 +290,7 @@ mod tests {
                 setup_s: 0.0,
                 write_s: 0.0,
                 read_s: 0.0,
+                energy_per_run_j: None,
                 rate_per_s: 0.0,
                 speedup: None,
                 efficiency: None,

@@ -1,9 +1,12 @@
 //! Measuring on GPUs that are emulated, with times that are made up.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use host::device::{DeviceInfo, EmulatedDevice, Session};
 use host::poisson::Poisson;
+use host::telemetry::{About, Reading, Telemetry};
 use host::{
     BufferId, CaseParams, Device, DeviceKind, Error, HostBuffer, KernelInfo, Lab, Launching,
     Module, Plan, Timing,
@@ -16,6 +19,7 @@ use super::{done_by, rate_unit, text};
 use crate::cpu::CpuInfo;
 use crate::failure::Ending;
 use crate::perf::settings::Settings;
+use crate::perf::watch::Watch;
 use crate::terminal::Look;
 
 /// Three GPUs of which each more saves less time.
@@ -103,6 +107,27 @@ impl Session for Timed<'_> {
     }
 }
 
+/// A counter of energy that has gone up by 2 mJ at each reading of it.
+#[derive(Default)]
+struct Meter {
+    about: About,
+    readings: AtomicU32,
+}
+
+impl Telemetry for Meter {
+    fn about(&self) -> &About {
+        &self.about
+    }
+
+    fn read(&self) -> Reading {
+        let readings = self.readings.fetch_add(1, Ordering::Relaxed);
+        Reading {
+            energy_j: Some(2e-3 * f64::from(readings)),
+            ..Reading::default()
+        }
+    }
+}
+
 /// Measures a cube of 12 points along each axis; transfers and setup take no time.
 fn measured(gpus: &Gpus, lab: &dyn Lab, is_weak: bool) -> Results {
     let mut params = CaseParams::default();
@@ -125,9 +150,11 @@ fn measured(gpus: &Gpus, lab: &dyn Lab, is_weak: bool) -> Results {
         lab,
         variant: agenda.variant,
         device: gpus,
-        watches: &[],
+        watches: &[(); 3].map(|()| Watch::new(Some(Arc::new(Meter::default())))),
         settings: Settings {
             device_warm_up: Duration::ZERO,
+            // One run.
+            energy: Some(Duration::ZERO),
             ..Settings::usual().with_samples(6)
         },
         is_timed: true,

@@ -161,6 +161,10 @@ fn times<'l, 'r>(table: Table<'l, Line<'r>>, results: &Results) -> Table<'l, Lin
             Some(format!("{:.1} %", 100.0 * line.figures()?.efficiency?))
         })
         .right(&unit, rate)
+        .right("energy\nmJ/step", |line| {
+            let joule = line.figures()?.energy_per_run_j?;
+            Some(three(1e3 * joule / line.steps.max(1) as f64))
+        })
         .right("all steps\nms", |line| {
             line.ms(|figures| figures.run.median_s)
         })
@@ -210,7 +214,7 @@ pub fn notes(results: &Results) -> Vec<String> {
                     .to_owned(),
             );
         }
-        notes.push("speedup, efficiency: by points in a second, against the fewest GPUs of the size; transfer: all inputs written, all results read; setup: memory allocated, graph made".to_owned());
+        notes.push("speedup, efficiency: by points in a second, against the fewest GPUs of the size; energy: of the GPUs that take part; transfer: all inputs written, all results read; setup: memory allocated, graph made".to_owned());
     }
     notes
 }
