@@ -9,9 +9,11 @@ use plan::{Element, LaunchConfig, Plan, PlanError, args};
 use super::kernels::{BLOCK, LAYERS, most_layers};
 
 /// A launch of some layers begins while the last blocks of another end. With fewer points it is not worth its while.
-const POINTS_OF_LAUNCH: u64 = 1 << 25;
-/// Launches of a slab's layers, at most.
+const POINTS_OF_LAUNCH: u64 = 1 << 20;
+/// Launches of a slab's layers inside, at most.
 const MOST_LAUNCHES: u64 = 4;
+/// Blocks of threads that a slab has at least if it can. With fewer, the last of them leave much of a device idle.
+const BLOCKS: u64 = 4096;
 
 /// How many layers, of so many points, a launch takes, so that some launches of a slab overlap. A single device's do not.
 fn of_launch(slabs: &Slabs, layer: u64) -> u64 {
@@ -22,6 +24,16 @@ fn of_launch(slabs: &Slabs, layer: u64) -> u64 {
     }
     let launches = (inside * layer / POINTS_OF_LAUNCH).clamp(1, MOST_LAUNCHES);
     inside.div_ceil(launches)
+}
+
+/// How many layers a thread computes: half as many where blocks would be few.
+fn of_thread(slabs: &Slabs, layer: u64) -> u32 {
+    let share = slabs.share(0);
+    let of_block = u64::from(BLOCK.iter().product::<u32>() * LAYERS);
+    match (share.end - share.start) * layer < BLOCKS * of_block {
+        true => LAYERS / 2,
+        false => LAYERS,
+    }
 }
 
 /// See the module.
@@ -43,6 +55,7 @@ impl Solution for Submission {
         let devices = plan.available_devices();
         let slabs = Slabs::new(devices, layers, inside, 1, "between the walls")?;
         let most = most.min(of_launch(&slabs, layers * layers));
+        let column = of_thread(&slabs, layers * layers);
         let u_next = plan.scratch("u_next", Element::F64, (n as usize).pow(3));
         let mut u = slabs.scatter(plan, buffers.u)?;
         let mut u_next = slabs.scatter(plan, u_next)?;
@@ -55,10 +68,10 @@ impl Solution for Submission {
             slabs.step(plan, &[&u_next], |plan, device, layers| {
                 for some in chunks(layers, most) {
                     let (first_z, len) = (some.start as u32, (some.end - some.start) as u32);
-                    let threads = (n, n - 2, len.div_ceil(LAYERS));
+                    let threads = (n, n - 2, len.div_ceil(column));
                     let read = u.read(device, some.start - 1..some.end + 1);
                     let written = u_next.write(device, some);
-                    let args = args![read, written, n, first_z, len, LAYERS, h2];
+                    let args = args![read, written, n, first_z, len, column, h2];
                     let config = LaunchConfig::covering(threads, BLOCK)?;
                     plan.launch("poisson_computes_source", config, args)?;
                 }
