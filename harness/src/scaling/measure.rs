@@ -24,6 +24,10 @@ const DIGESTED_BYTES: usize = 16 << 20;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Digested(Vec<u8>);
 
+/// How many times as long as for one GPU energy is counted: counters are read one after the other, 15 ms each, while the GPUs wait, and
+/// each moves in steps of its own.
+const ENERGY_WINDOWS: u32 = 8;
+
 type Measured = Result<(Figures, Digested), Error>;
 
 /// What rows are measured on, and how.
@@ -219,8 +223,7 @@ impl Bench<'_> {
         let Some((least, before_j)) = self.settings.energy.zip(count()) else {
             return Ok(None);
         };
-        // The counters are read one after the other, while the devices wait.
-        let least = least * devices;
+        let least = least * ENERGY_WINDOWS;
         let (began, mut runs) = (Instant::now(), 0_u32);
         while runs == 0 || began.elapsed() < least {
             prepared.run()?;
