@@ -329,7 +329,8 @@ impl Action for Load {
         for (k, shadow) in self.elements.tracked() {
             for lane in lanes(mask) {
                 let unset = region.unset(lane, offset(lane) + k, bytes);
-                if unset != 0 {
+                // Padding, and what a call passes on, are not where it comes from.
+                if unset == byte_mask(bytes) && region.base() == 0 {
                     runner.unset_load = Some(request.pc);
                 }
                 let unset = extend(unset, bytes, self.elements.is_signed);
