@@ -14,8 +14,8 @@
 //! executes instructions, `instructions` says what they do.
 
 use std::fmt;
-use std::sync::atomic::AtomicU32;
 
+use crate::check::fences::Fences;
 use crate::check::race::{Clocks, DeviceOrder};
 use crate::cluster::ClusterState;
 use crate::coalesce::SectorSet;
@@ -159,8 +159,8 @@ pub(crate) struct LaunchContext<'a> {
     pub(crate) granule: u32,
     /// Number of the launch's first block among all that the machine ever ran.
     pub(crate) first_block: u32,
-    /// Device-wide fences that each block has executed; empty if the code has none.
-    pub(crate) fences: Vec<AtomicU32>,
+    /// Device-wide fences that each block has published; none if the code has none.
+    pub(crate) fences: Fences,
 }
 
 /// A fault, boxed to keep results small.

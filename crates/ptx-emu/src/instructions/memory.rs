@@ -356,6 +356,7 @@ impl Execute for Store {
         }
         if self.access.strong {
             runner.note_strong(warp);
+            runner.publish(self.access.space);
         }
         runner.access(warp, at, &self.access, self)?;
         Ok(Next::Step)
