@@ -14,6 +14,10 @@
 //!   the result for one of other memory, also where a block maps an address to itself;
 //! - a kernel in section [`BOUNDS_SECTION`]`.T.M.R.X.Y.Z` gets the attributes for `.maxntid T`, `.minnctapersm M`,
 //!   `.maxnreg R` and `.reqnctapercluster X, Y, Z`, but for those that are 0.
+//!
+//! One edit makes up for the NVPTX back end, which compiles `atomicrmw` to a relaxed `atom` whatever its ordering: the ordering
+//! becomes fences before and behind a relaxed one. PTX takes such a pair for a release or acquire pattern (PTX ISA, "Release
+//! and Acquire Patterns"). The fences reach as far as an `atom` does, the device.
 
 use std::collections::BTreeMap;
 
@@ -58,6 +62,8 @@ pub fn prepare(text: &str) -> Result<Prepared, Error> {
             let name = symbol(line).ok_or_else(|| unexpected("a kernel's name", line))?;
             kernels.push(name.trim_matches('"').to_owned());
             cast_shared(&launch_bounds(line)?, &shared, &mut out);
+        } else if let Some(fenced) = fenced_atomic(line) {
+            cast_shared(&fenced, &shared, &mut out);
         } else {
             cast_shared(line, &shared, &mut out);
         }
@@ -177,6 +183,32 @@ fn dynamic_shared_definition() -> String {
     )
 }
 
+/// A read-modify-write atomic that is not relaxed, as a relaxed one between the fences of its ordering. They get its source
+/// position.
+fn fenced_atomic(line: &str) -> Option<String> {
+    let operation = line.trim_start();
+    if !operation.starts_with("atomicrmw ") && !operation.contains(" = atomicrmw ") {
+        return None;
+    }
+    let (before, after, order) = [
+        ("acquire", None, Some("acquire")),
+        ("release", Some("release"), None),
+        ("acq_rel", Some("release"), Some("acquire")),
+        ("seq_cst", Some("seq_cst"), Some("acquire")),
+    ]
+    .into_iter()
+    .find_map(|(order, before, after)| {
+        let order = format!(" {order}, align ");
+        line.contains(&order).then_some((before, after, order))
+    })?;
+    let position = line.split(", ").find(|part| part.starts_with("!dbg "));
+    let position = position.map_or(String::new(), |position| format!(", {position}"));
+    let fence = |order: &str| format!("  fence syncscope(\"device\") {order}{position}");
+    let relaxed = line.replacen(&order, " monotonic, align ", 1);
+    let lines = [before.map(fence), Some(relaxed), after.map(fence)];
+    Some(lines.into_iter().flatten().collect::<Vec<_>>().join("\n"))
+}
+
 /// A kernel's `define` line, with its bounds as attributes instead of a section.
 fn launch_bounds(line: &str) -> Result<String, Error> {
     let mark = format!(" section \"{BOUNDS_SECTION}.");
@@ -244,6 +276,23 @@ mod tests {
              define ptx_kernel void @a() #0 {\n\
              define internal void @helper() #0 {\n"
         );
+    }
+
+    #[test]
+    fn atomics_get_the_fences_of_their_ordering() {
+        let edited = |line: &str| prepare(line).unwrap().text;
+        assert_eq!(
+            edited("  %5 = atomicrmw add ptr %4, i32 1 acq_rel, align 4, !dbg !12, !noalias !7"),
+            "  fence syncscope(\"device\") release, !dbg !12\n  \
+             %5 = atomicrmw add ptr %4, i32 1 monotonic, align 4, !dbg !12, !noalias !7\n  \
+             fence syncscope(\"device\") acquire, !dbg !12\n"
+        );
+        assert_eq!(
+            edited("  %_0.i = atomicrmw umax ptr %x, i64 %v acquire, align 8"),
+            "  %_0.i = atomicrmw umax ptr %x, i64 %v monotonic, align 8\n  fence syncscope(\"device\") acquire\n"
+        );
+        let relaxed = "  %5 = atomicrmw xchg ptr %4, i32 1 monotonic, align 4\n";
+        assert_eq!(edited(relaxed), relaxed);
     }
 
     #[test]

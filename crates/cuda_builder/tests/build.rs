@@ -383,6 +383,119 @@ fn the_device_library_becomes_the_instructions_it_names() {
     assert_eq!(generic_accesses(&ptx), [""; 0]);
 }
 
+/// LLVM's back end drops the orderings of read-modify-write atomics.
+#[test]
+fn atomics_keep_their_orderings() {
+    let ptx = ptx(
+        "fixture_orderings",
+        &format!(
+            "{PRELUDE}
+            use cuda_std::atomic::{{AtomicU32, Ordering}};
+            #[kernel]
+            pub unsafe fn relaxed(x: *mut u32) {{
+                unsafe {{ *x.add(1) = AtomicU32::from_ptr(x).fetch_add(1, Ordering::Relaxed) }}
+            }}
+            #[kernel]
+            pub unsafe fn acquire(x: *mut u32) {{
+                unsafe {{ *x.add(1) = AtomicU32::from_ptr(x).fetch_max(1, Ordering::Acquire) }}
+            }}
+            #[kernel]
+            pub unsafe fn release(x: *mut u32) {{
+                unsafe {{ *x.add(1) = AtomicU32::from_ptr(x).fetch_and(1, Ordering::Release) }}
+            }}
+            #[kernel]
+            pub unsafe fn both(x: *mut u32) {{
+                unsafe {{ *x.add(1) = AtomicU32::from_ptr(x).swap(1, Ordering::AcqRel) }}
+            }}
+            #[kernel]
+            pub unsafe fn unused(x: *mut u32) {{
+                unsafe {{ AtomicU32::from_ptr(x).fetch_add(1, Ordering::Release); }}
+            }}
+            #[kernel]
+            pub unsafe fn strongest(x: *mut u32) {{
+                unsafe {{ *x.add(1) = AtomicU32::from_ptr(x).fetch_sub(1, Ordering::SeqCst) }}
+            }}
+            #[kernel]
+            pub unsafe fn seq_cst(x: *mut u32) {{
+                unsafe {{
+                    let x = AtomicU32::from_ptr(x);
+                    x.store(x.load(Ordering::SeqCst), Ordering::SeqCst);
+                    let _ = x.compare_exchange(0, 1, Ordering::SeqCst, Ordering::Relaxed);
+                    core::sync::atomic::fence(Ordering::SeqCst);
+                }}
+            }}
+            #[kernel]
+            pub unsafe fn exchange(x: *mut u32) {{
+                unsafe {{
+                    let done = AtomicU32::from_ptr(x).compare_exchange(0, 1, Ordering::AcqRel, Ordering::Relaxed);
+                    *x.add(1) = u32::from(done.is_ok());
+                }}
+            }}
+            #[kernel]
+            pub unsafe fn flag(x: *mut u32) {{
+                unsafe {{
+                    while AtomicU32::from_ptr(x).load(Ordering::Acquire) == 0 {{}}
+                    AtomicU32::from_ptr(x.add(1)).store(1, Ordering::Release);
+                    core::sync::atomic::fence(Ordering::AcqRel);
+                    AtomicU32::from_ptr(x.add(2)).store(1, Ordering::Relaxed);
+                }}
+            }}"
+        ),
+    );
+    let ordered = ["atom", "fence", "ld.acquire", "st.re"];
+    let kernels = [
+        ("relaxed", vec!["atom.global.add.u32"]),
+        ("acquire", vec!["atom.global.max.u32", "fence.acq_rel.gpu"]),
+        ("release", vec!["fence.acq_rel.gpu", "atom.global.and.b32"]),
+        (
+            "both",
+            vec![
+                "fence.acq_rel.gpu",
+                "atom.global.exch.b32",
+                "fence.acq_rel.gpu",
+            ],
+        ),
+        ("unused", vec!["fence.acq_rel.gpu", "atom.global.add.u32"]),
+        (
+            "strongest",
+            vec!["fence.sc.gpu", "atom.global.add.u32", "fence.acq_rel.gpu"],
+        ),
+        // What the back end does itself.
+        ("exchange", vec!["atom.acq_rel.sys.global.cas.b32"]),
+        (
+            "flag",
+            vec![
+                "ld.acquire.sys.global.b32",
+                "st.release.sys.global.b32",
+                "fence.acq_rel.sys",
+                "st.relaxed.sys.global.b32",
+            ],
+        ),
+        (
+            "seq_cst",
+            vec![
+                "fence.sc.sys",
+                "ld.acquire.sys.global.b32",
+                "fence.sc.sys",
+                "st.release.sys.global.b32",
+                "fence.sc.sys",
+                "atom.acquire.sys.global.cas.b32",
+                "fence.sc.sys",
+            ],
+        ),
+    ];
+    for (kernel, expected) in kernels {
+        let (_, body) = ptx.split_once(&format!(".entry {kernel}(")).unwrap();
+        let (body, _) = body.split_once("End function").unwrap();
+        let found: Vec<_> = body
+            .lines()
+            .filter_map(|line| line.trim().split([' ', '\t', ';']).next())
+            .filter(|opcode| ordered.iter().any(|prefix| opcode.starts_with(prefix)))
+            .collect();
+        assert_eq!(found, expected, "{kernel} in\n{ptx}");
+    }
+}
+
 #[test]
 fn what_the_language_itself_calls_is_there() {
     let ptx = ptx(

@@ -2,6 +2,20 @@
 //!
 //! `core`'s atomics work in kernels, in global and shared memory alike: make one with
 //! `AtomicU32::from_ptr`. Floats add here, with `atom.add`, which `core` does not have.
+//!
+//! Orderings hold. A block that stores its results and then counts itself with `fetch_add(1, Ordering::AcqRel)` hands them to
+//! whoever reads the counter so later; with `Ordering::Relaxed` it does not, and the emulated device reports a race. What they
+//! become (`N` is the width; a `fence.acq_rel` costs about as much as an access to L2):
+//!
+//! | operation | `Relaxed` | `Acquire`, `Release`, `AcqRel` | `SeqCst` |
+//! |---|---|---|---|
+//! | `load` | `ld.relaxed.sys` | `ld.acquire.sys` | `fence.sc.sys`, `ld.acquire.sys` |
+//! | `store` | `st.relaxed.sys` | `st.release.sys` | `fence.sc.sys`, `st.release.sys` |
+//! | `compare_exchange` | `atom.relaxed.sys.cas.bN` | `atom.acquire.sys.cas.bN` and so on | `fence.sc.sys`, `atom.acquire.sys.cas.bN` |
+//! | `fetch_add`, `swap`, ... | `atom.add` and so on | with a `fence.acq_rel.gpu` before to release, behind to acquire | with a `fence.sc.gpu` before |
+//! | `fence` | | `fence.acq_rel.sys` | `fence.sc.sys` |
+//!
+//! So `fetch_add` and its like order accesses of threads of one device, the rest also those of other devices and the host.
 
 use core::cell::UnsafeCell;
 

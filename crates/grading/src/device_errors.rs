@@ -79,7 +79,7 @@ fn of_program(kind: &FaultKind) -> Kind {
     match kind {
         FaultKind::OutOfBounds { .. } | FaultKind::ReadOnly { .. } => Kind::OutOfBounds,
         FaultKind::Misaligned { .. } => Kind::Misaligned,
-        FaultKind::Uninitialized { .. } => Kind::UninitializedRead,
+        FaultKind::Uninitialized { .. } | FaultKind::UnsetValue { .. } => Kind::UninitializedRead,
         FaultKind::Race { .. } | FaultKind::StaleReadOnlyLoad { .. } => Kind::Race,
         FaultKind::PartialBarrier { .. }
         | FaultKind::DivergentBarrier { .. }

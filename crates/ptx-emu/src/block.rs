@@ -14,8 +14,8 @@
 //! executes instructions, `instructions` says what they do.
 
 use std::fmt;
-use std::sync::atomic::AtomicU32;
 
+use crate::check::fences::Fences;
 use crate::check::race::{Clocks, DeviceOrder};
 use crate::cluster::ClusterState;
 use crate::coalesce::SectorSet;
@@ -24,7 +24,7 @@ use crate::fault::{Fault, FaultKind, ProgramFault, ThreadId, UnsupportedFault};
 use crate::frame::FunctionCode;
 use crate::memory::global::GlobalMemory;
 use crate::memory::shared::SharedMemory;
-use crate::registers::{Apply, Combination, LANES, Operands, Test};
+use crate::registers::{Apply, Combination, LANES, Operands, Slot, Test};
 use crate::special::BlockView;
 use crate::tally::{InstructionInfo, Tallies};
 use crate::warp::{Frame, Warp};
@@ -71,6 +71,9 @@ impl fmt::Debug for Op {
 pub(crate) trait Execute: fmt::Debug + Send + Sync {
     /// Executes it.
     fn execute(&self, runner: &mut BlockRunner, warp: &mut Warp, at: At) -> Result<Next, Stop>;
+
+    /// Told, if the instruction names a register that may be unset, where the unset bits of registers are.
+    fn track(&mut self, _shadow: &dyn Fn(Slot) -> Option<Slot>) {}
 
     /// What a `call` does when the callee returns for the lanes of `active`.
     fn after_return(&self, _warp: &mut Warp, _caller: Frame, _callee: Frame, _active: u32) {}
@@ -156,8 +159,8 @@ pub(crate) struct LaunchContext<'a> {
     pub(crate) granule: u32,
     /// Number of the launch's first block among all that the machine ever ran.
     pub(crate) first_block: u32,
-    /// Device-wide fences that each block has executed; empty if the code has none.
-    pub(crate) fences: Vec<AtomicU32>,
+    /// Device-wide fences that each block has published; none if the code has none.
+    pub(crate) fences: Fences,
 }
 
 /// A fault, boxed to keep results small.
@@ -287,6 +290,8 @@ pub(crate) struct BlockRunner<'a> {
     /// The first read of shared memory that nothing has written, kept until the next barrier: see
     /// `check_written_shared`.
     pub(crate) unwritten: Option<Stop>,
+    /// Position of the latest load of values that are not set.
+    pub(crate) unset_load: Option<u32>,
     /// The random order of turns.
     pub(crate) random: fastrand::Rng,
 }
@@ -312,6 +317,7 @@ impl<'a> BlockRunner<'a> {
             synchronized: false,
             has_met_cluster: false,
             unwritten: None,
+            unset_load: None,
             random: fastrand::Rng::with_seed(0),
         }
     }

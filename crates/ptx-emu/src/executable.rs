@@ -12,6 +12,7 @@ use crate::position::Positions;
 use crate::read::{FunctionBuilder, Reader, Refusal};
 use crate::registers::ALWAYS;
 use crate::tally::InstructionInfo;
+use crate::unset;
 
 /// A PTX module that can be loaded: what it declares, and its code.
 #[derive(Debug)]
@@ -42,7 +43,9 @@ impl Executable {
     /// of a form that PTX does not have.
     pub fn parse(source: &str) -> Result<Executable, ptx::Error> {
         let mut builder = Builder::default();
-        let program = Program::read(source, |body| builder.function(body))?;
+        // Whether a generic address may be of local memory.
+        let has_local = source.contains(".local");
+        let program = Program::read(source, |body| builder.function(body, has_local))?;
         let Builder {
             mut code,
             unsupported,
@@ -98,10 +101,11 @@ struct Mark {
 
 impl Builder {
     /// Reads a function.
-    fn function(&mut self, body: &mut Body) -> Result<(), Problem> {
+    fn function(&mut self, body: &mut Body, has_local: bool) -> Result<(), Problem> {
         let entry = self.code.insts.len() as u32;
         let tallies = self.code.tally_owners.len() as u32;
         let mut function = FunctionBuilder::new(body.function(), entry, tallies);
+        let mut facts = Vec::new();
         // Whether control may run past the last instruction, and where that stands.
         let (mut runs_on, mut ptx_line, mut loc) = (true, body.function().pos.line, None);
         while let Some(instruction) = body.next_instruction()? {
@@ -110,6 +114,7 @@ impl Builder {
             runs_on = instruction.guard.is_some() || !ends;
             (ptx_line, loc) = (opcode.pos.line, instruction.loc);
             self.instruction(body, &mut function, &instruction)?;
+            facts.push(std::mem::take(&mut function.facts));
         }
         let end = self.code.insts.len() as u32 - entry;
         let is_reached = runs_on || body.labels().iter().any(|label| label.target == end);
@@ -128,6 +133,13 @@ impl Builder {
             self.push(inst, mark);
         }
         let source = body.function();
+        let parameters = source.params.iter().chain(&source.returns);
+        let parameters = parameters.filter_map(|param| param.register);
+        let parameters: Vec<_> = parameters
+            .map(|register| function.frame.register(register))
+            .collect();
+        let insts = &mut self.code.insts[entry as usize..];
+        let shadows = unset::track(insts, &facts, &mut function.frame, &parameters, has_local);
         let (rows, constants) = function.frame.finish();
         self.code.orders_blocks |= function.orders_blocks;
         self.code.functions.push(FunctionCode {
@@ -141,6 +153,7 @@ impl Builder {
             param_frame_bytes: source.param_frame_bytes.next_multiple_of(16),
             narrowest: function.narrowest,
             callees: function.callees,
+            shadows,
         });
         Ok(())
     }
@@ -153,16 +166,25 @@ impl Builder {
     ) -> Result<(), Problem> {
         let syntax = instruction.syntax;
         let (guard, flip) = match instruction.guard {
-            Some((reg, negated)) => (function.frame.register(reg).row, negated),
+            Some((reg, negated)) => {
+                let row = function.frame.register(reg).row;
+                function.facts.guard = Some(row);
+                (row, negated)
+            }
             None => (ALWAYS, false),
         };
         let mut reader = Reader::new(body, function, syntax);
         let (op, class) = match instructions::read(&mut reader) {
-            Ok(op) => (op, reader.class),
+            Ok(op) => {
+                let class = reader.class;
+                function.facts.finish(syntax, class);
+                (op, class)
+            }
             Err(Refusal::Wrong(problem)) => return Err(problem),
             Err(Refusal::Unsupported(reason)) => {
                 let reason = format!("{reason} (in `{}`)", syntax.text);
                 let op = instructions::unsupported(&reason);
+                function.facts = function.facts.of_guard();
                 self.unsupported.push(UnsupportedInstruction {
                     function: body.function().name.clone(),
                     ptx_line: syntax.opcode.pos.line,

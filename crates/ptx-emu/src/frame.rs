@@ -1,6 +1,6 @@
 //! The frame of a function: which row of which file holds a register or a constant.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use ptx::{GlobalId, Reg, RegClass};
@@ -41,6 +41,8 @@ pub(crate) struct FunctionCode {
     pub(crate) narrowest: u32,
     /// Functions that it may call.
     pub(crate) callees: Vec<u32>,
+    /// Rows of unset bits, to fill when a frame is entered: with ones for `true`, else with zeros.
+    pub(crate) shadows: Vec<(Slot, bool)>,
 }
 
 /// A frame under construction: rows are given out when they are first named.
@@ -70,7 +72,8 @@ impl FrameBuilder {
         frame
     }
 
-    fn next_row(&mut self, class: RegClass) -> u32 {
+    /// A row that nothing has yet.
+    pub(crate) fn next_row(&mut self, class: RegClass) -> u32 {
         let next = match class {
             RegClass::Pred => &mut self.next.pred,
             RegClass::B16 | RegClass::B32 => &mut self.next.r32,
@@ -114,6 +117,14 @@ impl FrameBuilder {
             },
             _ => self.constant(class, Constant::Bits(bits & class.mask())),
         }
+    }
+
+    /// The rows of all constants so far, predicates among them.
+    pub(crate) fn constant_rows(&self) -> HashSet<(RegClass, u32)> {
+        let constants = self.constants.iter();
+        let rows = constants.map(|((class, _), &row)| (*class, row));
+        rows.chain([ALWAYS, NEVER].map(|row| (RegClass::Pred, row)))
+            .collect()
     }
 
     /// Rows of each file, and the constants in order of file and row.

@@ -1,12 +1,13 @@
 //! From a request to launch to the blocks that run.
 
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
 use ptx::Function;
 use rayon::prelude::*;
 
 use crate::block::{Code, LaunchContext, Stop};
+use crate::check::fences::Fences;
 use crate::cluster::ClusterRunner;
 use crate::config::{DeviceLimits, LaunchConfig, Schedule};
 use crate::fault::LaunchError;
@@ -167,11 +168,9 @@ pub(crate) fn blocks(config: &LaunchConfig) -> u64 {
     config.grid.into_iter().map(u64::from).product()
 }
 
-/// A fence count for each block, if blocks may synchronise.
-pub(crate) fn fences(code: &Code, blocks: u64) -> Vec<AtomicU32> {
-    (0..if code.orders_blocks { blocks } else { 0 })
-        .map(|_| AtomicU32::new(0))
-        .collect()
+/// The fences of each block, if blocks may synchronise.
+pub(crate) fn fences(code: &Code, blocks: u64) -> Fences {
+    Fences::new(if code.orders_blocks { blocks } else { 0 })
 }
 
 /// `most` of the blocks (or clusters), if there are more: pairs of neighbours at equal distances, from the first to the last.

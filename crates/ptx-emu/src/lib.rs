@@ -45,12 +45,12 @@
 //!
 //! Always: bounds of every access in every space, alignment, null pointers, freed buffers, stores to constant memory,
 //! barrier numbers, masks of warp-wide operations, deadlock, call depth and local memory, endless loops (fuel),
-//! traps. With [`Sanitize`]: reads of memory that nothing has written, data races (module `check::race` states the
+//! traps. With [`Sanitize`]: reads of memory that nothing has written, use of values that nothing has set, data races (module `check::race` states the
 //! model), barriers that a part of the block reaches or that lanes of one warp reach at different places.
 //!
 //! # Blind spots
 //!
-//! - Registers and local memory that were not written read as zero.
+//! - Of values that nothing has set, module `unset` says which are found.
 //! - Memory is checked by the byte and by the buffer: an index beyond its row but inside the buffer is not seen.
 //! - Warp-wide lane checks and races show only if this run takes the path.
 //! - Blocks (or clusters) run to completion in order of their start: a kernel in which a block waits for a later one does not end
@@ -67,6 +67,7 @@
 //! - `cluster`, `block` and `warp` hold what runs, `schedule` says whose turn it is, `step` executes;
 //! - `registers` and `exact` are the arithmetic on lanes; `access` the way to the spaces of `memory`, past the shadow of
 //!   `check`;
+//! - `unset` follows values that nothing has set;
 //! - `tally` and `coalesce` count; `fault` and `position` say what is wrong, and where.
 
 mod access;
@@ -91,6 +92,7 @@ mod schedule;
 mod special;
 mod step;
 mod tally;
+mod unset;
 mod warp;
 
 pub use check::footprint::Accessed;
@@ -102,7 +104,7 @@ pub use counts::{
 pub use executable::{Executable, UnsupportedInstruction};
 pub use fault::{
     Access, AccessKind, Fault, FaultKind, LaunchError, Lifetime, Location, ProgramFault,
-    RaceAccess, RaceBetween, Stray, ThreadId, UnsupportedFault, Waiting,
+    RaceAccess, RaceBetween, Stray, ThreadId, UnsetUse, UnsupportedFault, Waiting,
 };
 pub use machine::{InvalidCopy, LoadedModule, Machine};
 pub use memory::global::{GUARD_BYTES, OutOfMemory};

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use ptx::{Program, Space, Symbol};
 
 use crate::block::LaunchContext;
+use crate::check::fences::Fences;
 use crate::check::footprint::Accessed;
 use crate::config::{DeviceLimits, LaunchConfig, Options};
 use crate::counts::{Counts, LaunchReport};
@@ -297,7 +298,7 @@ impl Machine {
             fences: if sanitize.races {
                 launch::fences(code, blocks)
             } else {
-                Vec::new()
+                Fences::default()
             },
         };
         *next_block += blocks as u32;

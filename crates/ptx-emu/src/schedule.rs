@@ -29,6 +29,7 @@ impl BlockRunner<'_> {
             loaded.clear();
         }
         self.unwritten = None;
+        self.unset_load = None;
         let granule = sanitize.races.then_some(launch.granule);
         self.shared
             .reset(launch.shared_bytes, sanitize.uninitialized, granule);

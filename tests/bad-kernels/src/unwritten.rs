@@ -1,5 +1,7 @@
 //! Reads of memory that was not written.
 
+use core::mem::MaybeUninit;
+
 use cuda_std::prelude::*;
 
 /// The sum of the block's elements, which thread 0 gets.
@@ -91,4 +93,27 @@ pub unsafe fn blur_tile_fixed(u: *const f32, out: *mut f32) {
     }
     thread::sync_threads();
     *out.add(i) = *tile.add(t) + *tile.add(t + 2);
+}
+
+/// Counts the bits of each thread's element, in counters of its own that nothing sets to zero.
+#[kernel]
+pub unsafe fn own_counters(x: &[u32], out: *mut u32) {
+    let i = thread::index_1d() as usize;
+    let mut counters = MaybeUninit::<[u32; 16]>::uninit();
+    let counters = counters.as_mut_ptr().cast::<u32>();
+    for shift in (0..32).step_by(4) {
+        *counters.add((x[i] >> shift & 15) as usize) += 1;
+    }
+    *out.add(i) = *counters.add(3); //~ fault
+}
+
+/// Sets them.
+#[kernel]
+pub unsafe fn own_counters_fixed(x: &[u32], out: *mut u32) {
+    let i = thread::index_1d() as usize;
+    let mut counters = [0; 16];
+    for shift in (0..32).step_by(4) {
+        counters[(x[i] >> shift & 15) as usize] += 1;
+    }
+    *out.add(i) = counters[3];
 }

@@ -20,7 +20,7 @@ fn scratch_that_another_kernel_leaves_unwritten() {
     assert_snapshot!(fault(run("block_sums")), @r"
     plan `demo`, command 1 (launch of `total`)
     uninitialized read: load of 4 bytes from byte 12 of buffer `sums`, which nothing has written before
-      in kernel `total` at tests/bad-kernels/src/unwritten.rs:50 (PTX line _), block (0, 0, 0), thread (0, 0, 0)
+      in kernel `total` at tests/bad-kernels/src/unwritten.rs:52 (PTX line _), block (0, 0, 0), thread (0, 0, 0)
     ");
     assert_eq!(run("block_sums_fixed").unwrap(), [200.0]);
 }
@@ -37,7 +37,7 @@ fn adding_to_scratch() {
     assert_snapshot!(fault(run("accumulate")), @r"
     plan `demo`, command 0 (launch of `accumulate`)
     uninitialized read: load of 4 bytes from byte 0 of buffer `y`, which nothing has written before
-      in kernel `accumulate` at tests/bad-kernels/src/unwritten.rs:60 (PTX line _), block (0, 0, 0), thread (0, 0, 0)
+      in kernel `accumulate` at tests/bad-kernels/src/unwritten.rs:62 (PTX line _), block (0, 0, 0), thread (0, 0, 0)
     ");
     assert_eq!(run("accumulate_fixed").unwrap(), ramp(64));
 }
@@ -53,9 +53,27 @@ fn a_halo_that_is_not_loaded() {
     };
     assert_snapshot!(fault(run("blur_tile")), @r"
     plan `demo`, command 0 (launch of `blur_tile`)
-    uninitialized read: load of 4 bytes from byte 0 of the shared array made in line 76 (`bad_kernels::unwritten::blur_tile`), which nothing has written before
-      in kernel `blur_tile` at tests/bad-kernels/src/unwritten.rs:80 (PTX line _), block (0, 0, 0), thread (0, 0, 0)
+    uninitialized read: load of 4 bytes from byte 0 of the shared array made in line 78 (`bad_kernels::unwritten::blur_tile`), which nothing has written before
+      in kernel `blur_tile` at tests/bad-kernels/src/unwritten.rs:82 (PTX line _), block (0, 0, 0), thread (0, 0, 0)
     ");
     let sums: Vec<f32> = (0..128).map(|i| (2 * i + 2) as f32).collect();
     assert_eq!(run("blur_tile_fixed").unwrap(), sums);
+}
+
+#[test]
+fn counters_of_a_thread_that_nothing_sets() {
+    let run = |kernel| {
+        let mut scene = Scene::new();
+        let x = scene.input("x", &[0x3133_0003_u32; 64]);
+        let out = scene.scratch("out", Element::U32, 64);
+        scene.launch(kernel, LaunchConfig::new(2, 32), args![x.slice(), out]);
+        scene.run::<u32>(out)
+    };
+    assert_snapshot!(fault(run("own_counters")), @r"
+    plan `demo`, command 0 (launch of `own_counters`)
+    uninitialized value: a store to global memory of a value that nothing has set: a variable or an array element, read before it is written
+      in kernel `own_counters` at tests/bad-kernels/src/unwritten.rs:107 (PTX line _), block (0, 0, 0), thread (0, 0, 0)
+      last read of unwritten local memory at tests/bad-kernels/src/unwritten.rs:107 (PTX line _)
+    ");
+    assert_eq!(run("own_counters_fixed").unwrap(), [4; 64]);
 }

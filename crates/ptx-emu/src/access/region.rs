@@ -69,6 +69,14 @@ pub(crate) trait Region: Words {
     /// Counts a range as written.
     fn mark_written(&mut self, _offset: u64, _bytes: u64) {}
 
+    /// The bits that are not set of a value, where a load of such is no fault.
+    fn unset(&self, _lane: usize, _offset: u64, _bytes: u32) -> u64 {
+        0
+    }
+
+    /// Counts bits of a value that has just been stored as not set.
+    fn mark_unset(&mut self, lane: usize, offset: u64, bytes: u32, bits: u64);
+
     /// What a granule remembers of its accesses.
     fn cell(&mut self, _granule: u64) -> Option<&mut Cell> {
         None
@@ -85,6 +93,14 @@ pub(crate) trait Region: Words {
             block: None,
         }
     }
+}
+
+/// The offsets of the bytes of a value that have an unset bit.
+fn unset_bytes(offset: u64, bytes: u32, bits: u64) -> impl Iterator<Item = u64> {
+    let is_unset = move |byte: &u64| bits >> (8 * byte) & 0xff != 0;
+    (0..u64::from(bytes))
+        .filter(is_unset)
+        .map(move |byte| offset + byte)
 }
 
 /// A buffer of global memory.
@@ -168,6 +184,12 @@ impl Region for GlobalRegion<'_> {
         self.buffer.written.mark(offset, bytes);
     }
 
+    fn mark_unset(&mut self, _lane: usize, offset: u64, bytes: u32, bits: u64) {
+        for offset in unset_bytes(offset, bytes, bits) {
+            self.buffer.written.unmark(offset);
+        }
+    }
+
     #[inline(always)]
     fn cell(&mut self, granule: u64) -> Option<&mut Cell> {
         let page = granule / PAGE;
@@ -220,6 +242,12 @@ impl Region for SharedMemory {
         self.written.mark(offset, bytes);
     }
 
+    fn mark_unset(&mut self, _lane: usize, offset: u64, bytes: u32, bits: u64) {
+        for offset in unset_bytes(offset, bytes, bits) {
+            self.written.unmark(offset);
+        }
+    }
+
     #[inline(always)]
     fn cell(&mut self, granule: u64) -> Option<&mut Cell> {
         Some(&mut self.races[granule as usize])
@@ -266,6 +294,14 @@ impl Region for LaneRegion<'_> {
     fn base(&self) -> u64 {
         self.base
     }
+
+    fn unset(&self, lane: usize, offset: u64, bytes: u32) -> u64 {
+        self.memory.unset(lane, offset, bytes)
+    }
+
+    fn mark_unset(&mut self, lane: usize, offset: u64, bytes: u32, bits: u64) {
+        self.memory.mark_unset(lane, offset, bytes, bits);
+    }
 }
 
 /// The launch's parameters, which nothing stores to.
@@ -289,4 +325,6 @@ impl Region for ParamRegion<'_> {
     fn order<'l>(_: &BlockRunner<'l>) -> Leftovers {
         Leftovers
     }
+
+    fn mark_unset(&mut self, _lane: usize, _offset: u64, _bytes: u32, _bits: u64) {}
 }

@@ -1,9 +1,11 @@
 //! What is checked while a kernel runs, beyond what hardware faults on.
 //!
+//! - `fences`: what blocks have published by fences;
 //! - `footprint`: what launches read and wrote;
 //! - `race`: data races in shared and global memory;
 //! - `written`: reads of memory that nothing has written.
 
+pub(crate) mod fences;
 pub(crate) mod footprint;
 pub(crate) mod race;
 pub(crate) mod written;

@@ -55,6 +55,13 @@ impl WrittenShadow {
         });
     }
 
+    /// Counts a byte as not written.
+    pub(crate) fn unmark(&self, offset: u64) {
+        if let Some(word) = self.bits.get((offset / 32) as usize) {
+            word.fetch_and(!(1 << (offset % 32)), Relaxed);
+        }
+    }
+
     /// The ranges that were marked, in order and apart.
     pub(crate) fn ranges(&self) -> Vec<Range<u64>> {
         let mut ranges: Vec<Range<u64>> = Vec::new();
@@ -107,6 +114,13 @@ impl Bits {
             self.bits[word] |= mask;
             true
         });
+    }
+
+    /// Counts a byte as not written.
+    pub(crate) fn unmark(&mut self, offset: u64) {
+        if let Some(word) = self.bits.get_mut((offset / 32) as usize) {
+            *word &= !(1 << (offset % 32));
+        }
     }
 
     /// True if all of a range has been written.

@@ -192,3 +192,27 @@ impl fmt::Display for Bytes {
         write!(f, "{} byte{}", self.0, if self.0 == 1 { "" } else { "s" })
     }
 }
+
+/// What depends on a value that nothing has set.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum UnsetUse {
+    /// A branch, or another condition of an instruction.
+    Condition,
+    /// Where an access goes.
+    Address,
+    /// What a store leaves in global memory.
+    Store,
+    /// An operand of an instruction that needs it set.
+    Operand(String),
+}
+
+impl fmt::Display for UnsetUse {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Condition => f.write_str("a condition depends on"),
+            Self::Address => f.write_str("the address of an access depends on"),
+            Self::Store => f.write_str("a store to global memory of"),
+            Self::Operand(opcode) => write!(f, "an operand of `{opcode}` depends on"),
+        }
+    }
+}

@@ -1,6 +1,6 @@
 //! What can be wrong with a program.
 
-use super::access::{Access, AccessKind, Lifetime, Location, Stray};
+use super::access::{Access, AccessKind, Lifetime, Location, Stray, UnsetUse};
 use super::threads::{RaceAccess, RaceBetween, ThreadId, Waiting};
 use crate::position::CodePosition;
 
@@ -37,6 +37,13 @@ pub enum FaultKind {
         access: Access,
         /// What it reads.
         location: Location,
+    },
+    /// Use of a value that nothing has set: of local memory that was not written, or of a variable.
+    UnsetValue {
+        /// What depends on it.
+        used: UnsetUse,
+        /// The latest load from local memory that nothing has written, in the block.
+        loaded: Option<CodePosition>,
     },
     /// Two accesses to the same bytes that nothing orders.
     Race {
@@ -178,6 +185,7 @@ impl FaultKind {
             Self::Misaligned { .. } => "misaligned access",
             Self::ReadOnly { .. } => "store to read-only memory",
             Self::Uninitialized { .. } => "uninitialized read",
+            Self::UnsetValue { .. } => "uninitialized value",
             Self::Race {
                 location: Location::Shared { .. },
                 ..

@@ -33,6 +33,12 @@ impl fmt::Display for FaultKind {
                     "{access} from {location}, which nothing has written before"
                 )
             }
+            Self::UnsetValue { used, .. } => {
+                write!(
+                    f,
+                    "{used} a value that nothing has set: a variable or an array element, read before it is written"
+                )
+            }
             Self::Race {
                 location,
                 kind,
@@ -162,6 +168,10 @@ impl fmt::Display for Others<'_> {
             FaultKind::Race { earlier, .. } | FaultKind::StaleReadOnlyLoad { earlier, .. } => {
                 write!(f, "\n  earlier {earlier}")
             }
+            FaultKind::UnsetValue {
+                loaded: Some(loaded),
+                ..
+            } => write!(f, "\n  last read of unwritten local memory at {loaded}"),
             FaultKind::DivergentBarrier {
                 other,
                 other_thread,

@@ -13,7 +13,7 @@ mod launch;
 mod message;
 mod threads;
 
-pub use access::{Access, AccessKind, Lifetime, Location, Stray};
+pub use access::{Access, AccessKind, Lifetime, Location, Stray, UnsetUse};
 pub use kind::FaultKind;
 pub use launch::LaunchError;
 pub use threads::{RaceAccess, RaceBetween, ThreadId, Waiting};

@@ -117,6 +117,7 @@ impl Execute for Atomic {
         if self.releases {
             runner.note_release(warp);
         }
+        runner.publish(self.access.space);
         // Relaxed updates on all hosts, ordered here, so that fences of the program are those of the host.
         fence(Ordering::SeqCst);
         let own = self.lanes_of_own_memory(warp, at.active);

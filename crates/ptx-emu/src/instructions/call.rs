@@ -63,7 +63,9 @@ pub(super) fn call(r: &mut Reader) -> Read<Op> {
             let Some(prototype) = prototype else {
                 return Err(r.unsupported("an address without `.callprototype`"));
             };
-            reader.target = Target::Indirect(r.function.frame.register(reg));
+            let slot = r.function.frame.register(reg);
+            r.function.facts.reads.push(slot);
+            reader.target = Target::Indirect(slot);
             (reader.params, reader.returns) = (prototype.params, prototype.returns);
             r.function
                 .callees
@@ -447,6 +449,17 @@ impl BlockRunner<'_> {
         warp.registers.bases = bases;
         warp.registers.set_pred(ALWAYS, mask, u32::MAX);
         warp.registers.set_pred(NEVER, mask, 0);
+        for &(slot, is_unset) in &function.shadows {
+            let bits = if is_unset { u64::MAX } else { 0 };
+            match slot.class {
+                RegClass::Pred => warp.registers.set_pred(slot.row, mask, bits as u32),
+                _ => warp.registers.fill(slot, mask, bits),
+            }
+        }
+        if frame != 0 {
+            warp.local.forget(mask, local);
+            warp.params.forget(mask, params);
+        }
         // Constants of the kernel's frame stay from block to block, except for the block's index.
         let again = frame == 0 && std::mem::replace(&mut warp.has_constants, true);
         for &(slot, constant) in &function.constants {

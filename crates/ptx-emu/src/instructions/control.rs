@@ -1,5 +1,7 @@
 //! Control flow within a function, and the ends of threads: `bra`, `brx`, `exit`, `trap`, `brkpt`, `nanosleep`.
 
+use std::sync::Arc;
+
 use ptx::{Name, OperandKind, ScalarType};
 
 use crate::block::{At, BlockRunner, Execute, Next, Op, Stop};
@@ -7,6 +9,7 @@ use crate::counts::InstructionClass;
 use crate::fault::FaultKind;
 use crate::read::{Read, Reader, other};
 use crate::registers::{Slot, lanes, lanes_where};
+use crate::unset::facts::Flow;
 use crate::warp::{Frame, Group, PATIENCE, Warp};
 
 /// `bra`, `brx`, `exit`, `trap`, `brkpt`.
@@ -17,7 +20,9 @@ pub(super) fn read(r: &mut Reader) -> Read<Op> {
         "bra" => {
             r.operands(1)?;
             let label = name(r, "a label")?;
-            let target = r.function.entry + r.body.label(label)?;
+            let label = r.body.label(label)?;
+            r.function.facts.flow = Flow::Branch(label);
+            let target = r.function.entry + label;
             return Ok(Op::Branch { target });
         }
         "brx" => {
@@ -27,11 +32,13 @@ pub(super) fn read(r: &mut Reader) -> Read<Op> {
             r.operands(2)?;
             let index = r.src(ScalarType::U32)?;
             let table = name(r, "a branch table")?;
-            let mut targets = r.body.branch_table(table)?;
-            targets
-                .iter_mut()
-                .for_each(|target| *target += r.function.entry);
-            return other(BranchTable { index, targets });
+            let targets = r.body.branch_table(table)?;
+            r.function.facts.flow = Flow::Table(targets.clone());
+            return other(BranchTable {
+                index,
+                entry: r.function.entry,
+                targets,
+            });
         }
         _ if is_uniform => return Err(r.unsupported("modifier `.uni`")),
         _ => r.operands(0)?,
@@ -63,11 +70,12 @@ fn name<'a>(r: &mut Reader<'_, '_, 'a>, expected: &'static str) -> Read<Name<'a>
     }
 }
 
-/// `brx.idx`: to `targets[index]`.
+/// `brx.idx`: to `targets[index]`, counted from the function's entry.
 #[derive(Debug)]
 struct BranchTable {
     index: Slot,
-    targets: Box<[u32]>,
+    entry: u32,
+    targets: Arc<[u32]>,
 }
 
 impl Execute for BranchTable {
@@ -75,10 +83,13 @@ impl Execute for BranchTable {
         let At { group, pc, active } = at;
         let entries: [u32; 32] =
             std::array::from_fn(|lane| warp.registers.lane(self.index, lane) as u32);
-        let target = |lane: usize| self.targets.get(entries[lane] as usize);
+        let target = |lane: usize| {
+            let target = self.targets.get(entries[lane] as usize);
+            target.map(|target| self.entry + target)
+        };
         let is_whole = active == warp.groups[group].mask;
         let first = active.trailing_zeros() as usize;
-        if let Some(&only) = target(first)
+        if let Some(only) = target(first)
             && is_whole
             && lanes(active).all(|lane| entries[lane] == entries[first])
         {
@@ -88,14 +99,14 @@ impl Execute for BranchTable {
         let (mut rest, mut parts) = (active, 0);
         while rest != 0 {
             let lane = rest.trailing_zeros() as usize;
-            let Some(&taken) = target(lane) else {
+            let Some(taken) = target(lane) else {
                 let kind = FaultKind::BadBranchTable {
                     index: entries[lane],
                     entries: self.targets.len() as u32,
                 };
                 return Err(runner.fault(warp.thread(lane), pc, kind));
             };
-            let same = lanes_where(rest, |lane| target(lane) == Some(&taken));
+            let same = lanes_where(rest, |lane| target(lane) == Some(taken));
             rest &= !same;
             parts += 1;
             warp.split(group, same, taken, pc + 1);

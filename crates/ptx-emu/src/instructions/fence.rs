@@ -2,6 +2,8 @@
 
 use std::sync::atomic::{Ordering, fence};
 
+use ptx::Space;
+
 use crate::block::{At, BlockRunner, Execute, Next, Op, Stop};
 use crate::counts::InstructionClass;
 use crate::read::{Read, Reader, other};
@@ -63,9 +65,13 @@ impl BlockRunner<'_> {
 
     /// Notes that the block's earlier accesses are ordered before what other blocks do after seeing its later ones.
     fn note_fence(&mut self) {
-        if let Some(fences) = self.launch.fences.get(self.block as usize) {
-            self.fence_count += 1;
-            fences.store(self.fence_count, Ordering::Relaxed);
+        self.fence_count = self.fence_count.saturating_add(1);
+    }
+
+    /// Notes an atomic or a strong store to a space: other blocks that see it see all before the block's last fence.
+    pub(crate) fn publish(&mut self, space: Space) {
+        if space != Space::Shared {
+            self.launch.fences.publish(self.block, self.fence_count);
         }
     }
 }

@@ -7,10 +7,11 @@ use ptx::{Operand, OperandKind, RegClass, ScalarType, Space, Symbol};
 use crate::access::{Action, MemoryAccess, ParamRegion, Region, Request, Span};
 use crate::block::{At, BlockRunner, Execute, Next, Op, Stop};
 use crate::counts::InstructionClass;
-use crate::fault::{self, AccessKind, FaultKind, Stray};
+use crate::fault::{self, AccessKind, FaultKind, Stray, UnsetUse};
 use crate::memory::{Words, byte_mask, extend};
 use crate::read::{Read, Reader, Target, Width, other};
 use crate::registers::{Registers, Slot, lanes};
+use crate::unset::facts::LoadsOwn;
 use crate::warp::Warp;
 
 /// Memory consistency of an access.
@@ -106,6 +107,7 @@ pub(super) fn load(r: &mut Reader) -> Read<Op> {
         registers,
         bytes: ty.bytes(),
         is_signed: ty.is_signed(),
+        unset: None,
     };
     let target = r.target(space)?;
     if let (Space::Param, Target::Symbol(Symbol::KernelParam(start), offset)) = (space, target)
@@ -119,6 +121,11 @@ pub(super) fn load(r: &mut Reader) -> Read<Op> {
         });
     }
     r.function.note_access(space, ty.bytes());
+    r.function.facts.moves = Some(match space {
+        Space::Local | Space::Param => LoadsOwn::Yes,
+        Space::Generic => LoadsOwn::Perhaps,
+        _ => LoadsOwn::No,
+    });
     other(Load {
         access: MemoryAccess {
             kind: AccessKind::Load,
@@ -155,8 +162,10 @@ pub(super) fn store(r: &mut Reader) -> Read<Op> {
         registers,
         bytes: ty.bytes(),
         is_signed: ty.is_signed(),
+        unset: None,
     };
     r.function.note_access(space, ty.bytes());
+    r.function.facts.moves = Some(LoadsOwn::No);
     let releases = order == Order::Release;
     r.function.orders_blocks |= releases;
     other(Store {
@@ -196,6 +205,8 @@ struct Elements {
     bytes: u32,
     /// Elements are sign-extended to the register.
     is_signed: bool,
+    /// The rows of the registers' unset bits, for those that may have some; none if no register may.
+    unset: Option<Box<[Option<Slot>]>>,
 }
 
 impl Elements {
@@ -232,6 +243,19 @@ impl Elements {
         }
     }
 
+    /// Notes where the unset bits of the registers are.
+    fn track(&mut self, shadow: &dyn Fn(Slot) -> Option<Slot>) {
+        let rows = self.registers.iter().map(|slot| slot.and_then(shadow));
+        let rows: Box<[_]> = rows.collect();
+        self.unset = rows.iter().any(Option::is_some).then_some(rows);
+    }
+
+    /// The elements whose registers may be unset: offset in the lane's access, and row of the unset bits.
+    fn tracked(&self) -> impl Iterator<Item = (u64, Slot)> {
+        let rows = self.unset.iter().flatten().enumerate();
+        rows.filter_map(|(k, row)| Some((k as u64 * u64::from(self.bytes), (*row)?)))
+    }
+
     /// Stores every element of a lane: `store(byte offset in the lane's access, value)`.
     #[inline(always)]
     fn scatter(&self, registers: &Registers, lane: usize, mut store: impl FnMut(u64, u64)) {
@@ -260,6 +284,10 @@ impl Execute for Load {
             fence(Ordering::Acquire);
         }
         Ok(Next::Step)
+    }
+
+    fn track(&mut self, shadow: &dyn Fn(Slot) -> Option<Slot>) {
+        self.elements.track(shadow);
     }
 }
 
@@ -298,6 +326,17 @@ impl Action for Load {
                 region.load(lane, offset(lane) + k, bytes)
             });
         }
+        for (k, shadow) in self.elements.tracked() {
+            for lane in lanes(mask) {
+                let unset = region.unset(lane, offset(lane) + k, bytes);
+                // Padding, and what a call passes on, are not where it comes from.
+                if unset == byte_mask(bytes) && region.base() == 0 {
+                    runner.unset_load = Some(request.pc);
+                }
+                let unset = extend(unset, bytes, self.elements.is_signed);
+                registers.set_lane(shadow, lane, unset);
+            }
+        }
         Ok(())
     }
 }
@@ -317,9 +356,14 @@ impl Execute for Store {
         }
         if self.access.strong {
             runner.note_strong(warp);
+            runner.publish(self.access.space);
         }
         runner.access(warp, at, &self.access, self)?;
         Ok(Next::Step)
+    }
+
+    fn track(&mut self, shadow: &dyn Fn(Slot) -> Option<Slot>) {
+        self.elements.track(shadow);
     }
 }
 
@@ -335,6 +379,10 @@ impl Action for Store {
     ) -> Result<(), Stop> {
         let (mask, bytes, base) = (request.mask, self.elements.bytes, region.base());
         let offset = |lane: usize| request.addresses[lane] - base;
+        let tracks = self.elements.unset.is_some() && runner.launch.sanitize.uninitialized;
+        if tracks && R::IS_GLOBAL {
+            self.check_set(runner, registers, request)?;
+        }
         let words = self.elements.single(RegClass::B32);
         let words = words.map(|row| registers.r32(row));
         let store_lane = |region: &mut R, lane: usize| match words {
@@ -365,6 +413,36 @@ impl Action for Store {
             lanes(mask).for_each(|lane| store_lane(region, lane));
         }
         runner.mark_written(request, region, span);
+        if tracks {
+            for (k, shadow) in self.elements.tracked() {
+                for lane in lanes(mask) {
+                    let unset = registers.lane(shadow, lane) & byte_mask(bytes);
+                    if unset != 0 {
+                        region.mark_unset(lane, offset(lane) + k, bytes, unset);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Store {
+    /// Checks that something of each element is set.
+    fn check_set(
+        &self,
+        runner: &BlockRunner,
+        registers: &Registers,
+        request: &Request,
+    ) -> Result<(), Stop> {
+        let all = byte_mask(self.elements.bytes);
+        for (_, shadow) in self.elements.tracked() {
+            let is_unset = |lane: &usize| registers.lane(shadow, *lane) & all == all;
+            if let Some(lane) = lanes(request.mask).find(is_unset) {
+                let used = UnsetUse::Store;
+                return Err(runner.unset(request.thread(lane), request.pc, used));
+            }
+        }
         Ok(())
     }
 }

@@ -70,6 +70,7 @@ impl<'p, 'a> Reader<'_, 'p, 'a> {
             _ => return Err(self.unexpected(operand, "a predicate register")),
         };
         let slot = self.named_register(operand, name, ScalarType::Pred, Width::Exact)?;
+        self.function.facts.flags.push(slot);
         let slot = slot.row;
         Ok(Flag { slot, flip })
     }
@@ -117,7 +118,11 @@ impl<'p, 'a> Reader<'_, 'p, 'a> {
     pub(crate) fn locate(&mut self, target: Target) -> Address {
         let frame = &mut self.function.frame;
         let (base, offset) = match target {
-            Target::Reg(reg, offset) => (frame.register(reg), offset),
+            Target::Reg(reg, offset) => {
+                let slot = frame.register(reg);
+                self.function.facts.addresses.push(slot);
+                (slot, offset)
+            }
             Target::Symbol(symbol, offset) => {
                 (frame.constant(RegClass::B64, constant(symbol, offset)), 0)
             }
@@ -162,7 +167,11 @@ impl<'p, 'a> Reader<'_, 'p, 'a> {
         width: Width,
     ) -> Read<Slot> {
         match operand.kind {
-            OperandKind::Name(name, None) => self.named_register(operand, name, ty, width),
+            OperandKind::Name(name, None) => {
+                let slot = self.named_register(operand, name, ty, width)?;
+                self.function.facts.writes.push(Some(slot));
+                Ok(slot)
+            }
             OperandKind::Vector(_) => Err(self.unsupported("vector operand")),
             _ => Err(self.unexpected(operand, "a register")),
         }
@@ -176,7 +185,10 @@ impl<'p, 'a> Reader<'_, 'p, 'a> {
         width: Width,
     ) -> Read<Option<Slot>> {
         match operand.kind {
-            OperandKind::Sink => Ok(None),
+            OperandKind::Sink => {
+                self.function.facts.writes.push(None);
+                Ok(None)
+            }
             _ => self.register(operand, ty, width).map(Some),
         }
     }
@@ -194,6 +206,7 @@ impl<'p, 'a> Reader<'_, 'p, 'a> {
                 .map(Some),
         };
         let (first, second) = (get(first, ty)?, get(second, ScalarType::Pred)?);
+        self.function.facts.writes.extend([first, second]);
         Ok((first, second.map(|slot| slot.row)))
     }
 
@@ -265,6 +278,12 @@ impl<'p, 'a> Reader<'_, 'p, 'a> {
         ty: ScalarType,
         width: Width,
     ) -> Read<Slot> {
+        let slot = self.any_value(operand, ty, width)?;
+        self.function.facts.reads.push(slot);
+        Ok(slot)
+    }
+
+    fn any_value(&mut self, operand: &Operand<'a>, ty: ScalarType, width: Width) -> Read<Slot> {
         const EXPECTED: &str = "a register, a number or a symbol";
         let class = class_of(ty);
         match operand.kind {

@@ -11,6 +11,7 @@ use crate::block::Op;
 use crate::counts::InstructionClass;
 use crate::exact::Rounding;
 use crate::frame::FrameBuilder;
+use crate::unset::facts::Facts;
 
 /// Why an instruction cannot be executed.
 #[derive(Debug)]
@@ -94,6 +95,8 @@ pub(crate) struct FunctionBuilder {
     pub(crate) callees: Vec<u32>,
     /// An instruction orders the accesses of blocks.
     pub(crate) orders_blocks: bool,
+    /// What the instruction being read reads and writes.
+    pub(crate) facts: Facts,
 }
 
 impl FunctionBuilder {
@@ -108,6 +111,7 @@ impl FunctionBuilder {
             narrowest: Self::WIDEST,
             callees: Vec::new(),
             orders_blocks: false,
+            facts: Facts::default(),
         }
     }
 

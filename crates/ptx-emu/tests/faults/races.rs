@@ -131,6 +131,12 @@ fn a_last_block_that_reads_what_others_published() {
         .block(1)
         .grid(4);
     assert_eq!(kernel.out()[4], 3);
+    // A fence that only follows the count publishes nothing.
+    let late = format!("{count}\nfence.acq_rel.gpu;");
+    for count in [late, count.replace("atom.", "atom.acquire.gpu.")] {
+        let fault = launch(&body("", &count)).block(1).grid(4).fault();
+        assert!(fault.starts_with("race in global memory"), "{fault}");
+    }
     assert_snapshot!(launch(&body("", count)).block(1).grid(4).fault(), @r"
     race in global memory: load of byte 0 of buffer `out` and an earlier store by another block: nothing orders the blocks of one launch
       in kernel `k` at src/lab.rs:1 (PTX line 30), block (3, 0, 0), thread (0, 0, 0)

@@ -4,7 +4,7 @@ use super::cursor::{Cursor, Result};
 use super::{statement, variable};
 use crate::error::{ErrorKind, Problem};
 use crate::lex::Tok;
-use crate::syntax::{Function, Item, ModuleSyntax};
+use crate::syntax::{Function, Item, ModuleSyntax, Name};
 
 pub(super) fn module<'a>(c: &mut Cursor<'_, 'a>) -> Result<ModuleSyntax<'a>> {
     let mut module = ModuleSyntax {
@@ -17,7 +17,9 @@ pub(super) fn module<'a>(c: &mut Cursor<'_, 'a>) -> Result<ModuleSyntax<'a>> {
             Tok::Dot("target") => {
                 c.bump();
                 loop {
-                    module.target.push(c.word("a target architecture")?.text);
+                    let target = c.word("a target architecture")?;
+                    known_target(target)?;
+                    module.target.push(target.text);
                     if !c.eat(',') {
                         break;
                     }
@@ -60,13 +62,64 @@ fn version(c: &mut Cursor<'_, '_>) -> Result<(u32, u32)> {
         return Err(c.expected("`.version`"));
     }
     let token = c.token();
-    let version = c
-        .text(token.start, token.end)
+    let text = c.text(token.start, token.end);
+    let version: (u32, u32) = text
         .split_once('.')
         .and_then(|(major, minor)| Some((major.parse().ok()?, minor.parse().ok()?)))
         .ok_or_else(|| c.expected("a version such as `8.3`"))?;
+    if !VERSIONS
+        .iter()
+        .any(|&(major, last)| version.0 == major && version.1 <= last)
+    {
+        let message = format!("PTX has no version {text}; compilers of today write 8.x or 9.x");
+        return Err(Problem::invalid(c.pos(), message));
+    }
     c.bump();
     Ok(version)
+}
+
+/// The major versions of PTX, and the last minor one of each (PTX ISA, "Release Notes"). Of 9, more are to come.
+const VERSIONS: [(u32, u32); 9] = [
+    (1, 5),
+    (2, 3),
+    (3, 2),
+    (4, 3),
+    (5, 1),
+    (6, 5),
+    (7, 8),
+    (8, 8),
+    (9, 9),
+];
+
+/// The architectures, without the letter of those that are for one GPU (`a`) or its family (`f`) only, and the other
+/// words of a `.target` (PTX ISA, "PTX Module Directives").
+const ARCHITECTURES: [u32; 31] = [
+    10, 11, 12, 13, 20, 21, 30, 32, 35, 37, 50, 52, 53, 60, 61, 62, 70, 72, 75, 80, 86, 87, 88, 89,
+    90, 100, 101, 103, 110, 120, 121,
+];
+const OPTIONS: [&str; 4] = [
+    "debug",
+    "map_f64_to_f32",
+    "texmode_independent",
+    "texmode_unified",
+];
+
+/// Checks that there is such a target.
+fn known_target(target: Name) -> Result<()> {
+    let architecture = target.text.strip_prefix("sm_").and_then(|number| {
+        let digits = number.trim_end_matches(['a', 'f']);
+        let has_letter = digits.len() < number.len();
+        let known = |a: &u32| a.to_string() == digits && (!has_letter || *a >= 90);
+        (number.len() - digits.len() < 2).then(|| ARCHITECTURES.iter().find(|a| known(a)))?
+    });
+    if architecture.is_some() || OPTIONS.contains(&target.text) {
+        return Ok(());
+    }
+    let message = format!(
+        "`{}` is no target of PTX; an architecture such as `sm_90` is expected",
+        target.text
+    );
+    Err(Problem::invalid(target.pos, message))
 }
 
 /// `.file number "path" [, time, size]`.

@@ -1,5 +1,8 @@
 //! The body of a function, read instruction by instruction.
 
+use std::collections::HashMap;
+use std::sync::Arc;
+
 use super::layout::{self, Signature};
 use super::locs::Locs;
 use super::names::{Names, duplicate};
@@ -26,6 +29,8 @@ pub struct Body<'p, 'a> {
     open: Vec<std::slice::Iter<'p, Stmt<'a>>>,
     param_top: u32,
     loc: Option<SourceLocId>,
+    /// The tables that instructions have named, by where they stand in the syntax.
+    tables: HashMap<*const Name<'a>, Arc<[u32]>>,
 }
 
 /// One instruction of a body.
@@ -75,6 +80,7 @@ impl<'p, 'a> Body<'p, 'a> {
             scopes_opened: 0,
             open: Vec::new(),
             loc: None,
+            tables: HashMap::new(),
         };
         body.enter(statements);
         if source.body.is_some() {
@@ -290,14 +296,21 @@ impl<'p, 'a> Body<'p, 'a> {
         found.ok_or_else(|| Problem::unknown("label", name.text, name.pos))
     }
 
-    /// The labels of a `.branchtargets` table, as [`Body::label`] gives them.
+    /// The labels of a `.branchtargets` table, as [`Body::label`] gives them where the table is first used. All uses of a table
+    /// share them.
     ///
     /// # Errors
     /// If no such table, or one of its labels, is in scope.
-    pub fn branch_table(&self, name: Name<'a>) -> Result<Box<[u32]>, Problem> {
+    pub fn branch_table(&mut self, name: Name<'a>) -> Result<Arc<[u32]>, Problem> {
         let found = self.look_up(|scope| scope.tables.get(name.text).copied());
         let targets = found.ok_or_else(|| Problem::unknown("branch table", name.text, name.pos))?;
-        targets.iter().map(|target| self.label(*target)).collect()
+        if let Some(known) = self.tables.get(&targets.as_ptr()) {
+            return Ok(known.clone());
+        }
+        let labels = targets.iter().map(|target| self.label(*target));
+        let labels: Arc<[u32]> = labels.collect::<Result<_, _>>()?;
+        self.tables.insert(targets.as_ptr(), labels.clone());
+        Ok(labels)
     }
 
     /// The signature of a `.callprototype`; `None` if no such one is in scope.

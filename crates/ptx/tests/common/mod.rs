@@ -76,7 +76,7 @@ fn lines<'a>(body: &mut Body<'_, 'a>) -> Result<Vec<Line>, Problem> {
                     let name = Name { text, pos };
                     line.targets = match inst.opcode.text {
                         "bra" => vec![body.label(name)?],
-                        _ => body.branch_table(name)?.into_vec(),
+                        _ => body.branch_table(name)?.to_vec(),
                     };
                 }
             }

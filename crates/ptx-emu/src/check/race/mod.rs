@@ -21,8 +21,8 @@
 //! acquires what all arrivals released ("barrier.cluster"). Clocks are those of all warps of the cluster.
 //!
 //! Between other blocks of one launch nothing is ordered, except through device-wide fences: a store is taken as ordered
-//! before another block's access if its block has executed such a fence (or a releasing access) since, and the
-//! accessing block has executed a strong access or an atomic. Launches are ordered.
+//! before another block's access if its block has executed such a fence since, and then a strong store or an atomic (or one
+//! that releases), and the accessing block has executed a strong access or an atomic. Launches are ordered.
 //!
 //! Rules:
 //! - strong accesses (atomics, `.volatile`, `.relaxed` and stronger) do not race with each other ("Data-races":

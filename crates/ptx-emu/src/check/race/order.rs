@@ -1,7 +1,6 @@
 //! What is ordered before what.
 
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
-
+use crate::check::fences::Fences;
 use crate::registers::LANES;
 
 /// One access, as the shadow remembers it.
@@ -189,8 +188,8 @@ impl BlockOrder for Leftovers {
 pub(crate) struct DeviceOrder<'a> {
     /// Blocks below this one, in the numbering of [`Record::block`], are of an earlier launch.
     pub(crate) first_block: u32,
-    /// Device-wide fences that each block of this launch has executed; empty if the code has none.
-    pub(crate) fences: &'a [AtomicU32],
+    /// Device-wide fences that each block of this launch has published.
+    pub(crate) fences: &'a Fences,
     /// This block has executed a strong access or an atomic.
     pub(crate) synchronized: bool,
 }
@@ -201,11 +200,11 @@ impl BlockOrder for DeviceOrder<'_> {
         if earlier.block < self.first_block {
             return true;
         }
-        let fences = self.fences.get((earlier.block - self.first_block) as usize);
-        self.synchronized
-            && fences.is_some_and(|fences| {
-                earlier.fences == u8::MAX || fences.load(Relaxed) > earlier.fences.into()
-            })
+        if !self.synchronized {
+            return false;
+        }
+        let fences = self.fences.of((earlier.block - self.first_block).into());
+        fences > earlier.fences.into()
     }
 }
 

@@ -1,0 +1,188 @@
+//! Which registers of a function may be unset where an instruction reads them.
+
+use std::collections::{HashMap, HashSet};
+
+use super::facts::{Facts, Flow, LoadsOwn, Rule};
+use super::{Key, key};
+
+/// Words of the tables that this may take, and, times this, the steps: a function for which they are not enough counts all of
+/// its registers as perhaps unset.
+const MOST_WORDS: usize = 1 << 22;
+const MOST_ROUNDS: usize = 16;
+
+/// The registers that may be unset where an instruction reads them. `set` are always set; `has_local` says whether a generic
+/// address may lie in local memory.
+pub(super) fn maybe_unset(facts: &[Facts], set: &HashSet<Key>, has_local: bool) -> HashSet<Key> {
+    let mut unset = unwritten(facts);
+    for facts in facts {
+        let loads_own = match facts.moves {
+            None | Some(LoadsOwn::No) => false,
+            Some(LoadsOwn::Perhaps) => has_local,
+            Some(LoadsOwn::Yes) => true,
+        };
+        if loads_own {
+            unset.extend(facts.writes.iter().flatten().map(|&slot| key(slot)));
+        }
+    }
+    unset.retain(|register| !set.contains(register));
+    // What is computed from such.
+    let mut readers: HashMap<Key, Vec<usize>> = HashMap::new();
+    for (index, facts) in facts.iter().enumerate() {
+        if !matches!(facts.rule, Rule::Strict | Rule::Memory) {
+            for slot in facts.operands() {
+                readers.entry(key(slot)).or_default().push(index);
+            }
+        }
+    }
+    let mut open: Vec<Key> = unset.iter().copied().collect();
+    while let Some(register) = open.pop() {
+        // Each register is looked at once.
+        for index in readers.remove(&register).unwrap_or_default() {
+            for slot in facts[index].writes.iter().flatten() {
+                if unset.insert(key(*slot)) {
+                    open.push(key(*slot));
+                }
+            }
+        }
+    }
+    unset
+}
+
+/// A part of a function that control enters at its start and leaves at its end, or a table of targets.
+#[derive(Default)]
+struct Node {
+    /// Registers that it reads before it writes them.
+    reads: Vec<u64>,
+    /// Registers that it writes.
+    writes: Vec<u64>,
+    successors: Vec<usize>,
+}
+
+/// The registers that some path reads before it writes them; some that are never written may be constants.
+fn unwritten(facts: &[Facts]) -> HashSet<Key> {
+    let mut numbers: HashMap<Key, usize> = HashMap::new();
+    for slot in facts.iter().flat_map(Facts::all_reads) {
+        let next = numbers.len();
+        numbers.entry(key(slot)).or_insert(next);
+    }
+    let words = numbers.len().div_ceil(64);
+    let Some(nodes) = nodes(facts, &numbers, words) else {
+        return numbers.into_keys().collect();
+    };
+    // Registers that are read, at the start of each node, before they are written.
+    let mut live: Vec<Vec<u64>> = nodes.iter().map(|node| node.reads.clone()).collect();
+    let mut predecessors = vec![Vec::new(); nodes.len()];
+    for (index, node) in nodes.iter().enumerate() {
+        for &successor in &node.successors {
+            predecessors[successor].push(index);
+        }
+    }
+    let mut is_open = vec![true; nodes.len()];
+    let mut open: Vec<usize> = (0..nodes.len()).collect();
+    let mut steps = 0;
+    while let Some(index) = open.pop() {
+        is_open[index] = false;
+        let after = live[index].clone();
+        for &before in &predecessors[index] {
+            steps += words;
+            let mut changed = false;
+            for ((live, after), writes) in live[before]
+                .iter_mut()
+                .zip(&after)
+                .zip(&nodes[before].writes)
+            {
+                let new = *live | after & !writes;
+                changed |= new != *live;
+                *live = new;
+            }
+            if changed && !is_open[before] {
+                is_open[before] = true;
+                open.push(before);
+            }
+        }
+        if steps > MOST_ROUNDS * MOST_WORDS {
+            return numbers.into_keys().collect();
+        }
+    }
+    let Some(first) = live.first() else {
+        return HashSet::new();
+    };
+    let is_live = |number: usize| first[number / 64] >> (number % 64) & 1 == 1;
+    numbers.retain(|_, number| is_live(*number));
+    numbers.into_keys().collect()
+}
+
+/// The nodes of a function, in order, then those of its tables; `None` if they are too many.
+fn nodes(facts: &[Facts], numbers: &HashMap<Key, usize>, words: usize) -> Option<Vec<Node>> {
+    // Where a node starts; the last is the end.
+    let mut starts = vec![false; facts.len() + 1];
+    let mut tables: HashMap<*const u32, usize> = HashMap::new();
+    for (index, facts) in facts.iter().enumerate() {
+        match &facts.flow {
+            Flow::Next => continue,
+            Flow::Branch(target) => starts[*target as usize] = true,
+            Flow::Table(targets) => {
+                let next = tables.len();
+                if *tables.entry(targets.as_ptr()).or_insert(next) == next {
+                    targets
+                        .iter()
+                        .for_each(|&target| starts[target as usize] = true);
+                }
+            }
+            Flow::End => {}
+        }
+        starts[index + 1] = true;
+    }
+    let mut count = 0;
+    let node_of: Vec<usize> = (0..=facts.len())
+        .map(|index| {
+            count += usize::from(starts[index] && index > 0);
+            count
+        })
+        .collect();
+    let blocks = count + 1;
+    if (blocks + tables.len()).saturating_mul(words) > MOST_WORDS {
+        return None;
+    }
+    let mut nodes: Vec<Node> = (0..blocks + tables.len())
+        .map(|_| Node {
+            reads: vec![0; words],
+            writes: vec![0; words],
+            successors: Vec::new(),
+        })
+        .collect();
+    for (index, facts) in facts.iter().enumerate() {
+        let node = &mut nodes[node_of[index]];
+        for slot in facts.all_reads() {
+            let number = numbers[&key(slot)];
+            let bit = 1 << (number % 64);
+            node.reads[number / 64] |= bit & !node.writes[number / 64];
+        }
+        if facts.guard.is_none() {
+            for slot in facts.writes.iter().flatten() {
+                if let Some(number) = numbers.get(&key(*slot)) {
+                    node.writes[number / 64] |= 1 << (number % 64);
+                }
+            }
+        }
+        let goes_on = matches!(facts.flow, Flow::Next) || facts.guard.is_some();
+        if goes_on && node_of[index + 1] != node_of[index] {
+            node.successors.push(node_of[index + 1]);
+        }
+        match &facts.flow {
+            Flow::Branch(target) => node.successors.push(node_of[*target as usize]),
+            Flow::Table(targets) => {
+                let table = blocks + tables[&targets.as_ptr()];
+                node.successors.push(table);
+                if nodes[table].successors.is_empty() {
+                    nodes[table].successors = targets
+                        .iter()
+                        .map(|&target| node_of[target as usize])
+                        .collect();
+                }
+            }
+            Flow::Next | Flow::End => {}
+        }
+    }
+    Some(nodes)
+}
