@@ -86,7 +86,7 @@ fn of_program(kind: &FaultKind) -> Kind {
         | FaultKind::InvalidBarrier { .. }
         | FaultKind::BlockNotAlive { .. }
         | FaultKind::Deadlock { .. } => Kind::Barrier,
-        FaultKind::FuelExhausted { .. } => Kind::Deadline,
+        FaultKind::FuelExhausted { .. } | FaultKind::BlocksWait { .. } => Kind::Deadline,
         _ => Kind::KernelFault,
     }
 }

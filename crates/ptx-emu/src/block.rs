@@ -21,7 +21,7 @@ use crate::cluster::ClusterState;
 use crate::coalesce::SectorSet;
 use crate::config::{DeviceLimits, LaunchConfig, Sanitize, Schedule};
 use crate::fault::{Fault, FaultKind, ProgramFault, ThreadId, UnsupportedFault};
-use crate::frame::FunctionCode;
+use crate::frame::{Exchange, FunctionCode};
 use crate::memory::global::GlobalMemory;
 use crate::memory::shared::SharedMemory;
 use crate::registers::{Apply, Combination, LANES, Operands, Test};
@@ -112,19 +112,32 @@ pub(crate) struct Code {
 }
 
 impl Code {
-    /// The narrowest access to global or shared memory, in bytes, of a function and all that it may call.
-    pub(crate) fn narrowest(&self, function: u32) -> u32 {
+    /// A function and all that it may call.
+    fn reach(&self, function: u32) -> Vec<&FunctionCode> {
         let mut seen = vec![false; self.functions.len()];
         let mut open = vec![function];
-        let mut narrowest = 8;
+        let mut reached = Vec::new();
         while let Some(next) = open.pop() {
             if !std::mem::replace(&mut seen[next as usize], true) {
                 let function = &self.functions[next as usize];
-                narrowest = narrowest.min(function.narrowest);
+                reached.push(function);
                 open.extend(&function.callees);
             }
         }
-        narrowest
+        reached
+    }
+
+    /// The narrowest access to global or shared memory, in bytes, of a function and all that it may call.
+    pub(crate) fn narrowest(&self, function: u32) -> u32 {
+        let reached = self.reach(function);
+        reached.iter().fold(8, |least, f| least.min(f.narrowest))
+    }
+
+    /// How threads may learn of each other in a function and all that it may call.
+    pub(crate) fn exchange(&self, function: u32) -> Exchange {
+        let reached = self.reach(function);
+        let all = reached.iter().map(|function| function.exchange);
+        all.fold(Exchange::default(), Exchange::and).settled()
     }
 }
 
@@ -150,6 +163,8 @@ pub(crate) struct LaunchContext<'a> {
     pub(crate) count_l2: bool,
     /// Shared memory of a block in bytes, static and dynamic.
     pub(crate) shared_bytes: u64,
+    /// How the kernel's threads may learn of each other.
+    pub(crate) exchange: Exchange,
     /// Where dynamic shared memory starts.
     pub(crate) dynamic_shared_offset: u32,
     /// Unit of race checking in bytes.
@@ -176,6 +191,14 @@ impl LaunchContext<'_> {
     /// Warps of a block.
     pub(crate) fn block_warps(&self) -> usize {
         (self.block_threads() as usize).div_ceil(LANES)
+    }
+
+    /// The seed of a random schedule whose lanes run apart.
+    pub(crate) fn apart(&self) -> Option<u64> {
+        match self.schedule {
+            Schedule::Random { seed } if self.exchange.threads => Some(seed),
+            _ => None,
+        }
     }
 
     /// Blocks of a cluster.
@@ -289,6 +312,14 @@ pub(crate) struct BlockRunner<'a> {
     pub(crate) unwritten: Option<Stop>,
     /// The random order of turns.
     pub(crate) random: fastrand::Rng,
+    /// The random order of warps, for long turns.
+    pub(crate) warp_order: Vec<usize>,
+    /// A warp's turn ends when it polls, so that other blocks may do what it waits for.
+    pub(crate) gives_way: bool,
+    /// What the block has executed that may wait for others: strong accesses, atomics, fences, sleeps.
+    pub(crate) polls: u64,
+    /// What it may have changed that others wait for: stores to memory that they share, and updates that make a difference.
+    pub(crate) changes: u64,
 }
 
 impl<'a> BlockRunner<'a> {
@@ -313,6 +344,10 @@ impl<'a> BlockRunner<'a> {
             has_met_cluster: false,
             unwritten: None,
             random: fastrand::Rng::with_seed(0),
+            warp_order: Vec::new(),
+            gives_way: false,
+            polls: 0,
+            changes: 0,
         }
     }
 

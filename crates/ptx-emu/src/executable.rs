@@ -128,6 +128,7 @@ impl Builder {
             self.push(inst, mark);
         }
         let source = body.function();
+        let exchange = function.exchange();
         let (rows, constants) = function.frame.finish();
         self.code.orders_blocks |= function.orders_blocks;
         self.code.functions.push(FunctionCode {
@@ -141,6 +142,7 @@ impl Builder {
             param_frame_bytes: source.param_frame_bytes.next_multiple_of(16),
             narrowest: function.narrowest,
             callees: function.callees,
+            exchange,
         });
         Ok(())
     }

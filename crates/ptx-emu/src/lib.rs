@@ -91,6 +91,7 @@ mod schedule;
 mod special;
 mod step;
 mod tally;
+mod together;
 mod warp;
 
 pub use check::footprint::Accessed;

@@ -1,7 +1,7 @@
 //! Steps a group through its instructions.
 
 use crate::block::{At, BlockRunner, Next, Op, Stop};
-use crate::warp::{PATIENCE, Warp};
+use crate::warp::{BLOCK_PATIENCE, PATIENCE, Warp};
 
 impl BlockRunner<'_> {
     /// Steps a group until it reaches `limit`, changes, or its turn ends.
@@ -15,6 +15,11 @@ impl BlockRunner<'_> {
         let mut pc = warp.groups[index].pc;
         let mask = warp.groups[index].mask;
         let alone = limit == u32::MAX;
+        let patience = match alone {
+            _ if self.gives_way => BLOCK_PATIENCE,
+            true => u32::MAX,
+            false => PATIENCE,
+        };
         warp.registers.bases = warp.frames[warp.groups[index].frame as usize].bases;
         loop {
             let inst = &code.insts[pc as usize];
@@ -69,8 +74,7 @@ impl BlockRunner<'_> {
                     pc += 1;
                 }
             }
-            let spins = warp.spins >= PATIENCE && !alone;
-            if pc >= limit || self.executed >= self.turn_end || spins {
+            if pc >= limit || self.executed >= self.turn_end || warp.spins >= patience {
                 self.leave(warp, index, pc);
                 return Ok(());
             }
@@ -81,7 +85,12 @@ impl BlockRunner<'_> {
     fn leave(&self, warp: &mut Warp, index: usize, pc: u32) {
         let group = &mut warp.groups[index];
         group.pc = pc;
-        if warp.spins >= PATIENCE {
+        let patience = if self.gives_way {
+            BLOCK_PATIENCE
+        } else {
+            PATIENCE
+        };
+        if warp.spins >= patience {
             warp.spins = 0;
             group.gave_way = self.executed;
         }

@@ -163,8 +163,8 @@ impl Execute for Breakpoint {
 struct Sleep;
 
 impl Execute for Sleep {
-    fn execute(&self, _: &mut BlockRunner, warp: &mut Warp, _: At) -> Result<Next, Stop> {
-        warp.spins += PATIENCE;
+    fn execute(&self, runner: &mut BlockRunner, warp: &mut Warp, _: At) -> Result<Next, Stop> {
+        runner.note_poll(warp, PATIENCE);
         Ok(Next::Step)
     }
 }

@@ -32,7 +32,7 @@ struct Fence {
 impl Execute for Fence {
     fn execute(&self, runner: &mut BlockRunner, warp: &mut Warp, _: At) -> Result<Next, Stop> {
         fence(Ordering::SeqCst);
-        warp.spins += 1;
+        runner.note_poll(warp, 1);
         if runner.launch.sanitize.races {
             runner.clocks.release(runner.warp_number(warp.index));
         }
@@ -44,9 +44,15 @@ impl Execute for Fence {
 }
 
 impl BlockRunner<'_> {
+    /// Notes something that may be part of waiting for others, with a weight.
+    pub(crate) fn note_poll(&mut self, warp: &mut Warp, weight: u32) {
+        warp.spins += weight;
+        self.polls += 1;
+    }
+
     /// Notes a strong access, which may have seen what others released.
     pub(crate) fn note_strong(&mut self, warp: &mut Warp) {
-        warp.spins += 1;
+        self.note_poll(warp, 1);
         self.synchronized = true;
         if self.launch.sanitize.races {
             self.clocks.acquire(self.warp_number(warp.index));

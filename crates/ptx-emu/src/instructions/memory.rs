@@ -119,6 +119,9 @@ pub(super) fn load(r: &mut Reader) -> Read<Op> {
         });
     }
     r.function.note_access(space, ty.bytes());
+    if order != Order::Weak {
+        r.function.exchange.note(space);
+    }
     other(Load {
         access: MemoryAccess {
             kind: AccessKind::Load,
@@ -157,6 +160,9 @@ pub(super) fn store(r: &mut Reader) -> Read<Op> {
         is_signed: ty.is_signed(),
     };
     r.function.note_access(space, ty.bytes());
+    if order != Order::Weak {
+        r.function.exchange.note(space);
+    }
     let releases = order == Order::Release;
     r.function.orders_blocks |= releases;
     other(Store {
@@ -318,6 +324,7 @@ impl Execute for Store {
         if self.access.strong {
             runner.note_strong(warp);
         }
+        runner.changes += u64::from(self.access.space != Space::Shared);
         runner.access(warp, at, &self.access, self)?;
         Ok(Next::Step)
     }

@@ -208,7 +208,12 @@ impl<T: Together> Execute for WarpSync<T> {
             self.op.execute(runner, warp, &party)?;
         }
         if complete == active && group_mask == active {
-            return Ok(Next::Step);
+            if runner.launch.apart().is_none() {
+                return Ok(Next::Step);
+            }
+            // The lanes part again.
+            warp.groups[group].pc += 1;
+            return Ok(Next::Choose);
         }
         if complete != 0 {
             warp.split(group, complete, pc + 1, pc);
