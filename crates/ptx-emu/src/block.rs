@@ -371,7 +371,10 @@ impl<'a> BlockRunner<'a> {
     }
 
     /// Ends a group's threads of `active`; the rest of the group goes on.
-    pub(crate) fn exit(&mut self, warp: &mut Warp, group: usize, active: u32) {
+    pub(crate) fn exit(&mut self, warp: &mut Warp, group: usize, active: u32) -> Result<(), Stop> {
+        if self.launch.sanitize.barriers && warp.awaited & warp.acted & active != 0 {
+            self.check_not_awaited(warp, active)?;
+        }
         let group_state = &mut warp.groups[group];
         group_state.mask &= !active;
         group_state.pc += 1;
@@ -382,6 +385,7 @@ impl<'a> BlockRunner<'a> {
         self.live_threads -= active.count_ones();
         self.recheck_barriers = true;
         self.cluster.recheck = true;
+        Ok(())
     }
 
     /// A fault of a thread of the running block at a position.

@@ -223,10 +223,15 @@ fn pick(warp: &mut Warp, gives_way_since: Option<u64>) -> Option<usize> {
     Some(index)
 }
 
-/// Position at which a group may meet another: it must stop there. `u32::MAX` if there is no other.
+/// Position at which a group may meet another: it must stop there. `u32::MAX` if there is no other, or lanes
+/// run apart and none waits for others.
 fn limit(warp: &Warp, index: usize) -> u32 {
     let ours = &warp.groups[index];
     let mut limit = u32::MAX;
+    let waits = |group: &Group| matches!(group.state, State::Lanes { .. });
+    if warp.partings > 0 && !warp.groups.iter().any(waits) {
+        return limit;
+    }
     for (other, group) in warp.groups.iter().enumerate() {
         if other == index || matches!(group.state, State::Barrier(_) | State::ClusterBarrier) {
             continue;

@@ -17,8 +17,8 @@ impl BlockRunner<'_> {
         let alone = limit == u32::MAX;
         let patience = match alone {
             _ if self.gives_way => BLOCK_PATIENCE,
-            true => u32::MAX,
-            false => PATIENCE,
+            true if warp.partings == 0 => u32::MAX,
+            _ => PATIENCE,
         };
         warp.registers.bases = warp.frames[warp.groups[index].frame as usize].bases;
         loop {

@@ -116,8 +116,14 @@ pub(crate) struct Warp {
     pub(crate) index: usize,
     pub(crate) registers: Registers,
     pub(crate) groups: Vec<Group>,
+    /// Lanes that there are.
+    pub(crate) lanes: u32,
     /// Lanes that have not exited.
     pub(crate) live: u32,
+    /// Lanes for which others have waited at a warp-wide operation since they took part in one.
+    pub(crate) awaited: u32,
+    /// Lanes that have accessed memory that threads share; of those that are awaited, since then.
+    pub(crate) acted: u32,
     /// Lanes that have arrived at the cluster's barrier and have not waited for it since.
     pub(crate) arrived: u32,
     /// Those of them for which the barrier has completed.
@@ -147,7 +153,10 @@ impl Warp {
     /// Puts the warp at the start of a kernel with these lanes.
     pub(crate) fn start(&mut self, index: usize, lanes: u32, kernel: u32, code: &FunctionCode) {
         self.index = index;
+        self.lanes = lanes;
         self.live = lanes;
+        self.awaited = 0;
+        self.acted = 0;
         self.arrived = 0;
         self.passed = 0;
         self.local.clear();
@@ -295,9 +304,10 @@ impl Warp {
                 let (a, b) = (self.groups[i], self.groups[j]);
                 let mergeable = a.pc == b.pc && a.frame == b.frame;
                 let retry = |state| !matches!(state, State::Barrier(_) | State::ClusterBarrier);
+                let both_wait = a.state != State::Ready && b.state != State::Ready;
                 let apart = self.is_ahead(&a) != self.is_ahead(&b)
                     && (a.state, b.state) == (State::Ready, State::Ready);
-                if mergeable && retry(a.state) && retry(b.state) && !apart {
+                if mergeable && retry(a.state) && retry(b.state) && !apart && !both_wait {
                     self.groups[i].mask |= b.mask;
                     // A waiting group tries again now that it has grown.
                     self.groups[i].state = State::Ready;

@@ -112,7 +112,7 @@ impl fmt::Display for FaultKind {
                 instructions,
             } => write!(
                 f,
-                "the {running} blocks that run wait for blocks that cannot start: {waiting} have not started, as the device holds {resident} of this launch's blocks at once (they have polled memory for {instructions} warp instructions, and nothing in it has changed). A block may wait only for blocks that run at the same time: launch at most {resident} and give each more to do, or end the launch where blocks wait for each other"
+                "the {running} blocks that run wait for blocks that cannot start (not started: {waiting}): the device holds {resident} of this launch's blocks at once. They have polled memory for {instructions} warp instructions, and nothing in it has changed. A block may wait only for blocks that run at the same time: launch at most {resident} and give each more to do, or end the launch where blocks wait for each other"
             ),
             Self::InactiveLanes {
                 instruction,

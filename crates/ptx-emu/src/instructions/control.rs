@@ -116,7 +116,7 @@ struct Exit;
 
 impl Execute for Exit {
     fn execute(&self, runner: &mut BlockRunner, warp: &mut Warp, at: At) -> Result<Next, Stop> {
-        runner.exit(warp, at.group, at.active);
+        runner.exit(warp, at.group, at.active)?;
         Ok(Next::Choose)
     }
 }
