@@ -25,6 +25,7 @@ use crate::frame::{Exchange, FunctionCode};
 use crate::memory::global::GlobalMemory;
 use crate::memory::shared::SharedMemory;
 use crate::registers::{Apply, Combination, LANES, Operands, Test};
+use crate::schedule::Turns;
 use crate::special::BlockView;
 use crate::tally::{InstructionInfo, Tallies};
 use crate::warp::{Frame, Warp};
@@ -314,8 +315,8 @@ pub(crate) struct BlockRunner<'a> {
     pub(crate) random: fastrand::Rng,
     /// The random order of warps, for long turns.
     pub(crate) warp_order: Vec<usize>,
-    /// A warp's turn ends when it polls, so that other blocks may do what it waits for.
-    pub(crate) gives_way: bool,
+    /// A warp's turn ends when it has polled so often, so that others may do what it waits for, or come between.
+    pub(crate) patience: u32,
     /// What the block has executed that may wait for others: strong accesses, atomics, fences, sleeps.
     pub(crate) polls: u64,
     /// What it may have changed that others wait for: stores to memory that they share, and updates that make a difference.
@@ -345,7 +346,10 @@ impl<'a> BlockRunner<'a> {
             unwritten: None,
             random: fastrand::Rng::with_seed(0),
             warp_order: Vec::new(),
-            gives_way: false,
+            patience: match Turns::of(launch.schedule) {
+                Turns::Long if launch.exchange.threads => 1,
+                _ => u32::MAX,
+            },
             polls: 0,
             changes: 0,
         }

@@ -24,7 +24,7 @@ use crate::config::Schedule;
 use crate::fault::{Access, FaultKind, Lifetime};
 use crate::memory::shared::SharedMemory;
 use crate::tally::Tallies;
-use crate::warp::State;
+use crate::warp::{BLOCK_PATIENCE, State};
 
 /// What the blocks of a cluster share.
 #[derive(Debug, Default)]
@@ -142,7 +142,7 @@ impl<'a> ClusterRunner<'a> {
     /// Lets threads that poll give way to other clusters.
     pub(crate) fn give_way(&mut self) {
         for block in &mut self.blocks {
-            block.gives_way = true;
+            block.patience = block.patience.min(BLOCK_PATIENCE);
         }
     }
 

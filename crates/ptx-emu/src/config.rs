@@ -118,9 +118,9 @@ pub enum Schedule {
     /// apart, some ahead of the others, as independent thread scheduling allows; so counts of such kernels are not those of
     /// converged warps.
     ///
-    /// Two seeds that differ in the last bit alone have opposite orders: of any two blocks, warps or lanes that one runs first,
-    /// the other runs the second first. With the second-last bit 0 turns are long, as long as a thread does not wait for
-    /// others; with 1 they are short.
+    /// Two seeds that differ in the last bit alone have opposite orders: of any two blocks, warps or lanes that one starts first,
+    /// the other starts the second first. With the second-last bit 0 turns are long, up to the next access by which a thread may
+    /// learn of others; with 1 they are short, and end anywhere.
     Random {
         /// The seed.
         seed: u64,

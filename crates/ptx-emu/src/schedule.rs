@@ -127,7 +127,7 @@ impl BlockRunner<'_> {
     fn run_warp(&mut self, warp: &mut Warp, length: u64) -> Result<(), Stop> {
         self.turn_end = (self.executed + length).min(self.launch.fuel);
         // Where it gives way to other blocks: so do the warp's groups, each once.
-        let gives_way_since = self.gives_way.then_some(self.executed);
+        let gives_way_since = (self.patience < u32::MAX).then_some(self.executed);
         let apart = self.launch.apart();
         if let Some(seed) = apart {
             self.part(warp, seed);

@@ -1,7 +1,7 @@
 //! Steps a group through its instructions.
 
 use crate::block::{At, BlockRunner, Next, Op, Stop};
-use crate::warp::{BLOCK_PATIENCE, PATIENCE, Warp};
+use crate::warp::{PATIENCE, Warp};
 
 impl BlockRunner<'_> {
     /// Steps a group until it reaches `limit`, changes, or its turn ends.
@@ -16,9 +16,8 @@ impl BlockRunner<'_> {
         let mask = warp.groups[index].mask;
         let alone = limit == u32::MAX;
         let patience = match alone {
-            _ if self.gives_way => BLOCK_PATIENCE,
-            true if warp.partings == 0 => u32::MAX,
-            _ => PATIENCE,
+            true if warp.partings == 0 => self.patience,
+            _ => self.patience.min(PATIENCE),
         };
         warp.registers.bases = warp.frames[warp.groups[index].frame as usize].bases;
         loop {
@@ -82,16 +81,16 @@ impl BlockRunner<'_> {
     }
 
     /// Ends a group's run at a position, giving way to others if it has been polling.
-    fn leave(&self, warp: &mut Warp, index: usize, pc: u32) {
+    fn leave(&mut self, warp: &mut Warp, index: usize, pc: u32) {
         let group = &mut warp.groups[index];
         group.pc = pc;
-        let patience = if self.gives_way {
-            BLOCK_PATIENCE
+        if warp.spins < self.patience.min(PATIENCE) {
+            return;
+        }
+        warp.spins = 0;
+        if self.patience == 1 {
+            self.turn_end = self.executed;
         } else {
-            PATIENCE
-        };
-        if warp.spins >= patience {
-            warp.spins = 0;
             group.gave_way = self.executed;
         }
     }

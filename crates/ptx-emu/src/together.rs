@@ -4,7 +4,8 @@
 //! A GPU starts as many blocks as it holds ([`DeviceLimits::resident_blocks`](crate::DeviceLimits::resident_blocks)), and another
 //! whenever one ends; so a block may wait for others that run, and not for one that has not started. Here a cluster starts when
 //! those before it have ended or polled (atomics, strong accesses, fences, sleeps), and its turn lasts until it does either. Where
-//! turns are short, chance decides who is next, and starts clusters before others poll.
+//! turns are long and random, each poll ends the turn, so that all others come between it and the next. Where they are short,
+//! chance decides who is next, and starts clusters before others poll.
 //!
 //! Whose turn it is follows from the schedule alone, so that the same blocks see the same on every machine.
 //!
@@ -22,8 +23,6 @@ use crate::schedule::Turns;
 use crate::tally::Tallies;
 use crate::warp::State;
 
-/// A cluster's turn ends when it has polled so often.
-const POLLS: u64 = 16;
 /// Longest turn of a cluster, in turns of its warps, where turns are short.
 const SHORT_TURN: u32 = 8;
 /// A cluster that polls less often than once in so many warp instructions computes something.
@@ -147,11 +146,12 @@ impl<'a> Together<'a> {
     fn take_turn(&mut self, index: usize, sweeps: u32) -> Result<bool, Stop> {
         let runner = &mut self.running[index].runner;
         let before = Done::by(runner);
+        let patience = u64::from(runner.blocks()[0].patience);
         std::mem::swap(runner.tallies(), &mut self.tallies);
         let mut has_ended = false;
         for _ in 0..sweeps {
             has_ended = runner.sweep()?;
-            if has_ended || Done::by(runner).polls - before.polls >= POLLS {
+            if has_ended || Done::by(runner).polls - before.polls >= patience {
                 break;
             }
         }

@@ -42,8 +42,25 @@ fn a_pipeline_of_blocks_that_does_not_wait() {
         assert_ne!(outputs, in_order);
     }
     // Of two blocks, one order of each pair shows it.
-    let both = outputs(kernel(2), 3);
-    assert_ne!(both[0], both[1]);
+    let of_two = outputs(kernel(2), 3);
+    for pair in of_two.chunks(2) {
+        assert!(pair.iter().any(|out| out[..] != [0, 1, 2]), "{of_two:?}");
+    }
+}
+
+#[test]
+fn a_sum_of_blocks_that_is_not_atomic() {
+    // One block after the other it is right, in whichever order.
+    let body = "setp.ne.u32 %p1, %r2, 0;\n@%p1 ret;\nld.relaxed.gpu.global.u32 %r6, [%rd1];\nadd.u32 %r6, %r6, 1;\n\
+                st.relaxed.gpu.global.u32 [%rd1], %r6;";
+    let outputs = outputs(|| launch(body).grid(8), 1);
+    assert!(outputs.iter().any(|out| out[0] < 8), "{outputs:?}");
+    // So with the warps of one block.
+    let first_lanes = "and.b32 %r7, %r2, 31;\nsetp.ne.u32 %p1, %r7, 0;";
+    let body = body.replace("setp.ne.u32 %p1, %r2, 0;", first_lanes);
+    assert_eq!(launch(&body).block(256).out()[0], 8);
+    let outputs = self::outputs(|| launch(&body).block(256), 1);
+    assert!(outputs.iter().any(|out| out[0] < 8), "{outputs:?}");
 }
 
 #[test]
@@ -85,8 +102,8 @@ fn a_barrier_of_a_grid_that_the_device_does_not_hold() {
     assert_eq!(kernel.limits.resident_blocks(512, 0), 8);
     let message = kernel.fault();
     insta::assert_snapshot!(message, @r"
-    deadlock: the 8 blocks that run wait for blocks that cannot start: 1 have not started, as the device holds 8 of this launch's blocks at once (they have polled memory for 20000016 warp instructions, and nothing in it has changed). A block may wait only for blocks that run at the same time: launch at most 8 and give each more to do, or end the launch where blocks wait for each other
-      in kernel `k` at src/lab.rs:1 (PTX line 37), block (2, 0, 0), thread (0, 0, 0)
+    deadlock: the 8 blocks that run wait for blocks that cannot start (not started: 1): the device holds 8 of this launch's blocks at once. They have polled memory for 4000032 warp instructions, and nothing in it has changed. A block may wait only for blocks that run at the same time: launch at most 8 and give each more to do, or end the launch where blocks wait for each other
+      in kernel `k` at src/lab.rs:1 (PTX line 37), block (5, 0, 0), thread (0, 0, 0)
     ");
     kernel.config.grid = [8, 1, 1];
     kernel.out();
@@ -105,8 +122,8 @@ fn blocks_that_wait_for_what_nobody_does() {
     let body =
         "$wait:\nld.volatile.global.u32 %r5, [%rd1];\nsetp.eq.u32 %p1, %r5, 0;\n@%p1 bra $wait;";
     insta::assert_snapshot!(launch(body).grid(2).fault(), @r"
-    deadlock: the 2 blocks that run wait for something that none of them does: they have polled memory for 20000024 warp instructions, and nothing in it has changed
-      in kernel `k` at src/lab.rs:1 (PTX line 27), block (1, 0, 0), thread (0, 0, 0)
+    deadlock: the 2 blocks that run wait for something that none of them does: they have polled memory for 4000040 warp instructions, and nothing in it has changed
+      in kernel `k` at src/lab.rs:1 (PTX line 27), block (0, 0, 0), thread (0, 0, 0)
     ");
 }
 
