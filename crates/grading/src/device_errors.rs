@@ -85,6 +85,9 @@ fn of_program(kind: &FaultKind) -> Kind {
         | FaultKind::DivergentBarrier { .. }
         | FaultKind::InvalidBarrier { .. }
         | FaultKind::BlockNotAlive { .. }
+        | FaultKind::InactiveLanes { .. }
+        | FaultKind::LaneNotInMask { .. }
+        | FaultKind::ShuffleFromInactive { .. }
         | FaultKind::Deadlock { .. } => Kind::Barrier,
         FaultKind::FuelExhausted { .. } | FaultKind::BlocksWait { .. } => Kind::Deadline,
         _ => Kind::KernelFault,

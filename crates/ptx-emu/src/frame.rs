@@ -55,6 +55,8 @@ pub(crate) struct Exchange {
     pub(crate) blocks: bool,
     /// The kinds of updates whose old value nobody reads, a bit each. Those of one kind give the same in any order.
     pub(crate) silent: u32,
+    /// Fences, releases and acquires: beside any update, they order other accesses.
+    pub(crate) orders: bool,
 }
 
 impl Exchange {
@@ -71,18 +73,18 @@ impl Exchange {
             threads: self.threads | other.threads,
             blocks: self.blocks | other.blocks,
             silent: self.silent | other.silent,
+            orders: self.orders | other.orders,
         }
     }
 
-    /// Counts updates of several kinds, which need not give the same in any order, as accesses that others see.
+    /// Counts updates as accesses that others see if they need not give the same in any order, being of several kinds, or if they
+    /// may order other accesses.
     pub(crate) fn settled(self) -> Self {
-        match self.silent.count_ones() {
-            0 | 1 => self,
-            _ => Self {
-                threads: true,
-                blocks: true,
-                silent: 0,
-            },
+        let is_seen = self.silent.count_ones() > 1 || self.silent != 0 && self.orders;
+        Self {
+            threads: self.threads | is_seen,
+            blocks: self.blocks | is_seen,
+            ..self
         }
     }
 }

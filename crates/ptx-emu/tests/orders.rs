@@ -127,6 +127,24 @@ fn blocks_that_wait_for_what_nobody_does() {
     ");
 }
 
+#[test]
+fn updates_that_nobody_reads_and_that_order_other_accesses() {
+    // The update says that a block's number is there, but nobody looks whether the other's is.
+    let body = PIPELINE
+        .replace("WAIT", "red.release.gpu.global.add.u32 [%rd1+128], 1;")
+        .replace("volatile.", "")
+        .replace(
+            "DONE",
+            "fence.acq_rel.gpu;\nred.relaxed.gpu.global.add.u32 [%rd1+132], 1;",
+        );
+    let right: Vec<u32> = (0..9).collect();
+    let wrong = SCHEDULES.iter().filter(|&&schedule| {
+        let ran = launch(&body).grid(8).schedule(schedule).run();
+        ran.result.is_err() || ran.out[..9] != right
+    });
+    assert_eq!(wrong.count(), 4);
+}
+
 /// Each lane gives its number to the next one through memory, all lanes at once.
 fn hand_over(load: &str, store: &str, between: &str) -> String {
     format!(

@@ -40,13 +40,15 @@ enum AtomicOp {
 /// `atom`, `red`.
 pub(super) fn read(r: &mut Reader) -> Read<Op> {
     r.class = InstructionClass::Atomic;
-    // The value is whether it releases. Without a modifier, atomics are relaxed.
-    let releases = r.choice(&[
-        ("relaxed", false),
-        ("acquire", false),
-        ("release", true),
-        ("acq_rel", true),
+    // The value is whether it orders other accesses, and whether it releases. Without a modifier, atomics are relaxed.
+    let order = r.choice(&[
+        ("relaxed", (false, false)),
+        ("acquire", (true, false)),
+        ("release", (true, true)),
+        ("acq_rel", (true, true)),
     ]);
+    let (orders, releases) = order.unwrap_or_default();
+    r.function.exchange.orders |= orders;
     r.scope();
     let space = r.space().unwrap_or(Space::Generic);
     let op = r.need(
@@ -87,7 +89,6 @@ pub(super) fn read(r: &mut Reader) -> Read<Op> {
         (None, Some(kind)) => r.function.exchange.silent |= kind,
         (_, None) => r.function.exchange.note(space),
     }
-    let releases = releases.unwrap_or(false);
     r.function.orders_blocks |= releases;
     other(Atomic {
         access: MemoryAccess {
