@@ -85,8 +85,11 @@ fn of_program(kind: &FaultKind) -> Kind {
         | FaultKind::DivergentBarrier { .. }
         | FaultKind::InvalidBarrier { .. }
         | FaultKind::BlockNotAlive { .. }
+        | FaultKind::InactiveLanes { .. }
+        | FaultKind::LaneNotInMask { .. }
+        | FaultKind::ShuffleFromInactive { .. }
         | FaultKind::Deadlock { .. } => Kind::Barrier,
-        FaultKind::FuelExhausted { .. } => Kind::Deadline,
+        FaultKind::FuelExhausted { .. } | FaultKind::BlocksWait { .. } => Kind::Deadline,
         _ => Kind::KernelFault,
     }
 }

@@ -264,7 +264,7 @@ kinds! {
     UninitializedRead "uninitialized_read" Faulted,
     /// Two threads accessed the same bytes and nothing ordered them.
     Race "race" Faulted,
-    /// A barrier that not all threads of the block reached, or a deadlock.
+    /// A barrier that not all threads of the block reached, a warp-wide operation that not all of its lanes did, or a deadlock.
     Barrier "barrier" Faulted,
     /// A kernel failed in another way: a trap, a panic, an illegal instruction, a fault that the device does not explain.
     KernelFault "kernel_fault" Faulted,

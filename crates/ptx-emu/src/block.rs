@@ -21,10 +21,11 @@ use crate::cluster::ClusterState;
 use crate::coalesce::SectorSet;
 use crate::config::{DeviceLimits, LaunchConfig, Sanitize, Schedule};
 use crate::fault::{Fault, FaultKind, ProgramFault, ThreadId, UnsupportedFault};
-use crate::frame::FunctionCode;
+use crate::frame::{Exchange, FunctionCode};
 use crate::memory::global::GlobalMemory;
 use crate::memory::shared::SharedMemory;
 use crate::registers::{Apply, Combination, LANES, Operands, Slot, Test};
+use crate::schedule::Turns;
 use crate::special::BlockView;
 use crate::tally::{InstructionInfo, Tallies};
 use crate::warp::{Frame, Warp};
@@ -115,19 +116,32 @@ pub(crate) struct Code {
 }
 
 impl Code {
-    /// The narrowest access to global or shared memory, in bytes, of a function and all that it may call.
-    pub(crate) fn narrowest(&self, function: u32) -> u32 {
+    /// A function and all that it may call.
+    fn reach(&self, function: u32) -> Vec<&FunctionCode> {
         let mut seen = vec![false; self.functions.len()];
         let mut open = vec![function];
-        let mut narrowest = 8;
+        let mut reached = Vec::new();
         while let Some(next) = open.pop() {
             if !std::mem::replace(&mut seen[next as usize], true) {
                 let function = &self.functions[next as usize];
-                narrowest = narrowest.min(function.narrowest);
+                reached.push(function);
                 open.extend(&function.callees);
             }
         }
-        narrowest
+        reached
+    }
+
+    /// The narrowest access to global or shared memory, in bytes, of a function and all that it may call.
+    pub(crate) fn narrowest(&self, function: u32) -> u32 {
+        let reached = self.reach(function);
+        reached.iter().fold(8, |least, f| least.min(f.narrowest))
+    }
+
+    /// How threads may learn of each other in a function and all that it may call.
+    pub(crate) fn exchange(&self, function: u32) -> Exchange {
+        let reached = self.reach(function);
+        let all = reached.iter().map(|function| function.exchange);
+        all.fold(Exchange::default(), Exchange::and).settled()
     }
 }
 
@@ -153,6 +167,8 @@ pub(crate) struct LaunchContext<'a> {
     pub(crate) count_l2: bool,
     /// Shared memory of a block in bytes, static and dynamic.
     pub(crate) shared_bytes: u64,
+    /// How the kernel's threads may learn of each other.
+    pub(crate) exchange: Exchange,
     /// Where dynamic shared memory starts.
     pub(crate) dynamic_shared_offset: u32,
     /// Unit of race checking in bytes.
@@ -179,6 +195,14 @@ impl LaunchContext<'_> {
     /// Warps of a block.
     pub(crate) fn block_warps(&self) -> usize {
         (self.block_threads() as usize).div_ceil(LANES)
+    }
+
+    /// The seed of a random schedule whose lanes run apart.
+    pub(crate) fn apart(&self) -> Option<u64> {
+        match self.schedule {
+            Schedule::Random { seed } if self.exchange.threads => Some(seed),
+            _ => None,
+        }
     }
 
     /// Blocks of a cluster.
@@ -294,6 +318,14 @@ pub(crate) struct BlockRunner<'a> {
     pub(crate) unset_load: Option<u32>,
     /// The random order of turns.
     pub(crate) random: fastrand::Rng,
+    /// The random order of warps, for long turns.
+    pub(crate) warp_order: Vec<usize>,
+    /// A warp's turn ends when it has polled so often, so that others may do what it waits for, or come between.
+    pub(crate) patience: u32,
+    /// What the block has executed that may wait for others: strong accesses, atomics, fences, sleeps.
+    pub(crate) polls: u64,
+    /// What it may have changed that others wait for: stores to memory that they share, and updates that make a difference.
+    pub(crate) changes: u64,
 }
 
 impl<'a> BlockRunner<'a> {
@@ -319,6 +351,13 @@ impl<'a> BlockRunner<'a> {
             unwritten: None,
             unset_load: None,
             random: fastrand::Rng::with_seed(0),
+            warp_order: Vec::new(),
+            patience: match Turns::of(launch.schedule) {
+                Turns::Long if launch.exchange.threads => 1,
+                _ => u32::MAX,
+            },
+            polls: 0,
+            changes: 0,
         }
     }
 
@@ -342,7 +381,10 @@ impl<'a> BlockRunner<'a> {
     }
 
     /// Ends a group's threads of `active`; the rest of the group goes on.
-    pub(crate) fn exit(&mut self, warp: &mut Warp, group: usize, active: u32) {
+    pub(crate) fn exit(&mut self, warp: &mut Warp, group: usize, active: u32) -> Result<(), Stop> {
+        if self.launch.sanitize.barriers && warp.awaited & warp.acted & active != 0 {
+            self.check_not_awaited(warp, active)?;
+        }
         let group_state = &mut warp.groups[group];
         group_state.mask &= !active;
         group_state.pc += 1;
@@ -353,6 +395,7 @@ impl<'a> BlockRunner<'a> {
         self.live_threads -= active.count_ones();
         self.recheck_barriers = true;
         self.cluster.recheck = true;
+        Ok(())
     }
 
     /// A fault of a thread of the running block at a position.

@@ -24,7 +24,7 @@ use crate::config::Schedule;
 use crate::fault::{Access, FaultKind, Lifetime};
 use crate::memory::shared::SharedMemory;
 use crate::tally::Tallies;
-use crate::warp::State;
+use crate::warp::{BLOCK_PATIENCE, State};
 
 /// What the blocks of a cluster share.
 #[derive(Debug, Default)]
@@ -97,33 +97,64 @@ pub(crate) struct ClusterRunner<'a> {
     blocks: Vec<BlockRunner<'a>>,
     /// The rank of the block whose turn it is.
     current: usize,
+    /// The order of the blocks' turns, if random.
+    random: Option<fastrand::Rng>,
 }
 
 impl<'a> ClusterRunner<'a> {
     pub(crate) fn new(launch: &'a LaunchContext<'a>) -> Self {
+        let mut runner = Self::without_tallies(launch);
+        let insts = launch.code.insts.len();
+        *runner.tallies() = Tallies::new(insts, launch.code.tally_owners.len());
+        runner
+    }
+
+    /// One that cannot run before it has [`tallies`](Self::tallies).
+    pub(crate) fn without_tallies(launch: &'a LaunchContext<'a>) -> Self {
         let mut blocks: Vec<_> = (0..launch.cluster_blocks())
             .map(|rank| BlockRunner::new(launch, rank as usize))
             .collect();
-        let first = &mut blocks[0];
-        first.tallies = Tallies::new(launch.code.insts.len(), launch.code.tally_owners.len());
-        first
-            .cluster
-            .memories
-            .resize_with(launch.cluster_blocks() as usize, Default::default);
+        let memories = &mut blocks[0].cluster.memories;
+        memories.resize_with(launch.cluster_blocks() as usize, Default::default);
         Self {
             launch,
             blocks,
             current: 0,
+            random: None,
         }
     }
 
     /// The counts of all that has run.
+    pub(crate) fn tallies(&mut self) -> &mut Tallies {
+        &mut self.blocks[self.current].tallies
+    }
+
+    /// The counts of all that has run.
     pub(crate) fn into_tallies(mut self) -> Tallies {
-        std::mem::take(&mut self.blocks[self.current].tallies)
+        std::mem::take(self.tallies())
+    }
+
+    /// The blocks, by rank.
+    pub(crate) fn blocks(&self) -> &[BlockRunner<'a>] {
+        &self.blocks
+    }
+
+    /// Lets threads that poll give way to other clusters.
+    pub(crate) fn give_way(&mut self) {
+        for block in &mut self.blocks {
+            block.patience = block.patience.min(BLOCK_PATIENCE);
+        }
     }
 
     /// Runs one cluster to its end.
     pub(crate) fn run(&mut self, cluster: u64) -> Result<(), Stop> {
+        self.start(cluster);
+        while !self.sweep()? {}
+        Ok(())
+    }
+
+    /// Puts the blocks of a cluster at the start of the kernel.
+    pub(crate) fn start(&mut self, cluster: u64) {
         let launch = self.launch;
         let count = self.blocks.len();
         let warps = count * launch.block_warps();
@@ -154,7 +185,20 @@ impl<'a> ClusterRunner<'a> {
             let block = self.blocks[rank].cluster.blocks[rank];
             self.blocks[rank].start(block);
         }
-        let result = self.run_blocks(cluster);
+        self.random = match launch.schedule {
+            Schedule::Random { seed } if count > 1 => {
+                Some(fastrand::Rng::with_seed(seed ^ !cluster))
+            }
+            _ => None,
+        };
+    }
+
+    /// Gives each block a turn; true once all have ended.
+    pub(crate) fn sweep(&mut self) -> Result<bool, Stop> {
+        let result = self.turns();
+        if matches!(result, Ok(false)) {
+            return result;
+        }
         let unwritten = self
             .blocks
             .iter_mut()
@@ -166,34 +210,26 @@ impl<'a> ClusterRunner<'a> {
         }
     }
 
-    /// Runs the blocks in turns until all have ended.
-    fn run_blocks(&mut self, cluster: u64) -> Result<(), Stop> {
+    fn turns(&mut self) -> Result<bool, Stop> {
         let count = self.blocks.len();
-        let mut random = match self.launch.schedule {
-            Schedule::Random { seed } if count > 1 => {
-                Some(fastrand::Rng::with_seed(seed ^ !cluster))
-            }
-            _ => None,
+        let (mut is_over, mut progress) = (true, false);
+        let start = match &mut self.random {
+            Some(random) => random.usize(0..count),
+            None => 0,
         };
-        loop {
-            let (mut is_over, mut progress) = (true, false);
-            let start = random.as_mut().map_or(0, |random| random.usize(0..count));
-            for turn in 0..count {
-                let rank = (start + turn) % count;
-                if self.blocks[rank].live_threads > 0 {
-                    is_over = false;
-                    self.switch_to(rank);
-                    progress |= self.blocks[rank].round()?;
-                    self.end_block(rank)?;
-                }
+        for turn in 0..count {
+            let rank = (start + turn) % count;
+            if self.blocks[rank].live_threads > 0 {
+                is_over = false;
+                self.switch_to(rank);
+                progress |= self.blocks[rank].round()?;
+                self.end_block(rank)?;
             }
-            progress |= self.complete_barrier()?;
-            if is_over {
-                return Ok(());
-            }
-            if !progress {
-                return Err(self.diagnose());
-            }
+        }
+        progress |= self.complete_barrier()?;
+        match is_over || progress {
+            true => Ok(is_over),
+            false => Err(self.diagnose()),
         }
     }
 

@@ -35,6 +35,29 @@ pub struct DeviceLimits {
     pub local_bytes_per_thread: u32,
     /// Nested calls of a thread.
     pub call_depth: u32,
+    /// Multiprocessors. With the next three, it says how many blocks run at once: see [`DeviceLimits::resident_blocks`].
+    pub multiprocessors: u32,
+    /// Threads that a multiprocessor holds.
+    pub threads_per_multiprocessor: u32,
+    /// Blocks that it holds.
+    pub blocks_per_multiprocessor: u32,
+    /// Shared memory that it has, in bytes.
+    pub shared_bytes_per_multiprocessor: u32,
+}
+
+impl DeviceLimits {
+    /// Shared memory that each block takes besides its own, in bytes.
+    const RESERVED_SHARED_BYTES: u64 = 1 << 10;
+
+    /// Blocks of so many threads and so much shared memory that the device holds at once. Registers, which the emulated device
+    /// does not allocate, may let a GPU hold fewer.
+    pub fn resident_blocks(&self, threads: u32, shared_bytes: u64) -> u64 {
+        let by_threads = self.threads_per_multiprocessor / threads.next_multiple_of(32).max(32);
+        let shared = shared_bytes + Self::RESERVED_SHARED_BYTES;
+        let by_shared = u64::from(self.shared_bytes_per_multiprocessor) / shared;
+        let blocks = by_shared.min(by_threads.min(self.blocks_per_multiprocessor).into());
+        blocks.max(1) * u64::from(self.multiprocessors)
+    }
 }
 
 impl Default for DeviceLimits {
@@ -50,6 +73,10 @@ impl Default for DeviceLimits {
             global_bytes: 16 << 30,
             local_bytes_per_thread: 512 << 10,
             call_depth: 1024,
+            multiprocessors: 132,
+            threads_per_multiprocessor: 2048,
+            blocks_per_multiprocessor: 32,
+            shared_bytes_per_multiprocessor: 228 << 10,
         }
     }
 }
@@ -80,14 +107,20 @@ impl Sanitize {
     };
 }
 
-/// In which order blocks and warps run.
+/// In which order blocks, warps and lanes run. A schedule does not depend on the machine: wherever the order may change what a
+/// kernel computes (its threads learn of each other by atomics or strong accesses), all blocks run on one host thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Schedule {
-    /// Blocks in order of their index, warps in turn.
+    /// Blocks in order of their index, warps in turn, the lanes of a warp together.
     #[default]
     InOrder,
-    /// Blocks in a random order, warps in random turns of random length. The same seed gives the same order (of
-    /// blocks: only with one thread).
+    /// In an order that follows from the seed. Where the order may change what a kernel computes, the lanes of a warp run
+    /// apart, some ahead of the others, as independent thread scheduling allows; so counts of such kernels are not those of
+    /// converged warps.
+    ///
+    /// Two seeds that differ in the last bit alone have opposite orders: of any two blocks, warps or lanes that one starts first,
+    /// the other starts the second first. With the second-last bit 0 turns are long, up to the next access by which a thread may
+    /// learn of others; with 1 they are short, and end anywhere.
     Random {
         /// The seed.
         seed: u64,
@@ -109,8 +142,8 @@ pub struct Options {
     /// Counts [`GlobalTraffic::l2_sectors`](crate::GlobalTraffic::l2_sectors), which takes time and memory: a bit for each sector
     /// that a block loads.
     pub count_l2: bool,
-    /// Host threads; 0 for as many as rayon's pool has. Results of race-free programs do not depend on it,
-    /// except through the order of floating-point atomics among blocks; with 1 everything is repeatable.
+    /// Host threads; 0 for as many as rayon's pool has. Results do not depend on it, nor do counts: blocks that may learn of
+    /// each other run on one.
     pub threads: usize,
 }
 

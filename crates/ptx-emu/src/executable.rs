@@ -78,6 +78,14 @@ impl Executable {
         &self.unsupported
     }
 
+    /// True if what a kernel computes may depend on the order in which its threads run: they learn of each other by atomics or
+    /// strong accesses. Updates of one kind whose old value nobody reads give the same in any order. False without such a
+    /// kernel.
+    pub fn depends_on_order(&self, kernel: &str) -> bool {
+        let found = self.program.function_named(kernel);
+        found.is_some_and(|(id, _)| self.code.exchange(id.0).threads)
+    }
+
     pub(crate) fn code(&self) -> &Code {
         &self.code
     }
@@ -140,6 +148,7 @@ impl Builder {
             .collect();
         let insts = &mut self.code.insts[entry as usize..];
         let shadows = unset::track(insts, &facts, &mut function.frame, &parameters, has_local);
+        let exchange = function.exchange();
         let (rows, constants) = function.frame.finish();
         self.code.orders_blocks |= function.orders_blocks;
         self.code.functions.push(FunctionCode {
@@ -154,6 +163,7 @@ impl Builder {
             narrowest: function.narrowest,
             callees: function.callees,
             shadows,
+            exchange,
         });
         Ok(())
     }

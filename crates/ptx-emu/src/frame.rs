@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use ptx::{GlobalId, Reg, RegClass};
+use ptx::{GlobalId, Reg, RegClass, Space};
 
 use crate::registers::{ALWAYS, Bases, NEVER, Slot};
 use crate::special::Special;
@@ -43,6 +43,61 @@ pub(crate) struct FunctionCode {
     pub(crate) callees: Vec<u32>,
     /// Rows of unset bits, to fill when a frame is entered: with ones for `true`, else with zeros.
     pub(crate) shadows: Vec<(Slot, bool)>,
+    /// How its threads may learn of each other.
+    pub(crate) exchange: Exchange,
+}
+
+/// How threads may learn of each other's accesses with no barrier between: then what they compute may depend on the order in
+/// which they run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Exchange {
+    /// By memory that the threads of a block share.
+    pub(crate) threads: bool,
+    /// By memory that the blocks share.
+    pub(crate) blocks: bool,
+    /// The kinds of updates whose old value nobody reads, a bit each. Those of one kind give the same in any order.
+    pub(crate) silent: u32,
+    /// Fences, releases and acquires: beside any update, they order other accesses.
+    pub(crate) orders: bool,
+}
+
+impl Exchange {
+    /// Notes strong accesses to this space.
+    pub(crate) fn note(&mut self, space: Space) {
+        let is_own = matches!(space, Space::Local | Space::Param | Space::Const);
+        self.threads |= !is_own;
+        self.blocks |= matches!(space, Space::Global | Space::Generic);
+    }
+
+    /// What two functions do that one launch runs.
+    pub(crate) fn and(self, other: Self) -> Self {
+        Self {
+            threads: self.threads | other.threads,
+            blocks: self.blocks | other.blocks,
+            silent: self.silent | other.silent,
+            orders: self.orders | other.orders,
+        }
+    }
+
+    /// Counts updates as accesses that others see if they need not give the same in any order, being of several kinds, or if they
+    /// may order other accesses.
+    pub(crate) fn settled(self) -> Self {
+        let is_seen = self.silent.count_ones() > 1 || self.silent != 0 && self.orders;
+        Self {
+            threads: self.threads | is_seen,
+            blocks: self.blocks | is_seen,
+            ..self
+        }
+    }
+}
+
+/// An update of memory whose old value a register gets.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Returning {
+    pub(crate) dst: Slot,
+    pub(crate) space: Space,
+    /// The kind of update, if those of one kind give the same in any order.
+    pub(crate) kind: u32,
 }
 
 /// A frame under construction: rows are given out when they are first named.
@@ -52,6 +107,8 @@ pub(crate) struct FrameBuilder {
     registers: [Vec<u32>; 4],
     next: Bases,
     constants: HashMap<(RegClass, Constant), u32>,
+    /// How often the registers of each row are named, in the files of 32 and of 64 bits.
+    named: [Vec<u32>; 2],
 }
 
 impl FrameBuilder {
@@ -64,6 +121,7 @@ impl FrameBuilder {
                 ..Bases::default()
             },
             constants: HashMap::new(),
+            named: Default::default(),
         };
         let params = function.params.iter().chain(&function.returns);
         for register in params.filter_map(|param| param.register) {
@@ -90,7 +148,20 @@ impl FrameBuilder {
             self.registers[class.index()].push(row);
         }
         let row = self.registers[class.index()][slot as usize];
+        if class != RegClass::Pred {
+            let named = &mut self.named[usize::from(class == RegClass::B64)];
+            if named.len() <= row as usize {
+                named.resize(row as usize + 1, 0);
+            }
+            named[row as usize] += 1;
+        }
         Slot { class, row }
+    }
+
+    /// True if a register is named nowhere but once.
+    pub(crate) fn is_named_once(&self, slot: Slot) -> bool {
+        let named = &self.named[usize::from(slot.class == RegClass::B64)];
+        slot.class != RegClass::Pred && named.get(slot.row as usize) == Some(&1)
     }
 
     /// The row of a constant that is not a predicate.

@@ -12,6 +12,7 @@ use crate::cluster::ClusterRunner;
 use crate::config::{DeviceLimits, LaunchConfig, Schedule};
 use crate::fault::LaunchError;
 use crate::tally::Tallies;
+use crate::together;
 
 /// Most blocks of a launch: each has a number among all that the machine ever ran.
 const MAX_BLOCKS: u64 = u32::MAX as u64 - 1;
@@ -173,6 +174,16 @@ pub(crate) fn fences(code: &Code, blocks: u64) -> Fences {
     Fences::new(if code.orders_blocks { blocks } else { 0 })
 }
 
+/// The schedule of one launch: launches of one seed have orders of their own, but for what its last two bits say.
+pub(crate) fn schedule(schedule: Schedule, first_block: u32) -> Schedule {
+    match schedule {
+        Schedule::InOrder => schedule,
+        Schedule::Random { seed } => Schedule::Random {
+            seed: seed ^ (u64::from(first_block).wrapping_mul(0x9e37_79b9_7f4a_7c15) & !3),
+        },
+    }
+}
+
 /// `most` of the blocks (or clusters), if there are more: pairs of neighbours at equal distances, from the first to the last.
 fn chosen(blocks: u64, most: Option<u64>) -> Option<Vec<u32>> {
     let most = most.filter(|&most| most < blocks)?;
@@ -185,20 +196,89 @@ fn chosen(blocks: u64, most: Option<u64>) -> Option<Vec<u32>> {
     Some(chosen.take(most.max(1) as usize).collect())
 }
 
-/// The blocks (or clusters) that run, in the order in which they start; `None` for all of them in the order of their index.
-fn order(schedule: Schedule, blocks: u64, most: Option<u64>) -> Option<Vec<u32>> {
-    /// Grids beyond this start in order: the permutation would take too much memory.
-    const LARGEST: u64 = 1 << 26;
-    let chosen = chosen(blocks, most);
-    let Schedule::Random { seed } = schedule else {
-        return chosen;
-    };
-    if chosen.is_none() && blocks > LARGEST {
-        return None;
+/// The blocks (or clusters) that run, in the order in which they start.
+#[derive(Debug)]
+pub(crate) struct Order {
+    len: u64,
+    /// Those that run, if not all do.
+    chosen: Option<Vec<u32>>,
+    shuffle: Option<Shuffle>,
+}
+
+impl Order {
+    fn new(schedule: Schedule, blocks: u64, most: Option<u64>) -> Self {
+        let chosen = chosen(blocks, most);
+        let len = chosen.as_ref().map_or(blocks, |chosen| chosen.len() as u64);
+        let shuffle = match schedule {
+            Schedule::InOrder => None,
+            Schedule::Random { seed } => Some(Shuffle::new(len, seed)),
+        };
+        Self {
+            len,
+            chosen,
+            shuffle,
+        }
     }
-    let mut order = chosen.unwrap_or_else(|| (0..blocks as u32).collect());
-    fastrand::Rng::with_seed(seed).shuffle(&mut order);
-    Some(order)
+
+    /// How many there are.
+    pub(crate) fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// The one that starts at a position below [`Order::len`].
+    pub(crate) fn at(&self, position: u64) -> u64 {
+        let position = self
+            .shuffle
+            .as_ref()
+            .map_or(position, |shuffle| shuffle.at(position));
+        match &self.chosen {
+            Some(chosen) => chosen[position as usize].into(),
+            None => position,
+        }
+    }
+}
+
+/// A random order of the numbers below `len`, which takes no memory: a Feistel network over the next power of 4, whose values
+/// beyond `len` are mapped again.
+#[derive(Debug)]
+struct Shuffle {
+    len: u64,
+    half_bits: u32,
+    keys: [u64; 4],
+    is_reversed: bool,
+}
+
+impl Shuffle {
+    /// The order of a seed. Seeds that differ in the last bit alone give opposite orders.
+    fn new(len: u64, seed: u64) -> Self {
+        let mut random = fastrand::Rng::with_seed(seed >> 1);
+        let bits = u64::BITS - len.saturating_sub(1).leading_zeros();
+        Self {
+            len,
+            half_bits: bits.div_ceil(2).max(1),
+            keys: std::array::from_fn(|_| random.u64(..)),
+            is_reversed: seed & 1 == 1,
+        }
+    }
+
+    fn at(&self, position: u64) -> u64 {
+        let mut at = match self.is_reversed {
+            true => self.len - 1 - position,
+            false => position,
+        };
+        let mask = (1 << self.half_bits) - 1;
+        loop {
+            let (mut left, mut right) = (at >> self.half_bits, at & mask);
+            for key in self.keys {
+                let mixed = (right ^ key).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+                (left, right) = (right, left ^ (mixed >> 32 & mask));
+            }
+            at = left << self.half_bits | right;
+            if at < self.len {
+                return at;
+            }
+        }
+    }
 }
 
 /// Runs every block, or `most` of them, on up to `threads` host threads. Of several faults, the one of the block that
@@ -212,8 +292,11 @@ pub(crate) fn run(
     let in_cluster = u64::from(launch.cluster_blocks());
     let clusters = blocks / in_cluster;
     let most = most.map(|most| most.div_ceil(in_cluster));
-    let order = order(launch.schedule, clusters, most);
-    let clusters = order.as_ref().map_or(clusters, |order| order.len() as u64);
+    let order = Order::new(launch.schedule, clusters, most);
+    let clusters = order.len();
+    if launch.exchange.blocks && clusters > 1 {
+        return together::run(launch, &order);
+    }
     let next = AtomicU64::new(0);
     // Position in the order of the first cluster known to fail.
     let failed = AtomicU64::new(u64::MAX);
@@ -225,10 +308,7 @@ pub(crate) fn run(
             if position >= clusters || position > failed.load(Relaxed) {
                 return runner.into_tallies();
             }
-            let cluster = order
-                .as_ref()
-                .map_or(position, |order| order[position as usize].into());
-            if let Err(stop) = runner.run(cluster) {
+            if let Err(stop) = runner.run(order.at(position)) {
                 failed.fetch_min(position, Relaxed);
                 let mut fault = fault.lock().unwrap_or_else(PoisonError::into_inner);
                 if fault
@@ -287,9 +367,35 @@ mod tests {
 
     #[test]
     fn a_random_order_has_each_chosen_block_once() {
-        let mut order = order(Schedule::Random { seed: 3 }, 1 << 30, Some(10)).unwrap();
-        assert_ne!(order, chosen(1 << 30, Some(10)).unwrap());
-        order.sort_unstable();
-        assert_eq!(order, chosen(1 << 30, Some(10)).unwrap());
+        let in_order = |seed, blocks, most| {
+            let order = Order::new(Schedule::Random { seed }, blocks, most);
+            let blocks = (0..order.len()).map(|position| order.at(position));
+            blocks.collect::<Vec<_>>()
+        };
+        let chosen: Vec<u64> = chosen(1 << 30, Some(10))
+            .unwrap()
+            .into_iter()
+            .map(u64::from)
+            .collect();
+        for (blocks, most, all) in [
+            (1 << 30, Some(10), chosen),
+            (1, None, vec![0]),
+            (2, None, vec![0, 1]),
+            (1000, None, (0..1000).collect()),
+        ] {
+            let mut order = in_order(6, blocks, most);
+            let mut opposite = in_order(7, blocks, most);
+            opposite.reverse();
+            assert_eq!(order, opposite);
+            assert!(blocks < 3 || order != all && order != in_order(8, blocks, most));
+            order.sort_unstable();
+            assert_eq!(order, all);
+        }
+    }
+
+    #[test]
+    fn both_orders_of_two_blocks_occur() {
+        let first = |seed| Order::new(Schedule::Random { seed }, 2, None).at(0);
+        assert!((0..64).map(|k| first(2 * k)).sum::<u64>().abs_diff(32) < 16);
     }
 }

@@ -53,9 +53,12 @@
 //! - Of values that nothing has set, module `unset` says which are found.
 //! - Memory is checked by the byte and by the buffer: an index beyond its row but inside the buffer is not seen.
 //! - Warp-wide lane checks and races show only if this run takes the path.
-//! - Blocks (or clusters) run to completion in order of their start: a kernel in which a block waits for a later one does not end
-//!   (out of fuel), where a GPU that runs both at once might.
-//! - Memory is sequentially consistent within a block; missing fences are not seen.
+//! - Of the orders in which threads may run, a launch takes one ([`Schedule`]). Where threads learn of each other by atomics or
+//!   strong accesses, the result may be right in it and wrong in another: run such kernels
+//!   ([`Executable::depends_on_order`]) in several.
+//! - How many blocks run at once follows from threads and shared memory ([`DeviceLimits::resident_blocks`]); registers may let a GPU
+//!   hold fewer.
+//! - Memory is sequentially consistent; missing fences are seen only as races of other accesses.
 //! - Clocks count warp instructions of the block, not cycles.
 //! - Textures, surfaces, tensor instructions, `mbarrier`, half-precision arithmetic are not modelled.
 //!
@@ -63,7 +66,7 @@
 //!
 //! - `executable` reads a text: `read` an instruction's modifiers and operands, `instructions` (a file for each family)
 //!   their meaning, with the frames of `frame` and the special registers of `special`;
-//! - `machine` loads it, and `launch` hands its blocks to workers;
+//! - `machine` loads it, and `launch` hands its blocks to workers, or to `together` those that may learn of each other;
 //! - `cluster`, `block` and `warp` hold what runs, `schedule` says whose turn it is, `step` executes;
 //! - `registers` and `exact` are the arithmetic on lanes; `access` the way to the spaces of `memory`, past the shadow of
 //!   `check`;
@@ -92,6 +95,7 @@ mod schedule;
 mod special;
 mod step;
 mod tally;
+mod together;
 mod unset;
 mod warp;
 

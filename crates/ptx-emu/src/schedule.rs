@@ -2,6 +2,7 @@
 
 use crate::block::{BlockRunner, Stop};
 use crate::config::Schedule;
+use crate::counts::InstructionClass;
 use crate::fault::FaultKind;
 use crate::registers::LANES;
 use crate::warp::{Group, State, Warp};
@@ -10,6 +11,27 @@ use crate::warp::{Group, State, Warp};
 const TURN: u64 = 4096;
 /// Longest random turn.
 const RANDOM_TURN: u64 = 64;
+
+/// How turns are dealt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Turns {
+    /// To warps and blocks in order of their index, long ones.
+    InOrder,
+    /// In a random order, long ones.
+    Long,
+    /// To one that is chosen each time, short ones.
+    Short,
+}
+
+impl Turns {
+    pub(crate) fn of(schedule: Schedule) -> Self {
+        match schedule {
+            Schedule::InOrder => Self::InOrder,
+            Schedule::Random { seed } if seed & 2 == 0 => Self::Long,
+            Schedule::Random { .. } => Self::Short,
+        }
+    }
+}
 
 impl BlockRunner<'_> {
     /// Puts every warp at the start of the kernel, for a block.
@@ -38,8 +60,17 @@ impl BlockRunner<'_> {
         let warps = launch.block_warps();
         self.warps.resize_with(warps, Warp::default);
         if let Schedule::Random { seed } = launch.schedule {
-            let seed = seed ^ block.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-            self.random = fastrand::Rng::with_seed(seed);
+            let of_block = block.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            self.warp_order.clear();
+            if Turns::of(launch.schedule) == Turns::Long {
+                self.random = fastrand::Rng::with_seed(seed >> 1 ^ of_block);
+                self.warp_order.extend(0..warps);
+                self.random.shuffle(&mut self.warp_order);
+                if seed & 1 == 1 {
+                    self.warp_order.reverse();
+                }
+            }
+            self.random = fastrand::Rng::with_seed(seed ^ of_block);
         }
         for index in 0..warps {
             let mut warp = std::mem::take(&mut self.warps[index]);
@@ -57,18 +88,17 @@ impl BlockRunner<'_> {
 
     /// Runs the warps, a turn each; false if none can run.
     pub(crate) fn round(&mut self) -> Result<bool, Stop> {
-        let random = matches!(self.launch.schedule, Schedule::Random { .. });
+        let turns = Turns::of(self.launch.schedule);
         let mut progress = false;
         let warps = self.warps.len();
         for turn in 0..warps {
-            let index = match random {
-                true => self.random.usize(0..warps),
-                false => turn,
-            };
-            let length = if random {
-                self.random.u64(1..=RANDOM_TURN)
-            } else {
-                TURN
+            let (index, length) = match turns {
+                Turns::InOrder => (turn, TURN),
+                Turns::Long => (self.warp_order[turn], TURN),
+                Turns::Short => {
+                    let index = self.random.usize(0..warps);
+                    (index, self.random.u64(1..=RANDOM_TURN))
+                }
             };
             progress |= self.take_turn(index, length)?;
         }
@@ -97,13 +127,30 @@ impl BlockRunner<'_> {
     /// Runs a warp until it waits, exits or its turn ends.
     fn run_warp(&mut self, warp: &mut Warp, length: u64) -> Result<(), Stop> {
         self.turn_end = (self.executed + length).min(self.launch.fuel);
+        // Where it gives way to other blocks: so do the warp's groups, each once.
+        let gives_way_since = (self.patience < u32::MAX).then_some(self.executed);
+        let apart = self.launch.apart();
+        if let Some(seed) = apart {
+            self.part(warp, seed);
+        }
         loop {
             if warp.groups.len() > 1 {
                 warp.merge();
             }
-            let Some(index) = pick(warp) else {
+            let Some(index) = pick(warp, gives_way_since) else {
                 return Ok(());
             };
+            if let Some(seed) = apart
+                && self.is_to_part(warp, index)
+            {
+                self.part(warp, seed);
+                let Group { pc, mask, .. } = warp.groups[index];
+                let ahead = mask & warp.ahead;
+                if ahead != 0 && ahead != mask {
+                    warp.split(index, ahead, pc, pc);
+                    continue;
+                }
+            }
             if self.executed >= self.turn_end {
                 if self.executed < self.launch.fuel {
                     return Ok(());
@@ -120,33 +167,72 @@ impl BlockRunner<'_> {
     }
 }
 
-/// The group to run: the one at the lowest position that has not given way, else the one that did so first.
-fn pick(warp: &mut Warp) -> Option<usize> {
+impl BlockRunner<'_> {
+    /// Chooses the lanes that run ahead of the others.
+    fn part(&self, warp: &mut Warp, seed: u64) {
+        let turn = (warp.index as u64) << 40 ^ warp.partings;
+        let of_turn = (self.block ^ turn.wrapping_mul(0xbf58_476d_1ce4_e5b9))
+            .wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let mut random = fastrand::Rng::with_seed(seed >> 1 ^ of_turn);
+        let ahead = random.u32(..);
+        warp.leader = random.u32(0..LANES as u32);
+        warp.partings += 1;
+        warp.ahead = if seed & 1 == 1 { !ahead } else { ahead };
+    }
+
+    /// True if some lanes of a group run ahead of others of it, and it does not stand where they do something together.
+    fn is_to_part(&self, warp: &Warp, index: usize) -> bool {
+        let group = &warp.groups[index];
+        let ahead = group.mask & warp.ahead;
+        let class = self.launch.code.infos[group.pc as usize].class;
+        ahead != 0 && ahead != group.mask && class != InstructionClass::Warp
+    }
+}
+
+/// The group to run: of those that have not given way the one at the lowest position, else the one that did so first, unless it
+/// has done so since `gives_way_since`. Where lanes run apart, one of those ahead, at any position.
+fn pick(warp: &mut Warp, gives_way_since: Option<u64>) -> Option<usize> {
     let ready = |group: &&(usize, Group)| group.1.state == State::Ready;
-    if let [only] = &mut warp.groups[..] {
-        only.gave_way = 0;
-        return (only.state == State::Ready).then_some(0);
+    let index = if let [only] = warp.groups[..] {
+        (only.state == State::Ready).then_some(0)?
+    } else {
+        let groups: Vec<_> = warp.groups.iter().copied().enumerate().collect();
+        let fresh = groups
+            .iter()
+            .filter(ready)
+            .filter(|(_, group)| group.gave_way == 0);
+        let apart = warp.partings > 0;
+        let from_leader = |group: &Group| {
+            let first = group.mask.rotate_right(warp.leader).trailing_zeros();
+            (!warp.is_ahead(group), first)
+        };
+        let compare = |a: &Group, b: &Group| match apart {
+            true => from_leader(a).cmp(&from_leader(b)),
+            false => warp.compare(a, b),
+        };
+        if let Some(&(index, _)) = fresh.min_by(|(_, a), (_, b)| compare(a, b)) {
+            return Some(index);
+        }
+        let ready = groups.iter().filter(ready);
+        ready.min_by_key(|(_, group)| group.gave_way)?.0
+    };
+    let gave_way = &mut warp.groups[index].gave_way;
+    if gives_way_since.is_some_and(|since| *gave_way > since) {
+        return None;
     }
-    let groups: Vec<_> = warp.groups.iter().copied().enumerate().collect();
-    let fresh = groups
-        .iter()
-        .filter(ready)
-        .filter(|(_, group)| group.gave_way == 0);
-    if let Some(&(index, _)) = fresh.min_by(|(_, a), (_, b)| warp.compare(a, b)) {
-        return Some(index);
-    }
-    let &(index, _) = groups
-        .iter()
-        .filter(ready)
-        .min_by_key(|(_, group)| group.gave_way)?;
-    warp.groups[index].gave_way = 0;
+    *gave_way = 0;
     Some(index)
 }
 
-/// Position at which a group may meet another: it must stop there. `u32::MAX` if there is no other.
+/// Position at which a group may meet another: it must stop there. `u32::MAX` if there is no other, or lanes
+/// run apart and none waits for others.
 fn limit(warp: &Warp, index: usize) -> u32 {
     let ours = &warp.groups[index];
     let mut limit = u32::MAX;
+    let waits = |group: &Group| matches!(group.state, State::Lanes { .. });
+    if warp.partings > 0 && !warp.groups.iter().any(waits) {
+        return limit;
+    }
     for (other, group) in warp.groups.iter().enumerate() {
         if other == index || matches!(group.state, State::Barrier(_) | State::ClusterBarrier) {
             continue;

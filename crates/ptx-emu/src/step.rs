@@ -15,6 +15,10 @@ impl BlockRunner<'_> {
         let mut pc = warp.groups[index].pc;
         let mask = warp.groups[index].mask;
         let alone = limit == u32::MAX;
+        let patience = match alone {
+            true if warp.partings == 0 => self.patience,
+            _ => self.patience.min(PATIENCE),
+        };
         warp.registers.bases = warp.frames[warp.groups[index].frame as usize].bases;
         loop {
             let inst = &code.insts[pc as usize];
@@ -69,8 +73,7 @@ impl BlockRunner<'_> {
                     pc += 1;
                 }
             }
-            let spins = warp.spins >= PATIENCE && !alone;
-            if pc >= limit || self.executed >= self.turn_end || spins {
+            if pc >= limit || self.executed >= self.turn_end || warp.spins >= patience {
                 self.leave(warp, index, pc);
                 return Ok(());
             }
@@ -78,11 +81,16 @@ impl BlockRunner<'_> {
     }
 
     /// Ends a group's run at a position, giving way to others if it has been polling.
-    fn leave(&self, warp: &mut Warp, index: usize, pc: u32) {
+    fn leave(&mut self, warp: &mut Warp, index: usize, pc: u32) {
         let group = &mut warp.groups[index];
         group.pc = pc;
-        if warp.spins >= PATIENCE {
-            warp.spins = 0;
+        if warp.spins < self.patience.min(PATIENCE) {
+            return;
+        }
+        warp.spins = 0;
+        if self.patience == 1 {
+            self.turn_end = self.executed;
+        } else {
             group.gave_way = self.executed;
         }
     }

@@ -11,6 +11,8 @@ use crate::registers::{Bases, Flag, LANES, Registers, Slot};
 /// A group that has executed so many atomics, strong accesses, fences or sleeps while others of its warp could
 /// run gives way to them: it may be waiting for what they do.
 pub(crate) const PATIENCE: u32 = 64;
+/// The same for a warp that gives way to other blocks.
+pub(crate) const BLOCK_PATIENCE: u32 = 16;
 
 /// What a group of lanes does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,8 +116,14 @@ pub(crate) struct Warp {
     pub(crate) index: usize,
     pub(crate) registers: Registers,
     pub(crate) groups: Vec<Group>,
+    /// Lanes that there are.
+    pub(crate) lanes: u32,
     /// Lanes that have not exited.
     pub(crate) live: u32,
+    /// Lanes for which others have waited at a warp-wide operation since they took part in one.
+    pub(crate) awaited: u32,
+    /// Lanes that have accessed memory that threads share; of those that are awaited, since then.
+    pub(crate) acted: u32,
     /// Lanes that have arrived at the cluster's barrier and have not waited for it since.
     pub(crate) arrived: u32,
     /// Those of them for which the barrier has completed.
@@ -133,19 +141,30 @@ pub(crate) struct Warp {
     /// [`PATIENCE`](PATIENCE).
     chosen: u32,
     pub(crate) spins: u32,
+    /// Lanes that run ahead of the others, where lanes run apart; else 0.
+    pub(crate) ahead: u32,
+    /// The lane whose group is first among those.
+    pub(crate) leader: u32,
+    /// How often lanes were chosen to run ahead.
+    pub(crate) partings: u64,
 }
 
 impl Warp {
     /// Puts the warp at the start of a kernel with these lanes.
     pub(crate) fn start(&mut self, index: usize, lanes: u32, kernel: u32, code: &FunctionCode) {
         self.index = index;
+        self.lanes = lanes;
         self.live = lanes;
+        self.awaited = 0;
+        self.acted = 0;
         self.arrived = 0;
         self.passed = 0;
         self.local.clear();
         self.params.clear();
         self.copies = None;
         self.chosen = 0;
+        self.ahead = 0;
+        self.partings = 0;
         self.registers.bases = Bases::default();
         self.clear_registers(code);
         self.calls.clear();
@@ -271,7 +290,12 @@ impl Warp {
         }
     }
 
-    /// Joins groups that can step and are at the same position.
+    /// True if lanes of a group run ahead.
+    pub(crate) fn is_ahead(&self, group: &Group) -> bool {
+        group.mask & self.ahead != 0
+    }
+
+    /// Joins groups that can step and are at the same position. Those that run apart meet only where one waits for the other.
     pub(crate) fn merge(&mut self) {
         let mut i = 0;
         while i < self.groups.len() {
@@ -280,11 +304,14 @@ impl Warp {
                 let (a, b) = (self.groups[i], self.groups[j]);
                 let mergeable = a.pc == b.pc && a.frame == b.frame;
                 let retry = |state| !matches!(state, State::Barrier(_) | State::ClusterBarrier);
-                if mergeable && retry(a.state) && retry(b.state) {
+                let both_wait = a.state != State::Ready && b.state != State::Ready;
+                let apart = self.is_ahead(&a) != self.is_ahead(&b)
+                    && (a.state, b.state) == (State::Ready, State::Ready);
+                if mergeable && retry(a.state) && retry(b.state) && !apart && !both_wait {
                     self.groups[i].mask |= b.mask;
                     // A waiting group tries again now that it has grown.
                     self.groups[i].state = State::Ready;
-                    self.groups[i].gave_way = a.gave_way.min(b.gave_way);
+                    self.groups[i].gave_way = a.gave_way.max(b.gave_way);
                     self.groups.swap_remove(j);
                 } else {
                     j += 1;

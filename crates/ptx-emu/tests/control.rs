@@ -237,7 +237,11 @@ fn a_lock_within_one_warp() {
                 ld.volatile.global.u32 %r6, [%rd1+4];\nadd.u32 %r6, %r6, 1;\nst.volatile.global.u32 [%rd1+4], %r6;\n\
                 membar.gl;\natom.global.exch.b32 %r7, [%rd1], 0;";
     for grid in [1, 4] {
-        let out = everywhere(|| launch(body).block(64).grid(grid).input(0..256));
+        let out = everywhere(|| {
+            let mut kernel = launch(body).block(64).grid(grid).input(0..256);
+            kernel.options.fuel = 2_000_000;
+            kernel
+        });
         assert_eq!(out[..2], [0, 64 * grid]);
     }
 }

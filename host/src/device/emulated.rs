@@ -1,7 +1,7 @@
 //! The emulated device: plans on the PTX interpreter, with every access checked and every instruction counted.
 
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use ptx_emu::{
@@ -29,6 +29,8 @@ use crate::validate::{ValidationError, validate, validate_devices};
 pub struct EmulatedDevice {
     info: DeviceInfo,
     options: Options,
+    /// The order in which new sessions run threads.
+    schedule: Mutex<Schedule>,
     share: Share,
     /// For each device of this process, to those of others.
     links: Vec<Arc<dyn Link>>,
@@ -54,6 +56,7 @@ impl EmulatedDevice {
         };
         EmulatedDevice {
             info,
+            schedule: Mutex::new(options.schedule),
             options,
             share: Share::whole(1),
             links: Vec::new(),
@@ -87,6 +90,10 @@ impl EmulatedDevice {
         self
     }
 
+    /// The orders that a plan runs in if what it computes may depend on them: that of the options, and one of each kind of
+    /// random ones, long and short turns and the opposite of both (see [`Schedule::Random`]).
+    const ORDERS: u32 = 5;
+
     /// How it executes kernels.
     pub fn options(&self) -> &Options {
         &self.options
@@ -117,6 +124,24 @@ impl Device for EmulatedDevice {
     fn count(&self) -> u32 {
         self.share.all
     }
+
+    fn orders(&self, module: &Module, plan: &Plan) -> u32 {
+        let depends = module.executable().is_ok_and(|executable| {
+            let mut kernels = plan.kernels().iter();
+            kernels.any(|kernel| executable.depends_on_order(kernel))
+        });
+        if depends { Self::ORDERS } else { 1 }
+    }
+
+    fn set_order(&self, number: u32, seed: u64) {
+        let schedule = match number.checked_sub(1) {
+            None => self.options.schedule,
+            Some(other) => Schedule::Random {
+                seed: seed & !3 | u64::from(other & 3),
+            },
+        };
+        *self.schedule.lock().unwrap_or_else(PoisonError::into_inner) = schedule;
+    }
 }
 
 /// A plan on a machine of its own.
@@ -140,7 +165,12 @@ impl<'d> EmulatedSession<'d> {
         plan: &Plan,
     ) -> Result<EmulatedSession<'d>, Error> {
         let executable = Arc::clone(module.executable()?);
-        let mut machine = Machine::new(DeviceLimits::default(), device.options.clone());
+        let schedule = device.schedule.lock();
+        let options = Options {
+            schedule: *schedule.unwrap_or_else(PoisonError::into_inner),
+            ..device.options.clone()
+        };
+        let mut machine = Machine::new(DeviceLimits::default(), options);
         plan.check()?;
         let needed_bytes = device.share.own.clone().map(|own| plan.bytes_on(own)).sum();
         let total_bytes = device.info.memory_bytes.unwrap_or(u64::MAX);
@@ -321,7 +351,7 @@ impl<'d> EmulatedSession<'d> {
         }
         let share = &self.device.share;
         commands.retain(|(_, command)| matches!(share.role(&self.plan, command), Role::Execute(_)));
-        if let Schedule::Random { seed } = options.schedule {
+        if let Schedule::Random { seed } = self.machine.options().schedule {
             fastrand::Rng::with_seed(seed ^ first as u64).shuffle(commands);
         }
         let watches = options.sanitize.races;

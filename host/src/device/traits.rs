@@ -42,6 +42,16 @@ pub trait Device: Send + Sync {
     /// the module does not load or memory is short.
     fn prepare<'d>(&'d self, module: &Module, plan: &Plan) -> Result<Box<dyn Session + 'd>, Error>;
 
+    /// In how many orders the plan is to run, for what it computes to show whether it depends on the order in which its threads
+    /// run: see [`Device::set_order`]. 1 if it cannot, and on a device that has its own.
+    fn orders(&self, _module: &Module, _plan: &Plan) -> u32 {
+        1
+    }
+
+    /// Chooses the order in which threads run in sessions that are prepared from now on: the usual one, which is number 0,
+    /// or one of the others, which follow from the seed. Nothing on a device that has its own.
+    fn set_order(&self, _number: u32, _seed: u64) {}
+
     /// As [`Device::prepare`], in memory that several sessions of this device use in turn: buffers of one name, type and
     /// length are the same memory. A session that runs finds there what another left.
     ///

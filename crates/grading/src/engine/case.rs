@@ -66,6 +66,8 @@ pub struct CaseWork<'a> {
     pub necessary_bytes: u64,
     /// What the first output is made of.
     pub element: Element,
+    /// In how many orders of its threads the plan runs: sample by sample another.
+    pub orders: u32,
     /// Runs whose results were right.
     pub samples: u32,
     /// Exact counts of the first run.
@@ -94,6 +96,7 @@ impl<'a> CaseWork<'a> {
             noise: None,
             necessary_bytes: 0,
             element: Element::U8,
+            orders: device.orders(subject.module, subject.plan),
             samples: 0,
             counts: BTreeMap::new(),
         }
@@ -101,15 +104,42 @@ impl<'a> CaseWork<'a> {
 
     /// What the emulated device finds that a GPU may not show.
     pub fn check_on_emulated(&mut self, extent: Extent) -> Result<(), Outcome> {
-        let of = self.inputs("look", 0)?;
-        self.watch.enter(Phase::Submission);
-        let found = extent.check(self.device, self.subject, &of.inputs);
-        self.watch.enter(Phase::Ours);
-        let Some(outputs) = found? else {
-            return Ok(());
+        let orders = match extent {
+            Extent::Whole => self.orders,
+            Extent::Sampled => 1,
         };
-        let checked = self.expected(&of)?.0.check(&outputs);
-        Ok(checked.map_err(|error| of.failing(&error))?)
+        for sample in 0..orders {
+            let of = self.inputs("look", sample)?;
+            self.choose_order(sample);
+            self.watch.enter(Phase::Submission);
+            let found = extent.check(self.device, self.subject, &of.inputs);
+            self.watch.enter(Phase::Ours);
+            let Some(outputs) = found? else {
+                continue;
+            };
+            let checked = self.expected(&of)?.0.check(&outputs);
+            checked.map_err(|error| self.by_order(of.failing(&error)))?;
+        }
+        Ok(())
+    }
+
+    /// Chooses the order in which threads run in a sample, where results may depend on it.
+    fn choose_order(&self, sample: u32) {
+        if self.orders > 1 {
+            self.device
+                .set_order(sample % self.orders, self.seed("order", 0));
+        }
+    }
+
+    /// Says of what is wrong that other samples were right in another order of threads.
+    fn by_order(&self, mut failing: Failing) -> Failing {
+        if failing
+            .sample
+            .is_some_and(|sample| sample % self.orders != 0)
+        {
+            failing.message += "; right where blocks and lanes ran in the order of their index, wrong in another: the result depends on which thread is first";
+        }
+        failing
     }
 
     /// The seed of a sample's inputs. Other purposes have others.
@@ -143,6 +173,7 @@ impl<'a> CaseWork<'a> {
     /// One sample, compared with the CPU.
     pub fn checked(&mut self, sample: u32) -> Result<(), Outcome> {
         let of = self.inputs("check", sample)?;
+        self.choose_order(sample);
         let ran = self.submission(&of, Duration::ZERO)?;
         if sample == 0 {
             self.counts = ran.counts.clone();
@@ -187,7 +218,7 @@ impl<'a> CaseWork<'a> {
             self.samples += 1;
             return Ok(());
         };
-        let mut failing = of.failing(&error);
+        let mut failing = self.by_order(of.failing(&error));
         self.watch.failed(&failing);
         self.watch.enter(Phase::Submission);
         failing.diagnosis = self.diagnosis(of, expected, got).map(Box::new);

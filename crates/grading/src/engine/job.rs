@@ -131,7 +131,10 @@ impl CaseJob {
             DeviceKind::Emulated => Vec::new(),
         };
         // One sample against the CPU comes first, whatever is timed then.
-        let samples = if timed.is_empty() { self.samples } else { 1 };
+        let samples = match timed.is_empty() {
+            true => self.samples.max(work.orders),
+            false => 1,
+        };
         let checked = (0..samples).try_for_each(|sample| work.checked(sample));
         let mut status = passed(checked)?;
         let mut performance = Vec::new();

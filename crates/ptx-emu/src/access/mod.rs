@@ -63,6 +63,9 @@ impl BlockRunner<'_> {
         action: &impl Action,
     ) -> Result<(), Stop> {
         let addresses = warp.registers.addresses(&access.address);
+        if !matches!(access.space, Space::Local | Space::Param | Space::Const) {
+            warp.acted |= at.active;
+        }
         let request = Request {
             kind: access.kind,
             addresses: &addresses,

@@ -113,6 +113,17 @@ pub enum FaultKind {
         /// Blocks that run together.
         blocks: u32,
     },
+    /// Blocks wait for something that no block does that runs.
+    BlocksWait {
+        /// Blocks that run.
+        running: u64,
+        /// Blocks that have not started.
+        waiting: u64,
+        /// Blocks of the launch that the device holds at once.
+        resident: u64,
+        /// Warp instructions that they have executed together since one of them last changed anything in memory.
+        instructions: u64,
+    },
     /// A warp-wide instruction whose mask names lanes that do not reach it.
     InactiveLanes {
         /// The instruction's name.
@@ -197,7 +208,7 @@ impl FaultKind {
             Self::PartialBarrier { .. } => "barrier reached by a part of the block",
             Self::DivergentBarrier { .. } => "barrier in divergent code",
             Self::InvalidBarrier { .. } => "invalid barrier",
-            Self::Deadlock { .. } => "deadlock",
+            Self::Deadlock { .. } | Self::BlocksWait { .. } => "deadlock",
             Self::InactiveLanes { .. } | Self::LaneNotInMask { .. } => "lanes missing",
             Self::ShuffleFromInactive { .. } => "shuffle from an inactive lane",
             Self::StackOverflow { .. } | Self::CallDepth { .. } => "stack overflow",

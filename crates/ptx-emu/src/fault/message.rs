@@ -102,6 +102,24 @@ impl fmt::Display for FaultKind {
             Self::Deadlock { blocks, .. } => {
                 write!(f, "no thread of the cluster of {blocks} blocks can go on")
             }
+            Self::BlocksWait {
+                running,
+                waiting: 0,
+                instructions,
+                ..
+            } => write!(
+                f,
+                "the {running} blocks that run wait for something that none of them does: they have polled memory for {instructions} warp instructions, and nothing in it has changed"
+            ),
+            Self::BlocksWait {
+                running,
+                waiting,
+                resident,
+                instructions,
+            } => write!(
+                f,
+                "the {running} blocks that run wait for blocks that cannot start (not started: {waiting}): the device holds {resident} of this launch's blocks at once. They have polled memory for {instructions} warp instructions, and nothing in it has changed. A block may wait only for blocks that run at the same time: launch at most {resident} and give each more to do, or end the launch where blocks wait for each other"
+            ),
             Self::InactiveLanes {
                 instruction,
                 mask,

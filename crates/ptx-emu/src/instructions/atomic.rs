@@ -9,6 +9,7 @@ use crate::access::{Action, MemoryAccess, Region, Request, Span};
 use crate::block::{At, BlockRunner, Execute, Next, Op, Stop};
 use crate::counts::InstructionClass;
 use crate::fault::AccessKind;
+use crate::frame::Returning;
 use crate::memory::space_of;
 use crate::read::{Read, Reader, Width, other};
 use crate::registers::{Registers, Slot, lanes, lanes_where};
@@ -39,13 +40,15 @@ enum AtomicOp {
 /// `atom`, `red`.
 pub(super) fn read(r: &mut Reader) -> Read<Op> {
     r.class = InstructionClass::Atomic;
-    // The value is whether it releases. Without a modifier, atomics are relaxed.
-    let releases = r.choice(&[
-        ("relaxed", false),
-        ("acquire", false),
-        ("release", true),
-        ("acq_rel", true),
+    // The value is whether it orders other accesses, and whether it releases. Without a modifier, atomics are relaxed.
+    let order = r.choice(&[
+        ("relaxed", (false, false)),
+        ("acquire", (true, false)),
+        ("release", (true, true)),
+        ("acq_rel", (true, true)),
     ]);
+    let (orders, releases) = order.unwrap_or_default();
+    r.function.exchange.orders |= orders;
     r.scope();
     let space = r.space().unwrap_or(Space::Generic);
     let op = r.need(
@@ -81,7 +84,11 @@ pub(super) fn read(r: &mut Reader) -> Read<Op> {
     let (address, b) = (r.address(space)?, r.src(ty)?);
     let c = if is_cas { Some(r.src(ty)?) } else { None };
     r.function.note_access(space, ty.bytes());
-    let releases = releases.unwrap_or(false);
+    match (dst, update.kind()) {
+        (Some(dst), Some(kind)) => r.function.returning.push(Returning { dst, space, kind }),
+        (None, Some(kind)) => r.function.exchange.silent |= kind,
+        (_, None) => r.function.exchange.note(space),
+    }
     r.function.orders_blocks |= releases;
     other(Atomic {
         access: MemoryAccess {
@@ -164,6 +171,7 @@ impl Action for Atomic {
             let offset = request.addresses[lane] - region.base();
             let new = |old| self.update.apply(old, b, c, R::IS_GLOBAL);
             let old = region.update(lane, offset, request.width, new);
+            runner.changes += u64::from(new(old) != old);
             if let Some(dst) = self.dst {
                 registers.set_lane(dst, lane, old);
             }
@@ -192,6 +200,23 @@ impl Update {
             Inc | Dec => ty == U32,
         };
         is_modelled.then_some(Self { op, ty })
+    }
+
+    /// The kind of update, a bit, if updates of this kind give the same in any order.
+    fn kind(self) -> Option<u32> {
+        use ScalarType::*;
+        let commutes = match self.op {
+            AtomicOp::Add | AtomicOp::Min | AtomicOp::Max => !self.ty.is_float(),
+            AtomicOp::And | AtomicOp::Or | AtomicOp::Xor => true,
+            AtomicOp::Exch | AtomicOp::Cas | AtomicOp::Inc | AtomicOp::Dec => false,
+        };
+        let ty = match self.ty {
+            U32 | B32 => 0,
+            S32 => 1,
+            U64 | B64 => 2,
+            _ => 3,
+        };
+        commutes.then(|| 1 << (4 * self.op as u32 + ty))
     }
 
     /// The new value. In global memory an f32 sum flushes subnormals, and an f64 sum passes NaNs on as they are.

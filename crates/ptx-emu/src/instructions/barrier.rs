@@ -294,22 +294,51 @@ impl BlockRunner<'_> {
     pub(crate) fn missing_lanes(&self) -> Option<Stop> {
         for warp in &self.warps {
             for group in &warp.groups {
-                let State::Lanes { instruction, mask } = group.state else {
+                let State::Lanes { mask, .. } = group.state else {
                     continue;
                 };
                 let missing = mask & warp.live & !group.mask;
                 let mut others = warp.groups.iter();
                 let elsewhere = others.find(|other| other.mask & missing != 0);
-                let kind = FaultKind::InactiveLanes {
-                    instruction,
-                    mask,
-                    missing,
-                    elsewhere: elsewhere.map(|other| self.describe(warp, other)),
-                };
-                return Some(self.fault(warp.first_thread(group.mask), group.pc, kind));
+                let elsewhere = elsewhere.map(|other| self.describe(warp, other));
+                return Some(self.missing(warp, group, missing, elsewhere));
             }
         }
         None
+    }
+
+    /// Checks of lanes that exit that no others wait for them: to exit at once, as a thread with nothing to do does, is to take no
+    /// part; to go on past the place where others wait is a fault.
+    pub(crate) fn check_not_awaited(&self, warp: &Warp, exiting: u32) -> Result<(), Stop> {
+        let gone = exiting & warp.awaited & warp.acted;
+        for group in &warp.groups {
+            if let State::Lanes { mask, .. } = group.state
+                && mask & gone != 0
+            {
+                return Err(self.missing(warp, group, mask & gone, None));
+            }
+        }
+        Ok(())
+    }
+
+    /// A group waits at a warp-wide operation for lanes that do not reach it.
+    fn missing(
+        &self,
+        warp: &Warp,
+        group: &Group,
+        missing: u32,
+        elsewhere: Option<Waiting>,
+    ) -> Stop {
+        let State::Lanes { instruction, mask } = group.state else {
+            unreachable!("a group that waits for lanes");
+        };
+        let kind = FaultKind::InactiveLanes {
+            instruction,
+            mask,
+            missing,
+            elsewhere,
+        };
+        self.fault(warp.first_thread(group.mask), group.pc, kind)
     }
 
     /// No thread of the blocks that run together can go on.

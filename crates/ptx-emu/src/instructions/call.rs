@@ -409,7 +409,7 @@ impl Execute for Return {
         let At { group, pc, active } = at;
         let (mask, frame) = (warp.groups[group].mask, warp.groups[group].frame);
         if frame == 0 {
-            runner.exit(warp, group, active);
+            runner.exit(warp, group, active)?;
             return Ok(Next::Choose);
         }
         if mask != active {

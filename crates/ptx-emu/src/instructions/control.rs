@@ -127,7 +127,7 @@ struct Exit;
 
 impl Execute for Exit {
     fn execute(&self, runner: &mut BlockRunner, warp: &mut Warp, at: At) -> Result<Next, Stop> {
-        runner.exit(warp, at.group, at.active);
+        runner.exit(warp, at.group, at.active)?;
         Ok(Next::Choose)
     }
 }
@@ -174,8 +174,8 @@ impl Execute for Breakpoint {
 struct Sleep;
 
 impl Execute for Sleep {
-    fn execute(&self, _: &mut BlockRunner, warp: &mut Warp, _: At) -> Result<Next, Stop> {
-        warp.spins += PATIENCE;
+    fn execute(&self, runner: &mut BlockRunner, warp: &mut Warp, _: At) -> Result<Next, Stop> {
+        runner.note_poll(warp, PATIENCE);
         Ok(Next::Step)
     }
 }

@@ -22,6 +22,7 @@ pub(super) fn read(r: &mut Reader) -> Read<Op> {
     };
     r.operands(0)?;
     r.function.orders_blocks |= device;
+    r.function.exchange.orders = true;
     other(Fence { device })
 }
 
@@ -34,7 +35,7 @@ struct Fence {
 impl Execute for Fence {
     fn execute(&self, runner: &mut BlockRunner, warp: &mut Warp, _: At) -> Result<Next, Stop> {
         fence(Ordering::SeqCst);
-        warp.spins += 1;
+        runner.note_poll(warp, 1);
         if runner.launch.sanitize.races {
             runner.clocks.release(runner.warp_number(warp.index));
         }
@@ -46,9 +47,15 @@ impl Execute for Fence {
 }
 
 impl BlockRunner<'_> {
+    /// Notes something that may be part of waiting for others, with a weight.
+    pub(crate) fn note_poll(&mut self, warp: &mut Warp, weight: u32) {
+        warp.spins += weight;
+        self.polls += 1;
+    }
+
     /// Notes a strong access, which may have seen what others released.
     pub(crate) fn note_strong(&mut self, warp: &mut Warp) {
-        warp.spins += 1;
+        self.note_poll(warp, 1);
         self.synchronized = true;
         if self.launch.sanitize.races {
             self.clocks.acquire(self.warp_number(warp.index));

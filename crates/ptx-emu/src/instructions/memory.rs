@@ -126,6 +126,9 @@ pub(super) fn load(r: &mut Reader) -> Read<Op> {
         Space::Generic => LoadsOwn::Perhaps,
         _ => LoadsOwn::No,
     });
+    if order != Order::Weak {
+        r.function.exchange.note(space);
+    }
     other(Load {
         access: MemoryAccess {
             kind: AccessKind::Load,
@@ -166,6 +169,9 @@ pub(super) fn store(r: &mut Reader) -> Read<Op> {
     };
     r.function.note_access(space, ty.bytes());
     r.function.facts.moves = Some(LoadsOwn::No);
+    if order != Order::Weak {
+        r.function.exchange.note(space);
+    }
     let releases = order == Order::Release;
     r.function.orders_blocks |= releases;
     other(Store {
@@ -358,6 +364,7 @@ impl Execute for Store {
             runner.note_strong(warp);
             runner.publish(self.access.space);
         }
+        runner.changes += u64::from(self.access.space != Space::Shared);
         runner.access(warp, at, &self.access, self)?;
         Ok(Next::Step)
     }

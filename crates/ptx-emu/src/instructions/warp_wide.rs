@@ -1,8 +1,10 @@
 //! What the lanes of a warp do together: `shfl`, `vote`, `match`, `redux`, `elect`, `bar.warp.sync`, `activemask`.
 //!
 //! A warp-wide operation is executed by all lanes of its mask that have not exited, together: lanes that come first
-//! wait for the others at the same instruction (PTX ISA, "shfl.sync", "vote.sync", "match.sync", "redux.sync",
-//! "bar.warp.sync"). Lanes with different masks are different operations (tiles of a warp).
+//! wait for the others at the same instruction (PTX ISA, "shfl.sync", "vote.sync", "match.sync", "redux.sync"), at a
+//! `bar.warp.sync` at any with the same mask ("bar.warp.sync"). Lanes with different masks are different operations (tiles of a
+//! warp). Lanes that exit while others wait for them take no part, unless they have accessed memory meanwhile: then they have
+//! gone past the operation, which is a fault.
 
 use std::fmt;
 
@@ -162,6 +164,9 @@ struct Party {
 
 /// An operation that the lanes of a mask execute together.
 trait Together: fmt::Debug + Send + Sync {
+    /// Lanes may execute it by different instructions.
+    const AT_ANY_PLACE: bool = false;
+
     /// Executes it for lanes whose partners are all there.
     fn execute(&self, runner: &mut BlockRunner, warp: &mut Warp, party: &Party)
     -> Result<(), Stop>;
@@ -180,7 +185,22 @@ impl<T: Together> Execute for WarpSync<T> {
         let At { group, pc, active } = at;
         let group_mask = warp.groups[group].mask;
         let masks = *warp.registers.r32(self.mask.row);
-        let mut complete = 0;
+        // The lanes that wait for a mask at other instructions.
+        let elsewhere = |warp: &Warp, wanted: u32| match T::AT_ANY_PLACE {
+            false => 0,
+            true => warp
+                .groups
+                .iter()
+                .fold(0, |lanes, other| match other.state {
+                    State::Lanes { instruction, mask }
+                        if (instruction, mask) == (self.name, wanted) =>
+                    {
+                        lanes | other.mask
+                    }
+                    _ => lanes,
+                }),
+        };
+        let (mut complete, mut joined, mut missing) = (0, 0, 0);
         for lane in lanes(active) {
             let mask = masks[lane];
             if mask >> lane & 1 == 0 {
@@ -192,9 +212,13 @@ impl<T: Together> Execute for WarpSync<T> {
                 return Err(runner.fault(warp.thread(lane), pc, kind));
             }
             let here = lanes_where(active, |other| masks[other] == mask);
-            if mask & warp.live & !here == 0 {
+            let there = elsewhere(warp, mask);
+            let absent = mask & warp.live & !(here | there);
+            if absent == 0 {
                 complete |= 1 << lane;
+                joined |= there;
             }
+            missing |= absent;
         }
         if group_mask != active {
             warp.split(group, group_mask & !active, pc + 1, pc);
@@ -203,22 +227,48 @@ impl<T: Together> Execute for WarpSync<T> {
             let party = Party {
                 pc,
                 active: complete,
-                partners: std::array::from_fn(|lane| masks[lane] & complete),
+                partners: std::array::from_fn(|lane| masks[lane] & (complete | joined)),
             };
             self.op.execute(runner, warp, &party)?;
+            warp.awaited &= !(complete | joined);
+            for other in &mut warp.groups {
+                if other.mask & joined != 0 {
+                    other.state = State::Ready;
+                    other.pc += 1;
+                }
+            }
         }
         if complete == active && group_mask == active {
-            return Ok(Next::Step);
+            if runner.launch.apart().is_none() {
+                return Ok(Next::Step);
+            }
+            // The lanes part again.
+            warp.groups[group].pc += 1;
+            return Ok(Next::Choose);
         }
         if complete != 0 {
             warp.split(group, complete, pc + 1, pc);
         }
-        let waiting = &mut warp.groups[group];
-        waiting.state = State::Lanes {
-            instruction: self.name,
-            mask: masks[waiting.mask.trailing_zeros() as usize % LANES],
-        };
-        if waiting.mask == 0 {
+        // From here on it counts what the missing lanes do.
+        warp.acted &= !(missing & !warp.awaited);
+        warp.awaited |= missing;
+        let mut rest = active & !complete;
+        while rest != 0 {
+            let mask = masks[rest.trailing_zeros() as usize];
+            let waiting = lanes_where(rest, |lane| masks[lane] == mask);
+            rest &= !waiting;
+            let index = if rest == 0 {
+                group
+            } else {
+                warp.split(group, waiting, pc, pc);
+                warp.groups.len() - 1
+            };
+            warp.groups[index].state = State::Lanes {
+                instruction: self.name,
+                mask,
+            };
+        }
+        if warp.groups[group].mask == 0 {
             warp.groups.swap_remove(group);
         }
         Ok(Next::Choose)
@@ -229,6 +279,8 @@ impl<T: Together> Execute for WarpSync<T> {
 struct WarpBarrier;
 
 impl Together for WarpBarrier {
+    const AT_ANY_PLACE: bool = true;
+
     fn execute(
         &self,
         runner: &mut BlockRunner,
@@ -239,7 +291,7 @@ impl Together for WarpBarrier {
         while rest != 0 && runner.launch.sanitize.races {
             let mask = party.partners[rest.trailing_zeros() as usize];
             let number = runner.warp_number(warp.index);
-            runner.clocks.warp_barrier(number, mask, warp.live);
+            runner.clocks.warp_barrier(number, mask, warp.lanes);
             rest &= !mask;
         }
         Ok(())

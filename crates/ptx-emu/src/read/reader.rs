@@ -10,7 +10,7 @@ use ptx::{
 use crate::block::Op;
 use crate::counts::InstructionClass;
 use crate::exact::Rounding;
-use crate::frame::FrameBuilder;
+use crate::frame::{Exchange, FrameBuilder, Returning};
 use crate::unset::facts::Facts;
 
 /// Why an instruction cannot be executed.
@@ -97,6 +97,10 @@ pub(crate) struct FunctionBuilder {
     pub(crate) orders_blocks: bool,
     /// What the instruction being read reads and writes.
     pub(crate) facts: Facts,
+    /// How the function's threads may learn of each other, but for `returning`.
+    pub(crate) exchange: Exchange,
+    /// Updates whose old value a register gets, which the function may read or not.
+    pub(crate) returning: Vec<Returning>,
 }
 
 impl FunctionBuilder {
@@ -112,7 +116,21 @@ impl FunctionBuilder {
             callees: Vec::new(),
             orders_blocks: false,
             facts: Facts::default(),
+            exchange: Exchange::default(),
+            returning: Vec::new(),
         }
+    }
+
+    /// How the function's threads may learn of each other, once all of it is read.
+    pub(crate) fn exchange(&self) -> Exchange {
+        let mut exchange = self.exchange;
+        for update in &self.returning {
+            match self.frame.is_named_once(update.dst) {
+                true => exchange.silent |= update.kind,
+                false => exchange.note(update.space),
+            }
+        }
+        exchange
     }
 
     /// Hands out a memory count.

@@ -1,7 +1,7 @@
 //! Barriers that a part of the block reaches, and warp-wide instructions that a part of the mask does.
 
 use insta::assert_snapshot;
-use ptx_emu::Sanitize;
+use ptx_emu::{Sanitize, Schedule};
 
 use crate::common::launch;
 
@@ -129,4 +129,46 @@ fn a_shuffle_from_a_lane_that_has_returned() {
       in kernel `k` at src/lab.rs:1 (PTX line 27), block (0, 0, 0), thread (15, 0, 0)
     ");
     launch(&body.replace("down", "bfly")).report();
+}
+
+#[test]
+fn a_warp_barrier_that_lanes_go_past() {
+    // Half of the warp skips the barrier, goes on and ends: what it does meanwhile, nothing orders.
+    let body = "setp.ge.u32 %p1, %r2, 16;\n@%p1 bra $skip;\n.loc 1 70 1\nbar.warp.sync -1;\n$skip:\n\
+                .loc 1 72 1\nst.global.u32 [%rd3], %r2;";
+    assert_snapshot!(launch(body).fault(), @r"
+    lanes missing: bar.warp.sync with mask 0xffffffff waits for lanes 0xffff0000, which do not reach it
+      in kernel `k` at src/lab.rs:70 (PTX line 28), block (0, 0, 0), thread (0, 0, 0)
+    ");
+    let votes = body.replace("bar.warp.sync -1", "vote.sync.ballot.b32 %r5, %p1, -1");
+    assert_snapshot!(launch(&votes).fault(), @r"
+    lanes missing: vote.sync with mask 0xffffffff waits for lanes 0xffff0000, which do not reach it
+      in kernel `k` at src/lab.rs:70 (PTX line 28), block (0, 0, 0), thread (0, 0, 0)
+    ");
+    // With the mask of those that come it is right, and so it is for lanes that have nothing to do and end.
+    launch(&body.replace("-1", "0xffff")).report();
+    launch(&body.replace("@%p1 bra $skip;", "@%p1 ret;")).report();
+    launch(&body.replace("$skip:\n.loc 1 72 1\nst.global.u32 [%rd3], %r2;", "$skip:")).report();
+}
+
+#[test]
+fn a_warp_barrier_at_two_places() {
+    // Both halves wait with the same mask, each at its own instruction: one barrier, which orders both.
+    let body = ".shared .align 4 .b8 tile[128];\nmov.u32 %r5, tile;\nshl.b32 %r6, %r2, 2;\nadd.u32 %r5, %r5, %r6;\n\
+                setp.ge.u32 %p1, %r2, 16;\n@%p1 bra $upper;\nst.shared.u32 [%r5], %r2;\nbar.warp.sync -1;\n\
+                bra $end;\n$upper:\nbar.warp.sync -1;\nld.shared.u32 %r7, [%r5-64];\nst.global.u32 [%rd3], %r7;\n$end:";
+    for schedule in [Schedule::InOrder, Schedule::Random { seed: 2 }] {
+        let out = launch(body).schedule(schedule).out();
+        assert_eq!(out[16..32], Vec::from_iter(0..16));
+    }
+    assert_snapshot!(launch(&body.replacen("bar.warp.sync -1", "bar.warp.sync 0xffff", 1)).fault(), @r"
+    race in shared memory: load of byte 0 of shared array `tile` and an earlier store by another lane of the warp, with neither a barrier nor a warp barrier between them
+      in kernel `k` at src/lab.rs:1 (PTX line 36), block (0, 0, 0), thread (16, 0, 0)
+      earlier store at src/lab.rs:1 (PTX line 31), block (0, 0, 0), thread (0, 0, 0)
+    ");
+    assert_snapshot!(launch(&body.replacen("bar.warp.sync -1;", "", 1)).fault(), @r"
+    race in shared memory: load of byte 0 of shared array `tile` and an earlier store by another lane of the warp, with neither a barrier nor a warp barrier between them
+      in kernel `k` at src/lab.rs:1 (PTX line 36), block (0, 0, 0), thread (16, 0, 0)
+      earlier store at src/lab.rs:1 (PTX line 31), block (0, 0, 0), thread (0, 0, 0)
+    ");
 }

@@ -179,3 +179,18 @@ fn plain_memory_under_a_lock() {
       earlier store at src/lab.rs:1 (PTX line 32), block (0, 0, 0), thread (0, 0, 0)
     ");
 }
+
+#[test]
+fn a_warp_barrier_does_not_order_what_exited_lanes_did() {
+    // The upper half stores and ends; the lower half waits for nobody, and reads.
+    let body = ".shared .align 4 .b8 tile[128];\nmov.u32 %r5, tile;\nshl.b32 %r6, %r2, 2;\nadd.u32 %r5, %r5, %r6;\n\
+                setp.lt.u32 %p1, %r2, 16;\n@%p1 bra $lower;\nst.shared.u32 [%r5], %r2;\nret;\n$lower:\n\
+                bar.warp.sync -1;\nld.shared.u32 %r7, [%r5+64];\nst.global.u32 [%rd3], %r7;";
+    assert_snapshot!(launch(body).fault(), @r"
+    race in shared memory: load of byte 64 of shared array `tile` and an earlier store by another lane of the warp, with neither a barrier nor a warp barrier between them
+      in kernel `k` at src/lab.rs:1 (PTX line 35), block (0, 0, 0), thread (0, 0, 0)
+      earlier store at src/lab.rs:1 (PTX line 31), block (0, 0, 0), thread (16, 0, 0)
+    ");
+    let ordered = body.replace("\nret;\n$lower:", "\nbar.warp.sync -1;\nret;\n$lower:");
+    assert_eq!(launch(&ordered).out()[..16], Vec::from_iter(16..32));
+}

@@ -11,7 +11,8 @@
 //! ordered before its own. `bar.sync` orders all threads that take part (PTX ISA, "barrier"), `bar.warp.sync` the
 //! lanes of its mask ("bar.warp.sync"). Lanes of one warp that execute together are **not** ordered by that: since
 //! Volta nothing keeps a warp in step (CUDA programming guide, "Independent thread scheduling"), so two lanes that
-//! exchange data need `bar.warp.sync` or a barrier. Shuffles and votes order no memory accesses ("shfl.sync").
+//! exchange data need `bar.warp.sync` or a barrier. Shuffles and votes order no memory accesses ("shfl.sync"). What lanes did
+//! that exited without the warp barrier, it does not order.
 //!
 //! Threads may also order their accesses through memory: a fence, then a strong access that another thread sees
 //! ("Release and acquire patterns"). What a warp did before a fence is taken as ordered before what another warp does

@@ -117,11 +117,11 @@ impl Clocks {
         }
     }
 
-    /// A barrier of some lanes of a warp, of which `live` have not exited.
-    pub(crate) fn warp_barrier(&mut self, warp: usize, mask: u32, live: u32) {
+    /// A barrier of some lanes of a warp, of all that it has. Lanes that have exited take no part.
+    pub(crate) fn warp_barrier(&mut self, warp: usize, mask: u32, all: u32) {
         let clock = self.now[warp] + 1;
         self.now[warp] = clock;
-        if mask & live == live {
+        if mask == all {
             self.seen[warp * self.warps + warp] = clock;
             return;
         }

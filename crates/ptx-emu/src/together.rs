@@ -1,0 +1,243 @@
+//! Blocks that may learn of each other before the launch ends: all that the device holds run together, on one host thread, in
+//! turns.
+//!
+//! A GPU starts as many blocks as it holds ([`DeviceLimits::resident_blocks`](crate::DeviceLimits::resident_blocks)), and another
+//! whenever one ends; so a block may wait for others that run, and not for one that has not started. Here a cluster starts when
+//! those before it have ended or polled (atomics, strong accesses, fences, sleeps), and its turn lasts until it does either. Where
+//! turns are long and random, each poll ends the turn, so that all others come between it and the next. Where they are short,
+//! chance decides who is next, and starts clusters before others poll.
+//!
+//! Whose turn it is follows from the schedule alone, so that the same blocks see the same on every machine.
+//!
+//! # Blocks that wait in vain
+//!
+//! If all that run only poll, for many instructions together, and none changes anything that another could wait for, they wait
+//! for a block that cannot start or for what nobody does.
+
+use crate::block::{LaunchContext, Stop};
+use crate::cluster::ClusterRunner;
+use crate::config::Schedule;
+use crate::fault::FaultKind;
+use crate::launch::Order;
+use crate::schedule::Turns;
+use crate::tally::Tallies;
+use crate::warp::State;
+
+/// Longest turn of a cluster, in turns of its warps, where turns are short.
+const SHORT_TURN: u32 = 8;
+/// A cluster that polls less often than once in so many warp instructions computes something.
+const COMPUTES: u64 = 1024;
+/// Warp instructions without a change after which the blocks wait in vain: of all together, and at least of each cluster.
+const IN_VAIN: (u64, u64) = (4_000_000, 4096);
+
+/// A cluster that runs.
+struct Running<'a> {
+    runner: ClusterRunner<'a>,
+    /// Warp instructions executed since the last change by any cluster, if that is still the change of this number.
+    idle: u64,
+    change: u64,
+}
+
+/// The clusters of a launch.
+struct Together<'a> {
+    launch: &'a LaunchContext<'a>,
+    order: &'a Order,
+    turns: Turns,
+    random: fastrand::Rng,
+    /// Most clusters that run at once.
+    capacity: usize,
+    running: Vec<Running<'a>>,
+    /// Runners of clusters that have ended.
+    spare: Vec<ClusterRunner<'a>>,
+    /// Clusters that have started.
+    started: u64,
+    tallies: Tallies,
+    /// Changes so far, and warp instructions of all since the last.
+    changes: u64,
+    idle: u64,
+}
+
+/// Runs every cluster of the order.
+pub(crate) fn run(launch: &LaunchContext, order: &Order) -> Result<Tallies, Stop> {
+    let seed = match launch.schedule {
+        Schedule::InOrder => 0,
+        Schedule::Random { seed } => seed,
+    };
+    let mut together = Together {
+        launch,
+        order,
+        turns: Turns::of(launch.schedule),
+        random: fastrand::Rng::with_seed(seed),
+        capacity: resident_clusters(launch) as usize,
+        running: Vec::new(),
+        spare: Vec::new(),
+        started: 0,
+        tallies: Tallies::new(launch.code.insts.len(), launch.code.tally_owners.len()),
+        changes: 0,
+        idle: 0,
+    };
+    match together.turns {
+        Turns::Short => together.run_by_chance()?,
+        Turns::InOrder | Turns::Long => together.run_in_order()?,
+    }
+    Ok(together.tallies)
+}
+
+/// Clusters that the device holds at once.
+fn resident_clusters(launch: &LaunchContext) -> u64 {
+    let threads = launch.block_threads();
+    let blocks = launch.limits.resident_blocks(threads, launch.shared_bytes);
+    (blocks / u64::from(launch.cluster_blocks())).max(1)
+}
+
+impl<'a> Together<'a> {
+    /// Runs the clusters in turn, in the order of their start.
+    fn run_in_order(&mut self) -> Result<(), Stop> {
+        loop {
+            let mut index = 0;
+            while index < self.running.len() || self.start() {
+                if !self.take_turn(index, u32::MAX)? {
+                    index += 1;
+                }
+            }
+            if self.running.is_empty() {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Runs the clusters as chance has it.
+    fn run_by_chance(&mut self) -> Result<(), Stop> {
+        loop {
+            if (self.running.is_empty() || self.random.u8(..) < 64) && self.start() {
+                continue;
+            }
+            if self.running.is_empty() {
+                return Ok(());
+            }
+            let index = self.random.usize(0..self.running.len());
+            let sweeps = self.random.u32(1..=SHORT_TURN);
+            self.take_turn(index, sweeps)?;
+        }
+    }
+
+    /// Starts a cluster, as the last; false if none is left, or no more can run.
+    fn start(&mut self) -> bool {
+        if self.started == self.order.len() || self.running.len() == self.capacity {
+            return false;
+        }
+        let mut runner = self.spare.pop().unwrap_or_else(|| {
+            let mut runner = ClusterRunner::without_tallies(self.launch);
+            runner.give_way();
+            runner
+        });
+        runner.start(self.order.at(self.started));
+        self.started += 1;
+        self.note_change();
+        self.running.push(Running {
+            runner,
+            idle: 0,
+            change: self.changes,
+        });
+        true
+    }
+
+    /// Runs a cluster until it ends or polls, or for so many turns of its warps; true if it has ended.
+    fn take_turn(&mut self, index: usize, sweeps: u32) -> Result<bool, Stop> {
+        let runner = &mut self.running[index].runner;
+        let before = Done::by(runner);
+        let patience = u64::from(runner.blocks()[0].patience);
+        std::mem::swap(runner.tallies(), &mut self.tallies);
+        let mut has_ended = false;
+        for _ in 0..sweeps {
+            has_ended = runner.sweep()?;
+            if has_ended || Done::by(runner).polls - before.polls >= patience {
+                break;
+            }
+        }
+        std::mem::swap(runner.tallies(), &mut self.tallies);
+        let after = Done::by(runner);
+        if has_ended {
+            self.note_change();
+            let ended = self.running.remove(index);
+            self.spare.push(ended.runner);
+            return Ok(true);
+        }
+        let executed = after.executed - before.executed;
+        let polls = after.polls - before.polls;
+        if after.changes != before.changes || executed > COMPUTES * polls {
+            self.note_change();
+        } else {
+            self.note_idle(index, executed)?;
+        }
+        Ok(false)
+    }
+
+    fn note_change(&mut self) {
+        self.changes += 1;
+        self.idle = 0;
+    }
+
+    /// Notes that a cluster has only polled.
+    fn note_idle(&mut self, index: usize, executed: u64) -> Result<(), Stop> {
+        let running = &mut self.running[index];
+        if running.change != self.changes {
+            (running.change, running.idle) = (self.changes, 0);
+        }
+        running.idle += executed;
+        self.idle += executed;
+        let (of_all, of_each) = IN_VAIN;
+        if self.idle < of_all {
+            return Ok(());
+        }
+        let (changes, idle) = (self.changes, self.idle);
+        let mut running = self.running.iter();
+        if !running.all(|running| running.change == changes && running.idle >= of_each) {
+            return Ok(());
+        }
+        let in_cluster = u64::from(self.launch.cluster_blocks());
+        let kind = FaultKind::BlocksWait {
+            running: self.running.len() as u64 * in_cluster,
+            waiting: (self.order.len() - self.started) * in_cluster,
+            resident: resident_clusters(self.launch) * in_cluster,
+            instructions: idle,
+        };
+        let blocks = self.running[index].runner.blocks();
+        let groups = blocks.iter().flat_map(|block| {
+            let groups = block.warps.iter().flat_map(|warp| {
+                let groups = warp.groups.iter();
+                groups.map(move |group| (warp, group))
+            });
+            groups.map(move |(warp, group)| (block, warp, group))
+        });
+        let mut ready = groups.filter(|(_, _, group)| group.state == State::Ready);
+        let (block, thread, pc) = ready.next().map_or((&blocks[0], 0, 0), |found| {
+            let (block, warp, group) = found;
+            (block, warp.first_thread(group.mask), group.pc)
+        });
+        Err(block.fault(thread, pc, kind))
+    }
+}
+
+/// What a cluster has done.
+#[derive(Clone, Copy)]
+struct Done {
+    executed: u64,
+    polls: u64,
+    changes: u64,
+}
+
+impl Done {
+    fn by(runner: &ClusterRunner) -> Self {
+        let none = Self {
+            executed: 0,
+            polls: 0,
+            changes: 0,
+        };
+        runner.blocks().iter().fold(none, |sum, block| Self {
+            executed: sum.executed + block.executed,
+            polls: sum.polls + block.polls,
+            changes: sum.changes + block.changes,
+        })
+    }
+}
