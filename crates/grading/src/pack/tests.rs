@@ -55,6 +55,7 @@ fn packer(options: Options) -> Packer {
     Packer {
         dependencies: OnceLock::from(dependencies().clone()),
         building: Mutex::default(),
+        able: OnceLock::new(),
         options,
     }
 }
