@@ -2,7 +2,7 @@
 //!
 //! They are trusted, so cargo builds them, outside any sandbox, in a folder that is kept: whatever number of submissions
 //! is packed, `core` and the rest are compiled once, and again only when a compiler or the course changes. Beside what cargo
-//! leaves there lie the built-in solutions too. So submissions are compiled against copies, in folders that hold nothing else.
+//! leaves there lie the built-in solutions too. So submissions are compiled against folders that hold nothing else.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -110,7 +110,7 @@ fn prebuilt(
     let target_dir = cache.join("cuda-builder");
     let crates = ["cuda_std", "kernels_gpu"];
     let built = Prebuilt::build(kernels, &crates, arch, &target_dir, tools)?;
-    let to = copied(cache, built.libraries())?;
+    let to = alone(cache, built.libraries())?;
     Ok(built.moved(&to))
 }
 
@@ -140,18 +140,23 @@ fn kept(
     Ok(folder)
 }
 
-/// A folder with copies of these files, and nothing else.
-fn copied(cache: &Path, files: &[PathBuf]) -> Result<PathBuf, PackError> {
+/// A folder with these files, and nothing else.
+fn alone(cache: &Path, files: &[PathBuf]) -> Result<PathBuf, PackError> {
+    let mut files = files.to_vec();
+    files.sort();
     let mut key = String::new();
-    for file in files {
+    for file in &files {
         let metadata = file.metadata().map_err(PackError::io(file))?;
         let modified = metadata.modified().map_err(PackError::io(file))?;
         key += &format!("{} {} {modified:?}\n", file.display(), metadata.len());
     }
     kept(cache, &key, |folder| {
-        for file in files {
+        for file in &files {
             let copy = folder.join(file.file_name().unwrap_or_default());
-            fs::copy(file, &copy).map_err(PackError::io(file))?;
+            // The same file, where the cache is one file system: who compiles it anew makes another.
+            fs::hard_link(file, &copy)
+                .or_else(|_| fs::copy(file, &copy).map(drop))
+                .map_err(PackError::io(file))?;
         }
         Ok(())
     })
@@ -239,7 +244,7 @@ impl HostCrates {
         .map(text)?;
         let libraries = libraries(&messages);
         let files: Vec<PathBuf> = libraries.iter().map(|(_, file)| file.clone()).collect();
-        let crates = copied(cache, &files)?;
+        let crates = alone(cache, &files)?;
         let krate = |(name, ..): (&str, _, _)| {
             let name = name.replace('-', "_");
             let found = libraries.iter().find(|(library, _)| *library == name);

@@ -277,8 +277,20 @@ impl Packer {
         }
         let dependencies = self.dependencies()?;
         let (known, hidden) = (tasks(course, false)?, tasks(course, true)?);
-        let built = self.compile_and_record(sources, &course.lab, dependencies, [&known, &hidden]);
-        let (ptx, plans, in_force) = built.map_err(|error| self.blame(error, dependencies))?;
+        let build =
+            || self.compile_and_record(sources, &course.lab, dependencies, [&known, &hidden]);
+        let built = match build() {
+            Err(error) if self.may_be_the_machine(&error) => {
+                self.check_machine(dependencies)?;
+                match error {
+                    PackError::Refused(_) => Err(error),
+                    // What was amiss may be over: a disk that was full.
+                    _ => build().map_err(blamed_on_submission),
+                }
+            }
+            built => built,
+        };
+        let (ptx, plans, in_force) = built?;
         let module = Module::new("kernels.rs", ptx);
         module
             .program()
@@ -320,19 +332,19 @@ impl Packer {
         })
     }
 
-    /// Whose fault this is: what may as well be the machine's is the submission's only if one that is known to be good can be
-    /// built. No words of a compiler decide that.
-    fn blame(&self, error: PackError, dependencies: &Dependencies) -> PackError {
-        let is_unsure = match &error {
+    /// Whether an error may as well be the machine's fault. Compilers name lines of the submission for what surely is not.
+    fn may_be_the_machine(&self, error: &PackError) -> bool {
+        match error {
             PackError::Refused(failing) => {
-                let sure = [Kind::CompileError, Kind::ForbiddenConstruct];
-                !sure.contains(&failing.kind) && self.able.get().is_none()
+                let surely_not = [Kind::CompileError, Kind::ForbiddenConstruct];
+                !surely_not.contains(&failing.kind) && self.able.get().is_none()
             }
             _ => true,
-        };
-        if !is_unsure {
-            return error;
         }
+    }
+
+    /// Builds a submission that is known to be good. No words of a compiler decide whose fault something is, but this does.
+    fn check_machine(&self, dependencies: &Dependencies) -> Result<(), PackError> {
         let good = Sources {
             kernels: include_str!("known_good/kernels.rs").to_owned(),
             launch: include_str!("known_good/launch.rs").to_owned(),
@@ -340,18 +352,12 @@ impl Packer {
         match self.compile_and_record(&good, "matadd", dependencies, [&[], &[]]) {
             Ok(_) => {
                 self.able.get_or_init(|| ());
-                match error {
-                    PackError::Refused(_) => error,
-                    other => {
-                        let message = format!("it cannot be built, and others can: {other}");
-                        PackError::refused(Kind::CompileError, message)
-                    }
-                }
+                Ok(())
             }
-            Err(PackError::Refused(failing)) => PackError::Unable {
+            Err(PackError::Refused(failing)) => Err(PackError::Unable {
                 said: failing.message,
-            },
-            Err(other) => other,
+            }),
+            Err(other) => Err(other),
         }
     }
 
@@ -407,6 +413,18 @@ impl Packer {
         let (plans, plans_in_force) = plans?;
         Ok((ptx, plans, kernels_in_force.and(plans_in_force)))
     }
+}
+
+/// The same error, where the machine can build other submissions.
+fn blamed_on_submission(error: PackError) -> PackError {
+    let message = match error {
+        PackError::Refused(_) => return error,
+        PackError::HostCompiler { said, .. } => format!("launch.rs does not compile:\n{said}"),
+        PackError::NoLinker { said } => format!("launch.rs cannot be linked:\n{said}"),
+        PackError::Kernels(error) => format!("kernels.rs does not compile: {error}"),
+        other => format!("this submission cannot be built, though others can: {other}"),
+    };
+    PackError::refused(Kind::CompileError, compile::shortened(&message))
 }
 
 /// What the recorder is asked for the hidden cases of a course, or for the others.

@@ -27,15 +27,37 @@ impl Diagnostics {
             };
             read.text
                 .push_str(message["rendered"].as_str().unwrap_or_default());
-            let spans = message["spans"].as_array().map_or(&[][..], Vec::as_slice);
-            let is_in_submission = |span: &serde_json::Value| {
-                let file = span["file_name"].as_str();
-                file.is_some_and(|file| ["kernels.rs", "launch.rs"].contains(&file))
-            };
-            read.in_submission |= message["level"] == "error" && spans.iter().any(is_in_submission);
+            let code = message["code"]["code"].as_str().unwrap_or_default();
+            read.in_submission |= message["level"] == "error"
+                && !ABOUT_CRATES.contains(&code)
+                && points_at_submission(&message);
         }
         read
     }
+}
+
+/// The errors that say that a crate cannot be found or read. They point at where it is used, and the machine may be at fault.
+const ABOUT_CRATES: [&str; 8] = [
+    "E0460", "E0461", "E0462", "E0463", "E0464", "E0514", "E0519", "E0786",
+];
+
+/// Whether a message or one of its notes is about a place in a file of the submission, or about what a macro became there.
+fn points_at_submission(message: &serde_json::Value) -> bool {
+    let array = |value: &serde_json::Value| value.as_array().cloned().unwrap_or_default();
+    let mut spans = array(&message["spans"]);
+    for note in array(&message["children"]) {
+        spans.extend(array(&note["spans"]));
+    }
+    spans.iter().any(|span| {
+        let mut span = span;
+        while let Some(file) = span["file_name"].as_str() {
+            if ["kernels.rs", "launch.rs"].contains(&file) {
+                return true;
+            }
+            span = &span["expansion"]["span"];
+        }
+        false
+    })
 }
 
 /// What rustc took from outside of the submission, by its list of dependencies (`--emit=dep-info`), which is there once all
@@ -86,6 +108,14 @@ mod tests {
         assert!(!read.in_submission);
         let read = Diagnostics::read((all + &line("error", "kernels.rs", "F\n")).as_bytes());
         assert!(read.in_submission);
+        let mut nested = serde_json::json!({
+            "$message_type": "diagnostic", "level": "error", "rendered": "", "message": "",
+            "spans": [{ "file_name": "core.rs", "expansion": { "span": { "file_name": "launch.rs" } } }],
+        });
+        let read = |value: &serde_json::Value| Diagnostics::read(value.to_string().as_bytes());
+        assert!(read(&nested).in_submission);
+        nested["code"] = serde_json::json!({ "code": "E0463" });
+        assert!(!read(&nested).in_submission);
         // JSON of another kind is text too.
         assert_eq!(
             Diagnostics::read(b"{\"level\":\"error\"}").text,

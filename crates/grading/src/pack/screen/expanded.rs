@@ -31,7 +31,7 @@ const MAX_DEPTH: usize = 512;
 
 /// What is refused in attributes: those that give names and places to the linker.
 const ATTRIBUTES: &str = "no_mangle export_name link_section link_name link linkage used global_allocator panic_handler \
-    naked no_core no_std path";
+    naked";
 
 /// Fails for the first thing in the expanded text that a submission may not use.
 pub fn expanded(text: &str, machine: Machine) -> Result<(), PackError> {
