@@ -85,7 +85,8 @@ pub enum PackError {
     /// This system cannot keep compilers from files.
     #[error(
         "this system cannot keep a submission from reading files while it is compiled, those of the reference among them: {}; \
-         pack on a system that can, and grade the bundle here, or accept it with --without-landlock",
+         pack on a system that can, and grade the bundle here, or accept it with \
+         --without-landlock, as for a submission of one's own",
         Layer::Files.absence()
     )]
     NotConfined,

@@ -38,7 +38,10 @@ fn course() -> &'static Course {
 
 /// As by default, with this course.
 fn options() -> Options {
-    Options::new(Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."))
+    Options {
+        without_landlock: !sandbox::confines_files(),
+        ..Options::new(Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."))
+    }
 }
 
 /// What is built once for all tests.
@@ -377,6 +380,7 @@ fn a_readable_secret_is_refused() {
 fn without_landlock_nothing_is_packed_unasked() {
     let options = Options {
         without: vec![Layer::Files],
+        without_landlock: false,
         ..options()
     };
     let error = packer(options).pack(&sources(""), course()).unwrap_err();
@@ -709,4 +713,41 @@ fn compilers_end_in_time_and_space() {
     }
     // It was their fault, and theirs alone.
     build(&sources(""), options()).unwrap();
+}
+
+/// These tests, or those of them that show it, on a machine that lacks what confines.
+#[test]
+#[cfg(target_os = "linux")]
+fn they_pass_where_protections_are_missing() {
+    use test_support::Means;
+    // Built here, for those too.
+    dependencies();
+    let own = std::env::current_exe().unwrap();
+    for lacking in [
+        // Docker, with the profile that it has by default.
+        &[Means::Namespaces][..],
+        &[Means::Landlock, Means::Namespaces, Means::Seccomp],
+    ] {
+        let mut tests = std::process::Command::new(&own);
+        tests
+            .args(["--exact", "--nocapture"])
+            .args(
+                ["a_submission_becomes_a_bundle", "the_recorder_is_confined"]
+                    .map(|name| format!("pack::tests::{name}")),
+            )
+            .arg("pack::tests::without_landlock_nothing_is_packed_unasked")
+            .env_remove("REQUIRE_SANDBOX");
+        test_support::lacking(&mut tests, lacking);
+        let output = tests.output().unwrap();
+        let text = String::from_utf8_lossy(&output.stdout);
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(
+            output.status.success(),
+            "without {lacking:?}:\n{text}\n{errors}"
+        );
+        assert!(
+            text.contains("3 passed") && text.contains("skipped: this machine lacks"),
+            "{text}"
+        );
+    }
 }
