@@ -39,6 +39,9 @@ pub struct PackArgs {
     /// Where compiled crates of the course are kept [default: cargo's target folder]
     #[arg(long, value_name = "DIR")]
     cache: Option<PathBuf>,
+    /// Pack even where nothing keeps a submission from reading files while it is compiled, the reference among them
+    #[arg(long)]
+    without_landlock: bool,
 }
 
 impl From<PackError> for Failure {
@@ -107,6 +110,7 @@ pub fn run(args: &PackArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
     let output = OutputFile::create("--output", &args.output)?;
     let mut options = Options::new(course_root(args.course.as_deref())?);
     options.cache.clone_from(&args.cache);
+    options.without_landlock = args.without_landlock;
     let start = Instant::now();
     let bundle = Packer::new(options).pack(&Sources::read(&args.dir)?, course)?;
     let elapsed = start.elapsed();

@@ -14,7 +14,9 @@ pub struct Prebuilt {
     arch: NvvmArch,
     /// Names and files for `--extern`.
     externs: Vec<(String, PathBuf)>,
-    /// The folders of their dependencies.
+    /// These and their dependencies: all that the compiler reads, besides the toolchain's.
+    libraries: Vec<PathBuf>,
+    /// The folders of these.
     folders: Vec<PathBuf>,
 }
 
@@ -72,8 +74,21 @@ impl Prebuilt {
             tools,
             arch,
             externs,
+            libraries: libraries.into_iter().map(|(_, file)| file).collect(),
             folders,
         })
+    }
+
+    /// The same, with the libraries in folder `to`, where their copies have the same names: beside the originals lies whatever else
+    /// was built.
+    pub fn moved(mut self, to: &Path) -> Self {
+        let moved = |file: &mut PathBuf| {
+            *file = to.join(file.file_name().unwrap_or_default());
+        };
+        self.libraries.iter_mut().for_each(moved);
+        self.externs.iter_mut().for_each(|(_, file)| moved(file));
+        self.folders = vec![to.to_owned()];
+        self
     }
 
     /// The tools that compile the kernels.
@@ -84,6 +99,11 @@ impl Prebuilt {
     /// The folders that the compiler reads, besides the toolchain's.
     pub fn folders(&self) -> &[PathBuf] {
         &self.folders
+    }
+
+    /// The files in them that it reads.
+    pub fn libraries(&self) -> &[PathBuf] {
+        &self.libraries
     }
 
     /// Compiles the kernels in `folder`, with the crate root `lib.rs`, and returns their PTX. `run` runs every program, in

@@ -11,6 +11,18 @@ use crate::Calls;
 
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
+/// Stands in a filter for the number of the process that installs it, which is known only there: no process has it.
+const OWN_PROCESS: u32 = 0x7fff_fffd;
+
+/// Writes the number of the process that installs them where the filters compare with it.
+pub fn name_own_process(filters: &mut [BpfProgram], own: libc::pid_t) {
+    for instruction in filters.iter_mut().flatten() {
+        if instruction.k == OWN_PROCESS {
+            instruction.k = own as u32;
+        }
+    }
+}
+
 /// The filters, to be installed in this order. Empty on an architecture that seccompiler does not know.
 pub fn filters(calls: Calls) -> Vec<BpfProgram> {
     let Ok(arch) = TargetArch::try_from(std::env::consts::ARCH) else {
@@ -43,12 +55,20 @@ fn always(calls: &[i64]) -> Rules {
 
 /// If of argument `index`, the bits of `mask` are `bits`.
 fn masked(index: u8, mask: libc::c_int, bits: libc::c_int) -> SeccompRule {
-    let condition = SeccompCondition::new(
-        index,
-        SeccompCmpArgLen::Dword,
-        SeccompCmpOp::MaskedEq(u64::from(mask as u32)),
-        u64::from(bits as u32),
-    );
+    let operator = SeccompCmpOp::MaskedEq(u64::from(mask as u32));
+    compared(index, operator, bits as u32)
+}
+
+/// If argument `index` is this number.
+fn equal(index: u8, number: u32) -> SeccompRule {
+    compared(index, SeccompCmpOp::Eq, number)
+}
+
+/// If argument `index` compares so with this number. Both are taken as 32 bits: the kernel ignores the others of all that is
+/// looked at here.
+fn compared(index: u8, operator: SeccompCmpOp, number: u32) -> SeccompRule {
+    let condition =
+        SeccompCondition::new(index, SeccompCmpArgLen::Dword, operator, u64::from(number));
     SeccompRule::new(vec![condition.expect("the index is small")]).expect("there is a condition")
 }
 
@@ -110,10 +130,31 @@ const DENIED: &[i64] = &[
     libc::SYS_msgget,
     libc::SYS_semget,
     libc::SYS_mq_open,
+    // Signals to others. What is left, `tgkill`, is how a program aborts.
+    libc::SYS_kill,
+    libc::SYS_tkill,
+    libc::SYS_rt_sigqueueinfo,
+    libc::SYS_rt_tgsigqueueinfo,
+    libc::SYS_pidfd_send_signal,
+    libc::SYS_process_mrelease,
+];
+
+/// `fcntl` and `ioctl` that make a file send signals to whom they name, and with which.
+const SIGNAL_OWNERS: [(i64, u32); 5] = [
+    (libc::SYS_fcntl, libc::F_SETOWN as u32),
+    (libc::SYS_fcntl, 10),     // F_SETSIG
+    (libc::SYS_fcntl, 15),     // F_SETOWN_EX
+    (libc::SYS_ioctl, 0x8901), // FIOSETOWN
+    (libc::SYS_ioctl, 0x8902), // SIOCSPGRP
 ];
 
 fn denied_to_compilers() -> Rules {
     let mut rules = always(DENIED);
+    // Limits of other processes.
+    rules.insert(libc::SYS_prlimit64, vec![compared(0, SeccompCmpOp::Ne, 0)]);
+    for (call, command) in SIGNAL_OWNERS {
+        rules.entry(call).or_default().push(equal(1, command));
+    }
     // On x86-64, each call may have a second number, for the x32 ABI, where 512 and above are its own.
     #[cfg(target_arch = "x86_64")]
     {
@@ -133,7 +174,6 @@ fn allowed_to_recorders() -> Rules {
         libc::SYS_set_tid_address,
         libc::SYS_set_robust_list,
         libc::SYS_rseq,
-        libc::SYS_prlimit64,
         libc::SYS_getrandom,
         libc::SYS_exit,
         libc::SYS_exit_group,
@@ -158,7 +198,6 @@ fn allowed_to_recorders() -> Rules {
         libc::SYS_faccessat2,
         libc::SYS_readlinkat,
         libc::SYS_ppoll,
-        libc::SYS_fcntl,
         // Itself.
         libc::SYS_rt_sigaction,
         libc::SYS_rt_sigprocmask,
@@ -177,9 +216,23 @@ fn allowed_to_recorders() -> Rules {
         libc::SYS_clock_getres,
         libc::SYS_clock_nanosleep,
         libc::SYS_nanosleep,
-        // abort() and assertion failures.
-        libc::SYS_tgkill,
     ]);
+    // Of itself alone: 0 is the caller.
+    rules.insert(
+        libc::SYS_prlimit64,
+        vec![equal(0, 0), equal(0, OWN_PROCESS)],
+    );
+    // abort() and assertion failures.
+    rules.insert(libc::SYS_tgkill, vec![equal(0, OWN_PROCESS)]);
+    // Not those that make a file send signals.
+    let commands = [
+        libc::F_GETFD,
+        libc::F_SETFD,
+        libc::F_GETFL,
+        libc::F_DUPFD_CLOEXEC,
+    ];
+    let commands = commands.map(|command| equal(1, command as u32));
+    rules.insert(libc::SYS_fcntl, commands.to_vec());
     // Files that exist: Landlock decides which.
     let create = libc::O_CREAT | (libc::O_TMPFILE & !libc::O_DIRECTORY);
     rules.insert(libc::SYS_openat, vec![masked(2, create, 0)]);
@@ -217,6 +270,9 @@ fn fatal_to_recorders() -> Rules {
         libc::SYS_bpf,
         libc::SYS_kill,
         libc::SYS_tkill,
+        libc::SYS_rt_sigqueueinfo,
+        libc::SYS_rt_tgsigqueueinfo,
+        libc::SYS_pidfd_send_signal,
         libc::SYS_io_uring_setup,
     ]);
     #[cfg(target_arch = "x86_64")]

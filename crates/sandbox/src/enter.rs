@@ -9,7 +9,7 @@ use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use libc::{c_int, c_ulong};
 use seccompiler::BpfProgram;
 
-use crate::{Layer, ResourceLimits};
+use crate::{Layer, ResourceLimits, calls};
 
 /// All that the child needs.
 pub struct Entry {
@@ -58,7 +58,7 @@ impl Entry {
     /// # Safety
     ///
     /// In a child between fork and exec.
-    pub unsafe fn enter(&self) -> io::Result<()> {
+    pub unsafe fn enter(&mut self) -> io::Result<()> {
         let mut in_force = Layer::Deadline as u32;
         // SAFETY: as the caller promises; each call is async-signal-safe, and its arguments are plain numbers or memory
         // that outlives it.
@@ -93,6 +93,7 @@ impl Entry {
                 check(restricted as c_int)?;
                 in_force |= Layer::Files as u32;
             }
+            calls::name_own_process(&mut self.filters, libc::getpid());
             // Last, since it may refuse the others' calls.
             if !self.filters.is_empty()
                 && self

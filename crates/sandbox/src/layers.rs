@@ -76,6 +76,9 @@ impl Layer {
 pub struct InForce(u32);
 
 impl InForce {
+    /// All of them: what holds before anything ran.
+    pub const ALL: InForce = InForce(u32::MAX);
+
     /// From the bits of [`Layer`]s.
     pub fn from_bits(bits: u32) -> InForce {
         InForce(bits)

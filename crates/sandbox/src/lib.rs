@@ -30,6 +30,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 pub use layers::{InForce, Layer};
+#[cfg(target_os = "linux")]
+pub use run::confines_files;
 
 /// What a program may do.
 #[derive(Debug, Clone)]
@@ -115,6 +117,12 @@ impl Finished {
     pub fn succeeded(&self) -> bool {
         self.end == End::Exited(0)
     }
+}
+
+/// Whether this system can keep a program from files ([`Layer::Files`]).
+#[cfg(not(target_os = "linux"))]
+pub fn confines_files() -> bool {
+    false
 }
 
 #[cfg(not(target_os = "linux"))]

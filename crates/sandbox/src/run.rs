@@ -66,7 +66,7 @@ impl Sandbox {
         };
         // SAFETY: they only ask.
         let (uid, gid) = unsafe { (libc::geteuid(), libc::getegid()) };
-        let entry = Entry {
+        let mut entry = Entry {
             wanted,
             ruleset,
             filters: match wants(Layer::SystemCalls) {
@@ -270,6 +270,11 @@ fn has_ended(child: &Child) -> io::Result<bool> {
         }
         Ok(info.si_pid() != 0)
     }
+}
+
+/// Whether this system can keep a program from files ([`Layer::Files`]).
+pub fn confines_files() -> bool {
+    matches!(ruleset(&Access::default()), Ok(Some(_)))
 }
 
 /// Landlock's rules, ready for the child to put in force; none if the kernel has no Landlock.

@@ -7,7 +7,7 @@ use std::process::Command;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use test_support::{Need, skip};
+use test_support::{Means, Need, skip};
 
 use super::*;
 
@@ -269,6 +269,34 @@ fn compilers_start_programs_but_trace_nothing() {
     }
 }
 
+/// Where no namespace hides the others, and Landlock does not keep signals inside.
+#[test]
+fn other_processes_are_out_of_reach() {
+    if !offers(Layer::SystemCalls) {
+        return;
+    }
+    let without = [Layer::Files, Layer::Network, Layer::Processes];
+    let meddle = |sandbox: Sandbox, with: &str| {
+        let finished = sandbox.without(&without).probe(&["meddle", with]);
+        finished.said().to_owned()
+    };
+    for with in ["owner", "signal", "owner_ex", "prlimit64 of the caller"] {
+        for sandbox in [sandbox(), sandbox().recorder()] {
+            let said = meddle(sandbox, with);
+            assert!(said == "[-1, 0]" || said == "[-1, 1]", "{with}: {said}");
+        }
+    }
+    for with in ["tgkill", "prlimit64"] {
+        assert_eq!(meddle(sandbox().recorder(), with), "[-1, 0]", "{with}");
+    }
+    // It is the filter that refuses it.
+    let open = sandbox().without(&OTHERS);
+    for with in ["tgkill", "prlimit64", "owner"] {
+        let said = open.probe(&["meddle", with]).said().to_owned();
+        assert!(said.starts_with("[0, "), "{with}: {said}");
+    }
+}
+
 /// Processes whose command line is the probe's own with this argument.
 fn running(argument: &str) -> usize {
     let wanted = [probe().to_str().unwrap(), argument].join("\0");
@@ -363,5 +391,43 @@ fn privileges_are_gone() {
         let sandbox = sandbox().writing(folder.path()).without(without);
         let finished = sandbox.probe(&["chown", file.to_str().unwrap()]);
         assert!(finished.said().ends_with(" -1"), "{finished:?}");
+    }
+}
+
+/// Says that these tests run where something is lacking, and need not run themselves again.
+const LACKING: &str = "SANDBOX_TESTS_LACK";
+
+/// These tests, each of which skips what it cannot test, where the kernel or a container offers less.
+#[test]
+fn they_pass_where_protections_are_missing() {
+    if std::env::var_os(LACKING).is_some() {
+        return;
+    }
+    let own = std::env::current_exe().unwrap();
+    for (lacking, said) in [
+        // Docker, with the profile that it has by default.
+        (&[Means::Namespaces][..], &["`processes`"][..]),
+        (
+            &[Means::Landlock, Means::Namespaces, Means::Seccomp],
+            &["`files`", "`system calls`", "`processes`"],
+        ),
+    ] {
+        let mut tests = Command::new(&own);
+        tests
+            .arg("--nocapture")
+            .env(LACKING, "1")
+            .env_remove("REQUIRE_SANDBOX");
+        test_support::lacking(&mut tests, lacking);
+        let output = tests.output().unwrap();
+        let text = String::from_utf8_lossy(&output.stdout);
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(
+            output.status.success(),
+            "without {lacking:?}:\n{text}\n{errors}"
+        );
+        for layer in said {
+            let skipped = format!("skipped: this machine has no {layer}");
+            assert!(text.contains(&skipped), "without {lacking:?}: {text}");
+        }
     }
 }

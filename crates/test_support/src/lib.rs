@@ -4,8 +4,14 @@
 //! `REQUIRE_GPU=1 cargo test` fails where a test finds no GPU, so that a run that is meant to test a GPU cannot pass without
 //! one. The other variables are those of [`Need`].
 
+#[cfg(target_os = "linux")]
+mod lacking;
+
 use std::ffi::OsStr;
 use std::fmt::Display;
+
+#[cfg(target_os = "linux")]
+pub use lacking::{Means, lacking};
 
 /// What a test needs that not every machine has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

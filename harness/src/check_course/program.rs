@@ -11,6 +11,9 @@ use crate::exit;
 use crate::failure::Failure;
 use grading::report::GradeReport;
 
+/// The course's own submissions may be compiled where nothing keeps them from files.
+const OWN: &str = "--without-landlock";
+
 /// This program, the course that it works on, and a folder for what it leaves.
 pub struct Program {
     file: PathBuf,
@@ -60,7 +63,7 @@ impl Program {
         let file = self.scratch.path().join("report.json");
         let [shown, json] = [submission, &file].map(|path| path.to_string_lossy().into_owned());
         let arguments = [
-            "grade", &shown, "--lab", lab, "--device", "emulated", "-o", &json,
+            "grade", &shown, "--lab", lab, "--device", "emulated", "-o", &json, OWN,
         ];
         let (code, errors) = self.run(&arguments, &self.root)?;
         if !matches!(code, Some(exit::OK | exit::WRONG_RESULT | exit::NOT_GRADED)) {
@@ -78,9 +81,10 @@ impl Program {
     /// Runs a handout's command. A grade may tell of wrong results, since starters have them; a command that wants a GPU
     /// may find that there is none.
     pub fn command(&self, arguments: &[String], folder: &Path) -> Result<String, Failure> {
-        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-        let (code, errors) = self.run(&arguments, folder)?;
+        let mut arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
         let is_grade = arguments.first() == Some(&"grade");
+        arguments.extend(is_grade.then_some(OWN));
+        let (code, errors) = self.run(&arguments, folder)?;
         match code {
             Some(exit::OK | exit::NOT_GRADED) => Ok("runs".to_owned()),
             Some(exit::WRONG_RESULT) if is_grade => Ok("runs, and tells what is wrong".to_owned()),

@@ -107,6 +107,9 @@ pub struct GradeSettings {
     /// How long a single run of the submission may take
     #[arg(long, value_name = "SECONDS", default_value_t = 60.0)]
     pub deadline: f64,
+    /// Grade folders even where nothing keeps a submission from reading files while it is compiled, the reference among them
+    #[arg(long)]
+    pub without_landlock: bool,
 }
 
 /// The hidden subcommand that runs one case: no flags, a job on standard input.
@@ -167,6 +170,7 @@ pub struct Grader {
     devices: Vec<Wanted>,
     options: Options,
     packer: OnceLock<Packer>,
+    without_landlock: bool,
 }
 
 impl Grader {
@@ -219,6 +223,7 @@ impl Grader {
                 ..Options::default()
             },
             packer: OnceLock::new(),
+            without_landlock: settings.without_landlock,
         })
     }
 
@@ -305,7 +310,8 @@ impl Grader {
         if let Some(packer) = self.packer.get() {
             return Ok(packer);
         }
-        let options = grading::pack::Options::new(course_root(None)?);
+        let mut options = grading::pack::Options::new(course_root(None)?);
+        options.without_landlock = self.without_landlock;
         Ok(self.packer.get_or_init(|| Packer::new(options)))
     }
 

@@ -1,6 +1,8 @@
 //! The submission's files through the compilers, in a sandbox.
 
-use std::fs;
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::{self, Read};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Output};
@@ -10,30 +12,42 @@ use cuda_builder::{Error, Prebuilt};
 use sandbox::{Access, Calls, End, Finished, InForce, ResourceLimits, Sandbox};
 
 use super::dependencies::HostCrates;
-use super::screen::Sources;
+use super::said::{self, Diagnostics, Taken};
+use super::screen::{self, Sources};
 use super::{Options, PackError};
 use crate::bundle::MOST_PTX_BYTES;
 use crate::outcome::{Kind, fail};
 
-/// What a compiler or linker reads besides its own.
-const SYSTEM: [&str; 13] = [
-    "/bin",
+/// What a program needs to start.
+pub const LIBRARIES: [&str; 6] = [
     "/lib",
-    "/lib32",
     "/lib64",
-    "/usr/bin",
     "/usr/lib",
-    "/usr/lib32",
     "/usr/lib64",
-    "/usr/libexec",
-    "/usr/local",
-    "/etc/alternatives",
     "/etc/ld.so.cache",
     "/nix/store",
 ];
 
+/// What a linker reads besides.
+const LINKER: [&str; 8] = [
+    "/bin",
+    "/lib32",
+    "/usr/bin",
+    "/usr/lib32",
+    "/usr/libexec",
+    "/usr/local",
+    "/etc/alternatives",
+    "/dev/urandom",
+];
+
 /// The longest compiler message that is passed on.
 const MESSAGE_BYTES: usize = 16 << 10;
+
+/// The longest text that macros may become.
+const EXPANDED_BYTES: u64 = 4 << 20;
+
+/// The exit code of a recorder that was given no more memory.
+pub const OUT_OF_MEMORY: i32 = 77;
 
 /// Compiles the kernels in `folder`, which holds nothing yet, to PTX.
 pub fn ptx(
@@ -42,34 +56,57 @@ pub fn ptx(
     folder: &Path,
     options: &Options,
 ) -> Result<(String, InForce), PackError> {
+    let own = ["lib.rs", "kernels.rs"];
     write(
         folder,
         &[
-            ("lib.rs", "#![no_std]\npub mod kernels;\n"),
-            ("kernels.rs", &sources.kernels),
+            (own[0], "#![no_std]\npub mod kernels;\n"),
+            (own[1], &sources.kernels),
         ],
     )?;
     let tools = device.tools();
     let mut read: Vec<PathBuf> = device.folders().to_vec();
-    // The sysroot: the library source is `lib/rustlib/src/rust` in it.
-    read.extend(tools.library_source.ancestors().nth(4).map(Path::to_owned));
+    // The sysroot's: the library source is `lib/rustlib/src/rust` in it.
+    read.extend(tools.library_source.ancestors().nth(3).map(Path::to_owned));
     for tool in [&tools.opt, &tools.llc, &tools.rustc] {
         read.extend(installation(tool));
     }
-    let sandbox = compiler(read, folder, options);
-    let mut in_force = None;
-    let mut limit = None;
+    let sandbox = compiler(read, folder, options)?;
+    let mut in_force = InForce::ALL;
+    // What the submission is to blame for, whatever becomes of the rest.
+    let mut refused = None;
+    let mut diagnostics = Diagnostics::default();
     let built = device.compile(folder, &mut |command| {
+        let is_rustc = command.get_program() == tools.rustc;
+        if is_rustc {
+            let looked = look(&sandbox, command, folder, screen::Machine::Device)?;
+            if let Err(error) = looked {
+                refused = Some(error);
+                return Ok(output(ExitStatus::from_raw(libc::SIGKILL), Vec::new()));
+            }
+            command.args(["--error-format=json", "--emit=dep-info=taken.d"]);
+        }
         let finished = confined(&sandbox, command, folder)?;
-        in_force = Some(finished.in_force);
-        limit = limit.take().or(over_limit(&finished, &sandbox.limits));
-        Ok(output(finished))
+        in_force = in_force.and(finished.in_force);
+        let mut stderr = finished.stderr.clone();
+        if is_rustc {
+            diagnostics = Diagnostics::read(&finished.stderr);
+            stderr = diagnostics.text.clone().into_bytes();
+            refused = from_outside(folder, "kernels.rs", &own);
+        }
+        if let Some(limit) = over_limit(&finished, &sandbox.limits) {
+            let message = format!("kernels.rs: compiling it {limit}");
+            refused.get_or_insert(PackError::refused(Kind::BuildLimit, message));
+        }
+        Ok(output(status(&finished), stderr))
     });
-    if let Some(limit) = limit {
-        fail!(Kind::BuildLimit, "kernels.rs: compiling it {limit}");
+    if let Some(refused) = refused {
+        return Err(refused);
     }
     let ptx = built.map_err(|error| match error {
-        Error::KernelCompile { output, .. } => compile_error("kernels.rs", &output),
+        Error::KernelCompile { output, .. } if diagnostics.in_submission => {
+            compile_error("kernels.rs", &output)
+        }
         Error::NoKernels { .. } => PackError::refused(
             Kind::CompileError,
             "kernels.rs has no kernel: mark a `pub unsafe fn` with #[kernel]",
@@ -78,11 +115,6 @@ pub fn ptx(
         Error::NoClusters { .. } => {
             PackError::refused(Kind::CompileError, format!("kernels.rs: {error}"))
         }
-        // Whatever LLVM cannot do with it, the submission is to blame for as far as anybody can tell.
-        Error::Tool { .. } | Error::UnexpectedIr { .. } => PackError::refused(
-            Kind::CompileError,
-            format!("kernels.rs: {}", shortened(&error.to_string())),
-        ),
         other => other.into(),
     })?;
     if ptx.len() > MOST_PTX_BYTES {
@@ -93,10 +125,13 @@ pub fn ptx(
             size(MOST_PTX_BYTES as u64)
         );
     }
-    Ok((ptx, in_force.unwrap_or_default()))
+    Ok((ptx, in_force))
 }
 
 /// Compiles the recorder in `folder`, which holds nothing yet, and returns the program.
+///
+/// Twice: the submission as a library, which has no `std` but ours, by a compiler that reads nothing but its own library; and a
+/// program of ours around it, by one that reads what linking takes. That one reads no text but ours.
 pub fn recorder(
     sources: &Sources,
     host: &HostCrates,
@@ -104,56 +139,127 @@ pub fn recorder(
     folder: &Path,
     options: &Options,
 ) -> Result<(PathBuf, InForce), PackError> {
-    let main = format!(
-        "mod kernels;\nmod launch;\n\n\
-         fn main() {{\n    \
-             let file = std::env::args_os().nth(1).expect(\"a file to write\");\n    \
-             let file = std::fs::OpenOptions::new().write(true).open(file).expect(\"the file to write\");\n    \
-             if let Err(error) = plan::record_all::<{lab}>(&launch::Submission, std::io::stdin(), file) {{\n        \
-                 eprintln!(\"{{error}}\");\n        \
-                 std::process::exit(1);\n    \
-             }}\n\
-         }}\n"
+    let [text, program] = ["text", "program"].map(|name| folder.join(name));
+    for folder in [&text, &program] {
+        fs::create_dir(folder).map_err(PackError::io(folder))?;
+    }
+    let compiled = library(sources, host, lab, &text, options)?;
+    let linked = link(host, lab, &text, &program, options)?;
+    Ok((program.join("recorder"), compiled.and(linked)))
+}
+
+/// Compiles the two files, as a library in `folder`.
+fn library(
+    sources: &Sources,
+    host: &HostCrates,
+    lab: &str,
+    folder: &Path,
+    options: &Options,
+) -> Result<InForce, PackError> {
+    let root = format!(
+        "pub mod kernels;\n#[forbid(unsafe_code)]\npub mod launch;\n\n\
+         pub fn solution() -> impl plan::Solves<{lab}> {{\n    launch::Submission\n}}\n"
     );
+    let own = ["lib.rs", "kernels.rs", "launch.rs"];
     write(
         folder,
         &[
-            ("main.rs", &main),
-            ("kernels.rs", &sources.kernels),
-            ("launch.rs", &sources.launch),
+            (own[0], &root),
+            (own[1], &sources.kernels),
+            (own[2], &sources.launch),
         ],
     )?;
-    let mut rustc = Command::new(&host.rustc);
+    let mut rustc = rustc(host, "submission", "lib.rs", &["--crate-type=rlib"]);
     rustc
-        .args(["--crate-name=recorder", "--edition=2024", "main.rs"])
-        .args(["--crate-type=bin", "--color=never", "--out-dir=."])
         // What is left unused there is used on the device.
         .args(["-Adead_code", "-Aunused"])
-        .args(["-Cdebuginfo=0", "-Cstrip=debuginfo"]);
-    for folder in &host.folders {
-        rustc.arg(format!("-Ldependency={}", folder.display()));
-    }
+        // No crate but those that are named here can be named in it.
+        .arg("--sysroot=.")
+        .arg(format!("-Ldependency={}", host.library.display()));
     for (name, file) in &host.externs {
         rustc.arg(format!("--extern={name}={}", file.display()));
     }
-    let mut read = host.folders.clone();
-    read.push(host.sysroot.clone());
-    read.extend(installation(&host.rustc));
-    let sandbox = compiler(read, folder, options);
-    let finished = confined(&sandbox, &mut rustc, folder).map_err(PackError::io(&host.rustc))?;
+    let sandbox = compiler(of_rustc(host), folder, options)?;
+    look(&sandbox, &rustc, folder, screen::Machine::Host).map_err(PackError::io(&host.rustc))??;
+    rustc.args(["--error-format=json", "--emit=link,dep-info=taken.d"]);
+    let finished = confined(&sandbox, &rustc, folder).map_err(PackError::io(&host.rustc))?;
+    if let Some(refused) = from_outside(folder, "launch.rs", &own) {
+        return Err(refused);
+    }
     if let Some(limit) = over_limit(&finished, &sandbox.limits) {
         fail!(Kind::BuildLimit, "launch.rs: compiling it {limit}");
     }
     if !finished.succeeded() {
-        let text = String::from_utf8_lossy(&finished.stderr);
-        if text.contains("linking with") || text.contains("linker `") {
-            return Err(PackError::NoLinker {
-                said: shortened(&text),
-            });
+        let diagnostics = Diagnostics::read(&finished.stderr);
+        if diagnostics.in_submission {
+            return Err(compile_error("launch.rs", &diagnostics.text));
         }
-        return Err(compile_error("launch.rs", &text));
+        return Err(PackError::HostCompiler {
+            program: host.rustc.display().to_string(),
+            said: shortened(&diagnostics.text),
+        });
     }
-    Ok((folder.join("recorder"), finished.in_force))
+    Ok(finished.in_force)
+}
+
+/// Links the library in `from` to a `main` of ours, in `folder`.
+fn link(
+    host: &HostCrates,
+    lab: &str,
+    from: &Path,
+    folder: &Path,
+    options: &Options,
+) -> Result<InForce, PackError> {
+    let main = include_str!("recorder_main.rs")
+        .replace("plan::LAB", lab)
+        .replace("OUT_OF_MEMORY", &OUT_OF_MEMORY.to_string());
+    write(folder, &[("main.rs", &main)])?;
+    let mut rustc = rustc(host, "recorder", "main.rs", &["--crate-type=bin"]);
+    rustc
+        .args(["-Cdebuginfo=0", "-Cstrip=debuginfo", "--error-format=json"])
+        .arg(format!(
+            "--extern=submission={}",
+            from.join("libsubmission.rlib").display()
+        ));
+    for (name, file) in &host.externs {
+        if name == "plan" {
+            rustc.arg(format!("--extern={name}={}", file.display()));
+        }
+    }
+    let mut read = of_rustc(host);
+    read.extend(LINKER.map(PathBuf::from));
+    read.push(from.to_owned());
+    let sandbox = sandbox(read, folder, options);
+    let finished = confined(&sandbox, &rustc, folder).map_err(PackError::io(&host.rustc))?;
+    if let Some(limit) = over_limit(&finished, &sandbox.limits) {
+        fail!(Kind::BuildLimit, "launch.rs: linking it {limit}");
+    }
+    if !finished.succeeded() {
+        let said = shortened(&Diagnostics::read(&finished.stderr).text);
+        return Err(PackError::NoLinker { said });
+    }
+    Ok(finished.in_force)
+}
+
+/// The host's compiler, for one crate in the working folder, with what crates depend on.
+fn rustc(host: &HostCrates, name: &str, root: &str, more: &[&str]) -> Command {
+    let mut rustc = Command::new(&host.rustc);
+    rustc
+        .arg(format!("--crate-name={name}"))
+        .args(["--edition=2024", root, "--color=never", "--out-dir=."])
+        .args(more);
+    for folder in &host.folders {
+        rustc.arg(format!("-Ldependency={}", folder.display()));
+    }
+    rustc
+}
+
+/// What that compiler reads: itself, and the crates for submissions.
+fn of_rustc(host: &HostCrates) -> Vec<PathBuf> {
+    let mut read = host.folders.clone();
+    read.push(host.sysroot.join("lib"));
+    read.extend(installation(&host.rustc));
+    read
 }
 
 fn write(folder: &Path, files: &[(&str, &str)]) -> Result<(), PackError> {
@@ -164,10 +270,32 @@ fn write(folder: &Path, files: &[(&str, &str)]) -> Result<(), PackError> {
     Ok(())
 }
 
-/// A compiler's sandbox: it reads its own, the course's crates and the system's, and writes in `folder`.
-fn compiler(mut read: Vec<PathBuf>, folder: &Path, options: &Options) -> Sandbox {
-    read.extend(SYSTEM.map(PathBuf::from));
-    read.push("/dev/urandom".into());
+/// The sandbox of a compiler that reads a submission's text, and with it whatever that text may name: its own, and crates for
+/// submissions. Fails if the course's solutions or this program are among it.
+fn compiler(read: Vec<PathBuf>, folder: &Path, options: &Options) -> Result<Sandbox, PackError> {
+    let read_by = sandbox(read, folder, options);
+    keeps(&read_by.access.read, &options.secrets())?;
+    Ok(read_by)
+}
+
+/// Fails if one of `secrets` can be read by who may read `read`.
+pub fn keeps(read: &[PathBuf], secrets: &[PathBuf]) -> Result<(), PackError> {
+    let real = |path: &PathBuf| path.canonicalize().ok();
+    for secret in secrets.iter().filter_map(real) {
+        if let Some(folder) = read
+            .iter()
+            .filter_map(real)
+            .find(|it| secret.starts_with(it))
+        {
+            return Err(PackError::Readable { secret, folder });
+        }
+    }
+    Ok(())
+}
+
+/// Where a program reads these and what it needs to start, and writes in `folder`.
+fn sandbox(mut read: Vec<PathBuf>, folder: &Path, options: &Options) -> Sandbox {
+    read.extend(LIBRARIES.map(PathBuf::from));
     Sandbox {
         limits: options.compile,
         access: Access {
@@ -179,53 +307,112 @@ fn compiler(mut read: Vec<PathBuf>, folder: &Path, options: &Options) -> Sandbox
     }
 }
 
-/// The folder that a program was installed in, links resolved: the one above its `bin`.
-fn installation(program: &Path) -> Option<PathBuf> {
-    let program = program.canonicalize().ok()?;
-    let bin = program.parent()?;
-    Some(match bin.parent() {
-        // A system's own `bin` stands for itself.
-        Some(above) if above != Path::new("/") && above != Path::new("/usr") => above.to_owned(),
-        _ => bin.to_owned(),
-    })
+/// What a program was installed with: its file, links resolved, and the libraries beside its `bin`.
+fn installation(program: &Path) -> Vec<PathBuf> {
+    let Ok(program) = program.canonicalize() else {
+        return Vec::new();
+    };
+    let above = program.parent().and_then(Path::parent);
+    let libraries = above.map(|above| above.join("lib"));
+    libraries.into_iter().chain([program]).collect()
+}
+
+/// Shows what macros become to the screen: `command`, which compiles the text in `folder`, is run with an option that writes that
+/// and nothing else. Where it cannot, it says nothing: then the text does not compile.
+fn look(
+    sandbox: &Sandbox,
+    command: &Command,
+    folder: &Path,
+    machine: screen::Machine,
+) -> io::Result<Result<(), PackError>> {
+    let file = folder.join("expanded.rs");
+    let mut expand = Command::new(command.get_program());
+    let not_emitted =
+        |argument: &&std::ffi::OsStr| !argument.as_encoded_bytes().starts_with(b"--emit");
+    expand
+        .args(command.get_args().filter(not_emitted))
+        .envs(set(command))
+        .env("RUSTC_BOOTSTRAP", "1")
+        .args(["-Zunpretty=expanded", "-o", "expanded.rs"]);
+    let finished = confined(sandbox, &expand, folder)?;
+    if let Some(limit) = over_limit(&finished, &sandbox.limits) {
+        let file = machine.file();
+        let message = format!("{file}: compiling it {limit}");
+        return Ok(Err(PackError::refused(Kind::BuildLimit, message)));
+    }
+    if !finished.succeeded() {
+        return Ok(Ok(()));
+    }
+    let mut text = Vec::new();
+    File::open(&file)?
+        .take(EXPANDED_BYTES + 1)
+        .read_to_end(&mut text)?;
+    fs::remove_file(&file)?;
+    if text.len() as u64 > EXPANDED_BYTES {
+        let message = format!(
+            "{}: compiling it makes more than {} of text of its macros",
+            machine.file(),
+            size(EXPANDED_BYTES)
+        );
+        return Ok(Err(PackError::refused(Kind::BuildLimit, message)));
+    }
+    Ok(screen::expanded(&String::from_utf8_lossy(&text), machine))
+}
+
+/// A refusal, if the compiler of the text in `folder` took something from outside of it.
+fn from_outside(folder: &Path, file: &str, own: &[&str]) -> Option<PackError> {
+    let taken = said::taken(&folder.join("taken.d"), own)?;
+    let message = match taken {
+        Taken::File(path) => format!(
+            "{file}: compiling it reads {path}: a submission is its two files, and reads no others"
+        ),
+        Taken::Variable(name) => format!(
+            "{file}: compiling it reads the environment variable {name}: a submission does not depend on the machine that \
+             compiles it"
+        ),
+    };
+    Some(PackError::refused(Kind::ForbiddenConstruct, message))
+}
+
+/// The environment that a command sets.
+fn set(command: &Command) -> Vec<(OsString, OsString)> {
+    let set = command.get_envs();
+    set.filter_map(|(name, value)| Some((name.to_owned(), value?.to_owned())))
+        .collect()
 }
 
 /// Runs a program with an environment of what compilers need.
-fn confined(sandbox: &Sandbox, command: &mut Command, folder: &Path) -> std::io::Result<Finished> {
-    let set: Vec<_> = command
-        .get_envs()
-        .filter_map(|(name, value)| Some((name.to_owned(), value?.to_owned())))
-        .collect();
+fn confined(sandbox: &Sandbox, command: &Command, folder: &Path) -> io::Result<Finished> {
     let mut confined = Command::new(command.get_program());
     confined
         .args(command.get_args())
         .current_dir(folder)
-        .envs(set)
+        .envs(set(command))
         .env("PATH", "/usr/local/bin:/usr/bin:/bin")
         .env("LC_ALL", "C")
         .env("TMPDIR", folder);
     sandbox.run(&mut confined, b"")
 }
 
-fn output(finished: Finished) -> Output {
-    let status = match finished.end {
+fn status(finished: &Finished) -> ExitStatus {
+    ExitStatus::from_raw(match finished.end {
         End::Exited(code) => code << 8,
         End::Signal(signal) => signal,
         // The caller looks at these first.
         _ => libc::SIGKILL,
-    };
+    })
+}
+
+fn output(status: ExitStatus, stderr: Vec<u8>) -> Output {
     Output {
-        status: ExitStatus::from_raw(status),
-        stdout: finished.stdout,
-        stderr: finished.stderr,
+        status,
+        stdout: Vec::new(),
+        stderr,
     }
 }
 
 /// Which limit ended a compiler, as the end of a sentence.
 fn over_limit(finished: &Finished, limits: &ResourceLimits) -> Option<String> {
-    let said = String::from_utf8_lossy(&finished.stderr).to_lowercase();
-    // rustc's words, and LLVM's.
-    let lacks_memory = said.contains("memory allocation of") || said.contains("out of memory");
     match finished.end {
         End::TimedOut => Some(format!("takes more than {} s of CPU time", limits.cpu_s)),
         End::TooMuchOutput => Some(format!(
@@ -234,8 +421,9 @@ fn over_limit(finished: &Finished, limits: &ResourceLimits) -> Option<String> {
         )),
         End::FileTooLarge => Some(format!("writes more than {}", size(limits.file_bytes))),
         End::ForbiddenCall => Some("makes a system call that no compiler needs".to_owned()),
-        End::Signal(_) | End::Exited(1..) if lacks_memory => Some(format!(
-            "takes more than {} of memory",
+        // What a compiler does that is given no more.
+        End::Signal(libc::SIGABRT) => Some(format!(
+            "takes more than {} of memory, or makes the compiler abort",
             size(limits.memory_bytes)
         )),
         End::Signal(signal) => Some(format!("crashes the compiler (signal {signal})")),

@@ -1,7 +1,8 @@
 //! What submissions are compiled against: the course's crates, compiled once.
 //!
 //! They are trusted, so cargo builds them, outside any sandbox, in a folder that is kept: whatever number of submissions
-//! is packed, `core` and the rest are compiled once, and again only when a compiler or the course changes.
+//! is packed, `core` and the rest are compiled once, and again only when a compiler or the course changes. Beside what cargo
+//! leaves there lie the built-in solutions too. So submissions are compiled against folders that hold nothing else.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,6 +13,7 @@ use cuda_builder::toolchain::{self, Toolchain};
 use cuda_builder::{NvvmArch, Prebuilt};
 
 use super::PackError;
+use crate::digest::sha256;
 
 /// The crates that a submission may use, where the course has them, and with which features.
 const CRATES: [(&str, &str, &str); 3] = [
@@ -19,6 +21,9 @@ const CRATES: [(&str, &str, &str); 3] = [
     ("kernels-gpu", "kernels-gpu", ", default-features = false"),
     ("plan", "crates/plan", ""),
 ];
+
+/// What host code of submissions has in place of `std`.
+const STD: &str = include_str!("host_std.rs");
 
 /// Those of them that kernels use.
 const OF_KERNELS: usize = 2;
@@ -32,7 +37,7 @@ pub struct Dependencies {
     newer: OnceLock<Prebuilt>,
     /// What [`Dependencies::newer`] is compiled from, and where.
     kernels: PathBuf,
-    kernels_cache: PathBuf,
+    cache: PathBuf,
     /// For the recorder.
     pub host: HostCrates,
 }
@@ -44,11 +49,13 @@ pub struct HostCrates {
     pub rustc: PathBuf,
     /// The first line of `rustc --version`.
     pub rustc_version: String,
-    /// Where it has its library.
+    /// Where it is installed.
     pub sysroot: PathBuf,
-    /// Names and files for `--extern`.
+    /// Where it has the real `std`, and what that depends on.
+    pub library: PathBuf,
+    /// Names and files for `--extern`, of a submission: it has nothing else.
     pub externs: Vec<(String, PathBuf)>,
-    /// Where these and their own dependencies lie.
+    /// Where these and their own dependencies lie, and nothing else.
     pub folders: Vec<PathBuf>,
 }
 
@@ -65,17 +72,14 @@ impl Dependencies {
         let recorder = template(course_root, cache, "recorder", CRATES.len())?;
         // Two compilers, two folders: neither waits for the other.
         let (device, host) = std::thread::scope(|scope| {
-            let device = scope.spawn(|| {
-                let cache = cache.join("cuda-builder");
-                prebuilt(&kernels, NvvmArch::Compute80, &cache, tools)
-            });
-            let host = HostCrates::build(&recorder, &cache.join("pack"));
+            let device = scope.spawn(|| prebuilt(&kernels, NvvmArch::Compute80, cache, tools));
+            let host = HostCrates::build(&recorder, cache);
             (device.join().expect("no panic"), host)
         });
         Ok(Dependencies {
             device: device?,
             newer: OnceLock::new(),
-            kernels_cache: cache.join("cuda-builder"),
+            cache: cache.to_owned(),
             kernels,
             host: host?,
         })
@@ -91,12 +95,7 @@ impl Dependencies {
             return Ok(built);
         }
         let tools = self.device.tools().clone();
-        let built = prebuilt(
-            &self.kernels,
-            NvvmArch::Compute90,
-            &self.kernels_cache,
-            tools,
-        )?;
+        let built = prebuilt(&self.kernels, NvvmArch::Compute90, &self.cache, tools)?;
         Ok(self.newer.get_or_init(|| built))
     }
 }
@@ -107,8 +106,60 @@ fn prebuilt(
     arch: NvvmArch,
     cache: &Path,
     tools: Toolchain,
-) -> Result<Prebuilt, cuda_builder::Error> {
-    Prebuilt::build(kernels, &["cuda_std", "kernels_gpu"], arch, cache, tools)
+) -> Result<Prebuilt, PackError> {
+    let target_dir = cache.join("cuda-builder");
+    let crates = ["cuda_std", "kernels_gpu"];
+    let built = Prebuilt::build(kernels, &crates, arch, &target_dir, tools)?;
+    let to = alone(cache, built.libraries())?;
+    Ok(built.moved(&to))
+}
+
+/// A folder in the cache that is known by `key`, filled by `fill` when it is first needed and never changed.
+fn kept(
+    cache: &Path,
+    key: &str,
+    fill: impl FnOnce(&Path) -> Result<(), PackError>,
+) -> Result<PathBuf, PackError> {
+    let folder = cache.join("pack/for-submissions").join(sha256(key));
+    if folder.is_dir() {
+        return Ok(folder);
+    }
+    let failed = |path: &Path| {
+        let path = path.to_owned();
+        move |source| PackError::Cache { path, source }
+    };
+    let above = folder.parent().unwrap_or(cache);
+    fs::create_dir_all(above).map_err(failed(above))?;
+    let unfinished = tempfile::tempdir_in(above).map_err(failed(above))?;
+    fill(unfinished.path())?;
+    match fs::rename(unfinished.path(), &folder) {
+        // Another process was faster.
+        Err(_) if folder.is_dir() => {}
+        renamed => renamed.map_err(failed(&folder))?,
+    }
+    Ok(folder)
+}
+
+/// A folder with these files, and nothing else.
+fn alone(cache: &Path, files: &[PathBuf]) -> Result<PathBuf, PackError> {
+    let mut files = files.to_vec();
+    files.sort();
+    let mut key = String::new();
+    for file in &files {
+        let metadata = file.metadata().map_err(PackError::io(file))?;
+        let modified = metadata.modified().map_err(PackError::io(file))?;
+        key += &format!("{} {} {modified:?}\n", file.display(), metadata.len());
+    }
+    kept(cache, &key, |folder| {
+        for file in &files {
+            let copy = folder.join(file.file_name().unwrap_or_default());
+            // The same file, where the cache is one file system: who compiles it anew makes another.
+            fs::hard_link(file, &copy)
+                .or_else(|_| fs::copy(file, &copy).map(drop))
+                .map_err(PackError::io(file))?;
+        }
+        Ok(())
+    })
 }
 
 /// A package that depends on the first `count` of [`CRATES`], and does nothing.
@@ -156,7 +207,7 @@ fn template(
 }
 
 impl HostCrates {
-    fn build(package: &Path, target_dir: &Path) -> Result<HostCrates, PackError> {
+    fn build(package: &Path, cache: &Path) -> Result<HostCrates, PackError> {
         let failed = |program: &str, said: &str| PackError::HostCompiler {
             program: program.to_owned(),
             said: said.trim().to_owned(),
@@ -187,30 +238,64 @@ impl HostCrates {
         let version = ask(&rustc, &["--version"])?;
         let messages = run(cuda_builder::command(&or_path("cargo"))
             .env("RUSTC", &rustc)
-            .env("CARGO_TARGET_DIR", target_dir)
+            .env("CARGO_TARGET_DIR", cache.join("pack"))
             .args(["build", "--release", "--lib", "--offline", "--quiet"])
             .arg("--message-format=json-render-diagnostics"))
         .map(text)?;
         let libraries = libraries(&messages);
-        let library = |(name, ..): (&str, _, _)| {
+        let files: Vec<PathBuf> = libraries.iter().map(|(_, file)| file.clone()).collect();
+        let crates = alone(cache, &files)?;
+        let krate = |(name, ..): (&str, _, _)| {
             let name = name.replace('-', "_");
             let found = libraries.iter().find(|(library, _)| *library == name);
-            let lacking = || failed("cargo", &format!("built no library `{name}`"));
-            found.cloned().ok_or_else(lacking)
+            let (_, file) =
+                found.ok_or_else(|| failed("cargo", &format!("built no library `{name}`")))?;
+            Ok((name, crates.join(file.file_name().unwrap_or_default())))
         };
-        let externs = CRATES.into_iter().map(library).collect::<Result<_, _>>()?;
-        let folders = libraries.iter().filter_map(|(_, file)| file.parent());
-        let mut folders: Vec<PathBuf> = folders.map(Path::to_owned).collect();
-        folders.sort();
-        folders.dedup();
+        let mut externs: Vec<(String, PathBuf)> = CRATES
+            .into_iter()
+            .map(krate)
+            .collect::<Result<_, PackError>>()?;
+        let library = ask(&rustc, &["--print", "target-libdir"])?;
+        let library = PathBuf::from(library.trim());
+        // From Rust 1.95 on, most of what a compiler reads of them is a file of its own.
+        externs.extend(core_of(&library)?.map(|file| ("core".to_owned(), file)));
+        let std = kept(cache, &format!("{version}\n{STD}"), |folder| {
+            let source = folder.join("std.rs");
+            fs::write(&source, STD).map_err(PackError::io(&source))?;
+            run(cuda_builder::command(&rustc)
+                .args(["--crate-name=std", "--crate-type=rlib", "--edition=2024"])
+                // It is another crate than the real one.
+                .arg("-Cmetadata=for-submissions")
+                .arg("--out-dir")
+                .arg(folder)
+                .arg(source))
+            .map(drop)
+        })?;
+        externs.push(("std".to_owned(), std.join("libstd.rlib")));
         Ok(HostCrates {
             rustc,
             rustc_version: version.trim().to_owned(),
             sysroot,
+            library,
             externs,
-            folders,
+            folders: vec![crates, std],
         })
     }
+}
+
+/// The files of `core` in the compiler's library.
+fn core_of(library: &Path) -> Result<impl Iterator<Item = PathBuf>, PackError> {
+    let entries = fs::read_dir(library).map_err(PackError::io(library))?;
+    let files = entries.filter_map(|entry| Some(entry.ok()?.path()));
+    Ok(files.filter(|file| {
+        let is_core = file
+            .file_stem()
+            .and_then(|stem| stem.to_str())
+            .is_some_and(|stem| stem.starts_with("libcore-"));
+        let extension = file.extension().and_then(|extension| extension.to_str());
+        is_core && matches!(extension, Some("rlib" | "rmeta"))
+    }))
 }
 
 /// The libraries that cargo's messages name, each with its file.

@@ -4,8 +4,10 @@
 //! a plan for each problem. Its author may have written anything, and the text decides how much of the compiler
 //! runs; so
 //!
-//! 1. `screen` refuses what no submission needs: reading files while compiling, assembly, other crates;
-//! 2. the compilers run in a [`sandbox`], with nothing of the submission but the two files;
+//! 1. `screen` refuses what no submission needs: reading files while compiling, assembly, other crates; in the files, and in what
+//!    their macros become;
+//! 2. the compilers run in a [`sandbox`], with nothing of the submission but the two files, and nothing of the course but the
+//!    crates that they may use; host code has a `std` without what reaches outside;
 //! 3. the recorder, which is the submission's `launch.rs` linked to a `main` of ours, runs in a tighter sandbox: it is
 //!    given the lab's problems, and knows neither inputs nor seeds; hidden cases are recorded by a process of their own, so
 //!    that nothing that students are shown can tell of them;
@@ -14,6 +16,7 @@
 mod compile;
 mod dependencies;
 mod record;
+mod said;
 mod screen;
 #[cfg(test)]
 mod tests;
@@ -79,6 +82,33 @@ pub enum PackError {
         /// What the compiler says.
         said: String,
     },
+    /// This system cannot keep compilers from files.
+    #[error(
+        "this system cannot keep a submission from reading files while it is compiled, those of the reference among them: {}; \
+         pack on a system that can, and grade the bundle here, or accept it with \
+         --without-landlock, as for a submission of one's own",
+        Layer::Files.absence()
+    )]
+    NotConfined,
+    /// A compiler of submissions could read what they must not.
+    #[error(
+        "{}: is in {}, which the compilers of submissions read: a submission could too; keep it elsewhere",
+        .secret.display(), .folder.display()
+    )]
+    Readable {
+        /// What they must not read.
+        secret: PathBuf,
+        /// The folder that they read.
+        folder: PathBuf,
+    },
+    /// Not even a submission that is known to be good can be built.
+    #[error(
+        "a submission that is known to be good cannot be built here either, see `harness doctor`:\n{said}"
+    )]
+    Unable {
+        /// What went wrong with it.
+        said: String,
+    },
     /// The folder for compiled crates cannot be written.
     #[error("cannot write {}: {source}; name a folder for compiled crates with --cache DIR", .path.display())]
     Cache {
@@ -121,10 +151,15 @@ impl PackError {
         move |source| PackError::Io { path, source }
     }
 
-    /// The same, from code that knew hidden cases.
-    fn with_hidden_cases_known(self) -> PackError {
+    /// The same of hidden cases. That one of them failed is all that anybody but the instructor learns: the kind is always
+    /// the same, and the message says that it knew hidden cases.
+    fn of_hidden_cases(self) -> PackError {
         match self {
-            PackError::Refused(failing) => failing.with_hidden_cases_known().into(),
+            PackError::Refused(failing) => {
+                let message = format!("in a hidden case: {} [{}]", failing.message, failing.kind);
+                let failing = Failing::new(Kind::RecorderFailed, message);
+                failing.with_hidden_cases_known().into()
+            }
             other => other,
         }
     }
@@ -143,6 +178,8 @@ pub struct Options {
     pub record: ResourceLimits,
     /// Protections to do without, as on a machine that lacks them.
     pub without: Vec<Layer>,
+    /// Whether to pack where nothing keeps submissions from files ([`Layer::Files`]): they can read the reference then.
+    pub without_landlock: bool,
 }
 
 impl Options {
@@ -157,7 +194,7 @@ impl Options {
                 memory_bytes: 8 << 30,
                 file_bytes: 256 << 20,
                 open_files: 1024,
-                output_bytes: 256 << 10,
+                output_bytes: 1 << 20,
             },
             record: ResourceLimits {
                 wall: Duration::from_secs(20),
@@ -168,7 +205,25 @@ impl Options {
                 output_bytes: 64 << 10,
             },
             without: Vec::new(),
+            without_landlock: false,
         }
+    }
+
+    /// Where submissions' crates are compiled, and the built-in solutions' kernels in cargo's target folder.
+    fn cache_folder(&self) -> PathBuf {
+        let cache = match &self.cache {
+            Some(folder) => folder.clone(),
+            None => std::env::var_os("CARGO_TARGET_DIR")
+                .map_or_else(|| self.course_root.join("target"), PathBuf::from),
+        };
+        std::path::absolute(&cache).unwrap_or(cache)
+    }
+
+    /// What no submission may read: the course with its solutions, what was compiled of it, and this program, which holds both.
+    fn secrets(&self) -> Vec<PathBuf> {
+        let mut secrets = vec![self.course_root.clone(), self.cache_folder()];
+        secrets.extend(std::env::current_exe().ok());
+        secrets
     }
 }
 
@@ -178,6 +233,8 @@ pub struct Packer {
     dependencies: OnceLock<Dependencies>,
     /// Locked while they are compiled.
     building: Mutex<()>,
+    /// Set once a submission that is known to be good was built.
+    able: OnceLock<()>,
     options: Options,
 }
 
@@ -187,6 +244,7 @@ impl Packer {
         Packer {
             dependencies: OnceLock::new(),
             building: Mutex::new(()),
+            able: OnceLock::new(),
             options,
         }
     }
@@ -202,14 +260,8 @@ impl Packer {
         if let Some(built) = self.dependencies.get() {
             return Ok(built);
         }
-        let root = &self.options.course_root;
-        let cache = match &self.options.cache {
-            Some(folder) => folder.clone(),
-            None => std::env::var_os("CARGO_TARGET_DIR")
-                .map_or_else(|| root.join("target"), PathBuf::from),
-        };
-        let cache = std::path::absolute(&cache).unwrap_or(cache);
-        let built = Dependencies::build(root, &cache)?;
+        let cache = self.options.cache_folder();
+        let built = Dependencies::build(&self.options.course_root, &cache)?;
         Ok(self.dependencies.get_or_init(|| built))
     }
 
@@ -217,18 +269,29 @@ impl Packer {
     ///
     /// # Errors
     ///
-    /// [`PackError::Refused`] if the submission is at fault; else what the machine lacks.
+    /// [`PackError::Refused`] if the submission is at fault; else what the machine lacks: then no other can be packed either.
     pub fn pack(&self, sources: &Sources, course: &Course) -> Result<Bundle, PackError> {
+        let can_confine =
+            sandbox::confines_files() && !self.options.without.contains(&Layer::Files);
+        if !can_confine && !self.options.without_landlock {
+            return Err(PackError::NotConfined);
+        }
         let dependencies = self.dependencies()?;
         let (known, hidden) = (tasks(course, false)?, tasks(course, true)?);
-        let folder = ScratchFolder::new("pack").map_err(PackError::io(&std::env::temp_dir()))?;
-        let (ptx, plans, in_force) = self.compile_and_record(
-            sources,
-            course,
-            dependencies,
-            folder.path(),
-            [&known, &hidden],
-        )?;
+        let build =
+            || self.compile_and_record(sources, &course.lab, dependencies, [&known, &hidden]);
+        let built = match build() {
+            Err(error) if self.may_be_the_machine(&error) => {
+                self.check_machine(dependencies)?;
+                match error {
+                    PackError::Refused(_) => Err(error),
+                    // What was amiss may be over: a disk that was full.
+                    _ => build().map_err(blamed_on_submission),
+                }
+            }
+            built => built,
+        };
+        let (ptx, plans, in_force) = built?;
         let module = Module::new("kernels.rs", ptx);
         module
             .program()
@@ -240,9 +303,11 @@ impl Packer {
                 plan_check::fits(&course.lab, &problem, &plan, &module, &LaunchLimits::COMMON);
             if let Err(Outcome::Failed(failing)) = fits {
                 let message = format!("case `{name}`: {}", failing.message);
-                let mut failing = Failing::new(failing.kind, message);
-                failing.knew_hidden = i >= known.len();
-                return Err(failing.into());
+                let refused = PackError::refused(failing.kind, message);
+                return Err(match i < known.len() {
+                    true => refused,
+                    false => refused.of_hidden_cases(),
+                });
             }
             cases.push(BundledCase {
                 name,
@@ -268,15 +333,45 @@ impl Packer {
         })
     }
 
+    /// Whether an error may as well be the machine's fault. Compilers name lines of the submission for what surely is not.
+    fn may_be_the_machine(&self, error: &PackError) -> bool {
+        match error {
+            PackError::Refused(failing) => {
+                let surely_not = [Kind::CompileError, Kind::ForbiddenConstruct];
+                !surely_not.contains(&failing.kind) && self.able.get().is_none()
+            }
+            _ => true,
+        }
+    }
+
+    /// Builds a submission that is known to be good. No words of a compiler decide whose fault something is, but this does.
+    fn check_machine(&self, dependencies: &Dependencies) -> Result<(), PackError> {
+        let good = Sources {
+            kernels: include_str!("known_good/kernels.rs").to_owned(),
+            launch: include_str!("known_good/launch.rs").to_owned(),
+        };
+        match self.compile_and_record(&good, "matadd", dependencies, [&[], &[]]) {
+            Ok(_) => {
+                self.able.get_or_init(|| ());
+                Ok(())
+            }
+            Err(PackError::Refused(failing)) => Err(PackError::Unable {
+                said: failing.message,
+            }),
+            Err(other) => Err(other),
+        }
+    }
+
     /// The kernels as PTX, a plan for each of the known and then of the hidden tasks, and what all of it ran under.
     fn compile_and_record(
         &self,
         sources: &Sources,
-        course: &Course,
+        lab: &str,
         dependencies: &Dependencies,
-        folder: &Path,
         [known, hidden]: [&[Task]; 2],
     ) -> Result<(String, Vec<plan::Plan>, InForce), PackError> {
+        let folder = ScratchFolder::new("pack").map_err(PackError::io(&std::env::temp_dir()))?;
+        let folder = folder.path();
         // The sandbox gets paths as the kernel sees them.
         let root = folder.canonicalize().map_err(PackError::io(folder))?;
         let subfolder = |name: &str| {
@@ -286,9 +381,7 @@ impl Packer {
         };
         let [device, host, recording] = ["device", "host", "record"].map(subfolder);
         let (device, host, recording) = (device?, host?, recording?);
-        let lab_type = AnyLab::find(&course.lab)
-            .expect("the lab was found")
-            .type_path;
+        let lab_type = AnyLab::find(lab).expect("the lab was found").type_path;
         let options = &self.options;
         // PTX is for one architecture and all newer ones: kernels that need a newer one are compiled for that.
         let of_kernels = match sources.names_capability() {
@@ -308,8 +401,7 @@ impl Packer {
                 in_force = in_force.and(recorded);
                 // By a process of their own, and last: nothing about another case can tell of them.
                 if !hidden.is_empty() {
-                    let recorded = record(hidden).map_err(PackError::with_hidden_cases_known);
-                    let (others, recorded) = recorded?;
+                    let (others, recorded) = record(hidden).map_err(PackError::of_hidden_cases)?;
                     plans.extend(others);
                     in_force = in_force.and(recorded);
                 }
@@ -322,6 +414,18 @@ impl Packer {
         let (plans, plans_in_force) = plans?;
         Ok((ptx, plans, kernels_in_force.and(plans_in_force)))
     }
+}
+
+/// The same error, where the machine can build other submissions.
+fn blamed_on_submission(error: PackError) -> PackError {
+    let message = match error {
+        PackError::Refused(_) => return error,
+        PackError::HostCompiler { said, .. } => format!("launch.rs does not compile:\n{said}"),
+        PackError::NoLinker { said } => format!("launch.rs cannot be linked:\n{said}"),
+        PackError::Kernels(error) => format!("kernels.rs does not compile: {error}"),
+        other => format!("this submission cannot be built, though others can: {other}"),
+    };
+    PackError::refused(Kind::CompileError, compile::shortened(&message))
 }
 
 /// What the recorder is asked for the hidden cases of a course, or for the others.

@@ -10,19 +10,9 @@ use plan::{Plan, Recording, Task};
 
 use sandbox::{Access, Calls, End, Finished, InForce, ResourceLimits, Sandbox};
 
-use super::compile::shortened;
+use super::compile::{self, LIBRARIES, OUT_OF_MEMORY, shortened};
 use super::{Options, PackError};
 use crate::outcome::{Kind, fail};
-
-/// What a program needs to start.
-const SYSTEM: [&str; 6] = [
-    "/lib",
-    "/lib64",
-    "/usr/lib",
-    "/usr/lib64",
-    "/etc/ld.so.cache",
-    "/nix/store",
-];
 
 /// Runs the recorder with these tasks, in `folder`, and returns its plans, in the same order.
 pub fn plans(
@@ -34,8 +24,9 @@ pub fn plans(
     // Its own name, which it is given and could not guess; it may write this file and no other.
     let file = folder.join(format!("plans-{:016x}", fastrand::u64(..)));
     File::create_new(&file).map_err(PackError::io(&file))?;
-    let mut read: Vec<PathBuf> = SYSTEM.map(PathBuf::from).to_vec();
+    let mut read: Vec<PathBuf> = LIBRARIES.map(PathBuf::from).to_vec();
     read.push(recorder.to_owned());
+    compile::keeps(&read, &options.secrets())?;
     let sandbox = Sandbox {
         limits: options.record,
         access: Access {
@@ -70,6 +61,11 @@ fn ended(finished: &Finished, limits: &ResourceLimits) -> Result<(), PackError> 
     match finished.end {
         End::Exited(0) => Ok(()),
         End::Exited(101) => fail!(Kind::RecorderFailed, "launch.rs: recording panicked{words}"),
+        End::Exited(OUT_OF_MEMORY) => fail!(
+            Kind::RecorderLimit,
+            "launch.rs: recording took more than {} GiB of memory{words}",
+            limits.memory_bytes >> 30
+        ),
         End::Exited(code) => fail!(
             Kind::RecorderFailed,
             "launch.rs: recording ended with exit code {code}{words}"
@@ -92,11 +88,6 @@ fn ended(finished: &Finished, limits: &ResourceLimits) -> Result<(), PackError> 
         End::ForbiddenCall => fail!(
             Kind::RecorderForbidden,
             "launch.rs: recording tried to start a process or thread, or to use the network, and was ended{words}"
-        ),
-        End::Signal(libc::SIGABRT) if said.contains("memory allocation of") => fail!(
-            Kind::RecorderLimit,
-            "launch.rs: recording took more than {} GiB of memory{words}",
-            limits.memory_bytes >> 30
         ),
         End::Signal(signal) => fail!(
             Kind::RecorderFailed,

@@ -3,8 +3,10 @@
 //!
 //! Tokens, not syntax: what stands inside a macro's definition or arguments is looked at like all else, a name cannot be put
 //! together inside a macro, and nesting costs no stack. Compilers run in a sandbox all the same; but a refusal here names
-//! line and reason, and what is refused never runs.
+//! line and reason, and what is refused never runs. What tokens cannot show, a name or mark that a macro is given, is looked
+//! for in what macros become (`expanded`).
 
+mod expanded;
 mod rules;
 #[cfg(test)]
 mod tests;
@@ -15,6 +17,8 @@ use std::io::Read;
 use std::path::Path;
 
 use tokens::{Fault, TokenKind};
+
+pub use expanded::{Machine, expanded};
 
 use super::PackError;
 use crate::outcome::{Kind, fail};
@@ -56,7 +60,7 @@ impl Sources {
     pub fn names_capability(&self) -> bool {
         let names = ["capability", "target_feature"];
         let is_one = |kind: &TokenKind| matches!(kind, TokenKind::Name(name) if names.contains(&name.as_str()));
-        let tokens = tokens::flatten(&self.kernels).unwrap_or_default();
+        let tokens = tokens::flatten(&self.kernels, tokens::MAX_DEPTH).unwrap_or_default();
         tokens.iter().any(|token| is_one(&token.kind))
     }
 }
@@ -103,12 +107,24 @@ fn text(dir: &Path, name: &str) -> Result<String, PackError> {
             MAX_BYTES >> 10
         )));
     }
-    String::from_utf8(bytes).map_err(|error| {
+    let text = String::from_utf8(bytes).map_err(|error| {
         refused(format!(
             "is not text: byte {} is not UTF-8",
             error.utf8_error().valid_up_to()
         ))
-    })
+    })?;
+    // Editors write one. The compiler gets the text that is looked at.
+    Ok(text.trim_start_matches('\u{feff}').to_owned())
+}
+
+/// What a file starts with that the compiler drops unread, while the screen would read it as Rust: the line of a script
+/// (`#!`, but not `#![`), and a manifest between dashes.
+fn dropped(text: &str) -> Option<&'static str> {
+    let after = text.strip_prefix("#!").map(str::trim_start);
+    if after.is_some_and(|after| !after.starts_with('[')) {
+        return Some("`#!`");
+    }
+    text.trim_start().starts_with("---").then_some("`---`")
 }
 
 /// Follows no link, and waits for no pipe, that was put there since.
@@ -126,7 +142,13 @@ fn open(path: &Path) -> std::io::Result<fs::File> {
 /// Fails for the first thing in either file that a submission may not use.
 fn screen(sources: &Sources) -> Result<(), PackError> {
     for (name, text) in [(KERNELS, &sources.kernels), (LAUNCH, &sources.launch)] {
-        let tokens = match tokens::flatten(text) {
+        if let Some(start) = dropped(text) {
+            fail!(
+                Kind::ForbiddenConstruct,
+                "{name}:1:1: {start}: a submission is Rust from its first line on"
+            );
+        }
+        let tokens = match tokens::flatten(text, tokens::MAX_DEPTH) {
             Ok(tokens) => tokens,
             Err(Fault {
                 line,

@@ -10,8 +10,19 @@ unsafe extern "C" {
     fn ptrace(request: i64, pid: i32, address: usize, data: usize) -> i64;
     fn getppid() -> i32;
     fn geteuid() -> u32;
+    fn getpid() -> i32;
+    fn syscall(number: i64, ...) -> i64;
     fn chown(path: *const std::ffi::c_char, uid: u32, gid: u32) -> i32;
 }
+
+#[cfg(target_arch = "x86_64")]
+const CALLS: [i64; 3] = [234, 302, 72];
+#[cfg(target_arch = "aarch64")]
+const CALLS: [i64; 3] = [131, 261, 25];
+
+const TGKILL: i64 = CALLS[0];
+const PRLIMIT64: i64 = CALLS[1];
+const FCNTL: i64 = CALLS[2];
 
 fn main() {
     let arguments: Vec<String> = std::env::args().collect();
@@ -55,6 +66,26 @@ fn main() {
         },
         "thread" => println!("{:?}", std::thread::Builder::new().spawn(|| ()).map(|_| ())),
         "trace" => println!("{}", unsafe { ptrace(16, getppid(), 0, 0) }),
+        // Each would reach the parent, were there no protection. Signal 0 only asks; nor is any limit changed.
+        "meddle" => {
+            let (parent, own) = unsafe { (getppid(), getpid()) };
+            let mut limits = [0u64; 2];
+            let limits = limits.as_mut_ptr();
+            let none = std::ptr::null::<u64>();
+            let calls = unsafe {
+                match place {
+                    "tgkill" => [parent, own].map(|to| syscall(TGKILL, to, to, 0)),
+                    "prlimit64" => [parent, own].map(|of| syscall(PRLIMIT64, of, 7, none, limits)),
+                    "prlimit64 of the caller" => [parent, 0].map(|of| syscall(PRLIMIT64, of, 7, none, limits)),
+                    // F_SETOWN, F_SETSIG to SIGKILL, F_SETOWN_EX; beside them F_GETFD.
+                    "owner" => [8, 1].map(|command| syscall(FCNTL, 1, command, parent)),
+                    "signal" => [10, 1].map(|command| syscall(FCNTL, 1, command, 9)),
+                    "owner_ex" => [15, 1].map(|command| syscall(FCNTL, 1, command, &[1, parent])),
+                    other => panic!("{other}"),
+                }
+            };
+            println!("{calls:?}");
+        }
         "chown" => {
             let path = std::ffi::CString::new(place).unwrap();
             println!("{} {}", unsafe { geteuid() }, unsafe {

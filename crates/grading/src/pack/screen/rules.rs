@@ -4,8 +4,8 @@ use super::tokens::{Token, TokenKind};
 
 const READS_FILES: &str = "a submission is its two files, and reads no others";
 const READS_ENVIRONMENT: &str = "a submission does not depend on the machine that compiles it";
-const ASSEMBLY: &str = "kernels are Rust; cuda_std has the instructions that Rust cannot spell";
-const SYMBOLS: &str = "only #[kernel] gives functions their names and places in the PTX";
+pub const ASSEMBLY: &str = "kernels are Rust; cuda_std has the instructions that Rust cannot spell";
+pub const SYMBOLS: &str = "only #[kernel] gives functions their names and places in the PTX";
 const FOREIGN: &str = "a submission calls nothing but Rust; cuda_std has the device's functions";
 const CRATES: &str = "a submission uses core, cuda_std, kernels_gpu and plan alone";
 const UNSTABLE: &str = "a submission is written in stable Rust";
@@ -16,16 +16,21 @@ const SAFE: &str = "host code records a plan, which takes no unsafe code";
 const STANDARD: &str =
     "host code records a plan: of std it uses what computes, nothing that reaches outside";
 
-/// Names that are refused wherever they stand: they name one thing, and nothing that a solution needs.
-const NAMES: &[(&str, &str)] = &[
+/// Macros that are refused: called, or taken from the library by `use`. A variable may have such a name.
+const MACROS: &[(&str, &str)] = &[
     ("include", READS_FILES),
     ("include_str", READS_FILES),
     ("include_bytes", READS_FILES),
+    ("env", READS_ENVIRONMENT),
     ("option_env", READS_ENVIRONMENT),
     ("asm", ASSEMBLY),
     ("global_asm", ASSEMBLY),
     ("naked_asm", ASSEMBLY),
     ("llvm_asm", ASSEMBLY),
+];
+
+/// Names that are refused wherever they stand : those of attributes.
+const NAMES: &[(&str, &str)] = &[
     ("no_mangle", SYMBOLS),
     ("export_name", SYMBOLS),
     ("link_section", SYMBOLS),
@@ -54,7 +59,7 @@ const ALLOWED_STD: &str = "any array assert assert_eq borrow boxed cell char clo
 const ALLOWED_PROCESS: &str = "abort exit";
 
 /// Whether one of these words, which spaces part, is `name`.
-fn lists(words: &str, name: &str) -> bool {
+pub fn lists(words: &str, name: &str) -> bool {
     words.split(' ').any(|word| word == name)
 }
 
@@ -71,13 +76,13 @@ pub fn first_refused(
 
 /// The tokens from some place on.
 #[derive(Clone, Copy)]
-struct View<'t> {
-    tokens: &'t [Token],
-    i: usize,
+pub struct View<'t> {
+    pub tokens: &'t [Token],
+    pub i: usize,
 }
 
 impl<'t> View<'t> {
-    fn after(self, count: usize) -> View<'t> {
+    pub fn after(self, count: usize) -> View<'t> {
         View {
             i: self.i + count,
             ..self
@@ -92,18 +97,25 @@ impl<'t> View<'t> {
         }
     }
 
-    fn name(self) -> Option<&'t str> {
+    pub fn name(self) -> Option<&'t str> {
         match &self.tokens.get(self.i)?.kind {
             TokenKind::Name(name) => Some(name),
             _ => None,
         }
     }
 
-    fn is_name(self, name: &str) -> bool {
+    pub fn literal(self) -> Option<&'t str> {
+        match &self.tokens.get(self.i)?.kind {
+            TokenKind::Literal(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    pub fn is_name(self, name: &str) -> bool {
         self.name() == Some(name)
     }
 
-    fn is_mark(self, mark: char) -> bool {
+    pub fn is_mark(self, mark: char) -> bool {
         self.tokens.get(self.i).map(|token| &token.kind) == Some(&TokenKind::Mark(mark))
     }
 
@@ -111,16 +123,22 @@ impl<'t> View<'t> {
         self.is_mark(':') && self.after(1).is_mark(':')
     }
 
-    fn depth(self) -> usize {
+    pub fn depth(self) -> usize {
         self.tokens.get(self.i).map_or(0, |token| token.depth)
     }
 
-    /// The places inside the bracket that opens here, one bracket deep.
-    fn inside(self) -> impl Iterator<Item = View<'t>> {
+    /// The places inside the bracket that opens here.
+    pub fn inside_all(self) -> impl Iterator<Item = View<'t>> {
         let depth = self.depth();
         (self.i + 1..self.tokens.len())
             .map(move |i| View { i, ..self })
             .take_while(move |view| view.depth() > depth)
+    }
+
+    /// Those of them that are one bracket deep.
+    fn inside(self) -> impl Iterator<Item = View<'t>> {
+        let depth = self.depth();
+        self.inside_all()
             .filter(move |view| view.depth() == depth + 1)
     }
 
@@ -144,13 +162,19 @@ fn refused(here: View<'_>, is_host_code: bool) -> Option<(String, &'static str)>
         return macro_variable(here);
     }
     let name = here.name()?;
-    if let Some((_, reason)) = NAMES.iter().find(|(refused, _)| *refused == name) {
-        return Some((format!("`{name}`"), reason));
+    let listed = |names: &[(&str, &'static str)]| {
+        let (_, reason) = names.iter().find(|(refused, _)| *refused == name)?;
+        Some((format!("`{name}`"), *reason))
+    };
+    if let Some(refused) = listed(NAMES) {
+        return Some(refused);
+    }
+    if let Some(refused) = listed(MACROS)
+        && (is_macro(here) || is_from_library(here))
+    {
+        return Some(refused);
     }
     match name {
-        "env" if is_macro(here) || is_from_library(here) => {
-            Some(("`env`".to_owned(), READS_ENVIRONMENT))
-        }
         "mod" => {
             let inside = here.after(1).name()?;
             here.after(2)
@@ -176,32 +200,45 @@ fn macro_variable(here: View<'_>) -> Option<(String, &'static str)> {
     (is_meta && !in_attribute).then(|| (format!("`${name}:meta`"), HIDDEN))
 }
 
-fn is_macro(here: View<'_>) -> bool {
+pub fn is_macro(here: View<'_>) -> bool {
     here.after(1).is_mark('!') && !here.after(2).is_mark('=')
 }
 
-/// Whether the name stands in a path or list from `core` or `std`: `core::env`, `use core::{env as e}`.
-fn is_from_library(mut here: View<'_>) -> bool {
-    // Back over whatever a path or an import may hold.
-    while here.i > 0 {
-        let before = here.before();
-        if before.is_name("core") || before.is_name("std") {
+/// Whether the name is taken from `core` or `std`: `core::env`, `use core::{env as e}`.
+fn is_from_library(here: View<'_>) -> bool {
+    let is_library = |view: View<'_>| view.is_name("core") || view.is_name("std");
+    // Back over the path.
+    let mut path = here;
+    while path.i >= 3 && path.before().is_mark(':') && path.before().before().is_mark(':') {
+        path = View {
+            i: path.i - 3,
+            ..path
+        };
+        if is_library(path) {
             return true;
         }
-        let goes_on = [':', '{', ',', '}', '*']
-            .iter()
-            .any(|&mark| before.is_mark(mark))
-            || (before.name().is_some() && !before.is_name("use"));
-        if !goes_on {
+    }
+    // Back over whatever an import may hold, to its start. None is longer.
+    let mut before = here;
+    let mut names_library = false;
+    for _ in 0..1000 {
+        if before.i == 0 {
             return false;
         }
-        // In an expression, a name stands before a path only after `::`.
-        here = before;
+        before = before.before();
+        if before.is_name("use") {
+            return names_library;
+        }
+        names_library |= is_library(before);
+        let marks = [':', '{', ',', '}', '*'];
+        if before.name().is_none() && !marks.iter().any(|&mark| before.is_mark(mark)) {
+            return false;
+        }
     }
     false
 }
 
-fn external(here: View<'_>) -> Option<(String, &'static str)> {
+pub fn external(here: View<'_>) -> Option<(String, &'static str)> {
     if here.after(1).is_name("crate") {
         let krate = here.after(2).name().unwrap_or("");
         if lists(ALLOWED_CRATES, krate) {

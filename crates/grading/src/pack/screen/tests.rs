@@ -66,6 +66,12 @@ fn what_is_refused_is_refused_in_every_guise() {
         "pub mod r#x;",
         "pub(crate) mod x;",
         "mod a { mod b; }",
+        "#!/* [\nstd::fs */ fn f() {}",
+        "#! /usr/bin/env run\nfn f() {}",
+        "#!\n/* */ fn f() {}",
+        "---\n/*\n---\nfn f() {}",
+        "use std::{fmt, include_str as text};",
+        "use ::core::{self, arch::{asm}};",
         "#[allow(dead_code)] extern crate std;",
         "extern crate core as c; extern crate proc_macro;",
         "extern \"C\" fn f() {}",
@@ -104,6 +110,10 @@ fn honest_text_is_not_refused() {
         "/// mod x; #[path]\nmod x { pub mod y {} }",
         "let env = 1.0; let path = env * 2.0; f(env != 3.0, path); self.env = env;",
         "let x = Envelope { env, path };",
+        "let include = 2; let x = include + S { a: core::u32::MAX, include }.a; if include != 3 { f(include, asm) }",
+        "const TAU: f32 = core::f32::consts::PI * env; let option_env = [include_str, global_asm];",
+        "#![allow(dead_code)] fn f() {}",
+        "#! [allow(dead_code)] fn f() {}",
         "use cuda_std::prelude::*; use core::sync::atomic::{AtomicU32, Ordering};",
         "use std::collections::HashMap; use std::{cmp, iter::repeat};",
         "fn f() { std::process::exit(0); std::hint::spin_loop(); }",
@@ -186,6 +196,21 @@ mod files {
         let folder = folder();
         std::fs::write(folder.path().join("other.rs"), [0xff]).unwrap();
         assert_eq!(read(folder.path()).unwrap().launch, "// é");
+    }
+
+    /// As some editors write it. Behind it, a first line is a first line.
+    #[test]
+    fn a_byte_order_mark_is_left_out() {
+        let folder = folder();
+        let kernels = folder.path().join(KERNELS);
+        std::fs::write(&kernels, "\u{feff}\u{feff}// é").unwrap();
+        assert_eq!(read(folder.path()).unwrap().kernels, "// é");
+        std::fs::write(&kernels, "\u{feff}#!/*\nfn f() {} // */").unwrap();
+        let refused = Sources::read(folder.path()).unwrap_err();
+        assert_eq!(
+            refused.to_string(),
+            "kernels.rs:1:1: `#!`: a submission is Rust from its first line on"
+        );
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
 
-/// The deepest nesting of brackets.
+/// The deepest nesting of brackets in a file.
 pub const MAX_DEPTH: usize = 128;
 
 /// A token and its place.
@@ -23,8 +23,8 @@ pub enum TokenKind {
     Name(String),
     /// One character of punctuation, or a bracket.
     Mark(char),
-    /// Anything else.
-    Literal,
+    /// Anything else, as it is written.
+    Literal(String),
 }
 
 /// Text that is not a list of tokens, or is nested too deeply.
@@ -35,18 +35,23 @@ pub struct Fault {
     pub too_deep: bool,
 }
 
-/// The tokens of a file, comments left out. Doc comments are attributes.
-pub fn flatten(text: &str) -> Result<Vec<Token>, Fault> {
+/// The tokens of a file, comments left out, with brackets at most so deep. Doc comments are attributes.
+pub fn flatten(text: &str, max_depth: usize) -> Result<Vec<Token>, Fault> {
     let stream: TokenStream = text
         .parse()
         .map_err(|error: proc_macro2::LexError| Fault::at(error.span(), false))?;
     let mut tokens = Vec::new();
-    add(stream, 0, &mut tokens)?;
+    add(stream, 0, max_depth, &mut tokens)?;
     Ok(tokens)
 }
 
 /// Adds the tokens of a stream with `depth` brackets around it.
-fn add(stream: TokenStream, depth: usize, tokens: &mut Vec<Token>) -> Result<(), Fault> {
+fn add(
+    stream: TokenStream,
+    depth: usize,
+    max_depth: usize,
+    tokens: &mut Vec<Token>,
+) -> Result<(), Fault> {
     for tree in stream {
         let kind = match &tree {
             TokenTree::Ident(name) => {
@@ -54,9 +59,9 @@ fn add(stream: TokenStream, depth: usize, tokens: &mut Vec<Token>) -> Result<(),
                 TokenKind::Name(text.strip_prefix("r#").unwrap_or(&text).to_owned())
             }
             TokenTree::Punct(mark) => TokenKind::Mark(mark.as_char()),
-            TokenTree::Literal(_) => TokenKind::Literal,
+            TokenTree::Literal(literal) => TokenKind::Literal(literal.to_string()),
             TokenTree::Group(group) => {
-                if depth >= MAX_DEPTH {
+                if depth >= max_depth {
                     return Err(Fault::at(group.span_open(), true));
                 }
                 let marks = match group.delimiter() {
@@ -68,7 +73,7 @@ fn add(stream: TokenStream, depth: usize, tokens: &mut Vec<Token>) -> Result<(),
                 if let Some((opening, _)) = marks {
                     tokens.push(token(TokenKind::Mark(opening), group.span_open(), depth));
                 }
-                add(group.stream(), depth + 1, tokens)?;
+                add(group.stream(), depth + 1, max_depth, tokens)?;
                 if let Some((_, closing)) = marks {
                     tokens.push(token(TokenKind::Mark(closing), group.span_close(), depth));
                 }

@@ -1,0 +1,75 @@
+//! A machine that lacks the kernel's means of confinement, made of one that has them: a seccomp filter answers as such a kernel
+//! does.
+
+use std::collections::BTreeMap;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+use seccompiler::{
+    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
+    SeccompRule, TargetArch,
+};
+
+/// What a kernel, or the container that a program runs in, may lack.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Means {
+    /// Landlock: kernels before 5.13, or without it among their LSMs.
+    Landlock,
+    /// Namespaces for who is not root: Docker's default profile, hardened distributions.
+    Namespaces,
+    /// seccomp filters.
+    Seccomp,
+}
+
+/// Makes `command`, and all that it starts, find none of these.
+///
+/// # Panics
+///
+/// On an architecture that seccompiler does not know.
+pub fn lacking(command: &mut Command, means: &[Means]) {
+    let filters: Vec<BpfProgram> = means.iter().map(|&means| filter(means)).collect();
+    // SAFETY: the closure makes system calls alone.
+    unsafe {
+        command.pre_exec(move || {
+            for filter in &filters {
+                seccompiler::apply_filter(filter).map_err(std::io::Error::other)?;
+            }
+            Ok(())
+        });
+    }
+}
+
+fn filter(means: Means) -> BpfProgram {
+    let always = Vec::new();
+    let (rules, answer) = match means {
+        Means::Landlock => (
+            vec![(libc::SYS_landlock_create_ruleset, always)],
+            libc::EOPNOTSUPP,
+        ),
+        Means::Namespaces => (vec![(libc::SYS_unshare, always)], libc::EPERM),
+        Means::Seccomp => {
+            let sets_filter = SeccompCondition::new(
+                0,
+                SeccompCmpArgLen::Dword,
+                SeccompCmpOp::Eq,
+                libc::PR_SET_SECCOMP as u64,
+            );
+            let rule = SeccompRule::new(vec![sets_filter.expect("0 is an argument")]);
+            let rule = rule.expect("there is a condition");
+            (
+                vec![(libc::SYS_seccomp, always), (libc::SYS_prctl, vec![rule])],
+                libc::EINVAL,
+            )
+        }
+    };
+    let rules: BTreeMap<i64, Vec<SeccompRule>> = rules.into_iter().collect();
+    let arch = TargetArch::try_from(std::env::consts::ARCH).expect("seccompiler knows it");
+    SeccompFilter::new(
+        rules,
+        SeccompAction::Allow,
+        SeccompAction::Errno(answer as u32),
+        arch,
+    )
+    .and_then(BpfProgram::try_from)
+    .expect("the rules are constant")
+}
