@@ -36,6 +36,9 @@ pub const MOST_PTX_BYTES: usize = 8 << 20;
 pub struct Bundle {
     /// The lab's name.
     pub lab: String,
+    /// What the parameters of drawn cases follow from, where the lab draws some.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub draw: Option<u64>,
     /// The kernels.
     pub ptx: String,
     /// In the order of the lab's cases.

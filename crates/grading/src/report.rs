@@ -35,6 +35,9 @@ pub struct GradeReport {
     pub elapsed_s: f64,
     /// The seed of the inputs, where it was given; a secret one is not told.
     pub seed: Option<u64>,
+    /// What the parameters of drawn cases follow from, where there are some and the grader chose it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub draw: Option<u64>,
     /// Why no case was run at all, if none was.
     pub refused: Option<Failing>,
     /// Correctness, in the lab's order.

@@ -21,7 +21,7 @@ use grading::bundle::Bundle;
 use grading::course::{self, Course};
 use grading::digest::sha256;
 use grading::engine::process::{self, CaseProcesses, CaseRunner, DeviceName};
-use grading::engine::{self, GradeError, Options, Quiet, Show};
+use grading::engine::{self, GradeError, Options, Quiet, Seeds, Show};
 use grading::outcome::Failing;
 use grading::pack::{PackError, Packer, Sources};
 use grading::report::{GradeReport, Protection, SubmissionId};
@@ -92,7 +92,7 @@ enum OfParts {
 /// How submissions are graded, whichever.
 #[derive(Debug, Clone, Args)]
 pub struct GradeSettings {
-    /// The lab [default: the bundle's, or of a folder LAB/NAME the one of that name]
+    /// The lab [default: of a submission LAB/NAME the one of that name]
     #[arg(long)]
     pub lab: Option<String>,
     /// Grade by this file in place of the lab's own lab.toml
@@ -104,6 +104,10 @@ pub struct GradeSettings {
     /// Take the inputs from this seed, as a report names it, in place of a secret one
     #[arg(long, value_name = "NUMBER")]
     pub seed: Option<u64>,
+    /// Draw the hidden cases from this number: for a bundle, the one that it was packed with [default: the seed, or secret;
+    /// of a bundle packed with an unknown number the drawn cases are not graded]
+    #[arg(long, value_name = "NUMBER")]
+    pub draw: Option<u64>,
     /// How long a single run of the submission may take
     #[arg(long, value_name = "SECONDS", default_value_t = 60.0)]
     pub deadline: f64,
@@ -215,6 +219,7 @@ impl Grader {
             devices,
             options: Options {
                 seed: settings.seed,
+                draw: settings.draw,
                 deadline: Duration::from_secs_f64(settings.deadline),
                 ..Options::default()
             },
@@ -248,6 +253,7 @@ impl Grader {
             name: name(submission),
             sha256: None,
         };
+        let mut options = self.options.clone();
         let (bundle, course) = if submission.is_dir() {
             if let Some(own) = folder_within(submission) {
                 return Err(Failure::Input(format!(
@@ -260,8 +266,13 @@ impl Grader {
             let is_alone = self.devices.len() == 1;
             let _bar = is_alone.then(|| Bar::spinner(format!("packing {shown}")));
             // What is refused is refused at once.
+            let draw = match options.draw.or(options.seed) {
+                Some(draw) => draw,
+                None => Seeds::secret()?.0,
+            };
+            options.draw = Some(draw);
             let packed = match Sources::read(submission) {
-                Ok(sources) => self.packer()?.pack(&sources, course),
+                Ok(sources) => self.packer()?.pack(&sources, &course.drawn(draw)),
                 Err(error) => Err(error),
             };
             match packed {
@@ -272,19 +283,16 @@ impl Grader {
                 Err(error) => return Err(error.into()),
             }
         } else {
+            // A bundle does not choose what it is graded for.
+            let course = self.course(|| lab_of(submission))?;
             match Bundle::read(submission) {
                 Ok(mut bundle) => {
-                    let lab = bundle.lab.clone();
                     by_its_own_account(&mut bundle.protections);
-                    (bundle, self.course(|| Some(lab))?)
+                    (bundle, course)
                 }
                 Err(error) => {
                     let failing = Failing::new(error.kind(), error.to_string());
-                    // Without a lab there are no points to lose.
-                    return match self.course(|| None) {
-                        Ok(course) => Ok(self.refused(id, course, wanted, failing)),
-                        Err(_) => Err(Failure::Input(error.to_string())),
-                    };
+                    return Ok(self.refused(id, course, wanted, failing));
                 }
             }
         };
@@ -294,9 +302,8 @@ impl Grader {
             Wanted::Emulated | Wanted::Cpu => DeviceName::Emulated,
         };
         let device = (name, self.device(wanted)?);
-        let options = &self.options;
         Ok(engine::grade(
-            &bundle, id, course, device, runner, options, show,
+            &bundle, id, course, device, runner, &options, show,
         )?)
     }
 
@@ -324,6 +331,7 @@ impl Grader {
             device: info.kind.to_string(),
             model: info.name.clone(),
             seed: self.options.seed,
+            draw: self.options.draw,
             deadline_s: self.options.deadline.as_secs_f64(),
         })
     }
@@ -369,7 +377,7 @@ fn by_its_own_account(protections: &mut Vec<Protection>) {
     }
 }
 
-/// The lab of a folder `.../LAB/NAME`.
+/// The lab of a submission `.../LAB/NAME`.
 fn lab_of(submission: &Path) -> Option<String> {
     let path = submission.canonicalize().ok()?;
     let parent = path.parent()?.file_name()?.to_str()?;

@@ -7,6 +7,22 @@ use crate::bundle::{Bundle, MOST_PTX_BYTES};
 use crate::course::{Course, Group};
 use crate::outcome::{Failing, Kind, fail};
 
+/// Whether the bundle's drawn cases are those that the grader drew, if it says which; if not, how the submission fails.
+pub fn check_draw(bundle: &Bundle, course: &Course, drawn: Option<u64>) -> Result<(), Failing> {
+    let message = match (course.draws(), bundle.draw, drawn) {
+        (true, None, _) => "it was packed without drawn cases, which the lab has",
+        (true, Some(found), Some(drawn)) if found != drawn => {
+            "its drawn cases do not follow from the number that it is graded with (--draw)"
+        }
+        (false, Some(_), _) => "it was packed with drawn cases, and the lab has none",
+        _ => return Ok(()),
+    };
+    Err(Failing::new(
+        Kind::BundleMismatch,
+        format!("{message}; pack the submission again"),
+    ))
+}
+
 /// Whether the bundle is one for this course; if not, how the submission fails as a whole.
 pub fn check(bundle: &Bundle, course: &Course, lab: &dyn Lab) -> Result<(), Failing> {
     let mismatch = |message: String| {

@@ -61,13 +61,16 @@ pub use error::GradeError;
 use job::{Answer, CaseJob};
 use process::{CaseRunner, Deadlines, DeviceName, Ended, died};
 use sampling::Stopping;
-use seeds::Seeds;
+pub use seeds::Seeds;
 
 /// How to grade.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// What all inputs follow from; secret and fresh if it is not given.
     pub seed: Option<u64>,
+    /// What the parameters of drawn cases follow from, if whoever grades chose it. A bundle may say anything: of one with
+    /// another number nothing is graded, and without this its drawn cases are not.
+    pub draw: Option<u64>,
     /// How long a single run of the submission may take.
     pub deadline: Duration,
     /// Runs with fresh inputs of a case that is not timed.
@@ -82,6 +85,7 @@ impl Default for Options {
     fn default() -> Options {
         Options {
             seed: None,
+            draw: None,
             deadline: Duration::from_secs(60),
             samples: 2,
             stopping: Stopping::default(),
@@ -131,9 +135,14 @@ pub fn grade(
     let mut report = blank(id, course, name.to_string(), Some(device), options);
     report.protections.extend(bundle.protections.clone());
     report.protections.extend(protections(device.info().kind));
-    if let Err(failing) = bundle_check::check(bundle, course, lab) {
+    let drawn = bundle.draw.map(|draw| course.drawn(draw));
+    let course = drawn.as_ref().unwrap_or(course);
+    let checked = bundle_check::check_draw(bundle, course, options.draw)
+        .and_then(|()| bundle_check::check(bundle, course, lab));
+    if let Err(failing) = checked {
         return Ok(refused(report, course, failing));
     }
+    report.draw = course.draw.filter(|_| options.draw.is_some());
     let grading = Grading {
         bundle,
         course,
@@ -174,7 +183,12 @@ pub fn grade(
     }
     in_file_order(&mut report.performance, course);
     if !report.is_right() && options.seed.is_none() {
-        let note = format!("--seed {} gives the same inputs again", seeds.0);
+        let draw = report.draw.map(|draw| format!(" --draw {draw}"));
+        let note = format!(
+            "--seed {}{} gives the same inputs again",
+            seeds.0,
+            draw.unwrap_or_default()
+        );
         report.notes.push(note);
     }
     report.elapsed_s = began.elapsed().as_secs_f64();
@@ -254,6 +268,12 @@ impl Grading<'_> {
         if info.kind == DeviceKind::Emulated && spec.group == Group::Large {
             return Err(Outcome::not_graded_here("large cases are graded on a GPU"));
         }
+        if spec.ranges.is_some() && self.options.draw.is_none() {
+            return Err(Outcome::not_graded_here(
+                "whoever packed the bundle drew this case: name the number that it was packed with (--draw), or grade the \
+                 folder",
+            ));
+        }
         let BundledCase { problem, plan, .. } = self.submitted(spec);
         plan_check::is_affordable(plan, &self.module)?;
         plan_check::fits(self.lab.name(), problem, plan, &self.module, &info.limits)
@@ -265,6 +285,7 @@ impl Grading<'_> {
             device,
             course_file: self.course.file.clone(),
             course_text: self.course.text.clone(),
+            draw: self.course.draw,
             case: spec.name.clone(),
             ptx: self.bundle.ptx.clone(),
             plan: self.submitted(spec).plan.clone(),

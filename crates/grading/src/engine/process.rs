@@ -299,6 +299,7 @@ mod tests {
             device: DeviceName::Emulated,
             course_file: "lab.toml".to_owned(),
             course_text: String::new(),
+            draw: None,
             case: "case".to_owned(),
             // More than a pipe holds.
             ptx: "x".repeat(1 << 20),

@@ -29,23 +29,26 @@ pub struct Terms {
     pub model: String,
     /// The seed, where one was given.
     pub seed: Option<u64>,
+    /// What drawn cases follow from, where that was given.
+    #[serde(default)]
+    pub draw: Option<u64>,
     /// How long a run may take, in seconds.
     pub deadline_s: f64,
 }
 
 impl Terms {
     /// What they say, by the names that users know.
-    pub fn by_name(&self) -> [(&'static str, String); 7] {
-        let seed = self
-            .seed
-            .map_or("secret".to_owned(), |seed| seed.to_string());
+    pub fn by_name(&self) -> [(&'static str, String); 8] {
+        let or_secret =
+            |number: Option<u64>| number.map_or("secret".to_owned(), |number| number.to_string());
         [
             ("the harness's version", self.harness.clone()),
             ("the lab", self.lab.clone()),
             ("the lab file's SHA-256", self.lab_file.clone()),
             ("--device", self.device.clone()),
             ("the device", self.model.clone()),
-            ("--seed", seed),
+            ("--seed", or_secret(self.seed)),
+            ("--draw", or_secret(self.draw)),
             ("--deadline", format!("{} s", self.deadline_s)),
         ]
     }

@@ -88,6 +88,7 @@ fn terms(device: &str) -> Terms {
         device: device.to_owned(),
         model: device.to_owned(),
         seed: None,
+        draw: None,
         deadline_s: 60.0,
     }
 }

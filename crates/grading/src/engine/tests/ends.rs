@@ -72,6 +72,7 @@ fn job(course: &Course, bundle: &Bundle) -> CaseJob {
         device: DeviceName::Cuda(0),
         course_file: course.file.clone(),
         course_text: course.text.clone(),
+        draw: None,
         case: "large".to_owned(),
         ptx: bundle.ptx.clone(),
         plan: bundle.case("large").unwrap().plan.clone(),

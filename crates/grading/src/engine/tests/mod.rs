@@ -74,6 +74,7 @@ fn bundle(course: &Course, ptx: &str, record: impl Fn(&dyn host::Case) -> Plan) 
         }
     });
     Bundle {
+        draw: course.draw,
         lab: course.lab.clone(),
         ptx: ptx.to_owned(),
         cases: cases.collect(),
