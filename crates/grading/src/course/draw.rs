@@ -11,6 +11,8 @@ use crate::engine::Seeds;
 
 /// The most combinations of ends that are tried when a file is read: those of 12 ranges.
 pub const MOST_CORNERS: usize = 1 << 12;
+/// What drawn whole numbers are below.
+pub const MOST_DRAWN: u64 = 1 << 40;
 /// How often a case is drawn that takes too long, before its least one is taken. Files of which that is likely are refused.
 const MOST_ATTEMPTS: u32 = 1000;
 /// Steps between the ends of a range of numbers that are not whole.
@@ -19,7 +21,7 @@ const REAL_STEPS: u64 = 1000;
 /// What the value of a parameter is drawn from.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Range {
-    /// Whole numbers, both ends included.
+    /// Whole numbers, both ends included, each doubling as likely as the others.
     Whole {
         /// The least.
         from: u64,
@@ -49,7 +51,7 @@ impl Range {
 
     fn draw(&self, random: &mut fastrand::Rng) -> String {
         match self {
-            Range::Whole { from, to } => random.u64(from..=to).to_string(),
+            Range::Whole { from, to } => whole(*from, *to, random).to_string(),
             Range::Real { from, to } => {
                 let share = random.u64(0..=REAL_STEPS) as f64 / REAL_STEPS as f64;
                 // Six digits, and never beyond an end.
@@ -60,6 +62,15 @@ impl Range {
             Range::OneOf(values) => values[random.usize(..values.len())].clone(),
         }
     }
+}
+
+/// A number in the range, each doubling as likely as the others: small ones and great ones alike. In whole numbers, so that
+/// every machine draws the same.
+fn whole(from: u64, to: u64, random: &mut fastrand::Rng) -> u64 {
+    let (least, most) = (from + 1, to + 1);
+    let doubling = random.u32(0..=(most / least).ilog2());
+    let low = least << doubling;
+    random.u64(low..=most.min(2 * low - 1)) - 1
 }
 
 /// What the parameters of a case are drawn from.

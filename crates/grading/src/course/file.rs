@@ -8,7 +8,7 @@ use host::{Case, CaseParams, Error, Lab, find_lab, find_variant};
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::draw::{MOST_CORNERS, Range as DrawnFrom, Ranges};
+use super::draw::{MOST_CORNERS, MOST_DRAWN, Range as DrawnFrom, Ranges};
 use super::{Against, CaseSpec, Course, CourseError, Group, PerformanceSpec, ToleranceRule};
 
 /// The only version of the format so far.
@@ -397,7 +397,8 @@ fn range(table: &toml::Table) -> Option<DrawnFrom> {
     match ends {
         (Some(toml::Value::Integer(from)), Some(toml::Value::Integer(to)), None) => {
             let (from, to) = (u64::try_from(*from).ok()?, u64::try_from(*to).ok()?);
-            (table.len() == 2 && from < to).then_some(DrawnFrom::Whole { from, to })
+            (table.len() == 2 && from < to && to < MOST_DRAWN)
+                .then_some(DrawnFrom::Whole { from, to })
         }
         (Some(toml::Value::Float(from)), Some(toml::Value::Float(to)), None) => {
             let (from, to) = (*from, *to);
