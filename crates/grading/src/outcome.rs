@@ -14,9 +14,14 @@ pub enum Outcome {
     Measured,
     /// The submission failed: a wrong result, a fault, a time that cannot be believed.
     Failed(Failing),
-    /// It could not be graded, through no fault of the submission's.
+    /// It is not graded on this machine, whatever the submission does.
     NotGradedHere {
         /// Why.
+        reason: String,
+    },
+    /// What the submission does, or may have done, kept it from being graded here: it earns nothing, and counts.
+    Undecided {
+        /// What that was.
         reason: String,
     },
 }
@@ -27,9 +32,16 @@ impl Outcome {
         Outcome::Failed(Failing::new(kind, message))
     }
 
-    /// What the machine, or the harness, lacks.
+    /// What the machine, or the harness, lacks for every submission alike.
     pub fn not_graded_here(reason: impl Into<String>) -> Outcome {
         Outcome::NotGradedHere {
+            reason: reason.into(),
+        }
+    }
+
+    /// What cannot be told of this submission here, where of another it could.
+    pub fn undecided(reason: impl Into<String>) -> Outcome {
+        Outcome::Undecided {
             reason: reason.into(),
         }
     }
@@ -46,7 +58,7 @@ impl Outcome {
     pub fn reason(&self) -> &str {
         match self {
             Outcome::Failed(failing) => &failing.message,
-            Outcome::NotGradedHere { reason } => reason,
+            Outcome::NotGradedHere { reason } | Outcome::Undecided { reason } => reason,
             Outcome::Passed | Outcome::Measured => "",
         }
     }
@@ -56,7 +68,15 @@ impl Outcome {
         self.failing().map(|failing| failing.kind)
     }
 
-    /// Why it could not be graded, if that is so.
+    /// Why it could not be decided, if that is so.
+    pub fn left_undecided(&self) -> Option<&str> {
+        match self {
+            Outcome::Undecided { reason } => Some(reason),
+            _ => None,
+        }
+    }
+
+    /// Why it is not graded here, if that is so.
     pub fn not_graded(&self) -> Option<&str> {
         match self {
             Outcome::NotGradedHere { reason } => Some(reason),

@@ -97,9 +97,9 @@ impl CaseJob {
     ///
     /// # Errors
     ///
-    /// [`Outcome::NotGradedHere`] if that cannot be done here.
+    /// [`Outcome::NotGradedHere`] or [`Outcome::Undecided`] if that cannot be done here.
     pub fn run(&self, device: &dyn Device, watch: &mut dyn Watch) -> Result<Answer, Outcome> {
-        let bad = |error: String| Outcome::not_graded_here(error);
+        let bad = |error: String| Outcome::undecided(error);
         let course = Course::parse(&self.course_text, &self.course_file)
             .map_err(|error| bad(error.to_string()))?;
         let course = self.draw.map_or(course.clone(), |draw| course.drawn(draw));

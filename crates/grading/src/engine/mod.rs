@@ -269,7 +269,7 @@ impl Grading<'_> {
             return Err(Outcome::not_graded_here("large cases are graded on a GPU"));
         }
         if spec.ranges.is_some() && self.options.draw.is_none() {
-            return Err(Outcome::not_graded_here(
+            return Err(Outcome::undecided(
                 "whoever packed the bundle drew this case: name the number that it was packed with (--draw), or grade the \
                  folder",
             ));
@@ -334,11 +334,11 @@ impl Grading<'_> {
             let outcome = match ended {
                 Ended::Answer(answer) => answer.status,
                 Ended::NoAnswer(outcome) => outcome,
-                Ended::TimedOut(_) => Outcome::not_graded_here(format!(
+                Ended::TimedOut(_) => Outcome::undecided(format!(
                     "the emulated device looks at a submission for {} s, and was not done by then",
                     at_most.as_secs_f64()
                 )),
-                Ended::Died { how, said, .. } => Outcome::not_graded_here(died(&how, &said)),
+                Ended::Died { how, said, .. } => Outcome::undecided(died(&how, &said)),
             };
             let made = match extent {
                 Extent::Whole => Checks::Whole,
@@ -346,7 +346,9 @@ impl Grading<'_> {
             };
             let checked = match outcome {
                 Outcome::Failed(failing) => (made, Some(failing.with_device("emulated"))),
-                Outcome::NotGradedHere { reason } => (Checks::NotMade { reason }, None),
+                Outcome::NotGradedHere { reason } | Outcome::Undecided { reason } => {
+                    (Checks::NotMade { reason }, None)
+                }
                 Outcome::Passed | Outcome::Measured => (made, None),
             };
             all.insert(spec.name.clone(), checked);
@@ -368,7 +370,7 @@ impl Grading<'_> {
                 let message = format!("a run was not finished after {seconds} s, and was ended");
                 Outcome::failed(Kind::Deadline, message)
             }
-            Ended::TimedOut(Phase::Ours) => Outcome::not_graded_here(format!(
+            Ended::TimedOut(Phase::Ours) => Outcome::undecided(format!(
                 "the harness's own part was not finished after {} s",
                 deadlines.ours.as_secs()
             )),
@@ -378,7 +380,7 @@ impl Grading<'_> {
                 if has_run && !how.starts_with("a bug") {
                     Outcome::failed(Kind::Crashed, message)
                 } else {
-                    Outcome::not_graded_here(message)
+                    Outcome::undecided(message)
                 }
             }
         };
