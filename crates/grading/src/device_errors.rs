@@ -50,9 +50,7 @@ impl From<Error> for Outcome {
                 ));
             }
             Error::Needs { .. } => {
-                return Outcome::undecided(format!(
-                    "{message}; grade it on a GPU that runs it"
-                ));
+                return Outcome::undecided(format!("{message}; grade it on a GPU that runs it"));
             }
             Error::Device(DeviceError::Dependent(_)) => Kind::Race,
             Error::Device(DeviceError::LoadFailed { .. } | DeviceError::LaunchRefused { .. }) => {

@@ -17,14 +17,14 @@ use clap::{Args, Subcommand};
 use host::device::Sanitize;
 use host::{Device, labs};
 
-use grading::bundle::Bundle;
 use grading::course::{self, Course};
 use grading::digest::sha256;
 use grading::engine::process::{self, CaseProcesses, CaseRunner, DeviceName};
-use grading::engine::{self, GradeError, Options, Quiet, Seeds, Show};
-use grading::outcome::Failing;
+use grading::engine::{self, GradeError, Options, Packed, Quiet, Seeds, Show};
+use grading::outcome::{Failing, Kind};
 use grading::pack::{PackError, Packer, Sources};
-use grading::report::{GradeReport, Protection, SubmissionId};
+use grading::report::{GradeReport, SubmissionId};
+use output_files::ScratchFolder;
 
 use crate::devices::{Gpus, Machine, Wanted};
 use crate::failure::{Ending, Failure};
@@ -47,8 +47,9 @@ impl From<GradeError> for Failure {
             GradeError::Lab(_) | GradeError::NoJob(_) => Failure::Input(text),
             GradeError::NoRandomNumbers(_)
             | GradeError::NoProcess(_)
+            | GradeError::NoScratch(_)
             | GradeError::Stream { .. } => Failure::Environment(text),
-            GradeError::Protocol(_) => Failure::Bug(text),
+            GradeError::Part { .. } | GradeError::Protocol(_) => Failure::Bug(text),
         }
     }
 }
@@ -249,12 +250,13 @@ impl Grader {
                 "{shown}: there is no such file or folder"
             )));
         }
-        let mut id = SubmissionId {
+        let id = SubmissionId {
             name: name(submission),
             sha256: None,
         };
         let mut options = self.options.clone();
-        let (bundle, course) = if submission.is_dir() {
+        let scratch;
+        let (file, course) = if submission.is_dir() {
             if let Some(own) = folder_within(submission) {
                 return Err(Failure::Input(format!(
                     "{shown}: has no kernels.rs; did you mean {}?",
@@ -276,7 +278,19 @@ impl Grader {
                 Err(error) => Err(error),
             };
             match packed {
-                Ok(bundle) => (bundle, course),
+                Ok(bundle) => {
+                    scratch = ScratchFolder::new("grade").map_err(GradeError::NoScratch)?;
+                    let file = scratch.path().join("packed.bundle");
+                    match bundle.packed() {
+                        Ok(packed) => std::fs::write(&file, packed.bytes)
+                            .map_err(|error| Failure::not_written(&file, &error))?,
+                        Err(fault) => {
+                            let failing = Failing::new(Kind::PlanTooLarge, fault.to_string());
+                            return Ok(self.refused(id, course, wanted, failing));
+                        }
+                    }
+                    (file, course)
+                }
                 Err(PackError::Refused(failing)) => {
                     return Ok(self.refused(id, course, wanted, *failing));
                 }
@@ -284,26 +298,19 @@ impl Grader {
             }
         } else {
             // A bundle does not choose what it is graded for.
-            let course = self.course(|| lab_of(submission))?;
-            match Bundle::read(submission) {
-                Ok(mut bundle) => {
-                    by_its_own_account(&mut bundle.protections);
-                    (bundle, course)
-                }
-                Err(error) => {
-                    let failing = Failing::new(error.kind(), error.to_string());
-                    return Ok(self.refused(id, course, wanted, failing));
-                }
-            }
+            (submission.to_owned(), self.course(|| lab_of(submission))?)
         };
-        id.sha256 = bundle.packed().ok().map(|packed| packed.sha256);
+        let packed = Packed {
+            file: &file,
+            is_ours: submission.is_dir(),
+        };
         let name = match wanted {
             Wanted::Cuda(ordinal) => DeviceName::Cuda(ordinal),
             Wanted::Emulated | Wanted::Cpu => DeviceName::Emulated,
         };
         let device = (name, self.device(wanted)?);
         Ok(engine::grade(
-            &bundle, id, course, device, runner, &options, show,
+            packed, id, course, device, runner, &options, show,
         )?)
     }
 
@@ -365,16 +372,6 @@ impl Grader {
 fn folder_within(folder: &Path) -> Option<PathBuf> {
     let starter = folder.join("starter");
     (!folder.join("kernels.rs").exists() && starter.join("kernels.rs").is_file()).then_some(starter)
-}
-
-/// What a bundle says about how it was built was not observed here.
-fn by_its_own_account(protections: &mut Vec<Protection>) {
-    /// More than there are.
-    const MOST: usize = 16;
-    protections.truncate(MOST);
-    for protection in protections {
-        protection.name += " (the bundle says)";
-    }
 }
 
 /// The lab of a submission `.../LAB/NAME`.

@@ -35,9 +35,7 @@ impl ExpectedVerdict {
         match self {
             ExpectedVerdict::Fails(kind) => std::slice::from_ref(kind),
             ExpectedVerdict::FailsInOneOf(kinds) => kinds,
-            ExpectedVerdict::Passes
-            | ExpectedVerdict::Harmless
-            | ExpectedVerdict::Undecided => &[],
+            ExpectedVerdict::Passes | ExpectedVerdict::Harmless | ExpectedVerdict::Undecided => &[],
         }
     }
 }
@@ -146,7 +144,11 @@ fn earns_everything(report: &GradeReport) -> Result<(), String> {
 fn is_undecided(submission: &Submission, report: &GradeReport) -> Result<(), String> {
     let totals = report.totals;
     let mut undecided = 0.0;
-    for case in report.cases.iter().filter(|case| case.group != Group::Large) {
+    for case in report
+        .cases
+        .iter()
+        .filter(|case| case.group != Group::Large)
+    {
         let names = submission.cases.as_ref();
         let should_be = names.is_none_or(|names| names.contains(&case.name));
         match (&case.status, should_be) {
@@ -157,7 +159,9 @@ fn is_undecided(submission: &Submission, report: &GradeReport) -> Result<(), Str
     }
     let least_graded = totals.earned + undecided;
     if undecided == 0.0 || totals.undecided < undecided || totals.graded() < least_graded {
-        return Err(format!("the total is without what is undecided: {totals:?}"));
+        return Err(format!(
+            "the total is without what is undecided: {totals:?}"
+        ));
     }
     Ok(())
 }

@@ -66,6 +66,15 @@ impl Extent {
         })
     }
 
+    /// The most memory that doing it may take, in bytes: far more than an honest plan needs.
+    pub fn most_memory(self) -> u64 {
+        match self {
+            Extent::Whole => 16 << 30,
+            // The plan's own, twice as much beside it, and as much again.
+            Extent::Sampled => 4 * MOST_BYTES + (16 << 30),
+        }
+    }
+
     /// Whether a fault of this kind is the submission's for sure.
     fn shows(self, kind: Kind) -> bool {
         match kind {

@@ -16,6 +16,7 @@
 //! | module         | what it holds                                                          |
 //! |----------------|------------------------------------------------------------------------|
 //! | this one       | all cases of a submission: the report                                  |
+//! | [`open`]       | the process that reads a bundle, and what it says of it                |
 //! | `bundle_check` | whether a bundle is one for the course                                 |
 //! | `emulated`     | what a GPU does not show, looked for on the emulated device            |
 //! | [`process`]    | the process that runs one case, its deadlines, and what its death means |
@@ -36,6 +37,7 @@ mod emulated;
 mod error;
 mod expected;
 pub mod job;
+pub mod open;
 pub mod process;
 mod run;
 pub mod sampling;
@@ -46,19 +48,20 @@ mod tests;
 mod wrong_result;
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use host::{Device, DeviceKind, Lab, Module, find_lab};
+use host::{Device, DeviceKind, Lab, find_lab};
+use output_files::ScratchFolder;
 
-use crate::bundle::{Bundle, BundledCase};
 use crate::course::{CaseSpec, Course, Group};
 use crate::outcome::{Category, Failing, Kind, Outcome};
-use crate::plan_check;
 use crate::report::{CaseGrade, Checks, GradeReport, PerformanceGrade, Protection, SubmissionId};
 pub use case::{Phase, Watch};
 pub use emulated::Extent;
 pub use error::GradeError;
 use job::{Answer, CaseJob};
+use open::{OpenJob, Opened};
 use process::{CaseRunner, Deadlines, DeviceName, Ended, died};
 use sampling::Stopping;
 pub use seeds::Seeds;
@@ -94,6 +97,9 @@ impl Default for Options {
     }
 }
 
+/// How long reading and checking a bundle may take.
+const OPENING: Duration = Duration::from_secs(120);
+
 /// How long one piece of the harness's own work may take: the reference of the largest case, on few cores.
 const OURS: Duration = Duration::from_secs(1800);
 
@@ -112,13 +118,22 @@ pub struct Quiet;
 
 impl Show for Quiet {}
 
+/// A bundle to grade.
+#[derive(Debug, Clone, Copy)]
+pub struct Packed<'p> {
+    /// Its file, which nothing in this process reads.
+    pub file: &'p Path,
+    /// Whether this machine packed it just now. What another says about how it was built is that one's claim.
+    pub is_ours: bool,
+}
+
 /// Grades a bundle on a device, which `name` names for the processes that run the cases.
 ///
 /// # Errors
 ///
 /// What keeps it from being graded at all, through no fault of the submission's.
 pub fn grade(
-    bundle: &Bundle,
+    packed: Packed<'_>,
     id: SubmissionId,
     course: &Course,
     (name, device): (DeviceName, &dyn Device),
@@ -133,29 +148,28 @@ pub fn grade(
         None => Seeds::secret()?,
     };
     let mut report = blank(id, course, name.to_string(), Some(device), options);
-    report.protections.extend(bundle.protections.clone());
+    let parts = ScratchFolder::new("grade").map_err(GradeError::NoScratch)?;
+    let opened = match open(packed, course, parts.path(), device, runner, options)? {
+        Ok(opened) => opened,
+        Err(Outcome::Failed(failing)) => return Ok(refused(report, course, failing)),
+        Err(outcome) => return Ok(ended(report, course, &outcome)),
+    };
+    report.submission.sha256 = Some(opened.sha256);
+    report.protections.extend(opened.protections);
     report.protections.extend(protections(device.info().kind));
-    let drawn = bundle.draw.map(|draw| course.drawn(draw));
+    let drawn = opened.draw.map(|draw| course.drawn(draw));
     let course = drawn.as_ref().unwrap_or(course);
-    let checked = bundle_check::check_draw(bundle, course, options.draw)
-        .and_then(|()| bundle_check::check(bundle, course, lab));
-    if let Err(failing) = checked {
-        return Ok(refused(report, course, failing));
-    }
     report.draw = course.draw.filter(|_| options.draw.is_some());
     let grading = Grading {
-        bundle,
+        parts: parts.path(),
         course,
         lab,
-        module: Module::new("submission", bundle.ptx.clone()),
         seeds,
         name,
-        device,
         runner,
         options,
     };
-    let cases = course.cases.iter();
-    let plans_checked: Vec<_> = cases.map(|spec| grading.check_plan(spec)).collect();
+    let plans_checked = opened.cases;
     let mut checked_on_emulated = BTreeMap::new();
     if device.info().kind != DeviceKind::Emulated {
         let may_run = course.cases.iter().zip(&plans_checked);
@@ -197,14 +211,54 @@ pub fn grade(
 
 /// The report of a submission that failed before it could be run at all.
 pub fn refused(mut report: GradeReport, course: &Course, failing: Failing) -> GradeReport {
+    report.refused = Some(failing.clone());
+    ended(report, course, &Outcome::Failed(failing))
+}
+
+/// The report of a submission all of whose cases end like this.
+fn ended(mut report: GradeReport, course: &Course, outcome: &Outcome) -> GradeReport {
     for spec in &course.cases {
-        let outcome = Outcome::Failed(failing.clone());
-        let answer = Answer::without_samples(outcome, course, spec);
+        let answer = Answer::without_samples(outcome.clone(), course, spec);
         add(&mut report, spec, answer, None);
     }
     in_file_order(&mut report.performance, course);
-    report.refused = Some(failing);
     report.with_totals()
+}
+
+/// Has a process open the bundle; if nothing of it can be graded, how all of it ends.
+fn open(
+    packed: Packed<'_>,
+    course: &Course,
+    parts: &Path,
+    device: &dyn Device,
+    runner: &dyn CaseRunner,
+    options: &Options,
+) -> Result<Result<Opened, Outcome>, GradeError> {
+    let job = OpenJob {
+        bundle: packed.file.to_owned(),
+        is_ours: packed.is_ours,
+        parts: parts.to_owned(),
+        course_file: course.file.clone(),
+        course_text: course.text.clone(),
+        draw: options.draw,
+        device: device.info().clone(),
+    };
+    let deadlines = Deadlines {
+        submission: OPENING,
+        ours: OPENING,
+    };
+    let why = match runner.open(&job, &deadlines)? {
+        Ended::Answer(opened) if opened.cases.len() == course.cases.len() => {
+            return Ok(Ok(*opened));
+        }
+        Ended::Answer(_) => return Err(GradeError::Protocol("other cases".to_owned())),
+        Ended::NoAnswer(outcome) => return Ok(Err(outcome)),
+        Ended::TimedOut(_) => format!("it took more than {} s", OPENING.as_secs()),
+        Ended::Died { how, said, .. } => died(&how, &said),
+    };
+    Ok(Err(Outcome::undecided(format!(
+        "the bundle could not be opened within its limits of time and memory: {why}"
+    ))))
 }
 
 /// A report of nothing yet. `device_name` is what users call the device.
@@ -250,35 +304,17 @@ fn in_file_order(performance: &mut [PerformanceGrade], course: &Course) {
 
 /// What all cases of a submission have in common.
 struct Grading<'a> {
-    bundle: &'a Bundle,
+    /// The folder of the submission's parts.
+    parts: &'a Path,
     course: &'a Course,
     lab: &'static dyn Lab,
-    module: Module,
     seeds: Seeds,
     name: DeviceName,
-    device: &'a dyn Device,
     runner: &'a dyn CaseRunner,
     options: &'a Options,
 }
 
 impl Grading<'_> {
-    /// Whether the case is run on this device; if not, how it ends.
-    fn check_plan(&self, spec: &CaseSpec) -> Result<(), Outcome> {
-        let info = self.device.info();
-        if info.kind == DeviceKind::Emulated && spec.group == Group::Large {
-            return Err(Outcome::not_graded_here("large cases are graded on a GPU"));
-        }
-        if spec.ranges.is_some() && self.options.draw.is_none() {
-            return Err(Outcome::undecided(
-                "whoever packed the bundle drew this case: name the number that it was packed with (--draw), or grade the \
-                 folder",
-            ));
-        }
-        let BundledCase { problem, plan, .. } = self.submitted(spec);
-        plan_check::is_affordable(plan, &self.module)?;
-        plan_check::fits(self.lab.name(), problem, plan, &self.module, &info.limits)
-    }
-
     /// The job to grade the case on this device, or to check it there to this extent.
     fn job(&self, spec: &CaseSpec, device: DeviceName, checks: Option<Extent>) -> CaseJob {
         CaseJob {
@@ -287,19 +323,12 @@ impl Grading<'_> {
             course_text: self.course.text.clone(),
             draw: self.course.draw,
             case: spec.name.clone(),
-            ptx: self.bundle.ptx.clone(),
-            plan: self.submitted(spec).plan.clone(),
+            parts: self.parts.to_owned(),
             seed: self.seeds.0,
             samples: self.options.samples,
             stopping: self.options.stopping,
             checks,
         }
-    }
-
-    /// What the submission does for this case.
-    fn submitted(&self, spec: &CaseSpec) -> &BundledCase {
-        let submitted = self.bundle.case(&spec.name);
-        submitted.expect("the bundle was checked")
     }
 
     /// What the emulated device finds in these cases, the quick ones first. A failure of category [`Category::Wrong`] says

@@ -141,9 +141,7 @@ impl CaseWork<'_> {
                     let name = trusted.variant.name;
                     let agrees = of.case.check(name, &of.inputs, &by_cpu, &beside.outputs)?;
                     agrees.map_err(|error| {
-                        Outcome::undecided(format!(
-                            "the reference's own result is wrong: {error}"
-                        ))
+                        Outcome::undecided(format!("the reference's own result is wrong: {error}"))
                     })?;
                 }
                 expected

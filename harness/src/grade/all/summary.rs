@@ -220,7 +220,11 @@ impl Summary {
 
     /// Whose points are not all decided.
     fn undecided(&self) -> Option<String> {
-        let names: Vec<String> = self.undecided.iter().map(|name| escape::line(name)).collect();
+        let names: Vec<String> = self
+            .undecided
+            .iter()
+            .map(|name| escape::line(name))
+            .collect();
         let names = (!names.is_empty()).then(|| names.join(", "))?;
         Some(format!(
             "undecided here, by what these do: {names}; their points are the least they earn"
