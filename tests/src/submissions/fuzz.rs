@@ -222,19 +222,21 @@ fn kernels(ptx: &str, random: &mut Rng) -> String {
 
 /// A part of the value, any.
 fn part<'v>(value: &'v mut Value, random: &mut Rng) -> &'v mut Value {
-    let is_here = random.u32(0..5) == 0;
-    match value {
-        Value::Array(values) if !values.is_empty() && !is_here => {
-            let index = random.usize(..values.len());
-            part(&mut values[index], random)
-        }
-        Value::Object(fields) if !fields.is_empty() && !is_here => {
-            let index = random.usize(..fields.len());
-            let (_, inner) = fields.iter_mut().nth(index).expect("there are so many");
-            part(inner, random)
-        }
-        leaf => leaf,
+    let parts = match value {
+        Value::Array(values) => values.len(),
+        Value::Object(fields) => fields.len(),
+        _ => 0,
+    };
+    if parts == 0 || random.u32(0..5) == 0 {
+        return value;
     }
+    let index = random.usize(..parts);
+    let inner = match value {
+        Value::Array(values) => values.get_mut(index),
+        Value::Object(fields) => fields.iter_mut().nth(index).map(|(_, inner)| inner),
+        _ => None,
+    };
+    part(inner.expect("there are so many"), random)
 }
 
 /// What to put in a part's place.

@@ -1,7 +1,7 @@
 //! Which submissions there are, and their kept reports.
 
 use std::fs::{self, File, Metadata};
-use std::io::{self, Read};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -200,8 +200,16 @@ fn add_file(hash: &mut Sha256, path: &Path, metadata: io::Result<Metadata>, most
         Err(error) => return why_not(&error.kind().to_string()),
     };
     hash.update(length.to_le_bytes());
-    let copied = File::open(path).and_then(|file| io::copy(&mut file.take(most_bytes), hash));
-    if let Err(error) = copied {
+    let hashed = File::open(path).and_then(|file| {
+        let mut file = BufReader::new(file.take(most_bytes));
+        while let piece @ [_, ..] = file.fill_buf()? {
+            hash.update(piece);
+            let length = piece.len();
+            file.consume(length);
+        }
+        Ok(())
+    });
+    if let Err(error) = hashed {
         hash.update(error.kind().to_string());
     }
 }
