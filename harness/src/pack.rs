@@ -6,6 +6,7 @@ use std::time::Instant;
 use clap::Args;
 use grading::bundle::Bundle;
 use grading::course::{self, Course, CourseError};
+use grading::engine::Seeds;
 use grading::pack::{Options, PackError, Packer, Sources};
 
 use crate::course_root;
@@ -33,6 +34,9 @@ pub struct PackArgs {
     /// Take the lab's cases from this file in place of the built-in ones
     #[arg(long, value_name = "FILE")]
     lab_file: Option<PathBuf>,
+    /// Draw the hidden cases from this number, which `harness grade --draw` needs to know [default: a random one]
+    #[arg(long, value_name = "NUMBER")]
+    draw: Option<u64>,
     /// The course's folder, with crates/ [default: the one that this program was built in, or the working folder or one above]
     #[arg(long, value_name = "DIR")]
     course: Option<PathBuf>,
@@ -112,6 +116,11 @@ pub fn run(args: &PackArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
     options.cache.clone_from(&args.cache);
     options.without_landlock = args.without_landlock;
     let start = Instant::now();
+    let draw = match args.draw {
+        Some(draw) => draw,
+        None => Seeds::secret()?.0,
+    };
+    let course = &course.drawn(draw);
     let bundle = Packer::new(options).pack(&Sources::read(&args.dir)?, course)?;
     let elapsed = start.elapsed();
     let packed = bundle
@@ -128,6 +137,11 @@ pub fn run(args: &PackArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
     ))?;
     out.line(summary(&bundle))?;
     out.line(format_args!("SHA-256    {}", packed.sha256))?;
+    if let Some(draw) = bundle.draw {
+        out.line(format_args!(
+            "draw       {draw}: `harness grade --draw {draw}` grades the hidden cases too"
+        ))?;
+    }
     Ok(Ending::Fine)
 }
 

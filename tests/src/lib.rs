@@ -36,6 +36,7 @@ pub use harness::program::main as harness_main;
 pub mod grade {
     pub use grading::bundle::Bundle;
     pub use grading::course::Group;
+    pub use grading::digest::sha256;
     pub use grading::outcome::{Category, Failing, Kind, Outcome};
     pub use grading::report::{CaseGrade, GradeReport, SubmissionId};
 }

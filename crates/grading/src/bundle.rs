@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::digest;
-use crate::outcome::Kind;
+use crate::outcome::{Kind, bounded};
 use crate::report::Protection;
 
 /// The only version of the format so far. Goes up whenever an older program would misread the file.
@@ -36,6 +36,9 @@ pub const MOST_PTX_BYTES: usize = 8 << 20;
 pub struct Bundle {
     /// The lab's name.
     pub lab: String,
+    /// What the parameters of drawn cases follow from, where the lab draws some.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub draw: Option<u64>,
     /// The kernels.
     pub ptx: String,
     /// In the order of the lab's cases.
@@ -96,6 +99,9 @@ pub enum BundleFault {
     /// It cannot be read at all.
     #[error("cannot be read: {0}")]
     Unreadable(#[source] std::io::Error),
+    /// It is a pipe, a device, a socket.
+    #[error("is no plain file; hand in what `harness pack` wrote")]
+    NoPlainFile,
     /// It does not begin as a bundle does.
     #[error("is not a bundle; make one with `harness pack`")]
     NotABundle,
@@ -140,7 +146,7 @@ impl BundleError {
     /// What it means for a grade.
     pub fn kind(&self) -> Kind {
         match self.fault {
-            BundleFault::Unreadable(_) => Kind::MissingFile,
+            BundleFault::Unreadable(_) | BundleFault::NoPlainFile => Kind::MissingFile,
             BundleFault::Version { .. } => Kind::BundleVersion,
             BundleFault::TooLarge { .. } => Kind::PlanTooLarge,
             BundleFault::NotABundle
@@ -158,6 +164,8 @@ const HEADER_BYTES: u64 = 128;
 
 /// The largest compressed content that is read or written, in bytes.
 const MOST_PACKED: u64 = 64 << 20;
+/// The largest file that may be a bundle, in bytes.
+pub const MOST_FILE_BYTES: u64 = MOST_PACKED + HEADER_BYTES;
 /// The largest content that is read or written, in bytes.
 const MOST_UNPACKED: u64 = 512 << 20;
 
@@ -200,6 +208,15 @@ impl Bundle {
     ///
     /// Why it is not a bundle.
     pub fn read(path: &Path) -> Result<Bundle, BundleError> {
+        Bundle::read_with_sha256(path).map(|(bundle, _)| bundle)
+    }
+
+    /// Reads a file; with the SHA-256 of its content, as [`Packed::sha256`].
+    ///
+    /// # Errors
+    ///
+    /// Why it is not a bundle.
+    pub fn read_with_sha256(path: &Path) -> Result<(Bundle, String), BundleError> {
         read(path, MOST_PACKED, MOST_UNPACKED).map_err(|fault| BundleError {
             file: path.to_owned(),
             fault,
@@ -207,12 +224,17 @@ impl Bundle {
     }
 }
 
-fn read(path: &Path, packed: u64, unpacked: u64) -> Result<Bundle, BundleFault> {
-    let file = File::open(path).map_err(BundleFault::Unreadable)?;
-    if file.metadata().map_err(BundleFault::Unreadable)?.is_dir() {
+fn read(path: &Path, packed: u64, unpacked: u64) -> Result<(Bundle, String), BundleFault> {
+    let metadata = std::fs::metadata(path).map_err(BundleFault::Unreadable)?;
+    if metadata.is_dir() {
         let error = std::io::ErrorKind::IsADirectory.into();
         return Err(BundleFault::Unreadable(error));
     }
+    // Opening a pipe would wait for who writes into it.
+    if !metadata.is_file() {
+        return Err(BundleFault::NoPlainFile);
+    }
+    let file = File::open(path).map_err(BundleFault::Unreadable)?;
     let mut file = BufReader::new(file);
     let mut header = Vec::new();
     (&mut file)
@@ -246,7 +268,10 @@ fn read(path: &Path, packed: u64, unpacked: u64) -> Result<Bundle, BundleFault> 
     if json.len() as u64 > unpacked {
         return Err(too_large("a bundle's content", unpacked));
     }
-    serde_json::from_slice(&json).map_err(|error| BundleFault::Content(error.to_string()))
+    drop(content);
+    let bundle = serde_json::from_slice(&json)
+        .map_err(|error| BundleFault::Content(bounded(error.to_string(), 300)))?;
+    Ok((bundle, sha256))
 }
 
 /// Checksum and length.

@@ -6,7 +6,8 @@ use host::{Error, ErrorKind};
 
 use crate::outcome::{Failing, Kind, Outcome};
 
-/// How a submission fails that met this error, or, where it is not at fault, what the machine lacks.
+/// How a submission fails that met this error, or, where it may be right elsewhere, what kept that from being decided. Another
+/// submission need not meet what this one does: it never takes points out of the total.
 impl From<Error> for Outcome {
     fn from(error: Error) -> Outcome {
         let message = error.to_string();
@@ -15,7 +16,7 @@ impl From<Error> for Outcome {
             Error::Plan(_) | Error::Module(_) | Error::Validation(_) => Kind::PlanInvalid,
             Error::Device(DeviceError::Emulated { fault, .. }) => match &**fault {
                 Fault::Unsupported(_) => {
-                    return Outcome::not_graded_here(format!("{message}; grade it on a GPU"));
+                    return Outcome::undecided(format!("{message}; grade it on a GPU"));
                 }
                 Fault::Launch(_) => Kind::LaunchRefused,
                 Fault::Program(program) => {
@@ -32,7 +33,7 @@ impl From<Error> for Outcome {
                 total_bytes,
                 ..
             }) => {
-                return Outcome::not_graded_here(format!(
+                return Outcome::undecided(format!(
                     "it needs {needed_bytes} bytes of device memory, and {device} has {free_bytes} of {total_bytes} free; \
                      end what else uses them, or grade it on a device with more"
                 ));
@@ -43,15 +44,13 @@ impl From<Error> for Outcome {
                 compute_capability: (major, minor),
                 ..
             }) => {
-                return Outcome::not_graded_here(format!(
+                return Outcome::undecided(format!(
                     "the kernels are built for {target}, and {device} has compute capability {major}.{minor}; \
                      grade it on a GPU that runs them"
                 ));
             }
             Error::Needs { .. } => {
-                return Outcome::not_graded_here(format!(
-                    "{message}; grade it on a GPU that runs it"
-                ));
+                return Outcome::undecided(format!("{message}; grade it on a GPU that runs it"));
             }
             Error::Device(DeviceError::Dependent(_)) => Kind::Race,
             Error::Device(DeviceError::LoadFailed { .. } | DeviceError::LaunchRefused { .. }) => {
@@ -69,7 +68,7 @@ impl From<Error> for Outcome {
             }
             Error::Device(DeviceError::KernelFault { .. }) => Kind::KernelFault,
             other if other.kind() == ErrorKind::Submission => Kind::KernelFault,
-            _ => return Outcome::not_graded_here(message),
+            _ => return Outcome::undecided(message),
         };
         Outcome::failed(kind, message)
     }
@@ -98,28 +97,28 @@ fn of_program(kind: &FaultKind) -> Kind {
 mod tests {
     use super::*;
 
-    fn not_graded(error: DeviceError) -> String {
+    fn undecided(error: DeviceError) -> String {
         let outcome = Outcome::from(Error::from(error));
-        let reason = outcome.not_graded();
-        reason.expect("no fault of the submission's").to_owned()
+        let reason = outcome.left_undecided();
+        reason.expect("undecided").to_owned()
     }
 
     #[test]
     fn what_the_machine_lacks_is_told_with_a_remedy() {
-        insta::assert_snapshot!(not_graded(DeviceError::OutOfMemory {
+        insta::assert_snapshot!(undecided(DeviceError::OutOfMemory {
             plan: "large".to_owned(),
             needed_bytes: 3 << 30,
             device: "GPU 1".to_owned(),
             free_bytes: 1 << 30,
             total_bytes: 2 << 30,
         }), @"it needs 3221225472 bytes of device memory, and GPU 1 has 1073741824 of 2147483648 free; end what else uses them, or grade it on a device with more");
-        insta::assert_snapshot!(not_graded(DeviceError::WrongTarget {
+        insta::assert_snapshot!(undecided(DeviceError::WrongTarget {
             module: "submission".to_owned(),
             target: "sm_90".to_owned(),
             device: "GPU 1".to_owned(),
             compute_capability: (7, 5),
         }), @"the kernels are built for sm_90, and GPU 1 has compute capability 7.5; grade it on a GPU that runs them");
-        let too_new = not_graded(DeviceError::PtxTooNew {
+        let too_new = undecided(DeviceError::PtxTooNew {
             module: "submission".to_owned(),
             ptx: "9.9".to_owned(),
             driver_cuda: (12, 0),

@@ -14,9 +14,14 @@ pub enum Outcome {
     Measured,
     /// The submission failed: a wrong result, a fault, a time that cannot be believed.
     Failed(Failing),
-    /// It could not be graded, through no fault of the submission's.
+    /// It is not graded on this machine, whatever the submission does.
     NotGradedHere {
         /// Why.
+        reason: String,
+    },
+    /// What the submission does, or may have done, kept it from being graded here: it earns nothing, and counts.
+    Undecided {
+        /// What that was.
         reason: String,
     },
 }
@@ -27,10 +32,17 @@ impl Outcome {
         Outcome::Failed(Failing::new(kind, message))
     }
 
-    /// What the machine, or the harness, lacks.
+    /// What the machine, or the harness, lacks for every submission alike.
     pub fn not_graded_here(reason: impl Into<String>) -> Outcome {
         Outcome::NotGradedHere {
-            reason: reason.into(),
+            reason: bounded(reason.into(), MOST_TEXT_BYTES),
+        }
+    }
+
+    /// What cannot be told of this submission here, where of another it could.
+    pub fn undecided(reason: impl Into<String>) -> Outcome {
+        Outcome::Undecided {
+            reason: bounded(reason.into(), MOST_TEXT_BYTES),
         }
     }
 
@@ -46,7 +58,7 @@ impl Outcome {
     pub fn reason(&self) -> &str {
         match self {
             Outcome::Failed(failing) => &failing.message,
-            Outcome::NotGradedHere { reason } => reason,
+            Outcome::NotGradedHere { reason } | Outcome::Undecided { reason } => reason,
             Outcome::Passed | Outcome::Measured => "",
         }
     }
@@ -56,7 +68,15 @@ impl Outcome {
         self.failing().map(|failing| failing.kind)
     }
 
-    /// Why it could not be graded, if that is so.
+    /// Why it could not be decided, if that is so.
+    pub fn left_undecided(&self) -> Option<&str> {
+        match self {
+            Outcome::Undecided { reason } => Some(reason),
+            _ => None,
+        }
+    }
+
+    /// Why it is not graded here, if that is so.
     pub fn not_graded(&self) -> Option<&str> {
         match self {
             Outcome::NotGradedHere { reason } => Some(reason),
@@ -78,6 +98,21 @@ macro_rules! fail {
     };
 }
 pub(crate) use fail;
+
+/// The longest text of a failure, in bytes. A report has it once for each case, and a submission may write what is quoted.
+pub const MOST_TEXT_BYTES: usize = 16 << 10;
+
+/// The text, cut after so many bytes; says how many are left out.
+pub fn bounded(mut text: String, most_bytes: usize) -> String {
+    if text.len() > most_bytes {
+        let end = text.floor_char_boundary(most_bytes);
+        let left_out = text.len() - end;
+        text.truncate(end);
+        text += &format!(" ... ({left_out} bytes more)");
+        text.shrink_to_fit();
+    }
+    text
+}
 
 /// How something failed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -111,7 +146,7 @@ impl Failing {
         Failing {
             kind,
             category: kind.category(),
-            message: message.into(),
+            message: bounded(message.into(), MOST_TEXT_BYTES),
             device: None,
             sanitizer: None,
             sample: None,
@@ -128,7 +163,7 @@ impl Failing {
 
     /// With the emulated device's message.
     pub fn with_sanitizer(mut self, message: impl Into<String>) -> Failing {
-        self.sanitizer = Some(message.into());
+        self.sanitizer = Some(bounded(message.into(), MOST_TEXT_BYTES));
         self
     }
 
@@ -320,6 +355,22 @@ mod tests {
             let row = format!("| `{kind}` | {category} | {} |", kind.summary());
             assert!(page.contains(&row), "docs/grading.md lacks the line: {row}");
         }
+    }
+
+    #[test]
+    fn what_a_submission_wrote_is_quoted_in_part() {
+        let long = "ä".repeat(1 << 20);
+        let failing = Failing::new(Kind::PlanInvalid, long.clone()).with_sanitizer(long.clone());
+        let undecided = Outcome::undecided(long.clone());
+        for text in [
+            &failing.message,
+            failing.sanitizer.as_ref().unwrap(),
+            undecided.reason(),
+        ] {
+            assert!(text.len() < MOST_TEXT_BYTES + 100, "{}", text.len());
+            assert!(text.ends_with(" bytes more)"));
+        }
+        assert_eq!(bounded("short".to_owned(), 5), "short");
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::course::{Against, Group, PerformanceSpec};
 use crate::outcome::{Failing, Outcome};
 
 /// Changes whenever a field changes its meaning or goes away.
-pub const SCHEMA_VERSION: u32 = 2;
+pub const SCHEMA_VERSION: u32 = 3;
 
 /// A submission's grade.
 ///
@@ -35,6 +35,9 @@ pub struct GradeReport {
     pub elapsed_s: f64,
     /// The seed of the inputs, where it was given; a secret one is not told.
     pub seed: Option<u64>,
+    /// What the parameters of drawn cases follow from, where there are some and the grader chose it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub draw: Option<u64>,
     /// Why no case was run at all, if none was.
     pub refused: Option<Failing>,
     /// Correctness, in the lab's order.
@@ -183,8 +186,11 @@ pub struct Totals {
     pub earned: f64,
     /// Points that the lab is worth.
     pub possible: f64,
-    /// Points of `possible` that could not be graded here: neither earned nor lost.
+    /// Points of `possible` that no submission could be graded for here: neither earned nor lost.
     pub not_graded_here: f64,
+    /// Points of `possible` that are not earned, since what the submission does kept them from being graded here.
+    #[serde(default)]
+    pub undecided: f64,
 }
 
 impl Totals {
@@ -201,13 +207,14 @@ impl Totals {
             totals.possible += points;
             match status {
                 Outcome::NotGradedHere { .. } => totals.not_graded_here += points,
+                Outcome::Undecided { .. } => totals.undecided += points,
                 _ => totals.earned += earned,
             }
         }
         totals
     }
 
-    /// Points that were graded here.
+    /// Points that are graded here; what a submission does takes none out.
     pub fn graded(&self) -> f64 {
         self.possible - self.not_graded_here
     }
@@ -256,7 +263,7 @@ impl GradeReport {
 
     /// Whether every point was graded.
     pub fn is_complete(&self) -> bool {
-        self.totals.not_graded_here == 0.0
+        self.totals.not_graded_here == 0.0 && self.totals.undecided == 0.0
     }
 }
 

@@ -17,14 +17,14 @@ use clap::{Args, Subcommand};
 use host::device::Sanitize;
 use host::{Device, labs};
 
-use grading::bundle::Bundle;
 use grading::course::{self, Course};
 use grading::digest::sha256;
 use grading::engine::process::{self, CaseProcesses, CaseRunner, DeviceName};
-use grading::engine::{self, GradeError, Options, Quiet, Show};
-use grading::outcome::Failing;
+use grading::engine::{self, GradeError, Options, Packed, Quiet, Seeds, Show};
+use grading::outcome::{Failing, Kind};
 use grading::pack::{PackError, Packer, Sources};
-use grading::report::{GradeReport, Protection, SubmissionId};
+use grading::report::{GradeReport, SubmissionId};
+use output_files::ScratchFolder;
 
 use crate::devices::{Gpus, Machine, Wanted};
 use crate::failure::{Ending, Failure};
@@ -47,8 +47,9 @@ impl From<GradeError> for Failure {
             GradeError::Lab(_) | GradeError::NoJob(_) => Failure::Input(text),
             GradeError::NoRandomNumbers(_)
             | GradeError::NoProcess(_)
+            | GradeError::NoScratch(_)
             | GradeError::Stream { .. } => Failure::Environment(text),
-            GradeError::Protocol(_) => Failure::Bug(text),
+            GradeError::Part { .. } | GradeError::Protocol(_) => Failure::Bug(text),
         }
     }
 }
@@ -92,7 +93,7 @@ enum OfParts {
 /// How submissions are graded, whichever.
 #[derive(Debug, Clone, Args)]
 pub struct GradeSettings {
-    /// The lab [default: the bundle's, or of a folder LAB/NAME the one of that name]
+    /// The lab [default: of a submission LAB/NAME the one of that name]
     #[arg(long)]
     pub lab: Option<String>,
     /// Grade by this file in place of the lab's own lab.toml
@@ -104,6 +105,10 @@ pub struct GradeSettings {
     /// Take the inputs from this seed, as a report names it, in place of a secret one
     #[arg(long, value_name = "NUMBER")]
     pub seed: Option<u64>,
+    /// Draw the hidden cases from this number: for a bundle, the one that it was packed with [default: the seed, or secret;
+    /// of a bundle packed with an unknown number the drawn cases are not graded]
+    #[arg(long, value_name = "NUMBER")]
+    pub draw: Option<u64>,
     /// How long a single run of the submission may take
     #[arg(long, value_name = "SECONDS", default_value_t = 60.0)]
     pub deadline: f64,
@@ -219,6 +224,7 @@ impl Grader {
             devices,
             options: Options {
                 seed: settings.seed,
+                draw: settings.draw,
                 deadline: Duration::from_secs_f64(settings.deadline),
                 ..Options::default()
             },
@@ -249,11 +255,13 @@ impl Grader {
                 "{shown}: there is no such file or folder"
             )));
         }
-        let mut id = SubmissionId {
+        let id = SubmissionId {
             name: name(submission),
             sha256: None,
         };
-        let (bundle, course) = if submission.is_dir() {
+        let mut options = self.options.clone();
+        let scratch;
+        let (file, course) = if submission.is_dir() {
             if let Some(own) = folder_within(submission) {
                 return Err(Failure::Input(format!(
                     "{shown}: has no kernels.rs; did you mean {}?",
@@ -265,43 +273,49 @@ impl Grader {
             let is_alone = self.devices.len() == 1;
             let _bar = is_alone.then(|| Bar::spinner(format!("packing {shown}")));
             // What is refused is refused at once.
+            let draw = match options.draw.or(options.seed) {
+                Some(draw) => draw,
+                None => Seeds::secret()?.0,
+            };
+            options.draw = Some(draw);
             let packed = match Sources::read(submission) {
-                Ok(sources) => self.packer()?.pack(&sources, course),
+                Ok(sources) => self.packer()?.pack(&sources, &course.drawn(draw)),
                 Err(error) => Err(error),
             };
             match packed {
-                Ok(bundle) => (bundle, course),
+                Ok(bundle) => {
+                    scratch = ScratchFolder::new("grade").map_err(GradeError::NoScratch)?;
+                    let file = scratch.path().join("packed.bundle");
+                    match bundle.packed() {
+                        Ok(packed) => std::fs::write(&file, packed.bytes)
+                            .map_err(|error| Failure::not_written(&file, &error))?,
+                        Err(fault) => {
+                            let failing = Failing::new(Kind::PlanTooLarge, fault.to_string());
+                            return Ok(self.refused(id, course, wanted, failing));
+                        }
+                    }
+                    (file, course)
+                }
                 Err(PackError::Refused(failing)) => {
                     return Ok(self.refused(id, course, wanted, *failing));
                 }
                 Err(error) => return Err(error.into()),
             }
         } else {
-            match Bundle::read(submission) {
-                Ok(mut bundle) => {
-                    let lab = bundle.lab.clone();
-                    by_its_own_account(&mut bundle.protections);
-                    (bundle, self.course(|| Some(lab))?)
-                }
-                Err(error) => {
-                    let failing = Failing::new(error.kind(), error.to_string());
-                    // Without a lab there are no points to lose.
-                    return match self.course(|| None) {
-                        Ok(course) => Ok(self.refused(id, course, wanted, failing)),
-                        Err(_) => Err(Failure::Input(error.to_string())),
-                    };
-                }
-            }
+            // A bundle does not choose what it is graded for.
+            (submission.to_owned(), self.course(|| lab_of(submission))?)
         };
-        id.sha256 = bundle.packed().ok().map(|packed| packed.sha256);
+        let packed = Packed {
+            file: &file,
+            is_ours: submission.is_dir(),
+        };
         let name = match wanted {
             Wanted::Cuda(ordinal) => DeviceName::Cuda(ordinal),
             Wanted::Emulated | Wanted::Cpu => DeviceName::Emulated,
         };
         let device = (name, self.device(wanted)?);
-        let options = &self.options;
         Ok(engine::grade(
-            &bundle, id, course, device, runner, options, show,
+            packed, id, course, device, runner, &options, show,
         )?)
     }
 
@@ -330,6 +344,7 @@ impl Grader {
             device: info.kind.to_string(),
             model: info.name.clone(),
             seed: self.options.seed,
+            draw: self.options.draw,
             deadline_s: self.options.deadline.as_secs_f64(),
         })
     }
@@ -365,17 +380,7 @@ fn folder_within(folder: &Path) -> Option<PathBuf> {
     (!folder.join("kernels.rs").exists() && starter.join("kernels.rs").is_file()).then_some(starter)
 }
 
-/// What a bundle says about how it was built was not observed here.
-fn by_its_own_account(protections: &mut Vec<Protection>) {
-    /// More than there are.
-    const MOST: usize = 16;
-    protections.truncate(MOST);
-    for protection in protections {
-        protection.name += " (the bundle says)";
-    }
-}
-
-/// The lab of a folder `.../LAB/NAME`.
+/// The lab of a submission `.../LAB/NAME`.
 fn lab_of(submission: &Path) -> Option<String> {
     let path = submission.canonicalize().ok()?;
     let parent = path.parent()?.file_name()?.to_str()?;

@@ -71,6 +71,7 @@ impl Folder {
             }
         });
         let bundle = Bundle {
+            draw: None,
             lab: "matadd".to_owned(),
             ptx: ptx.to_owned(),
             cases: cases.collect(),

@@ -61,6 +61,7 @@ impl Declaration for Stencil25 {
         Parameter::new("n_y", "points along y, at least 2 shell + 1", "96"),
         Parameter::new("n_z", "points along z (depth), at least 2 shell + 1", "96"),
         Parameter::new("steps", "timesteps, at least 1", "100"),
+        Parameter::new("first_step", "number of the first timestep", "0"),
         Parameter::new("dx", "grid spacing along x in metres", "10"),
         Parameter::new("dy", "grid spacing along y in metres", "10"),
         Parameter::new("dz", "grid spacing along z in metres", "10"),
@@ -115,6 +116,7 @@ impl Declaration for Stencil25 {
         Ok(Stencil25::with_shell(shape, steps, values.get("shell")?)?
             .with_medium(model, spacing, dt)?
             .with_source(source)?
+            .with_first_step(values.get("first_step")?)
             .with_start(start))
     }
 

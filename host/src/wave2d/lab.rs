@@ -34,6 +34,7 @@ impl Declaration for Wave2d {
         Parameter::new("n_x", "cells along x, at least 2", "1001"),
         Parameter::new("n_y", "cells along y, at least 2", "1001"),
         Parameter::new("steps", "timesteps, at least 1", "1000"),
+        Parameter::new("first_step", "number of the first timestep", "0"),
         Parameter::new(
             "scene",
             "point-source, double-slit, elliptic-room, parabolic-mirror or empty-box",
@@ -62,6 +63,7 @@ impl Declaration for Wave2d {
         let scene: String = values.get("scene")?;
         Ok(
             Wave2d::new(values.get("n_x")?, values.get("n_y")?, steps, &scene)?
+                .with_first_step(values.get("first_step")?)
                 .with_k(values.get("k")?)?
                 .with_start(start),
         )

@@ -75,6 +75,7 @@ impl Declaration for Wave3d {
         Parameter::new("n_y", "sites along y, at least 3", "128"),
         Parameter::new("n_z", "sites along z (depth), at least 3", "128"),
         Parameter::new("steps", "timesteps, at least 1", "200"),
+        Parameter::new("first_step", "number of the first timestep", "0"),
         Parameter::new("dx", "grid spacing in metres", "10"),
         Parameter::new(
             "dt",
@@ -119,6 +120,7 @@ impl Declaration for Wave3d {
             .with_medium(model, values.get("dx")?, values.get("dt")?)?
             .with_damping(values.get("damping")?)?
             .with_source(source)?
+            .with_first_step(values.get("first_step")?)
             .with_start(start))
     }
 

@@ -1,16 +1,18 @@
-//! The harness, with two commands more, for the corpus of `tests/submissions`:
+//! The harness, with three commands more, for the corpus of `tests/submissions`:
 //!
 //! ```text
 //! submissions pack-corpus DIR                     packs it, for a machine without Rust
 //! submissions grade-corpus DIR [--device cuda]    grades what `pack-corpus` packed, and prints the kill rate
+//! submissions fuzz DIR SECONDS [SEED]             grades changes of a packed bundle for so long: each gets a report
 //! ```
 //!
 //! Everything else is the harness's own command line.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Duration;
 
-use course_tests::submissions::{Corpus, Grader, is_perfect, summary};
+use course_tests::submissions::{Corpus, Fuzz, Grader, is_perfect, summary};
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -19,6 +21,8 @@ fn main() -> ExitCode {
         ["pack-corpus", folder] => pack(Path::new(folder)),
         ["grade-corpus", folder] => grade(Path::new(folder), "cuda"),
         ["grade-corpus", folder, "--device", device] => grade(Path::new(folder), device),
+        ["fuzz", folder, seconds] => fuzz(Path::new(folder), seconds, "1"),
+        ["fuzz", folder, seconds, seed] => fuzz(Path::new(folder), seconds, seed),
         _ => return course_tests::harness_main(),
     };
     done.unwrap_or_else(|error| {
@@ -56,6 +60,33 @@ fn pack(target: &Path) -> Result<ExitCode, String> {
             }
         }
     }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Grades changes of a bundle of a packed corpus until the time is over.
+fn fuzz(folder: &Path, seconds: &str, seed: &str) -> Result<ExitCode, String> {
+    let number = |text: &str| text.parse().map_err(|error| format!("{text}: {error}"));
+    let (seconds, seed): (u64, u64) = (number(seconds)?, number(seed)?);
+    let corpus = Corpus::at(folder);
+    let submissions = corpus.submissions()?;
+    let mut packed = submissions.iter();
+    let right = packed.find(|submission| submission.name == "matadd-finished-starter");
+    let right = right.ok_or("the corpus has no `matadd-finished-starter`")?;
+    let scratch = tempfile::tempdir().map_err(|error| error.to_string())?;
+    let fuzz = Fuzz {
+        program: std::env::current_exe().map_err(|error| error.to_string())?,
+        bundle: corpus.bundle(right),
+        lab: right.lab.clone(),
+        lab_file: corpus.lab_file(right),
+        scratch: scratch.path().to_owned(),
+    };
+    let done = fuzz
+        .run(seed, Duration::from_secs(seconds), 1)
+        .inspect_err(|_| {
+            // What ended it stays.
+            let _ = scratch.keep();
+        })?;
+    println!("{done} changed bundles, and a report for each");
     Ok(ExitCode::SUCCESS)
 }
 

@@ -19,6 +19,8 @@ pub enum ExpectedVerdict {
     /// Its trick never pays: either the trick gets no chance, so that the submission is right and no faster than its base;
     /// or its results are wrong, and it earns nothing for them.
     Harmless,
+    /// What it does keeps cases from being graded: they count, earn nothing, and the grade says so.
+    Undecided,
     /// It fails in this way, and earns no points for the cases in which it does.
     #[serde(untagged)]
     Fails(Kind),
@@ -33,7 +35,7 @@ impl ExpectedVerdict {
         match self {
             ExpectedVerdict::Fails(kind) => std::slice::from_ref(kind),
             ExpectedVerdict::FailsInOneOf(kinds) => kinds,
-            ExpectedVerdict::Passes | ExpectedVerdict::Harmless => &[],
+            ExpectedVerdict::Passes | ExpectedVerdict::Harmless | ExpectedVerdict::Undecided => &[],
         }
     }
 }
@@ -43,6 +45,7 @@ impl fmt::Display for ExpectedVerdict {
         match self {
             ExpectedVerdict::Passes => f.write_str("passes"),
             ExpectedVerdict::Harmless => f.write_str("harmless"),
+            ExpectedVerdict::Undecided => f.write_str("undecided"),
             _ => f.write_str(&codes(self.kinds())),
         }
     }
@@ -66,6 +69,10 @@ pub fn check(
             earns_everything(report)?;
             is_no_faster(report)?;
             return Ok("harmless".to_owned());
+        }
+        ExpectedVerdict::Undecided => {
+            is_undecided(submission, report)?;
+            return Ok("undecided".to_owned());
         }
         ExpectedVerdict::Fails(_) | ExpectedVerdict::FailsInOneOf(_) => {
             fails_as_expected(submission, device, report)?;
@@ -121,7 +128,7 @@ fn earns_everything(report: &GradeReport) -> Result<(), String> {
             Outcome::Failed(failing) => return Err(format!("case {name}: {}", described(failing))),
             // Large cases are for GPUs.
             Outcome::NotGradedHere { .. } if case.group == Group::Large => {}
-            Outcome::NotGradedHere { reason } => {
+            Outcome::NotGradedHere { reason } | Outcome::Undecided { reason } => {
                 return Err(format!("case {name} was not graded: {reason}"));
             }
         }
@@ -130,6 +137,31 @@ fn earns_everything(report: &GradeReport) -> Result<(), String> {
         if let Outcome::Failed(failing) = &timed.status {
             return Err(format!("timing of {}: {}", timed.case, described(failing)));
         }
+    }
+    Ok(())
+}
+
+fn is_undecided(submission: &Submission, report: &GradeReport) -> Result<(), String> {
+    let totals = report.totals;
+    let mut undecided = 0.0;
+    for case in report
+        .cases
+        .iter()
+        .filter(|case| case.group != Group::Large)
+    {
+        let names = submission.cases.as_ref();
+        let should_be = names.is_none_or(|names| names.contains(&case.name));
+        match (&case.status, should_be) {
+            (Outcome::Undecided { .. }, true) => undecided += case.points,
+            (Outcome::Passed, false) => {}
+            (status, _) => return Err(format!("case {}: {status:?}", case.name)),
+        }
+    }
+    let least_graded = totals.earned + undecided;
+    if undecided == 0.0 || totals.undecided < undecided || totals.graded() < least_graded {
+        return Err(format!(
+            "the total is without what is undecided: {totals:?}"
+        ));
     }
     Ok(())
 }
@@ -183,6 +215,9 @@ fn fails_as_expected(
                 return Err(format!("case {name}: {}", described(failing)));
             }
             (Outcome::NotGradedHere { .. }, _) => {}
+            (Outcome::Undecided { reason }, _) => {
+                return Err(format!("case {name} is undecided: {reason}"));
+            }
             (Outcome::Passed | Outcome::Measured, true) => {
                 return Err(format!("case {name} passed"));
             }

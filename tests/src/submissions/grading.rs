@@ -12,6 +12,9 @@ use crate::grade::GradeReport;
 /// The deadline of a run in seconds: many times what the slowest honest one needs, on a busy machine too.
 const DEADLINE_S: &str = "10";
 
+/// What drawn cases of bundles follow from. Those of folders are drawn anew for each.
+const DRAW: &str = "20261122";
+
 /// The program, and what it grades on.
 #[derive(Debug, Clone)]
 pub struct Grader {
@@ -41,6 +44,9 @@ impl Grader {
             .map_err(|error| error.to_string())?;
         let mut command = self.command("grade", submission, lab, lab_file, report.path());
         command.args(["--device", &self.device, "--deadline", DEADLINE_S]);
+        if submission.is_file() {
+            command.args(["--draw", DRAW]);
+        }
         let output = self.run(command)?;
         let text = std::fs::read_to_string(report.path()).unwrap_or_default();
         serde_json::from_str(&text).map_err(|error| {
@@ -61,7 +67,9 @@ impl Grader {
         lab_file: &Path,
         bundle: &Path,
     ) -> Result<(), String> {
-        let output = self.run(self.command("pack", folder, lab, lab_file, bundle))?;
+        let mut command = self.command("pack", folder, lab, lab_file, bundle);
+        command.args(["--draw", DRAW]);
+        let output = self.run(command)?;
         match output.status.success() {
             true => Ok(()),
             false => Err(String::from_utf8_lossy(&output.stderr).into_owned()),

@@ -3,9 +3,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
+use std::time::Duration;
 
 use course_tests::grade::{Bundle, GradeReport, Kind};
-use course_tests::submissions::{Corpus, outcome};
+use course_tests::submissions::{Corpus, Fuzz, outcome};
 use tempfile::TempDir;
 
 use super::grader;
@@ -73,6 +74,21 @@ fn with_content(name: &str, change: impl FnOnce(&mut Bundle)) -> GradeReport {
 fn assert_fails(report: &GradeReport, kind: Kind) {
     assert_eq!(outcome(report), kind.code(), "{report:#?}");
     assert_eq!(report.totals.earned, 0.0);
+}
+
+/// `submissions fuzz` does it for longer.
+#[test]
+fn changed_at_random_each_gets_a_report() {
+    let packed = Packed::get();
+    let scratch = tempfile::tempdir().unwrap();
+    let fuzz = Fuzz {
+        program: env!("CARGO_BIN_EXE_submissions").into(),
+        bundle: packed.bundle(),
+        lab: "wave2d".to_owned(),
+        lab_file: packed.lab_file.clone(),
+        scratch: scratch.path().to_owned(),
+    };
+    fuzz.run(1, Duration::from_secs(5), 8).unwrap();
 }
 
 #[test]

@@ -12,6 +12,7 @@ fn bundle() -> Bundle {
     plan.launch("k", config, args![u, f32::NAN]).unwrap();
     plan.output("u", u);
     Bundle {
+        draw: None,
         lab: "wave2d".into(),
         ptx: ".version 8.0".into(),
         cases: vec![BundledCase {

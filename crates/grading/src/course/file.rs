@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
 
 use host::lab::CaseError;
-use host::{CaseParams, Error, Lab, find_lab, find_variant};
+use host::{Case, CaseParams, Error, Lab, find_lab, find_variant};
 use serde::Deserialize;
 use toml::Spanned;
 
+use super::draw::{MOST_CORNERS, MOST_DRAWN, Range as DrawnFrom, Ranges};
 use super::{Against, CaseSpec, Course, CourseError, Group, PerformanceSpec, ToleranceRule};
 
 /// The only version of the format so far.
@@ -39,6 +40,7 @@ struct TomlCase {
     name: Spanned<String>,
     group: Group,
     points: Spanned<f64>,
+    most_updates: Option<Spanned<u64>>,
     params: Spanned<BTreeMap<Spanned<String>, Spanned<toml::Value>>>,
 }
 
@@ -102,6 +104,7 @@ impl Course {
             performance,
             file: file.to_owned(),
             text: text.to_owned(),
+            draw: None,
         })
     }
 }
@@ -180,21 +183,83 @@ impl Checker<'_> {
             let message = format!("there are two cases `{name}`; names are unique");
             return self.fail(case.name.span(), message);
         }
-        let spec = CaseSpec {
+        let (params, ranges) = self.params(case)?;
+        let mut spec = CaseSpec {
             name: name.clone(),
             group: case.group,
             points: self.points(&case.points)?,
-            params: self.params(case)?,
+            params,
+            ranges,
         };
-        match spec.with_seed(lab, 1) {
-            Ok(_) => Ok(spec),
-            Err(Error::Case(error)) => self.fail(place(case, &error), error.to_string()),
-            Err(error) => self.fail(case.params.span(), error.to_string()),
+        match spec.ranges {
+            None => drop(self.accepts(case, &spec, lab)?),
+            Some(_) => self.can_be_drawn(case, &mut spec, lab)?,
         }
+        Ok(spec)
     }
 
-    fn params(&self, case: &TomlCase) -> Result<CaseParams, CourseError> {
+    /// Whether the lab has such a case.
+    fn accepts(
+        &self,
+        case: &TomlCase,
+        spec: &CaseSpec,
+        lab: &dyn Lab,
+    ) -> Result<Box<dyn Case>, CourseError> {
+        spec.with_seed(lab, 1).map_err(|error| match error {
+            Error::Case(error) => self.error(place(case, &error), error.to_string()),
+            error => self.error(case.params.span(), error.to_string()),
+        })
+    }
+
+    /// Whether the ranges' ends are allowed, each with each of the others', and most of what is between is not too much.
+    /// Sets the parameters to the ranges' least.
+    fn can_be_drawn(
+        &self,
+        case: &TomlCase,
+        spec: &mut CaseSpec,
+        lab: &dyn Lab,
+    ) -> Result<(), CourseError> {
+        let ranges = spec.ranges.clone().expect("the caller looked");
+        let span = case.params.span();
+        if spec.group != Group::Hidden {
+            let message = format!(
+                "case `{}` is in group \"{}\"; only cases of group \"hidden\" have ranges",
+                spec.name,
+                spec.group.name()
+            );
+            return self.fail(span, message);
+        }
+        if ranges.corners() > MOST_CORNERS {
+            let message = format!(
+                "the ranges' ends have {} combinations; at most {MOST_CORNERS}: state fewer ranges",
+                ranges.corners()
+            );
+            return self.fail(span, message);
+        }
+        let fixed = spec.params.clone();
+        // The least last: its parameters stay.
+        for number in (0..ranges.corners()).rev() {
+            spec.params = ranges.corner(number, &fixed);
+            self.accepts(case, spec, lab)?;
+        }
+        // A fifth of the draws, at least, so that a thousand of them always have one.
+        const TRIED: u64 = 100;
+        let fits = |draw: &u64| spec.drawn_within(lab, *draw, 1).is_some();
+        let allowed = (1..=TRIED).filter(fits).count() as u64;
+        if 5 * allowed < TRIED {
+            let message = format!(
+                "only {allowed} of {TRIED} draws have at most {} updates; state smaller ranges, or more updates",
+                ranges.most_updates
+            );
+            return self.fail(span, message);
+        }
+        Ok(())
+    }
+
+    /// The parameters that are given, and the ranges of those that are drawn.
+    fn params(&self, case: &TomlCase) -> Result<(CaseParams, Option<Ranges>), CourseError> {
         let mut params = CaseParams::default();
+        let mut of = Vec::new();
         for (key, value) in case.params.get_ref() {
             if key.get_ref() == "seed" {
                 return self.fail(
@@ -206,13 +271,38 @@ impl Checker<'_> {
                 toml::Value::String(text) => params.set(key.get_ref(), text),
                 toml::Value::Integer(number) => params.set(key.get_ref(), number),
                 toml::Value::Float(number) => params.set(key.get_ref(), number),
+                toml::Value::Table(table) => {
+                    let range = range(table).ok_or_else(|| {
+                        let message = format!(
+                            "`{}` is no range: write {{ from = 1, to = 9 }} or {{ one_of = [\"a\", \"b\"] }}",
+                            key.get_ref()
+                        );
+                        self.error(value.span(), message)
+                    })?;
+                    of.push((key.get_ref().clone(), range));
+                    continue;
+                }
                 _ => {
                     let message = format!("`{}` is neither number nor text", key.get_ref());
                     return self.fail(value.span(), message);
                 }
             };
         }
-        Ok(params)
+        match (&case.most_updates, of.is_empty()) {
+            (None, true) => Ok((params, None)),
+            (Some(most_updates), false) => {
+                let most_updates = *most_updates.get_ref();
+                Ok((params, Some(Ranges { of, most_updates })))
+            }
+            (None, false) => self.fail(
+                case.params.span(),
+                "a case with ranges has `most_updates`, which bounds what a drawn one takes",
+            ),
+            (Some(most_updates), true) => self.fail(
+                most_updates.span(),
+                "`most_updates` is for cases with ranges; remove it, or write a range",
+            ),
+        }
     }
 
     fn points(&self, points: &Spanned<f64>) -> Result<f64, CourseError> {
@@ -292,6 +382,35 @@ impl Checker<'_> {
             zero,
             full,
         })
+    }
+}
+
+/// What a table among the parameters says.
+fn range(table: &toml::Table) -> Option<DrawnFrom> {
+    let text = |value: &toml::Value| match value {
+        toml::Value::String(text) => Some(text.clone()),
+        toml::Value::Integer(number) => Some(number.to_string()),
+        toml::Value::Float(number) => Some(number.to_string()),
+        _ => None,
+    };
+    let ends = (table.get("from"), table.get("to"), table.get("one_of"));
+    match ends {
+        (Some(toml::Value::Integer(from)), Some(toml::Value::Integer(to)), None) => {
+            let (from, to) = (u64::try_from(*from).ok()?, u64::try_from(*to).ok()?);
+            (table.len() == 2 && from < to && to < MOST_DRAWN)
+                .then_some(DrawnFrom::Whole { from, to })
+        }
+        (Some(toml::Value::Float(from)), Some(toml::Value::Float(to)), None) => {
+            let (from, to) = (*from, *to);
+            (table.len() == 2 && from < to && (to - from).is_finite())
+                .then_some(DrawnFrom::Real { from, to })
+        }
+        (None, None, Some(toml::Value::Array(values))) => {
+            let values: Option<Vec<String>> = values.iter().map(text).collect();
+            let values = values.filter(|values| values.len() > 1)?;
+            (table.len() == 1).then_some(DrawnFrom::OneOf(values))
+        }
+        _ => None,
     }
 }
 

@@ -3,6 +3,7 @@
 //! A [`Course`] has passed every check: its names are unique, the lab accepts its parameters, its points make sense. What
 //! fails a check is refused with file and line. The labs' own files are part of the program; `--lab-file` replaces one.
 
+mod draw;
 mod embedded;
 mod file;
 #[cfg(test)]
@@ -15,6 +16,7 @@ use host::{Case, CaseParams, Lab};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+pub use draw::{Range, Ranges};
 pub use embedded::{embedded, embedded_files};
 
 /// Why a lab file cannot be used.
@@ -91,6 +93,8 @@ pub struct Course {
     pub file: String,
     /// The file's text: who has it can parse it again.
     pub text: String,
+    /// What the parameters follow from that are drawn; none before they are.
+    pub draw: Option<u64>,
 }
 
 /// Which results are right.
@@ -115,8 +119,10 @@ pub struct CaseSpec {
     pub group: Group,
     /// What right results earn.
     pub points: f64,
-    /// The lab's parameters, without a seed.
+    /// The lab's parameters, without a seed. Those that are drawn have their least values until then.
     pub params: CaseParams,
+    /// What parameters are drawn from, anew for each grade; none for a case that is the same in all.
+    pub ranges: Option<Ranges>,
 }
 
 impl CaseSpec {
@@ -164,6 +170,26 @@ impl Course {
             source,
         })?;
         Course::parse(&text, &path.display().to_string())
+    }
+
+    /// The same with the parameters that follow from this number, where some are drawn.
+    ///
+    /// # Panics
+    ///
+    /// If the lab does not exist, which the file's check rules out.
+    pub fn drawn(&self, draw: u64) -> Course {
+        let lab = host::find_lab(&self.lab).expect("a checked file's lab exists");
+        let cases = self.cases.iter();
+        Course {
+            cases: cases.map(|spec| spec.drawn(lab, draw)).collect(),
+            draw: self.draws().then_some(draw),
+            ..self.clone()
+        }
+    }
+
+    /// Whether parameters of some case are drawn.
+    pub fn draws(&self) -> bool {
+        self.cases.iter().any(|case| case.ranges.is_some())
     }
 
     /// The case of this name.

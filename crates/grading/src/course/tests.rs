@@ -1,5 +1,7 @@
 //! Files that are right, and what is said of those that are not.
 
+use std::collections::HashSet;
+
 use super::*;
 
 const GOOD: &str = r#"format_version = 1
@@ -108,7 +110,7 @@ fn every_lab_has_a_file() {
 #[test]
 fn every_seed_gives_other_inputs_and_outputs() {
     for (lab, ..) in embedded_files() {
-        let course = embedded(lab).unwrap();
+        let course = embedded(lab).unwrap().drawn(3);
         let lab = host::find_lab(lab).unwrap();
         for case in &course.cases {
             if case.group == Group::Large {
@@ -134,7 +136,7 @@ fn what_is_no_toml() {
     insta::assert_snapshot!(refused("points = 40\n", ""), @"lab.toml:23: missing field `points`");
     insta::assert_snapshot!(refused("points = 40", "points = \"many\""), @r#"lab.toml:25: invalid type: string "many", expected f64"#);
     insta::assert_snapshot!(refused("full = 0.9", "full = 0.9\nful = 1"), @"lab.toml:30: unknown field `ful`, expected one of `case`, `points`, `against`, `variant`, `zero`, `full`");
-    insta::assert_snapshot!(refused("group = \"small\"", "groupe = \"small\""), @"lab.toml:10: unknown field `groupe`, expected one of `name`, `group`, `points`, `params`");
+    insta::assert_snapshot!(refused("group = \"small\"", "groupe = \"small\""), @"lab.toml:10: unknown field `groupe`, expected one of `name`, `group`, `points`, `most_updates`, `params`");
 }
 
 #[test]
@@ -192,4 +194,119 @@ points = 1
 params = { start = "pulse" }
 "#;
     insta::assert_snapshot!(Course::parse(text, "lab.toml").unwrap_err(), @"lab.toml:8: parameter `start` = `pulse`: a seed is only for random fields");
+}
+
+#[test]
+fn what_is_drawn_follows_from_a_number_and_stays_within_its_ranges() {
+    let text = DRAWN;
+    let course = Course::parse(text, "lab.toml").unwrap();
+    assert!(course.draws() && course.draw.is_none());
+    let lab = host::find_lab("wave2d").unwrap();
+    let (mut sizes, mut scenes) = (HashSet::new(), HashSet::new());
+    let (mut below, mut above) = (0, 0);
+    for draw in 0..200 {
+        let drawn = course.drawn(draw);
+        assert_eq!((drawn.draw, &drawn), (Some(draw), &course.drawn(draw)));
+        let params = &drawn.cases[0].params;
+        let number = |name: &str| params.get(name).unwrap().parse::<f64>().unwrap();
+        let [n_x, steps, first_step, k] = ["n_x", "steps", "first_step", "k"].map(number);
+        assert!((2.0..=300.0).contains(&n_x) && (201.0..=900.0).contains(&steps));
+        assert!((0.0..=1e9).contains(&first_step) && (0.05..=0.5).contains(&k));
+        let case = drawn.cases[0].with_seed(lab, 1).unwrap();
+        assert!(case.work("").updates <= 100_000);
+        sizes.insert(n_x as u32);
+        scenes.insert(params.get("scene").unwrap().to_owned());
+        below += u32::from(first_step < 1000.0);
+        above += u32::from(first_step > 1e6);
+        // A case without ranges is the same in every draw.
+        assert_eq!(drawn.cases[1], course.cases[1]);
+    }
+    assert!(
+        sizes.len() > 20 && scenes.len() == 2,
+        "{sizes:?} {scenes:?}"
+    );
+    // Small numbers and great ones.
+    assert!(below > 30 && above > 30, "{below} {above}");
+    assert_eq!(Course::parse(GOOD, "lab.toml").unwrap().drawn(3).draw, None);
+}
+
+const DRAWN: &str = r#"format_version = 1
+lab = "wave2d"
+tolerance = { rule = "exact" }
+[[case]]
+name = "drawn"
+group = "hidden"
+points = 2
+most_updates = 100_000
+params = { n_x = { from = 2, to = 300 }, n_y = 9, steps = { from = 201, to = 900 }, first_step = { from = 0, to = 1_000_000_000 }, k = { from = 0.05, to = 0.5 }, scene = { one_of = ["point-source", "double-slit"] } }
+[[case]]
+name = "fixed"
+group = "small"
+points = 2
+params = { n_x = 3, n_y = 9, steps = 2 }
+"#;
+
+#[test]
+fn ranges_that_make_no_sense_are_refused() {
+    let refused = |from: &str, to: &str| {
+        assert_eq!(DRAWN.matches(from).count(), 1, "{from}");
+        let text = DRAWN.replace(from, to);
+        Course::parse(&text, "lab.toml").unwrap_err().to_string()
+    };
+    insta::assert_snapshot!(refused("from = 2, to = 300", "from = 300, to = 2"), @r#"lab.toml:9: `n_x` is no range: write { from = 1, to = 9 } or { one_of = ["a", "b"] }"#);
+    insta::assert_snapshot!(refused("from = 2, to = 300", "from = 1, to = 300"), @"lab.toml:9: parameter `n_x` = `1`: a domain has at least 2 cells along each axis, its two borders");
+    insta::assert_snapshot!(refused("from = 2, to = 300", "from = 2"), @r#"lab.toml:9: `n_x` is no range: write { from = 1, to = 9 } or { one_of = ["a", "b"] }"#);
+    insta::assert_snapshot!(refused(r#""double-slit"]"#, r#""double-slot"]"#), @"lab.toml:9: unknown scene `double-slot`; did you mean `double-slit`?");
+    insta::assert_snapshot!(refused("100_000", "3_000"), @"lab.toml:9: only 0 of 100 draws have at most 3000 updates; state smaller ranges, or more updates");
+    insta::assert_snapshot!(refused("most_updates = 100_000\n", ""), @"lab.toml:8: a case with ranges has `most_updates`, which bounds what a drawn one takes");
+    insta::assert_snapshot!(refused("points = 2\nparams = { n_x = 3,", "points = 2\nparams = { n_x = { from = 3, to = 4 },"), @"lab.toml:14: a case with ranges has `most_updates`, which bounds what a drawn one takes");
+    insta::assert_snapshot!(refused("group = \"hidden\"", "group = \"small\""), @r#"lab.toml:9: case `drawn` is in group "small"; only cases of group "hidden" have ranges"#);
+    insta::assert_snapshot!(refused("name = \"fixed\"", "name = \"fixed\"\nmost_updates = 3"), @"lab.toml:12: `most_updates` is for cases with ranges; remove it, or write a range");
+}
+
+/// No size, number of steps or scene is safe: what every grade by the labs' own files has among its hidden cases.
+#[test]
+fn every_draw_has_long_and_large_and_resumed_runs() {
+    for (lab, ..) in embedded_files() {
+        let course = embedded(lab).unwrap();
+        assert!(course.draws(), "{lab}");
+        let of_lab = host::find_lab(lab).unwrap();
+        let results = |spec: &CaseSpec| {
+            let case = spec.with_seed(of_lab, 1 << 32).unwrap();
+            let outputs = case.reference(host::Cpu::Parallel, &host::NoProgress);
+            outputs.unwrap()
+        };
+        for draw in 0..20 {
+            let drawn = course.drawn(draw);
+            let hidden = drawn.cases.iter().filter(|case| case.ranges.is_some());
+            let hidden: Vec<&CaseSpec> = hidden.collect();
+            let number = |case: &CaseSpec, name: &str| -> u64 {
+                let value = case.params.get(name).unwrap_or("0");
+                value.parse().unwrap()
+            };
+            let any =
+                |name: &str, least: u64| hidden.iter().any(|case| number(case, name) >= least);
+            let (steps, resumed, extent, large) = match lab {
+                "poisson" => ("iterations", false, "n", 41),
+                "wave2d" => ("steps", true, "n_x", 30),
+                "wave3d" => ("steps", true, "n_z", 30),
+                "stencil25" => ("steps", true, "n_z", 33),
+                "matadd" => ("", false, "n_x", 2000),
+                "membench" => ("", false, "n", 100_000),
+                other => panic!("say what a long run of lab {other} is"),
+            };
+            // One percent of so many is two whole ones.
+            assert!(steps.is_empty() || any(steps, 201), "{lab} {draw}");
+            let sees_fewer = |long: &CaseSpec| {
+                let all = number(long, steps);
+                let mut fewer = long.clone();
+                fewer.params.set(steps, all - all / 100);
+                all > 200 && results(long) != results(&fewer)
+            };
+            let is_seen = || hidden.iter().any(|long| sees_fewer(long));
+            assert!(steps.is_empty() || draw > 5 || is_seen(), "{lab} {draw}");
+            assert!(!resumed || any("first_step", 1), "{lab} {draw}");
+            assert!(any(extent, large), "{lab} {draw}");
+        }
+    }
 }

@@ -164,6 +164,8 @@ pub enum Pattern {
         /// Bits of the mantissa that are used, the leading one included.
         mantissa_bits: u32,
     },
+    /// Every wrong cell is a zero of the other sign.
+    SignOfZero,
     /// The differences are as small as those of rounding: another order of operations, not a mistake in the indices.
     RoundingOnly {
         /// Greatest distance in units in the last place.

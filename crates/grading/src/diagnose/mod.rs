@@ -111,6 +111,7 @@ fn is_of_the_whole(pattern: &Pattern) -> bool {
             | Pattern::Transposed { .. }
             | Pattern::Shifted { .. }
             | Pattern::ReducedPrecision { .. }
+            | Pattern::SignOfZero
             | Pattern::RoundingOnly { .. }
     )
 }

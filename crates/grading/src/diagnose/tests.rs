@@ -291,6 +291,20 @@ proptest! {
     }
 
     #[test]
+    fn zeros_of_the_other_sign(extents in extents(), seed: u64) {
+        let mut planted = Planted::new(&extents, seed);
+        for (got, expected) in planted.got.iter_mut().zip(&mut planted.expected) {
+            for (got, expected) in got.iter_mut().zip(expected).step_by(3) {
+                (*got, *expected) = (-0.0, 0.0);
+            }
+        }
+        prop_assert_eq!(planted.patterns(), vec![Pattern::SignOfZero]);
+        // With one value besides that is off by rounding, it is rounding.
+        planted.got[0][1] = f32::from_bits(planted.got[0][1].to_bits() + 1);
+        prop_assert!(!planted.patterns().contains(&Pattern::SignOfZero));
+    }
+
+    #[test]
     fn moved_fields(extents in extents(), seed: u64, axis in 0usize..3, by in prop::sample::select(vec![-2isize, -1, 1, 2])) {
         let axis = axis % extents.len();
         let mut planted = Planted::new(&extents, seed);

@@ -19,7 +19,11 @@ const ROUNDING: f64 = 64.0;
 /// The patterns of all fields together; `worst` is the one that the diagnosis is about.
 pub fn patterns(evidence: &Evidence<'_>, fields: &[Field<'_>], worst: &Field<'_>) -> Vec<Pattern> {
     let mut found = Vec::new();
-    found.extend(empty_or_copy(evidence, worst));
+    if fields.iter().all(is_sign_of_zero) {
+        found.push(Pattern::SignOfZero);
+    } else {
+        found.extend(empty_or_copy(evidence, worst));
+    }
     found.extend(swapped(fields));
     found.extend(other_step(evidence));
     if found.is_empty() {
@@ -32,6 +36,14 @@ pub fn patterns(evidence: &Evidence<'_>, fields: &[Field<'_>], worst: &Field<'_>
         });
     }
     found
+}
+
+/// Whether every wrong cell is a zero, as it should be, but for its sign.
+fn is_sign_of_zero(field: &Field<'_>) -> bool {
+    let is_zero = |value: Value| value.to_f64() == 0.0;
+    field
+        .wrong_cells()
+        .all(|index| is_zero(field.got_at(index)) && is_zero(field.expected_at(index)))
 }
 
 fn empty_or_copy(evidence: &Evidence<'_>, field: &Field<'_>) -> Option<Pattern> {

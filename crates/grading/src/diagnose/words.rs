@@ -161,6 +161,10 @@ pub fn sentence(pattern: &Pattern) -> String {
         Pattern::ReducedPrecision { mantissa_bits } => format!(
             "the values have only {mantissa_bits} significant bits: they went through a shorter type"
         ),
+        Pattern::SignOfZero => {
+            "the wrong values are zeros of the other sign, -0 for 0 or 0 for -0: a negation, a product by 0 or -1, or a sum in another order"
+                .to_owned()
+        }
         Pattern::RoundingOnly { max_ulp } => format!(
             "the differences are as small as those of rounding (at most {} ulp): another order of operations, or a fused multiply-add",
             grouped(*max_ulp)

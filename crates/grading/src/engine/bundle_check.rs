@@ -2,10 +2,27 @@
 //! from the lab file.
 
 use host::Lab;
+use serde_json::Value;
 
 use crate::bundle::{Bundle, MOST_PTX_BYTES};
 use crate::course::{Course, Group};
-use crate::outcome::{Failing, Kind, fail};
+use crate::outcome::{Failing, Kind, bounded, fail};
+
+/// Whether the bundle's drawn cases are those that the grader drew, if it says which; if not, how the submission fails.
+pub fn check_draw(bundle: &Bundle, course: &Course, drawn: Option<u64>) -> Result<(), Failing> {
+    let message = match (course.draws(), bundle.draw, drawn) {
+        (true, None, _) => "it was packed without drawn cases, which the lab has",
+        (true, Some(found), Some(drawn)) if found != drawn => {
+            "its drawn cases do not follow from the number that it is graded with (--draw)"
+        }
+        (false, Some(_), _) => "it was packed with drawn cases, and the lab has none",
+        _ => return Ok(()),
+    };
+    Err(Failing::new(
+        Kind::BundleMismatch,
+        format!("{message}; pack the submission again"),
+    ))
+}
 
 /// Whether the bundle is one for this course; if not, how the submission fails as a whole.
 pub fn check(bundle: &Bundle, course: &Course, lab: &dyn Lab) -> Result<(), Failing> {
@@ -16,7 +33,7 @@ pub fn check(bundle: &Bundle, course: &Course, lab: &dyn Lab) -> Result<(), Fail
     let (found, expected) = (&bundle.lab, &course.lab);
     if found != expected {
         return mismatch(format!(
-            "it is a submission for lab {found}, not {expected}"
+            "it is a submission for lab {found:.100}, not {expected}"
         ));
     }
     let bytes = bundle.ptx.len();
@@ -49,9 +66,9 @@ pub fn check(bundle: &Bundle, course: &Course, lab: &dyn Lab) -> Result<(), Fail
             Err(error) => fail!(Kind::BundleMismatch, "{error}"),
         };
         if case.problem != expected {
-            let found = &case.problem;
             return mismatch(format!(
-                "its plan for case `{name}` was recorded for another problem: {found} in place of {expected}"
+                "its plan for case `{name}` was recorded for another problem: {}",
+                difference(&case.problem, &expected)
             ));
         }
     }
@@ -60,4 +77,25 @@ pub fn check(bundle: &Bundle, course: &Course, lab: &dyn Lab) -> Result<(), Fail
         return mismatch(format!("it has {found} cases, and the lab has {expected}"));
     }
     Ok(())
+}
+
+/// The first field in which a problem is not the expected one; what a bundle has there is quoted in part.
+fn difference(found: &Value, expected: &Value) -> String {
+    let quoted = |value: Option<&Value>| match value {
+        Some(value @ (Value::Number(_) | Value::Bool(_) | Value::Null)) => value.to_string(),
+        Some(Value::String(text)) => bounded(format!("{text:.100}"), 400),
+        Some(Value::Array(values)) => format!("a list of {}", values.len()),
+        Some(Value::Object(fields)) => format!("{} fields", fields.len()),
+        None => "nothing".to_owned(),
+    };
+    let fields = expected.as_object().into_iter().flatten();
+    let differs = |(name, value): &(&String, &Value)| found.get(name) != Some(value);
+    match fields.into_iter().find(differs) {
+        Some((name, value)) => format!(
+            "`{name}` is {} in place of {}",
+            quoted(found.get(name)),
+            quoted(Some(value))
+        ),
+        None => "it has fields that the lab's problem does not have".to_owned(),
+    }
 }

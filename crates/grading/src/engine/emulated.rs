@@ -66,6 +66,15 @@ impl Extent {
         })
     }
 
+    /// The most memory that doing it may take, in bytes: far more than an honest plan needs.
+    pub fn most_memory(self) -> u64 {
+        match self {
+            Extent::Whole => 16 << 30,
+            // The plan's own, twice as much beside it, and as much again.
+            Extent::Sampled => 4 * MOST_BYTES + (16 << 30),
+        }
+    }
+
     /// Whether a fault of this kind is the submission's for sure.
     fn shows(self, kind: Kind) -> bool {
         match kind {
@@ -79,7 +88,7 @@ impl Extent {
     ///
     /// # Errors
     ///
-    /// [`Outcome::Failed`] for what was found; [`Outcome::NotGradedHere`] where it cannot be run to its end here.
+    /// [`Outcome::Failed`] for what was found; [`Outcome::Undecided`] where it cannot be run to its end here.
     pub fn check(
         self,
         device: &dyn Device,
@@ -95,7 +104,7 @@ impl Extent {
             // Seen on the GPU too, which decides.
             Err(Outcome::Failed(failing)) if failing.category == Category::Wrong => Ok(None),
             Err(Outcome::Failed(failing)) if !self.shows(failing.kind) => {
-                Err(Outcome::not_graded_here(format!(
+                Err(Outcome::undecided(format!(
                     "the emulated device did not get to its end: {}",
                     failing.message
                 )))
@@ -112,7 +121,7 @@ fn run_beginning(
 ) -> Result<(), Outcome> {
     let bytes = subject.plan.memory_bytes().map_err(host::Error::from)?;
     if bytes > MOST_BYTES {
-        return Err(Outcome::not_graded_here(format!(
+        return Err(Outcome::undecided(format!(
             "it needs {bytes} bytes, and cases of up to {MOST_BYTES} are looked at"
         )));
     }

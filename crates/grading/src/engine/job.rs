@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::path::PathBuf;
 
 use host::{Device, DeviceKind, Module, Plan, find_lab};
 use serde::{Deserialize, Serialize};
 
 use super::case::{CaseWork, Watch};
 use super::emulated::Extent;
+use super::open;
 use super::run::Subject;
 use super::sampling::Stopping;
 use super::seeds::Seeds;
@@ -44,12 +46,13 @@ pub struct CaseJob {
     pub course_file: String,
     /// The lab file.
     pub course_text: String,
+    /// What the parameters of drawn cases follow from.
+    #[serde(default)]
+    pub draw: Option<u64>,
     /// The case's name.
     pub case: String,
-    /// The kernels.
-    pub ptx: String,
-    /// The submission's plan.
-    pub plan: Plan,
+    /// The folder of the submission's parts: see [`open`](super::open).
+    pub parts: PathBuf,
     /// What all seeds follow from.
     pub seed: u64,
     /// Runs with fresh inputs, where none is timed.
@@ -94,19 +97,23 @@ impl CaseJob {
     ///
     /// # Errors
     ///
-    /// [`Outcome::NotGradedHere`] if that cannot be done here.
+    /// [`Outcome::NotGradedHere`] or [`Outcome::Undecided`] if that cannot be done here.
     pub fn run(&self, device: &dyn Device, watch: &mut dyn Watch) -> Result<Answer, Outcome> {
-        let bad = |error: String| Outcome::not_graded_here(error);
+        let bad = |error: String| Outcome::undecided(error);
         let course = Course::parse(&self.course_text, &self.course_file)
             .map_err(|error| bad(error.to_string()))?;
+        let course = self.draw.map_or(course.clone(), |draw| course.drawn(draw));
         let lab = find_lab(&course.lab).map_err(|error| bad(error.to_string()))?;
-        let spec = course
-            .case(&self.case)
-            .ok_or_else(|| bad(format!("there is no case `{}`", self.case)))?;
-        let module = Module::new("submission", self.ptx.clone());
+        let number = course.cases.iter().position(|spec| spec.name == self.case);
+        let number = number.ok_or_else(|| bad(format!("there is no case `{}`", self.case)))?;
+        let spec = &course.cases[number];
+        let part = |file: PathBuf| open::read_part(&file).map_err(|error| bad(error.to_string()));
+        let plan = part(open::plan_file(&self.parts, number))?;
+        let plan: Plan = serde_json::from_str(&plan).map_err(|error| bad(error.to_string()))?;
+        let module = Module::new("submission", part(open::kernels_file(&self.parts))?);
         let subject = Subject {
             module: &module,
-            plan: &self.plan,
+            plan: &plan,
         };
         let rule = course.tolerance;
         let mut work = CaseWork::new(device, lab, spec, rule, subject, Seeds(self.seed), watch);

@@ -16,6 +16,7 @@
 //! | module         | what it holds                                                          |
 //! |----------------|------------------------------------------------------------------------|
 //! | this one       | all cases of a submission: the report                                  |
+//! | [`open`]       | the process that reads a bundle, and what it says of it                |
 //! | `bundle_check` | whether a bundle is one for the course                                 |
 //! | `emulated`     | what a GPU does not show, looked for on the emulated device            |
 //! | [`process`]    | the process that runs one case, its deadlines, and what its death means |
@@ -36,6 +37,7 @@ mod emulated;
 mod error;
 mod expected;
 pub mod job;
+pub mod open;
 pub mod process;
 mod run;
 pub mod sampling;
@@ -46,28 +48,32 @@ mod tests;
 mod wrong_result;
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use host::{Device, DeviceKind, Lab, Module, find_lab};
+use host::{Device, DeviceKind, Lab, find_lab};
+use output_files::ScratchFolder;
 
-use crate::bundle::{Bundle, BundledCase};
 use crate::course::{CaseSpec, Course, Group};
 use crate::outcome::{Category, Failing, Kind, Outcome};
-use crate::plan_check;
 use crate::report::{CaseGrade, Checks, GradeReport, PerformanceGrade, Protection, SubmissionId};
 pub use case::{Phase, Watch};
 pub use emulated::Extent;
 pub use error::GradeError;
 use job::{Answer, CaseJob};
+use open::{OpenJob, Opened};
 use process::{CaseRunner, Deadlines, DeviceName, Ended, died};
 use sampling::Stopping;
-use seeds::Seeds;
+pub use seeds::Seeds;
 
 /// How to grade.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// What all inputs follow from; secret and fresh if it is not given.
     pub seed: Option<u64>,
+    /// What the parameters of drawn cases follow from, if whoever grades chose it. A bundle may say anything: of one with
+    /// another number nothing is graded, and without this its drawn cases are not.
+    pub draw: Option<u64>,
     /// How long a single run of the submission may take.
     pub deadline: Duration,
     /// Runs with fresh inputs of a case that is not timed.
@@ -82,6 +88,7 @@ impl Default for Options {
     fn default() -> Options {
         Options {
             seed: None,
+            draw: None,
             deadline: Duration::from_secs(60),
             samples: 2,
             stopping: Stopping::default(),
@@ -89,6 +96,9 @@ impl Default for Options {
         }
     }
 }
+
+/// How long reading and checking a bundle may take.
+const OPENING: Duration = Duration::from_secs(120);
 
 /// How long one piece of the harness's own work may take: the reference of the largest case, on few cores.
 const OURS: Duration = Duration::from_secs(1800);
@@ -108,13 +118,22 @@ pub struct Quiet;
 
 impl Show for Quiet {}
 
+/// A bundle to grade.
+#[derive(Debug, Clone, Copy)]
+pub struct Packed<'p> {
+    /// Its file, which nothing in this process reads.
+    pub file: &'p Path,
+    /// Whether this machine packed it just now. What another says about how it was built is that one's claim.
+    pub is_ours: bool,
+}
+
 /// Grades a bundle on a device, which `name` names for the processes that run the cases.
 ///
 /// # Errors
 ///
 /// What keeps it from being graded at all, through no fault of the submission's.
 pub fn grade(
-    bundle: &Bundle,
+    packed: Packed<'_>,
     id: SubmissionId,
     course: &Course,
     (name, device): (DeviceName, &dyn Device),
@@ -129,24 +148,28 @@ pub fn grade(
         None => Seeds::secret()?,
     };
     let mut report = blank(id, course, name.to_string(), Some(device), options);
-    report.protections.extend(bundle.protections.clone());
+    let parts = ScratchFolder::new("grade").map_err(GradeError::NoScratch)?;
+    let opened = match open(packed, course, parts.path(), device, runner, options)? {
+        Ok(opened) => opened,
+        Err(Outcome::Failed(failing)) => return Ok(refused(report, course, failing)),
+        Err(outcome) => return Ok(ended(report, course, &outcome)),
+    };
+    report.submission.sha256 = Some(opened.sha256);
+    report.protections.extend(opened.protections);
     report.protections.extend(protections(device.info().kind));
-    if let Err(failing) = bundle_check::check(bundle, course, lab) {
-        return Ok(refused(report, course, failing));
-    }
+    let drawn = opened.draw.map(|draw| course.drawn(draw));
+    let course = drawn.as_ref().unwrap_or(course);
+    report.draw = course.draw.filter(|_| options.draw.is_some());
     let grading = Grading {
-        bundle,
+        parts: parts.path(),
         course,
         lab,
-        module: Module::new("submission", bundle.ptx.clone()),
         seeds,
         name,
-        device,
         runner,
         options,
     };
-    let cases = course.cases.iter();
-    let plans_checked: Vec<_> = cases.map(|spec| grading.check_plan(spec)).collect();
+    let plans_checked = opened.cases;
     let mut checked_on_emulated = BTreeMap::new();
     if device.info().kind != DeviceKind::Emulated {
         let may_run = course.cases.iter().zip(&plans_checked);
@@ -174,7 +197,12 @@ pub fn grade(
     }
     in_file_order(&mut report.performance, course);
     if !report.is_right() && options.seed.is_none() {
-        let note = format!("--seed {} gives the same inputs again", seeds.0);
+        let draw = report.draw.map(|draw| format!(" --draw {draw}"));
+        let note = format!(
+            "--seed {}{} gives the same inputs again",
+            seeds.0,
+            draw.unwrap_or_default()
+        );
         report.notes.push(note);
     }
     report.elapsed_s = began.elapsed().as_secs_f64();
@@ -183,14 +211,54 @@ pub fn grade(
 
 /// The report of a submission that failed before it could be run at all.
 pub fn refused(mut report: GradeReport, course: &Course, failing: Failing) -> GradeReport {
+    report.refused = Some(failing.clone());
+    ended(report, course, &Outcome::Failed(failing))
+}
+
+/// The report of a submission all of whose cases end like this.
+fn ended(mut report: GradeReport, course: &Course, outcome: &Outcome) -> GradeReport {
     for spec in &course.cases {
-        let outcome = Outcome::Failed(failing.clone());
-        let answer = Answer::without_samples(outcome, course, spec);
+        let answer = Answer::without_samples(outcome.clone(), course, spec);
         add(&mut report, spec, answer, None);
     }
     in_file_order(&mut report.performance, course);
-    report.refused = Some(failing);
     report.with_totals()
+}
+
+/// Has a process open the bundle; if nothing of it can be graded, how all of it ends.
+fn open(
+    packed: Packed<'_>,
+    course: &Course,
+    parts: &Path,
+    device: &dyn Device,
+    runner: &dyn CaseRunner,
+    options: &Options,
+) -> Result<Result<Opened, Outcome>, GradeError> {
+    let job = OpenJob {
+        bundle: packed.file.to_owned(),
+        is_ours: packed.is_ours,
+        parts: parts.to_owned(),
+        course_file: course.file.clone(),
+        course_text: course.text.clone(),
+        draw: options.draw,
+        device: device.info().clone(),
+    };
+    let deadlines = Deadlines {
+        submission: OPENING,
+        ours: OPENING,
+    };
+    let why = match runner.open(&job, &deadlines)? {
+        Ended::Answer(opened) if opened.cases.len() == course.cases.len() => {
+            return Ok(Ok(*opened));
+        }
+        Ended::Answer(_) => return Err(GradeError::Protocol("other cases".to_owned())),
+        Ended::NoAnswer(outcome) => return Ok(Err(outcome)),
+        Ended::TimedOut(_) => format!("it took more than {} s", OPENING.as_secs()),
+        Ended::Died { how, said, .. } => died(&how, &said),
+    };
+    Ok(Err(Outcome::undecided(format!(
+        "the bundle could not be opened within its limits of time and memory: {why}"
+    ))))
 }
 
 /// A report of nothing yet. `device_name` is what users call the device.
@@ -236,49 +304,31 @@ fn in_file_order(performance: &mut [PerformanceGrade], course: &Course) {
 
 /// What all cases of a submission have in common.
 struct Grading<'a> {
-    bundle: &'a Bundle,
+    /// The folder of the submission's parts.
+    parts: &'a Path,
     course: &'a Course,
     lab: &'static dyn Lab,
-    module: Module,
     seeds: Seeds,
     name: DeviceName,
-    device: &'a dyn Device,
     runner: &'a dyn CaseRunner,
     options: &'a Options,
 }
 
 impl Grading<'_> {
-    /// Whether the case is run on this device; if not, how it ends.
-    fn check_plan(&self, spec: &CaseSpec) -> Result<(), Outcome> {
-        let info = self.device.info();
-        if info.kind == DeviceKind::Emulated && spec.group == Group::Large {
-            return Err(Outcome::not_graded_here("large cases are graded on a GPU"));
-        }
-        let BundledCase { problem, plan, .. } = self.submitted(spec);
-        plan_check::is_affordable(plan, &self.module)?;
-        plan_check::fits(self.lab.name(), problem, plan, &self.module, &info.limits)
-    }
-
     /// The job to grade the case on this device, or to check it there to this extent.
     fn job(&self, spec: &CaseSpec, device: DeviceName, checks: Option<Extent>) -> CaseJob {
         CaseJob {
             device,
             course_file: self.course.file.clone(),
             course_text: self.course.text.clone(),
+            draw: self.course.draw,
             case: spec.name.clone(),
-            ptx: self.bundle.ptx.clone(),
-            plan: self.submitted(spec).plan.clone(),
+            parts: self.parts.to_owned(),
             seed: self.seeds.0,
             samples: self.options.samples,
             stopping: self.options.stopping,
             checks,
         }
-    }
-
-    /// What the submission does for this case.
-    fn submitted(&self, spec: &CaseSpec) -> &BundledCase {
-        let submitted = self.bundle.case(&spec.name);
-        submitted.expect("the bundle was checked")
     }
 
     /// What the emulated device finds in these cases, the quick ones first. A failure of category [`Category::Wrong`] says
@@ -313,11 +363,11 @@ impl Grading<'_> {
             let outcome = match ended {
                 Ended::Answer(answer) => answer.status,
                 Ended::NoAnswer(outcome) => outcome,
-                Ended::TimedOut(_) => Outcome::not_graded_here(format!(
+                Ended::TimedOut(_) => Outcome::undecided(format!(
                     "the emulated device looks at a submission for {} s, and was not done by then",
                     at_most.as_secs_f64()
                 )),
-                Ended::Died { how, said, .. } => Outcome::not_graded_here(died(&how, &said)),
+                Ended::Died { how, said, .. } => Outcome::undecided(died(&how, &said)),
             };
             let made = match extent {
                 Extent::Whole => Checks::Whole,
@@ -325,7 +375,9 @@ impl Grading<'_> {
             };
             let checked = match outcome {
                 Outcome::Failed(failing) => (made, Some(failing.with_device("emulated"))),
-                Outcome::NotGradedHere { reason } => (Checks::NotMade { reason }, None),
+                Outcome::NotGradedHere { reason } | Outcome::Undecided { reason } => {
+                    (Checks::NotMade { reason }, None)
+                }
                 Outcome::Passed | Outcome::Measured => (made, None),
             };
             all.insert(spec.name.clone(), checked);
@@ -347,7 +399,7 @@ impl Grading<'_> {
                 let message = format!("a run was not finished after {seconds} s, and was ended");
                 Outcome::failed(Kind::Deadline, message)
             }
-            Ended::TimedOut(Phase::Ours) => Outcome::not_graded_here(format!(
+            Ended::TimedOut(Phase::Ours) => Outcome::undecided(format!(
                 "the harness's own part was not finished after {} s",
                 deadlines.ours.as_secs()
             )),
@@ -357,7 +409,7 @@ impl Grading<'_> {
                 if has_run && !how.starts_with("a bug") {
                     Outcome::failed(Kind::Crashed, message)
                 } else {
-                    Outcome::not_graded_here(message)
+                    Outcome::undecided(message)
                 }
             }
         };

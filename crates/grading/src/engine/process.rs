@@ -1,9 +1,10 @@
-//! The process that runs one case, its deadlines, and what its death means.
+//! The process that opens a bundle or runs one case, its limits, and what its death means.
 //!
-//! It is this program again (`harness grade-case`), which gets a [`CaseJob`] on standard input and answers with a line for
+//! It is this program again (`harness grade-case`), which gets a [`Job`] on standard input and answers with a line for
 //! each [`Message`]. It is trusted, but the submission's kernels may hang it, or take the device's context or the driver
 //! down with them. That costs the case and no more: the parent waits for each message no longer than a deadline,
-//! and the next case has a process and a context of its own.
+//! and the next case has a process and a context of its own. The memory that it may take is limited where no driver asks for
+//! it; what it says is read up to [`MOST_ANSWER_BYTES`].
 //!
 //! Messages go through a descriptor that only this module knows. A kernel's `printf` writes to standard output, which leads
 //! nowhere.
@@ -16,6 +17,7 @@ use std::time::Duration;
 
 use host::Device;
 use host::device::discover;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::case::{Phase, Watch};
@@ -23,21 +25,35 @@ use super::emulated::Extent;
 use super::error::GradeError;
 pub use super::job::DeviceName;
 use super::job::{Answer, CaseJob};
+use super::open::{self, OpenJob, Opened};
 use crate::outcome::{Failing, Outcome};
 
 /// The exit code of a process that found a bug in itself.
 pub const BUG_EXIT_CODE: u8 = 4;
 
-/// What it says.
+/// The most that a process may say, in bytes: a picture, a few texts.
+const MOST_ANSWER_BYTES: u64 = 64 << 20;
+
+/// What it is asked to do.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Job {
+    /// To open a bundle.
+    Open(OpenJob),
+    /// To run a case.
+    Case(CaseJob),
+}
+
+/// What it says; `A` is what it answers in the end.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Message {
+pub enum Message<A = Answer> {
     /// See [`Watch::enter`].
     Enter(Phase),
     /// See [`Watch::failed`].
     Failed(Box<Failing>),
-    /// The last: what became of the case.
-    Answer(Box<Answer>),
+    /// The last: what became of it.
+    Answer(Box<A>),
     /// The last: why there is no answer.
     NoAnswer(Outcome),
 }
@@ -53,9 +69,9 @@ pub struct Deadlines {
 
 /// How it ended.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Ended {
+pub enum Ended<A = Answer> {
     /// With an answer.
-    Answer(Box<Answer>),
+    Answer(Box<A>),
     /// Without an answer: the case cannot be graded, or the submission failed and the process did not live to say more.
     NoAnswer(Outcome),
     /// It was killed: this took too long.
@@ -79,6 +95,18 @@ pub trait CaseRunner {
     ///
     /// What keeps every job from being run.
     fn run(&self, job: &CaseJob, deadlines: &Deadlines) -> Result<Ended, GradeError>;
+
+    /// Opens a bundle. Unless it is overridden, in this process: for tests, which know what is in their bundles.
+    ///
+    /// # Errors
+    ///
+    /// What keeps every bundle from being opened.
+    fn open(&self, job: &OpenJob, _deadlines: &Deadlines) -> Result<Ended<Opened>, GradeError> {
+        Ok(match job.run() {
+            Ok(opened) => Ended::Answer(Box::new(opened)),
+            Err(outcome) => Ended::NoAnswer(outcome),
+        })
+    }
 }
 
 /// Each job in a process of its own: this program again.
@@ -90,12 +118,20 @@ pub const SUBCOMMAND: &str = "grade-case";
 
 impl CaseRunner for CaseProcesses {
     fn run(&self, job: &CaseJob, deadlines: &Deadlines) -> Result<Ended, GradeError> {
-        let mut command = Command::new(std::env::current_exe().map_err(GradeError::NoProcess)?);
-        command.arg(SUBCOMMAND);
-        // Kernels are loaded with their module, not when they are first launched, which would be timed.
-        command.env("CUDA_MODULE_LOADING", "EAGER");
-        run(command, job, deadlines)
+        run(this_program()?, &Job::Case(job.clone()), deadlines)
     }
+
+    fn open(&self, job: &OpenJob, deadlines: &Deadlines) -> Result<Ended<Opened>, GradeError> {
+        run(this_program()?, &Job::Open(job.clone()), deadlines)
+    }
+}
+
+fn this_program() -> Result<Command, GradeError> {
+    let mut command = Command::new(std::env::current_exe().map_err(GradeError::NoProcess)?);
+    command.arg(SUBCOMMAND);
+    // Kernels are loaded with their module, not when they are first launched, which would be timed.
+    command.env("CUDA_MODULE_LOADING", "EAGER");
+    Ok(command)
 }
 
 /// What is said of a process that died: how, and its last words.
@@ -105,7 +141,11 @@ pub fn died(how: &str, said: &str) -> String {
     format!("the process that ran it died ({how}){colon}{last}")
 }
 
-fn run(mut command: Command, job: &CaseJob, deadlines: &Deadlines) -> Result<Ended, GradeError> {
+fn run<A: DeserializeOwned + Send + 'static>(
+    mut command: Command,
+    job: &Job,
+    deadlines: &Deadlines,
+) -> Result<Ended<A>, GradeError> {
     command
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -120,9 +160,10 @@ fn run(mut command: Command, job: &CaseJob, deadlines: &Deadlines) -> Result<End
     let said = std::thread::spawn(move || tail(stderr));
     let (sender, messages) = channel();
     std::thread::spawn(move || {
-        for line in BufReader::new(stdout).lines() {
+        for line in BufReader::new(stdout.take(MOST_ANSWER_BYTES)).lines() {
             let message = line.map_err(|error| error.to_string()).and_then(|line| {
-                serde_json::from_str(&line).map_err(|error| format!("{error}: {line:.200}"))
+                serde_json::from_str::<Message<A>>(&line)
+                    .map_err(|error| format!("{error}: {line:.200}"))
             });
             if sender.send(message).is_err() {
                 break;
@@ -215,17 +256,46 @@ pub fn answer() -> Result<(), GradeError> {
         stream: "input",
         source,
     })?;
-    let job: CaseJob = serde_json::from_str(&text).map_err(GradeError::NoJob)?;
-    let answered = open(&job).and_then(|device| job.run(device.as_ref(), &mut out));
-    out.send(&match answered {
-        Ok(answer) => Message::Answer(Box::new(answer)),
-        Err(outcome) => Message::NoAnswer(outcome),
-    });
+    let job: Job = serde_json::from_str(&text).map_err(GradeError::NoJob)?;
+    limit_memory(&job);
+    match job {
+        Job::Open(job) => out.end(job.run()),
+        Job::Case(job) => {
+            let device = device(&job);
+            let answered = device.and_then(|device| job.run(device.as_ref(), &mut out));
+            out.end(answered);
+        }
+    }
     // What a submission left of the device's context is not taken down in order: the process ends here.
     std::process::exit(0);
 }
 
-fn open(job: &CaseJob) -> Result<Box<dyn Device>, Outcome> {
+/// From now on this process takes no more memory than what it does may need. On a GPU its driver decides.
+fn limit_memory(job: &Job) {
+    let most_bytes = match job {
+        Job::Open(_) => open::MOST_MEMORY,
+        Job::Case(job) => match (job.device, job.checks) {
+            (DeviceName::Cuda(_), _) => return,
+            (DeviceName::Emulated, extent) => extent.unwrap_or(Extent::Whole).most_memory(),
+        },
+    };
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+        let old = getrlimit(Resource::Data);
+        let most = |old: Option<u64>| Some(old.map_or(most_bytes, |old| old.min(most_bytes)));
+        let limit = Rlimit {
+            current: most(old.current),
+            maximum: most(old.maximum),
+        };
+        // Where that is not possible, the deadline is the limit.
+        let _ = setrlimit(Resource::Data, limit);
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = most_bytes;
+}
+
+fn device(job: &CaseJob) -> Result<Box<dyn Device>, Outcome> {
     let ordinal = match job.device {
         DeviceName::Emulated => return Ok(Box::new(job.checks.unwrap_or(Extent::Whole).device())),
         DeviceName::Cuda(ordinal) => ordinal,
@@ -268,7 +338,15 @@ fn private_stdout() -> Result<File, GradeError> {
 struct Line(File);
 
 impl Line {
-    fn send(&mut self, message: &Message) {
+    /// The last message.
+    fn end<A: Serialize>(&mut self, answered: Result<A, Outcome>) {
+        self.send(&match answered {
+            Ok(answer) => Message::Answer(Box::new(answer)),
+            Err(outcome) => Message::NoAnswer(outcome),
+        });
+    }
+
+    fn send<A: Serialize>(&mut self, message: &Message<A>) {
         let mut line = serde_json::to_vec(message).expect("messages have a JSON form");
         line.push(b'\n');
         if self.0.write_all(&line).is_err() {
@@ -280,11 +358,11 @@ impl Line {
 
 impl Watch for Line {
     fn enter(&mut self, phase: Phase) {
-        self.send(&Message::Enter(phase));
+        self.send(&Message::<Answer>::Enter(phase));
     }
 
     fn failed(&mut self, failing: &Failing) {
-        self.send(&Message::Failed(Box::new(failing.clone())));
+        self.send(&Message::<Answer>::Failed(Box::new(failing.clone())));
     }
 }
 
@@ -294,20 +372,20 @@ mod tests {
     use crate::engine::sampling::Stopping;
     use crate::outcome::Kind;
 
-    fn job() -> CaseJob {
-        CaseJob {
+    fn job() -> Job {
+        Job::Case(CaseJob {
             device: DeviceName::Emulated,
             course_file: "lab.toml".to_owned(),
-            course_text: String::new(),
-            case: "case".to_owned(),
             // More than a pipe holds.
-            ptx: "x".repeat(1 << 20),
-            plan: host::Plan::new("plan"),
+            course_text: "x".repeat(1 << 20),
+            draw: None,
+            case: "case".to_owned(),
+            parts: "parts".into(),
             seed: 1,
             samples: 1,
             stopping: Stopping::default(),
             checks: None,
-        }
+        })
     }
 
     /// How a shell script in place of the process ends.

@@ -141,9 +141,7 @@ impl CaseWork<'_> {
                     let name = trusted.variant.name;
                     let agrees = of.case.check(name, &of.inputs, &by_cpu, &beside.outputs)?;
                     agrees.map_err(|error| {
-                        Outcome::not_graded_here(format!(
-                            "the reference's own result is wrong: {error}"
-                        ))
+                        Outcome::undecided(format!("the reference's own result is wrong: {error}"))
                     })?;
                 }
                 expected
@@ -160,7 +158,7 @@ impl CaseWork<'_> {
             plan: &trusted.plan,
         };
         run_isolated(self.device, subject, inputs, SETTLE).map_err(|outcome| {
-            Outcome::not_graded_here(format!("the reference failed: {}", outcome.reason()))
+            Outcome::undecided(format!("the reference failed: {}", outcome.reason()))
         })
     }
 }
@@ -169,7 +167,7 @@ impl CaseWork<'_> {
 fn copy_rate(device: &dyn Device) -> Result<f64, Outcome> {
     let options = Options::for_device(device.info());
     let lacking =
-        |reason: &str| Outcome::not_graded_here(format!("its copies cannot be timed: {reason}"));
+        |reason: &str| Outcome::undecided(format!("its copies cannot be timed: {reason}"));
     let limits = measure(device, &options, &[Limit::Copy], &NoProgress)
         .map_err(|error| lacking(&error.to_string()))?;
     let copy = limits.copy;

@@ -321,6 +321,7 @@ impl Packer {
         let tools = dependencies.device.tools();
         Ok(Bundle {
             lab: course.lab.clone(),
+            draw: course.draw,
             ptx: module.ptx().to_owned(),
             cases,
             built_with: BuiltWith {

@@ -32,7 +32,7 @@ use crate::stdout::Out;
 use grading::report::GradeReport;
 use page::escape;
 use shard::{InPart, Member, Part, Shard};
-use store::{Store, Submission, Terms};
+use store::{Found, Store, Submission, Terms};
 use summary::{Graded, Summary};
 use units::count;
 use workers::{Stopped, share};
@@ -69,7 +69,13 @@ pub fn grade_all(
     grade: &GradeOne<'_>,
     out: &mut Out<'_>,
 ) -> Result<Ending, Failure> {
-    let found = store::submissions(class.submissions, class.results)?;
+    let Found {
+        submissions: found,
+        others,
+    } = store::submissions(class.submissions, class.results)?;
+    if !others.is_empty() {
+        out.line(format!("  passed over: {}", passed_over(&others)))?;
+    }
     let store = Store::open(class.results, class.terms)?;
     let member = |submission: &Submission| Member {
         name: submission.name.clone(),
@@ -99,6 +105,26 @@ pub fn grade_all(
         path.display()
     ))?;
     Ok(Ending::Fine)
+}
+
+/// What is neither a folder nor a bundle, in a line.
+fn passed_over(names: &[String]) -> String {
+    const SHOWN: usize = 20;
+    let shown: Vec<String> = names
+        .iter()
+        .take(SHOWN)
+        .map(|name| escape::line(name))
+        .collect();
+    let more = match names.len().saturating_sub(SHOWN) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let neither = if names.len() == 1 {
+        "is neither a folder nor a bundle"
+    } else {
+        "are neither folders nor bundles"
+    };
+    format!("{}{more} {neither}", shown.join(", "))
 }
 
 /// Shows the summary and writes the files of a class whose submissions are all graded.

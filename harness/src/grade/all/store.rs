@@ -1,15 +1,20 @@
 //! Which submissions there are, and their kept reports.
 
-use std::fs;
+use std::fs::{self, File, Metadata};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::failure::Failure;
+use grading::bundle::MOST_FILE_BYTES;
 use grading::digest::hex;
 use grading::report::{GradeReport, SCHEMA_VERSION};
 use output_files::OutputFile;
+
+/// A source file that is larger is refused, whatever it holds.
+const MOST_SOURCE_BYTES: u64 = 1 << 20;
 
 /// The files of a folder that count.
 const FILES: [&str; 2] = ["kernels.rs", "launch.rs"];
@@ -29,23 +34,26 @@ pub struct Terms {
     pub model: String,
     /// The seed, where one was given.
     pub seed: Option<u64>,
+    /// What drawn cases follow from, where that was given.
+    #[serde(default)]
+    pub draw: Option<u64>,
     /// How long a run may take, in seconds.
     pub deadline_s: f64,
 }
 
 impl Terms {
     /// What they say, by the names that users know.
-    pub fn by_name(&self) -> [(&'static str, String); 7] {
-        let seed = self
-            .seed
-            .map_or("secret".to_owned(), |seed| seed.to_string());
+    pub fn by_name(&self) -> [(&'static str, String); 8] {
+        let or_secret =
+            |number: Option<u64>| number.map_or("secret".to_owned(), |number| number.to_string());
         [
             ("the harness's version", self.harness.clone()),
             ("the lab", self.lab.clone()),
             ("the lab file's SHA-256", self.lab_file.clone()),
             ("--device", self.device.clone()),
             ("the device", self.model.clone()),
-            ("--seed", seed),
+            ("--seed", or_secret(self.seed)),
+            ("--draw", or_secret(self.draw)),
             ("--deadline", format!("{} s", self.deadline_s)),
         ]
     }
@@ -60,17 +68,29 @@ pub struct Submission {
     pub path: PathBuf,
 }
 
-/// The submissions in a folder, by name: subfolders, and files that end in `.bundle`; hidden ones and the results are not.
+/// What is in a folder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    /// By name: subfolders, and what has a name that ends in `.bundle`, whatever it is; no hidden ones.
+    pub submissions: Vec<Submission>,
+    /// The names of what else there is, but for the results: nothing is passed over in silence.
+    pub others: Vec<String>,
+}
+
+/// The submissions in a folder.
 ///
 /// # Errors
 ///
 /// [`Failure::Input`] if the folder cannot be read, or holds none.
-pub fn submissions(folder: &Path, results: &Path) -> Result<Vec<Submission>, Failure> {
+pub fn submissions(folder: &Path, results: &Path) -> Result<Found, Failure> {
     let refused = |reason: &dyn std::fmt::Display| {
         Failure::Input(format!("--all {}: {reason}", folder.display()))
     };
     let results = fs::canonicalize(results).ok();
-    let mut found = Vec::new();
+    let mut found = Found {
+        submissions: Vec::new(),
+        others: Vec::new(),
+    };
     for entry in fs::read_dir(folder).map_err(|error| refused(&error))? {
         let path = entry.map_err(|error| refused(&error))?.path();
         let Some(name) = path
@@ -79,19 +99,23 @@ pub fn submissions(folder: &Path, results: &Path) -> Result<Vec<Submission>, Fai
         else {
             continue;
         };
-        let is_results = results.is_some() && fs::canonicalize(&path).ok() == results;
-        let is_one = path.is_dir()
-            || path.is_file() && path.extension().is_some_and(|ending| ending == "bundle");
-        if is_one && !is_results && !name.starts_with('.') {
-            found.push(Submission { name, path });
+        if results.is_some() && fs::canonicalize(&path).ok() == results {
+            continue;
+        }
+        let is_one = path.is_dir() || path.extension().is_some_and(|ending| ending == "bundle");
+        if is_one && !name.starts_with('.') {
+            found.submissions.push(Submission { name, path });
+        } else {
+            found.others.push(name);
         }
     }
-    if found.is_empty() {
+    if found.submissions.is_empty() {
         return Err(refused(
             &"no submissions in it: neither folders nor .bundle files",
         ));
     }
-    found.sort_by(|a, b| a.name.cmp(&b.name));
+    found.submissions.sort_by(|a, b| a.name.cmp(&b.name));
+    found.others.sort();
     Ok(found)
 }
 
@@ -125,20 +149,21 @@ impl Store {
     /// What the submission is and how it is graded, as one hexadecimal number.
     pub fn key(&self, submission: &Submission) -> String {
         let mut hash = Sha256::new();
-        let mut add = |part: &[u8]| {
-            // With its length, so that no two sequences of parts run together the same way.
-            hash.update((part.len() as u64).to_le_bytes());
-            hash.update(part);
-        };
-        add(self.terms.as_bytes());
-        add(&SCHEMA_VERSION.to_le_bytes());
+        // Each part with its length, so that no two sequences of parts run together the same way.
+        hash.update((self.terms.len() as u64).to_le_bytes());
+        hash.update(&self.terms);
+        hash.update(SCHEMA_VERSION.to_le_bytes());
         if submission.path.is_dir() {
             for name in FILES {
-                add(name.as_bytes());
-                add(&contents(&submission.path.join(name)));
+                hash.update(name);
+                let path = submission.path.join(name);
+                // A link is refused, wherever it leads.
+                let metadata = fs::symlink_metadata(&path);
+                add_file(&mut hash, &path, metadata, MOST_SOURCE_BYTES);
             }
         } else {
-            add(&contents(&submission.path));
+            let metadata = fs::metadata(&submission.path);
+            add_file(&mut hash, &submission.path, metadata, MOST_FILE_BYTES);
         }
         hex(&hash.finalize())
     }
@@ -165,13 +190,26 @@ impl Store {
     }
 }
 
-/// A file's bytes, or why it has none: what is no plain file is not opened.
-fn contents(path: &Path) -> Vec<u8> {
-    match fs::symlink_metadata(path) {
-        Ok(metadata) if metadata.is_file() => {
-            fs::read(path).unwrap_or_else(|error| error.to_string().into_bytes())
+/// Adds a file of at most so many bytes to a hash, or why it is none: what is larger, or no plain file, is not opened.
+fn add_file(hash: &mut Sha256, path: &Path, metadata: io::Result<Metadata>, most_bytes: u64) {
+    let mut why_not = |what: &str| hash.update(what.as_bytes());
+    let length = match metadata {
+        Ok(metadata) if !metadata.is_file() => return why_not("no plain file"),
+        Ok(metadata) if metadata.len() > most_bytes => return why_not("too large"),
+        Ok(metadata) => metadata.len(),
+        Err(error) => return why_not(&error.kind().to_string()),
+    };
+    hash.update(length.to_le_bytes());
+    let hashed = File::open(path).and_then(|file| {
+        let mut file = BufReader::new(file.take(most_bytes));
+        while let piece @ [_, ..] = file.fill_buf()? {
+            hash.update(piece);
+            let length = piece.len();
+            file.consume(length);
         }
-        Ok(_) => b"no plain file".to_vec(),
-        Err(error) => error.kind().to_string().into_bytes(),
+        Ok(())
+    });
+    if let Err(error) = hashed {
+        hash.update(error.kind().to_string());
     }
 }

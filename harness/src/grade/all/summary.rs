@@ -59,6 +59,7 @@ fn outcome(report: &GradeReport) -> String {
     if let Some(refused) = &report.refused {
         return format!("{} [{}]", refused.category.name(), refused.kind);
     }
+    let undecided = report.totals.undecided;
     let failures = figures::failures(report).into_iter();
     let by_kind = failures.flat_map(|(names, failing)| {
         let named = move |name| (failing.kind, name);
@@ -71,6 +72,10 @@ fn outcome(report: &GradeReport) -> String {
         [] => unreachable!("a failure is some case's"),
     });
     let mut words: Vec<String> = words.collect();
+    if undecided > 0.0 {
+        let points = figures::points(undecided);
+        words.insert(0, format!("undecided here: {points} points"));
+    }
     if words.is_empty() {
         words.push("right".to_owned());
     }
@@ -90,6 +95,8 @@ pub struct Summary {
     kinds: BTreeMap<&'static str, usize>,
     /// Groups of submissions with the same content.
     twins: Vec<Vec<String>>,
+    /// Submissions that kept some of their points from being graded.
+    undecided: Vec<String>,
     not_graded: usize,
     is_complete: bool,
 }
@@ -143,6 +150,14 @@ impl Summary {
                 .into_values()
                 .filter(|names| names.len() > 1)
                 .collect(),
+            undecided: graded
+                .iter()
+                .filter(|one| {
+                    let report = one.report.as_ref();
+                    report.is_ok_and(|report| report.totals.undecided > 0.0)
+                })
+                .map(|one| one.name.clone())
+                .collect(),
             not_graded: graded.len() - reports.len(),
             is_complete: reports.iter().all(|report| report.is_complete()),
         }
@@ -162,6 +177,10 @@ impl Summary {
     /// For a terminal.
     pub fn render(&self, look: Look) -> String {
         let mut blocks = vec![format!("  {}", look.title(&self.figures()))];
+        // Above all points: these are not what they seem.
+        if let Some(undecided) = self.undecided() {
+            blocks.insert(0, format!("  {}", look.caution(&undecided)));
+        }
         if !self.shares.is_empty() {
             blocks.push(self.bars(look));
         }
@@ -197,6 +216,19 @@ impl Summary {
             );
         }
         text
+    }
+
+    /// Whose points are not all decided.
+    fn undecided(&self) -> Option<String> {
+        let names: Vec<String> = self
+            .undecided
+            .iter()
+            .map(|name| escape::line(name))
+            .collect();
+        let names = (!names.is_empty()).then(|| names.join(", "))?;
+        Some(format!(
+            "undecided here, by what these do: {names}; their points are the least they earn"
+        ))
     }
 
     fn remarks(&self) -> Vec<String> {
@@ -269,6 +301,9 @@ impl Summary {
             None => "Grades".to_owned(),
         };
         let mut page = Page::new(&title);
+        if let Some(undecided) = self.undecided() {
+            page.paragraph(&undecided);
+        }
         page.paragraph(&self.figures());
         let plot = Plot {
             x: Axis::linear("share of the points, %", |tick| format!("{}", 10.0 * tick)),
@@ -317,7 +352,9 @@ impl Summary {
         let rows = graded.iter().map(|one| match &one.report {
             Ok(report) => {
                 let result = outcome(report);
-                let result = if report.is_right() {
+                let result = if report.totals.undecided > 0.0 {
+                    Cell::caution(result)
+                } else if report.is_right() {
                     Cell::good(result)
                 } else {
                     Cell::bad(result)
@@ -350,7 +387,7 @@ fn page_name(graded: &Graded) -> String {
 
 /// For a spreadsheet: no cell of a submission's choosing is a formula.
 fn csv(graded: &[Graded]) -> String {
-    let mut text = String::from("submission,earned,graded,possible,result\n");
+    let mut text = String::from("submission,earned,undecided,graded,possible,result\n");
     for one in graded {
         let cell = |text: &str| {
             let text = escape::line(text).replace('"', "\"\"");
@@ -366,14 +403,15 @@ fn csv(graded: &[Graded]) -> String {
             Ok(report) => {
                 let totals = &report.totals;
                 format!(
-                    "{name},{},{},{},{}\n",
+                    "{name},{},{},{},{},{}\n",
                     totals.earned,
+                    totals.undecided,
                     totals.graded(),
                     totals.possible,
                     cell(&outcome(report))
                 )
             }
-            Err(message) => format!("{name},,,,{}\n", cell(&format!("not graded: {message}"))),
+            Err(message) => format!("{name},,,,,{}\n", cell(&format!("not graded: {message}"))),
         };
     }
     text

@@ -88,6 +88,7 @@ fn terms(device: &str) -> Terms {
         device: device.to_owned(),
         model: device.to_owned(),
         seed: None,
+        draw: None,
         deadline_s: 60.0,
     }
 }
@@ -100,6 +101,7 @@ fn grade_by_content(path: &Path, name: String) -> Result<GradeReport, Failure> {
             let reason = "no GPU".to_owned();
             Outcome::NotGradedHere { reason }
         }
+        "unknown" => Outcome::undecided("`foo` is not known here"),
         "lost" => return Err(Failure::Environment("the device is lost".to_owned())),
         "odd" => return Err(Failure::Input("this makes no sense".to_owned())),
         other => Outcome::failed(Kind::WrongResult, other),
@@ -133,6 +135,7 @@ fn a_class() {
     let (ending, text, _) = class.run("emulated");
     assert_eq!(ending, Ok(Ending::Lacking), "one could not be graded");
     insta::assert_snapshot!(text, @r"
+      passed over: notes.txt is neither a folder nor a bundle
       =dan                      not graded: this makes no sense
       ada                                8 / 8  right
       bob                                4 / 8  hard [wrong_result]
@@ -161,11 +164,11 @@ fn a_class() {
       not graded: 1 submission
     ");
     insta::assert_snapshot!(fs::read_to_string(class.results().join("scores.csv")).unwrap(), @r#"
-    submission,earned,graded,possible,result
-    "'=dan",,,,"not graded: this makes no sense"
-    "ada",8,8,8,"right"
-    "bob",4,8,8,"hard [wrong_result]"
-    "cleo",8,8,8,"right"
+    submission,earned,undecided,graded,possible,result
+    "'=dan",,,,,"not graded: this makes no sense"
+    "ada",8,0,8,8,"right"
+    "bob",4,0,8,8,"hard [wrong_result]"
+    "cleo",8,0,8,8,"right"
     "#);
     let page = fs::read_to_string(class.results().join("summary.html")).unwrap();
     assert!(page.contains("<svg") && page.contains("<h1>wave2d: grades</h1>"));
@@ -227,6 +230,68 @@ fn points_that_could_not_be_graded_are_told_by_the_exit_code() {
     let (ending, text, _) = class.run("emulated");
     assert_eq!(ending, Ok(Ending::NotGraded));
     assert!(text.contains("median 100 %"), "{text}");
+}
+
+#[test]
+fn who_keeps_points_from_being_graded_is_named_above_all_points() {
+    let class = School::new(&[("ada", "right"), ("eve", "unknown")]);
+    let (ending, text, _) = class.run("emulated");
+    assert_eq!(ending, Ok(Ending::NotGraded));
+    assert!(
+        text.contains("  eve                                4 / 8  undecided here: 4 points"),
+        "{text}"
+    );
+    let (_, summary) = text.split_once("\n\n").unwrap();
+    assert!(
+        summary.starts_with(
+            "  undecided here, by what these do: eve; their points are the least they earn"
+        ),
+        "{text}"
+    );
+    // Half of the points, and not all of fewer.
+    assert!(text.contains("from 50.0 % to 100 %"), "{text}");
+}
+
+#[test]
+fn what_is_odd_has_a_line_or_is_named_and_none_of_it_is_read() {
+    let class = School::new(&[("ada", "right")]);
+    let odd = |name: &str| class.submissions().join(name);
+    let pipe = std::process::Command::new("mkfifo")
+        .arg(odd("pipe.bundle"))
+        .status();
+    assert!(pipe.unwrap().success());
+    std::os::unix::fs::symlink("nowhere", odd("broken.bundle")).unwrap();
+    fs::write(odd("bob.zip"), "").unwrap();
+    // As large as a disk, and empty.
+    fs::File::create(odd("sparse.bundle"))
+        .unwrap()
+        .set_len(1 << 42)
+        .unwrap();
+    let sources = odd("sparse");
+    fs::create_dir(&sources).unwrap();
+    fs::File::create(sources.join("kernels.rs"))
+        .unwrap()
+        .set_len(1 << 42)
+        .unwrap();
+    let seen = Mutex::new(Vec::new());
+    let grade = |_: usize, path: &Path| {
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        seen.lock().unwrap().push(name.clone());
+        match name.as_str() {
+            "ada" => grade_by_content(path, name),
+            _ => Err(Failure::Input("this makes no sense".to_owned())),
+        }
+    };
+    let (_, text) = class.run_with(&terms("emulated"), None, 1, &grade);
+    assert_eq!(seen.into_inner().unwrap().len(), 5);
+    assert!(
+        text.contains("passed over: bob.zip is neither a folder nor a bundle"),
+        "{text}"
+    );
+    assert!(
+        text.contains("broken.bundle") && text.contains("pipe.bundle"),
+        "{text}"
+    );
 }
 
 #[test]

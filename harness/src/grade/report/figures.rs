@@ -64,6 +64,7 @@ pub fn case_result(case: &CaseGrade) -> (String, Tone) {
         Outcome::Passed | Outcome::Measured => ("passed".to_owned(), Tone::Good),
         Outcome::Failed(failing) => (failure(failing), Tone::Bad),
         Outcome::NotGradedHere { .. } => ("not graded here".to_owned(), Tone::Caution),
+        Outcome::Undecided { .. } => ("undecided here".to_owned(), Tone::Caution),
     }
 }
 
@@ -72,6 +73,7 @@ pub fn performance_result(timed: &PerformanceGrade) -> (String, Tone) {
     match &timed.status {
         Outcome::Failed(failing) => (failure(failing), Tone::Bad),
         Outcome::NotGradedHere { .. } => ("not graded here".to_owned(), Tone::Caution),
+        Outcome::Undecided { .. } => ("undecided here".to_owned(), Tone::Caution),
         _ if timed.earned >= timed.points => ("full points".to_owned(), Tone::Good),
         _ => (
             format!("0 at {}, all at {}", timed.zero, timed.full),
@@ -89,9 +91,13 @@ pub fn score(report: &GradeReport) -> (String, String) {
     let totals = &report.totals;
     let figure = earned(totals.earned, totals.graded());
     let mut caption = "points".to_owned();
-    if !report.is_complete() {
+    if totals.undecided > 0.0 {
+        caption += &format!(", {} of them undecided", points(totals.undecided));
+    }
+    if totals.not_graded_here > 0.0 {
+        let comma = if totals.undecided > 0.0 { "," } else { "" };
         caption += &format!(
-            " graded here; {} of {} not graded here",
+            "{comma} graded here; {} of {} not graded here",
             points(totals.not_graded_here),
             points(totals.possible)
         );
@@ -136,15 +142,27 @@ pub fn explanation(failing: &Failing) -> Vec<String> {
 
 /// Why things were not graded here: each reason once, with what it is about.
 pub fn reasons(report: &GradeReport) -> Vec<(String, Vec<String>)> {
+    by_reason(report, Outcome::not_graded)
+}
+
+/// Why things are undecided here: each reason once, with what it is about.
+pub fn undecided(report: &GradeReport) -> Vec<(String, Vec<String>)> {
+    by_reason(report, Outcome::left_undecided)
+}
+
+fn by_reason(
+    report: &GradeReport,
+    reason: impl Fn(&Outcome) -> Option<&str>,
+) -> Vec<(String, Vec<String>)> {
     let cases = report.cases.iter();
-    let cases = cases.filter_map(|case| Some((case.status.not_graded()?, case.name.clone())));
+    let cases = cases.map(|case| (&case.status, case.name.clone()));
     let performance = report.performance.iter();
-    let performance = performance.filter_map(|timed| {
-        let reason = timed.status.not_graded()?;
-        Some((reason, format!("speed of {}", timed.case)))
-    });
+    let performance = performance.map(|timed| (&timed.status, format!("speed of {}", timed.case)));
     let all = cases.chain(performance);
-    grouped(all.map(|(reason, name)| (escape::line(reason), escape::line(&name))))
+    grouped(all.filter_map(|(status, name)| {
+        let reason = escape::at_most(reason(status)?, LONGEST_MESSAGE);
+        Some((escape::line(&reason), escape::line(&name)))
+    }))
 }
 
 /// What the emulated device did beside the GPU that graded the case, in a word or two.

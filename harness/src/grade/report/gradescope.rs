@@ -7,7 +7,8 @@
 //! Students read it. What they may not know of hidden cases is in a test whose visibility is `hidden`, which Gradescope shows to
 //! instructors alone: the wrong values of a hidden case tell its sizes, and what a recorder says may tell its parameters.
 //! That a hidden case passed or failed is shown once grades are published; until then Gradescope does not show the total,
-//! and neither does `output`.
+//! and neither does `output`, nor what is said of points that are undecided. How long it took is not said at all: hidden cases are
+//! part of it. Of what code did that knew hidden cases, no more is shown than that it failed in one.
 
 use serde::Serialize;
 
@@ -21,7 +22,6 @@ use page::escape;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Results {
     score: f64,
-    execution_time: f64,
     output: String,
     output_format: &'static str,
     test_output_format: &'static str,
@@ -69,17 +69,23 @@ pub fn results(report: &GradeReport) -> Results {
     if tests.iter().any(|test| test.visibility == AFTER_PUBLISHED) {
         output[0] += "; hidden cases count too, once grades are published";
     }
-    let lacking = report.totals.not_graded_here;
+    let lacking = points_of(report, |status| status.not_graded().is_some());
     if lacking > 0.0 {
         output.push(format!(
             "{} points not graded here",
             figures::points(lacking)
         ));
     }
+    let undecided = points_of(report, |status| status.left_undecided().is_some());
+    if undecided > 0.0 {
+        output.insert(
+            0,
+            format!("undecided here: {} points", figures::points(undecided)),
+        );
+    }
     output.extend(report.refused.as_ref().map(for_students));
     Results {
         score: report.totals.earned,
-        execution_time: report.elapsed_s,
         output: output.join("\n"),
         output_format: "text",
         test_output_format: "text",
@@ -90,11 +96,27 @@ pub fn results(report: &GradeReport) -> Results {
     }
 }
 
+/// The points of what students are shown at once and that ended like this.
+fn points_of(report: &GradeReport, ended: impl Fn(&Outcome) -> bool) -> f64 {
+    let cases = report.cases.iter();
+    let cases = cases.filter(|case| case.group != Group::Hidden && ended(&case.status));
+    let performance = report
+        .performance
+        .iter()
+        .filter(|timed| ended(&timed.status));
+    let cases = cases.map(|case| case.points);
+    cases.chain(performance.map(|timed| timed.points)).sum()
+}
+
 fn case(case: &CaseGrade) -> Test {
     let is_hidden = case.group == Group::Hidden;
     let (status, output) = match &case.status {
         Outcome::Passed | Outcome::Measured => (Some("passed"), "every value is right".to_owned()),
-        Outcome::Failed(failing) if is_hidden => (Some("failed"), summary(failing)),
+        Outcome::Failed(failing) if is_hidden && !is_secret(failing) => {
+            (Some("failed"), summary(failing))
+        }
+        Outcome::Undecided { .. } if is_hidden => (Some("failed"), "undecided here".to_owned()),
+        Outcome::Undecided { reason } => (Some("failed"), undecided(reason)),
         Outcome::Failed(failing) => (Some("failed"), for_students(failing)),
         Outcome::NotGradedHere { reason } => (None, not_graded(reason)),
     };
@@ -119,6 +141,7 @@ fn speed(timed: &PerformanceGrade) -> Test {
     };
     let (status, output) = match &timed.status {
         Outcome::Failed(failing) => (Some("failed"), for_students(failing)),
+        Outcome::Undecided { reason } => (Some("failed"), undecided(reason)),
         Outcome::NotGradedHere { reason } => (None, not_graded(reason)),
         _ if timed.earned > 0.0 => (Some("passed"), ratio()),
         _ => (Some("failed"), ratio()),
@@ -157,12 +180,12 @@ fn for_instructors(report: &GradeReport) -> Vec<String> {
     let refused = refused.map(|failing| format!("the submission: {}", explained(failing)));
     let hidden = report.cases.iter().filter_map(|case| {
         let is_told = case.group == Group::Hidden && report.refused.is_none();
-        let failing = is_told.then(|| case.status.failing()).flatten()?;
-        Some(format!(
-            "{}: {}",
-            escape::line(&case.name),
-            explained(failing)
-        ))
+        let what = match &case.status {
+            Outcome::Failed(failing) if is_told => explained(failing),
+            Outcome::Undecided { reason } if is_told => undecided(reason),
+            _ => return None,
+        };
+        Some(format!("{}: {what}", escape::line(&case.name)))
     });
     let notes = report.notes.iter().map(|note| escape::line(note));
     refused.chain(hidden).chain(notes).collect()
@@ -175,8 +198,8 @@ fn is_secret(failing: &Failing) -> bool {
 
 fn for_students(failing: &Failing) -> String {
     if is_secret(failing) {
-        let more = "the reason may tell of hidden cases; the instructor can see it";
-        format!("{}\n{more}", summary(failing))
+        // Not even how: a recorder that ends in one way or another would tell what it was asked for.
+        "it failed in a hidden case; the instructor can see how".to_owned()
     } else {
         explained(failing)
     }
@@ -190,6 +213,11 @@ fn explained(failing: &Failing) -> String {
     let mut lines = vec![summary(failing)];
     lines.extend(figures::explanation(failing));
     lines.join("\n")
+}
+
+fn undecided(reason: &str) -> String {
+    let reason = escape::at_most(reason, figures::LONGEST_MESSAGE);
+    format!("undecided here: {}", escape::line(&reason))
 }
 
 fn not_graded(reason: &str) -> String {

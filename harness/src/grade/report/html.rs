@@ -13,6 +13,9 @@ pub fn page(report: &GradeReport) -> String {
     let mut page = Page::new(&format!("{}: {}", report.lab, report.submission.name));
     let (figure, caption) = figures::score(report);
     page.headline(&figure, &caption);
+    for (reason, names) in figures::undecided(report) {
+        page.remark(&format!("Undecided here: {}: {reason}", names.join(", ")));
+    }
     let device = match &report.device_info {
         Some(info) => format!("{} ({})", report.device, info.name),
         None => report.device.clone(),

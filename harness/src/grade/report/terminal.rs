@@ -11,6 +11,7 @@ use units::grouped;
 /// The whole report.
 pub fn render(report: &GradeReport, look: Look) -> String {
     let mut blocks = vec![heading(report, look)];
+    blocks.extend(undecided(report, look));
     if report.refused.is_none() || report.cases.iter().any(|case| case.earned > 0.0) {
         blocks.extend((!report.cases.is_empty()).then(|| cases(report, look)));
         blocks.extend((!report.performance.is_empty()).then(|| performance(report, look)));
@@ -24,9 +25,21 @@ pub fn render(report: &GradeReport, look: Look) -> String {
 /// The points, and what went wrong first.
 pub fn brief(report: &GradeReport, look: Look) -> String {
     let mut blocks = vec![heading(report, look)];
+    blocks.extend(undecided(report, look));
     blocks.extend(failures(report, look).into_iter().next());
     blocks.push(score(report, look));
     blocks.join("\n\n")
+}
+
+/// What cannot be told here of this submission, above everything else: its points are not what they seem.
+fn undecided(report: &GradeReport, look: Look) -> Option<String> {
+    let lines = figures::undecided(report).into_iter();
+    let lines = lines.map(|(reason, names)| {
+        let label = look.caution("undecided here:");
+        format!("  {label} {}: {reason}", names.join(", "))
+    });
+    let lines: Vec<String> = lines.collect();
+    (!lines.is_empty()).then(|| lines.join("\n"))
 }
 
 fn score(report: &GradeReport, look: Look) -> String {

@@ -212,7 +212,7 @@ fn assert_is_for_gradescope(results: &serde_json::Value) {
     let is_count = |value: &serde_json::Value| value.as_f64().is_some_and(|value| value >= 0.0);
     for (key, value) in results.as_object().unwrap() {
         let is_right = match key.as_str() {
-            "score" | "execution_time" => is_count(value),
+            "score" => is_count(value),
             "output" => value.is_string(),
             "output_format" | "test_output_format" | "test_name_format" => {
                 is_one_of(value, &FORMAT)
@@ -315,8 +315,87 @@ fn students_are_told_nothing_of_hidden_cases() {
     let results = serde_json::to_value(gradescope::results(&secretly_refused())).unwrap();
     let shown = shown_to_students(&results);
     assert!(!shown.contains("131"), "{shown}");
-    assert!(shown.contains("the instructor can see it"), "{shown}");
+    assert!(shown.contains("the instructor can see how"), "{shown}");
     assert!(results["tests"].to_string().contains("n is 131"));
+}
+
+/// A recorder could end in another way for each of the parameters that it is asked for: nothing but that it failed is shown,
+/// and nothing of how long it took.
+#[test]
+fn in_whichever_way_recording_a_hidden_case_fails_students_see_the_same() {
+    let shown = |kind: Kind, message: &str, seconds: f64| {
+        let mut report = secretly_refused();
+        let failing = Failing::new(kind, message).with_hidden_cases_known();
+        for case in &mut report.cases {
+            case.status = Outcome::Failed(failing.clone());
+        }
+        for timed in &mut report.performance {
+            timed.status = Outcome::Failed(failing.clone());
+        }
+        report.refused = Some(failing);
+        report.elapsed_s = seconds;
+        let mut results = serde_json::to_value(gradescope::results(&report.with_totals())).unwrap();
+        let tests = results["tests"].as_array_mut().unwrap();
+        tests.retain(|test| test["visibility"] != "hidden");
+        results
+    };
+    let panicked = shown(Kind::RecorderFailed, "panicked: n is 131", 1.5);
+    for kind in [
+        Kind::RecorderTimedOut,
+        Kind::RecorderLimit,
+        Kind::PlanMalformed,
+        Kind::PlanInvalid,
+    ] {
+        assert_eq!(shown(kind, "another", 20.5), panicked, "{kind}");
+    }
+    assert!(
+        !panicked.to_string().contains("recorder_failed"),
+        "{panicked}"
+    );
+}
+
+#[test]
+fn points_that_the_submission_keeps_from_being_graded_stay_in_the_total() {
+    let mut report = full();
+    let reason = "`secret.foo` is not known";
+    for case in &mut report.cases {
+        (case.status, case.earned) = match case.group {
+            Group::Hidden => (Outcome::undecided(reason), 0.0),
+            _ => (Outcome::Passed, case.points),
+        };
+    }
+    report.performance.clear();
+    let report = report.with_totals();
+    let totals = report.totals;
+    assert!(totals.undecided > 0.0 && totals.earned < totals.graded());
+    assert!(report.is_right() && !report.is_complete());
+    assert_eq!(ending(&report), Ending::NotGraded);
+    for text in [
+        terminal::render(&report, Look::PLAIN),
+        terminal::brief(&report, Look::PLAIN),
+    ] {
+        let undecided = text.find("undecided here: tall: `secret.foo`").unwrap();
+        assert!(undecided < text.find(" / ").unwrap(), "{text}");
+        assert!(text.contains("of them undecided"), "{text}");
+    }
+    assert!(html::page(&report).contains("Undecided here: tall"));
+    let results = serde_json::to_value(gradescope::results(&report)).unwrap();
+    assert_is_for_gradescope(&results);
+    // How many points of hidden cases that are, and why, would tell of them.
+    let shown = shown_to_students(&results);
+    assert!(
+        !shown.contains("secret.foo") && !shown.contains("points undecided"),
+        "{shown}"
+    );
+    assert!(!results["output"].as_str().unwrap().contains("undecided"));
+    assert!(results["tests"].to_string().contains("secret.foo"));
+    let most: f64 = results["tests"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|test| test["max_score"].as_f64())
+        .sum();
+    assert_eq!(most, totals.graded());
 }
 
 #[test]

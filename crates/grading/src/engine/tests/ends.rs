@@ -1,8 +1,10 @@
 //! What the end of a process means.
 
+use std::path::Path;
 use std::sync::Mutex;
 
 use super::*;
+use crate::engine::open;
 
 struct Ends(Mutex<Vec<Ended>>);
 
@@ -24,8 +26,12 @@ fn an_end_costs_its_case_and_no_more() {
     let device = Clocked::new(|_, _| 1000.0);
     let status = |ended: Ended| {
         // The second case is graded all the same.
+        let parts = tempfile::tempdir().unwrap();
+        let plan = serde_json::to_string(&bundle.case("large").unwrap().plan).unwrap();
+        std::fs::write(open::kernels_file(parts.path()), &bundle.ptx).unwrap();
+        std::fs::write(open::plan_file(parts.path(), 1), plan).unwrap();
         let good = Here(&device)
-            .run(&job(&course, &bundle), &DEADLINES)
+            .run(&job(&course, parts.path()), &DEADLINES)
             .unwrap();
         let runner = Ends(Mutex::new(vec![ended, good]));
         let report = graded_with(&course, &bundle, &device, &runner, &options());
@@ -49,7 +55,7 @@ fn an_end_costs_its_case_and_no_more() {
     let crashed = status(died(true, "signal 11"));
     insta::assert_snapshot!(message(crashed, Kind::Crashed), @"the process that ran it died (signal 11): last words");
     let reason = |status: Outcome| match status {
-        Outcome::NotGradedHere { reason } => reason,
+        Outcome::NotGradedHere { reason } | Outcome::Undecided { reason } => reason,
         other => panic!("{other:?}"),
     };
     insta::assert_snapshot!(reason(status(died(false, "signal 9"))), @"the process that ran it died (signal 9): last words");
@@ -67,14 +73,14 @@ const DEADLINES: Deadlines = Deadlines {
 };
 
 /// The large case.
-fn job(course: &Course, bundle: &Bundle) -> CaseJob {
+fn job(course: &Course, parts: &Path) -> CaseJob {
     CaseJob {
         device: DeviceName::Cuda(0),
         course_file: course.file.clone(),
         course_text: course.text.clone(),
+        draw: None,
         case: "large".to_owned(),
-        ptx: bundle.ptx.clone(),
-        plan: bundle.case("large").unwrap().plan.clone(),
+        parts: parts.to_owned(),
         seed: 1,
         samples: 1,
         stopping: options().stopping,

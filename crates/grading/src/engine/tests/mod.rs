@@ -24,7 +24,7 @@ use super::case::{Phase, Watch};
 use super::job::CaseJob;
 use super::process::{CaseRunner, Deadlines, DeviceName, Ended};
 use super::sampling::Stopping;
-use super::{GradeError, Options, Quiet, grade};
+use super::{GradeError, Options, Packed, Quiet, grade};
 use crate::bundle::{BuiltWith, Bundle, BundledCase};
 use crate::course::Course;
 use crate::outcome::{Failing, Kind, Outcome};
@@ -74,6 +74,7 @@ fn bundle(course: &Course, ptx: &str, record: impl Fn(&dyn host::Case) -> Plan) 
         }
     });
     Bundle {
+        draw: course.draw,
         lab: course.lab.clone(),
         ptx: ptx.to_owned(),
         cases: cases.collect(),
@@ -154,8 +155,15 @@ fn graded_with(
         DeviceKind::Cuda => DeviceName::Cuda(0),
         DeviceKind::Emulated => DeviceName::Emulated,
     };
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("x.bundle");
+    std::fs::write(&file, bundle.packed().unwrap().bytes).unwrap();
+    let packed = Packed {
+        file: &file,
+        is_ours: true,
+    };
     grade(
-        bundle,
+        packed,
         id,
         course,
         (name, device),

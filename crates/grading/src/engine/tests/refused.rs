@@ -3,6 +3,7 @@
 use host::{BufferId, Element, LaunchConfig, args};
 
 use super::*;
+use crate::engine::open;
 
 #[test]
 fn a_bundle_for_other_problems_is_refused() {
@@ -24,7 +25,7 @@ fn a_bundle_for_other_problems_is_refused() {
         name: "more".to_owned(),
         ..bundle.cases[0].clone()
     })), @"it has 3 cases, and the lab has 2; pack the submission again");
-    insta::assert_snapshot!(refused(&|bundle| bundle.cases[0].problem["n_x"] = 36.into()), @r#"its plan for case `small` was recorded for another problem: {"n_x":36,"n_y":5} in place of {"n_x":37,"n_y":5}; pack the submission again"#);
+    insta::assert_snapshot!(refused(&|bundle| bundle.cases[0].problem["n_x"] = 36.into()), @"its plan for case `small` was recorded for another problem: `n_x` is 36 in place of 37; pack the submission again");
 }
 
 /// How the small case fails with this plan.
@@ -102,18 +103,24 @@ fn plans_over_several_devices_are_refused() {
 }
 
 #[test]
-fn what_the_emulated_device_does_not_know_is_not_graded_there() {
+fn what_the_emulated_device_does_not_know_is_undecided_there() {
     let course = course(MATADD);
     let body = "add.f32 %f3, %f1, %f2; wgmma.fence.sync.aligned;";
     let report = emulated(&course, &bundle(&course, &elementwise(body), record_sum));
-    let Outcome::NotGradedHere { reason } = &report.cases[0].status else {
+    let Outcome::Undecided { reason } = &report.cases[0].status else {
         panic!("{report:#?}")
     };
     assert!(
         reason.contains("wgmma") && reason.ends_with("; grade it on a GPU"),
         "{reason}"
     );
-    assert_eq!((report.totals.earned, report.totals.graded()), (0.0, 0.0));
+    // What a submission does takes nothing out of the total.
+    let totals = report.totals;
+    assert_eq!(
+        (totals.earned, totals.undecided, totals.graded()),
+        (0.0, 2.0, 2.0)
+    );
+    assert!(report.is_right() && !report.is_complete());
     // On a GPU it is graded, and the report says that it was not checked on the emulated device.
     let device = Clocked::new(|_, _| 10.0);
     let right = bundle(&course, &elementwise(SUM), record_sum);
@@ -132,12 +139,104 @@ struct Unknown<'d>(&'d dyn Device, String);
 impl CaseRunner for Unknown<'_> {
     fn run(&self, job: &CaseJob, deadlines: &Deadlines) -> Result<Ended, GradeError> {
         let mut job = job.clone();
+        let other = tempfile::tempdir().unwrap();
         if job.checks.is_some() {
-            job.ptx.clone_from(&self.1);
+            std::fs::write(open::kernels_file(other.path()), &self.1).unwrap();
+            for case in 0..2 {
+                let plan = open::plan_file(&job.parts, case);
+                std::fs::copy(plan, open::plan_file(other.path(), case)).unwrap();
+            }
+            job.parts = other.path().to_owned();
         }
         Here(self.0).run(&job, deadlines)
     }
 }
+
+#[test]
+fn a_problem_however_large_is_not_quoted_in_every_case() {
+    let course = course(MATADD);
+    let mut huge = built_in(&course, "grid2d_block1d_64");
+    huge.cases[0].problem = serde_json::json!({ "n_x": "9".repeat(1 << 20), "n_y": [0, 0, 0] });
+    let report = emulated(&course, &huge);
+    assert_eq!(report.refused.as_ref().unwrap().kind, Kind::BundleMismatch);
+    let json = serde_json::to_string(&report).unwrap();
+    assert!(json.len() < 10_000, "{}", json.len());
+}
+
+#[test]
+fn what_a_bundle_says_of_its_making_is_bounded() {
+    let course = course(MATADD);
+    let mut boast = built_in(&course, "grid2d_block1d_64");
+    boast.protections = (0..100)
+        .map(|_| crate::report::Protection {
+            name: "n".repeat(1 << 16),
+            in_force: true,
+            detail: "d".repeat(1 << 16),
+        })
+        .collect();
+    let json = serde_json::to_string(&emulated(&course, &boast)).unwrap();
+    assert!(json.len() < 40_000, "{}", json.len());
+}
+
+#[test]
+fn whoever_packs_a_bundle_does_not_draw_its_cases() {
+    let course = course(DRAWN);
+    let drawn = course.drawn(7);
+    let bundle = built_in(&drawn, "grid2d_block1d_64");
+    let device = EmulatedDevice::default();
+    let graded = |bundle: &Bundle, draw| {
+        let options = Options { draw, ..options() };
+        graded_with(&course, bundle, &device, &Here(&device), &options)
+    };
+    let report = graded(&bundle, Some(7));
+    assert!(
+        report.is_right() && report.totals.earned == 5.0,
+        "{report:#?}"
+    );
+    assert_eq!(report.draw, Some(7));
+    // Nobody here knows the number: the case counts, and earns nothing.
+    let report = graded(&bundle, None);
+    assert_eq!((report.totals.earned, report.totals.undecided), (2.0, 3.0));
+    insta::assert_snapshot!(report.cases[1].status.reason(), @"whoever packed the bundle drew this case: name the number that it was packed with (--draw), or grade the folder");
+    let refused = |bundle: &Bundle, draw| {
+        let report = graded(bundle, draw);
+        assert_eq!(report.totals.earned, 0.0);
+        report.refused.unwrap().message
+    };
+    insta::assert_snapshot!(refused(&bundle, Some(8)), @"its drawn cases do not follow from the number that it is graded with (--draw); pack the submission again");
+    // Of the right number, with a problem of another.
+    let other = built_in(&course.drawn(9), "grid2d_block1d_64");
+    let forged = Bundle {
+        draw: Some(7),
+        ..other
+    };
+    let message = refused(&forged, Some(7));
+    assert!(
+        message.contains("case `drawn` was recorded for another problem: `n_"),
+        "{message}"
+    );
+    let without = Bundle {
+        draw: None,
+        ..bundle
+    };
+    insta::assert_snapshot!(refused(&without, Some(7)), @"it was packed without drawn cases, which the lab has; pack the submission again");
+}
+
+const DRAWN: &str = r#"format_version = 1
+lab = "matadd"
+tolerance = { rule = "exact" }
+[[case]]
+name = "small"
+group = "small"
+points = 2
+params = { n_x = 37, n_y = 5 }
+[[case]]
+name = "drawn"
+group = "hidden"
+points = 3
+most_updates = 10_000
+params = { n_x = { from = 3, to = 3000 }, n_y = { from = 1, to = 40 } }
+"#;
 
 #[test]
 fn memory_that_kernels_declare_is_bounded() {

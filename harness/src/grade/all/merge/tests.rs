@@ -108,6 +108,7 @@ fn terms() -> Terms {
         device: "cuda".to_owned(),
         model: "H100".to_owned(),
         seed: None,
+        draw: None,
         deadline_s: 60.0,
     }
 }

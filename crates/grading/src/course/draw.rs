@@ -1,0 +1,139 @@
+//! Cases whose parameters are drawn from ranges, anew for each grade, so that no size and no number of steps is safe.
+//!
+//! The ends of the ranges make cases that the lab accepts, each end with each of the others': the file's check has tried
+//! them. What is drawn besides must take no more than [`Ranges::most_updates`], which bounds what a grade takes: draws that
+//! take more are drawn again.
+
+use host::{CaseParams, Lab};
+
+use super::CaseSpec;
+use crate::engine::Seeds;
+
+/// The most combinations of ends that are tried when a file is read: those of 12 ranges.
+pub const MOST_CORNERS: usize = 1 << 12;
+/// What drawn whole numbers are below.
+pub const MOST_DRAWN: u64 = 1 << 40;
+/// How often a case is drawn that takes too long, before its least one is taken. Files of which that is likely are refused.
+const MOST_ATTEMPTS: u32 = 1000;
+/// Steps between the ends of a range of numbers that are not whole.
+const REAL_STEPS: u64 = 1000;
+
+/// What the value of a parameter is drawn from.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Range {
+    /// Whole numbers, both ends included, each doubling as likely as the others.
+    Whole {
+        /// The least.
+        from: u64,
+        /// The greatest.
+        to: u64,
+    },
+    /// Numbers, both ends included.
+    Real {
+        /// The least.
+        from: f64,
+        /// The greatest.
+        to: f64,
+    },
+    /// One of these, as `lab.toml` has them.
+    OneOf(Vec<String>),
+}
+
+impl Range {
+    /// What the ends of the range are; of a list, all of it.
+    fn ends(&self) -> Vec<String> {
+        match self {
+            Range::Whole { from, to } => vec![from.to_string(), to.to_string()],
+            Range::Real { from, to } => vec![from.to_string(), to.to_string()],
+            Range::OneOf(values) => values.clone(),
+        }
+    }
+
+    fn draw(&self, random: &mut fastrand::Rng) -> String {
+        match self {
+            Range::Whole { from, to } => whole(*from, *to, random).to_string(),
+            Range::Real { from, to } => {
+                let share = random.u64(0..=REAL_STEPS) as f64 / REAL_STEPS as f64;
+                // Six digits, and never beyond an end.
+                let value = from + (to - from) * share;
+                let value = (value * 1e6).round() / 1e6;
+                value.clamp(*from, *to).to_string()
+            }
+            Range::OneOf(values) => values[random.usize(..values.len())].clone(),
+        }
+    }
+}
+
+/// A number in the range, each doubling as likely as the others: small ones and great ones alike. In whole numbers, so that
+/// every machine draws the same.
+fn whole(from: u64, to: u64, random: &mut fastrand::Rng) -> u64 {
+    let (least, most) = (from + 1, to + 1);
+    let doubling = random.u32(0..=(most / least).ilog2());
+    let low = least << doubling;
+    random.u64(low..=most.min(2 * low - 1)) - 1
+}
+
+/// What the parameters of a case are drawn from.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ranges {
+    /// By the parameters' names.
+    pub of: Vec<(String, Range)>,
+    /// The most updates that a drawn case may have: see [`host::Work`].
+    pub most_updates: u64,
+}
+
+impl Ranges {
+    /// How many combinations of ends there are.
+    pub fn corners(&self) -> usize {
+        let ends = self.of.iter().map(|(_, range)| range.ends().len());
+        ends.fold(1, usize::saturating_mul)
+    }
+
+    /// The combination of ends of this number, set in `params`: that of number 0 is the least.
+    pub fn corner(&self, mut number: usize, params: &CaseParams) -> CaseParams {
+        let mut params = params.clone();
+        for (name, range) in &self.of {
+            let ends = range.ends();
+            params.set(name, &ends[number % ends.len()]);
+            number /= ends.len();
+        }
+        params
+    }
+
+    fn drawn(&self, params: &CaseParams, seed: u64) -> CaseParams {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let mut params = params.clone();
+        for (name, range) in &self.of {
+            params.set(name, range.draw(&mut random));
+        }
+        params
+    }
+}
+
+impl CaseSpec {
+    /// The case with parameters that follow from this number, if it is one that is drawn; itself if not. `None` if not
+    /// one of `attempts` draws is allowed.
+    pub fn drawn_within(&self, lab: &dyn Lab, draw: u64, attempts: u32) -> Option<CaseSpec> {
+        let Some(ranges) = &self.ranges else {
+            return Some(self.clone());
+        };
+        let drawn = |attempt| CaseSpec {
+            params: ranges.drawn(
+                &self.params,
+                Seeds(draw).sample(&self.name, "draw", attempt),
+            ),
+            ..self.clone()
+        };
+        let is_allowed = |spec: &CaseSpec| {
+            let case = spec.with_seed(lab, 1);
+            case.is_ok_and(|case| case.work("").updates <= ranges.most_updates)
+        };
+        (0..attempts).map(drawn).find(is_allowed)
+    }
+
+    /// The case with parameters that follow from this number.
+    pub fn drawn(&self, lab: &dyn Lab, draw: u64) -> CaseSpec {
+        self.drawn_within(lab, draw, MOST_ATTEMPTS)
+            .unwrap_or_else(|| self.clone())
+    }
+}

@@ -1,0 +1,153 @@
+//! A bundle as it is opened: read, checked, and taken apart into files, a case in each.
+//!
+//! A bundle is whatever its author wrote, and reading it takes what its author wants. So a process of its own does all of it,
+//! with a limit on its memory and on its time, and the process that grades sees what that one says: an [`Opened`], whose
+//! size does not depend on the bundle's. The process of a case gets the files of that case.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use host::{DeviceInfo, DeviceKind, Lab, Module, find_lab};
+use serde::{Deserialize, Serialize};
+
+use super::bundle_check;
+use super::error::GradeError;
+use crate::bundle::{Bundle, BundledCase};
+use crate::course::{CaseSpec, Course, Group};
+use crate::outcome::{Failing, Outcome, bounded};
+use crate::plan_check;
+use crate::report::Protection;
+
+/// The most memory that opening a bundle may take, in bytes: several times the largest content.
+pub const MOST_MEMORY: u64 = 4 << 30;
+
+/// A bundle to open.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct OpenJob {
+    /// Its file.
+    pub bundle: PathBuf,
+    /// Whether this machine packed it just now. What another says about how it was built is that one's claim.
+    pub is_ours: bool,
+    /// An empty folder for its parts.
+    pub parts: PathBuf,
+    /// The lab file's name.
+    pub course_file: String,
+    /// The lab file.
+    pub course_text: String,
+    /// What drawn cases follow from, if whoever grades knows.
+    pub draw: Option<u64>,
+    /// What it is graded on.
+    pub device: DeviceInfo,
+}
+
+/// What is in a bundle, as far as the process that grades needs to know.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Opened {
+    /// The SHA-256 of its content.
+    pub sha256: String,
+    /// What drawn cases follow from, where the lab draws some.
+    pub draw: Option<u64>,
+    /// What it was built under.
+    pub protections: Vec<Protection>,
+    /// For each of the lab's cases whether it can be run; if not, how it ends.
+    pub cases: Vec<Result<(), Outcome>>,
+}
+
+/// The file of the kernels.
+pub fn kernels_file(parts: &Path) -> PathBuf {
+    parts.join("kernels.ptx")
+}
+
+/// The file of the plan of the case of this number.
+pub fn plan_file(parts: &Path, case: usize) -> PathBuf {
+    parts.join(format!("plan-{case}.json"))
+}
+
+impl OpenJob {
+    /// Opens it.
+    ///
+    /// # Errors
+    ///
+    /// [`Outcome::Failed`] if nothing of the submission can be graded; [`Outcome::Undecided`] if its parts cannot be written.
+    pub fn run(&self) -> Result<Opened, Outcome> {
+        let bad = |error: String| Outcome::undecided(error);
+        let course = Course::parse(&self.course_text, &self.course_file)
+            .map_err(|error| bad(error.to_string()))?;
+        let lab = find_lab(&course.lab).map_err(|error| bad(error.to_string()))?;
+        let (bundle, sha256) = Bundle::read_with_sha256(&self.bundle)
+            .map_err(|error| Failing::new(error.kind(), error.to_string()))?;
+        bundle_check::check_draw(&bundle, &course, self.draw)?;
+        let course = bundle
+            .draw
+            .map_or(course.clone(), |draw| course.drawn(draw));
+        bundle_check::check(&bundle, &course, lab)?;
+        let written = |result: io::Result<()>| {
+            result.map_err(|error| bad(format!("{}: {error}", self.parts.display())))
+        };
+        written(fs::write(kernels_file(&self.parts), &bundle.ptx))?;
+        let module = Module::new("submission", bundle.ptx.clone());
+        let mut cases = Vec::new();
+        for (number, spec) in course.cases.iter().enumerate() {
+            let submitted = bundle.case(&spec.name).expect("the bundle was checked");
+            let checked = self.check_plan(spec, submitted, lab, &module);
+            if checked.is_ok() {
+                let plan = serde_json::to_vec(&submitted.plan).expect("plans have a JSON form");
+                written(fs::write(plan_file(&self.parts, number), plan))?;
+            }
+            cases.push(checked);
+        }
+        Ok(Opened {
+            sha256,
+            draw: course.draw,
+            protections: self.protections(bundle.protections),
+            cases,
+        })
+    }
+
+    /// Whether the case is run on this device; if not, how it ends.
+    fn check_plan(
+        &self,
+        spec: &CaseSpec,
+        submitted: &BundledCase,
+        lab: &dyn Lab,
+        module: &Module,
+    ) -> Result<(), Outcome> {
+        if self.device.kind == DeviceKind::Emulated && spec.group == Group::Large {
+            return Err(Outcome::not_graded_here("large cases are graded on a GPU"));
+        }
+        if spec.ranges.is_some() && self.draw.is_none() {
+            return Err(Outcome::undecided(
+                "whoever packed the bundle drew this case: name the number that it was packed with (--draw), or grade the \
+                 folder",
+            ));
+        }
+        let BundledCase { problem, plan, .. } = submitted;
+        plan_check::is_affordable(plan, module)?;
+        plan_check::fits(lab.name(), problem, plan, module, &self.device.limits)
+    }
+
+    fn protections(&self, mut protections: Vec<Protection>) -> Vec<Protection> {
+        /// More than there are.
+        const MOST: usize = 16;
+        /// Bytes of each text: more than ours have.
+        const LONGEST: usize = 300;
+        protections.truncate(MOST);
+        for protection in &mut protections {
+            protection.name = bounded(std::mem::take(&mut protection.name), LONGEST);
+            protection.detail = bounded(std::mem::take(&mut protection.detail), LONGEST);
+            if !self.is_ours {
+                protection.name += " (the bundle says)";
+            }
+        }
+        protections
+    }
+}
+
+/// The text of a part, as the process of a case reads it.
+pub fn read_part(file: &Path) -> Result<String, GradeError> {
+    fs::read_to_string(file).map_err(|source| GradeError::Part {
+        file: file.to_owned(),
+        source,
+    })
+}
