@@ -353,7 +353,7 @@ impl<'a> BlockRunner<'a> {
             random: fastrand::Rng::with_seed(0),
             warp_order: Vec::new(),
             patience: match Turns::of(launch.schedule) {
-                Turns::Long if launch.exchange.threads => 1,
+                Turns::Stepwise if launch.exchange.threads => 1,
                 _ => u32::MAX,
             },
             polls: 0,

@@ -24,7 +24,7 @@ use crate::config::Schedule;
 use crate::fault::{Access, FaultKind, Lifetime};
 use crate::memory::shared::SharedMemory;
 use crate::tally::Tallies;
-use crate::warp::{BLOCK_PATIENCE, State};
+use crate::warp::State;
 
 /// What the blocks of a cluster share.
 #[derive(Debug, Default)]
@@ -139,10 +139,10 @@ impl<'a> ClusterRunner<'a> {
         &self.blocks
     }
 
-    /// Lets threads that poll give way to other clusters.
-    pub(crate) fn give_way(&mut self) {
+    /// Lets threads that have polled so often give way to other clusters.
+    pub(crate) fn give_way(&mut self, patience: u32) {
         for block in &mut self.blocks {
-            block.patience = block.patience.min(BLOCK_PATIENCE);
+            block.patience = patience;
         }
     }
 

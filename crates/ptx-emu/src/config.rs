@@ -118,9 +118,12 @@ pub enum Schedule {
     /// apart, some ahead of the others, as independent thread scheduling allows; so counts of such kernels are not those of
     /// converged warps.
     ///
-    /// Two seeds that differ in the last bit alone have opposite orders: of any two blocks, warps or lanes that one starts first,
-    /// the other starts the second first. With the second-last bit 0 turns are long, up to the next access by which a thread may
-    /// learn of others; with 1 they are short, and end anywhere.
+    /// The last three bits of the seed choose the kind of order:
+    ///
+    /// - 0: blocks and warps in a random order, each as far as it can go; 1: in the opposite order, with the other lanes ahead;
+    /// - 2, 3: the same, but each up to the next access by which a thread may learn of others, so that all others come
+    ///   between two of them;
+    /// - 4 and more: by chance, in short turns that end anywhere.
     Random {
         /// The seed.
         seed: u64,

@@ -11,6 +11,7 @@ use crate::check::fences::Fences;
 use crate::cluster::ClusterRunner;
 use crate::config::{DeviceLimits, LaunchConfig, Schedule};
 use crate::fault::LaunchError;
+use crate::schedule::KIND;
 use crate::tally::Tallies;
 use crate::together;
 
@@ -174,12 +175,12 @@ pub(crate) fn fences(code: &Code, blocks: u64) -> Fences {
     Fences::new(if code.orders_blocks { blocks } else { 0 })
 }
 
-/// The schedule of one launch: launches of one seed have orders of their own, but for what its last two bits say.
+/// The schedule of one launch: launches of one seed have orders of their own, but for what its last bits say.
 pub(crate) fn schedule(schedule: Schedule, first_block: u32) -> Schedule {
     match schedule {
         Schedule::InOrder => schedule,
         Schedule::Random { seed } => Schedule::Random {
-            seed: seed ^ (u64::from(first_block).wrapping_mul(0x9e37_79b9_7f4a_7c15) & !3),
+            seed: seed ^ (u64::from(first_block).wrapping_mul(0x9e37_79b9_7f4a_7c15) & !KIND),
         },
     }
 }

@@ -9,17 +9,23 @@ use crate::warp::{Group, State, Warp};
 
 /// Warp instructions of a turn, unless random.
 const TURN: u64 = 4096;
+/// The same of a turn that is to last as long as possible.
+const LONG_TURN: u64 = 1 << 20;
 /// Longest random turn.
 const RANDOM_TURN: u64 = 64;
+/// The bits of a seed that say how turns are dealt.
+pub(crate) const KIND: u64 = 7;
 
 /// How turns are dealt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Turns {
-    /// To warps and blocks in order of their index, long ones.
+    /// To warps and blocks in order of their index.
     InOrder,
-    /// In a random order, long ones.
-    Long,
-    /// To one that is chosen each time, short ones.
+    /// In a random order: one after the other, as far as each can go.
+    Sequential,
+    /// In a random order: each up to the next access by which threads may learn of others.
+    Stepwise,
+    /// By chance, short ones that end anywhere.
     Short,
 }
 
@@ -27,8 +33,11 @@ impl Turns {
     pub(crate) fn of(schedule: Schedule) -> Self {
         match schedule {
             Schedule::InOrder => Self::InOrder,
-            Schedule::Random { seed } if seed & 2 == 0 => Self::Long,
-            Schedule::Random { .. } => Self::Short,
+            Schedule::Random { seed } => match seed & KIND {
+                0 | 1 => Self::Sequential,
+                2 | 3 => Self::Stepwise,
+                _ => Self::Short,
+            },
         }
     }
 }
@@ -62,7 +71,7 @@ impl BlockRunner<'_> {
         if let Schedule::Random { seed } = launch.schedule {
             let of_block = block.wrapping_mul(0x9e37_79b9_7f4a_7c15);
             self.warp_order.clear();
-            if Turns::of(launch.schedule) == Turns::Long {
+            if Turns::of(launch.schedule) != Turns::Short {
                 self.random = fastrand::Rng::with_seed(seed >> 1 ^ of_block);
                 self.warp_order.extend(0..warps);
                 self.random.shuffle(&mut self.warp_order);
@@ -94,7 +103,8 @@ impl BlockRunner<'_> {
         for turn in 0..warps {
             let (index, length) = match turns {
                 Turns::InOrder => (turn, TURN),
-                Turns::Long => (self.warp_order[turn], TURN),
+                Turns::Sequential => (self.warp_order[turn], LONG_TURN),
+                Turns::Stepwise => (self.warp_order[turn], TURN),
                 Turns::Short => {
                     let index = self.random.usize(0..warps);
                     (index, self.random.u64(1..=RANDOM_TURN))

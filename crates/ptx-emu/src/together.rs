@@ -4,8 +4,8 @@
 //! A GPU starts as many blocks as it holds ([`DeviceLimits::resident_blocks`](crate::DeviceLimits::resident_blocks)), and another
 //! whenever one ends; so a block may wait for others that run, and not for one that has not started. Here a cluster starts when
 //! those before it have ended or polled (atomics, strong accesses, fences, sleeps), and its turn lasts until it does either. Where
-//! turns are long and random, each poll ends the turn, so that all others come between it and the next. Where they are short,
-//! chance decides who is next, and starts clusters before others poll.
+//! turns are stepwise, each poll ends the turn, so that all others come between it and the next. Where they are short, chance
+//! decides who is next, and starts clusters before others poll.
 //!
 //! Whose turn it is follows from the schedule alone, so that the same blocks see the same on every machine.
 //!
@@ -23,6 +23,10 @@ use crate::schedule::Turns;
 use crate::tally::Tallies;
 use crate::warp::State;
 
+/// What ends a turn of a warp by polls, and what does so now and then in a sequential order: what polls without waiting for anybody
+/// is to end before others come between.
+const BLOCK_PATIENCE: u32 = 16;
+const LONG_PATIENCE: u32 = 1024;
 /// Longest turn of a cluster, in turns of its warps, where turns are short.
 const SHORT_TURN: u32 = 8;
 /// A cluster that polls less often than once in so many warp instructions computes something.
@@ -78,7 +82,7 @@ pub(crate) fn run(launch: &LaunchContext, order: &Order) -> Result<Tallies, Stop
     };
     match together.turns {
         Turns::Short => together.run_by_chance()?,
-        Turns::InOrder | Turns::Long => together.run_in_order()?,
+        _ => together.run_in_order()?,
     }
     Ok(together.tallies)
 }
@@ -128,7 +132,9 @@ impl<'a> Together<'a> {
         }
         let mut runner = self.spare.pop().unwrap_or_else(|| {
             let mut runner = ClusterRunner::without_tallies(self.launch);
-            runner.give_way();
+            if self.turns != Turns::Stepwise {
+                runner.give_way(BLOCK_PATIENCE);
+            }
             runner
         });
         runner.start(self.order.at(self.started));
@@ -145,6 +151,14 @@ impl<'a> Together<'a> {
     /// Runs a cluster until it ends or polls, or for so many turns of its warps; true if it has ended.
     fn take_turn(&mut self, index: usize, sweeps: u32) -> Result<bool, Stop> {
         let runner = &mut self.running[index].runner;
+        if self.turns == Turns::Sequential {
+            let is_long = self.random.u8(..) < 16;
+            runner.give_way(if is_long {
+                LONG_PATIENCE
+            } else {
+                BLOCK_PATIENCE
+            });
+        }
         let before = Done::by(runner);
         let patience = u64::from(runner.blocks()[0].patience);
         std::mem::swap(runner.tallies(), &mut self.tallies);

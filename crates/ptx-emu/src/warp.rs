@@ -11,8 +11,6 @@ use crate::registers::{Bases, Flag, LANES, Registers, Slot};
 /// A group that has executed so many atomics, strong accesses, fences or sleeps while others of its warp could
 /// run gives way to them: it may be waiting for what they do.
 pub(crate) const PATIENCE: u32 = 64;
-/// The same for a warp that gives way to other blocks.
-pub(crate) const BLOCK_PATIENCE: u32 = 16;
 
 /// What a group of lanes does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

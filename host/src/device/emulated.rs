@@ -91,8 +91,8 @@ impl EmulatedDevice {
     }
 
     /// The orders that a plan runs in if what it computes may depend on them: that of the options, and one of each kind of
-    /// random ones, long and short turns and the opposite of both (see [`Schedule::Random`]).
-    const ORDERS: u32 = 5;
+    /// random ones (see [`Schedule::Random`]).
+    const ORDERS: u32 = 6;
 
     /// How it executes kernels.
     pub fn options(&self) -> &Options {
@@ -137,7 +137,7 @@ impl Device for EmulatedDevice {
         let schedule = match number.checked_sub(1) {
             None => self.options.schedule,
             Some(other) => Schedule::Random {
-                seed: seed & !3 | u64::from(other & 3),
+                seed: seed & !7 | u64::from(other & 7),
             },
         };
         *self.schedule.lock().unwrap_or_else(PoisonError::into_inner) = schedule;

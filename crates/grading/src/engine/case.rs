@@ -13,7 +13,7 @@ use super::expected;
 use super::run::{Sample, Subject, run_isolated};
 use super::seeds::Seeds;
 use crate::course::{CaseSpec, ToleranceRule};
-use crate::outcome::{Failing, Outcome};
+use crate::outcome::{Failing, Kind, Outcome};
 
 /// Who is at work: runs of the submission have a deadline, ours do not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -137,6 +137,7 @@ impl<'a> CaseWork<'a> {
             .sample
             .is_some_and(|sample| sample % self.orders != 0)
         {
+            failing.kind = Kind::WrongResult;
             failing.message += "; right where blocks and lanes ran in the order of their index, wrong in another: the result depends on which thread is first";
         }
         failing
