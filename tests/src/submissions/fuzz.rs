@@ -16,6 +16,8 @@ use crate::grade::{GradeReport, sha256};
 
 /// The address space of the grader and of each process that it starts, in KiB.
 const MEMORY_KIB: u64 = 6 << 20;
+/// What a part that is repeated comes to at most, in bytes.
+const MOST_REPEATED_BYTES: usize = 16 << 20;
 /// The largest report, in bytes: texts that are cut, and a picture for each case.
 const MOST_REPORT_BYTES: u64 = 8 << 20;
 
@@ -114,7 +116,7 @@ fn changed(right: &[u8], random: &mut Rng) -> (&'static str, Vec<u8>) {
         ),
         3 => {
             // A megabyte of zeros packs to a kilobyte.
-            let text = vec![b' '; random.usize(1..600 << 20)];
+            let text = vec![b' '; 3 << random.u32(8..28)];
             ("its unpacked size", sealed(&text))
         }
         4 => {
@@ -248,7 +250,10 @@ fn something(other: Value, random: &mut Rng) -> Value {
         3 => 1e308.into(),
         4 => random.u64(..).into(),
         5 => "x".repeat(random.usize(0..2 << 20)).into(),
-        6 => vec![other; random.usize(0..2000)].into(),
+        6 => {
+            let most = MOST_REPEATED_BYTES / other.to_string().len();
+            vec![other; random.usize(0..2000).min(most)].into()
+        }
         7 => (0..90).fold(other, |inner, _| vec![inner].into()),
         8 => u64::from(random.u32(0..70)).into(),
         _ => other,

@@ -137,6 +137,41 @@ fn something_else_altogether() {
 }
 
 #[test]
+fn a_pipe_is_not_waited_for() {
+    let packed = Packed::get();
+    let pipe = packed.folder.path().join("pipe.bundle");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.unwrap().success());
+    assert_fails(&packed.grade(&pipe), Kind::MissingFile);
+}
+
+#[test]
+fn as_large_as_a_disk() {
+    let packed = Packed::get();
+    let path = packed.folder.path().join("sparse.bundle");
+    let sparse = |beginning: &str| {
+        fs::write(&path, beginning).unwrap();
+        let file = fs::File::options().write(true).open(&path).unwrap();
+        file.set_len(1 << 42).unwrap();
+        packed.grade(&path)
+    };
+    assert_fails(&sparse(""), Kind::BundleDamaged);
+    let header = format!("harness-bundle 1 {} {}\n", "0".repeat(64), 1u64 << 41);
+    assert_fails(&sparse(&header), Kind::PlanTooLarge);
+}
+
+#[test]
+fn with_a_problem_that_would_fill_the_report() {
+    let report = with_content("talkative", |bundle| {
+        for case in &mut bundle.cases {
+            case.problem["steps"] = "6".repeat(4 << 20).into();
+        }
+    });
+    assert_fails(&report, Kind::BundleMismatch);
+    assert!(report.refused.unwrap().message.len() < 1000);
+}
+
+#[test]
 fn with_an_easier_problem() {
     let report = with_content("easier", |bundle| {
         for case in &mut bundle.cases {

@@ -36,8 +36,9 @@ pub enum Extent {
 const SAMPLED_BLOCKS: u64 = 64;
 /// Commands of a plan that run if not all do.
 const FIRST_COMMANDS: usize = 256;
-/// Warp instructions of a block after which it counts as endless: far more than any small case needs; they take seconds.
-const FUEL: u64 = 20_000_000;
+/// Warp instructions of a block after which it counts as endless: more than one thread needs that does all of a drawn case; they
+/// take seconds.
+const FUEL: u64 = 100_000_000;
 /// The most memory that the plan of a sampled case may need: the emulated device keeps twice as much beside it, to know
 /// which thread accessed what.
 const MOST_BYTES: u64 = 4 << 30;
