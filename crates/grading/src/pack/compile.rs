@@ -43,8 +43,8 @@ const LINKER: [&str; 8] = [
 /// The longest compiler message that is passed on.
 const MESSAGE_BYTES: usize = 16 << 10;
 
-/// The longest text that macros may become.
-const EXPANDED_BYTES: u64 = 4 << 20;
+/// The longest text that macros may become: four files' worth. Its tokens take 300 MB.
+const EXPANDED_BYTES: u64 = 2 << 20;
 
 /// The exit code of a recorder that was given no more memory.
 pub const OUT_OF_MEMORY: i32 = 77;
@@ -350,7 +350,7 @@ fn look(
     fs::remove_file(&file)?;
     if text.len() as u64 > EXPANDED_BYTES {
         let message = format!(
-            "{}: compiling it makes more than {} of text of its macros",
+            "{}: compiling it makes more than {} of text",
             machine.file(),
             size(EXPANDED_BYTES)
         );

@@ -351,7 +351,13 @@ impl Packer {
             kernels: include_str!("known_good/kernels.rs").to_owned(),
             launch: include_str!("known_good/launch.rs").to_owned(),
         };
-        match self.compile_and_record(&good, "matadd", dependencies, [&[], &[]]) {
+        let build = || self.compile_and_record(&good, "matadd", dependencies, [&[], &[]]);
+        // Another submission may just be taking all memory, or all of the disk.
+        let built = build().or_else(|_| {
+            std::thread::sleep(Duration::from_secs(1));
+            build()
+        });
+        match built {
             Ok(_) => {
                 self.able.get_or_init(|| ());
                 Ok(())

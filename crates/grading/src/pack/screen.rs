@@ -120,7 +120,8 @@ fn text(dir: &Path, name: &str) -> Result<String, PackError> {
 /// What a file starts with that the compiler drops unread, while the screen would read it as Rust: the line of a script
 /// (`#!`, but not `#![`), and a manifest between dashes.
 fn dropped(text: &str) -> Option<&'static str> {
-    let after = text.strip_prefix("#!").map(str::trim_start);
+    // The compiler's spaces are fewer than Unicode's: behind another one, it takes the line for a script's.
+    let after = text.strip_prefix("#!").map(str::trim_ascii_start);
     if after.is_some_and(|after| !after.starts_with('[')) {
         return Some("`#!`");
     }

@@ -68,6 +68,7 @@ fn what_is_refused_is_refused_in_every_guise() {
         "mod a { mod b; }",
         "#!/* [\nstd::fs */ fn f() {}",
         "#! /usr/bin/env run\nfn f() {}",
+        "#!\u{a0}[allow(dead_code)] /*\nfn f() {} // */",
         "#!\n/* */ fn f() {}",
         "---\n/*\n---\nfn f() {}",
         "use std::{fmt, include_str as text};",
