@@ -1,6 +1,6 @@
 //! The frame of a function: which row of which file holds a register or a constant.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use ptx::{GlobalId, Reg, RegClass, Space};
@@ -191,11 +191,16 @@ impl FrameBuilder {
     }
 
     /// The rows of all constants so far, predicates among them.
-    pub(crate) fn constant_rows(&self) -> HashSet<(RegClass, u32)> {
+    pub(crate) fn constant_rows(&self) -> impl Iterator<Item = Slot> {
         let constants = self.constants.iter();
         let rows = constants.map(|((class, _), &row)| (*class, row));
-        rows.chain([ALWAYS, NEVER].map(|row| (RegClass::Pred, row)))
-            .collect()
+        let rows = rows.chain([ALWAYS, NEVER].map(|row| (RegClass::Pred, row)));
+        rows.map(|(class, row)| Slot { class, row })
+    }
+
+    /// Rows of each file so far.
+    pub(crate) fn rows(&self) -> Bases {
+        self.next
     }
 
     /// Rows of each file, and the constants in order of file and row.

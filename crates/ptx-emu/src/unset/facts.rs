@@ -72,8 +72,8 @@ pub(crate) struct Facts {
     pub(crate) flow: Flow,
     /// Of loads and stores that move unset bits themselves.
     pub(crate) moves: Option<LoadsOwn>,
-    /// Its opcode, for messages.
-    pub(super) opcode: Box<str>,
+    /// Its opcode, for the messages of strict ones.
+    pub(super) opcode: Option<Box<str>>,
     pub(super) rule: Rule,
 }
 
@@ -89,8 +89,8 @@ impl Facts {
     /// Completes the facts of an instruction whose operands have been read.
     pub(crate) fn finish(&mut self, syntax: &Inst, class: InstructionClass) {
         let opcode = syntax.opcode.text;
-        self.opcode = opcode.into();
         self.rule = rule(syntax, class, self);
+        self.opcode = (self.rule == Rule::Strict).then(|| opcode.into());
         match opcode {
             "ret" | "exit" | "trap" => self.flow = Flow::End,
             // The last operand of a copy may be a predicate, which is read.

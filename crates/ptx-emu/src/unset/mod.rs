@@ -33,38 +33,55 @@ pub(crate) mod facts;
 mod reach;
 mod tracked;
 
-use std::collections::{HashMap, HashSet};
-
 use ptx::RegClass;
 
 use crate::block::Inst;
 use crate::frame::FrameBuilder;
-use crate::registers::Slot;
+use crate::registers::{Bases, Slot};
 use facts::Facts;
 use tracked::Tracked;
 
-/// A register, whatever its class says of its width: its file, and its row there.
-type Key = (RegClass, u32);
+/// A number for each row of a frame, whatever its file.
+#[derive(Clone, Copy, Debug)]
+struct Numbers {
+    rows: Bases,
+}
 
-/// The key of a register.
-fn key(slot: Slot) -> Key {
-    // One file holds 16 and 32 bits.
-    match slot.class {
-        RegClass::B16 => (RegClass::B32, slot.row),
-        class => (class, slot.row),
+impl Numbers {
+    fn count(self) -> usize {
+        (self.rows.r32 + self.rows.r64 + self.rows.pred) as usize
+    }
+
+    fn of(self, slot: Slot) -> usize {
+        let before = match slot.class {
+            RegClass::B16 | RegClass::B32 => 0,
+            RegClass::B64 => self.rows.r32,
+            RegClass::Pred => self.rows.r32 + self.rows.r64,
+        };
+        (before + slot.row) as usize
+    }
+
+    /// The class of the file that a row lies in.
+    fn class(self, number: usize) -> RegClass {
+        match number as u32 {
+            number if number < self.rows.r32 => RegClass::B32,
+            number if number < self.rows.r32 + self.rows.r64 => RegClass::B64,
+            _ => RegClass::Pred,
+        }
     }
 }
 
 /// The rows that say which bits of a register are not set.
-#[derive(Debug, Default)]
-pub(crate) struct Shadows {
-    rows: HashMap<Key, u32>,
+#[derive(Debug)]
+struct Shadows {
+    numbers: Numbers,
+    rows: Vec<Option<u32>>,
 }
 
 impl Shadows {
     /// The row of a register's unset bits; `None` if it is always set.
     fn of(&self, slot: Slot) -> Option<Slot> {
-        let row = *self.rows.get(&key(slot))?;
+        let row = self.rows[self.numbers.of(slot)]?;
         Some(Slot { row, ..slot })
     }
 }
@@ -78,25 +95,30 @@ pub(crate) fn track(
     parameters: &[Slot],
     has_local: bool,
 ) -> Vec<(Slot, bool)> {
-    let parameters: HashSet<Key> = parameters.iter().map(|&slot| key(slot)).collect();
-    let mut set = frame.constant_rows();
-    set.extend(&parameters);
-    let unset = reach::maybe_unset(facts, &set, has_local);
-    let mut registers: Vec<Key> = unset.into_iter().collect();
-    registers.sort_unstable();
-    let mut shadows = Shadows::default();
+    let numbers = Numbers { rows: frame.rows() };
+    let mut is_set = vec![false; numbers.count()];
+    for slot in frame.constant_rows() {
+        is_set[numbers.of(slot)] = true;
+    }
+    for &slot in parameters {
+        is_set[numbers.of(slot)] = true;
+    }
+    let unset = reach::maybe_unset(facts, numbers, &is_set, has_local);
+    let mut shadows = Shadows {
+        numbers,
+        rows: vec![None; numbers.count()],
+    };
     let mut initial = Vec::new();
-    for key in registers {
-        let class = key.0;
+    for number in unset {
+        let class = numbers.class(number);
         let row = frame.next_row(class);
-        shadows.rows.insert(key, row);
-        initial.push((Slot { class, row }, !parameters.contains(&key)));
+        shadows.rows[number] = Some(row);
+        initial.push((Slot { class, row }, !is_set[number]));
     }
-    if shadows.rows.is_empty() {
-        return initial;
-    }
-    for (inst, facts) in insts.iter_mut().zip(facts) {
-        Tracked::wrap(inst, facts, &shadows, |class| frame.bits(class, 0).row);
+    if !initial.is_empty() {
+        for (inst, facts) in insts.iter_mut().zip(facts) {
+            Tracked::wrap(inst, facts, &shadows, |class| frame.bits(class, 0).row);
+        }
     }
     initial
 }

@@ -1,19 +1,29 @@
 //! Which registers of a function may be unset where an instruction reads them.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
+use super::Numbers;
 use super::facts::{Facts, Flow, LoadsOwn, Rule};
-use super::{Key, key};
 
 /// Words of the tables that this may take, and, times this, the steps: a function for which they are not enough counts all of
 /// its registers as perhaps unset.
 const MOST_WORDS: usize = 1 << 22;
 const MOST_ROUNDS: usize = 16;
 
-/// The registers that may be unset where an instruction reads them. `set` are always set; `has_local` says whether a generic
-/// address may lie in local memory.
-pub(super) fn maybe_unset(facts: &[Facts], set: &HashSet<Key>, has_local: bool) -> HashSet<Key> {
-    let mut unset = unwritten(facts);
+/// The registers that may be unset where an instruction reads them, in order. Those of `is_set` are so where a frame is entered;
+/// `has_local` says whether a generic address may lie in local memory.
+pub(super) fn maybe_unset(
+    facts: &[Facts],
+    numbers: Numbers,
+    is_set: &[bool],
+    has_local: bool,
+) -> Vec<usize> {
+    let mut open = unwritten(facts, numbers);
+    open.retain(|&number| !is_set[number]);
+    let writes = |facts: &Facts| {
+        let writes = facts.writes.clone().into_iter().flatten();
+        writes.map(move |slot| numbers.of(slot))
+    };
     for facts in facts {
         let loads_own = match facts.moves {
             None | Some(LoadsOwn::No) => false,
@@ -21,31 +31,31 @@ pub(super) fn maybe_unset(facts: &[Facts], set: &HashSet<Key>, has_local: bool) 
             Some(LoadsOwn::Yes) => true,
         };
         if loads_own {
-            unset.extend(facts.writes.iter().flatten().map(|&slot| key(slot)));
+            open.extend(writes(facts));
         }
     }
-    unset.retain(|register| !set.contains(register));
+    if open.is_empty() {
+        return open;
+    }
     // What is computed from such.
-    let mut readers: HashMap<Key, Vec<usize>> = HashMap::new();
+    let mut readers = vec![Vec::new(); numbers.count()];
     for (index, facts) in facts.iter().enumerate() {
         if !matches!(facts.rule, Rule::Strict | Rule::Memory) {
             for slot in facts.operands() {
-                readers.entry(key(slot)).or_default().push(index);
+                readers[numbers.of(slot)].push(index);
             }
         }
     }
-    let mut open: Vec<Key> = unset.iter().copied().collect();
-    while let Some(register) = open.pop() {
-        // Each register is looked at once.
-        for index in readers.remove(&register).unwrap_or_default() {
-            for slot in facts[index].writes.iter().flatten() {
-                if unset.insert(key(*slot)) {
-                    open.push(key(*slot));
-                }
-            }
+    let mut is_unset = vec![false; numbers.count()];
+    while let Some(number) = open.pop() {
+        if !std::mem::replace(&mut is_unset[number], true) {
+            let readers = std::mem::take(&mut readers[number]);
+            open.extend(readers.into_iter().flat_map(|index| writes(&facts[index])));
         }
     }
-    unset
+    (0..numbers.count())
+        .filter(|&number| is_unset[number])
+        .collect()
 }
 
 /// A part of a function that control enters at its start and leaves at its end, or a table of targets.
@@ -58,16 +68,12 @@ struct Node {
     successors: Vec<usize>,
 }
 
-/// The registers that some path reads before it writes them; some that are never written may be constants.
-fn unwritten(facts: &[Facts]) -> HashSet<Key> {
-    let mut numbers: HashMap<Key, usize> = HashMap::new();
-    for slot in facts.iter().flat_map(Facts::all_reads) {
-        let next = numbers.len();
-        numbers.entry(key(slot)).or_insert(next);
-    }
-    let words = numbers.len().div_ceil(64);
-    let Some(nodes) = nodes(facts, &numbers, words) else {
-        return numbers.into_keys().collect();
+/// The registers that some path reads before it writes them, and perhaps constants.
+fn unwritten(facts: &[Facts], numbers: Numbers) -> Vec<usize> {
+    let words = numbers.count().div_ceil(64);
+    let all = || (0..numbers.count()).collect();
+    let Some(nodes) = nodes(facts, numbers, words) else {
+        return all();
     };
     // Registers that are read, at the start of each node, before they are written.
     let mut live: Vec<Vec<u64>> = nodes.iter().map(|node| node.reads.clone()).collect();
@@ -101,19 +107,15 @@ fn unwritten(facts: &[Facts]) -> HashSet<Key> {
             }
         }
         if steps > MOST_ROUNDS * MOST_WORDS {
-            return numbers.into_keys().collect();
+            return all();
         }
     }
-    let Some(first) = live.first() else {
-        return HashSet::new();
-    };
-    let is_live = |number: usize| first[number / 64] >> (number % 64) & 1 == 1;
-    numbers.retain(|_, number| is_live(*number));
-    numbers.into_keys().collect()
+    let is_live = |number: &usize| live[0][number / 64] >> (number % 64) & 1 == 1;
+    (0..numbers.count()).filter(is_live).collect()
 }
 
 /// The nodes of a function, in order, then those of its tables; `None` if they are too many.
-fn nodes(facts: &[Facts], numbers: &HashMap<Key, usize>, words: usize) -> Option<Vec<Node>> {
+fn nodes(facts: &[Facts], numbers: Numbers, words: usize) -> Option<Vec<Node>> {
     // Where a node starts; the last is the end.
     let mut starts = vec![false; facts.len() + 1];
     let mut tables: HashMap<*const u32, usize> = HashMap::new();
@@ -154,15 +156,14 @@ fn nodes(facts: &[Facts], numbers: &HashMap<Key, usize>, words: usize) -> Option
     for (index, facts) in facts.iter().enumerate() {
         let node = &mut nodes[node_of[index]];
         for slot in facts.all_reads() {
-            let number = numbers[&key(slot)];
+            let number = numbers.of(slot);
             let bit = 1 << (number % 64);
             node.reads[number / 64] |= bit & !node.writes[number / 64];
         }
         if facts.guard.is_none() {
             for slot in facts.writes.iter().flatten() {
-                if let Some(number) = numbers.get(&key(*slot)) {
-                    node.writes[number / 64] |= 1 << (number % 64);
-                }
+                let number = numbers.of(*slot);
+                node.writes[number / 64] |= 1 << (number % 64);
             }
         }
         let goes_on = matches!(facts.flow, Flow::Next) || facts.guard.is_some();

@@ -29,6 +29,9 @@ pub(super) struct Tracked {
     flags: Box<[Slot]>,
     addresses: Box<[Slot]>,
     writes: Box<[Option<Value>]>,
+    /// The rows of unset bits of everything that it reads, and of its results.
+    watched: Box<[Slot]>,
+    results: Box<[Slot]>,
     rule: Rule,
     /// A row of zeros as wide as its first operand.
     zero: u32,
@@ -70,9 +73,22 @@ impl Tracked {
             flags: known(&facts.flags),
             addresses: known(&facts.addresses),
             writes: facts.writes.iter().map(|slot| slot.map(value)).collect(),
+            watched: facts
+                .operands()
+                .filter_map(|slot| shadows.of(slot))
+                .collect(),
+            results: match facts.rule {
+                Rule::Memory => Box::default(),
+                _ => facts
+                    .writes
+                    .iter()
+                    .flatten()
+                    .filter_map(|&slot| shadows.of(slot))
+                    .collect(),
+            },
             rule: facts.rule,
             zero: 0,
-            opcode: facts.opcode.clone(),
+            opcode: facts.opcode.as_deref().unwrap_or_default().into(),
         };
         let has_shadow = |value: &Value| value.shadow.is_some();
         let is_touched = guard.is_some()
@@ -114,6 +130,16 @@ impl Tracked {
     /// Follows the unset bits of the operands to the results, which are not computed yet.
     fn follow(&self, runner: &BlockRunner, warp: &mut Warp, at: At) -> Result<(), Stop> {
         let registers = &mut warp.registers;
+        if self
+            .watched
+            .iter()
+            .all(|&shadow| is_clear(registers, shadow))
+        {
+            self.results
+                .iter()
+                .for_each(|&shadow| clear(registers, shadow, at.active));
+            return Ok(());
+        }
         let of = |shadows: &[Slot]| {
             let unset = shadows.iter().map(|&shadow| unset_lanes(registers, shadow));
             unset.fold(0, |all, lanes| all | lanes) & at.active
@@ -300,14 +326,42 @@ fn unset_lanes(registers: &Registers, shadow: Slot) -> u32 {
     }
 }
 
-/// Sets the unset bits of the lanes of a mask: those of `unset` to those of `row`, the others to none.
-fn set(registers: &mut Registers, shadow: Slot, mask: u32, row: &Row64, unset: u32) {
+/// True if a row of unset bits has none.
+#[inline]
+fn is_clear(registers: &Registers, shadow: Slot) -> bool {
+    match shadow.class {
+        RegClass::Pred => registers.pred(shadow.row) == 0,
+        RegClass::B64 => {
+            registers
+                .r64(shadow.row)
+                .iter()
+                .fold(0, |all, bits| all | bits)
+                == 0
+        }
+        _ => {
+            registers
+                .r32(shadow.row)
+                .iter()
+                .fold(0, |all, bits| all | bits)
+                == 0
+        }
+    }
+}
+
+/// Sets the unset bits of the lanes of a mask to none.
+#[inline]
+fn clear(registers: &mut Registers, shadow: Slot, mask: u32) {
     match (shadow.class, mask) {
         (RegClass::Pred, _) => registers.set_pred(shadow.row, mask, 0),
         (RegClass::B64, ALL) => *registers.r64_mut(shadow.row) = [0; LANES],
         (_, ALL) => *registers.r32_mut(shadow.row) = [0; LANES],
         _ => registers.fill(shadow, mask, 0),
     }
+}
+
+/// Sets the unset bits of the lanes of a mask: those of `unset` to those of `row`, the others to none.
+fn set(registers: &mut Registers, shadow: Slot, mask: u32, row: &Row64, unset: u32) {
+    clear(registers, shadow, mask);
     for lane in lanes(unset) {
         registers.set_lane(shadow, lane, row[lane]);
     }
