@@ -211,3 +211,22 @@ fn an_endless_wait_is_told_from_a_long_one() {
         assert!(outcome.result.is_ok(), "{:?}", outcome.result);
     }
 }
+
+#[test]
+fn lanes_that_take_for_granted_that_they_are_together() {
+    let body = "activemask.b32 %r5;\nst.global.u32 [%rd3], %r5;";
+    let together = vec![u32::MAX; 32];
+    assert_eq!(launch(body).out()[..32], together);
+    let outputs = outputs(|| launch(body), 32);
+    assert!(outputs.iter().all(|out| *out != together), "{outputs:?}");
+}
+
+#[test]
+fn half_a_warp_that_arrives_in_parts() {
+    // 16 threads arrive for another warp, which waits for 64; the volatile load makes lanes run apart.
+    let body = "ld.volatile.global.u32 %r5, [%rd2];\nsetp.ge.u32 %p1, %r2, 32;\n@%p1 bra $arrive;\n\
+                bar.sync 1, 64;\nst.global.u32 [%rd3], 7;\nret;\n$arrive:\nbar.arrive 1, 64;";
+    for outputs in outputs(|| launch(body).block(48), 32) {
+        assert_eq!(outputs, [7; 32]);
+    }
+}
