@@ -273,10 +273,8 @@ impl LaunchContext<'_> {
 pub(crate) struct BarrierState {
     /// Threads that wait.
     pub(crate) waiting: u32,
-    /// Threads that arrived and went on.
-    pub(crate) arrived: u32,
-    /// The warps of those.
-    pub(crate) arrived_warps: Vec<usize>,
+    /// Threads that arrived and went on: a warp, and lanes of it.
+    pub(crate) arrived: Vec<(usize, u32)>,
 }
 
 /// Runs blocks of one rank, one after the other, on one host thread.

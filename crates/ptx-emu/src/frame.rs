@@ -47,8 +47,7 @@ pub(crate) struct FunctionCode {
     pub(crate) exchange: Exchange,
 }
 
-/// How threads may learn of each other's accesses with no barrier between: then what they compute may depend on the order in
-/// which they run.
+/// How threads may learn of each other with no barrier between: then what they compute may depend on the order in which they run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Exchange {
     /// By memory that the threads of a block share.

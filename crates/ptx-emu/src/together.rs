@@ -32,7 +32,7 @@ const SHORT_TURN: u32 = 8;
 /// A cluster that polls less often than once in so many warp instructions computes something.
 const COMPUTES: u64 = 1024;
 /// Warp instructions without a change after which the blocks wait in vain: of all together, and at least of each cluster.
-const IN_VAIN: (u64, u64) = (4_000_000, 4096);
+const IN_VAIN: (u64, u64) = (2_000_000, 4096);
 
 /// A cluster that runs.
 struct Running<'a> {

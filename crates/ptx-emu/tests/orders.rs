@@ -103,8 +103,8 @@ fn a_barrier_of_a_grid_that_the_device_does_not_hold() {
     assert_eq!(kernel.limits.resident_blocks(512, 0), 8);
     let message = kernel.fault();
     insta::assert_snapshot!(message, @r"
-    deadlock: the 8 blocks that run wait for blocks that cannot start (not started: 1): the device holds 8 of this launch's blocks at once. They have polled memory for 4000032 warp instructions, and nothing in it has changed. A block may wait only for blocks that run at the same time: launch at most 8 and give each more to do, or end the launch where blocks wait for each other
-      in kernel `k` at src/lab.rs:1 (PTX line 37), block (5, 0, 0), thread (0, 0, 0)
+    deadlock: the 8 blocks that run wait for blocks that cannot start (not started: 1): the device holds 8 of this launch's blocks at once. They have polled memory for 2000016 warp instructions, and nothing in it has changed. A block may wait only for blocks that run at the same time: launch at most 8 and give each more to do, or end the launch where blocks wait for each other
+      in kernel `k` at src/lab.rs:1 (PTX line 37), block (2, 0, 0), thread (0, 0, 0)
     ");
     kernel.config.grid = [8, 1, 1];
     kernel.out();
@@ -123,8 +123,8 @@ fn blocks_that_wait_for_what_nobody_does() {
     let body =
         "$wait:\nld.volatile.global.u32 %r5, [%rd1];\nsetp.eq.u32 %p1, %r5, 0;\n@%p1 bra $wait;";
     insta::assert_snapshot!(launch(body).grid(2).fault(), @r"
-    deadlock: the 2 blocks that run wait for something that none of them does: they have polled memory for 4000040 warp instructions, and nothing in it has changed
-      in kernel `k` at src/lab.rs:1 (PTX line 27), block (0, 0, 0), thread (0, 0, 0)
+    deadlock: the 2 blocks that run wait for something that none of them does: they have polled memory for 2000024 warp instructions, and nothing in it has changed
+      in kernel `k` at src/lab.rs:1 (PTX line 27), block (1, 0, 0), thread (0, 0, 0)
     ");
 }
 
@@ -209,5 +209,24 @@ fn an_endless_wait_is_told_from_a_long_one() {
         let kernel = launch(body).grid(4).schedule(Schedule::Random { seed });
         let outcome = kernel.run();
         assert!(outcome.result.is_ok(), "{:?}", outcome.result);
+    }
+}
+
+#[test]
+fn lanes_that_take_for_granted_that_they_are_together() {
+    let body = "activemask.b32 %r5;\nst.global.u32 [%rd3], %r5;";
+    let together = vec![u32::MAX; 32];
+    assert_eq!(launch(body).out()[..32], together);
+    let outputs = outputs(|| launch(body), 32);
+    assert!(outputs.iter().all(|out| *out != together), "{outputs:?}");
+}
+
+#[test]
+fn half_a_warp_that_arrives_in_parts() {
+    // 16 threads arrive for another warp, which waits for 64; the volatile load makes lanes run apart.
+    let body = "ld.volatile.global.u32 %r5, [%rd2];\nsetp.ge.u32 %p1, %r2, 32;\n@%p1 bra $arrive;\n\
+                bar.sync 1, 64;\nst.global.u32 [%rd3], 7;\nret;\n$arrive:\nbar.arrive 1, 64;";
+    for outputs in outputs(|| launch(body).block(48), 32) {
+        assert_eq!(outputs, [7; 32]);
     }
 }

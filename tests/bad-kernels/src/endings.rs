@@ -73,7 +73,7 @@ pub unsafe fn search_fixed(sorted: &[u32], wanted: &[u32], out: *mut u32) {
     *out.add(i) = low as u32;
 }
 
-/// Waits for blocks that may not have started, and start only when this one has ended.
+/// Waits for blocks that, of a grid larger than the device holds, start only when this one has ended.
 #[kernel]
 pub unsafe fn wait_for_all_blocks(x: *const u32, sums: *mut u32, done: *mut u32, out: *mut u32) {
     let (block, blocks) = (thread::block_idx_x() as usize, thread::grid_dim_x());

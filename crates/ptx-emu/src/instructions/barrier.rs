@@ -110,12 +110,14 @@ impl Execute for Barrier {
         runner.recheck_barriers = true;
         let state = &mut runner.barriers[id as usize];
         if self.arrives_only {
-            state.arrived += if at.active == warp.live {
-                LANES as u32
-            } else {
-                at.active.count_ones()
-            };
-            state.arrived_warps.push(warp.index);
+            // Lanes of a warp may come one after the other.
+            let mut arrived = state.arrived.iter_mut();
+            let rest =
+                arrived.find(|(index, lanes)| *index == warp.index && lanes & at.active == 0);
+            match rest {
+                Some((_, lanes)) => *lanes |= at.active,
+                None => state.arrived.push((warp.index, at.active)),
+            }
             return Ok(Next::Step);
         }
         state.waiting += at.active.count_ones();
@@ -186,7 +188,13 @@ impl BlockRunner<'_> {
                         mask => mask.count_ones(),
                     })
                     .sum();
-                here + state.arrived >= wanted
+                let arrived = state.arrived.iter().map(|&(index, lanes)| {
+                    match self.warps[index].live & !lanes {
+                        0 => LANES as u32,
+                        _ => lanes.count_ones(),
+                    }
+                });
+                here + arrived.sum::<u32>() >= wanted
             }
         }
     }
@@ -249,7 +257,8 @@ impl BlockRunner<'_> {
             }
             waiting += group.mask.count_ones();
         }
-        let mut warps = std::mem::take(&mut self.barriers[id as usize]).arrived_warps;
+        let arrived = std::mem::take(&mut self.barriers[id as usize]).arrived;
+        let mut warps: Vec<usize> = arrived.iter().map(|(warp, _)| *warp).collect();
         for warp in &mut self.warps {
             let Warp {
                 groups,

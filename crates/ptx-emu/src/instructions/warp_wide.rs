@@ -52,6 +52,8 @@ pub(super) fn active_mask(r: &mut Reader) -> Read<Op> {
     r.only_type(B32)?;
     r.operands(1)?;
     let dst = r.dst(B32)?;
+    // Which lanes are together depends on the order in which they run.
+    r.function.exchange.threads = true;
     other(ActiveMask { dst })
 }
 
