@@ -117,7 +117,7 @@ pub struct GradeSettings {
     pub without_landlock: bool,
 }
 
-/// The hidden subcommand that runs one case: no flags, a job on standard input.
+/// The hidden subcommand that opens a bundle or runs one case: no flags, a job on standard input.
 #[derive(Debug, Clone, Args)]
 pub struct CaseArgs {}
 
@@ -156,7 +156,7 @@ pub fn run(args: &GradeArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
     files.write(&report, out)
 }
 
-/// Runs the case that standard input holds.
+/// Does the job that standard input holds.
 ///
 /// # Errors
 ///

@@ -113,7 +113,7 @@ pub trait CaseRunner {
 #[derive(Debug, Clone, Copy, Default)]
 pub struct CaseProcesses;
 
-/// The hidden subcommand of this program that runs one case.
+/// The hidden subcommand of this program that opens a bundle or runs one case.
 pub const SUBCOMMAND: &str = "grade-case";
 
 impl CaseRunner for CaseProcesses {
