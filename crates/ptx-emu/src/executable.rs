@@ -141,6 +141,7 @@ impl Builder {
             self.push(inst, mark);
         }
         let source = body.function();
+        let exchange = function.exchange();
         let parameters = source.params.iter().chain(&source.returns);
         let parameters = parameters.filter_map(|param| param.register);
         let parameters: Vec<_> = parameters
@@ -148,7 +149,6 @@ impl Builder {
             .collect();
         let insts = &mut self.code.insts[entry as usize..];
         let shadows = unset::track(insts, &facts, &mut function.frame, &parameters, has_local);
-        let exchange = function.exchange();
         let (rows, constants) = function.frame.finish();
         self.code.orders_blocks |= function.orders_blocks;
         self.code.functions.push(FunctionCode {
