@@ -184,9 +184,11 @@ impl Region for GlobalRegion<'_> {
         self.buffer.written.mark(offset, bytes);
     }
 
-    fn mark_unset(&mut self, _lane: usize, offset: u64, bytes: u32, bits: u64) {
+    fn mark_unset(&mut self, lane: usize, offset: u64, bytes: u32, bits: u64) {
         for offset in unset_bytes(offset, bytes, bits) {
             self.buffer.written.unmark(offset);
+            // The host may read it: it should look wrong.
+            self.store(lane, offset, 1, 0xa5);
         }
     }
 
