@@ -295,7 +295,7 @@ kinds! {
     OutOfBounds "out_of_bounds" Faulted,
     /// A kernel accessed an address that is not a multiple of the access's size.
     Misaligned "misaligned" Faulted,
-    /// A kernel read memory that had not been written.
+    /// A kernel read memory that had not been written, or used a value that nothing had set.
     UninitializedRead "uninitialized_read" Faulted,
     /// Two threads accessed the same bytes and nothing ordered them.
     Race "race" Faulted,
