@@ -81,7 +81,9 @@ fn nothing_of_a_solution_is_in_the_copy() {
         for case in hidden.iter().filter(|case| text.contains(case.as_str())) {
             found.push(format!("{}: case {case}", name.display()));
         }
-        if text.contains("impl Solution for") && !name.starts_with("labs") {
+        // What packing builds to see whether the machine can solves nothing.
+        let is_probe = name.ends_with("pack/known_good/launch.rs");
+        if text.contains("impl Solution for") && !name.starts_with("labs") && !is_probe {
             found.push(format!("{}: a solution", name.display()));
         }
         if name.extension().is_some_and(|e| e == "rs") && text.contains("feature = \"solutions\"") {
