@@ -39,6 +39,24 @@ pub fn lacking(command: &mut Command, means: &[Means]) {
     }
 }
 
+/// What a test program prints where these are lacking, and may be.
+///
+/// # Panics
+///
+/// If it cannot be run, or a test of it fails; and as [`lacking`].
+pub fn passed_lacking(tests: &mut Command, means: &[Means]) -> String {
+    lacking(tests, means);
+    let output = tests.env_remove("REQUIRE_SANDBOX").output();
+    let output = output.expect("a test program can be run");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        output.status.success(),
+        "without {means:?}:\n{text}\n{errors}"
+    );
+    text
+}
+
 fn filter(means: Means) -> BpfProgram {
     let always = Vec::new();
     let (rules, answer) = match means {

@@ -11,7 +11,7 @@ use std::ffi::OsStr;
 use std::fmt::Display;
 
 #[cfg(target_os = "linux")]
-pub use lacking::{Means, lacking};
+pub use lacking::{Means, lacking, passed_lacking};
 
 /// What a test needs that not every machine has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
