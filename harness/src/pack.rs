@@ -4,15 +4,16 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use clap::Args;
-use grading::bundle::Bundle;
 use grading::course::{self, Course, CourseError};
+use grading::engine::GradeError;
 use grading::engine::Seeds;
-use grading::pack::{Options, PackError, Packer, Sources};
+use grading::pack::job::{PackProcesses, PackedFile};
+use grading::pack::{Options, PackError};
 
 use crate::course_root;
 use crate::failure::{Ending, Failure};
 use crate::stdout::Out;
-use output_files::OutputFile;
+use output_files::{OutputFile, ScratchFolder};
 use units::{bytes, count};
 
 /// Arguments of `harness pack`.
@@ -120,23 +121,24 @@ pub fn run(args: &PackArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
         Some(draw) => draw,
         None => Seeds::secret()?.0,
     };
-    let course = &course.drawn(draw);
-    let bundle = Packer::new(options).pack(&Sources::read(&args.dir)?, course)?;
+    let scratch = ScratchFolder::new("pack").map_err(GradeError::NoScratch)?;
+    let file = scratch.path().join("packed.bundle");
+    let bundle = PackProcesses::new(options).pack(&args.dir, course, draw, &file)?;
     let elapsed = start.elapsed();
-    let packed = bundle
-        .packed()
-        .map_err(|fault| Failure::Wrong(format!("{}: {fault}", args.output.display())))?;
-    output.write_all(&packed.bytes)?;
+    let packed = std::fs::read(&file).map_err(|error| {
+        Failure::Environment(format!("cannot read {}: {error}", file.display()))
+    })?;
+    output.write_all(&packed)?;
     out.line(format_args!(
         "{}: {}, {}, {} in {:.1} s",
         args.output.display(),
         bundle.lab,
-        count(bundle.cases.len(), "case"),
-        bytes(packed.bytes.len() as u64),
+        count(bundle.cases, "case"),
+        bytes(bundle.bytes),
         elapsed.as_secs_f64()
     ))?;
     out.line(summary(&bundle))?;
-    out.line(format_args!("SHA-256    {}", packed.sha256))?;
+    out.line(format_args!("SHA-256    {}", bundle.sha256))?;
     if let Some(draw) = bundle.draw {
         out.line(format_args!(
             "draw       {draw}: `harness grade --draw {draw}` grades the hidden cases too"
@@ -146,16 +148,11 @@ pub fn run(args: &PackArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
 }
 
 /// What is in a bundle, and what it was built under.
-fn summary(bundle: &Bundle) -> String {
-    let launches: usize = bundle
-        .cases
-        .iter()
-        .map(|case| case.plan.commands().count())
-        .sum();
+fn summary(bundle: &PackedFile) -> String {
     let built = &bundle.built_with;
     let mut text = format!(
         "plans      {}\nkernels    {}, LLVM {}\nrecorder   {}\nsandbox",
-        count(launches, "command"),
+        count(bundle.commands, "command"),
         built.kernels,
         built.llvm,
         built.host

@@ -39,6 +39,8 @@ pub fn limits(limits: &ResourceLimits) -> Vec<(Resource, u64)> {
     vec![
         (libc::RLIMIT_CPU, limits.cpu_s),
         (libc::RLIMIT_AS, limits.memory_bytes),
+        // The process that starts it may have a lower one for itself.
+        (libc::RLIMIT_DATA, limits.memory_bytes),
         (libc::RLIMIT_FSIZE, limits.file_bytes),
         (libc::RLIMIT_NOFILE, limits.open_files),
         (libc::RLIMIT_CORE, 0),

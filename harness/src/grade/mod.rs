@@ -21,8 +21,9 @@ use grading::course::{self, Course};
 use grading::digest::sha256;
 use grading::engine::process::{self, CaseProcesses, CaseRunner, DeviceName};
 use grading::engine::{self, GradeError, Options, Packed, Quiet, Seeds, Show};
-use grading::outcome::{Failing, Kind};
-use grading::pack::{PackError, Packer, Sources};
+use grading::outcome::Failing;
+use grading::pack::PackError;
+use grading::pack::job::PackProcesses;
 use grading::report::{GradeReport, SubmissionId};
 use output_files::ScratchFolder;
 
@@ -174,7 +175,7 @@ pub struct Grader {
     /// At least one.
     devices: Vec<Wanted>,
     options: Options,
-    packer: OnceLock<Packer>,
+    packer: OnceLock<PackProcesses>,
     without_landlock: bool,
 }
 
@@ -278,24 +279,10 @@ impl Grader {
                 None => Seeds::secret()?.0,
             };
             options.draw = Some(draw);
-            let packed = match Sources::read(submission) {
-                Ok(sources) => self.packer()?.pack(&sources, &course.drawn(draw)),
-                Err(error) => Err(error),
-            };
-            match packed {
-                Ok(bundle) => {
-                    scratch = ScratchFolder::new("grade").map_err(GradeError::NoScratch)?;
-                    let file = scratch.path().join("packed.bundle");
-                    match bundle.packed() {
-                        Ok(packed) => std::fs::write(&file, packed.bytes)
-                            .map_err(|error| Failure::not_written(&file, &error))?,
-                        Err(fault) => {
-                            let failing = Failing::new(Kind::PlanTooLarge, fault.to_string());
-                            return Ok(self.refused(id, course, wanted, failing));
-                        }
-                    }
-                    (file, course)
-                }
+            scratch = ScratchFolder::new("grade").map_err(GradeError::NoScratch)?;
+            let file = scratch.path().join("packed.bundle");
+            match self.packer()?.pack(submission, course, draw, &file) {
+                Ok(_) => (file, course),
                 Err(PackError::Refused(failing)) => {
                     return Ok(self.refused(id, course, wanted, *failing));
                 }
@@ -320,13 +307,13 @@ impl Grader {
     }
 
     /// What packs submissions: the course is looked for when the first needs it.
-    fn packer(&self) -> Result<&Packer, Failure> {
+    fn packer(&self) -> Result<&PackProcesses, Failure> {
         if let Some(packer) = self.packer.get() {
             return Ok(packer);
         }
         let mut options = grading::pack::Options::new(course_root(None)?);
         options.without_landlock = self.without_landlock;
-        Ok(self.packer.get_or_init(|| Packer::new(options)))
+        Ok(self.packer.get_or_init(|| PackProcesses::new(options)))
     }
 
     /// Everything that a grade depends on besides the submission.

@@ -1,4 +1,4 @@
-//! The process that opens a bundle or runs one case, its limits, and what its death means.
+//! The process that packs a submission, opens a bundle or runs one case, its limits, and what its death means.
 //!
 //! It is this program again (`harness grade-case`), which gets a [`Job`] on standard input and answers with a line for
 //! each [`Message`]. It is trusted, but the submission's kernels may hang it, or take the device's context or the driver
@@ -27,6 +27,7 @@ pub use super::job::DeviceName;
 use super::job::{Answer, CaseJob};
 use super::open::{self, OpenJob, Opened};
 use crate::outcome::{Failing, Outcome};
+use crate::pack::job::{self as packing, NotPacked, PackJob, PackedFile};
 
 /// The exit code of a process that found a bug in itself.
 pub const BUG_EXIT_CODE: u8 = 4;
@@ -38,6 +39,8 @@ const MOST_ANSWER_BYTES: u64 = 64 << 20;
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Job {
+    /// To pack a submission.
+    Pack(PackJob),
     /// To open a bundle.
     Open(OpenJob),
     /// To run a case.
@@ -113,7 +116,7 @@ pub trait CaseRunner {
 #[derive(Debug, Clone, Copy, Default)]
 pub struct CaseProcesses;
 
-/// The hidden subcommand of this program that opens a bundle or runs one case.
+/// The hidden subcommand of this program that does a [`Job`].
 pub const SUBCOMMAND: &str = "grade-case";
 
 impl CaseRunner for CaseProcesses {
@@ -123,6 +126,25 @@ impl CaseRunner for CaseProcesses {
 
     fn open(&self, job: &OpenJob, deadlines: &Deadlines) -> Result<Ended<Opened>, GradeError> {
         run(this_program()?, &Job::Open(job.clone()), deadlines)
+    }
+}
+
+impl CaseProcesses {
+    /// Packs a submission.
+    ///
+    /// # Errors
+    ///
+    /// What keeps every submission from being packed.
+    pub fn pack(
+        &self,
+        job: &PackJob,
+        deadline: Duration,
+    ) -> Result<Ended<Result<PackedFile, NotPacked>>, GradeError> {
+        let deadlines = Deadlines {
+            submission: deadline,
+            ours: deadline,
+        };
+        run(this_program()?, &Job::Pack(job.clone()), &deadlines)
     }
 }
 
@@ -259,6 +281,7 @@ pub fn answer() -> Result<(), GradeError> {
     let job: Job = serde_json::from_str(&text).map_err(GradeError::NoJob)?;
     limit_memory(&job);
     match job {
+        Job::Pack(job) => out.end(Ok(job.run())),
         Job::Open(job) => out.end(job.run()),
         Job::Case(job) => {
             let device = device(&job);
@@ -273,6 +296,7 @@ pub fn answer() -> Result<(), GradeError> {
 /// From now on this process takes no more memory than what it does may need. On a GPU its driver decides.
 fn limit_memory(job: &Job) {
     let most_bytes = match job {
+        Job::Pack(_) => packing::MOST_MEMORY,
         Job::Open(_) => open::MOST_MEMORY,
         Job::Case(job) => match (job.device, job.checks) {
             (DeviceName::Cuda(_), _) => return,
@@ -286,7 +310,11 @@ fn limit_memory(job: &Job) {
         let most = |old: Option<u64>| Some(old.map_or(most_bytes, |old| old.min(most_bytes)));
         let limit = Rlimit {
             current: most(old.current),
-            maximum: most(old.maximum),
+            maximum: match job {
+                // Compilers have a limit of their own, which may be higher.
+                Job::Pack(_) => old.maximum,
+                _ => most(old.maximum),
+            },
         };
         // Where that is not possible, the deadline is the limit.
         let _ = setrlimit(Resource::Data, limit);

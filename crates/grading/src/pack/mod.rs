@@ -1,4 +1,4 @@
-//! A submission, built in isolation: what `harness pack` does.
+//! A submission, built in isolation: what `harness pack` does, and `harness grade` with a folder.
 //!
 //! A submission is a folder with two files that count: `kernels.rs`, device code, and `launch.rs`, host code that records
 //! a plan for each problem. Its author may have written anything, and the text decides how much of the compiler
@@ -12,9 +12,12 @@
 //!    given the lab's problems, and knows neither inputs nor seeds; hidden cases are recorded by a process of their own, so
 //!    that nothing that students are shown can tell of them;
 //! 4. what it wrote is read as untrusted input: each case once, each a plan that fits the lab's buffers and the kernels.
+//!
+//! All of it is done by a process for each submission ([`job`]), so that a text that takes all memory to read costs that one alone.
 
 mod compile;
 mod dependencies;
+pub mod job;
 mod record;
 mod said;
 mod screen;
@@ -117,6 +120,9 @@ pub enum PackError {
         /// What the system says.
         source: io::Error,
     },
+    /// What the process that packed says of the machine.
+    #[error("{0}")]
+    Elsewhere(String),
     /// Another file, folder or program cannot be used.
     #[error("{}: {source}", .path.display())]
     Io {
@@ -265,18 +271,27 @@ impl Packer {
         Ok(self.dependencies.get_or_init(|| built))
     }
 
+    /// Builds what submissions are compiled against, where that is not done yet.
+    ///
+    /// # Errors
+    ///
+    /// [`PackError::NotConfined`]; compilers, or crates that were never downloaded, are missing.
+    pub fn prepare(&self) -> Result<&Dependencies, PackError> {
+        let can_confine =
+            sandbox::confines_files() && !self.options.without.contains(&Layer::Files);
+        if !can_confine && !self.options.without_landlock {
+            return Err(PackError::NotConfined);
+        }
+        self.dependencies()
+    }
+
     /// Builds a submission for the lab of `course`, and records a plan for each of its cases.
     ///
     /// # Errors
     ///
     /// [`PackError::Refused`] if the submission is at fault; else what the machine lacks: then no other can be packed either.
     pub fn pack(&self, sources: &Sources, course: &Course) -> Result<Bundle, PackError> {
-        let can_confine =
-            sandbox::confines_files() && !self.options.without.contains(&Layer::Files);
-        if !can_confine && !self.options.without_landlock {
-            return Err(PackError::NotConfined);
-        }
-        let dependencies = self.dependencies()?;
+        let dependencies = self.prepare()?;
         let (known, hidden) = (tasks(course, false)?, tasks(course, true)?);
         let build =
             || self.compile_and_record(sources, &course.lab, dependencies, [&known, &hidden]);

@@ -1,0 +1,229 @@
+//! Packing in a process of its own.
+//!
+//! What compilers and the recorder write is the submission's, and whoever reads it needs as much memory as its author
+//! likes. So the process that grades reads none of it: this program is started again for each submission, with a limit on
+//! its memory, and writes the bundle's file. Its answer has a size that does not depend on the submission.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Options, PackError, Packer, Sources};
+use crate::bundle::BuiltWith;
+use crate::course::Course;
+use crate::engine::GradeError;
+use crate::engine::process::{CaseProcesses, Ended, died};
+use crate::outcome::{Failing, Kind};
+use crate::report::Protection;
+
+/// The most memory that the process takes itself, in bytes: several times the longest file that it reads. Compilers have
+/// limits of their own.
+pub const MOST_MEMORY: u64 = 4 << 30;
+
+/// How long it may take: longer than all compilers and the recorder together.
+pub const DEADLINE: Duration = Duration::from_secs(15 * 60);
+
+/// A submission to pack.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PackJob {
+    /// Its folder.
+    pub submission: PathBuf,
+    /// The lab file's name.
+    pub course_file: String,
+    /// The lab file.
+    pub course_text: String,
+    /// What drawn cases follow from.
+    pub draw: u64,
+    /// See [`Options::course_root`].
+    pub course_root: PathBuf,
+    /// See [`Options::cache`].
+    pub cache: Option<PathBuf>,
+    /// See [`Options::without_landlock`].
+    pub without_landlock: bool,
+    /// Whether some submission was built here before.
+    pub able: bool,
+    /// The file to write.
+    pub bundle: PathBuf,
+}
+
+/// A bundle that was written.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PackedFile {
+    /// The SHA-256 of its content.
+    pub sha256: String,
+    /// Its size.
+    pub bytes: u64,
+    /// The lab.
+    pub lab: String,
+    /// What drawn cases follow from, where the lab draws some.
+    pub draw: Option<u64>,
+    /// How many cases it holds.
+    pub cases: usize,
+    /// How many commands all plans have together.
+    pub commands: usize,
+    /// The compilers.
+    pub built_with: BuiltWith,
+    /// What it was built under.
+    pub protections: Vec<Protection>,
+}
+
+/// Why there is no bundle.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NotPacked {
+    /// The submission is at fault.
+    Refused(Box<Failing>),
+    /// The machine, or how the program was called: what to tell the user.
+    Unable(String),
+}
+
+impl PackJob {
+    /// Packs it, in this process.
+    ///
+    /// # Errors
+    ///
+    /// As [`Packer::pack`].
+    pub fn run(&self) -> Result<PackedFile, NotPacked> {
+        let packed = self.pack().map_err(|error| match error {
+            PackError::Refused(failing) => NotPacked::Refused(failing),
+            other => NotPacked::Unable(other.to_string()),
+        })?;
+        Ok(packed)
+    }
+
+    fn pack(&self) -> Result<PackedFile, PackError> {
+        let course = Course::parse(&self.course_text, &self.course_file)
+            .map_err(|error| PackError::Elsewhere(error.to_string()))?;
+        let sources = Sources::read(&self.submission)?;
+        let options = Options {
+            cache: self.cache.clone(),
+            without_landlock: self.without_landlock,
+            ..Options::new(self.course_root.clone())
+        };
+        let packer = Packer::new(options);
+        if self.able {
+            packer.able.get_or_init(|| ());
+        }
+        let bundle = packer.pack(&sources, &course.drawn(self.draw))?;
+        let packed = bundle
+            .packed()
+            .map_err(|fault| PackError::refused(Kind::PlanTooLarge, fault.to_string()))?;
+        fs::write(&self.bundle, &packed.bytes).map_err(PackError::io(&self.bundle))?;
+        let commands = |case: &crate::bundle::BundledCase| case.plan.commands().count();
+        Ok(PackedFile {
+            sha256: packed.sha256,
+            bytes: packed.bytes.len() as u64,
+            draw: bundle.draw,
+            cases: bundle.cases.len(),
+            commands: bundle.cases.iter().map(commands).sum(),
+            lab: bundle.lab,
+            built_with: bundle.built_with,
+            protections: bundle.protections,
+        })
+    }
+}
+
+/// Packs any number of submissions, each in a process of its own. What they are compiled against is built once, by this one.
+#[derive(Debug)]
+pub struct PackProcesses {
+    packer: Packer,
+    able: AtomicBool,
+}
+
+impl PackProcesses {
+    /// Nothing is built before the first submission needs it.
+    pub fn new(options: Options) -> PackProcesses {
+        PackProcesses {
+            packer: Packer::new(options),
+            able: AtomicBool::new(false),
+        }
+    }
+
+    /// Builds the submission in this folder for the lab of `course`, records a plan for each of its cases, drawn from `draw`, and
+    /// writes the bundle's file.
+    ///
+    /// # Errors
+    ///
+    /// [`PackError::Refused`] if the submission is at fault; else what the machine lacks: then no other can be packed either.
+    pub fn pack(
+        &self,
+        submission: &Path,
+        course: &Course,
+        draw: u64,
+        bundle: &Path,
+    ) -> Result<PackedFile, PackError> {
+        self.packer.prepare()?;
+        let options = &self.packer.options;
+        let job = PackJob {
+            submission: submission.to_owned(),
+            course_file: course.file.clone(),
+            course_text: course.text.clone(),
+            draw,
+            course_root: options.course_root.clone(),
+            cache: options.cache.clone(),
+            without_landlock: options.without_landlock,
+            able: self.able.load(Ordering::Relaxed),
+            bundle: bundle.to_owned(),
+        };
+        let packed = became(CaseProcesses.pack(&job, DEADLINE))?;
+        self.able.store(true, Ordering::Relaxed);
+        Ok(packed)
+    }
+}
+
+/// What became of a job.
+fn became(
+    ended: Result<Ended<Result<PackedFile, NotPacked>>, GradeError>,
+) -> Result<PackedFile, PackError> {
+    let why = match ended.map_err(|error| PackError::Elsewhere(error.to_string()))? {
+        Ended::Answer(answer) => {
+            return answer.map_err(|error| match error {
+                NotPacked::Refused(failing) => PackError::Refused(failing),
+                NotPacked::Unable(said) => PackError::Elsewhere(said),
+            });
+        }
+        Ended::NoAnswer(_) => "it did not answer".to_owned(),
+        Ended::TimedOut(_) => format!("it took more than {} minutes", DEADLINE.as_secs() / 60),
+        Ended::Died { how, said, .. } => died(&how, &said),
+    };
+    Err(PackError::refused(
+        Kind::BuildLimit,
+        format!("it could not be packed within the limits of time and memory: {why}"),
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(ended: Ended<Result<PackedFile, NotPacked>>) -> Failing {
+        match became(Ok(ended)) {
+            Err(PackError::Refused(failing)) => *failing,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_process_that_dies_costs_its_submission_alone() {
+        let failing = refused(Ended::Died {
+            has_run: false,
+            how: "signal 6".to_owned(),
+            said: "memory allocation of 8589934592 bytes failed".to_owned(),
+        });
+        assert_eq!(failing.kind, Kind::BuildLimit);
+        insta::assert_snapshot!(failing.message, @"it could not be packed within the limits of time and memory: the process that ran it died (signal 6): memory allocation of 8589934592 bytes failed");
+        let failing = refused(Ended::TimedOut(crate::engine::Phase::Ours));
+        insta::assert_snapshot!(failing.message, @"it could not be packed within the limits of time and memory: it took more than 15 minutes");
+    }
+
+    #[test]
+    fn what_the_machine_lacks_is_not_blamed_on_the_submission() {
+        let answer = Err(NotPacked::Unable("no rustc".to_owned()));
+        let error = became(Ok(Ended::Answer(Box::new(answer)))).unwrap_err();
+        assert!(matches!(error, PackError::Elsewhere(_)));
+        insta::assert_snapshot!(error, @"no rustc");
+    }
+}
