@@ -43,6 +43,34 @@ pub unsafe fn copy_16_at<T>(shared: *mut T, global: *const T, index: u32) {
     }
 }
 
+/// Starts a copy of an element of 4 bytes (`cp.async.ca`) if `is_there`; otherwise a zero arrives, and nothing is read.
+///
+/// # Safety
+/// `shared` is an element of the block's shared memory, which no thread accesses until the copy has arrived. If `is_there`, `global` is an
+/// initialised element of global memory, which no thread writes until then; otherwise it may be any address.
+#[inline(always)]
+pub unsafe fn copy_4_or_zero<T>(shared: *mut T, global: *const T, is_there: bool) {
+    const { assert!(size_of::<T>() == 4, "a copy of 4 bytes") };
+    #[cfg(target_arch = "nvptx64")]
+    // SAFETY: the caller's. Shared memory has addresses of 32 bits.
+    unsafe {
+        core::arch::asm!(
+            "{{ .reg .b64 wide, from; .reg .b32 to; .reg .pred missing; cvta.to.shared.u64 wide, {shared}; cvt.u32.u64 to, wide;",
+            "cvta.to.global.u64 from, {global}; setp.eq.u32 missing, {is_there}, 0;",
+            "cp.async.ca.shared.global [to], [from], 4, missing; }}",
+            shared = in(reg64) shared,
+            global = in(reg64) global,
+            is_there = in(reg32) u32::from(is_there),
+            options(nostack, preserves_flags)
+        );
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    {
+        let _ = (shared, global, is_there);
+        crate::gpu_only("cp.async.ca")
+    }
+}
+
 /// Closes this thread's group of copies: those started since it last did, which may be none.
 #[inline(always)]
 pub fn commit() {
