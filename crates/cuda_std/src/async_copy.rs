@@ -43,30 +43,30 @@ pub unsafe fn copy_16_at<T>(shared: *mut T, global: *const T, index: u32) {
     }
 }
 
-/// Starts a copy of an element of 4 bytes (`cp.async.ca`) if `is_there`; otherwise a zero arrives, and nothing is read.
+/// Starts a copy of an element of 4 bytes (`cp.async.ca`), unless `condition` is 0. The element's place in shared memory is its
+/// [`address`](crate::shared::address): kernels with many such copies do arithmetic on it in 32 bits.
 ///
 /// # Safety
-/// `shared` is an element of the block's shared memory, which no thread accesses until the copy has arrived. If `is_there`, `global` is an
-/// initialised element of global memory, which no thread writes until then; otherwise it may be any address.
+/// Unless `condition` is 0: `shared` is the address of an element of the block's shared memory, which no thread accesses until the copy has arrived, and
+/// `global` is an initialised element of global memory, which no thread writes until then.
 #[inline(always)]
-pub unsafe fn copy_4_or_zero<T>(shared: *mut T, global: *const T, is_there: bool) {
+pub unsafe fn copy_4_if<T>(shared: u32, global: *const T, condition: u32) {
     const { assert!(size_of::<T>() == 4, "a copy of 4 bytes") };
     #[cfg(target_arch = "nvptx64")]
-    // SAFETY: the caller's. Shared memory has addresses of 32 bits.
+    // SAFETY: the caller's.
     unsafe {
         core::arch::asm!(
-            "{{ .reg .b64 wide, from; .reg .b32 to; .reg .pred missing; cvta.to.shared.u64 wide, {shared}; cvt.u32.u64 to, wide;",
-            "cvta.to.global.u64 from, {global}; setp.eq.u32 missing, {is_there}, 0;",
-            "cp.async.ca.shared.global [to], [from], 4, missing; }}",
-            shared = in(reg64) shared,
+            "{{ .reg .b64 from; .reg .pred wanted; setp.ne.u32 wanted, {condition}, 0; cvta.to.global.u64 from, {global};",
+            "@wanted cp.async.ca.shared.global [{shared}], [from], 4; }}",
+            shared = in(reg32) shared,
             global = in(reg64) global,
-            is_there = in(reg32) u32::from(is_there),
+            condition = in(reg32) condition,
             options(nostack, preserves_flags)
         );
     }
     #[cfg(not(target_arch = "nvptx64"))]
     {
-        let _ = (shared, global, is_there);
+        let _ = (shared, global, condition);
         crate::gpu_only("cp.async.ca")
     }
 }

@@ -36,6 +36,10 @@ pub const MOST_STEPS: u32 = 20;
 
 /// Floats of a strip's row.
 const ROW: usize = STRIP as usize;
+/// Its bytes.
+const ROW_BYTES: u32 = 4 * STRIP;
+/// Bytes of the ring of the inputs, after which the table's is.
+const CODES_AT: u32 = RING as u32 * 2 * ROW_BYTES;
 /// Rows of both inputs in the ring; a power of two.
 const RING: usize = 8;
 /// Rows of the table in their ring: those in the pipeline and those on their way; a power of two.
@@ -52,7 +56,7 @@ const IS_ROUGH: u32 = 1;
 /// Of a row of a strip: it is in the pipeline together with one that is rough.
 const IS_NEAR_ROUGH: u32 = 2;
 
-/// A table's code for a border or wall cell. What lies outside the domain arrives as zero, too.
+/// A table's code for a border or wall cell, and what the ring has for those outside the domain.
 const ZERO: f32 = 0.0;
 /// A source's code.
 const SOURCE: f32 = 1.0;
@@ -172,7 +176,7 @@ pub unsafe fn wave2d_fast_flags(rough: &[u32], flags: *mut u32, near: *mut u32, 
 /// Numbers of a chunk in the table of chunks: strip, first row, row after the last, and its place among the strip's chunks.
 pub const CHUNK_NUMBERS: u32 = 4;
 /// Threads of [`wave2d_fast_chunks`].
-pub const CHUNKS_THREADS: u32 = 1024;
+pub const CHUNKS_THREADS: u32 = 512;
 
 /// A budget of time for each chunk, in steps of the pipeline on plain rows.
 ///
@@ -216,7 +220,7 @@ impl Budget {
 /// - `near` is what [`wave2d_fast_flags`] wrote, `chunks` points to CHUNK_NUMBERS * most numbers, `counts` to as many as there are strips. Nothing
 ///   else accesses these two during the launch.
 /// - `most` is at least `strips`; `t` is at least 1.
-#[kernel(max_threads = 1024)]
+#[kernel(max_threads = 512)]
 pub unsafe fn wave2d_fast_chunks(
     near: &[u32],
     counts: *mut u32,
@@ -328,13 +332,15 @@ struct Pipeline<'a> {
     domain: Domain,
     k: f32,
     lane: u32,
-    halo: u32,
-    /// The x of the strip's first cell, and of this lane's first column where rows are copied.
-    strip_x: u32,
     /// 1 downwards, -1 upwards.
     direction: u32,
     /// Rows of the chunk.
     rows: u32,
+    /// Of the four cells that this lane copies of each row: which are in the domain (bits 0 to 3), and which of these are no other warp's to
+    /// store (bits 4 to 7).
+    columns: u32,
+    /// The address of the first of them in the ring.
+    copied: u32,
     /// Shared memory: `RING` rows of u1 and u0, then `CODE_RING` rows of the table, two rows on their way out, the source's values.
     shared: *mut f32,
     /// The next row to copy: its y, the index of this lane's first cell, the index of its flags, and these.
@@ -355,29 +361,27 @@ impl Pipeline<'_> {
     /// All lanes of the warp call together, and have read what is in the row's place.
     #[inline(always)]
     unsafe fn copy(&mut self, row: u32) {
-        let Self { arrays, lane, .. } = *self;
-        let place = self.ring(row).wrapping_add(lane as usize);
+        let arrays = self.arrays;
         let offset = self.next_cell as isize;
         let (u0, u1) = (arrays.u0.as_ptr(), arrays.u1.as_ptr());
         let (u0, u1) = (u0.wrapping_offset(offset), u1.wrapping_offset(offset));
         let is_row = self.next_y < self.domain.n_y;
-        let is_there = |column: usize| {
-            is_row && self.strip_x.wrapping_add(lane + column as u32) < self.domain.n_x
-        };
+        let columns = if is_row { self.columns } else { 0 };
+        let place = self.copied + (row % RING as u32) * (2 * ROW_BYTES);
         // SAFETY: what is there is in the domain; the ring has room for whole rows.
         unsafe {
-            for column in [0, 32, 64, 96] {
-                let is_there = is_there(column);
-                async_copy::copy_4_or_zero(place.add(column), u1.wrapping_add(column), is_there);
-                let place = place.add(ROW + column);
-                async_copy::copy_4_or_zero(place, u0.wrapping_add(column), is_there);
+            for i in 0..4 {
+                let (is_there, at) = (columns & 1 << i, place + 128 * i);
+                let column = 32 * i as usize;
+                async_copy::copy_4_if(at, u1.wrapping_add(column), is_there);
+                async_copy::copy_4_if(at + ROW_BYTES, u0.wrapping_add(column), is_there);
             }
             if self.flags & IS_NEAR_ROUGH != 0 {
-                let place = self.codes(row).add(lane as usize);
+                let place = self.copied + CODES_AT + (row % CODE_RING as u32) * ROW_BYTES;
                 let kinds = arrays.kinds.as_ptr().wrapping_offset(offset);
-                for column in [0, 32, 64, 96] {
-                    let is_there = is_there(column);
-                    async_copy::copy_4_or_zero(place.add(column), kinds.wrapping_add(column), is_there);
+                for i in 0..4 {
+                    let (is_there, at) = (columns & 1 << i, place + 128 * i);
+                    async_copy::copy_4_if(at, kinds.wrapping_add(32 * i as usize), is_there);
                 }
             }
             async_copy::commit();
@@ -508,6 +512,9 @@ impl Pipeline<'_> {
                 ($($level:literal)*; $first:literal) => {
                     if $first <= T && (!BEGINS || step >= 2 * $first) {
                         $(self.level::<T, EXACT, ROUGH, Q, $level>(levels, second_last, step);)*
+                    } else if $first <= T {
+                        // So that no register keeps what was here three steps ago.
+                        $(levels[$level][Q] = [0.0; 4];)*
                     }
                 };
             }
@@ -539,10 +546,8 @@ impl Pipeline<'_> {
             mem::store_vector(own, last);
             mem::store_vector(own.add(ROW), second_last);
             warp::sync_warp(FULL_MASK);
-            for column in [0, 32, 64, 96] {
-                let in_strip = self.lane + column as u32;
-                let is_own = in_strip.wrapping_sub(self.halo) < STRIP - 2 * self.halo;
-                if is_own && self.strip_x.wrapping_add(in_strip) < self.domain.n_x {
+            for column in (0..4).map(|quarter| 32 * quarter) {
+                if self.columns & 16 << (column / 32) != 0 {
                     let from = leaving.add(self.lane as usize + column);
                     *out1.wrapping_add(column) = *from;
                     *out0.wrapping_add(column) = *from.add(ROW);
@@ -582,11 +587,16 @@ impl Pipeline<'_> {
         let mut second_last = [[0.0; 4]; 3];
         // SAFETY: the caller's.
         unsafe {
+            self.flags = *self.arrays.flags.get_unchecked(self.next_flags as usize);
+            // Cells outside the domain are never copied.
+            for at in 0..WARP_FLOATS / 128 {
+                mem::store_vector(self.shared.add((128 * at + 4 * self.lane) as usize), [0.0; 4]);
+            }
+            warp::sync_warp(FULL_MASK);
             if self.lane < T as u32 {
                 let value = scene.source_value(t.wrapping_add(self.lane));
                 *self.sources().add(self.lane as usize) = value;
             }
-            self.flags = *self.arrays.flags.get_unchecked(self.next_flags as usize);
             for row in 0..RING as u32 - 1 {
                 self.copy(row);
             }
@@ -650,16 +660,25 @@ unsafe fn pass<const T: usize, const EXACT: bool>(
         let out_cell = (out_y * domain.n_x).wrapping_add(strip_x).wrapping_add(lane);
         let before = direction.wrapping_mul(T as u32);
         let next_y = out_y.wrapping_sub(before);
+        let shared = shared::dynamic_shared_mem::<f32>().add((warp * WARP_FLOATS) as usize);
+        let mut columns = 0;
+        for i in 0..4 {
+            let column = lane + 32 * i;
+            if strip_x.wrapping_add(column) < domain.n_x {
+                let is_own = column.wrapping_sub(halo) < STRIP - 2 * halo;
+                columns |= (1 | u32::from(is_own) << 4) << i;
+            }
+        }
         let mut pipeline = Pipeline {
             arrays,
             domain,
             k,
             lane,
-            halo,
-            strip_x,
             direction,
             rows: end - first,
-            shared: shared::dynamic_shared_mem::<f32>().add((warp * WARP_FLOATS) as usize),
+            columns,
+            copied: shared::address(shared.add(lane as usize)),
+            shared,
             next_y,
             next_cell: out_cell.wrapping_sub(before.wrapping_mul(domain.n_x)) as i32,
             next_flags: (strip * (domain.n_y + 2 * MARGIN)).wrapping_add(next_y.wrapping_add(MARGIN)),
@@ -709,5 +728,13 @@ macro_rules! passes {
 }
 
 passes! {
+    wave2d_fast_t1: 1, false;
+    wave2d_fast_t4: 4, false;
+    wave2d_fast_t14: 14, false;
     wave2d_fast_t16: 16, false;
+    wave2d_fast_t18: 18, false;
+    wave2d_fast_exact_t1: 1, true;
+    wave2d_fast_exact_t4: 4, true;
+    wave2d_fast_exact_t12: 12, true;
+    wave2d_fast_exact_t14: 14, true;
 }
