@@ -1,5 +1,6 @@
 //! What users see of the solutions.
 
+use super::fast::launch::Shape;
 use super::shmem::launch::STEPS_PER_LAUNCH;
 use super::{naive, shmem};
 use crate::lab::BuiltIn;
@@ -21,4 +22,23 @@ pub const VARIANTS: &[BuiltIn<Wave2d>] = &[
         let launches = case.steps().div_ceil(STEPS_PER_LAUNCH);
         16 * case.cells() as u64 * u64::from(launches)
     }),
+    BuiltIn::new(
+        "fast",
+        "16 timesteps a launch in a pipeline of each warp, fused multiply-add",
+        |_| Box::new(Shape::DEFAULT),
+    )
+    .fused()
+    .moving(|case| moved(Shape::DEFAULT, case)),
+    BuiltIn::new(
+        "fast_exact",
+        "`fast` with the reference's order of operations, 12 timesteps a launch",
+        |_| Box::new(Shape::EXACT),
+    )
+    .moving(|case| moved(Shape::EXACT, case)),
 ];
+
+/// Each field is read and written once a launch.
+fn moved(shape: Shape, case: &Wave2d) -> u64 {
+    let launches = shape.launches(case.steps()).count();
+    16 * case.cells() as u64 * launches as u64
+}

@@ -732,9 +732,7 @@ passes! {
     wave2d_fast_t4: 4, false;
     wave2d_fast_t14: 14, false;
     wave2d_fast_t16: 16, false;
-    wave2d_fast_t18: 18, false;
     wave2d_fast_exact_t1: 1, true;
     wave2d_fast_exact_t4: 4, true;
     wave2d_fast_exact_t12: 12, true;
-    wave2d_fast_exact_t14: 14, true;
 }
