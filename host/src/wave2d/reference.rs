@@ -195,8 +195,14 @@ fn inner<T: Real>(
 ) {
     // Slices of one length, so that the loop has no bounds checks and vectorises.
     let len = cells.len();
-    let [west, east, north, south, own] =
-        [around.west, around.east, around.north, around.south, around.own].map(|row| &row[..len]);
+    let [west, east, north, south, own] = [
+        around.west,
+        around.east,
+        around.north,
+        around.south,
+        around.own,
+    ]
+    .map(|row| &row[..len]);
     let kinds = &around.kinds[..len];
     for x in 0..len {
         let neighbours = Neighbours {

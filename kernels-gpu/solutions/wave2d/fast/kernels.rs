@@ -138,7 +138,13 @@ pub unsafe fn wave2d_fast_kinds(
 /// - `rough` and `flags` have (n_y + 2 * MARGIN) * strips numbers, `near` has (n_y + 1) * strips.
 /// - Nothing else accesses `flags` and `near` during the launch. `reach` is at most MARGIN.
 #[kernel]
-pub unsafe fn wave2d_fast_flags(rough: &[u32], flags: *mut u32, near: *mut u32, n_y: u32, reach: u32) {
+pub unsafe fn wave2d_fast_flags(
+    rough: &[u32],
+    flags: *mut u32,
+    near: *mut u32,
+    n_y: u32,
+    reach: u32,
+) {
     let (strip, lane) = (thread::block_idx_x(), thread::thread_idx_x());
     let rows = n_y + 2 * MARGIN;
     let of_strip = (strip * rows) as usize;
@@ -233,7 +239,8 @@ pub unsafe fn wave2d_fast_chunks(
     let thread = thread::thread_idx_x();
     let (lane, warp) = (thread % 32, thread / 32);
     // SAFETY: y is at most n_y.
-    let near_before = |strip: u32, y: u32| unsafe { *near.get_unchecked((strip * (n_y + 1) + y) as usize) };
+    let near_before =
+        |strip: u32, y: u32| unsafe { *near.get_unchecked((strip * (n_y + 1) + y) as usize) };
     // Every warp finds the least budget for itself: with 2 (n_y + t) every strip is one chunk.
     let (mut too_small, mut enough) = (2 * t, 2 * (n_y + t));
     while enough - too_small > 1 {
@@ -404,7 +411,8 @@ impl Pipeline<'_> {
     #[inline(always)]
     fn codes(&self, row: u32) -> *mut f32 {
         let first = RING * 2 * ROW;
-        self.shared.wrapping_add(first + (row as usize % CODE_RING) * ROW)
+        self.shared
+            .wrapping_add(first + (row as usize % CODE_RING) * ROW)
     }
 
     /// Where rows are on their way out.
@@ -424,7 +432,13 @@ impl Pipeline<'_> {
     /// # Safety
     /// All lanes of the warp call together. If `ROUGH`, the table's rows are in their ring.
     #[inline(always)]
-    unsafe fn level<const T: usize, const EXACT: bool, const ROUGH: bool, const Q: usize, const S: usize>(
+    unsafe fn level<
+        const T: usize,
+        const EXACT: bool,
+        const ROUGH: bool,
+        const Q: usize,
+        const S: usize,
+    >(
         &self,
         levels: &mut Levels,
         second_last: &[Cells; 3],
@@ -478,7 +492,11 @@ impl Pipeline<'_> {
             next[i] = if ROUGH {
                 // A choice between values that are there, not a branch. Never -0 for a cell that is zero.
                 let fixed = code.fused(source, 0.0);
-                if (code.to_bits() as i32) < 0 { free } else { fixed }
+                if (code.to_bits() as i32) < 0 {
+                    free
+                } else {
+                    fixed
+                }
             } else {
                 free
             };
@@ -492,7 +510,13 @@ impl Pipeline<'_> {
     /// # Safety
     /// As [`level`](Self::level)'s; `step` counts up from 0, and `Q` is `step` modulo 3.
     #[inline(always)]
-    unsafe fn step<const T: usize, const EXACT: bool, const ROUGH: bool, const BEGINS: bool, const Q: usize>(
+    unsafe fn step<
+        const T: usize,
+        const EXACT: bool,
+        const ROUGH: bool,
+        const BEGINS: bool,
+        const Q: usize,
+    >(
         &mut self,
         levels: &mut Levels,
         second_last: &mut [Cells; 3],
@@ -590,7 +614,10 @@ impl Pipeline<'_> {
             self.flags = *self.arrays.flags.get_unchecked(self.next_flags as usize);
             // Cells outside the domain are never copied.
             for at in 0..WARP_FLOATS / 128 {
-                mem::store_vector(self.shared.add((128 * at + 4 * self.lane) as usize), [0.0; 4]);
+                mem::store_vector(
+                    self.shared.add((128 * at + 4 * self.lane) as usize),
+                    [0.0; 4],
+                );
             }
             warp::sync_warp(FULL_MASK);
             if self.lane < T as u32 {
@@ -648,7 +675,8 @@ unsafe fn pass<const T: usize, const EXACT: bool>(
     // SAFETY: all numbers of the chunk are there; the block has WARP_FLOATS for each warp. Rows and flags are those of the chunk and its
     // margins.
     unsafe {
-        let [strip, first, end, place]: [u32; 4] = mem::load_vector(chunks.as_ptr().add(chunk as usize));
+        let [strip, first, end, place]: [u32; 4] =
+            mem::load_vector(chunks.as_ptr().add(chunk as usize));
         if first >= end {
             return;
         }
@@ -657,7 +685,9 @@ unsafe fn pass<const T: usize, const EXACT: bool>(
         let direction = if is_up { u32::MAX } else { 1 };
         let out_y = if is_up { end - 1 } else { first };
         let strip_x = (strip * (STRIP - 2 * halo)).wrapping_sub(halo);
-        let out_cell = (out_y * domain.n_x).wrapping_add(strip_x).wrapping_add(lane);
+        let out_cell = (out_y * domain.n_x)
+            .wrapping_add(strip_x)
+            .wrapping_add(lane);
         let before = direction.wrapping_mul(T as u32);
         let next_y = out_y.wrapping_sub(before);
         let shared = shared::dynamic_shared_mem::<f32>().add((warp * WARP_FLOATS) as usize);
@@ -681,7 +711,8 @@ unsafe fn pass<const T: usize, const EXACT: bool>(
             shared,
             next_y,
             next_cell: out_cell.wrapping_sub(before.wrapping_mul(domain.n_x)) as i32,
-            next_flags: (strip * (domain.n_y + 2 * MARGIN)).wrapping_add(next_y.wrapping_add(MARGIN)),
+            next_flags: (strip * (domain.n_y + 2 * MARGIN))
+                .wrapping_add(next_y.wrapping_add(MARGIN)),
             flags: 0,
             out_cell: out_cell as i32,
             rough: 0,

@@ -3,9 +3,7 @@
 use plan::wave2d::{Buffers, Outputs, Problem, Solution};
 use plan::{Element, LaunchConfig, Plan, PlanError, args};
 
-use super::kernels::{
-    CHUNK_NUMBERS, CHUNKS_THREADS, MARGIN, STRIP, WARP_FLOATS,
-};
+use super::kernels::{CHUNK_NUMBERS, CHUNKS_THREADS, MARGIN, STRIP, WARP_FLOATS};
 
 /// See the module.
 pub struct Submission;
@@ -124,7 +122,15 @@ impl Solution for Shape {
         plan.launch(
             "wave2d_fast_kinds",
             LaunchConfig::new((strips, rows.div_ceil(8)), (32, 8)),
-            args![kinds, rough, n_x, n_y, problem.scene, halo, u32::from(self.exact)],
+            args![
+                kinds,
+                rough,
+                n_x,
+                n_y,
+                problem.scene,
+                halo,
+                u32::from(self.exact)
+            ],
         )?;
         // A row of the last level and the first of the next three steps are that far apart.
         let reach = self.steps + 2;
@@ -136,7 +142,15 @@ impl Solution for Shape {
         plan.launch(
             "wave2d_fast_chunks",
             LaunchConfig::new(1, CHUNKS_THREADS),
-            args![near.slice(), counts, chunk_table, n_y, strips, chunks, self.steps],
+            args![
+                near.slice(),
+                counts,
+                chunk_table,
+                n_y,
+                strips,
+                chunks,
+                self.steps
+            ],
         )?;
 
         let config = LaunchConfig::new(chunks.div_ceil(self.block_warps), (32, self.block_warps))
