@@ -32,6 +32,7 @@ fn plans_have_the_launches_that_the_steps_need() {
     };
     assert_eq!(launches("naive", 0), 0);
     assert_eq!(launches("naive", 17), 17);
+    assert_eq!(launches("single", 17), 17);
     assert_eq!(launches("shmem", 20), 2);
     assert_eq!(launches("shmem", 21), 3);
     // Three for the tables.

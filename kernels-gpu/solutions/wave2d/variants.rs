@@ -2,7 +2,7 @@
 
 use super::fast::launch::Shape;
 use super::shmem::launch::STEPS_PER_LAUNCH;
-use super::{naive, shmem};
+use super::{naive, shmem, single};
 use crate::lab::BuiltIn;
 use crate::wave2d::Wave2d;
 
@@ -11,6 +11,11 @@ pub const VARIANTS: &[BuiltIn<Wave2d>] = &[
         "naive",
         "one launch a timestep, one thread a cell, all from global memory",
         |_| Box::new(naive::launch::Submission),
+    ),
+    BuiltIn::new(
+        "single",
+        "one launch a timestep, eight rows of a column a thread, to and fro through the domain",
+        |_| Box::new(single::launch::Submission),
     ),
     BuiltIn::new(
         "shmem",
