@@ -30,7 +30,7 @@ pub const STRIP: u32 = 128;
 /// Rows before and after the domain of which there are flags.
 pub const MARGIN: u32 = 64;
 /// Floats of shared memory of each warp.
-pub const WARP_FLOATS: u32 = (RING * 2 * ROW + CODE_RING * ROW + 2 * ROW + SOURCES) as u32;
+pub const WARP_FLOATS: u32 = (RING * 2 * ROW + CODE_RING * ROW + 4 * ROW + SOURCES) as u32;
 /// The most timesteps of a launch.
 pub const MOST_STEPS: u32 = 20;
 
@@ -415,16 +415,18 @@ impl Pipeline<'_> {
             .wrapping_add(first + (row as usize % CODE_RING) * ROW)
     }
 
-    /// Where rows are on their way out.
+    /// Where the rows of a step are on their way out.
     #[inline(always)]
-    fn leaving(&self) -> *mut f32 {
-        self.shared.wrapping_add(RING * 2 * ROW + CODE_RING * ROW)
+    fn leaving(&self, step: u32) -> *mut f32 {
+        let first = RING * 2 * ROW + CODE_RING * ROW;
+        self.shared
+            .wrapping_add(first + (step as usize % 2) * 2 * ROW)
     }
 
     /// Where the source's values are.
     #[inline(always)]
     fn sources(&self) -> *mut f32 {
-        self.leaving().wrapping_add(2 * ROW)
+        self.leaving(0).wrapping_add(4 * ROW)
     }
 
     /// Computes level `S` of step `step`, whose slot is `Q`, from those below. `ROUGH`: its cells may be anything.
@@ -504,7 +506,8 @@ impl Pipeline<'_> {
         levels[S][Q] = next;
     }
 
-    /// One step: takes a row from the ring, starts to copy another, computes a row of each level, and stores one of the last two.
+    /// One step: takes a row from the ring, starts to copy another, stores one that the last step computed of the last two levels, and computes
+    /// a row of each level.
     /// `BEGINS`: levels that nothing needs yet are skipped, four at a time.
     ///
     /// # Safety
@@ -532,6 +535,9 @@ impl Pipeline<'_> {
             levels[0][Q] = mem::load_vector(row);
             second_last[Q] = mem::load_vector(row.add(ROW));
             self.copy(step + RING as u32 - 1);
+            if step.wrapping_sub(2 * T as u32 + 1) < self.rows {
+                self.store(step.wrapping_sub(1));
+            }
             macro_rules! group {
                 ($($level:literal)*; $first:literal) => {
                     if $first <= T && (!BEGINS || step >= 2 * $first) {
@@ -547,32 +553,27 @@ impl Pipeline<'_> {
             group!(9 10 11 12; 9);
             group!(13 14 15 16; 13);
             group!(17 18 19 20; 17);
-            if step.wrapping_sub(2 * T as u32) < self.rows {
-                let (last, second_last) = (levels[T][Q], levels[T - 1][(Q + 2) % 3]);
-                self.store(last, second_last);
-            }
+            let own = self.leaving(step).add(lane);
+            mem::store_vector(own, levels[T][Q]);
+            mem::store_vector(own.add(ROW), levels[T - 1][(Q + 2) % 3]);
         }
     }
 
-    /// Stores the next row that leaves.
+    /// Stores the row of the last two levels that step `step` computed.
     ///
     /// # Safety
-    /// All lanes of the warp call together, with a barrier of the warp between two calls; the row is one of the domain, and no other warp's.
+    /// There was a barrier of the warp since; the row is one of the domain, and no other warp's.
     #[inline(always)]
-    unsafe fn store(&mut self, last: Cells, second_last: Cells) {
-        let leaving = self.leaving();
+    unsafe fn store(&mut self, step: u32) {
+        let leaving = self.leaving(step).wrapping_add(self.lane as usize);
         let Arrays { out0, out1, .. } = self.arrays;
         let offset = self.out_cell as isize;
         let (out0, out1) = (out0.wrapping_offset(offset), out1.wrapping_offset(offset));
-        // SAFETY: the caller's; a cell is in the domain, and in the part of this strip that no other has.
-        unsafe {
-            let own = leaving.add(4 * self.lane as usize);
-            mem::store_vector(own, last);
-            mem::store_vector(own.add(ROW), second_last);
-            warp::sync_warp(FULL_MASK);
-            for column in (0..4).map(|quarter| 32 * quarter) {
-                if self.columns & 16 << (column / 32) != 0 {
-                    let from = leaving.add(self.lane as usize + column);
+        for column in (0..4).map(|quarter| 32 * quarter) {
+            if self.columns & 16 << (column / 32) != 0 {
+                let from = leaving.wrapping_add(column);
+                // SAFETY: the caller's; a cell is in the domain, and in the part of this strip that no other has.
+                unsafe {
                     *out1.wrapping_add(column) = *from;
                     *out0.wrapping_add(column) = *from.add(ROW);
                 }
@@ -627,7 +628,8 @@ impl Pipeline<'_> {
             for row in 0..RING as u32 - 1 {
                 self.copy(row);
             }
-            let steps = self.rows + 2 * T as u32;
+            // The last row leaves a step after it was computed.
+            let steps = self.rows + 2 * T as u32 + 1;
             // From here on all levels are needed: the first of the last group is that of the last level.
             let begun = 2 * ((T as u32 - 1) / 4 * 4 + 1);
             // The rows that three steps compute cells of, in bits of `rough`, the last of which is the ring's last.
