@@ -106,8 +106,9 @@ fn the_parser_knows_every_instruction_and_the_kernels_are_listed() {
         .filter(|name| name.starts_with("wave2d"))
         .collect();
     names.sort();
-    let (pipelines, others): (Vec<_>, Vec<_>) =
-        names.into_iter().partition(|name| name.starts_with("wave2d_fast"));
+    let (pipelines, others): (Vec<_>, Vec<_>) = names
+        .into_iter()
+        .partition(|name| name.starts_with("wave2d_fast"));
     // Three write tables.
     assert_eq!(pipelines.len(), 3 + 4 + 3, "{pipelines:?}");
     let expected = [
