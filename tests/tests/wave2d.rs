@@ -35,10 +35,15 @@ fn every_scene_size_and_step_count_equals_the_reference_on_cuda() {
                 let problem = Wave2d::new(n_x, n_y, steps, scene)
                     .unwrap()
                     .with_start(Start::Random { seed });
-                let expected = problem.reference(Cpu::Parallel, &NoProgress).unwrap();
+                let inputs = Case::inputs(&problem).unwrap();
+                let expected = problem
+                    .reference_from(&inputs, Cpu::Parallel, &NoProgress)
+                    .unwrap();
                 for variant in LAB.variants() {
                     let outcome = run_case(device, LAB.module(), &problem, variant.name).unwrap();
-                    if let Err(error) = host::check::exact(&expected, &outcome.outputs) {
+                    let outputs = &outcome.outputs;
+                    let checked = problem.check(variant.name, &inputs, &expected, outputs);
+                    if let Err(error) = checked.unwrap() {
                         panic!("{} of {problem}: {error}", variant.name);
                     }
                     runs += 1;
@@ -101,7 +106,18 @@ fn the_parser_knows_every_instruction_and_the_kernels_are_listed() {
         .filter(|name| name.starts_with("wave2d"))
         .collect();
     names.sort();
-    assert_eq!(names, ["wave2d_naive", "wave2d_shmem"]);
+    let (pipelines, others): (Vec<_>, Vec<_>) = names
+        .into_iter()
+        .partition(|name| name.starts_with("wave2d_fast"));
+    // Three write tables.
+    assert_eq!(pipelines.len(), 3 + 4 + 3, "{pipelines:?}");
+    let expected = [
+        "wave2d_naive",
+        "wave2d_shmem",
+        "wave2d_single_r16",
+        "wave2d_single_r8",
+    ];
+    assert_eq!(others, expected);
     let shmem = program.kernel("wave2d_shmem").unwrap();
     let most: u32 = shmem.max_threads.expect("launch bounds").iter().product();
     let [x, y] = kernels_gpu::solutions::wave2d::shmem::kernels::BLOCK;

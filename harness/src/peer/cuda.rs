@@ -44,6 +44,10 @@ pub const SOURCES: &[Source] = &[
                 relaunch: wave2d_tile,
             },
             plain("shmem"),
+            Counterpart {
+                kernel: "fast_t16",
+                ..plain("fast")
+            },
         ],
     },
     Source {

@@ -100,6 +100,8 @@ fn cuda_peers_are_right() {
             "wave2d naive, CUDA C++, shared tile, FMA",
             "wave2d shmem, CUDA C++",
             "wave2d shmem, CUDA C++, FMA",
+            "wave2d fast, CUDA C++",
+            "wave2d fast, CUDA C++, FMA",
             "wave3d single, CUDA C++",
             "wave3d single, CUDA C++, FMA",
             "poisson reads_source, CUDA C++",

@@ -47,7 +47,8 @@ fn without_a_gpu_tests_run_on_the_emulated_device() {
         let results = document["labs"][0]["results"].as_array().unwrap();
         let devices: Vec<&serde_json::Value> =
             results.iter().map(|result| &result["device"]).collect();
-        assert_eq!(devices, ["cpu", "emulated", "emulated"]);
+        assert_eq!(devices[0], "cpu");
+        assert_eq!(devices[1..], ["emulated"; 5]);
         assert_eq!(document["skipped"][0]["device"], "cuda");
     }
 }

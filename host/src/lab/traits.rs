@@ -30,7 +30,7 @@ pub struct Variant {
     pub name: &'static str,
     /// One line.
     pub summary: &'static str,
-    /// Whether its results equal the reference's to the last bit.
+    /// Whether its results equal the reference's to the last bit. Those of a fused variant equal another reference's.
     pub exact: bool,
     /// Whether it is measured only where its name is given, so that usual tables stay short. It is tested in any case. Such
     /// variants are the last of their lab.
@@ -223,8 +223,8 @@ pub trait Case: Send + Sync {
         Ok(None)
     }
 
-    /// Compares every element of every output of an exact variant with `expected`, the reference's, bit for bit. Those of
-    /// another variant are compared with the oracle for `inputs`, and may be [`ROUNDING`](crate::check::ROUNDING) times as far from
+    /// Compares every element of every output of an exact variant with `expected`, the reference's, bit for bit; those of a fused variant with
+    /// the fused reference's for `inputs`, bit for bit, too. Those of another variant are compared with the oracle for `inputs`, and may be [`ROUNDING`](crate::check::ROUNDING) times as far from
     /// it as the reference is. For a case too large for that, they are compared with `expected` itself, and how far the reference is from an
     /// oracle is known from a smaller case, relative to the largest value. What differs is the inner error.
     ///

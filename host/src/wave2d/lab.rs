@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use kernels_gpu::wave2d::AnyScene;
 
 use super::problem::{Fields, Start, Wave2d};
-use super::reference::advance;
+use super::reference::{advance, advance_fused};
 use crate::buffer::{NamedBuffers, elements, named, take};
 use crate::error::Error;
 use crate::lab::{
@@ -171,6 +171,16 @@ impl Declaration for Wave2d {
             u1: wide("u1")?,
         };
         advance(self, &mut fields, Cpu::Parallel, progress);
+        let fields = named([("u0", fields.u0.into()), ("u1", fields.u1.into())]);
+        Ok(Some(fields))
+    }
+
+    fn fused_reference(&self, inputs: &NamedBuffers) -> Result<Option<NamedBuffers>, Error> {
+        let mut fields: Fields<f32> = Fields {
+            u0: elements(inputs, "u0")?.to_vec(),
+            u1: elements(inputs, "u1")?.to_vec(),
+        };
+        advance_fused(self, &mut fields);
         let fields = named([("u0", fields.u0.into()), ("u1", fields.u1.into())]);
         Ok(Some(fields))
     }

@@ -11,4 +11,4 @@ mod tests;
 
 pub use lab::LAB;
 pub use problem::{Fields, Start, Wave2d};
-pub use reference::{advance, oracle};
+pub use reference::{advance, advance_fused, oracle};

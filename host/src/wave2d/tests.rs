@@ -3,7 +3,7 @@
 use kernels_gpu::wave2d::{AnyScene, Scene};
 use proptest::prelude::*;
 
-use super::{Fields, LAB, Start, Wave2d, advance, oracle};
+use super::{Fields, LAB, Start, Wave2d, advance, advance_fused, oracle};
 use crate::lab::{CaseParams, Cpu, Lab, NoProgress};
 
 fn run(problem: &Wave2d, cpu: Cpu) -> Fields<f32> {
@@ -110,6 +110,19 @@ fn the_reference_rounds_but_does_not_drift_from_the_oracle() {
         let reference = run(&problem, Cpu::Parallel);
         let exact = oracle(&problem, Cpu::Parallel, &NoProgress).unwrap();
         for (got, exact) in reference.u1.iter().zip(&exact.u1) {
+            approx::assert_abs_diff_eq!(f64::from(*got), exact, epsilon = 1e-3);
+        }
+    }
+}
+#[test]
+fn the_fused_reference_rounds_differently_and_does_not_drift_either() {
+    for scene in AnyScene::NAMES {
+        let problem = random(120, 90, 200, scene);
+        let mut fused = problem.initial().unwrap();
+        advance_fused(&problem, &mut fused);
+        assert_ne!(fused, run(&problem, Cpu::Parallel), "{scene}");
+        let exact = oracle(&problem, Cpu::Parallel, &NoProgress).unwrap();
+        for (got, exact) in fused.u1.iter().zip(&exact.u1) {
             approx::assert_abs_diff_eq!(f64::from(*got), exact, epsilon = 1e-3);
         }
     }

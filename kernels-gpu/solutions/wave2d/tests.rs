@@ -1,9 +1,15 @@
-//! What the solutions launch.
+//! What the solutions launch, and what comes of it at the edges of their tiles.
 
-use crate::device::LaunchLimits;
-use crate::lab::{Case, Lab};
+use plan::Plan;
+use proptest::prelude::*;
+
+use super::fast::launch::Shape;
+use crate::check;
+use crate::device::{Device, EmulatedDevice, LaunchLimits};
+use crate::lab::{Case, Cpu, Declaration, Lab, NoProgress};
+use crate::run::{outputs, reset};
 use crate::validate::validate;
-use crate::wave2d::{LAB, Wave2d};
+use crate::wave2d::{LAB, Start, Wave2d};
 
 fn problem(n_x: u32, n_y: u32, steps: u32) -> Wave2d {
     Wave2d::new(n_x, n_y, steps, "point-source").unwrap()
@@ -16,6 +22,7 @@ fn the_longest_domain_fits_a_grid() {
         validate(LAB.module(), &plan, &LaunchLimits::COMMON).unwrap();
     }
 }
+
 #[test]
 fn plans_have_the_launches_that_the_steps_need() {
     let launches = |variant, steps| {
@@ -25,6 +32,95 @@ fn plans_have_the_launches_that_the_steps_need() {
     };
     assert_eq!(launches("naive", 0), 0);
     assert_eq!(launches("naive", 17), 17);
+    assert_eq!(launches("single", 17), 17);
     assert_eq!(launches("shmem", 20), 2);
     assert_eq!(launches("shmem", 21), 3);
+    // Three for the tables.
+    assert_eq!(launches("fast", 0), 0);
+    assert_eq!(launches("fast", 12_800), 3 + 800);
+    assert_eq!(launches("fast", 39), 3 + 2 + 1 + 3);
+    assert_eq!(launches("fast_exact", 39), 3 + 3 + 3);
+}
+
+fn recorded(shape: Shape, problem: &Wave2d) -> Plan {
+    let description = Declaration::problem(problem);
+    <plan::wave2d::Wave2d as plan::Lab>::record(shape.label(), &description, &shape).unwrap()
+}
+
+/// Runs the plan, and compares with the reference that the shape's arithmetic has.
+fn check(shape: Shape, problem: &Wave2d) {
+    let plan = recorded(shape, problem);
+    let inputs = Declaration::inputs(problem).unwrap();
+    let device = EmulatedDevice::default();
+    let mut session = device.prepare(LAB.module(), &plan).unwrap();
+    reset(session.as_mut(), &plan, &inputs).unwrap();
+    session.run().unwrap();
+    let got = outputs(session.as_mut(), &plan).unwrap();
+    let expected = if shape.exact {
+        Declaration::reference(problem, &inputs, Cpu::Serial, &NoProgress).unwrap()
+    } else {
+        problem.fused_reference(&inputs).unwrap().unwrap()
+    };
+    check::exact(&expected, &got).unwrap_or_else(|error| panic!("{problem}, {shape:?}: {error}"));
+}
+
+#[test]
+fn strips_and_chunks_are_right_at_their_edges() {
+    let shapes = Shape::SPACE.iter().chain([&Shape::EXACT]);
+    // A kernel each: blocks change no cell.
+    for &shape in shapes.filter(|shape| shape.block_warps == 4) {
+        let own = 128 - 2 * shape.steps;
+        for (n_x, n_y, steps, warps) in [
+            (own - 1, 9, shape.steps, 3),
+            (own, 31, shape.steps + 1, 2),
+            (own + 1, 32, 2 * shape.steps + 7, 7),
+            (2 * own + 1, 33, shape.steps - 1, 5),
+            (5, 150, shape.steps, 1),
+            (128, 101, shape.steps + 4, 1056),
+        ] {
+            let problem = Wave2d::new(n_x, n_y, steps, "double-slit").unwrap();
+            let problem = problem.with_start(Start::Random { seed: 3 });
+            check(Shape { warps, ..shape }, &problem);
+        }
+    }
+}
+
+#[test]
+fn a_plain_middle_is_right_beside_rough_edges() {
+    // Large enough for rows in which all that the pipeline holds is plain, and for sources after some of them.
+    for scene in ["point-source", "elliptic-room", "empty-box"] {
+        let problem = Wave2d::new(300, 330, 33, scene).unwrap();
+        let problem = problem.with_start(Start::Random { seed: 4 });
+        for shape in [Shape::DEFAULT, Shape::EXACT] {
+            check(Shape { warps: 11, ..shape }, &problem);
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(12))]
+    #[test]
+    fn any_problem_is_right(
+        (n_x, n_y) in (2_u32..240, 2_u32..200),
+        steps in 0_u32..40,
+        scene in 0..5_usize,
+        k in 0.01_f32..0.5,
+        (first_step, seed) in any::<(u32, u64)>(),
+        warps in 1_u32..40,
+        shape in prop::sample::select(vec![Shape::DEFAULT, Shape::SPACE[4], Shape::EXACT]),
+    ) {
+        let scene = kernels_gpu::wave2d::AnyScene::NAMES[scene];
+        let problem = Wave2d::new(n_x, n_y, steps, scene).unwrap()
+            .with_k(k).unwrap()
+            .with_first_step(first_step)
+            .with_start(Start::Random { seed });
+        check(Shape { warps, ..shape }, &problem);
+    }
+
+    #[test]
+    fn launches_have_all_steps(steps in 0_u32..2000, shape in prop::sample::select(Shape::SPACE)) {
+        let launches: Vec<u32> = shape.launches(steps).collect();
+        prop_assert_eq!(launches.iter().sum::<u32>(), steps);
+        prop_assert!(launches.len() as u32 <= steps / shape.steps + 6);
+    }
 }

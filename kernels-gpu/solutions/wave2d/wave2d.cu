@@ -439,3 +439,372 @@ extern "C" __global__ void __launch_bounds__(LANES *WARPS, 2) wave2d_shmem(
         tile.run<false>(scene, u0, u1, out0, out1, k, t, steps);
     }
 }
+
+// ---- the Rust variant `fast`: many timesteps a launch, in a pipeline that each warp has for itself ----
+//
+// A warp streams over a chunk of rows of a strip of 128 columns; level s, the field after s timesteps, is at row r - s when row r of the
+// inputs has arrived. Three rows of each level are in registers, by the step that made them modulo three. While all that the pipeline holds
+// is plain, nothing is asked of cells; otherwise their codes come from a table, through shared memory like the fields.
+
+constexpr u32 STRIP = 128, MARGIN = 64, RING = 8, CODE_RING = 32;
+constexpr u32 WARP_FLOATS = RING * 2 * STRIP + CODE_RING * STRIP + 4 * STRIP + 32;
+constexpr u32 IS_ROUGH = 1, IS_NEAR_ROUGH = 2;
+
+// What each cell is: -(1 - d) if it is free, 0 for border and wall, 1 for a source; and whether each row of each strip is rough.
+extern "C" __global__ void wave2d_fast_kinds(
+    float *__restrict__ kinds, u32 *__restrict__ rough, u32 n_x, u32 n_y, u32 scene, u32 halo, u32)
+{
+    const u32 strip = blockIdx.x, lane = threadIdx.x, row = blockIdx.y * blockDim.y + threadIdx.y;
+    const u32 rows = n_y + 2 * MARGIN;
+    if (row >= rows) {
+        return;
+    }
+    const Domain d = {n_x, n_y};
+    const u32 y = row - MARGIN, first = strip * (STRIP - 2 * halo) - halo;
+    bool plain = true;
+#pragma unroll 1
+    for (u32 column = lane; column < STRIP; column += LANES) {
+        const u32 x = first + column;
+        float code = 0.0f;
+        if (x < n_x && y < n_y) {
+            if (!is_border(d, x, y) && !is_wall(scene, d, x, y)) {
+                code = is_source(scene, d, x, y) ? 1.0f : -(1.0f - damping(scene, d, x, y));
+            }
+            if (column - halo < STRIP - 2 * halo) {
+                kinds[y * n_x + x] = code;
+            }
+        }
+        plain = plain && code == -1.0f;
+    }
+    plain = __all_sync(~0u, plain);
+    if (lane == 0) {
+        rough[strip * rows + row] = plain ? 0 : IS_ROUGH;
+    }
+}
+
+// Which rows are near rough ones, and how many of them there are before each row.
+extern "C" __global__ void wave2d_fast_flags(
+    const u32 *__restrict__ rough, u64, u32 *__restrict__ flags, u32 *__restrict__ near_before, u32 n_y, u32 reach)
+{
+    const u32 strip = blockIdx.x, lane = threadIdx.x, rows = n_y + 2 * MARGIN;
+    u32 count = 0;
+    for (u32 first = 0; first < rows; first += LANES) {
+        const u32 row = first + lane, y = row - MARGIN;
+        u32 flag = 0;
+        if (row < rows) {
+            flag = rough[strip * rows + row];
+            for (u32 other = row < reach ? 0 : row - reach; other <= row + reach && other < rows; ++other) {
+                flag |= IS_NEAR_ROUGH * rough[strip * rows + other];
+            }
+            flags[strip * rows + row] = flag;
+        }
+        const u32 near = __ballot_sync(~0u, y < n_y && flag != 0);
+        if (y <= n_y) {
+            near_before[strip * (n_y + 1) + y] = count + __popc(near & ((1u << lane) - 1));
+        }
+        count += __popc(near);
+    }
+}
+
+// So many steps of the pipeline are a chunk: L plain rows take L + T, others twice that.
+struct Budget {
+    u32 steps, t;
+
+    __device__ u64 share(u32 all, u32 near) const
+    {
+        return (all - near) * u64(steps - 2 * t) + near * u64(2 * (steps - t));
+    }
+    __device__ u32 chunks(u32 all, u32 near) const
+    {
+        const u64 whole = u64(steps - t) * (steps - 2 * t);
+        return u32(min(max((share(all, near) + whole - 1) / whole, 1ull), u64(all)));
+    }
+};
+
+extern "C" __global__ void __launch_bounds__(512) wave2d_fast_chunks(
+    const u32 *__restrict__ near_before, u64, u32 *counts, uint4 *chunks, u32 n_y, u32 strips, u32 most, u32 t)
+{
+    const u32 thread = threadIdx.x, lane = thread % LANES, warp = thread / LANES;
+    const auto near = [&](u32 strip, u32 y) { return near_before[strip * (n_y + 1) + y]; };
+    u32 too_small = 2 * t, enough = 2 * (n_y + t);
+    while (enough - too_small > 1) {
+        const Budget budget = {too_small + (enough - too_small) / 2, t};
+        u32 all = 0;
+        for (u32 strip = lane; strip < strips; strip += LANES) {
+            all += budget.chunks(n_y, near(strip, n_y));
+        }
+        (__reduce_add_sync(~0u, all) <= most ? enough : too_small) = budget.steps;
+    }
+    const Budget budget = {enough, t};
+    for (u32 strip = thread; strip < strips; strip += blockDim.x) {
+        counts[strip] = budget.chunks(n_y, near(strip, n_y));
+    }
+    __syncthreads();
+    for (u32 strip = warp; strip < strips; strip += blockDim.x / LANES) {
+        const u32 of_strip = counts[strip];
+        const u64 share = budget.share(n_y, near(strip, n_y));
+        const auto boundary = [&](u32 chunk) {
+            u32 low = 0, high = n_y;
+            while (low < high) {
+                const u32 y = low + (high - low) / 2;
+                if (budget.share(y, near(strip, y)) * of_strip >= share * chunk) {
+                    high = y;
+                } else {
+                    low = y + 1;
+                }
+            }
+            return low;
+        };
+        for (u32 chunk = lane; chunk < of_strip; chunk += LANES) {
+            u32 at = 0;
+            for (u32 other = 0; other < strips; ++other) {
+                at += min(counts[other], chunk) + (other < strip && counts[other] > chunk);
+            }
+            chunks[at] = make_uint4(strip, boundary(chunk), boundary(chunk + 1), chunk);
+        }
+    }
+    u32 all = 0;
+    for (u32 strip = 0; strip < strips; ++strip) {
+        all += counts[strip];
+    }
+    for (u32 empty = all + thread; empty < most; empty += blockDim.x) {
+        chunks[empty] = make_uint4(0, 0, 0, 0);
+    }
+}
+
+__device__ __forceinline__ void copy_4_if(u32 shared, const float *global, u32 condition)
+{
+    asm volatile("{ .reg .pred wanted; setp.ne.u32 wanted, %2, 0; @wanted cp.async.ca.shared.global [%0], [%1], 4; }"
+                 ::"r"(shared), "l"(global), "r"(condition) : "memory");
+}
+
+template <u32 T>
+struct Pipeline {
+    const float *__restrict__ u0, *__restrict__ u1, *__restrict__ kinds;
+    float *__restrict__ out0, *__restrict__ out1;
+    const u32 *__restrict__ all_flags;
+    u32 n_x, n_y;
+    float k, kept; // 1 - 4k.
+    u32 lane, direction, rows, columns, copied;
+    float *shared;
+    u32 next_y;
+    int next_cell;
+    u32 next_flags, flags;
+    int out_cell;
+    u32 rough;
+    float4 levels[T + 1][3], second_last[3];
+
+    __device__ __forceinline__ float *ring(u32 row) { return shared + row % RING * 2 * STRIP; }
+    __device__ __forceinline__ float *codes(u32 row) { return shared + RING * 2 * STRIP + row % CODE_RING * STRIP; }
+    __device__ __forceinline__ float *leaving(u32 step) { return codes(0) + CODE_RING * STRIP + step % 2 * 2 * STRIP; }
+    __device__ __forceinline__ float *sources() { return leaving(0) + 4 * STRIP; }
+
+    __device__ __forceinline__ void copy(u32 row)
+    {
+        const u32 wanted = next_y < n_y ? columns : 0, place = copied + row % RING * (8 * STRIP);
+        const float *const of_u0 = u0 + next_cell, *const of_u1 = u1 + next_cell, *const of_kinds = kinds + next_cell;
+#pragma unroll
+        for (u32 i = 0; i < 4; ++i) {
+            copy_4_if(place + 128 * i, of_u1 + 32 * i, wanted & 1u << i);
+            copy_4_if(place + 4 * STRIP + 128 * i, of_u0 + 32 * i, wanted & 1u << i);
+        }
+        if (flags & IS_NEAR_ROUGH) {
+            const u32 place = copied + RING * 8 * STRIP + row % CODE_RING * (4 * STRIP);
+#pragma unroll
+            for (u32 i = 0; i < 4; ++i) {
+                copy_4_if(place + 128 * i, of_kinds + 32 * i, wanted & 1u << i);
+            }
+        }
+        asm volatile("cp.async.commit_group;" ::: "memory");
+        rough = rough << 1 | (flags & IS_ROUGH);
+        next_y += direction;
+        next_cell += int(direction * n_x);
+        next_flags += direction;
+        flags = all_flags[next_flags];
+    }
+
+    template <bool ROUGH, u32 Q, u32 S>
+    __device__ __forceinline__ void level(u32 step)
+    {
+        if constexpr (S <= T) {
+            constexpr u32 MIDDLE = (Q + 2) % 3, OLDEST = (Q + 1) % 3;
+            const float4 own = levels[S - 1][MIDDLE], north = levels[S - 1][OLDEST], south = levels[S - 1][Q];
+            const float4 old = S == 1 ? second_last[MIDDLE] : levels[S == 1 ? 0 : S - 2][OLDEST];
+            const float before = __shfl_up_sync(~0u, own.w, 1), after = __shfl_down_sync(~0u, own.x, 1);
+            float4 code = {-1.0f, -1.0f, -1.0f, -1.0f};
+            float source = 0.0f;
+            if (ROUGH) {
+                code = *reinterpret_cast<const float4 *>(codes(step - S) + 4 * lane);
+                source = sources()[S - 1];
+            }
+            // k ((west + east) + (north + south)) + (a u1 - b u0), a = (1 - 4k) + b, b = 1 - d, which is -code.
+            const auto next = [&](float u0, float u1, float west, float east, float n, float s, float code) {
+                const float a = ROUGH ? __fadd_rn(kept, -code) : __fadd_rn(kept, 1.0f);
+                const float past = ROUGH ? __fmul_rn(code, u0) : -u0;
+                const float sum = __fadd_rn(__fadd_rn(west, east), __fadd_rn(n, s));
+                const float free = __fmaf_rn(k, sum, __fmaf_rn(a, u1, past));
+                return !ROUGH || __float_as_int(code) < 0 ? free : __fmaf_rn(code, source, 0.0f);
+            };
+            levels[S][Q] = make_float4(next(old.x, own.x, before, own.y, north.x, south.x, code.x),
+                                       next(old.y, own.y, own.x, own.z, north.y, south.y, code.y),
+                                       next(old.z, own.z, own.y, own.w, north.z, south.z, code.z),
+                                       next(old.w, own.w, own.z, after, north.w, south.w, code.w));
+        }
+    }
+
+    template <bool ROUGH, bool BEGINS, u32 Q, u32 FIRST>
+    __device__ __forceinline__ void group(u32 step)
+    {
+        if constexpr (FIRST <= T) {
+            if (!BEGINS || step >= 2 * FIRST) {
+                level<ROUGH, Q, FIRST>(step);
+                level<ROUGH, Q, FIRST + 1>(step);
+                level<ROUGH, Q, FIRST + 2>(step);
+                level<ROUGH, Q, FIRST + 3>(step);
+            } else {
+#pragma unroll
+                for (u32 s = FIRST; s < FIRST + 4 && s <= T; ++s) {
+                    levels[s][Q] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+                }
+            }
+            group<ROUGH, BEGINS, Q, FIRST + 4>(step);
+        }
+    }
+
+    __device__ __forceinline__ void store(u32 step)
+    {
+        const float *const from = leaving(step) + lane;
+        float *const to0 = out0 + out_cell, *const to1 = out1 + out_cell;
+#pragma unroll
+        for (u32 i = 0; i < 4; ++i) {
+            if (columns & 16u << i) {
+                to1[32 * i] = from[32 * i];
+                to0[32 * i] = from[STRIP + 32 * i];
+            }
+        }
+        out_cell += int(direction * n_x);
+    }
+
+    template <bool ROUGH, bool BEGINS, u32 Q>
+    __device__ __forceinline__ void one(u32 step)
+    {
+        asm volatile("cp.async.wait_group %0;" ::"n"(RING - 2) : "memory");
+        __syncwarp();
+        const float4 *const row = reinterpret_cast<const float4 *>(ring(step) + 4 * lane);
+        levels[0][Q] = row[0];
+        second_last[Q] = row[STRIP / 4];
+        copy(step + RING - 1);
+        if (step - (2 * T + 1) < rows) {
+            store(step - 1);
+        }
+        group<ROUGH, BEGINS, Q, 1>(step);
+        float4 *const own = reinterpret_cast<float4 *>(leaving(step) + 4 * lane);
+        own[0] = levels[T][Q];
+        own[STRIP / 4] = levels[T - 1][(Q + 2) % 3];
+    }
+
+    template <bool ROUGH, bool BEGINS>
+    __device__ __forceinline__ void three(u32 step)
+    {
+        one<ROUGH, BEGINS, 0>(step);
+        one<ROUGH, BEGINS, 1>(step + 1);
+        one<ROUGH, BEGINS, 2>(step + 2);
+    }
+
+    __device__ __forceinline__ void run(u32 scene, u32 t)
+    {
+        const float4 none = {0.0f, 0.0f, 0.0f, 0.0f};
+#pragma unroll
+        for (u32 slot = 0; slot < 3; ++slot) {
+            second_last[slot] = none;
+#pragma unroll
+            for (u32 s = 0; s <= T; ++s) {
+                levels[s][slot] = none;
+            }
+        }
+#pragma unroll 1
+        for (u32 at = lane; at < WARP_FLOATS / 4; at += LANES) {
+            reinterpret_cast<float4 *>(shared)[at] = none;
+        }
+        __syncwarp();
+        if (lane < T) {
+            sources()[lane] = scene >= EMPTY_BOX ? 0.0f : oscillation(t + lane);
+        }
+        flags = all_flags[next_flags];
+#pragma unroll 1
+        for (u32 row = 0; row < RING - 1; ++row) {
+            copy(row);
+        }
+        const u32 steps = rows + 2 * T + 1, begun = 2 * ((T - 1) / 4 * 4 + 1);
+        constexpr u32 HELD = ((1u << (T + 2)) - 1) << (RING - 3);
+        u32 step = 0;
+        while (step < steps) {
+            if (rough & HELD) {
+                three<true, true>(step);
+                step += 3;
+            } else if (step < begun) {
+                three<false, true>(step);
+                step += 3;
+            } else {
+                while (step < steps && !(rough & HELD)) {
+                    three<false, false>(step);
+                    step += 3;
+                }
+            }
+        }
+    }
+};
+
+template <u32 T>
+__device__ __forceinline__ void pass(
+    const float *__restrict__ u0, const float *__restrict__ u1, float *__restrict__ out0, float *__restrict__ out1,
+    const float *__restrict__ kinds, const u32 *__restrict__ flags, const uint4 *__restrict__ chunks, u64 numbers, u32 n_x,
+    u32 n_y, u32 scene, float k, u32 t, u32 halo, u32 turn)
+{
+    extern __shared__ float4 dynamic[];
+    const u32 lane = threadIdx.x, warp = threadIdx.y, index = blockIdx.x * blockDim.y + warp;
+    if (index >= numbers / 4) {
+        return;
+    }
+    const uint4 chunk = chunks[index];
+    const u32 strip = chunk.x, first = chunk.y, end = chunk.z;
+    if (first >= end) {
+        return;
+    }
+    const bool is_up = (chunk.w ^ turn) & 1;
+    const u32 direction = is_up ? ~0u : 1u, out_y = is_up ? end - 1 : first;
+    const u32 strip_x = strip * (STRIP - 2 * halo) - halo, out_cell = out_y * n_x + strip_x + lane;
+    Pipeline<T> pipeline;
+    pipeline.u0 = u0, pipeline.u1 = u1, pipeline.kinds = kinds, pipeline.out0 = out0, pipeline.out1 = out1;
+    pipeline.all_flags = flags, pipeline.n_x = n_x, pipeline.n_y = n_y;
+    pipeline.k = k, pipeline.kept = __fadd_rn(1.0f, -__fmul_rn(4.0f, k));
+    pipeline.lane = lane, pipeline.direction = direction, pipeline.rows = end - first;
+    pipeline.columns = 0;
+    for (u32 i = 0; i < 4; ++i) {
+        const u32 column = lane + 32 * i;
+        if (strip_x + column < n_x) {
+            pipeline.columns |= (1u | (column - halo < STRIP - 2 * halo ? 16u : 0u)) << i;
+        }
+    }
+    pipeline.shared = reinterpret_cast<float *>(dynamic) + warp * WARP_FLOATS;
+    pipeline.copied = u32(__cvta_generic_to_shared(pipeline.shared + lane));
+    pipeline.next_y = out_y - direction * T;
+    pipeline.next_cell = int(out_cell - direction * T * n_x);
+    pipeline.next_flags = strip * (n_y + 2 * MARGIN) + pipeline.next_y + MARGIN;
+    pipeline.out_cell = int(out_cell);
+    pipeline.rough = 0;
+    pipeline.run(scene, t);
+}
+
+#define FAST(T)                                                                                                               \
+    extern "C" __global__ void __launch_bounds__(256) wave2d_fast_t##T(                                                       \
+        const float *__restrict__ u0, u64, const float *__restrict__ u1, u64, float *__restrict__ out0,                       \
+        float *__restrict__ out1, const float *__restrict__ kinds, u64, const u32 *__restrict__ flags, u64,                   \
+        const uint4 *__restrict__ chunks, u64 numbers, u32 n_x, u32 n_y, u32 scene, float k, u32 t, u32 halo, u32 turn)       \
+    {                                                                                                                         \
+        pass<T>(u0, u1, out0, out1, kinds, flags, chunks, numbers, n_x, n_y, scene, k, t, halo, turn);                        \
+    }
+
+FAST(1)
+FAST(4)
+FAST(16)

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::update::{Kind, kind};
+use super::update::{Kind, Neighbours, free_cell, fused_cell, kind};
 use super::{AnyScene, Domain, Region, Scene};
 
 fn scenes(domain: Domain) -> impl Iterator<Item = (u32, AnyScene)> {
@@ -18,6 +18,35 @@ fn a_kind_s_code_chooses_the_cell_s_value() {
         let kind = Kind::Free { damping };
         assert_eq!((value(kind), kind.encode()), (3.0, damping));
     }
+}
+
+#[test]
+fn the_fused_update_is_the_scheme_but_for_rounding() {
+    let around = Neighbours {
+        west: 0.3_f32,
+        east: -0.7,
+        north: 0.11,
+        south: 0.9,
+    };
+    let exact_around = Neighbours {
+        west: f64::from(around.west),
+        east: f64::from(around.east),
+        north: f64::from(around.north),
+        south: f64::from(around.south),
+    };
+    for d in [0.0_f32, 0.1, 0.25, 1.0] {
+        let fused = fused_cell(0.4, -0.6, around, 0.3, d);
+        let wide = [0.4_f32, -0.6, 0.3, d].map(f64::from);
+        let exact = free_cell(wide[0], wide[1], exact_around, wide[2], wide[3]);
+        assert!(
+            (f64::from(fused) - exact).abs() < 3e-7,
+            "{d}: {fused}, {exact}"
+        );
+    }
+    // Without damping: two products that are not rounded.
+    let sum = (around.west + around.east) + (around.north + around.south);
+    let by_hand = 0.25_f32.mul_add(sum, 1.0_f32.mul_add(-0.6, -0.4));
+    assert_eq!(fused_cell(0.4, -0.6, around, 0.25, 0.0), by_hand);
 }
 
 #[test]
@@ -104,6 +133,8 @@ proptest! {
         for (_, scene) in scenes(domain) {
             prop_assert!((0.0..=0.25).contains(&scene.damping(x, y)));
             prop_assert!(scene.source_value(t).abs() <= 1.000_001);
+            // A kernel may compute what fixed cells hold, and zero cells hold +0.
+            prop_assert!(scene.source_value(t).to_bits() != (-0.0_f32).to_bits());
         }
     }
 }

@@ -6,10 +6,16 @@ use super::*;
 fn built_in_variants_earn_all_points_that_are_graded() {
     for (lab, file, text) in crate::course::embedded_files() {
         let text = with_small_cases(text);
-        let course = Course::parse(&text, file).unwrap();
-        assert!(!course.draws());
         let variants = find_lab(lab).unwrap().variants().iter();
         for variant in variants.filter(|variant| !variant.on_request) {
+            // What a course writes that allows fused arithmetic.
+            let rounds = "rule = \"rounding\"\nfactor = 8.0";
+            let text = match variant.exact {
+                true => text.clone(),
+                false => text.replace("rule = \"exact\"", rounds),
+            };
+            let course = Course::parse(&text, file).unwrap();
+            assert!(!course.draws());
             let report = emulated(&course, &built_in(&course, variant.name));
             assert!(report.is_right(), "{lab} {}: {report:#?}", variant.name);
             let totals = report.totals;

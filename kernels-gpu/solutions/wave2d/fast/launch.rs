@@ -1,0 +1,184 @@
+//! Launches of many timesteps, then of four and of one for what is left; before them, three that prepare tables for all.
+
+use plan::wave2d::{Buffers, Outputs, Problem, Solution};
+use plan::{Element, LaunchConfig, Plan, PlanError, args};
+
+use super::kernels::{CHUNK_NUMBERS, CHUNKS_THREADS, MARGIN, STRIP, WARP_FLOATS};
+
+/// See the module.
+pub struct Submission;
+
+impl Solution for Submission {
+    fn record(
+        &self,
+        problem: &Problem,
+        buffers: Buffers,
+        plan: &mut Plan,
+    ) -> Result<Outputs, PlanError> {
+        Shape::DEFAULT.record(problem, buffers, plan)
+    }
+}
+
+/// What can be chosen without a change of the results.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// The most timesteps of a launch; there are kernels for 14 and 16, of exact ones for 12.
+    pub steps: u32,
+    /// Warps of a block, 1 to 8. They share nothing.
+    pub block_warps: u32,
+    /// Warps of a launch: as many as the device runs at once.
+    pub warps: u32,
+    /// The order of operations of `free_cell`, not of `fused_cell`.
+    pub exact: bool,
+}
+
+/// Warps that run at once on an H100 or H200: 8 on each of 132 multiprocessors, where a lane has more than 168 registers.
+const RESIDENT: u32 = 132 * 8;
+
+/// Rows that a chunk has at least, but for a domain's last: fewer are less than the rows that it repeats.
+const FEWEST_ROWS: u32 = 8;
+
+impl Shape {
+    /// The fastest, as far as is known.
+    pub const DEFAULT: Shape = Shape::fused(16, 4);
+
+    /// The one for results that equal `free_cell`'s.
+    pub const EXACT: Shape = Shape {
+        exact: true,
+        ..Shape::fused(12, 4)
+    };
+
+    /// Those that are worth a try.
+    pub const SPACE: &[Shape] = &[
+        Shape::fused(16, 4),
+        Shape::fused(16, 2),
+        Shape::fused(16, 8),
+        Shape::fused(14, 4),
+        Shape::fused(14, 2),
+        Shape::fused(14, 8),
+    ];
+
+    const fn fused(steps: u32, block_warps: u32) -> Shape {
+        Shape {
+            steps,
+            block_warps,
+            warps: RESIDENT,
+            exact: false,
+        }
+    }
+
+    /// The shape in a few words.
+    pub fn label(&self) -> String {
+        let Shape {
+            steps,
+            block_warps,
+            warps,
+            exact,
+        } = self;
+        let exact = if *exact { ", exact" } else { "" };
+        format!("{steps} timesteps, {block_warps} of {warps} warps a block{exact}")
+    }
+
+    /// The timesteps of each launch, for `steps` in all.
+    pub fn launches(&self, steps: u32) -> impl Iterator<Item = u32> {
+        let kernels = [self.steps, 4, 1];
+        let mut left = steps;
+        kernels.into_iter().flat_map(move |of_kernel| {
+            let count = left / of_kernel;
+            left %= of_kernel;
+            (0..count).map(move |_| of_kernel)
+        })
+    }
+}
+
+impl Solution for Shape {
+    fn record(
+        &self,
+        problem: &Problem,
+        buffers: Buffers,
+        plan: &mut Plan,
+    ) -> Result<Outputs, PlanError> {
+        let Buffers { mut u0, mut u1 } = buffers;
+        if problem.steps == 0 {
+            return Ok(Outputs { u0, u1 });
+        }
+        let (n_x, n_y) = (problem.n_x, problem.n_y);
+        let cells = n_x as usize * n_y as usize;
+        let mut out0 = plan.scratch("scratch0", Element::F32, cells);
+        let mut out1 = plan.scratch("scratch1", Element::F32, cells);
+
+        let halo = self.steps;
+        let strips = n_x.div_ceil(STRIP - 2 * halo);
+        let rows = n_y + 2 * MARGIN;
+        let chunks = strips * n_y.div_ceil(FEWEST_ROWS);
+        let chunks = chunks.min(self.warps).max(strips);
+        let mut table = |name, element, len: u32| plan.scratch(name, element, len as usize);
+        let rough = table("rough", Element::U32, rows * strips);
+        let flags = table("flags", Element::U32, rows * strips);
+        let near = table("near", Element::U32, (n_y + 1) * strips);
+        let counts = table("counts", Element::U32, strips);
+        let chunk_table = table("chunks", Element::U32, CHUNK_NUMBERS * chunks);
+        let kinds = plan.scratch("kinds", Element::F32, cells);
+        plan.launch(
+            "wave2d_fast_kinds",
+            LaunchConfig::new((strips, rows.div_ceil(8)), (32, 8)),
+            args![
+                kinds,
+                rough,
+                n_x,
+                n_y,
+                problem.scene,
+                halo,
+                u32::from(self.exact)
+            ],
+        )?;
+        // A row of the last level and the first of the next three steps are that far apart.
+        let reach = self.steps + 2;
+        plan.launch(
+            "wave2d_fast_flags",
+            LaunchConfig::new(strips, 32),
+            args![rough.slice(), flags, near, n_y, reach],
+        )?;
+        plan.launch(
+            "wave2d_fast_chunks",
+            LaunchConfig::new(1, CHUNKS_THREADS),
+            args![
+                near.slice(),
+                counts,
+                chunk_table,
+                n_y,
+                strips,
+                chunks,
+                self.steps
+            ],
+        )?;
+
+        let config = LaunchConfig::new(chunks.div_ceil(self.block_warps), (32, self.block_warps))
+            .with_shared_mem_bytes(4 * WARP_FLOATS * self.block_warps);
+        let exact = if self.exact { "exact_" } else { "" };
+        let mut t = problem.first_step;
+        for (turn, steps) in (0..).zip(self.launches(problem.steps)) {
+            let kernel = format!("wave2d_fast_{exact}t{steps}");
+            let args = args![
+                u0.slice(),
+                u1.slice(),
+                out0,
+                out1,
+                kinds.slice(),
+                flags.slice(),
+                chunk_table.slice(),
+                n_x,
+                n_y,
+                problem.scene,
+                problem.k,
+                t,
+                halo,
+                turn,
+            ];
+            plan.launch(&kernel, config, args)?;
+            (u0, u1, out0, out1) = (out0, out1, u0, u1);
+            t = t.wrapping_add(steps);
+        }
+        Ok(Outputs { u0, u1 })
+    }
+}
