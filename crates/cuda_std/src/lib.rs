@@ -8,6 +8,7 @@
 //! | [`thread`](mod@thread) | which thread am I, barriers, fences |
 //! | [`warp`] | shuffles, votes and reductions among the 32 threads of a warp |
 //! | [`cluster`] | blocks that run together: their barrier, and each other's shared memory |
+//! | [`grid`] | a barrier of all blocks of a launch |
 //! | [`shared`] | shared memory, static and dynamic |
 //! | [`atomic`] | atomics on floats, and those of `core` |
 //! | [`async_copy`] | copies from global to shared memory beside other work |
@@ -46,6 +47,7 @@ mod builtins;
 pub mod clock;
 pub mod cluster;
 pub mod float;
+pub mod grid;
 mod intrinsics;
 pub mod mem;
 #[cfg(target_arch = "nvptx64")]
@@ -61,6 +63,6 @@ pub use vector::{UVec2, UVec3};
 /// What most kernels use: `use cuda_std::prelude::*;`.
 pub mod prelude {
     pub use crate::float::GpuFloat;
-    pub use crate::{async_copy, atomic, clock, cluster, kernel, mem};
+    pub use crate::{async_copy, atomic, clock, cluster, grid, kernel, mem};
     pub use crate::{shared, shared_array, thread, warp};
 }

@@ -305,8 +305,8 @@ pub(crate) struct BlockRunner<'a> {
     pub(crate) recheck_barriers: bool,
     /// Device-wide fences executed.
     pub(crate) fence_count: u32,
-    /// The block has executed a strong access or an atomic.
-    pub(crate) synchronized: bool,
+    /// When the block last executed a strong access or an atomic, in the time of [`Fences`].
+    pub(crate) synchronized: u32,
     /// It has passed the cluster's barrier, so all blocks of the cluster have started.
     pub(crate) has_met_cluster: bool,
     /// The first read of shared memory that nothing has written, kept until the next barrier: see
@@ -344,7 +344,7 @@ impl<'a> BlockRunner<'a> {
             live_threads: 0,
             recheck_barriers: false,
             fence_count: 0,
-            synchronized: false,
+            synchronized: 0,
             has_met_cluster: false,
             unwritten: None,
             unset_load: None,

@@ -53,7 +53,7 @@ impl BlockRunner<'_> {
         self.live_threads = threads;
         self.recheck_barriers = false;
         self.fence_count = 0;
-        self.synchronized = false;
+        self.synchronized = 0;
         self.has_met_cluster = false;
         self.barriers = Default::default();
         if let Some(loaded) = &mut self.loaded {
@@ -244,7 +244,7 @@ fn limit(warp: &Warp, index: usize) -> u32 {
         return limit;
     }
     for (other, group) in warp.groups.iter().enumerate() {
-        if other == index || matches!(group.state, State::Barrier(_) | State::ClusterBarrier) {
+        if other == index || group.state.is_met_elsewhere() {
             continue;
         }
         if group.frame != ours.frame {

@@ -9,6 +9,7 @@ mod clusters;
 mod counts;
 mod endings;
 mod global_races;
+mod grids;
 mod message;
 mod scene;
 mod shared_races;

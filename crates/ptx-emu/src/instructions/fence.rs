@@ -56,7 +56,7 @@ impl BlockRunner<'_> {
     /// Notes a strong access, which may have seen what others released.
     pub(crate) fn note_strong(&mut self, warp: &mut Warp) {
         self.note_poll(warp, 1);
-        self.synchronized = true;
+        self.synchronized = self.launch.fences.now();
         if self.launch.sanitize.races {
             self.clocks.acquire(self.warp_number(warp.index));
         }
