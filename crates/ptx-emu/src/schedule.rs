@@ -64,6 +64,9 @@ impl BlockRunner<'_> {
         let granule = sanitize.races.then_some(launch.granule);
         self.shared
             .reset(launch.shared_bytes, sanitize.uninitialized, granule);
+        if launch.exchange.bulk {
+            self.claims();
+        }
         self.shared.owner = (launch.cluster_blocks() > 1).then(|| launch.view(block).block);
         let kernel = &launch.code.functions[launch.kernel as usize];
         let warps = launch.block_warps();

@@ -6,6 +6,7 @@
 mod barriers;
 mod bounds;
 mod clusters;
+mod copies;
 mod counts;
 mod endings;
 mod global_races;

@@ -135,7 +135,8 @@ impl BlockRunner<'_> {
                     });
                     loads.chain(stores).map(move |copy| (warp, copy))
                 });
-                let found = copies.find(|(_, (_, start, bytes, ..))| meets(*start, (*bytes).into()));
+                let found =
+                    copies.find(|(_, (_, start, bytes, ..))| meets(*start, (*bytes).into()));
                 found.map(|(warp, (kind, _, _, lane, pc))| started(kind, warp, lane, pc))
             }
         };

@@ -65,14 +65,13 @@ pub enum FaultKind {
         /// The copy, where it is known: what it does to these bytes, and where it was started.
         copy: Option<RaceAccess>,
     },
-    /// A thread ends before the copies of its own, or of its block, have arrived.
+    /// A bulk copy that is under way when its thread ends, or the block whose memory it goes to. The fault's position is where it was
+    /// started.
     CopyNotAwaited {
         /// The copy.
         copy: Access,
         /// What it copies, in shared memory.
         location: Location,
-        /// Where it was started.
-        started: CodePosition,
     },
     /// A bulk copy of what ordinary instructions have stored, with no fence between the two.
     MissingProxyFence {

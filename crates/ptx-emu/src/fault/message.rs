@@ -65,14 +65,16 @@ impl fmt::Display for FaultKind {
                     "{access} of {location}, {direction} which a copy is under way: nothing has waited for it"
                 )
             }
-            Self::CopyNotAwaited {
-                copy,
-                location,
-                started,
-            } => write!(
-                f,
-                "the thread ends, and a {copy} that was started at {started} still uses {location}: wait for it before"
-            ),
+            Self::CopyNotAwaited { copy, location } => match copy.kind {
+                AccessKind::Load => write!(
+                    f,
+                    "a bulk copy from {location} may not have read it when the thread ends that started it: wait for it before (`cp.async.bulk.wait_group.read`)"
+                ),
+                _ => write!(
+                    f,
+                    "a bulk copy to {location} is under way when the block ends: wait for it before"
+                ),
+            },
             Self::MissingProxyFence { copy, location } => write!(
                 f,
                 "a bulk copy's {copy}: an ordinary instruction has stored to {location}, and no `fence.proxy.async` stands between"

@@ -220,12 +220,7 @@ pub(super) fn request<'r>(
 }
 
 /// Makes a copy.
-fn make(
-    runner: &mut BlockRunner,
-    warp: &Warp,
-    lane: usize,
-    copy: AsyncCopy,
-) -> Result<(), Stop> {
+fn make(runner: &mut BlockRunner, warp: &Warp, lane: usize, copy: AsyncCopy) -> Result<(), Stop> {
     let launch = runner.launch;
     let (mask, mut data, pc) = (1 << lane, [0u8; 16], copy.pc);
     if copy.src_bytes > 0 {
