@@ -3,6 +3,15 @@
 //!
 //! A thread starts copies, closes groups of them, and waits until all but the latest groups have arrived. Then it sees what it copied
 //! itself; other threads of the block see it after the next [`sync_threads`](crate::thread::sync_threads).
+//!
+//! ```ignore
+//! // A tile with its halo; what is beyond the field counts as zero.
+//! unsafe { async_copy::copy_4(tile.add(k), field.wrapping_add(i), i < n) };
+//! async_copy::commit();
+//! // .. something else ..
+//! async_copy::wait::<0>();
+//! thread::sync_threads();
+//! ```
 
 /// Starts a copy of 16 bytes that bypasses L1 (`cp.async.cg`).
 ///

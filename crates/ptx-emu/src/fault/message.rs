@@ -62,7 +62,7 @@ impl fmt::Display for FaultKind {
                 };
                 write!(
                     f,
-                    "{access} of {location}, {direction} which a copy is under way: nothing has waited for it"
+                    "{access} at {location}, {direction} which a copy is under way: nothing has waited for it"
                 )
             }
             Self::CopyNotAwaited { copy, location } => match copy.kind {

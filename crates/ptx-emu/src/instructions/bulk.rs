@@ -41,6 +41,9 @@ pub(super) fn read(r: &mut Reader) -> Read<Op> {
         let pending = r.constant()?;
         return other(Wait { pending, only_read });
     }
+    if r.has("prefetch") {
+        return Err(r.unsupported("modifier `.prefetch`"));
+    }
     let (to, from) = (r.space(), r.space());
     let is_load = match (to, from) {
         (Some(Space::Shared | Space::SharedCluster), Some(Space::Global)) => true,
