@@ -43,6 +43,33 @@ pub unsafe fn copy_16_at<T>(shared: *mut T, global: *const T, index: u32) {
     }
 }
 
+/// Starts a copy of 8 bytes, through L1 (`cp.async.ca`), from the element `index` after `global`: as [`copy_16_at`] does.
+///
+/// # Safety
+/// As [`copy_16`], of the element, with 8 bytes and an alignment to 8.
+#[inline(always)]
+pub unsafe fn copy_8_at<T>(shared: *mut T, global: *const T, index: u32) {
+    #[cfg(target_arch = "nvptx64")]
+    // SAFETY: the caller's. Shared memory has addresses of 32 bits.
+    unsafe {
+        core::arch::asm!(
+            "{{ .reg .b64 wide, from; .reg .b32 to; cvta.to.shared.u64 wide, {shared}; cvt.u32.u64 to, wide;",
+            "mad.wide.u32 from, {index}, {size}, {global}; cvta.to.global.u64 from, from;",
+            "cp.async.ca.shared.global [to], [from], 8; }}",
+            shared = in(reg64) shared,
+            global = in(reg64) global,
+            index = in(reg32) index,
+            size = const size_of::<T>(),
+            options(nostack, preserves_flags)
+        );
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    {
+        let _ = (shared, global, index);
+        crate::gpu_only("cp.async.ca")
+    }
+}
+
 /// Closes this thread's group of copies: those started since it last did, which may be none.
 #[inline(always)]
 pub fn commit() {
