@@ -3,6 +3,7 @@
 use plan::Solves;
 
 use super::computes_source::{self, blocks, dual, split};
+use super::fast;
 use super::stored_source::{layer_by_layer, no_branches, reads_source, shared_tile};
 use crate::lab::BuiltIn;
 use crate::poisson::Poisson;
@@ -37,6 +38,15 @@ pub const VARIANTS: &[BuiltIn<Poisson>] = &[
         |_| Box::new(computes_source::launch::Submission),
     )
     .moving(computing_source),
+    BuiltIn::new(
+        "fast",
+        "several iterations a launch, on tiles that stream through the planes",
+        |_| Box::new(fast::launch::Submission),
+    )
+    .moving(|case| {
+        let launches = case.iterations().div_ceil(fast::launch::Shape::DEFAULT.levels);
+        computing_source(&case.clone().with_iterations(launches))
+    }),
     BuiltIn::new(
         "dual",
         "computes_source on two devices, which read the layer beyond the seam from each other's memory",

@@ -102,243 +102,292 @@ fast!(poisson_fast_t3_r4_w8, 3, 4, 8, 1, threads = 256, blocks = 1);
 /// As the kernels'.
 #[inline(always)]
 unsafe fn run<const T: usize, const R: usize, const W: usize, const PENDING: u32>(task: &Task) {
-    let first = [
-        thread::block_idx_x() * (COLUMNS - 2 * MARGIN),
-        thread::block_idx_y() * ((W * R) as u32 - 2 * T as u32),
-    ];
-    let grid = Grid { n: task.n };
-    // Neither walls nor points beyond them, and no column of the source: if any is, the one with the least x and y.
-    let is_plain = first[0] > 0
-        && first[1] > 0
-        && first[0] + COLUMNS < task.n
-        && first[1] + ((W * R) as u32) < task.n
-        && !grid.is_source_column(first[0], first[1]);
+    let mut stream = Stream::<T, R, W, PENDING>::new(task);
     // SAFETY: the caller's.
     unsafe {
-        if is_plain {
-            Stream::<T, R, W, PENDING, true>::new(task, first).run();
-        } else {
-            Stream::<T, R, W, PENDING, false>::new(task, first).run();
+        for after in 0..Stream::<T, R, W, PENDING>::AHEAD {
+            stream.fetch::<ANY>(after);
+        }
+        stream.first_plane();
+        // Two planes each time; after an odd number of them one more, of which nothing comes.
+        loop {
+            if stream.p.wrapping_sub(stream.steady[0]) >= stream.steady[1] {
+                stream.plane::<ANY>(0);
+                stream.plane::<ANY>(1);
+                if stream.p > stream.last {
+                    return;
+                }
+            } else if stream.is_plain {
+                stream.plane::<PLAIN>(0);
+                stream.plane::<PLAIN>(1);
+            } else {
+                stream.plane::<STEADY>(0);
+                stream.plane::<STEADY>(1);
+            }
         }
     }
 }
 
+/// Code for any plane: levels that have none to compute, odd n.
+const ANY: u32 = 0;
+/// For planes of which every level computes one, one is written, and one is copied; n is even.
+const STEADY: u32 = 1;
+/// Likewise, of a tile that has no wall and no column of the source.
+const PLAIN: u32 = 2;
+
 /// A block's tile and chunk of planes, as one of its threads sees it. Planes count from 0 in the direction of the stream.
-///
-/// `PLAIN`: the tile has no wall and no column of the source.
-struct Stream<
-    'a,
-    const T: usize,
-    const R: usize,
-    const W: usize,
-    const PENDING: u32,
-    const PLAIN: bool,
-> {
+struct Stream<'a, const T: usize, const R: usize, const W: usize, const PENDING: u32> {
     task: &'a Task,
-    /// x of this lane's first point and y of this warp's first row.
-    place: [u32; 2],
+    /// Whether the tile has no wall and no column of the source.
+    is_plain: bool,
+    /// For this thread's point e of row r, bit 2 r + e: whether it is on a wall along x or y, and whether its x and y are the source's.
+    walls: u32,
+    sources: u32,
     /// Bit r: this thread writes its points in its row r.
     written: u32,
-    /// Elements from a plane to the next.
-    stride: isize,
+    /// Whether the second of them is in the cube.
+    has_second: bool,
     /// The first plane that is computed, and one past the last.
     chunk: [u32; 2],
+    /// The last plane of level 0.
+    last: u32,
+    /// The first plane p of those that are [`STEADY`], and how many of them have one after them.
+    steady: [u32; 2],
     /// The plane of level 0.
     p: u32,
-    /// A plane's place in the ring for each of the planes p and p - 1.
-    slots: [usize; 2],
-    /// The next plane to be copied, where it is in u, and its place in the ring.
-    next: u32,
-    source: *const f64,
-    next_slot: usize,
-    /// Where this thread's first point of plane p - T is in u_next, if it is in the cube.
-    target: *mut f64,
+    /// Plane p's place in the ring.
+    slot: u32,
     /// This thread's points in a plane of u, in row r: the first, and how far the second is from it.
     copied: [u32; R],
     second: u32,
+    /// This thread's first point in a plane of u_next, if it is in the cube.
+    target: u32,
     /// This thread's points of the last two planes of each level but the last.
     planes: [[[Pair; R]; 2]; T],
 }
 
-impl<'a, const T: usize, const R: usize, const W: usize, const PENDING: u32, const PLAIN: bool>
-    Stream<'a, T, R, W, PENDING, PLAIN>
+impl<'a, const T: usize, const R: usize, const W: usize, const PENDING: u32>
+    Stream<'a, T, R, W, PENDING>
 {
     /// Points of a plane of the tile.
     const PLANE: usize = W * R * ROW;
     /// Planes under way while a plane is computed.
-    const AHEAD: usize = PENDING as usize + 1;
+    const AHEAD: u32 = PENDING + 1;
     /// Places of the ring: these, the plane of level 0, and the one before, whose rows level 1 still reads.
-    const SLOTS: usize = Self::AHEAD + 2;
+    const SLOTS: u32 = Self::AHEAD + 2;
 
     #[inline(always)]
-    fn new(task: &'a Task, first: [u32; 2]) -> Self {
+    fn new(task: &'a Task) -> Self {
         let n = task.n;
+        let grid = Grid { n };
         let (rows, levels) = ((W * R) as u32, T as u32);
+        let (tile_x, tile_y) = (thread::block_idx_x(), thread::block_idx_y());
+        let first = [
+            tile_x * (COLUMNS - 2 * MARGIN),
+            tile_y * (rows - 2 * levels),
+        ];
+        // Neither walls nor points beyond them; and if any column is the source's, the one with the least x and y is.
+        let is_plain = first[0] > 0
+            && first[1] > 0
+            && first[0] + COLUMNS < n
+            && first[1] + rows < n
+            && !grid.is_source_column(first[0], first[1]);
+
         let (in_tile_x, in_tile_y) = (
             2 * thread::thread_idx_x(),
             thread::thread_idx_y() * R as u32,
         );
         let [x, y] = [first[0] + in_tile_x, first[1] + in_tile_y];
-
         // The first and the last tile have no margin where the walls are.
         let is_right = |i: u32, extent: u32, margin: u32, tile: u32, tiles: u32| {
             (i >= margin || tile == 0) && (i < extent - margin || tile + 1 == tiles)
         };
-        let (tile, tiles) = (thread::block_idx_x(), thread::grid_dim_x());
-        let is_written_x = x < n && is_right(in_tile_x, COLUMNS, MARGIN, tile, tiles);
-        let (tile, tiles) = (thread::block_idx_y(), thread::grid_dim_y());
-        let mut written = 0;
+        let is_written_x =
+            x < n && is_right(in_tile_x, COLUMNS, MARGIN, tile_x, thread::grid_dim_x());
+        let (mut walls, mut sources, mut written) = (0, 0, 0);
         let mut copied = [0; R];
         // Of an odd row no two points are aligned, and the second may be beyond it. What is beyond the cube is as its last points.
         let copied_x = x.min(n - 2 + n % 2);
         for r in 0..R as u32 {
-            let is_inside = (y + r).wrapping_sub(1) < n - 2;
-            let is_written = is_inside && is_right(in_tile_y + r, rows, levels, tile, tiles);
+            let row = in_tile_y + r;
+            let is_written = (y + r).wrapping_sub(1) < n - 2
+                && is_right(row, rows, levels, tile_y, thread::grid_dim_y());
             written |= u32::from(is_written && is_written_x) << r;
             copied[r as usize] = (y + r).min(n - 1) * n + copied_x;
+            for e in 0..2 {
+                walls |= u32::from(grid.is_wall(x + e, y + r, 1)) << (2 * r + e);
+                sources |= u32::from(grid.is_source_column(x + e, y + r)) << (2 * r + e);
+            }
         }
 
         let from = 1 + thread::block_idx_z() * task.chunk;
         let end = (from + task.chunk).min(n - 1);
+        let last = end - 1 + levels;
         let p = from.saturating_sub(levels);
-        let layer = n as usize * n as usize;
-        let z = if task.descends { n - 1 - p } else { p };
-        let before = z as usize * layer;
-        let stride = if task.descends {
-            (layer as isize).wrapping_neg()
-        } else {
-            layer as isize
+        let steady = from + levels;
+        // One past the last p of which level 1 is inside the walls and another plane is to be copied.
+        let steady_end = match task.iterations == levels && n % 2 == 0 {
+            true => (last.min(n - 1) + 1).saturating_sub(Self::AHEAD),
+            false => 0,
         };
-        let target = task.u_next.wrapping_add(before + (y * n + x) as usize);
         Stream {
             task,
-            place: [x, y],
+            is_plain,
+            walls,
+            sources,
             written,
-            stride,
+            has_second: x + 1 < n,
             chunk: [from, end],
+            last,
+            steady: [steady, steady_end.saturating_sub(steady + 1)],
             p,
-            slots: [0, 0],
-            next: p,
-            source: task.u.wrapping_add(before),
-            next_slot: 0,
-            target: target.wrapping_offset(-(T as isize) * stride),
+            slot: 0,
             copied,
             second: (copied_x + 1).min(n - 1) - copied_x,
+            target: y.wrapping_mul(n).wrapping_add(x),
             planes: [[[[0.0; 2]; R]; 2]; T],
         }
     }
 
-    /// # Safety
-    /// As the kernels'; all threads of the block call together.
-    #[inline(always)]
-    unsafe fn run(mut self) {
-        // SAFETY: the caller's.
-        unsafe {
-            for _ in 0..Self::AHEAD {
-                self.fetch();
-            }
-            while !self.plane(0) && !self.plane(1) {}
-        }
-    }
-
-    /// The plane after the last that is computed.
-    #[inline(always)]
-    fn last(&self) -> u32 {
-        self.chunk[1] - 1 + T as u32
-    }
-
-    /// Whether pairs of points are aligned in global memory.
-    #[inline(always)]
-    fn is_aligned(&self) -> bool {
-        self.task.n % 2 == 0
-    }
-
     /// This lane's place in row `row` of the ring's place `slot`.
     #[inline(always)]
-    fn in_ring(&self, slot: usize, row: usize) -> *mut f64 {
+    fn in_ring(&self, slot: u32, row: usize) -> *mut f64 {
         let lane = 2 * thread::thread_idx_x() as usize;
-        let place = slot * Self::PLANE + row * ROW + lane;
+        let place = slot as usize * Self::PLANE + row * ROW + lane;
         shared::dynamic_shared_mem::<f64>().wrapping_add(place)
     }
 
-    /// This lane's place in an edge: warp w's first row is edge 2 w, its last one 2 w + 1. Two sets for each level, for even and odd planes.
+    /// This lane's place in an edge: warp w's first row is edge 2 w, its last one 2 w + 1. There are two sets for each level, for even and
+    /// for odd planes.
     #[inline(always)]
     fn in_edges(&self, level: usize, q: usize, edge: usize) -> *mut f64 {
         let lane = 2 * thread::thread_idx_x() as usize;
         let set = 2 * (level - 1) + q;
-        let place = Self::SLOTS * Self::PLANE + (set * 2 * W + edge) * ROW + lane;
+        let place = Self::SLOTS as usize * Self::PLANE + (set * 2 * W + edge) * ROW + lane;
         shared::dynamic_shared_mem::<f64>().wrapping_add(place)
     }
 
-    /// Starts the copies of the next plane, if one is needed.
+    /// The ring's place so many after that of plane p.
+    #[inline(always)]
+    fn slot(&self, after: u32) -> u32 {
+        let slot = self.slot + after;
+        if slot >= Self::SLOTS {
+            slot - Self::SLOTS
+        } else {
+            slot
+        }
+    }
+
+    /// A plane's z.
+    #[inline(always)]
+    fn z(&self, plane: u32) -> u32 {
+        match self.task.descends {
+            true => self.task.n - 1 - plane,
+            false => plane,
+        }
+    }
+
+    /// A plane's first element. As a product, not by adding: LLVM would make pointers of their own of all that is at a fixed distance from
+    /// what the loop adds to.
+    #[inline(always)]
+    fn first_of(&self, plane: u32) -> usize {
+        let n = self.task.n;
+        (u64::from(self.z(plane) * n) * u64::from(n)) as usize
+    }
+
+    /// Starts the copies of plane p + `after`, if it is needed.
     ///
     /// # Safety
     /// No thread reads the plane's place in the ring any more.
     #[inline(always)]
-    unsafe fn fetch(&mut self) {
+    unsafe fn fetch<const CODE: u32>(&mut self, after: u32) {
         let warp = thread::thread_idx_y() as usize;
-        if self.next <= self.last() {
-            let to = self.in_ring(self.next_slot, warp * R);
+        let n = self.task.n;
+        let plane = self.p + after;
+        if CODE != ANY || plane <= self.last {
+            // After the last plane, that one again: nothing comes of it.
+            let plane = if CODE == ANY { plane.min(n - 1) } else { plane };
+            let source = self.task.u.wrapping_add(self.first_of(plane));
+            let to = self.in_ring(self.slot(after), warp * R);
             for (r, &from) in self.copied.iter().enumerate() {
                 let to = to.wrapping_add(r * ROW);
                 // SAFETY: the points are in the plane, which is in u; the caller's.
                 unsafe {
-                    if self.is_aligned() {
-                        async_copy::copy_16_at(to, self.source, from);
+                    if CODE != ANY || n % 2 == 0 {
+                        async_copy::copy_16_at(to, source, from);
                     } else {
-                        async_copy::copy_8_at(to, self.source, from);
-                        async_copy::copy_8_at(to.add(1), self.source, from + self.second);
+                        async_copy::copy_8_at(to, source, from);
+                        let second = source.wrapping_add(self.second as usize);
+                        async_copy::copy_8_at(to.add(1), second, from);
                     }
                 }
             }
         }
         async_copy::commit();
-        // After the last plane, that one again: nothing comes of it.
-        if self.next < self.task.n - 1 {
-            self.source = self.source.wrapping_offset(self.stride);
-        }
-        self.next += 1;
-        self.next_slot = Self::after(self.next_slot);
     }
 
-    #[inline(always)]
-    fn after(slot: usize) -> usize {
-        if slot == Self::SLOTS - 1 { 0 } else { slot + 1 }
-    }
-
-    /// Advances every level by a plane, an even one (`q` is 0) or an odd one of the stream. Returns whether that was the last.
+    /// Waits for plane p, makes room, and returns this thread's points of plane p.
     ///
     /// # Safety
-    /// All threads of the block call together.
+    /// All threads of the block call together; the plane after is of the `CODE`'s.
     #[inline(always)]
-    unsafe fn plane(&mut self, q: usize) -> bool {
+    unsafe fn arrive<const CODE: u32>(&mut self) -> [Pair; R] {
+        let own = self.in_ring(self.slot, thread::thread_idx_y() as usize * R);
+        let mut plane = [[0.0; 2]; R];
         // SAFETY: a slot is copied to after the barrier that follows its last use, and read after the one that follows the copies' arrival.
         unsafe {
             async_copy::wait::<PENDING>();
             thread::sync_threads();
-            self.fetch();
-            let own = self.in_ring(self.slots[0], thread::thread_idx_y() as usize * R);
-            let mut above = [[0.0; 2]; R];
-            for (r, above) in above.iter_mut().enumerate() {
-                *above = mem::load_vector(own.wrapping_add(r * ROW));
+            self.fetch::<CODE>(Self::AHEAD);
+            for (r, pair) in plane.iter_mut().enumerate() {
+                *pair = mem::load_vector(own.wrapping_add(r * ROW));
             }
-            above = self.level(1, q, above);
+        }
+        plane
+    }
+
+    /// Begins with the first plane of level 0. Those of the other levels are not needed: anything will do.
+    ///
+    /// # Safety
+    /// All threads of the block call together.
+    #[inline(always)]
+    unsafe fn first_plane(&mut self) {
+        // SAFETY: the caller's; the places are this lane's.
+        unsafe {
+            self.planes[0][1] = self.arrive::<ANY>();
+            let warp = thread::thread_idx_y() as usize;
+            for s in 1..T {
+                mem::store_vector(self.in_edges(s, 1, 2 * warp), [0.0; 2]);
+                mem::store_vector(self.in_edges(s, 1, 2 * warp + 1), [0.0; 2]);
+            }
+        }
+        self.p += 1;
+        self.slot = self.slot(1);
+    }
+
+    /// Advances every level by a plane, an even one of the stream (`q` is 0) or an odd one.
+    ///
+    /// # Safety
+    /// All threads of the block call together; the plane is of the `CODE`'s.
+    #[inline(always)]
+    unsafe fn plane<const CODE: u32>(&mut self, q: usize) {
+        // SAFETY: the caller's.
+        unsafe {
+            let mut above = self.arrive::<CODE>();
+            above = self.level::<CODE>(1, q, above);
             if T > 1 {
-                above = self.level(2, q, above);
+                above = self.level::<CODE>(2, q, above);
             }
             if T > 2 {
-                above = self.level(3, q, above);
+                above = self.level::<CODE>(3, q, above);
             }
             if T > 3 {
-                above = self.level(4, q, above);
+                above = self.level::<CODE>(4, q, above);
             }
-            self.store(&above);
+            self.store::<CODE>(&above);
         }
-        let is_last = self.p == self.last();
         self.p += 1;
-        self.target = self.target.wrapping_offset(self.stride);
-        self.slots = [Self::after(self.slots[0]), self.slots[0]];
-        is_last
+        self.slot = self.slot(1);
     }
 
     /// Computes plane p - s of level s, where `above` is plane p - s + 1 of level s - 1, and keeps that.
@@ -346,20 +395,19 @@ impl<'a, const T: usize, const R: usize, const W: usize, const PENDING: u32, con
     /// # Safety
     /// As [`plane`](Self::plane).
     #[inline(always)]
-    unsafe fn level(&mut self, s: usize, q: usize, above: [Pair; R]) -> [Pair; R] {
+    unsafe fn level<const CODE: u32>(&mut self, s: usize, q: usize, above: [Pair; R]) -> [Pair; R] {
         let [below, here] = [self.planes[s - 1][q], self.planes[s - 1][1 - q]];
         let n = self.task.n;
         let plane = self.p.wrapping_sub(s as u32);
-        // From the first plane that the chunk needs of this level, to the last before the wall. Other planes, and those of more iterations
-        // than there are, stay as they are.
-        let needed = (self.chunk[0] + s as u32).saturating_sub(T as u32).max(1);
+        // Walls stay as they are, and so does all in levels beyond the iterations.
+        let is_computed = s as u32 <= self.task.iterations && plane.wrapping_sub(1) < n - 2;
         let mut next = here;
-        if s as u32 <= self.task.iterations && plane.wrapping_sub(needed) < n - 1 - needed {
+        if CODE != ANY || is_computed {
             let warp = thread::thread_idx_y() as usize;
             // Where there is no warp before or after, own rows stand for its: what comes of them is wrong, and not written.
             let (before, after) = (warp.max(1), warp.min(W - 2) + 1);
             let beside = if s == 1 {
-                let slot = self.slots[1];
+                let slot = self.slot(Self::SLOTS - 1);
                 [
                     self.in_ring(slot, before * R - 1),
                     self.in_ring(slot, after * R),
@@ -372,13 +420,9 @@ impl<'a, const T: usize, const R: usize, const W: usize, const PENDING: u32, con
             };
             // SAFETY: these rows were written before the last barrier.
             let beside = beside.map(|row| unsafe { mem::load_vector(row) });
-            let z = if self.task.descends {
-                n - 1 - plane
-            } else {
-                plane
-            };
+            let z = self.z(plane);
             // SAFETY: the condition is the same for all threads of the block.
-            next = unsafe { self.advance(&below, &here, &above, beside, z) };
+            next = unsafe { self.advance::<CODE>([&below, &here, &above], beside, z) };
         }
         self.planes[s - 1][q] = above;
         if s < T {
@@ -392,22 +436,20 @@ impl<'a, const T: usize, const R: usize, const W: usize, const PENDING: u32, con
         next
     }
 
-    /// The next values of this thread's points in a plane. `beside` are the points before and after them along y.
+    /// The next values of this thread's points in plane z. `beside` are the points before and after them along y.
     ///
     /// # Safety
     /// All lanes of the warp call together.
     #[inline(always)]
-    unsafe fn advance(
+    unsafe fn advance<const CODE: u32>(
         &self,
-        below: &[Pair; R],
-        here: &[Pair; R],
-        above: &[Pair; R],
+        [below, here, above]: [&[Pair; R]; 3],
         beside: [Pair; 2],
         z: u32,
     ) -> [Pair; R] {
-        let n = self.task.n;
-        let grid = Grid { n };
-        let [x, y] = self.place;
+        let is_source_layer = Grid { n: self.task.n }.is_source_layer(z);
+        let sources = if is_source_layer { self.sources } else { 0 };
+        let h2_source = self.task.h2 * Grid::SOURCE;
         let mut next = *here;
         for r in 0..R {
             // SAFETY: all lanes are here.
@@ -428,20 +470,11 @@ impl<'a, const T: usize, const R: usize, const W: usize, const PENDING: u32, con
                     below: below[r][e],
                     above: above[r][e],
                 };
-                let [x, y] = [x + e as u32, y + r as u32];
-                let is_source = !PLAIN && grid.is_source_layer(z) && grid.is_source_column(x, y);
-                let h2_f = if is_source {
-                    self.task.h2 * Grid::SOURCE
-                } else {
-                    0.0
-                };
+                let bit = |bits: u32| CODE != PLAIN && bits >> (2 * r + e) & 1 == 1;
+                let h2_f = if bit(sources) { h2_source } else { 0.0 };
                 let value = jacobi(around, h2_f);
                 // A wall keeps its value.
-                next[r][e] = if !PLAIN && grid.is_wall(x, y, 1) {
-                    here[r][e]
-                } else {
-                    value
-                };
+                next[r][e] = if bit(self.walls) { here[r][e] } else { value };
             }
         }
         next
@@ -452,23 +485,26 @@ impl<'a, const T: usize, const R: usize, const W: usize, const PENDING: u32, con
     /// # Safety
     /// As the kernels'.
     #[inline(always)]
-    unsafe fn store(&self, plane: &[Pair; R]) {
+    unsafe fn store<const CODE: u32>(&self, plane: &[Pair; R]) {
         let [from, end] = self.chunk;
-        if self.p.wrapping_sub(T as u32).wrapping_sub(from) >= end - from {
+        let is_computed = self.p.wrapping_sub(T as u32).wrapping_sub(from) < end - from;
+        if CODE == ANY && !is_computed {
             return;
         }
+        let first = self.first_of(self.p.wrapping_sub(T as u32));
+        let target = self.task.u_next.wrapping_add(first);
         for (r, &[first, second]) in plane.iter().enumerate() {
             if self.written >> r & 1 == 0 {
                 continue;
             }
-            let to = self.target.wrapping_add(r * self.task.n as usize);
+            let to = target.wrapping_add((self.target + r as u32 * self.task.n) as usize);
             // SAFETY: the points are in the cube, and no other thread's.
             unsafe {
-                if self.is_aligned() {
+                if CODE != ANY || self.task.n % 2 == 0 {
                     mem::store_vector(to, [first, second]);
                 } else {
                     *to = first;
-                    if self.place[0] + 1 < self.task.n {
+                    if self.has_second {
                         *to.add(1) = second;
                     }
                 }
