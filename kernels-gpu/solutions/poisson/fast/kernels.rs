@@ -52,7 +52,8 @@ struct Task {
     chunk: u32,
     /// Planes are numbered from the last.
     descends: bool,
-    h2: f64,
+    /// h^2 f in the source.
+    h2_f: f64,
 }
 
 /// A lane's two points of a row.
@@ -64,10 +65,11 @@ macro_rules! fast {
         /// `iterations` iterations: u to the points of u_next inside the walls (and on the walls at either end of x). See the module.
         ///
         /// Block: 32 x W. Grid: [`tiles`] of [`COLUMNS`] with [`MARGIN`], those of W R rows with T, and n - 2 / `chunk`, rounded up.
-        /// Dynamic shared memory: [`shared_mem_bytes`]. `descends` is 1 to take the planes from the last to the first, or 0.
+        /// Dynamic shared memory: [`shared_mem_bytes`]. `descends` is 1 to take the planes from the last to the first, or 0; `h2_f` is the grid's h^2 f in
+        /// the source.
         ///
         /// # Safety
-        /// - n is 3 to [`Grid::MAX_N`]; `iterations` 1 to T; chunk at least 1; `h2` is the grid's.
+        /// - n is 3 to [`Grid::MAX_N`]; `iterations` 1 to T; chunk at least 1.
         /// - `u` has n^3 elements, and begins at a multiple of 16 bytes.
         /// - `u_next` points to as many, likewise, which nothing else accesses during the launch.
         #[kernel(max_threads = $threads, min_blocks = $blocks)]
@@ -78,7 +80,7 @@ macro_rules! fast {
             iterations: u32,
             chunk: u32,
             descends: u32,
-            h2: f64,
+            h2_f: f64,
         ) {
             let task = Task {
                 u: u.as_ptr(),
@@ -87,7 +89,7 @@ macro_rules! fast {
                 iterations,
                 chunk,
                 descends: descends != 0,
-                h2,
+                h2_f,
             };
             // SAFETY: the caller's.
             unsafe { run::<$t, $r, $w, $pending>(&task) }
@@ -106,60 +108,52 @@ unsafe fn run<const T: usize, const R: usize, const W: usize, const PENDING: u32
     // SAFETY: the caller's.
     unsafe {
         for after in 0..Stream::<T, R, W, PENDING>::AHEAD {
-            stream.fetch::<ANY>(after);
+            stream.fetch::<false>(after);
         }
         stream.first_plane();
         // Two planes each time; after an odd number of them one more, of which nothing comes.
-        loop {
-            if stream.p.wrapping_sub(stream.steady[0]) >= stream.steady[1] {
-                stream.plane::<ANY>(0);
-                stream.plane::<ANY>(1);
-                if stream.p > stream.last {
-                    return;
-                }
-            } else if stream.is_plain {
-                stream.plane::<PLAIN>(0);
-                stream.plane::<PLAIN>(1);
+        while stream.p <= stream.last {
+            if stream.p.wrapping_sub(stream.plain[0]) < stream.plain[1] {
+                stream.plane::<true>(0);
+                stream.plane::<true>(1);
             } else {
-                stream.plane::<STEADY>(0);
-                stream.plane::<STEADY>(1);
+                stream.plane::<false>(0);
+                stream.plane::<false>(1);
             }
         }
     }
 }
 
-/// Code for any plane: levels that have none to compute, odd n.
-const ANY: u32 = 0;
-/// For planes of which every level computes one, one is written, and one is copied; n is even.
-const STEADY: u32 = 1;
-/// Likewise, of a tile that has no wall and no column of the source.
-const PLAIN: u32 = 2;
+/// Flags of a thread: whether the second point of a row is in the cube too (so is every first one that is copied, and then both are
+/// different).
+const SECOND: u32 = 1;
+/// Whether it writes its points in row 0; in the next bits, in the rows after.
+const WRITTEN: u32 = 1 << 8;
+/// Whether the first point of row 0 is on a wall along x or y; in the next bits, the second, and those of the rows after.
+const WALL: u32 = 1 << 16;
+/// Whether x and y of these points are the source's.
+const SOURCE: u32 = 1 << 24;
 
 /// A block's tile and chunk of planes, as one of its threads sees it. Planes count from 0 in the direction of the stream.
+///
+/// A plane is plain if every level computes one inside the walls, one is written, and one is copied; if the tile has no wall and no
+/// column of the source; and n is even. Functions with `PLAIN` are for these planes alone, or for any.
 struct Stream<'a, const T: usize, const R: usize, const W: usize, const PENDING: u32> {
     task: &'a Task,
-    /// Whether the tile has no wall and no column of the source.
-    is_plain: bool,
-    /// For this thread's point e of row r, bit 2 r + e: whether it is on a wall along x or y, and whether its x and y are the source's.
-    walls: u32,
-    sources: u32,
-    /// Bit r: this thread writes its points in its row r.
-    written: u32,
-    /// Whether the second of them is in the cube.
-    has_second: bool,
+    /// What is asked of this thread's points, a bit for each answer: one register holds all.
+    flags: u32,
     /// The first plane that is computed, and one past the last.
     chunk: [u32; 2],
     /// The last plane of level 0.
     last: u32,
-    /// The first plane p of those that are [`STEADY`], and how many of them have one after them.
-    steady: [u32; 2],
+    /// The first plane p of those that are plain, and how many of them have one after them.
+    plain: [u32; 2],
     /// The plane of level 0.
     p: u32,
     /// Plane p's place in the ring.
     slot: u32,
-    /// This thread's points in a plane of u, in row r: the first, and how far the second is from it.
+    /// This thread's first point of each row, in a plane of u.
     copied: [u32; R],
-    second: u32,
     /// This thread's first point in a plane of u_next, if it is in the cube.
     target: u32,
     /// This thread's points of the last two planes of each level but the last.
@@ -204,7 +198,7 @@ impl<'a, const T: usize, const R: usize, const W: usize, const PENDING: u32>
         };
         let is_written_x =
             x < n && is_right(in_tile_x, COLUMNS, MARGIN, tile_x, thread::grid_dim_x());
-        let (mut walls, mut sources, mut written) = (0, 0, 0);
+        let mut flags = u32::from(x + 1 < n) * SECOND;
         let mut copied = [0; R];
         // Of an odd row no two points are aligned, and the second may be beyond it. What is beyond the cube is as its last points.
         let copied_x = x.min(n - 2 + n % 2);
@@ -212,11 +206,11 @@ impl<'a, const T: usize, const R: usize, const W: usize, const PENDING: u32>
             let row = in_tile_y + r;
             let is_written = (y + r).wrapping_sub(1) < n - 2
                 && is_right(row, rows, levels, tile_y, thread::grid_dim_y());
-            written |= u32::from(is_written && is_written_x) << r;
+            flags |= u32::from(is_written && is_written_x) * WRITTEN << r;
             copied[r as usize] = (y + r).min(n - 1) * n + copied_x;
             for e in 0..2 {
-                walls |= u32::from(grid.is_wall(x + e, y + r, 1)) << (2 * r + e);
-                sources |= u32::from(grid.is_source_column(x + e, y + r)) << (2 * r + e);
+                flags |= u32::from(grid.is_wall(x + e, y + r, 1)) * WALL << (2 * r + e);
+                flags |= u32::from(grid.is_source_column(x + e, y + r)) * SOURCE << (2 * r + e);
             }
         }
 
@@ -224,26 +218,21 @@ impl<'a, const T: usize, const R: usize, const W: usize, const PENDING: u32>
         let end = (from + task.chunk).min(n - 1);
         let last = end - 1 + levels;
         let p = from.saturating_sub(levels);
-        let steady = from + levels;
+        let plain = from + levels;
         // One past the last p of which level 1 is inside the walls and another plane is to be copied.
-        let steady_end = match task.iterations == levels && n % 2 == 0 {
+        let plain_end = match is_plain && task.iterations == levels && n % 2 == 0 {
             true => (last.min(n - 1) + 1).saturating_sub(Self::AHEAD),
             false => 0,
         };
         Stream {
             task,
-            is_plain,
-            walls,
-            sources,
-            written,
-            has_second: x + 1 < n,
+            flags,
             chunk: [from, end],
             last,
-            steady: [steady, steady_end.saturating_sub(steady + 1)],
+            plain: [plain, plain_end.saturating_sub(plain + 1)],
             p,
             slot: 0,
             copied,
-            second: (copied_x + 1).min(n - 1) - copied_x,
             target: y.wrapping_mul(n).wrapping_add(x),
             planes: [[[[0.0; 2]; R]; 2]; T],
         }
@@ -300,24 +289,25 @@ impl<'a, const T: usize, const R: usize, const W: usize, const PENDING: u32>
     /// # Safety
     /// No thread reads the plane's place in the ring any more.
     #[inline(always)]
-    unsafe fn fetch<const CODE: u32>(&mut self, after: u32) {
+    unsafe fn fetch<const PLAIN: bool>(&mut self, after: u32) {
         let warp = thread::thread_idx_y() as usize;
         let n = self.task.n;
         let plane = self.p + after;
-        if CODE != ANY || plane <= self.last {
+        if PLAIN || plane <= self.last {
             // After the last plane, that one again: nothing comes of it.
-            let plane = if CODE == ANY { plane.min(n - 1) } else { plane };
+            let plane = if !PLAIN { plane.min(n - 1) } else { plane };
             let source = self.task.u.wrapping_add(self.first_of(plane));
             let to = self.in_ring(self.slot(after), warp * R);
             for (r, &from) in self.copied.iter().enumerate() {
                 let to = to.wrapping_add(r * ROW);
                 // SAFETY: the points are in the plane, which is in u; the caller's.
                 unsafe {
-                    if CODE != ANY || n % 2 == 0 {
+                    if PLAIN || n % 2 == 0 {
                         async_copy::copy_16_at(to, source, from);
                     } else {
                         async_copy::copy_8_at(to, source, from);
-                        let second = source.wrapping_add(self.second as usize);
+                        // Without a second, the first.
+                        let second = source.wrapping_add((self.flags & SECOND) as usize);
                         async_copy::copy_8_at(to.add(1), second, from);
                     }
                 }
@@ -329,16 +319,16 @@ impl<'a, const T: usize, const R: usize, const W: usize, const PENDING: u32>
     /// Waits for plane p, makes room, and returns this thread's points of plane p.
     ///
     /// # Safety
-    /// All threads of the block call together; the plane after is of the `CODE`'s.
+    /// All threads of the block call together; the plane after is `PLAIN`.
     #[inline(always)]
-    unsafe fn arrive<const CODE: u32>(&mut self) -> [Pair; R] {
+    unsafe fn arrive<const PLAIN: bool>(&mut self) -> [Pair; R] {
         let own = self.in_ring(self.slot, thread::thread_idx_y() as usize * R);
         let mut plane = [[0.0; 2]; R];
         // SAFETY: a slot is copied to after the barrier that follows its last use, and read after the one that follows the copies' arrival.
         unsafe {
             async_copy::wait::<PENDING>();
             thread::sync_threads();
-            self.fetch::<CODE>(Self::AHEAD);
+            self.fetch::<PLAIN>(Self::AHEAD);
             for (r, pair) in plane.iter_mut().enumerate() {
                 *pair = mem::load_vector(own.wrapping_add(r * ROW));
             }
@@ -354,7 +344,7 @@ impl<'a, const T: usize, const R: usize, const W: usize, const PENDING: u32>
     unsafe fn first_plane(&mut self) {
         // SAFETY: the caller's; the places are this lane's.
         unsafe {
-            self.planes[0][1] = self.arrive::<ANY>();
+            self.planes[0][1] = self.arrive::<false>();
             let warp = thread::thread_idx_y() as usize;
             for s in 1..T {
                 mem::store_vector(self.in_edges(s, 1, 2 * warp), [0.0; 2]);
@@ -368,23 +358,23 @@ impl<'a, const T: usize, const R: usize, const W: usize, const PENDING: u32>
     /// Advances every level by a plane, an even one of the stream (`q` is 0) or an odd one.
     ///
     /// # Safety
-    /// All threads of the block call together; the plane is of the `CODE`'s.
+    /// All threads of the block call together; the plane is `PLAIN`.
     #[inline(always)]
-    unsafe fn plane<const CODE: u32>(&mut self, q: usize) {
+    unsafe fn plane<const PLAIN: bool>(&mut self, q: usize) {
         // SAFETY: the caller's.
         unsafe {
-            let mut above = self.arrive::<CODE>();
-            above = self.level::<CODE>(1, q, above);
+            let mut above = self.arrive::<PLAIN>();
+            above = self.level::<PLAIN>(1, q, above);
             if T > 1 {
-                above = self.level::<CODE>(2, q, above);
+                above = self.level::<PLAIN>(2, q, above);
             }
             if T > 2 {
-                above = self.level::<CODE>(3, q, above);
+                above = self.level::<PLAIN>(3, q, above);
             }
             if T > 3 {
-                above = self.level::<CODE>(4, q, above);
+                above = self.level::<PLAIN>(4, q, above);
             }
-            self.store::<CODE>(&above);
+            self.store::<PLAIN>(&above);
         }
         self.p += 1;
         self.slot = self.slot(1);
@@ -395,35 +385,38 @@ impl<'a, const T: usize, const R: usize, const W: usize, const PENDING: u32>
     /// # Safety
     /// As [`plane`](Self::plane).
     #[inline(always)]
-    unsafe fn level<const CODE: u32>(&mut self, s: usize, q: usize, above: [Pair; R]) -> [Pair; R] {
+    unsafe fn level<const PLAIN: bool>(
+        &mut self,
+        s: usize,
+        q: usize,
+        above: [Pair; R],
+    ) -> [Pair; R] {
         let [below, here] = [self.planes[s - 1][q], self.planes[s - 1][1 - q]];
-        let n = self.task.n;
         let plane = self.p.wrapping_sub(s as u32);
         // Walls stay as they are, and so does all in levels beyond the iterations.
-        let is_computed = s as u32 <= self.task.iterations && plane.wrapping_sub(1) < n - 2;
-        let mut next = here;
-        if CODE != ANY || is_computed {
-            let warp = thread::thread_idx_y() as usize;
-            // Where there is no warp before or after, own rows stand for its: what comes of them is wrong, and not written.
-            let (before, after) = (warp.max(1), warp.min(W - 2) + 1);
-            let beside = if s == 1 {
-                let slot = self.slot(Self::SLOTS - 1);
-                [
-                    self.in_ring(slot, before * R - 1),
-                    self.in_ring(slot, after * R),
-                ]
-            } else {
-                [
-                    self.in_edges(s - 1, 1 - q, 2 * before - 1),
-                    self.in_edges(s - 1, 1 - q, 2 * after),
-                ]
-            };
-            // SAFETY: these rows were written before the last barrier.
-            let beside = beside.map(|row| unsafe { mem::load_vector(row) });
-            let z = self.z(plane);
-            // SAFETY: the condition is the same for all threads of the block.
-            next = unsafe { self.advance::<CODE>([&below, &here, &above], beside, z) };
-        }
+        let is_computed =
+            s as u32 <= self.task.iterations && plane.wrapping_sub(1) < self.task.n - 2;
+        let kept = if is_computed { self.flags } else { u32::MAX };
+        let warp = thread::thread_idx_y() as usize;
+        // Where there is no warp before or after, own rows stand for its: what comes of them is wrong, and not written.
+        let (before, after) = (warp.max(1), warp.min(W - 2) + 1);
+        let beside = if s == 1 {
+            let slot = self.slot(Self::SLOTS - 1);
+            [
+                self.in_ring(slot, before * R - 1),
+                self.in_ring(slot, after * R),
+            ]
+        } else {
+            [
+                self.in_edges(s - 1, 1 - q, 2 * before - 1),
+                self.in_edges(s - 1, 1 - q, 2 * after),
+            ]
+        };
+        // SAFETY: these rows were written before the last barrier.
+        let beside = beside.map(|row| unsafe { mem::load_vector(row) });
+        // SAFETY: the caller's.
+        let next =
+            unsafe { self.advance::<PLAIN>([&below, &here, &above], beside, kept, self.z(plane)) };
         self.planes[s - 1][q] = above;
         if s < T {
             let warp = thread::thread_idx_y() as usize;
@@ -436,20 +429,20 @@ impl<'a, const T: usize, const R: usize, const W: usize, const PENDING: u32>
         next
     }
 
-    /// The next values of this thread's points in plane z. `beside` are the points before and after them along y.
+    /// The next values of this thread's points in plane z. `beside` are the points before and after them along y, `kept` has the [`WALL`]s.
     ///
     /// # Safety
     /// All lanes of the warp call together.
     #[inline(always)]
-    unsafe fn advance<const CODE: u32>(
+    unsafe fn advance<const PLAIN: bool>(
         &self,
         [below, here, above]: [&[Pair; R]; 3],
         beside: [Pair; 2],
+        kept: u32,
         z: u32,
     ) -> [Pair; R] {
         let is_source_layer = Grid { n: self.task.n }.is_source_layer(z);
-        let sources = if is_source_layer { self.sources } else { 0 };
-        let h2_source = self.task.h2 * Grid::SOURCE;
+        let source = if is_source_layer { SOURCE } else { 0 };
         let mut next = *here;
         for r in 0..R {
             // SAFETY: all lanes are here.
@@ -470,11 +463,15 @@ impl<'a, const T: usize, const R: usize, const W: usize, const PENDING: u32>
                     below: below[r][e],
                     above: above[r][e],
                 };
-                let bit = |bits: u32| CODE != PLAIN && bits >> (2 * r + e) & 1 == 1;
-                let h2_f = if bit(sources) { h2_source } else { 0.0 };
+                let is = |flags: u32, flag: u32| !PLAIN && flags & flag << (2 * r + e) != 0;
+                let h2_f = if is(self.flags, source) {
+                    self.task.h2_f
+                } else {
+                    0.0
+                };
                 let value = jacobi(around, h2_f);
                 // A wall keeps its value.
-                next[r][e] = if bit(self.walls) { here[r][e] } else { value };
+                next[r][e] = if is(kept, WALL) { here[r][e] } else { value };
             }
         }
         next
@@ -485,26 +482,27 @@ impl<'a, const T: usize, const R: usize, const W: usize, const PENDING: u32>
     /// # Safety
     /// As the kernels'.
     #[inline(always)]
-    unsafe fn store<const CODE: u32>(&self, plane: &[Pair; R]) {
+    unsafe fn store<const PLAIN: bool>(&self, plane: &[Pair; R]) {
         let [from, end] = self.chunk;
         let is_computed = self.p.wrapping_sub(T as u32).wrapping_sub(from) < end - from;
-        if CODE == ANY && !is_computed {
+        if !PLAIN && !is_computed {
             return;
         }
         let first = self.first_of(self.p.wrapping_sub(T as u32));
         let target = self.task.u_next.wrapping_add(first);
+        let target = target.wrapping_add(self.target as usize);
         for (r, &[first, second]) in plane.iter().enumerate() {
-            if self.written >> r & 1 == 0 {
+            if self.flags & WRITTEN << r == 0 {
                 continue;
             }
-            let to = target.wrapping_add((self.target + r as u32 * self.task.n) as usize);
+            let to = target.wrapping_add(r * self.task.n as usize);
             // SAFETY: the points are in the cube, and no other thread's.
             unsafe {
-                if CODE != ANY || self.task.n % 2 == 0 {
+                if PLAIN || self.task.n % 2 == 0 {
                     mem::store_vector(to, [first, second]);
                 } else {
                     *to = first;
-                    if self.has_second {
+                    if self.flags & SECOND != 0 {
                         *to.add(1) = second;
                     }
                 }

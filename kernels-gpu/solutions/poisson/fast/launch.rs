@@ -106,12 +106,12 @@ impl Solution for Shape {
         let shared = shared_mem_bytes(self.levels, self.rows, self.warps, self.ahead);
         let config = LaunchConfig::new(blocks, [32, self.warps, 1]).with_shared_mem_bytes(shared);
         let kernel = format!("poisson_fast_{}", self.label());
-        let h2 = Grid { n }.h2();
+        let h2_f = Grid { n }.h2() * Grid::SOURCE;
         let mut left = problem.iterations;
         let mut descends = 0u32;
         while left > 0 {
             let iterations = left.min(self.levels);
-            let args = args![u.slice(), u_next, n, iterations, chunk, descends, h2];
+            let args = args![u.slice(), u_next, n, iterations, chunk, descends, h2_f];
             plan.launch(&kernel, config, args)?;
             (u, u_next) = (u_next, u);
             left -= iterations;
