@@ -3,8 +3,8 @@
 use plan::Solves;
 
 use super::computes_source::{self, blocks, dual, split};
-use super::fast;
 use super::stored_source::{layer_by_layer, no_branches, reads_source, shared_tile};
+use super::{fast, fast_single};
 use crate::lab::BuiltIn;
 use crate::poisson::Poisson;
 
@@ -39,12 +39,18 @@ pub const VARIANTS: &[BuiltIn<Poisson>] = &[
     )
     .moving(computing_source),
     BuiltIn::new(
+        "fast_single",
+        "computes_source in short columns, blocks in the order that L2 likes, every other iteration downwards",
+        |_| Box::new(fast_single::launch::Submission),
+    )
+    .moving(computing_source),
+    BuiltIn::new(
         "fast",
         "several iterations a launch, on tiles that stream through the planes",
         |_| Box::new(fast::launch::Submission),
     )
     .moving(|case| {
-        let launches = case.iterations().div_ceil(fast::launch::Shape::DEFAULT.levels);
+        let launches = fast::launch::Shape::DEFAULT.launches(case.iterations());
         computing_source(&case.clone().with_iterations(launches))
     }),
     BuiltIn::new(

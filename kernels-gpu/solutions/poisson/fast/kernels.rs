@@ -97,8 +97,36 @@ macro_rules! fast {
     };
 }
 
-fast!(poisson_fast_t2_r4_w8, 2, 4, 8, 1, threads = 256, blocks = 2);
+fast!(poisson_fast_t2_r4_w8, 2, 4, 8, 1, threads = 256, blocks = 1);
+fast!(
+    poisson_fast_t2_r2_w16,
+    2,
+    2,
+    16,
+    1,
+    threads = 512,
+    blocks = 1
+);
+fast!(poisson_fast_t2_r2_w8, 2, 2, 8, 1, threads = 256, blocks = 2);
 fast!(poisson_fast_t3_r4_w8, 3, 4, 8, 1, threads = 256, blocks = 1);
+fast!(
+    poisson_fast_t3_r2_w12,
+    3,
+    2,
+    12,
+    1,
+    threads = 384,
+    blocks = 1
+);
+fast!(
+    poisson_fast_t4_r2_w12,
+    4,
+    2,
+    12,
+    1,
+    threads = 384,
+    blocks = 1
+);
 
 /// # Safety
 /// As the kernels'.
@@ -113,7 +141,7 @@ unsafe fn run<const T: usize, const R: usize, const W: usize, const PENDING: u32
         stream.first_plane();
         // Two planes each time; after an odd number of them one more, of which nothing comes.
         while stream.p <= stream.last {
-            if stream.p.wrapping_sub(stream.plain[0]) < stream.plain[1] {
+            if stream.p.wrapping_sub(stream.written_from) < stream.plain {
                 stream.plane::<true>(0);
                 stream.plane::<true>(1);
             } else {
@@ -142,20 +170,18 @@ struct Stream<'a, const T: usize, const R: usize, const W: usize, const PENDING:
     task: &'a Task,
     /// What is asked of this thread's points, a bit for each answer: one register holds all.
     flags: u32,
-    /// The first plane that is computed, and one past the last.
-    chunk: [u32; 2],
     /// The last plane of level 0.
     last: u32,
-    /// The first plane p of those that are plain, and how many of them have one after them.
-    plain: [u32; 2],
+    /// The first plane of level 0 with which there is one to write.
+    written_from: u32,
+    /// From there on, how many planes are plain and have one after them that is, too.
+    plain: u32,
     /// The plane of level 0.
     p: u32,
     /// Plane p's place in the ring.
     slot: u32,
     /// This thread's first point of each row, in a plane of u.
     copied: [u32; R],
-    /// This thread's first point in a plane of u_next, if it is in the cube.
-    target: u32,
     /// This thread's points of the last two planes of each level but the last.
     planes: [[[Pair; R]; 2]; T],
 }
@@ -218,7 +244,7 @@ impl<'a, const T: usize, const R: usize, const W: usize, const PENDING: u32>
         let end = (from + task.chunk).min(n - 1);
         let last = end - 1 + levels;
         let p = from.saturating_sub(levels);
-        let plain = from + levels;
+        let written_from = from + levels;
         // One past the last p of which level 1 is inside the walls and another plane is to be copied.
         let plain_end = match is_plain && task.iterations == levels && n % 2 == 0 {
             true => (last.min(n - 1) + 1).saturating_sub(Self::AHEAD),
@@ -227,13 +253,12 @@ impl<'a, const T: usize, const R: usize, const W: usize, const PENDING: u32>
         Stream {
             task,
             flags,
-            chunk: [from, end],
             last,
-            plain: [plain, plain_end.saturating_sub(plain + 1)],
+            written_from,
+            plain: plain_end.saturating_sub(written_from + 1),
             p,
             slot: 0,
             copied,
-            target: y.wrapping_mul(n).wrapping_add(x),
             planes: [[[[0.0; 2]; R]; 2]; T],
         }
     }
@@ -483,14 +508,13 @@ impl<'a, const T: usize, const R: usize, const W: usize, const PENDING: u32>
     /// As the kernels'.
     #[inline(always)]
     unsafe fn store<const PLAIN: bool>(&self, plane: &[Pair; R]) {
-        let [from, end] = self.chunk;
-        let is_computed = self.p.wrapping_sub(T as u32).wrapping_sub(from) < end - from;
-        if !PLAIN && !is_computed {
+        if !PLAIN && (self.p < self.written_from || self.p > self.last) {
             return;
         }
         let first = self.first_of(self.p.wrapping_sub(T as u32));
         let target = self.task.u_next.wrapping_add(first);
-        let target = target.wrapping_add(self.target as usize);
+        // Its first point is the one that it copies: if that is clamped, it writes none.
+        let target = target.wrapping_add(self.copied[0] as usize);
         for (r, &[first, second]) in plane.iter().enumerate() {
             if self.flags & WRITTEN << r == 0 {
                 continue;

@@ -1,4 +1,5 @@
-//! A launch for every T iterations, on tiles in chunks of planes. The last launch has what is left of the iterations.
+//! A launch for every T iterations, on tiles in chunks of planes. Another has what is left of the iterations but one, and the last launch
+//! has that one: so the fields of the last two iterations are there at the end, and it can be asked how far they are apart.
 
 use kernels_gpu::poisson::Grid;
 use plan::poisson::{Buffers, Outputs, Problem, Solution};
@@ -28,7 +29,14 @@ impl Shape {
     pub const DEFAULT: Shape = Shape::new(3, 4, 8, 1);
 
     /// Every kernel.
-    pub const SPACE: &[Shape] = &[Shape::new(2, 4, 8, 2), Shape::DEFAULT];
+    pub const SPACE: &[Shape] = &[
+        Shape::new(2, 4, 8, 1),
+        Shape::new(2, 2, 16, 1),
+        Shape::new(2, 2, 8, 2),
+        Shape::DEFAULT,
+        Shape::new(3, 2, 12, 1),
+        Shape::new(4, 2, 12, 1),
+    ];
 
     const fn new(levels: u32, rows: u32, warps: u32, blocks: u32) -> Shape {
         Shape {
@@ -44,6 +52,14 @@ impl Shape {
     /// The shape in a few letters, as in its kernel's name.
     pub fn label(&self) -> String {
         format!("t{}_r{}_w{}", self.levels, self.rows, self.warps)
+    }
+
+    /// How many launches that many iterations take.
+    pub fn launches(&self, iterations: u32) -> u32 {
+        match iterations {
+            0 => 0,
+            _ => (iterations - 1).div_ceil(self.levels) + 1,
+        }
     }
 
     /// The grid of blocks, and the planes of each.
@@ -108,14 +124,13 @@ impl Solution for Shape {
         let kernel = format!("poisson_fast_{}", self.label());
         let h2_f = Grid { n }.h2() * Grid::SOURCE;
         let mut left = problem.iterations;
-        let mut descends = 0u32;
-        while left > 0 {
-            let iterations = left.min(self.levels);
+        for launch in 0..self.launches(problem.iterations) {
+            let iterations = left.saturating_sub(1).clamp(1, self.levels);
+            let descends = launch % 2;
             let args = args![u.slice(), u_next, n, iterations, chunk, descends, h2_f];
             plan.launch(&kernel, config, args)?;
             (u, u_next) = (u_next, u);
             left -= iterations;
-            descends ^= 1;
         }
         Ok(Outputs { u })
     }
