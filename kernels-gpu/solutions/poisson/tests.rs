@@ -156,7 +156,9 @@ fn any_shape_of_fast_single_computes_the_same() {
 }
 #[test]
 fn fast_computes_the_same_at_the_edges_of_tiles_chunks_and_launches() {
-    for (at, shape) in fast::Shape::SPACE.iter().enumerate() {
+    // Every kernel.
+    let shapes = fast::Shape::SPACE.iter();
+    for (at, shape) in shapes.filter(|shape| shape.planes.is_none()).enumerate() {
         let rows = shape.rows * shape.warps;
         let t = shape.levels;
         // One point inside; one row more than a tile has; one column more, in odd rows, which are not aligned.
@@ -167,15 +169,11 @@ fn fast_computes_the_same_at_the_edges_of_tiles_chunks_and_launches() {
             (65, 2, Some(23)),
         ] {
             let shape = fast::Shape { planes, ..*shape };
-            let name = format!("{}, {planes:?} planes", shape.label());
-            assert_computes(&random(n, iterations), &name, &shape);
+            assert_computes(&random(n, iterations), &shape.label(), &shape);
         }
         // A tile that has no wall and no source, in a chunk with planes of all kinds.
         if at % 3 == 0 {
-            let shape = fast::Shape {
-                planes: Some(60),
-                ..*shape
-            };
+            let shape = shape.with_planes(60);
             assert_computes(&random(122, t + 1), &shape.label(), &shape);
         }
     }

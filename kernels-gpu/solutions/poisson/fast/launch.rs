@@ -28,7 +28,7 @@ impl Shape {
     /// What docs/performance-poisson.md expects to be the fastest on an H100.
     pub const DEFAULT: Shape = Shape::new(3, 4, 8, 1);
 
-    /// Every kernel.
+    /// Every kernel; and chunks of other lengths than those that fill an H100.
     pub const SPACE: &[Shape] = &[
         Shape::new(2, 4, 8, 1),
         Shape::new(2, 2, 16, 1),
@@ -36,6 +36,9 @@ impl Shape {
         Shape::DEFAULT,
         Shape::new(3, 2, 12, 1),
         Shape::new(4, 2, 12, 1),
+        Shape::DEFAULT.with_planes(64),
+        Shape::DEFAULT.with_planes(170),
+        Shape::new(2, 4, 8, 1).with_planes(64),
     ];
 
     const fn new(levels: u32, rows: u32, warps: u32, blocks: u32) -> Shape {
@@ -49,8 +52,22 @@ impl Shape {
         }
     }
 
-    /// The shape in a few letters, as in its kernel's name.
+    /// The shape with chunks of so many planes.
+    pub const fn with_planes(self, planes: u32) -> Shape {
+        Shape {
+            planes: Some(planes),
+            ..self
+        }
+    }
+
+    /// The shape in a few letters.
     pub fn label(&self) -> String {
+        let planes = self.planes.map(|planes| format!("_p{planes}"));
+        format!("{}{}", self.kernel(), planes.unwrap_or_default())
+    }
+
+    /// As in the name of its kernel.
+    fn kernel(&self) -> String {
         format!("t{}_r{}_w{}", self.levels, self.rows, self.warps)
     }
 
@@ -121,7 +138,7 @@ impl Solution for Shape {
         let (blocks, chunk) = self.blocks(n);
         let shared = shared_mem_bytes(self.levels, self.rows, self.warps, self.ahead);
         let config = LaunchConfig::new(blocks, [32, self.warps, 1]).with_shared_mem_bytes(shared);
-        let kernel = format!("poisson_fast_{}", self.label());
+        let kernel = format!("poisson_fast_{}", self.kernel());
         let h2_f = Grid { n }.h2() * Grid::SOURCE;
         let mut left = problem.iterations;
         for launch in 0..self.launches(problem.iterations) {
