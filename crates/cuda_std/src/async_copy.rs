@@ -64,32 +64,46 @@ pub unsafe fn copy_16<T>(shared: *mut T, global: *const T) {
     unsafe { copy_16_at(shared, global, 0) }
 }
 
-/// Starts a copy of 16 bytes as [`copy_16`] does, from the element `index` after `global`. A kernel that copies from the same places of many planes keeps these
-/// in 32 bits: here the compiler does not make addresses of them before it needs them.
-///
-/// # Safety
-/// As [`copy_16`], of the element.
-#[inline(always)]
-pub unsafe fn copy_16_at<T>(shared: *mut T, global: *const T, index: u32) {
-    #[cfg(target_arch = "nvptx64")]
-    // SAFETY: the caller's. Shared memory has addresses of 32 bits.
-    unsafe {
-        core::arch::asm!(
-            "{{ .reg .b64 wide, from; .reg .b32 to; cvta.to.shared.u64 wide, {shared}; cvt.u32.u64 to, wide;",
-            "mad.wide.u32 from, {index}, {size}, {global}; cvta.to.global.u64 from, from;",
-            "cp.async.cg.shared.global [to], [from], 16; }}",
-            shared = in(reg64) shared,
-            global = in(reg64) global,
-            index = in(reg32) index,
-            size = const size_of::<T>(),
-            options(nostack, preserves_flags)
-        );
-    }
-    #[cfg(not(target_arch = "nvptx64"))]
-    {
-        let _ = (shared, global, index);
-        crate::gpu_only("cp.async.cg")
-    }
+macro_rules! copies_at {
+    ($($(#[$doc:meta])* $name:ident = $instruction:literal, $bytes:literal;)*) => {$(
+        $(#[$doc])*
+        #[inline(always)]
+        pub unsafe fn $name<T>(shared: *mut T, global: *const T, index: u32) {
+            #[cfg(target_arch = "nvptx64")]
+            // SAFETY: the caller's. Shared memory has addresses of 32 bits.
+            unsafe {
+                core::arch::asm!(
+                    "{{ .reg .b64 wide, from; .reg .b32 to; cvta.to.shared.u64 wide, {shared}; cvt.u32.u64 to, wide;",
+                    "mad.wide.u32 from, {index}, {size}, {global}; cvta.to.global.u64 from, from;",
+                    concat!($instruction, ".shared.global [to], [from], ", $bytes, "; }}"),
+                    shared = in(reg64) shared,
+                    global = in(reg64) global,
+                    index = in(reg32) index,
+                    size = const size_of::<T>(),
+                    options(nostack, preserves_flags)
+                );
+            }
+            #[cfg(not(target_arch = "nvptx64"))]
+            {
+                let _ = (shared, global, index);
+                crate::gpu_only($instruction)
+            }
+        }
+    )*};
+}
+
+copies_at! {
+    /// Starts a copy of 16 bytes as [`copy_16`] does, from the element `index` after `global`. A kernel that copies from the same places of
+    /// many planes keeps these in 32 bits: here the compiler does not make addresses of them before it needs them.
+    ///
+    /// # Safety
+    /// As [`copy_16`], of the element.
+    copy_16_at = "cp.async.cg", 16;
+    /// Starts a copy of 8 bytes, through L1 (`cp.async.ca`), as [`copy_16_at`] does.
+    ///
+    /// # Safety
+    /// As [`copy_16`], of the element, with 8 bytes and an alignment to 8.
+    copy_8_at = "cp.async.ca", 8;
 }
 
 /// Starts a copy of an element of 4 bytes (`cp.async.ca`), unless `condition` is 0. The element's place in shared memory is its

@@ -58,7 +58,16 @@ pub const SOURCES: &[Source] = &[
     Source {
         file: "poisson.cu",
         lab: "poisson",
-        kernels: &[plain("reads_source"), plain("computes_source")],
+        kernels: &[
+            plain("reads_source"),
+            plain("computes_source"),
+            Counterpart {
+                variant: "fast",
+                language: "CUDA C++",
+                kernel: "fast_t3_r4_w8",
+                relaunch: same,
+            },
+        ],
     },
     Source {
         file: "stencil25.cu",

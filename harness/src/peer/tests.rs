@@ -107,6 +107,7 @@ fn cuda_peers_are_right() {
             "poisson reads_source, CUDA C++",
             "poisson reads_source, CUDA C++, FMA",
             "poisson computes_source, CUDA C++",
+            "poisson fast, CUDA C++",
             "stencil25 gmem, CUDA C++",
             "stencil25 st_reg_fixed, CUDA C++",
         ]
@@ -139,10 +140,12 @@ esac
     echo ".visible .entry poisson_reads_source("
     $fuses && echo "fma.rn.f64 %fd3, %fd1, %fd2, %fd0;" || echo "mul.rn.f64 %fd3, %fd1, %fd2;"
     echo "}"
-    echo ".visible .entry poisson_computes_source("
-    $fuses && echo "mul.f64 %fd3, %fd1, %fd2;" || echo "mul.rn.f64 %fd3, %fd1, %fd2;"
-    echo "fma.rn.f64 %fd3, %fd1, %fd2, %fd0;"
-    echo "}"
+    for kernel in computes_source fast_t3_r4_w8; do
+        echo ".visible .entry poisson_$kernel("
+        $fuses && echo "mul.f64 %fd3, %fd1, %fd2;" || echo "mul.rn.f64 %fd3, %fd1, %fd2;"
+        echo "fma.rn.f64 %fd3, %fd1, %fd2, %fd0;"
+        echo "}"
+    done
 } > "$7"
 "#;
 
@@ -166,6 +169,7 @@ fn what_contraction_changes_is_built_both_ways_for_the_gpu_at_hand() {
     reads_source: CUDA C++, by nvcc 13.0.88 -O3 -std=c++17 -arch=compute_90 -fmad=false; rounding is the reference's
     reads_source: CUDA C++, FMA, by nvcc 13.0.88 -O3 -std=c++17 -arch=compute_90 -fmad=true; rounding differs
     computes_source: CUDA C++, by nvcc 13.0.88 -O3 -std=c++17 -arch=compute_90 -fmad=false; rounding is the reference's
+    fast: CUDA C++, by nvcc 13.0.88 -O3 -std=c++17 -arch=compute_90 -fmad=false; rounding is the reference's
     ");
     assert_ne!(told[0].code_sha256, told[1].code_sha256);
     assert_eq!(told[0].code_sha256, told[2].code_sha256);

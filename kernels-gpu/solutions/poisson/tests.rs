@@ -5,6 +5,8 @@ use kernels_gpu::poisson::Grid;
 use plan::Lab as _;
 
 use super::computes_source::launch::Shape;
+use super::fast::launch as fast;
+use super::fast_single::launch as fast_single;
 use super::stored_source::kernels::no_branches_block;
 use crate::check;
 use crate::device::{Device, EmulatedDevice, LaunchLimits};
@@ -62,6 +64,8 @@ fn plans_have_the_launches_that_the_iterations_need() {
     assert_eq!(launches("layer_by_layer"), (1 + 7 * 18, 3 * field));
     assert_eq!(launches("shared_tile"), (1 + 7, 3 * field));
     assert_eq!(launches("computes_source"), (7, 2 * field));
+    assert_eq!(launches("fast_single"), (7, 2 * field));
+    assert_eq!(launches("fast"), (3, 2 * field));
     for on_one_device in ["dual", "split", "blocks"] {
         assert_eq!(launches(on_one_device), (7, 2 * field));
     }
@@ -112,11 +116,21 @@ fn slabs_take_larger_cubes_in_launches_that_32_bits_number() {
     let refused = Case::record(&Poisson::new(1626, 1).unwrap(), "computes_source").unwrap_err();
     insta::assert_snapshot!(refused, @"the solution refuses this problem: its kernels number points with 32 bits, and so at most 1625 along each axis; this cube has 1626");
 }
+/// The field that a solution computes on the emulated device is the reference's.
+fn assert_computes(problem: &Poisson, name: &str, solution: &dyn plan::poisson::Solution) {
+    let declared = crate::lab::Declaration::problem(problem);
+    let plan = plan::poisson::Poisson::record(name, &declared, solution).unwrap();
+    let device = EmulatedDevice::default();
+    let mut session = device.prepare(LAB.module(), &plan).unwrap();
+    reset(session.as_mut(), &plan, &problem.inputs().unwrap()).unwrap();
+    session.run().unwrap();
+    let got = outputs(session.as_mut(), &plan).unwrap();
+    let expected = problem.reference(Cpu::Serial, &NoProgress).unwrap();
+    check::exact(&expected, &got).unwrap_or_else(|error| panic!("{name}, {problem}: {error}"));
+}
 #[test]
 fn any_shape_computes_the_same() {
-    let device = EmulatedDevice::default();
     let problem = random(15, 2);
-    let expected = problem.reference(Cpu::Serial, &NoProgress).unwrap();
     for (block, layers) in [
         ([32, 4, 4], 1),
         ([16, 2, 2], 3),
@@ -125,20 +139,66 @@ fn any_shape_computes_the_same() {
         ([32, 2, 1], 13),
         ([5, 3, 2], 1000),
     ] {
-        let shape = Shape { block, layers };
-        let plan = plan::poisson::Poisson::record(
-            "shape",
-            &crate::lab::Declaration::problem(&problem),
-            &shape,
-        )
-        .unwrap();
-        let mut session = device.prepare(LAB.module(), &plan).unwrap();
-        reset(session.as_mut(), &plan, &problem.inputs().unwrap()).unwrap();
-        session.run().unwrap();
-        let got = outputs(session.as_mut(), &plan).unwrap();
-        check::exact(&expected, &got)
-            .unwrap_or_else(|error| panic!("{block:?}, {layers} layers: {error}"));
+        assert_computes(
+            &problem,
+            &format!("{block:?}, {layers} layers"),
+            &Shape { block, layers },
+        );
     }
+}
+#[test]
+fn any_shape_of_fast_single_computes_the_same() {
+    // Rows that begin in the middle of a line, layers that are no multiple of a column or of a batch.
+    for (at, shape) in fast_single::Shape::SPACE.iter().enumerate() {
+        let n = [15, 18, 20, 16][at % 4];
+        assert_computes(&random(n, 3), &shape.label(), shape);
+    }
+}
+#[test]
+fn fast_computes_the_same_at_the_edges_of_tiles_chunks_and_launches() {
+    // Every kernel.
+    let shapes = fast::Shape::SPACE.iter();
+    for (at, shape) in shapes.filter(|shape| shape.planes.is_none()).enumerate() {
+        let rows = shape.rows * shape.warps;
+        let t = shape.levels;
+        // One point inside; one row more than a tile has; one column more, in odd rows, which are not aligned.
+        for (n, iterations, planes) in [
+            (3, 2 * t + 2, None),
+            (13, t, Some(4)),
+            (rows + 1, t + 1, Some(rows)),
+            (65, 2, Some(23)),
+        ] {
+            let shape = fast::Shape { planes, ..*shape };
+            assert_computes(&random(n, iterations), &shape.label(), &shape);
+        }
+        // A tile that has no wall and no source, in a chunk with planes of all kinds.
+        if at % 3 == 0 {
+            let shape = shape.with_planes(60);
+            assert_computes(&random(122, t + 1), &shape.label(), &shape);
+        }
+    }
+}
+#[test]
+fn blocks_of_fast_cover_the_cube() {
+    for shape in fast::Shape::SPACE {
+        for n in (3..=Grid::MAX_N).step_by(7) {
+            let ([x, y, z], chunk) = shape.blocks(n);
+            let rows = shape.rows * shape.warps;
+            assert!(
+                (x - 1) * 56 + 64 >= n && (x == 1 || (x - 2) * 56 + 64 < n),
+                "{n}"
+            );
+            let right = rows - 2 * shape.levels;
+            assert!(
+                (y - 1) * right + rows >= n && (y == 1 || (y - 2) * right + rows < n),
+                "{n}"
+            );
+            assert!(z * chunk >= n - 2 && (z - 1) * chunk < n - 2, "{n}");
+        }
+    }
+    // Seven waves of 132 blocks, the last nearly full.
+    let ([x, y, z], chunk) = fast::Shape::DEFAULT.blocks(512);
+    insta::assert_snapshot!(format!("{x} x {y} x {z} blocks, {chunk} planes"), @"9 x 20 x 5 blocks, 102 planes");
 }
 /// The lines of a kernel's body.
 fn body(kernel: &str) -> Vec<&'static str> {
@@ -171,6 +231,15 @@ fn memory_accesses_have_their_state_space_and_u_is_read_only() {
         "pack",
         "unpack",
         "max_change",
+        "fast_single_b1",
+        "fast_single_b2",
+        "fast_single_b4",
+        "fast_t2_r2_w8",
+        "fast_t2_r2_w16",
+        "fast_t2_r4_w8",
+        "fast_t3_r2_w12",
+        "fast_t3_r4_w8",
+        "fast_t4_r2_w12",
     ] {
         let body = body(&format!("poisson_{kernel}"));
         for line in &body {
@@ -205,6 +274,9 @@ fn bytes_are_counted() {
         bytes("computes_source"),
         8 * (2 * points + 10 * (inside + faces + 16))
     );
+    assert_eq!(bytes("fast_single"), bytes("computes_source"));
+    // Three launches of three iterations, and one of one.
+    assert_eq!(bytes("fast"), 8 * (2 * points + 4 * (inside + faces + 16)));
     assert_eq!(Poisson::new(4, 10).unwrap().usual_bytes(), 24 * 10 * 64);
     // On a large grid: 24 and 16 bytes a point and iteration, nearly.
     let large = Poisson::new(640, 1000).unwrap();

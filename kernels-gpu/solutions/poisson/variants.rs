@@ -4,6 +4,7 @@ use plan::Solves;
 
 use super::computes_source::{self, blocks, dual, split};
 use super::stored_source::{layer_by_layer, no_branches, reads_source, shared_tile};
+use super::{fast, fast_single};
 use crate::lab::BuiltIn;
 use crate::poisson::Poisson;
 
@@ -37,6 +38,21 @@ pub const VARIANTS: &[BuiltIn<Poisson>] = &[
         |_| Box::new(computes_source::launch::Submission),
     )
     .moving(computing_source),
+    BuiltIn::new(
+        "fast_single",
+        "computes_source in short columns, blocks in the order that L2 likes, every other iteration downwards",
+        |_| Box::new(fast_single::launch::Submission),
+    )
+    .moving(computing_source),
+    BuiltIn::new(
+        "fast",
+        "several iterations a launch, on tiles that stream through the planes",
+        |_| Box::new(fast::launch::Submission),
+    )
+    .moving(|case| {
+        let launches = fast::launch::Shape::DEFAULT.launches(case.iterations());
+        computing_source(&case.clone().with_iterations(launches))
+    }),
     BuiltIn::new(
         "dual",
         "computes_source on two devices, which read the layer beyond the seam from each other's memory",

@@ -1,0 +1,154 @@
+//! A launch for every T iterations, on tiles in chunks of planes. Another has what is left of the iterations but one, and the last launch
+//! has that one: so the fields of the last two iterations are there at the end, and it can be asked how far they are apart.
+
+use kernels_gpu::poisson::Grid;
+use plan::poisson::{Buffers, Outputs, Problem, Solution};
+use plan::{Element, LaunchConfig, Plan, PlanError, args};
+
+use super::kernels::{COLUMNS, MARGIN, shared_mem_bytes, tiles};
+
+/// Which of the kernels, and what it was made for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// T: iterations of a launch.
+    pub levels: u32,
+    /// Rows of a warp.
+    pub rows: u32,
+    /// Warps of a block.
+    pub warps: u32,
+    /// Planes under way.
+    pub ahead: u32,
+    /// Blocks that a multiprocessor holds.
+    pub blocks: u32,
+    /// Planes that a block computes; none: as few as fill an H100 with blocks.
+    pub planes: Option<u32>,
+}
+
+impl Shape {
+    /// What docs/performance-poisson.md expects to be the fastest on an H100.
+    pub const DEFAULT: Shape = Shape::new(3, 4, 8, 1);
+
+    /// Every kernel; and chunks of other lengths than those that fill an H100.
+    pub const SPACE: &[Shape] = &[
+        Shape::new(2, 4, 8, 1),
+        Shape::new(2, 2, 16, 1),
+        Shape::new(2, 2, 8, 2),
+        Shape::DEFAULT,
+        Shape::new(3, 2, 12, 1),
+        Shape::new(4, 2, 12, 1),
+        Shape::DEFAULT.with_planes(64),
+        Shape::DEFAULT.with_planes(170),
+        Shape::new(2, 4, 8, 1).with_planes(64),
+    ];
+
+    const fn new(levels: u32, rows: u32, warps: u32, blocks: u32) -> Shape {
+        Shape {
+            levels,
+            rows,
+            warps,
+            ahead: 2,
+            blocks,
+            planes: None,
+        }
+    }
+
+    /// The shape with chunks of so many planes.
+    pub const fn with_planes(self, planes: u32) -> Shape {
+        Shape {
+            planes: Some(planes),
+            ..self
+        }
+    }
+
+    /// The shape in a few letters.
+    pub fn label(&self) -> String {
+        let planes = self.planes.map(|planes| format!("_p{planes}"));
+        format!("{}{}", self.kernel(), planes.unwrap_or_default())
+    }
+
+    /// As in the name of its kernel.
+    fn kernel(&self) -> String {
+        format!("t{}_r{}_w{}", self.levels, self.rows, self.warps)
+    }
+
+    /// How many launches that many iterations take.
+    pub fn launches(&self, iterations: u32) -> u32 {
+        match iterations {
+            0 => 0,
+            _ => (iterations - 1).div_ceil(self.levels) + 1,
+        }
+    }
+
+    /// The grid of blocks, and the planes of each.
+    pub fn blocks(&self, n: u32) -> ([u32; 3], u32) {
+        let rows = self.rows * self.warps;
+        let [x, y] = [tiles(n, COLUMNS, MARGIN), tiles(n, rows, self.levels)];
+        let planes = n - 2;
+        if let Some(chunk) = self.planes {
+            return ([x, y, planes.div_ceil(chunk.max(1))], chunk.max(1));
+        }
+        let at_once = MULTIPROCESSORS * self.blocks;
+        // As many waves of blocks as there will be, each of as many planes as a chunk has, those before and after it, and what a block takes
+        // to begin and end.
+        let cost = |chunks: u32| {
+            let waves = (x * y * chunks).div_ceil(at_once);
+            waves * (planes.div_ceil(chunks) + 2 * self.levels + self.ahead)
+        };
+        let chunks = (1..=planes.min(MOST_CHUNKS)).min_by_key(|&chunks| cost(chunks));
+        let chunk = planes.div_ceil(chunks.unwrap_or(1));
+        ([x, y, planes.div_ceil(chunk)], chunk)
+    }
+}
+
+/// An H100's, which the chunks are to fill.
+const MULTIPROCESSORS: u32 = 132;
+/// The most chunks: shorter ones would be all beginning.
+const MOST_CHUNKS: u32 = 64;
+
+/// The default shape.
+pub struct Submission;
+
+impl Solution for Submission {
+    fn record(
+        &self,
+        problem: &Problem,
+        buffers: Buffers,
+        plan: &mut Plan,
+    ) -> Result<Outputs, PlanError> {
+        Shape::DEFAULT.record(problem, buffers, plan)
+    }
+}
+
+impl Solution for Shape {
+    fn record(
+        &self,
+        problem: &Problem,
+        buffers: Buffers,
+        plan: &mut Plan,
+    ) -> Result<Outputs, PlanError> {
+        problem.at_most(Grid::MAX_N)?;
+        let mut u = buffers.u;
+        if problem.iterations == 0 {
+            return Ok(Outputs { u });
+        }
+        let n = problem.n;
+        let mut u_next = plan.scratch("u_next", Element::F64, (n as usize).pow(3));
+        // The kernel leaves the walls alone, but for those at either end of x.
+        plan.copy(u, u_next)?;
+        let (blocks, chunk) = self.blocks(n);
+        let shared = shared_mem_bytes(self.levels, self.rows, self.warps, self.ahead);
+        let config = LaunchConfig::new(blocks, [32, self.warps, 1]).with_shared_mem_bytes(shared);
+        let kernel = format!("poisson_fast_{}", self.kernel());
+        let h2_f = Grid { n }.h2() * Grid::SOURCE;
+        let mut left = problem.iterations;
+        for launch in 0..self.launches(problem.iterations) {
+            let iterations = left.saturating_sub(1).clamp(1, self.levels);
+            let descends = launch % 2;
+            let args = args![u.slice(), u_next, n, iterations, chunk, descends, h2_f];
+            plan.launch(&kernel, config, args)?;
+            (u, u_next) = (u_next, u);
+            left -= iterations;
+        }
+        Ok(Outputs { u })
+    }
+}

@@ -1,0 +1,101 @@
+//! Each iteration is one launch. Every other one takes the layers from the last to the first, so that it begins with those with which the
+//! one before ended: they are in L2.
+
+use kernels_gpu::poisson::Grid;
+use plan::poisson::{Buffers, Outputs, Problem, Solution};
+use plan::{Element, LaunchConfig, Plan, PlanError, args};
+
+use super::kernels::row_threads;
+
+/// Which of the kernels, and how it is launched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// Threads of a block along x and y.
+    pub block: [u32; 2],
+    /// Layers of points that a thread computes, one above the other.
+    pub layers: u32,
+    /// Of how many layers all loads are sent together.
+    pub batch: u32,
+}
+
+impl Shape {
+    /// What docs/performance-poisson.md expects to be the fastest on an H100.
+    pub const DEFAULT: Shape = Shape::new([64, 4], 4, 2);
+
+    /// What may be the fastest on some GPU.
+    pub const SPACE: &[Shape] = &[
+        Shape::new([64, 4], 1, 1),
+        Shape::new([64, 4], 2, 1),
+        Shape::new([64, 4], 2, 2),
+        Shape::DEFAULT,
+        Shape::new([64, 4], 4, 4),
+        Shape::new([64, 4], 8, 2),
+        Shape::new([64, 8], 2, 2),
+        Shape::new([64, 8], 4, 1),
+        Shape::new([64, 8], 4, 2),
+        Shape::new([64, 8], 4, 4),
+        Shape::new([64, 8], 8, 2),
+        Shape::new([32, 8], 4, 2),
+        Shape::new([32, 16], 4, 2),
+        Shape::new([128, 4], 4, 2),
+        Shape::new([64, 4], 16, 2),
+    ];
+
+    const fn new(block: [u32; 2], layers: u32, batch: u32) -> Shape {
+        Shape {
+            block,
+            layers,
+            batch,
+        }
+    }
+
+    /// The shape in a few letters.
+    pub fn label(&self) -> String {
+        let [x, y] = self.block;
+        format!("{x}x{y}_l{}_b{}", self.layers, self.batch)
+    }
+}
+
+/// The default shape.
+pub struct Submission;
+
+impl Solution for Submission {
+    fn record(
+        &self,
+        problem: &Problem,
+        buffers: Buffers,
+        plan: &mut Plan,
+    ) -> Result<Outputs, PlanError> {
+        Shape::DEFAULT.record(problem, buffers, plan)
+    }
+}
+
+impl Solution for Shape {
+    fn record(
+        &self,
+        problem: &Problem,
+        buffers: Buffers,
+        plan: &mut Plan,
+    ) -> Result<Outputs, PlanError> {
+        problem.at_most(Grid::MAX_N)?;
+        let mut u = buffers.u;
+        if problem.iterations == 0 {
+            return Ok(Outputs { u });
+        }
+        let n = problem.n;
+        let mut u_next = plan.scratch("u_next", Element::F64, (n as usize).pow(3));
+        // The kernel leaves the walls alone, but for those at either end of x.
+        plan.copy(u, u_next)?;
+        let [x, y] = self.block;
+        let threads = (row_threads(n), n - 2, (n - 2).div_ceil(self.layers.max(1)));
+        let config = LaunchConfig::covering(threads, [x, y, 1])?;
+        let kernel = format!("poisson_fast_single_b{}", self.batch);
+        let h2_f = Grid { n }.h2() * Grid::SOURCE;
+        for iteration in 0..problem.iterations {
+            let args = args![u.slice(), u_next, n, self.layers, iteration % 2, h2_f];
+            plan.launch(&kernel, config, args)?;
+            (u, u_next) = (u_next, u);
+        }
+        Ok(Outputs { u })
+    }
+}
