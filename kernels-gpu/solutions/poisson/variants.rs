@@ -2,9 +2,10 @@
 
 use plan::Solves;
 
+use super::computes_source::launch::Shape;
 use super::computes_source::{self, blocks, dual, split};
 use super::stored_source::{layer_by_layer, no_branches, reads_source, shared_tile};
-use crate::lab::BuiltIn;
+use crate::lab::{BuiltIn, shapes};
 use crate::poisson::Poisson;
 
 pub const VARIANTS: &[BuiltIn<Poisson>] = &[
@@ -36,7 +37,8 @@ pub const VARIANTS: &[BuiltIn<Poisson>] = &[
         "f from the point's position, a column of points a thread",
         |_| Box::new(computes_source::launch::Submission),
     )
-    .moving(computing_source),
+    .moving(computing_source)
+    .tuned(|| shapes(Shape::DEFAULT, Shape::SPACE, Shape::label, None)),
     BuiltIn::new(
         "dual",
         "computes_source on two devices, which read the layer beyond the seam from each other's memory",
