@@ -86,6 +86,7 @@ fn run_with(
         labs,
         machine,
         peers: &peers,
+        tuned,
         probe,
         page: |results| format!("a page of {} cases", results.cases.len()),
     };
