@@ -170,6 +170,8 @@ mod tests {
         insta::assert_snapshot!(failure, @"unknown lab `doublin`; did you mean `doubling`?");
         let failure = variants(&labs, &["nave".to_owned()]).err().unwrap();
         insta::assert_snapshot!(failure, @"--variant: unknown variant `nave`; did you mean `naive`?");
+        let failure = variants(&labs, &["twofold@x3".to_owned()]).err().unwrap();
+        insta::assert_snapshot!(failure, @"");
         let failure = params(&["n".to_owned()]).err().unwrap();
         insta::assert_snapshot!(failure, @"--param: `n` is no parameter: write name=value");
         let params = params(&["m=3".to_owned()]).unwrap().unwrap();
@@ -198,6 +200,17 @@ mod tests {
             variants(&labs, &[]).unwrap()[0].1.len(),
             labs[0].variants().len()
         );
+    }
+
+    #[test]
+    fn a_shape_is_named_like_a_variant() {
+        let labs = testing::labs();
+        let names = ["twofold@x4", "naive"].map(str::to_owned);
+        let chosen = variants(&labs, &names).unwrap();
+        let names: Vec<&str> = chosen[0].1.iter().map(|variant| variant.name).collect();
+        assert_eq!(names, ["naive", "twofold@x4"]);
+        let of_run = variant_of_run(labs[0], "twofold@x4", None).unwrap();
+        assert_eq!(of_run.0, "twofold@x4");
     }
 
     #[test]

@@ -28,6 +28,7 @@ fn every_section_has_its_plot_its_table_and_its_command() {
             "Roofline, Example GPU (made-up figures)",
             "wave2d: throughput against size",
             "wave3d: throughput against size",
+            "From the plain variant to the fastest",
             "Speedups",
             "Power over time",
             "Latency, Example GPU (made-up figures)",
@@ -307,4 +308,23 @@ fn what_the_cpu_checked_is_said() {
     document["cases"][0]["rows"][2]["checked_steps"] = steps;
     let html = of(&[&document.to_string()]);
     assert!(html.contains("the CPU checked 15 + 2 of 200 steps"));
+}
+
+#[test]
+fn a_ladder_has_the_variants_that_are_faster_than_those_before_beside_their_peers() {
+    let results = Results::parse(PERF).unwrap();
+    let svg = ladder::svg(&[&results]).unwrap();
+    let (_, rungs) = svg.split_once("var(--bg)\"").unwrap();
+    let texts = rungs.split("<text").skip(1);
+    let texts: Vec<&str> = texts
+        .map(|text| text.split_once('>').unwrap().1.split('<').next().unwrap())
+        .collect();
+    // Of wave3d the plain variant is the fastest: it has no ladder.
+    insta::assert_snapshot!(texts.join("\n"), @"");
+    assert_eq!(svg.matches("<line").count(), 3);
+    let none = Results {
+        cases: Vec::new(),
+        ..results
+    };
+    insta::assert_snapshot!(ladder::svg(&[&none]).unwrap_err(), @"");
 }

@@ -147,7 +147,8 @@ impl Table {
         Ok(table)
     }
 
-    fn usable(path: &Path, labs: &[&dyn Lab]) -> Result<(Table, Vec<String>), Failure> {
+    /// The entries of shapes that there are, and what to say of the others.
+    pub(super) fn usable(path: &Path, labs: &[&dyn Lab]) -> Result<(Table, Vec<String>), Failure> {
         let (entries, file) = read(path)?;
         let mut table = Table::default();
         let mut warnings = Vec::new();
