@@ -171,7 +171,7 @@ mod tests {
         let failure = variants(&labs, &["nave".to_owned()]).err().unwrap();
         insta::assert_snapshot!(failure, @"--variant: unknown variant `nave`; did you mean `naive`?");
         let failure = variants(&labs, &["twofold@x3".to_owned()]).err().unwrap();
-        insta::assert_snapshot!(failure, @"");
+        insta::assert_snapshot!(failure, @"--variant: unknown shape `x3`; did you mean `x1`?");
         let failure = params(&["n".to_owned()]).err().unwrap();
         insta::assert_snapshot!(failure, @"--param: `n` is no parameter: write name=value");
         let params = params(&["m=3".to_owned()]).unwrap().unwrap();

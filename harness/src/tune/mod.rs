@@ -84,6 +84,10 @@ pub fn run(args: &TuneArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
                 .to_owned(),
         ));
     }
+    catalogue::needs_solutions(
+        "tune tries the launch shapes of built-in variants",
+        "`harness grade labs/LAB/starter` times yours",
+    )?;
     let machine = Machine::discover(&[args.device], Sanitize::NONE);
     run_on(args, labs(), &machine, &Real, out)
 }
@@ -113,7 +117,14 @@ fn run_on(
         None if args.large => lab.large_cases(),
         None => lab.laptop_cases(),
     };
-    let chosen = machine.choose(&[args.device])?;
+    let chosen = machine
+        .choose(&[args.device])
+        .map_err(|failure| match failure {
+            Failure::Environment(text) => Failure::Environment(format!(
+                "{text}. Without a GPU, `--device emulated` compares shapes by instructions"
+            )),
+            other => other,
+        })?;
     let device = chosen.devices[0].device;
     let path = args.table.clone().unwrap_or_else(table::path);
     let table = Table::read(&path)?;

@@ -55,8 +55,16 @@ fn shapes_are_checked_timed_and_saved_and_a_second_run_goes_on() {
     let (ending, text) = tune(&file, &testing::machine(), &["twofold"]);
     let failure = ending.unwrap_err();
     assert_eq!(failure.exit_code(), crate::exit::ENVIRONMENT);
-    insta::assert_snapshot!(failure, @"");
-    insta::assert_snapshot!(text, @"");
+    insta::assert_snapshot!(failure, @"twofold@slow: this process can no longer use the device after an earlier fault: a kernel trapped; start the program again");
+    insta::assert_snapshot!(text, @"
+    doubling twofold, 100 numbers, 10 steps on Adder 9000
+      shape            us/step     usual  vs usual
+      x2                 500.0     500.0  1.000 (1.000 to 1.000)
+      x1                  1000     500.0  0.500 (0.500 to 0.500)
+      wrong  passed over: wrong: 8 numbers, 3 steps: `x` is wrong in 8 of 8 elements, first at [0] (number 0): expected 7 (0x7), got 1 (0x1)
+      small  passed over: the solution refuses this problem: it takes at most 50 numbers
+      trap   passed over: plan `trapping`, kernel `trapping` failed: the kernel trapped; run the case on the emulated device, which names the line and the thread
+    ");
     let table = Table::read(&file).unwrap();
     assert_eq!(
         (table.entries[0].tried.len(), &table.entries[0].shape),
@@ -65,7 +73,19 @@ fn shapes_are_checked_timed_and_saved_and_a_second_run_goes_on() {
 
     let (ending, text) = tune(&file, &testing::machine(), &["twofold"]);
     assert_eq!(ending, Ok(Ending::Fine));
-    insta::assert_snapshot!(text, @"");
+    insta::assert_snapshot!(text, @"
+    doubling twofold, 100 numbers, 10 steps on Adder 9000
+      tuned.toml has 5 of 7 shapes; on with the others
+      shape            us/step     usual  vs usual
+      x2                 500.0     500.0  1.000 (1.000 to 1.000)
+      x1                  1000     500.0  0.500 (0.500 to 0.500)
+      wrong  passed over: wrong: 8 numbers, 3 steps: `x` is wrong in 8 of 8 elements, first at [0] (number 0): expected 7 (0x7), got 1 (0x1)
+      small  passed over: the solution refuses this problem: it takes at most 50 numbers
+      trap   passed over: plan `trapping`, kernel `trapping` failed: the kernel trapped; run the case on the emulated device, which names the line and the thread
+      slow   passed over: a first run takes 20.0 times as long as the best
+      x4                 400.0     500.0  1.250 (1.250 to 1.250)
+      best: x4, 1.250 times as fast as x2; tuned.toml has it
+    ");
     let found = Table::read(&file).unwrap();
     let entry = &found.entries[0];
     assert_eq!(entry.shape.as_deref(), Some("x4"));
@@ -100,12 +120,12 @@ fn what_cannot_be_tuned_is_said() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("tuned.toml");
     let says = |more: &[&str]| tune(&file, &testing::machine(), more).0.unwrap_err();
-    insta::assert_snapshot!(says(&["naive"]), @"");
-    insta::assert_snapshot!(says(&["twofald"]), @"");
-    insta::assert_snapshot!(says(&["twofold", "--device=cuda:1"]), @"");
+    insta::assert_snapshot!(says(&["naive"]), @"doubling naive has one shape, so there is nothing to choose; with shapes: doubling twofold");
+    insta::assert_snapshot!(says(&["twofald"]), @"unknown variant `twofald`; did you mean `twofold`?");
+    insta::assert_snapshot!(says(&["twofold", "--device=cuda:1"]), @"--device cuda:1: this machine has 1, numbered from 0; see `harness doctor`. Without a GPU, `--device emulated` compares shapes by instructions");
     std::fs::write(&file, "[[tuned]]\ngpu = \"A\"\nlabb = 3\n").unwrap();
     let says = says(&["twofold"]).to_string();
-    insta::assert_snapshot!(says.rsplit_once('/').unwrap().1, @"");
+    insta::assert_snapshot!(says.rsplit_once('/').unwrap().1, @"tuned.toml:3: unknown field `labb`, expected one of `gpu`, `lab`, `variant`, `case`, `cells`, `shape`, `unit`, `step`, `default_step`, `date`, `driver`, `tried`; mend it, or delete the entry and run `harness tune` again");
 }
 
 fn measured(shape: &str, vs_default: f64, interval: Option<[f64; 2]>) -> Tried {
