@@ -1,7 +1,7 @@
 //! Which labs, variants and cases a command is about.
 
-use host::lab::CaseError;
-use host::{CaseParams, Lab, Variant, find_variant};
+use host::lab::{CaseError, SHAPE};
+use host::{CaseParams, Lab, Variant, find_shaped, find_variant};
 
 use crate::devices::Wanted;
 use crate::failure::Failure;
@@ -67,15 +67,15 @@ pub fn variant_of_run(
             ))),
         };
     }
-    let variant = find_variant(lab.variants(), name)
-        .map_err(|error| Failure::from(error).context("--variant"))?;
+    let variant =
+        find_shaped(lab, name).map_err(|error| Failure::from(error).context("--variant"))?;
     Ok((variant.name, device))
 }
 
 /// A lab and the variants of it that a command is about.
 pub type Chosen<'l> = (&'l dyn Lab, Vec<Variant>);
 
-/// The variants of each lab that `--variant` names, or all of them. Labs that have none of those named are left out.
+/// The variants of each lab that `--variant` names, some of them in a shape, or all of them as they are. Labs that have none of those named are left out.
 ///
 /// # Errors
 ///
@@ -92,13 +92,27 @@ pub fn variants<'l>(labs: &[&'l dyn Lab], names: &[String]) -> Result<Vec<Chosen
         )));
     }
     for name in names {
-        find_variant(&known, name).map_err(|error| Failure::from(error).context("--variant"))?;
+        if labs.iter().any(|lab| find_shaped(*lab, name).is_ok()) {
+            continue;
+        }
+        let base = name.split(SHAPE).next().unwrap_or_default();
+        let has_base = |lab: &&&dyn Lab| find_variant(lab.variants(), base).is_ok();
+        let error = match labs.iter().find(has_base) {
+            Some(lab) => find_shaped(*lab, name).err(),
+            None => find_variant(&known, base).err(),
+        };
+        if let Some(error) = error {
+            return Err(Failure::from(error).context("--variant"));
+        }
     }
     let chosen = labs.iter().map(|lab| {
-        let variants = lab.variants().iter();
-        let is_chosen =
-            |variant: &&Variant| names.is_empty() || names.iter().any(|name| name == variant.name);
-        (*lab, variants.filter(is_chosen).copied().collect())
+        let is_named = |variant: &Variant| names.iter().any(|name| name == variant.name);
+        let variants = lab.variants().iter().flat_map(|&variant| {
+            let shapes = lab.shapes(variant.name).into_iter().filter(is_named);
+            let plain = (names.is_empty() || is_named(&variant)).then_some(variant);
+            plain.into_iter().chain(shapes).collect::<Vec<_>>()
+        });
+        (*lab, variants.collect())
     });
     Ok(chosen
         .filter(|(_, variants): &(_, Vec<Variant>)| names.is_empty() || !variants.is_empty())
@@ -156,6 +170,8 @@ mod tests {
         insta::assert_snapshot!(failure, @"unknown lab `doublin`; did you mean `doubling`?");
         let failure = variants(&labs, &["nave".to_owned()]).err().unwrap();
         insta::assert_snapshot!(failure, @"--variant: unknown variant `nave`; did you mean `naive`?");
+        let failure = variants(&labs, &["twofold@x3".to_owned()]).err().unwrap();
+        insta::assert_snapshot!(failure, @"--variant: unknown shape `x3`; did you mean `x1`?");
         let failure = params(&["n".to_owned()]).err().unwrap();
         insta::assert_snapshot!(failure, @"--param: `n` is no parameter: write name=value");
         let params = params(&["m=3".to_owned()]).unwrap().unwrap();
@@ -184,6 +200,17 @@ mod tests {
             variants(&labs, &[]).unwrap()[0].1.len(),
             labs[0].variants().len()
         );
+    }
+
+    #[test]
+    fn a_shape_is_named_like_a_variant() {
+        let labs = testing::labs();
+        let names = ["twofold@x4", "naive"].map(str::to_owned);
+        let chosen = variants(&labs, &names).unwrap();
+        let names: Vec<&str> = chosen[0].1.iter().map(|variant| variant.name).collect();
+        assert_eq!(names, ["naive", "twofold@x4"]);
+        let of_run = variant_of_run(labs[0], "twofold@x4", None).unwrap();
+        assert_eq!(of_run.0, "twofold@x4");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use crate::failure::{Ending, Failure};
 use crate::stdout::Out;
 use crate::{
     animate, catalogue, check_course, compare, doctor, exit, export, grade, list, occupancy, pack,
-    perf, profile, report, run, scaling, test,
+    perf, profile, report, run, scaling, test, tune,
 };
 
 /// Tests, times and shows the labs.
@@ -27,6 +27,8 @@ enum Command {
     Test(test::TestArgs),
     /// Time every variant, beside the CPU and the device's limits
     Perf(perf::PerfArgs),
+    /// Find the launch shape in which a variant is fastest on this GPU
+    Tune(tune::TuneArgs),
     /// Compare two results of `perf`: what is faster, slower, the same
     Compare(compare::CompareArgs),
     /// Count what every kernel does, and show the source lines that cost most
@@ -56,7 +58,12 @@ enum Command {
 }
 
 /// What only the instructor's program can do, as the command line has it.
-const FOR_INSTRUCTORS: [&[&str]; 3] = [&["check-course"], &["export"], &["run", "matadd"]];
+const FOR_INSTRUCTORS: [&[&str]; 4] = [
+    &["check-course"],
+    &["export"],
+    &["run", "matadd"],
+    &["tune"],
+];
 
 impl Cli {
     /// What the command line says. Where there are no built-in solutions, `--help` does not show what needs them.
@@ -83,6 +90,7 @@ impl Cli {
             Command::Test(args) => test::run(args, out),
             Command::Perf(args) if args.is_scaling() => scaling::run(args, report::of_scaling, out),
             Command::Perf(args) => perf::run(args, report::of_perf, out),
+            Command::Tune(args) => tune::run(args, out),
             Command::Compare(args) => compare::run(args, out),
             Command::Profile(args) => profile::run(args, out),
             Command::Grade(args) => grade::run(args, out),

@@ -35,7 +35,7 @@ pub fn of_variant(lab: &dyn Lab, variant: &Variant) -> Option<CodeLines> {
     of_kernels(
         host::solutions::SOURCES,
         lab.name(),
-        variant.name,
+        variant.base(),
         plan.kernels(),
     )
 }

@@ -9,6 +9,7 @@
 //! | [`mod@test`]   | `harness test`                                            |
 //! | [`perf`]      | `harness perf`                                            |
 //! | [`scaling`]   | `harness perf LAB --gpus`: one lab on more and more GPUs   |
+//! | [`tune`]      | `harness tune`                                            |
 //! | [`compare`]   | `harness compare`                                         |
 //! | [`profile`]   | `harness profile`                                         |
 //! | [`report`]    | `harness report`                                          |
@@ -63,6 +64,7 @@ pub mod terminal;
 pub mod test;
 #[cfg(test)]
 mod testing;
+pub mod tune;
 
 pub use failure::{Ending, Failure};
 pub use grading::digest;

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use host::device::{DeviceError, Segments, Spills};
 use host::lab::Values;
-use host::plan::Command;
+use host::plan::{Command, PlanError};
 use host::{
     BufferId, Case, CaseParams, CheckError, Cpu, Device, DeviceInfo, DeviceKind, Element, Error,
     HostBuffer, KernelInfo, Lab, LaunchConfig, Launching, Module, NamedBuffers, NoProgress,
@@ -76,6 +76,22 @@ const fn variant(name: &'static str, summary: &'static str) -> Variant {
     }
 }
 
+/// How `twofold` may be launched: up to four steps a launch, three wrong or bad ways, and one that takes long.
+const SHAPES: [Variant; 7] = [
+    variant("twofold@x2", ""),
+    variant("twofold@x1", ""),
+    variant("twofold@wrong", ""),
+    variant("twofold@small", ""),
+    variant("twofold@trap", ""),
+    variant("twofold@slow", ""),
+    variant("twofold@x4", ""),
+];
+
+/// The variant, in a shape or as it is.
+fn find(name: &str) -> Result<Variant, Error> {
+    Ok(host::find_shaped(&Doubling, name)?)
+}
+
 const PARAMETERS: [Parameter; 2] = [
     Parameter {
         name: "n",
@@ -110,6 +126,11 @@ impl Lab for Doubling {
 
     fn variants(&self) -> &'static [Variant] {
         &VARIANTS
+    }
+
+    fn shapes(&self, variant: &str) -> Vec<Variant> {
+        let shapes = SHAPES.iter().copied();
+        shapes.filter(|shape| shape.base() == variant).collect()
     }
 
     fn parameters(&self) -> &'static [Parameter] {
@@ -194,19 +215,34 @@ impl Case for Numbers {
     }
 
     fn record_for(&self, _devices: u32, variant: &str) -> Result<Plan, Error> {
-        host::find_variant(&VARIANTS, variant)?;
-        let mut plan = Plan::new(variant);
+        let variant = find(variant)?;
+        let mut plan = Plan::new(variant.base());
         let x = plan.buffer("x", Element::U32, self.n);
         plan.output("x", x);
-        let steps = if variant == "twofold" {
-            assert!(self.steps.is_multiple_of(2), "for tests of even cases");
-            self.steps / 2
-        } else {
-            self.steps
+        let (kernel, of_launch) = match (variant.base(), variant.label()) {
+            ("twofold", None | Some("x2")) => ("twofold", 2),
+            (_, Some("x4")) => ("fourfold", 4),
+            (_, Some("wrong")) => ("off-by-one", self.steps.max(1)),
+            (_, Some("trap")) => ("trapping", 1),
+            (base, None) => (base, 1),
+            _ => ("naive", 1),
         };
-        for _ in 0..steps {
-            plan.launch(variant, LaunchConfig::new(1, 1), args![x])?;
+        if variant.label() == Some("small") && self.n > 50 {
+            return Err(PlanError::unsupported("it takes at most 50 numbers").into());
         }
+        let mut launch = |kernel: &str, times: u64| -> Result<(), Error> {
+            for _ in 0..times {
+                if variant.label() == Some("slow") {
+                    for _ in 0..9 {
+                        plan.fill(x, 0)?;
+                    }
+                }
+                plan.launch(kernel, LaunchConfig::new(1, 1), args![x])?;
+            }
+            Ok(())
+        };
+        launch(kernel, self.steps / of_launch)?;
+        launch("naive", self.steps % of_launch)?;
         Ok(plan)
     }
 
@@ -257,7 +293,7 @@ impl Case for Numbers {
         expected: &NamedBuffers,
         got: &NamedBuffers,
     ) -> Result<Result<(), CheckError>, Error> {
-        if host::find_variant(&VARIANTS, variant)?.exact {
+        if find(variant)?.exact {
             return Ok(check::exact(expected, got));
         }
         let oracle = self.reference_from(inputs, Cpu::Serial, &NoProgress)?;
@@ -271,7 +307,7 @@ impl Case for Numbers {
     }
 
     fn checks_from_inputs(&self, variant: &str) -> bool {
-        host::find_variant(&VARIANTS, variant).is_ok_and(|variant| !variant.exact)
+        find(variant).is_ok_and(|variant| !variant.exact)
     }
 
     fn timesteps(&self) -> Option<u64> {
@@ -288,7 +324,7 @@ impl Case for Numbers {
 
     fn work(&self, variant: &str) -> Work {
         let updates = self.n as u64 * self.steps;
-        let per_update = if variant == "twofold" { 4 } else { 8 };
+        let per_update = if variant.starts_with("twofold") { 4 } else { 8 };
         Work {
             updates,
             unit: "doublings",
@@ -411,8 +447,12 @@ impl Session for AdderSession<'_> {
                 .into());
             }
             let x = self.buffers[0].as_mut_slice::<u32>()?;
-            double(x);
-            if launch.kernel == "twofold" {
+            let steps = match launch.kernel {
+                "twofold" => 2,
+                "fourfold" => 4,
+                _ => 1,
+            };
+            for _ in 0..steps {
                 double(x);
             }
             // A step later, the highest bit is gone.

@@ -1,7 +1,7 @@
 //! Every lab's small cases, each variant, on each device, against the CPU reference.
 
 use host::device::EmulatedDevice;
-use host::{CaseParams, Cpu, Device, NoProgress, labs, run_case};
+use host::{CaseParams, Cpu, Device, NoProgress, Variant, labs, run_case};
 
 #[cfg(target_os = "linux")]
 mod gpu;
@@ -26,10 +26,13 @@ fn passes(device: &dyn Device) {
             let expected = case
                 .reference_from(&inputs, Cpu::Serial, &NoProgress)
                 .unwrap();
-            // Of long series, each case takes every fourth: all of them have several.
-            let variants = lab.variants().iter().enumerate();
+            // Of long series, as of shapes, each case takes every fourth: all of them have several.
+            let shapes = lab.variants().iter();
+            let shapes = shapes.flat_map(|variant| lab.shapes(variant.name));
+            let is_plain = |variant: &Variant| !variant.on_request && variant.label().is_none();
+            let variants = lab.variants().iter().copied().chain(shapes).enumerate();
             let variants =
-                variants.filter(|(at, variant)| !variant.on_request || (at + number) % 4 == 0);
+                variants.filter(|(at, variant)| is_plain(variant) || (at + number) % 4 == 0);
             for (_, variant) in variants {
                 let context = format!("{}, {}, {}", lab.name(), variant.name, case.label());
                 let outcome = run_case(device, lab.module(), case.as_ref(), variant.name)

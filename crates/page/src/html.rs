@@ -4,6 +4,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::bars::{Bar, bars};
 use super::escape::{self, Text};
+use super::ladder::{Rung, ladder};
 use super::plot::{BROAD, NARROW, Plot};
 
 /// Texts that are longer may break into lines.
@@ -189,6 +190,14 @@ impl Page {
             return self;
         }
         self.figure(&bars(of, BROAD), &bars(of, NARROW), caption)
+    }
+
+    /// A ladder, and what it shows; nothing, if it has no rungs.
+    pub fn ladder(&mut self, of: &[Rung], caption: &str) -> &mut Page {
+        if of.is_empty() {
+            return self;
+        }
+        self.figure(&ladder(of, BROAD), &ladder(of, NARROW), caption)
     }
 
     /// Drawn for a wide screen and for a phone, of which the style sheet shows one.

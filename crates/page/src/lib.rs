@@ -6,12 +6,15 @@
 //! | [`html`]   | a page in the making: headings, tables, figures        |
 //! | [`plot`]   | plots as SVG in the page's own colours                 |
 //! | [`bars`]   | bars as SVG in the page's own colours                  |
+//! | [`ladder`] | bars side by side with their limits, also as a file    |
 
 pub mod bars;
 pub mod escape;
 pub mod html;
+pub mod ladder;
 pub mod plot;
 
 pub use bars::Bar;
 pub use html::{Cell, Page};
+pub use ladder::Rung;
 pub use plot::{Axis, Plot, Series, Shape};

@@ -67,6 +67,7 @@ impl Machine {
 fn row(variant: &str, run: Summary) -> Row {
     Row {
         capped: None,
+        shape: None,
         device: "cuda".to_owned(),
         variant: variant.to_owned(),
         language: None,

@@ -31,13 +31,14 @@ pub struct ExportArgs {
 }
 
 /// Copied as they are, if they are there.
-const PLAIN: [&str; 10] = [
+const PLAIN: [&str; 11] = [
     ".cargo/config.toml",
     ".gitignore",
     "Cargo.lock",
     "LICENSE-APACHE",
     "LICENSE-MIT",
     "setup",
+    "tuned.toml",
     "labs/README.md",
     "docs/grading.md",
     "docs/measuring.md",

@@ -19,6 +19,8 @@ use crate::catalogue::first_variant;
 use crate::devices::{Chosen, Wanted};
 use crate::failure::Failure;
 use crate::memory_advice;
+use crate::tune::table::Table;
+pub(crate) use ratios::times_as_long;
 use ratios::{compare_with_cpu, mark_fastest};
 
 pub use check::CheckArg;
@@ -31,6 +33,8 @@ pub struct Bench<'b> {
     /// Under which caps of registers each variant is timed, beside without one.
     pub caps: Vec<RegisterCap>,
     pub peers: Vec<&'b dyn Peer>,
+    /// The shapes in which variants are timed.
+    pub tuned: &'b Table,
     pub case: Box<dyn Case>,
     pub settings: Settings,
     pub check: CheckArg,
@@ -124,6 +128,7 @@ impl Bench<'_> {
             language: None,
             built_by: None,
             capped: None,
+            shape: None,
             case: self.case.label(),
             outcome: Outcome::Skipped {
                 message: String::new(),

@@ -26,13 +26,13 @@ pub(crate) mod contender;
 pub(crate) mod counted;
 pub(crate) mod kernels;
 mod partial_results;
-mod probe;
+pub(crate) mod probe;
 pub(crate) mod report;
 pub(crate) mod results;
 pub(crate) mod settings;
 #[cfg(test)]
 mod tests;
-mod turns;
+pub(crate) mod turns;
 pub(crate) mod watch;
 
 use std::collections::BTreeSet;
@@ -54,7 +54,9 @@ use crate::json::JsonArg;
 use crate::peer;
 use crate::stdout::Out;
 use crate::terminal::wrapped;
+use crate::tune::table::Table;
 use agenda::Agenda;
+pub(crate) use bench::times_as_long;
 use bench::{Bench, CheckArg};
 use contender::Peers;
 use output_files::OutputDocument;
@@ -185,8 +187,10 @@ pub fn run(args: &PerfArgs, page: PageOf, out: &mut Out<'_>) -> Result<Ending, F
         true => peer::find(&machine),
         false => Peers::default(),
     };
+    let tuned = Table::in_force()?;
     let environment = Environment {
         labs: labs(),
+        tuned: &tuned,
         machine: &machine,
         peers: &peers,
         probe: &Real,
@@ -200,6 +204,8 @@ struct Environment<'p> {
     labs: &'p [&'p dyn Lab],
     machine: &'p Machine,
     peers: &'p Peers,
+    /// The shapes that are best.
+    tuned: &'p Table,
     probe: &'p dyn Probe,
     page: PageOf,
 }
@@ -237,6 +243,7 @@ fn run_in(
             variants: variants.clone(),
             caps: caps.clone(),
             peers: peers.clone(),
+            tuned: environment.tuned,
             case,
             settings: args.settings(),
             check: args.check,

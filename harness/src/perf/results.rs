@@ -93,6 +93,9 @@ pub struct Row {
     /// If its kernels may use so many registers only: then `variant` says so, too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capped: Option<Capped>,
+    /// The launch shape that `harness tune` found, if it is not the variant's usual one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shape: Option<String>,
     pub case: String,
     #[serde(flatten)]
     pub outcome: Outcome,

@@ -68,6 +68,17 @@ fn run_with(
     probe: &dyn Probe,
     args: &[&str],
 ) -> Run {
+    run_tuned(labs, machine, peers, probe, &Table::default(), args)
+}
+
+fn run_tuned(
+    labs: &[&dyn Lab],
+    machine: &Machine,
+    peers: Peers,
+    probe: &dyn Probe,
+    tuned: &Table,
+    args: &[&str],
+) -> Run {
     #[derive(clap::Parser)]
     struct Parser {
         #[command(flatten)]
@@ -86,6 +97,7 @@ fn run_with(
         labs,
         machine,
         peers: &peers,
+        tuned,
         probe,
         page: |results| format!("a page of {} cases", results.cases.len()),
     };

@@ -7,12 +7,14 @@
 //! | `roofline` | rates against arithmetic intensity, under the roofs             |
 //! | `levels`   | the same by level of the caches, where kernels were counted     |
 //! | `rates`    | throughput, against size where there are several                |
+//! | `ladder`   | each lab from its plain variant to the fastest                  |
 //! | `speedups` | against the CPU, the first variant, the peers                   |
 //! | `registers` | what caps of registers do                                      |
 //! | `power`    | power and clock over time                                       |
 //! | `scaling`  | one lab on more and more GPUs                                   |
 //! | `latency`  | latency against footprint                                       |
 
+mod ladder;
 mod latency;
 mod levels;
 mod power;
@@ -45,14 +47,12 @@ pub struct ReportArgs {
     /// What `harness perf --json=FILE` or `harness run membench --json=FILE` wrote; may be several
     #[arg(required = true, value_name = "RESULTS.json")]
     results: Vec<PathBuf>,
-    /// Where to write the page
-    #[arg(
-        short = 'o',
-        long = "out",
-        value_name = "FILE",
-        default_value = "report.html"
-    )]
-    out: PathBuf,
+    /// Where to write the page [default: report.html, or nowhere with --ladder]
+    #[arg(short = 'o', long = "out", value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// Write each lab's way from the plain variant to the fastest, beside CUDA C++ and the limits, as an SVG picture
+    #[arg(long, value_name = "FILE.svg")]
+    ladder: Option<PathBuf>,
 }
 
 const TITLE: &str = "Measurements";
@@ -67,9 +67,20 @@ pub fn run(args: &ReportArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
     let documents: Vec<Document> = documents
         .map(|path| Document::read(path))
         .collect::<Result<_, Failure>>()?;
-    let file = OutputFile::create("-o", &args.out)?;
-    let path = file.write_all(html(&documents).as_bytes())?;
-    out.line(format!("wrote {}", path.display()))?;
+    let page = match (&args.out, &args.ladder) {
+        (None, None) => Some(PathBuf::from("report.html")),
+        (page, _) => page.clone(),
+    };
+    let mut write = |flag: &str, path: &Path, text: String| -> Result<(), Failure> {
+        let path = OutputFile::create(flag, path)?.write_all(text.as_bytes())?;
+        out.line(format!("wrote {}", path.display()))
+    };
+    if let Some(path) = &args.ladder {
+        write("--ladder", path, ladder::svg(&of_labs(&documents))?)?;
+    }
+    if let Some(path) = page {
+        write("-o", &path, html(&documents))?;
+    }
     Ok(Ending::Fine)
 }
 
@@ -124,13 +135,18 @@ pub fn of_scaling(results: &scaled::Results) -> String {
     page.finish()
 }
 
-fn html(documents: &[Document]) -> String {
-    let mut page = Page::new(TITLE);
+/// The measurements of the labs.
+fn of_labs(documents: &[Document]) -> Vec<&Results> {
     let measurements = documents.iter().filter_map(|document| match document {
         Document::Perf(results) => Some(&**results),
         Document::Membench(_) | Document::Scaling(_) => None,
     });
-    perf(&mut page, &measurements.collect::<Vec<_>>());
+    measurements.collect()
+}
+
+fn html(documents: &[Document]) -> String {
+    let mut page = Page::new(TITLE);
+    perf(&mut page, &of_labs(documents));
     for document in documents {
         match document {
             Document::Membench(measured) => latency::add(&mut page, measured),
@@ -158,6 +174,7 @@ fn perf(page: &mut Page, measurements: &[&Results]) {
     }
     rates::add(page, &measurements);
     for (results, command) in &measurements {
+        ladder::add(page, results, command);
         speedups::add(page, results, command);
         registers::add(page, results, command);
         power::add(page, results, command);

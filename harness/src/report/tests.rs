@@ -28,6 +28,7 @@ fn every_section_has_its_plot_its_table_and_its_command() {
             "Roofline, Example GPU (made-up figures)",
             "wave2d: throughput against size",
             "wave3d: throughput against size",
+            "From the plain variant to the fastest",
             "Speedups",
             "Power over time",
             "Latency, Example GPU (made-up figures)",
@@ -236,7 +237,8 @@ fn a_file_is_written_whole_or_not_at_all() {
     let target = folder.path().join("report.html");
     let args = |results| ReportArgs {
         results,
-        out: target.clone(),
+        out: Some(target.clone()),
+        ladder: None,
     };
     let mut text = Vec::new();
     let mut out = Out::new(&mut text, crate::terminal::Look::PLAIN);
@@ -250,6 +252,18 @@ fn a_file_is_written_whole_or_not_at_all() {
             .unwrap()
             .ends_with("</html>\n")
     );
+    // A picture alone is no page.
+    let picture = folder.path().join("ladder.svg");
+    let args = ReportArgs {
+        results: vec![folder.path().join("perf.json")],
+        out: None,
+        ladder: Some(picture.clone()),
+    };
+    assert_eq!(run(&args, &mut out), Ok(Ending::Fine));
+    let svg = std::fs::read_to_string(&picture).unwrap();
+    assert!(svg.starts_with("<svg ") && svg.ends_with("</svg>\n"));
+    drop(out);
+    assert_eq!(String::from_utf8(text).unwrap().lines().count(), 2);
 }
 
 /// The page's text from a heading to the next.
@@ -307,4 +321,31 @@ fn what_the_cpu_checked_is_said() {
     document["cases"][0]["rows"][2]["checked_steps"] = steps;
     let html = of(&[&document.to_string()]);
     assert!(html.contains("the CPU checked 15 + 2 of 200 steps"));
+}
+
+#[test]
+fn a_ladder_has_the_variants_that_are_faster_than_those_before_beside_their_peers() {
+    let results = Results::parse(PERF).unwrap();
+    let svg = ladder::svg(&[&results]).unwrap();
+    let (_, rungs) = svg.split_once("var(--bg)\"").unwrap();
+    let texts = rungs.split("<text").skip(1);
+    let texts: Vec<&str> = texts
+        .map(|text| text.split_once('>').unwrap().1.split('<').next().unwrap())
+        .collect();
+    // Of wave3d the plain variant is the fastest: it has no ladder.
+    insta::assert_snapshot!(texts.join("\n"), @"
+    wave2d, 3201x3201, 200 steps, double-slit, 1e9 cell updates/s
+    naive
+    201 80.0 % of memory
+    naive, CUDA C++
+    199 79.2 % of memory
+    shmem
+    462 64.3 % of memory
+    ");
+    assert_eq!(svg.matches("<line").count(), 3);
+    let none = Results {
+        cases: Vec::new(),
+        ..results
+    };
+    insta::assert_snapshot!(ladder::svg(&[&none]).unwrap_err(), @"--ladder: no lab of these results has two variants that were timed on a GPU; `harness perf --large --peers --json=FILE` times them");
 }

@@ -14,6 +14,7 @@ use crate::cpu;
 use crate::devices::{Gpus, Machine, Wanted};
 use crate::failure::{Ending, Failure};
 use crate::stdout::Out;
+use crate::tune::table::Table;
 
 /// The flags.
 #[derive(Debug, Clone, Args)]
@@ -99,6 +100,11 @@ impl DeviceArg {
             .devices
             .first()
             .map_or(Wanted::Cpu, |named| named.name);
+        let device = chosen.devices.first().map(|named| named.device);
+        let variant = match device {
+            Some(device) => Table::in_force()?.choose_named(lab, variant, case, device),
+            None => variant,
+        };
         Ok(Processor {
             machine,
             name,

@@ -8,7 +8,7 @@ use host::lab::Declaration;
 use host::run::{outputs, reset};
 use host::telemetry::{self, Telemetry};
 use host::{
-    Case, Cpu, Device, DeviceKind, Error, Lab, NamedBuffers, NoProgress, Progress, find_variant,
+    Case, Cpu, Device, DeviceKind, Error, Lab, NamedBuffers, NoProgress, Progress, find_shaped,
 };
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
@@ -289,7 +289,7 @@ impl<'p, P: Declaration> Stepper<'p, P> {
         self.cores
             .install(|| Declaration::advance(&part, expected, Cpu::Parallel, &bar))?;
         *done = self.steps_done;
-        let variant = find_variant(P::lab().variants(), self.processor.variant)?;
+        let variant = find_shaped(P::lab(), self.processor.variant)?;
         let mut add = |want: &NamedBuffers, checked: Result<(), CheckError>| {
             comparison.values += want.iter().map(|(_, want)| want.len() as u64).sum::<u64>();
             if let Err(error) = checked {

@@ -16,6 +16,7 @@ use crate::devices::{Machine, Wanted};
 use crate::failure::{Ending, Failure};
 use crate::json::JsonArg;
 use crate::stdout::Out;
+use crate::tune::table::Table;
 use report::{LabReport, Report};
 pub use suite::explain;
 
@@ -66,13 +67,14 @@ impl TestArgs {
 /// Invalid arguments, or a device that was asked for and is missing. A wrong result is not an error: it is in the report.
 pub fn run(args: &TestArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
     let machine = Machine::discover(&args.device, args.sanitize());
-    run_on(args, labs(), &machine, out)
+    run_on(args, labs(), &machine, &Table::in_force()?, out)
 }
 
 fn run_on(
     args: &TestArgs,
     labs: &[&dyn Lab],
     machine: &Machine,
+    tuned: &Table,
     out: &mut Out<'_>,
 ) -> Result<Ending, Failure> {
     let labs = catalogue::select(labs, args.lab.as_deref())?;
@@ -91,7 +93,7 @@ fn run_on(
         };
         let columns = suite::columns(&chosen, &variants, !args.variant.is_empty());
         let show = json.wants_text().then_some(&mut *out);
-        let results = suite::run(lab, &cases, &columns, show)?;
+        let results = suite::run(lab, &cases, &columns, tuned, show)?;
         reports.push(LabReport {
             lab: lab.name(),
             results,

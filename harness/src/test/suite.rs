@@ -13,6 +13,7 @@ use crate::memory_advice;
 use crate::progress::Bar;
 use crate::stdout::Out;
 use crate::terminal::Look;
+use crate::tune::table::Table;
 use units::indented;
 
 /// A column of the report: a variant on a device, or the parallel CPU reference, which must equal the serial one.
@@ -67,6 +68,7 @@ pub fn run(
     lab: &dyn Lab,
     cases: &[Box<dyn Case>],
     columns: &[Column<'_>],
+    tuned: &Table,
     mut show: Option<&mut Out<'_>>,
 ) -> Result<Vec<TestResult>, Failure> {
     let labels: Vec<String> = cases.iter().map(|case| case.label()).collect();
@@ -89,7 +91,7 @@ pub fn run(
         drop(bar);
         let mut row = Vec::new();
         for column in columns {
-            let (status, message) = test(lab, case.as_ref(), column, &inputs, &expected)
+            let (status, message) = test(lab, case.as_ref(), column, tuned, &inputs, &expected)
                 .map_err(|failure| failure.context(&label))?;
             row.push(TestResult {
                 case: label.clone(),
@@ -169,6 +171,7 @@ fn test(
     lab: &dyn Lab,
     case: &dyn Case,
     column: &Column<'_>,
+    tuned: &Table,
     inputs: &NamedBuffers,
     expected: &NamedBuffers,
 ) -> Result<(Status, Option<String>), Failure> {
@@ -176,8 +179,11 @@ fn test(
         None => case
             .reference_from(inputs, Cpu::Parallel, &NoProgress)
             .map(|got| check::exact(expected, &got)),
-        Some(device) => run_from(device, lab.module(), case, column.variant, inputs)
-            .and_then(|outcome| case.check(column.variant, inputs, expected, &outcome.outputs)),
+        Some(device) => {
+            let variant = tuned.choose_named(lab, column.variant, case, device);
+            run_from(device, lab.module(), case, variant, inputs)
+                .and_then(|outcome| case.check(variant, inputs, expected, &outcome.outputs))
+        }
     };
     match tested {
         Ok(Ok(())) => Ok((Status::Ok, None)),

@@ -6,7 +6,7 @@ use crate::testing;
 fn tested(args: &TestArgs, machine: &Machine) -> (Ending, String) {
     let mut text = Vec::new();
     let mut out = Out::new(&mut text, Look::PLAIN);
-    let ending = run_on(args, &testing::labs(), machine, &mut out).unwrap();
+    let ending = run_on(args, &testing::labs(), machine, &Table::default(), &mut out).unwrap();
     drop(out);
     let text = String::from_utf8(text).unwrap();
     let (text, _time) = text.rsplit_once(" (").unwrap();
@@ -82,7 +82,13 @@ fn checks_find_a_race_that_leaves_the_result_right() {
         let machine = Machine::discover(&args.device, args.sanitize());
         let mut text = Vec::new();
         let mut out = Out::new(&mut text, Look::PLAIN);
-        let ending = run_on(&args, &[&testing::ptx::Tripling], &machine, &mut out);
+        let ending = run_on(
+            &args,
+            &[&testing::ptx::Tripling],
+            &machine,
+            &Table::default(),
+            &mut out,
+        );
         drop(out);
         (ending.unwrap(), String::from_utf8(text).unwrap())
     };

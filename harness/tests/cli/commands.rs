@@ -196,3 +196,74 @@ fn scaling_on_emulated_devices_compares_results() {
     insta::assert_snapshot!(perf(""));
     insta::assert_snapshot!(perf("--weak"));
 }
+
+#[test]
+fn tune_explores_without_a_gpu_and_goes_on_where_it_was_cut_off() {
+    let folder = tempfile::tempdir().unwrap();
+    let tune = || {
+        let args = "tune wave2d shmem --device emulated --param n_x=130 --param n_y=70 --param steps=12 --table t.toml";
+        let args: Vec<&str> = args.split(' ').collect();
+        describe(&harness(folder.path(), &args).output().unwrap())
+    };
+    let file = folder.path().join("t.toml");
+    let text = tune();
+    assert!(text.starts_with("exit code: 0\n"), "{text}");
+    assert!(text.contains("the instructions that threads"), "{text}");
+    assert!(!text.contains("passed over"), "{text}");
+    let table = std::fs::read_to_string(&file).unwrap();
+    assert_eq!(table.matches("{ shape = \"t").count(), 8, "{table}");
+    // The best is that of the fewest instructions.
+    let parsed: toml::Table = table.parse().unwrap();
+    let entry = &parsed["tuned"][0];
+    let step = |value: &toml::Value| {
+        value
+            .as_float()
+            .or(value.as_integer().map(|step| step as f64))
+            .unwrap()
+    };
+    let tried = entry["tried"].as_array().unwrap().iter();
+    let least = tried.min_by(|a, b| step(&a["step"]).total_cmp(&step(&b["step"])));
+    assert_eq!(entry["shape"], least.unwrap()["shape"], "{table}");
+
+    let lines = table.lines();
+    // All that a run that was cut off after five shapes leaves.
+    let is_of_result =
+        |line: &&str| ["shape", "step", "default_step"].contains(&line.split(' ').next().unwrap());
+    let lines: Vec<&str> = lines.filter(|line| !is_of_result(line)).collect();
+    let cut_off = format!("{}\n]\n", lines[..lines.len() - 4].join("\n"));
+    std::fs::write(&file, cut_off).unwrap();
+    let text = tune();
+    assert!(
+        text.contains("t.toml has 5 of 8 shapes; on with the others"),
+        "{text}"
+    );
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), table);
+}
+
+#[test]
+fn tune_needs_a_gpu_or_the_emulated_device() {
+    insta::assert_snapshot!(run(&["tune", "wave2d", "shmem"]), @"
+    exit code: 3
+    --- stderr ---
+    error: --device cuda: no CUDA device: [reason]; see `harness doctor`. Without a GPU, `--device emulated` compares shapes by instructions
+    ");
+    insta::assert_snapshot!(run(&["tune", "wave2d", "shmem", "--device=cpu"]), @"
+    exit code: 2
+    --- stderr ---
+    error: --device cpu: shapes are those of launches on a GPU; `--device emulated` needs none
+    ");
+}
+
+/// A table that is damaged, in the working folder.
+#[test]
+fn a_bad_table_is_said_with_its_line() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("tuned.toml"), "[[tuned]]\ngpu = 3\n").unwrap();
+    let args = "test matadd --device=emulated".split(' ');
+    let output = harness(folder.path(), &args.collect::<Vec<&str>>()).output();
+    insta::assert_snapshot!(describe(&output.unwrap()), @"
+    exit code: 2
+    --- stderr ---
+    error: tuned.toml:2: invalid type: integer `3`, expected a string; mend it, or delete the entry and run `harness tune` again
+    ");
+}

@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 use plan::{Lab as _, Solves};
 
 use super::{
-    Case, CaseError, CaseParams, Cpu, Lab, NoProgress, Parameter, Progress, Values, Variant, Work,
+    Case, CaseError, CaseParams, Cpu, Lab, NoProgress, Parameter, Progress, SHAPE, Shaped, Values,
+    Variant, Work, find_shaped,
 };
 use crate::buffer::{NamedBuffers, copies, replace};
 use crate::check::{self, CheckError, Expected};
@@ -16,7 +17,6 @@ use crate::kernels::KERNELS;
 use crate::memory::largest;
 use crate::module::Module;
 use crate::plan::Plan;
-use crate::registry::find_variant;
 
 /// What a lab declares: everything in which labs differ. [`Lab`] and [`Case`] follow from it.
 ///
@@ -202,6 +202,7 @@ pub struct BuiltIn<D: Declaration> {
     solution: fn(&D) -> Box<dyn Solves<D::Plan>>,
     bytes: fn(&D) -> u64,
     is_fused: bool,
+    shapes: fn() -> Vec<Shaped<D>>,
 }
 
 impl<D: Declaration> BuiltIn<D> {
@@ -222,6 +223,7 @@ impl<D: Declaration> BuiltIn<D> {
             solution,
             bytes: D::bytes,
             is_fused: false,
+            shapes: Vec::new,
         }
     }
 
@@ -256,12 +258,34 @@ impl<D: Declaration> BuiltIn<D> {
     pub const fn moving(self, bytes: fn(&D) -> u64) -> BuiltIn<D> {
         BuiltIn { bytes, ..self }
     }
+
+    /// The same with a choice of shapes, which `harness tune` explores: those that [`shapes`](super::shapes) makes.
+    pub const fn tuned(self, shapes: fn() -> Vec<Shaped<D>>) -> BuiltIn<D> {
+        BuiltIn { shapes, ..self }
+    }
+}
+
+/// A variant in a shape, or as it is.
+struct Found<D: Declaration + 'static> {
+    built_in: &'static BuiltIn<D>,
+    shaped: Option<&'static Shaped<D>>,
+}
+
+impl<D: Declaration> Found<D> {
+    fn bytes(&self, case: &D) -> u64 {
+        match self.shaped.and_then(|shaped| shaped.bytes.as_ref()) {
+            Some(bytes) => bytes(case),
+            None => (self.built_in.bytes)(case),
+        }
+    }
 }
 
 /// The lab whose cases are `D`.
 pub struct DeclaredLab<D: Declaration> {
     built_in: &'static [BuiltIn<D>],
     variants: OnceLock<Vec<Variant>>,
+    /// Of all variants; each with its name.
+    shapes: OnceLock<Vec<(Variant, Shaped<D>)>>,
 }
 
 impl<D: Declaration> DeclaredLab<D> {
@@ -270,14 +294,36 @@ impl<D: Declaration> DeclaredLab<D> {
         DeclaredLab {
             built_in,
             variants: OnceLock::new(),
+            shapes: OnceLock::new(),
         }
     }
 
-    fn built_in(&self, variant: &str) -> Result<&'static BuiltIn<D>, CaseError> {
-        let name = find_variant(self.variants(), variant)?.name;
+    fn all_shapes(&self) -> &[(Variant, Shaped<D>)] {
+        let of = |built_in: &BuiltIn<D>| {
+            let variant = built_in.variant;
+            let shapes = (built_in.shapes)().into_iter();
+            let named = shapes.map(move |shaped| {
+                let name = format!("{}{SHAPE}{}", variant.name, shaped.label);
+                // Once in a program's life.
+                let name = name.leak();
+                (Variant { name, ..variant }, shaped)
+            });
+            named.collect::<Vec<_>>()
+        };
+        self.shapes
+            .get_or_init(|| self.built_in.iter().flat_map(of).collect())
+    }
+
+    fn find(&'static self, variant: &str) -> Result<Found<D>, CaseError> {
+        let name = find_shaped(self, variant)?;
         let mut built_in = self.built_in.iter();
-        let found = built_in.find(|built_in| built_in.variant.name == name);
-        Ok(found.expect("every variant is one of these"))
+        let found = built_in.find(|built_in| built_in.variant.name == name.base());
+        let mut shapes = self.all_shapes().iter();
+        let shaped = shapes.find(|(shaped, _)| shaped.name == name.name);
+        Ok(Found {
+            built_in: found.expect("every variant is one of these"),
+            shaped: shaped.map(|(_, shaped)| shaped),
+        })
     }
 }
 
@@ -323,6 +369,11 @@ impl<D: Declaration> Lab for DeclaredLab<D> {
         self.variants.get_or_init(of_all)
     }
 
+    fn shapes(&self, variant: &str) -> Vec<Variant> {
+        let names = self.all_shapes().iter().map(|(shaped, _)| *shaped);
+        names.filter(|shaped| shaped.base() == variant).collect()
+    }
+
     fn rounds(&self) -> bool {
         D::ROUNDS
     }
@@ -366,11 +417,17 @@ impl<D: Declaration> Case for D {
     }
 
     fn record_for(&self, devices: u32, variant: &str) -> Result<Plan, Error> {
-        let built_in = D::lab().built_in(variant)?;
-        let name = format!("{} {}, {self}", D::Plan::NAME, built_in.variant.name);
-        let solution = (built_in.solution)(self);
-        let (problem, solution) = (self.problem(), solution.as_ref());
-        Ok(D::Plan::record_for(devices, name, &problem, solution)?)
+        let found = D::lab().find(variant)?;
+        let name = format!("{} {variant}, {self}", D::Plan::NAME);
+        let problem = self.problem();
+        let plan = match found.shaped {
+            Some(shaped) => D::Plan::record_for(devices, name, &problem, shaped.solution.as_ref())?,
+            None => {
+                let solution = (found.built_in.solution)(self);
+                D::Plan::record_for(devices, name, &problem, solution.as_ref())?
+            }
+        };
+        Ok(plan)
     }
 
     fn declared(&self) -> Result<Plan, Error> {
@@ -423,7 +480,7 @@ impl<D: Declaration> Case for D {
         expected: &NamedBuffers,
         got: &NamedBuffers,
     ) -> Result<Result<(), CheckError>, Error> {
-        let built_in = D::lab().built_in(variant)?;
+        let built_in = D::lab().find(variant)?.built_in;
         if built_in.variant.exact {
             return Ok(check::exact(expected, got));
         }
@@ -451,9 +508,10 @@ impl<D: Declaration> Case for D {
     }
 
     fn checks_from_inputs(&self, variant: &str) -> bool {
-        let built_in = D::lab().built_in(variant);
         let is_alone = self.rounding_sample().is_none();
-        built_in.is_ok_and(|one| one.is_fused || !one.variant.exact && is_alone)
+        D::lab().find(variant).is_ok_and(|Found { built_in, .. }| {
+            built_in.is_fused || !built_in.variant.exact && is_alone
+        })
     }
 
     fn timesteps(&self) -> Option<u64> {
@@ -487,11 +545,11 @@ impl<D: Declaration> Case for D {
 
     fn work(&self, variant: &str) -> Work {
         let updates = self.updates();
-        let built_in = D::lab().built_in(variant);
+        let found = D::lab().find(variant);
         Work {
             updates,
             unit: D::UNIT,
-            bytes: built_in.map_or_else(|_| self.bytes(), |built_in| (built_in.bytes)(self)),
+            bytes: found.map_or_else(|_| self.bytes(), |found| found.bytes(self)),
             flops: self.flops_per_update() * updates,
         }
     }

@@ -84,6 +84,12 @@ pub trait Lab: Sync {
     /// solutions has none.
     fn variants(&self) -> &[Variant];
 
+    /// The variant in each shape in which it may be launched, the usual one first. Their names are `NAME@LABEL`, which cases
+    /// understand as they do `NAME`: that is the usual shape. None for a variant without a choice, and for an unknown one.
+    fn shapes(&self, _variant: &str) -> Vec<Variant> {
+        Vec::new()
+    }
+
     /// Whether results are rounded: whether its cases have an oracle, so that there is a distance from what is exact.
     fn rounds(&self) -> bool {
         true

@@ -5,7 +5,7 @@ use plan::Solves;
 use super::computes_source::{self, blocks, dual, split};
 use super::stored_source::{layer_by_layer, no_branches, reads_source, shared_tile};
 use super::{fast, fast_single};
-use crate::lab::BuiltIn;
+use crate::lab::{BuiltIn, shapes};
 use crate::poisson::Poisson;
 
 pub const VARIANTS: &[BuiltIn<Poisson>] = &[
@@ -37,21 +37,30 @@ pub const VARIANTS: &[BuiltIn<Poisson>] = &[
         "f from the point's position, a column of points a thread",
         |_| Box::new(computes_source::launch::Submission),
     )
-    .moving(computing_source),
+    .moving(computing_source)
+    .tuned(|| {
+        use computes_source::launch::Shape;
+        shapes(Shape::DEFAULT, Shape::SPACE, Shape::label, None)
+    }),
     BuiltIn::new(
         "fast_single",
         "computes_source in short columns, blocks in the order that L2 likes, every other iteration downwards",
         |_| Box::new(fast_single::launch::Submission),
     )
-    .moving(computing_source),
+    .moving(computing_source)
+    .tuned(|| {
+        use fast_single::launch::Shape;
+        shapes(Shape::DEFAULT, Shape::SPACE, Shape::label, None)
+    }),
     BuiltIn::new(
         "fast",
         "several iterations a launch, on tiles that stream through the planes",
         |_| Box::new(fast::launch::Submission),
     )
-    .moving(|case| {
-        let launches = fast::launch::Shape::DEFAULT.launches(case.iterations());
-        computing_source(&case.clone().with_iterations(launches))
+    .moving(|case| of_fast(case, &fast::launch::Shape::DEFAULT))
+    .tuned(|| {
+        use fast::launch::Shape;
+        shapes(Shape::DEFAULT, Shape::SPACE, Shape::label, Some(of_fast))
     }),
     BuiltIn::new(
         "dual",
@@ -75,6 +84,12 @@ pub const VARIANTS: &[BuiltIn<Poisson>] = &[
     .moving(computing_source)
     .on_request(),
 ];
+
+/// A launch of several iterations moves what one of a single iteration does.
+fn of_fast(case: &Poisson, shape: &fast::launch::Shape) -> u64 {
+    let launches = shape.launches(case.iterations());
+    computing_source(&case.clone().with_iterations(launches))
+}
 
 /// The bytes of a variant that computes f from the point's position.
 fn computing_source(case: &Poisson) -> u64 {

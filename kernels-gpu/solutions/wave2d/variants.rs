@@ -1,9 +1,7 @@
 //! What users see of the solutions.
 
-use super::fast::launch::Shape;
-use super::shmem::launch::STEPS_PER_LAUNCH;
-use super::{naive, shmem, single};
-use crate::lab::BuiltIn;
+use super::{fast, naive, shmem, single};
+use crate::lab::{BuiltIn, shapes};
 use crate::wave2d::Wave2d;
 
 pub const VARIANTS: &[BuiltIn<Wave2d>] = &[
@@ -16,34 +14,58 @@ pub const VARIANTS: &[BuiltIn<Wave2d>] = &[
         "single",
         "one launch a timestep, eight rows of a column a thread, to and fro through the domain",
         |_| Box::new(single::launch::Submission),
-    ),
+    )
+    .tuned(|| {
+        use single::launch::Shape;
+        shapes(Shape::DEFAULT, Shape::SPACE, Shape::label, None)
+    }),
     BuiltIn::new(
         "shmem",
         "10 timesteps a launch on tiles in registers, with shared memory between warps",
         |_| Box::new(shmem::launch::Submission),
     )
-    // Each field is read and written once a launch.
-    .moving(|case| {
-        let launches = case.steps().div_ceil(STEPS_PER_LAUNCH);
-        16 * case.cells() as u64 * u64::from(launches)
+    .moving(|case| of_shmem(case, &shmem::launch::Shape::DEFAULT))
+    .tuned(|| {
+        use shmem::launch::Shape;
+        shapes(Shape::DEFAULT, Shape::SPACE, Shape::label, Some(of_shmem))
     }),
     BuiltIn::new(
         "fast",
         "16 timesteps a launch in a pipeline of each warp, fused multiply-add",
-        |_| Box::new(Shape::DEFAULT),
+        |_| Box::new(fast::launch::Submission),
     )
     .fused()
-    .moving(|case| moved(Shape::DEFAULT, case)),
+    .moving(|case| of_fast(case, &fast::launch::Shape::DEFAULT))
+    .tuned(|| {
+        use fast::launch::Shape;
+        shapes(Shape::DEFAULT, Shape::SPACE, Shape::label, Some(of_fast))
+    }),
     BuiltIn::new(
         "fast_exact",
         "`fast` with the reference's order of operations, 12 timesteps a launch",
-        |_| Box::new(Shape::EXACT),
+        |_| Box::new(fast::launch::Shape::EXACT),
     )
-    .moving(|case| moved(Shape::EXACT, case)),
+    .moving(|case| of_fast(case, &fast::launch::Shape::EXACT))
+    .tuned(|| {
+        use fast::launch::Shape;
+        shapes(
+            Shape::EXACT,
+            Shape::EXACT_SPACE,
+            Shape::label,
+            Some(of_fast),
+        )
+    }),
 ];
 
+fn of_shmem(case: &Wave2d, shape: &shmem::launch::Shape) -> u64 {
+    bytes(case, case.steps().div_ceil(shape.steps))
+}
+
+fn of_fast(case: &Wave2d, shape: &fast::launch::Shape) -> u64 {
+    bytes(case, shape.launches(case.steps()).count() as u32)
+}
+
 /// Each field is read and written once a launch.
-fn moved(shape: Shape, case: &Wave2d) -> u64 {
-    let launches = shape.launches(case.steps()).count();
-    16 * case.cells() as u64 * launches as u64
+fn bytes(case: &Wave2d, launches: u32) -> u64 {
+    16 * case.cells() as u64 * u64::from(launches)
 }

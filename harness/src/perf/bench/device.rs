@@ -24,6 +24,8 @@ use crate::progress::Bar;
 #[derive(Clone, Copy)]
 struct Contender<'b> {
     variant: Variant,
+    /// The same in the shape in which it is launched.
+    launched: Variant,
     peer: Option<&'b dyn Peer>,
     cap: Option<RegisterCap>,
 }
@@ -68,7 +70,7 @@ impl Bench<'_> {
         inputs: &NamedBuffers,
         computed: Option<&Computed>,
     ) -> Result<Vec<Row>, Failure> {
-        let contenders = self.contenders();
+        let contenders = self.contenders(named);
         let mut distinct = DistinctOutputs::default();
         let timed = self.time(&contenders, named, watch, inputs, &mut distinct);
         let judged = timed
@@ -98,6 +100,8 @@ impl Bench<'_> {
                     of: name.to_owned(),
                     registers: cap.get(),
                 }),
+                shape: (contender.launched != contender.variant)
+                    .then(|| contender.launched.label().unwrap_or_default().to_owned()),
                 ..self.row(named.name, &contender.row_name())
             };
             match timed {
@@ -134,13 +138,15 @@ impl Bench<'_> {
     }
 
     /// Every variant, with its peers behind it.
-    fn contenders(&self) -> Vec<Contender<'_>> {
+    fn contenders(&self, named: Named<'_>) -> Vec<Contender<'_>> {
         let mut contenders = Vec::new();
         for &variant in &self.variants {
             let peers = self.peers.iter().copied();
             let peers = peers.filter(|peer| peer.about().variant == variant.name);
+            let case = self.case.as_ref();
             let plain = Contender {
                 variant,
+                launched: self.tuned.choose(self.lab, variant, case, named.device),
                 peer: None,
                 cap: None,
             };
@@ -151,6 +157,7 @@ impl Bench<'_> {
             }));
             contenders.extend(peers.map(|peer| Contender {
                 peer: Some(peer),
+                launched: variant,
                 ..plain
             }));
         }
@@ -214,7 +221,7 @@ impl Bench<'_> {
         match contender.peer {
             Some(peer) => peer.prepare(named.device, case, inputs, memory),
             None => {
-                let plan = case.record_for(named.device.count(), contender.variant.name)?;
+                let plan = case.record_for(named.device.count(), contender.launched.name)?;
                 let capped = contender.capped(self.lab.module());
                 let module = capped.as_ref().unwrap_or(self.lab.module());
                 PlanRun::prepare(named.device, module, plan, inputs, memory)
@@ -230,7 +237,7 @@ impl Bench<'_> {
         inputs: &NamedBuffers,
         judgement: Judgement,
     ) -> Figures {
-        let Variant { name, exact, .. } = contender.variant;
+        let Variant { name, exact, .. } = contender.launched;
         let case = self.case.as_ref();
         let work = case.work(name);
         let run_s = timed.figures.run.median_s;

@@ -10,7 +10,7 @@ use crate::perf::results::{Correctness, Ratio, Row};
 type Turns<'t> = (&'t [Option<f64>], &'t [f64]);
 
 /// How many times as long the other takes: turn by turn where both took turns, otherwise from all samples.
-pub(super) fn times_as_long(own: Turns<'_>, other: Turns<'_>) -> Ratio {
+pub(crate) fn times_as_long(own: Turns<'_>, other: Turns<'_>) -> Ratio {
     let interval = if !own.0.is_empty() && own.0.len() == other.0.len() {
         let turns = own.0.iter().zip(other.0);
         let both = turns.filter_map(|(own, other)| own.zip(*other));

@@ -36,6 +36,7 @@ pub fn brief(lab: &LabResults<'_>) -> Option<String> {
     };
     notes.extend(say("~ no result", doubt));
     notes.extend(checked(lab));
+    notes.extend(say("tuned", tuned));
     if is_fine {
         notes.extend(limits(lab));
         notes.extend(say("slow local memory", spills));
@@ -75,6 +76,14 @@ fn doubt(row: &Row) -> Option<String> {
         Some(format!("batched: {}", batched.run.doubts.first()?))
     };
     doubt_of_runs(row).or_else(of_batched)
+}
+
+/// In which shape it was launched, if not in the usual one.
+fn tuned(row: &Row) -> Option<String> {
+    let shape = row.shape.as_ref().filter(|_| row.figures().is_some())?;
+    Some(format!(
+        "launched in the shape {shape}, as `harness tune` found"
+    ))
 }
 
 fn spills(row: &Row) -> Option<String> {
@@ -269,6 +278,7 @@ fn by_reason<'n>(rows: impl Iterator<Item = (&'n str, String)>) -> BTreeMap<&'n 
 /// What to know of the figures of a row.
 fn remarks(one: &Compared<'_>, figures: &Figures) -> Vec<String> {
     let mut remarks = Vec::from_iter(figures.mismatch.clone());
+    remarks.extend(tuned(one.row));
     let mut doubt = |what: &str, run: &Summary| {
         let doubts = run.doubts.iter();
         remarks.extend(doubts.map(|doubt| format!("{what}no result: {doubt}")));

@@ -123,6 +123,7 @@ impl MadeUpLab {
             language: None,
             built_by: None,
             capped: None,
+            shape: None,
             case: case.clone(),
             outcome: Outcome::Timed(Box::new(figures)),
         }

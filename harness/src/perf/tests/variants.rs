@@ -192,3 +192,51 @@ fn nothing_is_timed_for_a_case_that_makes_no_sense() {
     assert_eq!((run.text.as_str(), run.results), ("", None));
     insta::assert_snapshot!(run.ending.unwrap_err(), @"--param: parameter `n` = `many`: invalid digit found in string (numbers, 1 or more)");
 }
+
+#[test]
+fn a_shape_that_was_found_is_used_and_said() {
+    let entry = r#"
+        [[tuned]]
+        gpu = "Adder 9000"
+        lab = "doubling"
+        variant = "twofold"
+        case = "another"
+        cells = 7
+        shape = "x4"
+        unit = "us/step"
+        date = "2026-11-22"
+        driver = "580"
+    "#;
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("tuned.toml");
+    std::fs::write(&file, entry).unwrap();
+    let run = |variants: &str| {
+        let variants = format!("--variant={variants}");
+        run_tuned(
+            &testing::labs(),
+            &testing::machine(),
+            Peers::default(),
+            &MadeUp::default(),
+            &Table::read(&file).unwrap(),
+            &[&SMALL[..], &[&variants]].concat(),
+        )
+    };
+    let found = run("naive,twofold");
+    assert_eq!(found.ending, Ok(Ending::Fine));
+    let shapes: Vec<Option<&str>> = { found.rows().iter() }
+        .map(|row| row.shape.as_deref())
+        .collect();
+    assert_eq!(shapes, [None, Some("x4")]);
+    // Two launches of four steps, two of one.
+    assert_eq!(found.figures(1).run.median_s, 4e-3);
+    assert_eq!(found.figures(1).result, Correctness::Equal);
+    let note = "tuned: twofold: launched in the shape x4, as `harness tune` found";
+    assert!(found.text.contains(note), "{}", found.text);
+    // What was named is what is timed.
+    let named = run("twofold@x1,twofold@x2");
+    let rows: Vec<(&str, Option<&str>)> = { named.rows().iter() }
+        .map(|row| (row.variant.as_str(), row.shape.as_deref()))
+        .collect();
+    assert_eq!(rows, [("twofold@x2", None), ("twofold@x1", None)]);
+    assert_eq!(named.figures(1).run.median_s, 10e-3);
+}

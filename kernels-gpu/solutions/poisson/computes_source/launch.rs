@@ -21,6 +21,37 @@ impl Shape {
         block: BLOCK,
         layers: LAYERS,
     };
+
+    /// What `harness tune` tries: each of these blocks with each of these numbers of layers.
+    pub const SPACE: &[Shape] = &{
+        const BLOCKS: [[u32; 3]; 8] = [
+            [32, 4, 1],
+            [32, 8, 1],
+            [32, 16, 1],
+            [64, 4, 1],
+            [64, 8, 1],
+            [128, 2, 1],
+            [256, 1, 1],
+            [32, 4, 4],
+        ];
+        const LAYERS: [u32; 4] = [8, 16, 32, 64];
+        let mut space = [Shape::DEFAULT; BLOCKS.len() * LAYERS.len()];
+        let mut i = 0;
+        while i < space.len() {
+            space[i] = Shape {
+                block: BLOCKS[i / LAYERS.len()],
+                layers: LAYERS[i % LAYERS.len()],
+            };
+            i += 1;
+        }
+        space
+    };
+
+    /// `32x8x1-32`: threads of a block, and layers.
+    pub fn label(&self) -> String {
+        let [x, y, z] = self.block;
+        format!("{x}x{y}x{z}-{}", self.layers)
+    }
 }
 
 /// The default shape.

@@ -58,6 +58,19 @@ impl Shape {
         Shape::fused(14, 8),
     ];
 
+    /// The same of [`EXACT`](Self::EXACT).
+    pub const EXACT_SPACE: &[Shape] = &[
+        Shape::EXACT,
+        Shape {
+            block_warps: 2,
+            ..Shape::EXACT
+        },
+        Shape {
+            block_warps: 8,
+            ..Shape::EXACT
+        },
+    ];
+
     const fn fused(steps: u32, block_warps: u32) -> Shape {
         Shape {
             steps,
@@ -67,16 +80,9 @@ impl Shape {
         }
     }
 
-    /// The shape in a few words.
+    /// Timesteps of a launch, warps of a block.
     pub fn label(&self) -> String {
-        let Shape {
-            steps,
-            block_warps,
-            warps,
-            exact,
-        } = self;
-        let exact = if *exact { ", exact" } else { "" };
-        format!("{steps} timesteps, {block_warps} of {warps} warps a block{exact}")
+        format!("t{}_w{}", self.steps, self.block_warps)
     }
 
     /// The timesteps of each launch, for `steps` in all.

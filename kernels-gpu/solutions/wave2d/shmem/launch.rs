@@ -5,14 +5,49 @@ use plan::{Element, LaunchConfig, Plan, PlanError, args};
 
 use super::kernels;
 
-/// Timesteps of one launch. More of them save memory traffic and waste more of each tile: docs/performance.md has the
-/// figures.
-pub const STEPS_PER_LAUNCH: u32 = 10;
+/// How the kernel is launched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shape {
+    /// Timesteps of one launch, 1 to [`kernels::MAX_STEPS`]. More of them save memory traffic and waste more of each tile.
+    pub steps: u32,
+}
 
-/// See the module.
+impl Shape {
+    /// The best of those tried on an H100: docs/performance.md has the figures.
+    pub const DEFAULT: Shape = Shape { steps: 10 };
+
+    /// What `harness tune` tries.
+    pub const SPACE: &[Shape] = &{
+        let mut space = [Shape { steps: 0 }; 8];
+        let mut i = 0;
+        while i < space.len() {
+            space[i].steps = 4 + 2 * i as u32;
+            i += 1;
+        }
+        space
+    };
+
+    /// `t10`: of so many timesteps a launch.
+    pub fn label(&self) -> String {
+        format!("t{}", self.steps)
+    }
+}
+
+/// The default shape.
 pub struct Submission;
 
 impl Solution for Submission {
+    fn record(
+        &self,
+        problem: &Problem,
+        buffers: Buffers,
+        plan: &mut Plan,
+    ) -> Result<Outputs, PlanError> {
+        Shape::DEFAULT.record(problem, buffers, plan)
+    }
+}
+
+impl Solution for Shape {
     fn record(
         &self,
         problem: &Problem,
@@ -26,7 +61,7 @@ impl Solution for Submission {
         let mut out1 = plan.scratch("scratch1", Element::F32, cells);
         let mut done = 0;
         while done < problem.steps {
-            let steps = (problem.steps - done).min(STEPS_PER_LAUNCH);
+            let steps = (problem.steps - done).min(self.steps);
             let [written_x, written_y] = kernels::written(steps);
             let grid = (n_x.div_ceil(written_x), n_y.div_ceil(written_y));
             let [block_x, block_y] = kernels::BLOCK;

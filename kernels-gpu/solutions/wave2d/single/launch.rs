@@ -48,10 +48,10 @@ impl Shape {
         },
     ];
 
-    /// The shape in a few words.
+    /// Rows of a thread, and whether it turns.
     pub fn label(&self) -> String {
-        let turns = if self.turns { ", to and fro" } else { "" };
-        format!("{} rows a thread{turns}", self.rows)
+        let turns = if self.turns { "_turns" } else { "" };
+        format!("r{}{turns}", self.rows)
     }
 }
 

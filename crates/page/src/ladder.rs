@@ -1,0 +1,156 @@
+//! Ladders: variants of a lab as horizontal bars, from the plain one to the fastest, each with the limit that it cannot pass.
+//! In a page, or as a picture of its own.
+
+use maud::{PreEscaped, html};
+use units::three;
+
+use super::escape::Text;
+use super::plot::Size;
+
+/// A rung.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rung {
+    /// What it belongs to, with the rungs before it that say the same: they share a scale, which begins at 0.
+    pub group: String,
+    /// What it is of.
+    pub label: String,
+    /// Its length, above 0.
+    pub value: f64,
+    /// The value that it cannot pass, if that is known.
+    pub limit: Option<f64>,
+    /// What stands behind the value.
+    pub note: String,
+    /// Which of the page's colours.
+    pub colour: usize,
+}
+
+/// The page's colours, light and dark.
+const COLOURS: &str = include_str!("page.css");
+
+/// Height of a line of text, of a rung with its gap, and between groups.
+const LINE: f64 = 20.0;
+const RUNG: f64 = 22.0;
+const GAP: f64 = 12.0;
+/// Width of the labels, where they stand beside the bars: on a wide screen.
+const LABELS: f64 = 190.0;
+/// From this width on.
+const WIDE: f64 = 600.0;
+/// Width to the right of the longest bar, for the value and the note.
+const VALUE: f64 = 180.0;
+
+/// The SVG element.
+pub fn ladder(rungs: &[Rung], size: Size) -> String {
+    let width = f64::from(size.width());
+    let labels = if width < WIDE { 0.0 } else { LABELS };
+    let is_shown = |rung: &&Rung| rung.value.is_finite() && rung.value > 0.0;
+    let rungs: Vec<&Rung> = rungs.iter().filter(is_shown).collect();
+    let mut rows = Vec::new();
+    let mut top = 0.0;
+    for group in rungs.chunk_by(|a, b| a.group == b.group) {
+        top += if top > 0.0 { GAP } else { 0.0 };
+        rows.push(html! {
+            text x="4" y=(px(top + 15.0)) font-size="14" font-weight="600" fill="var(--muted)" { (Text(&group[0].group)) }
+        });
+        top += LINE;
+        let lengths = group.iter().flat_map(|rung| [Some(rung.value), rung.limit]);
+        let most = lengths.flatten().fold(f64::MIN_POSITIVE, f64::max);
+        let position = |value: f64| labels + (width - labels - VALUE) * value / most;
+        for rung in group {
+            let label_y = top + 15.0;
+            if labels == 0.0 {
+                top += LINE - 2.0;
+            }
+            let end = position(rung.value).max(labels + 1.0);
+            let note = format!("{} {}", three(rung.value), rung.note);
+            rows.push(html! {
+                text x="4" y=(px(label_y)) font-size="14" fill="var(--fg)" { (Text(&rung.label)) }
+                rect x=(px(labels)) y=(px(top + 2.0)) width=(px(end - labels)) height="16" rx="2" fill={ "var(--s" (rung.colour % 8) ")" } {}
+                @if let Some(limit) = rung.limit {
+                    @let x = px(position(limit));
+                    line x1=(x) x2=(x) y1=(px(top)) y2=(px(top + 20.0)) stroke="var(--fg)" stroke-width="2" {}
+                }
+                text x=(px(end + 6.0)) y=(px(top + 15.0)) font-size="14" fill="var(--fg)"
+                    stroke="var(--bg)" stroke-width="4" paint-order="stroke" { (Text(note.trim_end())) }
+            });
+            top += RUNG;
+        }
+    }
+    let svg = html! {
+        svg role="img" viewBox={ "0 0 " (width) " " (px(top + 4.0)) } xmlns="http://www.w3.org/2000/svg" {
+            @for row in &rows { (PreEscaped(&row.0)) "\n" }
+        }
+    };
+    svg.into_string()
+}
+
+/// An SVG element as a file of its own, with the page's colours, and what it shows for those who cannot see it.
+pub fn file(svg: &str, caption: &str) -> String {
+    let (colours, _) = COLOURS.split_once("* {").unwrap_or((COLOURS, ""));
+    let colours = colours.split_whitespace().collect::<Vec<_>>().join(" ");
+    let style = html! {
+        style { (PreEscaped(&colours)) " text { font-family: system-ui, sans-serif; }" }
+        rect width="100%" height="100%" fill="var(--bg)" {}
+    };
+    let label = html! { svg role="img" aria-label=(Text(caption)) {} }.into_string();
+    let label = label.trim_end_matches("></svg>");
+    let svg = svg.replacen("<svg role=\"img\"", label, 1);
+    let (head, rest) = svg.split_once('>').unwrap_or((&svg, ""));
+    format!("{head}>\n{}\n{rest}\n", style.into_string())
+}
+
+/// A coordinate, to a tenth of a pixel.
+fn px(value: f64) -> String {
+    format!("{value:.1}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plot::{BROAD, NARROW};
+
+    fn rung(group: &str, label: &str, value: f64, limit: Option<f64>) -> Rung {
+        Rung {
+            group: group.to_owned(),
+            label: label.to_owned(),
+            value,
+            limit,
+            note: "<note>".to_owned(),
+            colour: 1,
+        }
+    }
+
+    #[test]
+    fn groups_have_scales_of_their_own_which_hold_their_limits() {
+        let rungs = [
+            rung("<a>", "<b>", 100.0, Some(200.0)),
+            rung("<a>", "c", 50.0, None),
+            rung("d", "e", 2.0, None),
+            rung("d", "none", 0.0, None),
+        ];
+        let svg = ladder(&rungs, BROAD);
+        // 390 pixels: 760 less labels and values.
+        for width in ["width=\"195.0\"", "width=\"97.5\"", "width=\"390.0\""] {
+            assert!(svg.contains(width), "{width}: {svg}");
+        }
+        assert!(svg.contains("x1=\"580.0\""), "{svg}");
+        assert_eq!(
+            (svg.matches("<rect").count(), svg.matches("<line").count()),
+            (3, 1)
+        );
+        assert!(svg.contains("&lt;b&gt;") && svg.contains("100 &lt;note&gt;"));
+        assert!(!svg.contains("<a>") && !svg.contains("none"));
+        assert!(ladder(&rungs, NARROW).contains("x=\"0.0\""));
+    }
+
+    #[test]
+    fn a_file_has_its_colours_and_its_caption() {
+        let file = file(&ladder(&[rung("a", "b", 1.0, None)], BROAD), "<all>");
+        assert!(
+            file.starts_with("<svg role=\"img\" aria-label=\"&lt;all&gt;\" viewBox="),
+            "{file}"
+        );
+        assert!(file.contains("prefers-color-scheme: dark") && file.contains("--s1:"));
+        assert!(!file.contains("box-sizing") && file.trim_end().ends_with("</svg>"));
+        assert_eq!(file.matches("<svg").count(), 1);
+    }
+}
