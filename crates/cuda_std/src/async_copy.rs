@@ -3,6 +3,15 @@
 //!
 //! A thread starts copies, closes groups of them, and waits until all but the latest groups have arrived. Then it sees what it copied
 //! itself; other threads of the block see it after the next [`sync_threads`](crate::thread::sync_threads).
+//!
+//! ```ignore
+//! // A tile with its halo; what is beyond the field counts as zero.
+//! unsafe { async_copy::copy_4(tile.add(k), field.wrapping_add(i), i < n) };
+//! async_copy::commit();
+//! // .. something else ..
+//! async_copy::wait::<0>();
+//! thread::sync_threads();
+//! ```
 
 /// Starts a copy of 16 bytes that bypasses L1 (`cp.async.cg`).
 ///
@@ -41,6 +50,46 @@ pub unsafe fn copy_16_at<T>(shared: *mut T, global: *const T, index: u32) {
         let _ = (shared, global, index);
         crate::gpu_only("cp.async.cg")
     }
+}
+
+macro_rules! narrow_copy {
+    ($(#[doc = $doc:literal] $name:ident = $bytes:literal;)*) => {$(
+        #[doc = $doc]
+        /// Where `present` is false it reads nothing and sets them to zero, as beyond the border of a field.
+        ///
+        /// # Safety
+        #[doc = concat!("Both pointers are aligned to ", $bytes, " bytes. If `present`, there are from `global` on ", $bytes)]
+        #[doc = concat!("initialised bytes of global memory, which no thread writes until the copy has arrived; from `shared` on ", $bytes)]
+        /// bytes of the block's shared memory, which no thread accesses until then.
+        #[inline(always)]
+        pub unsafe fn $name<T>(shared: *mut T, global: *const T, present: bool) {
+            #[cfg(target_arch = "nvptx64")]
+            // SAFETY: the caller's. Shared memory has addresses of 32 bits.
+            unsafe {
+                core::arch::asm!(
+                    "{{ .reg .b64 wide, from; .reg .b32 to; cvta.to.shared.u64 wide, {shared}; cvt.u32.u64 to, wide;",
+                    "cvta.to.global.u64 from, {global};",
+                    concat!("cp.async.ca.shared.global [to], [from], ", $bytes, ", {read}; }}"),
+                    shared = in(reg64) shared,
+                    global = in(reg64) global,
+                    read = in(reg32) if present { $bytes } else { 0u32 },
+                    options(nostack, preserves_flags)
+                );
+            }
+            #[cfg(not(target_arch = "nvptx64"))]
+            {
+                let _ = (shared, global, present);
+                crate::gpu_only("cp.async.ca")
+            }
+        }
+    )*};
+}
+
+narrow_copy! {
+    #[doc = "Starts a copy of 4 bytes (`cp.async.ca`)."]
+    copy_4 = 4;
+    #[doc = "Starts a copy of 8 bytes (`cp.async.ca`)."]
+    copy_8 = 8;
 }
 
 /// Closes this thread's group of copies: those started since it last did, which may be none.

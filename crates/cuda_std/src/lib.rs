@@ -8,9 +8,12 @@
 //! | [`thread`](mod@thread) | which thread am I, barriers, fences |
 //! | [`warp`] | shuffles, votes and reductions among the 32 threads of a warp |
 //! | [`cluster`] | blocks that run together: their barrier, and each other's shared memory |
+//! | [`grid`] | a barrier of all blocks of a launch |
 //! | [`shared`] | shared memory, static and dynamic |
 //! | [`atomic`] | atomics on floats, and those of `core` |
 //! | [`async_copy`] | copies from global to shared memory beside other work |
+//! | [`mbarrier`] | barriers in shared memory that threads and bulk copies arrive at |
+//! | [`bulk_copy`] | copies of whole rows between global and shared memory, which one thread starts |
 //! | [`mem`] | loads with a cache operator, vector loads and stores |
 //! | [`clock`] | cycle and nanosecond counters |
 //! | [`float`] | `mul_add`, `sqrt` and the approximate functions of the hardware |
@@ -43,10 +46,13 @@ pub mod async_copy;
 pub mod atomic;
 #[cfg(target_arch = "nvptx64")]
 mod builtins;
+pub mod bulk_copy;
 pub mod clock;
 pub mod cluster;
 pub mod float;
+pub mod grid;
 mod intrinsics;
+pub mod mbarrier;
 pub mod mem;
 #[cfg(target_arch = "nvptx64")]
 mod panic;
@@ -61,6 +67,6 @@ pub use vector::{UVec2, UVec3};
 /// What most kernels use: `use cuda_std::prelude::*;`.
 pub mod prelude {
     pub use crate::float::GpuFloat;
-    pub use crate::{async_copy, atomic, clock, cluster, kernel, mem};
+    pub use crate::{async_copy, atomic, bulk_copy, clock, cluster, grid, kernel, mbarrier, mem};
     pub use crate::{shared, shared_array, thread, warp};
 }

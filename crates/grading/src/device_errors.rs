@@ -79,7 +79,11 @@ fn of_program(kind: &FaultKind) -> Kind {
         FaultKind::OutOfBounds { .. } | FaultKind::ReadOnly { .. } => Kind::OutOfBounds,
         FaultKind::Misaligned { .. } => Kind::Misaligned,
         FaultKind::Uninitialized { .. } | FaultKind::UnsetValue { .. } => Kind::UninitializedRead,
-        FaultKind::Race { .. } | FaultKind::StaleReadOnlyLoad { .. } => Kind::Race,
+        FaultKind::Race { .. }
+        | FaultKind::StaleReadOnlyLoad { .. }
+        | FaultKind::CopyUnderWay { .. }
+        | FaultKind::CopyNotAwaited { .. }
+        | FaultKind::MissingProxyFence { .. } => Kind::Race,
         FaultKind::PartialBarrier { .. }
         | FaultKind::DivergentBarrier { .. }
         | FaultKind::InvalidBarrier { .. }

@@ -14,6 +14,7 @@
 //! executes instructions, `instructions` says what they do.
 
 use std::fmt;
+use std::sync::atomic::AtomicBool;
 
 use crate::check::fences::Fences;
 use crate::check::race::{Clocks, DeviceOrder};
@@ -75,6 +76,11 @@ pub(crate) trait Execute: fmt::Debug + Send + Sync {
 
     /// Told, if the instruction names a register that may be unset, where the unset bits of registers are.
     fn track(&mut self, _shadow: &dyn Fn(Slot) -> Option<Slot>) {}
+
+    /// True if what it stores is stored by the asynchronous proxy.
+    fn is_asynchronous(&self) -> bool {
+        false
+    }
 
     /// What a `call` does when the callee returns for the lanes of `active`.
     fn after_return(&self, _warp: &mut Warp, _caller: Frame, _callee: Frame, _active: u32) {}
@@ -175,6 +181,8 @@ pub(crate) struct LaunchContext<'a> {
     pub(crate) granule: u32,
     /// Number of the launch's first block among all that the machine ever ran.
     pub(crate) first_block: u32,
+    /// Some thread has shown the asynchronous proxy what had been stored to global memory.
+    pub(crate) has_proxy_fence: AtomicBool,
     /// Device-wide fences that each block has published; none if the code has none.
     pub(crate) fences: Fences,
 }
@@ -305,8 +313,8 @@ pub(crate) struct BlockRunner<'a> {
     pub(crate) recheck_barriers: bool,
     /// Device-wide fences executed.
     pub(crate) fence_count: u32,
-    /// The block has executed a strong access or an atomic.
-    pub(crate) synchronized: bool,
+    /// When the block last executed a strong access or an atomic, in the time of [`Fences`].
+    pub(crate) synchronized: u32,
     /// It has passed the cluster's barrier, so all blocks of the cluster have started.
     pub(crate) has_met_cluster: bool,
     /// The first read of shared memory that nothing has written, kept until the next barrier: see
@@ -344,7 +352,7 @@ impl<'a> BlockRunner<'a> {
             live_threads: 0,
             recheck_barriers: false,
             fence_count: 0,
-            synchronized: false,
+            synchronized: 0,
             has_met_cluster: false,
             unwritten: None,
             unset_load: None,
@@ -382,6 +390,9 @@ impl<'a> BlockRunner<'a> {
     pub(crate) fn exit(&mut self, warp: &mut Warp, group: usize, active: u32) -> Result<(), Stop> {
         if self.launch.sanitize.barriers && warp.awaited & warp.acted & active != 0 {
             self.check_not_awaited(warp, active)?;
+        }
+        if warp.copies.is_some() || self.shared.claims.is_some() {
+            self.end_copies(warp, active)?;
         }
         let group_state = &mut warp.groups[group];
         group_state.mask &= !active;

@@ -58,6 +58,8 @@ pub(crate) struct Exchange {
     pub(crate) silent: u32,
     /// Fences, releases and acquires: beside any update, they order other accesses.
     pub(crate) orders: bool,
+    /// Copies in bulk, by the asynchronous proxy.
+    pub(crate) bulk: bool,
 }
 
 impl Exchange {
@@ -75,6 +77,7 @@ impl Exchange {
             blocks: self.blocks | other.blocks,
             silent: self.silent | other.silent,
             orders: self.orders | other.orders,
+            bulk: self.bulk | other.bulk,
         }
     }
 

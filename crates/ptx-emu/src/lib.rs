@@ -44,9 +44,9 @@
 //! # What is checked
 //!
 //! Always: bounds of every access in every space, alignment, null pointers, freed buffers, stores to constant memory,
-//! barrier numbers, masks of warp-wide operations, deadlock, call depth and local memory, endless loops (fuel),
+//! barrier numbers, objects of `mbarrier`, masks of warp-wide operations, deadlock, call depth and local memory, endless loops (fuel),
 //! traps. With [`Sanitize`]: reads of memory that nothing has written, use of values that nothing has set, data races (module `check::race` states the
-//! model), barriers that a part of the block reaches or that lanes of one warp reach at different places.
+//! model), accesses to what asynchronous copies have under way, barriers that a part of the block reaches or that lanes of one warp reach at different places.
 //!
 //! # Blind spots
 //!
@@ -60,7 +60,9 @@
 //!   hold fewer.
 //! - Memory is sequentially consistent; missing fences are seen only as races of other accesses.
 //! - Clocks count warp instructions of the block, not cycles.
-//! - Textures, surfaces, tensor instructions, `mbarrier`, half-precision arithmetic are not modelled.
+//! - Asynchronous copies land when somebody waits for them (modules `instructions::copy`, `bulk`, `mbarrier`): that one lands early,
+//!   and hides a missing wait, is not modelled, nor that `mbarrier.try_wait` gives up.
+//! - Textures, surfaces, tensor instructions, tensor copies, half-precision arithmetic are not modelled.
 //!
 //! # Layout
 //!

@@ -1,7 +1,7 @@
 //! The emulated device: memory, modules, launches.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 use ptx::{Program, Space, Symbol};
 
@@ -296,6 +296,7 @@ impl Machine {
             dynamic_shared_offset: function.dynamic_shared_offset,
             granule: code.narrowest(id.0),
             first_block: *next_block,
+            has_proxy_fence: AtomicBool::new(false),
             fences: if sanitize.races {
                 launch::fences(code, blocks)
             } else {

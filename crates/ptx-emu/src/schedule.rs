@@ -53,7 +53,7 @@ impl BlockRunner<'_> {
         self.live_threads = threads;
         self.recheck_barriers = false;
         self.fence_count = 0;
-        self.synchronized = false;
+        self.synchronized = 0;
         self.has_met_cluster = false;
         self.barriers = Default::default();
         if let Some(loaded) = &mut self.loaded {
@@ -64,6 +64,9 @@ impl BlockRunner<'_> {
         let granule = sanitize.races.then_some(launch.granule);
         self.shared
             .reset(launch.shared_bytes, sanitize.uninitialized, granule);
+        if launch.exchange.bulk {
+            self.claims();
+        }
         self.shared.owner = (launch.cluster_blocks() > 1).then(|| launch.view(block).block);
         let kernel = &launch.code.functions[launch.kernel as usize];
         let warps = launch.block_warps();
@@ -244,7 +247,7 @@ fn limit(warp: &Warp, index: usize) -> u32 {
         return limit;
     }
     for (other, group) in warp.groups.iter().enumerate() {
-        if other == index || matches!(group.state, State::Barrier(_) | State::ClusterBarrier) {
+        if other == index || group.state.is_met_elsewhere() {
             continue;
         }
         if group.frame != ours.frame {

@@ -5,6 +5,7 @@ use std::collections::{HashMap, VecDeque};
 use ptx::RegClass;
 
 use crate::frame::{Constant, FunctionCode};
+use crate::memory::claims::BulkCopy;
 use crate::memory::lanes::LaneMemory;
 use crate::registers::{Bases, Flag, LANES, Registers, Slot};
 
@@ -21,6 +22,8 @@ pub(crate) enum State {
     Barrier(BarrierWait),
     /// Waits for the barrier of the cluster.
     ClusterBarrier,
+    /// Waits for a phase of the `mbarrier` object at this offset in shared memory.
+    Mbarrier(u64),
     /// Waits for other lanes to reach the same instruction.
     Lanes {
         /// The instruction's name.
@@ -28,6 +31,16 @@ pub(crate) enum State {
         /// The lanes that execute it together, as the group's first lane gives them.
         mask: u32,
     },
+}
+
+impl State {
+    /// True if it waits for what others do where they are, so that they need not come to its position.
+    pub(crate) fn is_met_elsewhere(&self) -> bool {
+        matches!(
+            self,
+            Self::Barrier(_) | Self::ClusterBarrier | Self::Mbarrier(_)
+        )
+    }
 }
 
 /// What a group waits for at a barrier of the block.
@@ -70,14 +83,56 @@ pub(crate) struct AsyncCopy {
     pub(crate) bytes: u32,
     /// Bytes to read; the rest is zero.
     pub(crate) src_bytes: u32,
+    /// Position of the instruction.
+    pub(crate) pc: u32,
+}
+
+/// Copies of each lane: those not in a group yet, and the groups, the oldest first.
+#[derive(Debug)]
+pub(crate) struct CopyGroups<T> {
+    pub(crate) open: [Vec<T>; LANES],
+    pub(crate) groups: [VecDeque<Vec<T>>; LANES],
+}
+
+impl<T> Default for CopyGroups<T> {
+    fn default() -> Self {
+        Self {
+            open: Default::default(),
+            groups: Default::default(),
+        }
+    }
+}
+
+impl<T> CopyGroups<T> {
+    /// Closes a lane's group.
+    pub(crate) fn commit(&mut self, lane: usize) {
+        let group = std::mem::take(&mut self.open[lane]);
+        self.groups[lane].push_back(group);
+    }
+
+    /// All copies, with their lanes.
+    pub(crate) fn all(&self) -> impl Iterator<Item = (usize, &T)> {
+        (0..LANES).flat_map(|lane| {
+            let groups = self.groups[lane].iter().chain([&self.open[lane]]);
+            groups.flatten().map(move |copy| (lane, copy))
+        })
+    }
 }
 
 /// The asynchronous copies that each lane has under way.
 #[derive(Debug, Default)]
 pub(crate) struct AsyncQueues {
-    /// Not in a group yet.
-    pub(crate) open: [Vec<AsyncCopy>; LANES],
-    pub(crate) groups: [VecDeque<Vec<AsyncCopy>>; LANES],
+    /// To shared memory.
+    pub(crate) loads: CopyGroups<AsyncCopy>,
+    /// Bulk copies to global memory.
+    pub(crate) stores: CopyGroups<BulkStore>,
+}
+
+/// A bulk copy to global memory, and what it has read of shared memory, once it has.
+#[derive(Clone, Debug)]
+pub(crate) struct BulkStore {
+    pub(crate) copy: BulkCopy,
+    pub(crate) data: Option<Box<[u32]>>,
 }
 
 /// Lanes of a warp at one position.
@@ -301,7 +356,7 @@ impl Warp {
             while j < self.groups.len() {
                 let (a, b) = (self.groups[i], self.groups[j]);
                 let mergeable = a.pc == b.pc && a.frame == b.frame;
-                let retry = |state| !matches!(state, State::Barrier(_) | State::ClusterBarrier);
+                let retry = |state: State| !state.is_met_elsewhere();
                 let both_wait = a.state != State::Ready && b.state != State::Ready;
                 let apart = self.is_ahead(&a) != self.is_ahead(&b)
                     && (a.state, b.state) == (State::Ready, State::Ready);

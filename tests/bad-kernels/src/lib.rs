@@ -11,6 +11,8 @@
 //! | [`shared_races`] | missing barriers between accesses to shared memory |
 //! | [`global_races`] | threads, warps and blocks that share global memory without order |
 //! | [`clusters`] | blocks of a cluster that share memory without order, or while one is not there |
+//! | [`grids`] | blocks that compute several steps in one launch, and do not wait for each other |
+//! | [`copies`] | asynchronous copies that nobody waits for, or of the wrong size |
 //! | [`barriers`] | barriers that only a part of the block reaches |
 //! | [`warps`] | shuffles with lanes missing |
 //! | [`endings`] | panics, endless loops, too much stack, too large blocks, unknown instructions |
@@ -29,9 +31,11 @@
 pub mod barriers;
 pub mod bounds;
 pub mod clusters;
+pub mod copies;
 pub mod counted;
 pub mod endings;
 pub mod global_races;
+pub mod grids;
 pub mod shared_races;
 pub mod unwritten;
 pub mod warps;

@@ -6,9 +6,11 @@
 mod barriers;
 mod bounds;
 mod clusters;
+mod copies;
 mod counts;
 mod endings;
 mod global_races;
+mod grids;
 mod message;
 mod scene;
 mod shared_races;

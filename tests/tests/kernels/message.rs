@@ -10,7 +10,7 @@ use crate::scene::KERNELS;
 /// The message of a launch that must fail, without the numbers that change with the compiler: lines of PTX.
 ///
 /// Every place that it names must be an instruction of the kernel in PTX, and a line of the kernel's Rust source that
-/// has the mark `//~ fault` (`//~^ fault`: the line above does).
+/// has the mark `//~ fault` (`//~^ fault`: the line above does), or of a function that was inlined into it.
 pub fn fault<T: std::fmt::Debug>(result: Result<T, Error>) -> String {
     let message = match result {
         Ok(values) => panic!("no fault; the result is {values:?}"),
@@ -25,8 +25,13 @@ pub fn fault<T: std::fmt::Debug>(result: Result<T, Error>) -> String {
         assert_in_ptx(kernel, ptx_line.expect("a line number"), &message);
         let line = before.lines().last().unwrap_or_default();
         let (_, place) = line.split_once(" at ").expect("a place");
-        for source in place.split(", called at ") {
-            assert_marked(kernel, source, &message);
+        let (inlined, own) = match place.split_once(", called at ") {
+            Some((inlined, own)) => (Some(inlined), own),
+            None => (None, place),
+        };
+        assert_marked(Some(kernel), own, &message);
+        if let Some(inlined) = inlined {
+            assert_marked(None, inlined, &message);
         }
     }
     redact(&message, "(PTX line ", ")")
@@ -80,18 +85,19 @@ fn assert_in_ptx(kernel: &str, line: usize, message: &str) {
     );
 }
 
-/// `source`, as `file:line`, has the mark in the kernel.
-fn assert_marked(kernel: &str, source: &str, message: &str) {
+/// `source`, as `file:line`, has the mark: in the kernel, or without one, anywhere in the file.
+fn assert_marked(kernel: Option<&str>, source: &str, message: &str) {
     let (file, line) = source.rsplit_once(':').expect("file:line");
     let line: usize = line.parse().expect("a line number");
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let text = std::fs::read_to_string(root.join(file)).expect("a source file of this workspace");
-    let start = format!("pub unsafe fn {kernel}(");
+    let start = kernel.map(|kernel| format!("pub unsafe fn {kernel}("));
+    let starts = |text: &str| start.as_ref().is_none_or(|start| text.starts_with(start));
     let marked: Vec<usize> = (1..)
         .zip(text.lines())
-        .skip_while(|(_, text)| !text.starts_with(&start))
+        .skip_while(|(_, text)| !starts(text))
         .skip(1)
-        .take_while(|(_, text)| !text.starts_with("#[kernel"))
+        .take_while(|(_, text)| kernel.is_none() || !text.starts_with("#[kernel"))
         .filter_map(|(line, text)| match text.split_once("//~")?.1 {
             " fault" => Some(line),
             "^ fault" => Some(line - 1),
@@ -100,6 +106,6 @@ fn assert_marked(kernel: &str, source: &str, message: &str) {
         .collect();
     assert!(
         marked.contains(&line),
-        "{source} is not among the lines of {kernel} that are marked, {marked:?}:\n{message}"
+        "{source} is not among the lines that are marked (in {kernel:?}), {marked:?}:\n{message}"
     );
 }

@@ -67,6 +67,9 @@ impl BlockRunner<'_> {
             };
             return Err(self.out_of_bounds(request, lane, stray));
         }
+        if let Some(claims) = &memory.claims {
+            self.check_claims(warp, memory, claims, request, &span)?;
+        }
         if self.launch.sanitize.races {
             let visit = Visit {
                 warp: self.warp_number(request.warp),

@@ -1,5 +1,6 @@
 //! Accesses of a warp to memory, in any space.
 //!
+//! - `claims`: what ordinary accesses must leave alone;
 //! - `distributed`: shared memory of other blocks of the cluster;
 //! - `request`: one warp-wide access: whether it may, where it goes, what it costs;
 //! - `region`: memory that one access may lie in;
@@ -8,6 +9,7 @@
 //! An [`Action`] says what an instruction does to the regions that its lanes' addresses lie in; [`BlockRunner::access`]
 //! finds them.
 
+mod claims;
 mod distributed;
 mod region;
 mod request;
@@ -20,6 +22,7 @@ use crate::fault::{AccessKind, Stray};
 use crate::memory::{PARAM_FRAMES, space_of, window};
 use crate::registers::{Address, Registers, lanes, lanes_where};
 use crate::warp::Warp;
+pub(crate) use claims::MBARRIER_BYTES;
 use region::LaneRegion;
 pub(crate) use region::{GlobalRegion, ParamRegion, Region};
 pub(crate) use request::{Request, Span};
@@ -114,6 +117,9 @@ impl BlockRunner<'_> {
         match space {
             Space::Shared | Space::SharedCluster => {
                 self.check_shared(request, &span)?;
+                if self.shared.claims.is_some() {
+                    self.meet_claims(warp, request, &span)?;
+                }
                 let mut shared = std::mem::take(&mut self.shared);
                 let result = action.run(self, &mut warp.registers, &mut shared, request, &span);
                 self.shared = shared;

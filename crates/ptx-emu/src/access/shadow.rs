@@ -10,7 +10,7 @@ use crate::registers::{LANES, lanes};
 
 impl BlockRunner<'_> {
     /// The granules of an access at an offset.
-    fn granules(&self, offset: u64, width: u32) -> std::ops::Range<u64> {
+    pub(crate) fn granules(&self, offset: u64, width: u32) -> std::ops::Range<u64> {
         let shift = self.launch.granule.trailing_zeros();
         offset >> shift..((offset + u64::from(width) - 1) >> shift) + 1
     }

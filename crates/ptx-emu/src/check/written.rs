@@ -94,7 +94,7 @@ impl WrittenShadow {
     }
 }
 
-/// The bitmap of a block's shared memory.
+/// The bitmap of a block's shared memory, or another set of its bytes.
 #[derive(Debug, Default)]
 pub(crate) struct Bits {
     bits: Vec<u32>,
@@ -114,6 +114,25 @@ impl Bits {
             self.bits[word] |= mask;
             true
         });
+    }
+
+    /// Counts a range as not written.
+    pub(crate) fn clear(&mut self, offset: u64, bytes: u64) {
+        for_each_word(offset, bytes, |word, mask| {
+            self.bits[word] &= !mask;
+            true
+        });
+    }
+
+    /// Counts nothing as written.
+    pub(crate) fn clear_all(&mut self) {
+        self.bits.fill(0);
+    }
+
+    /// True if some of a range has been written.
+    #[inline]
+    pub(crate) fn touches(&self, offset: u64, bytes: u64) -> bool {
+        !for_each_word(offset, bytes, |word, mask| self.bits[word] & mask == 0)
     }
 
     /// Counts a byte as not written.

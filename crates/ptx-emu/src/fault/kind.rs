@@ -56,6 +56,35 @@ pub enum FaultKind {
         /// How the two threads stand to each other.
         between: RaceBetween,
     },
+    /// An access to what an asynchronous copy has under way.
+    CopyUnderWay {
+        /// The access.
+        access: Access,
+        /// What it accesses.
+        location: Location,
+        /// The copy, where it is known: what it does to these bytes, and where it was started.
+        copy: Option<RaceAccess>,
+    },
+    /// A bulk copy that is under way when its thread ends, or the block whose memory it goes to. The fault's position is where it was
+    /// started.
+    CopyNotAwaited {
+        /// The copy.
+        copy: Access,
+        /// What it copies, in shared memory.
+        location: Location,
+    },
+    /// A bulk copy of what ordinary instructions have stored, with no fence between the two.
+    MissingProxyFence {
+        /// The copy.
+        copy: Access,
+        /// What it may not see.
+        location: Location,
+    },
+    /// A copy of a size that there is not, or that reports wrongly.
+    InvalidCopy {
+        /// What is wrong with it.
+        reason: String,
+    },
     /// A load through the read-only path of data that was stored during the launch.
     StaleReadOnlyLoad {
         /// What is read.
@@ -99,7 +128,7 @@ pub enum FaultKind {
         /// That lane's thread.
         other_thread: ThreadId,
     },
-    /// A barrier with a wrong number, or thread count.
+    /// A barrier with a wrong number, or thread count; an object of `mbarrier` that is used wrongly.
     InvalidBarrier {
         /// What is wrong with it.
         reason: String,
@@ -202,6 +231,10 @@ impl FaultKind {
                 ..
             } => "race in shared memory",
             Self::Race { .. } => "race in global memory",
+            Self::CopyUnderWay { .. } => "copy under way",
+            Self::CopyNotAwaited { .. } => "copy under way at the end",
+            Self::MissingProxyFence { .. } => "missing proxy fence",
+            Self::InvalidCopy { .. } => "invalid copy",
             Self::BlockNotAlive { .. } => "shared memory of a block that may not be alive",
             Self::NotShared { .. } => "not an address in shared memory",
             Self::StaleReadOnlyLoad { .. } => "read-only load of changing data",

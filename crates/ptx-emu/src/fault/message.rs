@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::access::{Access, Bytes, Lifetime, Stray};
+use super::access::{Access, AccessKind, Bytes, Lifetime, Stray};
 use super::kind::FaultKind;
 use super::threads::{Index, Threads};
 
@@ -51,6 +51,35 @@ impl fmt::Display for FaultKind {
                     earlier.kind
                 )
             }
+            Self::CopyUnderWay {
+                access,
+                location,
+                copy,
+            } => {
+                let direction = match copy {
+                    Some(copy) if copy.kind == AccessKind::Load => "from",
+                    _ => "to",
+                };
+                write!(
+                    f,
+                    "{access} at {location}, {direction} which a copy is under way: nothing has waited for it"
+                )
+            }
+            Self::CopyNotAwaited { copy, location } => match copy.kind {
+                AccessKind::Load => write!(
+                    f,
+                    "a bulk copy from {location} may not have read it when the thread ends that started it: wait for it before (`cp.async.bulk.wait_group.read`)"
+                ),
+                _ => write!(
+                    f,
+                    "a bulk copy to {location} is under way when the block ends: wait for it before"
+                ),
+            },
+            Self::MissingProxyFence { copy, location } => write!(
+                f,
+                "a bulk copy's {copy}: an ordinary instruction has stored to {location}, and no `fence.proxy.async` stands between"
+            ),
+            Self::InvalidCopy { reason } => f.write_str(reason),
             Self::StaleReadOnlyLoad { location, .. } => {
                 write!(f, "ld.global.nc of {location}, which this launch changes")
             }
@@ -186,6 +215,9 @@ impl fmt::Display for Others<'_> {
             FaultKind::Race { earlier, .. } | FaultKind::StaleReadOnlyLoad { earlier, .. } => {
                 write!(f, "\n  earlier {earlier}")
             }
+            FaultKind::CopyUnderWay {
+                copy: Some(copy), ..
+            } => write!(f, "\n  copy started at {}, {}", copy.place, copy.thread),
             FaultKind::UnsetValue {
                 loaded: Some(loaded),
                 ..

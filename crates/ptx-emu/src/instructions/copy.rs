@@ -1,7 +1,6 @@
-//! Asynchronous copies from global to shared memory: `cp.async`.
+//! Asynchronous copies of a thread from global to shared memory: `cp.async`. For those in bulk, see `bulk`.
 //!
-//! A copy is made when the thread waits for its group, the latest moment that PTX allows: a kernel that forgets to
-//! wait reads memory that nothing has written.
+//! A copy is made when the thread waits for its group, the latest moment that PTX allows. Until then nothing may access where it goes.
 
 use ptx::{ScalarType, Space};
 
@@ -10,8 +9,9 @@ use crate::block::{At, BlockRunner, Execute, Next, Op, Stop};
 use crate::counts::InstructionClass;
 use crate::fault::AccessKind;
 use crate::memory::Words;
+use crate::memory::claims::Claim;
 use crate::read::{Read, Reader, Width, other};
-use crate::registers::{Address, Flag, LANES, Row64, Slot, lanes};
+use crate::registers::{Address, Flag, LANES, Row64, Slot, lanes, lanes_where};
 use crate::warp::{AsyncCopy, Warp};
 
 /// `cp`.
@@ -19,6 +19,9 @@ pub(super) fn read(r: &mut Reader) -> Read<Op> {
     r.class = InstructionClass::Other;
     if !r.has("async") {
         return Err(r.missing("`.async`"));
+    }
+    if r.has("bulk") {
+        return super::bulk::read(r);
     }
     if r.has("commit_group") {
         r.operands(0)?;
@@ -90,29 +93,73 @@ impl Execute for Issue {
             registers.addresses(&self.src),
         );
         let ignored = self.ignore_src.map_or(0, |flag| registers.flag(flag));
-        let queues = warp.copies.get_or_insert_default();
+        let wanted = |lane: usize| match self.src_bytes {
+            _ if ignored >> lane & 1 == 1 => 0,
+            Some(slot) => (registers.lane(slot, lane) as u32).min(self.bytes),
+            None => self.bytes,
+        };
+        let load = request(AccessKind::Load, &src, at.active, self.bytes, at.pc, warp);
+        let mut rest = lanes_where(at.active, |lane| wanted(lane) > 0);
+        while rest != 0 {
+            let bytes = wanted(rest.trailing_zeros() as usize);
+            let mask = lanes_where(rest, |lane| wanted(lane) == bytes);
+            rest &= !mask;
+            check_source(runner, &Request { mask, ..load }, bytes)?;
+        }
+        let store = request(AccessKind::Store, &dst, at.active, self.bytes, at.pc, warp);
+        let span = Span::of(&dst, at.active, self.bytes);
+        runner.check_alignment(&store, &span)?;
+        runner.check_shared(&store, &span)?;
         for lane in lanes(at.active) {
-            let wanted = match self.src_bytes {
-                _ if ignored >> lane & 1 == 1 => 0,
-                Some(slot) => registers.lane(slot, lane) as u32,
-                None => self.bytes,
-            };
-            queues.open[lane].push(AsyncCopy {
+            runner.claim(warp, &store, lane, Claim::All)?;
+        }
+        let traffic = &mut runner.tallies.traffic[self.tally as usize];
+        store.count_shared(&mut traffic.copied_to_shared, &span);
+        let span = Span::of(&src, at.active, self.bytes);
+        load.count_global(&mut traffic.global, &span, runner.loaded.as_mut());
+        let copies = lanes(at.active).map(|lane| {
+            let copy = AsyncCopy {
                 dst: dst[lane],
                 src: src[lane],
                 bytes: self.bytes,
-                src_bytes: wanted.min(self.bytes),
-            });
+                src_bytes: wanted(lane),
+                pc: at.pc,
+            };
+            (lane, copy)
+        });
+        let copies: Vec<_> = copies.collect();
+        let queues = warp.copies.get_or_insert_default();
+        for (lane, copy) in copies {
+            queues.loads.open[lane].push(copy);
         }
-        let traffic = &mut runner.tallies.traffic[self.tally as usize];
-        let load = request(AccessKind::Load, &src, at.active, self.bytes, at.pc, warp);
-        let span = Span::of(&src, at.active, self.bytes);
-        load.count_global(&mut traffic.global, &span, runner.loaded.as_mut());
-        let store = request(AccessKind::Store, &dst, at.active, self.bytes, at.pc, warp);
-        let span = Span::of(&dst, at.active, self.bytes);
-        store.count_shared(&mut traffic.copied_to_shared, &span);
         Ok(Next::Step)
     }
+}
+
+/// Checks what a copy is to read: `read` bytes of those that the request's alignment is for.
+fn check_source(runner: &mut BlockRunner, request: &Request, read: u32) -> Result<(), Stop> {
+    let span = Span::of(request.addresses, request.mask, request.width);
+    runner.check_alignment(request, &span)?;
+    let request = Request {
+        width: read,
+        ..*request
+    };
+    let span = Span::of(request.addresses, request.mask, read);
+    let launch = runner.launch;
+    let mut rest = request.mask;
+    while rest != 0 {
+        let (buffer, mask) = runner.buffer(&request, rest, &span)?;
+        rest &= !mask;
+        let part = Request { mask, ..request };
+        let span = span.restricted(mask);
+        buffer.note(&part, &span);
+        let mut region = GlobalRegion::new(buffer, launch.memory);
+        runner.check_written(&part, &region, &span)?;
+        if launch.sanitize.races {
+            runner.check_load(&part, &mut region)?;
+        }
+    }
+    Ok(())
 }
 
 /// `cp.async.commit_group`.
@@ -122,10 +169,7 @@ struct Commit;
 impl Execute for Commit {
     fn execute(&self, _: &mut BlockRunner, warp: &mut Warp, at: At) -> Result<Next, Stop> {
         let queues = warp.copies.get_or_insert_default();
-        for lane in lanes(at.active) {
-            let group = std::mem::take(&mut queues.open[lane]);
-            queues.groups[lane].push_back(group);
-        }
+        lanes(at.active).for_each(|lane| queues.loads.commit(lane));
         Ok(Next::Step)
     }
 }
@@ -141,12 +185,12 @@ impl Execute for Wait {
         let mut queues = warp.copies.take().unwrap_or_default();
         for lane in lanes(at.active) {
             if self.pending.is_none() {
-                let group = std::mem::take(&mut queues.open[lane]);
-                queues.groups[lane].push_back(group);
+                queues.loads.commit(lane);
             }
-            while queues.groups[lane].len() > self.pending.unwrap_or(0) as usize {
-                for copy in queues.groups[lane].pop_front().unwrap_or_default() {
-                    make(runner, warp, lane, copy, at.pc)?;
+            let groups = &mut queues.loads.groups[lane];
+            while groups.len() > self.pending.unwrap_or(0) as usize {
+                for copy in groups.pop_front().unwrap_or_default() {
+                    make(runner, warp, lane, copy)?;
                 }
             }
         }
@@ -155,7 +199,7 @@ impl Execute for Wait {
     }
 }
 
-fn request<'r>(
+pub(super) fn request<'r>(
     kind: AccessKind,
     addresses: &'r Row64,
     mask: u32,
@@ -176,28 +220,15 @@ fn request<'r>(
 }
 
 /// Makes a copy.
-fn make(
-    runner: &mut BlockRunner,
-    warp: &Warp,
-    lane: usize,
-    copy: AsyncCopy,
-    pc: u32,
-) -> Result<(), Stop> {
+fn make(runner: &mut BlockRunner, warp: &Warp, lane: usize, copy: AsyncCopy) -> Result<(), Stop> {
     let launch = runner.launch;
-    let (mask, mut data) = (1 << lane, [0u8; 16]);
+    let (mask, mut data, pc) = (1 << lane, [0u8; 16], copy.pc);
     if copy.src_bytes > 0 {
         let sources = [copy.src; LANES];
-        let whole = request(AccessKind::Load, &sources, mask, copy.bytes, pc, warp);
-        let span = Span::of(&sources, mask, copy.bytes);
-        runner.check_alignment(&whole, &span)?;
-        let load = Request {
-            width: copy.src_bytes,
-            ..whole
-        };
+        let load = request(AccessKind::Load, &sources, mask, copy.src_bytes, pc, warp);
+        let span = Span::of(&sources, mask, copy.src_bytes);
         let (buffer, _) = runner.buffer(&load, mask, &span)?;
-        buffer.note(&load, &span);
         let mut region = GlobalRegion::new(buffer, launch.memory);
-        runner.check_written(&load, &region, &span)?;
         if launch.sanitize.races {
             runner.check_load(&load, &mut region)?;
         }
@@ -208,9 +239,11 @@ fn make(
     let targets = [copy.dst; LANES];
     let store = request(AccessKind::Store, &targets, mask, copy.bytes, pc, warp);
     let span = Span::of(&targets, mask, copy.bytes);
-    runner.check_alignment(&store, &span)?;
-    runner.check_shared(&store, &span)?;
     let mut shared = std::mem::take(&mut runner.shared);
+    if let Some(claims) = &mut shared.claims {
+        claims.release(copy.dst, copy.bytes.into());
+        claims.note_store(copy.dst, copy.bytes.into());
+    }
     if launch.sanitize.races {
         let checked = runner.check_stores(&store, &mut shared, |_, _| true, |_, _| {});
         if checked.is_err() {

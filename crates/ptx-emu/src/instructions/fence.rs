@@ -14,6 +14,8 @@ pub(super) fn read(r: &mut Reader) -> Read<Op> {
     r.class = InstructionClass::Other;
     let device = if r.opcode == "membar" {
         r.need("level", &[("cta", false), ("gl", true), ("sys", true)])?
+    } else if let Some(fence) = proxy(r)? {
+        return other(fence);
     } else {
         r.choice(&["sc", "acq_rel", "acquire", "release"].map(|order| (order, ())));
         let scope = r.scope();
@@ -24,6 +26,51 @@ pub(super) fn read(r: &mut Reader) -> Read<Op> {
     r.function.orders_blocks |= device;
     r.function.exchange.orders = true;
     other(Fence { device })
+}
+
+/// `fence.proxy.async`, `fence.mbarrier_init`, if it is one of these.
+fn proxy(r: &mut Reader) -> Read<Option<ProxyFence>> {
+    let is_init = r.has("mbarrier_init");
+    if is_init {
+        r.need("`.release`", &[("release", ())])?;
+        r.need("`.cluster`", &[("cluster", ())])?;
+    } else if !r.has("proxy") {
+        return Ok(None);
+    } else {
+        r.need("`.async`", &[("async", ())])?;
+    }
+    let space = if is_init { None } else { r.space() };
+    r.operands(0)?;
+    Ok(Some(ProxyFence {
+        of_shared: !is_init && space != Some(Space::Global),
+        of_global: !is_init && matches!(space, None | Some(Space::Global)),
+    }))
+}
+
+/// Shows the asynchronous proxy what has been stored to memory, and objects of `mbarrier`.
+#[derive(Debug)]
+struct ProxyFence {
+    of_shared: bool,
+    of_global: bool,
+}
+
+impl Execute for ProxyFence {
+    fn execute(&self, runner: &mut BlockRunner, _: &mut Warp, _: At) -> Result<Next, Stop> {
+        if self.of_global {
+            runner.launch.has_proxy_fence.store(true, Ordering::Relaxed);
+        }
+        let shows_objects = self.of_shared || !self.of_global;
+        if let Some(claims) = &mut runner.shared.claims {
+            if self.of_shared {
+                claims.note_fence();
+            }
+            if shows_objects {
+                let barriers = claims.barriers.values_mut();
+                barriers.for_each(|barrier| barrier.is_fenced = true);
+            }
+        }
+        Ok(Next::Step)
+    }
 }
 
 #[derive(Debug)]
@@ -56,7 +103,7 @@ impl BlockRunner<'_> {
     /// Notes a strong access, which may have seen what others released.
     pub(crate) fn note_strong(&mut self, warp: &mut Warp) {
         self.note_poll(warp, 1);
-        self.synchronized = true;
+        self.synchronized = self.launch.fences.now();
         if self.launch.sanitize.races {
             self.clocks.acquire(self.warp_number(warp.index));
         }

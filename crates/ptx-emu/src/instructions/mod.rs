@@ -7,8 +7,10 @@
 //! | `float`, `divide` | floating-point arithmetic; division, roots, approximations |
 //! | `compare` | comparisons |
 //! | `moves`, `convert` | moves, packing, selection, addresses; conversions |
-//! | `memory`, `atomic`, `fence`, `copy` | loads and stores; atomics; fences; asynchronous copies |
-//! | `barrier`, `cluster`, `warp_wide` | barriers of the block; those of the cluster, and its addresses; what the lanes of a warp do together |
+//! | `memory`, `atomic`, `fence` | loads and stores; atomics; fences |
+//! | `copy`, `bulk` | asynchronous copies, of a thread and in bulk |
+//! | `barrier`, `mbarrier` | barriers of the block; objects that threads and copies arrive at |
+//! | `cluster`, `warp_wide` | barriers of the cluster, and its addresses; what the lanes of a warp do together |
 //! | `control`, `call` | branches and ends; calls and returns |
 //!
 //! A new instruction is a line in [`read`] and its family's file.
@@ -16,6 +18,7 @@
 mod atomic;
 mod barrier;
 mod bits;
+mod bulk;
 mod call;
 mod carry;
 mod cluster;
@@ -28,6 +31,7 @@ mod fence;
 mod fields;
 mod float;
 mod integer;
+mod mbarrier;
 mod memory;
 mod moves;
 mod warp_wide;
@@ -67,6 +71,7 @@ pub(crate) fn read(r: &mut Reader) -> Read<Op> {
         "atom" | "red" => atomic::read(r),
         "fence" | "membar" => fence::read(r),
         "cp" => copy::read(r),
+        "mbarrier" => mbarrier::read(r),
         "bar" => match r.has("warp") {
             true => warp_wide::barrier(r),
             false => barrier::read(r),

@@ -9,6 +9,7 @@
 //!
 //! Addresses below [`NULL_LIMIT`] are never valid.
 
+pub(crate) mod claims;
 pub(crate) mod global;
 pub(crate) mod lanes;
 pub(crate) mod shared;

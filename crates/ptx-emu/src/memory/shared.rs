@@ -4,6 +4,7 @@
 //! and who accessed them last.
 
 use super::Words;
+use super::claims::Claims;
 use crate::check::race::Cell;
 use crate::check::written::Bits;
 
@@ -17,6 +18,8 @@ pub(crate) struct SharedMemory {
     pub(crate) written: Bits,
     /// One cell for each granule; empty when not checked.
     pub(crate) races: Vec<Cell>,
+    /// What ordinary accesses must leave alone; none while there is nothing.
+    pub(crate) claims: Option<Box<Claims>>,
     /// The block that it belongs to, if its cluster has others.
     pub(crate) owner: Option<[u32; 3]>,
 }
@@ -25,6 +28,7 @@ impl SharedMemory {
     /// Prepares for a new block. `granule` is the unit of race checking in bytes.
     pub(crate) fn reset(&mut self, bytes: u64, track_written: bool, granule: Option<u32>) {
         self.bytes = bytes;
+        self.claims = None;
         self.words.clear();
         self.words.resize(bytes.div_ceil(4) as usize, 0);
         self.written.reset(if track_written { bytes } else { 0 });

@@ -6,6 +6,7 @@ mod clusters;
 #[path = "../common/mod.rs"]
 mod common;
 mod control;
+mod copies;
 mod launches;
 mod places;
 mod races;

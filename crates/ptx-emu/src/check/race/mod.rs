@@ -23,7 +23,7 @@
 //!
 //! Between other blocks of one launch nothing is ordered, except through device-wide fences: a store is taken as ordered
 //! before another block's access if its block has executed such a fence since, and then a strong store or an atomic (or one
-//! that releases), and the accessing block has executed a strong access or an atomic. Launches are ordered.
+//! that releases), and after that the accessing block has executed a strong access or an atomic. Launches are ordered.
 //!
 //! Rules:
 //! - strong accesses (atomics, `.volatile`, `.relaxed` and stronger) do not race with each other ("Data-races":
@@ -41,7 +41,7 @@
 //! - Of many loads (or equal stores) two are remembered; with barriers among parts of a block one of several
 //!   races may be missed.
 //! - Order through fences is approximate in the direction of missing races: which location a strong access reads is
-//!   not considered.
+//!   not considered. Of a block's fences, 255 are told apart.
 //! - Of a warp whose lanes arrive at the cluster's barrier one after the other, all count as arrived with the last.
 //! - Granules are as wide as the narrowest access of the kernel: bytes stored by different threads are
 //!   told apart in kernels that store bytes.

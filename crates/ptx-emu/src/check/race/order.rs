@@ -190,8 +190,8 @@ pub(crate) struct DeviceOrder<'a> {
     pub(crate) first_block: u32,
     /// Device-wide fences that each block of this launch has published.
     pub(crate) fences: &'a Fences,
-    /// This block has executed a strong access or an atomic.
-    pub(crate) synchronized: bool,
+    /// When this block last executed a strong access or an atomic, in the time of [`Fences`].
+    pub(crate) synchronized: u32,
 }
 
 impl BlockOrder for DeviceOrder<'_> {
@@ -200,10 +200,11 @@ impl BlockOrder for DeviceOrder<'_> {
         if earlier.block < self.first_block {
             return true;
         }
-        if !self.synchronized {
+        if self.synchronized == 0 {
             return false;
         }
-        let fences = self.fences.of((earlier.block - self.first_block).into());
+        let block = (earlier.block - self.first_block).into();
+        let fences = self.fences.of(block, self.synchronized);
         fences > earlier.fences.into()
     }
 }

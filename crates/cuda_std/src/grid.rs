@@ -1,0 +1,142 @@
+//! A barrier of the whole grid: all blocks of a launch wait for each other, any number of times, as between the timesteps of a
+//! simulation that one launch computes. CUDA C++'s `cooperative_groups::this_grid().sync()`.
+//!
+//! ```ignore
+//! #[kernel]
+//! pub unsafe fn steps(mut from: *mut f32, mut to: *mut f32, n: u32, steps: u32, counter: *mut u32) {
+//!     for _ in 0..steps {
+//!         let mut i = thread::index_1d();
+//!         while i < n {
+//!             unsafe { *to.add(i as usize) = update(from, i, n) };
+//!             i += thread::block_dim_x() * thread::grid_dim_x();
+//!         }
+//!         unsafe { grid::sync(counter) };
+//!         core::mem::swap(&mut from, &mut to);
+//!     }
+//! }
+//! ```
+//!
+//! # All blocks must run at once
+//!
+//! A block that waits keeps its place on the multiprocessor. So blocks that have not started never start, if the grid has more than the
+//! device holds: launch as many as it holds, and give each more to do. The emulated device reports a grid that is too large; a GPU
+//! waits without end. How many it holds follows from the kernel's registers, threads and shared memory.
+//!
+//! # The counter
+//!
+//! A `u32` in global memory, which the host sets to 0 once. Blocks count their arrivals in its lower 31 bits; the last one to arrive makes
+//! them 0 again and flips the highest bit, which the others wait for. So one counter is good for any number of barriers and launches, of
+//! grids of any size, one launch after the other.
+//!
+//! # Cost
+//!
+//! An atomic addition a block at one address, and the way to L2 and back: some 1 to 2 µs on a large GPU. The fences make the stores of
+//! the block visible on the device, and empty the multiprocessor's L1 cache. Between [`arrive`] and [`Arrival::wait`] a block can do what
+//! does not depend on the others.
+
+use core::sync::atomic::{AtomicU32, Ordering};
+
+use crate::thread;
+
+/// The bit of the counter that every barrier flips.
+const PHASE: u32 = 1 << 31;
+/// Time between two looks at the counter. Many blocks that look at it without a pause hold up those that arrive.
+const NANOS: u32 = 32;
+
+/// The arrival of a thread's block at the grid's barrier, which the thread then waits for.
+#[derive(Debug)]
+#[must_use = "a block that has arrived must wait before it arrives again"]
+pub struct Arrival {
+    counter: *mut u32,
+    /// What the counter was before; of the block's first thread.
+    before: u32,
+}
+
+/// Waits until every thread of the grid is here; writes to global memory before it are seen by the grid's threads after it.
+///
+/// # Safety
+/// As [`arrive`].
+#[inline(always)]
+pub unsafe fn sync(counter: *mut u32) {
+    // SAFETY: the caller's.
+    unsafe { arrive(counter) }.wait();
+}
+
+/// Arrives at the grid's barrier and goes on, up to [`Arrival::wait`]. What this block does in between must not depend on what others
+/// write meanwhile, nor write what they read.
+///
+/// # Safety
+/// - `counter` is an aligned `u32` in global memory, which the host has set to 0 before its first use, and which nothing but barriers of
+///   one launch at a time accesses. After a launch that failed it is to be set to 0 again.
+/// - Every thread of every block of the grid reaches the same calls in the same order, and none returns before the last.
+/// - All blocks of the grid run at the same time. There are less than 2^31.
+#[inline(always)]
+pub unsafe fn arrive(counter: *mut u32) -> Arrival {
+    thread::sync_threads();
+    let mut before = 0;
+    if thread::linear_thread_idx() == 0 {
+        let blocks = thread::grid_dim_x() * thread::grid_dim_y() * thread::grid_dim_z();
+        let is_first = thread::block_idx_x() | thread::block_idx_y() | thread::block_idx_z() == 0;
+        // Together, all blocks add 2^31.
+        let add = if is_first { PHASE - (blocks - 1) } else { 1 };
+        // SAFETY: the caller's.
+        before = unsafe { AtomicU32::from_ptr(counter) }.fetch_add(add, Ordering::Release);
+    }
+    Arrival { counter, before }
+}
+
+impl Arrival {
+    /// Waits until every block of the grid has arrived.
+    #[inline(always)]
+    pub fn wait(self) {
+        if thread::linear_thread_idx() == 0 {
+            // SAFETY: `arrive`'s.
+            while (unsafe { load(self.counter) } ^ self.before) & PHASE == 0 {
+                thread::nanosleep(NANOS);
+            }
+            // Once, behind the loop: an acquiring load empties L1 each time.
+            fence();
+        }
+        thread::sync_threads();
+    }
+}
+
+/// Loads what other blocks change (`ld.relaxed`, at the scope of the device; `AtomicU32::load` is at that of the system).
+///
+/// # Safety
+/// `counter` is an aligned `u32` in global memory.
+#[inline(always)]
+unsafe fn load(counter: *mut u32) -> u32 {
+    #[cfg(target_arch = "nvptx64")]
+    {
+        let value: u32;
+        // SAFETY: the caller's.
+        unsafe {
+            core::arch::asm!(
+                "{{ .reg .b64 address; cvta.to.global.u64 address, {counter};",
+                "ld.relaxed.gpu.global.u32 {value}, [address]; }}",
+                counter = in(reg64) counter,
+                value = out(reg32) value,
+                options(nostack, preserves_flags)
+            );
+        }
+        value
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    {
+        let _ = counter;
+        crate::gpu_only("ld.relaxed.gpu")
+    }
+}
+
+/// Orders what this thread does behind it after what others released before the counter had this value.
+#[inline(always)]
+fn fence() {
+    #[cfg(target_arch = "nvptx64")]
+    // SAFETY: a fence has no preconditions.
+    unsafe {
+        core::arch::asm!("fence.acq_rel.gpu;", options(nostack, preserves_flags));
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    crate::gpu_only("fence.acq_rel.gpu")
+}

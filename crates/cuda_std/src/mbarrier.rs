@@ -1,0 +1,184 @@
+//! Barriers in shared memory that threads and [bulk copies](crate::bulk_copy) arrive at (PTX ISA, `mbarrier`). CUDA C++'s
+//! `cuda::barrier`. Kernels that use this module need compute capability 9.0: mark them `#[kernel(capability = "9.0")]`.
+//!
+//! A barrier is a `u64` in the block's shared memory, which only the functions of this module access. It counts arrivals and bytes. A phase
+//! completes when as many threads have arrived as [`init`] says, and as many bytes as they expect; then the next begins, by itself.
+//! Phases have numbers from 0; a thread waits for one by its parity.
+//!
+//! ```ignore
+//! // One thread fetches a tile a step, into two buffers in turn; all compute on what the step before has fetched.
+//! let tiles = shared_array![f32; 2048];
+//! let full = shared_array![u64; 2];
+//! let is_first = thread::thread_idx_x() == 0;
+//! if is_first {
+//!     unsafe {
+//!         mbarrier::init(full, 1);
+//!         mbarrier::init(full.add(1), 1);
+//!     }
+//!     mbarrier::fence_init();
+//! }
+//! thread::sync_threads();
+//! let fetch = |step: usize| unsafe {
+//!     mbarrier::arrive_expect_tx(full.add(step % 2), 4096);
+//!     bulk_copy::to_shared(tiles.add(step % 2 * 1024), field.add(step * 1024), 4096, full.add(step % 2));
+//! };
+//! if is_first {
+//!     fetch(0);
+//! }
+//! for step in 0..steps {
+//!     if is_first && step + 1 < steps {
+//!         fetch(step + 1);
+//!     }
+//!     unsafe { mbarrier::wait(full.add(step % 2), step as u32 / 2) };
+//!     compute(unsafe { tiles.add(step % 2 * 1024) });
+//!     // The next round overwrites what all have read.
+//!     thread::sync_threads();
+//! }
+//! ```
+
+macro_rules! barrier {
+    (
+        $(#[$doc:meta])*
+        pub unsafe fn $name:ident($($argument:ident: u32),*) = $instruction:literal, $operands:literal
+    ) => {
+        $(#[$doc])*
+        #[inline(always)]
+        pub unsafe fn $name(barrier: *mut u64 $(, $argument: u32)*) {
+            #[cfg(target_arch = "nvptx64")]
+            // SAFETY: the caller's. Shared memory has addresses of 32 bits.
+            unsafe {
+                core::arch::asm!(
+                    "{{ .reg .b64 wide; .reg .b32 at; cvta.to.shared.u64 wide, {barrier}; cvt.u32.u64 at, wide;",
+                    concat!($instruction, " ", $operands, "; }}"),
+                    barrier = in(reg64) barrier,
+                    $($argument = in(reg32) $argument,)*
+                    options(nostack, preserves_flags)
+                );
+            }
+            #[cfg(not(target_arch = "nvptx64"))]
+            {
+                let _ = (barrier, $($argument),*);
+                crate::gpu_only($instruction)
+            }
+        }
+    };
+}
+
+barrier! {
+    /// Makes a barrier whose phases wait for so many arrivals. Other threads may use it after the next
+    /// [`sync_threads`](crate::thread::sync_threads), bulk copies after [`fence_init`] by this thread, too.
+    ///
+    /// # Safety
+    /// `barrier` is an aligned `u64` in the block's shared memory, where no barrier is. `arrivals` is from 1 to 2^20 - 1.
+    pub unsafe fn init(arrivals: u32) = "mbarrier.init.shared::cta.b64", "[at], {arrivals}"
+}
+
+barrier! {
+    /// Ends a barrier; its memory is free for something else.
+    ///
+    /// # Safety
+    /// `barrier` is one that nobody uses any more: a [`sync_threads`](crate::thread::sync_threads) orders all uses before.
+    pub unsafe fn invalidate() = "mbarrier.inval.shared::cta.b64", "[at]"
+}
+
+barrier! {
+    /// Arrives. What this thread wrote before is seen by those that have waited for the phase.
+    ///
+    /// # Safety
+    /// `barrier` is one of this block. Its current phase waits for an arrival more.
+    pub unsafe fn arrive() = "mbarrier.arrive.release.cta.shared::cta.b64", "_, [at]"
+}
+
+barrier! {
+    /// Makes the current phase wait for so many bytes more, and arrives.
+    ///
+    /// # Safety
+    /// As [`arrive`]. Bulk copies of so many bytes in all report to the phase, which waits for less than 2^20 bytes at any time.
+    pub unsafe fn arrive_expect_tx(bytes: u32) =
+        "mbarrier.arrive.expect_tx.release.cta.shared::cta.b64", "_, [at], {bytes}"
+}
+
+barrier! {
+    /// Makes the current phase wait for so many bytes more, without arriving.
+    ///
+    /// # Safety
+    /// As [`arrive_expect_tx`]. This thread or another arrives at the phase later.
+    pub unsafe fn expect_tx(bytes: u32) =
+        "mbarrier.expect_tx.relaxed.cta.shared::cta.b64", "[at], {bytes}"
+}
+
+/// Waits until a phase has completed: that whose number has the lowest bit of `phase`, of the current one and the one before. What
+/// threads wrote before they arrived is seen, and what copies brought.
+///
+/// # Safety
+/// `barrier` is one of this block, in the phase that is waited for or the one after.
+#[inline(always)]
+#[allow(
+    named_asm_labels,
+    reason = "the label is of the block in braces, of which each copy has its own"
+)]
+pub unsafe fn wait(barrier: *mut u64, phase: u32) {
+    #[cfg(target_arch = "nvptx64")]
+    // SAFETY: the caller's. Shared memory has addresses of 32 bits.
+    unsafe {
+        core::arch::asm!(
+            "{{ .reg .b64 wide; .reg .b32 at, parity; .reg .pred done;",
+            "cvta.to.shared.u64 wide, {barrier}; cvt.u32.u64 at, wide; and.b32 parity, {phase}, 1;",
+            "again: mbarrier.try_wait.parity.acquire.cta.shared::cta.b64 done, [at], parity;",
+            "@!done bra again; }}",
+            barrier = in(reg64) barrier,
+            phase = in(reg32) phase,
+            options(nostack, preserves_flags)
+        );
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    {
+        let _ = (barrier, phase);
+        crate::gpu_only("mbarrier.try_wait")
+    }
+}
+
+/// Whether a phase has completed, as [`wait`] has it, without waiting (`mbarrier.test_wait`).
+///
+/// # Safety
+/// As [`wait`].
+#[inline(always)]
+pub unsafe fn test(barrier: *mut u64, phase: u32) -> bool {
+    #[cfg(target_arch = "nvptx64")]
+    {
+        let done: u32;
+        // SAFETY: the caller's. Shared memory has addresses of 32 bits.
+        unsafe {
+            core::arch::asm!(
+                "{{ .reg .b64 wide; .reg .b32 at; cvta.to.shared.u64 wide, {barrier}; cvt.u32.u64 at, wide;",
+                ".reg .pred is_done; .reg .b32 parity; and.b32 parity, {phase}, 1;",
+                "mbarrier.test_wait.parity.acquire.cta.shared::cta.b64 is_done, [at], parity; selp.u32 {done}, 1, 0, is_done; }}",
+                barrier = in(reg64) barrier,
+                phase = in(reg32) phase,
+                done = out(reg32) done,
+                options(nostack, preserves_flags)
+            );
+        }
+        done != 0
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    {
+        let _ = (barrier, phase);
+        crate::gpu_only("mbarrier.test_wait")
+    }
+}
+
+/// Shows the barriers that this thread has made to bulk copies, and to the other blocks of the cluster after its next barrier.
+#[inline(always)]
+pub fn fence_init() {
+    #[cfg(target_arch = "nvptx64")]
+    // SAFETY: a fence has no preconditions.
+    unsafe {
+        core::arch::asm!(
+            "fence.mbarrier_init.release.cluster;",
+            options(nostack, preserves_flags)
+        );
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    crate::gpu_only("fence.mbarrier_init")
+}

@@ -1,0 +1,150 @@
+//! Accesses to what must be left alone: where asynchronous copies are under way, and objects of `mbarrier`.
+
+use super::{Region, Request, Span};
+use crate::block::{BlockRunner, Stop};
+use crate::fault::{AccessKind, FaultKind, RaceAccess};
+use crate::memory::claims::{Claim, Claims};
+use crate::memory::shared::SharedMemory;
+use crate::registers::{LANES, lanes};
+use crate::warp::{BulkStore, Warp};
+
+/// Bytes of an object of `mbarrier`.
+pub(crate) const MBARRIER_BYTES: u64 = 8;
+
+impl BlockRunner<'_> {
+    /// The claims on the block's shared memory.
+    pub(crate) fn claims(&mut self) -> &mut Claims {
+        let bytes = self.shared.bytes;
+        let tracks_proxies = self.launch.exchange.bulk && self.launch.sanitize.races;
+        let claims = &mut self.shared.claims;
+        claims.get_or_insert_with(|| Box::new(Claims::new(bytes, tracks_proxies)))
+    }
+
+    /// Checks an ordinary access to the block's own memory against the claims on it, and notes it.
+    pub(super) fn meet_claims(
+        &mut self,
+        warp: &Warp,
+        request: &Request,
+        span: &Span,
+    ) -> Result<(), Stop> {
+        let Some(mut claims) = self.shared.claims.take() else {
+            return Ok(());
+        };
+        let checked = self.check_claims(warp, &self.shared, &claims, request, span);
+        if request.kind != AccessKind::Load {
+            let width = request.width.into();
+            lanes(request.mask).for_each(|lane| claims.note_store(request.addresses[lane], width));
+        }
+        self.shared.claims = Some(claims);
+        checked
+    }
+
+    /// Checks that no lane accesses what is claimed in `memory`, the running block's or another's; `warp` executes the access.
+    pub(super) fn check_claims(
+        &self,
+        warp: &Warp,
+        memory: &SharedMemory,
+        claims: &Claims,
+        request: &Request,
+        span: &Span,
+    ) -> Result<(), Stop> {
+        let writes = request.kind != AccessKind::Load;
+        let width = u64::from(request.width);
+        if span.contiguous && !claims.keeps(span.min, LANES as u64 * width, writes) {
+            return Ok(());
+        }
+        let is_kept = |lane: &usize| claims.keeps(request.addresses[*lane], width, writes);
+        match lanes(request.mask).find(is_kept) {
+            Some(lane) => Err(self.claimed(warp, memory, claims, request, lane)),
+            None => Ok(()),
+        }
+    }
+
+    /// Claims what one lane's copy uses, if races are checked. `request` is its access.
+    pub(crate) fn claim(
+        &mut self,
+        warp: &Warp,
+        request: &Request,
+        lane: usize,
+        claim: Claim,
+    ) -> Result<(), Stop> {
+        if !self.launch.sanitize.races {
+            return Ok(());
+        }
+        self.claims();
+        let Some(mut claims) = self.shared.claims.take() else {
+            return Ok(());
+        };
+        let (offset, width) = (request.addresses[lane], request.width.into());
+        let result = match claims.keeps(offset, width, request.kind != AccessKind::Load) {
+            true => Err(self.claimed(warp, &self.shared, &claims, request, lane)),
+            false => {
+                claims.claim(offset, width, claim);
+                Ok(())
+            }
+        };
+        self.shared.claims = Some(claims);
+        result
+    }
+
+    /// The fault of a lane's access to what is claimed.
+    pub(crate) fn claimed(
+        &self,
+        warp: &Warp,
+        memory: &SharedMemory,
+        claims: &Claims,
+        request: &Request,
+        lane: usize,
+    ) -> Stop {
+        let (offset, width) = (request.addresses[lane], u64::from(request.width));
+        let meets = |start: u64, bytes: u64| start < offset + width && offset < start + bytes;
+        let location = memory.location(self.launch, offset);
+        let mut barriers = claims.barriers.keys();
+        if let Some(&barrier) = barriers.find(|&&barrier| meets(barrier, MBARRIER_BYTES)) {
+            let barrier = memory.location(self.launch, barrier);
+            let access = request.access();
+            let reason = format!(
+                "{access} at {location}, where an mbarrier object is (at {barrier}): only `mbarrier` instructions may access it"
+            );
+            let kind = FaultKind::InvalidBarrier { reason };
+            return self.fault(request.thread(lane), request.pc, kind);
+        }
+        let started = |kind, warp: usize, lane: usize, pc: u32| RaceAccess {
+            kind,
+            thread: self
+                .launch
+                .thread_id(self.block, (warp * LANES + lane) as u32),
+            place: self.launch.code.infos[pc as usize].position.clone(),
+        };
+        let bulk = claims.arriving.iter();
+        let mut bulk = bulk.filter(|copy| meets(copy.shared, copy.bytes.into()));
+        let copy = match bulk.next() {
+            Some(copy) => Some(started(AccessKind::Store, copy.warp, copy.lane, copy.pc)),
+            None => {
+                // Those of other blocks are not at hand.
+                let own = self.launch.view(self.block).block;
+                let is_own = memory.owner.is_none_or(|owner| owner == own);
+                let warps = self.warps.iter().chain([warp]).filter(|_| is_own);
+                let queues = warps.filter_map(|warp| Some((warp.index, warp.copies.as_ref()?)));
+                let mut copies = queues.flat_map(|(warp, queues)| {
+                    let loads = queues.loads.all().map(|(lane, copy)| {
+                        (AccessKind::Store, copy.dst, copy.bytes, lane, copy.pc)
+                    });
+                    let stores = queues.stores.all().map(|(lane, BulkStore { copy, .. })| {
+                        (AccessKind::Load, copy.shared, copy.bytes, lane, copy.pc)
+                    });
+                    loads.chain(stores).map(move |copy| (warp, copy))
+                });
+                let found =
+                    copies.find(|(_, (_, start, bytes, ..))| meets(*start, (*bytes).into()));
+                found.map(|(warp, (kind, _, _, lane, pc))| started(kind, warp, lane, pc))
+            }
+        };
+        let kind = FaultKind::CopyUnderWay {
+            access: request.access(),
+            location,
+            copy,
+        };
+        self.fault(request.thread(lane), request.pc, kind)
+    }
+}

@@ -1,0 +1,134 @@
+//! What of a block's shared memory ordinary accesses must leave alone: where asynchronous copies are under way, and objects of
+//! `mbarrier`.
+//!
+//! A block has none of this until its kernel copies asynchronously or makes an object, so that others pay nothing.
+
+use std::collections::BTreeMap;
+
+use crate::check::written::Bits;
+
+/// The claims on the shared memory of a block. Offsets are in bytes from its start.
+#[derive(Debug, Default)]
+pub(crate) struct Claims {
+    /// Bytes that must not be read: copies to them are under way, or they are of an object.
+    unreadable: Bits,
+    /// Bytes that must not be written: those, and what copies are under way from.
+    unwritable: Bits,
+    /// Bytes that ordinary instructions have stored, and nothing has shown to the asynchronous proxy since. Kept of kernels that
+    /// copy in bulk.
+    unfenced: Option<Bits>,
+    /// The objects, by offset.
+    pub(crate) barriers: BTreeMap<u64, Mbarrier>,
+    /// Bulk copies into this memory that are under way, in the order of their start.
+    pub(crate) arriving: Vec<BulkCopy>,
+}
+
+/// An object of `mbarrier` (PTX ISA, "mbarrier object").
+#[derive(Clone, Debug)]
+pub(crate) struct Mbarrier {
+    /// Arrivals that a phase waits for.
+    pub(crate) expected: u32,
+    /// Those that the current phase still waits for.
+    pub(crate) pending: u32,
+    /// Bytes that it still waits for; copies may arrive before they are expected.
+    pub(crate) bytes: i64,
+    /// Phases that have completed.
+    pub(crate) phase: u64,
+    /// The asynchronous proxy sees it.
+    pub(crate) is_fenced: bool,
+    /// What the arrivals of the current phase release, as `ClusterState::arriving`.
+    pub(crate) arriving: Vec<u32>,
+    /// What those of the phases before have released.
+    pub(crate) released: Vec<u32>,
+}
+
+/// A bulk copy of one thread.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BulkCopy {
+    /// Address in global memory.
+    pub(crate) global: u64,
+    /// Offset in the block's shared memory.
+    pub(crate) shared: u64,
+    pub(crate) bytes: u32,
+    /// The offset of the object that it reports to; of copies to global memory, 0.
+    pub(crate) barrier: u64,
+    /// Position of the instruction.
+    pub(crate) pc: u32,
+    /// The warp of the thread that started it, and the lane.
+    pub(crate) warp: usize,
+    pub(crate) lane: usize,
+}
+
+/// What a claim keeps from ordinary accesses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Claim {
+    /// Reads and writes.
+    All,
+    /// Writes.
+    Writes,
+}
+
+impl Claims {
+    /// None, in so many bytes. `tracks_proxies`: stores are to be followed that the asynchronous proxy may not see.
+    pub(crate) fn new(bytes: u64, tracks_proxies: bool) -> Self {
+        let mut claims = Self::default();
+        claims.unreadable.reset(bytes);
+        claims.unwritable.reset(bytes);
+        claims.unfenced = tracks_proxies.then(|| {
+            let mut unfenced = Bits::default();
+            unfenced.reset(bytes);
+            unfenced
+        });
+        claims
+    }
+
+    /// Claims a range.
+    pub(crate) fn claim(&mut self, offset: u64, bytes: u64, claim: Claim) {
+        self.unwritable.mark(offset, bytes);
+        if claim == Claim::All {
+            self.unreadable.mark(offset, bytes);
+        }
+    }
+
+    /// Ends all claims on a range.
+    pub(crate) fn release(&mut self, offset: u64, bytes: u64) {
+        self.unwritable.clear(offset, bytes);
+        self.unreadable.clear(offset, bytes);
+    }
+
+    /// True if something of a range must not be read, or written.
+    #[inline]
+    pub(crate) fn keeps(&self, offset: u64, bytes: u64, writes: bool) -> bool {
+        match writes {
+            false => self.unreadable.touches(offset, bytes),
+            true => self.unwritable.touches(offset, bytes),
+        }
+    }
+
+    /// Notes a store by an ordinary instruction.
+    pub(crate) fn note_store(&mut self, offset: u64, bytes: u64) {
+        if let Some(unfenced) = &mut self.unfenced {
+            unfenced.mark(offset, bytes);
+        }
+    }
+
+    /// Notes that the asynchronous proxy sees what has been stored.
+    pub(crate) fn note_fence(&mut self) {
+        if let Some(unfenced) = &mut self.unfenced {
+            unfenced.clear_all();
+        }
+    }
+
+    /// Notes that the asynchronous proxy has written a range.
+    pub(crate) fn note_copy(&mut self, offset: u64, bytes: u64) {
+        if let Some(unfenced) = &mut self.unfenced {
+            unfenced.clear(offset, bytes);
+        }
+    }
+
+    /// True if the asynchronous proxy may not see something of a range.
+    pub(crate) fn is_unfenced(&self, offset: u64, bytes: u64) -> bool {
+        let unfenced = self.unfenced.as_ref();
+        unfenced.is_some_and(|unfenced| unfenced.touches(offset, bytes))
+    }
+}

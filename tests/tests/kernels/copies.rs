@@ -1,0 +1,60 @@
+//! Asynchronous copies: of a word a thread, and in bulk.
+
+use host::{Error, LaunchConfig, args};
+use insta::assert_snapshot;
+
+use crate::message::fault;
+use crate::scene::{Scene, ramp};
+
+#[test]
+fn words_that_nobody_waits_for() {
+    let run = |kernel: &str, n: usize| {
+        let mut scene = Scene::new();
+        let x = scene.input("x", &ramp(n));
+        let out = scene.input("out", &vec![0f32; n]);
+        let config = LaunchConfig::new(n.div_ceil(64) as u32, 64);
+        scene.launch(kernel, config, args![x, out, n as u32]);
+        scene.run::<f32>(out)
+    };
+    assert_snapshot!(fault(run("mean", 150)), @"");
+    for n in [1, 63, 64, 65, 150] {
+        let x = ramp(n);
+        let at = |i: usize| x.get(i).copied().unwrap_or(0.0);
+        let mean = |i: usize| (at(i.wrapping_sub(1)) + at(i) + at(i + 1)) / 3.0;
+        let expected: Vec<f32> = (0..n).map(mean).collect();
+        assert_eq!(run("mean_fixed", n).unwrap(), expected);
+    }
+}
+
+/// So many rows of 128, and a cell more.
+fn rows(kernel: &str, rows: usize) -> Result<Vec<f32>, Error> {
+    let mut scene = Scene::new();
+    let x = scene.input("x", &ramp(128 * rows + 1));
+    let out = scene.input("out", &vec![0f32; 128 * rows]);
+    scene.launch(kernel, LaunchConfig::new(1, 64), args![x, out, rows as u64]);
+    scene.run::<f32>(out)
+}
+
+#[test]
+fn rows_in_bulk() {
+    for count in [1, 2, 3, 7] {
+        let expected: Vec<f32> = ramp(128 * count).iter().map(|x| 2.0 * x).collect();
+        assert_eq!(rows("rows_fixed", count).unwrap(), expected);
+    }
+}
+
+#[test]
+fn rows_that_nobody_waits_for() {
+    assert_snapshot!(fault(rows("rows_at_once", 3)), @"");
+}
+
+#[test]
+fn other_bytes_expected_than_copied() {
+    assert_snapshot!(fault(rows("rows_in_part", 3)), @"");
+    assert_snapshot!(fault(rows("rows_and_more", 3)), @"");
+}
+
+#[test]
+fn rows_that_do_not_begin_at_16_bytes() {
+    assert_snapshot!(fault(rows("rows_aslant", 3)), @"");
+}

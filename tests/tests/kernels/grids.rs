@@ -1,0 +1,98 @@
+//! Several steps in one launch, with a barrier of all blocks between them.
+
+use host::{Error, LaunchConfig, args};
+use insta::assert_snapshot;
+
+use crate::message::fault;
+use crate::scene::Scene;
+
+fn cells(len: u32) -> Vec<u32> {
+    (0..len).map(|i| i.wrapping_mul(2654435761)).collect()
+}
+
+/// `step` of the kernels.
+fn stepped(cells: &[u32]) -> Vec<u32> {
+    let n = cells.len();
+    let step = |i: usize| {
+        let sum = cells[(i + n - 1) % n].wrapping_add(cells[(i + 1) % n]);
+        sum.wrapping_mul(5) ^ cells[i]
+    };
+    (0..n).map(step).collect()
+}
+
+/// Launches of so many steps each, by so many blocks, with one counter.
+fn run(kernel: &str, n: u32, launches: &[(u32, u32)]) -> Result<Vec<u32>, Error> {
+    let mut scene = Scene::new();
+    let mut from = scene.input("a", &cells(n));
+    let mut to = scene.input("b", &cells(n));
+    let counter = scene.input("counter", &[0u32]);
+    for &(blocks, steps) in launches {
+        scene.launch(
+            kernel,
+            LaunchConfig::new(blocks, 64),
+            args![from, to, n, steps, counter],
+        );
+        if steps % 2 == 1 {
+            (from, to) = (to, from);
+        }
+    }
+    scene.run::<u32>(from)
+}
+
+#[test]
+fn steps_of_one_launch() {
+    // Odd and even counts of steps, launches after one another, blocks without a cell.
+    let cases: [(u32, &[(u32, u32)]); 5] = [
+        (300, &[(4, 5)]),
+        (300, &[(3, 1), (5, 4), (1, 3)]),
+        (64, &[(1, 2)]),
+        (100, &[(6, 3)]),
+        (1, &[(2, 4), (2, 1)]),
+    ];
+    for (n, launches) in cases {
+        let steps = launches.iter().map(|(_, steps)| steps).sum::<u32>();
+        let expected = (0..steps).fold(cells(n), |cells, _| stepped(&cells));
+        assert_eq!(run("steps_fixed", n, launches).unwrap(), expected);
+    }
+}
+
+#[test]
+fn no_barrier_of_the_grid() {
+    assert_snapshot!(fault(run("steps_apart", 300, &[(4, 5)])), @"");
+}
+
+#[test]
+fn a_barrier_of_the_grid_that_is_left_out_now_and_then() {
+    assert_snapshot!(fault(run("steps_by_two", 300, &[(4, 5)])), @"");
+}
+
+#[test]
+fn a_grid_that_is_larger_than_the_device() {
+    // 132 multiprocessors hold 32 blocks of 64 threads each.
+    let n = 4225 * 64;
+    assert_snapshot!(fault(run("steps_fixed", n, &[(4225, 2)])), @"");
+}
+
+#[test]
+fn a_block_that_returns_before_the_barrier() {
+    let run = |kernel| {
+        let mut scene = Scene::new();
+        let x = scene.input("x", &cells(384));
+        let middle = scene.input("middle", &[0u32; 384]);
+        let out = scene.input("out", &[0u32; 384]);
+        let counter = scene.input("counter", &[0u32]);
+        scene.launch(
+            kernel,
+            LaunchConfig::new((2, 3), 64),
+            args![x, middle, out, counter],
+        );
+        scene.run::<u32>(out)
+    };
+    assert_snapshot!(fault(run("leave_early")), @"");
+    let x = cells(384);
+    let sum = |i: usize| x[i].wrapping_add(x[(i + 64) % 384].wrapping_mul(3));
+    assert_eq!(
+        run("leave_early_fixed").unwrap(),
+        (0..384).map(sum).collect::<Vec<_>>()
+    );
+}
