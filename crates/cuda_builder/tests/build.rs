@@ -157,6 +157,89 @@ fn shared_memory_is_shared_through_slices_too() {
 }
 
 #[test]
+fn copies_and_their_barriers_become_the_instructions_they_name() {
+    let folder = krate(
+        "fixture_copies",
+        &format!(
+            "{PRELUDE}
+            #[kernel(capability = \"9.0\")]
+            pub unsafe fn all(x: *const f32, out: *mut f32, n: u32, counter: *mut u32) {{
+                let tile = shared_array![f32; 256];
+                let bar = shared_array![u64; 1];
+                let i = thread::thread_idx_x() as usize;
+                unsafe {{
+                    async_copy::copy_4(tile.add(i), x.add(i), i < n as usize);
+                    async_copy::copy_8(tile.add(2 * i), x.add(2 * i), true);
+                    async_copy::commit();
+                    async_copy::wait::<0>();
+                    if i == 0 {{
+                        mbarrier::init(bar, n);
+                        mbarrier::fence_init();
+                        mbarrier::expect_tx(bar, 512);
+                        mbarrier::arrive_expect_tx(bar, 512);
+                        bulk_copy::to_shared(tile, x, 1024, bar);
+                        mbarrier::arrive(bar);
+                    }}
+                    while !mbarrier::test(bar, n) {{}}
+                    mbarrier::wait(bar, n + 1);
+                    mbarrier::wait(bar, 2);
+                    *tile.add(i) += 1.0;
+                    bulk_copy::fence_shared();
+                    bulk_copy::fence_global();
+                    thread::sync_threads();
+                    if i == 0 {{
+                        bulk_copy::to_global(out, tile, 1024);
+                        bulk_copy::commit();
+                        bulk_copy::wait_read::<1>();
+                        bulk_copy::wait::<0>();
+                        mbarrier::invalidate(bar);
+                    }}
+                    grid::sync(counter);
+                    *out.add(i) = *tile.add(i);
+                }}
+            }}"
+        ),
+    );
+    let file = build_for(&folder, NvvmArch::Compute90).unwrap_or_else(|error| panic!("{error}"));
+    let ptx = std::fs::read_to_string(file).unwrap();
+    assert_eq!(generic_accesses(&ptx), [""; 0]);
+    let expected = [
+        ("cp.async.ca.shared.global [to], [from], 4, %r", 1),
+        ("cp.async.ca.shared.global [to], [from], 8, %r", 1),
+        ("mbarrier.init.shared::cta.b64 [at], %r", 1),
+        ("fence.mbarrier_init.release.cluster;", 1),
+        ("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [at], %r", 1),
+        (
+            "mbarrier.arrive.expect_tx.release.cta.shared::cta.b64 _, [at], %r",
+            1,
+        ),
+        ("mbarrier.arrive.release.cta.shared::cta.b64 _, [at];", 1),
+        ("mbarrier.test_wait.parity.acquire.cta.shared::cta.b64", 1),
+        ("mbarrier.try_wait.parity.acquire.cta.shared::cta.b64", 2),
+        ("mbarrier.inval.shared::cta.b64 [at];", 1),
+        (
+            "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [to], [from], %r",
+            1,
+        ),
+        (
+            "cp.async.bulk.global.shared::cta.bulk_group [to], [from], %r",
+            1,
+        ),
+        ("cp.async.bulk.commit_group;", 1),
+        ("cp.async.bulk.wait_group 0;", 1),
+        ("cp.async.bulk.wait_group.read 1;", 1),
+        ("fence.proxy.async.shared::cta;", 1),
+        ("fence.proxy.async.global;", 1),
+        ("atom.release.gpu.global.add.u32", 1),
+        // Before the loop, and in it.
+        ("ld.acquire.gpu.global.u32", 2),
+    ];
+    for (text, count) in expected {
+        assert_eq!(ptx.matches(text).count(), count, "{text} in\n{ptx}");
+    }
+}
+
+#[test]
 fn clusters_reach_each_others_shared_memory() {
     let folder = krate(
         "fixture_clusters",

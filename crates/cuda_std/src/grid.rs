@@ -30,11 +30,9 @@
 //!
 //! # Cost
 //!
-//! An atomic addition a block at one address, and the way to L2 and back: some 1 to 2 µs on a large GPU. The fences make the stores of
-//! the block visible on the device, and empty the multiprocessor's L1 cache. Between [`arrive`] and [`Arrival::wait`] a block can do what
-//! does not depend on the others.
-
-use core::sync::atomic::{AtomicU32, Ordering};
+//! A fence and an atomic addition a block at one address, and the way to L2 and back: predicted 1 to 2 µs on a large GPU. An arrival waits
+//! until the block's stores are visible on the device (`MEMBAR.ALL.GPU`). A block that waits empties the multiprocessor's L1 cache each
+//! time that it looks (`CCTL.IVALL`). Between [`arrive`] and [`Arrival::wait`] a block can do what does not depend on the others.
 
 use crate::thread;
 
@@ -80,7 +78,7 @@ pub unsafe fn arrive(counter: *mut u32) -> Arrival {
         // Together, all blocks add 2^31.
         let add = if is_first { PHASE - (blocks - 1) } else { 1 };
         // SAFETY: the caller's.
-        before = unsafe { AtomicU32::from_ptr(counter) }.fetch_add(add, Ordering::Release);
+        before = unsafe { add_release(counter, add) };
     }
     Arrival { counter, before }
 }
@@ -91,22 +89,50 @@ impl Arrival {
     pub fn wait(self) {
         if thread::linear_thread_idx() == 0 {
             // SAFETY: `arrive`'s.
-            while (unsafe { load(self.counter) } ^ self.before) & PHASE == 0 {
+            while (unsafe { load_acquire(self.counter) } ^ self.before) & PHASE == 0 {
                 thread::nanosleep(NANOS);
             }
-            // Once, behind the loop: an acquiring load empties L1 each time.
-            fence();
         }
         thread::sync_threads();
     }
 }
 
-/// Loads what other blocks change (`ld.relaxed`, at the scope of the device; `AtomicU32::load` is at that of the system).
+/// Adds to the counter; gives what it was before. What this block has stored is seen by who sees the sum. (`AtomicU32::fetch_add` would also
+/// empty L1.)
 ///
 /// # Safety
 /// `counter` is an aligned `u32` in global memory.
 #[inline(always)]
-unsafe fn load(counter: *mut u32) -> u32 {
+unsafe fn add_release(counter: *mut u32, value: u32) -> u32 {
+    #[cfg(target_arch = "nvptx64")]
+    {
+        let before: u32;
+        // SAFETY: the caller's.
+        unsafe {
+            core::arch::asm!(
+                "{{ .reg .b64 address; cvta.to.global.u64 address, {counter};",
+                "atom.release.gpu.global.add.u32 {before}, [address], {value}; }}",
+                counter = in(reg64) counter,
+                value = in(reg32) value,
+                before = out(reg32) before,
+                options(nostack, preserves_flags)
+            );
+        }
+        before
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    {
+        let _ = (counter, value);
+        crate::gpu_only("atom.release.gpu.add")
+    }
+}
+
+/// Loads the counter, at the scope of the device. (`AtomicU32::load` is at that of the system.)
+///
+/// # Safety
+/// `counter` is an aligned `u32` in global memory.
+#[inline(always)]
+unsafe fn load_acquire(counter: *mut u32) -> u32 {
     #[cfg(target_arch = "nvptx64")]
     {
         let value: u32;
@@ -114,7 +140,7 @@ unsafe fn load(counter: *mut u32) -> u32 {
         unsafe {
             core::arch::asm!(
                 "{{ .reg .b64 address; cvta.to.global.u64 address, {counter};",
-                "ld.relaxed.gpu.global.u32 {value}, [address]; }}",
+                "ld.acquire.gpu.global.u32 {value}, [address]; }}",
                 counter = in(reg64) counter,
                 value = out(reg32) value,
                 options(nostack, preserves_flags)
@@ -125,18 +151,6 @@ unsafe fn load(counter: *mut u32) -> u32 {
     #[cfg(not(target_arch = "nvptx64"))]
     {
         let _ = counter;
-        crate::gpu_only("ld.relaxed.gpu")
+        crate::gpu_only("ld.acquire.gpu")
     }
-}
-
-/// Orders what this thread does behind it after what others released before the counter had this value.
-#[inline(always)]
-fn fence() {
-    #[cfg(target_arch = "nvptx64")]
-    // SAFETY: a fence has no preconditions.
-    unsafe {
-        core::arch::asm!("fence.acq_rel.gpu;", options(nostack, preserves_flags));
-    }
-    #[cfg(not(target_arch = "nvptx64"))]
-    crate::gpu_only("fence.acq_rel.gpu")
 }

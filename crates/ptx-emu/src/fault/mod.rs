@@ -36,9 +36,15 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// True for a data race.
+    /// True for a data race, also with an asynchronous copy.
     pub(crate) fn is_race(&self) -> bool {
-        matches!(self, Self::Program(fault) if matches!(fault.kind, FaultKind::Race { .. }))
+        let is_race = |kind: &FaultKind| {
+            matches!(
+                kind,
+                FaultKind::Race { .. } | FaultKind::CopyUnderWay { .. }
+            )
+        };
+        matches!(self, Self::Program(fault) if is_race(&fault.kind))
     }
 }
 

@@ -1,9 +1,9 @@
 //! Races, and what is ordered.
 
 use insta::assert_snapshot;
-use ptx_emu::Sanitize;
+use ptx_emu::{Sanitize, Schedule};
 
-use crate::common::launch;
+use crate::common::{Launch, launch};
 
 /// Each thread stores to its own word, then loads its right neighbour's.
 fn exchange(between: &str) -> String {
@@ -193,4 +193,38 @@ fn a_warp_barrier_does_not_order_what_exited_lanes_did() {
     ");
     let ordered = body.replace("\nret;\n$lower:", "\nbar.warp.sync -1;\nret;\n$lower:");
     assert_eq!(launch(&ordered).out()[..16], Vec::from_iter(16..32));
+}
+
+/// Two blocks of one thread: in each step, a block adds the other's word of the step before to its own. Word 8 of `out` counts arrivals at a
+/// barrier after each step but the one that is left out.
+fn steps(left_out: Option<u32>) -> Launch {
+    let mut body = "mov.u32 %r5, %ctaid.x;\nxor.b32 %r6, %r5, 1;\n".to_owned();
+    let mut arrived = 0;
+    for step in 0..5 {
+        let (from, to) = (8 * (step % 2), 8 * ((step + 1) % 2));
+        let line = 100 + step;
+        body += &format!(
+            ".loc 1 {line} 1\nmul.wide.u32 %rd5, %r5, 4;\nadd.u64 %rd5, %rd1, %rd5;\nmul.wide.u32 %rd6, %r6, 4;\nadd.u64 %rd6, %rd1, %rd6;\n\
+             ld.global.u32 %r7, [%rd5+{from}];\nld.global.u32 %r8, [%rd6+{from}];\nadd.u32 %r7, %r7, %r8;\nadd.u32 %r7, %r7, %r5;\n\
+             st.global.u32 [%rd5+{to}], %r7;\n"
+        );
+        if left_out != Some(step) {
+            arrived += 2;
+            body += &format!(
+                ".loc 1 200 1\nfence.acq_rel.gpu;\nred.relaxed.gpu.global.add.u32 [%rd1+32], 1;\nspin{step}:\n\
+                 ld.relaxed.gpu.global.u32 %r9, [%rd1+32];\nsetp.lt.u32 %p1, %r9, {arrived};\n@%p1 bra spin{step};\nfence.acq_rel.gpu;\n"
+            );
+        }
+    }
+    launch(&body).block(1).grid(2)
+}
+
+#[test]
+fn a_barrier_of_the_grid_that_one_step_leaves_out() {
+    for seed in 0..8 {
+        let out = steps(None).schedule(Schedule::Random { seed }).out();
+        assert_eq!(out[..4], [7, 8, 15, 16]);
+    }
+    assert_snapshot!(steps(Some(0)).fault(), @"");
+    assert_snapshot!(steps(Some(2)).fault(), @"");
 }
