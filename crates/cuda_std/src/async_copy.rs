@@ -13,45 +13,6 @@
 //! thread::sync_threads();
 //! ```
 
-/// Starts a copy of 16 bytes that bypasses L1 (`cp.async.cg`).
-///
-/// # Safety
-/// Both pointers are aligned to 16 bytes. From `global` on there are 16 initialised bytes of global memory, which no thread writes until the
-/// copy has arrived; from `shared` on 16 bytes of the block's shared memory, which no thread accesses until then.
-#[inline(always)]
-pub unsafe fn copy_16<T>(shared: *mut T, global: *const T) {
-    // SAFETY: the caller's.
-    unsafe { copy_16_at(shared, global, 0) }
-}
-
-/// Starts a copy of 16 bytes as [`copy_16`] does, from the element `index` after `global`. A kernel that copies from the same places of many planes keeps these
-/// in 32 bits: here the compiler does not make addresses of them before it needs them.
-///
-/// # Safety
-/// As [`copy_16`], of the element.
-#[inline(always)]
-pub unsafe fn copy_16_at<T>(shared: *mut T, global: *const T, index: u32) {
-    #[cfg(target_arch = "nvptx64")]
-    // SAFETY: the caller's. Shared memory has addresses of 32 bits.
-    unsafe {
-        core::arch::asm!(
-            "{{ .reg .b64 wide, from; .reg .b32 to; cvta.to.shared.u64 wide, {shared}; cvt.u32.u64 to, wide;",
-            "mad.wide.u32 from, {index}, {size}, {global}; cvta.to.global.u64 from, from;",
-            "cp.async.cg.shared.global [to], [from], 16; }}",
-            shared = in(reg64) shared,
-            global = in(reg64) global,
-            index = in(reg32) index,
-            size = const size_of::<T>(),
-            options(nostack, preserves_flags)
-        );
-    }
-    #[cfg(not(target_arch = "nvptx64"))]
-    {
-        let _ = (shared, global, index);
-        crate::gpu_only("cp.async.cg")
-    }
-}
-
 macro_rules! narrow_copy {
     ($(#[doc = $doc:literal] $name:ident = $bytes:literal;)*) => {$(
         #[doc = $doc]
@@ -90,6 +51,45 @@ narrow_copy! {
     copy_4 = 4;
     #[doc = "Starts a copy of 8 bytes (`cp.async.ca`)."]
     copy_8 = 8;
+}
+
+/// Starts a copy of 16 bytes that bypasses L1 (`cp.async.cg`).
+///
+/// # Safety
+/// Both pointers are aligned to 16 bytes. From `global` on there are 16 initialised bytes of global memory, which no thread writes until the
+/// copy has arrived; from `shared` on 16 bytes of the block's shared memory, which no thread accesses until then.
+#[inline(always)]
+pub unsafe fn copy_16<T>(shared: *mut T, global: *const T) {
+    // SAFETY: the caller's.
+    unsafe { copy_16_at(shared, global, 0) }
+}
+
+/// Starts a copy of 16 bytes as [`copy_16`] does, from the element `index` after `global`. A kernel that copies from the same places of many planes keeps these
+/// in 32 bits: here the compiler does not make addresses of them before it needs them.
+///
+/// # Safety
+/// As [`copy_16`], of the element.
+#[inline(always)]
+pub unsafe fn copy_16_at<T>(shared: *mut T, global: *const T, index: u32) {
+    #[cfg(target_arch = "nvptx64")]
+    // SAFETY: the caller's. Shared memory has addresses of 32 bits.
+    unsafe {
+        core::arch::asm!(
+            "{{ .reg .b64 wide, from; .reg .b32 to; cvta.to.shared.u64 wide, {shared}; cvt.u32.u64 to, wide;",
+            "mad.wide.u32 from, {index}, {size}, {global}; cvta.to.global.u64 from, from;",
+            "cp.async.cg.shared.global [to], [from], 16; }}",
+            shared = in(reg64) shared,
+            global = in(reg64) global,
+            index = in(reg32) index,
+            size = const size_of::<T>(),
+            options(nostack, preserves_flags)
+        );
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    {
+        let _ = (shared, global, index);
+        crate::gpu_only("cp.async.cg")
+    }
 }
 
 /// Closes this thread's group of copies: those started since it last did, which may be none.

@@ -10,7 +10,7 @@ pub unsafe fn mean(x: *const f32, out: *mut f32, n: u32) {
     let mut k = t;
     while k < 66 {
         let from = (i as usize + k - t).wrapping_sub(1);
-        async_copy::copy_4(tile.add(k), x.wrapping_add(from), from < n as usize);
+        async_copy::copy_4(tile.add(k), x.wrapping_add(from), from < n as usize); //~ fault
         k += 64;
     }
     async_copy::commit();

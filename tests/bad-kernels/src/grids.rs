@@ -31,33 +31,7 @@ pub unsafe fn steps_apart(
     }
 }
 
-/// The barrier is left out after every other step.
-#[kernel]
-pub unsafe fn steps_by_two(
-    mut a: *mut u32,
-    mut b: *mut u32,
-    n: u32,
-    steps: u32,
-    counter: *mut u32,
-) {
-    for k in 0..steps {
-        let mut i = thread::index_1d();
-        while i < n {
-            let (left, right) = ((i + n - 1) % n, (i + 1) % n);
-            let sum = (*a.add(left as usize)).wrapping_add(*a.add(right as usize)); //~ fault
-            *b.add(i as usize) = mixed(*a.add(i as usize), sum); //~ fault
-            i += thread::block_dim_x() * thread::grid_dim_x();
-        }
-        if k % 2 == 0 {
-            grid::sync(counter);
-        } else {
-            thread::sync_threads();
-        }
-        core::mem::swap(&mut a, &mut b);
-    }
-}
-
-/// With a barrier after each.
+/// With a barrier after each: of a grid that the device holds.
 #[kernel]
 pub unsafe fn steps_fixed(mut a: *mut u32, mut b: *mut u32, n: u32, steps: u32, counter: *mut u32) {
     for _ in 0..steps {
@@ -68,7 +42,7 @@ pub unsafe fn steps_fixed(mut a: *mut u32, mut b: *mut u32, n: u32, steps: u32, 
             *b.add(i as usize) = mixed(*a.add(i as usize), sum);
             i += thread::block_dim_x() * thread::grid_dim_x();
         }
-        grid::sync(counter);
+        grid::sync(counter); //~ fault
         core::mem::swap(&mut a, &mut b);
     }
 }

@@ -22,6 +22,11 @@ fn stepped(cells: &[u32]) -> Vec<u32> {
 
 /// Launches of so many steps each, by so many blocks, with one counter.
 fn run(kernel: &str, n: u32, launches: &[(u32, u32)]) -> Result<Vec<u32>, Error> {
+    run_of(kernel, n, 64, launches)
+}
+
+/// The same with blocks of so many threads.
+fn run_of(kernel: &str, n: u32, threads: u32, launches: &[(u32, u32)]) -> Result<Vec<u32>, Error> {
     let mut scene = Scene::new();
     let mut from = scene.input("a", &cells(n));
     let mut to = scene.input("b", &cells(n));
@@ -29,7 +34,7 @@ fn run(kernel: &str, n: u32, launches: &[(u32, u32)]) -> Result<Vec<u32>, Error>
     for &(blocks, steps) in launches {
         scene.launch(
             kernel,
-            LaunchConfig::new(blocks, 64),
+            LaunchConfig::new(blocks, threads),
             args![from, to, n, steps, counter],
         );
         if steps % 2 == 1 {
@@ -62,15 +67,11 @@ fn no_barrier_of_the_grid() {
 }
 
 #[test]
-fn a_barrier_of_the_grid_that_is_left_out_now_and_then() {
-    assert_snapshot!(fault(run("steps_by_two", 300, &[(4, 5)])), @"");
-}
-
-#[test]
 fn a_grid_that_is_larger_than_the_device() {
-    // 132 multiprocessors hold 32 blocks of 64 threads each.
-    let n = 4225 * 64;
-    assert_snapshot!(fault(run("steps_fixed", n, &[(4225, 2)])), @"");
+    // 132 multiprocessors hold two blocks of 1024 threads each.
+    let run = |blocks| run_of("steps_fixed", 1000, 1024, &[(blocks, 2)]);
+    assert_eq!(run(264).unwrap(), stepped(&stepped(&cells(1000))));
+    assert_snapshot!(fault(run(265)), @"");
 }
 
 #[test]

@@ -475,12 +475,12 @@ impl BlockRunner<'_> {
         let location = self.shared.location(self.launch, offset);
         let claims = self.shared.claims.as_ref();
         let Some(barrier) = claims.and_then(|claims| claims.barriers.get(&offset)) else {
-            return format!("the mbarrier object at {location}");
+            return format!("the mbarrier object ({location})");
         };
         let (phase, pending, bytes) = (barrier.phase, barrier.pending, barrier.bytes);
         let plural = if pending == 1 { "" } else { "s" };
         format!(
-            "the mbarrier object at {location} (phase {phase}: {pending} arrival{plural} and {bytes} bytes are missing)"
+            "the mbarrier object ({location}; phase {phase}: {pending} arrival{plural} and {bytes} bytes are missing)"
         )
     }
 }

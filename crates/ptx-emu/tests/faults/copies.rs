@@ -177,7 +177,7 @@ fn bytes_that_do_not_match() {
     assert_snapshot!(bulk(&made(), &fetched().replace("[bar], 128", "[bar], 144"), AWAIT).fault(), @r"
     deadlock: no thread of the block can go on
       in kernel `k` at src/lab.rs:30 (PTX line 43), block (0, 0, 0), thread (0, 0, 0)
-      32 threads wait for the mbarrier object at byte 0 of shared array `bar` (phase 0: 0 arrivals and 144 bytes are missing) at src/lab.rs:30 (PTX line 43) (first: thread (0, 0, 0))
+      32 threads wait for the mbarrier object (byte 0 of shared array `bar`; phase 0: 0 arrivals and 144 bytes are missing) at src/lab.rs:30 (PTX line 43) (first: thread (0, 0, 0))
     ");
     assert_snapshot!(bulk(&made(), &format!("{COPY}mbarrier.arrive.shared.b64 _, [bar];\n"), AWAIT).fault(), @r"
     invalid barrier: copies of 128 bytes are under way to the mbarrier object at byte 0 of shared array `bar`, whose phase 0 expects 0: it would complete before they have arrived
@@ -283,7 +283,7 @@ fn a_phase_that_never_completes() {
     assert_snapshot!(bulk(&made().replace("], 1;", "], 2;"), &fetched(), AWAIT).fault(), @r"
     deadlock: no thread of the block can go on
       in kernel `k` at src/lab.rs:30 (PTX line 43), block (0, 0, 0), thread (0, 0, 0)
-      32 threads wait for the mbarrier object at byte 0 of shared array `bar` (phase 0: 1 arrival and 128 bytes are missing) at src/lab.rs:30 (PTX line 43) (first: thread (0, 0, 0))
+      32 threads wait for the mbarrier object (byte 0 of shared array `bar`; phase 0: 1 arrival and 128 bytes are missing) at src/lab.rs:30 (PTX line 43) (first: thread (0, 0, 0))
     ");
     // The wait is for the phase after.
     let next = AWAIT
@@ -293,7 +293,7 @@ fn a_phase_that_never_completes() {
     assert_snapshot!(bulk(&made(), &fetched(), &format!("{AWAIT}{next}")).fault(), @r"
     deadlock: no thread of the block can go on
       in kernel `k` at src/lab.rs:30 (PTX line 46), block (0, 0, 0), thread (0, 0, 0)
-      32 threads wait for the mbarrier object at byte 0 of shared array `bar` (phase 1: 1 arrival and 0 bytes are missing) at src/lab.rs:30 (PTX line 46) (first: thread (0, 0, 0))
+      32 threads wait for the mbarrier object (byte 0 of shared array `bar`; phase 1: 1 arrival and 0 bytes are missing) at src/lab.rs:30 (PTX line 46) (first: thread (0, 0, 0))
     ");
     // It is polled.
     let mut polled = bulk(&made(), "", &AWAIT.replace("try", "test"));
