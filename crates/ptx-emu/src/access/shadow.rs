@@ -8,11 +8,22 @@ use crate::counts::InstructionClass;
 use crate::fault::{AccessKind, FaultKind, Location, RaceAccess, RaceBetween};
 use crate::registers::{LANES, lanes};
 
+/// Bytes of the widest access of a thread's own.
+const WIDEST: u32 = 32;
+
 impl BlockRunner<'_> {
     /// The granules of an access at an offset.
     pub(crate) fn granules(&self, offset: u64, width: u32) -> std::ops::Range<u64> {
         let shift = self.launch.granule.trailing_zeros();
         offset >> shift..((offset + u64::from(width) - 1) >> shift) + 1
+    }
+
+    /// The offset to name of an access at `offset` that a granule of it is wrong of: of a copy in bulk, the granule's.
+    fn offset_of(&self, request: &Request, offset: u64, granule: u64) -> u64 {
+        match request.width > WIDEST {
+            true => offset.max(granule * u64::from(self.launch.granule)),
+            false => offset,
+        }
     }
 
     /// Checks that what a load reads has been written, if that is to be checked.
@@ -104,6 +115,7 @@ impl BlockRunner<'_> {
                     return Ok(());
                 };
                 if let Some(conflict) = cell.load(&now) {
+                    let offset = self.offset_of(request, offset, granule);
                     let location = region.location(self.launch, offset);
                     return Err(self.race(request, &now.record, &conflict, location));
                 }
@@ -146,6 +158,7 @@ impl BlockRunner<'_> {
                     continue;
                 };
                 if !conflict.earlier_is_store || changes(region, lane) {
+                    let offset = self.offset_of(request, offset, granule);
                     let location = region.location(self.launch, offset);
                     return Err(self.race(request, &now.record, &conflict, location));
                 }

@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 /// Blocks of a page.
-const PAGE: u64 = 1024;
+const PAGE: u64 = 4096;
 /// Publications of a block that are remembered. A block that is further ahead of others is taken as seen up to the oldest.
 const REMEMBERED: usize = 8;
 
