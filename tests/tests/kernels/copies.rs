@@ -16,7 +16,12 @@ fn words_that_nobody_waits_for() {
         scene.launch(kernel, config, args![x, out, n as u32]);
         scene.run::<f32>(out)
     };
-    assert_snapshot!(fault(run("mean", 150)), @"");
+    assert_snapshot!(fault(run("mean", 150)), @r"
+    plan `demo`, command 0 (launch of `mean`)
+    copy under way: load of 4 bytes at byte 0 of the shared array made in line 8 (`bad_kernels::copies::mean`), to which a copy is under way: nothing has waited for it
+      in kernel `mean` at tests/bad-kernels/src/copies.rs:19 (PTX line _), block (0, 0, 0), thread (0, 0, 0)
+      copy started at tests/bad-kernels/src/copies.rs:13 (PTX line _), block (0, 0, 0), thread (0, 0, 0)
+    ");
     for n in [1, 63, 64, 65, 150] {
         let x = ramp(n);
         let at = |i: usize| x.get(i).copied().unwrap_or(0.0);
@@ -45,16 +50,34 @@ fn rows_in_bulk() {
 
 #[test]
 fn rows_that_nobody_waits_for() {
-    assert_snapshot!(fault(rows("rows_at_once", 3)), @"");
+    assert_snapshot!(fault(rows("rows_at_once", 3)), @r"
+    plan `demo`, command 0 (launch of `rows_at_once`)
+    copy under way: load of 4 bytes at byte 4 of the shared array made in line 50 (`bad_kernels::copies::double_rows`), to which a copy is under way: nothing has waited for it
+      in kernel `rows_at_once` at tests/bad-kernels/src/copies.rs:76, called at tests/bad-kernels/src/copies.rs:94 (PTX line _), block (0, 0, 0), thread (1, 0, 0)
+      copy started at tests/bad-kernels/src/copies.rs:64, called at tests/bad-kernels/src/copies.rs:94 (PTX line _), block (0, 0, 0), thread (0, 0, 0)
+    ");
 }
 
 #[test]
 fn other_bytes_expected_than_copied() {
-    assert_snapshot!(fault(rows("rows_in_part", 3)), @"");
-    assert_snapshot!(fault(rows("rows_and_more", 3)), @"");
+    assert_snapshot!(fault(rows("rows_in_part", 3)), @r"
+    plan `demo`, command 0 (launch of `rows_in_part`)
+    invalid barrier: copies of 512 bytes are under way to the mbarrier object at byte 0 of the shared array made in line 52 (`bad_kernels::copies::double_rows`), whose phase 0 expects 128: it would complete before they have arrived
+      in kernel `rows_in_part` at tests/bad-kernels/src/copies.rs:64, called at tests/bad-kernels/src/copies.rs:100 (PTX line _), block (0, 0, 0), thread (0, 0, 0)
+    ");
+    assert_snapshot!(fault(rows("rows_and_more", 3)), @r"
+    plan `demo`, command 0 (launch of `rows_and_more`)
+    deadlock: no thread of the block can go on
+      in kernel `rows_and_more` at tests/bad-kernels/src/copies.rs:74, called at tests/bad-kernels/src/copies.rs:106 (PTX line _), block (0, 0, 0), thread (0, 0, 0)
+      64 threads wait for the mbarrier object (byte 0 of the shared array made in line 52 (`bad_kernels::copies::double_rows`); phase 0: 0 arrivals and 1024 bytes are missing) at tests/bad-kernels/src/copies.rs:74, called at tests/bad-kernels/src/copies.rs:106 (PTX line _) (first: thread (0, 0, 0))
+    ");
 }
 
 #[test]
 fn rows_that_do_not_begin_at_16_bytes() {
-    assert_snapshot!(fault(rows("rows_aslant", 3)), @"");
+    assert_snapshot!(fault(rows("rows_aslant", 3)), @r"
+    plan `demo`, command 0 (launch of `rows_aslant`)
+    misaligned access: load of 16 bytes at byte 4 of buffer `x`, address 0x1000000004, which is 4 bytes past a multiple of 16
+      in kernel `rows_aslant` at tests/bad-kernels/src/copies.rs:64, called at tests/bad-kernels/src/copies.rs:112 (PTX line _), block (0, 0, 0), thread (0, 0, 0)
+    ");
 }

@@ -63,7 +63,12 @@ fn steps_of_one_launch() {
 
 #[test]
 fn no_barrier_of_the_grid() {
-    assert_snapshot!(fault(run("steps_apart", 300, &[(4, 5)])), @"");
+    assert_snapshot!(fault(run("steps_apart", 300, &[(4, 5)])), @r"
+    plan `demo`, command 0 (launch of `steps_apart`)
+    race in global memory: load of byte 252 of buffer `a` and an earlier store by another block: nothing orders the blocks of one launch
+      in kernel `steps_apart` at tests/bad-kernels/src/grids.rs:25 (PTX line _), block (1, 0, 0), thread (0, 0, 0)
+      earlier store at tests/bad-kernels/src/grids.rs:26 (PTX line _), block (0, 0, 0), thread (63, 0, 0)
+    ");
 }
 
 #[test]
@@ -71,7 +76,11 @@ fn a_grid_that_is_larger_than_the_device() {
     // 132 multiprocessors hold two blocks of 1024 threads each.
     let run = |blocks| run_of("steps_fixed", 1000, 1024, &[(blocks, 2)]);
     assert_eq!(run(264).unwrap(), stepped(&stepped(&cells(1000))));
-    assert_snapshot!(fault(run(265)), @"");
+    assert_snapshot!(fault(run(265)), @r"
+    plan `demo`, command 0 (launch of `steps_fixed`)
+    deadlock: the 264 blocks that run wait for blocks that cannot start (not started: 1): the device holds 264 of this launch's blocks at once. They have polled memory for 2000016 warp instructions, and nothing in it has changed. A block may wait only for blocks that run at the same time: launch at most 264 and give each more to do, or end the launch where blocks wait for each other
+      in kernel `steps_fixed` at tests/bad-kernels/src/grids.rs:45 (PTX line _), block (218, 0, 0), thread (0, 0, 0)
+    ");
 }
 
 #[test]
@@ -89,7 +98,11 @@ fn a_block_that_returns_before_the_barrier() {
         );
         scene.run::<u32>(out)
     };
-    assert_snapshot!(fault(run("leave_early")), @"");
+    assert_snapshot!(fault(run("leave_early")), @r"
+    plan `demo`, command 0 (launch of `leave_early`)
+    out of fuel: the block has executed 100000 warp instructions and has not ended; is there an endless loop, or a wait for another block?
+      in kernel `leave_early` at tests/bad-kernels/src/grids.rs:60 (PTX line _), block (0, 0, 0), thread (0, 0, 0)
+    ");
     let x = cells(384);
     let sum = |i: usize| x[i].wrapping_add(x[(i + 64) % 384].wrapping_mul(3));
     assert_eq!(
