@@ -512,7 +512,8 @@ impl Execute for Wait {
                 true => (phase ^ operand) & 1 == 1,
                 false => phase != operand,
             };
-            if !self.by_parity && !(operand == phase || operand + 1 == phase) {
+            let is_known = operand == phase || operand.checked_add(1) == Some(phase);
+            if !(self.by_parity || is_known) {
                 let location = runner.shared.location(runner.launch, offset);
                 let reason = format!(
                     "{} of the mbarrier object at {location} with a state of phase {operand}; it is in phase {phase}, and knows that one and the one before",
