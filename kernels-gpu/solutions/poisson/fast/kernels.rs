@@ -59,14 +59,15 @@ struct Task {
 /// A lane's two points of a row.
 type Pair = [f64; 2];
 
-/// Defines a kernel of T levels, R rows a warp, W warps, and copies of one plane more than so many ahead.
+/// Defines a kernel of T levels, R rows a warp, W warps, and one plane more than so many under way; with so many threads a block, and blocks
+/// a multiprocessor.
 macro_rules! fast {
-    ($name:ident, $t:literal, $r:literal, $w:literal, $pending:literal, threads = $threads:literal, blocks = $blocks:literal) => {
+    ($name:ident, $t:literal, $r:literal, $w:literal, $pending:literal, $threads:literal, $blocks:literal) => {
         /// `iterations` iterations: u to the points of u_next inside the walls (and on the walls at either end of x). See the module.
         ///
-        /// Block: 32 x W. Grid: [`tiles`] of [`COLUMNS`] with [`MARGIN`], those of W R rows with T, and n - 2 / `chunk`, rounded up.
-        /// Dynamic shared memory: [`shared_mem_bytes`]. `descends` is 1 to take the planes from the last to the first, or 0; `h2_f` is the grid's h^2 f in
-        /// the source.
+        /// Block: 32 x W. Grid: [`tiles`] of [`COLUMNS`] with [`MARGIN`], those of W R rows with T, and (n - 2) / `chunk`, rounded
+        /// up. Dynamic shared memory: [`shared_mem_bytes`]. `descends` is 1 to take the planes from the last to the first, or 0; `h2_f` is
+        /// the grid's h^2 f in the source.
         ///
         /// # Safety
         /// - n is 3 to [`Grid::MAX_N`]; `iterations` 1 to T; chunk at least 1.
@@ -97,36 +98,12 @@ macro_rules! fast {
     };
 }
 
-fast!(poisson_fast_t2_r4_w8, 2, 4, 8, 1, threads = 256, blocks = 1);
-fast!(
-    poisson_fast_t2_r2_w16,
-    2,
-    2,
-    16,
-    1,
-    threads = 512,
-    blocks = 1
-);
-fast!(poisson_fast_t2_r2_w8, 2, 2, 8, 1, threads = 256, blocks = 2);
-fast!(poisson_fast_t3_r4_w8, 3, 4, 8, 1, threads = 256, blocks = 1);
-fast!(
-    poisson_fast_t3_r2_w12,
-    3,
-    2,
-    12,
-    1,
-    threads = 384,
-    blocks = 1
-);
-fast!(
-    poisson_fast_t4_r2_w12,
-    4,
-    2,
-    12,
-    1,
-    threads = 384,
-    blocks = 1
-);
+fast!(poisson_fast_t2_r4_w8, 2, 4, 8, 1, 256, 1);
+fast!(poisson_fast_t2_r2_w16, 2, 2, 16, 1, 512, 1);
+fast!(poisson_fast_t2_r2_w8, 2, 2, 8, 1, 256, 2);
+fast!(poisson_fast_t3_r4_w8, 3, 4, 8, 1, 256, 1);
+fast!(poisson_fast_t3_r2_w12, 3, 2, 12, 1, 384, 1);
+fast!(poisson_fast_t4_r2_w12, 4, 2, 12, 1, 384, 1);
 
 /// # Safety
 /// As the kernels'.
@@ -152,8 +129,7 @@ unsafe fn run<const T: usize, const R: usize, const W: usize, const PENDING: u32
     }
 }
 
-/// Flags of a thread: whether the second point of a row is in the cube too (so is every first one that is copied, and then both are
-/// different).
+/// Flags of a thread. Whether the second point of a row is in the cube, if the first is.
 const SECOND: u32 = 1;
 /// Whether it writes its points in row 0; in the next bits, in the rows after.
 const WRITTEN: u32 = 1 << 8;
@@ -232,11 +208,11 @@ impl<'a, const T: usize, const R: usize, const W: usize, const PENDING: u32>
             let row = in_tile_y + r;
             let is_written = (y + r).wrapping_sub(1) < n - 2
                 && is_right(row, rows, levels, tile_y, thread::grid_dim_y());
-            flags |= u32::from(is_written && is_written_x) * WRITTEN << r;
+            flags |= (u32::from(is_written && is_written_x) * WRITTEN) << r;
             copied[r as usize] = (y + r).min(n - 1) * n + copied_x;
             for e in 0..2 {
-                flags |= u32::from(grid.is_wall(x + e, y + r, 1)) * WALL << (2 * r + e);
-                flags |= u32::from(grid.is_source_column(x + e, y + r)) * SOURCE << (2 * r + e);
+                flags |= (u32::from(grid.is_wall(x + e, y + r, 1)) * WALL) << (2 * r + e);
+                flags |= (u32::from(grid.is_source_column(x + e, y + r)) * SOURCE) << (2 * r + e);
             }
         }
 
@@ -246,7 +222,7 @@ impl<'a, const T: usize, const R: usize, const W: usize, const PENDING: u32>
         let p = from.saturating_sub(levels);
         let written_from = from + levels;
         // One past the last p of which level 1 is inside the walls and another plane is to be copied.
-        let plain_end = match is_plain && task.iterations == levels && n % 2 == 0 {
+        let plain_end = match is_plain && task.iterations == levels && n.is_multiple_of(2) {
             true => (last.min(n - 1) + 1).saturating_sub(Self::AHEAD),
             false => 0,
         };
@@ -327,7 +303,7 @@ impl<'a, const T: usize, const R: usize, const W: usize, const PENDING: u32>
                 let to = to.wrapping_add(r * ROW);
                 // SAFETY: the points are in the plane, which is in u; the caller's.
                 unsafe {
-                    if PLAIN || n % 2 == 0 {
+                    if PLAIN || n.is_multiple_of(2) {
                         async_copy::copy_16_at(to, source, from);
                     } else {
                         async_copy::copy_8_at(to, source, from);
@@ -522,7 +498,7 @@ impl<'a, const T: usize, const R: usize, const W: usize, const PENDING: u32>
             let to = target.wrapping_add(r * self.task.n as usize);
             // SAFETY: the points are in the cube, and no other thread's.
             unsafe {
-                if PLAIN || self.task.n % 2 == 0 {
+                if PLAIN || self.task.n.is_multiple_of(2) {
                     mem::store_vector(to, [first, second]);
                 } else {
                     *to = first;
