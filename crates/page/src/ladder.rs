@@ -61,6 +61,8 @@ pub fn ladder(rungs: &[Rung], size: Size) -> String {
                 top += LINE - 2.0;
             }
             let end = position(rung.value).max(labels + 1.0);
+            // A limit's line would cross what stands beside the bar.
+            let beside = rung.limit.map_or(end, |limit| end.max(position(limit)));
             let note = format!("{} {}", three(rung.value), rung.note);
             rows.push(html! {
                 text x="4" y=(px(label_y)) font-size="14" fill="var(--fg)" { (Text(&rung.label)) }
@@ -69,11 +71,19 @@ pub fn ladder(rungs: &[Rung], size: Size) -> String {
                     @let x = px(position(limit));
                     line x1=(x) x2=(x) y1=(px(top)) y2=(px(top + 20.0)) stroke="var(--fg)" stroke-width="2" {}
                 }
-                text x=(px(end + 6.0)) y=(px(top + 15.0)) font-size="14" fill="var(--fg)"
+                text x=(px(beside + 6.0)) y=(px(top + 15.0)) font-size="14" fill="var(--fg)"
                     stroke="var(--bg)" stroke-width="4" paint-order="stroke" { (Text(note.trim_end())) }
             });
             top += RUNG;
         }
+    }
+    if rungs.iter().any(|rung| rung.limit.is_some()) {
+        top += GAP;
+        rows.push(html! {
+            line x1=(px(labels + 1.0)) x2=(px(labels + 1.0)) y1=(px(top)) y2=(px(top + 20.0)) stroke="var(--fg)" stroke-width="2" {}
+            text x=(px(labels + 7.0)) y=(px(top + 15.0)) font-size="14" fill="var(--muted)" { "the limit that binds it" }
+        });
+        top += RUNG;
     }
     let svg = html! {
         svg role="img" viewBox={ "0 0 " (width) " " (px(top + 4.0)) } xmlns="http://www.w3.org/2000/svg" {
@@ -135,7 +145,7 @@ mod tests {
         assert!(svg.contains("x1=\"580.0\""), "{svg}");
         assert_eq!(
             (svg.matches("<rect").count(), svg.matches("<line").count()),
-            (3, 1)
+            (3, 2)
         );
         assert!(svg.contains("&lt;b&gt;") && svg.contains("100 &lt;note&gt;"));
         assert!(!svg.contains("<a>") && !svg.contains("none"));

@@ -128,7 +128,7 @@ fn rungs(steps: &[Step<'_>]) -> Vec<Rung> {
         let value = rate(timed);
         let bound = timed.of.bound();
         let note = match bound {
-            Some(bound) => format!("{} % of {}", three(100.0 * bound.share), bound.by.name()),
+            Some(bound) => format!("({:.0} % of {})", 100.0 * bound.share, bound.by.name()),
             None => String::new(),
         };
         let doubt = if timed.figures.run.is_result() {

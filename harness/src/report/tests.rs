@@ -336,13 +336,14 @@ fn a_ladder_has_the_variants_that_are_faster_than_those_before_beside_their_peer
     insta::assert_snapshot!(texts.join("\n"), @"
     wave2d, 3201x3201, 200 steps, double-slit, 1e9 cell updates/s
     naive
-    201 80.0 % of memory
+    201 (80 % of memory)
     naive, CUDA C++
-    199 79.2 % of memory
+    199 (79 % of memory)
     shmem
-    462 64.3 % of memory
+    462 (64 % of memory)
+    the limit that binds it
     ");
-    assert_eq!(svg.matches("<line").count(), 3);
+    assert_eq!(svg.matches("<line").count(), 4);
     let none = Results {
         cases: Vec::new(),
         ..results

@@ -4,8 +4,6 @@
 //! |-----------|------------------------------------------------------------|
 //! | `explore` | a shape, tried: right or wrong, and what it takes          |
 //! | `table`   | what was found: `tuned.toml`, which other commands use     |
-//!
-//! The method is in `docs/tuning.md`.
 
 mod explore;
 pub(crate) mod table;

@@ -20,7 +20,7 @@ use crate::failure::Failure;
 const NAME: &str = "tuned.toml";
 const BUILT_IN: &str = include_str!("../../../tuned.toml");
 
-const HEADER: &str = "# Shapes that `harness tune` found, for each GPU, variant and case. `perf`, `run` and `test` use them: docs/tuning.md.\n";
+const HEADER: &str = "# Shapes that `harness tune` found, for each GPU, variant and case. `perf`, `run` and `test` use them.\n";
 
 /// The table.
 #[derive(Debug, Clone, Default, PartialEq)]
