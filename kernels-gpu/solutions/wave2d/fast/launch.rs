@@ -5,7 +5,7 @@ use plan::{Element, LaunchConfig, Plan, PlanError, args};
 
 use super::kernels::{CHUNK_NUMBERS, CHUNKS_THREADS, MARGIN, STRIP, WARP_FLOATS};
 
-/// See the module.
+/// What equals the course's reference to the last bit, as its rule wants. Where a course allows fused arithmetic, [`Shape::DEFAULT`] is faster.
 pub struct Submission;
 
 impl Solution for Submission {
@@ -15,7 +15,7 @@ impl Solution for Submission {
         buffers: Buffers,
         plan: &mut Plan,
     ) -> Result<Outputs, PlanError> {
-        Shape::DEFAULT.record(problem, buffers, plan)
+        Shape::EXACT.record(problem, buffers, plan)
     }
 }
 
