@@ -5,7 +5,7 @@ use plan::{Element, LaunchConfig, Plan, PlanError, args};
 
 use super::kernels::{CHUNK_NUMBERS, CHUNKS_THREADS, MARGIN, STRIP, WARP_FLOATS};
 
-/// See the module.
+/// What equals the course's reference to the last bit, as its rule wants. Where a course allows fused arithmetic, [`Shape::DEFAULT`] is faster.
 pub struct Submission;
 
 impl Solution for Submission {
@@ -15,7 +15,7 @@ impl Solution for Submission {
         buffers: Buffers,
         plan: &mut Plan,
     ) -> Result<Outputs, PlanError> {
-        Shape::DEFAULT.record(problem, buffers, plan)
+        Shape::EXACT.record(problem, buffers, plan)
     }
 }
 
@@ -39,22 +39,22 @@ const RESIDENT: u32 = 132 * 8;
 const FEWEST_ROWS: u32 = 8;
 
 impl Shape {
-    /// The fastest, as far as is known.
-    pub const DEFAULT: Shape = Shape::fused(16, 4);
+    /// The fastest, as far as is known, in blocks whose shared memory every GPU has.
+    pub const DEFAULT: Shape = Shape::fused(16, 2);
 
     /// The one for results that equal `free_cell`'s.
     pub const EXACT: Shape = Shape {
         exact: true,
-        ..Shape::fused(12, 4)
+        ..Shape::fused(12, 2)
     };
 
     /// Those that are worth a try.
     pub const SPACE: &[Shape] = &[
-        Shape::fused(16, 4),
         Shape::fused(16, 2),
+        Shape::fused(16, 4),
         Shape::fused(16, 8),
-        Shape::fused(14, 4),
         Shape::fused(14, 2),
+        Shape::fused(14, 4),
         Shape::fused(14, 8),
     ];
 
