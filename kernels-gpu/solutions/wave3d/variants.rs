@@ -1,7 +1,7 @@
 //! What users see of the solutions.
 
 use super::kernels::{BLOCK, PLANES};
-use super::{single, split, split2, split3};
+use super::{resident, single, split, split2, split3};
 use crate::lab::BuiltIn;
 use crate::wave3d::{MOST_SITES, Wave3d};
 
@@ -25,6 +25,12 @@ pub const VARIANTS: &[BuiltIn<Wave3d>] = &[
         "three launches a timestep: the damped layers in x and in y apart, no branch",
         |_| Box::new(split3::launch::Submission),
     ),
+    BuiltIn::new(
+        "resident",
+        "many timesteps in each launch of one cluster, fields in its shared memory and registers; single for domains that do not fit",
+        |_| Box::new(resident::launch::Submission),
+    )
+    .on_request(),
     BuiltIn::new(
         "split",
         "single in slabs along x, one for each device, their planes at the seams sent while the rest is computed",
