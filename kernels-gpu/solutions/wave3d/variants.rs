@@ -1,7 +1,7 @@
 //! What users see of the solutions.
 
 use super::kernels::{BLOCK, PLANES};
-use super::{resident, single, split, split2, split3};
+use super::{fast, resident, single, split, split2, split3};
 use crate::lab::BuiltIn;
 use crate::wave3d::{MOST_SITES, Wave3d};
 
@@ -24,6 +24,11 @@ pub const VARIANTS: &[BuiltIn<Wave3d>] = &[
         "split3",
         "three launches a timestep: the damped layers in x and in y apart, no branch",
         |_| Box::new(split3::launch::Submission),
+    ),
+    BuiltIn::new(
+        "fast",
+        "three timesteps a launch: tiles stream along x, all timesteps' planes in registers and shared memory",
+        |_| Box::new(fast::launch::Submission),
     ),
     BuiltIn::new(
         "resident",

@@ -1,6 +1,6 @@
 //! Many timesteps in one launch of one cluster, for small domains: the fields stay in the blocks' registers and shared memory.
 //!
-//! The cluster's blocks share the domain out in boxes. A thread owns some rows of some planes at one k, their last two values in
+//! The cluster's blocks share the domain out in boxes. A thread owns some rows of all planes of its box at one k, their last two values in
 //! registers. Each block has two tiles in shared memory, its box with a ring of halo around it: one with the last field, one for the next. They swap roles
 //! with each timestep. A site's neighbours along i and j are the thread's own registers, but for its first and last; those along k are in the tile.
 //!
@@ -11,53 +11,64 @@
 //! What is between two timesteps: a barrier of the block, for the values that its threads write after they have arrived, and the cluster's. A
 //! block writes to another's tile only after it has waited, so after all of the other's threads have read what is overwritten: it is
 //! read before they arrive.
+//!
+//! Boxes are whole: they have all planes and rows that their threads have. Those beyond the domain are sites like others whose value is 0, as
+//! those of the border are, so that no thread asks what it has.
 
 use cuda_std::prelude::*;
 
 use kernels_gpu::wave3d::domain::Domain;
 use kernels_gpu::wave3d::update::{Factors, Neighbours, Scheme, laplacian};
 
-/// The most timesteps of a launch: the source's values are among its parameters, which have 4 KiB.
-pub const MOST_STEPS: usize = 400;
-
-/// The source's value at each timestep of a launch.
-#[derive(Clone, Copy)]
-#[repr(C)]
-pub struct Values(pub [f64; MOST_STEPS]);
+/// How many values [`wave3d_resident_values`] stores.
+pub const VALUES: usize = 256;
 
 /// Values of a column's factors in shared memory, one unused.
 const FACTORS: usize = 4;
 
-/// The box that is number `part` of `split` boxes along each axis: where it begins, and its extents.
-pub const fn part(n: [u32; 3], split: [u32; 3], part: [u32; 3]) -> [[u32; 3]; 2] {
-    let mut first = [0; 3];
-    let mut extent = [0; 3];
-    let mut axis = 0;
-    while axis < 3 {
-        first[axis] = n[axis] * part[axis] / split[axis];
-        extent[axis] = n[axis] * (part[axis] + 1) / split[axis] - first[axis];
-        axis += 1;
-    }
-    [first, extent]
-}
-
-/// The largest extents of a box.
-pub const fn largest(n: [u32; 3], split: [u32; 3]) -> [u32; 3] {
-    [
-        n[0].div_ceil(split[0]),
-        n[1].div_ceil(split[1]),
-        n[2].div_ceil(split[2]),
-    ]
-}
-
-/// Values of a tile, for boxes of these extents.
-pub const fn tile_len([planes, rows, sites]: [u32; 3]) -> usize {
+/// Values of a tile for boxes of these extents.
+const fn tile_len([planes, rows, sites]: [u32; 3]) -> usize {
     (planes as usize + 2) * (rows as usize + 2) * (sites as usize + 2)
 }
 
-/// Shared memory of a block, for boxes of these extents: the factors of its columns, and two tiles.
-pub const fn shared_mem_bytes(largest: [u32; 3]) -> usize {
-    8 * (FACTORS * largest[0] as usize * largest[1] as usize + 2 * tile_len(largest))
+/// Shared memory of a block whose box has these extents: the factors of its columns, and two tiles.
+pub const fn shared_mem_bytes(extents: [u32; 3]) -> usize {
+    8 * (FACTORS * extents[0] as usize * extents[1] as usize + 2 * tile_len(extents))
+}
+
+/// Stores the source's values at so many timesteps.
+///
+/// Block and grid: one thread.
+///
+/// # Safety
+/// `out` points to as many elements, which nothing else accesses during the launch.
+#[kernel]
+pub unsafe fn wave3d_resident_values(out: *mut f64, values: Values) {
+    // SAFETY: the caller's.
+    unsafe { *out.cast() = values }
+}
+
+/// The source's values at so many timesteps.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct Values(pub [f64; VALUES]);
+
+/// The body for each of so many planes, or rows, written out: a long loop would stay one, and the fields be in local memory.
+macro_rules! for_planes {
+    ($plane:ident in $first:expr, $end:expr => $body:block) => {
+        for_planes!(@ $plane $first, $end, $body, 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15)
+    };
+    (@ $plane:ident $first:expr, $end:expr, $body:block, $($number:literal)*) => {$(
+        if $number >= $first && $number < $end {
+            let $plane: usize = $number;
+            $body
+        }
+    )*};
+}
+macro_rules! for_rows {
+    ($row:ident in $end:expr => $body:block) => {
+        for_planes!(@ $row 0, $end, $body, 0 1 2 3)
+    };
 }
 
 /// The parameters of a launch.
@@ -67,188 +78,210 @@ struct Task<'a> {
     u: *mut f64,
     c2: &'a [f64],
     d: &'a [f64],
-    n: [u32; 3],
+    domain: Domain,
     scheme: Scheme,
     source: u32,
+    values: &'a [f64],
     steps: u32,
-    split: [u32; 3],
-    values: &'a Values,
+    /// Rows of a box, and boxes along y.
+    rows: u32,
+    boxes_y: u32,
 }
 
-/// A thread's sites: `ROWS` rows of `PLANES` planes at one k. Site (plane, row) has bit plane * ROWS + row of the masks.
+/// One field of a thread's sites: rows of planes at one k.
+type Field<const PLANES: usize, const ROWS: usize> = [[f64; ROWS]; PLANES];
+
+/// What a thread knows of its sites.
 #[derive(Clone, Copy)]
 struct Sites<const PLANES: usize, const ROWS: usize> {
-    u_prev: [[f64; ROWS]; PLANES],
-    u: [[f64; ROWS]; PLANES],
-    /// Those that are in the box.
-    own: u32,
-    /// Those of them that are inside the border.
+    /// Whether there are any.
+    any: bool,
+    /// Those that are inside the border: site (plane, row) is bit plane * ROWS + row.
     inside: u32,
     /// Those that are damped.
     damped: u32,
-    /// Those whose value another block needs.
-    needed: u32,
-    /// The bit of the source's site.
-    source: u32,
+    /// The plane and the row of the source's site, or such as no site has.
+    source: [usize; 2],
     /// ratio c^2.
     ratio_c2: f64,
-    /// From a value of a tile to the next along i and j.
-    strides: [usize; 2],
-    /// This block's factors, from those of the first site on, and from a plane's to the next's.
+    /// From a value of a tile to the next along i and j, and from one tile to the other.
+    strides: [usize; 3],
+    /// The first site's place in the first tile.
+    place: *mut f64,
+    /// The factors of the first site's column, and how far from a plane's those of the next are.
     factors: *const f64,
     factors_of_plane: usize,
-    others: Others,
-}
-
-/// The blocks beside this one, before and after it along each axis: rank, and how far from a site's place the place of its value in that block's tile is.
-#[derive(Clone, Copy)]
-struct Others {
-    along_x: [Option<(u32, usize)>; 2],
-    along_y: [Option<(u32, usize)>; 2],
-    along_z: [Option<(u32, usize)>; 2],
-    /// The last plane's number.
-    last_plane: usize,
-    /// The number of the box's last row, counted from the thread's first.
-    last_row: usize,
-    /// Whether the thread has the box's first row, its first k, its last k.
-    has_first_row: bool,
-    at_k: [bool; 2],
+    /// Where the other blocks' first tiles have the values of the first site of the first and of the last plane; null if there is no such block.
+    along_x: [*mut f64; 2],
+    /// Where they have those of the first and of the last row of the first plane; null if this thread has no such row, or there is no such block.
+    along_y: [*mut f64; 2],
 }
 
 impl<const PLANES: usize, const ROWS: usize> Sites<PLANES, ROWS> {
-    const fn bit(plane: usize, row: usize) -> u32 {
-        1 << (plane * ROWS + row)
+    const LAST: usize = PLANES - 1;
+
+    #[inline(always)]
+    fn has(mask: u32, plane: usize, row: usize) -> bool {
+        mask >> (plane * ROWS + row) & 1 != 0
     }
 
-    /// The next values of this plane's sites: of those that others need, or of the rest. `from` is the first site's place in the tile of the last field,
-    /// `to` in that of the next.
+    /// One timestep: u_prev becomes the next field, which goes to a tile too, the second if `ODD`. `SIDES`: rows have other blocks beside them too.
     ///
     /// # Safety
-    /// The tile `from` has the neighbours, and nothing else accesses the places in `to`.
+    /// All threads of the cluster call together. The other tile has the last field with its halo, and nothing else accesses this one's places.
     #[inline(always)]
-    unsafe fn plane<const NEEDED: bool>(
-        &mut self,
-        plane: usize,
-        from: *const f64,
-        to: *mut f64,
+    unsafe fn step<const SIDES: bool, const ODD: bool>(
+        &self,
+        u_prev: &mut Field<PLANES, ROWS>,
+        u: &Field<PLANES, ROWS>,
         value: f64,
     ) {
-        if plane >= PLANES {
-            return;
-        }
-        for row in 0..ROWS {
-            let bit = Self::bit(plane, row);
-            let here = match NEEDED {
-                true => self.needed,
-                false => self.own & !self.needed,
-            };
-            if here & bit == 0 {
-                continue;
+        let on_side = SIDES && !(self.along_y[0].is_null() && self.along_y[1].is_null());
+        // SAFETY: the caller's.
+        unsafe {
+            if self.any {
+                self.plane::<SIDES, ODD>(0, u_prev, u, value);
+                if PLANES > 1 {
+                    self.plane::<SIDES, ODD>(Self::LAST, u_prev, u, value);
+                }
+                if SIDES && on_side {
+                    self.middle::<SIDES, ODD>(u_prev, u, value);
+                }
             }
-            let [along_i, along_j] = self.strides;
-            let place = plane * along_i + row * along_j;
+            let arrival = cluster::arrive();
+            if self.any && !on_side {
+                self.middle::<false, ODD>(u_prev, u, value);
+            }
+            thread::sync_threads();
+            arrival.wait();
+        }
+    }
+
+    /// The planes between the first and the last.
+    ///
+    /// # Safety
+    /// As [`step`](Self::step).
+    #[inline(always)]
+    unsafe fn middle<const SIDES: bool, const ODD: bool>(
+        &self,
+        u_prev: &mut Field<PLANES, ROWS>,
+        u: &Field<PLANES, ROWS>,
+        value: f64,
+    ) {
+        const { assert!(PLANES <= 16 && ROWS <= 4 && PLANES * ROWS <= 32) };
+        for_planes!(plane in 1, Self::LAST => {
             // SAFETY: the caller's.
+            unsafe { self.plane::<SIDES, ODD>(plane, u_prev, u, value) }
+        });
+    }
+
+    /// One plane.
+    ///
+    /// # Safety
+    /// As [`step`](Self::step).
+    #[inline(always)]
+    unsafe fn plane<const SIDES: bool, const ODD: bool>(
+        &self,
+        plane: usize,
+        u_prev: &mut Field<PLANES, ROWS>,
+        u: &Field<PLANES, ROWS>,
+        value: f64,
+    ) {
+        let [along_i, along_j, other] = self.strides;
+        let (from, to) = if ODD { (0, other) } else { (other, 0) };
+        let first = self.place.wrapping_add(plane * along_i);
+        let mut laplacians = [0.0; ROWS];
+        for row in 0..ROWS {
+            let at = first.wrapping_add(from + row * along_j);
+            // SAFETY: the tile has all neighbours.
             unsafe {
-                let at = from.add(place);
-                let has = |bit: u32| self.own & bit != 0;
-                let west = match plane {
-                    0 => *at.sub(along_i),
-                    _ => self.u[plane - 1][row],
-                };
-                let east = match plane + 1 < PLANES && has(Self::bit(plane + 1, row)) {
-                    true => self.u[plane + 1][row],
-                    false => *at.add(along_i),
-                };
-                let south = match row {
-                    0 => *at.sub(along_j),
-                    _ => self.u[plane][row - 1],
-                };
-                let north = match row + 1 < ROWS && has(Self::bit(plane, row + 1)) {
-                    true => self.u[plane][row + 1],
-                    false => *at.add(along_j),
-                };
                 let around = Neighbours {
-                    along_x: [west, east],
-                    along_y: [south, north],
+                    along_x: [
+                        if plane == 0 {
+                            *at.sub(along_i)
+                        } else {
+                            u[plane - 1][row]
+                        },
+                        if plane == Self::LAST {
+                            *at.add(along_i)
+                        } else {
+                            u[plane + 1][row]
+                        },
+                    ],
+                    along_y: [
+                        if row == 0 {
+                            *at.sub(along_j)
+                        } else {
+                            u[plane][row - 1]
+                        },
+                        if row == ROWS - 1 {
+                            *at.add(along_j)
+                        } else {
+                            u[plane][row + 1]
+                        },
+                    ],
                     along_z: [*at.sub(1), *at.add(1)],
                 };
-                let (u_prev, u) = (self.u_prev[plane][row], self.u[plane][row]);
-                let mut laplacian = laplacian(u, around);
-                if self.source & bit != 0 {
-                    laplacian += value;
+                laplacians[row] = laplacian(u[plane][row], around);
+            }
+        }
+        if self.source[0] == plane {
+            for (row, laplacian) in laplacians.iter_mut().enumerate() {
+                if self.source[1] == row {
+                    *laplacian += value;
                 }
-                let next = if self.damped & bit != 0 {
-                    let factors = self
-                        .factors
-                        .add(plane * self.factors_of_plane + row * FACTORS);
-                    let [divisor, inverse]: [f64; 2] = mem::load_vector(factors);
-                    let factors = Factors {
-                        of_u_prev: *factors.add(2),
+            }
+        }
+        let mut next = [0.0; ROWS];
+        if self.damped >> (plane * ROWS) & ((1 << ROWS) - 1) == 0 {
+            for row in 0..ROWS {
+                let (u_prev, u) = (u_prev[plane][row], u[plane][row]);
+                next[row] = Scheme::undamped_by(self.ratio_c2, u_prev, u, laplacians[row]);
+            }
+        } else {
+            for row in 0..ROWS {
+                let at = self
+                    .factors
+                    .wrapping_add(plane * self.factors_of_plane + row * FACTORS);
+                // SAFETY: the table has the box's columns.
+                let factors = unsafe {
+                    let [divisor, inverse]: [f64; 2] = mem::load_vector(at);
+                    Factors {
+                        of_u_prev: *at.add(2),
                         divisor,
                         inverse,
-                    };
-                    Scheme::damped_by(self.ratio_c2, factors, u_prev, u, laplacian)
-                } else {
-                    Scheme::undamped_by(self.ratio_c2, u_prev, u, laplacian)
+                    }
                 };
-                let next = if self.inside & bit != 0 { next } else { 0.0 };
-                self.u_prev[plane][row] = next;
-                *to.add(place) = next;
-                if NEEDED {
-                    self.others.send(plane, row, to.add(place), next);
+                let (u_prev, u) = (u_prev[plane][row], u[plane][row]);
+                next[row] = if Self::has(self.damped, plane, row) {
+                    Scheme::damped_by(self.ratio_c2, factors, u_prev, u, laplacians[row])
+                } else {
+                    Scheme::undamped_by(self.ratio_c2, u_prev, u, laplacians[row])
+                };
+            }
+        }
+        for row in 0..ROWS {
+            let inside = Self::has(self.inside, plane, row);
+            let value = if inside { next[row] } else { 0.0 };
+            u_prev[plane][row] = value;
+            // SAFETY: the thread's own places.
+            unsafe {
+                *first.wrapping_add(to + row * along_j) = value;
+                let there = to + row * along_j;
+                if plane == 0 && !self.along_x[0].is_null() {
+                    *self.along_x[0].wrapping_add(there) = value;
+                }
+                if plane == Self::LAST && !self.along_x[1].is_null() {
+                    *self.along_x[1].wrapping_add(there) = value;
+                }
+                let there = to + plane * along_i;
+                if SIDES && row == 0 && !self.along_y[0].is_null() {
+                    *self.along_y[0].wrapping_add(there) = value;
+                }
+                if SIDES && row == ROWS - 1 && !self.along_y[1].is_null() {
+                    *self.along_y[1].wrapping_add(there) = value;
                 }
             }
-        }
-    }
-
-    /// [`plane`](Self::plane), of all planes.
-    ///
-    /// # Safety
-    /// As there.
-    #[inline(always)]
-    unsafe fn planes<const NEEDED: bool>(&mut self, from: *const f64, to: *mut f64, value: f64) {
-        const { assert!(PLANES <= 16 && PLANES * ROWS <= 32) };
-        macro_rules! planes {
-            ($($plane:literal)*) => {
-                // SAFETY: the caller's.
-                unsafe { $(self.plane::<NEEDED>($plane, from, to, value);)* }
-            };
-        }
-        // Written out: a loop of this length would stay one, and the fields be in local memory.
-        planes!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15);
-    }
-}
-
-impl Others {
-    /// Writes a site's value, whose place in this block's tile is `to`, to the blocks that need it.
-    ///
-    /// # Safety
-    /// Nothing else accesses the places in their tiles.
-    #[inline(always)]
-    unsafe fn send(&self, plane: usize, row: usize, to: *mut f64, value: f64) {
-        let send = |other: Option<(u32, usize)>| {
-            if let Some((rank, distance)) = other {
-                // SAFETY: the caller's; the distance, forwards or backwards, leads to the place in a tile of the same layout.
-                unsafe { *cluster::map_shared(to.wrapping_add(distance), rank) = value }
-            }
-        };
-        if plane == 0 {
-            send(self.along_x[0]);
-        }
-        if plane == self.last_plane {
-            send(self.along_x[1]);
-        }
-        if row == 0 && self.has_first_row {
-            send(self.along_y[0]);
-        }
-        if row == self.last_row {
-            send(self.along_y[1]);
-        }
-        if self.at_k[0] {
-            send(self.along_z[0]);
-        }
-        if self.at_k[1] {
-            send(self.along_z[1]);
         }
     }
 }
@@ -256,29 +289,24 @@ impl Others {
 /// # Safety
 /// As [`wave3d_resident_4x4`].
 #[inline(always)]
-unsafe fn resident<const PLANES: usize, const ROWS: usize>(task: Task<'_>) {
-    let Task { n, split, .. } = task;
-    let domain = Domain {
-        n_x: n[0],
-        n_y: n[1],
-        n_z: n[2],
-    };
+unsafe fn resident<const PLANES: usize, const ROWS: usize, const SIDES: bool>(task: Task<'_>) {
+    let Task {
+        domain,
+        rows,
+        boxes_y,
+        ..
+    } = task;
+    let Domain { n_x, n_y, n_z } = domain;
     let rank = cluster::block_rank();
-    let number = [
-        rank / (split[1] * split[2]),
-        rank / split[2] % split[1],
-        rank % split[2],
-    ];
-    let [first, extent] = part(n, split, number);
-    let extents = largest(n, split);
-    let along_j = extents[2] + 2;
-    let along_i = (extents[1] + 2) * along_j;
-    let cells = (extents[0] + 2) * along_i;
+    let boxes_x = cluster::blocks() / boxes_y;
+    let number = [rank / boxes_y, rank % boxes_y];
+    let first = [number[0] * PLANES as u32, number[1] * rows];
+    let along_j = n_z + 2;
+    let along_i = (rows + 2) * along_j;
+    let cells = (PLANES as u32 + 2) * along_i;
 
-    let shared = shared::dynamic_shared_mem::<f64>();
-    let table = shared;
-    let mut from = shared.wrapping_add(FACTORS * (extents[0] * extents[1]) as usize);
-    let mut to = from.wrapping_add(cells as usize);
+    let table = shared::dynamic_shared_mem::<f64>();
+    let tiles = table.wrapping_add(FACTORS * PLANES * rows as usize);
     let (thread, threads) = (thread::thread_idx_x(), thread::block_dim_x());
 
     // SAFETY: for all that follows: the shared memory has room for the table and two tiles. Each site is one thread's.
@@ -287,156 +315,161 @@ unsafe fn resident<const PLANES: usize, const ROWS: usize>(task: Task<'_>) {
         while cell < cells {
             let (i, j, k) = (cell / along_i, cell % along_i / along_j, cell % along_j);
             // Before the domain this wraps around.
-            let [i, j, k] = [
+            let (i, j) = (
                 (first[0] + i).wrapping_sub(1),
                 (first[1] + j).wrapping_sub(1),
-                (first[2] + k).wrapping_sub(1),
-            ];
-            let in_domain = i < n[0] && j < n[1] && k < n[2];
-            *from.add(cell as usize) = match in_domain {
-                true => *task.u.add(domain.index(i, j, k) as usize),
-                false => 0.0,
-            };
-            *to.add(cell as usize) = 0.0;
+            );
+            let k = k.wrapping_sub(1);
+            let mut value = 0.0;
+            if i < n_x && j < n_y && k < n_z {
+                value = *task.u.add(domain.index(i, j, k) as usize);
+            }
+            *tiles.add(cell as usize) = value;
+            *tiles.add((cells + cell) as usize) = 0.0;
             cell += threads;
         }
         let mut column = thread;
-        while column < extent[0] * extent[1] {
-            let (i, j) = (column / extent[1], column % extent[1]);
-            let d = domain.column(first[0] + i, first[1] + j) as usize;
-            let factors = task.scheme.factors(*task.d.get_unchecked(d));
-            let at = table.add(FACTORS * (i * extents[1] + j) as usize);
+        while column < PLANES as u32 * rows {
+            let (i, j) = (first[0] + column / rows, first[1] + column % rows);
+            let mut d = 0.0;
+            if i < n_x && j < n_y {
+                d = *task.d.get_unchecked(domain.column(i, j) as usize);
+            }
+            let factors = task.scheme.factors(d);
+            let at = table.add(FACTORS * column as usize);
             mem::store_vector(at, [factors.divisor, factors.inverse]);
             *at.add(2) = factors.of_u_prev;
             column += threads;
         }
 
-        // This thread's first row and k in the box.
-        let (row, k) = (thread / extent[2] * ROWS as u32, thread % extent[2]);
-        let beside = |axis: usize, stride: u32| {
-            let step = [split[1] * split[2], split[2], 1][axis];
-            let before = || {
-                let [_, other] = part(n, split, {
-                    let mut other = number;
-                    other[axis] -= 1;
-                    other
-                });
-                (rank - step, (other[axis] * stride) as usize)
-            };
-            let after = (
-                rank + step,
-                ((extent[axis] * stride) as usize).wrapping_neg(),
-            );
-            [
-                (number[axis] > 0).then(before),
-                (number[axis] + 1 < split[axis]).then_some(after),
-            ]
-        };
-        let others = Others {
-            along_x: beside(0, along_i),
-            along_y: beside(1, along_j),
-            along_z: beside(2, 1),
-            last_plane: extent[0] as usize - 1,
-            last_row: extent[1].wrapping_sub(1 + row) as usize,
-            has_first_row: row == 0,
-            at_k: [k == 0, k == extent[2] - 1],
-        };
+        // This thread's first row in the box, and its k. The last threads may have none.
+        let has_sites = thread < rows / ROWS as u32 * n_z;
+        let number_of_sites = if has_sites { thread } else { 0 };
+        let (row, k) = (number_of_sites / n_z * ROWS as u32, number_of_sites % n_z);
         let mut sites = Sites::<PLANES, ROWS> {
-            u_prev: [[0.0; ROWS]; PLANES],
-            u: [[0.0; ROWS]; PLANES],
-            own: 0,
+            any: has_sites,
             inside: 0,
             damped: 0,
-            needed: 0,
-            source: 0,
-            ratio_c2: task.scheme.ratio * *task.c2.get_unchecked((first[2] + k) as usize),
-            strides: [along_i as usize, along_j as usize],
+            source: [usize::MAX; 2],
+            ratio_c2: task.scheme.ratio * *task.c2.get_unchecked(k as usize),
+            strides: [along_i as usize, along_j as usize, cells as usize],
+            place: tiles.add((along_i + (row + 1) * along_j + k + 1) as usize),
             factors: table.add(FACTORS * row as usize),
-            factors_of_plane: FACTORS * extents[1] as usize,
-            others,
+            factors_of_plane: FACTORS * rows as usize,
+            along_x: [core::ptr::null_mut(); 2],
+            along_y: [core::ptr::null_mut(); 2],
         };
-        for plane in 0..PLANES {
-            for r in 0..ROWS {
-                let (i, j) = (plane as u32, row + r as u32);
-                if i >= extent[0] || j >= extent[1] {
-                    continue;
+        let (mut u_prev, mut u) = ([[0.0; ROWS]; PLANES], [[0.0; ROWS]; PLANES]);
+        for_planes!(plane in 0, PLANES => {
+            for_rows!(r in ROWS => {
+                let (i, j) = (first[0] + plane as u32, first[1] + row + r as u32);
+                if i < n_x && j < n_y {
+                    let bit = 1 << (plane * ROWS + r);
+                    let index = domain.index(i, j, k);
+                    u_prev[plane][r] = *task.u_prev.add(index as usize);
+                    u[plane][r] = *task.u.add(index as usize);
+                    if !domain.is_border(i, j, k) {
+                        sites.inside |= bit;
+                        if *task.d.get_unchecked(domain.column(i, j) as usize) > 0.0 {
+                            sites.damped |= bit;
+                        }
+                    }
+                    if index == task.source {
+                        sites.source = [plane, r];
+                    }
                 }
-                let [i, j, k] = [first[0] + i, first[1] + j, first[2] + k];
-                let bit = Sites::<PLANES, ROWS>::bit(plane, r);
-                let index = domain.index(i, j, k);
-                sites.u_prev[plane][r] = *task.u_prev.add(index as usize);
-                sites.u[plane][r] = *task.u.add(index as usize);
-                sites.own |= bit;
-                if !domain.is_border(i, j, k) {
-                    sites.inside |= bit;
-                }
-                if *task.d.get_unchecked(domain.column(i, j) as usize) > 0.0 {
-                    sites.damped |= bit;
-                }
-                if index == task.source {
-                    sites.source = bit;
-                }
-                let is_needed = plane == 0 && others.along_x[0].is_some()
-                    || plane == others.last_plane && others.along_x[1].is_some()
-                    || r == 0 && others.has_first_row && others.along_y[0].is_some()
-                    || r == others.last_row && others.along_y[1].is_some()
-                    || others.at_k[0] && others.along_z[0].is_some()
-                    || others.at_k[1] && others.along_z[1].is_some();
-                if is_needed {
-                    sites.needed |= bit;
-                }
-            }
+            });
+        });
+        let mut value = 0.0;
+        let has_source = sites.source[0] < PLANES;
+        if has_source && task.steps > 0 {
+            value = *task.values.get_unchecked(0);
         }
-        // All tiles are filled, and nobody reads global memory any more.
+        // All tiles are filled, and nobody reads the domain's values any more.
         cluster::sync();
 
-        let place = (along_i + (row + 1) * along_j + k + 1) as usize;
-        (from, to) = (from.add(place), to.add(place));
+        if has_sites {
+            let planes = PLANES * along_i as usize;
+            if number[0] > 0 {
+                let to = sites.place.add(planes);
+                sites.along_x[0] = cluster::map_shared(to, rank - boxes_y);
+            }
+            if number[0] + 1 < boxes_x {
+                // From the first plane's place: the last one's values go to the plane before the first.
+                let to = sites.place.sub(along_i as usize);
+                sites.along_x[1] = cluster::map_shared(to, rank + boxes_y);
+            }
+            if SIDES && number[1] > 0 && row == 0 {
+                let to = sites.place.add((rows * along_j) as usize);
+                sites.along_y[0] = cluster::map_shared(to, rank - 1);
+            }
+            if SIDES && number[1] + 1 < boxes_y && row + ROWS as u32 == rows {
+                let to = sites.place.sub(((row + 1) * along_j) as usize);
+                sites.along_y[1] = cluster::map_shared(to, rank + 1);
+            }
+        }
         let mut step = 0;
+        // Two at a time, so that the fields swap roles without being moved.
         while step < task.steps {
-            let value = task.values.0[step as usize % MOST_STEPS];
-            sites.planes::<true>(from, to, value);
-            let arrival = cluster::arrive();
-            sites.planes::<false>(from, to, value);
-            thread::sync_threads();
-            arrival.wait();
-            (sites.u_prev, sites.u) = (sites.u, sites.u_prev);
-            (from, to) = (to, from);
+            let mut next = 0.0;
+            let mut fetch = |step: u32| {
+                if has_source && step < task.steps {
+                    next = *task.values.get_unchecked(step as usize);
+                }
+                next
+            };
+            let odd = fetch(step + 1);
+            sites.step::<SIDES, true>(&mut u_prev, &u, value);
+            step += 1;
+            if step == task.steps {
+                break;
+            }
+            value = fetch(step + 1);
+            sites.step::<SIDES, false>(&mut u, &u_prev, odd);
             step += 1;
         }
 
-        for plane in 0..PLANES {
-            for r in 0..ROWS {
-                if sites.own & Sites::<PLANES, ROWS>::bit(plane, r) != 0 {
+        if has_sites {
+            // After an odd number, the last field is where the second-last was.
+            let (to_u_prev, to_u) = match task.steps % 2 {
+                0 => (task.u_prev, task.u),
+                _ => (task.u, task.u_prev),
+            };
+            for_planes!(plane in 0, PLANES => {
+                for_rows!(r in ROWS => {
                     let (i, j) = (first[0] + plane as u32, first[1] + row + r as u32);
-                    let index = domain.index(i, j, first[2] + k) as usize;
-                    *task.u_prev.add(index) = sites.u_prev[plane][r];
-                    *task.u.add(index) = sites.u[plane][r];
-                }
-            }
+                    if i < n_x && j < n_y {
+                        let index = domain.index(i, j, k) as usize;
+                        *to_u_prev.add(index) = u_prev[plane][r];
+                        *to_u.add(index) = u[plane][r];
+                    }
+                });
+            });
         }
     }
 }
 
-/// The kernels, by the planes and rows of a thread.
+/// The kernels, by the planes and rows of a thread, and whether a box has others along y.
 macro_rules! instances {
-    ($($name:ident: $planes:literal, $rows:literal, $threads:literal;)*) => {
-        /// What kernels there are: planes and rows of a thread, the most threads of a block.
-        pub const INSTANCES: &[[u32; 3]] = &[$([$planes, $rows, $threads]),*];
+    ($($name:ident: $planes:literal, $rows:literal, $sides:literal, $threads:literal;)*) => {
+        /// What kernels there are: name, planes and rows of a thread, whether boxes may lie side by side along y, the most threads of a block.
+        pub const INSTANCES: &[(&str, u32, u32, bool, u32)] =
+            &[$((stringify!($name), $planes, $rows, $sides, $threads)),*];
 
         $(
         /// Advances both fields by `steps` timesteps.
         ///
-        /// `ratio` is dt^2/dx^2; `source` the position of the source's site, `values` its value at each timestep. The domain is split in
-        /// so many boxes along each axis.
+        /// `ratio` is dt^2/dx^2; `source` the position of the source's site, `values` its value at each timestep. A box has the planes of a thread,
+        /// `rows` rows, and whole rows; so many lie along y.
         ///
-        /// Block: along x a thread for each k of the largest box, times its rows by those of a thread, rounded up. Grid: one cluster along x, of a block
-        /// for each box, with [`shared_mem_bytes`] of the largest box.
+        /// Block: along x a thread for each k, times the box's rows by those of a thread. Grid: one cluster along x, of a block
+        /// for each box, with [`shared_mem_bytes`].
         ///
         /// # Safety
-        /// - `u_prev` and `u` point to the domain's values, which nothing else accesses during the launch; `c2` has n_z elements, `d` n_x n_y.
-        /// - No split is larger than the sites along its axis; no box has more planes than a thread.
-        /// - n_x, n_y and n_z are at least 3; `steps` is at most [`MOST_STEPS`].
+        /// - `u_prev` and `u` point to the domain's values, which nothing else accesses during the launch; `c2` has n_z elements, `d` n_x n_y, `values`
+        ///   one for each timestep.
+        /// - The boxes cover the domain; `rows` is a multiple of the thread's. `boxes_y` is 1 where boxes do not lie side by side.
+        /// - n_x, n_y and n_z are at least 3.
         #[kernel(max_threads = $threads, capability = "9.0")]
         pub unsafe fn $name(
             u_prev: *mut f64,
@@ -449,35 +482,35 @@ macro_rules! instances {
             dt: f64,
             ratio: f64,
             source: u32,
+            values: &[f64],
             steps: u32,
-            split_x: u32,
-            split_y: u32,
-            split_z: u32,
-            values: Values,
+            rows: u32,
+            boxes_y: u32,
         ) {
             let task = Task {
                 u_prev,
                 u,
                 c2,
                 d,
-                n: [n_x, n_y, n_z],
+                domain: Domain { n_x, n_y, n_z },
                 scheme: Scheme { dt, ratio },
                 source,
+                values,
                 steps,
-                split: [split_x, split_y, split_z],
-                values: &values,
+                rows,
+                boxes_y,
             };
             // SAFETY: the caller's.
-            unsafe { resident::<$planes, $rows>(task) }
+            unsafe { resident::<$planes, $rows, $sides>(task) }
         }
         )*
     };
 }
 
 instances! {
-    wave3d_resident_4x4: 4, 4, 512;
-    wave3d_resident_4x1: 4, 1, 1024;
-    wave3d_resident_8x2: 8, 2, 512;
-    wave3d_resident_16x1: 16, 1, 512;
-    wave3d_resident_8x4: 8, 4, 256;
+    wave3d_resident_4x4: 4, 4, false, 256;
+    wave3d_resident_4x2: 4, 2, false, 512;
+    wave3d_resident_2x4: 2, 4, false, 512;
+    wave3d_resident_8x2_sides: 8, 2, true, 256;
+    wave3d_resident_8x2: 8, 2, false, 256;
 }

@@ -1,81 +1,81 @@
-//! Many timesteps in each launch of one cluster, where the domain fits in its blocks; one launch a timestep, as `single`, where not.
+//! All timesteps in one launch of one cluster, where the domain fits in its blocks; one launch a timestep, as `single`, where not.
 
 use plan::wave3d::{Buffers, Outputs, Problem, Solution};
-use plan::{LaunchConfig, Plan, PlanError, args};
+use plan::{Element, LaunchConfig, Plan, PlanError, args};
 
-use super::kernels::{INSTANCES, MOST_STEPS, largest, shared_mem_bytes};
+use super::kernels::{INSTANCES, VALUES, shared_mem_bytes};
 use crate::solutions::wave3d::single;
 
 /// The most shared memory of a block, on compute capability 9.0.
 const MOST_SHARED_MEM_BYTES: usize = 227 << 10;
 
-/// How the domain is shared out.
+/// Blocks of the largest cluster that every device with clusters has, and that some have.
+const MOST_BLOCKS: [u32; 2] = [8, 16];
+
+/// How the domain is shared out in boxes, one a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
-    /// Boxes along x, y and z; each is a block of the cluster. More than 8 in all need a device that allows it.
-    pub split: [u32; 3],
-    /// Planes of a thread.
+    /// Planes of a box and of a thread.
     pub planes: u32,
     /// Rows of a thread.
     pub rows: u32,
+    /// Boxes side by side along y.
+    pub boxes_y: u32,
 }
 
 impl Shape {
-    /// Slabs: least is computed between the values that others need and the barrier.
-    pub const DEFAULT: Shape = Shape::new([8, 1, 1], 4, 4);
+    /// Slabs of four planes: eight for 32^3.
+    pub const DEFAULT: Shape = Shape::new(4, 4, 1);
 
-    /// What may be tried. A domain takes the first that it fits, but for those of more than 8 boxes.
+    /// What may be tried. A domain takes the first that it fits in eight blocks.
     pub const SPACE: &[Shape] = &[
         Shape::DEFAULT,
-        Shape::new([4, 2, 1], 8, 2),
-        Shape::new([2, 4, 1], 16, 1),
-        Shape::new([2, 2, 2], 16, 1),
-        Shape::new([8, 1, 1], 4, 1),
-        Shape::new([8, 1, 1], 8, 4),
-        Shape::new([4, 2, 1], 8, 4),
-        Shape::new([16, 1, 1], 4, 4),
-        Shape::new([8, 2, 1], 4, 4),
-        Shape::new([4, 4, 1], 8, 2),
+        Shape::new(4, 2, 1),
+        Shape::new(8, 2, 2),
+        Shape::new(8, 2, 1),
+        Shape::new(8, 2, 4),
+        Shape::new(2, 4, 1),
     ];
 
-    const fn new(split: [u32; 3], planes: u32, rows: u32) -> Shape {
+    const fn new(planes: u32, rows: u32, boxes_y: u32) -> Shape {
         Shape {
-            split,
             planes,
             rows,
+            boxes_y,
         }
     }
 
-    /// The shape in a word: `8x1x1_p4_r4`.
+    /// The shape in a word: `p4_r4_y1`.
     pub fn label(&self) -> String {
-        let [x, y, z] = self.split;
-        format!("{x}x{y}x{z}_p{}_r{}", self.planes, self.rows)
+        format!("p{}_r{}_y{}", self.planes, self.rows, self.boxes_y)
     }
 
-    fn blocks(&self) -> u32 {
-        self.split.iter().product()
+    /// Rows of a box.
+    fn rows_of_box(&self, n_y: u32) -> u32 {
+        n_y.div_ceil(self.boxes_y).next_multiple_of(self.rows)
     }
 
-    /// The launch for a domain, if that fits.
-    fn config(&self, n: [u32; 3]) -> Option<LaunchConfig> {
-        let [_, _, most_threads] = INSTANCES
-            .iter()
-            .find(|&&[planes, rows, _]| [planes, rows] == [self.planes, self.rows])?;
-        let largest = largest(n, self.split);
-        let threads = u64::from(largest[1].div_ceil(self.rows)) * u64::from(largest[2]);
-        let fits = (0..3).all(|axis| self.split[axis] <= n[axis])
-            && largest[0] <= self.planes
-            && threads <= u64::from(*most_threads)
-            && shared_mem_bytes(largest) <= MOST_SHARED_MEM_BYTES;
-        fits.then(|| {
-            LaunchConfig::new(self.blocks(), (threads as u32).next_multiple_of(32))
-                .with_shared_mem_bytes(shared_mem_bytes(largest) as u32)
-                .with_non_portable_cluster(self.blocks())
-        })
+    /// Kernel and launch for a domain, if it fits in so many blocks.
+    fn launch(&self, n: [u32; 3], most_blocks: u32) -> Option<(&'static str, LaunchConfig)> {
+        let kernel = |&&(_, planes, rows, sides, _): &&(&str, u32, u32, bool, u32)| {
+            [planes, rows] == [self.planes, self.rows] && sides == (self.boxes_y > 1)
+        };
+        let (name, _, _, _, most_threads) = INSTANCES.iter().find(kernel)?;
+        let blocks = n[0].div_ceil(self.planes).checked_mul(self.boxes_y)?;
+        let rows = self.rows_of_box(n[1]);
+        let threads = u64::from(rows / self.rows) * u64::from(n[2]);
+        if blocks > most_blocks || threads > u64::from(*most_threads) {
+            return None;
+        }
+        let bytes = shared_mem_bytes([self.planes, rows, n[2]]);
+        let config = LaunchConfig::new(blocks, (threads as u32).next_multiple_of(32))
+            .with_shared_mem_bytes(bytes as u32)
+            .with_non_portable_cluster(blocks);
+        (bytes <= MOST_SHARED_MEM_BYTES).then_some((name, config))
     }
 }
 
-/// The first shape of [`Shape::SPACE`] that every device with clusters has and the domain fits.
+/// The first shape of [`Shape::SPACE`] in which the domain fits eight blocks.
 pub struct Submission;
 
 impl Solution for Submission {
@@ -86,12 +86,9 @@ impl Solution for Submission {
         plan: &mut Plan,
     ) -> Result<Outputs, PlanError> {
         let n = [problem.n_x, problem.n_y, problem.n_z];
-        let shapes = Shape::SPACE.iter();
-        let mut shapes = shapes.filter(|shape| shape.blocks() <= 8);
-        let shape = shapes.find(|shape| shape.config(n).is_some());
-        shape
-            .unwrap_or(&Shape::DEFAULT)
-            .record(problem, buffers, plan)
+        let fits = |shape: &&Shape| shape.launch(n, MOST_BLOCKS[0]).is_some();
+        let shape = Shape::SPACE.iter().find(fits).unwrap_or(&Shape::DEFAULT);
+        shape.record(problem, buffers, plan)
     }
 }
 
@@ -103,35 +100,45 @@ impl Solution for Shape {
         plan: &mut Plan,
     ) -> Result<Outputs, PlanError> {
         let Problem { n_x, n_y, n_z, .. } = *problem;
-        let Some(config) = self.config([n_x, n_y, n_z]) else {
+        let Some((kernel, config)) = self.launch([n_x, n_y, n_z], MOST_BLOCKS[1]) else {
             return single::launch::Submission.record(problem, buffers, plan);
         };
         let Buffers { u_prev, u, c2, d } = buffers;
-        let [split_x, split_y, split_z] = self.split;
-        let kernel = format!("wave3d_resident_{}x{}", self.planes, self.rows);
-        for values in problem.source_values.chunks(MOST_STEPS) {
-            let steps = values.len() as u32;
-            let mut bytes: Vec<u8> = values.iter().flat_map(|value| value.to_ne_bytes()).collect();
-            bytes.resize(8 * MOST_STEPS, 0);
-            let args = args![
-                u_prev,
-                u,
-                c2.slice(),
-                d.slice(),
-                n_x,
-                n_y,
-                n_z,
-                problem.dt,
-                problem.ratio,
-                problem.source,
-                steps,
-                split_x,
-                split_y,
-                split_z,
-                bytes,
-            ];
-            plan.launch(&kernel, config, args)?;
+        if problem.steps == 0 {
+            return Ok(Outputs { u_prev, u });
         }
+        let chunks = problem.source_values.chunks(VALUES);
+        let values = plan.scratch("source_values", Element::F64, chunks.len() * VALUES);
+        for (chunk, of_chunk) in chunks.enumerate() {
+            let mut bytes: Vec<u8> = of_chunk
+                .iter()
+                .flat_map(|value| value.to_ne_bytes())
+                .collect();
+            bytes.resize(size_of::<f64>() * VALUES, 0);
+            let out = values.range((chunk * VALUES) as u64, VALUES as u64);
+            plan.launch(
+                "wave3d_resident_values",
+                LaunchConfig::new(1, 1),
+                args![out, bytes],
+            )?;
+        }
+        let args = args![
+            u_prev,
+            u,
+            c2.slice(),
+            d.slice(),
+            n_x,
+            n_y,
+            n_z,
+            problem.dt,
+            problem.ratio,
+            problem.source,
+            values.slice(),
+            problem.steps,
+            self.rows_of_box(n_y),
+            self.boxes_y,
+        ];
+        plan.launch(kernel, config, args)?;
         Ok(Outputs { u_prev, u })
     }
 }
