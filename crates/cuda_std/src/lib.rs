@@ -46,6 +46,7 @@ mod builtins;
 pub mod clock;
 pub mod cluster;
 pub mod float;
+pub mod hint;
 mod intrinsics;
 pub mod mem;
 #[cfg(target_arch = "nvptx64")]

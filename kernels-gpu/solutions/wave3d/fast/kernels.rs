@@ -1,6 +1,6 @@
 //! Several timesteps a launch, on tiles that stream along i: each field is read and written once in `DEPTH` timesteps.
 //!
-//! A block owns a tile of [`TILE`] sites along k and j, and takes it through a chunk of planes. A thread owns [`ROWS`] rows at one k. When plane i of
+//! A block owns a [`tile`] of sites along k and j, and takes it through a chunk of planes. A thread owns some rows at one k. When plane i of
 //! the last field comes in, timestep 1 computes plane i - 1, timestep 2 plane i - 2, and so on: each needs what the one before it has just computed, the
 //! two planes before that, and the second-last timestep's value at the same site. So for each timestep a thread keeps two planes of its sites in registers.
 //!
@@ -12,32 +12,39 @@
 //!
 //! A thread's loads for a plane are under way while the plane before is computed.
 
+use cuda_std::hint;
 use cuda_std::prelude::*;
 
 use kernels_gpu::wave3d::domain::Domain;
 use kernels_gpu::wave3d::update::{Factors, Neighbours, Scheme, laplacian};
 
-/// Rows of a thread.
-pub const ROWS: usize = 4;
 /// Threads of a block along k and j.
-pub const BLOCK: [u32; 2] = [64, 8];
-/// Sites of a tile along k and j.
-pub const TILE: [u32; 2] = [BLOCK[0], BLOCK[1] * ROWS as u32];
+pub const BLOCK: [u32; 2] = [64, 6];
 /// The most timesteps of a launch.
 pub const MOST_DEPTH: u32 = 4;
 
-/// Values of a tile's row in shared memory, and of its plane: with a row more on each side, so that every site has neighbours.
-const ROW: usize = TILE[0] as usize;
-const PLANE: usize = ROW * (TILE[1] as usize + 2);
+/// Values of a tile's row in shared memory.
+const ROW: usize = BLOCK[0] as usize;
+
+/// Values of a tile's plane in shared memory, for so many rows of a thread: with a row more on each side, so that every site has neighbours.
+const fn plane_len(rows: u32) -> usize {
+    ROW * (tile(rows)[1] as usize + 2)
+}
+
+/// Sites of a tile along k and j, for so many rows of a thread.
+pub const fn tile(rows: u32) -> [u32; 2] {
+    [BLOCK[0], BLOCK[1] * rows]
+}
 
 /// How many sites of a tile are written along k and j.
-pub const fn written(depth: u32) -> [u32; 2] {
-    [TILE[0] - 2 * depth, TILE[1] - 2 * depth]
+pub const fn written(depth: u32, rows: u32) -> [u32; 2] {
+    let [along_k, along_j] = tile(rows);
+    [along_k - 2 * depth, along_j - 2 * depth]
 }
 
 /// Shared memory of a block: two planes for each timestep that another follows.
-pub const fn shared_mem_bytes(depth: u32) -> u32 {
-    2 * depth * (PLANE * size_of::<f64>()) as u32
+pub const fn shared_mem_bytes(depth: u32, rows: u32) -> u32 {
+    2 * depth * (plane_len(rows) * size_of::<f64>()) as u32
 }
 
 /// Values of a column's factors: divisor, inverse, of_u_prev, and one unused.
@@ -64,7 +71,7 @@ pub unsafe fn wave3d_fast_factors(d: &[f64], out: *mut f64, dt: f64) {
 }
 
 /// A thread's sites in one plane.
-type Plane = [f64; ROWS];
+type Plane<const ROWS: usize> = [f64; ROWS];
 
 /// Fields and tables.
 #[derive(Clone, Copy)]
@@ -82,7 +89,7 @@ struct Task<'a> {
 
 /// What a thread knows of its sites. Row r is bit r of the masks.
 #[derive(Clone, Copy)]
-struct Sites<'a, const DEPTH: usize> {
+struct Sites<'a, const DEPTH: usize, const ROWS: usize> {
     task: Task<'a>,
     /// Rows in the domain, rows inside its border, rows that this thread writes.
     in_domain: u32,
@@ -99,27 +106,31 @@ struct Sites<'a, const DEPTH: usize> {
 }
 
 /// Three planes of each timestep, the newest in slot i modulo 3.
-type Planes<const DEPTH: usize> = [[Plane; 3]; DEPTH];
+type Planes<const DEPTH: usize, const ROWS: usize> = [[Plane<ROWS>; 3]; DEPTH];
 
 /// What is loaded for a plane, one ahead.
 #[derive(Clone, Copy)]
-struct Ahead {
+struct Ahead<const ROWS: usize> {
     /// The last field's next plane.
-    u: Plane,
+    u: Plane<ROWS>,
     /// The second-last field's plane before that.
-    u_prev: Plane,
+    u_prev: Plane<ROWS>,
     /// Whether a row of that plane is damped.
     damped: bool,
 }
 
-impl<const DEPTH: usize> Sites<'_, DEPTH> {
+impl<const DEPTH: usize, const ROWS: usize> Sites<'_, DEPTH, ROWS> {
+    const PLANE: usize = plane_len(ROWS as u32);
+
     /// Loads u's plane i and u_prev's plane i - 1: 0 where there is none.
     ///
     /// # Safety
     /// Fields and tables are the domain's.
     #[inline(always)]
-    unsafe fn load(&self, i: u32) -> Ahead {
+    unsafe fn load(&self, i: u32) -> Ahead<ROWS> {
         let Domain { n_x, n_y, n_z } = self.task.domain;
+        let (n_z, in_domain) = (hint::opaque(n_z), hint::opaque(self.in_domain));
+        let (position, j) = (hint::opaque(self.position), hint::opaque(self.j));
         let mut ahead = Ahead {
             u: [0.0; ROWS],
             u_prev: [0.0; ROWS],
@@ -127,11 +138,11 @@ impl<const DEPTH: usize> Sites<'_, DEPTH> {
         };
         let before = i.wrapping_sub(1);
         let at = |plane: u32, row: usize| {
-            let site = self.position.wrapping_add(row as u32 * n_z);
+            let site = position.wrapping_add(row as u32 * n_z);
             site.wrapping_add(plane.wrapping_mul(n_y * n_z)) as usize
         };
         for row in 0..ROWS {
-            let is_there = self.in_domain >> row & 1 != 0;
+            let is_there = in_domain >> row & 1 != 0;
             // SAFETY: the site is in the domain.
             unsafe {
                 if is_there && i < n_x {
@@ -139,7 +150,7 @@ impl<const DEPTH: usize> Sites<'_, DEPTH> {
                 }
                 if is_there && before < n_x {
                     ahead.u_prev[row] = *self.task.u_prev.get_unchecked(at(before, row));
-                    let column = before * n_y + self.j.wrapping_add(row as u32);
+                    let column = before * n_y + j.wrapping_add(row as u32);
                     let of_u_prev = FACTORS * column as usize + 2;
                     ahead.damped |= *self.task.factors.get_unchecked(of_u_prev) != 1.0;
                 }
@@ -156,16 +167,16 @@ impl<const DEPTH: usize> Sites<'_, DEPTH> {
     unsafe fn timestep<const SLOT: usize>(
         &self,
         step: usize,
-        planes: &Planes<DEPTH>,
-        u_prev: &Plane,
+        planes: &Planes<DEPTH, ROWS>,
+        u_prev: &Plane<ROWS>,
         i: u32,
         is_damped: bool,
-    ) -> Plane {
+    ) -> Plane<ROWS> {
         let Domain { n_x, n_y, .. } = self.task.domain;
         let [newest, middle, oldest] = planes[step - 1].slots::<SLOT>();
         // What was written when plane i - 1 came in.
         let of_plane = 2 * (step - 1) + (i as usize + 1) % 2;
-        let here = self.place.wrapping_add(of_plane * PLANE);
+        let here = self.place.wrapping_add(of_plane * Self::PLANE);
         let plane = i.wrapping_sub(step as u32);
         let mut laplacians = [0.0; ROWS];
         for row in 0..ROWS {
@@ -200,9 +211,10 @@ impl<const DEPTH: usize> Sites<'_, DEPTH> {
         }
         let mut next = [0.0; ROWS];
         if is_damped {
+            let j = hint::opaque(self.j);
             for row in 0..ROWS {
                 // Sites that are not in the domain have some factors.
-                let j = self.j.wrapping_add(row as u32).min(n_y - 1);
+                let j = j.wrapping_add(row as u32).min(n_y - 1);
                 let column = (plane.min(n_x - 1) * n_y + j) as usize;
                 // SAFETY: the column is in the domain.
                 let factors = unsafe {
@@ -224,9 +236,10 @@ impl<const DEPTH: usize> Sites<'_, DEPTH> {
                 next[row] = Scheme::undamped_by(ratio_c2, u_prev[row], u, laplacians[row]);
             }
         }
+        let inside = hint::opaque(self.inside);
         let is_plane_inside = plane.wrapping_sub(1) < n_x - 2;
         for row in 0..ROWS {
-            if !is_plane_inside || self.inside >> row & 1 == 0 {
+            if !is_plane_inside || inside >> row & 1 == 0 {
                 next[row] = 0.0;
             }
         }
@@ -240,16 +253,16 @@ impl<const DEPTH: usize> Sites<'_, DEPTH> {
     #[inline(always)]
     unsafe fn advance<const SLOT: usize>(
         &self,
-        planes: &mut Planes<DEPTH>,
-        ahead: &mut Ahead,
+        planes: &mut Planes<DEPTH, ROWS>,
+        ahead: &mut Ahead<ROWS>,
         damped: &mut u32,
         i: u32,
     ) {
         // SAFETY: the caller's. The barrier parts what is read when this plane comes in from what is written when the next does.
         unsafe {
+            let i = hint::opaque(i);
             let Ahead { u, u_prev, .. } = *ahead;
             *damped = *damped << 1 | u32::from(ahead.damped);
-            *ahead = self.load(i.wrapping_add(1));
             planes[0][SLOT] = u;
             let mut last = [0.0; ROWS];
             macro_rules! timesteps {
@@ -261,6 +274,10 @@ impl<const DEPTH: usize> Sites<'_, DEPTH> {
                             _ => planes[($step - 2_usize) % DEPTH].slots::<SLOT>()[2],
                         };
                         last = self.timestep::<SLOT>($step, planes, &before, i, is_damped);
+                        // Not before: the second-last field's values need no registers any more.
+                        if $step == 1 {
+                            *ahead = self.load(i.wrapping_add(1));
+                        }
                         if $step < DEPTH {
                             planes[$step % DEPTH][SLOT] = last;
                         }
@@ -283,9 +300,11 @@ impl<const DEPTH: usize> Sites<'_, DEPTH> {
     /// # Safety
     /// Nobody reads those places before the next barrier.
     #[inline(always)]
-    unsafe fn publish<const SLOT: usize>(&self, planes: &Planes<DEPTH>, i: u32) {
+    unsafe fn publish<const SLOT: usize>(&self, planes: &Planes<DEPTH, ROWS>, i: u32) {
         for (step, planes) in planes.iter().enumerate() {
-            let place = self.place.wrapping_add((2 * step + i as usize % 2) * PLANE);
+            let place = self
+                .place
+                .wrapping_add((2 * step + i as usize % 2) * Self::PLANE);
             for row in 0..ROWS {
                 // SAFETY: the thread's own places.
                 unsafe { *place.add(row * ROW) = planes[SLOT][row] }
@@ -298,11 +317,12 @@ impl<const DEPTH: usize> Sites<'_, DEPTH> {
     /// # Safety
     /// Nothing else accesses them.
     #[inline(always)]
-    unsafe fn store(&self, plane: u32, second_last: &Plane, last: &Plane) {
+    unsafe fn store(&self, plane: u32, second_last: &Plane<ROWS>, last: &Plane<ROWS>) {
         let Domain { n_y, n_z, .. } = self.task.domain;
-        let first = self.position.wrapping_add(plane * n_y * n_z);
+        let (n_z, written) = (hint::opaque(n_z), hint::opaque(self.written));
+        let first = hint::opaque(self.position).wrapping_add(plane * n_y * n_z);
         for row in 0..ROWS {
-            if self.written >> row & 1 != 0 {
+            if written >> row & 1 != 0 {
                 let at = first.wrapping_add(row as u32 * n_z) as usize;
                 // SAFETY: the site is in the domain.
                 unsafe {
@@ -319,7 +339,7 @@ impl<const DEPTH: usize> Sites<'_, DEPTH> {
     /// All threads of the block call together; shared memory has zeros. Fields and tables are the domain's.
     #[inline(always)]
     unsafe fn run(&self) {
-        let mut planes: Planes<DEPTH> = [[[0.0; ROWS]; 3]; DEPTH];
+        let mut planes: Planes<DEPTH, ROWS> = [[[0.0; ROWS]; 3]; DEPTH];
         let mut i = self.chunk[0].saturating_sub(DEPTH as u32);
         let end = self.chunk[1] + DEPTH as u32;
         let mut damped = 0;
@@ -347,21 +367,25 @@ impl<const DEPTH: usize> Sites<'_, DEPTH> {
 }
 
 /// Planes by age.
-trait Slots {
+trait Slots: Sized {
     /// The newest plane, the one before, and the one before that.
-    fn slots<const SLOT: usize>(&self) -> [Plane; 3];
+    fn slots<const SLOT: usize>(&self) -> Self;
 }
 
-impl Slots for [Plane; 3] {
+impl<const ROWS: usize> Slots for [Plane<ROWS>; 3] {
     #[inline(always)]
-    fn slots<const SLOT: usize>(&self) -> [Plane; 3] {
+    fn slots<const SLOT: usize>(&self) -> Self {
         [self[SLOT], self[(SLOT + 2) % 3], self[(SLOT + 1) % 3]]
     }
 }
 
 /// The kernels, by the timesteps that they take.
 macro_rules! instances {
-    ($($name:ident: $depth:literal;)*) => {$(
+    ($($name:ident: $depth:literal, $rows:literal;)*) => {
+        /// What kernels there are: name, timesteps, and rows of a thread.
+        pub const INSTANCES: &[(&str, u32, u32)] = &[$((stringify!($name), $depth, $rows)),*];
+
+        $(
         /// Some timesteps of all sites, from two fields to two others.
         ///
         /// `ratio` is dt^2/dx^2; `factors` those of [`wave3d_fast_factors`] by i n_y + j; `source` the position of the source's site, and its values
@@ -373,7 +397,7 @@ macro_rules! instances {
         /// - `u_prev` and `u` have the domain's values, `c2` n_z, `factors` [`FACTORS`] for each column, aligned to 16 bytes.
         /// - `out_prev` and `out` point to as many values as the domain's, which nothing else accesses during the launch.
         /// - n_x, n_y and n_z are at least 3; the number of sites fits in 31 bits.
-        #[kernel(max_threads = 512)]
+        #[kernel(max_threads = 384)]
         pub unsafe fn $name(
             u_prev: &[f64],
             u: &[f64],
@@ -403,22 +427,26 @@ macro_rules! instances {
                 values: [value_1, value_2, value_3, value_4],
             };
             // SAFETY: the caller's.
-            unsafe { fast::<$depth>(task, c2, ratio, source, planes) }
+            unsafe { fast::<$depth, $rows>(task, c2, ratio, source, planes) }
         }
     )*};
 }
 
 instances! {
-    wave3d_fast_t1: 1;
-    wave3d_fast_t2: 2;
-    wave3d_fast_t3: 3;
-    wave3d_fast_t4: 4;
+    wave3d_fast_t1_r5: 1, 5;
+    wave3d_fast_t2_r5: 2, 5;
+    wave3d_fast_t3_r5: 3, 5;
+    wave3d_fast_t2_r6: 2, 6;
+    wave3d_fast_t3_r6: 3, 6;
+    wave3d_fast_t3_r4: 3, 4;
+    wave3d_fast_t4_r4: 4, 4;
+    wave3d_fast_t4_r5: 4, 5;
 }
 
 /// # Safety
-/// As [`wave3d_fast_t1`].
+/// As [`wave3d_fast_t1_r5`].
 #[inline(always)]
-unsafe fn fast<const DEPTH: usize>(
+unsafe fn fast<const DEPTH: usize, const ROWS: usize>(
     mut task: Task<'_>,
     c2: &[f64],
     ratio: f64,
@@ -427,8 +455,8 @@ unsafe fn fast<const DEPTH: usize>(
 ) {
     let Domain { n_x, n_y, n_z } = task.domain;
     let (x, y) = (thread::thread_idx_x(), thread::thread_idx_y());
-    let written = written(DEPTH as u32);
     let depth = DEPTH as u32;
+    let written = written(depth, ROWS as u32);
     // Before the domain these wrap around.
     let k = (thread::block_idx_x() * written[0] + x).wrapping_sub(depth);
     let first_row = y * ROWS as u32;
@@ -459,12 +487,12 @@ unsafe fn fast<const DEPTH: usize>(
     // SAFETY: for all that follows: the shared memory has two planes for each timestep, and a site of the tile a place in each.
     unsafe {
         let mut at = y * BLOCK[0] + x;
-        while at < 2 * depth * PLANE as u32 {
+        while at < 2 * depth * plane_len(ROWS as u32) as u32 {
             *shared.add(at as usize) = 0.0;
             at += BLOCK[0] * BLOCK[1];
         }
         thread::sync_threads();
-        let sites = Sites::<DEPTH> {
+        let sites = Sites::<DEPTH, ROWS> {
             in_domain: rows(&in_domain),
             inside: rows(&inside),
             written: rows(&is_written),

@@ -3,7 +3,7 @@
 use plan::wave3d::{Buffers, Outputs, Problem, Solution};
 use plan::{Element, LaunchConfig, Plan, PlanError, args};
 
-use super::kernels::{BLOCK, FACTORS, MOST_DEPTH, shared_mem_bytes, written};
+use super::kernels::{BLOCK, FACTORS, INSTANCES, MOST_DEPTH, shared_mem_bytes, written};
 
 /// Multiprocessors that the chunks are for, each of which runs one block at a time. On others the results are the same.
 const MULTIPROCESSORS: u64 = 132;
@@ -13,44 +13,60 @@ const MULTIPROCESSORS: u64 = 132;
 pub struct Shape {
     /// Timesteps of a launch: 1 to 4. What is left of a run takes fewer.
     pub depth: u32,
+    /// Rows of a thread.
+    pub rows: u32,
     /// The most chunks along i.
     pub chunks: u32,
 }
 
 impl Shape {
     /// The least depth at which device memory does not bound the rate below what was asked of this variant.
-    pub const DEFAULT: Shape = Shape::new(3, 16);
+    pub const DEFAULT: Shape = Shape::new(3, 5, 16);
 
     /// What may be tried.
     pub const SPACE: &[Shape] = &[
         Shape::DEFAULT,
-        Shape::new(4, 16),
-        Shape::new(2, 16),
-        Shape::new(3, 4),
-        Shape::new(4, 4),
-        Shape::new(3, 32),
-        Shape::new(4, 32),
+        Shape::new(3, 6, 16),
+        Shape::new(3, 4, 16),
+        Shape::new(4, 5, 16),
+        Shape::new(4, 4, 16),
+        Shape::new(2, 5, 16),
+        Shape::new(2, 6, 16),
+        Shape::new(3, 5, 4),
+        Shape::new(3, 5, 64),
     ];
 
-    const fn new(depth: u32, chunks: u32) -> Shape {
-        Shape { depth, chunks }
+    const fn new(depth: u32, rows: u32, chunks: u32) -> Shape {
+        Shape {
+            depth,
+            rows,
+            chunks,
+        }
     }
 
-    /// The shape in a word: `t3_c16`.
+    /// The shape in a word: `t3_r5_c16`.
     pub fn label(&self) -> String {
-        format!("t{}_c{}", self.depth, self.chunks)
+        format!("t{}_r{}_c{}", self.depth, self.rows, self.chunks)
     }
 
-    /// Tiles along k and j for so many timesteps.
-    fn tiles([_, n_y, n_z]: [u32; 3], depth: u32) -> [u32; 2] {
-        let [along_k, along_j] = written(depth);
+    /// The kernel for so many timesteps, and rows of its threads: this shape's, or, for what is left of a run, any.
+    fn kernel(&self, depth: u32) -> (&'static str, u32) {
+        let of_depth = || INSTANCES.iter().filter(|&&(_, steps, _)| steps == depth);
+        let own = of_depth().find(|&&(_, _, rows)| rows == self.rows);
+        let &(name, _, rows) = own.or(of_depth().next()).expect("every depth has a kernel");
+        (name, rows)
+    }
+
+    /// Tiles along k and j for so many timesteps and rows of a thread.
+    fn tiles([_, n_y, n_z]: [u32; 3], depth: u32, rows: u32) -> [u32; 2] {
+        let [along_k, along_j] = written(depth, rows);
         [n_z.div_ceil(along_k), n_y.div_ceil(along_j)]
     }
 
     /// The planes of a chunk with which the multiprocessors are done first: each takes one block after another, and a block `depth` planes more on each
     /// side than it writes.
-    fn planes(&self, n: [u32; 3], depth: u32) -> u32 {
-        let [along_k, along_j] = Shape::tiles(n, depth).map(u64::from);
+    fn planes(&self, n: [u32; 3], depth: u32, rows: u32) -> u32 {
+        let [along_k, along_j] = Shape::tiles(n, depth, rows).map(u64::from);
         let time = |planes: u32| {
             let blocks = along_k * along_j * u64::from(n[0].div_ceil(planes));
             blocks.div_ceil(MULTIPROCESSORS) * u64::from(planes + 2 * depth)
@@ -106,11 +122,12 @@ impl Solution for Shape {
             let depth = values.len() as u32;
             let value = |step: usize| values.get(step).copied().unwrap_or(0.0);
             let n = [n_x, n_y, n_z];
-            let planes = self.planes(n, depth);
-            let [along_k, along_j] = Shape::tiles(n, depth);
+            let (kernel, rows) = self.kernel(depth);
+            let planes = self.planes(n, depth, rows);
+            let [along_k, along_j] = Shape::tiles(n, depth, rows);
             let grid = (along_k, along_j, n_x.div_ceil(planes));
             let config = LaunchConfig::new(grid, (BLOCK[0], BLOCK[1]))
-                .with_shared_mem_bytes(shared_mem_bytes(depth));
+                .with_shared_mem_bytes(shared_mem_bytes(depth, rows));
             let args = args![
                 u_prev.slice(),
                 u.slice(),
@@ -129,7 +146,7 @@ impl Solution for Shape {
                 value(3),
                 planes,
             ];
-            plan.launch(&format!("wave3d_fast_t{depth}"), config, args)?;
+            plan.launch(kernel, config, args)?;
             (u_prev, u, out_prev, out) = (out_prev, out, u_prev, u);
         }
         Ok(Outputs { u_prev, u })
