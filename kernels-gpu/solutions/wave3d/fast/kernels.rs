@@ -1,6 +1,6 @@
 //! Several timesteps a launch, on tiles that stream along i: each field is read and written once in `DEPTH` timesteps.
 //!
-//! A block owns a [`tile`] of sites along k and j, and takes it through a chunk of planes. A thread owns some rows at one k. When plane i of
+//! A block owns a tile of [`WIDTH`] sites along k and some rows, and takes it through a chunk of planes. A thread owns some rows at one k. When plane i of
 //! the last field comes in, timestep 1 computes plane i - 1, timestep 2 plane i - 2, and so on: each needs what the one before it has just computed, the
 //! two planes before that, and the second-last timestep's value at the same site. So for each timestep a thread keeps two planes of its sites in registers.
 //!
@@ -18,33 +18,27 @@ use cuda_std::prelude::*;
 use kernels_gpu::wave3d::domain::Domain;
 use kernels_gpu::wave3d::update::{Factors, Neighbours, Scheme, laplacian};
 
-/// Threads of a block along k and j.
-pub const BLOCK: [u32; 2] = [64, 6];
+/// Threads of a block along k.
+pub const WIDTH: u32 = 64;
 /// The most timesteps of a launch.
 pub const MOST_DEPTH: u32 = 4;
 
 /// Values of a tile's row in shared memory.
-const ROW: usize = BLOCK[0] as usize;
+const ROW: usize = WIDTH as usize;
 
-/// Values of a tile's plane in shared memory, for so many rows of a thread: with a row more on each side, so that every site has neighbours.
-const fn plane_len(rows: u32) -> usize {
-    ROW * (tile(rows)[1] as usize + 2)
+/// Values of a plane of so many rows in shared memory: with a row more on each side, so that every site has neighbours.
+const fn plane_len(tile_rows: u32) -> usize {
+    ROW * (tile_rows as usize + 2)
 }
 
-/// Sites of a tile along k and j, for so many rows of a thread.
-pub const fn tile(rows: u32) -> [u32; 2] {
-    [BLOCK[0], BLOCK[1] * rows]
-}
-
-/// How many sites of a tile are written along k and j.
-pub const fn written(depth: u32, rows: u32) -> [u32; 2] {
-    let [along_k, along_j] = tile(rows);
-    [along_k - 2 * depth, along_j - 2 * depth]
+/// How many sites of a tile are written along k and j, of so many rows.
+pub const fn written(depth: u32, tile_rows: u32) -> [u32; 2] {
+    [WIDTH - 2 * depth, tile_rows - 2 * depth]
 }
 
 /// Shared memory of a block: two planes for each timestep that another follows.
-pub const fn shared_mem_bytes(depth: u32, rows: u32) -> u32 {
-    2 * depth * (plane_len(rows) * size_of::<f64>()) as u32
+pub const fn shared_mem_bytes(depth: u32, tile_rows: u32) -> u32 {
+    2 * depth * (plane_len(tile_rows) * size_of::<f64>()) as u32
 }
 
 /// Values of a column's factors: divisor, inverse, of_u_prev, and one unused.
@@ -89,7 +83,7 @@ struct Task<'a> {
 
 /// What a thread knows of its sites. Row r is bit r of the masks.
 #[derive(Clone, Copy)]
-struct Sites<'a, const DEPTH: usize, const ROWS: usize> {
+struct Sites<'a, const DEPTH: usize, const ROWS: usize, const THREADS: usize> {
     task: Task<'a>,
     /// Rows in the domain, rows inside its border, rows that this thread writes.
     in_domain: u32,
@@ -119,8 +113,8 @@ struct Ahead<const ROWS: usize> {
     damped: bool,
 }
 
-impl<const DEPTH: usize, const ROWS: usize> Sites<'_, DEPTH, ROWS> {
-    const PLANE: usize = plane_len(ROWS as u32);
+impl<const DEPTH: usize, const ROWS: usize, const THREADS: usize> Sites<'_, DEPTH, ROWS, THREADS> {
+    const PLANE: usize = plane_len((ROWS * THREADS) as u32);
 
     /// Loads u's plane i and u_prev's plane i - 1: 0 where there is none.
     ///
@@ -381,9 +375,9 @@ impl<const ROWS: usize> Slots for [Plane<ROWS>; 3] {
 
 /// The kernels, by the timesteps that they take.
 macro_rules! instances {
-    ($($name:ident: $depth:literal, $rows:literal;)*) => {
-        /// What kernels there are: name, timesteps, and rows of a thread.
-        pub const INSTANCES: &[(&str, u32, u32)] = &[$((stringify!($name), $depth, $rows)),*];
+    ($($name:ident: $depth:literal, $rows:literal, $threads:literal, $most:literal;)*) => {
+        /// What kernels there are: name, timesteps, rows of a thread, and threads along j.
+        pub const INSTANCES: &[(&str, u32, u32, u32)] = &[$((stringify!($name), $depth, $rows, $threads)),*];
 
         $(
         /// Some timesteps of all sites, from two fields to two others.
@@ -391,13 +385,13 @@ macro_rules! instances {
         /// `ratio` is dt^2/dx^2; `factors` those of [`wave3d_fast_factors`] by i n_y + j; `source` the position of the source's site, and its values
         /// at these timesteps follow. A chunk has `planes` planes.
         ///
-        /// Block: [`BLOCK`], with [`shared_mem_bytes`]. Grid: n_z and n_y over [`written`], n_x over `planes`, each rounded up.
+        /// Block: [`WIDTH`] threads along k, and those along j, with [`shared_mem_bytes`]. Grid: n_z and n_y over [`written`], n_x over `planes`, each rounded up.
         ///
         /// # Safety
         /// - `u_prev` and `u` have the domain's values, `c2` n_z, `factors` [`FACTORS`] for each column, aligned to 16 bytes.
         /// - `out_prev` and `out` point to as many values as the domain's, which nothing else accesses during the launch.
         /// - n_x, n_y and n_z are at least 3; the number of sites fits in 31 bits.
-        #[kernel(max_threads = 384)]
+        #[kernel(max_threads = $most)]
         pub unsafe fn $name(
             u_prev: &[f64],
             u: &[f64],
@@ -427,26 +421,24 @@ macro_rules! instances {
                 values: [value_1, value_2, value_3, value_4],
             };
             // SAFETY: the caller's.
-            unsafe { fast::<$depth, $rows>(task, c2, ratio, source, planes) }
+            unsafe { fast::<$depth, $rows, $threads>(task, c2, ratio, source, planes) }
         }
     )*};
 }
 
 instances! {
-    wave3d_fast_t1_r5: 1, 5;
-    wave3d_fast_t2_r5: 2, 5;
-    wave3d_fast_t3_r5: 3, 5;
-    wave3d_fast_t2_r6: 2, 6;
-    wave3d_fast_t3_r6: 3, 6;
-    wave3d_fast_t3_r4: 3, 4;
-    wave3d_fast_t4_r4: 4, 4;
-    wave3d_fast_t4_r5: 4, 5;
+    wave3d_fast_t1_r4_y6: 1, 4, 6, 384;
+    wave3d_fast_t2_r6_y6: 2, 6, 6, 384;
+    wave3d_fast_t3_r4_y6: 3, 4, 6, 384;
+    wave3d_fast_t3_r8_y4: 3, 8, 4, 256;
+    wave3d_fast_t4_r4_y6: 4, 4, 6, 384;
+    wave3d_fast_t4_r6_y4: 4, 6, 4, 256;
 }
 
 /// # Safety
-/// As [`wave3d_fast_t1_r5`].
+/// As [`wave3d_fast_t1_r4_y6`].
 #[inline(always)]
-unsafe fn fast<const DEPTH: usize, const ROWS: usize>(
+unsafe fn fast<const DEPTH: usize, const ROWS: usize, const THREADS: usize>(
     mut task: Task<'_>,
     c2: &[f64],
     ratio: f64,
@@ -456,7 +448,7 @@ unsafe fn fast<const DEPTH: usize, const ROWS: usize>(
     let Domain { n_x, n_y, n_z } = task.domain;
     let (x, y) = (thread::thread_idx_x(), thread::thread_idx_y());
     let depth = DEPTH as u32;
-    let written = written(depth, ROWS as u32);
+    let written = written(depth, (ROWS * THREADS) as u32);
     // Before the domain these wrap around.
     let k = (thread::block_idx_x() * written[0] + x).wrapping_sub(depth);
     let first_row = y * ROWS as u32;
@@ -486,13 +478,13 @@ unsafe fn fast<const DEPTH: usize, const ROWS: usize>(
     let shared = shared::dynamic_shared_mem::<f64>();
     // SAFETY: for all that follows: the shared memory has two planes for each timestep, and a site of the tile a place in each.
     unsafe {
-        let mut at = y * BLOCK[0] + x;
-        while at < 2 * depth * plane_len(ROWS as u32) as u32 {
+        let mut at = y * WIDTH + x;
+        while at < 2 * depth * plane_len((ROWS * THREADS) as u32) as u32 {
             *shared.add(at as usize) = 0.0;
-            at += BLOCK[0] * BLOCK[1];
+            at += WIDTH * THREADS as u32;
         }
         thread::sync_threads();
-        let sites = Sites::<DEPTH, ROWS> {
+        let sites = Sites::<DEPTH, ROWS, THREADS> {
             in_domain: rows(&in_domain),
             inside: rows(&inside),
             written: rows(&is_written),

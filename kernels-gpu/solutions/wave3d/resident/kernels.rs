@@ -510,7 +510,7 @@ macro_rules! instances {
 instances! {
     wave3d_resident_4x4: 4, 4, false, 256;
     wave3d_resident_4x2: 4, 2, false, 512;
-    wave3d_resident_2x4: 2, 4, false, 512;
+    wave3d_resident_2x4: 2, 4, false, 384;
     wave3d_resident_8x2_sides: 8, 2, true, 256;
     wave3d_resident_8x2: 8, 2, false, 256;
 }
