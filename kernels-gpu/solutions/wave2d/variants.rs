@@ -1,7 +1,7 @@
 //! What users see of the solutions.
 
 use super::shmem::launch::STEPS_PER_LAUNCH;
-use super::{naive, shmem};
+use super::{naive, resident, shmem};
 use crate::lab::BuiltIn;
 use crate::wave2d::Wave2d;
 
@@ -21,4 +21,10 @@ pub const VARIANTS: &[BuiltIn<Wave2d>] = &[
         let launches = case.steps().div_ceil(STEPS_PER_LAUNCH);
         16 * case.cells() as u64 * u64::from(launches)
     }),
+    BuiltIn::new(
+        "resident",
+        "all timesteps in one launch of one cluster, fields in its shared memory and registers; naive for domains that do not fit",
+        |_| Box::new(resident::launch::Submission),
+    )
+    .on_request(),
 ];
