@@ -194,18 +194,24 @@ fn resident_takes_all_timesteps_in_one_launch() {
 
 #[test]
 fn fast_is_right_at_every_depth() {
-    // At depth 3 a tile of 24 rows writes 58 sites along k and 18 rows.
+    // Whole passes and one that is shorter; chunks of a plane and more.
     for shape in fast::launch::Shape::SPACE {
-        for (extents, steps) in [
-            ([3, 3, 3], 5),
-            ([7, 9, 64], 4),
-            ([9, 19, 59], 7),
-            ([14, 18, 58], 3),
-            ([23, 33, 7], 6),
-        ] {
-            is_right(&random(extents, steps), shape, &shape.label());
-        }
+        is_right(&random([6, 9, 7], shape.depth + 1), shape, &shape.label());
     }
+    // At depth 3 a tile of 24 rows writes 58 sites along k and 18 rows: one site inside, one more than a tile, a whole one.
+    for (extents, steps) in [([3, 3, 3], 5), ([5, 19, 59], 4), ([17, 18, 58], 3)] {
+        is_right(
+            &random(extents, steps),
+            &fast::launch::Shape::DEFAULT,
+            "default",
+        );
+    }
+    let quiet = random([8, 9, 9], 7)
+        .with_damping(0.0)
+        .unwrap()
+        .with_source(None)
+        .unwrap();
+    is_right(&quiet, &fast::launch::Submission, "no damping, no source");
 }
 
 #[test]

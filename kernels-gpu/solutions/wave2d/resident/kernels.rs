@@ -14,6 +14,7 @@
 //!
 //! Slabs are whole: they have all rows that their threads have. Those beyond the domain are 0, as its border is, so that no thread asks what it has.
 
+use cuda_std::hint;
 use cuda_std::prelude::*;
 
 use kernels_gpu::wave2d::update::{self, Kind, Neighbours};
@@ -27,7 +28,7 @@ pub const fn shared_mem_bytes(rows: u32, n_x: u32) -> usize {
 /// The body for each of so many rows, written out: a long loop would stay one, and the fields be in local memory.
 macro_rules! for_rows {
     ($row:ident in $end:expr => $body:block) => {
-        for_rows!(@ $row $end, $body, 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15)
+        for_rows!(@ $row $end, $body, 0 1 2 3 4 5 6 7 8 9 10 11 12)
     };
     (@ $row:ident $end:expr, $body:block, $($number:literal)*) => {$(
         if $number < $end {
@@ -46,7 +47,7 @@ struct Cells<const ROWS: usize> {
     /// Their kinds, as [`Kind::encode`] has them.
     kinds: [f32; ROWS],
     /// From a row of a tile to the next, and from one tile to the other.
-    stride: usize,
+    stride: u32,
     other: usize,
     /// The first cell's place in the first tile.
     place: *mut f32,
@@ -62,24 +63,29 @@ impl<const ROWS: usize> Cells<ROWS> {
     /// All threads of the cluster call together. The other tile has the last field with its halo, and nothing else accesses this one's places.
     #[inline(always)]
     unsafe fn step<const ODD: bool>(&self, u0: &mut [f32; ROWS], u1: &[f32; ROWS], source: f32) {
-        const { assert!(2 <= ROWS && ROWS <= 16) };
+        const { assert!(2 <= ROWS && ROWS <= 13) };
+        // Or there would be an address for each row, all the time.
+        let cells = Self {
+            stride: hint::opaque(self.stride),
+            ..*self
+        };
         // SAFETY: the caller's.
         unsafe {
             let [first, last] = [0, 1].map(|side: usize| self.any && !self.beside[side].is_null());
             if first {
                 *self.beside[0].wrapping_add(self.tile::<ODD>()) =
-                    self.row::<ODD>(0, u0, u1, source);
+                    cells.row::<ODD>(0, u0, u1, source);
             }
             if last {
                 *self.beside[1].wrapping_add(self.tile::<ODD>()) =
-                    self.row::<ODD>(ROWS - 1, u0, u1, source);
+                    cells.row::<ODD>(ROWS - 1, u0, u1, source);
             }
             let arrival = cluster::arrive();
             if self.any {
                 for_rows!(row in ROWS => {
                     let is_done = row == 0 && first || row == ROWS - 1 && last;
                     if !is_done {
-                        self.row::<ODD>(row, u0, u1, source);
+                        cells.row::<ODD>(row, u0, u1, source);
                     }
                 });
             }
@@ -107,7 +113,8 @@ impl<const ROWS: usize> Cells<ROWS> {
         source: f32,
     ) -> f32 {
         let from = self.other - self.tile::<ODD>();
-        let first = self.place.wrapping_add(row * self.stride);
+        let stride = self.stride as usize;
+        let first = self.place.wrapping_add(row * stride);
         let at = first.wrapping_add(from);
         // SAFETY: the tile has all neighbours; the place that is written is the thread's own.
         unsafe {
@@ -115,12 +122,12 @@ impl<const ROWS: usize> Cells<ROWS> {
                 west: *at.sub(1),
                 east: *at.add(1),
                 north: if row == 0 {
-                    *at.sub(self.stride)
+                    *at.sub(stride)
                 } else {
                     u1[row - 1]
                 },
                 south: if row == ROWS - 1 {
-                    *at.add(self.stride)
+                    *at.add(stride)
                 } else {
                     u1[row + 1]
                 },
@@ -181,7 +188,7 @@ unsafe fn resident<const ROWS: usize>(
             any,
             k,
             kinds: [Kind::Zero.encode(); ROWS],
-            stride: stride as usize,
+            stride,
             other: len as usize,
             place: tiles.add(((row + 1) * stride + x + 1) as usize),
             beside: [core::ptr::null_mut(); 2],
@@ -286,7 +293,6 @@ macro_rules! instances {
 
 instances! {
     wave2d_resident_13: 13, 512;
-    wave2d_resident_7: 7, 1024;
+    wave2d_resident_7: 7, 832;
     wave2d_resident_4: 4, 1024;
-    wave2d_resident_16: 16, 512;
 }

@@ -26,7 +26,6 @@ impl Shape {
     pub const SPACE: &[Shape] = &[
         Shape::DEFAULT,
         Shape::new(7, 8),
-        Shape::new(16, 8),
         Shape::new(4, 8),
         Shape::new(13, 16),
         Shape::new(7, 16),
