@@ -175,7 +175,8 @@ fn resident_takes_all_timesteps_in_one_launch() {
         ]
     );
     assert_eq!(launches([64, 20, 10], 1)[1], "wave3d_resident_8x2");
-    // What does not fit has a launch a timestep.
+    // What does not fit has a launch a timestep, also where a larger cluster than eight blocks would do.
+    assert_eq!(launches([36, 32, 32], 1), ["wave3d_single"]);
     assert_eq!(
         launches([65, 20, 10], 2),
         ["wave3d_single", "wave3d_single"]

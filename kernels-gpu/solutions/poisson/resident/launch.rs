@@ -2,7 +2,7 @@
 
 use kernels_gpu::poisson::Grid;
 use plan::poisson::{Buffers, Outputs, Problem, Solution};
-use plan::{LaunchConfig, Plan, PlanError, args};
+use plan::{Element, LaunchConfig, Plan, PlanError, args};
 
 use super::kernels::{INSTANCES, shared_mem_bytes};
 use crate::solutions::poisson::computes_source;
@@ -74,8 +74,10 @@ impl Solution for Submission {
         plan: &mut Plan,
     ) -> Result<Outputs, PlanError> {
         let fits = |shape: &&Shape| shape.launch(problem.n, MOST_BLOCKS[0]).is_some();
-        let shape = Shape::SPACE.iter().find(fits).unwrap_or(&Shape::DEFAULT);
-        shape.record(problem, buffers, plan)
+        match Shape::SPACE.iter().find(fits) {
+            Some(shape) => shape.record(problem, buffers, plan),
+            None => computes_source::launch::Submission.record(problem, buffers, plan),
+        }
     }
 }
 

@@ -179,6 +179,8 @@ unsafe fn resident<const ROWS: usize>(
             *tiles.add((len + place) as usize) = 0.0;
             place += threads;
         }
+        // Before kinds take the place of some zeros.
+        thread::sync_threads();
 
         // This thread's x, and its first row in the slab. The last threads may have none.
         let any = thread < rows / ROWS as u32 * n_x;

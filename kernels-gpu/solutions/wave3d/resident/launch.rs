@@ -87,8 +87,10 @@ impl Solution for Submission {
     ) -> Result<Outputs, PlanError> {
         let n = [problem.n_x, problem.n_y, problem.n_z];
         let fits = |shape: &&Shape| shape.launch(n, MOST_BLOCKS[0]).is_some();
-        let shape = Shape::SPACE.iter().find(fits).unwrap_or(&Shape::DEFAULT);
-        shape.record(problem, buffers, plan)
+        match Shape::SPACE.iter().find(fits) {
+            Some(shape) => shape.record(problem, buffers, plan),
+            None => single::launch::Submission.record(problem, buffers, plan),
+        }
     }
 }
 
