@@ -29,7 +29,12 @@ pub const VARIANTS: &[BuiltIn<Wave3d>] = &[
         "fast",
         "three timesteps a launch: tiles stream along x, all timesteps' planes in registers and shared memory",
         |_| Box::new(fast::launch::Submission),
-    ),
+    )
+    // Two fields are read and two written in each launch.
+    .moving(|case| {
+        let launches = case.steps().div_ceil(fast::launch::Shape::DEFAULT.depth);
+        32 * case.sites() as u64 * u64::from(launches)
+    }),
     BuiltIn::new(
         "resident",
         "many timesteps in each launch of one cluster, fields in its shared memory and registers; single for domains that do not fit",
