@@ -51,6 +51,7 @@ pub mod clock;
 pub mod cluster;
 pub mod float;
 pub mod grid;
+pub mod hint;
 mod intrinsics;
 pub mod mbarrier;
 pub mod mem;

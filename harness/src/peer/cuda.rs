@@ -53,7 +53,15 @@ pub const SOURCES: &[Source] = &[
     Source {
         file: "wave3d.cu",
         lab: "wave3d",
-        kernels: &[plain("single")],
+        kernels: &[
+            plain("single"),
+            Counterpart {
+                variant: "fast",
+                language: "CUDA C++",
+                kernel: "fast_t3_r4_y6",
+                relaunch: same,
+            },
+        ],
     },
     Source {
         file: "poisson.cu",

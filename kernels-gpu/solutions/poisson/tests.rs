@@ -129,6 +129,35 @@ fn assert_computes(problem: &Poisson, name: &str, solution: &dyn plan::poisson::
     check::exact(&expected, &got).unwrap_or_else(|error| panic!("{name}, {problem}: {error}"));
 }
 #[test]
+fn resident_takes_all_iterations_in_one_launch() {
+    let device = EmulatedDevice::default();
+    let kernels = |n| {
+        let plan = Case::record(&random(n, 2), "resident").unwrap();
+        let kernels = plan.commands().filter_map(|command| match command {
+            Command::Launch(launch) => Some(launch.kernel.to_owned()),
+            _ => None,
+        });
+        kernels.collect::<Vec<_>>()
+    };
+    assert_eq!(kernels(32), ["poisson_resident_4x4"]);
+    assert_eq!(kernels(33), ["poisson_computes_source"; 2]);
+    for shape in super::resident::launch::Shape::SPACE {
+        // A point inside, whole slabs, a layer and a row more.
+        for (n, iterations) in [(3, 3), (8, 2), (9, 5), (17, 1)] {
+            let problem = random(n, iterations);
+            let expected = Case::reference(&problem, Cpu::Serial, &NoProgress).unwrap();
+            let problem_of_plan = crate::lab::Declaration::problem(&problem);
+            let plan = plan::poisson::Poisson::record("shape", &problem_of_plan, shape).unwrap();
+            let mut session = device.prepare(LAB.module(), &plan).unwrap();
+            reset(session.as_mut(), &plan, &problem.inputs().unwrap()).unwrap();
+            session.run().unwrap();
+            let got = outputs(session.as_mut(), &plan).unwrap();
+            check::exact(&expected, &got)
+                .unwrap_or_else(|error| panic!("{}, {n}: {error}", shape.label()));
+        }
+    }
+}
+#[test]
 fn any_shape_computes_the_same() {
     let problem = random(15, 2);
     for (block, layers) in [

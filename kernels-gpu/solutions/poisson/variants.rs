@@ -3,6 +3,7 @@
 use plan::Solves;
 
 use super::computes_source::{self, blocks, dual, split};
+use super::resident;
 use super::stored_source::{layer_by_layer, no_branches, reads_source, shared_tile};
 use super::{fast, fast_single};
 use crate::lab::{BuiltIn, shapes};
@@ -62,6 +63,13 @@ pub const VARIANTS: &[BuiltIn<Poisson>] = &[
         use fast::launch::Shape;
         shapes(Shape::DEFAULT, Shape::SPACE, Shape::label, Some(of_fast))
     }),
+    BuiltIn::new(
+        "resident",
+        "all iterations in one launch of one cluster, u in its shared memory and registers; computes_source for cubes that do not fit",
+        |_| Box::new(resident::launch::Submission),
+    )
+    .moving(computing_source)
+    .on_request(),
     BuiltIn::new(
         "dual",
         "computes_source on two devices, which read the layer beyond the seam from each other's memory",

@@ -1,6 +1,6 @@
 //! What users see of the solutions.
 
-use super::{fast, naive, shmem, single};
+use super::{fast, naive, resident, shmem, single};
 use crate::lab::{BuiltIn, shapes};
 use crate::wave2d::Wave2d;
 
@@ -55,6 +55,12 @@ pub const VARIANTS: &[BuiltIn<Wave2d>] = &[
             Some(of_fast),
         )
     }),
+    BuiltIn::new(
+        "resident",
+        "all timesteps in one launch of one cluster, fields in its shared memory and registers; naive for domains that do not fit",
+        |_| Box::new(resident::launch::Submission),
+    )
+    .on_request(),
 ];
 
 fn of_shmem(case: &Wave2d, shape: &shmem::launch::Shape) -> u64 {

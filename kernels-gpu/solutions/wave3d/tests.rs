@@ -3,13 +3,22 @@
 use plan::{Arg, Command};
 
 use super::kernels::{LINE, row_threads};
-use crate::device::LaunchLimits;
-use crate::lab::{Case, Lab, largest_extent};
+use super::{fast, resident};
+use crate::check;
+use crate::device::{Device, EmulatedDevice, LaunchLimits};
+use crate::lab::{Case, Cpu, Declaration, Lab, NoProgress, Variant, largest_extent};
+use crate::run::{outputs, reset};
+use crate::seismic::Start;
 use crate::validate::validate;
 use crate::wave3d::{LAB, Wave3d};
 
 fn problem(shape: [u32; 3], steps: u32) -> Wave3d {
     Wave3d::new(shape, steps).unwrap()
+}
+
+/// Whether a launch of this variant takes several timesteps.
+fn takes_several(variant: &Variant) -> bool {
+    ["resident", "fast"].contains(&variant.name)
 }
 
 #[test]
@@ -41,7 +50,12 @@ fn rows_have_the_threads_that_they_need() {
 
 #[test]
 fn every_other_timestep_takes_launches_and_planes_in_the_opposite_order() {
-    for variant in LAB.variants() {
+    // The others take several timesteps a launch.
+    for variant in LAB
+        .variants()
+        .iter()
+        .filter(|variant| !takes_several(variant))
+    {
         let plan = Case::record(&problem([20, 20, 5], 3), variant.name).unwrap();
         let launches: Vec<_> = plan
             .commands()
@@ -79,7 +93,11 @@ fn no_steps_need_no_launch() {
 
 #[test]
 fn the_largest_cube_fits_and_the_next_does_not() {
-    for variant in LAB.variants() {
+    for variant in LAB
+        .variants()
+        .iter()
+        .filter(|variant| !takes_several(variant))
+    {
         let largest = |bytes| largest_extent::<Wave3d>(variant.name, bytes);
         // 80 GB: two fields of 1709^3 would, but indices have 32 bits.
         assert_eq!(largest(80_000_000_000), Some(1290));
@@ -95,4 +113,121 @@ fn the_largest_cube_fits_and_the_next_does_not() {
         }
         assert_eq!(largest(500), None);
     }
+}
+
+/// A problem from random fields, borders included.
+fn random(shape: [u32; 3], steps: u32) -> Wave3d {
+    problem(shape, steps).with_start(Start::Random { seed: 7 })
+}
+
+/// Runs a solution's plan on the emulated device and compares every field with the reference's.
+fn is_right(problem: &Wave3d, solution: &dyn plan::wave3d::Solution, context: &str) {
+    let expected = Case::reference(problem, Cpu::Serial, &NoProgress).unwrap();
+    let plan = <plan::wave3d::Wave3d as plan::Lab>::record(
+        "shape",
+        &Declaration::problem(problem),
+        solution,
+    );
+    let plan = plan.unwrap();
+    plan.check().unwrap();
+    let device = EmulatedDevice::default();
+    let mut session = device.prepare(LAB.module(), &plan).unwrap();
+    reset(session.as_mut(), &plan, &Case::inputs(problem).unwrap()).unwrap();
+    session
+        .run()
+        .unwrap_or_else(|error| panic!("{context}, {problem}: {error}"));
+    let got = outputs(session.as_mut(), &plan).unwrap();
+    check::exact(&expected, &got).unwrap_or_else(|error| panic!("{context}, {problem}: {error}"));
+}
+
+#[test]
+fn resident_is_right_in_every_shape() {
+    for shape in resident::launch::Shape::SPACE {
+        // One site inside, whole boxes, a plane and a row more, nothing but damped layers.
+        for (extents, steps) in [
+            ([3, 3, 3], 4),
+            ([8, 8, 5], 3),
+            ([9, 9, 6], 2),
+            ([25, 13, 9], 3),
+            ([32, 12, 4], 1),
+        ] {
+            is_right(&random(extents, steps), shape, &shape.label());
+        }
+    }
+}
+
+#[test]
+fn resident_takes_all_timesteps_in_one_launch() {
+    let launches = |shape, steps| {
+        let plan = Case::record(&problem(shape, steps), "resident").unwrap();
+        let kernels = plan.commands().map(|command| match command {
+            Command::Launch(launch) => launch.kernel.to_owned(),
+            other => panic!("{other:?}"),
+        });
+        kernels.collect::<Vec<_>>()
+    };
+    assert_eq!(
+        launches([32; 3], 300),
+        [
+            "wave3d_resident_values",
+            "wave3d_resident_values",
+            "wave3d_resident_4x4"
+        ]
+    );
+    assert_eq!(launches([64, 20, 10], 1)[1], "wave3d_resident_8x2");
+    // What does not fit has a launch a timestep, also where a larger cluster than eight blocks would do.
+    assert_eq!(launches([36, 32, 32], 1), ["wave3d_single"]);
+    assert_eq!(
+        launches([65, 20, 10], 2),
+        ["wave3d_single", "wave3d_single"]
+    );
+    assert_eq!(
+        launches([32, 64, 64], 2),
+        ["wave3d_single", "wave3d_single"]
+    );
+    // More values than a launch stores.
+    is_right(
+        &random([4, 5, 3], 260),
+        &resident::launch::Submission,
+        "resident",
+    );
+}
+
+#[test]
+fn fast_is_right_at_every_depth() {
+    // Whole passes and one that is shorter; chunks of a plane and more.
+    for shape in fast::launch::Shape::SPACE {
+        is_right(&random([6, 9, 7], shape.depth + 1), shape, &shape.label());
+    }
+    // At depth 3 a tile of 24 rows writes 58 sites along k and 18 rows: one site inside, one more than a tile, a whole one.
+    for (extents, steps) in [([3, 3, 3], 5), ([5, 19, 59], 4), ([17, 18, 58], 3)] {
+        is_right(
+            &random(extents, steps),
+            &fast::launch::Shape::DEFAULT,
+            "default",
+        );
+    }
+    let quiet = random([8, 9, 9], 7)
+        .with_damping(0.0)
+        .unwrap()
+        .with_source(None)
+        .unwrap();
+    is_right(&quiet, &fast::launch::Submission, "no damping, no source");
+}
+
+#[test]
+fn fast_has_chunks_for_all_multiprocessors() {
+    let grid = |shape| {
+        let plan = Case::record(&problem(shape, 3), "fast").unwrap();
+        let launches = plan.commands().filter_map(|command| match command {
+            Command::Launch(launch) if launch.kernel == "wave3d_fast_t3_r4_y6" => {
+                Some(launch.config.grid)
+            }
+            _ => None,
+        });
+        launches.last().unwrap()
+    };
+    assert_eq!(grid([384, 384, 384]), [7, 22, 6]);
+    assert_eq!(grid([512, 128, 512])[..2], [9, 8]);
+    assert_eq!(grid([3, 3, 3]), [1, 1, 3]);
 }

@@ -1,8 +1,8 @@
 //! What users see of the solutions.
 
 use super::kernels::{BLOCK, PLANES};
-use super::{single, split, split2, split3};
-use crate::lab::BuiltIn;
+use super::{fast, resident, single, split, split2, split3};
+use crate::lab::{BuiltIn, shapes};
 use crate::wave3d::{MOST_SITES, Wave3d};
 
 // A grid has 65535 blocks along y and z.
@@ -26,9 +26,31 @@ pub const VARIANTS: &[BuiltIn<Wave3d>] = &[
         |_| Box::new(split3::launch::Submission),
     ),
     BuiltIn::new(
+        "fast",
+        "three timesteps a launch: tiles stream along x, all timesteps' planes in registers and shared memory",
+        |_| Box::new(fast::launch::Submission),
+    )
+    .moving(|case| of_fast(case, &fast::launch::Shape::DEFAULT))
+    .tuned(|| {
+        use fast::launch::Shape;
+        shapes(Shape::DEFAULT, Shape::SPACE, Shape::label, Some(of_fast))
+    }),
+    BuiltIn::new(
+        "resident",
+        "many timesteps in each launch of one cluster, fields in its shared memory and registers; single for domains that do not fit",
+        |_| Box::new(resident::launch::Submission),
+    )
+    .on_request(),
+    BuiltIn::new(
         "split",
         "single in slabs along x, one for each device, their planes at the seams sent while the rest is computed",
         |_| Box::new(split::launch::Submission),
     )
     .on_request(),
 ];
+
+/// Two fields are read and two written in each launch.
+fn of_fast(case: &Wave3d, shape: &fast::launch::Shape) -> u64 {
+    let launches = case.steps().div_ceil(shape.depth);
+    32 * case.sites() as u64 * u64::from(launches)
+}

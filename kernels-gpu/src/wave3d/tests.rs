@@ -6,6 +6,15 @@ use super::domain::{edge_len, edge_position, middle_len};
 use super::update::{Neighbours, Scheme, laplacian};
 use super::{Domain, EDGE, LAYER};
 
+/// Numbers of all sizes that a field may have: of order one, tiny, and both zeros.
+fn number() -> impl Strategy<Value = f64> {
+    prop_oneof![
+        -1.0_f64..1.0,
+        (-1.0_f64..1.0, -1074_i32..0).prop_map(|(value, exponent)| value * 2_f64.powi(exponent)),
+        prop_oneof![Just(0.0), Just(-0.0)],
+    ]
+}
+
 proptest! {
     #[test]
     fn edges_and_middle_are_the_whole_axis(n in 3_u32..200) {
@@ -25,6 +34,43 @@ proptest! {
                 let depth = domain.depth_in_layer(i, j);
                 prop_assert_eq!(depth > 0, in_edge(n_x, i) || in_edge(n_y, j), "({}, {})", i, j);
                 prop_assert_eq!(depth == EDGE, domain.is_border(i, j, 1), "({}, {})", i, j);
+            }
+        }
+    }
+
+    #[test]
+    fn factors_give_the_same_bits(
+        (d, u_prev, u, laplacian) in (0.0_f64..500.0, number(), number(), number()),
+        (ratio, c2) in (1e-9_f64..1e-7, 1e6_f64..1e7),
+    ) {
+        let scheme = Scheme { dt: 0.002, ratio };
+        let got = Scheme::undamped_by(ratio * c2, u_prev, u, laplacian);
+        let expected = scheme.undamped(u_prev, u, laplacian, c2);
+        prop_assert_eq!(got.to_bits(), expected.to_bits());
+        let got = Scheme::damped_by(ratio * c2, scheme.factors(d), u_prev, u, laplacian);
+        let expected = scheme.damped(u_prev, u, laplacian, c2, d);
+        prop_assert_eq!(got.to_bits(), expected.to_bits());
+    }
+
+    #[test]
+    fn factors_divide_as_the_processor_does(
+        (mantissas, exponent) in (proptest::array::uniform32(any::<(u64, u64)>()), 0_u64..0x800),
+        divisor_exponent in prop_oneof![Just(0_u64), 0_u64..400],
+    ) {
+        // Mantissas at both ends are the hard ones.
+        for (a, b) in mantissas {
+            for shift in [12, 40, 60] {
+                for flip in [0, u64::MAX >> 12] {
+                    let value = f64::from_bits(a << 63 | exponent.min(0x7ff) << 52 | ((a >> shift) ^ flip));
+                    let d_dt = f64::from_bits((1023 + divisor_exponent) << 52 | ((b >> shift) ^ flip)) - 1.0;
+                    let factors = Scheme { dt: 1.0, ratio: 1.0 }.factors(d_dt);
+                    let got = factors.divide(value);
+                    let expected = value / factors.divisor;
+                    prop_assert!(
+                        got.to_bits() == expected.to_bits() || got.is_nan() && expected.is_nan(),
+                        "{value:e} / {:e}: {got:e}, expected {expected:e}", factors.divisor
+                    );
+                }
             }
         }
     }

@@ -1,0 +1,300 @@
+//! All timesteps in one launch of one cluster, for small domains: the fields stay in the blocks' registers and shared memory.
+//!
+//! The cluster's blocks share the domain out in slabs of rows. A thread owns some neighbouring rows at one x, their last two values and their kinds in
+//! registers. Each block has two tiles in shared memory, its slab with a ring of halo around it: one with the last field, one for the next. They swap roles
+//! with each timestep. A cell's neighbours along y are the thread's own registers, but for its first and last; those along x are in the tile.
+//!
+//! A thread writes the values of the slab's first and last row to the tiles of the blocks beside it too. These come first; then all arrive at the cluster's
+//! barrier, compute the rest, which needs nothing of other blocks, and wait. So the barrier's time is hidden. Between two barriers nothing goes to global
+//! memory, for which an arrival would wait.
+//!
+//! What is between two timesteps: a barrier of the block, for the values that its threads write after they have arrived, and the cluster's. A
+//! block writes to another's tile only after it has waited, so after all of the other's threads have read what is overwritten: it is
+//! read before they arrive.
+//!
+//! Slabs are whole: they have all rows that their threads have. Those beyond the domain are 0, as its border is, so that no thread asks what it has.
+
+use cuda_std::hint;
+use cuda_std::prelude::*;
+
+use kernels_gpu::wave2d::update::{self, Kind, Neighbours};
+use kernels_gpu::wave2d::{AnyScene, Domain, Scene};
+
+/// Shared memory of a block whose slab has so many rows of `n_x` cells: two tiles.
+pub const fn shared_mem_bytes(rows: u32, n_x: u32) -> usize {
+    2 * size_of::<f32>() * (rows as usize + 2) * (n_x as usize + 2)
+}
+
+/// The body for each of so many rows, written out: a long loop would stay one, and the fields be in local memory.
+macro_rules! for_rows {
+    ($row:ident in $end:expr => $body:block) => {
+        for_rows!(@ $row $end, $body, 0 1 2 3 4 5 6 7 8 9 10 11 12)
+    };
+    (@ $row:ident $end:expr, $body:block, $($number:literal)*) => {$(
+        if $number < $end {
+            let $row: usize = $number;
+            $body
+        }
+    )*};
+}
+
+/// What a thread knows of its cells.
+#[derive(Clone, Copy)]
+struct Cells<const ROWS: usize> {
+    /// Whether there are any.
+    any: bool,
+    k: f32,
+    /// Their kinds, as [`Kind::encode`] has them.
+    kinds: [f32; ROWS],
+    /// From a row of a tile to the next, and from one tile to the other.
+    stride: u32,
+    other: usize,
+    /// The first cell's place in the first tile.
+    place: *mut f32,
+    /// Where the other blocks' first tiles have the values of the first and of the last row; null if the slab's first or last row is not this
+    /// thread's, or there is no such block.
+    beside: [*mut f32; 2],
+}
+
+impl<const ROWS: usize> Cells<ROWS> {
+    /// One timestep: u0 becomes the next field, which goes to a tile too, the second if `ODD`.
+    ///
+    /// # Safety
+    /// All threads of the cluster call together. The other tile has the last field with its halo, and nothing else accesses this one's places.
+    #[inline(always)]
+    unsafe fn step<const ODD: bool>(&self, u0: &mut [f32; ROWS], u1: &[f32; ROWS], source: f32) {
+        const { assert!(2 <= ROWS && ROWS <= 13) };
+        // Or there would be an address for each row, all the time.
+        let cells = Self {
+            stride: hint::opaque(self.stride),
+            ..*self
+        };
+        // SAFETY: the caller's.
+        unsafe {
+            let [first, last] = [0, 1].map(|side: usize| self.any && !self.beside[side].is_null());
+            if first {
+                *self.beside[0].wrapping_add(self.tile::<ODD>()) =
+                    cells.row::<ODD>(0, u0, u1, source);
+            }
+            if last {
+                *self.beside[1].wrapping_add(self.tile::<ODD>()) =
+                    cells.row::<ODD>(ROWS - 1, u0, u1, source);
+            }
+            let arrival = cluster::arrive();
+            if self.any {
+                for_rows!(row in ROWS => {
+                    let is_done = row == 0 && first || row == ROWS - 1 && last;
+                    if !is_done {
+                        cells.row::<ODD>(row, u0, u1, source);
+                    }
+                });
+            }
+            thread::sync_threads();
+            arrival.wait();
+        }
+    }
+
+    /// How far the tile that is written is from the first.
+    #[inline(always)]
+    fn tile<const ODD: bool>(&self) -> usize {
+        if ODD { self.other } else { 0 }
+    }
+
+    /// The next value of the cell of one row.
+    ///
+    /// # Safety
+    /// As [`step`](Self::step).
+    #[inline(always)]
+    unsafe fn row<const ODD: bool>(
+        &self,
+        row: usize,
+        u0: &mut [f32; ROWS],
+        u1: &[f32; ROWS],
+        source: f32,
+    ) -> f32 {
+        let from = self.other - self.tile::<ODD>();
+        let stride = self.stride as usize;
+        let first = self.place.wrapping_add(row * stride);
+        let at = first.wrapping_add(from);
+        // SAFETY: the tile has all neighbours; the place that is written is the thread's own.
+        unsafe {
+            let around = Neighbours {
+                west: *at.sub(1),
+                east: *at.add(1),
+                north: if row == 0 {
+                    *at.sub(stride)
+                } else {
+                    u1[row - 1]
+                },
+                south: if row == ROWS - 1 {
+                    *at.add(stride)
+                } else {
+                    u1[row + 1]
+                },
+            };
+            let kind = self.kinds[row];
+            let free = update::free_cell(u0[row], u1[row], around, self.k, kind);
+            let value = Kind::choose(kind, free, source);
+            u0[row] = value;
+            *first.wrapping_add(self.tile::<ODD>()) = value;
+            value
+        }
+    }
+}
+
+/// # Safety
+/// As [`wave2d_resident_13`].
+#[inline(always)]
+unsafe fn resident<const ROWS: usize>(
+    u0: *mut f32,
+    u1: *mut f32,
+    domain: Domain,
+    scene: u32,
+    k: f32,
+    t: u32,
+    steps: u32,
+    rows: u32,
+) {
+    let Domain { n_x, n_y } = domain;
+    let scene = AnyScene::new(scene, domain);
+    let (rank, blocks) = (cluster::block_rank(), cluster::blocks());
+    let first_y = rank * rows;
+    let stride = n_x + 2;
+    let len = (rows + 2) * stride;
+    let tiles = shared::dynamic_shared_mem::<f32>();
+    let (thread, threads) = (thread::thread_idx_x(), thread::block_dim_x());
+
+    // SAFETY: for all that follows: the shared memory has room for two tiles. Each cell is one thread's.
+    unsafe {
+        let mut place = thread;
+        while place < len {
+            // Before the domain these wrap around.
+            let y = (first_y + place / stride).wrapping_sub(1);
+            let x = (place % stride).wrapping_sub(1);
+            let mut value = 0.0;
+            if x < n_x && y < n_y {
+                value = *u1.add((y * n_x + x) as usize);
+            }
+            *tiles.add(place as usize) = value;
+            *tiles.add((len + place) as usize) = 0.0;
+            place += threads;
+        }
+        // Before kinds take the place of some zeros.
+        thread::sync_threads();
+
+        // This thread's x, and its first row in the slab. The last threads may have none.
+        let any = thread < rows / ROWS as u32 * n_x;
+        let number = if any { thread } else { 0 };
+        let (row, x) = (number / n_x * ROWS as u32, number % n_x);
+        let mut cells = Cells::<ROWS> {
+            any,
+            k,
+            kinds: [Kind::Zero.encode(); ROWS],
+            stride,
+            other: len as usize,
+            place: tiles.add(((row + 1) * stride + x + 1) as usize),
+            beside: [core::ptr::null_mut(); 2],
+        };
+        let (mut before, mut last) = ([0.0; ROWS], [0.0; ROWS]);
+        // One loop, which is too long to be unrolled, since all scenes stand in it: the kinds come through the tile that is not used yet.
+        let mut r = 0;
+        while r < ROWS as u32 {
+            let y = first_y + row + r;
+            let mut kind = Kind::Zero;
+            if y < n_y {
+                kind = update::kind(&scene, domain, x, y);
+            }
+            if any {
+                *cells.place.add((len + r * stride) as usize) = kind.encode();
+            }
+            r += 1;
+        }
+        for_rows!(r in ROWS => {
+            let y = first_y + row + r as u32;
+            let kind = cells.place.add((len + r as u32 * stride) as usize);
+            if any {
+                cells.kinds[r] = *kind;
+                *kind = 0.0;
+            }
+            if y < n_y {
+                let i = (y * n_x + x) as usize;
+                (before[r], last[r]) = (*u0.add(i), *u1.add(i));
+            }
+        });
+        // All tiles are filled, and nobody reads the fields any more.
+        cluster::sync();
+
+        if any && rank > 0 && row == 0 {
+            let to = cells.place.add((rows * stride) as usize);
+            cells.beside[0] = cluster::map_shared(to, rank - 1);
+        }
+        if any && rank + 1 < blocks && row + ROWS as u32 == rows {
+            // The last row's value goes to the row before the first.
+            let to = cells.place.sub(((row + 1) * stride) as usize);
+            cells.beside[1] = cluster::map_shared(to, rank + 1);
+        }
+        let mut step = 0;
+        // Two at a time, so that the fields swap roles without being moved.
+        while step < steps {
+            cells.step::<true>(&mut before, &last, scene.source_value(t.wrapping_add(step)));
+            step += 1;
+            if step == steps {
+                break;
+            }
+            cells.step::<false>(&mut last, &before, scene.source_value(t.wrapping_add(step)));
+            step += 1;
+        }
+
+        if any {
+            // After an odd number, the last field is where the second-last was.
+            let (to_u0, to_u1) = if steps % 2 == 0 { (u0, u1) } else { (u1, u0) };
+            for_rows!(r in ROWS => {
+                let y = first_y + row + r as u32;
+                if y < n_y {
+                    let i = (y * n_x + x) as usize;
+                    (*to_u0.add(i), *to_u1.add(i)) = (before[r], last[r]);
+                }
+            });
+        }
+    }
+}
+
+/// The kernels, by the rows of a thread.
+macro_rules! instances {
+    ($($name:ident: $rows:literal, $threads:literal;)*) => {
+        /// What kernels there are: name, rows of a thread, the most threads of a block.
+        pub const INSTANCES: &[(&str, u32, u32)] = &[$((stringify!($name), $rows, $threads)),*];
+
+        $(
+        /// Computes timesteps `t` to `t + steps - 1`: both fields are replaced. A slab has `rows` rows.
+        ///
+        /// Block: along x a thread for each x, times the slab's rows by those of a thread. Grid: one cluster along x, of a block for each slab, with
+        /// [`shared_mem_bytes`].
+        ///
+        /// # Safety
+        /// - `u0` and `u1` point to n_x * n_y values, which nothing else accesses during the launch; n_x and n_y are at least 2.
+        /// - The slabs cover the domain; `rows` is a multiple of the thread's.
+        #[kernel(max_threads = $threads, capability = "9.0")]
+        pub unsafe fn $name(
+            u0: *mut f32,
+            u1: *mut f32,
+            n_x: u32,
+            n_y: u32,
+            scene: u32,
+            k: f32,
+            t: u32,
+            steps: u32,
+            rows: u32,
+        ) {
+            // SAFETY: the caller's.
+            unsafe { resident::<$rows>(u0, u1, Domain { n_x, n_y }, scene, k, t, steps, rows) }
+        }
+        )*
+    };
+}
+
+instances! {
+    wave2d_resident_13: 13, 512;
+    wave2d_resident_7: 7, 832;
+    wave2d_resident_4: 4, 1024;
+}

@@ -1,0 +1,110 @@
+//! All timesteps in one launch of one cluster, where the domain fits in its blocks; one launch a timestep, as `naive`, where not.
+
+use plan::wave2d::{Buffers, Outputs, Problem, Solution};
+use plan::{LaunchConfig, Plan, PlanError, args};
+
+use super::kernels::{INSTANCES, shared_mem_bytes};
+use crate::solutions::wave2d::naive;
+
+/// The most shared memory of a block, on compute capability 9.0.
+const MOST_SHARED_MEM_BYTES: usize = 227 << 10;
+
+/// How the domain is shared out in slabs, one a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// Rows of a thread.
+    pub rows: u32,
+    /// The most blocks: more than 8 need a device that allows it.
+    pub blocks: u32,
+}
+
+impl Shape {
+    /// 201 rows are eight slabs of two times 13, of which 7 are unused.
+    pub const DEFAULT: Shape = Shape::new(13, 8);
+
+    /// What may be tried. A domain takes the first of eight blocks that it fits.
+    pub const SPACE: &[Shape] = &[
+        Shape::DEFAULT,
+        Shape::new(7, 8),
+        Shape::new(4, 8),
+        Shape::new(13, 16),
+        Shape::new(7, 16),
+    ];
+
+    const fn new(rows: u32, blocks: u32) -> Shape {
+        Shape { rows, blocks }
+    }
+
+    /// The shape in a word: `r13_b8`.
+    pub fn label(&self) -> String {
+        format!("r{}_b{}", self.rows, self.blocks)
+    }
+
+    /// Kernel, launch and rows of a slab for a domain, if it fits.
+    fn launch(&self, n_x: u32, n_y: u32) -> Option<(&'static str, LaunchConfig, u32)> {
+        let (name, _, most_threads) = INSTANCES.iter().find(|(_, rows, _)| *rows == self.rows)?;
+        let groups = n_y.div_ceil(self.blocks * self.rows);
+        let threads = u64::from(groups) * u64::from(n_x);
+        if threads > u64::from(*most_threads) {
+            return None;
+        }
+        let rows = groups * self.rows;
+        let bytes = shared_mem_bytes(rows, n_x);
+        let blocks = n_y.div_ceil(rows);
+        let config = LaunchConfig::new(blocks, (threads as u32).next_multiple_of(32))
+            .with_shared_mem_bytes(bytes as u32)
+            .with_non_portable_cluster(blocks);
+        (bytes <= MOST_SHARED_MEM_BYTES).then_some((*name, config, rows))
+    }
+}
+
+/// The first shape of [`Shape::SPACE`] of eight blocks that the domain fits.
+pub struct Submission;
+
+impl Solution for Submission {
+    fn record(
+        &self,
+        problem: &Problem,
+        buffers: Buffers,
+        plan: &mut Plan,
+    ) -> Result<Outputs, PlanError> {
+        let fits =
+            |shape: &&Shape| shape.blocks <= 8 && shape.launch(problem.n_x, problem.n_y).is_some();
+        match Shape::SPACE.iter().find(fits) {
+            Some(shape) => shape.record(problem, buffers, plan),
+            None => naive::launch::Submission.record(problem, buffers, plan),
+        }
+    }
+}
+
+impl Solution for Shape {
+    fn record(
+        &self,
+        problem: &Problem,
+        buffers: Buffers,
+        plan: &mut Plan,
+    ) -> Result<Outputs, PlanError> {
+        let Problem {
+            n_x, n_y, steps, ..
+        } = *problem;
+        let Some((kernel, config, rows)) = self.launch(n_x, n_y) else {
+            return naive::launch::Submission.record(problem, buffers, plan);
+        };
+        let Buffers { u0, u1 } = buffers;
+        if steps > 0 {
+            let args = args![
+                u0,
+                u1,
+                n_x,
+                n_y,
+                problem.scene,
+                problem.k,
+                problem.first_step,
+                steps,
+                rows,
+            ];
+            plan.launch(kernel, config, args)?;
+        }
+        Ok(Outputs { u0, u1 })
+    }
+}
