@@ -95,11 +95,9 @@ impl Solution for Shape {
         let Buffers { u } = buffers;
         if iterations > 0 {
             let rows = n.next_multiple_of(self.rows);
-            plan.launch(
-                kernel,
-                config,
-                args![u, n, Grid { n }.h2(), iterations, rows],
-            )?;
+            let before = plan.scratch("u_next", Element::F64, (n as usize).pow(3));
+            let args = args![u, before, n, Grid { n }.h2(), iterations, rows];
+            plan.launch(kernel, config, args)?;
         }
         Ok(Outputs { u })
     }
