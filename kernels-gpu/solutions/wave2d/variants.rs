@@ -32,7 +32,7 @@ pub const VARIANTS: &[BuiltIn<Wave2d>] = &[
     BuiltIn::new(
         "fast",
         "16 timesteps a launch in a pipeline of each warp, fused multiply-add",
-        |_| Box::new(fast::launch::Submission),
+        |_| Box::new(fast::launch::Shape::DEFAULT),
     )
     .fused()
     .moving(|case| of_fast(case, &fast::launch::Shape::DEFAULT))
@@ -43,7 +43,7 @@ pub const VARIANTS: &[BuiltIn<Wave2d>] = &[
     BuiltIn::new(
         "fast_exact",
         "`fast` with the reference's order of operations, 12 timesteps a launch",
-        |_| Box::new(fast::launch::Shape::EXACT),
+        |_| Box::new(fast::launch::Submission),
     )
     .moving(|case| of_fast(case, &fast::launch::Shape::EXACT))
     .tuned(|| {
