@@ -330,8 +330,8 @@ impl Tuning<'_> {
         };
         match entry.shape.as_deref() {
             Some(shape) if shape != usual => {
-                let measured = entry.tried.iter().filter_map(Tried::measured);
-                let best = measured.filter(|measured| measured.shape == shape).last();
+                let mut measured = entry.tried.iter().filter_map(Tried::measured);
+                let best = measured.rfind(|measured| measured.shape == shape);
                 let ratio = best.map_or(f64::NAN, |best| best.vs_default);
                 format!("  best: {shape}, {ratio:.3} times as fast as {usual}{saved}")
             }

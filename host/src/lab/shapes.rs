@@ -8,11 +8,14 @@ use crate::registry::find_variant;
 /// What stands between a variant's name and a shape's label.
 pub const SHAPE: char = '@';
 
+/// How many bytes a solution must move.
+type Bytes<D> = Box<dyn Fn(&D) -> u64 + Send + Sync>;
+
 /// A solution in one shape.
 pub struct Shaped<D: Declaration> {
     pub(super) label: String,
     pub(super) solution: Box<dyn Solves<D::Plan> + Send + Sync>,
-    pub(super) bytes: Option<Box<dyn Fn(&D) -> u64 + Send + Sync>>,
+    pub(super) bytes: Option<Bytes<D>>,
 }
 
 /// The shapes of a declared space, the default first, for [`BuiltIn::tuned`](super::BuiltIn::tuned). `bytes` says how many a

@@ -2,7 +2,7 @@
 
 use kernels_gpu::poisson::Grid;
 use plan::poisson::{Buffers, Outputs, Problem, Solution};
-use plan::{LaunchConfig, Plan, PlanError, args};
+use plan::{Element, LaunchConfig, Plan, PlanError, args};
 
 use super::kernels::{INSTANCES, shared_mem_bytes};
 use crate::solutions::poisson::computes_source;

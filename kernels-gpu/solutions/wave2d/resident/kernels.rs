@@ -145,6 +145,7 @@ impl<const ROWS: usize> Cells<ROWS> {
 /// # Safety
 /// As [`wave2d_resident_13`].
 #[inline(always)]
+#[allow(clippy::too_many_arguments)]
 unsafe fn resident<const ROWS: usize>(
     u0: *mut f32,
     u1: *mut f32,
@@ -247,7 +248,11 @@ unsafe fn resident<const ROWS: usize>(
 
         if any {
             // After an odd number, the last field is where the second-last was.
-            let (to_u0, to_u1) = if steps % 2 == 0 { (u0, u1) } else { (u1, u0) };
+            let (to_u0, to_u1) = if steps.is_multiple_of(2) {
+                (u0, u1)
+            } else {
+                (u1, u0)
+            };
             for_rows!(r in ROWS => {
                 let y = first_y + row + r as u32;
                 if y < n_y {

@@ -232,9 +232,9 @@ impl<const DEPTH: usize, const ROWS: usize, const THREADS: usize> Sites<'_, DEPT
         }
         let inside = hint::opaque(self.inside);
         let is_plane_inside = plane.wrapping_sub(1) < n_x - 2;
-        for row in 0..ROWS {
+        for (row, next) in next.iter_mut().enumerate() {
             if !is_plane_inside || inside >> row & 1 == 0 {
-                next[row] = 0.0;
+                *next = 0.0;
             }
         }
         next
@@ -299,9 +299,9 @@ impl<const DEPTH: usize, const ROWS: usize, const THREADS: usize> Sites<'_, DEPT
             let place = self
                 .place
                 .wrapping_add((2 * step + i as usize % 2) * Self::PLANE);
-            for row in 0..ROWS {
+            for (row, value) in planes[SLOT].into_iter().enumerate() {
                 // SAFETY: the thread's own places.
-                unsafe { *place.add(row * ROW) = planes[SLOT][row] }
+                unsafe { *place.add(row * ROW) = value }
             }
         }
     }
