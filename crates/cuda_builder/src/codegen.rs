@@ -105,8 +105,6 @@ pub fn places(workspace: &Path, tools: &Toolchain) -> Vec<(String, &'static str)
     ]
 }
 
-/// With file names by `places`, and without the comments of `.loc`, which repeat what other lines say: in kernels of deep calls they are most
-/// of the text.
 fn relocate(ptx: &str, places: &[(String, &str)]) -> String {
     let mut out = String::with_capacity(ptx.len());
     for line in ptx.lines() {
@@ -115,8 +113,6 @@ fn relocate(ptx: &str, places: &[(String, &str)]) -> String {
                 .iter()
                 .fold(line.to_owned(), |line, (from, to)| line.replace(from, to));
             out.push_str(&relocated);
-        } else if line.trim_start().starts_with(".loc") {
-            out.push_str(line.split("//").next().unwrap_or_default().trim_end());
         } else {
             out.push_str(line);
         }
@@ -156,13 +152,6 @@ fn unresolved(ptx: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn locations_keep_their_numbers_alone() {
-        let ptx =
-            "\t.loc\t1 2 3                           // a.rs:2:3 @[ b.rs:4:5 ]\n\tret; // end\n";
-        assert_eq!(relocate(ptx, &[]), "\t.loc\t1 2 3\n\tret; // end\n");
-    }
 
     #[test]
     fn clusters_are_for_architectures_that_have_them() {

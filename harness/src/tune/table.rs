@@ -112,7 +112,10 @@ impl Entry {
         let measured = || self.tried.iter().filter_map(Tried::measured);
         let usual = measured().find(|measured| measured.shape == default);
         let better = measured().filter(|measured| measured.beats_default());
-        let best = better.max_by(|a, b| a.vs_default.total_cmp(&b.vs_default));
+        // Of equals the first.
+        let best = better
+            .rev()
+            .max_by(|a, b| a.vs_default.total_cmp(&b.vs_default));
         let Some(best) = best.or(usual).cloned() else {
             return;
         };

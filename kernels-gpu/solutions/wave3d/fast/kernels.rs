@@ -158,6 +158,7 @@ impl<const DEPTH: usize, const ROWS: usize, const THREADS: usize> Sites<'_, DEPT
     /// # Safety
     /// As [`run`](Self::run); the planes that are read were written before a barrier.
     #[inline(always)]
+    #[allow(clippy::needless_range_loop, reason = "arrays stay in registers")]
     unsafe fn timestep<const SLOT: usize>(
         &self,
         step: usize,
@@ -232,9 +233,9 @@ impl<const DEPTH: usize, const ROWS: usize, const THREADS: usize> Sites<'_, DEPT
         }
         let inside = hint::opaque(self.inside);
         let is_plane_inside = plane.wrapping_sub(1) < n_x - 2;
-        for (row, next) in next.iter_mut().enumerate() {
+        for row in 0..ROWS {
             if !is_plane_inside || inside >> row & 1 == 0 {
-                *next = 0.0;
+                next[row] = 0.0;
             }
         }
         next
@@ -294,14 +295,15 @@ impl<const DEPTH: usize, const ROWS: usize, const THREADS: usize> Sites<'_, DEPT
     /// # Safety
     /// Nobody reads those places before the next barrier.
     #[inline(always)]
+    #[allow(clippy::needless_range_loop, reason = "arrays stay in registers")]
     unsafe fn publish<const SLOT: usize>(&self, planes: &Planes<DEPTH, ROWS>, i: u32) {
         for (step, planes) in planes.iter().enumerate() {
             let place = self
                 .place
                 .wrapping_add((2 * step + i as usize % 2) * Self::PLANE);
-            for (row, value) in planes[SLOT].into_iter().enumerate() {
+            for row in 0..ROWS {
                 // SAFETY: the thread's own places.
-                unsafe { *place.add(row * ROW) = value }
+                unsafe { *place.add(row * ROW) = planes[SLOT][row] }
             }
         }
     }

@@ -9,10 +9,10 @@ fn built_in_variants_earn_all_points_that_are_graded() {
         let variants = find_lab(lab).unwrap().variants().iter();
         for variant in variants.filter(|variant| !variant.on_request) {
             // What a course writes that allows fused arithmetic.
-            let rounds = "rule = \"rounding\"\nfactor = 8.0";
+            let rounds = "\nrule = \"rounding\"\nfactor = 8.0";
             let text = match variant.exact {
                 true => text.clone(),
-                false => text.replace("rule = \"exact\"", rounds),
+                false => text.replace("\nrule = \"exact\"", rounds),
             };
             let course = Course::parse(&text, file).unwrap();
             assert!(!course.draws());
