@@ -64,7 +64,7 @@ pub fn ptx_of(
     let ptx = std::fs::read_to_string(&ptx_file).map_err(Error::io("read", &ptx_file))?;
     let functions = unresolved(&ptx);
     if functions.is_empty() {
-        Ok(relocate(&ptx, places))
+        Ok(within(MOST_WITH_CALLERS, relocate(&ptx, places)))
     } else {
         Err(Error::Unresolved { functions })
     }
@@ -121,6 +121,27 @@ fn relocate(ptx: &str, places: &[(String, &str)]) -> String {
     out
 }
 
+/// The longest PTX, in bytes, that says of each instruction through which calls it was inlined. LLVM says so in comments, which are most of the text
+/// of a module of many kernels.
+const MOST_WITH_CALLERS: usize = 8 << 20;
+
+/// The PTX; where it has more than so many bytes, without the comments of `.loc`: each instruction then has its own place alone.
+fn within(most_bytes: usize, ptx: String) -> String {
+    if ptx.len() <= most_bytes {
+        return ptx;
+    }
+    let mut out = String::with_capacity(ptx.len());
+    for line in ptx.lines() {
+        let is_location = line.trim_start().starts_with(".loc");
+        out.push_str(match line.split_once("//") {
+            Some((location, _)) if is_location => location.trim_end(),
+            _ => line,
+        });
+        out.push('\n');
+    }
+    out
+}
+
 /// The functions that `ptx` declares but does not define, demangled.
 fn unresolved(ptx: &str) -> Vec<String> {
     let mut lines = ptx.lines();
@@ -152,6 +173,14 @@ fn unresolved(ptx: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn long_ptx_does_without_callers() {
+        let ptx = "\t.loc\t1 2 3                 // a.rs:2:3 @[ b.rs:4:5 ]\n\tret; // end\n";
+        assert_eq!(within(ptx.len(), ptx.to_owned()), ptx);
+        let shorter = within(ptx.len() - 1, ptx.to_owned());
+        assert_eq!(shorter, "\t.loc\t1 2 3\n\tret; // end\n");
+    }
 
     #[test]
     fn clusters_are_for_architectures_that_have_them() {
