@@ -112,10 +112,9 @@ impl Entry {
         let measured = || self.tried.iter().filter_map(Tried::measured);
         let usual = measured().find(|measured| measured.shape == default);
         let better = measured().filter(|measured| measured.beats_default());
-        // Of equals the first.
-        let best = better
-            .rev()
-            .max_by(|a, b| a.vs_default.total_cmp(&b.vs_default));
+        // As the table has them: what was read counts as what was just measured. Of equals the first.
+        let ratio = |measured: &&Measured| (measured.vs_default * 1e4).round() as i64;
+        let best = better.rev().max_by_key(ratio);
         let Some(best) = best.or(usual).cloned() else {
             return;
         };
