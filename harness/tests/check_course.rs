@@ -1,6 +1,7 @@
 //! The course, tested as its students will test it: each lab's file, starter, a reference, and its handout's commands.
 
-use std::path::Path;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 #[test]
@@ -22,6 +23,35 @@ fn the_course_is_in_order() {
                 "{}: no `{part}` in\n{said}",
                 lab.name()
             );
+        }
+    }
+}
+
+/// Each reference is a submission too, and a submission is its own two files.
+#[test]
+fn no_solution_names_another() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../kernels-gpu/solutions");
+    let mut folders = vec![root];
+    let mut files: Vec<PathBuf> = Vec::new();
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).unwrap() {
+            let path = entry.unwrap().path();
+            let is_submitted = ["kernels.rs", "launch.rs"]
+                .map(|name| path.ends_with(name))
+                .contains(&true);
+            if path.is_dir() {
+                folders.push(path);
+            } else if is_submitted {
+                files.push(path);
+            }
+        }
+    }
+    assert!(files.len() > 30, "{files:?}");
+    for file in files {
+        let text = fs::read_to_string(&file).unwrap();
+        for outside in ["crate::", "super::super"] {
+            let named = text.lines().find(|line| line.contains(outside));
+            assert_eq!(named, None, "{}", file.display());
         }
     }
 }

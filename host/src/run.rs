@@ -46,9 +46,24 @@ pub fn run_from(
 ) -> Result<Outcome, Error> {
     let plan = case.record_for(device.count(), variant)?;
     let mut session = device.prepare(module, &plan)?;
-    reset(session.as_mut(), &plan, inputs)?;
+    run_once(session.as_mut(), &plan, inputs)
+}
+
+/// Runs a prepared plan once from these inputs, and reads the outputs.
+///
+/// Buffers that are not inputs are poisoned first: see [`reset`].
+///
+/// # Errors
+///
+/// As [`reset`]; what the device answers.
+pub fn run_once(
+    session: &mut dyn Session,
+    plan: &Plan,
+    inputs: &NamedBuffers,
+) -> Result<Outcome, Error> {
+    reset(session, plan, inputs)?;
     let timing = session.run()?;
-    let outputs = outputs(session.as_mut(), &plan)?;
+    let outputs = outputs(session, plan)?;
     Ok(Outcome { outputs, timing })
 }
 
@@ -140,4 +155,31 @@ pub fn outputs_into(
         to.push((name.clone(), buffer));
     }
     Ok(())
+}
+
+/// What a plan of a case computes on the emulated device, for tests of solutions.
+#[cfg(test)]
+pub(crate) fn computed(module: &Module, case: &dyn Case, plan: &Plan) -> NamedBuffers {
+    let run = || {
+        plan.check()?;
+        let device = crate::device::EmulatedDevice::default();
+        let mut session = device.prepare(module, plan)?;
+        run_once(session.as_mut(), plan, &case.inputs()?)
+    };
+    let outcome: Result<Outcome, Error> = run();
+    outcome
+        .unwrap_or_else(|error| panic!("{}, {}: {error}", plan.name(), case.label()))
+        .outputs
+}
+
+/// Asserts that a plan of a case computes these values, to the last bit, on the emulated device.
+#[cfg(test)]
+pub(crate) fn assert_computes(
+    module: &Module,
+    case: &dyn Case,
+    plan: &Plan,
+    expected: &NamedBuffers,
+) {
+    crate::check::exact(expected, &computed(module, case, plan))
+        .unwrap_or_else(|error| panic!("{}, {}: {error}", plan.name(), case.label()));
 }

@@ -65,7 +65,7 @@ pub const VARIANTS: &[BuiltIn<Poisson>] = &[
     }),
     BuiltIn::new(
         "resident",
-        "all iterations in one launch of one cluster, u in its shared memory and registers; computes_source for cubes that do not fit",
+        "all iterations in one launch of one cluster, u in its shared memory and registers; one launch an iteration where the cube does not fit",
         |_| Box::new(resident::launch::Submission),
     )
     .moving(computing_source)

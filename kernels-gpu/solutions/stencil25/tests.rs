@@ -11,7 +11,7 @@ use crate::check;
 use crate::device::{Device, EmulatedDevice, LaunchLimits};
 use crate::error::ErrorKind;
 use crate::lab::{Case, Cpu, Lab, NoProgress, largest_extent};
-use crate::run::{outputs, reset, run_case};
+use crate::run::{computed, reset, run_case};
 use crate::stencil25::{LAB, Start, Stencil25};
 use crate::validate::validate;
 
@@ -41,11 +41,7 @@ fn recorded(problem: &Stencil25, solution: &dyn Solution) -> Plan {
 
 /// What the plan gives on the emulated device.
 fn run(problem: &Stencil25, plan: &Plan) -> NamedBuffers {
-    let device = EmulatedDevice::default();
-    let mut session = device.prepare(LAB.module(), plan).unwrap();
-    reset(session.as_mut(), plan, &Case::inputs(problem).unwrap()).unwrap();
-    session.run().unwrap();
-    outputs(session.as_mut(), plan).unwrap()
+    computed(LAB.module(), problem, plan)
 }
 
 proptest! {

@@ -2,15 +2,15 @@
 
 use kernels_gpu::wave2d::AnyScene;
 use plan::Plan;
+use plan::wave2d::Solution;
 use proptest::prelude::*;
 
 use super::fast::launch::Shape;
 use super::resident;
-use crate::check;
-use crate::device::{Device, EmulatedDevice, LaunchLimits};
+use crate::device::LaunchLimits;
 use crate::lab::{Case, Cpu, Declaration, Lab, NoProgress};
 use crate::plan::Command;
-use crate::run::{outputs, reset};
+use crate::run::assert_computes;
 use crate::validate::validate;
 use crate::wave2d::{LAB, Start, Wave2d};
 
@@ -45,26 +45,25 @@ fn plans_have_the_launches_that_the_steps_need() {
     assert_eq!(launches("fast_exact", 39), 3 + 3 + 3);
 }
 
-fn recorded(shape: Shape, problem: &Wave2d) -> Plan {
+fn recorded(label: String, solution: &dyn Solution, problem: &Wave2d) -> Plan {
     let description = Declaration::problem(problem);
-    <plan::wave2d::Wave2d as plan::Lab>::record(shape.label(), &description, &shape).unwrap()
+    <plan::wave2d::Wave2d as plan::Lab>::record(label, &description, solution).unwrap()
 }
 
-/// Runs the plan, and compares with the reference that the shape's arithmetic has.
+/// The plan computes the reference that the shape's arithmetic has.
 fn check(shape: Shape, problem: &Wave2d) {
-    let plan = recorded(shape, problem);
     let inputs = Declaration::inputs(problem).unwrap();
-    let device = EmulatedDevice::default();
-    let mut session = device.prepare(LAB.module(), &plan).unwrap();
-    reset(session.as_mut(), &plan, &inputs).unwrap();
-    session.run().unwrap();
-    let got = outputs(session.as_mut(), &plan).unwrap();
     let expected = if shape.exact {
         Declaration::reference(problem, &inputs, Cpu::Serial, &NoProgress).unwrap()
     } else {
         problem.fused_reference(&inputs).unwrap().unwrap()
     };
-    check::exact(&expected, &got).unwrap_or_else(|error| panic!("{problem}, {shape:?}: {error}"));
+    assert_computes(
+        LAB.module(),
+        problem,
+        &recorded(shape.label(), &shape, problem),
+        &expected,
+    );
 }
 
 #[test]
@@ -145,25 +144,24 @@ fn resident_takes_all_timesteps_in_one_launch() {
 
 #[test]
 fn resident_is_right_in_every_shape_and_scene() {
-    let device = EmulatedDevice::default();
+    let is_right = |shape: &resident::launch::Shape, scene: &str, (n_x, n_y, steps)| {
+        let problem = Wave2d::new(n_x, n_y, steps, scene).unwrap();
+        let problem = problem.with_start(Start::Random { seed: 3 });
+        let expected = Case::reference(&problem, Cpu::Serial, &NoProgress).unwrap();
+        let plan = recorded(shape.label(), shape, &problem);
+        assert_computes(LAB.module(), &problem, &plan, &expected);
+    };
     for (shape, scene) in resident::launch::Shape::SPACE
         .iter()
         .zip(AnyScene::NAMES.iter().cycle())
     {
         // Nothing inside, whole slabs, a row more.
-        for (n_x, n_y, steps) in [(2, 2, 3), (9, 104, 3), (33, 105, 4), (70, 33, 1)] {
-            let problem = Wave2d::new(n_x, n_y, steps, scene).unwrap();
-            let problem = problem.with_start(Start::Random { seed: 3 });
-            let expected = Case::reference(&problem, Cpu::Serial, &NoProgress).unwrap();
-            let of_plan = Declaration::problem(&problem);
-            let plan = <plan::wave2d::Wave2d as plan::Lab>::record("shape", &of_plan, shape);
-            let plan = plan.unwrap();
-            let mut session = device.prepare(LAB.module(), &plan).unwrap();
-            reset(session.as_mut(), &plan, &Case::inputs(&problem).unwrap()).unwrap();
-            session.run().unwrap();
-            let got = outputs(session.as_mut(), &plan).unwrap();
-            check::exact(&expected, &got)
-                .unwrap_or_else(|error| panic!("{}, {problem}: {error}", shape.label()));
+        for size in [(2, 2, 3), (9, 104, 3), (33, 105, 4), (70, 33, 1)] {
+            is_right(shape, scene, size);
         }
+    }
+    for scene in AnyScene::NAMES {
+        // Fits no cluster.
+        is_right(&resident::launch::Shape::DEFAULT, scene, (1025, 9, 3));
     }
 }

@@ -57,7 +57,7 @@ pub const VARIANTS: &[BuiltIn<Wave2d>] = &[
     }),
     BuiltIn::new(
         "resident",
-        "all timesteps in one launch of one cluster, fields in its shared memory and registers; naive for domains that do not fit",
+        "all timesteps in one launch of one cluster, fields in its shared memory and registers; one launch a timestep where the domain does not fit",
         |_| Box::new(resident::launch::Submission),
     )
     .on_request(),

@@ -4,10 +4,9 @@ use plan::{Arg, Command};
 
 use super::kernels::{LINE, row_threads};
 use super::{fast, resident};
-use crate::check;
-use crate::device::{Device, EmulatedDevice, LaunchLimits};
+use crate::device::LaunchLimits;
 use crate::lab::{Case, Cpu, Declaration, Lab, NoProgress, Variant, largest_extent};
-use crate::run::{outputs, reset};
+use crate::run::assert_computes;
 use crate::seismic::Start;
 use crate::validate::validate;
 use crate::wave3d::{LAB, Wave3d};
@@ -120,24 +119,12 @@ fn random(shape: [u32; 3], steps: u32) -> Wave3d {
     problem(shape, steps).with_start(Start::Random { seed: 7 })
 }
 
-/// Runs a solution's plan on the emulated device and compares every field with the reference's.
+/// A solution's plan computes the reference's fields.
 fn is_right(problem: &Wave3d, solution: &dyn plan::wave3d::Solution, context: &str) {
+    let description = Declaration::problem(problem);
+    let plan = <plan::wave3d::Wave3d as plan::Lab>::record(context, &description, solution);
     let expected = Case::reference(problem, Cpu::Serial, &NoProgress).unwrap();
-    let plan = <plan::wave3d::Wave3d as plan::Lab>::record(
-        "shape",
-        &Declaration::problem(problem),
-        solution,
-    );
-    let plan = plan.unwrap();
-    plan.check().unwrap();
-    let device = EmulatedDevice::default();
-    let mut session = device.prepare(LAB.module(), &plan).unwrap();
-    reset(session.as_mut(), &plan, &Case::inputs(problem).unwrap()).unwrap();
-    session
-        .run()
-        .unwrap_or_else(|error| panic!("{context}, {problem}: {error}"));
-    let got = outputs(session.as_mut(), &plan).unwrap();
-    check::exact(&expected, &got).unwrap_or_else(|error| panic!("{context}, {problem}: {error}"));
+    assert_computes(LAB.module(), problem, &plan.unwrap(), &expected);
 }
 
 #[test]
@@ -176,21 +163,20 @@ fn resident_takes_all_timesteps_in_one_launch() {
     );
     assert_eq!(launches([64, 20, 10], 1)[1], "wave3d_resident_8x2");
     // What does not fit has a launch a timestep, also where a larger cluster than eight blocks would do.
-    assert_eq!(launches([36, 32, 32], 1), ["wave3d_single"]);
+    assert_eq!(launches([36, 32, 32], 1), ["wave3d_resident_one_step"]);
     assert_eq!(
         launches([65, 20, 10], 2),
-        ["wave3d_single", "wave3d_single"]
+        ["wave3d_resident_one_step", "wave3d_resident_one_step"]
     );
     assert_eq!(
         launches([32, 64, 64], 2),
-        ["wave3d_single", "wave3d_single"]
+        ["wave3d_resident_one_step", "wave3d_resident_one_step"]
     );
-    // More values than a launch stores.
-    is_right(
-        &random([4, 5, 3], 260),
-        &resident::launch::Submission,
-        "resident",
-    );
+    // More values than a launch stores, and what does not fit.
+    for (shape, steps) in [([4, 5, 3], 260), ([40, 33, 32], 3)] {
+        let problem = random(shape, steps);
+        is_right(&problem, &resident::launch::Submission, "resident");
+    }
 }
 
 #[test]

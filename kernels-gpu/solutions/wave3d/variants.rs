@@ -37,7 +37,7 @@ pub const VARIANTS: &[BuiltIn<Wave3d>] = &[
     }),
     BuiltIn::new(
         "resident",
-        "many timesteps in each launch of one cluster, fields in its shared memory and registers; single for domains that do not fit",
+        "many timesteps in each launch of one cluster, fields in its shared memory and registers; one launch a timestep where the domain does not fit",
         |_| Box::new(resident::launch::Submission),
     )
     .on_request(),

@@ -15,8 +15,8 @@
 //! Slabs are whole: they have all layers and rows that their threads have. Those beyond the cube keep their value as walls do, so that no thread asks
 //! what it has.
 
-use cuda_std::hint;
 use cuda_std::prelude::*;
+use cuda_std::{UVec3, hint};
 
 use kernels_gpu::poisson::Grid;
 use kernels_gpu::poisson::update::{Neighbours, jacobi};
@@ -322,4 +322,34 @@ instances! {
     poisson_resident_4x2: 4, 2, 512;
     poisson_resident_2x4: 2, 4, 320;
     poisson_resident_8x2: 8, 2, 384;
+}
+
+/// One iteration in a cube that fits no cluster, from global memory: u to `u_next`, but for the walls, which it leaves alone.
+///
+/// `h2` is the grid's. Block: any shape, x along a warp. Grid: at least one thread for each point.
+///
+/// # Safety
+/// `u` and `u_next` have n^3 elements, and nothing else accesses `u_next` during the launch; n is at least 3 and at most [`Grid::MAX_N`].
+#[kernel]
+pub unsafe fn poisson_resident_one_iteration(u: &[f64], u_next: *mut f64, n: u32, h2: f64) {
+    let UVec3 { x, y, z } = thread::index_3d();
+    let grid = Grid { n };
+    if grid.is_wall(x, y, z) {
+        return;
+    }
+    let i = grid.index(x, y, z);
+    let (along_y, along_z) = (n as usize, (n * n) as usize);
+    // SAFETY: a point inside the walls has all neighbours, and its element of u_next is this thread's alone.
+    unsafe {
+        let last = |i: usize| *u.get_unchecked(i);
+        let around = Neighbours {
+            west: last(i - 1),
+            east: last(i + 1),
+            south: last(i - along_y),
+            north: last(i + along_y),
+            below: last(i - along_z),
+            above: last(i + along_z),
+        };
+        *u_next.add(i) = jacobi(around, h2 * grid.source(x, y, z));
+    }
 }

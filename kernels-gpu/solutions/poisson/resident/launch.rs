@@ -1,11 +1,10 @@
-//! All iterations in one launch of one cluster, where the cube fits in its blocks; one launch an iteration, as `computes_source`, where not.
+//! All iterations in one launch of one cluster, where the cube fits in its blocks; one launch an iteration where not.
 
 use kernels_gpu::poisson::Grid;
 use plan::poisson::{Buffers, Outputs, Problem, Solution};
 use plan::{Element, LaunchConfig, Plan, PlanError, args};
 
 use super::kernels::{INSTANCES, shared_mem_bytes};
-use crate::solutions::poisson::computes_source;
 
 /// The most shared memory of a block, on compute capability 9.0.
 const MOST_SHARED_MEM_BYTES: usize = 227 << 10;
@@ -76,7 +75,7 @@ impl Solution for Submission {
         let fits = |shape: &&Shape| shape.launch(problem.n, MOST_BLOCKS[0]).is_some();
         match Shape::SPACE.iter().find(fits) {
             Some(shape) => shape.record(problem, buffers, plan),
-            None => computes_source::launch::Submission.record(problem, buffers, plan),
+            None => one_by_one(problem, buffers, plan),
         }
     }
 }
@@ -90,7 +89,7 @@ impl Solution for Shape {
     ) -> Result<Outputs, PlanError> {
         let Problem { n, iterations } = *problem;
         let Some((kernel, config)) = self.launch(n, MOST_BLOCKS[1]) else {
-            return computes_source::launch::Submission.record(problem, buffers, plan);
+            return one_by_one(problem, buffers, plan);
         };
         let Buffers { u } = buffers;
         if iterations > 0 {
@@ -101,4 +100,24 @@ impl Solution for Shape {
         }
         Ok(Outputs { u })
     }
+}
+
+/// One launch an iteration, for cubes of any size.
+fn one_by_one(problem: &Problem, buffers: Buffers, plan: &mut Plan) -> Result<Outputs, PlanError> {
+    problem.at_most(Grid::MAX_N)?;
+    let Problem { n, iterations } = *problem;
+    let Buffers { mut u } = buffers;
+    if iterations == 0 {
+        return Ok(Outputs { u });
+    }
+    let mut u_next = plan.scratch("u_next", Element::F64, (n as usize).pow(3));
+    // The kernel leaves the walls alone.
+    plan.copy(u, u_next)?;
+    let config = LaunchConfig::covering((n, n, n), (32, 4, 2))?;
+    for _ in 0..iterations {
+        let args = args![u.slice(), u_next, n, Grid { n }.h2()];
+        plan.launch("poisson_resident_one_iteration", config, args)?;
+        (u, u_next) = (u_next, u);
+    }
+    Ok(Outputs { u })
 }

@@ -14,8 +14,8 @@
 //!
 //! Slabs are whole: they have all rows that their threads have. Those beyond the domain are 0, as its border is, so that no thread asks what it has.
 
-use cuda_std::hint;
 use cuda_std::prelude::*;
+use cuda_std::{UVec2, hint};
 
 use kernels_gpu::wave2d::update::{self, Kind, Neighbours};
 use kernels_gpu::wave2d::{AnyScene, Domain, Scene};
@@ -302,4 +302,49 @@ instances! {
     wave2d_resident_13: 13, 512;
     wave2d_resident_7: 7, 832;
     wave2d_resident_4: 4, 1024;
+}
+
+/// Timestep `t` of a domain that fits no cluster, from global memory: the new field replaces `u0`.
+///
+/// Block: any 2D shape, x along a warp. Grid: at least one thread for each cell.
+///
+/// # Safety
+/// - `u0` points to n_x * n_y initialised values that nothing else accesses during the launch.
+/// - `u1` has n_x * n_y elements; n_x * n_y fits in 32 bits; n_x and n_y are at least 2.
+#[kernel]
+pub unsafe fn wave2d_resident_one_step(
+    u0: *mut f32,
+    u1: &[f32],
+    n_x: u32,
+    n_y: u32,
+    scene: u32,
+    k: f32,
+    t: u32,
+) {
+    let UVec2 { x, y } = thread::index_2d();
+    if x >= n_x || y >= n_y {
+        return;
+    }
+    let domain = Domain { n_x, n_y };
+    let scene = AnyScene::new(scene, domain);
+    let i = (y * n_x + x) as usize;
+    // SAFETY: the cell is in the domain, and its element of u0 this thread's alone. A free cell is inside the border, so it has all four
+    // neighbours.
+    unsafe {
+        let last = |i: usize| *u1.get_unchecked(i);
+        let cell = u0.add(i);
+        *cell = match update::kind(&scene, domain, x, y) {
+            Kind::Zero => 0.0,
+            Kind::Source => scene.source_value(t),
+            Kind::Free { damping } => {
+                let around = Neighbours {
+                    west: last(i - 1),
+                    east: last(i + 1),
+                    north: last(i - n_x as usize),
+                    south: last(i + n_x as usize),
+                };
+                update::free_cell(*cell, last(i), around, k, damping)
+            }
+        };
+    }
 }

@@ -1,10 +1,9 @@
-//! All timesteps in one launch of one cluster, where the domain fits in its blocks; one launch a timestep, as `naive`, where not.
+//! All timesteps in one launch of one cluster, where the domain fits in its blocks; one launch a timestep where not.
 
 use plan::wave2d::{Buffers, Outputs, Problem, Solution};
 use plan::{LaunchConfig, Plan, PlanError, args};
 
 use super::kernels::{INSTANCES, shared_mem_bytes};
-use crate::solutions::wave2d::naive;
 
 /// The most shared memory of a block, on compute capability 9.0.
 const MOST_SHARED_MEM_BYTES: usize = 227 << 10;
@@ -72,7 +71,7 @@ impl Solution for Submission {
             |shape: &&Shape| shape.blocks <= 8 && shape.launch(problem.n_x, problem.n_y).is_some();
         match Shape::SPACE.iter().find(fits) {
             Some(shape) => shape.record(problem, buffers, plan),
-            None => naive::launch::Submission.record(problem, buffers, plan),
+            None => step_by_step(problem, buffers, plan),
         }
     }
 }
@@ -88,7 +87,7 @@ impl Solution for Shape {
             n_x, n_y, steps, ..
         } = *problem;
         let Some((kernel, config, rows)) = self.launch(n_x, n_y) else {
-            return naive::launch::Submission.record(problem, buffers, plan);
+            return step_by_step(problem, buffers, plan);
         };
         let Buffers { u0, u1 } = buffers;
         if steps > 0 {
@@ -107,4 +106,24 @@ impl Solution for Shape {
         }
         Ok(Outputs { u0, u1 })
     }
+}
+
+/// One launch a timestep, for domains of any size.
+fn step_by_step(
+    problem: &Problem,
+    buffers: Buffers,
+    plan: &mut Plan,
+) -> Result<Outputs, PlanError> {
+    let Problem {
+        n_x, n_y, scene, k, ..
+    } = *problem;
+    let Buffers { mut u0, mut u1 } = buffers;
+    let config = LaunchConfig::covering((n_x, n_y), (32, 8))?;
+    for step in 0..problem.steps {
+        let t = problem.first_step.wrapping_add(step);
+        let args = args![u0, u1.slice(), n_x, n_y, scene, k, t];
+        plan.launch("wave2d_resident_one_step", config, args)?;
+        (u0, u1) = (u1, u0);
+    }
+    Ok(Outputs { u0, u1 })
 }

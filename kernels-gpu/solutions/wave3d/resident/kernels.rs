@@ -15,6 +15,7 @@
 //! Boxes are whole: they have all planes and rows that their threads have. Those beyond the domain are sites like others whose value is 0, as
 //! those of the border are, so that no thread asks what it has.
 
+use cuda_std::UVec3;
 use cuda_std::prelude::*;
 
 use kernels_gpu::wave3d::domain::Domain;
@@ -513,4 +514,57 @@ instances! {
     wave3d_resident_2x4: 2, 4, false, 384;
     wave3d_resident_8x2_sides: 8, 2, true, 256;
     wave3d_resident_8x2: 8, 2, false, 256;
+}
+
+/// One timestep of a domain that fits no cluster, from global memory: the new field replaces `u_prev`.
+///
+/// `ratio` is dt^2/dx^2; `source` the position of the source's site, `value` its value at this timestep.
+///
+/// Block: any shape, k along x, j along y, i along z. Grid: at least one thread for each site.
+///
+/// # Safety
+/// - `u_prev` points to n_x n_y n_z initialised values, which nothing else accesses during the launch; `u` has as many elements, `c2` n_z, `d` n_x n_y.
+/// - The number of sites fits in 31 bits; n_x, n_y and n_z are at least 3.
+#[kernel]
+pub unsafe fn wave3d_resident_one_step(
+    u_prev: *mut f64,
+    u: &[f64],
+    c2: &[f64],
+    d: &[f64],
+    n_x: u32,
+    n_y: u32,
+    n_z: u32,
+    dt: f64,
+    ratio: f64,
+    source: u32,
+    value: f64,
+) {
+    let UVec3 { x: k, y: j, z: i } = thread::index_3d();
+    if i >= n_x || j >= n_y || k >= n_z {
+        return;
+    }
+    let domain = Domain { n_x, n_y, n_z };
+    let index = domain.index(i, j, k) as usize;
+    // SAFETY: the site is in the domain, and its element of u_prev this thread's alone. Inside the border it has all six neighbours.
+    unsafe {
+        let site = u_prev.add(index);
+        if domain.is_border(i, j, k) {
+            *site = 0.0;
+            return;
+        }
+        let last = |index: usize| *u.get_unchecked(index);
+        let pair = |stride: u32| [last(index - stride as usize), last(index + stride as usize)];
+        let around = Neighbours {
+            along_x: pair(n_y * n_z),
+            along_y: pair(n_z),
+            along_z: pair(1),
+        };
+        let mut laplacian = laplacian(last(index), around);
+        if index as u32 == source {
+            laplacian += value;
+        }
+        let c2 = *c2.get_unchecked(k as usize);
+        let d = *d.get_unchecked(domain.column(i, j) as usize);
+        *site = Scheme { dt, ratio }.next(*site, last(index), laplacian, c2, d);
+    }
 }

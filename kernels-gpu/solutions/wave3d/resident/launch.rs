@@ -1,10 +1,9 @@
-//! All timesteps in one launch of one cluster, where the domain fits in its blocks; one launch a timestep, as `single`, where not.
+//! All timesteps in one launch of one cluster, where the domain fits in its blocks; one launch a timestep where not.
 
 use plan::wave3d::{Buffers, Outputs, Problem, Solution};
 use plan::{Element, LaunchConfig, Plan, PlanError, args};
 
 use super::kernels::{INSTANCES, VALUES, shared_mem_bytes};
-use crate::solutions::wave3d::single;
 
 /// The most shared memory of a block, on compute capability 9.0.
 const MOST_SHARED_MEM_BYTES: usize = 227 << 10;
@@ -89,7 +88,7 @@ impl Solution for Submission {
         let fits = |shape: &&Shape| shape.launch(n, MOST_BLOCKS[0]).is_some();
         match Shape::SPACE.iter().find(fits) {
             Some(shape) => shape.record(problem, buffers, plan),
-            None => single::launch::Submission.record(problem, buffers, plan),
+            None => step_by_step(problem, buffers, plan),
         }
     }
 }
@@ -103,7 +102,7 @@ impl Solution for Shape {
     ) -> Result<Outputs, PlanError> {
         let Problem { n_x, n_y, n_z, .. } = *problem;
         let Some((kernel, config)) = self.launch([n_x, n_y, n_z], MOST_BLOCKS[1]) else {
-            return single::launch::Submission.record(problem, buffers, plan);
+            return step_by_step(problem, buffers, plan);
         };
         let Buffers { u_prev, u, c2, d } = buffers;
         if problem.steps == 0 {
@@ -143,4 +142,38 @@ impl Solution for Shape {
         plan.launch(kernel, config, args)?;
         Ok(Outputs { u_prev, u })
     }
+}
+
+/// One launch a timestep, for domains of any size.
+fn step_by_step(
+    problem: &Problem,
+    buffers: Buffers,
+    plan: &mut Plan,
+) -> Result<Outputs, PlanError> {
+    let Buffers {
+        mut u_prev,
+        mut u,
+        c2,
+        d,
+    } = buffers;
+    let Problem { n_x, n_y, n_z, .. } = *problem;
+    let config = LaunchConfig::covering((n_z, n_y, n_x), (32, 4, 2))?;
+    for &value in &problem.source_values {
+        let args = args![
+            u_prev,
+            u.slice(),
+            c2.slice(),
+            d.slice(),
+            n_x,
+            n_y,
+            n_z,
+            problem.dt,
+            problem.ratio,
+            problem.source,
+            value,
+        ];
+        plan.launch("wave3d_resident_one_step", config, args)?;
+        (u_prev, u) = (u, u_prev);
+    }
+    Ok(Outputs { u_prev, u })
 }
