@@ -29,9 +29,7 @@ fn compared(lab: &str, case: &dyn Case, variant: &str, devices: u32) -> Result<P
     let device = EmulatedDevice::default().with_devices(devices);
     let mut session = device.prepare(find_lab(lab).unwrap().module(), &plan)?;
     let inputs = case.inputs()?;
-    run::reset(session.as_mut(), &plan, &inputs)?;
-    session.run()?;
-    let got = run::outputs(session.as_mut(), &plan)?;
+    let got = run::run_once(session.as_mut(), &plan, &inputs)?.outputs;
     let expected = case.reference_from(&inputs, Cpu::Serial, &NoProgress)?;
     check::exact(&expected, &got).unwrap_or_else(|error| {
         panic!(

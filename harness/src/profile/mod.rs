@@ -7,7 +7,7 @@ mod source;
 
 use clap::Args;
 use host::device::{EmulatedDevice, Options, Sanitize};
-use host::run::{outputs, reset};
+use host::run::run_once;
 use host::{Case, Cpu, Device, Error, ErrorKind, Lab, NamedBuffers, Variant, labs};
 
 use crate::catalogue::{self, first_variant};
@@ -212,13 +212,12 @@ fn counted(
 ) -> Result<(Vec<KernelProfile>, NamedBuffers), Error> {
     let plan = case.record(variant.name)?;
     let mut session = device.prepare(lab.module(), &plan)?;
-    reset(session.as_mut(), &plan, inputs)?;
-    session.run()?;
+    let outcome = run_once(session.as_mut(), &plan, inputs)?;
     let kernels = session.reports().iter();
     let kernels = kernels
         .map(|report| KernelProfile::new(report, sources))
         .collect();
-    Ok((kernels, outputs(session.as_mut(), &plan)?))
+    Ok((kernels, outcome.outputs))
 }
 
 #[cfg(test)]

@@ -228,7 +228,7 @@ impl Chain {
 mod tests {
     use super::*;
     use host::device::EmulatedDevice;
-    use host::run::{outputs, reset};
+    use host::run::run_once;
     use host::stencil25::{LAB, Start, Stencil25};
     use host::{Cpu, Device, Lab, NoProgress};
 
@@ -288,9 +288,7 @@ mod tests {
                 let mut fields = Case::inputs(&problem).unwrap();
                 let device = EmulatedDevice::default();
                 let mut session = device.prepare(LAB.module(), &plan).unwrap();
-                reset(session.as_mut(), &plan, &fields).unwrap();
-                session.run().unwrap();
-                let got = outputs(session.as_mut(), &plan).unwrap();
+                let got = run_once(session.as_mut(), &plan, &fields).unwrap().outputs;
                 let find = |name: &str| host::check::find(&got, name).unwrap();
                 for piece in receivers.pieces(first, steps) {
                     let part = part(&problem, piece.first, piece.steps);

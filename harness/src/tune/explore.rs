@@ -1,7 +1,7 @@
 //! Trying a shape: whether its results are right, then what it takes beside the usual shape.
 
 use host::device::SharedMemory;
-use host::run::{outputs, reset, run_from};
+use host::run::{run_from, run_once};
 use host::{
     Case, Cpu, Device, DeviceKind, Error, ErrorKind, Lab, Launching, NamedBuffers, Variant,
 };
@@ -110,17 +110,13 @@ impl<'e> Explorer<'e> {
             Err(Trouble::Host(error)) => Err(passed_over(error, timed.case, shape)?),
             Err(trouble) => return Err(Failure::Environment(trouble.to_string())),
         };
-        let label = shape.label().unwrap_or_default().to_owned();
-        Ok(match measured {
-            Ok(measured) => Tried::Measured(Measured {
-                shape: label,
-                ..measured
-            }),
-            Err(passed_over) => Tried::PassedOver {
-                shape: label,
+        Ok(measured.map_or_else(
+            |passed_over| Tried::PassedOver {
+                shape: label(shape),
                 passed_over,
             },
-        })
+            Tried::Measured,
+        ))
     }
 
     /// Whether the shape can be recorded for the case, and gives right results on every small case for which it can be.
@@ -201,10 +197,10 @@ impl<'e> Explorer<'e> {
             (&own.turns_s, &samples(own)),
             (&default.turns_s, &samples(default)),
         );
-        let steps = timed.case.timesteps().unwrap_or(1).max(1) as f64;
+        let steps = steps(timed.case);
         let step = |timed: &turns::Timed| 1e6 * timed.figures.run.median_s / steps;
         Ok(Ok(Measured {
-            shape: String::new(),
+            shape: label(shape),
             step: step(own),
             default_step: step(default),
             vs_default: ratio.estimate,
@@ -222,11 +218,10 @@ impl<'e> Explorer<'e> {
         let run = |name: &str| -> Result<(u64, NamedBuffers), Error> {
             let plan = case.record(name)?;
             let mut session = self.device.prepare(self.lab.module(), &plan)?;
-            reset(session.as_mut(), &plan, inputs)?;
-            session.run()?;
+            let outcome = run_once(session.as_mut(), &plan, inputs)?;
             let reports = session.reports().iter();
             let instructions = reports.map(|report| report.total.counts.instructions.thread);
-            Ok((instructions.sum(), outputs(session.as_mut(), &plan)?))
+            Ok((instructions.sum(), outcome.outputs))
         };
         let _bar = Bar::spinner(format!("counting {}", shape.name));
         let (own, default) = (run(shape.name)?, run(timed.default.name)?);
@@ -235,16 +230,25 @@ impl<'e> Explorer<'e> {
                 "wrong: its result is not that of the usual shape".to_owned()
             ));
         }
-        let steps = case.timesteps().unwrap_or(1).max(1) as f64;
+        let steps = steps(case);
         let ratio = default.0 as f64 / own.0.max(1) as f64;
         Ok(Ok(Measured {
-            shape: String::new(),
+            shape: label(shape),
             step: own.0 as f64 / steps,
             default_step: default.0 as f64 / steps,
             vs_default: ratio,
             interval: Some([ratio; 2]),
         }))
     }
+}
+
+fn label(shape: Variant) -> String {
+    shape.label().unwrap_or_default().to_owned()
+}
+
+/// The timesteps of a run, or 1 where it has none.
+pub fn steps(case: &dyn Case) -> f64 {
+    case.timesteps().unwrap_or(1).max(1) as f64
 }
 
 /// About how long a run takes.

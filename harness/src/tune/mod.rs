@@ -207,13 +207,9 @@ impl Tuning<'_> {
             case.label()
         );
         out.line(format!("{} on {gpu}", out.look().title(&title)))?;
-        let tried = &self.table.entries[at].tried;
-        let is_tried = |shape: &&Variant| {
-            tried
-                .iter()
-                .any(|tried| shape.label() == Some(tried.shape()))
-        };
-        let known = self.shapes.iter().filter(is_tried).count();
+        let entry = &self.table.entries[at];
+        let known = { self.shapes.iter() }.filter(|shape| entry.has(**shape));
+        let known = known.count();
         let all = self.shapes.len();
         if known > 0 {
             out.line(match known == all {
@@ -228,30 +224,25 @@ impl Tuning<'_> {
             })?;
         }
         let columns = self.columns();
-        out.line(columns.header(&self.table.entries[at].unit))?;
-        for tried in &self.table.entries[at].tried {
+        out.line(columns.header(&entry.unit))?;
+        for tried in &entry.tried {
             out.line(columns.row(tried))?;
         }
 
         let default = self.shapes[0];
         let inputs = case.inputs()?;
-        let steps = case.timesteps().unwrap_or(1).max(1) as f64;
         for &shape in &self.shapes {
-            let tried = &self.table.entries[at].tried;
-            if tried
-                .iter()
-                .any(|tried| shape.label() == Some(tried.shape()))
-            {
+            let entry = &self.table.entries[at];
+            if entry.has(shape) {
                 continue;
             }
-            let best = tried
-                .iter()
-                .filter_map(|tried| Some(tried.measured()?.step));
+            let measured = entry.tried.iter().filter_map(Tried::measured);
+            let best = measured.map(|measured| measured.step).reduce(f64::min);
             let timed = Timed {
                 case,
                 inputs: &inputs,
                 default,
-                best_s: best.reduce(f64::min).map(|step| 1e-6 * step * steps),
+                best_s: best.map(|step| 1e-6 * step * explore::steps(case)),
             };
             let tried = self.explorer.try_shape(&timed, shape)?;
             out.line(columns.row(&tried))?;

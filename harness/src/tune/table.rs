@@ -107,6 +107,12 @@ impl Tried {
 }
 
 impl Entry {
+    /// Whether the shape was tried.
+    pub fn has(&self, shape: Variant) -> bool {
+        let mut tried = self.tried.iter();
+        tried.any(|tried| shape.label() == Some(tried.shape()))
+    }
+
     /// Names the best of all that were tried; the usual shape, with this label, unless another beats it.
     pub fn settle(&mut self, default: &str) {
         let measured = || self.tried.iter().filter_map(Tried::measured);

@@ -87,11 +87,10 @@ impl PackJob {
     ///
     /// As [`Packer::pack`].
     pub fn run(&self) -> Result<PackedFile, NotPacked> {
-        let packed = self.pack().map_err(|error| match error {
+        self.pack().map_err(|error| match error {
             PackError::Refused(failing) => NotPacked::Refused(failing),
             other => NotPacked::Unable(other.to_string()),
-        })?;
-        Ok(packed)
+        })
     }
 
     fn pack(&self) -> Result<PackedFile, PackError> {
