@@ -20,7 +20,7 @@ pub struct Layout {
 const GRID_STRIDE_BLOCKS: u32 = 4096;
 
 impl Layout {
-    /// The best of those tried; docs/performance-matadd.md has the reasons.
+    /// The best of those tried; docs/performance.md has the reasons.
     pub const DEFAULT: Layout = Layout {
         mapping: Mapping::GridStride,
         block: [256, 1],

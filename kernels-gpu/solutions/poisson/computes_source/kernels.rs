@@ -17,7 +17,7 @@ use cuda_std::{UVec2, UVec3};
 use kernels_gpu::poisson::Grid;
 use kernels_gpu::poisson::update::{Neighbours, jacobi};
 
-/// Threads of a block; the best of those tried, as [`LAYERS`] is: docs/performance-poisson.md has the reasons.
+/// Threads of a block; the best of those tried, as [`LAYERS`] is: docs/performance.md has the reasons.
 pub const BLOCK: [u32; 3] = [32, 8, 1];
 /// Layers of points that a thread computes, one above the other.
 pub const LAYERS: u32 = 32;

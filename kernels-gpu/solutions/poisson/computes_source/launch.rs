@@ -16,7 +16,7 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// The best of those tried; docs/performance-poisson.md has the reasons.
+    /// The best of those tried; docs/performance.md has the reasons.
     pub const DEFAULT: Shape = Shape {
         block: BLOCK,
         layers: LAYERS,

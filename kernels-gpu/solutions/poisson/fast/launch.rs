@@ -25,7 +25,7 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// What docs/performance-poisson.md expects to be the fastest on an H100.
+    /// What docs/performance.md expects to be the fastest on an H100.
     pub const DEFAULT: Shape = Shape::new(3, 4, 8, 1);
 
     /// Every kernel; and chunks of other lengths than those that fill an H100.

@@ -19,7 +19,7 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// What docs/performance-poisson.md expects to be the fastest on an H100.
+    /// What docs/performance.md expects to be the fastest on an H100.
     pub const DEFAULT: Shape = Shape::new([64, 4], 4, 2);
 
     /// What may be the fastest on some GPU.
