@@ -113,6 +113,7 @@ fn the_parser_knows_every_instruction_and_the_kernels_are_listed() {
     assert_eq!(pipelines.len(), 3 + 4 + 3, "{pipelines:?}");
     let expected = [
         "wave2d_naive",
+        "wave2d_resident_one_step",
         "wave2d_shmem",
         "wave2d_single_r16",
         "wave2d_single_r8",
