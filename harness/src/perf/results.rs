@@ -93,7 +93,7 @@ pub struct Row {
     /// If its kernels may use so many registers only: then `variant` says so, too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capped: Option<Capped>,
-    /// The launch shape that `harness tune` found, if it is not the variant's usual one.
+    /// The launch shape that `harness tune` found, if it is not the variant's default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shape: Option<String>,
     pub case: String,

@@ -77,7 +77,7 @@ pub struct Agenda<'a> {
     pub is_long: bool,
 }
 
-/// The variant that `--variant` names, or the usual one.
+/// The variant that `--variant` names, or the default one.
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! Trying a shape: whether its results are right, then what it takes beside the usual shape.
+//! Trying a shape: whether its results are right, then what it takes beside the default shape.
 
 use host::device::SharedMemory;
 use host::run::{run_from, run_once};
@@ -45,7 +45,7 @@ struct Expected {
 pub struct Timed<'e> {
     pub case: &'e dyn Case,
     pub inputs: &'e NamedBuffers,
-    /// The usual shape.
+    /// The default shape.
     pub default: Variant,
     /// What a run takes in the best shape so far.
     pub best_s: Option<f64>,
@@ -158,7 +158,7 @@ impl<'e> Explorer<'e> {
         }
     }
 
-    /// Times the shape in turns with the usual one, whose time is no older, then.
+    /// Times the shape in turns with the default one, whose time is no older, then.
     fn time(
         &self,
         timed: &Timed<'_>,
@@ -189,7 +189,7 @@ impl<'e> Explorer<'e> {
         let (own, default) = (&results[0], &results[results.len() - 1]);
         if shape.exact && own.output != default.output {
             return Ok(Err(
-                "wrong: its result is not that of the usual shape".to_owned()
+                "wrong: its result is not that of the default shape".to_owned()
             ));
         }
         let samples = |timed: &'_ turns::Timed| timed.figures.run.samples_s.clone();
@@ -227,7 +227,7 @@ impl<'e> Explorer<'e> {
         let (own, default) = (run(shape.name)?, run(timed.default.name)?);
         if shape.exact && own.1 != default.1 {
             return Ok(Err(
-                "wrong: its result is not that of the usual shape".to_owned()
+                "wrong: its result is not that of the default shape".to_owned()
             ));
         }
         let steps = steps(case);

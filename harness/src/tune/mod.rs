@@ -61,8 +61,8 @@ pub struct TuneArgs {
 
 const HELP: &str = "\
 Each shape is first checked against the CPU reference on the lab's small cases, then timed in turns
-with the usual one, as `perf` times variants. It is printed and saved at once: a second run goes on
-where the first was cut off. The best takes the usual one's place in `perf`, `run` and `test` on a
+with the default one, as `perf` times variants. It is printed and saved at once: a second run goes on
+where the first was cut off. The best takes the default one's place in `perf`, `run` and `test` on a
 GPU of this name, if it is faster by more than the noise. `--variant NAME@SHAPE` of these commands
 names a shape.
 
@@ -74,7 +74,7 @@ where --table says.";
 ///
 /// # Errors
 ///
-/// Arguments that make no sense, a device that is missing, a table that cannot be read or written; a usual shape that is wrong.
+/// Arguments that make no sense, a device that is missing, a table that cannot be read or written; a default shape that is wrong.
 pub fn run(args: &TuneArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
     if args.device == Wanted::Cpu {
         return Err(Failure::Input(
@@ -182,7 +182,7 @@ struct Tuning<'t> {
     lab: &'t dyn Lab,
     device: &'t dyn Device,
     variant: Variant,
-    /// The usual one first.
+    /// The default one first.
     shapes: Vec<Variant>,
     explorer: Explorer<'t>,
     driver: String,
@@ -218,7 +218,7 @@ impl Tuning<'_> {
                     self.name
                 ),
                 false => format!(
-                    "  {} has {known} of {all} shapes; on with the others",
+                    "  {} has {known} of {all} shapes; continuing with the others",
                     self.name
                 ),
             })?;
@@ -248,7 +248,7 @@ impl Tuning<'_> {
             out.line(columns.row(&tried))?;
             if let (Tried::PassedOver { passed_over, .. }, true) = (&tried, shape == default) {
                 return Err(Failure::Wrong(format!(
-                    "{}: the usual shape cannot be compared with: {passed_over}",
+                    "{}: the default shape cannot be compared with: {passed_over}",
                     shape.name
                 )));
             }
@@ -258,10 +258,10 @@ impl Tuning<'_> {
             entry.tried.push(tried);
             self.save()?;
         }
-        let usual = default.label().unwrap_or_default();
-        self.table.entries[at].settle(usual);
+        let default = default.label().unwrap_or_default();
+        self.table.entries[at].settle(default);
         self.save()?;
-        out.line(self.verdict(&self.table.entries[at], usual) + "\n")
+        out.line(self.verdict(&self.table.entries[at], default) + "\n")
     }
 
     /// Which entry of the table is the case's.
@@ -314,19 +314,21 @@ impl Tuning<'_> {
         }
     }
 
-    fn verdict(&self, entry: &Entry, usual: &str) -> String {
+    fn verdict(&self, entry: &Entry, default: &str) -> String {
         let saved = match self.file {
             Some(_) => format!("; {} has it", self.name),
             None => "; saved nowhere: --table FILE does".to_owned(),
         };
         match entry.shape.as_deref() {
-            Some(shape) if shape != usual => {
+            Some(shape) if shape != default => {
                 let mut measured = entry.tried.iter().filter_map(Tried::measured);
                 let best = measured.rfind(|measured| measured.shape == shape);
                 let ratio = best.map_or(f64::NAN, |best| best.vs_default);
-                format!("  best: {shape}, {ratio:.3} times as fast as {usual}{saved}")
+                format!("  best: {shape}, {ratio:.3} times as fast as {default}{saved}")
             }
-            _ => format!("  best: {usual}, as usual: none beats it by more than the noise{saved}"),
+            _ => format!(
+                "  best: {default}, the default: no other beats it by more than the noise{saved}"
+            ),
         }
     }
 }
@@ -360,7 +362,10 @@ struct Columns {
 impl Columns {
     fn header(&self, unit: &str) -> String {
         let width = self.first;
-        format!("  {:width$}  {unit:>17}  {:>8}  vs usual", "shape", "usual")
+        format!(
+            "  {:width$}  {unit:>17}  {:>8}  vs default",
+            "shape", "default"
+        )
     }
 
     fn row(&self, tried: &Tried) -> String {

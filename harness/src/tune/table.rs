@@ -51,7 +51,7 @@ pub struct Entry {
     pub shape: Option<String>,
     /// What `step` and `default_step` count.
     pub unit: String,
-    /// What a timestep takes in the best shape, and what it takes in the usual one, timed in turns.
+    /// What a timestep takes in the best shape, and what it takes in the default one, timed in turns.
     pub step: Option<f64>,
     pub default_step: Option<f64>,
     /// When the last shape was tried: `2026-11-22`.
@@ -74,7 +74,7 @@ pub enum Tried {
 pub struct Measured {
     pub shape: String,
     pub step: f64,
-    /// In the usual shape, in turns with this one.
+    /// In the default shape, in turns with this one.
     pub default_step: f64,
     /// `default_step / step`, turn by turn, and the ends of its 95 % confidence interval if it is known.
     pub vs_default: f64,
@@ -82,7 +82,7 @@ pub struct Measured {
 }
 
 impl Measured {
-    /// Whether it is faster than the usual shape by more than the noise: that of this run, and what other runs differ by.
+    /// Whether it is faster than the default shape by more than the noise: that of this run, and what other runs differ by.
     fn beats_default(&self) -> bool {
         let low = self.interval.map(|[low, _]| low);
         low.is_some_and(|low| low > 1.0 + BETWEEN_RUNS)
@@ -113,15 +113,15 @@ impl Entry {
         tried.any(|tried| shape.label() == Some(tried.shape()))
     }
 
-    /// Names the best of all that were tried; the usual shape, with this label, unless another beats it.
+    /// Names the best of all that were tried; the default shape, with this label, unless another beats it.
     pub fn settle(&mut self, default: &str) {
         let measured = || self.tried.iter().filter_map(Tried::measured);
-        let usual = measured().find(|measured| measured.shape == default);
+        let in_default = measured().find(|measured| measured.shape == default);
         let better = measured().filter(|measured| measured.beats_default());
         // As the table has them: what was read counts as what was just measured. Of equals the first.
         let ratio = |measured: &&Measured| (measured.vs_default * 1e4).round() as i64;
         let best = better.rev().max_by_key(ratio);
-        let Some(best) = best.or(usual).cloned() else {
+        let Some(best) = best.or(in_default).cloned() else {
             return;
         };
         (self.step, self.default_step) = (Some(best.step), Some(best.default_step));
@@ -170,7 +170,7 @@ impl Table {
             let has = |label: &String| shapes.iter().any(|shape| shape.label() == Some(label));
             match &entry.shape {
                 Some(label) if !has(label) => warnings.push(format!(
-                    "{file}:{line}: {} {} has no shape `{label}`; the usual one is used. `harness tune {0} {1}` finds another",
+                    "{file}:{line}: {} {} has no shape `{label}`; the default one is used. `harness tune {0} {1}` finds another",
                     entry.lab, entry.variant
                 )),
                 _ => table.entries.push(entry),

@@ -35,8 +35,8 @@ fn tune(file: &Path, machine: &Machine, more: &[&str]) -> (Result<Ending, Failur
         args: TuneArgs,
     }
     let table = format!("--table={}", file.display());
-    let usual = ["tune", "doubling", "--quick", &table];
-    let args = usual.into_iter().chain(more.iter().copied());
+    let always = ["tune", "doubling", "--quick", &table];
+    let args = always.into_iter().chain(more.iter().copied());
     let args = <Parser as clap::Parser>::parse_from(args).args;
     let mut text = Vec::new();
     let mut out = Out::new(&mut text, Look::PLAIN);
@@ -58,7 +58,7 @@ fn shapes_are_checked_timed_and_saved_and_a_second_run_goes_on() {
     insta::assert_snapshot!(failure, @"twofold@slow: this process can no longer use the device after an earlier fault: a kernel trapped; start the program again");
     insta::assert_snapshot!(text, @"
     doubling twofold, 100 numbers, 10 steps on Adder 9000
-      shape            us/step     usual  vs usual
+      shape            us/step   default  vs default
       x2                 500.0     500.0  1.000 (1.000 to 1.000)
       x1                  1000     500.0  0.500 (0.500 to 0.500)
       wrong  passed over: wrong: 8 numbers, 3 steps: `x` is wrong in 8 of 8 elements, first at [0] (number 0): expected 7 (0x7), got 1 (0x1)
@@ -75,8 +75,8 @@ fn shapes_are_checked_timed_and_saved_and_a_second_run_goes_on() {
     assert_eq!(ending, Ok(Ending::Fine));
     insta::assert_snapshot!(text, @"
     doubling twofold, 100 numbers, 10 steps on Adder 9000
-      tuned.toml has 5 of 7 shapes; on with the others
-      shape            us/step     usual  vs usual
+      tuned.toml has 5 of 7 shapes; continuing with the others
+      shape            us/step   default  vs default
       x2                 500.0     500.0  1.000 (1.000 to 1.000)
       x1                  1000     500.0  0.500 (0.500 to 0.500)
       wrong  passed over: wrong: 8 numbers, 3 steps: `x` is wrong in 8 of 8 elements, first at [0] (number 0): expected 7 (0x7), got 1 (0x1)
@@ -156,7 +156,7 @@ fn entry(case: &str, cells: u64, shape: &str) -> Entry {
 }
 
 #[test]
-fn the_usual_shape_stays_unless_another_beats_it_by_more_than_the_noise() {
+fn the_default_shape_stays_unless_another_beats_it_by_more_than_the_noise() {
     let settled = |tried: &[Tried]| {
         let mut entry = entry("", 1, "");
         entry.tried = [&[measured("x2", 1.0, None)], tried].concat();
@@ -254,7 +254,7 @@ fn the_file_is_read_as_it_was_written_and_a_shape_that_is_gone_is_named() {
         .unwrap();
     // Lines count from 1; the entry begins three lines before.
     let expected = format!(
-        "tuned.toml:{}: doubling twofold has no shape `x9`; the usual one is used. `harness tune doubling twofold` finds another",
+        "tuned.toml:{}: doubling twofold has no shape `x9`; the default one is used. `harness tune doubling twofold` finds another",
         line - 3
     );
     assert_eq!(warnings.len(), 1);

@@ -48,7 +48,7 @@ pub trait Device: Send + Sync {
         1
     }
 
-    /// Chooses the order in which threads run in sessions that are prepared from now on: the usual one, which is number 0,
+    /// Chooses the order in which threads run in sessions that are prepared from now on: the default one, which is number 0,
     /// or one of the others, which follow from the seed. Nothing on a device that has its own.
     fn set_order(&self, _number: u32, _seed: u64) {}
 

@@ -84,8 +84,8 @@ pub trait Lab: Sync {
     /// solutions has none.
     fn variants(&self) -> &[Variant];
 
-    /// The variant in each shape in which it may be launched, the usual one first. Their names are `NAME@LABEL`, which cases
-    /// understand as they do `NAME`: that is the usual shape. None for a variant without a choice, and for an unknown one.
+    /// The variant in each shape in which it may be launched, the default one first. Their names are `NAME@LABEL`, which cases
+    /// understand as they do `NAME`: that is the default shape. None for a variant without a choice, and for an unknown one.
     fn shapes(&self, _variant: &str) -> Vec<Variant> {
         Vec::new()
     }

@@ -78,7 +78,7 @@ fn doubt(row: &Row) -> Option<String> {
     doubt_of_runs(row).or_else(of_batched)
 }
 
-/// In which shape it was launched, if not in the usual one.
+/// In which shape it was launched, if not in the default one.
 fn tuned(row: &Row) -> Option<String> {
     let shape = row.shape.as_ref().filter(|_| row.figures().is_some())?;
     Some(format!(
