@@ -122,6 +122,15 @@ pub(crate) struct Code {
 }
 
 impl Code {
+    /// Zero counts of all that a function may reach: what is between the first and the last function, if it calls any.
+    pub(crate) fn tallies(&self, function: u32) -> Tallies {
+        let reached = self.reach(function);
+        let first = reached.iter().map(|function| function.entry).min();
+        let end = reached.iter().map(|function| function.end).max();
+        let positions = first.unwrap_or_default()..end.unwrap_or_default();
+        Tallies::new(positions, &self.tally_owners)
+    }
+
     /// A function and all that it may call.
     fn reach(&self, function: u32) -> Vec<&FunctionCode> {
         let mut seen = vec![false; self.functions.len()];

@@ -104,8 +104,7 @@ pub(crate) struct ClusterRunner<'a> {
 impl<'a> ClusterRunner<'a> {
     pub(crate) fn new(launch: &'a LaunchContext<'a>) -> Self {
         let mut runner = Self::without_tallies(launch);
-        let insts = launch.code.insts.len();
-        *runner.tallies() = Tallies::new(insts, launch.code.tally_owners.len());
+        *runner.tallies() = launch.code.tallies(launch.kernel);
         runner
     }
 

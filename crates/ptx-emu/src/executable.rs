@@ -155,6 +155,7 @@ impl Builder {
             name: Arc::from(source.name.as_str()),
             is_defined: source.is_defined,
             entry,
+            end: entry + insts.len() as u32,
             rows,
             constants,
             local_bytes: source.local_bytes,

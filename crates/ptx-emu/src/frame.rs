@@ -30,6 +30,8 @@ pub(crate) struct FunctionCode {
     pub(crate) is_defined: bool,
     /// Position of the first instruction.
     pub(crate) entry: u32,
+    /// Position after the last.
+    pub(crate) end: u32,
     /// Rows of each file that a frame takes.
     pub(crate) rows: Bases,
     /// Rows to fill when a frame is entered, by file and row.

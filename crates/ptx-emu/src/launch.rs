@@ -336,9 +336,7 @@ pub(crate) fn run(
                 a.add(&b);
                 a
             })
-            .unwrap_or_else(|| {
-                Tallies::new(launch.code.insts.len(), launch.code.tally_owners.len())
-            }),
+            .unwrap_or_else(|| launch.code.tallies(launch.kernel)),
     };
     match fault.into_inner().unwrap_or_else(PoisonError::into_inner) {
         Some((_, stop)) => Err(stop),

@@ -24,7 +24,7 @@ impl BlockRunner<'_> {
             let inst = &code.insts[pc as usize];
             let active = mask & (warp.registers.pred(inst.guard) ^ inst.flip);
             self.executed += 1;
-            let execution = &mut self.tallies.executions[pc as usize];
+            let execution = self.tallies.execution(pc);
             execution.warps += 1;
             execution.threads += u64::from(active.count_ones());
             match &inst.op {

@@ -1,5 +1,7 @@
 //! Raw counts by instruction, gathered by each worker and turned into [`Counts`] at the end.
 
+use std::ops::Range;
+
 use crate::counts::{
     Counts, DistributedTraffic, Executed, GlobalTraffic, InstructionClass, InstructionCounts,
     SharedTraffic,
@@ -35,20 +37,50 @@ pub(crate) struct Traffic {
     pub(crate) param_bytes: u64,
 }
 
-/// All raw counts.
+/// The raw counts of a launch: of the code that its kernel may reach, which is little of a module that has many.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tallies {
-    pub(crate) executions: Vec<Execution>,
-    pub(crate) traffic: Vec<Traffic>,
+    /// Position of the first instruction that is counted.
+    first: u32,
+    executions: Vec<Execution>,
+    /// Number of the first traffic that is counted.
+    first_traffic: u32,
+    traffic: Vec<Traffic>,
 }
 
 impl Tallies {
-    /// Zero counts of so many instructions and memory instructions.
-    pub(crate) fn new(instructions: usize, memory_instructions: usize) -> Self {
+    /// Zero counts of the instructions in this range. `owners` has the position of the instruction of each [`Traffic`], in ascending order.
+    pub(crate) fn new(positions: Range<u32>, owners: &[u32]) -> Self {
+        let [first, end] = [positions.start, positions.end]
+            .map(|position| owners.partition_point(|&owner| owner < position));
         Self {
-            executions: vec![Execution::default(); instructions],
-            traffic: vec![Traffic::default(); memory_instructions],
+            first: positions.start,
+            executions: vec![Execution::default(); positions.len()],
+            first_traffic: first as u32,
+            traffic: vec![Traffic::default(); end - first],
         }
+    }
+
+    /// Which instructions, by position, and which traffic, by number, are counted.
+    #[cfg(test)]
+    pub(crate) fn counted(&self) -> (Range<u32>, Range<u32>) {
+        let range = |first: u32, len: usize| first..first + len as u32;
+        (
+            range(self.first, self.executions.len()),
+            range(self.first_traffic, self.traffic.len()),
+        )
+    }
+
+    /// Of the instruction at this position.
+    #[inline(always)]
+    pub(crate) fn execution(&mut self, position: u32) -> &mut Execution {
+        &mut self.executions[(position - self.first) as usize]
+    }
+
+    /// The traffic of this number.
+    #[inline(always)]
+    pub(crate) fn traffic(&mut self, number: u32) -> &mut Traffic {
+        &mut self.traffic[(number - self.first_traffic) as usize]
     }
 
     pub(crate) fn add(&mut self, other: &Self) {
@@ -67,21 +99,27 @@ impl Tallies {
         }
     }
 
-    /// The counts of every instruction that was executed, in the order of the text. `owners` has the index of the
-    /// instruction of each [`Traffic`].
+    /// The counts of every instruction that was executed, in the order of the text. `owners` is as for [`Tallies::new`].
     pub(crate) fn report(
         &self,
         infos: &[InstructionInfo],
         owners: &[u32],
     ) -> Vec<InstructionCounts> {
-        let counted = self.executions.iter().zip(infos);
-        let mut all: Vec<_> = counted
-            .map(|(execution, info)| counts(execution, info))
+        let positions: Vec<u32> = (self.first..)
+            .zip(&self.executions)
+            .filter_map(|(position, execution)| (execution.warps != 0).then_some(position))
             .collect();
-        for (traffic, &owner) in self.traffic.iter().zip(owners) {
-            add_traffic(&mut all[owner as usize], traffic);
+        let counted = positions.iter().map(|&position| {
+            let execution = &self.executions[(position - self.first) as usize];
+            counts(execution, &infos[position as usize])
+        });
+        let mut all: Vec<_> = counted.collect();
+        let owners = &owners[self.first_traffic as usize..];
+        for (traffic, owner) in self.traffic.iter().zip(owners) {
+            if let Ok(at) = positions.binary_search(owner) {
+                add_traffic(&mut all[at], traffic);
+            }
         }
-        all.retain(|instruction| instruction.counts.instructions.warp != 0);
         all.sort_by_key(|instruction| instruction.place.ptx_line);
         all
     }

@@ -76,7 +76,7 @@ pub(crate) fn run(launch: &LaunchContext, order: &Order) -> Result<Tallies, Stop
         running: Vec::new(),
         spare: Vec::new(),
         started: 0,
-        tallies: Tallies::new(launch.code.insts.len(), launch.code.tally_owners.len()),
+        tallies: launch.code.tallies(launch.kernel),
         changes: 0,
         idle: 0,
     };

@@ -82,7 +82,7 @@ impl BlockRunner<'_> {
         let result = action.run(self, &mut warp.registers, &mut memory, request, &span);
         self.cluster.memories[rank] = memory;
         result?;
-        let traffic = &mut self.tallies.traffic[tally as usize].distributed;
+        let traffic = &mut self.tallies.traffic(tally).distributed;
         traffic.requests += 1;
         traffic.bytes += request.bytes();
         Ok(())

@@ -124,11 +124,11 @@ impl BlockRunner<'_> {
                 let result = action.run(self, &mut warp.registers, &mut shared, request, &span);
                 self.shared = shared;
                 result?;
-                request.count_shared(&mut self.tallies.traffic[tally as usize].shared, &span);
+                request.count_shared(&mut self.tallies.traffic(tally).shared, &span);
             }
             Space::Local | Space::Param => {
                 self.access_own(warp, space, request, &span, action)?;
-                let traffic = &mut self.tallies.traffic[tally as usize];
+                let traffic = self.tallies.traffic(tally);
                 match space {
                     Space::Local => traffic.local_bytes += request.bytes(),
                     _ => traffic.param_bytes += request.bytes(),
@@ -149,7 +149,7 @@ impl BlockRunner<'_> {
                     buffer.note(&part, &span);
                     action.run(self, &mut warp.registers, &mut region, &part, &span)?;
                 }
-                let traffic = &mut self.tallies.traffic[tally as usize].global;
+                let traffic = &mut self.tallies.traffic(tally).global;
                 request.count_global(traffic, &span, self.loaded.as_mut());
             }
         }

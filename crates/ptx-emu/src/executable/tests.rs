@@ -288,3 +288,26 @@ fn bodies_close_with_a_return() {
     assert_eq!(count("bra L; L:"), 2);
     assert_eq!(count("membar.gl;"), 2);
 }
+
+#[test]
+fn a_launch_counts_the_code_that_its_kernel_reaches() {
+    let text = "
+        .version 8.0
+        .target sm_80
+        .address_size 64
+        .func called() { ret; }
+        .entry before() { ret; }
+        .entry alone(.param .u64 p) { .reg .b64 %rd<2>; .reg .b32 %r<2>; ld.param.u64 %rd1, [p]; ld.u32 %r1, [%rd1]; ret; }
+        .entry calls() { call called, (); ret; }
+    ";
+    let executable = Executable::parse(text).unwrap();
+    let code = executable.code();
+    let counted = |kernel| {
+        let (id, _) = executable.program().function_named(kernel).unwrap();
+        code.tallies(id.0).counted()
+    };
+    assert_eq!(counted("before"), (1..2, 0..0));
+    assert_eq!(counted("alone"), (2..5, 0..2));
+    // From the first function that it reaches to the last.
+    assert_eq!(counted("calls"), (0..7, 0..2));
+}

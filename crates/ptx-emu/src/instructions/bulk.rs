@@ -186,7 +186,7 @@ impl Issue {
     fn count(&self, runner: &mut BlockRunner, copy: &BulkCopy) {
         let bytes = u64::from(copy.bytes);
         let sectors = (copy.global + bytes - 1) / SECTOR - copy.global / SECTOR + 1;
-        let traffic = &mut runner.tallies.traffic[self.tally as usize];
+        let traffic = runner.tallies.traffic(self.tally);
         traffic.global += GlobalTraffic {
             requests: 1,
             sectors,

@@ -115,7 +115,7 @@ impl Execute for BranchTable {
             warp.groups.swap_remove(group);
         }
         if parts > 1 || !is_whole {
-            runner.tallies.executions[pc as usize].divergent += 1;
+            runner.tallies.execution(pc).divergent += 1;
         }
         Ok(Next::Choose)
     }

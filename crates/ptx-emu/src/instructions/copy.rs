@@ -113,7 +113,7 @@ impl Execute for Issue {
         for lane in lanes(at.active) {
             runner.claim(warp, &store, lane, Claim::All)?;
         }
-        let traffic = &mut runner.tallies.traffic[self.tally as usize];
+        let traffic = runner.tallies.traffic(self.tally);
         store.count_shared(&mut traffic.copied_to_shared, &span);
         let span = Span::of(&src, at.active, self.bytes);
         load.count_global(&mut traffic.global, &span, runner.loaded.as_mut());

@@ -485,8 +485,7 @@ impl Execute for LoadParam {
             let value = extend(value, bytes, self.elements.is_signed);
             warp.registers.fill(slot, at.active, value);
         }
-        runner.tallies.traffic[self.tally as usize].param_bytes +=
-            u64::from(at.active.count_ones() * width);
+        runner.tallies.traffic(self.tally).param_bytes += u64::from(at.active.count_ones() * width);
         Ok(Next::Step)
     }
 }

@@ -123,7 +123,7 @@ impl Tracked {
         }
         let active = at.active & (warp.registers.pred(guard) ^ flip);
         let left_out = (at.active & !active).count_ones();
-        runner.tallies.executions[at.pc as usize].threads -= u64::from(left_out);
+        runner.tallies.execution(at.pc).threads -= u64::from(left_out);
         Ok(active)
     }
 
@@ -278,7 +278,7 @@ impl Tracked {
                 if active == warp.groups[group].mask {
                     warp.groups[group].pc = *target;
                 } else {
-                    runner.tallies.executions[pc as usize].divergent += 1;
+                    runner.tallies.execution(pc).divergent += 1;
                     warp.split(group, active, *target, pc + 1);
                 }
                 return Ok(Next::Choose);
