@@ -234,7 +234,7 @@ fn tune_explores_without_a_gpu_and_goes_on_where_it_was_cut_off() {
     std::fs::write(&file, cut_off).unwrap();
     let text = tune();
     assert!(
-        text.contains("t.toml has 5 of 8 shapes; on with the others"),
+        text.contains("t.toml has 5 of 8 shapes; continuing with the others"),
         "{text}"
     );
     assert_eq!(std::fs::read_to_string(&file).unwrap(), table);
