@@ -61,10 +61,10 @@ pub struct TuneArgs {
 
 const HELP: &str = "\
 Each shape is first checked against the CPU reference on the lab's small cases, then timed in turns
-with the default one, as `perf` times variants. It is printed and saved at once: a second run goes on
-where the first was cut off. The best takes the default one's place in `perf`, `run` and `test` on a
-GPU of this name, if it is faster by more than the noise. `--variant NAME@SHAPE` of these commands
-names a shape.
+with the default one, as `perf` times variants. It is printed and saved at once: a second run goes
+on where the first was cut off. The best takes the default one's place in `perf`, `run` and `test`
+on a GPU of this name, if it is faster by more than the noise. `--variant NAME@SHAPE` of these
+commands names a shape.
 
 The emulated device has no times that mean anything. There, shapes are compared by the instructions
 that threads execute, on the small case with most work unless --param names another, and saved only
