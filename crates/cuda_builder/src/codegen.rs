@@ -105,6 +105,7 @@ pub fn places(workspace: &Path, tools: &Toolchain) -> Vec<(String, &'static str)
     ]
 }
 
+/// The PTX with file names by `places`.
 fn relocate(ptx: &str, places: &[(String, &str)]) -> String {
     let mut out = String::with_capacity(ptx.len());
     for line in ptx.lines() {

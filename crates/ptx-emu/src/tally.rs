@@ -105,15 +105,12 @@ impl Tallies {
         infos: &[InstructionInfo],
         owners: &[u32],
     ) -> Vec<InstructionCounts> {
-        let positions: Vec<u32> = (self.first..)
+        let executed = (self.first..)
             .zip(&self.executions)
-            .filter_map(|(position, execution)| (execution.warps != 0).then_some(position))
-            .collect();
-        let counted = positions.iter().map(|&position| {
-            let execution = &self.executions[(position - self.first) as usize];
-            counts(execution, &infos[position as usize])
-        });
-        let mut all: Vec<_> = counted.collect();
+            .filter(|(_, execution)| execution.warps != 0);
+        let (positions, mut all): (Vec<u32>, Vec<_>) = executed
+            .map(|(position, execution)| (position, counts(execution, &infos[position as usize])))
+            .unzip();
         let owners = &owners[self.first_traffic as usize..];
         for (traffic, owner) in self.traffic.iter().zip(owners) {
             if let Ok(at) = positions.binary_search(owner) {
