@@ -13,7 +13,7 @@
 //! | matrix addition: launch configuration | [`matadd`] |
 //! | memory microbenchmarks | [`membench`] |
 //!
-//! [`limits`] measures what no lab does: the rates of arithmetic. [`gather`] is what receivers of a run record.
+//! [`inbox`] is how the blocks of a cluster send each other values. [`limits`] measures what no lab does: the rates of arithmetic. [`gather`] is what receivers of a run record.
 //!
 //! What every submission may use is always there: scenes, coefficients, one-cell updates. Feature `kernels` adds what no
 //! submission gets:
@@ -33,6 +33,7 @@ extern crate std;
 
 #[cfg(feature = "kernels")]
 pub mod gather;
+pub mod inbox;
 #[cfg(feature = "kernels")]
 pub mod limits;
 pub mod matadd;

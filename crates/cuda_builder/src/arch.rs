@@ -28,9 +28,9 @@ impl NvvmArch {
     /// What `opt` and `llc` are told of it: the name, and the version of PTX where their default lacks instructions.
     pub(crate) fn llvm_options(self) -> Vec<String> {
         let mut options = vec![format!("-mcpu={self}")];
-        // Relaxed arrivals at a cluster's barrier came with PTX 8.0, one version after the architecture.
+        // Asynchronous stores to blocks of the cluster came with PTX 8.1, some versions after the architecture.
         if self == Self::Compute90 {
-            options.push("-mattr=+ptx80".to_owned());
+            options.push("-mattr=+ptx81".to_owned());
         }
         options
     }

@@ -183,6 +183,7 @@ fn copies_and_their_barriers_become_the_instructions_they_name() {
                     while !mbarrier::test(bar, n) {{}}
                     mbarrier::wait(bar, n + 1);
                     mbarrier::wait(bar, 2);
+                    mbarrier::store_async(cluster::map_shared(tile, n), 1.0, cluster::map_shared(bar, n));
                     *tile.add(i) += 1.0;
                     bulk_copy::fence_shared();
                     bulk_copy::fence_global();
@@ -216,6 +217,10 @@ fn copies_and_their_barriers_become_the_instructions_they_name() {
         ("mbarrier.arrive.release.cta.shared::cta.b64 _, [at];", 1),
         ("mbarrier.test_wait.parity.acquire.cta.shared::cta.b64", 1),
         ("mbarrier.try_wait.parity.acquire.cta.shared::cta.b64", 2),
+        (
+            "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b32 [to], %r",
+            1,
+        ),
         ("mbarrier.inval.shared::cta.b64 [at];", 1),
         (
             "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [to], [from], %r",

@@ -31,6 +31,7 @@
 //! on the device, and a wait empties the multiprocessor's L1 cache (`MEMBAR.ALL.GPU`, `CCTL.IVALL` in the machine code). So
 //! arrive before storing results, and load through L1 what is reused between two barriers rather than across one. An access to
 //! another block's memory is a generic load or store, as to global memory, not one of the own block's shared memory.
+//! Blocks that only send each other values in turns need no barrier of the cluster: [`mbarrier::store_async`](crate::mbarrier::store_async).
 
 use crate::intrinsics;
 use crate::vector::UVec3;

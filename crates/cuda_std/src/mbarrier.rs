@@ -1,4 +1,4 @@
-//! Barriers in shared memory that threads and [bulk copies](crate::bulk_copy) arrive at (PTX ISA, `mbarrier`). CUDA C++'s
+//! Barriers in shared memory that threads, [bulk copies](crate::bulk_copy) and [stores from other blocks](store_async) arrive at (PTX ISA, `mbarrier`). CUDA C++'s
 //! `cuda::barrier`. Kernels that use this module need compute capability 9.0: mark them `#[kernel(capability = "9.0")]`.
 //!
 //! A barrier is a `u64` in the block's shared memory, which only the functions of this module access. It counts arrivals and bytes. A phase
@@ -165,6 +165,77 @@ pub unsafe fn test(barrier: *mut u64, phase: u32) -> bool {
     {
         let _ = (barrier, phase);
         crate::gpu_only("mbarrier.test_wait")
+    }
+}
+
+/// Starts a store to a block of the cluster, which reports its bytes to a barrier there (`st.async`).
+///
+/// It takes no barrier of the cluster, whose arrival waits for all that the thread has stored ([`cluster`](crate::cluster), "Cost"): who waits for the bytes
+/// sees them, and nobody else waits. Blocks that trade values in turns need nothing more: who sends what it has computed from what it got has read that.
+///
+/// ```ignore
+/// // Each block gets a value of the one before. All blocks have made their barriers, and expect the bytes.
+/// if is_first {
+///     unsafe {
+///         mbarrier::init(arrived, 1);
+///         mbarrier::fence_init();
+///         mbarrier::arrive_expect_tx(arrived, 8);
+///     }
+/// }
+/// cluster::sync();
+/// let next = (cluster::block_rank() + 1) % cluster::blocks();
+/// unsafe {
+///     if is_first {
+///         mbarrier::store_async(cluster::map_shared(inbox, next), value, cluster::map_shared(arrived, next));
+///     }
+///     mbarrier::wait(arrived, 0);
+///     use_value(*inbox);
+/// }
+/// ```
+///
+/// # Safety
+/// - `T` is a plain value of 4 or 8 bytes. `to` is aligned.
+/// - `to` and `barrier` are [mapped](crate::cluster::map_shared) to the same block of the cluster, which has started, and ends only after it has waited for the bytes.
+/// - `barrier` is a barrier of that block ([`init`], [`fence_init`]), whose current phase expects these bytes, before or after they arrive, and
+///   cannot complete without them.
+/// - Nobody accesses `to` from this call on until it has waited for the phase.
+#[inline(always)]
+pub unsafe fn store_async<T: Copy>(to: *mut T, value: T, barrier: *mut u64) {
+    const { assert!(size_of::<T>() == 4 || size_of::<T>() == 8) };
+    #[cfg(target_arch = "nvptx64")]
+    // SAFETY: the caller's. Shared memory has addresses of 32 bits; the value has as many bytes as it is copied as.
+    unsafe {
+        macro_rules! store {
+            ($bits:ty, $class:ident, $instruction:literal) => {
+                core::arch::asm!(
+                    "{{ .reg .b64 wide; .reg .b32 to, at; cvta.to.shared::cluster.u64 wide, {to}; cvt.u32.u64 to, wide;",
+                    "cvta.to.shared::cluster.u64 wide, {barrier}; cvt.u32.u64 at, wide;",
+                    concat!($instruction, " [to], {value}, [at]; }}"),
+                    to = in(reg64) to,
+                    barrier = in(reg64) barrier,
+                    value = in($class) core::mem::transmute_copy::<T, $bits>(&value),
+                    options(nostack, preserves_flags)
+                )
+            };
+        }
+        if size_of::<T>() == 4 {
+            store!(
+                u32,
+                reg32,
+                "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b32"
+            );
+        } else {
+            store!(
+                u64,
+                reg64,
+                "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b64"
+            );
+        }
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    {
+        let _ = (to, value, barrier);
+        crate::gpu_only("st.async")
     }
 }
 

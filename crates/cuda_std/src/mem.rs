@@ -1,4 +1,4 @@
-//! Loads with a cache operator, and vector loads and stores.
+//! Loads with a cache operator, prefetches to L2, and vector loads and stores.
 //!
 //! Ordinary loads and stores need nothing from here. A cache operator chooses the level that may
 //! answer (PTX ISA, "Cache Operators"); a vector access moves 8 or 16 bytes in one instruction.
@@ -87,6 +87,29 @@ pub unsafe fn load_cg<T: CacheLoad>(pointer: *const T) -> T {
 pub unsafe fn load_cv<T: CacheLoad>(pointer: *const T) -> T {
     // SAFETY: the caller's.
     unsafe { T::load_cv(pointer) }
+}
+
+/// Asks L2 for what is at `pointer` in global memory, and waits for nothing (`prefetch.global.L2`).
+///
+/// # Safety
+/// `pointer` points into a buffer in global memory.
+#[inline(always)]
+pub unsafe fn prefetch_l2<T>(pointer: *const T) {
+    #[cfg(target_arch = "nvptx64")]
+    // SAFETY: the caller's. It moves no value.
+    unsafe {
+        core::arch::asm!(
+            "{{ .reg .b64 address; cvta.to.global.u64 address, {pointer};",
+            "prefetch.global.L2 [address]; }}",
+            pointer = in(reg64) pointer,
+            options(nomem, nostack, preserves_flags)
+        );
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    {
+        let _ = pointer;
+        crate::gpu_only("prefetch.global.L2")
+    }
 }
 
 /// An element of which `N` make one vector access: 4- or 8-byte plain data.

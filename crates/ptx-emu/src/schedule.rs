@@ -100,6 +100,7 @@ impl BlockRunner<'_> {
 
     /// Runs the warps, a turn each; false if none can run.
     pub(crate) fn round(&mut self) -> Result<bool, Stop> {
+        self.wake_for_others();
         let turns = Turns::of(self.launch.schedule);
         let mut progress = false;
         let warps = self.warps.len();

@@ -119,6 +119,43 @@ fn stores_and_atomics_reach_other_blocks() {
 }
 
 #[test]
+fn stores_that_report_to_an_object_of_another_block() {
+    // Each thread sends its number to the other block, twice, which waits for them.
+    let send = |turn: u32| {
+        format!(
+            "add.u32 %r9, %r3, {turn};\nst.async.weak.shared::cluster.mbarrier::complete_tx::bytes.u32 [%r8+{}], %r9, [%r10];\n",
+            128 * turn
+        )
+    };
+    let wait = |label: &str, turn: u32| {
+        format!(
+            "{label}:\nmbarrier.try_wait.parity.shared.b64 %p2, [bar], {turn};\n@!%p2 bra {label};\nld.shared.u32 %r11, [%r5+{}];\n",
+            128 * turn
+        )
+    };
+    let expect = "@!%p1 mbarrier.arrive.expect_tx.shared.b64 _, [bar], 128;\n";
+    let body = format!(
+        ".shared .align 4 .b8 tile[256];\n.shared .align 8 .b8 bar[8];\nmov.u32 %r5, tile;\nshl.b32 %r6, %r2, 2;\n\
+         add.u32 %r5, %r5, %r6;\nmov.u32 %r7, %cluster_ctarank;\nxor.b32 %r7, %r7, 1;\nmapa.shared::cluster.u32 %r8, %r5, %r7;\n\
+         mapa.shared::cluster.u32 %r10, bar, %r7;\nsetp.ne.u32 %p1, %r2, 0;\n@%p1 bra made;\nmbarrier.init.shared.b64 [bar], 1;\n\
+         fence.mbarrier_init.release.cluster;\nmade:\n{SYNC}{}{expect}{}{expect}{}{}\
+         mad.lo.u32 %r11, %r11, 1000, 0;\nst.global.u32 [%rd3], %r11;",
+        send(0),
+        wait("first", 0),
+        send(1),
+        wait("second", 1),
+    );
+    for schedule in [None, Some(1), Some(2)] {
+        let mut launch = launch(&body).grid(4).cluster(2).out_words(128);
+        if let Some(seed) = schedule {
+            launch = launch.schedule(ptx_emu::Schedule::Random { seed });
+        }
+        let expected: Vec<u32> = (0..128).map(|thread| 1000 * ((thread ^ 32) + 1)).collect();
+        assert_eq!(launch.out(), expected);
+    }
+}
+
+#[test]
 fn the_special_registers_of_every_block() {
     let names = [
         "cluster_ctaid.x",

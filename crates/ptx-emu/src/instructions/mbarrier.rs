@@ -455,17 +455,27 @@ impl BlockRunner<'_> {
         let Some(barrier) = self.claims().barriers.get_mut(&offset) else {
             return;
         };
-        barrier.phase += 1;
-        barrier.pending = barrier.expected;
-        barrier.bytes = 0;
-        for (released, arriving) in barrier.released.iter_mut().zip(&mut barrier.arriving) {
-            *released = (*released).max(std::mem::take(arriving));
-        }
+        barrier.complete();
         for warp in self.warps.iter_mut().chain([warp]) {
             for group in &mut warp.groups {
                 if group.state == State::Mbarrier(offset) {
                     group.state = State::Ready;
                 }
+            }
+        }
+    }
+
+    /// Lets those try again that wait for an object, if another block has completed a phase since.
+    pub(crate) fn wake_for_others(&mut self) {
+        let Some(claims) = &mut self.shared.claims else {
+            return;
+        };
+        if !std::mem::take(&mut claims.completed_by_other) {
+            return;
+        }
+        for group in self.warps.iter_mut().flat_map(|warp| &mut warp.groups) {
+            if let State::Mbarrier(_) = group.state {
+                group.state = State::Ready;
             }
         }
     }

@@ -4,13 +4,14 @@ use std::sync::atomic::{Ordering, fence};
 
 use ptx::{Operand, OperandKind, RegClass, ScalarType, Space, Symbol};
 
+use super::store_async;
 use crate::access::{Action, MemoryAccess, ParamRegion, Region, Request, Span};
 use crate::block::{At, BlockRunner, Execute, Next, Op, Stop};
 use crate::counts::InstructionClass;
 use crate::fault::{self, AccessKind, FaultKind, Stray, UnsetUse};
 use crate::memory::{Words, byte_mask, extend};
 use crate::read::{Read, Reader, Target, Width, other};
-use crate::registers::{Registers, Slot, lanes};
+use crate::registers::{Registers, Row64, Slot, lanes};
 use crate::unset::facts::LoadsOwn;
 use crate::warp::Warp;
 
@@ -146,6 +147,14 @@ pub(super) fn load(r: &mut Reader) -> Read<Op> {
 
 /// `st`.
 pub(super) fn store(r: &mut Reader) -> Read<Op> {
+    if r.has("async") {
+        return store_async::read(r);
+    }
+    other(read_store(r, 2)?)
+}
+
+/// A store with so many operands, of which the first two, the address and the value, are read.
+pub(super) fn read_store(r: &mut Reader, operands: usize) -> Read<Store> {
     r.class = InstructionClass::Store;
     let (space, modifiers) = modifiers(r)?;
     let Modifiers {
@@ -154,7 +163,7 @@ pub(super) fn store(r: &mut Reader) -> Read<Op> {
     if order == Order::Acquire {
         return Err(r.unsupported("modifier `.acquire`"));
     }
-    r.operands(2 + modifiers.policies)?;
+    r.operands(operands + modifiers.policies)?;
     let address = r.address(space)?;
     let operand = r.operand()?;
     let registers = elements(r, operand, count)?
@@ -174,7 +183,7 @@ pub(super) fn store(r: &mut Reader) -> Read<Op> {
     }
     let releases = order == Order::Release;
     r.function.orders_blocks |= releases;
-    other(Store {
+    Ok(Store {
         access: MemoryAccess {
             kind: AccessKind::Store,
             space,
@@ -348,10 +357,27 @@ impl Action for Load {
 }
 
 #[derive(Debug)]
-struct Store {
+pub(super) struct Store {
     access: MemoryAccess,
     elements: Elements,
     releases: bool,
+}
+
+impl Store {
+    /// Whether it is weak, to this space.
+    pub(super) fn is_weak_to(&self, space: Space) -> bool {
+        self.access.space == space && !self.access.strong
+    }
+
+    /// The addresses of the lanes.
+    pub(super) fn addresses(&self, registers: &Registers) -> Row64 {
+        registers.addresses(&self.access.address)
+    }
+
+    /// Bytes that one lane stores.
+    pub(super) fn width(&self) -> u32 {
+        self.access.width
+    }
 }
 
 impl Execute for Store {

@@ -34,6 +34,7 @@ mod integer;
 mod mbarrier;
 mod memory;
 mod moves;
+mod store_async;
 mod warp_wide;
 
 use crate::block::{At, BlockRunner, Execute, Next, Op, Stop};

@@ -21,6 +21,8 @@ pub(crate) struct Claims {
     pub(crate) barriers: BTreeMap<u64, Mbarrier>,
     /// Bulk copies into this memory that are under way, in the order of their start.
     pub(crate) arriving: Vec<BulkCopy>,
+    /// Another block of the cluster has completed a phase of an object, so that waits for it may end.
+    pub(crate) completed_by_other: bool,
 }
 
 /// An object of `mbarrier` (PTX ISA, "mbarrier object").
@@ -40,6 +42,18 @@ pub(crate) struct Mbarrier {
     pub(crate) arriving: Vec<u32>,
     /// What those of the phases before have released.
     pub(crate) released: Vec<u32>,
+}
+
+impl Mbarrier {
+    /// Begins the next phase.
+    pub(crate) fn complete(&mut self) {
+        self.phase += 1;
+        self.pending = self.expected;
+        self.bytes = 0;
+        for (released, arriving) in self.released.iter_mut().zip(&mut self.arriving) {
+            *released = (*released).max(std::mem::take(arriving));
+        }
+    }
 }
 
 /// A bulk copy of one thread.

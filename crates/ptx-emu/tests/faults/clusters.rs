@@ -217,3 +217,58 @@ fn clusters_that_cannot_be_launched() {
     own.out_words = 128;
     assert_eq!(own.out(), [4; 128]);
 }
+
+/// Each thread of two blocks sends a value to the other block, which then does `after`.
+fn sent(init: &str, bytes: u32, after: &str) -> Launch {
+    let body = format!(
+        ".shared .align 4 .b8 tile[128];\n.shared .align 8 .b8 bar[8];\nmov.u32 %r5, tile;\nshl.b32 %r6, %r2, 2;\n\
+         add.u32 %r5, %r5, %r6;\nmov.u32 %r7, %cluster_ctarank;\nxor.b32 %r7, %r7, 1;\nmapa.shared::cluster.u32 %r8, %r5, %r7;\n\
+         mapa.shared::cluster.u32 %r10, bar, %r7;\nsetp.ne.u32 %p1, %r2, 0;\n@%p1 bra made;\nmbarrier.init.shared.b64 [bar], 1;\n\
+         mbarrier.arrive.expect_tx.shared.b64 _, [bar], {bytes};\n{init}made:\n{SYNC}.loc 1 10 1\n\
+         st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.u32 [%r8], %r3, [%r10];\n.loc 1 20 1\n{after}"
+    );
+    launch(&body).grid(2).cluster(2)
+}
+
+#[test]
+fn asynchronous_stores_to_other_blocks() {
+    let fence = "fence.mbarrier_init.release.cluster;\n";
+    let wait = "wait:\nmbarrier.try_wait.parity.shared.b64 %p2, [bar], 0;\n@!%p2 bra wait;\n";
+    let load = ".loc 1 30 1\nld.shared.u32 %r9, [%r5];\n";
+    sent(fence, 128, &format!("{wait}{load}")).report();
+    // Read before it has been waited for, and not waited for at all.
+    assert_snapshot!(sent(fence, 128, &format!("{load}{SYNC}")).fault(), @r"
+    race in shared memory: store of byte 0 of shared array `tile` of block (0, 0, 0) and an earlier load by another block of the cluster, with no barrier of the cluster between them (nor, in a loop, between one iteration and the next)
+      in kernel `k` at src/lab.rs:10 (PTX line 43), block (1, 0, 0), thread (0, 0, 0)
+      earlier load at src/lab.rs:30 (PTX line 46), block (0, 0, 0), thread (0, 0, 0)
+    ");
+    assert_snapshot!(sent(fence, 128, "").fault(), @r"
+    shared memory of a block that may not be alive: store of 4 bytes in shared memory of block (0, 0, 0), which has ended: a barrier of the cluster must keep it until all have made their accesses
+      in kernel `k` at src/lab.rs:10 (PTX line 43), block (1, 0, 0), thread (0, 0, 0)
+    ");
+    // Overwritten while the other block may still read it.
+    let again =
+        "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.u32 [%r8], %r3, [%r10];\n";
+    let expect = "@!%p1 mbarrier.arrive.expect_tx.shared.b64 _, [bar], 128;\n";
+    let twice = format!("{wait}{load}{expect}.loc 1 40 1\n{again}{SYNC}");
+    assert_snapshot!(sent(fence, 128, &twice).fault(), @r"
+    race in shared memory: load of byte 0 of shared array `tile` of block (0, 0, 0) and an earlier store by another block of the cluster, with no barrier of the cluster between them (nor, in a loop, between one iteration and the next)
+      in kernel `k` at src/lab.rs:30 (PTX line 49), block (0, 0, 0), thread (0, 0, 0)
+      earlier store at src/lab.rs:40 (PTX line 52), block (1, 0, 0), thread (0, 0, 0)
+    ");
+    // An object that other blocks may not see; bytes that are not what it expects.
+    assert_snapshot!(sent("", 128, &format!("{wait}{load}")).fault(), @r"
+    invalid barrier: an asynchronous store reports to byte 0 of shared array `bar` of block (1, 0, 0), where no mbarrier object is that `fence.mbarrier_init` has shown to other blocks
+      in kernel `k` at src/lab.rs:10 (PTX line 42), block (0, 0, 0), thread (0, 0, 0)
+    ");
+    let surplus = sent(fence, 126, &format!("{wait}{load}")).fault();
+    assert!(
+        surplus.contains("stores of 2 bytes more than phase 0 expects"),
+        "{surplus}"
+    );
+    let missing = sent(fence, 132, &format!("{wait}{load}")).fault();
+    assert!(
+        missing.contains("phase 0: 0 arrivals and 4 bytes are missing"),
+        "{missing}"
+    );
+}
