@@ -27,7 +27,7 @@ pub const VARIANTS: &[BuiltIn<Wave3d>] = &[
     ),
     BuiltIn::new(
         "fast",
-        "three timesteps a launch: tiles stream along x, all timesteps' planes in registers and shared memory",
+        "four timesteps a launch: tiles stream along x, all timesteps' planes in registers and shared memory",
         |_| Box::new(fast::launch::Submission),
     )
     .moving(|case| of_fast(case, &fast::launch::Shape::DEFAULT))
@@ -40,6 +40,10 @@ pub const VARIANTS: &[BuiltIn<Wave3d>] = &[
         "many timesteps in each launch of one cluster, fields in its shared memory and registers; one launch a timestep where the domain does not fit",
         |_| Box::new(resident::launch::Submission),
     )
+    .tuned(|| {
+        use resident::launch::Shape;
+        shapes(Shape::DEFAULT, Shape::SPACE, Shape::label, None)
+    })
     .on_request(),
     BuiltIn::new(
         "split",

@@ -60,21 +60,38 @@ extern "C" __global__ void __launch_bounds__(256) wave3d_single(
 }
 
 // Several timesteps a launch, as kernels-gpu/solutions/wave3d/fast: a block of 64 x THREADS threads takes a tile of 64 sites along k and THREADS x ROWS rows
-// along i, through a chunk of planes. When plane i of the last field comes in, timestep s computes plane i - s; each keeps two planes of its sites in
-// registers, and two of the tile in shared memory.
+// along j, through a chunk of planes. When plane i of the last field comes in, timestep s computes plane i - s; each keeps two planes of its sites in
+// registers (the first RELOADED keep one, and load the other again), and two of the tile in shared memory. Both fields and the factors come to rings in shared
+// memory by asynchronous copies.
 
-constexpr u32 WIDTH = 64, FACTORS = 4;
+constexpr u32 WIDTH = 64, MARGIN = 4, FACTORS = 4, MOST_ROWS = 8;
+constexpr u32 AHEAD = 2, U_SLOTS = AHEAD + 2, U_PREV_SLOTS = AHEAD + 1, FACTOR_SLOTS = 8;
 
-// Of a column's damping: divisor 1 + d dt, its inverse, 1 - d dt, and one unused.
-extern "C" __global__ void __launch_bounds__(256) wave3d_fast_factors(const double *__restrict__ d, u64 columns, double *__restrict__ out, double dt)
+// Of a column's damping: divisor 1 + d dt, its inverse, 1 - d dt; and in the last one's bits, which of the columns from this one on along j are damped.
+extern "C" __global__ void __launch_bounds__(256)
+    wave3d_fast_factors(const double *__restrict__ d, u64 columns, double *__restrict__ out, u32 n_y, double dt)
 {
     const u32 column = blockIdx.x * blockDim.x + threadIdx.x;
     if (column < columns) {
         const double d_dt = d[column] * dt, divisor = 1.0 + d_dt;
+        u64 damped = 0;
+        for (u32 row = 0; row < min(MOST_ROWS, n_y - column % n_y); ++row) {
+            damped |= u64(1.0 - d[column + row] * dt != 1.0) << row;
+        }
         double2 *const to = reinterpret_cast<double2 *>(out + u64(FACTORS) * column);
         to[0] = make_double2(divisor, 1.0 / divisor);
-        to[1] = make_double2(1.0 - d_dt, 0.0);
+        to[1] = make_double2(1.0 - d_dt, __longlong_as_double((long long)damped));
     }
+}
+
+__device__ __forceinline__ void copy_async_16(double *to, const double *from)
+{
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(u32(__cvta_generic_to_shared(to))), "l"(from) : "memory");
+}
+
+__device__ __forceinline__ void copy_async_8(double *to, const double *from)
+{
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 8;" ::"r"(u32(__cvta_generic_to_shared(to))), "l"(from) : "memory");
 }
 
 // value / divisor, rounded right: a product with the rounded inverse, corrected twice, where nothing is subnormal.
@@ -90,205 +107,270 @@ __device__ __forceinline__ double divide(double value, double divisor, double in
     return value == 0.0 ? value : value / divisor;
 }
 
-template <int DEPTH, int ROWS, int THREADS> struct Fast {
-    static constexpr u32 TILE_ROWS = ROWS * THREADS;
-    static constexpr int PLANE = WIDTH * (TILE_ROWS + 2);
-    // Three planes of each timestep, the newest in slot i modulo 3.
-    typedef double Planes[DEPTH][3][ROWS];
+template <int DEPTH, int ROWS, int THREADS, int RELOADED> struct Fast {
+    static constexpr u32 TILE_ROWS = ROWS * THREADS, PLANE = WIDTH * (TILE_ROWS + 1);
+    static constexpr u32 U_PREV_RING = WIDTH + (U_SLOTS + 2 * (DEPTH - 1)) * PLANE;
+    static constexpr u32 FACTORS_RING = U_PREV_RING + U_PREV_SLOTS * TILE_ROWS * WIDTH;
+    static constexpr u32 SHARED = FACTORS_RING + FACTOR_SLOTS * TILE_ROWS * FACTORS;
+    // Two planes of each timestep. In phase p, plane p is the older, which the newest replaces.
+    typedef double Planes[DEPTH][2][ROWS];
 
     const double *__restrict__ u_prev, *__restrict__ u;
     double *__restrict__ out_prev, *__restrict__ out;
     const double *__restrict__ factors;
+    double *shared;
     u32 n_x, n_y, n_z;
     u32 source_plane, source_row;
     double values[4];
-    u32 in_domain, inside, written, j, position;
+    u32 inside, written, position, own, copied_to, copied_factors, has_second;
+    u32 copied[ROWS / 2];
     double ratio_c2;
-    double *place;
-    u32 first, end;
-    double ahead_u[ROWS], ahead_u_prev[ROWS];
-    bool ahead_damped;
+    u32 first, end, plain_from, plain;
 
-    // u's plane i and u_prev's plane i - 1; 0 where there is none.
-    __device__ __forceinline__ void load(u32 i)
+    __device__ __forceinline__ double *in_u(u32 plane) { return shared + WIDTH + plane % U_SLOTS * PLANE; }
+
+    __device__ __forceinline__ double *in_published(u32 step, u32 phase) { return shared + WIDTH + (U_SLOTS + 2 * (step - 1) + phase) * PLANE; }
+
+    // Of plane i - 1.
+    __device__ __forceinline__ double *in_u_prev(u32 i)
     {
-        const u32 before = i - 1, plane = n_y * n_z;
-        ahead_damped = false;
+        return shared + U_PREV_RING + (i + U_PREV_SLOTS - 1) % U_PREV_SLOTS * (TILE_ROWS * WIDTH);
+    }
+
+    // Of this thread's first row.
+    __device__ __forceinline__ double *in_factors(u32 plane)
+    {
+        return shared + FACTORS_RING + FACTORS * (plane % FACTOR_SLOTS * TILE_ROWS + own / WIDTH);
+    }
+
+    __device__ __forceinline__ void copy(const double *field, u32 plane, double *to)
+    {
+        const double *const from = field + u64(plane) * (n_y * n_z);
+        to += copied_to;
+        if (n_z % 2 == 0) {
+#pragma unroll
+            for (int row = 0; row < ROWS / 2; ++row) {
+                copy_async_16(to + row * WIDTH, from + copied[row]);
+            }
+        } else {
+#pragma unroll
+            for (int row = 0; row < ROWS / 2; ++row) {
+                copy_async_8(to + row * WIDTH, from + copied[row]);
+                copy_async_8(to + row * WIDTH + 1, from + copied[row] + has_second);
+            }
+        }
+    }
+
+    // u's plane i, and plane i - 1 of u_prev and of the factors. Where there is none, another.
+    __device__ __forceinline__ void fetch(u32 i)
+    {
+        const u32 before = min(i - 1, n_x - 1);
+        copy(u, min(i, n_x - 1), in_u(i));
+        copy(u_prev, before, in_u_prev(i));
+        const u32 half = own % WIDTH;
+        if (half < 2 * ROWS) {
+            copy_async_16(in_factors(i - 1) + 2 * half, factors + u64(before) * (n_y * FACTORS) + copied_factors);
+        }
+    }
+
+    __device__ __forceinline__ void load(const double *from, double (&plane)[ROWS])
+    {
 #pragma unroll
         for (int row = 0; row < ROWS; ++row) {
-            const bool is_there = in_domain >> row & 1;
-            const u32 site = position + row * n_z;
-            ahead_u[row] = is_there && i < n_x ? u[site + i * plane] : 0.0;
-            const bool is_before = is_there && before < n_x;
-            ahead_u_prev[row] = is_before ? u_prev[site + before * plane] : 0.0;
-            ahead_damped |= is_before && factors[u64(FACTORS) * (before * n_y + j + row) + 2] != 1.0;
+            plane[row] = from[row * WIDTH + own];
         }
     }
 
     // Timestep `step` of its plane, i - step.
-    template <int SLOT>
-    __device__ __forceinline__ void timestep(int step, const Planes &planes, const double (&before)[ROWS], u32 i, bool is_damped, double (&next)[ROWS])
+    template <bool PLAIN>
+    __device__ __forceinline__ void timestep(int step, const double (&newest)[ROWS], const double (&middle)[ROWS], const double (&oldest)[ROWS],
+        const double *here, const double (&before)[ROWS], u32 i, bool is_damped, double (&next)[ROWS])
     {
-        const double(&newest)[ROWS] = planes[step - 1][SLOT];
-        const double(&middle)[ROWS] = planes[step - 1][(SLOT + 2) % 3];
-        const double(&oldest)[ROWS] = planes[step - 1][(SLOT + 1) % 3];
-        const double *const here = place + (2 * (step - 1) + (i + 1) % 2) * PLANE;
         const u32 plane = i - step;
-        double laplacians[ROWS];
+        const double *const from = in_factors(plane);
+        const u32 row_of_source = plane == source_plane ? source_row : ~0u;
 #pragma unroll
         for (int row = 0; row < ROWS; ++row) {
-            const double *const at = here + row * WIDTH;
+            next[row] = before[row];
+        }
+        if (!PLAIN && is_damped) {
+#pragma unroll
+            for (int row = 0; row < ROWS; ++row) {
+                next[row] *= from[FACTORS * row + 2];
+            }
+        }
+#pragma unroll
+        for (int row = 0; row < ROWS; ++row) {
+            const double *const at = here + own + row * int(WIDTH);
             const double south = row == 0 ? at[-int(WIDTH)] : middle[row - 1];
             const double north = row == ROWS - 1 ? at[WIDTH] : middle[row + 1];
-            laplacians[row] = (oldest[row] + newest[row]) + (south + north) + (at[-1] + at[1]) - 6.0 * middle[row];
-        }
-        if (plane == source_plane) {
-#pragma unroll
-            for (int row = 0; row < ROWS; ++row) {
+            double laplacian = (oldest[row] + newest[row]) + (south + north) + (at[-1] + at[1]) - 6.0 * middle[row];
+            if (!PLAIN) {
                 // A choice between values: nvcc makes of a conditional sum an index, and puts the array into local memory.
-                const double with_source = laplacians[row] + values[step - 1];
-                laplacians[row] = row == int(source_row) ? with_source : laplacians[row];
+                const double with_source = laplacian + values[step - 1];
+                laplacian = row == int(row_of_source) ? with_source : laplacian;
             }
+            next[row] = fma(middle[row], 2.0, -next[row]) + ratio_c2 * laplacian;
         }
-        if (is_damped) {
+        if (!PLAIN && is_damped) {
 #pragma unroll
             for (int row = 0; row < ROWS; ++row) {
-                const u32 column = min(plane, n_x - 1) * n_y + min(j + row, n_y - 1);
-                const double2 *const from = reinterpret_cast<const double2 *>(factors + u64(FACTORS) * column);
-                const double2 divisor = from[0];
-                const double rest = from[1].x * before[row];
-                next[row] = divide(fma(middle[row], 2.0, -rest) + ratio_c2 * laplacians[row], divisor.x, divisor.y);
-            }
-        } else {
-#pragma unroll
-            for (int row = 0; row < ROWS; ++row) {
-                next[row] = fma(middle[row], 2.0, -before[row]) + ratio_c2 * laplacians[row];
+                const double2 divisor = *reinterpret_cast<const double2 *>(from + FACTORS * row);
+                next[row] = divide(next[row], divisor.x, divisor.y);
             }
         }
-        const bool is_plane_inside = plane - 1 < n_x - 2;
+        if (!PLAIN) {
+            const bool is_plane_inside = plane - 1 < n_x - 2;
 #pragma unroll
-        for (int row = 0; row < ROWS; ++row) {
-            next[row] = is_plane_inside && (inside >> row & 1) ? next[row] : 0.0;
+            for (int row = 0; row < ROWS; ++row) {
+                next[row] = is_plane_inside && (inside >> row & 1) ? next[row] : 0.0;
+            }
         }
     }
 
-    // All timesteps when plane i comes in.
-    template <int SLOT> __device__ __forceinline__ void advance(Planes &planes, u32 &damped, u32 i)
+    // All timesteps when plane i has come in.
+    template <int PHASE, bool PLAIN> __device__ __forceinline__ void advance(Planes &planes, u32 damped, u32 i)
     {
-        double last[ROWS];
-        damped = damped << 1 | ahead_damped;
-        double before[ROWS];
-#pragma unroll
-        for (int row = 0; row < ROWS; ++row) {
-            planes[0][SLOT][row] = ahead_u[row];
-            before[row] = ahead_u_prev[row];
-        }
+        double newest[ROWS], before[ROWS], second_last[ROWS];
+        load(in_u(i), newest);
+        load(in_u_prev(i), before);
 #pragma unroll
         for (int step = 1; step <= DEPTH; ++step) {
-            const bool is_damped = damped >> (step - 1) & 1;
-            if (step == 1) {
-                timestep<SLOT>(1, planes, before, i, is_damped, last);
-                load(i + 1);
-            } else {
-                timestep<SLOT>(step, planes, planes[step - 2][(SLOT + 1) % 3], i, is_damped, last);
-            }
-            if (step < DEPTH) {
-#pragma unroll
-                for (int row = 0; row < ROWS; ++row) {
-                    planes[step][SLOT][row] = last[row];
-                }
-            }
-        }
-#pragma unroll
-        for (int step = 0; step < DEPTH; ++step) {
-            double *const to = place + (2 * step + i % 2) * PLANE;
+            const double *const here = step == 1 ? in_u(i - 1) : in_published(step - 1, 1 - PHASE);
+            double oldest[ROWS], middle[ROWS], next[ROWS];
 #pragma unroll
             for (int row = 0; row < ROWS; ++row) {
-                to[row * WIDTH] = planes[step][SLOT][row];
+                oldest[row] = planes[step - 1][PHASE][row];
+                middle[row] = planes[step - 1][1 - PHASE][row];
+            }
+            if (step <= RELOADED) {
+                load(here, middle);
+            }
+            timestep<PLAIN>(step, newest, middle, oldest, here, before, i, damped >> (step - 1) & 1, next);
+#pragma unroll
+            for (int row = 0; row < ROWS; ++row) {
+                planes[step - 1][1 - PHASE][row] = middle[row];
+                planes[step - 1][PHASE][row] = newest[row];
+                newest[row] = next[row];
+                before[row] = oldest[row];
+                second_last[row] = middle[row];
+                if (step < DEPTH) {
+                    in_published(step, PHASE)[row * WIDTH + own] = next[row];
+                }
             }
         }
         const u32 plane = i - DEPTH;
-        if (plane >= first && plane < end) {
-            const u32 site = position + plane * n_y * n_z;
+        if (PLAIN || (plane >= first && plane < end)) {
+            const u32 site = position + plane * (n_y * n_z);
+            double *const to_prev = out_prev + site, *const to = out + site;
 #pragma unroll
             for (int row = 0; row < ROWS; ++row) {
                 if (written >> row & 1) {
-                    out_prev[site + row * n_z] = planes[DEPTH - 1][(SLOT + 2) % 3][row];
-                    out[site + row * n_z] = last[row];
+                    to_prev[u64(row) * n_z] = second_last[row];
+                    to[u64(row) * n_z] = newest[row];
                 }
             }
         }
-        __syncthreads();
     }
 
-    __device__ __forceinline__ void run(double *shared, const double *__restrict__ c2, double ratio, u32 source, u32 chunk)
+    template <int PHASE> __device__ __forceinline__ void plane(Planes &planes, u32 &damped, u32 i)
     {
-        const u32 x = threadIdx.x, y = threadIdx.y, along_k = WIDTH - 2 * DEPTH, along_j = TILE_ROWS - 2 * DEPTH;
-        const u32 k = blockIdx.x * along_k + x - DEPTH, first_row = y * ROWS;
-        j = blockIdx.y * along_j + first_row - DEPTH;
-        in_domain = inside = written = 0;
+        asm volatile("cp.async.wait_group %0;" ::"n"(AHEAD - 1) : "memory");
+        __syncthreads();
+        if (i + AHEAD < end + DEPTH) {
+            fetch(i + AHEAD);
+        }
+        asm volatile("cp.async.commit_group;" ::: "memory");
+        const u32 rows = *reinterpret_cast<const u32 *>(in_factors(i - 1) + 3) & ((1 << ROWS) - 1);
+        damped = damped << 1 | u32(__any_sync(~0u, rows != 0) != 0);
+        if (i - plain_from < plain && (damped & ((1 << DEPTH) - 1)) == 0) {
+            advance<PHASE, true>(planes, damped, i);
+        } else {
+            advance<PHASE, false>(planes, damped, i);
+        }
+    }
+
+    static __device__ __forceinline__ bool is_right(u32 at, u32 sites, u32 margin, u32 from, u32 n)
+    {
+        return (at >= margin || from == 0) && (at < sites - margin || from + sites >= n);
+    }
+
+    __device__ __forceinline__ void run(const double *__restrict__ c2, double ratio, u32 source, u32 chunk)
+    {
+        const u32 x = threadIdx.x, y = threadIdx.y;
+        const u32 first_k = blockIdx.x * (WIDTH - 2 * MARGIN), first_j = blockIdx.y * (TILE_ROWS - 2 * DEPTH);
+        const u32 first_row = y * ROWS, k = first_k + x, j = first_j + first_row;
+        inside = written = 0;
         source_plane = source_row = ~0u;
 #pragma unroll
         for (int row = 0; row < ROWS; ++row) {
-            const bool is_there = j + row < n_y && k < n_z;
-            in_domain |= u32(is_there) << row;
             inside |= u32(j + row - 1 < n_y - 2 && k - 1 < n_z - 2) << row;
-            written |= u32(is_there && x - DEPTH < along_k && first_row + row - DEPTH < along_j) << row;
+            written |= u32(j + row < n_y && k < n_z && is_right(x, WIDTH, MARGIN, first_k, n_z)
+                           && is_right(first_row + row, TILE_ROWS, DEPTH, first_j, n_y))
+                << row;
         }
+        bool is_plain = first_j > 0 && first_k > 0 && first_j + TILE_ROWS < n_y && first_k + WIDTH < n_z;
         if (source < n_x * n_y * n_z) {
-            const u32 row = source % (n_y * n_z) / n_z - j;
-            if (source % n_z == k && row < ROWS) {
-                source_plane = source / (n_y * n_z);
-                source_row = row;
-            }
+            const u32 source_j = source % (n_y * n_z) / n_z, source_k = source % n_z;
+            source_plane = source / (n_y * n_z);
+            source_row = source_k == k ? source_j - j : ~0u;
+            is_plain &= source_j - first_j >= TILE_ROWS || source_k - first_k >= WIDTH;
         }
-        for (u32 at = y * WIDTH + x; at < 2 * DEPTH * PLANE; at += WIDTH * THREADS) {
-            shared[at] = 0.0;
-        }
-        __syncthreads();
-        position = j * n_z + k;
-        ratio_c2 = ratio * c2[min(k, n_z - 1)];
-        place = shared + (first_row + 1) * WIDTH + x;
         first = blockIdx.z * chunk;
         end = min(first + chunk, n_x);
+        plain_from = max(first, 1u) + DEPTH;
+        const u32 plain_end = is_plain ? min(end + DEPTH, n_x) : 0;
+        plain = plain_end > plain_from ? plain_end - plain_from : 0;
+        const u32 copied_k = min(first_k + 2 * (x % 32), n_z - 2 + n_z % 2), copied_row = first_row + x / 32 * (ROWS / 2);
+#pragma unroll
+        for (int row = 0; row < ROWS / 2; ++row) {
+            copied[row] = min(first_j + copied_row + row, n_y - 1) * n_z + copied_k;
+        }
+        has_second = copied_k + 1 < n_z;
+        copied_to = copied_row * WIDTH + 2 * (x % 32);
+        copied_factors = min(j + x / 2, n_y - 1) * FACTORS + x % 2 * 2;
+        own = first_row * WIDTH + x;
+        position = j * n_z + k;
+        ratio_c2 = ratio * c2[min(k, n_z - 1)];
+        for (u32 at = 2 * (y * WIDTH + x); at < SHARED; at += 2 * WIDTH * THREADS) {
+            *reinterpret_cast<double2 *>(shared + at) = make_double2(0.0, 0.0);
+        }
+        __syncthreads();
         Planes planes = {};
         u32 damped = 0, i = first > DEPTH ? first - DEPTH : 0;
-        const u32 last = end + DEPTH;
-        load(i);
-        while (true) {
-            advance<0>(planes, damped, i);
-            if (++i >= last) {
-                break;
-            }
-            advance<1>(planes, damped, i);
-            if (++i >= last) {
-                break;
-            }
-            advance<2>(planes, damped, i);
-            if (++i >= last) {
-                break;
-            }
+        for (u32 ahead = 0; ahead < AHEAD; ++ahead) {
+            fetch(i + ahead);
+            asm volatile("cp.async.commit_group;" ::: "memory");
+        }
+        // After an odd number of planes one more, of which nothing comes.
+        for (; i < end + DEPTH; i += 2) {
+            plane<0>(planes, damped, i);
+            plane<1>(planes, damped, i + 1);
         }
     }
 };
 
-#define WAVE3D_FAST(DEPTH, ROWS, THREADS) \
+#define WAVE3D_FAST(DEPTH, ROWS, THREADS, RELOADED) \
     extern "C" __global__ void __launch_bounds__(WIDTH * THREADS) wave3d_fast_t##DEPTH##_r##ROWS##_y##THREADS( \
         const double *__restrict__ u_prev, u64, const double *__restrict__ u, u64, double *__restrict__ out_prev, double *__restrict__ out, \
         const double *__restrict__ c2, u64, const double *__restrict__ factors, u64, u32 n_x, u32 n_y, u32 n_z, double ratio, u32 source, \
         double value_1, double value_2, double value_3, double value_4, u32 planes) \
     { \
-        extern __shared__ double shared[]; \
-        Fast<DEPTH, ROWS, THREADS> fast; \
-        fast.u_prev = u_prev, fast.u = u, fast.out_prev = out_prev, fast.out = out, fast.factors = factors; \
+        extern __shared__ __align__(16) double shared[]; \
+        Fast<DEPTH, ROWS, THREADS, RELOADED> fast; \
+        fast.u_prev = u_prev, fast.u = u, fast.out_prev = out_prev, fast.out = out, fast.factors = factors, fast.shared = shared; \
         fast.n_x = n_x, fast.n_y = n_y, fast.n_z = n_z; \
         fast.values[0] = value_1, fast.values[1] = value_2, fast.values[2] = value_3, fast.values[3] = value_4; \
-        fast.run(shared, c2, ratio, source, planes); \
+        fast.run(c2, ratio, source, planes); \
     }
 
-WAVE3D_FAST(1, 4, 6)
-WAVE3D_FAST(2, 6, 6)
-WAVE3D_FAST(3, 4, 6)
-WAVE3D_FAST(3, 8, 4)
-WAVE3D_FAST(4, 4, 6)
-WAVE3D_FAST(4, 6, 4)
+WAVE3D_FAST(1, 4, 8, 1)
+WAVE3D_FAST(2, 4, 8, 0)
+WAVE3D_FAST(3, 4, 8, 2)
+WAVE3D_FAST(3, 4, 6, 0)
+WAVE3D_FAST(3, 6, 6, 3)
+WAVE3D_FAST(3, 8, 4, 2)
+WAVE3D_FAST(3, 2, 16, 3)
+WAVE3D_FAST(4, 4, 8, 4)
+WAVE3D_FAST(4, 4, 6, 2)
+WAVE3D_FAST(4, 8, 4, 4)

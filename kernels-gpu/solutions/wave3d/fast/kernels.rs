@@ -2,70 +2,116 @@
 //!
 //! A block owns a tile of [`WIDTH`] sites along k and some rows, and takes it through a chunk of planes. A thread owns some rows at one k. When plane i of
 //! the last field comes in, timestep 1 computes plane i - 1, timestep 2 plane i - 2, and so on: each needs what the one before it has just computed, the
-//! two planes before that, and the second-last timestep's value at the same site. So for each timestep a thread keeps two planes of its sites in registers.
+//! two planes before that, and the second-last timestep's value at the same site. So for each timestep a thread keeps two planes of its sites in registers; or one, where
+//! registers are short, and loads the newer from shared memory again.
+//! The loop over planes is unrolled by two, so that the oldest plane makes room for the newest, and nothing is moved.
 //!
 //! Neighbours along i are registers, along j too but for the thread's first and last row. These and those along k are in shared memory: each timestep has
 //! two planes of the tile there, the one that is read, and the one that is written meanwhile. One barrier a plane is enough for all timesteps.
 //!
-//! A site at the tile's edge lacks neighbours, so each timestep makes one more ring of sites wrong; what is left right, the tile less `DEPTH` sites on each side, is
-//! written. Chunks overlap likewise. Sites on the border and beyond are 0 after each timestep, whatever their neighbours are.
+//! Planes of both fields, and the factors of their columns, come to rings in shared memory by asynchronous copies, two planes ahead of their use: no thread waits
+//! for what it has just asked for, and what is under way needs no registers.
 //!
-//! A thread's loads for a plane are under way while the plane before is computed.
+//! A site at the tile's edge lacks neighbours, so each timestep makes one more ring of sites wrong; what is left right is written, and tiles overlap. The first and
+//! the last tile end with the domain, where nothing is wrong. Chunks overlap likewise. Sites on the border and beyond are 0 after each timestep, whatever their
+//! neighbours are.
+//!
+//! Most planes of most tiles have no border, no source and no damped row. They run code that knows none of these.
 
 use cuda_std::hint;
 use cuda_std::prelude::*;
+use cuda_std::warp;
 
 use kernels_gpu::wave3d::domain::Domain;
 use kernels_gpu::wave3d::update::{Factors, Neighbours, Scheme, laplacian};
 
 /// Threads of a block along k.
 pub const WIDTH: u32 = 64;
+/// Sites at either side of a tile along k that are not written, at any depth: what is written begins at a sector.
+pub const MARGIN: u32 = 4;
 /// The most timesteps of a launch.
 pub const MOST_DEPTH: u32 = 4;
+/// The most rows of a thread.
+pub const MOST_ROWS: u32 = 8;
 
 /// Values of a tile's row in shared memory.
-const ROW: usize = WIDTH as usize;
+const ROW: u32 = WIDTH;
+/// Planes under way while a plane is computed.
+const AHEAD: u32 = 2;
+/// Places of u's ring: these, plane i, and plane i - 1, whose neighbours timestep 1 reads.
+const U_SLOTS: u32 = AHEAD + 2;
+/// Places of `u_prev`'s ring: nobody reads neighbours there.
+const U_PREV_SLOTS: u32 = AHEAD + 1;
+/// Places of the factors' ring: these, and those of the planes that the timesteps are at.
+const FACTOR_SLOTS: u32 = 8;
+const _: () = assert!(FACTOR_SLOTS > AHEAD + MOST_DEPTH);
 
-/// Values of a plane of so many rows in shared memory: with a row more on each side, so that every site has neighbours.
-const fn plane_len(tile_rows: u32) -> usize {
-    ROW * (tile_rows as usize + 2)
+/// Values in shared memory of a plane of so many rows whose sites have neighbours there: with a row of zeros after it, which is the next one's row before it.
+const fn plane_len(tile_rows: u32) -> u32 {
+    ROW * (tile_rows + 1)
 }
 
-/// How many sites of a tile are written along k and j, of so many rows.
-pub const fn written(depth: u32, tile_rows: u32) -> [u32; 2] {
-    [WIDTH - 2 * depth, tile_rows - 2 * depth]
+/// Where u_prev's ring begins, after that of u and two planes for each timestep that another follows.
+const fn u_prev_ring(depth: u32, tile_rows: u32) -> u32 {
+    ROW + (U_SLOTS + 2 * (depth - 1)) * plane_len(tile_rows)
 }
 
-/// Shared memory of a block: two planes for each timestep that another follows.
+/// Where the factors' ring begins.
+const fn factors_ring(depth: u32, tile_rows: u32) -> u32 {
+    u_prev_ring(depth, tile_rows) + U_PREV_SLOTS * tile_rows * ROW
+}
+
+/// Shared memory of a block.
 pub const fn shared_mem_bytes(depth: u32, tile_rows: u32) -> u32 {
-    2 * depth * (plane_len(tile_rows) * size_of::<f64>()) as u32
+    8 * (factors_ring(depth, tile_rows) + FACTOR_SLOTS * tile_rows * FACTORS)
 }
 
-/// Values of a column's factors: divisor, inverse, of_u_prev, and one unused.
-pub const FACTORS: usize = 4;
+/// Tiles along an axis of n sites, of so many sites each, of which neighbours share two margins.
+pub const fn tiles(n: u32, sites: u32, margin: u32) -> u32 {
+    let tiles = n.saturating_sub(2 * margin).div_ceil(sites - 2 * margin);
+    if tiles == 0 { 1 } else { tiles }
+}
 
-/// Computes the factors of so many columns from their damping `d`.
+/// Values of a column's factors: divisor, inverse, of_u_prev; and in the last one's bits, which of the [`MOST_ROWS`] columns from this one on along j are damped.
+pub const FACTORS: u32 = 4;
+
+/// Computes the factors of so many columns from their damping `d`, of rows of n_y.
 ///
 /// Block: any along x. Grid: a thread for each column.
 ///
 /// # Safety
 /// `out` points to [`FACTORS`] elements for each of d's, aligned to 16 bytes, which nothing else accesses during the launch.
 #[kernel(max_threads = 256)]
-pub unsafe fn wave3d_fast_factors(d: &[f64], out: *mut f64, dt: f64) {
-    let column = thread::index_1d() as usize;
-    if column < d.len() {
-        let factors = Scheme { dt, ratio: 0.0 }.factors(d[column]);
+pub unsafe fn wave3d_fast_factors(d: &[f64], out: *mut f64, n_y: u32, dt: f64) {
+    let column = thread::index_1d();
+    let of = |column: u32| Scheme { dt, ratio: 0.0 }.factors(d[column as usize]);
+    if (column as usize) < d.len() {
+        let factors = of(column);
+        let mut damped = 0;
+        for row in 0..MOST_ROWS.min(n_y - column % n_y) {
+            damped |= u64::from(of(column + row).of_u_prev != 1.0) << row;
+        }
         // SAFETY: the thread's own elements.
         unsafe {
-            let out = out.add(FACTORS * column);
+            let out = out.add((FACTORS * column) as usize);
             mem::store_vector(out, [factors.divisor, factors.inverse]);
-            mem::store_vector(out.add(2), [factors.of_u_prev, 0.0]);
+            mem::store_vector(out.add(2), [factors.of_u_prev, f64::from_bits(damped)]);
         }
     }
 }
 
+/// Flags of a thread. Whether there is a second site of the pairs that it copies.
+const HAS_SECOND: u32 = 1;
+/// Whether row 0 is inside the domain's border; in the next bits, the rows after.
+const INSIDE: u32 = 1 << 8;
+/// Whether it writes row 0; in the next bits, the rows after.
+const WRITTEN: u32 = 1 << 16;
+
 /// A thread's sites in one plane.
 type Plane<const ROWS: usize> = [f64; ROWS];
+
+/// Two planes of each timestep. In phase p, plane p is the older, which the newest replaces.
+type Planes<const DEPTH: usize, const ROWS: usize> = [[Plane<ROWS>; 2]; DEPTH];
 
 /// Fields and tables.
 #[derive(Clone, Copy)]
@@ -76,235 +122,265 @@ struct Task<'a> {
     out: *mut f64,
     factors: &'a [f64],
     domain: Domain,
-    /// The plane of the source, if this thread has its site, or one that there is not; its row; its values.
+    /// The plane of the source; this thread's row that has it, if one does; its values.
     source: [u32; 2],
     values: [f64; MOST_DEPTH as usize],
 }
 
-/// What a thread knows of its sites. Row r is bit r of the masks.
+/// What a thread knows of its tile and its sites.
 #[derive(Clone, Copy)]
-struct Sites<'a, const DEPTH: usize, const ROWS: usize, const THREADS: usize> {
+struct Sites<'a, const DEPTH: usize, const ROWS: usize, const THREADS: usize, const RELOADED: usize>
+{
     task: Task<'a>,
-    /// Rows in the domain, rows inside its border, rows that this thread writes.
-    in_domain: u32,
-    inside: u32,
-    written: u32,
-    /// j of the first row; the position of its site in a plane of the domain. Both may be before the first.
-    j: u32,
+    /// What is asked of its sites, a bit for each answer: one register holds all.
+    flags: u32,
+    /// The position of its first site in a plane of the domain; it may be beyond the last.
     position: u32,
+    /// In a plane of the domain, the first of each pair of sites that this thread copies: of ROWS / 2.
+    copied: [u32; ROWS],
+    /// Where it copies them to, in a plane of the tile.
+    copied_to: u32,
+    /// The half of a column's factors that this thread copies in each plane, if any.
+    copied_factors: u32,
     ratio_c2: f64,
-    /// The first site's place in the first plane in shared memory.
-    place: *mut f64,
+    /// The first site's place in a plane of the tile.
+    own: u32,
     /// The planes that are written.
     chunk: [u32; 2],
+    /// The first plane, and how many from there on, with which all timesteps compute planes that have neither border nor source, and one is written.
+    plain: [u32; 2],
 }
 
-/// Three planes of each timestep, the newest in slot i modulo 3.
-type Planes<const DEPTH: usize, const ROWS: usize> = [[Plane<ROWS>; 3]; DEPTH];
+impl<const DEPTH: usize, const ROWS: usize, const THREADS: usize, const RELOADED: usize>
+    Sites<'_, DEPTH, ROWS, THREADS, RELOADED>
+{
+    const TILE_ROWS: u32 = (ROWS * THREADS) as u32;
+    const PLANE: u32 = plane_len(Self::TILE_ROWS);
 
-/// What is loaded for a plane, one ahead.
-#[derive(Clone, Copy)]
-struct Ahead<const ROWS: usize> {
-    /// The last field's next plane.
-    u: Plane<ROWS>,
-    /// The second-last field's plane before that.
-    u_prev: Plane<ROWS>,
-    /// Whether a row of that plane is damped.
-    damped: bool,
-}
-
-impl<const DEPTH: usize, const ROWS: usize, const THREADS: usize> Sites<'_, DEPTH, ROWS, THREADS> {
-    const PLANE: usize = plane_len((ROWS * THREADS) as u32);
-
-    /// Loads u's plane i and u_prev's plane i - 1: 0 where there is none.
-    ///
-    /// # Safety
-    /// Fields and tables are the domain's.
+    /// A place in shared memory.
     #[inline(always)]
-    unsafe fn load(&self, i: u32) -> Ahead<ROWS> {
-        let Domain { n_x, n_y, n_z } = self.task.domain;
-        let (n_z, in_domain) = (hint::opaque(n_z), hint::opaque(self.in_domain));
-        let (position, j) = (hint::opaque(self.position), hint::opaque(self.j));
-        let mut ahead = Ahead {
-            u: [0.0; ROWS],
-            u_prev: [0.0; ROWS],
-            damped: false,
-        };
-        let before = i.wrapping_sub(1);
-        let at = |plane: u32, row: usize| {
-            let site = position.wrapping_add(row as u32 * n_z);
-            site.wrapping_add(plane.wrapping_mul(n_y * n_z)) as usize
-        };
-        for row in 0..ROWS {
-            let is_there = in_domain >> row & 1 != 0;
-            // SAFETY: the site is in the domain.
-            unsafe {
-                if is_there && i < n_x {
-                    ahead.u[row] = *self.task.u.get_unchecked(at(i, row));
-                }
-                if is_there && before < n_x {
-                    ahead.u_prev[row] = *self.task.u_prev.get_unchecked(at(before, row));
-                    let column = before * n_y + j.wrapping_add(row as u32);
-                    let of_u_prev = FACTORS * column as usize + 2;
-                    ahead.damped |= *self.task.factors.get_unchecked(of_u_prev) != 1.0;
-                }
-            }
-        }
-        ahead
+    fn shared(&self, place: u32) -> *mut f64 {
+        shared::dynamic_shared_mem::<f64>().wrapping_add(place as usize)
     }
 
-    /// Timestep `step` (from 1 on) of its plane, i - step, when plane i has come in, in slot `SLOT`.
+    /// A plane's place in u's ring.
+    #[inline(always)]
+    fn in_u(&self, plane: u32) -> u32 {
+        ROW + plane % U_SLOTS * Self::PLANE
+    }
+
+    /// The place of the plane that this timestep publishes in a phase.
+    #[inline(always)]
+    fn in_published(&self, step: u32, phase: u32) -> u32 {
+        ROW + (U_SLOTS + 2 * (step - 1) + phase) * Self::PLANE
+    }
+
+    /// The place in u_prev's ring of plane i - 1.
+    #[inline(always)]
+    fn in_u_prev(&self, i: u32) -> u32 {
+        let slot = i.wrapping_add(U_PREV_SLOTS - 1) % U_PREV_SLOTS;
+        u_prev_ring(DEPTH as u32, Self::TILE_ROWS) + slot * Self::TILE_ROWS * ROW
+    }
+
+    /// The place of a plane's factors: those of a thread's first row, where its sites are at `own`.
+    #[inline(always)]
+    fn in_factors(&self, plane: u32, own: u32) -> u32 {
+        let slot = plane % FACTOR_SLOTS;
+        factors_ring(DEPTH as u32, Self::TILE_ROWS) + FACTORS * (slot * Self::TILE_ROWS + own / ROW)
+    }
+
+    /// Starts the copies of u's plane i, and of plane i - 1 of u_prev and of the factors. Where there is none, that of another: what comes of it is outside the border.
     ///
     /// # Safety
-    /// As [`run`](Self::run); the planes that are read were written before a barrier.
+    /// Fields and tables are the domain's. Nobody reads these planes' places any more.
+    #[inline(always)]
+    unsafe fn fetch(&self, i: u32) {
+        let Domain { n_x, n_y, n_z } = self.task.domain;
+        let [plane, before] = [i, i.wrapping_sub(1)].map(|plane| plane.min(n_x - 1));
+        let (own, copied_to) = (hint::opaque(self.own), hint::opaque(self.copied_to));
+        let copy = |field: &[f64], plane: u32, to: u32| {
+            let first = u64::from(plane) * u64::from(n_y * n_z);
+            let from = field.as_ptr().wrapping_add(first as usize);
+            let to = self.shared(to + copied_to);
+            let places = |row: usize| (to.wrapping_add(row * ROW as usize), self.copied[row]);
+            // SAFETY: the sites are in the domain; the caller's. Where n_z is even, they begin at multiples of 16 bytes.
+            unsafe {
+                if n_z.is_multiple_of(2) {
+                    for row in 0..ROWS / 2 {
+                        let (to, at) = places(row);
+                        async_copy::copy_16_at(to, from, at);
+                    }
+                } else {
+                    // Without a second, the first.
+                    let second = from.wrapping_add((self.flags & HAS_SECOND) as usize);
+                    for row in 0..ROWS / 2 {
+                        let (to, at) = places(row);
+                        async_copy::copy_8_at(to, from, at);
+                        async_copy::copy_8_at(to.wrapping_add(1), second, at);
+                    }
+                }
+            }
+        };
+        copy(self.task.u, plane, self.in_u(i));
+        copy(self.task.u_prev, before, self.in_u_prev(i));
+        // The first threads of each row copy a half of the factors of a column each.
+        let half = own % ROW;
+        if half < 2 * ROWS as u32 {
+            let first = u64::from(before) * u64::from(n_y * FACTORS);
+            let from = self.task.factors.as_ptr().wrapping_add(first as usize);
+            let to = self.in_factors(i.wrapping_sub(1), own) + 2 * half;
+            // SAFETY: the column is in the domain; the caller's.
+            unsafe { async_copy::copy_16_at(self.shared(to), from, self.copied_factors) };
+        }
+    }
+
+    /// Timestep `step` (from 1 on) of its plane, i - step, from the newest, the middle and the oldest plane of the one before it, of which this thread's sites of the middle one are at `here` in
+    /// shared memory.
+    ///
+    /// # Safety
+    /// As [`run`](Self::run); the planes that are read were written before a barrier; the plane is `PLAIN`.
     #[inline(always)]
     #[allow(clippy::needless_range_loop, reason = "arrays stay in registers")]
-    unsafe fn timestep<const SLOT: usize>(
+    unsafe fn timestep<const PLAIN: bool>(
         &self,
         step: usize,
-        planes: &Planes<DEPTH, ROWS>,
+        [newest, middle, oldest]: [&Plane<ROWS>; 3],
+        here: u32,
         u_prev: &Plane<ROWS>,
         i: u32,
         is_damped: bool,
     ) -> Plane<ROWS> {
-        let Domain { n_x, n_y, .. } = self.task.domain;
-        let [newest, middle, oldest] = planes[step - 1].slots::<SLOT>();
-        // What was written when plane i - 1 came in.
-        let of_plane = 2 * (step - 1) + (i as usize + 1) % 2;
-        let here = self.place.wrapping_add(of_plane * Self::PLANE);
         let plane = i.wrapping_sub(step as u32);
-        let mut laplacians = [0.0; ROWS];
+        let is_damped = !PLAIN && is_damped;
+        let factors = self.shared(self.in_factors(plane, hint::opaque(self.own)));
+        let here = self.shared(here);
+        // Without damping the factors are 1, which changes no bit.
+        let mut next = *u_prev;
+        if is_damped {
+            for row in 0..ROWS {
+                // SAFETY: factors were copied when the plane came in, since when there was a barrier.
+                next[row] *= unsafe { *factors.wrapping_add(FACTORS as usize * row + 2) };
+            }
+        }
+        let source_row = match plane == self.task.source[0] {
+            true => self.task.source[1],
+            false => u32::MAX,
+        };
         for row in 0..ROWS {
-            let at = here.wrapping_add(row * ROW);
+            let at = here.wrapping_add(row * ROW as usize);
             // SAFETY: every site of the tile has neighbours in shared memory.
-            unsafe {
-                let around = Neighbours {
+            let around = unsafe {
+                Neighbours {
                     along_x: [oldest[row], newest[row]],
                     along_y: [
                         if row == 0 {
-                            *at.sub(ROW)
+                            *at.sub(ROW as usize)
                         } else {
                             middle[row - 1]
                         },
                         if row == ROWS - 1 {
-                            *at.add(ROW)
+                            *at.add(ROW as usize)
                         } else {
                             middle[row + 1]
                         },
                     ],
                     along_z: [*at.sub(1), *at.add(1)],
-                };
-                laplacians[row] = laplacian(middle[row], around);
-            }
-        }
-        if plane == self.task.source[0] {
-            for (row, laplacian) in (0..).zip(&mut laplacians) {
-                if row == self.task.source[1] {
-                    *laplacian += self.task.values[step - 1];
                 }
+            };
+            let mut laplacian = laplacian(middle[row], around);
+            if !PLAIN && row as u32 == source_row {
+                laplacian += self.task.values[step - 1];
             }
+            next[row] = Scheme::undamped_by(self.ratio_c2, next[row], middle[row], laplacian);
         }
-        let mut next = [0.0; ROWS];
         if is_damped {
-            let j = hint::opaque(self.j);
             for row in 0..ROWS {
-                // Sites that are not in the domain have some factors.
-                let j = j.wrapping_add(row as u32).min(n_y - 1);
-                let column = (plane.min(n_x - 1) * n_y + j) as usize;
-                // SAFETY: the column is in the domain.
-                let factors = unsafe {
-                    let at = self.task.factors.as_ptr().add(FACTORS * column);
-                    let [divisor, inverse]: [f64; 2] = mem::load_vector(at);
-                    Factors {
-                        of_u_prev: *at.add(2),
-                        divisor,
-                        inverse,
-                    }
+                // SAFETY: as above.
+                let [divisor, inverse]: [f64; 2] =
+                    unsafe { mem::load_vector(factors.wrapping_add(FACTORS as usize * row)) };
+                let factors = Factors {
+                    of_u_prev: 1.0,
+                    divisor,
+                    inverse,
                 };
-                let (ratio_c2, u) = (self.ratio_c2, middle[row]);
-                // Without damping the factors are 1, which changes no bit.
-                next[row] = Scheme::damped_by(ratio_c2, factors, u_prev[row], u, laplacians[row]);
-            }
-        } else {
-            for row in 0..ROWS {
-                let (ratio_c2, u) = (self.ratio_c2, middle[row]);
-                next[row] = Scheme::undamped_by(ratio_c2, u_prev[row], u, laplacians[row]);
+                next[row] = factors.divide(next[row]);
             }
         }
-        let inside = hint::opaque(self.inside);
-        let is_plane_inside = plane.wrapping_sub(1) < n_x - 2;
-        for row in 0..ROWS {
-            if !is_plane_inside || inside >> row & 1 == 0 {
-                next[row] = 0.0;
+        if !PLAIN {
+            let flags = hint::opaque(self.flags);
+            let is_plane_inside = plane.wrapping_sub(1) < self.task.domain.n_x - 2;
+            for row in 0..ROWS {
+                if !is_plane_inside || flags & INSIDE << row == 0 {
+                    next[row] = 0.0;
+                }
             }
         }
         next
     }
 
-    /// All timesteps when plane i comes in. `damped` has bit s for plane i - s.
+    /// All timesteps when plane i has come in, in this `PHASE`. `damped` has bit s - 1 for plane i - s.
     ///
     /// # Safety
-    /// As [`run`](Self::run).
-    #[inline(always)]
-    unsafe fn advance<const SLOT: usize>(
-        &self,
-        planes: &mut Planes<DEPTH, ROWS>,
-        ahead: &mut Ahead<ROWS>,
-        damped: &mut u32,
-        i: u32,
-    ) {
-        // SAFETY: the caller's. The barrier parts what is read when this plane comes in from what is written when the next does.
-        unsafe {
-            let i = hint::opaque(i);
-            let Ahead { u, u_prev, .. } = *ahead;
-            *damped = *damped << 1 | u32::from(ahead.damped);
-            planes[0][SLOT] = u;
-            let mut last = [0.0; ROWS];
-            macro_rules! timesteps {
-                ($($step:literal)*) => {$(
-                    if $step <= DEPTH {
-                        let is_damped = *damped >> ($step - 1) & 1 != 0;
-                        let before = match $step {
-                            1 => u_prev,
-                            _ => planes[($step - 2_usize) % DEPTH].slots::<SLOT>()[2],
-                        };
-                        last = self.timestep::<SLOT>($step, planes, &before, i, is_damped);
-                        // Not before: the second-last field's values need no registers any more.
-                        if $step == 1 {
-                            *ahead = self.load(i.wrapping_add(1));
-                        }
-                        if $step < DEPTH {
-                            planes[$step % DEPTH][SLOT] = last;
-                        }
-                    }
-                )*};
-            }
-            timesteps!(1 2 3 4);
-            self.publish::<SLOT>(planes, i);
-            let plane = i.wrapping_sub(DEPTH as u32);
-            if plane >= self.chunk[0] && plane < self.chunk[1] {
-                let [_, second_last, _] = planes[DEPTH - 1].slots::<SLOT>();
-                self.store(plane, &second_last, &last);
-            }
-            thread::sync_threads();
-        }
-    }
-
-    /// Puts the newest planes into shared memory.
-    ///
-    /// # Safety
-    /// Nobody reads those places before the next barrier.
+    /// As [`run`](Self::run). A barrier parts what is read when this plane comes in from what is written when the next does.
     #[inline(always)]
     #[allow(clippy::needless_range_loop, reason = "arrays stay in registers")]
-    unsafe fn publish<const SLOT: usize>(&self, planes: &Planes<DEPTH, ROWS>, i: u32) {
-        for (step, planes) in planes.iter().enumerate() {
-            let place = self
-                .place
-                .wrapping_add((2 * step + i as usize % 2) * Self::PLANE);
+    unsafe fn advance<const PHASE: usize, const PLAIN: bool>(
+        &self,
+        planes: &mut Planes<DEPTH, ROWS>,
+        damped: u32,
+        i: u32,
+    ) {
+        let own = hint::opaque(self.own);
+        let load = |place: u32| {
+            let first = self.shared(place + own);
+            let mut plane = [0.0; ROWS];
             for row in 0..ROWS {
-                // SAFETY: the thread's own places.
-                unsafe { *place.add(row * ROW) = planes[SLOT][row] }
+                // SAFETY: the thread's sites, which have arrived or were published.
+                plane[row] = unsafe { *first.wrapping_add(row * ROW as usize) };
             }
+            plane
+        };
+        let mut newest = load(self.in_u(i));
+        let mut before = load(self.in_u_prev(i));
+        macro_rules! timesteps {
+            ($($step:literal)*) => {$(
+                if $step <= DEPTH {
+                    const BEFORE: usize = $step - 1;
+                    let here = match BEFORE {
+                        0 => self.in_u(i.wrapping_sub(1)),
+                        step => self.in_published(step as u32, 1 - PHASE as u32),
+                    };
+                    let oldest = planes[BEFORE % DEPTH][PHASE];
+                    // Of the timestep before that one; before the first, what has come in.
+                    let u_prev = core::mem::replace(&mut before, oldest);
+                    let middle = match BEFORE < RELOADED {
+                        true => load(here),
+                        false => planes[BEFORE % DEPTH][1 - PHASE],
+                    };
+                    let is_damped = damped >> BEFORE & 1 != 0;
+                    // SAFETY: the caller's.
+                    let next = unsafe {
+                        self.timestep::<PLAIN>($step, [&newest, &middle, &oldest], here + own, &u_prev, i, is_damped)
+                    };
+                    // The next one's oldest plane, and its middle one if that is not loaded again.
+                    planes[BEFORE % DEPTH][1 - PHASE] = middle;
+                    planes[BEFORE % DEPTH][PHASE] = newest;
+                    newest = next;
+                    if $step < DEPTH {
+                        let to = self.shared(self.in_published($step, PHASE as u32) + own);
+                        for row in 0..ROWS {
+                            // SAFETY: the thread's own places, which nobody reads before the next barrier.
+                            unsafe { *to.wrapping_add(row * ROW as usize) = next[row] }
+                        }
+                    }
+                }
+            )*};
+        }
+        timesteps!(1 2 3 4);
+        let plane = i.wrapping_sub(DEPTH as u32);
+        if PLAIN || plane >= self.chunk[0] && plane < self.chunk[1] {
+            // SAFETY: the plane is this block's.
+            unsafe { self.store(plane, &planes[DEPTH - 1][1 - PHASE], &newest) };
         }
     }
 
@@ -315,16 +391,52 @@ impl<const DEPTH: usize, const ROWS: usize, const THREADS: usize> Sites<'_, DEPT
     #[inline(always)]
     unsafe fn store(&self, plane: u32, second_last: &Plane<ROWS>, last: &Plane<ROWS>) {
         let Domain { n_y, n_z, .. } = self.task.domain;
-        let (n_z, written) = (hint::opaque(n_z), hint::opaque(self.written));
-        let first = hint::opaque(self.position).wrapping_add(plane * n_y * n_z);
+        let flags = hint::opaque(self.flags);
+        let first = (hint::opaque(self.position) + plane * (n_y * n_z)) as usize;
+        let to = [self.task.out_prev, self.task.out].map(|out| out.wrapping_add(first));
         for row in 0..ROWS {
-            if written >> row & 1 != 0 {
-                let at = first.wrapping_add(row as u32 * n_z) as usize;
-                // SAFETY: the site is in the domain.
+            let [to_prev, to] = to.map(|out| out.wrapping_add(row * n_z as usize));
+            if flags & WRITTEN << row != 0 {
+                // SAFETY: the sites are in the domain.
                 unsafe {
-                    *self.task.out_prev.add(at) = second_last[row];
-                    *self.task.out.add(at) = last[row];
+                    *to_prev = second_last[row];
+                    *to = last[row];
                 }
+            }
+        }
+    }
+
+    /// What is to be done when plane i comes in, in this `PHASE`. `damped` has bit s for plane i - 1 - s, and becomes that of the next plane.
+    ///
+    /// # Safety
+    /// As [`run`](Self::run).
+    #[inline(always)]
+    unsafe fn plane<const PHASE: usize>(
+        &self,
+        planes: &mut Planes<DEPTH, ROWS>,
+        damped: &mut u32,
+        i: u32,
+    ) {
+        let i = hint::opaque(i);
+        // SAFETY: the caller's. The barrier parts what was copied and published before it from its use, and the last use of what is copied over.
+        unsafe {
+            async_copy::wait::<{ AHEAD - 1 }>();
+            thread::sync_threads();
+            if i + AHEAD < self.chunk[1] + DEPTH as u32 {
+                self.fetch(i + AHEAD);
+            }
+            async_copy::commit();
+            let own = hint::opaque(self.own);
+            let rows = self.shared(self.in_factors(i.wrapping_sub(1), own) + 3);
+            let is_damped = *rows.cast::<u32>() & ((1 << ROWS) - 1) != 0;
+            // It is the same in the whole warp, and with the vote ptxas knows.
+            let is_damped = warp::warp_vote_any(warp::FULL_MASK, is_damped);
+            *damped = *damped << 1 | u32::from(is_damped);
+            let is_plain = i.wrapping_sub(self.plain[0]) < self.plain[1];
+            if is_plain && *damped & ((1 << DEPTH) - 1) == 0 {
+                self.advance::<PHASE, true>(planes, *damped, i);
+            } else {
+                self.advance::<PHASE, false>(planes, *damped, i);
             }
         }
     }
@@ -335,49 +447,29 @@ impl<const DEPTH: usize, const ROWS: usize, const THREADS: usize> Sites<'_, DEPT
     /// All threads of the block call together; shared memory has zeros. Fields and tables are the domain's.
     #[inline(always)]
     unsafe fn run(&self) {
-        let mut planes: Planes<DEPTH, ROWS> = [[[0.0; ROWS]; 3]; DEPTH];
+        let mut planes: Planes<DEPTH, ROWS> = [[[0.0; ROWS]; 2]; DEPTH];
         let mut i = self.chunk[0].saturating_sub(DEPTH as u32);
         let end = self.chunk[1] + DEPTH as u32;
         let mut damped = 0;
         // SAFETY: the caller's.
         unsafe {
-            let mut ahead = self.load(i);
-            // Three planes at a time, so that the slots swap roles without being moved.
-            loop {
-                self.advance::<0>(&mut planes, &mut ahead, &mut damped, i);
-                if i + 1 >= end {
-                    break;
-                }
-                self.advance::<1>(&mut planes, &mut ahead, &mut damped, i + 1);
-                if i + 2 >= end {
-                    break;
-                }
-                self.advance::<2>(&mut planes, &mut ahead, &mut damped, i + 2);
-                i += 3;
-                if i >= end {
-                    break;
-                }
+            for ahead in 0..AHEAD {
+                self.fetch(i + ahead);
+                async_copy::commit();
+            }
+            // After an odd number of planes one more, of which nothing comes.
+            while i < end {
+                self.plane::<0>(&mut planes, &mut damped, i);
+                self.plane::<1>(&mut planes, &mut damped, i + 1);
+                i += 2;
             }
         }
     }
 }
 
-/// Planes by age.
-trait Slots: Sized {
-    /// The newest plane, the one before, and the one before that.
-    fn slots<const SLOT: usize>(&self) -> Self;
-}
-
-impl<const ROWS: usize> Slots for [Plane<ROWS>; 3] {
-    #[inline(always)]
-    fn slots<const SLOT: usize>(&self) -> Self {
-        [self[SLOT], self[(SLOT + 2) % 3], self[(SLOT + 1) % 3]]
-    }
-}
-
-/// The kernels, by the timesteps that they take.
+/// The kernels, by the timesteps that they take; and of how many timesteps, from the start of the launch, threads load the newer plane again: as many as their registers want.
 macro_rules! instances {
-    ($($name:ident: $depth:literal, $rows:literal, $threads:literal, $most:literal;)*) => {
+    ($($name:ident: $depth:literal, $rows:literal, $threads:literal, reloaded $reloaded:literal, $most:literal;)*) => {
         /// What kernels there are: name, timesteps, rows of a thread, and threads along j.
         pub const INSTANCES: &[(&str, u32, u32, u32)] = &[$((stringify!($name), $depth, $rows, $threads)),*];
 
@@ -387,10 +479,11 @@ macro_rules! instances {
         /// `ratio` is dt^2/dx^2; `factors` those of [`wave3d_fast_factors`] by i n_y + j; `source` the position of the source's site, and its values
         /// at these timesteps follow. A chunk has `planes` planes.
         ///
-        /// Block: [`WIDTH`] threads along k, and those along j, with [`shared_mem_bytes`]. Grid: n_z and n_y over [`written`], n_x over `planes`, each rounded up.
+        /// Block: [`WIDTH`] threads along k, and those along j, with [`shared_mem_bytes`]. Grid: [`tiles`] along k with [`MARGIN`] and along j with the timesteps,
+        /// and n_x over `planes`, rounded up.
         ///
         /// # Safety
-        /// - `u_prev` and `u` have the domain's values, `c2` n_z, `factors` [`FACTORS`] for each column, aligned to 16 bytes.
+        /// - `u_prev` and `u` have the domain's values, `c2` n_z, `factors` [`FACTORS`] for each column, all but `c2` aligned to 16 bytes.
         /// - `out_prev` and `out` point to as many values as the domain's, which nothing else accesses during the launch.
         /// - n_x, n_y and n_z are at least 3; the number of sites fits in 31 bits.
         #[kernel(max_threads = $most)]
@@ -423,38 +516,49 @@ macro_rules! instances {
                 values: [value_1, value_2, value_3, value_4],
             };
             // SAFETY: the caller's.
-            unsafe { fast::<$depth, $rows, $threads>(task, c2, ratio, source, planes) }
+            unsafe { fast::<$depth, $rows, $threads, $reloaded>(task, c2, ratio, source, planes) }
         }
     )*};
 }
 
 instances! {
-    wave3d_fast_t1_r4_y6: 1, 4, 6, 384;
-    wave3d_fast_t2_r6_y6: 2, 6, 6, 384;
-    wave3d_fast_t3_r4_y6: 3, 4, 6, 384;
-    wave3d_fast_t3_r8_y4: 3, 8, 4, 256;
-    wave3d_fast_t4_r4_y6: 4, 4, 6, 384;
-    wave3d_fast_t4_r6_y4: 4, 6, 4, 256;
+    wave3d_fast_t1_r4_y8: 1, 4, 8, reloaded 1, 512;
+    wave3d_fast_t2_r4_y8: 2, 4, 8, reloaded 0, 512;
+    wave3d_fast_t3_r4_y8: 3, 4, 8, reloaded 2, 512;
+    wave3d_fast_t3_r4_y6: 3, 4, 6, reloaded 0, 384;
+    wave3d_fast_t3_r6_y6: 3, 6, 6, reloaded 3, 384;
+    wave3d_fast_t3_r8_y4: 3, 8, 4, reloaded 2, 256;
+    wave3d_fast_t3_r2_y16: 3, 2, 16, reloaded 3, 1024;
+    wave3d_fast_t4_r4_y8: 4, 4, 8, reloaded 4, 512;
+    wave3d_fast_t4_r4_y6: 4, 4, 6, reloaded 2, 384;
+    wave3d_fast_t4_r8_y4: 4, 8, 4, reloaded 4, 256;
 }
 
 /// # Safety
-/// As [`wave3d_fast_t1_r4_y6`].
+/// As [`wave3d_fast_t1_r4_y8`].
 #[inline(always)]
-unsafe fn fast<const DEPTH: usize, const ROWS: usize, const THREADS: usize>(
+unsafe fn fast<
+    const DEPTH: usize,
+    const ROWS: usize,
+    const THREADS: usize,
+    const RELOADED: usize,
+>(
     mut task: Task<'_>,
     c2: &[f64],
     ratio: f64,
     source: u32,
     planes: u32,
 ) {
+    const { assert!(ROWS.is_multiple_of(2) && ROWS <= MOST_ROWS as usize && 2 * ROWS <= ROW as usize) };
     let Domain { n_x, n_y, n_z } = task.domain;
     let (x, y) = (thread::thread_idx_x(), thread::thread_idx_y());
-    let depth = DEPTH as u32;
-    let written = written(depth, (ROWS * THREADS) as u32);
-    // Before the domain these wrap around.
-    let k = (thread::block_idx_x() * written[0] + x).wrapping_sub(depth);
+    let (depth, tile_rows) = (DEPTH as u32, (ROWS * THREADS) as u32);
+    let [first_k, first_j] = [
+        thread::block_idx_x() * (WIDTH - 2 * MARGIN),
+        thread::block_idx_y() * (tile_rows - 2 * depth),
+    ];
     let first_row = y * ROWS as u32;
-    let j = (thread::block_idx_y() * written[1] + first_row).wrapping_sub(depth);
+    let (k, j) = (first_k + x, first_j + first_row);
     let rows = |is: &dyn Fn(u32) -> bool| {
         let mut mask = 0;
         for row in 0..ROWS as u32 {
@@ -462,39 +566,64 @@ unsafe fn fast<const DEPTH: usize, const ROWS: usize, const THREADS: usize>(
         }
         mask
     };
-    let in_domain = |row: u32| j.wrapping_add(row) < n_y && k < n_z;
-    let inside =
-        |row: u32| j.wrapping_add(row).wrapping_sub(1) < n_y - 2 && k.wrapping_sub(1) < n_z - 2;
-    let is_written = |row: u32| {
-        let right = |at: u32, written: u32| at.wrapping_sub(depth) < written;
-        in_domain(row) && right(x, written[0]) && right(first_row + row, written[1])
+    let inside = |row: u32| (j + row).wrapping_sub(1) < n_y - 2 && k.wrapping_sub(1) < n_z - 2;
+    // The first and the last tile have no margin where the domain ends.
+    let is_right = |at: u32, sites: u32, margin: u32, first: u32, n: u32| {
+        (at >= margin || first == 0) && (at < sites - margin || first + sites >= n)
     };
+    let is_written = |row: u32| {
+        j + row < n_y
+            && k < n_z
+            && is_right(x, WIDTH, MARGIN, first_k, n_z)
+            && is_right(first_row + row, tile_rows, depth, first_j, n_y)
+    };
+    let mut is_plain =
+        first_j > 0 && first_k > 0 && first_j + tile_rows < n_y && first_k + WIDTH < n_z;
     if source < n_x * n_y * n_z {
         let (i, in_plane) = (source / (n_y * n_z), source % (n_y * n_z));
-        let row = (in_plane / n_z).wrapping_sub(j);
-        if in_plane % n_z == k && row < ROWS as u32 {
-            task.source = [i, row];
+        task.source[0] = i;
+        if in_plane % n_z == k {
+            task.source[1] = (in_plane / n_z).wrapping_sub(j);
         }
+        is_plain &= (in_plane / n_z).wrapping_sub(first_j) >= tile_rows
+            || (in_plane % n_z).wrapping_sub(first_k) >= WIDTH;
     }
     let first = thread::block_idx_z() * planes;
+    let chunk = [first, (first + planes).min(n_x)];
+    let plain_from = first.max(1) + depth;
+    let plain_end = match is_plain {
+        true => (chunk[1] + depth).min(n_x),
+        false => 0,
+    };
+    // What is beyond the domain is as its last sites.
+    let copied_k = (first_k + 2 * (x % 32)).min(n_z - 2 + n_z % 2);
+    let copied_row = first_row + x / 32 * (ROWS as u32 / 2);
+    let mut copied = [0; ROWS];
+    for row in 0..ROWS as u32 / 2 {
+        let j = first_j + copied_row + row;
+        copied[row as usize] = j.min(n_y - 1) * n_z + copied_k;
+    }
     let shared = shared::dynamic_shared_mem::<f64>();
-    // SAFETY: for all that follows: the shared memory has two planes for each timestep, and a site of the tile a place in each.
+    // SAFETY: for all that follows: the shared memory has the rings and planes, and a site of the tile a place in each.
     unsafe {
-        let mut at = y * WIDTH + x;
-        while at < 2 * depth * plane_len((ROWS * THREADS) as u32) as u32 {
-            *shared.add(at as usize) = 0.0;
-            at += WIDTH * THREADS as u32;
+        let mut at = 2 * (y * WIDTH + x);
+        while at < shared_mem_bytes(depth, tile_rows) / 8 {
+            mem::store_vector(shared.add(at as usize), [0.0; 2]);
+            at += 2 * WIDTH * THREADS as u32;
         }
         thread::sync_threads();
-        let sites = Sites::<DEPTH, ROWS, THREADS> {
-            in_domain: rows(&in_domain),
-            inside: rows(&inside),
-            written: rows(&is_written),
-            j,
-            position: j.wrapping_mul(n_z).wrapping_add(k),
+        let sites = Sites::<DEPTH, ROWS, THREADS, RELOADED> {
+            flags: (u32::from(copied_k + 1 < n_z) * HAS_SECOND)
+                | (rows(&inside) * INSIDE)
+                | (rows(&is_written) * WRITTEN),
+            position: j * n_z + k,
+            copied,
+            copied_to: copied_row * ROW + 2 * (x % 32),
+            copied_factors: (j + x / 2).min(n_y - 1) * FACTORS + x % 2 * 2,
             ratio_c2: ratio * *c2.get_unchecked(k.min(n_z - 1) as usize),
-            place: shared.add((first_row as usize + 1) * ROW + x as usize),
-            chunk: [first, (first + planes).min(n_x)],
+            own: first_row * ROW + x,
+            chunk,
+            plain: [plain_from, plain_end.saturating_sub(plain_from)],
             task,
         };
         sites.run();

@@ -3,7 +3,7 @@
 use plan::wave3d::{Buffers, Outputs, Problem, Solution};
 use plan::{Element, LaunchConfig, Plan, PlanError, args};
 
-use super::kernels::{FACTORS, INSTANCES, MOST_DEPTH, WIDTH, shared_mem_bytes, written};
+use super::kernels::{FACTORS, INSTANCES, MARGIN, MOST_DEPTH, WIDTH, shared_mem_bytes, tiles};
 
 /// Multiprocessors that the chunks are for, each of which runs one block at a time. On others the results are the same.
 const MULTIPROCESSORS: u64 = 132;
@@ -22,18 +22,19 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// The least depth at which device memory does not bound the rate below what was asked of this variant.
-    pub const DEFAULT: Shape = Shape::new(3, 4, 6, 16);
+    /// The tile that repeats the least work, at a depth at which device memory is well above the rate that was asked of this variant.
+    pub const DEFAULT: Shape = Shape::new(4, 4, 8, 16);
 
     /// What may be tried.
     pub const SPACE: &[Shape] = &[
         Shape::DEFAULT,
+        Shape::new(3, 4, 8, 16),
+        Shape::new(3, 4, 6, 16),
+        Shape::new(3, 6, 6, 16),
         Shape::new(3, 8, 4, 16),
+        Shape::new(3, 2, 16, 16),
         Shape::new(4, 4, 6, 16),
-        Shape::new(4, 6, 4, 16),
-        Shape::new(2, 6, 6, 16),
-        Shape::new(3, 4, 6, 4),
-        Shape::new(3, 4, 6, 64),
+        Shape::new(4, 8, 4, 16),
     ];
 
     const fn new(depth: u32, rows: u32, threads: u32, chunks: u32) -> Shape {
@@ -45,7 +46,7 @@ impl Shape {
         }
     }
 
-    /// The shape in a word: `t3_r4_y6_c16`.
+    /// The shape in a word: `t4_r4_y8_c16`.
     pub fn label(&self) -> String {
         let Shape {
             depth,
@@ -69,8 +70,7 @@ impl Shape {
 
     /// Tiles along k and j for so many timesteps, of tiles with so many rows.
     fn tiles([_, n_y, n_z]: [u32; 3], depth: u32, tile_rows: u32) -> [u32; 2] {
-        let [along_k, along_j] = written(depth, tile_rows);
-        [n_z.div_ceil(along_k), n_y.div_ceil(along_j)]
+        [tiles(n_z, WIDTH, MARGIN), tiles(n_y, tile_rows, depth)]
     }
 
     /// The planes of a chunk with which the multiprocessors are done first: each takes one block after another, and a block `depth` planes more on each
@@ -121,9 +121,9 @@ impl Solution for Shape {
         let sites = columns * n_z as usize;
         let mut out_prev = plan.scratch("out_prev", Element::F64, sites);
         let mut out = plan.scratch("out", Element::F64, sites);
-        let factors = plan.scratch("factors", Element::F64, FACTORS * columns);
+        let factors = plan.scratch("factors", Element::F64, FACTORS as usize * columns);
         let config = LaunchConfig::covering(columns as u32, 256)?;
-        let of_columns = args![d.slice(), factors, problem.dt];
+        let of_columns = args![d.slice(), factors, n_y, problem.dt];
         plan.launch("wave3d_fast_factors", config, of_columns)?;
         for values in problem
             .source_values

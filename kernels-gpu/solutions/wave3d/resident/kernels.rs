@@ -1,23 +1,23 @@
 //! Many timesteps in one launch of one cluster, for small domains: the fields stay in the blocks' registers and shared memory.
 //!
-//! The cluster's blocks share the domain out in boxes. A thread owns some rows of all planes of its box at one k, their last two values in
+//! The cluster's blocks share the domain out in boxes. A thread owns some rows of some planes of its box at one k, their last two values in
 //! registers. Each block has two tiles in shared memory, its box with a ring of halo around it: one with the last field, one for the next. They swap roles
-//! with each timestep. A site's neighbours along i and j are the thread's own registers, but for its first and last; those along k are in the tile.
+//! with each timestep. A site's neighbours along i and j are the thread's own registers, but for its outermost; those along k are in the tile.
 //!
-//! A thread writes a value that another block needs to that block's tile too. These values come first; then all arrive at the cluster's
-//! barrier, compute the rest, which needs nothing of other blocks, and wait. So the barrier's time is hidden as far as there is a rest. Between two
-//! barriers nothing goes to global memory, for which an arrival would wait.
+//! A thread sends a value that another block needs to that block's tile ([`Inboxes`]). What is between two timesteps: a barrier of the block, and for threads whose
+//! sites have neighbours in other blocks, a wait for what these have sent. The cluster's barrier would wait for all that a thread has sent, and each block for the
+//! slowest.
 //!
-//! What is between two timesteps: a barrier of the block, for the values that its threads write after they have arrived, and the cluster's. A
-//! block writes to another's tile only after it has waited, so after all of the other's threads have read what is overwritten: it is
-//! read before they arrive.
+//! No value is overwritten that somebody still needs. The block's own are read before its barrier, and overwritten behind it. A halo is read by the
+//! threads that send to the block it comes from: it sends again when it has got all that they computed from what they read.
 //!
 //! Boxes are whole: they have all planes and rows that their threads have. Those beyond the domain are sites like others whose value is 0, as
 //! those of the border are, so that no thread asks what it has.
 
-use cuda_std::UVec3;
 use cuda_std::prelude::*;
+use cuda_std::{UVec3, hint};
 
+use kernels_gpu::inbox::Inboxes;
 use kernels_gpu::wave3d::domain::Domain;
 use kernels_gpu::wave3d::update::{Factors, Neighbours, Scheme, laplacian};
 
@@ -32,9 +32,10 @@ const fn tile_len([planes, rows, sites]: [u32; 3]) -> usize {
     (planes as usize + 2) * (rows as usize + 2) * (sites as usize + 2)
 }
 
-/// Shared memory of a block whose box has these extents: the factors of its columns, and two tiles.
+/// Shared memory of a block whose box has these extents: the inboxes, the factors of its columns, and two tiles.
 pub const fn shared_mem_bytes(extents: [u32; 3]) -> usize {
-    8 * (FACTORS * extents[0] as usize * extents[1] as usize + 2 * tile_len(extents))
+    Inboxes::BYTES
+        + 8 * (FACTORS * extents[0] as usize * extents[1] as usize + 2 * tile_len(extents))
 }
 
 /// Stores the source's values at so many timesteps.
@@ -84,13 +85,25 @@ struct Task<'a> {
     source: u32,
     values: &'a [f64],
     steps: u32,
-    /// Rows of a box, and boxes along y.
+    /// Planes and rows of a box.
+    planes: u32,
     rows: u32,
-    boxes_y: u32,
 }
 
 /// One field of a thread's sites: rows of planes at one k.
 type Field<const PLANES: usize, const ROWS: usize> = [[f64; ROWS]; PLANES];
+
+/// Another block that needs values of a thread.
+#[derive(Clone, Copy)]
+struct Beside {
+    /// Its rank; [`NOBODY`] if there is none.
+    rank: u32,
+    /// Where it has that of the first site of the plane or row, in its first tile: the place in this block's.
+    place: *mut f64,
+}
+
+/// No block's rank.
+const NOBODY: u32 = u32::MAX;
 
 /// What a thread knows of its sites.
 #[derive(Clone, Copy)]
@@ -99,219 +112,259 @@ struct Sites<const PLANES: usize, const ROWS: usize> {
     any: bool,
     /// Those that are inside the border: site (plane, row) is bit plane * ROWS + row.
     inside: u32,
-    /// Those that are damped.
-    damped: u32,
-    /// The plane and the row of the source's site, or such as no site has.
-    source: [usize; 2],
+    /// Whether some are damped.
+    is_damped: bool,
+    /// The source's, if it is here.
+    source: u32,
     /// ratio c^2.
     ratio_c2: f64,
     /// From a value of a tile to the next along i and j, and from one tile to the other.
-    strides: [usize; 3],
+    strides: [u32; 3],
     /// The first site's place in the first tile.
     place: *mut f64,
     /// The factors of the first site's column, and how far from a plane's those of the next are.
     factors: *const f64,
     factors_of_plane: usize,
-    /// Where the other blocks' first tiles have the values of the first site of the first and of the last plane; null if there is no such block.
-    along_x: [*mut f64; 2],
-    /// Where they have those of the first and of the last row of the first plane; null if this thread has no such row, or there is no such block.
-    along_y: [*mut f64; 2],
+    /// Who needs the first plane's values, and the last one's; the first row's, and the last one's.
+    along_x: [Beside; 2],
+    along_y: [Beside; 2],
+    /// Whether there is anybody.
+    has_others: bool,
+    inboxes: Inboxes,
 }
 
 impl<const PLANES: usize, const ROWS: usize> Sites<PLANES, ROWS> {
-    const LAST: usize = PLANES - 1;
-
     #[inline(always)]
     fn has(mask: u32, plane: usize, row: usize) -> bool {
         mask >> (plane * ROWS + row) & 1 != 0
     }
 
-    /// One timestep: u_prev becomes the next field, which goes to a tile too, the second if `ODD`. `SIDES`: rows have other blocks beside them too.
+    /// One timestep: u_prev becomes the next field, which goes to a tile too, the second if `ODD`. `number` counts the steps of this kind.
     ///
     /// # Safety
     /// All threads of the cluster call together. The other tile has the last field with its halo, and nothing else accesses this one's places.
     #[inline(always)]
-    unsafe fn step<const SIDES: bool, const ODD: bool>(
+    unsafe fn step<const ODD: bool>(
         &self,
         u_prev: &mut Field<PLANES, ROWS>,
         u: &Field<PLANES, ROWS>,
         value: f64,
+        number: u32,
     ) {
-        let on_side = SIDES && !(self.along_y[0].is_null() && self.along_y[1].is_null());
-        // SAFETY: the caller's.
+        const { assert!(PLANES <= 16 && ROWS <= 4 && PLANES * ROWS <= 32) };
+        // Or there would be an address for each site and each neighbour, all the time.
+        let opaque = |beside: Beside| Beside {
+            rank: hint::opaque(beside.rank),
+            ..beside
+        };
+        let sites = Self {
+            strides: self.strides.map(hint::opaque),
+            along_x: self.along_x.map(opaque),
+            along_y: self.along_y.map(opaque),
+            ..*self
+        };
+        // SAFETY: the caller's. The block's first thread waits for each turn; others wait where they read a halo.
         unsafe {
             if self.any {
-                self.plane::<SIDES, ODD>(0, u_prev, u, value);
-                if PLANES > 1 {
-                    self.plane::<SIDES, ODD>(Self::LAST, u_prev, u, value);
+                let laplacians = sites.laplacians::<ODD>(u, value);
+                if !self.is_damped {
+                    sites.advance::<false>(u_prev, u, &laplacians);
+                } else {
+                    sites.advance::<true>(u_prev, u, &laplacians);
                 }
-                if SIDES && on_side {
-                    self.middle::<SIDES, ODD>(u_prev, u, value);
-                }
-            }
-            let arrival = cluster::arrive();
-            if self.any && !on_side {
-                self.middle::<false, ODD>(u_prev, u, value);
+                sites.publish::<ODD>(u_prev);
             }
             thread::sync_threads();
-            arrival.wait();
+            if self.has_others || thread::thread_idx_x() == 0 {
+                self.inboxes.wait(ODD, number);
+            }
         }
     }
 
-    /// The planes between the first and the last.
+    /// The Laplacians of the last field, with the source's value.
     ///
     /// # Safety
     /// As [`step`](Self::step).
     #[inline(always)]
-    unsafe fn middle<const SIDES: bool, const ODD: bool>(
+    unsafe fn laplacians<const ODD: bool>(
+        &self,
+        u: &Field<PLANES, ROWS>,
+        value: f64,
+    ) -> Field<PLANES, ROWS> {
+        let [along_i, along_j, other] = self.strides.map(|stride| stride as usize);
+        let from = if ODD { 0 } else { other };
+        let mut laplacians = [[0.0; ROWS]; PLANES];
+        for_planes!(plane in 0, PLANES => {
+            for_rows!(row in ROWS => {
+                let at = self.place.wrapping_add(from + plane * along_i + row * along_j);
+                // SAFETY: the tile has all neighbours.
+                let around = unsafe {
+                    Neighbours {
+                        along_x: [
+                            if plane == 0 { *at.sub(along_i) } else { u[plane - 1][row] },
+                            if plane == PLANES - 1 { *at.add(along_i) } else { u[plane + 1][row] },
+                        ],
+                        along_y: [
+                            if row == 0 { *at.sub(along_j) } else { u[plane][row - 1] },
+                            if row == ROWS - 1 { *at.add(along_j) } else { u[plane][row + 1] },
+                        ],
+                        along_z: [*at.sub(1), *at.add(1)],
+                    }
+                };
+                laplacians[plane][row] = laplacian(u[plane][row], around);
+            });
+        });
+        if self.source != 0 {
+            for_planes!(plane in 0, PLANES => {
+                for_rows!(row in ROWS => {
+                    if Self::has(self.source, plane, row) {
+                        laplacians[plane][row] += value;
+                    }
+                });
+            });
+        }
+        laplacians
+    }
+
+    /// u_prev becomes the next field. `DAMPED`: some sites are; the factors of the others change nothing.
+    ///
+    /// # Safety
+    /// The table has the factors of the box's columns.
+    #[inline(always)]
+    unsafe fn advance<const DAMPED: bool>(
         &self,
         u_prev: &mut Field<PLANES, ROWS>,
         u: &Field<PLANES, ROWS>,
-        value: f64,
+        laplacians: &Field<PLANES, ROWS>,
     ) {
-        const { assert!(PLANES <= 16 && ROWS <= 4 && PLANES * ROWS <= 32) };
-        for_planes!(plane in 1, Self::LAST => {
-            // SAFETY: the caller's.
-            unsafe { self.plane::<SIDES, ODD>(plane, u_prev, u, value) }
+        let mut is_right = true;
+        let mut next = [[0.0; ROWS]; PLANES];
+        for_planes!(plane in 0, PLANES => {
+            for_rows!(row in ROWS => {
+                let (before, last) = (u_prev[plane][row], u[plane][row]);
+                let laplacian = laplacians[plane][row];
+                next[plane][row] = if DAMPED {
+                    // SAFETY: the caller's.
+                    let factors = unsafe { self.factors(plane, row) };
+                    let value = Scheme::undivided(self.ratio_c2, factors, before, last, laplacian);
+                    let (quotient, is_sure) = factors.quotient(value);
+                    is_right &= is_sure;
+                    u_prev[plane][row] = value;
+                    quotient
+                } else {
+                    Scheme::undamped_by(self.ratio_c2, before, last, laplacian)
+                };
+            });
+        });
+        if DAMPED && !is_right {
+            for_planes!(plane in 0, PLANES => {
+                for_rows!(row in ROWS => {
+                    // SAFETY: the caller's.
+                    let factors = unsafe { self.factors(plane, row) };
+                    next[plane][row] = factors.divide(u_prev[plane][row]);
+                });
+            });
+        }
+        for_planes!(plane in 0, PLANES => {
+            for_rows!(row in ROWS => {
+                let is_inside = Self::has(self.inside, plane, row);
+                u_prev[plane][row] = if is_inside { next[plane][row] } else { 0.0 };
+            });
         });
     }
 
-    /// One plane.
+    /// # Safety
+    /// As [`advance`](Self::advance).
+    #[inline(always)]
+    unsafe fn factors(&self, plane: usize, row: usize) -> Factors {
+        let column = plane * self.factors_of_plane + row * FACTORS;
+        let at = self.factors.wrapping_add(column);
+        // SAFETY: the caller's.
+        unsafe {
+            let [divisor, inverse]: [f64; 2] = mem::load_vector(at);
+            Factors {
+                of_u_prev: *at.add(2),
+                divisor,
+                inverse,
+            }
+        }
+    }
+
+    /// Writes the next field to a tile, and sends what other blocks need of it.
     ///
     /// # Safety
     /// As [`step`](Self::step).
     #[inline(always)]
-    unsafe fn plane<const SIDES: bool, const ODD: bool>(
-        &self,
-        plane: usize,
-        u_prev: &mut Field<PLANES, ROWS>,
-        u: &Field<PLANES, ROWS>,
-        value: f64,
-    ) {
-        let [along_i, along_j, other] = self.strides;
-        let (from, to) = if ODD { (0, other) } else { (other, 0) };
-        let first = self.place.wrapping_add(plane * along_i);
-        let mut laplacians = [0.0; ROWS];
-        for row in 0..ROWS {
-            let at = first.wrapping_add(from + row * along_j);
-            // SAFETY: the tile has all neighbours.
-            unsafe {
-                let around = Neighbours {
-                    along_x: [
-                        if plane == 0 {
-                            *at.sub(along_i)
-                        } else {
-                            u[plane - 1][row]
-                        },
-                        if plane == Self::LAST {
-                            *at.add(along_i)
-                        } else {
-                            u[plane + 1][row]
-                        },
-                    ],
-                    along_y: [
-                        if row == 0 {
-                            *at.sub(along_j)
-                        } else {
-                            u[plane][row - 1]
-                        },
-                        if row == ROWS - 1 {
-                            *at.add(along_j)
-                        } else {
-                            u[plane][row + 1]
-                        },
-                    ],
-                    along_z: [*at.sub(1), *at.add(1)],
+    unsafe fn publish<const ODD: bool>(&self, next: &Field<PLANES, ROWS>) {
+        let [along_i, along_j, other] = self.strides.map(|stride| stride as usize);
+        let to = if ODD { other } else { 0 };
+        // SAFETY: the thread's own places, and their images. The inboxes expect a value of each outer site.
+        unsafe {
+            if self.has_others {
+                let send = |Beside { rank, place }: Beside, offset: usize, value: f64| {
+                    let place = cluster::map_shared(place.wrapping_add(to + offset), rank);
+                    let inbox = self.inboxes.of(rank).wrapping_add(ODD as usize);
+                    mbarrier::store_async(place, value, inbox);
                 };
-                laplacians[row] = laplacian(u[plane][row], around);
-            }
-        }
-        if self.source[0] == plane {
-            for (row, laplacian) in laplacians.iter_mut().enumerate() {
-                if self.source[1] == row {
-                    *laplacian += value;
-                }
-            }
-        }
-        let mut next = [0.0; ROWS];
-        if self.damped >> (plane * ROWS) & ((1 << ROWS) - 1) == 0 {
-            for row in 0..ROWS {
-                let (u_prev, u) = (u_prev[plane][row], u[plane][row]);
-                next[row] = Scheme::undamped_by(self.ratio_c2, u_prev, u, laplacians[row]);
-            }
-        } else {
-            for row in 0..ROWS {
-                let at = self
-                    .factors
-                    .wrapping_add(plane * self.factors_of_plane + row * FACTORS);
-                // SAFETY: the table has the box's columns.
-                let factors = unsafe {
-                    let [divisor, inverse]: [f64; 2] = mem::load_vector(at);
-                    Factors {
-                        of_u_prev: *at.add(2),
-                        divisor,
-                        inverse,
+                for side in 0..2 {
+                    if self.along_x[side].rank != NOBODY {
+                        for_rows!(row in ROWS => {
+                            let value = next[side * (PLANES - 1)][row];
+                            send(self.along_x[side], row * along_j, value);
+                        });
                     }
-                };
-                let (u_prev, u) = (u_prev[plane][row], u[plane][row]);
-                next[row] = if Self::has(self.damped, plane, row) {
-                    Scheme::damped_by(self.ratio_c2, factors, u_prev, u, laplacians[row])
-                } else {
-                    Scheme::undamped_by(self.ratio_c2, u_prev, u, laplacians[row])
-                };
-            }
-        }
-        for row in 0..ROWS {
-            let inside = Self::has(self.inside, plane, row);
-            let value = if inside { next[row] } else { 0.0 };
-            u_prev[plane][row] = value;
-            // SAFETY: the thread's own places.
-            unsafe {
-                *first.wrapping_add(to + row * along_j) = value;
-                let there = to + row * along_j;
-                if plane == 0 && !self.along_x[0].is_null() {
-                    *self.along_x[0].wrapping_add(there) = value;
-                }
-                if plane == Self::LAST && !self.along_x[1].is_null() {
-                    *self.along_x[1].wrapping_add(there) = value;
-                }
-                let there = to + plane * along_i;
-                if SIDES && row == 0 && !self.along_y[0].is_null() {
-                    *self.along_y[0].wrapping_add(there) = value;
-                }
-                if SIDES && row == ROWS - 1 && !self.along_y[1].is_null() {
-                    *self.along_y[1].wrapping_add(there) = value;
+                    if self.along_y[side].rank != NOBODY {
+                        for_planes!(plane in 0, PLANES => {
+                            let value = next[plane][side * (ROWS - 1)];
+                            send(self.along_y[side], plane * along_i, value);
+                        });
+                    }
                 }
             }
+            for_planes!(plane in 0, PLANES => {
+                for_rows!(row in ROWS => {
+                    let place = self.place.wrapping_add(to + plane * along_i + row * along_j);
+                    *place = next[plane][row];
+                });
+            });
         }
     }
 }
 
 /// # Safety
-/// As [`wave3d_resident_4x4`].
+/// As [`wave3d_resident_2x2`].
 #[inline(always)]
-unsafe fn resident<const PLANES: usize, const ROWS: usize, const SIDES: bool>(task: Task<'_>) {
+unsafe fn resident<const PLANES: usize, const ROWS: usize>(task: Task<'_>) {
     let Task {
         domain,
+        planes,
         rows,
-        boxes_y,
         ..
     } = task;
     let Domain { n_x, n_y, n_z } = domain;
     let rank = cluster::block_rank();
-    let boxes_x = cluster::blocks() / boxes_y;
+    let (boxes_x, boxes_y) = (n_x.div_ceil(planes), n_y.div_ceil(rows));
     let number = [rank / boxes_y, rank % boxes_y];
-    let first = [number[0] * PLANES as u32, number[1] * rows];
+    let first = [number[0] * planes, number[1] * rows];
     let along_j = n_z + 2;
     let along_i = (rows + 2) * along_j;
-    let cells = (PLANES as u32 + 2) * along_i;
+    let cells = (planes + 2) * along_i;
+    // The blocks beside this one: a plane before and after, a row before and after.
+    let others = [
+        [number[0] > 0, number[0] + 1 < boxes_x],
+        [number[1] > 0, number[1] + 1 < boxes_y],
+    ];
 
-    let table = shared::dynamic_shared_mem::<f64>();
-    let tiles = table.wrapping_add(FACTORS * PLANES * rows as usize);
+    let memory = shared::dynamic_shared_mem::<f64>();
+    let table = memory.wrapping_add(Inboxes::BYTES / size_of::<f64>());
+    let tiles = table.wrapping_add(FACTORS * (planes * rows) as usize);
     let (thread, threads) = (thread::thread_idx_x(), thread::block_dim_x());
 
-    // SAFETY: for all that follows: the shared memory has room for the table and two tiles. Each site is one thread's.
+    // SAFETY: for all that follows: the shared memory has room for inboxes, table and two tiles. Each site is one thread's.
     unsafe {
+        let sides = |there: [bool; 2]| u32::from(there[0]) + u32::from(there[1]);
+        let values = (sides(others[0]) * rows + sides(others[1]) * planes) * n_z;
+        let inboxes = Inboxes::new(memory.cast(), values * size_of::<f64>() as u32);
         let mut cell = thread;
         while cell < cells {
             let (i, j, k) = (cell / along_i, cell % along_i / along_j, cell % along_j);
@@ -330,59 +383,71 @@ unsafe fn resident<const PLANES: usize, const ROWS: usize, const SIDES: bool>(ta
             cell += threads;
         }
         let mut column = thread;
-        while column < PLANES as u32 * rows {
+        while column < planes * rows {
             let (i, j) = (first[0] + column / rows, first[1] + column % rows);
             let mut d = 0.0;
             if i < n_x && j < n_y {
                 d = *task.d.get_unchecked(domain.column(i, j) as usize);
             }
-            let factors = task.scheme.factors(d);
+            // Those of 0 change nothing.
+            let factors = task.scheme.factors(if d > 0.0 { d } else { 0.0 });
             let at = table.add(FACTORS * column as usize);
             mem::store_vector(at, [factors.divisor, factors.inverse]);
             *at.add(2) = factors.of_u_prev;
             column += threads;
         }
 
-        // This thread's first row in the box, and its k. The last threads may have none.
-        let has_sites = thread < rows / ROWS as u32 * n_z;
-        let number_of_sites = if has_sites { thread } else { 0 };
-        let (row, k) = (number_of_sites / n_z * ROWS as u32, number_of_sites % n_z);
+        // This thread's first plane and row in the box, and its k. The last threads may have none.
+        let rows_of_threads = rows / ROWS as u32;
+        let has_sites = thread < planes / PLANES as u32 * rows_of_threads * n_z;
+        let group = if has_sites { thread / n_z } else { 0 };
+        let k = thread % n_z;
+        let plane = group / rows_of_threads * PLANES as u32;
+        let row = group % rows_of_threads * ROWS as u32;
+        let first_i = first[0] + plane;
+        let first_j = first[1] + row;
+        let nobody = Beside {
+            rank: NOBODY,
+            place: core::ptr::null_mut(),
+        };
+        let place = (plane + 1) * along_i + (row + 1) * along_j + k + 1;
         let mut sites = Sites::<PLANES, ROWS> {
             any: has_sites,
             inside: 0,
-            damped: 0,
-            source: [usize::MAX; 2],
+            is_damped: false,
+            source: 0,
             ratio_c2: task.scheme.ratio * *task.c2.get_unchecked(k as usize),
-            strides: [along_i as usize, along_j as usize, cells as usize],
-            place: tiles.add((along_i + (row + 1) * along_j + k + 1) as usize),
-            factors: table.add(FACTORS * row as usize),
+            strides: [along_i, along_j, cells],
+            place: tiles.add(place as usize),
+            factors: table.add(FACTORS * (plane * rows + row) as usize),
             factors_of_plane: FACTORS * rows as usize,
-            along_x: [core::ptr::null_mut(); 2],
-            along_y: [core::ptr::null_mut(); 2],
+            along_x: [nobody; 2],
+            along_y: [nobody; 2],
+            has_others: false,
+            inboxes,
         };
         let (mut u_prev, mut u) = ([[0.0; ROWS]; PLANES], [[0.0; ROWS]; PLANES]);
-        for_planes!(plane in 0, PLANES => {
+        for_planes!(p in 0, PLANES => {
             for_rows!(r in ROWS => {
-                let (i, j) = (first[0] + plane as u32, first[1] + row + r as u32);
+                let (i, j) = (first_i + p as u32, first_j + r as u32);
                 if i < n_x && j < n_y {
-                    let bit = 1 << (plane * ROWS + r);
+                    let bit = 1 << (p * ROWS + r);
                     let index = domain.index(i, j, k);
-                    u_prev[plane][r] = *task.u_prev.add(index as usize);
-                    u[plane][r] = *task.u.add(index as usize);
+                    u_prev[p][r] = *task.u_prev.add(index as usize);
+                    u[p][r] = *task.u.add(index as usize);
                     if !domain.is_border(i, j, k) {
                         sites.inside |= bit;
-                        if *task.d.get_unchecked(domain.column(i, j) as usize) > 0.0 {
-                            sites.damped |= bit;
-                        }
+                        let d = *task.d.get_unchecked(domain.column(i, j) as usize);
+                        sites.is_damped |= d > 0.0;
                     }
                     if index == task.source {
-                        sites.source = [plane, r];
+                        sites.source = bit;
                     }
                 }
             });
         });
         let mut value = 0.0;
-        let has_source = sites.source[0] < PLANES;
+        let has_source = sites.source != 0;
         if has_source && task.steps > 0 {
             value = *task.values.get_unchecked(0);
         }
@@ -390,24 +455,26 @@ unsafe fn resident<const PLANES: usize, const ROWS: usize, const SIDES: bool>(ta
         cluster::sync();
 
         if has_sites {
-            let planes = PLANES * along_i as usize;
-            if number[0] > 0 {
-                let to = sites.place.add(planes);
-                sites.along_x[0] = cluster::map_shared(to, rank - boxes_y);
+            let beside = |place: *mut f64, rank: u32| Beside { rank, place };
+            // From the first site's place: a first plane goes behind the last one of the block before, a last one before the first one of the block after.
+            let before = |extent: u32, stride: u32| sites.place.add((extent * stride) as usize);
+            let after = |last: u32, stride: u32| sites.place.sub(((last + 1) * stride) as usize);
+            if others[0][0] && plane == 0 {
+                sites.along_x[0] = beside(before(planes, along_i), rank - boxes_y);
             }
-            if number[0] + 1 < boxes_x {
-                // From the first plane's place: the last one's values go to the plane before the first.
-                let to = sites.place.sub(along_i as usize);
-                sites.along_x[1] = cluster::map_shared(to, rank + boxes_y);
+            if others[0][1] && plane + PLANES as u32 == planes {
+                sites.along_x[1] = beside(after(plane, along_i), rank + boxes_y);
             }
-            if SIDES && number[1] > 0 && row == 0 {
-                let to = sites.place.add((rows * along_j) as usize);
-                sites.along_y[0] = cluster::map_shared(to, rank - 1);
+            if others[1][0] && row == 0 {
+                sites.along_y[0] = beside(before(rows, along_j), rank - 1);
             }
-            if SIDES && number[1] + 1 < boxes_y && row + ROWS as u32 == rows {
-                let to = sites.place.sub(((row + 1) * along_j) as usize);
-                sites.along_y[1] = cluster::map_shared(to, rank + 1);
+            if others[1][1] && row + ROWS as u32 == rows {
+                sites.along_y[1] = beside(after(row, along_j), rank + 1);
             }
+            sites.has_others = [sites.along_x, sites.along_y]
+                .as_flattened()
+                .iter()
+                .any(|beside| beside.rank != NOBODY);
         }
         let mut step = 0;
         // Two at a time, so that the fields swap roles without being moved.
@@ -420,13 +487,13 @@ unsafe fn resident<const PLANES: usize, const ROWS: usize, const SIDES: bool>(ta
                 next
             };
             let odd = fetch(step + 1);
-            sites.step::<SIDES, true>(&mut u_prev, &u, value);
+            sites.step::<true>(&mut u_prev, &u, value, step / 2);
             step += 1;
             if step == task.steps {
                 break;
             }
             value = fetch(step + 1);
-            sites.step::<SIDES, false>(&mut u, &u_prev, odd);
+            sites.step::<false>(&mut u, &u_prev, odd, step / 2);
             step += 1;
         }
 
@@ -436,13 +503,13 @@ unsafe fn resident<const PLANES: usize, const ROWS: usize, const SIDES: bool>(ta
                 0 => (task.u_prev, task.u),
                 _ => (task.u, task.u_prev),
             };
-            for_planes!(plane in 0, PLANES => {
+            for_planes!(p in 0, PLANES => {
                 for_rows!(r in ROWS => {
-                    let (i, j) = (first[0] + plane as u32, first[1] + row + r as u32);
+                    let (i, j) = (first_i + p as u32, first_j + r as u32);
                     if i < n_x && j < n_y {
                         let index = domain.index(i, j, k) as usize;
-                        *to_u_prev.add(index) = u_prev[plane][r];
-                        *to_u.add(index) = u[plane][r];
+                        *to_u_prev.add(index) = u_prev[p][r];
+                        *to_u.add(index) = u[p][r];
                     }
                 });
             });
@@ -450,26 +517,26 @@ unsafe fn resident<const PLANES: usize, const ROWS: usize, const SIDES: bool>(ta
     }
 }
 
-/// The kernels, by the planes and rows of a thread, and whether a box has others along y.
+/// The kernels, by the planes and rows of a thread.
 macro_rules! instances {
-    ($($name:ident: $planes:literal, $rows:literal, $sides:literal, $threads:literal;)*) => {
-        /// What kernels there are: name, planes and rows of a thread, whether boxes may lie side by side along y, the most threads of a block.
-        pub const INSTANCES: &[(&str, u32, u32, bool, u32)] =
-            &[$((stringify!($name), $planes, $rows, $sides, $threads)),*];
+    ($($name:ident: $planes:literal, $rows:literal, $threads:literal;)*) => {
+        /// What kernels there are: name, planes and rows of a thread, the most threads of a block.
+        pub const INSTANCES: &[(&str, u32, u32, u32)] =
+            &[$((stringify!($name), $planes, $rows, $threads)),*];
 
         $(
         /// Advances both fields by `steps` timesteps.
         ///
-        /// `ratio` is dt^2/dx^2; `source` the position of the source's site, `values` its value at each timestep. A box has the planes of a thread,
-        /// `rows` rows, and whole rows; so many lie along y.
+        /// `ratio` is dt^2/dx^2; `source` the position of the source's site, `values` its value at each timestep. A box has `planes` planes of
+        /// `rows` whole rows.
         ///
-        /// Block: along x a thread for each k, times the box's rows by those of a thread. Grid: one cluster along x, of a block
-        /// for each box, with [`shared_mem_bytes`].
+        /// Block: along x a thread for each k, times the box's planes and rows by those of a thread. Grid: one cluster along x, of a block
+        /// for each box, those along y first, with [`shared_mem_bytes`].
         ///
         /// # Safety
         /// - `u_prev` and `u` point to the domain's values, which nothing else accesses during the launch; `c2` has n_z elements, `d` n_x n_y, `values`
         ///   one for each timestep.
-        /// - The boxes cover the domain; `rows` is a multiple of the thread's. `boxes_y` is 1 where boxes do not lie side by side.
+        /// - `planes` and `rows` are multiples of the thread's.
         /// - n_x, n_y and n_z are at least 3.
         #[kernel(max_threads = $threads, capability = "9.0")]
         pub unsafe fn $name(
@@ -485,8 +552,8 @@ macro_rules! instances {
             source: u32,
             values: &[f64],
             steps: u32,
+            planes: u32,
             rows: u32,
-            boxes_y: u32,
         ) {
             let task = Task {
                 u_prev,
@@ -498,22 +565,21 @@ macro_rules! instances {
                 source,
                 values,
                 steps,
+                planes,
                 rows,
-                boxes_y,
             };
             // SAFETY: the caller's.
-            unsafe { resident::<$planes, $rows, $sides>(task) }
+            unsafe { resident::<$planes, $rows>(task) }
         }
         )*
     };
 }
 
 instances! {
-    wave3d_resident_4x4: 4, 4, false, 256;
-    wave3d_resident_4x2: 4, 2, false, 512;
-    wave3d_resident_2x4: 2, 4, false, 384;
-    wave3d_resident_8x2_sides: 8, 2, true, 256;
-    wave3d_resident_8x2: 8, 2, false, 256;
+    wave3d_resident_2x1: 2, 1, 1024;
+    wave3d_resident_2x2: 2, 2, 512;
+    wave3d_resident_4x2: 4, 2, 512;
+    wave3d_resident_4x4: 4, 4, 256;
 }
 
 /// One timestep of a domain that fits no cluster, from global memory: the new field replaces `u_prev`.

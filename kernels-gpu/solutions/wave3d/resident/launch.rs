@@ -8,73 +8,75 @@ use super::kernels::{INSTANCES, VALUES, shared_mem_bytes};
 /// The most shared memory of a block, on compute capability 9.0.
 const MOST_SHARED_MEM_BYTES: usize = 227 << 10;
 
-/// Blocks of the largest cluster that every device with clusters has, and that some have.
-const MOST_BLOCKS: [u32; 2] = [8, 16];
-
-/// How the domain is shared out in boxes, one a block.
+/// How the domain is shared out in boxes, one a block, and a box to its threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
-    /// Planes of a box and of a thread.
+    /// Planes and rows of a thread.
     pub planes: u32,
-    /// Rows of a thread.
     pub rows: u32,
-    /// Boxes side by side along y.
-    pub boxes_y: u32,
+    /// The most boxes along x and y. More than eight in all need a device that allows it.
+    pub boxes: [u32; 2],
 }
 
 impl Shape {
-    /// Slabs of four planes: eight for 32^3.
-    pub const DEFAULT: Shape = Shape::new(4, 4, 1);
+    /// For 32^3, eight boxes of eight planes and 16 rows.
+    pub const DEFAULT: Shape = Shape::new(4, 2, 4, 2);
 
-    /// What may be tried. A domain takes the first that it fits in eight blocks.
+    /// What may be tried. What does not fit a shape takes the first of eight boxes that it fits.
     pub const SPACE: &[Shape] = &[
         Shape::DEFAULT,
-        Shape::new(4, 2, 1),
-        Shape::new(8, 2, 2),
-        Shape::new(8, 2, 1),
-        Shape::new(8, 2, 4),
-        Shape::new(2, 4, 1),
+        Shape::new(4, 4, 8, 1),
+        Shape::new(4, 4, 4, 2),
+        Shape::new(2, 2, 4, 4),
+        Shape::new(2, 1, 4, 4),
+        Shape::new(4, 2, 4, 4),
+        Shape::new(2, 2, 8, 2),
+        Shape::new(2, 2, 16, 1),
     ];
 
-    const fn new(planes: u32, rows: u32, boxes_y: u32) -> Shape {
+    const fn new(planes: u32, rows: u32, boxes_x: u32, boxes_y: u32) -> Shape {
         Shape {
             planes,
             rows,
-            boxes_y,
+            boxes: [boxes_x, boxes_y],
         }
     }
 
-    /// The shape in a word: `p4_r4_y1`.
+    /// The shape in a word: `p4_r2_x4_y2`.
     pub fn label(&self) -> String {
-        format!("p{}_r{}_y{}", self.planes, self.rows, self.boxes_y)
+        let [x, y] = self.boxes;
+        format!("p{}_r{}_x{x}_y{y}", self.planes, self.rows)
     }
 
-    /// Rows of a box.
-    fn rows_of_box(&self, n_y: u32) -> u32 {
-        n_y.div_ceil(self.boxes_y).next_multiple_of(self.rows)
-    }
-
-    /// Kernel and launch for a domain, if it fits in so many blocks.
-    fn launch(&self, n: [u32; 3], most_blocks: u32) -> Option<(&'static str, LaunchConfig)> {
-        let kernel = |&&(_, planes, rows, sides, _): &&(&str, u32, u32, bool, u32)| {
-            [planes, rows] == [self.planes, self.rows] && sides == (self.boxes_y > 1)
+    /// Kernel, launch, and planes and rows of a box for a domain, if it fits.
+    fn launch(&self, n: [u32; 3]) -> Option<(&'static str, LaunchConfig, [u32; 2])> {
+        let kernel = |&&(_, planes, rows, _): &&(&str, u32, u32, u32)| {
+            [planes, rows] == [self.planes, self.rows]
         };
-        let (name, _, _, _, most_threads) = INSTANCES.iter().find(kernel)?;
-        let blocks = n[0].div_ceil(self.planes).checked_mul(self.boxes_y)?;
-        let rows = self.rows_of_box(n[1]);
-        let threads = u64::from(rows / self.rows) * u64::from(n[2]);
-        if blocks > most_blocks || threads > u64::from(*most_threads) {
+        let (name, _, _, most_threads) = INSTANCES.iter().find(kernel)?;
+        let planes = n[0].div_ceil(self.boxes[0]).next_multiple_of(self.planes);
+        let rows = n[1].div_ceil(self.boxes[1]).next_multiple_of(self.rows);
+        let groups = u64::from(planes / self.planes) * u64::from(rows / self.rows);
+        if groups * u64::from(n[2]) > u64::from(*most_threads) {
             return None;
         }
-        let bytes = shared_mem_bytes([self.planes, rows, n[2]]);
-        let config = LaunchConfig::new(blocks, (threads as u32).next_multiple_of(32))
+        let threads = groups as u32 * n[2];
+        let bytes = shared_mem_bytes([planes, rows, n[2]]);
+        let blocks = n[0].div_ceil(planes) * n[1].div_ceil(rows);
+        let config = LaunchConfig::new(blocks, threads.next_multiple_of(32))
             .with_shared_mem_bytes(bytes as u32)
             .with_non_portable_cluster(blocks);
-        (bytes <= MOST_SHARED_MEM_BYTES).then_some((name, config))
+        (bytes <= MOST_SHARED_MEM_BYTES).then_some((name, config, [planes, rows]))
+    }
+
+    /// This shape, or the first of eight boxes, if there is one that the domain fits.
+    fn fitting(&self, n: [u32; 3]) -> Option<(&'static str, LaunchConfig, [u32; 2])> {
+        let portable = Self::SPACE.iter().filter(|s| s.boxes[0] * s.boxes[1] <= 8);
+        [self].into_iter().chain(portable).find_map(|s| s.launch(n))
     }
 }
 
-/// The first shape of [`Shape::SPACE`] in which the domain fits eight blocks.
+/// [`Shape::DEFAULT`].
 pub struct Submission;
 
 impl Solution for Submission {
@@ -84,12 +86,7 @@ impl Solution for Submission {
         buffers: Buffers,
         plan: &mut Plan,
     ) -> Result<Outputs, PlanError> {
-        let n = [problem.n_x, problem.n_y, problem.n_z];
-        let fits = |shape: &&Shape| shape.launch(n, MOST_BLOCKS[0]).is_some();
-        match Shape::SPACE.iter().find(fits) {
-            Some(shape) => shape.record(problem, buffers, plan),
-            None => step_by_step(problem, buffers, plan),
-        }
+        Shape::DEFAULT.record(problem, buffers, plan)
     }
 }
 
@@ -101,7 +98,7 @@ impl Solution for Shape {
         plan: &mut Plan,
     ) -> Result<Outputs, PlanError> {
         let Problem { n_x, n_y, n_z, .. } = *problem;
-        let Some((kernel, config)) = self.launch([n_x, n_y, n_z], MOST_BLOCKS[1]) else {
+        let Some((kernel, config, [planes, rows])) = self.fitting([n_x, n_y, n_z]) else {
             return step_by_step(problem, buffers, plan);
         };
         let Buffers { u_prev, u, c2, d } = buffers;
@@ -136,8 +133,8 @@ impl Solution for Shape {
             problem.source,
             values.slice(),
             problem.steps,
-            self.rows_of_box(n_y),
-            self.boxes_y,
+            planes,
+            rows,
         ];
         plan.launch(kernel, config, args)?;
         Ok(Outputs { u_prev, u })
