@@ -69,6 +69,10 @@ pub const VARIANTS: &[BuiltIn<Poisson>] = &[
         |_| Box::new(resident::launch::Submission),
     )
     .moving(computing_source)
+    .tuned(|| {
+        use resident::launch::Shape;
+        shapes(Shape::DEFAULT, Shape::SPACE, Shape::label, None)
+    })
     .on_request(),
     BuiltIn::new(
         "dual",

@@ -25,7 +25,7 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// What docs/performance.md expects to be the fastest on an H100.
+    /// What was predicted to be the fastest on an H100; docs/performance.md has what came out.
     pub const DEFAULT: Shape = Shape::new(3, 4, 8, 1);
 
     /// Every kernel; and chunks of other lengths than those that fill an H100.

@@ -4,10 +4,12 @@
 //!
 //! - Columns are short, and blocks take all rows of some layers before the next layers: the layer above a column is read twice, but the
 //!   second time soon after the first, from L2. With 32 layers a thread it had long gone, and memory moved 34 layers for 32.
-//! - All loads of a batch of layers are sent before the first is waited for.
+//! - Up to 64 warps a multiprocessor, in 32 registers a thread: only the layer above comes from device memory, and each warp has one of its
+//!   rows on the way. `poisson_fast_single_ahead` asks L2 for all of a column at its start, which needs no register.
 //! - Rows begin anywhere in a cache line, and the threads of each row begin where that line does: a warp's points fill whole lines.
 //! - Launches take the layers upwards and downwards in turns: each begins with what the one before wrote last, which is in L2.
 
+use cuda_std::mem;
 use cuda_std::prelude::*;
 
 use kernels_gpu::poisson::Grid;
@@ -16,6 +18,9 @@ use kernels_gpu::poisson::update::{Neighbours, jacobi};
 /// Points in a cache line of 128 bytes. A field begins with a whole one.
 const LINE: u32 = 16;
 
+/// Points in a sector, the smallest part of a line that is fetched.
+const SECTOR: u32 = 4;
+
 /// How many threads a row needs, if its first is at the start of the cache line in which the row begins.
 pub const fn row_threads(n: u32) -> u32 {
     // Rows begin at multiples of n; modulo a line those are the multiples of the largest power of two in both.
@@ -23,9 +28,9 @@ pub const fn row_threads(n: u32) -> u32 {
     n + LINE - between_starts
 }
 
-/// Defines a kernel of so many layers a batch.
+/// Defines a kernel whose registers allow 2048 threads a multiprocessor.
 macro_rules! fast_single {
-    ($name:ident, $batch:literal) => {
+    ($name:ident, $ahead:literal) => {
         /// One iteration: u to the points of u_next inside the walls (and on the walls at either end of x, so that whole rows are written).
         ///
         /// Each thread computes `column` points along z. `descends` is 1 to take the layers from the last to the first, or 0; `h2_f` is
@@ -35,7 +40,7 @@ macro_rules! fast_single {
         /// # Safety
         /// - n is 3 to [`Grid::MAX_N`]; column is at least 1, and column times the blocks along z fits in 32 bits.
         /// - `u` has n^3 elements; `u_next` points to as many, which nothing else accesses during the launch.
-        #[kernel(max_threads = 512)]
+        #[kernel(max_registers = 32)]
         pub unsafe fn $name(
             u: &[f64],
             u_next: *mut f64,
@@ -45,19 +50,20 @@ macro_rules! fast_single {
             h2_f: f64,
         ) {
             // SAFETY: the caller's.
-            unsafe { advance::<$batch>(u, u_next, n, column, descends != 0, h2_f) }
+            unsafe { advance::<$ahead>(u, u_next, n, column, descends != 0, h2_f) }
         }
     };
 }
 
-fast_single!(poisson_fast_single_b1, 1);
-fast_single!(poisson_fast_single_b2, 2);
-fast_single!(poisson_fast_single_b4, 4);
+fast_single!(poisson_fast_single, false);
+fast_single!(poisson_fast_single_ahead, true);
 
+/// If `AHEAD`, L2 is asked for all layers of the column at its start.
+///
 /// # Safety
 /// As the kernels'.
 #[inline(always)]
-unsafe fn advance<const BATCH: usize>(
+unsafe fn advance<const AHEAD: bool>(
     u: &[f64],
     u_next: *mut f64,
     n: u32,
@@ -89,93 +95,38 @@ unsafe fn advance<const BATCH: usize>(
     } else {
         n * n
     };
-    let mut points = Points {
-        u,
-        u_next,
-        row: n,
-        layer,
-        i: row + x,
-        below: 0.0,
-        here: 0.0,
-    };
-    let next = |p: u32, around: Neighbours| {
-        let is_source = is_source && grid.is_source_layer(z(p));
-        let next = jacobi(around, if is_source { h2_f } else { 0.0 });
-        // These columns have y > 0.
-        if is_wall { grid.wall_value(1) } else { next }
-    };
     // SAFETY: y is inside the walls, so that y - 1 and y + 1 are in the layer. A point at x = 0 has the last of the row before as its west,
     // one at x = n - 1 the first of the row after as its east: in the layer too. Layers p - 1 to `end` are in u. Each thread touches its own
     // elements of u_next.
     unsafe {
-        points.below = *u.get_unchecked(points.i.wrapping_sub(layer) as usize);
-        points.here = *u.get_unchecked(points.i as usize);
-        while end - p >= BATCH as u32 {
-            points.advance::<BATCH>(|b, around| next(p + b, around));
-            p += BATCH as u32;
-        }
-        if BATCH > 1 {
-            while p < end {
-                points.advance::<1>(|_, around| next(p, around));
-                p += 1;
+        let in_u = |i: u32| *u.get_unchecked(i as usize);
+        let mut i = row + x;
+        let mut below = in_u(i.wrapping_sub(layer));
+        let mut here = in_u(i);
+        if AHEAD && thread.x.is_multiple_of(SECTOR) {
+            for beyond in 1..end - p {
+                let i = i.wrapping_add((beyond + 1).wrapping_mul(layer));
+                mem::prefetch_l2(u.as_ptr().wrapping_add(i as usize));
             }
         }
-    }
-}
-
-/// A thread's column of points.
-struct Points<'a> {
-    u: &'a [f64],
-    u_next: *mut f64,
-    /// Elements from a row to the next, and from a layer to the next, modulo 2^32.
-    row: u32,
-    layer: u32,
-    /// The next point's element.
-    i: u32,
-    /// The value before it along z, and its own.
-    below: f64,
-    here: f64,
-}
-
-impl Points<'_> {
-    /// Writes the next values of so many points. All loads come first, so that they are under way together.
-    ///
-    /// # Safety
-    /// The points are in u_next, which nothing else accesses, and their neighbours in u.
-    #[inline(always)]
-    unsafe fn advance<const BATCH: usize>(&mut self, next: impl Fn(u32, Neighbours) -> f64) {
-        let mut around = [Neighbours {
-            west: 0.0,
-            east: 0.0,
-            south: 0.0,
-            north: 0.0,
-            below: 0.0,
-            above: 0.0,
-        }; BATCH];
-        let first = self.i;
-        for around in &mut around {
-            let (i, above) = (self.i, self.i.wrapping_add(self.layer));
-            // SAFETY: the caller's.
-            unsafe {
-                let in_u = |i: u32| *self.u.get_unchecked(i as usize);
-                let above = in_u(above);
-                *around = Neighbours {
-                    west: in_u(i - 1),
-                    east: in_u(i + 1),
-                    south: in_u(i - self.row),
-                    north: in_u(i + self.row),
-                    below: self.below,
-                    above,
-                };
-                (self.below, self.here) = (self.here, above);
-            }
-            self.i = above;
-        }
-        let mut i = first;
-        for (b, &around) in (0..).zip(&around) {
-            // SAFETY: the caller's.
-            unsafe { *self.u_next.wrapping_add(i as usize) = next(b, around) }
-            i = i.wrapping_add(self.layer);
+        while p < end {
+            let i_above = i.wrapping_add(layer);
+            let above = in_u(i_above);
+            let around = Neighbours {
+                west: in_u(i - 1),
+                east: in_u(i + 1),
+                south: in_u(i - n),
+                north: in_u(i + n),
+                below,
+                above,
+            };
+            let is_source = is_source && grid.is_source_layer(z(p));
+            let next = jacobi(around, if is_source { h2_f } else { 0.0 });
+            // These columns have y > 0.
+            let next = if is_wall { grid.wall_value(1) } else { next };
+            *u_next.wrapping_add(i as usize) = next;
+            (below, here, i) = (here, above, i_above);
+            p += 1;
         }
     }
 }

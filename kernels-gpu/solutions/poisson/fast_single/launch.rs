@@ -14,45 +14,49 @@ pub struct Shape {
     pub block: [u32; 2],
     /// Layers of points that a thread computes, one above the other.
     pub layers: u32,
-    /// Of how many layers all loads are sent together.
-    pub batch: u32,
+    /// Whether L2 is asked for a column at its start.
+    pub ahead: bool,
 }
 
 impl Shape {
-    /// What docs/performance.md expects to be the fastest on an H100.
-    pub const DEFAULT: Shape = Shape::new([64, 4], 4, 2);
+    /// Among the fastest on an H100; the best differs with N.
+    pub const DEFAULT: Shape = Shape::new([64, 8], 4).ahead();
 
     /// What may be the fastest on some GPU.
     pub const SPACE: &[Shape] = &[
-        Shape::new([64, 4], 1, 1),
-        Shape::new([64, 4], 2, 1),
-        Shape::new([64, 4], 2, 2),
         Shape::DEFAULT,
-        Shape::new([64, 4], 4, 4),
-        Shape::new([64, 4], 8, 2),
-        Shape::new([64, 8], 2, 2),
-        Shape::new([64, 8], 4, 1),
-        Shape::new([64, 8], 4, 2),
-        Shape::new([64, 8], 4, 4),
-        Shape::new([64, 8], 8, 2),
-        Shape::new([32, 8], 4, 2),
-        Shape::new([32, 16], 4, 2),
-        Shape::new([128, 4], 4, 2),
-        Shape::new([64, 4], 16, 2),
+        Shape::new([64, 8], 4),
+        Shape::new([64, 8], 8),
+        Shape::new([64, 16], 8),
+        Shape::new([64, 8], 2).ahead(),
+        Shape::new([64, 8], 3).ahead(),
+        Shape::new([64, 4], 4).ahead(),
+        Shape::new([64, 4], 2).ahead(),
     ];
 
-    const fn new(block: [u32; 2], layers: u32, batch: u32) -> Shape {
+    const fn new(block: [u32; 2], layers: u32) -> Shape {
         Shape {
             block,
             layers,
-            batch,
+            ahead: false,
+        }
+    }
+
+    const fn ahead(self) -> Shape {
+        Shape {
+            ahead: true,
+            ..self
         }
     }
 
     /// The shape in a few letters.
     pub fn label(&self) -> String {
         let [x, y] = self.block;
-        format!("{x}x{y}_l{}_b{}", self.layers, self.batch)
+        format!("{x}x{y}_l{}{}", self.layers, self.suffix())
+    }
+
+    fn suffix(&self) -> &'static str {
+        if self.ahead { "_ahead" } else { "" }
     }
 }
 
@@ -89,7 +93,7 @@ impl Solution for Shape {
         let [x, y] = self.block;
         let threads = (row_threads(n), n - 2, (n - 2).div_ceil(self.layers.max(1)));
         let config = LaunchConfig::covering(threads, [x, y, 1])?;
-        let kernel = format!("poisson_fast_single_b{}", self.batch);
+        let kernel = format!("poisson_fast_single{}", self.suffix());
         let h2_f = Grid { n }.h2() * Grid::SOURCE;
         for iteration in 0..problem.iterations {
             let args = args![u.slice(), u_next, n, self.layers, iteration % 2, h2_f];

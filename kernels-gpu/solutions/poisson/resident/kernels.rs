@@ -1,29 +1,30 @@
 //! All iterations in one launch of one cluster, for small cubes: the field stays in the blocks' registers and shared memory.
 //!
-//! The cluster's blocks share the cube out in slabs of layers. A thread owns some rows of all layers of its slab at one x, in
-//! registers. Each block has two tiles in shared memory, its slab with a ring of halo around it: one with the last field, one for the next. They swap roles
-//! with each iteration. A point's neighbours along z and y are the thread's own registers, but for its first and last; those along x are in the tile.
+//! The cluster's blocks share the cube out in boxes of layers and rows. A thread owns some rows of some layers of its box at one x, in
+//! registers. Each block has two tiles in shared memory, its box with a ring of halo around it: one with the last field, one for the next. They swap roles
+//! with each iteration. A point's neighbours along z and y are the thread's own registers, but for its outermost; those along x are in the tile.
 //!
-//! A thread writes the values of the slab's first and last layer to the tiles of the blocks beside it too. These come first; then all arrive at the cluster's
-//! barrier, compute the rest, which needs nothing of other blocks, and wait. So the barrier's time is hidden as far as there is a rest. Between two
-//! barriers nothing goes to global memory, for which an arrival would wait.
+//! A thread sends a value that another block needs to that block's tile ([`Inboxes`]). What is between two iterations: a barrier of the block, and for threads whose
+//! points have neighbours in other blocks, a wait for what these have sent. The cluster's barrier would wait for all that a thread has sent, and each block for the
+//! slowest.
 //!
-//! What is between two iterations: a barrier of the block, for the values that its threads write after they have arrived, and the cluster's. A
-//! block writes to another's tile only after it has waited, so after all of the other's threads have read what is overwritten: it is
-//! read before they arrive.
+//! No value is overwritten that somebody still needs. The block's own are read before its barrier, and overwritten behind it. A halo is read by the
+//! threads that send to the block it comes from: it sends again when it has got all that they computed from what they read.
 //!
-//! Slabs are whole: they have all layers and rows that their threads have. Those beyond the cube keep their value as walls do, so that no thread asks
+//! Boxes are whole: they have all layers and rows that their threads have. Those beyond the cube keep their value as walls do, so that no thread asks
 //! what it has.
 
 use cuda_std::prelude::*;
 use cuda_std::{UVec3, hint};
 
+use kernels_gpu::inbox::Inboxes;
 use kernels_gpu::poisson::Grid;
 use kernels_gpu::poisson::update::{Neighbours, jacobi};
 
-/// Shared memory of a block whose slab has so many layers and rows, in a cube of `n`: two tiles.
+/// Shared memory of a block whose box has so many layers and rows, in a cube of `n`: the inboxes, and two tiles.
 pub const fn shared_mem_bytes(layers: u32, rows: u32, n: u32) -> usize {
-    2 * size_of::<f64>() * (layers as usize + 2) * (rows as usize + 2) * (n as usize + 2)
+    Inboxes::BYTES
+        + 2 * size_of::<f64>() * (layers as usize + 2) * (rows as usize + 2) * (n as usize + 2)
 }
 
 /// The body for each of so many layers, or rows, written out: a long loop would stay one, and the fields be in local memory.
@@ -47,6 +48,18 @@ macro_rules! for_rows {
 /// One field of a thread's points: rows of layers at one x.
 type Field<const LAYERS: usize, const ROWS: usize> = [[f64; ROWS]; LAYERS];
 
+/// Another block that needs values of a thread.
+#[derive(Clone, Copy)]
+struct Beside {
+    /// Its rank; [`NOBODY`] if there is none.
+    rank: u32,
+    /// Where it has that of the first point of the layer or row, in its first tile: the place in this block's.
+    place: *mut f64,
+}
+
+/// No block's rank.
+const NOBODY: u32 = u32::MAX;
+
 /// What a thread knows of its points.
 #[derive(Clone, Copy)]
 struct Points<const LAYERS: usize, const ROWS: usize> {
@@ -62,14 +75,16 @@ struct Points<const LAYERS: usize, const ROWS: usize> {
     strides: [u32; 3],
     /// The first point's place in the first tile.
     place: *mut f64,
-    /// Where the other blocks' first tiles have the values of the first point of the first and of the last layer; null if there is no such block.
-    along_z: [*mut f64; 2],
+    /// Who needs the first layer's values, and the last one's; the first row's, and the last one's.
+    along_z: [Beside; 2],
+    along_y: [Beside; 2],
+    /// Whether there is anybody.
+    has_others: bool,
+    inboxes: Inboxes,
 }
 
 impl<const LAYERS: usize, const ROWS: usize> Points<LAYERS, ROWS> {
-    const LAST: usize = LAYERS - 1;
-
-    /// One iteration: `next` becomes the next field, which goes to a tile too, the second if `ODD`.
+    /// One iteration: `next` becomes the next field, which goes to a tile too, the second if `ODD`. `number` counts the iterations of this kind.
     ///
     /// # Safety
     /// All threads of the cluster call together. The other tile has the last field with its halo, and nothing else accesses this one's places.
@@ -78,127 +93,148 @@ impl<const LAYERS: usize, const ROWS: usize> Points<LAYERS, ROWS> {
         &self,
         next: &mut Field<LAYERS, ROWS>,
         u: &Field<LAYERS, ROWS>,
+        number: u32,
     ) {
         const { assert!(LAYERS <= 16 && ROWS <= 4 && LAYERS * ROWS <= 32) };
-        // Or there would be an address for each point, all the time.
+        // Or there would be an address for each point and each neighbour, all the time.
+        let opaque = |beside: Beside| Beside {
+            rank: hint::opaque(beside.rank),
+            ..beside
+        };
         let points = Self {
             strides: self.strides.map(hint::opaque),
+            along_z: self.along_z.map(opaque),
+            along_y: self.along_y.map(opaque),
             ..*self
         };
-        // SAFETY: the caller's.
+        // SAFETY: the caller's. The block's first thread waits for each turn; others wait where they read a halo.
         unsafe {
-            if points.any {
-                points.layer::<ODD>(0, next, u);
-                if LAYERS > 1 {
-                    points.layer::<ODD>(Self::LAST, next, u);
-                }
-            }
-            let arrival = cluster::arrive();
-            if points.any {
-                for_layers!(layer in 1, Self::LAST => {
-                    points.layer::<ODD>(layer, next, u);
-                });
+            if self.any {
+                points.compute::<ODD>(next, u);
+                points.publish::<ODD>(next);
             }
             thread::sync_threads();
-            arrival.wait();
+            if self.has_others || thread::thread_idx_x() == 0 {
+                self.inboxes.wait(ODD, number);
+            }
         }
     }
 
-    /// One layer.
+    /// The next field.
     ///
     /// # Safety
     /// As [`iterate`](Self::iterate).
     #[inline(always)]
-    unsafe fn layer<const ODD: bool>(
+    unsafe fn compute<const ODD: bool>(
         &self,
-        layer: usize,
         next: &mut Field<LAYERS, ROWS>,
         u: &Field<LAYERS, ROWS>,
     ) {
         let [along_z, along_y, other] = self.strides.map(|stride| stride as usize);
-        let (from, to) = if ODD { (0, other) } else { (other, 0) };
-        let first = self.place.wrapping_add(layer * along_z);
-        for row in 0..ROWS {
-            let at = first.wrapping_add(from + row * along_y);
-            let has = |mask: u32| mask >> (layer * ROWS + row) & 1 != 0;
-            // SAFETY: the tile has all neighbours; the places that are written are the thread's own, and their images.
-            unsafe {
-                let around = Neighbours {
-                    west: *at.sub(1),
-                    east: *at.add(1),
-                    south: if row == 0 {
-                        *at.sub(along_y)
-                    } else {
-                        u[layer][row - 1]
-                    },
-                    north: if row == ROWS - 1 {
-                        *at.add(along_y)
-                    } else {
-                        u[layer][row + 1]
-                    },
-                    below: if layer == 0 {
-                        *at.sub(along_z)
-                    } else {
-                        u[layer - 1][row]
-                    },
-                    above: if layer == Self::LAST {
-                        *at.add(along_z)
-                    } else {
-                        u[layer + 1][row]
-                    },
+        let from = if ODD { 0 } else { other };
+        for_layers!(layer in 0, LAYERS => {
+            for_rows!(row in ROWS => {
+                let at = self.place.wrapping_add(from + layer * along_z + row * along_y);
+                let has = |mask: u32| mask >> (layer * ROWS + row) & 1 != 0;
+                // SAFETY: the tile has all neighbours.
+                let around = unsafe {
+                    Neighbours {
+                        west: *at.sub(1),
+                        east: *at.add(1),
+                        south: if row == 0 { *at.sub(along_y) } else { u[layer][row - 1] },
+                        north: if row == ROWS - 1 { *at.add(along_y) } else { u[layer][row + 1] },
+                        below: if layer == 0 { *at.sub(along_z) } else { u[layer - 1][row] },
+                        above: if layer == LAYERS - 1 { *at.add(along_z) } else { u[layer + 1][row] },
+                    }
                 };
-                let h2_f = if has(self.heated) {
-                    self.h2_source
-                } else {
-                    0.0
-                };
+                let h2_f = if has(self.heated) { self.h2_source } else { 0.0 };
                 let value = jacobi(around, h2_f);
-                let value = if has(self.inside) {
-                    value
-                } else {
-                    u[layer][row]
+                next[layer][row] = if has(self.inside) { value } else { u[layer][row] };
+            });
+        });
+    }
+
+    /// Writes the next field to a tile, and sends what other blocks need of it.
+    ///
+    /// # Safety
+    /// As [`iterate`](Self::iterate).
+    #[inline(always)]
+    unsafe fn publish<const ODD: bool>(&self, next: &Field<LAYERS, ROWS>) {
+        let [along_z, along_y, other] = self.strides.map(|stride| stride as usize);
+        let to = if ODD { other } else { 0 };
+        // SAFETY: the thread's own places, and their images. The inboxes expect a value of each outer point.
+        unsafe {
+            if self.has_others {
+                let send = |Beside { rank, place }: Beside, offset: usize, value: f64| {
+                    let place = cluster::map_shared(place.wrapping_add(to + offset), rank);
+                    let inbox = self.inboxes.of(rank).wrapping_add(ODD as usize);
+                    mbarrier::store_async(place, value, inbox);
                 };
-                next[layer][row] = value;
-                let there = to + row * along_y;
-                *first.wrapping_add(there) = value;
-                if layer == 0 && !self.along_z[0].is_null() {
-                    *self.along_z[0].wrapping_add(there) = value;
-                }
-                if layer == Self::LAST && !self.along_z[1].is_null() {
-                    *self.along_z[1].wrapping_add(there) = value;
+                for side in 0..2 {
+                    if self.along_z[side].rank != NOBODY {
+                        for_rows!(row in ROWS => {
+                            let value = next[side * (LAYERS - 1)][row];
+                            send(self.along_z[side], row * along_y, value);
+                        });
+                    }
+                    if self.along_y[side].rank != NOBODY {
+                        for_layers!(layer in 0, LAYERS => {
+                            let value = next[layer][side * (ROWS - 1)];
+                            send(self.along_y[side], layer * along_z, value);
+                        });
+                    }
                 }
             }
+            for_layers!(layer in 0, LAYERS => {
+                for_rows!(row in ROWS => {
+                    let place = self.place.wrapping_add(to + layer * along_z + row * along_y);
+                    *place = next[layer][row];
+                });
+            });
         }
     }
 }
 
 /// # Safety
-/// As [`poisson_resident_4x4`].
+/// As [`poisson_resident_2x2`].
 #[inline(always)]
+#[allow(clippy::too_many_arguments)]
 unsafe fn resident<const LAYERS: usize, const ROWS: usize>(
     field: *mut f64,
     field_before: *mut f64,
     n: u32,
     h2: f64,
     iterations: u32,
+    layers: u32,
     rows: u32,
 ) {
     let grid = Grid { n };
-    let (rank, blocks) = (cluster::block_rank(), cluster::blocks());
-    let first = rank * LAYERS as u32;
+    let rank = cluster::block_rank();
+    let (boxes_z, boxes_y) = (n.div_ceil(layers), n.div_ceil(rows));
+    let number = [rank / boxes_y, rank % boxes_y];
+    let first = [number[0] * layers, number[1] * rows];
     let along_y = n + 2;
     let along_z = (rows + 2) * along_y;
-    let cells = (LAYERS as u32 + 2) * along_z;
-    let tiles = shared::dynamic_shared_mem::<f64>();
+    let cells = (layers + 2) * along_z;
+    // The blocks beside this one: a layer before and after, a row before and after.
+    let others = [
+        [number[0] > 0, number[0] + 1 < boxes_z],
+        [number[1] > 0, number[1] + 1 < boxes_y],
+    ];
+    let memory = shared::dynamic_shared_mem::<f64>();
+    let tiles = memory.wrapping_add(Inboxes::BYTES / size_of::<f64>());
     let (thread, threads) = (thread::thread_idx_x(), thread::block_dim_x());
 
-    // SAFETY: for all that follows: the shared memory has room for two tiles. Each point is one thread's.
+    // SAFETY: for all that follows: the shared memory has room for inboxes and two tiles. Each point is one thread's.
     unsafe {
+        let sides = |there: [bool; 2]| u32::from(there[0]) + u32::from(there[1]);
+        let values = (sides(others[0]) * rows + sides(others[1]) * layers) * n;
+        let inboxes = Inboxes::new(memory.cast(), values * size_of::<f64>() as u32);
         let mut cell = thread;
         while cell < cells {
             // Before the cube these wrap around.
-            let z = (first + cell / along_z).wrapping_sub(1);
-            let y = (cell % along_z / along_y).wrapping_sub(1);
+            let z = (first[0] + cell / along_z).wrapping_sub(1);
+            let y = (first[1] + cell % along_z / along_y).wrapping_sub(1);
             let x = (cell % along_y).wrapping_sub(1);
             let mut value = 0.0;
             if x < n && y < n && z < n {
@@ -209,26 +245,38 @@ unsafe fn resident<const LAYERS: usize, const ROWS: usize>(
             cell += threads;
         }
 
-        // This thread's x, and its first row in the slab. The last threads may have none.
-        let has_points = thread < rows / ROWS as u32 * n;
-        let number = if has_points { thread } else { 0 };
-        let (row, x) = (number / n * ROWS as u32, number % n);
+        // This thread's x, and its first layer and row in the box. The last threads may have none.
+        let rows_of_threads = rows / ROWS as u32;
+        let has_points = thread < layers / LAYERS as u32 * rows_of_threads * n;
+        let group = if has_points { thread / n } else { 0 };
+        let x = thread % n;
+        let layer = group / rows_of_threads * LAYERS as u32;
+        let row = group % rows_of_threads * ROWS as u32;
+        let (first_z, first_y) = (first[0] + layer, first[1] + row);
+        let nobody = Beside {
+            rank: NOBODY,
+            place: core::ptr::null_mut(),
+        };
+        let place = (layer + 1) * along_z + (row + 1) * along_y + x + 1;
         let mut points = Points::<LAYERS, ROWS> {
             any: has_points,
             inside: 0,
             heated: 0,
             h2_source: h2 * Grid::SOURCE,
             strides: [along_z, along_y, cells],
-            place: tiles.add((along_z + (row + 1) * along_y + x + 1) as usize),
-            along_z: [core::ptr::null_mut(); 2],
+            place: tiles.add(place as usize),
+            along_z: [nobody; 2],
+            along_y: [nobody; 2],
+            has_others: false,
+            inboxes,
         };
         let (mut next, mut u) = ([[0.0; ROWS]; LAYERS], [[0.0; ROWS]; LAYERS]);
-        for_layers!(layer in 0, LAYERS => {
+        for_layers!(l in 0, LAYERS => {
             for_rows!(r in ROWS => {
-                let (y, z) = (row + r as u32, first + layer as u32);
+                let (y, z) = (first_y + r as u32, first_z + l as u32);
                 if y < n && z < n {
-                    let bit = 1 << (layer * ROWS + r);
-                    u[layer][r] = *field.add(grid.index(x, y, z));
+                    let bit = 1 << (l * ROWS + r);
+                    u[l][r] = *field.add(grid.index(x, y, z));
                     if !grid.is_wall(x, y, z) {
                         points.inside |= bit;
                     }
@@ -241,24 +289,38 @@ unsafe fn resident<const LAYERS: usize, const ROWS: usize>(
         // All tiles are filled, and nobody reads the field any more.
         cluster::sync();
 
-        if has_points && rank > 0 {
-            let to = points.place.add(LAYERS * along_z as usize);
-            points.along_z[0] = cluster::map_shared(to, rank - 1);
-        }
-        if has_points && rank + 1 < blocks {
-            // From the first layer's place: the last one's values go to the layer before the first.
-            let to = points.place.sub(along_z as usize);
-            points.along_z[1] = cluster::map_shared(to, rank + 1);
+        if has_points {
+            let beside = |place: *mut f64, rank: u32| Beside { rank, place };
+            // From the first point's place: a first layer goes behind the last one of the block before, a last one before the first one of the block
+            // after.
+            let before = |extent: u32, stride: u32| points.place.add((extent * stride) as usize);
+            let after = |last: u32, stride: u32| points.place.sub(((last + 1) * stride) as usize);
+            if others[0][0] && layer == 0 {
+                points.along_z[0] = beside(before(layers, along_z), rank - boxes_y);
+            }
+            if others[0][1] && layer + LAYERS as u32 == layers {
+                points.along_z[1] = beside(after(layer, along_z), rank + boxes_y);
+            }
+            if others[1][0] && row == 0 {
+                points.along_y[0] = beside(before(rows, along_y), rank - 1);
+            }
+            if others[1][1] && row + ROWS as u32 == rows {
+                points.along_y[1] = beside(after(row, along_y), rank + 1);
+            }
+            points.has_others = [points.along_z, points.along_y]
+                .as_flattened()
+                .iter()
+                .any(|beside| beside.rank != NOBODY);
         }
         let mut done = 0;
         // Two at a time, so that the fields swap roles without being moved.
         while done < iterations {
-            points.iterate::<true>(&mut next, &u);
+            points.iterate::<true>(&mut next, &u, done / 2);
             done += 1;
             if done == iterations {
                 break;
             }
-            points.iterate::<false>(&mut u, &next);
+            points.iterate::<false>(&mut u, &next, done / 2);
             done += 1;
         }
 
@@ -268,13 +330,13 @@ unsafe fn resident<const LAYERS: usize, const ROWS: usize>(
                 0 => (field_before, field),
                 _ => (field, field_before),
             };
-            for_layers!(layer in 0, LAYERS => {
+            for_layers!(l in 0, LAYERS => {
                 for_rows!(r in ROWS => {
-                    let (y, z) = (row + r as u32, first + layer as u32);
+                    let (y, z) = (first_y + r as u32, first_z + l as u32);
                     if y < n && z < n {
                         let i = grid.index(x, y, z);
-                        *to_next.add(i) = next[layer][r];
-                        *to_u.add(i) = u[layer][r];
+                        *to_next.add(i) = next[l][r];
+                        *to_u.add(i) = u[l][r];
                     }
                 });
             });
@@ -292,14 +354,14 @@ macro_rules! instances {
         $(
         /// So many iterations, at least one, of `u`; `before` becomes the field before the last. The points on the walls keep their values.
         ///
-        /// `h2` is the grid's. A slab has the layers of a thread, and `rows` rows.
+        /// `h2` is the grid's. A box has `layers` layers of `rows` whole rows.
         ///
-        /// Block: along x a thread for each x, times the slab's rows by those of a thread. Grid: one cluster along x, of a block for each slab, with
-        /// [`shared_mem_bytes`].
+        /// Block: along x a thread for each x, times the box's layers and rows by those of a thread. Grid: one cluster along x, of a block for each
+        /// box, those along y first, with [`shared_mem_bytes`].
         ///
         /// # Safety
         /// - `u` and `before` point to n^3 values each, which nothing else accesses during the launch.
-        /// - The slabs cover the cube; `rows` is at least n, and a multiple of the thread's.
+        /// - `layers` and `rows` are multiples of the thread's.
         /// - n is at least 3.
         #[kernel(max_threads = $threads, capability = "9.0")]
         pub unsafe fn $name(
@@ -308,20 +370,21 @@ macro_rules! instances {
             n: u32,
             h2: f64,
             iterations: u32,
+            layers: u32,
             rows: u32,
         ) {
             // SAFETY: the caller's.
-            unsafe { resident::<$layers, $rows>(u, before, n, h2, iterations, rows) }
+            unsafe { resident::<$layers, $rows>(u, before, n, h2, iterations, layers, rows) }
         }
         )*
     };
 }
 
 instances! {
-    poisson_resident_4x4: 4, 4, 384;
+    poisson_resident_2x1: 2, 1, 1024;
+    poisson_resident_2x2: 2, 2, 640;
     poisson_resident_4x2: 4, 2, 512;
-    poisson_resident_2x4: 2, 4, 320;
-    poisson_resident_8x2: 8, 2, 384;
+    poisson_resident_4x4: 4, 4, 384;
 }
 
 /// One iteration in a cube that fits no cluster, from global memory: u to `u_next`, but for the walls, which it leaves alone.

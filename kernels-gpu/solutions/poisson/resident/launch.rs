@@ -9,60 +9,75 @@ use super::kernels::{INSTANCES, shared_mem_bytes};
 /// The most shared memory of a block, on compute capability 9.0.
 const MOST_SHARED_MEM_BYTES: usize = 227 << 10;
 
-/// Blocks of the largest cluster that every device with clusters has, and that some have.
-const MOST_BLOCKS: [u32; 2] = [8, 16];
-
-/// How the cube is shared out in slabs, one a block.
+/// How the cube is shared out in boxes, one a block, and a box to its threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
-    /// Layers of a slab and of a thread.
+    /// Layers and rows of a thread.
     pub layers: u32,
-    /// Rows of a thread.
     pub rows: u32,
+    /// The most boxes along z and y. More than eight in all need a device that allows it.
+    pub boxes: [u32; 2],
 }
 
 impl Shape {
-    /// Four layers: eight slabs for N = 32.
-    pub const DEFAULT: Shape = Shape::new(4, 4);
+    /// For N = 32, eight boxes of eight layers and 16 rows.
+    pub const DEFAULT: Shape = Shape::new(4, 2, 4, 2);
 
-    /// What may be tried. A cube takes the first that it fits in eight blocks.
+    /// What may be tried. What does not fit a shape takes the first of eight boxes that it fits.
     pub const SPACE: &[Shape] = &[
         Shape::DEFAULT,
-        Shape::new(4, 2),
-        Shape::new(8, 2),
-        Shape::new(2, 4),
+        Shape::new(4, 4, 4, 2),
+        Shape::new(4, 4, 8, 1),
+        Shape::new(2, 2, 4, 4),
+        Shape::new(2, 1, 4, 4),
+        Shape::new(4, 2, 4, 4),
+        Shape::new(2, 2, 8, 2),
+        Shape::new(2, 2, 16, 1),
     ];
 
-    const fn new(layers: u32, rows: u32) -> Shape {
-        Shape { layers, rows }
+    const fn new(layers: u32, rows: u32, boxes_z: u32, boxes_y: u32) -> Shape {
+        Shape {
+            layers,
+            rows,
+            boxes: [boxes_z, boxes_y],
+        }
     }
 
-    /// The shape in a word: `l4_r4`.
+    /// The shape in a word: `l4_r2_z4_y2`.
     pub fn label(&self) -> String {
-        format!("l{}_r{}", self.layers, self.rows)
+        let [z, y] = self.boxes;
+        format!("l{}_r{}_z{z}_y{y}", self.layers, self.rows)
     }
 
-    /// Kernel and launch for a cube, if it fits in so many blocks.
-    fn launch(&self, n: u32, most_blocks: u32) -> Option<(&'static str, LaunchConfig)> {
+    /// Kernel, launch, and layers and rows of a box for a cube, if it fits.
+    fn launch(&self, n: u32) -> Option<(&'static str, LaunchConfig, [u32; 2])> {
         let kernel = |&&(_, layers, rows, _): &&(&str, u32, u32, u32)| {
             [layers, rows] == [self.layers, self.rows]
         };
         let (name, _, _, most_threads) = INSTANCES.iter().find(kernel)?;
-        let blocks = n.div_ceil(self.layers);
-        let rows = n.next_multiple_of(self.rows);
-        let threads = u64::from(rows / self.rows) * u64::from(n);
-        if blocks > most_blocks || threads > u64::from(*most_threads) {
+        let layers = n.div_ceil(self.boxes[0]).next_multiple_of(self.layers);
+        let rows = n.div_ceil(self.boxes[1]).next_multiple_of(self.rows);
+        let groups = u64::from(layers / self.layers) * u64::from(rows / self.rows);
+        if groups * u64::from(n) > u64::from(*most_threads) {
             return None;
         }
-        let bytes = shared_mem_bytes(self.layers, rows, n);
-        let config = LaunchConfig::new(blocks, (threads as u32).next_multiple_of(32))
+        let threads = groups as u32 * n;
+        let bytes = shared_mem_bytes(layers, rows, n);
+        let blocks = n.div_ceil(layers) * n.div_ceil(rows);
+        let config = LaunchConfig::new(blocks, threads.next_multiple_of(32))
             .with_shared_mem_bytes(bytes as u32)
             .with_non_portable_cluster(blocks);
-        (bytes <= MOST_SHARED_MEM_BYTES).then_some((name, config))
+        (bytes <= MOST_SHARED_MEM_BYTES).then_some((name, config, [layers, rows]))
+    }
+
+    /// This shape, or the first of eight boxes, if there is one that the cube fits.
+    fn fitting(&self, n: u32) -> Option<(&'static str, LaunchConfig, [u32; 2])> {
+        let portable = Self::SPACE.iter().filter(|s| s.boxes[0] * s.boxes[1] <= 8);
+        [self].into_iter().chain(portable).find_map(|s| s.launch(n))
     }
 }
 
-/// The first shape of [`Shape::SPACE`] in which the cube fits eight blocks.
+/// [`Shape::DEFAULT`].
 pub struct Submission;
 
 impl Solution for Submission {
@@ -72,11 +87,7 @@ impl Solution for Submission {
         buffers: Buffers,
         plan: &mut Plan,
     ) -> Result<Outputs, PlanError> {
-        let fits = |shape: &&Shape| shape.launch(problem.n, MOST_BLOCKS[0]).is_some();
-        match Shape::SPACE.iter().find(fits) {
-            Some(shape) => shape.record(problem, buffers, plan),
-            None => one_by_one(problem, buffers, plan),
-        }
+        Shape::DEFAULT.record(problem, buffers, plan)
     }
 }
 
@@ -88,14 +99,13 @@ impl Solution for Shape {
         plan: &mut Plan,
     ) -> Result<Outputs, PlanError> {
         let Problem { n, iterations } = *problem;
-        let Some((kernel, config)) = self.launch(n, MOST_BLOCKS[1]) else {
+        let Some((kernel, config, [layers, rows])) = self.fitting(n) else {
             return one_by_one(problem, buffers, plan);
         };
         let Buffers { u } = buffers;
         if iterations > 0 {
-            let rows = n.next_multiple_of(self.rows);
             let before = plan.scratch("u_next", Element::F64, (n as usize).pow(3));
-            let args = args![u, before, n, Grid { n }.h2(), iterations, rows];
+            let args = args![u, before, n, Grid { n }.h2(), iterations, layers, rows];
             plan.launch(kernel, config, args)?;
         }
         Ok(Outputs { u })
