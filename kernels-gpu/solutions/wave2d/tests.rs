@@ -6,7 +6,7 @@ use plan::wave2d::Solution;
 use proptest::prelude::*;
 
 use super::fast::launch::Shape;
-use super::resident;
+use super::{resident, single};
 use crate::device::LaunchLimits;
 use crate::lab::{Case, Cpu, Declaration, Lab, NoProgress};
 use crate::plan::Command;
@@ -64,6 +64,23 @@ fn check(shape: Shape, problem: &Wave2d) {
         &recorded(shape.label(), &shape, problem),
         &expected,
     );
+}
+
+#[test]
+fn single_is_right_in_every_shape_and_scene() {
+    // Nothing inside, rows that begin anywhere in a line and that all begin where one does, blocks that are plain.
+    let sizes = [(2, 2), (2, 9), (70, 2), (33, 34), (64, 19), (300, 140)];
+    for (at, scene) in AnyScene::NAMES.iter().enumerate() {
+        for (n_x, n_y) in sizes {
+            let problem = Wave2d::new(n_x, n_y, 3, scene).unwrap();
+            let problem = problem.with_start(Start::Random { seed: 6 });
+            let expected = Case::reference(&problem, Cpu::Serial, &NoProgress).unwrap();
+            for shape in single::launch::Shape::SPACE.iter().skip(at % 2).step_by(2) {
+                let plan = recorded(shape.label(), shape, &problem);
+                assert_computes(LAB.module(), &problem, &plan, &expected);
+            }
+        }
+    }
 }
 
 #[test]

@@ -12,7 +12,7 @@ pub const VARIANTS: &[BuiltIn<Wave2d>] = &[
     ),
     BuiltIn::new(
         "single",
-        "one launch a timestep, eight rows of a column a thread, to and fro through the domain",
+        "one launch a timestep, threads begin at cache lines, four rows of a column a thread, to and fro through the domain",
         |_| Box::new(single::launch::Submission),
     )
     .tuned(|| {
@@ -60,6 +60,10 @@ pub const VARIANTS: &[BuiltIn<Wave2d>] = &[
         "all timesteps in one launch of one cluster, fields in its shared memory and registers; one launch a timestep where the domain does not fit",
         |_| Box::new(resident::launch::Submission),
     )
+    .tuned(|| {
+        use resident::launch::Shape;
+        shapes(Shape::DEFAULT, Shape::SPACE, Shape::label, None)
+    })
     .on_request(),
 ];
 

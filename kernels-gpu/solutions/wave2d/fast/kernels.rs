@@ -15,7 +15,8 @@
 //!
 //! What a cell is stands in a table, which [`wave2d_fast_kinds`] writes once in a run. While all cells that the pipeline holds are plain (inside,
 //! free, undamped), a warp takes a path that asks nothing of them; otherwise one that reads the table's rows through shared memory, too, and
-//! takes about twice as long. So [`wave2d_fast_chunks`] makes chunks of equal time, not of equal length.
+//! takes about twice as long. So [`wave2d_fast_chunks`] makes chunks of equal time, not of equal length. An instruction cache
+//! has 32 KiB, less than the two paths together: so blocks have eight warps of one strip, which mostly take the same path.
 
 use cuda_std::prelude::*;
 use cuda_std::warp::FULL_MASK;
@@ -184,29 +185,31 @@ pub const CHUNK_NUMBERS: u32 = 4;
 /// Threads of [`wave2d_fast_chunks`].
 pub const CHUNKS_THREADS: u32 = 512;
 
-/// A budget of time for each chunk, in steps of the pipeline on plain rows.
+/// A budget of time for each chunk, in hundredths of a step of the pipeline on plain rows.
 ///
-/// A chunk of L rows takes L + T steps, since half of the 2 T steps more that it takes are skipped; those near rough rows count twice. So L rows
-/// of a budget B are B - T plain ones, or B / 2 - T others.
+/// A chunk of L rows takes L + T steps, since half of the 2 T steps more that it takes are skipped; those near rough rows cost `rough`. So L rows of
+/// a budget B are B / 100 - T plain ones, or B / rough - T others.
 #[derive(Clone, Copy)]
 struct Budget {
-    steps: u32,
+    hundredths: u32,
     t: u32,
+    rough: u32,
 }
 
 impl Budget {
     /// What `all` rows take, of which `near` are near rough ones; in parts of [`whole`](Self::whole).
     #[inline(always)]
     fn share(self, all: u32, near: u32) -> u64 {
-        let of_plain = u64::from(self.steps - 2 * self.t);
-        let of_near = 2 * u64::from(self.steps - self.t);
+        let of_plain = 100 * u64::from(self.hundredths - self.rough * self.t);
+        let of_near = u64::from(self.rough) * u64::from(self.hundredths - 100 * self.t);
         u64::from(all - near) * of_plain + u64::from(near) * of_near
     }
 
     /// The share of a whole chunk.
     #[inline(always)]
     fn whole(self) -> u64 {
-        u64::from(self.steps - self.t) * u64::from(self.steps - 2 * self.t)
+        let plain = u64::from(self.hundredths - 100 * self.t);
+        plain * u64::from(self.hundredths - self.rough * self.t)
     }
 
     /// How many chunks a strip of so many rows has: at least 1, and at most its rows.
@@ -218,7 +221,9 @@ impl Budget {
 }
 
 /// Divides strips into at most `most` chunks of equal time, as short as can be, and writes the table of chunks: `most` entries, empty ones
-/// last. The first chunks of all strips come first, then the second ones, and so on.
+/// last. Unless `by_strip`, the first chunks of all strips come first, then the second ones, and so on.
+///
+/// `rough`: hundredths of what a plain row takes that one takes near rough ones, 100 or more.
 ///
 /// Block: [`CHUNKS_THREADS`]. Grid: 1.
 ///
@@ -235,18 +240,21 @@ pub unsafe fn wave2d_fast_chunks(
     strips: u32,
     most: u32,
     t: u32,
+    rough: u32,
+    by_strip: u32,
 ) {
     let thread = thread::thread_idx_x();
     let (lane, warp) = (thread % 32, thread / 32);
     // SAFETY: y is at most n_y.
     let near_before =
         |strip: u32, y: u32| unsafe { *near.get_unchecked((strip * (n_y + 1) + y) as usize) };
-    // Every warp finds the least budget for itself: with 2 (n_y + t) every strip is one chunk.
-    let (mut too_small, mut enough) = (2 * t, 2 * (n_y + t));
+    // Every warp finds the least budget for itself: with this every strip is one chunk.
+    let (mut too_small, mut enough) = (rough * t, rough * (n_y + t));
     while enough - too_small > 1 {
         let budget = Budget {
-            steps: too_small + (enough - too_small) / 2,
+            hundredths: too_small + (enough - too_small) / 2,
             t,
+            rough,
         };
         let mut all = 0;
         let mut strip = lane;
@@ -257,12 +265,16 @@ pub unsafe fn wave2d_fast_chunks(
         // SAFETY: all lanes are here.
         let all = unsafe { warp::warp_reduce_add(FULL_MASK, all) };
         if all <= most {
-            enough = budget.steps;
+            enough = budget.hundredths;
         } else {
-            too_small = budget.steps;
+            too_small = budget.hundredths;
         }
     }
-    let budget = Budget { steps: enough, t };
+    let budget = Budget {
+        hundredths: enough,
+        t,
+        rough,
+    };
     let mut strip = thread;
     while strip < strips {
         // SAFETY: one number for each strip.
@@ -302,7 +314,14 @@ pub unsafe fn wave2d_fast_chunks(
             let mut at = 0;
             for other in 0..strips {
                 let of_other = count(other);
-                at += of_other.min(chunk) + u32::from(other < strip && of_other > chunk);
+                at += if by_strip != 0 {
+                    if other < strip { of_other } else { 0 }
+                } else {
+                    of_other.min(chunk) + u32::from(other < strip && of_other > chunk)
+                };
+            }
+            if by_strip != 0 {
+                at += chunk;
             }
             write(at, [strip, boundary(chunk), boundary(chunk + 1), chunk]);
             chunk += 32;
@@ -768,4 +787,5 @@ passes! {
     wave2d_fast_exact_t1: 1, true;
     wave2d_fast_exact_t4: 4, true;
     wave2d_fast_exact_t12: 12, true;
+    wave2d_fast_exact_t14: 14, true;
 }

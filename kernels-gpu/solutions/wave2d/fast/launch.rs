@@ -22,12 +22,16 @@ impl Solution for Submission {
 /// What can be chosen without a change of the results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
-    /// The most timesteps of a launch; there are kernels for 14 and 16, of exact ones for 12.
+    /// The most timesteps of a launch; there are kernels for 14 and 16, of exact ones for 12 and 14.
     pub steps: u32,
     /// Warps of a block, 1 to 8. They share nothing.
     pub block_warps: u32,
     /// Warps of a launch: as many as the device runs at once.
     pub warps: u32,
+    /// What a row near rough ones costs, in hundredths of a plain one.
+    pub rough: u32,
+    /// Whether chunks of a strip are in the same blocks, or those beside each other.
+    pub by_strip: bool,
     /// The order of operations of `free_cell`, not of `fused_cell`.
     pub exact: bool,
 }
@@ -40,49 +44,57 @@ const FEWEST_ROWS: u32 = 8;
 
 impl Shape {
     /// The fastest, as far as is known, in blocks whose shared memory every GPU has.
-    pub const DEFAULT: Shape = Shape::fused(16, 2);
+    pub const DEFAULT: Shape = Shape::fused(16, 2, 200, true);
 
     /// The one for results that equal `free_cell`'s.
-    pub const EXACT: Shape = Shape {
-        exact: true,
-        ..Shape::fused(12, 2)
-    };
+    pub const EXACT: Shape = Shape::fused(12, 2, 200, true).exact();
 
     /// Those that are worth a try.
     pub const SPACE: &[Shape] = &[
-        Shape::fused(16, 2),
-        Shape::fused(16, 4),
-        Shape::fused(16, 8),
-        Shape::fused(14, 2),
-        Shape::fused(14, 4),
-        Shape::fused(14, 8),
+        Shape::DEFAULT,
+        Shape::fused(16, 8, 150, true),
+        Shape::fused(16, 8, 175, true),
+        Shape::fused(16, 8, 200, true),
+        Shape::fused(16, 8, 200, false),
+        Shape::fused(16, 8, 250, false),
+        Shape::fused(14, 8, 200, true),
     ];
 
     /// The same of [`EXACT`](Self::EXACT).
     pub const EXACT_SPACE: &[Shape] = &[
         Shape::EXACT,
-        Shape {
-            block_warps: 2,
-            ..Shape::EXACT
-        },
-        Shape {
-            block_warps: 8,
-            ..Shape::EXACT
-        },
+        Shape::fused(12, 8, 175, true).exact(),
+        Shape::fused(12, 8, 200, true).exact(),
+        Shape::fused(12, 8, 200, false).exact(),
+        Shape::fused(12, 8, 250, false).exact(),
+        Shape::fused(14, 8, 250, true).exact(),
     ];
 
-    const fn fused(steps: u32, block_warps: u32) -> Shape {
+    const fn fused(steps: u32, block_warps: u32, rough: u32, by_strip: bool) -> Shape {
         Shape {
             steps,
             block_warps,
             warps: RESIDENT,
+            rough,
+            by_strip,
             exact: false,
         }
     }
 
-    /// Timesteps of a launch, warps of a block.
+    const fn exact(self) -> Shape {
+        Shape {
+            exact: true,
+            ..self
+        }
+    }
+
+    /// Timesteps of a launch, warps of a block, cost of a rough row, order of chunks.
     pub fn label(&self) -> String {
-        format!("t{}_w{}", self.steps, self.block_warps)
+        let order = if self.by_strip { "s" } else { "b" };
+        format!(
+            "t{}_w{}_{}{order}",
+            self.steps, self.block_warps, self.rough
+        )
     }
 
     /// The timesteps of each launch, for `steps` in all.
@@ -155,7 +167,9 @@ impl Solution for Shape {
                 n_y,
                 strips,
                 chunks,
-                self.steps
+                self.steps,
+                self.rough,
+                u32::from(self.by_strip)
             ],
         )?;
 

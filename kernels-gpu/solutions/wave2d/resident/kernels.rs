@@ -4,25 +4,25 @@
 //! registers. Each block has two tiles in shared memory, its slab with a ring of halo around it: one with the last field, one for the next. They swap roles
 //! with each timestep. A cell's neighbours along y are the thread's own registers, but for its first and last; those along x are in the tile.
 //!
-//! A thread writes the values of the slab's first and last row to the tiles of the blocks beside it too. These come first; then all arrive at the cluster's
-//! barrier, compute the rest, which needs nothing of other blocks, and wait. So the barrier's time is hidden. Between two barriers nothing goes to global
-//! memory, for which an arrival would wait.
+//! A thread sends the values of the slab's first and last row to the tiles of the blocks beside it ([`Inboxes`]). What is between two timesteps: a barrier of the
+//! block, and for the threads of these rows a wait for what the blocks beside have sent. The cluster's barrier would wait for all that a thread
+//! has sent, and each block for the slowest.
 //!
-//! What is between two timesteps: a barrier of the block, for the values that its threads write after they have arrived, and the cluster's. A
-//! block writes to another's tile only after it has waited, so after all of the other's threads have read what is overwritten: it is
-//! read before they arrive.
+//! No value is overwritten that somebody still needs. The block's own are read before its barrier, and overwritten behind it. A halo is read by the
+//! threads that send to the block it comes from: it sends again when it has got all that they computed from what they read.
 //!
 //! Slabs are whole: they have all rows that their threads have. Those beyond the domain are 0, as its border is, so that no thread asks what it has.
 
 use cuda_std::prelude::*;
 use cuda_std::{UVec2, hint};
 
+use kernels_gpu::inbox::Inboxes;
 use kernels_gpu::wave2d::update::{self, Kind, Neighbours};
 use kernels_gpu::wave2d::{AnyScene, Domain, Scene};
 
-/// Shared memory of a block whose slab has so many rows of `n_x` cells: two tiles.
+/// Shared memory of a block whose slab has so many rows of `n_x` cells: the inboxes, and two tiles.
 pub const fn shared_mem_bytes(rows: u32, n_x: u32) -> usize {
-    2 * size_of::<f32>() * (rows as usize + 2) * (n_x as usize + 2)
+    Inboxes::BYTES + 2 * size_of::<f32>() * (rows as usize + 2) * (n_x as usize + 2)
 }
 
 /// The body for each of so many rows, written out: a long loop would stay one, and the fields be in local memory.
@@ -38,6 +38,18 @@ macro_rules! for_rows {
     )*};
 }
 
+/// Another block that needs a value of a thread.
+#[derive(Clone, Copy)]
+struct Beside {
+    /// Its rank; [`NOBODY`] if there is none.
+    rank: u32,
+    /// Where it has the value in its first tile: the place in this block's.
+    place: *mut f32,
+}
+
+/// No block's rank.
+const NOBODY: u32 = u32::MAX;
+
 /// What a thread knows of its cells.
 #[derive(Clone, Copy)]
 struct Cells<const ROWS: usize> {
@@ -51,46 +63,71 @@ struct Cells<const ROWS: usize> {
     other: usize,
     /// The first cell's place in the first tile.
     place: *mut f32,
-    /// Where the other blocks' first tiles have the values of the first and of the last row; null if the slab's first or last row is not this
-    /// thread's, or there is no such block.
-    beside: [*mut f32; 2],
+    /// Who needs the first row's value, and the last one's.
+    beside: [Beside; 2],
+    /// Whether there is anybody.
+    has_others: bool,
+    inboxes: Inboxes,
 }
 
 impl<const ROWS: usize> Cells<ROWS> {
-    /// One timestep: u0 becomes the next field, which goes to a tile too, the second if `ODD`.
+    /// One timestep: u0 becomes the next field, which goes to a tile too, the second if `ODD`. `number` counts the steps of this kind.
     ///
     /// # Safety
     /// All threads of the cluster call together. The other tile has the last field with its halo, and nothing else accesses this one's places.
     #[inline(always)]
-    unsafe fn step<const ODD: bool>(&self, u0: &mut [f32; ROWS], u1: &[f32; ROWS], source: f32) {
+    unsafe fn step<const ODD: bool>(
+        &self,
+        u0: &mut [f32; ROWS],
+        u1: &[f32; ROWS],
+        source: f32,
+        number: u32,
+    ) {
         const { assert!(2 <= ROWS && ROWS <= 13) };
         // Or there would be an address for each row, all the time.
         let cells = Self {
             stride: hint::opaque(self.stride),
             ..*self
         };
-        // SAFETY: the caller's.
+        // SAFETY: the caller's. The inboxes expect a value of each outer cell. The block's first thread waits for each turn; others wait where they
+        // read a halo.
         unsafe {
-            let [first, last] = [0, 1].map(|side: usize| self.any && !self.beside[side].is_null());
-            if first {
-                *self.beside[0].wrapping_add(self.tile::<ODD>()) =
-                    cells.row::<ODD>(0, u0, u1, source);
-            }
-            if last {
-                *self.beside[1].wrapping_add(self.tile::<ODD>()) =
-                    cells.row::<ODD>(ROWS - 1, u0, u1, source);
-            }
-            let arrival = cluster::arrive();
             if self.any {
+                // First what others wait for.
+                cells.row::<ODD>(0, u0, u1, source);
+                cells.row::<ODD>(ROWS - 1, u0, u1, source);
+                if self.has_others {
+                    self.send::<ODD>(0, u0[0]);
+                    self.send::<ODD>(1, u0[ROWS - 1]);
+                }
                 for_rows!(row in ROWS => {
-                    let is_done = row == 0 && first || row == ROWS - 1 && last;
-                    if !is_done {
+                    if row != 0 && row != ROWS - 1 {
                         cells.row::<ODD>(row, u0, u1, source);
                     }
                 });
             }
             thread::sync_threads();
-            arrival.wait();
+            if self.has_others || thread::thread_idx_x() == 0 {
+                self.inboxes.wait(ODD, number);
+            }
+        }
+    }
+
+    /// Sends a value to the block on this side, if there is one.
+    ///
+    /// # Safety
+    /// As [`step`](Self::step).
+    #[inline(always)]
+    unsafe fn send<const ODD: bool>(&self, side: usize, value: f32) {
+        let Beside { rank, place } = self.beside[side];
+        if rank != NOBODY {
+            let rank = hint::opaque(rank);
+            // SAFETY: the caller's.
+            unsafe {
+                let to = cluster::map_shared(place.wrapping_add(self.tile::<ODD>()), rank);
+                let inbox = self.inboxes.of(rank).wrapping_add(ODD as usize);
+                mbarrier::store_async(to, value, inbox);
+            }
         }
     }
 
@@ -100,7 +137,7 @@ impl<const ROWS: usize> Cells<ROWS> {
         if ODD { self.other } else { 0 }
     }
 
-    /// The next value of the cell of one row.
+    /// The cell of one row.
     ///
     /// # Safety
     /// As [`step`](Self::step).
@@ -111,7 +148,7 @@ impl<const ROWS: usize> Cells<ROWS> {
         u0: &mut [f32; ROWS],
         u1: &[f32; ROWS],
         source: f32,
-    ) -> f32 {
+    ) {
         let from = self.other - self.tile::<ODD>();
         let stride = self.stride as usize;
         let first = self.place.wrapping_add(row * stride);
@@ -137,7 +174,6 @@ impl<const ROWS: usize> Cells<ROWS> {
             let value = Kind::choose(kind, free, source);
             u0[row] = value;
             *first.wrapping_add(self.tile::<ODD>()) = value;
-            value
         }
     }
 }
@@ -162,11 +198,14 @@ unsafe fn resident<const ROWS: usize>(
     let first_y = rank * rows;
     let stride = n_x + 2;
     let len = (rows + 2) * stride;
-    let tiles = shared::dynamic_shared_mem::<f32>();
+    let memory = shared::dynamic_shared_mem::<f32>();
+    let tiles = memory.wrapping_add(Inboxes::BYTES / size_of::<f32>());
     let (thread, threads) = (thread::thread_idx_x(), thread::block_dim_x());
 
-    // SAFETY: for all that follows: the shared memory has room for two tiles. Each cell is one thread's.
+    // SAFETY: for all that follows: the shared memory has room for inboxes and two tiles. Each cell is one thread's.
     unsafe {
+        let neighbours = u32::from(rank > 0) + u32::from(rank + 1 < blocks);
+        let inboxes = Inboxes::new(memory.cast(), neighbours * n_x * size_of::<f32>() as u32);
         let mut place = thread;
         while place < len {
             // Before the domain these wrap around.
@@ -194,7 +233,12 @@ unsafe fn resident<const ROWS: usize>(
             stride,
             other: len as usize,
             place: tiles.add(((row + 1) * stride + x + 1) as usize),
-            beside: [core::ptr::null_mut(); 2],
+            beside: [Beside {
+                rank: NOBODY,
+                place: core::ptr::null_mut(),
+            }; 2],
+            has_others: false,
+            inboxes,
         };
         let (mut before, mut last) = ([0.0; ROWS], [0.0; ROWS]);
         // One loop, which is too long to be unrolled, since all scenes stand in it: the kinds come through the tile that is not used yet.
@@ -226,23 +270,29 @@ unsafe fn resident<const ROWS: usize>(
         cluster::sync();
 
         if any && rank > 0 && row == 0 {
-            let to = cells.place.add((rows * stride) as usize);
-            cells.beside[0] = cluster::map_shared(to, rank - 1);
+            let place = cells.place.add((rows * stride) as usize);
+            let rank = rank - 1;
+            cells.beside[0] = Beside { rank, place };
+            cells.has_others = true;
         }
         if any && rank + 1 < blocks && row + ROWS as u32 == rows {
             // The last row's value goes to the row before the first.
-            let to = cells.place.sub(((row + 1) * stride) as usize);
-            cells.beside[1] = cluster::map_shared(to, rank + 1);
+            let place = cells.place.sub(((row + 1) * stride) as usize);
+            let rank = rank + 1;
+            cells.beside[1] = Beside { rank, place };
+            cells.has_others = true;
         }
         let mut step = 0;
         // Two at a time, so that the fields swap roles without being moved.
         while step < steps {
-            cells.step::<true>(&mut before, &last, scene.source_value(t.wrapping_add(step)));
+            let source = scene.source_value(t.wrapping_add(step));
+            cells.step::<true>(&mut before, &last, source, step / 2);
             step += 1;
             if step == steps {
                 break;
             }
-            cells.step::<false>(&mut last, &before, scene.source_value(t.wrapping_add(step)));
+            let source = scene.source_value(t.wrapping_add(step));
+            cells.step::<false>(&mut last, &before, source, step / 2);
             step += 1;
         }
 
@@ -301,6 +351,7 @@ macro_rules! instances {
 instances! {
     wave2d_resident_13: 13, 512;
     wave2d_resident_7: 7, 832;
+    wave2d_resident_5: 5, 832;
     wave2d_resident_4: 4, 1024;
 }
 

@@ -21,13 +21,15 @@ impl Shape {
     /// 201 rows are eight slabs of two times 13, of which 7 are unused.
     pub const DEFAULT: Shape = Shape::new(13, 8);
 
-    /// What may be tried. A domain takes the first of eight blocks that it fits.
+    /// What may be tried. What does not fit a shape takes the first of eight blocks that it fits.
     pub const SPACE: &[Shape] = &[
         Shape::DEFAULT,
         Shape::new(7, 8),
         Shape::new(4, 8),
-        Shape::new(13, 16),
         Shape::new(7, 16),
+        Shape::new(5, 16),
+        Shape::new(4, 16),
+        Shape::new(13, 16),
     ];
 
     const fn new(rows: u32, blocks: u32) -> Shape {
@@ -55,9 +57,16 @@ impl Shape {
             .with_non_portable_cluster(blocks);
         (bytes <= MOST_SHARED_MEM_BYTES).then_some((*name, config, rows))
     }
+
+    /// This shape, or the first of eight blocks, if there is one that the domain fits.
+    fn fitting(&self, n_x: u32, n_y: u32) -> Option<(&'static str, LaunchConfig, u32)> {
+        let portable = Self::SPACE.iter().filter(|shape| shape.blocks <= 8);
+        let mut shapes = [self].into_iter().chain(portable);
+        shapes.find_map(|shape| shape.launch(n_x, n_y))
+    }
 }
 
-/// The first shape of [`Shape::SPACE`] of eight blocks that the domain fits.
+/// [`Shape::DEFAULT`].
 pub struct Submission;
 
 impl Solution for Submission {
@@ -67,12 +76,7 @@ impl Solution for Submission {
         buffers: Buffers,
         plan: &mut Plan,
     ) -> Result<Outputs, PlanError> {
-        let fits =
-            |shape: &&Shape| shape.blocks <= 8 && shape.launch(problem.n_x, problem.n_y).is_some();
-        match Shape::SPACE.iter().find(fits) {
-            Some(shape) => shape.record(problem, buffers, plan),
-            None => step_by_step(problem, buffers, plan),
-        }
+        Shape::DEFAULT.record(problem, buffers, plan)
     }
 }
 
@@ -86,7 +90,7 @@ impl Solution for Shape {
         let Problem {
             n_x, n_y, steps, ..
         } = *problem;
-        let Some((kernel, config, rows)) = self.launch(n_x, n_y) else {
+        let Some((kernel, config, rows)) = self.fitting(n_x, n_y) else {
             return step_by_step(problem, buffers, plan);
         };
         let Buffers { u0, u1 } = buffers;

@@ -1,35 +1,53 @@
-//! One launch a timestep, several rows of a column a thread, everything from global memory.
+//! One launch a timestep, a few rows of a column a thread, everything from global memory.
 //!
-//! A thread loads its column of u1 once for all its rows, with all of u0 under way at the same time; neighbours along x hit L1. Blocks go
-//! through the domain in one direction in even launches and in the other in odd ones: a launch begins with what the last one has left in L2.
+//! Rows begin anywhere in a cache line, and the threads of each row begin where that line does: a warp's cells fill a whole line, of u0 and of
+//! u1. So a row's threads are shifted against those of the row before, and a cell's neighbours come from L1 and not from registers.
+//!
+//! A block first asks the scene whether all of its cells are free and undamped. Then a thread sends all of its loads before it waits for the
+//! first; where the answer is no, those of two rows at a time, after their cells' kinds.
+//!
+//! Blocks go through the domain in one direction in even launches and in the other in odd ones: a launch begins with what the last one has
+//! left in L2.
 
+use cuda_std::hint;
 use cuda_std::prelude::*;
 
 use kernels_gpu::wave2d::update::{self, Kind, Neighbours};
 use kernels_gpu::wave2d::{AnyScene, Domain, Region, Scene};
 
-/// Threads of a block, along x.
-pub const BLOCK: u32 = 128;
+/// Cells in a cache line of 128 bytes. A field begins with a whole one.
+pub const LINE: u32 = 32;
 
-/// What the kernels below do, with `ROWS` rows a thread.
+/// How many threads a row needs, if its first is at the start of the cache line in which the row begins.
+pub const fn row_threads(n_x: u32) -> u32 {
+    // Rows begin at multiples of n_x; modulo a line those are the multiples of the largest power of two in both.
+    let between_starts = 1 << (n_x | LINE).trailing_zeros();
+    n_x + LINE - between_starts
+}
+
+/// Rows of a thread.
+pub const ROWS: u32 = 4;
+
+/// Computes timestep `t` of every cell: the new field replaces `u0`. `backwards`, unless 0: the last blocks have the first cells.
+///
+/// Block: at most 256 threads, x a multiple of a warp. Grid: at least [`row_threads`]`(n_x)` threads along x, and along y n_y over [`ROWS`].
 ///
 /// # Safety
-/// As theirs.
-#[inline(always)]
-#[allow(clippy::too_many_arguments)]
-#[allow(clippy::needless_range_loop, reason = "arrays stay in registers")]
-unsafe fn step<const ROWS: usize>(
+/// - `u0` points to n_x * n_y initialised values that nothing else accesses during the launch.
+/// - `u1` has n_x * n_y elements; n_x * n_y is at most 2^31; n_x and n_y are at least 2.
+#[kernel(max_threads = 256, min_blocks = 6)]
+pub unsafe fn wave2d_single(
     u0: *mut f32,
     u1: &[f32],
-    domain: Domain,
+    n_x: u32,
+    n_y: u32,
     scene: u32,
     k: f32,
     t: u32,
     backwards: u32,
 ) {
-    let Domain { n_x, n_y } = domain;
-    let scene = AnyScene::new(scene, domain);
-    let (x_first, y_first) = if backwards != 0 {
+    let domain = Domain { n_x, n_y };
+    let (block_x, block_y) = if backwards != 0 {
         (
             thread::grid_dim_x() - 1 - thread::block_idx_x(),
             thread::grid_dim_y() - 1 - thread::block_idx_y(),
@@ -37,97 +55,180 @@ unsafe fn step<const ROWS: usize>(
     } else {
         (thread::block_idx_x(), thread::block_idx_y())
     };
-    let (x_first, y_first) = (x_first * BLOCK, y_first * ROWS as u32);
-    let x = x_first + thread::thread_idx_x();
+    let (columns, rows) = (thread::block_dim_x(), thread::block_dim_y() * ROWS);
+    let (x_first, y_first) = (block_x * columns, block_y * rows);
+    // The cells of the block are in here: a row's threads begin up to a line before it.
     let region = Region {
-        x_first,
-        x_end: x_first + BLOCK,
+        x_first: x_first.saturating_sub(LINE - 1),
+        x_end: x_first + columns,
         y_first,
-        y_end: y_first + ROWS as u32,
+        y_end: y_first + rows,
     };
-    let stride = n_x as usize;
-    let first = (y_first * n_x + x) as usize;
-    if scene.is_plain(region) {
-        // SAFETY: all cells are inside the border, so each has four neighbours; each thread touches its own elements of u0.
-        unsafe {
-            let last = |i: usize| *u1.get_unchecked(i);
-            let mut next = [0.0; ROWS];
-            let mut own = [0.0; ROWS];
-            for row in 0..ROWS {
-                next[row] = *u0.add(first + row * stride);
-                own[row] = last(first + row * stride);
-            }
-            let above = last(first - stride);
-            let below = last(first + ROWS * stride);
-            for row in 0..ROWS {
-                let i = first + row * stride;
-                let around = Neighbours {
-                    west: last(i - 1),
-                    east: last(i + 1),
-                    north: if row == 0 { above } else { own[row - 1] },
-                    south: if row == ROWS - 1 { below } else { own[row + 1] },
-                };
-                next[row] = update::free_cell(next[row], own[row], around, k, 0.0);
-            }
-            for row in 0..ROWS {
-                *u0.add(first + row * stride) = next[row];
-            }
+    let column = Column {
+        u0,
+        n_x: domain.n_x,
+        x: x_first + thread::thread_idx_x(),
+        y_first: y_first + thread::thread_idx_y() * ROWS,
+    };
+    if !AnyScene::new(scene, domain).is_plain(region) {
+        let mut column = column;
+        let y_end = hint::opaque(column.y_first + ROWS);
+        while column.y_first < y_end {
+            // SAFETY: the caller's.
+            unsafe { advance_any::<2>(column, u1, domain, scene, k, t) }
+            column.y_first += 2;
         }
         return;
     }
-    let source = scene.source_value(t);
-    let mut y = y_first;
-    while x < n_x && y < n_y && y < region.y_end {
-        let i = (y * n_x + x) as usize;
-        // SAFETY: (x, y) is in the domain; a free cell is inside the border, so it has all four neighbours.
-        unsafe {
-            let last = |i: usize| *u1.get_unchecked(i);
-            let cell = u0.add(i);
-            *cell = match update::kind(&scene, domain, x, y) {
-                Kind::Zero => 0.0,
-                Kind::Source => source,
-                Kind::Free { damping } => {
-                    let around = Neighbours {
-                        west: last(i - 1),
-                        east: last(i + 1),
-                        north: last(i - stride),
-                        south: last(i + stride),
-                    };
-                    update::free_cell(*cell, last(i), around, k, damping)
-                }
-            };
+    // SAFETY: all cells of the block are inside the border, so that they have four neighbours; each thread touches its own elements of u0.
+    unsafe {
+        let u1 = |i: u32| *u1.get_unchecked(i as usize);
+        let values = Values::<{ ROWS as usize }>::load(|row| *column.cell(row), u1, column);
+        for row in 0..ROWS as usize {
+            *column.cell(row) = values.advance(row, k, 0.0);
         }
-        y += 1;
     }
 }
 
-macro_rules! steps {
-    ($($name:ident: $rows:literal;)*) => {$(
-        /// Computes timestep `t` of every cell: the new field replaces `u0`. `backwards`, unless 0: the last blocks have the first cells.
-        ///
-        /// Block: [`BLOCK`]. Grid: the domain over [`BLOCK`] and the rows that the name ends in, rounded up.
-        ///
-        /// # Safety
-        /// - `u0` points to n_x * n_y initialised values that nothing else accesses during the launch.
-        /// - `u1` has n_x * n_y elements; n_x * n_y is at most 2^31; n_x and n_y are at least 2.
-        #[kernel(max_threads = 128)]
-        pub unsafe fn $name(
-            u0: *mut f32,
-            u1: &[f32],
-            n_x: u32,
-            n_y: u32,
-            scene: u32,
-            k: f32,
-            t: u32,
-            backwards: u32,
-        ) {
-            // SAFETY: the caller's.
-            unsafe { step::<$rows>(u0, u1, Domain { n_x, n_y }, scene, k, t, backwards) }
+/// Computes the first `ROWS` cells of a column, of any kind; there may be none.
+///
+/// # Safety
+/// As the kernels'.
+#[inline(always)]
+#[allow(clippy::needless_range_loop, reason = "arrays stay in registers")]
+unsafe fn advance_any<const ROWS: usize>(
+    column: Column,
+    u1: &[f32],
+    domain: Domain,
+    scene: u32,
+    k: f32,
+    t: u32,
+) {
+    // What the five scenes know stays out of registers: it is worked out for each cell, in a loop that is not unrolled.
+    let mut codes = [0.0; ROWS];
+    let mut has_source = false;
+    let (mut row, rows) = (0, hint::opaque(ROWS as u32) as usize);
+    while row < rows {
+        let domain = Domain {
+            n_x: hint::opaque(domain.n_x),
+            n_y: hint::opaque(domain.n_y),
+        };
+        let scene = AnyScene::new(scene, domain);
+        let kind = update::kind(&scene, domain, column.x_in(row), column.y(row));
+        has_source |= kind == Kind::Source;
+        for row in 1..ROWS {
+            codes[row - 1] = codes[row];
         }
-    )*};
+        codes[ROWS - 1] = kind.encode();
+        row += 1;
+    }
+    let source = if has_source {
+        AnyScene::new(scene, domain).source_value(t)
+    } else {
+        0.0
+    };
+    // Cells that are not free load what is there, without a branch: all loads are under way together here too.
+    let end = domain.n_x * domain.n_y - 1;
+    // SAFETY: free cells are in the domain; each thread touches its own elements of u0.
+    unsafe {
+        let u0 = |row: usize| {
+            if codes[row] >= 0.0 {
+                *column.cell(row)
+            } else {
+                0.0
+            }
+        };
+        let u1 = |i: u32| *u1.get_unchecked(i.min(end) as usize);
+        let values = Values::<ROWS>::load(u0, u1, column);
+        for row in 0..ROWS {
+            if column.x_in(row) < domain.n_x && column.y(row) < domain.n_y {
+                let free = values.advance(row, k, codes[row]);
+                *column.cell(row) = Kind::choose(codes[row], free, source);
+            }
+        }
+    }
 }
 
-steps! {
-    wave2d_single_r8: 8;
-    wave2d_single_r16: 16;
+/// A thread's cells: one in each row from `y_first` on, number `x` from the start of the cache line in which the row begins.
+#[derive(Clone, Copy)]
+struct Column {
+    u0: *mut f32,
+    n_x: u32,
+    x: u32,
+    y_first: u32,
+}
+
+impl Column {
+    #[inline(always)]
+    fn y(self, row: usize) -> u32 {
+        self.y_first + row as u32
+    }
+
+    /// The cell's x. Before the row, this wraps to a number beyond it.
+    #[inline(always)]
+    fn x_in(self, row: usize) -> u32 {
+        let row_start = self.u0.wrapping_add((self.y(row) * self.n_x) as usize);
+        let place = row_start.addr() / size_of::<f32>();
+        self.x.wrapping_sub(place as u32 % LINE)
+    }
+
+    /// The cell's element.
+    #[inline(always)]
+    fn index(self, row: usize) -> u32 {
+        (self.y(row) * self.n_x).wrapping_add(self.x_in(row))
+    }
+
+    /// Where the cell is in u0.
+    #[inline(always)]
+    fn cell(self, row: usize) -> *mut f32 {
+        self.u0.wrapping_add(self.index(row) as usize)
+    }
+}
+
+/// What a thread loads.
+struct Values<const ROWS: usize> {
+    u0: [f32; ROWS],
+    u1: [f32; ROWS],
+    around: [Neighbours<f32>; ROWS],
+}
+
+impl<const ROWS: usize> Values<ROWS> {
+    /// Loads cells of u1 by index, and those of u0 by row.
+    #[inline(always)]
+    #[allow(clippy::needless_range_loop, reason = "arrays stay in registers")]
+    fn load(u0: impl Fn(usize) -> f32, u1: impl Fn(u32) -> f32, column: Column) -> Self {
+        let zero = Neighbours {
+            west: 0.0,
+            east: 0.0,
+            north: 0.0,
+            south: 0.0,
+        };
+        let mut values = Self {
+            u0: [0.0; ROWS],
+            u1: [0.0; ROWS],
+            around: [zero; ROWS],
+        };
+        for row in 0..ROWS {
+            values.u1[row] = u1(column.index(row));
+        }
+        for row in 0..ROWS {
+            let i = column.index(row);
+            values.around[row] = Neighbours {
+                west: u1(i.wrapping_sub(1)),
+                east: u1(i.wrapping_add(1)),
+                north: u1(i.wrapping_sub(column.n_x)),
+                south: u1(i.wrapping_add(column.n_x)),
+            };
+        }
+        for row in 0..ROWS {
+            values.u0[row] = u0(row);
+        }
+        values
+    }
+
+    /// The next value of the cell in `row`, if it is free, with damping `d`.
+    #[inline(always)]
+    fn advance(&self, row: usize, k: f32, d: f32) -> f32 {
+        update::free_cell(self.u0[row], self.u1[row], self.around[row], k, d)
+    }
 }

@@ -3,7 +3,7 @@
 use plan::wave2d::{Buffers, Outputs, Problem, Solution};
 use plan::{LaunchConfig, Plan, PlanError, args};
 
-use super::kernels::BLOCK;
+use super::kernels::{ROWS, row_threads};
 
 /// See the module.
 pub struct Submission;
@@ -22,18 +22,15 @@ impl Solution for Submission {
 /// What can be chosen without a change of the results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
-    /// Rows of a thread; there are kernels for 8 and 16.
-    pub rows: u32,
+    /// Threads of a block along x and y.
+    pub block: [u32; 2],
     /// Whether every other launch goes through the domain from its end.
     pub turns: bool,
 }
 
 impl Shape {
-    /// The fastest, as far as is known.
-    pub const DEFAULT: Shape = Shape {
-        rows: 8,
-        turns: true,
-    };
+    /// The fastest on an H100.
+    pub const DEFAULT: Shape = Shape::new([128, 2]);
 
     /// Those that are worth a try.
     pub const SPACE: &[Shape] = &[
@@ -42,16 +39,20 @@ impl Shape {
             turns: false,
             ..Shape::DEFAULT
         },
-        Shape {
-            rows: 16,
-            ..Shape::DEFAULT
-        },
+        Shape::new([128, 1]),
+        Shape::new([256, 1]),
+        Shape::new([64, 4]),
     ];
 
-    /// Rows of a thread, and whether it turns.
+    const fn new(block: [u32; 2]) -> Shape {
+        Shape { block, turns: true }
+    }
+
+    /// The shape in a few letters.
     pub fn label(&self) -> String {
+        let [x, y] = self.block;
         let turns = if self.turns { "_turns" } else { "" };
-        format!("r{}{turns}", self.rows)
+        format!("{x}x{y}{turns}")
     }
 }
 
@@ -64,8 +65,9 @@ impl Solution for Shape {
     ) -> Result<Outputs, PlanError> {
         let Buffers { mut u0, mut u1 } = buffers;
         let (n_x, n_y) = (problem.n_x, problem.n_y);
-        let config = LaunchConfig::new((n_x.div_ceil(BLOCK), n_y.div_ceil(self.rows)), BLOCK);
-        let kernel = format!("wave2d_single_r{}", self.rows);
+        let [x, y] = self.block;
+        let threads = (row_threads(n_x), n_y.div_ceil(ROWS));
+        let config = LaunchConfig::covering(threads, (x, y))?;
         for step in 0..problem.steps {
             let t = problem.first_step.wrapping_add(step);
             let backwards = u32::from(self.turns) & step;
@@ -79,7 +81,7 @@ impl Solution for Shape {
                 t,
                 backwards
             ];
-            plan.launch(&kernel, config, args)?;
+            plan.launch("wave2d_single", config, args)?;
             (u0, u1) = (u1, u0);
         }
         Ok(Outputs { u0, u1 })
