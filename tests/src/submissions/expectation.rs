@@ -38,6 +38,11 @@ impl ExpectedVerdict {
             ExpectedVerdict::Passes | ExpectedVerdict::Harmless | ExpectedVerdict::Undecided => &[],
         }
     }
+
+    /// Whether it counts how fast the submission is.
+    pub fn is_timed(&self) -> bool {
+        matches!(self, ExpectedVerdict::Passes | ExpectedVerdict::Harmless)
+    }
 }
 
 impl fmt::Display for ExpectedVerdict {
@@ -69,6 +74,9 @@ pub fn check(
             earns_everything(report)?;
             is_no_faster(report)?;
             return Ok("harmless".to_owned());
+        }
+        ExpectedVerdict::Undecided if submission.cuda.is_some() && device == "cuda" => {
+            fails_as_expected(submission, device, report)?;
         }
         ExpectedVerdict::Undecided => {
             is_undecided(submission, report)?;
@@ -244,7 +252,8 @@ fn is_expected(
     failing: &Failing,
 ) -> Result<(), String> {
     let mut kinds = submission.verdict.kinds().to_vec();
-    if let (Some(verdict), "cuda", Group::Large) = (&submission.cuda, device, group) {
+    let is_otherwise = group == Group::Large || submission.verdict == ExpectedVerdict::Undecided;
+    if let (Some(verdict), "cuda", true) = (&submission.cuda, device, is_otherwise) {
         kinds.extend(verdict.kinds());
     }
     if !kinds.contains(&failing.kind) {
@@ -256,6 +265,8 @@ fn is_expected(
     }
     let sanitizer = failing.sanitizer.as_deref().unwrap_or_default();
     match &submission.message {
+        // A GPU does not say what it waits for.
+        _ if device == "cuda" && failing.kind == Kind::Deadline => Ok(()),
         Some(part) if !failing.message.contains(part) && !sanitizer.contains(part) => {
             Err(format!("`{part}` is not in: {}", described(failing)))
         }
@@ -387,6 +398,24 @@ mod tests {
         );
         let race = report(&[("a", Outcome::failed(Kind::Race, "a race"))]);
         assert!(checked(harmless, &race).is_err());
+    }
+
+    #[test]
+    fn what_is_undecided_here_fails_on_a_gpu() {
+        let submission = submission("verdict = \"undecided\"\ncuda = \"wrong_result\"");
+        let passes = report(&[("a", Outcome::Passed)]);
+        let fails = report(&[("a", wrong())]);
+        assert!(check(&submission, &fails, "cuda").is_ok());
+        assert!(check(&submission, &passes, "cuda").is_err());
+        assert!(check(&submission, &fails, "emulated").is_err());
+    }
+
+    #[test]
+    fn a_deadline_of_a_gpu_has_no_reason() {
+        let submission = submission("verdict = \"deadline\"\nmessage = \"launch at most\"");
+        let fails = report(&[("a", Outcome::failed(Kind::Deadline, "not finished"))]);
+        assert!(check(&submission, &fails, "cuda").is_ok());
+        assert!(check(&submission, &fails, "emulated").is_err());
     }
 
     #[test]
