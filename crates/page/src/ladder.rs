@@ -31,8 +31,9 @@ const COLOURS: &str = include_str!("page.css");
 const LINE: f64 = 20.0;
 const RUNG: f64 = 22.0;
 const GAP: f64 = 12.0;
-/// Width of the labels, where they stand beside the bars: on a wide screen.
+/// Width of the labels at least, where they stand beside the bars: on a wide screen; and of one of their characters.
 const LABELS: f64 = 190.0;
+const CHARACTER: f64 = 7.8;
 /// From this width on.
 const WIDE: f64 = 600.0;
 /// Width to the right of the longest bar, for the value and the note.
@@ -41,9 +42,14 @@ const VALUE: f64 = 180.0;
 /// The SVG element.
 pub fn ladder(rungs: &[Rung], size: Size) -> String {
     let width = f64::from(size.width());
-    let labels = if width < WIDE { 0.0 } else { LABELS };
     let is_shown = |rung: &&Rung| rung.value.is_finite() && rung.value > 0.0;
     let rungs: Vec<&Rung> = rungs.iter().filter(is_shown).collect();
+    let longest = rungs.iter().map(|rung| rung.label.chars().count()).max();
+    let labels = if width < WIDE {
+        0.0
+    } else {
+        LABELS.max(10.0 + CHARACTER * longest.unwrap_or(0) as f64)
+    };
     let mut rows = Vec::new();
     let mut top = 0.0;
     for group in rungs.chunk_by(|a, b| a.group == b.group) {
@@ -127,6 +133,12 @@ mod tests {
             note: "<note>".to_owned(),
             colour: 1,
         }
+    }
+
+    #[test]
+    fn bars_begin_after_the_longest_label() {
+        let svg = ladder(&[rung("a", "computes_source, CUDA C++", 1.0, None)], BROAD);
+        assert!(svg.contains("rect x=\"205.0\""), "{svg}");
     }
 
     #[test]

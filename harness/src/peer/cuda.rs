@@ -58,7 +58,7 @@ pub const SOURCES: &[Source] = &[
             Counterpart {
                 variant: "fast",
                 language: "CUDA C++",
-                kernel: "fast_t3_r4_y6",
+                kernel: "fast_t4_r4_y8",
                 relaunch: same,
             },
         ],
