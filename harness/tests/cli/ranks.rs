@@ -1,7 +1,8 @@
 //! Several processes that compute one problem.
 
-use std::net::TcpListener;
+use std::net::{Ipv4Addr, TcpListener};
 use std::process::{Child, Stdio};
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::run::{describe, harness};
@@ -89,8 +90,11 @@ fn what_processes_cannot_do_together() {
 
 /// Processes that a launcher would have started, one with each of these arguments.
 fn ranks(runs: &[&[&str]]) -> Vec<Child> {
-    // The port is free again at once; nobody else takes it meanwhile, since systems hand ports out in turn.
-    let port = TcpListener::bind("127.0.0.1:0").unwrap();
+    // A port that is free stays free only at an address that nobody else uses: one for each call, of this process.
+    static CALLS: AtomicU8 = AtomicU8::new(1);
+    let [.., high, low] = std::process::id().to_be_bytes();
+    let address = Ipv4Addr::new(127, high, low, CALLS.fetch_add(1, Ordering::Relaxed));
+    let port = TcpListener::bind((address, 0)).unwrap();
     let port = port.local_addr().unwrap().port();
     let count = runs.len().to_string();
     let start = |(rank, args): (usize, &&[&str])| {
@@ -100,7 +104,7 @@ fn ranks(runs: &[&[&str]]) -> Vec<Child> {
             .envs([("RANK", &rank), ("LOCAL_RANK", &rank)])
             .envs([("WORLD_SIZE", &count), ("LOCAL_WORLD_SIZE", &count)])
             .envs([
-                ("MASTER_ADDR", "127.0.0.1"),
+                ("MASTER_ADDR", &address.to_string()),
                 ("MASTER_PORT", &port.to_string()),
             ])
             .stdout(Stdio::piped())
