@@ -94,17 +94,19 @@ __device__ __forceinline__ void copy_async_8(double *to, const double *from)
     asm volatile("cp.async.ca.shared.global [%0], [%1], 8;" ::"r"(u32(__cvta_generic_to_shared(to))), "l"(from) : "memory");
 }
 
-// value / divisor, rounded right: a product with the rounded inverse, corrected twice, where nothing is subnormal.
-__device__ __forceinline__ double divide(double value, double divisor, double inverse)
+// value / divisor, rounded right if is_sure(value): a product with the rounded inverse, corrected twice.
+__device__ __forceinline__ double quotient(double value, double divisor, double inverse)
+{
+    double quotient = value * inverse;
+    quotient = fma(fma(-divisor, quotient, value), inverse, quotient);
+    return copysign(fma(fma(-divisor, quotient, value), inverse, quotient), value);
+}
+
+__device__ __forceinline__ bool is_sure(double value)
 {
     constexpr u32 SMALLEST = (1023 - 500) << 20, INFINITE = 0x7ff << 20;
     const u32 high = u32(__double2hiint(value)) & 0x7fffffff;
-    if (high - SMALLEST < INFINITE - SMALLEST) {
-        double quotient = value * inverse;
-        quotient = fma(fma(-divisor, quotient, value), inverse, quotient);
-        return fma(fma(-divisor, quotient, value), inverse, quotient);
-    }
-    return value == 0.0 ? value : value / divisor;
+    return high - SMALLEST < INFINITE - SMALLEST || (high | u32(__double2loint(value))) == 0;
 }
 
 template <int DEPTH, int ROWS, int THREADS, int RELOADED> struct Fast {
@@ -213,10 +215,22 @@ template <int DEPTH, int ROWS, int THREADS, int RELOADED> struct Fast {
             next[row] = fma(middle[row], 2.0, -next[row]) + ratio_c2 * laplacian;
         }
         if (!PLAIN && is_damped) {
+            bool are_sure = true;
 #pragma unroll
             for (int row = 0; row < ROWS; ++row) {
-                const double2 divisor = *reinterpret_cast<const double2 *>(from + FACTORS * row);
-                next[row] = divide(next[row], divisor.x, divisor.y);
+                are_sure &= is_sure(next[row]);
+            }
+            if (are_sure) {
+#pragma unroll
+                for (int row = 0; row < ROWS; ++row) {
+                    const double2 divisor = *reinterpret_cast<const double2 *>(from + FACTORS * row);
+                    next[row] = quotient(next[row], divisor.x, divisor.y);
+                }
+            } else {
+#pragma unroll
+                for (int row = 0; row < ROWS; ++row) {
+                    next[row] /= from[FACTORS * row];
+                }
             }
         }
         if (!PLAIN) {

@@ -27,41 +27,36 @@ pub fn laplacian(u: f64, around: Neighbours) -> f64 {
 pub struct Factors {
     /// 1 - d dt.
     pub of_u_prev: f64,
-    /// 1 + d dt, at most 2^400.
+    /// 1 + d dt, positive and at most 2^400.
     pub divisor: f64,
     /// 1 / divisor, rounded.
     pub inverse: f64,
 }
 
 impl Factors {
-    /// value / divisor, as IEEE 754 rounds it, in five fused or plain operations where that is sure to be right.
+    /// value / divisor, as IEEE 754 rounds it, in five operations. Right if [`is_sure`](Self::is_sure) for the value.
     ///
     /// A product with the rounded inverse is at most 1.5 units in the last place off. The first correction brings it within one, and then,
-    /// the inverse being rounded right, the second rounds right (Markstein). That holds while nothing is subnormal: the divisor is at most 2^400, so
-    /// values from 2^-500 on are safe. The others but 0 are divided.
+    /// the inverse being rounded right, the second rounds right (Markstein).
     #[inline(always)]
-    pub fn divide(self, value: f64) -> f64 {
-        match self.quotient(value) {
-            (quotient, true) => quotient,
-            _ => value / self.divisor,
-        }
-    }
-
-    /// [`divide`](Self::divide) without the case that is not sure to be right, and whether it is: for several at once, without a branch each.
-    #[inline(always)]
-    pub fn quotient(self, value: f64) -> (f64, bool) {
-        const SMALLEST: u32 = (1023 - 500) << 20;
-        const INFINITE: u32 = 0x7ff << 20;
-        let high = (value.to_bits() >> 32) as u32 & 0x7fff_ffff;
+    pub fn quotient(self, value: f64) -> f64 {
         let correct = |quotient: f64| {
             let rest = GpuFloat::mul_add(-self.divisor, quotient, value);
             GpuFloat::mul_add(rest, self.inverse, quotient)
         };
-        let quotient = correct(correct(value * self.inverse));
         // The corrections lose the sign of 0.
-        let is_zero = value == 0.0;
-        let is_right = high.wrapping_sub(SMALLEST) < INFINITE - SMALLEST || is_zero;
-        (if is_zero { value } else { quotient }, is_right)
+        correct(correct(value * self.inverse)).copysign(value)
+    }
+
+    /// Whether the [`quotient`](Self::quotient) of `value` is sure to be right: nothing on the way is subnormal. Since the divisor is at most 2^400, finite
+    /// values from 2^-500 on are safe, and 0.
+    #[inline(always)]
+    pub fn is_sure(value: f64) -> bool {
+        const SMALLEST: u32 = (1023 - 500) << 20;
+        const INFINITE: u32 = 0x7ff << 20;
+        let (high, low) = ((value.to_bits() >> 32) as u32, value.to_bits() as u32);
+        let magnitude = high & 0x7fff_ffff;
+        magnitude.wrapping_sub(SMALLEST) < INFINITE - SMALLEST || magnitude | low == 0
     }
 }
 
@@ -99,7 +94,7 @@ impl Scheme {
         (2.0 * u - (1.0 - d_dt) * u_prev + self.ratio * c2 * laplacian) / (1.0 + d_dt)
     }
 
-    /// What damping `d`, in 1/s, makes of a site's step, for [`damped_by`](Self::damped_by).
+    /// What damping `d`, in 1/s, makes of a site's step, for [`undivided`](Self::undivided).
     #[inline(always)]
     pub fn factors(self, d: f64) -> Factors {
         let d_dt = d * self.dt;
@@ -119,13 +114,8 @@ impl Scheme {
         GpuFloat::mul_add(u, 2.0, -u_prev) + ratio_c2 * laplacian
     }
 
-    /// [`damped`](Self::damped), to the last bit, from the product `ratio_c2` of ratio and c^2, and the damping's factors.
-    #[inline(always)]
-    pub fn damped_by(ratio_c2: f64, factors: Factors, u_prev: f64, u: f64, laplacian: f64) -> f64 {
-        factors.divide(Self::undivided(ratio_c2, factors, u_prev, u, laplacian))
-    }
-
-    /// [`damped_by`](Self::damped_by), to be [divided](Factors::divide) by 1 + d dt.
+    /// [`damped`](Self::damped), to the last bit, but for the division by 1 + d dt; from the product `ratio_c2` of ratio and c^2, and the damping's
+    /// factors.
     #[inline(always)]
     pub fn undivided(ratio_c2: f64, factors: Factors, u_prev: f64, u: f64, laplacian: f64) -> f64 {
         let before = factors.of_u_prev * u_prev;

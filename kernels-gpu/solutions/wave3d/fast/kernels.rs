@@ -262,10 +262,7 @@ impl<const DEPTH: usize, const ROWS: usize, const THREADS: usize, const RELOADED
                 next[row] *= unsafe { *factors.wrapping_add(FACTORS as usize * row + 2) };
             }
         }
-        let source_row = match plane == self.task.source[0] {
-            true => self.task.source[1],
-            false => u32::MAX,
-        };
+        let mut laplacians = [0.0; ROWS];
         for row in 0..ROWS {
             let at = here.wrapping_add(row * ROW as usize);
             // SAFETY: every site of the tile has neighbours in shared memory.
@@ -287,30 +284,54 @@ impl<const DEPTH: usize, const ROWS: usize, const THREADS: usize, const RELOADED
                     along_z: [*at.sub(1), *at.add(1)],
                 }
             };
-            let mut laplacian = laplacian(middle[row], around);
-            if !PLAIN && row as u32 == source_row {
-                laplacian += self.task.values[step - 1];
+            laplacians[row] = laplacian(middle[row], around);
+        }
+        if !PLAIN && plane == self.task.source[0] {
+            // Opaque, or every plane would compute sums to choose from.
+            let source_row = hint::opaque(self.task.source[1]);
+            for row in 0..ROWS {
+                if row as u32 == source_row {
+                    laplacians[row] += self.task.values[step - 1];
+                }
             }
-            next[row] = Scheme::undamped_by(self.ratio_c2, next[row], middle[row], laplacian);
+        }
+        for row in 0..ROWS {
+            next[row] = Scheme::undamped_by(self.ratio_c2, next[row], middle[row], laplacians[row]);
         }
         if is_damped {
-            for row in 0..ROWS {
+            let factors = |row: usize| {
                 // SAFETY: as above.
                 let [divisor, inverse]: [f64; 2] =
                     unsafe { mem::load_vector(factors.wrapping_add(FACTORS as usize * row)) };
-                let factors = Factors {
+                Factors {
                     of_u_prev: 1.0,
                     divisor,
                     inverse,
-                };
-                next[row] = factors.divide(next[row]);
+                }
+            };
+            let mut are_sure = true;
+            for row in 0..ROWS {
+                are_sure &= Factors::is_sure(next[row]);
+            }
+            // One branch for all rows, whose quotients do not wait for one another.
+            if are_sure {
+                for row in 0..ROWS {
+                    next[row] = factors(row).quotient(next[row]);
+                }
+            } else {
+                for row in 0..ROWS {
+                    next[row] /= factors(row).divisor;
+                }
             }
         }
         if !PLAIN {
-            let flags = hint::opaque(self.flags);
             let is_plane_inside = plane.wrapping_sub(1) < self.task.domain.n_x - 2;
+            let flags = match is_plane_inside {
+                true => hint::opaque(self.flags),
+                false => 0,
+            };
             for row in 0..ROWS {
-                if !is_plane_inside || flags & INSIDE << row == 0 {
+                if flags & INSIDE << row == 0 {
                     next[row] = 0.0;
                 }
             }
@@ -524,14 +545,14 @@ macro_rules! instances {
 instances! {
     wave3d_fast_t1_r4_y8: 1, 4, 8, reloaded 1, 512;
     wave3d_fast_t2_r4_y8: 2, 4, 8, reloaded 0, 512;
-    wave3d_fast_t3_r4_y8: 3, 4, 8, reloaded 2, 512;
+    wave3d_fast_t3_r4_y8: 3, 4, 8, reloaded 1, 512;
     wave3d_fast_t3_r4_y6: 3, 4, 6, reloaded 0, 384;
-    wave3d_fast_t3_r6_y6: 3, 6, 6, reloaded 3, 384;
-    wave3d_fast_t3_r8_y4: 3, 8, 4, reloaded 2, 256;
-    wave3d_fast_t3_r2_y16: 3, 2, 16, reloaded 3, 1024;
-    wave3d_fast_t4_r4_y8: 4, 4, 8, reloaded 4, 512;
+    wave3d_fast_t3_r6_y6: 3, 6, 6, reloaded 2, 384;
+    wave3d_fast_t3_r8_y4: 3, 8, 4, reloaded 1, 256;
+    wave3d_fast_t3_r2_y16: 3, 2, 16, reloaded 2, 1024;
+    wave3d_fast_t4_r4_y8: 4, 4, 8, reloaded 3, 512;
     wave3d_fast_t4_r4_y6: 4, 4, 6, reloaded 2, 384;
-    wave3d_fast_t4_r8_y4: 4, 8, 4, reloaded 4, 256;
+    wave3d_fast_t4_r8_y4: 4, 8, 4, reloaded 3, 256;
 }
 
 /// # Safety

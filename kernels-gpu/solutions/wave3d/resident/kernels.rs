@@ -247,10 +247,9 @@ impl<const PLANES: usize, const ROWS: usize> Sites<PLANES, ROWS> {
                     // SAFETY: the caller's.
                     let factors = unsafe { self.factors(plane, row) };
                     let value = Scheme::undivided(self.ratio_c2, factors, before, last, laplacian);
-                    let (quotient, is_sure) = factors.quotient(value);
-                    is_right &= is_sure;
+                    is_right &= Factors::is_sure(value);
                     u_prev[plane][row] = value;
-                    quotient
+                    factors.quotient(value)
                 } else {
                     Scheme::undamped_by(self.ratio_c2, before, last, laplacian)
                 };
@@ -261,7 +260,7 @@ impl<const PLANES: usize, const ROWS: usize> Sites<PLANES, ROWS> {
                 for_rows!(row in ROWS => {
                     // SAFETY: the caller's.
                     let factors = unsafe { self.factors(plane, row) };
-                    next[plane][row] = factors.divide(u_prev[plane][row]);
+                    next[plane][row] = u_prev[plane][row] / factors.divisor;
                 });
             });
         }
