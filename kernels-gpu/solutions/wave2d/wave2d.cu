@@ -506,48 +506,47 @@ extern "C" __global__ void wave2d_fast_flags(
     }
 }
 
-// So many steps of the pipeline are a chunk: L plain rows take L + T, others twice that.
+// A chunk's time, in hundredths of a step of the pipeline on plain rows: L plain rows take L + T steps, and rows near rough ones `rough` each.
 struct Budget {
-    u32 steps, t;
+    u32 hundredths, t, rough;
 
     __device__ u64 share(u32 all, u32 near) const
     {
-        return (all - near) * u64(steps - 2 * t) + near * u64(2 * (steps - t));
+        return (all - near) * (100 * u64(hundredths - rough * t)) + near * (rough * u64(hundredths - 100 * t));
     }
     __device__ u32 chunks(u32 all, u32 near) const
     {
-        const u64 whole = u64(steps - t) * (steps - 2 * t);
+        const u64 whole = u64(hundredths - 100 * t) * (hundredths - rough * t);
         return u32(min(max((share(all, near) + whole - 1) / whole, 1ull), u64(all)));
     }
 };
 
-extern "C" __global__ void __launch_bounds__(512) wave2d_fast_chunks(
-    const u32 *__restrict__ near_before, u64, u32 *counts, uint4 *chunks, u32 n_y, u32 strips, u32 most, u32 t)
+// Chunks of equal time, at most so many: strip by strip, or first those with rows near rough ones.
+extern "C" __global__ void __launch_bounds__(512) wave2d_fast_chunks(const u32 *__restrict__ near_before, u64, uint2 *counts, uint4 *chunks, u32 n_y,
+    u32 strips, u32 most, u32 t, u32 rough, u32 near_first)
 {
     const u32 thread = threadIdx.x, lane = thread % LANES, warp = thread / LANES;
     const auto near = [&](u32 strip, u32 y) { return near_before[strip * (n_y + 1) + y]; };
-    u32 too_small = 2 * t, enough = 2 * (n_y + t);
+    u32 too_small = rough * t, enough = rough * (n_y + t);
     while (enough - too_small > 1) {
-        const Budget budget = {too_small + (enough - too_small) / 2, t};
+        const Budget budget = {too_small + (enough - too_small) / 2, t, rough};
         u32 all = 0;
         for (u32 strip = lane; strip < strips; strip += LANES) {
             all += budget.chunks(n_y, near(strip, n_y));
         }
-        (__reduce_add_sync(~0u, all) <= most ? enough : too_small) = budget.steps;
+        (__reduce_add_sync(~0u, all) <= most ? enough : too_small) = budget.hundredths;
     }
-    const Budget budget = {enough, t};
-    for (u32 strip = thread; strip < strips; strip += blockDim.x) {
-        counts[strip] = budget.chunks(n_y, near(strip, n_y));
-    }
-    __syncthreads();
-    for (u32 strip = warp; strip < strips; strip += blockDim.x / LANES) {
-        const u32 of_strip = counts[strip];
-        const u64 share = budget.share(n_y, near(strip, n_y));
+    const Budget budget = {enough, t, rough};
+    // The lane's chunk of a strip; which lanes have one that comes first, and which another; how many chunks the strip has.
+    uint2 rows, lanes;
+    const auto chunks_from = [&](u32 strip, u32 first) {
+        const u32 all = near(strip, n_y), count = budget.chunks(n_y, all);
+        const u64 share = budget.share(n_y, all);
         const auto boundary = [&](u32 chunk) {
             u32 low = 0, high = n_y;
             while (low < high) {
                 const u32 y = low + (high - low) / 2;
-                if (budget.share(y, near(strip, y)) * of_strip >= share * chunk) {
+                if (budget.share(y, near(strip, y)) * count >= share * min(chunk, count)) {
                     high = y;
                 } else {
                     low = y + 1;
@@ -555,19 +554,46 @@ extern "C" __global__ void __launch_bounds__(512) wave2d_fast_chunks(
             }
             return low;
         };
-        for (u32 chunk = lane; chunk < of_strip; chunk += LANES) {
-            u32 at = 0;
-            for (u32 other = 0; other < strips; ++other) {
-                at += min(counts[other], chunk) + (other < strip && counts[other] > chunk);
-            }
-            chunks[at] = make_uint4(strip, boundary(chunk), boundary(chunk + 1), chunk);
+        rows = make_uint2(boundary(first + lane), boundary(first + lane + 1));
+        const bool is_chunk = first + lane < count, comes_first = near_first && near(strip, rows.y) > near(strip, rows.x);
+        lanes = make_uint2(__ballot_sync(~0u, is_chunk && comes_first), __ballot_sync(~0u, is_chunk && !comes_first));
+        return count;
+    };
+    for (u32 strip = warp; strip < strips; strip += blockDim.x / LANES) {
+        uint2 both = make_uint2(0, 0);
+        for (u32 first = 0, count = 1; first < count; first += LANES) {
+            count = chunks_from(strip, first);
+            both.x += __popc(lanes.x), both.y += __popc(lanes.y);
+        }
+        if (lane == 0) {
+            counts[strip] = both;
         }
     }
-    u32 all = 0;
-    for (u32 strip = 0; strip < strips; ++strip) {
-        all += counts[strip];
+    __syncthreads();
+    const auto in_strips = [&](u32 strips) {
+        uint2 both = make_uint2(0, 0);
+        for (u32 strip = 0; strip < strips; ++strip) {
+            both.x += counts[strip].x, both.y += counts[strip].y;
+        }
+        return both;
+    };
+    const uint2 all = in_strips(strips);
+    for (u32 strip = warp; strip < strips; strip += blockDim.x / LANES) {
+        uint2 at = in_strips(strip);
+        at.y += all.x;
+        for (u32 first = 0, count = 1; first < count; first += LANES) {
+            count = chunks_from(strip, first);
+            const u32 below = (1u << lane) - 1;
+            const uint4 chunk = make_uint4(strip, rows.x, rows.y, first + lane);
+            if (lanes.x >> lane & 1) {
+                chunks[at.x + __popc(lanes.x & below)] = chunk;
+            } else if (lanes.y >> lane & 1) {
+                chunks[at.y + __popc(lanes.y & below)] = chunk;
+            }
+            at.x += __popc(lanes.x), at.y += __popc(lanes.y);
+        }
     }
-    for (u32 empty = all + thread; empty < most; empty += blockDim.x) {
+    for (u32 empty = all.x + all.y + thread; empty < most; empty += blockDim.x) {
         chunks[empty] = make_uint4(0, 0, 0, 0);
     }
 }
@@ -807,4 +833,5 @@ __device__ __forceinline__ void pass(
 
 FAST(1)
 FAST(4)
+FAST(14)
 FAST(16)

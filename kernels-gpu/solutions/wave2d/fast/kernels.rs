@@ -221,14 +221,14 @@ impl Budget {
 }
 
 /// Divides strips into at most `most` chunks of equal time, as short as can be, and writes the table of chunks: `most` entries, empty ones
-/// last. Unless `by_strip`, the first chunks of all strips come first, then the second ones, and so on.
+/// last. They come strip by strip; if `near_first`, those with rows near rough ones before all others, so that few blocks have both.
 ///
 /// `rough`: hundredths of what a plain row takes that one takes near rough ones, 100 or more.
 ///
 /// Block: [`CHUNKS_THREADS`]. Grid: 1.
 ///
 /// # Safety
-/// - `near` is what [`wave2d_fast_flags`] wrote, `chunks` points to CHUNK_NUMBERS * most numbers, `counts` to as many as there are strips. Nothing
+/// - `near` is what [`wave2d_fast_flags`] wrote, `chunks` points to CHUNK_NUMBERS * most numbers, `counts` to two for each strip. Nothing
 ///   else accesses these two during the launch.
 /// - `most` is at least `strips`; `t` is at least 1.
 #[kernel(max_threads = 512)]
@@ -241,7 +241,7 @@ pub unsafe fn wave2d_fast_chunks(
     most: u32,
     t: u32,
     rough: u32,
-    by_strip: u32,
+    near_first: u32,
 ) {
     let thread = thread::thread_idx_x();
     let (lane, warp) = (thread % 32, thread / 32);
@@ -275,61 +275,90 @@ pub unsafe fn wave2d_fast_chunks(
         t,
         rough,
     };
-    let mut strip = thread;
-    while strip < strips {
-        // SAFETY: one number for each strip.
-        unsafe { *counts.add(strip as usize) = budget.chunks(n_y, near_before(strip, n_y)) }
-        strip += CHUNKS_THREADS;
-    }
-    thread::sync_threads();
-    // SAFETY: written before the barrier.
-    let count = |strip: u32| unsafe { *counts.add(strip as usize) };
     let write = |at: u32, numbers: [u32; CHUNK_NUMBERS as usize]| {
         for (i, number) in numbers.into_iter().enumerate() {
             // SAFETY: `at` is below `most`.
             unsafe { *chunks.add((at * CHUNK_NUMBERS) as usize + i) = number }
         }
     };
-    // A strip for each warp, a chunk for each lane.
-    let mut strip = warp;
-    while strip < strips {
-        let of_strip = count(strip);
-        let share = budget.share(n_y, near_before(strip, n_y));
-        // The first row before which there is chunk's part of the strip's share.
-        let boundary = |chunk: u32| {
+    // A strip for each warp, a chunk for each lane: from chunk `first` on. Gives how many the strip has, the rows of the lane's own, and which lanes
+    // have one that comes first and which have another.
+    let chunks_from = |strip: u32, first: u32| {
+        let all = near_before(strip, n_y);
+        let (count, share) = (budget.chunks(n_y, all), budget.share(n_y, all));
+        let rows = [first + lane, first + lane + 1].map(|chunk| {
+            // The first row before which there is the part of the strip's share that is before the chunk.
             let (mut low, mut high) = (0, n_y);
             while low < high {
                 let y = low + (high - low) / 2;
                 let before = budget.share(y, near_before(strip, y));
-                if before * u64::from(of_strip) >= share * u64::from(chunk) {
+                if before * u64::from(count) >= share * u64::from(chunk.min(count)) {
                     high = y;
                 } else {
                     low = y + 1;
                 }
             }
             low
-        };
-        let mut chunk = lane;
-        while chunk < of_strip {
-            let mut at = 0;
-            for other in 0..strips {
-                let of_other = count(other);
-                at += if by_strip != 0 {
-                    if other < strip { of_other } else { 0 }
-                } else {
-                    of_other.min(chunk) + u32::from(other < strip && of_other > chunk)
-                };
+        });
+        let is_chunk = first + lane < count;
+        let is_near = near_before(strip, rows[1]) > near_before(strip, rows[0]);
+        let comes_first = near_first != 0 && is_near;
+        // SAFETY: all lanes are here.
+        let lanes = [is_chunk && comes_first, is_chunk && !comes_first]
+            .map(|is| unsafe { warp::warp_vote_ballot(FULL_MASK, is) });
+        (count, rows, lanes)
+    };
+    let mut strip = warp;
+    while strip < strips {
+        let (mut both, mut first) = ([0; 2], 0);
+        loop {
+            let (count, _, lanes) = chunks_from(strip, first);
+            both = [0, 1].map(|i| both[i] + lanes[i].count_ones());
+            first += 32;
+            if first >= count {
+                break;
             }
-            if by_strip != 0 {
-                at += chunk;
+        }
+        if lane < 2 {
+            // SAFETY: two numbers for each strip.
+            unsafe {
+                *counts.add((2 * strip + lane) as usize) = if lane == 0 { both[0] } else { both[1] }
             }
-            write(at, [strip, boundary(chunk), boundary(chunk + 1), chunk]);
-            chunk += 32;
         }
         strip += CHUNKS_THREADS / 32;
     }
-    let all = (0..strips).map(count).sum::<u32>();
-    let mut empty = all + thread;
+    thread::sync_threads();
+    // How many so many strips have of both.
+    let in_strips = |strips: u32| {
+        let mut both = [0; 2];
+        for strip in 0..strips as usize {
+            // SAFETY: written before the barrier.
+            both = [0, 1].map(|i| both[i] + unsafe { *counts.add(2 * strip + i) });
+        }
+        both
+    };
+    let [first_ones, others] = in_strips(strips);
+    let mut strip = warp;
+    while strip < strips {
+        let [before, others_before] = in_strips(strip);
+        let (mut at, mut first) = ([before, first_ones + others_before], 0);
+        loop {
+            let (count, [y, end], lanes) = chunks_from(strip, first);
+            for i in 0..2 {
+                if lanes[i] & 1 << lane != 0 {
+                    let before = (lanes[i] & ((1 << lane) - 1)).count_ones();
+                    write(at[i] + before, [strip, y, end, first + lane]);
+                }
+                at[i] += lanes[i].count_ones();
+            }
+            first += 32;
+            if first >= count {
+                break;
+            }
+        }
+        strip += CHUNKS_THREADS / 32;
+    }
+    let mut empty = first_ones + others + thread;
     while empty < most {
         write(empty, [0; CHUNK_NUMBERS as usize]);
         empty += CHUNKS_THREADS;
@@ -787,5 +816,4 @@ passes! {
     wave2d_fast_exact_t1: 1, true;
     wave2d_fast_exact_t4: 4, true;
     wave2d_fast_exact_t12: 12, true;
-    wave2d_fast_exact_t14: 14, true;
 }
