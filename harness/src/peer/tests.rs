@@ -104,6 +104,8 @@ fn cuda_peers_are_right() {
             "wave2d fast, CUDA C++, FMA",
             "wave3d single, CUDA C++",
             "wave3d single, CUDA C++, FMA",
+            "wave3d fast, CUDA C++",
+            "wave3d fast, CUDA C++, FMA",
             "poisson reads_source, CUDA C++",
             "poisson reads_source, CUDA C++, FMA",
             "poisson computes_source, CUDA C++",
