@@ -15,22 +15,47 @@
 ///     i += 1;
 /// }
 /// ```
+///
+/// It also moves what is computed for a store that not all threads make into the branch that makes it: several such stores then wait for one another's
+/// results. What went through this function is computed before the branch.
 #[inline(always)]
-pub fn opaque(value: u32) -> u32 {
-    #[cfg(target_arch = "nvptx64")]
-    {
-        let same: u32;
-        // SAFETY: it only copies. Not `pure`, which would let it move.
-        unsafe {
-            core::arch::asm!(
-                "mov.b32 {same}, {value};",
-                value = in(reg32) value,
-                same = out(reg32) same,
-                options(nomem, nostack, preserves_flags)
-            );
+pub fn opaque<T: Opaque>(value: T) -> T {
+    value.opaque()
+}
+
+/// A type of which [`opaque`] takes values: those that are one register.
+pub trait Opaque: Copy {
+    #[doc(hidden)]
+    fn opaque(self) -> Self;
+}
+
+macro_rules! opaque {
+    ($($ty:ty: $bits:literal, $class:ident;)*) => {$(
+        impl Opaque for $ty {
+            #[inline(always)]
+            fn opaque(self) -> Self {
+                #[cfg(target_arch = "nvptx64")]
+                {
+                    let same: Self;
+                    // SAFETY: it only copies. Not `pure`, which would let it move.
+                    unsafe {
+                        core::arch::asm!(
+                            concat!("mov.b", $bits, " {same}, {value};"),
+                            value = in($class) self,
+                            same = out($class) same,
+                            options(nomem, nostack, preserves_flags)
+                        );
+                    }
+                    same
+                }
+                #[cfg(not(target_arch = "nvptx64"))]
+                self
+            }
         }
-        same
-    }
-    #[cfg(not(target_arch = "nvptx64"))]
-    value
+    )*};
+}
+
+opaque! {
+    u32: "32", reg32;
+    f64: "64", reg64;
 }

@@ -415,6 +415,11 @@ impl<const DEPTH: usize, const ROWS: usize, const THREADS: usize, const RELOADED
         let flags = hint::opaque(self.flags);
         let first = (hint::opaque(self.position) + plane * (n_y * n_z)) as usize;
         let to = [self.task.out_prev, self.task.out].map(|out| out.wrapping_add(first));
+        // All of them before the first branch.
+        let mut last = *last;
+        for value in &mut last {
+            *value = hint::opaque(*value);
+        }
         for row in 0..ROWS {
             let [to_prev, to] = to.map(|out| out.wrapping_add(row * n_z as usize));
             if flags & WRITTEN << row != 0 {
@@ -549,7 +554,7 @@ instances! {
     wave3d_fast_t3_r4_y6: 3, 4, 6, reloaded 0, 384;
     wave3d_fast_t3_r6_y6: 3, 6, 6, reloaded 2, 384;
     wave3d_fast_t3_r8_y4: 3, 8, 4, reloaded 1, 256;
-    wave3d_fast_t3_r2_y16: 3, 2, 16, reloaded 2, 1024;
+    wave3d_fast_t3_r2_y16: 3, 2, 16, reloaded 3, 1024;
     wave3d_fast_t4_r4_y8: 4, 4, 8, reloaded 3, 512;
     wave3d_fast_t4_r4_y6: 4, 4, 6, reloaded 2, 384;
     wave3d_fast_t4_r8_y4: 4, 8, 4, reloaded 3, 256;
