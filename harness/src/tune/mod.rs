@@ -284,6 +284,7 @@ impl Tuning<'_> {
             };
             entries.push(Entry {
                 gpu: info.name.clone(),
+                compute_capability: table::compute_capability(info),
                 lab: lab.to_owned(),
                 variant: variant.to_owned(),
                 cells: cells(case, variant),

@@ -7,6 +7,7 @@ use std::fmt::Write as _;
 use std::io::{ErrorKind, Write as _, stderr};
 use std::path::{Path, PathBuf};
 
+use host::device::DeviceInfo;
 use host::{Case, Device, DeviceKind, Lab, Variant, find_variant};
 use serde::Deserialize;
 use stats::BETWEEN_RUNS;
@@ -41,6 +42,8 @@ struct File {
 pub struct Entry {
     /// As the driver names it.
     pub gpu: String,
+    /// The GPU's generation: `9.0`.
+    pub compute_capability: Option<String>,
     pub lab: String,
     pub variant: String,
     /// The case's label.
@@ -129,6 +132,12 @@ impl Entry {
     }
 }
 
+/// The device's generation, as entries have it.
+pub fn compute_capability(info: &DeviceInfo) -> Option<String> {
+    let (major, minor) = info.compute_capability?;
+    Some(format!("{major}.{minor}"))
+}
+
 /// Updates of a timestep.
 pub fn cells(case: &dyn Case, variant: &str) -> u64 {
     case.work(variant).updates / case.timesteps().unwrap_or(1).max(1)
@@ -191,8 +200,8 @@ impl Table {
     }
 
     /// The variant in the shape that is best for the case on the device: what was found for this case, or else for that with
-    /// the nearest number of cells. As it is where nothing was found, where a shape was named, on the emulated device, and on
-    /// several devices.
+    /// the nearest number of cells; on this GPU, or else on others of its generation. As it is where nothing was found, where a shape was named, on the
+    /// emulated device, and on several devices.
     pub fn choose(
         &self,
         lab: &dyn Lab,
@@ -205,20 +214,28 @@ impl Table {
             return variant;
         }
         let label = case.label();
-        let of_variant = |entry: &&Entry| {
-            let entry = (&*entry.gpu, &*entry.lab, &*entry.variant);
-            entry == (&*info.name, lab.name(), variant.name)
-        };
+        let generation = compute_capability(info);
         // In powers of two.
         let size = |cells: u64| (cells.max(1) as f64).log2();
         let own = size(cells(case, variant.name));
-        let found = self.entries.iter().filter(of_variant);
-        let found = found.filter_map(|entry| Some((entry, entry.shape.as_ref()?)));
+        let mut found: Vec<_> = self
+            .entries
+            .iter()
+            .filter(|entry| entry.lab == lab.name() && entry.variant == variant.name)
+            .filter_map(|entry| Some((entry, entry.shape.as_ref()?)))
+            .collect();
+        let is_own = |entry: &Entry| entry.gpu == info.name;
+        let has_own = found.iter().any(|(entry, _)| is_own(entry));
+        found.retain(|(entry, _)| match has_own {
+            true => is_own(entry),
+            false => generation.is_some() && entry.compute_capability == generation,
+        });
         let distance = |entry: &Entry| match entry.case == label {
             true => -1.0,
             false => (size(entry.cells) - own).abs(),
         };
-        let nearest = found.min_by(|(a, _), (b, _)| distance(a).total_cmp(&distance(b)));
+        let nearest = found.into_iter();
+        let nearest = nearest.min_by(|(a, _), (b, _)| distance(a).total_cmp(&distance(b)));
         let shapes = lab.shapes(variant.name);
         let shape = nearest.and_then(|(_, label)| {
             let mut shapes = shapes.iter();
@@ -280,6 +297,7 @@ impl Entry {
         let shape = self.shape.as_ref();
         let quoted = [
             ("gpu", Some(&self.gpu)),
+            ("compute_capability", self.compute_capability.as_ref()),
             ("lab", Some(&self.lab)),
             ("variant", Some(&self.variant)),
             ("case", Some(&self.case)),

@@ -125,7 +125,7 @@ fn what_cannot_be_tuned_is_said() {
     insta::assert_snapshot!(says(&["twofold", "--device=cuda:1"]), @"--device cuda:1: this machine has 1, numbered from 0; see `harness doctor`. Without a GPU, `--device emulated` compares shapes by instructions");
     std::fs::write(&file, "[[tuned]]\ngpu = \"A\"\nlabb = 3\n").unwrap();
     let says = says(&["twofold"]).to_string();
-    insta::assert_snapshot!(says.rsplit_once('/').unwrap().1, @"tuned.toml:3: unknown field `labb`, expected one of `gpu`, `lab`, `variant`, `case`, `cells`, `shape`, `unit`, `step`, `default_step`, `date`, `driver`, `tried`; mend it, or delete the entry and run `harness tune` again");
+    insta::assert_snapshot!(says.rsplit_once('/').unwrap().1, @"tuned.toml:3: unknown field `labb`, expected one of `gpu`, `compute_capability`, `lab`, `variant`, `case`, `cells`, `shape`, `unit`, `step`, `default_step`, `date`, `driver`, `tried`; mend it, or delete the entry and run `harness tune` again");
 }
 
 fn measured(shape: &str, vs_default: f64, interval: Option<[f64; 2]>) -> Tried {
@@ -141,6 +141,7 @@ fn measured(shape: &str, vs_default: f64, interval: Option<[f64; 2]>) -> Tried {
 fn entry(case: &str, cells: u64, shape: &str) -> Entry {
     Entry {
         gpu: "Adder 9000".to_owned(),
+        compute_capability: Some("9.0".to_owned()),
         lab: "doubling".to_owned(),
         variant: "twofold".to_owned(),
         case: case.to_owned(),
@@ -222,6 +223,39 @@ fn the_same_case_counts_and_else_the_nearest_in_size() {
 }
 
 #[test]
+fn a_gpu_without_entries_uses_those_of_its_generation() {
+    let of = |gpu: &str, capability: Option<&str>, case: &str, shape: &str| Entry {
+        gpu: gpu.to_owned(),
+        compute_capability: capability.map(str::to_owned),
+        ..entry(case, 100, shape)
+    };
+    let lab = testing::labs()[0];
+    let twofold = find_variant(lab.variants(), "twofold").unwrap();
+    let params = CaseParams::parse(["n=100", "steps=10"]).unwrap();
+    let case = lab.case(&params).unwrap();
+    let chosen = |entries: &[Entry]| {
+        let table = Table {
+            entries: entries.to_vec(),
+        };
+        let adder = testing::device();
+        table
+            .choose(lab, twofold, case.as_ref(), adder.as_ref())
+            .name
+    };
+    let label = case.label();
+    let others = [
+        of("Adder 1", None, &label, "small"),
+        of("Adder 8000", Some("8.0"), &label, "slow"),
+        of("Adder 9001", Some("9.0"), &label, "x1"),
+    ];
+    assert_eq!(chosen(&others), "twofold@x1");
+    assert_eq!(chosen(&others[..2]), "twofold");
+    // Its own goes before a better match elsewhere.
+    let own = of("Adder 9000", Some("9.0"), "another", "x4");
+    assert_eq!(chosen(&[&others[..], &[own]].concat()), "twofold@x4");
+}
+
+#[test]
 fn the_file_is_read_as_it_was_written_and_a_shape_that_is_gone_is_named() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("tuned.toml");
@@ -252,10 +286,10 @@ fn the_file_is_read_as_it_was_written_and_a_shape_that_is_gone_is_named() {
         .lines()
         .position(|line| line == "case = \"b\"")
         .unwrap();
-    // Lines count from 1; the entry begins three lines before.
+    // Lines count from 1; the entry begins five lines before.
     let expected = format!(
         "tuned.toml:{}: doubling twofold has no shape `x9`; the default one is used. `harness tune doubling twofold` finds another",
-        line - 3
+        line - 4
     );
     assert_eq!(warnings.len(), 1);
     assert!(
@@ -273,5 +307,6 @@ fn the_table_in_this_program_is_right() {
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../tuned.toml");
     let (table, warnings) = Table::usable(Path::new(file), labs()).unwrap();
     assert_eq!(warnings, [""; 0]);
-    assert!(table.entries.iter().all(|entry| entry.shape.is_some()));
+    let is_whole = |entry: &Entry| entry.shape.is_some() && entry.compute_capability.is_some();
+    assert!(table.entries.iter().all(is_whole));
 }
