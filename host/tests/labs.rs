@@ -1,7 +1,8 @@
 //! Every lab's small cases, each variant, on each device, against the CPU reference.
 
-use host::device::EmulatedDevice;
-use host::{CaseParams, Cpu, Device, NoProgress, labs, run_case};
+use host::device::{EmulatedDevice, LaunchLimits};
+use host::validate::validate;
+use host::{CaseParams, Cpu, Device, ErrorKind, NoProgress, labs, run_case};
 
 #[cfg(target_os = "linux")]
 mod gpu;
@@ -35,12 +36,40 @@ fn passes(device: &dyn Device) {
                 None => !variant.on_request || (at + number) % 4 == 0,
             });
             for (_, variant) in variants {
+                // A shape may be for larger GPUs, a variant for newer ones.
+                let plan = case.record(variant.name).unwrap();
+                if let Err(error) = validate(lab.module(), &plan, &device.info().limits)
+                    && (variant.label().is_some() || error.kind() == ErrorKind::Needs)
+                {
+                    println!("skipped: {error}");
+                    continue;
+                }
                 let context = format!("{}, {}, {}", lab.name(), variant.name, case.label());
                 let outcome = run_case(device, lab.module(), case.as_ref(), variant.name)
                     .unwrap_or_else(|error| panic!("{context}: {error}"));
                 case.check(variant.name, &inputs, &expected, &outcome.outputs)
                     .unwrap()
                     .unwrap_or_else(|error| panic!("{context}: {error}"));
+            }
+        }
+    }
+}
+
+#[test]
+fn every_variant_fits_a_small_gpu_or_says_that_it_needs_a_newer_one() {
+    // A GeForce of compute capability 8.6, 8.9 or 12.0.
+    let limits = LaunchLimits {
+        shared_mem_per_block_bytes: 99 * 1024,
+        compute_capability: (8, 6),
+        ..LaunchLimits::COMMON
+    };
+    for lab in labs() {
+        for case in lab.small_cases() {
+            for variant in lab.variants() {
+                let plan = case.record(variant.name).unwrap();
+                if let Err(error) = validate(lab.module(), &plan, &limits) {
+                    assert_eq!(error.kind(), ErrorKind::Needs, "{error}");
+                }
             }
         }
     }

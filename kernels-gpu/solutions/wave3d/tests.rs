@@ -188,11 +188,9 @@ fn fast_is_right_at_every_depth() {
         ([17, 32, 64], 4),
         ([16, 62, 121], 7),
     ] {
-        is_right(
-            &random(extents, steps),
-            &fast::launch::Shape::DEFAULT,
-            "default",
-        );
+        for shape in &fast::launch::Shape::SPACE[..2] {
+            is_right(&random(extents, steps), shape, &shape.label());
+        }
     }
     let quiet = random([8, 9, 9], 7)
         .with_damping(0.0)
@@ -205,7 +203,7 @@ fn fast_is_right_at_every_depth() {
 #[test]
 fn fast_has_chunks_for_all_multiprocessors() {
     let grid = |shape| {
-        let plan = Case::record(&problem(shape, 4), "fast").unwrap();
+        let plan = Case::record(&problem(shape, 4), "fast@t4_r4_y8_c16").unwrap();
         let launches = plan.commands().filter_map(|command| match command {
             Command::Launch(launch) if launch.kernel == "wave3d_fast_t4_r4_y8" => {
                 Some(launch.config.grid)

@@ -27,7 +27,7 @@ pub const VARIANTS: &[BuiltIn<Wave3d>] = &[
     ),
     BuiltIn::new(
         "fast",
-        "four timesteps a launch: tiles stream along x, all timesteps' planes in registers and shared memory",
+        "several timesteps a launch: tiles stream along x, all timesteps' planes in registers and shared memory",
         |_| Box::new(fast::launch::Submission),
     )
     .moving(|case| of_fast(case, &fast::launch::Shape::DEFAULT))

@@ -378,6 +378,8 @@ template <int DEPTH, int ROWS, int THREADS, int RELOADED> struct Fast {
         fast.run(c2, ratio, source, planes); \
     }
 
+WAVE3D_FAST(1, 2, 10, 0)
+WAVE3D_FAST(2, 2, 10, 0)
 WAVE3D_FAST(1, 4, 8, 1)
 WAVE3D_FAST(2, 4, 8, 0)
 WAVE3D_FAST(3, 4, 8, 2)

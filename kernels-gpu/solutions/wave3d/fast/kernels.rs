@@ -548,6 +548,8 @@ macro_rules! instances {
 }
 
 instances! {
+    wave3d_fast_t1_r2_y10: 1, 2, 10, reloaded 0, 640;
+    wave3d_fast_t2_r2_y10: 2, 2, 10, reloaded 0, 640;
     wave3d_fast_t1_r4_y8: 1, 4, 8, reloaded 1, 512;
     wave3d_fast_t2_r4_y8: 2, 4, 8, reloaded 0, 512;
     wave3d_fast_t3_r4_y8: 3, 4, 8, reloaded 1, 512;

@@ -22,12 +22,13 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// The tile that repeats the least work, at a depth at which device memory is well above the rate that was asked of this variant.
-    pub const DEFAULT: Shape = Shape::new(4, 4, 8, 16);
+    /// The largest whose shared memory every GPU has. Those of compute capability 9.0 have room for twice as many timesteps.
+    pub const DEFAULT: Shape = Shape::new(2, 2, 10, 16);
 
     /// What may be tried.
     pub const SPACE: &[Shape] = &[
         Shape::DEFAULT,
+        Shape::new(4, 4, 8, 16),
         Shape::new(3, 4, 8, 16),
         Shape::new(3, 4, 6, 16),
         Shape::new(3, 6, 6, 16),
@@ -57,7 +58,7 @@ impl Shape {
         format!("t{depth}_r{rows}_y{threads}_c{chunks}")
     }
 
-    /// The kernel for so many timesteps, and its threads' rows and the block's threads along j: this shape's, or, for what is left of a run, any.
+    /// The kernel for so many timesteps, and its threads' rows and the block's threads along j: this shape's, or, for what is left of a run, the smallest.
     fn kernel(&self, depth: u32) -> (&'static str, [u32; 2]) {
         let of_depth = || INSTANCES.iter().filter(|&&(_, steps, ..)| steps == depth);
         let is_own = |&&(_, _, rows, threads): &&(&str, u32, u32, u32)| {
