@@ -16,7 +16,7 @@
 //! What a cell is stands in a table, which [`wave2d_fast_kinds`] writes once in a run. While all cells that the pipeline holds are plain (inside,
 //! free, undamped), a warp takes a path that asks nothing of them; otherwise one that reads the table's rows through shared memory, too, and
 //! takes about twice as long. So [`wave2d_fast_chunks`] makes chunks of equal time, not of equal length. An instruction cache
-//! has 32 KiB, less than the two paths together: so blocks have eight warps of one strip, which mostly take the same path.
+//! has 32 KiB, less than the two paths together: so the warps of a block should take the same path, which the order of chunks decides.
 
 use cuda_std::prelude::*;
 use cuda_std::warp::FULL_MASK;
