@@ -697,15 +697,14 @@ struct Pipeline {
         }
     }
 
-    __device__ __forceinline__ void store(u32 step)
+    __device__ __forceinline__ void store(const float (&last)[4], const float (&second_last)[4])
     {
-        const float *const from = leaving(step) + lane;
         float *const to0 = out0 + out_cell, *const to1 = out1 + out_cell;
 #pragma unroll
         for (u32 i = 0; i < 4; ++i) {
             if (columns & 16u << i) {
-                to1[32 * i] = from[32 * i];
-                to0[32 * i] = from[STRIP + 32 * i];
+                to1[32 * i] = last[i];
+                to0[32 * i] = second_last[i];
             }
         }
         out_cell += int(direction * n_x);
@@ -719,9 +718,13 @@ struct Pipeline {
         const float4 *const row = reinterpret_cast<const float4 *>(ring(step) + 4 * lane);
         levels[0][Q] = row[0];
         second_last[Q] = row[STRIP / 4];
+        // Before the copies, which take as long as these loads.
+        const float *const from = leaving(step - 1) + lane;
+        const float last_leaving[4] = {from[0], from[32], from[64], from[96]};
+        const float second_last_leaving[4] = {from[STRIP], from[STRIP + 32], from[STRIP + 64], from[STRIP + 96]};
         copy(step + RING - 1);
         if (step - (2 * T + 1) < rows) {
-            store(step - 1);
+            store(last_leaving, second_last_leaving);
         }
         group<ROUGH, BEGINS, Q, 1>(step);
         float4 *const own = reinterpret_cast<float4 *>(leaving(step) + 4 * lane);

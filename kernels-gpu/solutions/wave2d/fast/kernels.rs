@@ -582,9 +582,13 @@ impl Pipeline<'_> {
             let row = self.ring(step).add(lane);
             levels[0][Q] = mem::load_vector(row);
             second_last[Q] = mem::load_vector(row.add(ROW));
+            // Before the copies, which take as long as these loads.
+            let leaving = self.leaving(step.wrapping_sub(1)).add(self.lane as usize);
+            let leaving =
+                [0, ROW].map(|row| [0, 32, 64, 96].map(|column| *leaving.add(row + column)));
             self.copy(step + RING as u32 - 1);
             if step.wrapping_sub(2 * T as u32 + 1) < self.rows {
-                self.store(step.wrapping_sub(1));
+                self.store(&leaving);
             }
             macro_rules! group {
                 ($($level:literal)*; $first:literal) => {
@@ -607,23 +611,21 @@ impl Pipeline<'_> {
         }
     }
 
-    /// Stores the row of the last two levels that step `step` computed.
+    /// Stores the next row of the last two levels, of which these are the cells that this lane stores.
     ///
     /// # Safety
-    /// There was a barrier of the warp since; the row is one of the domain, and no other warp's.
+    /// The row is one of the domain, and no other warp's.
     #[inline(always)]
-    unsafe fn store(&mut self, step: u32) {
-        let leaving = self.leaving(step).wrapping_add(self.lane as usize);
+    unsafe fn store(&mut self, [last, second_last]: &[Cells; 2]) {
         let Arrays { out0, out1, .. } = self.arrays;
         let offset = self.out_cell as isize;
         let (out0, out1) = (out0.wrapping_offset(offset), out1.wrapping_offset(offset));
-        for column in (0..4).map(|quarter| 32 * quarter) {
-            if self.columns & 16 << (column / 32) != 0 {
-                let from = leaving.wrapping_add(column);
+        for i in 0..4 {
+            if self.columns & 16 << i != 0 {
                 // SAFETY: the caller's; a cell is in the domain, and in the part of this strip that no other has.
                 unsafe {
-                    *out1.wrapping_add(column) = *from;
-                    *out0.wrapping_add(column) = *from.add(ROW);
+                    *out1.wrapping_add(32 * i) = last[i];
+                    *out0.wrapping_add(32 * i) = second_last[i];
                 }
             }
         }
