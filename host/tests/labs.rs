@@ -1,8 +1,8 @@
 //! Every lab's small cases, each variant, on each device, against the CPU reference.
 
 use host::device::{EmulatedDevice, LaunchLimits};
-use host::validate::validate;
-use host::{CaseParams, Cpu, Device, ErrorKind, NoProgress, labs, run_case};
+use host::validate::{LaunchFault, ValidationError, validate};
+use host::{CaseParams, Cpu, Device, DeviceKind, Error, ErrorKind, NoProgress, labs, run_case};
 
 #[cfg(target_os = "linux")]
 mod gpu;
@@ -36,10 +36,12 @@ fn passes(device: &dyn Device) {
                 None => !variant.on_request || (at + number) % 4 == 0,
             });
             for (_, variant) in variants {
-                // A shape may be for larger GPUs, a variant for newer ones.
+                // A shape may be for larger GPUs, a variant for newer ones; the emulated device has room for all.
                 let plan = case.record(variant.name).unwrap();
-                if let Err(error) = validate(lab.module(), &plan, &device.info().limits)
-                    && (variant.label().is_some() || error.kind() == ErrorKind::Needs)
+                if device.info().kind == DeviceKind::Cuda
+                    && let Err(error) = validate(lab.module(), &plan, &device.info().limits)
+                    && (error.kind() == ErrorKind::Needs
+                        || variant.label().is_some() && is_too_large(&error))
                 {
                     println!("skipped: {error}");
                     continue;
@@ -53,6 +55,14 @@ fn passes(device: &dyn Device) {
             }
         }
     }
+}
+
+/// Whether a block would need more shared memory than the device has.
+fn is_too_large(error: &Error) -> bool {
+    let Error::Validation(ValidationError::Launch { fault, .. }) = error else {
+        return false;
+    };
+    matches!(fault, LaunchFault::SharedMemory { .. })
 }
 
 #[test]
