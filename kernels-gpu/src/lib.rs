@@ -13,7 +13,7 @@
 //! | matrix addition: launch configuration | [`matadd`] |
 //! | memory microbenchmarks | [`membench`] |
 //!
-//! [`inbox`] is how the blocks of a cluster send each other values. [`limits`] measures what no lab does: the rates of arithmetic. [`gather`] is what receivers of a run record.
+//! [`inbox`] is how the blocks of a cluster send each other values, [`cache_line`] how threads begin where a line does. [`limits`] measures what no lab does: the rates of arithmetic. [`gather`] is what receivers of a run record.
 //!
 //! What every submission may use is always there: scenes, coefficients, one-cell updates. Feature `kernels` adds what no
 //! submission gets:
@@ -31,6 +31,7 @@ extern crate self as kernels_gpu;
 #[cfg(test)]
 extern crate std;
 
+pub mod cache_line;
 #[cfg(feature = "kernels")]
 pub mod gather;
 pub mod inbox;

@@ -16,7 +16,7 @@
 /// }
 /// ```
 ///
-/// It also moves what is computed for a store that not all threads make into the branch that makes it: several such stores then wait for one another's
+/// LLVM also moves what is computed for a store that not all threads make into the branch that makes it: several such stores then wait for one another's
 /// results. What went through this function is computed before the branch.
 #[inline(always)]
 pub fn opaque<T: Opaque>(value: T) -> T {

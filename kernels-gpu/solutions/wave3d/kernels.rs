@@ -24,6 +24,7 @@
 use cuda_std::UVec3;
 use cuda_std::prelude::*;
 
+use kernels_gpu::cache_line;
 use kernels_gpu::wave3d::domain::{Domain, EDGE, edge_len, edge_position, middle_len};
 use kernels_gpu::wave3d::source::Source;
 use kernels_gpu::wave3d::update::{self, Neighbours, Scheme};
@@ -36,16 +37,6 @@ pub const Y_LAYERS_BLOCK: [u32; 3] = [64, 2, 1];
 
 /// How many planes a thread takes, one after another: part of what it loads for the second is in L1 from the first.
 pub const PLANES: u32 = 2;
-
-/// Sites in a cache line of 128 bytes. A field begins with a whole one.
-pub const LINE: u32 = 16;
-
-/// How many threads a row needs, if its first is at the start of the cache line in which the row begins.
-pub const fn row_threads(n_z: u32) -> u32 {
-    // Rows begin at multiples of n_z; modulo a line those are the multiples of the largest power of two in both.
-    let between_starts = 1 << (n_z | LINE).trailing_zeros();
-    n_z + LINE - between_starts
-}
 
 /// Calls `advance` for each plane of this thread's block, of the `count` that a launch takes: in ascending order, or in
 /// descending order if `descends` is not 0.
@@ -108,7 +99,7 @@ impl Step<'_> {
         let row = self.domain.index(i, j, 0);
         let place = self.u_prev.wrapping_add(row as usize).addr() / size_of::<f64>();
         // Before the row, this wraps to a number beyond it.
-        let k = x.wrapping_sub(place as u32 % LINE);
+        let k = x.wrapping_sub(place as u32 % cache_line::len::<f64>());
         if k >= n_z {
             return;
         }
@@ -155,7 +146,7 @@ impl Step<'_> {
 /// The domain's values begin with those of plane `first` in `u_prev` and `d`, and in `u` with the plane before, if there is one. `ratio` is dt^2/dx^2; `source` the position of the source's site, `value` its value at this timestep; `descends` is 1 to
 /// take the planes from the last to the first, or 0.
 ///
-/// Block: [`BLOCK`], k along x, j along y, i along z. Grid: at least [`row_threads`]`(n_z)` and n_y threads, and one for each
+/// Block: [`BLOCK`], k along x, j along y, i along z. Grid: at least [`cache_line::row_threads`]`(n_z)` and n_y threads, and one for each
 /// [`PLANES`] of the planes.
 ///
 /// # Safety

@@ -1,8 +1,8 @@
 //! What the solutions launch, and need.
 
+use kernels_gpu::cache_line;
 use plan::{Arg, Command};
 
-use super::kernels::{LINE, row_threads};
 use super::{fast, resident};
 use crate::device::LaunchLimits;
 use crate::lab::{Case, Cpu, Declaration, Lab, NoProgress, Variant, largest_extent};
@@ -41,9 +41,14 @@ fn plans_have_a_launch_for_each_part_that_has_sites() {
 
 #[test]
 fn rows_have_the_threads_that_they_need() {
+    let line = cache_line::len::<f64>();
     for n_z in 3..200 {
-        let starts = (0..LINE).map(|row| row * n_z % LINE);
-        assert_eq!(row_threads(n_z), starts.max().unwrap() + n_z, "{n_z}");
+        let starts = (0..line).map(|row| row * n_z % line);
+        assert_eq!(
+            cache_line::row_threads::<f64>(n_z),
+            starts.max().unwrap() + n_z,
+            "{n_z}"
+        );
     }
 }
 

@@ -12,21 +12,12 @@
 use cuda_std::mem;
 use cuda_std::prelude::*;
 
+use kernels_gpu::cache_line;
 use kernels_gpu::poisson::Grid;
 use kernels_gpu::poisson::update::{Neighbours, jacobi};
 
-/// Points in a cache line of 128 bytes. A field begins with a whole one.
-const LINE: u32 = 16;
-
 /// Points in a sector, the smallest part of a line that is fetched.
 const SECTOR: u32 = 4;
-
-/// How many threads a row needs, if its first is at the start of the cache line in which the row begins.
-pub const fn row_threads(n: u32) -> u32 {
-    // Rows begin at multiples of n; modulo a line those are the multiples of the largest power of two in both.
-    let between_starts = 1 << (n | LINE).trailing_zeros();
-    n + LINE - between_starts
-}
 
 /// Defines a kernel whose registers allow 2048 threads a multiprocessor.
 macro_rules! fast_single {
@@ -34,7 +25,7 @@ macro_rules! fast_single {
         /// One iteration: u to the points of u_next inside the walls (and on the walls at either end of x, so that whole rows are written).
         ///
         /// Each thread computes `column` points along z. `descends` is 1 to take the layers from the last to the first, or 0; `h2_f` is
-        /// the grid's h^2 f in the source. Block: x and y of any shape, 1 along z. Grid: at least [`row_threads`]`(n)` threads along x,
+        /// the grid's h^2 f in the source. Block: x and y of any shape, 1 along z. Grid: at least [`cache_line::row_threads`]`(n)` threads along x,
         /// n - 2 along y, and (n - 2) / `column` blocks, rounded up, along z.
         ///
         /// # Safety
@@ -84,7 +75,9 @@ unsafe fn advance<const AHEAD: bool>(
     let row = (z(p) * n + y) * n;
     let place = u_next.wrapping_add(row as usize).addr() / size_of::<f64>();
     // Before the row, this wraps to a number beyond it.
-    let x = thread.x.wrapping_sub(place as u32 % LINE);
+    let x = thread
+        .x
+        .wrapping_sub(place as u32 % cache_line::len::<f64>());
     if x >= n {
         return;
     }

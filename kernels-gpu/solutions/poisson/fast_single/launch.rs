@@ -1,11 +1,10 @@
 //! Each iteration is one launch. Every other one takes the layers from the last to the first, so that it begins with those with which the
 //! one before ended: they are in L2.
 
+use kernels_gpu::cache_line;
 use kernels_gpu::poisson::Grid;
 use plan::poisson::{Buffers, Outputs, Problem, Solution};
 use plan::{Element, LaunchConfig, Plan, PlanError, args};
-
-use super::kernels::row_threads;
 
 /// Which of the kernels, and how it is launched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,7 +90,11 @@ impl Solution for Shape {
         // The kernel leaves the walls alone, but for those at either end of x.
         plan.copy(u, u_next)?;
         let [x, y] = self.block;
-        let threads = (row_threads(n), n - 2, (n - 2).div_ceil(self.layers.max(1)));
+        let threads = (
+            cache_line::row_threads::<f64>(n),
+            n - 2,
+            (n - 2).div_ceil(self.layers.max(1)),
+        );
         let config = LaunchConfig::covering(threads, [x, y, 1])?;
         let kernel = format!("poisson_fast_single{}", self.suffix());
         let h2_f = Grid { n }.h2() * Grid::SOURCE;

@@ -12,25 +12,19 @@
 use cuda_std::hint;
 use cuda_std::prelude::*;
 
+use kernels_gpu::cache_line;
 use kernels_gpu::wave2d::update::{self, Kind, Neighbours};
 use kernels_gpu::wave2d::{AnyScene, Domain, Region, Scene};
 
-/// Cells in a cache line of 128 bytes. A field begins with a whole one.
-pub const LINE: u32 = 32;
-
-/// How many threads a row needs, if its first is at the start of the cache line in which the row begins.
-pub const fn row_threads(n_x: u32) -> u32 {
-    // Rows begin at multiples of n_x; modulo a line those are the multiples of the largest power of two in both.
-    let between_starts = 1 << (n_x | LINE).trailing_zeros();
-    n_x + LINE - between_starts
-}
+/// Cells in a cache line.
+const LINE: u32 = cache_line::len::<f32>();
 
 /// Rows of a thread.
 pub const ROWS: u32 = 4;
 
 /// Computes timestep `t` of every cell: the new field replaces `u0`. `backwards`, unless 0: the last blocks have the first cells.
 ///
-/// Block: at most 256 threads, x a multiple of a warp. Grid: at least [`row_threads`]`(n_x)` threads along x, and along y n_y over [`ROWS`].
+/// Block: at most 256 threads, x a multiple of a warp. Grid: at least [`cache_line::row_threads`]`(n_x)` threads along x, and along y n_y over [`ROWS`].
 ///
 /// # Safety
 /// - `u0` points to n_x * n_y initialised values that nothing else accesses during the launch.

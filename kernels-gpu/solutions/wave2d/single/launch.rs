@@ -1,9 +1,10 @@
 //! One launch a timestep: the new field replaces the second-last, and the two swap names.
 
+use kernels_gpu::cache_line;
 use plan::wave2d::{Buffers, Outputs, Problem, Solution};
 use plan::{LaunchConfig, Plan, PlanError, args};
 
-use super::kernels::{ROWS, row_threads};
+use super::kernels::ROWS;
 
 /// See the module.
 pub struct Submission;
@@ -66,7 +67,7 @@ impl Solution for Shape {
         let Buffers { mut u0, mut u1 } = buffers;
         let (n_x, n_y) = (problem.n_x, problem.n_y);
         let [x, y] = self.block;
-        let threads = (row_threads(n_x), n_y.div_ceil(ROWS));
+        let threads = (cache_line::row_threads::<f32>(n_x), n_y.div_ceil(ROWS));
         let config = LaunchConfig::covering(threads, (x, y))?;
         for step in 0..problem.steps {
             let t = problem.first_step.wrapping_add(step);

@@ -1,10 +1,11 @@
 //! One launch a timestep: the new field replaces u_prev, and the two swap names. Every other timestep descends, so that it
 //! begins with the planes with which the last one ended: they are in L2.
 
+use kernels_gpu::cache_line;
 use plan::wave3d::{Buffers, Outputs, Problem, Solution};
 use plan::{LaunchConfig, Plan, PlanError, args};
 
-use super::kernels::{BLOCK, PLANES, row_threads};
+use super::kernels::{BLOCK, PLANES};
 
 /// See the module.
 pub struct Submission;
@@ -23,7 +24,11 @@ impl Solution for Submission {
             d,
         } = buffers;
         let Problem { n_x, n_y, n_z, .. } = *problem;
-        let threads = (row_threads(n_z), n_y, n_x.div_ceil(PLANES));
+        let threads = (
+            cache_line::row_threads::<f64>(n_z),
+            n_y,
+            n_x.div_ceil(PLANES),
+        );
         let config = LaunchConfig::covering(threads, BLOCK)?;
         for (step, &value) in (0_u32..).zip(&problem.source_values) {
             let args = args![

@@ -1,11 +1,12 @@
 //! The domain in slabs along x, one for each device. Each timestep computes the planes at the seams, sends them to the neighbours, and
 //! computes the others meanwhile. The new field replaces u_prev, and the two swap names.
 
+use kernels_gpu::cache_line;
 use plan::slabs::Slabs;
 use plan::wave3d::{Buffers, Outputs, Problem, Solution};
 use plan::{LaunchConfig, Plan, PlanError, args};
 
-use super::kernels::{BLOCK, PLANES, row_threads};
+use super::kernels::{BLOCK, PLANES};
 
 /// See the module.
 pub struct Submission;
@@ -48,7 +49,11 @@ impl Solution for Submission {
                     value,
                     step % 2,
                 ];
-                let threads = (row_threads(n_z), n_y, len.div_ceil(PLANES));
+                let threads = (
+                    cache_line::row_threads::<f64>(n_z),
+                    n_y,
+                    len.div_ceil(PLANES),
+                );
                 let config = LaunchConfig::covering(threads, BLOCK)?;
                 plan.launch("wave3d_single", config, args)
             })?;

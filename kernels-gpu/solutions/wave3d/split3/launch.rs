@@ -2,11 +2,12 @@
 //! the two fields swap names. Every other timestep takes launches and planes in the opposite order, so that it begins with the
 //! planes with which the last one ended: they are in L2.
 
+use kernels_gpu::cache_line;
 use kernels_gpu::wave3d::domain::{edge_len, middle_len};
 use plan::wave3d::{Buffers, Outputs, Problem, Solution};
 use plan::{Arg, LaunchConfig, Plan, PlanError, args};
 
-use super::kernels::{BLOCK, PLANES, Y_LAYERS_BLOCK, row_threads};
+use super::kernels::{BLOCK, PLANES, Y_LAYERS_BLOCK};
 
 /// See the module.
 pub struct Submission;
@@ -84,6 +85,10 @@ fn launch(
     if rows == 0 || planes == 0 {
         return Ok(());
     }
-    let threads = [row_threads(n_z), rows, planes.div_ceil(PLANES)];
+    let threads = [
+        cache_line::row_threads::<f64>(n_z),
+        rows,
+        planes.div_ceil(PLANES),
+    ];
     plan.launch(kernel, LaunchConfig::covering(threads, block)?, args)
 }
