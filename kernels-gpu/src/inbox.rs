@@ -6,6 +6,7 @@
 //! Two inboxes are enough where a block sends in a turn what it has computed from all that it got in the turn before from the same neighbour: that
 //! neighbour's next but one turn then comes after this turn's wait.
 
+use cuda_std::hint;
 use cuda_std::prelude::*;
 
 /// The inboxes of a block, or of another of the cluster, as this block sees them.
@@ -41,14 +42,18 @@ impl Inboxes {
         }
     }
 
-    /// The barrier of even or odd turns of the block of that rank.
+    /// Sends a value to another block, in an even turn or an odd one: to the place there that `place` is here.
     ///
     /// # Safety
-    /// The cluster has such a block.
+    /// As [`mbarrier::store_async`]'s; the block expects the value in this turn.
     #[inline(always)]
-    pub unsafe fn of(self, rank: u32) -> *mut u64 {
-        // SAFETY: the caller's.
-        unsafe { cluster::map_shared(self.barriers, rank) }
+    pub unsafe fn send<T: Copy>(self, rank: u32, is_odd: bool, place: *mut T, value: T) {
+        // SAFETY: the caller's; the inboxes are at the same place in all blocks.
+        unsafe {
+            let to = cluster::map_shared(place, rank);
+            let inbox = cluster::map_shared(self.barriers, rank).wrapping_add(is_odd as usize);
+            mbarrier::store_async(to, value, inbox);
+        }
     }
 
     /// Waits for what is sent to the block in an even turn, or an odd one: that which is number `phase` of its kind.
@@ -65,6 +70,38 @@ impl Inboxes {
             if thread::thread_idx_x() == 0 {
                 mbarrier::arrive_expect_tx(barrier, self.bytes);
             }
+        }
+    }
+}
+
+/// Another block of the cluster that needs values of a thread, if there is one.
+#[derive(Clone, Copy, Debug)]
+pub struct Beside<T> {
+    /// Its rank; `u32::MAX` if there is none.
+    pub rank: u32,
+    /// Where it has the first of them: the place in this block's memory.
+    pub place: *mut T,
+}
+
+impl<T> Beside<T> {
+    /// None.
+    pub const NOBODY: Self = Self {
+        rank: u32::MAX,
+        place: core::ptr::null_mut(),
+    };
+
+    /// Whether there is one.
+    #[inline(always)]
+    pub fn is_there(&self) -> bool {
+        self.rank != u32::MAX
+    }
+
+    /// The same with a rank of which the compiler knows nothing, so that it keeps no addresses of the block.
+    #[inline(always)]
+    pub fn opaque(self) -> Self {
+        Self {
+            rank: hint::opaque(self.rank),
+            ..self
         }
     }
 }

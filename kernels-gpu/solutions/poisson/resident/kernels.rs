@@ -17,7 +17,7 @@
 use cuda_std::prelude::*;
 use cuda_std::{UVec3, hint};
 
-use kernels_gpu::inbox::Inboxes;
+use kernels_gpu::inbox::{Beside, Inboxes};
 use kernels_gpu::poisson::Grid;
 use kernels_gpu::poisson::update::{Neighbours, jacobi};
 
@@ -48,18 +48,6 @@ macro_rules! for_rows {
 /// One field of a thread's points: rows of layers at one x.
 type Field<const LAYERS: usize, const ROWS: usize> = [[f64; ROWS]; LAYERS];
 
-/// Another block that needs values of a thread.
-#[derive(Clone, Copy)]
-struct Beside {
-    /// Its rank; [`NOBODY`] if there is none.
-    rank: u32,
-    /// Where it has that of the first point of the layer or row, in its first tile: the place in this block's.
-    place: *mut f64,
-}
-
-/// No block's rank.
-const NOBODY: u32 = u32::MAX;
-
 /// What a thread knows of its points.
 #[derive(Clone, Copy)]
 struct Points<const LAYERS: usize, const ROWS: usize> {
@@ -76,8 +64,8 @@ struct Points<const LAYERS: usize, const ROWS: usize> {
     /// The first point's place in the first tile.
     place: *mut f64,
     /// Who needs the first layer's values, and the last one's; the first row's, and the last one's.
-    along_z: [Beside; 2],
-    along_y: [Beside; 2],
+    along_z: [Beside<f64>; 2],
+    along_y: [Beside<f64>; 2],
     /// Whether there is anybody.
     has_others: bool,
     inboxes: Inboxes,
@@ -97,14 +85,10 @@ impl<const LAYERS: usize, const ROWS: usize> Points<LAYERS, ROWS> {
     ) {
         const { assert!(LAYERS <= 16 && ROWS <= 4 && LAYERS * ROWS <= 32) };
         // Or there would be an address for each point and each neighbour, all the time.
-        let opaque = |beside: Beside| Beside {
-            rank: hint::opaque(beside.rank),
-            ..beside
-        };
         let points = Self {
             strides: self.strides.map(hint::opaque),
-            along_z: self.along_z.map(opaque),
-            along_y: self.along_y.map(opaque),
+            along_z: self.along_z.map(Beside::opaque),
+            along_y: self.along_y.map(Beside::opaque),
             ..*self
         };
         // SAFETY: the caller's. The block's first thread waits for each turn; others wait where they read a halo.
@@ -165,19 +149,18 @@ impl<const LAYERS: usize, const ROWS: usize> Points<LAYERS, ROWS> {
         // SAFETY: the thread's own places, and their images. The inboxes expect a value of each outer point.
         unsafe {
             if self.has_others {
-                let send = |Beside { rank, place }: Beside, offset: usize, value: f64| {
-                    let place = cluster::map_shared(place.wrapping_add(to + offset), rank);
-                    let inbox = self.inboxes.of(rank).wrapping_add(ODD as usize);
-                    mbarrier::store_async(place, value, inbox);
+                let send = |Beside { rank, place }: Beside<f64>, offset: usize, value: f64| {
+                    let place = place.wrapping_add(to + offset);
+                    self.inboxes.send(rank, ODD, place, value);
                 };
                 for side in 0..2 {
-                    if self.along_z[side].rank != NOBODY {
+                    if self.along_z[side].is_there() {
                         for_rows!(row in ROWS => {
                             let value = next[side * (LAYERS - 1)][row];
                             send(self.along_z[side], row * along_y, value);
                         });
                     }
-                    if self.along_y[side].rank != NOBODY {
+                    if self.along_y[side].is_there() {
                         for_layers!(layer in 0, LAYERS => {
                             let value = next[layer][side * (ROWS - 1)];
                             send(self.along_y[side], layer * along_z, value);
@@ -253,10 +236,6 @@ unsafe fn resident<const LAYERS: usize, const ROWS: usize>(
         let layer = group / rows_of_threads * LAYERS as u32;
         let row = group % rows_of_threads * ROWS as u32;
         let (first_z, first_y) = (first[0] + layer, first[1] + row);
-        let nobody = Beside {
-            rank: NOBODY,
-            place: core::ptr::null_mut(),
-        };
         let place = (layer + 1) * along_z + (row + 1) * along_y + x + 1;
         let mut points = Points::<LAYERS, ROWS> {
             any: has_points,
@@ -265,8 +244,8 @@ unsafe fn resident<const LAYERS: usize, const ROWS: usize>(
             h2_source: h2 * Grid::SOURCE,
             strides: [along_z, along_y, cells],
             place: tiles.add(place as usize),
-            along_z: [nobody; 2],
-            along_y: [nobody; 2],
+            along_z: [Beside::NOBODY; 2],
+            along_y: [Beside::NOBODY; 2],
             has_others: false,
             inboxes,
         };
@@ -310,7 +289,7 @@ unsafe fn resident<const LAYERS: usize, const ROWS: usize>(
             points.has_others = [points.along_z, points.along_y]
                 .as_flattened()
                 .iter()
-                .any(|beside| beside.rank != NOBODY);
+                .any(Beside::is_there);
         }
         let mut done = 0;
         // Two at a time, so that the fields swap roles without being moved.

@@ -16,7 +16,7 @@
 use cuda_std::prelude::*;
 use cuda_std::{UVec2, hint};
 
-use kernels_gpu::inbox::Inboxes;
+use kernels_gpu::inbox::{Beside, Inboxes};
 use kernels_gpu::wave2d::update::{self, Kind, Neighbours};
 use kernels_gpu::wave2d::{AnyScene, Domain, Scene};
 
@@ -38,18 +38,6 @@ macro_rules! for_rows {
     )*};
 }
 
-/// Another block that needs a value of a thread.
-#[derive(Clone, Copy)]
-struct Beside {
-    /// Its rank; [`NOBODY`] if there is none.
-    rank: u32,
-    /// Where it has the value in its first tile: the place in this block's.
-    place: *mut f32,
-}
-
-/// No block's rank.
-const NOBODY: u32 = u32::MAX;
-
 /// What a thread knows of its cells.
 #[derive(Clone, Copy)]
 struct Cells<const ROWS: usize> {
@@ -64,7 +52,7 @@ struct Cells<const ROWS: usize> {
     /// The first cell's place in the first tile.
     place: *mut f32,
     /// Who needs the first row's value, and the last one's.
-    beside: [Beside; 2],
+    beside: [Beside<f32>; 2],
     /// Whether there is anybody.
     has_others: bool,
     inboxes: Inboxes,
@@ -119,15 +107,12 @@ impl<const ROWS: usize> Cells<ROWS> {
     /// As [`step`](Self::step).
     #[inline(always)]
     unsafe fn send<const ODD: bool>(&self, side: usize, value: f32) {
-        let Beside { rank, place } = self.beside[side];
-        if rank != NOBODY {
-            let rank = hint::opaque(rank);
+        let beside = self.beside[side];
+        if beside.is_there() {
+            let Beside { rank, place } = beside.opaque();
+            let place = place.wrapping_add(self.tile::<ODD>());
             // SAFETY: the caller's.
-            unsafe {
-                let to = cluster::map_shared(place.wrapping_add(self.tile::<ODD>()), rank);
-                let inbox = self.inboxes.of(rank).wrapping_add(ODD as usize);
-                mbarrier::store_async(to, value, inbox);
-            }
+            unsafe { self.inboxes.send(rank, ODD, place, value) }
         }
     }
 
@@ -233,10 +218,7 @@ unsafe fn resident<const ROWS: usize>(
             stride,
             other: len as usize,
             place: tiles.add(((row + 1) * stride + x + 1) as usize),
-            beside: [Beside {
-                rank: NOBODY,
-                place: core::ptr::null_mut(),
-            }; 2],
+            beside: [Beside::NOBODY; 2],
             has_others: false,
             inboxes,
         };

@@ -17,7 +17,7 @@
 use cuda_std::prelude::*;
 use cuda_std::{UVec3, hint};
 
-use kernels_gpu::inbox::Inboxes;
+use kernels_gpu::inbox::{Beside, Inboxes};
 use kernels_gpu::wave3d::domain::Domain;
 use kernels_gpu::wave3d::update::{Factors, Neighbours, Scheme, laplacian};
 
@@ -93,18 +93,6 @@ struct Task<'a> {
 /// One field of a thread's sites: rows of planes at one k.
 type Field<const PLANES: usize, const ROWS: usize> = [[f64; ROWS]; PLANES];
 
-/// Another block that needs values of a thread.
-#[derive(Clone, Copy)]
-struct Beside {
-    /// Its rank; [`NOBODY`] if there is none.
-    rank: u32,
-    /// Where it has that of the first site of the plane or row, in its first tile: the place in this block's.
-    place: *mut f64,
-}
-
-/// No block's rank.
-const NOBODY: u32 = u32::MAX;
-
 /// What a thread knows of its sites.
 #[derive(Clone, Copy)]
 struct Sites<const PLANES: usize, const ROWS: usize> {
@@ -126,8 +114,8 @@ struct Sites<const PLANES: usize, const ROWS: usize> {
     factors: *const f64,
     factors_of_plane: usize,
     /// Who needs the first plane's values, and the last one's; the first row's, and the last one's.
-    along_x: [Beside; 2],
-    along_y: [Beside; 2],
+    along_x: [Beside<f64>; 2],
+    along_y: [Beside<f64>; 2],
     /// Whether there is anybody.
     has_others: bool,
     inboxes: Inboxes,
@@ -153,14 +141,10 @@ impl<const PLANES: usize, const ROWS: usize> Sites<PLANES, ROWS> {
     ) {
         const { assert!(PLANES <= 16 && ROWS <= 4 && PLANES * ROWS <= 32) };
         // Or there would be an address for each site and each neighbour, all the time.
-        let opaque = |beside: Beside| Beside {
-            rank: hint::opaque(beside.rank),
-            ..beside
-        };
         let sites = Self {
             strides: self.strides.map(hint::opaque),
-            along_x: self.along_x.map(opaque),
-            along_y: self.along_y.map(opaque),
+            along_x: self.along_x.map(Beside::opaque),
+            along_y: self.along_y.map(Beside::opaque),
             ..*self
         };
         // SAFETY: the caller's. The block's first thread waits for each turn; others wait where they read a halo.
@@ -300,19 +284,18 @@ impl<const PLANES: usize, const ROWS: usize> Sites<PLANES, ROWS> {
         // SAFETY: the thread's own places, and their images. The inboxes expect a value of each outer site.
         unsafe {
             if self.has_others {
-                let send = |Beside { rank, place }: Beside, offset: usize, value: f64| {
-                    let place = cluster::map_shared(place.wrapping_add(to + offset), rank);
-                    let inbox = self.inboxes.of(rank).wrapping_add(ODD as usize);
-                    mbarrier::store_async(place, value, inbox);
+                let send = |Beside { rank, place }: Beside<f64>, offset: usize, value: f64| {
+                    let place = place.wrapping_add(to + offset);
+                    self.inboxes.send(rank, ODD, place, value);
                 };
                 for side in 0..2 {
-                    if self.along_x[side].rank != NOBODY {
+                    if self.along_x[side].is_there() {
                         for_rows!(row in ROWS => {
                             let value = next[side * (PLANES - 1)][row];
                             send(self.along_x[side], row * along_j, value);
                         });
                     }
-                    if self.along_y[side].rank != NOBODY {
+                    if self.along_y[side].is_there() {
                         for_planes!(plane in 0, PLANES => {
                             let value = next[plane][side * (ROWS - 1)];
                             send(self.along_y[side], plane * along_i, value);
@@ -405,10 +388,6 @@ unsafe fn resident<const PLANES: usize, const ROWS: usize>(task: Task<'_>) {
         let row = group % rows_of_threads * ROWS as u32;
         let first_i = first[0] + plane;
         let first_j = first[1] + row;
-        let nobody = Beside {
-            rank: NOBODY,
-            place: core::ptr::null_mut(),
-        };
         let place = (plane + 1) * along_i + (row + 1) * along_j + k + 1;
         let mut sites = Sites::<PLANES, ROWS> {
             any: has_sites,
@@ -420,8 +399,8 @@ unsafe fn resident<const PLANES: usize, const ROWS: usize>(task: Task<'_>) {
             place: tiles.add(place as usize),
             factors: table.add(FACTORS * (plane * rows + row) as usize),
             factors_of_plane: FACTORS * rows as usize,
-            along_x: [nobody; 2],
-            along_y: [nobody; 2],
+            along_x: [Beside::NOBODY; 2],
+            along_y: [Beside::NOBODY; 2],
             has_others: false,
             inboxes,
         };
@@ -473,7 +452,7 @@ unsafe fn resident<const PLANES: usize, const ROWS: usize>(task: Task<'_>) {
             sites.has_others = [sites.along_x, sites.along_y]
                 .as_flattened()
                 .iter()
-                .any(|beside| beside.rank != NOBODY);
+                .any(Beside::is_there);
         }
         let mut step = 0;
         // Two at a time, so that the fields swap roles without being moved.
