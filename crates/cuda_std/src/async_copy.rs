@@ -106,50 +106,44 @@ copies_at! {
     copy_8_at = "cp.async.ca", 8;
 }
 
-/// Starts a copy of an element of 4 bytes (`cp.async.ca`), unless `condition` is 0. The element's place in shared memory is its
-/// [`address`](crate::shared::address): kernels with many such copies do arithmetic on it in 32 bits.
+/// Starts a copy of 16 bytes as [`copy_16`] does, to a place in shared memory that is given by its
+/// [`address`](crate::shared::address): kernels with many copies do arithmetic on it in 32 bits.
 ///
 /// ```no_run
-/// use cuda_std::{async_copy, shared, thread};
+/// use cuda_std::{async_copy, mem, shared, thread};
 ///
-/// /// The element of `row` that stands `x` further than this thread's, or 0 beyond its end.
-/// unsafe fn element(row: &[f32], x: usize) -> f32 {
-///     let own = thread::thread_idx_x() as usize;
+/// /// This thread's four elements of `row`.
+/// unsafe fn elements(row: &[f32]) -> [f32; 4] {
+///     let own = 4 * thread::thread_idx_x() as usize;
 ///     unsafe {
 ///         let place = shared::dynamic_shared_mem::<f32>().add(own);
-///         *place = 0.0;
-///         let is_there = u32::from(own + x < row.len());
-///         async_copy::copy_4_if(shared::address(place), row.as_ptr().wrapping_add(own + x), is_there);
+///         async_copy::copy_16_to(shared::address(place), row.as_ptr().add(own));
 ///         async_copy::commit();
 ///         // Something else, meanwhile.
 ///         async_copy::wait::<0>();
-///         *place
+///         mem::load_vector(place)
 ///     }
 /// }
 /// ```
 ///
 /// # Safety
-/// Unless `condition` is 0: `shared` is the address of an element of the block's shared memory, which no thread accesses until the copy has arrived, and
-/// `global` is an initialised element of global memory, which no thread writes until then.
+/// As [`copy_16`].
 #[inline(always)]
-pub unsafe fn copy_4_if<T>(shared: u32, global: *const T, condition: u32) {
-    const { assert!(size_of::<T>() == 4, "a copy of 4 bytes") };
+pub unsafe fn copy_16_to<T>(shared: u32, global: *const T) {
     #[cfg(target_arch = "nvptx64")]
     // SAFETY: the caller's.
     unsafe {
         core::arch::asm!(
-            "{{ .reg .b64 from; .reg .pred wanted; setp.ne.u32 wanted, {condition}, 0; cvta.to.global.u64 from, {global};",
-            "@wanted cp.async.ca.shared.global [{shared}], [from], 4; }}",
+            "{{ .reg .b64 from; cvta.to.global.u64 from, {global}; cp.async.cg.shared.global [{shared}], [from], 16; }}",
             shared = in(reg32) shared,
             global = in(reg64) global,
-            condition = in(reg32) condition,
             options(nostack, preserves_flags)
         );
     }
     #[cfg(not(target_arch = "nvptx64"))]
     {
-        let _ = (shared, global, condition);
-        crate::gpu_only("cp.async.ca")
+        let _ = (shared, global);
+        crate::gpu_only("cp.async.cg")
     }
 }
 

@@ -8,10 +8,11 @@
 //!
 //! A row of level s has its slot by the step that made it, modulo three, and the loop takes three steps at a time: nothing is moved.
 //!
-//! Rows come through a ring in shared memory by asynchronous copies, and leave through shared memory, so that neighbouring lanes access
-//! neighbouring cells of global memory, wherever a row begins. T columns on each side of a strip are wrong after T timesteps, so strips
-//! overlap; chunks overlap by T rows on each side. Neighbouring chunks stream in opposite directions, and all of them turn with each launch:
-//! rows that two chunks need are read by both at about the same time, and a launch begins with what the last one has just written.
+//! While they are worked on, fields have rows of [`Layout::pitch`] floats, with room around the domain: so every lane's four cells are 16
+//! aligned bytes, all of which are there. They come through a ring in shared memory by asynchronous copies, and leave by one store. [`wave2d_fast_pad`]
+//! lays them out like that, once in a run, and [`wave2d_fast_unpad`] takes them back. T columns on each side of a strip are wrong after T
+//! timesteps, so strips overlap; chunks overlap by T rows on each side. Neighbouring chunks stream in opposite directions, and all of them turn
+//! with each launch: rows that two chunks need are read by both at about the same time, and a launch begins with what the last one has just written.
 //!
 //! What a cell is stands in a table, which [`wave2d_fast_kinds`] writes once in a run. While all cells that the pipeline holds are plain (inside,
 //! free, undamped), a warp takes a path that asks nothing of them; otherwise one that reads the table's rows through shared memory, too, and
@@ -28,34 +29,143 @@ use kernels_gpu::wave2d::{AnyScene, Domain, Scene};
 
 /// Cells of a strip along x: four for each lane.
 pub const STRIP: u32 = 128;
-/// Rows before and after the domain of which there are flags.
-pub const MARGIN: u32 = 64;
+/// Rows of padding before and after the domain.
+pub const MARGIN: u32 = 32;
 /// Floats of shared memory of each warp.
-pub const WARP_FLOATS: u32 = (RING * 2 * ROW + CODE_RING * ROW + 4 * ROW + SOURCES) as u32;
+pub const WARP_FLOATS: u32 = (RING * 2 * ROW + CODE_RING * ROW + SOURCES) as u32;
 /// The most timesteps of a launch.
-pub const MOST_STEPS: u32 = 20;
+pub const MOST_STEPS: u32 = 16;
 
 /// Floats of a strip's row.
 const ROW: usize = STRIP as usize;
 /// Its bytes.
 const ROW_BYTES: u32 = 4 * STRIP;
-/// Bytes of the ring of the inputs, after which the table's is.
-const CODES_AT: u32 = RING as u32 * 2 * ROW_BYTES;
-/// Rows of both inputs in the ring; a power of two.
-const RING: usize = 8;
-/// Rows of the table in their ring: those in the pipeline and those on their way; a power of two.
-const CODE_RING: usize = 32;
+/// Rows of both inputs in the ring, in groups of three.
+const RING: usize = 6;
+/// Rows of the table in their ring: those in the pipeline and those on their way; a power of two of groups of three.
+const CODE_RING: usize = 24;
 /// Room for the source's values.
 const SOURCES: usize = 32;
 const _: () = assert!(
     MOST_STEPS as usize + RING + 2 <= CODE_RING && MOST_STEPS as usize <= SOURCES,
     "a table's row stays in the ring until the last level has passed"
 );
+const _: () = assert!(
+    MOST_STEPS as usize + RING + 8 <= MARGIN as usize,
+    "there is padding for all rows that a chunk copies, three steps at a time"
+);
 
-/// Of a row of a strip: some cell is not plain.
-const IS_ROUGH: u32 = 1;
-/// Of a row of a strip: it is in the pipeline together with one that is rough.
-const IS_NEAR_ROUGH: u32 = 2;
+/// How fields stand in memory while they are worked on: rows of `pitch` floats, `halo` of them before the domain's first column,
+/// [`MARGIN`] rows before its first row and after its last. The last field comes first, then the second-last.
+#[derive(Clone, Copy)]
+pub struct Layout {
+    /// The domain's extents.
+    pub n_x: u32,
+    pub n_y: u32,
+    /// Columns that strips overlap by on each side: a multiple of 4, less than 64.
+    pub halo: u32,
+}
+
+impl Layout {
+    /// Columns of a strip that no other strip has.
+    #[inline(always)]
+    pub fn own(self) -> u32 {
+        STRIP - 2 * self.halo
+    }
+
+    /// Strips side by side.
+    #[inline(always)]
+    pub fn strips(self) -> u32 {
+        self.n_x.div_ceil(self.own())
+    }
+
+    /// Floats of a row.
+    #[inline(always)]
+    pub fn pitch(self) -> u32 {
+        self.strips() * self.own() + 2 * self.halo
+    }
+
+    /// Rows, with padding.
+    #[inline(always)]
+    pub fn rows(self) -> u32 {
+        self.n_y + 2 * MARGIN
+    }
+
+    /// Floats of a field, and of the table of kinds.
+    #[inline(always)]
+    pub fn plane(self) -> usize {
+        self.pitch() as usize * self.rows() as usize
+    }
+
+    /// Where cell (0, y) of the domain's strip number 0 begins, `halo` columns before it; `y` may be in the padding.
+    #[inline(always)]
+    fn row(self, y: u32) -> usize {
+        y.wrapping_add(MARGIN) as usize * self.pitch() as usize
+    }
+
+    /// Where cell number `cell` of a dense field is.
+    #[inline(always)]
+    fn cell(self, cell: u32) -> usize {
+        let (x, y) = (cell % self.n_x, cell / self.n_x);
+        self.row(y) + (x + self.halo) as usize
+    }
+}
+
+/// Lays two dense fields out for the other kernels: writes the domain's cells, and leaves what is around them.
+///
+/// Block: any. Grid: a thread for each cell.
+///
+/// # Safety
+/// - `u0` and `u1` have n_x * n_y elements, at most 2^31, and `fields` points to two planes of the [`Layout`], which nothing else accesses
+///   during the launch.
+#[kernel]
+pub unsafe fn wave2d_fast_pad(
+    u0: &[f32],
+    u1: &[f32],
+    fields: *mut f32,
+    n_x: u32,
+    n_y: u32,
+    halo: u32,
+) {
+    let layout = Layout { n_x, n_y, halo };
+    let cell = thread::block_idx_x() * thread::block_dim_x() + thread::thread_idx_x();
+    if cell < n_x * n_y {
+        let at = layout.cell(cell);
+        // SAFETY: the cell is one of the domain's.
+        unsafe {
+            *fields.add(at) = *u1.get_unchecked(cell as usize);
+            *fields.add(at + layout.plane()) = *u0.get_unchecked(cell as usize);
+        }
+    }
+}
+
+/// What [`wave2d_fast_pad`] does, backwards.
+///
+/// Block: any. Grid: a thread for each cell.
+///
+/// # Safety
+/// - `fields` has two planes of the [`Layout`]; `u0` and `u1` point to n_x * n_y elements, at most 2^31, which nothing else accesses during
+///   the launch.
+#[kernel]
+pub unsafe fn wave2d_fast_unpad(
+    fields: &[f32],
+    u0: *mut f32,
+    u1: *mut f32,
+    n_x: u32,
+    n_y: u32,
+    halo: u32,
+) {
+    let layout = Layout { n_x, n_y, halo };
+    let cell = thread::block_idx_x() * thread::block_dim_x() + thread::thread_idx_x();
+    if cell < n_x * n_y {
+        let at = layout.cell(cell);
+        // SAFETY: the cell is one of the domain's.
+        unsafe {
+            *u1.add(cell as usize) = *fields.get_unchecked(at);
+            *u0.add(cell as usize) = *fields.get_unchecked(at + layout.plane());
+        }
+    }
+}
 
 /// A table's code for a border or wall cell, and what the ring has for those outside the domain.
 const ZERO: f32 = 0.0;
@@ -74,14 +184,15 @@ fn encode(kind: Kind, exact: bool) -> f32 {
     }
 }
 
-/// Writes what each cell is to `kinds`, and whether each row of each strip is rough to `rough`, for strips that overlap by `halo` on each
-/// side. `rough` has [`MARGIN`] rows more than the domain on each side, all rough.
+/// Writes what each of the domain's cells is to `kinds`, and whether each row of each strip is rough, 0 or 1, to `rough`, with padding: all of
+/// that is rough.
 ///
 /// Block: 32 x any. Grid: strips; rows with margins over the block's y, rounded up.
 ///
 /// # Safety
-/// - `kinds` points to n_x * n_y floats, `rough` to (n_y + 2 * MARGIN) * strips numbers, which nothing else accesses during the launch.
-/// - n_x and n_y are at least 2, n_x * n_y is at most 2^31, and the strips of the grid cover n_x.
+/// - `kinds` points to a plane of the [`Layout`], `rough` to a number for each of its rows and strips, which nothing else accesses during the
+///   launch.
+/// - n_x and n_y are at least 2, n_x * n_y is at most 2^31.
 #[kernel]
 pub unsafe fn wave2d_fast_kinds(
     kinds: *mut f32,
@@ -94,15 +205,15 @@ pub unsafe fn wave2d_fast_kinds(
 ) {
     let (strip, lane) = (thread::block_idx_x(), thread::thread_idx_x());
     let row = thread::block_idx_y() * thread::block_dim_y() + thread::thread_idx_y();
-    let rows = n_y + 2 * MARGIN;
-    if row >= rows {
+    let layout = Layout { n_x, n_y, halo };
+    if row >= layout.rows() {
         return;
     }
     let domain = Domain { n_x, n_y };
     let scene = AnyScene::new(scene, domain);
     // Outside the domain these wrap around.
     let y = row.wrapping_sub(MARGIN);
-    let first = (strip * (STRIP - 2 * halo)).wrapping_sub(halo);
+    let first = (strip * layout.own()).wrapping_sub(halo);
     let plain = encode(Kind::Free { damping: 0.0 }, exact != 0);
     let mut all_plain = true;
     // One column at a time: all scenes stand here.
@@ -111,9 +222,9 @@ pub unsafe fn wave2d_fast_kinds(
         let x = first.wrapping_add(column);
         if x < n_x && y < n_y {
             let code = encode(update::kind(&scene, domain, x, y), exact != 0);
-            if column.wrapping_sub(halo) < STRIP - 2 * halo {
+            if column.wrapping_sub(halo) < layout.own() {
                 // SAFETY: (x, y) is in the domain, and in the part of this strip that no other has.
-                unsafe { *kinds.add((y * n_x + x) as usize) = code }
+                unsafe { *kinds.add(layout.row(y) + (x + halo) as usize) = code }
             }
             all_plain &= code.to_bits() == plain.to_bits();
         } else {
@@ -125,13 +236,19 @@ pub unsafe fn wave2d_fast_kinds(
     unsafe {
         let plain = warp::warp_vote_all(FULL_MASK, all_plain);
         if lane == 0 {
-            *rough.add((strip * rows + row) as usize) = u32::from(!plain);
+            *rough.add((strip * layout.rows() + row) as usize) = u32::from(!plain);
         }
     }
 }
 
+/// Of three rows of a strip: the bit of the first of them that says that they are in the pipeline together with a rough one.
+const IS_NEAR_ROUGH: u32 = 1 << 6;
+
 /// Writes the flags of each row of each strip, from what [`wave2d_fast_kinds`] wrote; and how many of the strip's rows before each row, and in
 /// all, are near rough ones: n_y + 1 numbers for each strip.
+///
+/// Flags are for the row and the two that come before it. Bits 0 to 2: whether it, the one above and the one above that are rough. Bits 3 to 5:
+/// the same downwards. [`IS_NEAR_ROUGH`]: some row up to `reach` from one of these is.
 ///
 /// Block: 32. Grid: strips.
 ///
@@ -149,27 +266,37 @@ pub unsafe fn wave2d_fast_flags(
     let (strip, lane) = (thread::block_idx_x(), thread::thread_idx_x());
     let rows = n_y + 2 * MARGIN;
     let of_strip = (strip * rows) as usize;
+    // Rows before the first wrap around.
+    let is_rough = |row: u32| match row < rows {
+        // SAFETY: the row is one of the strip's.
+        true => unsafe { *rough.get_unchecked(of_strip + row as usize) },
+        false => 0,
+    };
     let mut count = 0;
     let mut first = 0;
     while first < rows {
         let row = first + lane;
-        let mut flag = 0;
-        if row < rows {
-            // SAFETY: `row` is clamped to the strip's.
-            unsafe {
-                flag = IS_ROUGH * *rough.get_unchecked(of_strip + row as usize);
-                let mut other = row.saturating_sub(reach);
-                while other <= row + reach && other < rows {
-                    flag |= IS_NEAR_ROUGH * *rough.get_unchecked(of_strip + other as usize);
-                    other += 1;
-                }
-                *flags.add(of_strip + row as usize) = flag;
+        let (mut is_near, mut is_any_near) = (false, false);
+        let mut other = row.saturating_sub(reach + 2);
+        while other <= row + reach + 2 {
+            if is_rough(other) != 0 {
+                is_near |= row.abs_diff(other) <= reach;
+                is_any_near = true;
             }
+            other += 1;
+        }
+        if row < rows {
+            let mut flag = if is_any_near { IS_NEAR_ROUGH } else { 0 };
+            for i in 0..3 {
+                flag |= is_rough(row.wrapping_sub(i)) << i | is_rough(row + i) << (3 + i);
+            }
+            // SAFETY: as in `is_rough`.
+            unsafe { *flags.add(of_strip + row as usize) = flag }
         }
         let y = row.wrapping_sub(MARGIN);
         // SAFETY: all lanes are here; `near` has n_y + 1 numbers for the strip.
         unsafe {
-            let are_near = warp::warp_vote_ballot(FULL_MASK, y < n_y && flag != 0);
+            let are_near = warp::warp_vote_ballot(FULL_MASK, y < n_y && is_near);
             if y <= n_y {
                 let before = count + (are_near & ((1 << lane) - 1)).count_ones();
                 *near.add((strip * (n_y + 1) + y) as usize) = before;
@@ -370,114 +497,105 @@ type Cells = [f32; 4];
 /// Three rows of each level: levels 0 to T are in use. A level's row of step i is in slot i mod 3.
 type Levels = [[Cells; 3]; MOST_STEPS as usize + 1];
 
-/// The fields and tables of a launch.
-#[derive(Clone, Copy)]
-struct Arrays<'a> {
-    u0: &'a [f32],
-    u1: &'a [f32],
-    out0: *mut f32,
-    out1: *mut f32,
-    kinds: &'a [f32],
-    flags: &'a [u32],
-}
-
-/// A warp's pipeline over its chunk, as one of its lanes sees it. Rows are numbered by the step that takes them from the ring.
+/// A warp's pipeline over its chunk, as one of its lanes sees it. Rows are numbered by the step that takes them from the ring, and taken three at
+/// a time: a group.
 struct Pipeline<'a> {
-    arrays: Arrays<'a>,
-    domain: Domain,
     k: f32,
     lane: u32,
-    /// 1 downwards, -1 upwards.
-    direction: u32,
     /// Rows of the chunk.
     rows: u32,
-    /// Of the four cells that this lane copies of each row: which are in the domain (bits 0 to 3), and which of these are no other warp's to
-    /// store (bits 4 to 7).
-    columns: u32,
-    /// The address of the first of them in the ring.
-    copied: u32,
-    /// Shared memory: `RING` rows of u1 and u0, then `CODE_RING` rows of the table, two rows on their way out, the source's values.
-    shared: *mut f32,
-    /// The next row to copy: its y, the index of this lane's first cell, the index of its flags, and these.
-    next_y: u32,
-    next_cell: i32,
+    /// Those that this lane stores: all, or none if another warp stores its cells.
+    stored: u32,
+    /// From a row to the next: of fields, negative upwards, and of flags.
+    stride: isize,
+    direction: u32,
+    /// From a field to the one behind it.
+    plane: usize,
+    /// The lane's cells of the next row to copy, of u1.
+    next: *const f32,
+    /// Those of level T of the next step, whether it is to be stored or not.
+    out: *mut f32,
+    /// From the fields to the table of kinds, in bytes.
+    to_kinds: isize,
+    /// The flags of all rows, where those of the group after the next are, and those of the next.
+    all_flags: &'a [u32],
     next_flags: u32,
     flags: u32,
-    /// The next row to leave: the index of this lane's first cell.
-    out_cell: i32,
+    /// By how many bits flags are shifted for this direction.
+    flags_shift: u32,
     /// Whether rows are rough: bit 0 is the latest that was copied.
     rough: u32,
+    /// Shared memory: `RING` rows of u1 and u0, then `CODE_RING` rows of the table, then the source's values; and the address of the lane's
+    /// cells in the first row.
+    shared: *mut f32,
+    copied: u32,
 }
 
 impl Pipeline<'_> {
-    /// Starts to copy row `row`, which is [`next_y`](Self::next_y).
+    /// Floats from the beginning of shared memory to row `row`, counted from the group's first, in the ring.
+    #[inline(always)]
+    fn ring(group: u32, row: i32) -> u32 {
+        Self::in_groups(group, row, RING as u32) * 2 * ROW as u32
+    }
+
+    /// The same in the table's ring; `row` may be negative, for one of a group before.
+    #[inline(always)]
+    fn codes(group: u32, row: i32) -> u32 {
+        (RING as u32 * 2 + Self::in_groups(group, row, CODE_RING as u32)) * ROW as u32
+    }
+
+    /// Where a row is in a ring of `ring` rows. Of constants but for the group, so that few additions are for each group, and none for each row.
+    #[inline(always)]
+    fn in_groups(group: u32, row: i32, ring: u32) -> u32 {
+        let of_group = group.wrapping_add(row.div_euclid(3) as u32) % (ring / 3);
+        of_group * 3 + row.rem_euclid(3) as u32
+    }
+
+    /// Starts to copy the next row, which is `row`, counted from the group's first.
     ///
     /// # Safety
-    /// All lanes of the warp call together, and have read what is in the row's place.
+    /// This lane has read what is in the row's place.
     #[inline(always)]
-    unsafe fn copy(&mut self, row: u32) {
-        let arrays = self.arrays;
-        let offset = self.next_cell as isize;
-        let (u0, u1) = (arrays.u0.as_ptr(), arrays.u1.as_ptr());
-        let (u0, u1) = (u0.wrapping_offset(offset), u1.wrapping_offset(offset));
-        let is_row = self.next_y < self.domain.n_y;
-        let columns = if is_row { self.columns } else { 0 };
-        let place = self.copied + (row % RING as u32) * (2 * ROW_BYTES);
-        // SAFETY: what is there is in the domain; the ring has room for whole rows.
+    unsafe fn copy(&mut self, group: u32, row: i32) {
+        let place = self.copied + 4 * Self::ring(group, row);
+        // SAFETY: the layout has padding for all rows that a chunk copies; the ring has room for whole rows.
         unsafe {
-            for i in 0..4 {
-                let (is_there, at) = (columns & 1 << i, place + 128 * i);
-                let column = 32 * i as usize;
-                async_copy::copy_4_if(at, u1.wrapping_add(column), is_there);
-                async_copy::copy_4_if(at + ROW_BYTES, u0.wrapping_add(column), is_there);
-            }
+            async_copy::copy_16_to(place, self.next);
+            async_copy::copy_16_to(place + ROW_BYTES, self.next.wrapping_add(self.plane));
             if self.flags & IS_NEAR_ROUGH != 0 {
-                let place = self.copied + CODES_AT + (row % CODE_RING as u32) * ROW_BYTES;
-                let kinds = arrays.kinds.as_ptr().wrapping_offset(offset);
-                for i in 0..4 {
-                    let (is_there, at) = (columns & 1 << i, place + 128 * i);
-                    async_copy::copy_4_if(at, kinds.wrapping_add(32 * i as usize), is_there);
-                }
+                let place = self.copied + 4 * Self::codes(group, row);
+                async_copy::copy_16_to(place, self.next.wrapping_byte_offset(self.to_kinds));
             }
-            async_copy::commit();
-            self.rough = self.rough << 1 | self.flags & IS_ROUGH;
-            let stride = self.direction.wrapping_mul(self.domain.n_x);
-            self.next_y = self.next_y.wrapping_add(self.direction);
-            self.next_cell = self.next_cell.wrapping_add(stride as i32);
-            self.next_flags = self.next_flags.wrapping_add(self.direction);
-            self.flags = *arrays.flags.get_unchecked(self.next_flags as usize);
         }
+        async_copy::commit();
+        self.next = self.next.wrapping_offset(self.stride);
     }
 
-    /// Where a row of u1 is, and u0 behind it.
+    /// All of the group's rows, with these flags, are on their way: takes those of the next.
     #[inline(always)]
-    fn ring(&self, row: u32) -> *mut f32 {
-        self.shared.wrapping_add((row as usize % RING) * 2 * ROW)
+    fn take_flags(&mut self) {
+        self.rough = self.rough << 3 | self.flags >> self.flags_shift & 7;
     }
 
-    /// Where a row of the table is.
+    /// The flags of a row.
+    ///
+    /// # Safety
+    /// There are some.
     #[inline(always)]
-    fn codes(&self, row: u32) -> *mut f32 {
-        let first = RING * 2 * ROW;
-        self.shared
-            .wrapping_add(first + (row as usize % CODE_RING) * ROW)
+    unsafe fn load_flags(&mut self) -> u32 {
+        let at = self.next_flags;
+        self.next_flags = at.wrapping_add(self.direction.wrapping_mul(3));
+        // SAFETY: the caller's.
+        unsafe { *self.all_flags.get_unchecked(at as usize) }
     }
 
-    /// Where the rows of a step are on their way out.
-    #[inline(always)]
-    fn leaving(&self, step: u32) -> *mut f32 {
-        let first = RING * 2 * ROW + CODE_RING * ROW;
-        self.shared
-            .wrapping_add(first + (step as usize % 2) * 2 * ROW)
-    }
-
-    /// Where the source's values are.
+    /// The source's values.
     #[inline(always)]
     fn sources(&self) -> *mut f32 {
-        self.leaving(0).wrapping_add(4 * ROW)
+        self.shared.wrapping_add((RING * 2 + CODE_RING) * ROW)
     }
 
-    /// Computes level `S` of step `step`, whose slot is `Q`, from those below. `ROUGH`: its cells may be anything.
+    /// Computes level `S` in step `Q` of the group, from those below. `ROUGH`: its cells may be anything.
     ///
     /// # Safety
     /// All lanes of the warp call together. If `ROUGH`, the table's rows are in their ring.
@@ -492,7 +610,7 @@ impl Pipeline<'_> {
         &self,
         levels: &mut Levels,
         second_last: &[Cells; 3],
-        step: u32,
+        group: u32,
     ) {
         if S > T {
             return;
@@ -514,11 +632,11 @@ impl Pipeline<'_> {
             )
         };
         let (codes, source): (Cells, f32) = if ROUGH {
-            let codes = self.codes(step.wrapping_sub(S as u32));
+            let codes = Self::codes(group, Q as i32 - S as i32) as usize;
             // SAFETY: the caller's; four floats from a multiple of four are aligned.
             unsafe {
                 (
-                    mem::load_vector(codes.add(4 * self.lane as usize)),
+                    mem::load_vector(self.shared.add(codes + 4 * self.lane as usize)),
                     *self.sources().add(S - 1),
                 )
             }
@@ -554,12 +672,11 @@ impl Pipeline<'_> {
         levels[S][Q] = next;
     }
 
-    /// One step: takes a row from the ring, starts to copy another, stores one that the last step computed of the last two levels, and computes
-    /// a row of each level.
+    /// One step: takes a row from the ring, starts to copy another, computes a row of each level, and stores one of the last two.
     /// `BEGINS`: levels that nothing needs yet are skipped, four at a time.
     ///
     /// # Safety
-    /// As [`level`](Self::level)'s; `step` counts up from 0, and `Q` is `step` modulo 3.
+    /// As [`level`](Self::level)'s; groups count up from 0.
     #[inline(always)]
     unsafe fn step<
         const T: usize,
@@ -571,84 +688,59 @@ impl Pipeline<'_> {
         &mut self,
         levels: &mut Levels,
         second_last: &mut [Cells; 3],
-        step: u32,
+        group: u32,
     ) {
-        let lane = 4 * self.lane as usize;
-        // SAFETY: the caller's. What a lane copied is seen by the others after the barrier; and all have read the row before, whose place the
-        // next one gets.
+        let step = 3 * group + Q as u32;
+        // SAFETY: the caller's. Each lane waits for what it copied itself, and reads nothing else. The row before, whose place the next one gets,
+        // is in registers.
         unsafe {
             async_copy::wait::<{ RING as u32 - 2 }>();
-            warp::sync_warp(FULL_MASK);
-            let row = self.ring(step).add(lane);
+            let row = Self::ring(group, Q as i32) + 4 * self.lane;
+            let row = self.shared.add(row as usize);
             levels[0][Q] = mem::load_vector(row);
             second_last[Q] = mem::load_vector(row.add(ROW));
-            // Before the copies, which take as long as these loads.
-            let leaving = self.leaving(step.wrapping_sub(1)).add(self.lane as usize);
-            let leaving =
-                [0, ROW].map(|row| [0, 32, 64, 96].map(|column| *leaving.add(row + column)));
-            self.copy(step + RING as u32 - 1);
-            if step.wrapping_sub(2 * T as u32 + 1) < self.rows {
-                self.store(&leaving);
-            }
-            macro_rules! group {
+            self.copy(group, (Q + RING - 1) as i32);
+            macro_rules! levels {
                 ($($level:literal)*; $first:literal) => {
                     if $first <= T && (!BEGINS || step >= 2 * $first) {
-                        $(self.level::<T, EXACT, ROUGH, Q, $level>(levels, second_last, step);)*
+                        $(self.level::<T, EXACT, ROUGH, Q, $level>(levels, second_last, group);)*
                     } else if $first <= T {
                         // So that no register keeps what was here three steps ago.
                         $(levels[$level][Q] = [0.0; 4];)*
                     }
                 };
             }
-            group!(1 2 3 4; 1);
-            group!(5 6 7 8; 5);
-            group!(9 10 11 12; 9);
-            group!(13 14 15 16; 13);
-            group!(17 18 19 20; 17);
-            let own = self.leaving(step).add(lane);
-            mem::store_vector(own, levels[T][Q]);
-            mem::store_vector(own.add(ROW), levels[T - 1][(Q + 2) % 3]);
-        }
-    }
-
-    /// Stores the next row of the last two levels, of which these are the cells that this lane stores.
-    ///
-    /// # Safety
-    /// The row is one of the domain, and no other warp's.
-    #[inline(always)]
-    unsafe fn store(&mut self, [last, second_last]: &[Cells; 2]) {
-        let Arrays { out0, out1, .. } = self.arrays;
-        let offset = self.out_cell as isize;
-        let (out0, out1) = (out0.wrapping_offset(offset), out1.wrapping_offset(offset));
-        for i in 0..4 {
-            if self.columns & 16 << i != 0 {
-                // SAFETY: the caller's; a cell is in the domain, and in the part of this strip that no other has.
-                unsafe {
-                    *out1.wrapping_add(32 * i) = last[i];
-                    *out0.wrapping_add(32 * i) = second_last[i];
-                }
+            levels!(1 2 3 4; 1);
+            levels!(5 6 7 8; 5);
+            levels!(9 10 11 12; 9);
+            levels!(13 14 15 16; 13);
+            if step.wrapping_sub(2 * T as u32) < self.stored {
+                mem::store_vector(self.out, levels[T][Q]);
+                mem::store_vector(self.out.add(self.plane), levels[T - 1][(Q + 2) % 3]);
             }
+            self.out = self.out.wrapping_offset(self.stride);
         }
-        let stride = self.direction.wrapping_mul(self.domain.n_x);
-        self.out_cell = self.out_cell.wrapping_add(stride as i32);
     }
 
-    /// Three steps, so that rows have the slots that they had before.
+    /// The steps of a group, so that rows have the slots that they had before.
     ///
     /// # Safety
-    /// As [`step`](Self::step)'s, from a multiple of 3 on.
+    /// As [`step`](Self::step)'s.
     #[inline(always)]
-    unsafe fn three<const T: usize, const EXACT: bool, const ROUGH: bool, const BEGINS: bool>(
+    unsafe fn group<const T: usize, const EXACT: bool, const ROUGH: bool, const BEGINS: bool>(
         &mut self,
         levels: &mut Levels,
         second_last: &mut [Cells; 3],
-        step: u32,
+        group: u32,
     ) {
-        // SAFETY: the caller's.
+        // SAFETY: the caller's; flags have padding as fields do.
         unsafe {
-            self.step::<T, EXACT, ROUGH, BEGINS, 0>(levels, second_last, step);
-            self.step::<T, EXACT, ROUGH, BEGINS, 1>(levels, second_last, step + 1);
-            self.step::<T, EXACT, ROUGH, BEGINS, 2>(levels, second_last, step + 2);
+            let next = self.load_flags();
+            self.step::<T, EXACT, ROUGH, BEGINS, 0>(levels, second_last, group);
+            self.step::<T, EXACT, ROUGH, BEGINS, 1>(levels, second_last, group);
+            self.step::<T, EXACT, ROUGH, BEGINS, 2>(levels, second_last, group);
+            self.take_flags();
+            self.flags = next;
         }
     }
 
@@ -662,40 +754,45 @@ impl Pipeline<'_> {
         let mut second_last = [[0.0; 4]; 3];
         // SAFETY: the caller's.
         unsafe {
-            self.flags = *self.arrays.flags.get_unchecked(self.next_flags as usize);
-            // Cells outside the domain are never copied.
-            for at in 0..WARP_FLOATS / 128 {
-                mem::store_vector(
-                    self.shared.add((128 * at + 4 * self.lane) as usize),
-                    [0.0; 4],
-                );
+            // Levels take codes of rows before the first, and nothing needs what comes of it.
+            for row in 0..CODE_RING as u32 {
+                let at = (RING as u32 * 2 + row) * ROW as u32 + 4 * self.lane;
+                mem::store_vector(self.shared.add(at as usize), [0.0; 4]);
             }
-            warp::sync_warp(FULL_MASK);
             if self.lane < T as u32 {
                 let value = scene.source_value(t.wrapping_add(self.lane));
                 *self.sources().add(self.lane as usize) = value;
             }
-            for row in 0..RING as u32 - 1 {
-                self.copy(row);
-            }
-            // The last row leaves a step after it was computed.
-            let steps = self.rows + 2 * T as u32 + 1;
-            // From here on all levels are needed: the first of the last group is that of the last level.
-            let begun = 2 * ((T as u32 - 1) / 4 * 4 + 1);
+            warp::sync_warp(FULL_MASK);
+            // The flags of rows 0 and 1, then those of the next three.
+            self.flags = self.load_flags();
+            self.copy(0, 0);
+            self.copy(0, 1);
+            self.take_flags();
+            self.flags = self.load_flags();
+            self.copy(0, 2);
+            self.copy(1, 0);
+            self.copy(1, 1);
+            self.take_flags();
+            self.flags = self.load_flags();
+
+            let groups = (self.rows + 2 * T as u32).div_ceil(3);
+            // From here on all levels are needed: the first of the last four is that of the last level.
+            let begun = (2 * ((T as u32 - 1) / 4 * 4 + 1)).div_ceil(3);
             // The rows that three steps compute cells of, in bits of `rough`, the last of which is the ring's last.
             let held = ((1 << (T + 2)) - 1) << (RING - 3);
-            let mut step = 0;
-            while step < steps {
+            let mut group = 0;
+            while group < groups {
                 if self.rough & held != 0 {
-                    self.three::<T, EXACT, true, true>(&mut levels, &mut second_last, step);
-                    step += 3;
-                } else if step < begun {
-                    self.three::<T, EXACT, false, true>(&mut levels, &mut second_last, step);
-                    step += 3;
+                    self.group::<T, EXACT, true, true>(&mut levels, &mut second_last, group);
+                    group += 1;
+                } else if group < begun {
+                    self.group::<T, EXACT, false, true>(&mut levels, &mut second_last, group);
+                    group += 1;
                 } else {
-                    while step < steps && self.rough & held == 0 {
-                        self.three::<T, EXACT, false, false>(&mut levels, &mut second_last, step);
-                        step += 3;
+                    while group < groups && self.rough & held == 0 {
+                        self.group::<T, EXACT, false, false>(&mut levels, &mut second_last, group);
+                        group += 1;
                     }
                 }
             }
@@ -703,109 +800,105 @@ impl Pipeline<'_> {
     }
 }
 
+/// What a launch works on.
+#[derive(Clone, Copy)]
+struct Arrays<'a> {
+    fields: &'a [f32],
+    out: *mut f32,
+    kinds: &'a [f32],
+    flags: &'a [u32],
+    chunks: &'a [u32],
+}
+
 /// What the kernels below do.
 ///
 /// # Safety
 /// As theirs.
 #[inline(always)]
-#[allow(clippy::too_many_arguments)]
 unsafe fn pass<const T: usize, const EXACT: bool>(
     arrays: Arrays,
-    chunks: &[u32],
-    domain: Domain,
-    scene: u32,
-    k: f32,
-    t: u32,
-    halo: u32,
-    turn: u32,
+    layout: Layout,
+    (scene, k): (u32, f32),
+    (t, turn): (u32, u32),
 ) {
     let (lane, warp) = (thread::thread_idx_x(), thread::thread_idx_y());
     let chunk = (thread::block_idx_x() * thread::block_dim_y() + warp) * CHUNK_NUMBERS;
-    if chunk as usize >= chunks.len() {
+    if chunk as usize >= arrays.chunks.len() {
         return;
     }
     // SAFETY: all numbers of the chunk are there; the block has WARP_FLOATS for each warp. Rows and flags are those of the chunk and its
     // margins.
     unsafe {
         let [strip, first, end, place]: [u32; 4] =
-            mem::load_vector(chunks.as_ptr().add(chunk as usize));
+            mem::load_vector(arrays.chunks.as_ptr().add(chunk as usize));
         if first >= end {
             return;
         }
         // Upwards the neighbours along y would be added in another order, which only fused arithmetic leaves open.
         let is_up = !EXACT && (place ^ turn) & 1 == 1;
         let direction = if is_up { u32::MAX } else { 1 };
-        let out_y = if is_up { end - 1 } else { first };
-        let strip_x = (strip * (STRIP - 2 * halo)).wrapping_sub(halo);
-        let out_cell = (out_y * domain.n_x)
-            .wrapping_add(strip_x)
-            .wrapping_add(lane);
-        let before = direction.wrapping_mul(T as u32);
-        let next_y = out_y.wrapping_sub(before);
+        let stride = direction as i32 as isize * layout.pitch() as isize;
+        let row_0 = (if is_up { end - 1 } else { first }).wrapping_sub(direction.wrapping_mul(T as u32));
+        let column = 4 * lane;
+        let next = layout.row(row_0) + (strip * layout.own() + column) as usize;
+        let is_own = column.wrapping_sub(layout.halo) < layout.own();
         let shared = shared::dynamic_shared_mem::<f32>().add((warp * WARP_FLOATS) as usize);
-        let mut columns = 0;
-        for i in 0..4 {
-            let column = lane + 32 * i;
-            if strip_x.wrapping_add(column) < domain.n_x {
-                let is_own = column.wrapping_sub(halo) < STRIP - 2 * halo;
-                columns |= (1 | u32::from(is_own) << 4) << i;
-            }
-        }
         let mut pipeline = Pipeline {
-            arrays,
-            domain,
             k,
             lane,
-            direction,
             rows: end - first,
-            columns,
-            copied: shared::address(shared.add(lane as usize)),
-            shared,
-            next_y,
-            next_cell: out_cell.wrapping_sub(before.wrapping_mul(domain.n_x)) as i32,
-            next_flags: (strip * (domain.n_y + 2 * MARGIN))
-                .wrapping_add(next_y.wrapping_add(MARGIN)),
+            stored: if is_own { end - first } else { 0 },
+            stride,
+            direction,
+            plane: layout.plane(),
+            next: arrays.fields.as_ptr().wrapping_add(next),
+            // Level T of step s is at row s - T.
+            out: (arrays.out.wrapping_add(next)).wrapping_offset(-stride * T as isize),
+            to_kinds: (arrays.kinds.as_ptr() as isize).wrapping_sub(arrays.fields.as_ptr() as isize),
+            all_flags: arrays.flags,
+            next_flags: (strip * layout.rows())
+                .wrapping_add(row_0.wrapping_add(MARGIN).wrapping_add(direction)),
             flags: 0,
-            out_cell: out_cell as i32,
+            flags_shift: if is_up { 3 } else { 0 },
             rough: 0,
+            copied: shared::address(shared.add(column as usize)),
+            shared,
         };
+        let domain = Domain { n_x: layout.n_x, n_y: layout.n_y };
         pipeline.run::<T, EXACT>(&AnyScene::new(scene, domain), t);
     }
 }
 
 macro_rules! passes {
     ($($name:ident: $steps:literal, $exact:literal;)*) => {$(
-        /// Computes that many timesteps, from timestep `t` on: `out0` is the second-last field then, `out1` the last. `turn`: the number of
-        /// the launch.
+        /// Computes that many timesteps of `fields`, from timestep `t` on; `out` is what they are then. `turn`: the number of the launch.
         ///
         /// Block: 32 x up to 8, with [`WARP_FLOATS`] of dynamic shared memory for each warp. Grid: at least a warp for each chunk.
         ///
         /// # Safety
-        /// - `u0`, `u1` and `kinds` have n_x * n_y elements, at most 2^31; n_x and n_y are at least 2.
-        /// - `out0` and `out1` point to as many, which nothing else accesses during the launch.
-        /// - `kinds`, `flags` and `chunks` are what the kernels above wrote for this domain, scene, halo and arithmetic, with a reach of at
-        ///   least the timesteps and 2. `halo` is at least the timesteps and less than 64.
+        /// - `fields` has two planes of the [`Layout`], of which n_x * n_y is at most 2^31, and n_x and n_y at least 2; `kinds` has one.
+        /// - `out` points to two planes, which nothing else accesses during the launch.
+        /// - `kinds`, `flags` and `chunks` are what the kernels above wrote for this layout, scene and arithmetic, with a reach of at
+        ///   least the timesteps and 2. `halo` is at least the timesteps.
         #[kernel(max_threads = 256)]
         pub unsafe fn $name(
-            u0: &[f32],
-            u1: &[f32],
-            out0: *mut f32,
-            out1: *mut f32,
+            fields: &[f32],
+            out: *mut f32,
             kinds: &[f32],
             flags: &[u32],
             chunks: &[u32],
             n_x: u32,
             n_y: u32,
+            halo: u32,
             scene: u32,
             k: f32,
             t: u32,
-            halo: u32,
             turn: u32,
         ) {
-            let arrays = Arrays { u0, u1, out0, out1, kinds, flags };
-            let domain = Domain { n_x, n_y };
+            let arrays = Arrays { fields, out, kinds, flags, chunks };
+            let layout = Layout { n_x, n_y, halo };
             // SAFETY: the caller's.
-            unsafe { pass::<$steps, $exact>(arrays, chunks, domain, scene, k, t, halo, turn) }
+            unsafe { pass::<$steps, $exact>(arrays, layout, (scene, k), (t, turn)) }
         }
     )*};
 }
@@ -813,7 +906,6 @@ macro_rules! passes {
 passes! {
     wave2d_fast_t1: 1, false;
     wave2d_fast_t4: 4, false;
-    wave2d_fast_t14: 14, false;
     wave2d_fast_t16: 16, false;
     wave2d_fast_exact_t1: 1, true;
     wave2d_fast_exact_t4: 4, true;

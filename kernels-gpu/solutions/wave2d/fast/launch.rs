@@ -1,9 +1,10 @@
-//! Launches of many timesteps, then of four and of one for what is left; before them, three that prepare tables for all.
+//! Launches of many timesteps, then of four and of one for what is left. Before them, one that lays the fields out with padding and three that
+//! prepare tables for all; after them, one that takes the fields back.
 
 use plan::wave2d::{Buffers, Outputs, Problem, Solution};
 use plan::{Element, LaunchConfig, Plan, PlanError, args};
 
-use super::kernels::{CHUNK_NUMBERS, CHUNKS_THREADS, MARGIN, STRIP, WARP_FLOATS};
+use super::kernels::{CHUNK_NUMBERS, CHUNKS_THREADS, Layout, WARP_FLOATS};
 
 /// What equals the course's reference to the last bit, as its rule wants. Where a course allows fused arithmetic, [`Shape::DEFAULT`] is faster.
 pub struct Submission;
@@ -22,7 +23,7 @@ impl Solution for Submission {
 /// What can be chosen without a change of the results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
-    /// The most timesteps of a launch; there are kernels for 14 and 16, of exact ones for 12.
+    /// The most timesteps of a launch, a multiple of 4: there are kernels for 16, of exact ones for 12.
     pub steps: u32,
     /// Warps of a block, 1 to 8. They share nothing.
     pub block_warps: u32,
@@ -57,7 +58,6 @@ impl Shape {
         Shape::fused(16, 8, 150, true),
         Shape::fused(16, 8, 200, true),
         Shape::fused(16, 8, 250, true),
-        Shape::fused(14, 8, 200, true),
     ];
 
     /// The same of [`EXACT`](Self::EXACT).
@@ -116,27 +116,34 @@ impl Solution for Shape {
         buffers: Buffers,
         plan: &mut Plan,
     ) -> Result<Outputs, PlanError> {
-        let Buffers { mut u0, mut u1 } = buffers;
+        let Buffers { u0, u1 } = buffers;
         if problem.steps == 0 {
             return Ok(Outputs { u0, u1 });
         }
-        let (n_x, n_y) = (problem.n_x, problem.n_y);
-        let cells = n_x as usize * n_y as usize;
-        let mut out0 = plan.scratch("scratch0", Element::F32, cells);
-        let mut out1 = plan.scratch("scratch1", Element::F32, cells);
-
-        let halo = self.steps;
-        let strips = n_x.div_ceil(STRIP - 2 * halo);
-        let rows = n_y + 2 * MARGIN;
+        let (n_x, n_y, halo) = (problem.n_x, problem.n_y, self.steps);
+        let layout = Layout { n_x, n_y, halo };
+        let (strips, rows) = (layout.strips(), layout.rows());
         let chunks = strips * n_y.div_ceil(FEWEST_ROWS);
         let chunks = chunks.min(self.warps).max(strips);
-        let mut table = |name, element, len: u32| plan.scratch(name, element, len as usize);
-        let rough = table("rough", Element::U32, rows * strips);
-        let flags = table("flags", Element::U32, rows * strips);
-        let near = table("near", Element::U32, (n_y + 1) * strips);
-        let counts = table("counts", Element::U32, 2 * strips);
-        let chunk_table = table("chunks", Element::U32, CHUNK_NUMBERS * chunks);
-        let kinds = plan.scratch("kinds", Element::F32, cells);
+        let mut table = |name, element, len: usize| plan.scratch(name, element, len);
+        let mut fields = table("fields", Element::F32, 2 * layout.plane());
+        let mut out = table("out", Element::F32, 2 * layout.plane());
+        let kinds = table("kinds", Element::F32, layout.plane());
+        let rough = table("rough", Element::U32, rows as usize * strips as usize);
+        let flags = table("flags", Element::U32, rows as usize * strips as usize);
+        let near = table("near", Element::U32, (n_y + 1) as usize * strips as usize);
+        let counts = table("counts", Element::U32, 2 * strips as usize);
+        let chunk_table = table("chunks", Element::U32, (CHUNK_NUMBERS * chunks) as usize);
+        // Padding is read, and what comes of it is not: zeros do.
+        for padded in [fields, out, kinds] {
+            plan.fill(padded, 0)?;
+        }
+        let of_cells = LaunchConfig::new((n_x * n_y).div_ceil(256), 256);
+        plan.launch(
+            "wave2d_fast_pad",
+            of_cells,
+            args![u0.slice(), u1.slice(), fields, n_x, n_y, halo],
+        )?;
         plan.launch(
             "wave2d_fast_kinds",
             LaunchConfig::new((strips, rows.div_ceil(8)), (32, 8)),
@@ -180,25 +187,28 @@ impl Solution for Shape {
         for (turn, steps) in (0..).zip(self.launches(problem.steps)) {
             let kernel = format!("wave2d_fast_{exact}t{steps}");
             let args = args![
-                u0.slice(),
-                u1.slice(),
-                out0,
-                out1,
+                fields.slice(),
+                out,
                 kinds.slice(),
                 flags.slice(),
                 chunk_table.slice(),
                 n_x,
                 n_y,
+                halo,
                 problem.scene,
                 problem.k,
                 t,
-                halo,
                 turn,
             ];
             plan.launch(&kernel, config, args)?;
-            (u0, u1, out0, out1) = (out0, out1, u0, u1);
+            (fields, out) = (out, fields);
             t = t.wrapping_add(steps);
         }
+        plan.launch(
+            "wave2d_fast_unpad",
+            of_cells,
+            args![fields.slice(), u0, u1, n_x, n_y, halo],
+        )?;
         Ok(Outputs { u0, u1 })
     }
 }
