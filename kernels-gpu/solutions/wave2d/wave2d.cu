@@ -444,24 +444,63 @@ extern "C" __global__ void __launch_bounds__(LANES *WARPS, 2) wave2d_shmem(
 //
 // A warp streams over a chunk of rows of a strip of 128 columns; level s, the field after s timesteps, is at row r - s when row r of the
 // inputs has arrived. Three rows of each level are in registers, by the step that made them modulo three. While all that the pipeline holds
-// is plain, nothing is asked of cells; otherwise their codes come from a table, through shared memory like the fields.
+// is plain, nothing is asked of cells; otherwise their codes come from a table, through shared memory like the fields. Fields have padding, so
+// that a lane's cells are 16 aligned bytes.
 
-constexpr u32 STRIP = 128, MARGIN = 64, RING = 8, CODE_RING = 32;
-constexpr u32 WARP_FLOATS = RING * 2 * STRIP + CODE_RING * STRIP + 4 * STRIP + 32;
-constexpr u32 IS_ROUGH = 1, IS_NEAR_ROUGH = 2;
+constexpr u32 STRIP = 128, MARGIN = 32, RING = 6, CODE_RING = 24;
+constexpr u32 WARP_FLOATS = RING * 2 * STRIP + CODE_RING * STRIP + 32;
+constexpr u32 IS_ROUGH = 1, IS_ZERO = 2, IS_NEAR_ROUGH = 1 << 6;
 
-// What each cell is: -(1 - d) if it is free, 0 for border and wall, 1 for a source; and whether each row of each strip is rough.
+// Rows of `pitch()` floats, `halo` before the first column and MARGIN rows before the first row; u1, and u0 a plane behind it.
+struct Layout {
+    u32 n_x, n_y, halo;
+
+    __device__ u32 own() const { return STRIP - 2 * halo; }
+    __device__ u32 pitch() const { return (n_x + own() - 1) / own() * own() + 2 * halo; }
+    __device__ u32 rows() const { return n_y + 2 * MARGIN; }
+    __device__ u64 plane() const { return u64(pitch()) * rows(); }
+    __device__ u64 row(u32 y) const { return u64(y + MARGIN) * pitch(); }
+    __device__ u64 cell(u32 cell) const { return row(cell / n_x) + (cell % n_x + halo); }
+};
+
+extern "C" __global__ void wave2d_fast_pad(
+    const float *__restrict__ u0, u64, const float *__restrict__ u1, u64, float *__restrict__ fields, u32 n_x, u32 n_y, u32 halo)
+{
+    const Layout layout = {n_x, n_y, halo};
+    const u32 cell = blockIdx.x * blockDim.x + threadIdx.x;
+    if (cell < n_x * n_y) {
+        fields[layout.cell(cell)] = u1[cell];
+        fields[layout.cell(cell) + layout.plane()] = u0[cell];
+    }
+}
+
+// If `skips`, rows far inside walls have been left as they were.
+extern "C" __global__ void wave2d_fast_unpad(
+    const float *__restrict__ fields, u64, const float *__restrict__ kinds, u64, float *__restrict__ u0, float *__restrict__ u1, u32 n_x,
+    u32 n_y, u32 halo, u32 skips)
+{
+    const Layout layout = {n_x, n_y, halo};
+    const u32 cell = blockIdx.x * blockDim.x + threadIdx.x;
+    if (cell < n_x * n_y) {
+        const u64 at = layout.cell(cell);
+        const bool is_zero = skips && kinds[at] == 0.0f;
+        u1[cell] = is_zero ? 0.0f : fields[at];
+        u0[cell] = is_zero ? 0.0f : fields[at + layout.plane()];
+    }
+}
+
+// What each cell is: -(1 - d) if it is free, 0 for border and wall, 1 for a source; and whether each row of each strip is rough, or all zero.
 extern "C" __global__ void wave2d_fast_kinds(
     float *__restrict__ kinds, u32 *__restrict__ rough, u32 n_x, u32 n_y, u32 scene, u32 halo, u32)
 {
     const u32 strip = blockIdx.x, lane = threadIdx.x, row = blockIdx.y * blockDim.y + threadIdx.y;
-    const u32 rows = n_y + 2 * MARGIN;
-    if (row >= rows) {
+    const Layout layout = {n_x, n_y, halo};
+    if (row >= layout.rows()) {
         return;
     }
     const Domain d = {n_x, n_y};
-    const u32 y = row - MARGIN, first = strip * (STRIP - 2 * halo) - halo;
-    bool plain = true;
+    const u32 y = row - MARGIN, first = strip * layout.own() - halo;
+    bool plain = true, zero = true;
 #pragma unroll 1
     for (u32 column = lane; column < STRIP; column += LANES) {
         const u32 x = first + column;
@@ -470,92 +509,112 @@ extern "C" __global__ void wave2d_fast_kinds(
             if (!is_border(d, x, y) && !is_wall(scene, d, x, y)) {
                 code = is_source(scene, d, x, y) ? 1.0f : -(1.0f - damping(scene, d, x, y));
             }
-            if (column - halo < STRIP - 2 * halo) {
-                kinds[y * n_x + x] = code;
+            if (column - halo < layout.own()) {
+                kinds[layout.row(y) + (x + halo)] = code;
             }
         }
         plain = plain && code == -1.0f;
+        zero = zero && code == 0.0f;
     }
     plain = __all_sync(~0u, plain);
+    zero = __all_sync(~0u, zero);
     if (lane == 0) {
-        rough[strip * rows + row] = plain ? 0 : IS_ROUGH;
+        rough[strip * layout.rows() + row] = (plain ? 0 : IS_ROUGH) | (zero ? IS_ZERO : 0);
     }
 }
 
-// Which rows are near rough ones, and how many of them there are before each row.
+// Of each row and the two before it, downwards and upwards, whether they are rough, and whether some row near them is; and how many rows there
+// are before each row with something to do, and how many of them near rough ones.
 extern "C" __global__ void wave2d_fast_flags(
-    const u32 *__restrict__ rough, u64, u32 *__restrict__ flags, u32 *__restrict__ near_before, u32 n_y, u32 reach)
+    const u32 *__restrict__ rough, u64, u32 *__restrict__ flags, uint2 *__restrict__ before, u32 n_y, u32 reach, u32 skips)
 {
     const u32 strip = blockIdx.x, lane = threadIdx.x, rows = n_y + 2 * MARGIN;
-    u32 count = 0;
+    const auto is = [&](u32 row) { return row < rows ? rough[strip * rows + row] : IS_ZERO; };
+    uint2 count = make_uint2(0, 0);
     for (u32 first = 0; first < rows; first += LANES) {
         const u32 row = first + lane, y = row - MARGIN;
-        u32 flag = 0;
+        bool is_near = false, is_any_near = false, is_blank = skips;
+        for (u32 other = row < reach + 2 ? 0 : row - reach - 2; other <= row + reach + 2; ++other) {
+            const bool is_in_reach = max(row, other) - min(row, other) <= reach;
+            const u32 is_other = is(other);
+            is_any_near |= bool(is_other & IS_ROUGH);
+            is_near |= is_in_reach && is_other & IS_ROUGH;
+            is_blank &= !is_in_reach || is_other & IS_ZERO;
+        }
         if (row < rows) {
-            flag = rough[strip * rows + row];
-            for (u32 other = row < reach ? 0 : row - reach; other <= row + reach && other < rows; ++other) {
-                flag |= IS_NEAR_ROUGH * rough[strip * rows + other];
+            u32 flag = is_any_near ? IS_NEAR_ROUGH : 0;
+            for (u32 i = 0; i < 3; ++i) {
+                flag |= (is(row - i) & IS_ROUGH) << i | (is(row + i) & IS_ROUGH) << (3 + i);
             }
             flags[strip * rows + row] = flag;
         }
-        const u32 near = __ballot_sync(~0u, y < n_y && flag != 0);
+        const u32 all = __ballot_sync(~0u, y < n_y && !is_blank), near = __ballot_sync(~0u, y < n_y && !is_blank && is_near);
         if (y <= n_y) {
-            near_before[strip * (n_y + 1) + y] = count + __popc(near & ((1u << lane) - 1));
+            const u32 below = (1u << lane) - 1;
+            before[strip * (n_y + 1) + y] = make_uint2(count.x + __popc(all & below), count.y + __popc(near & below));
         }
-        count += __popc(near);
+        count.x += __popc(all), count.y += __popc(near);
     }
 }
 
-// A chunk's time, in hundredths of a step of the pipeline on plain rows: L plain rows take L + T steps, and rows near rough ones `rough` each.
+// A chunk's time, in hundredths of a step of the pipeline on plain rows: L plain rows take L + T steps, and those near rough ones `rough` each.
+// Of rows, x is how many there are with something to do, y how many of them are near rough ones.
 struct Budget {
     u32 hundredths, t, rough;
 
-    __device__ u64 share(u32 all, u32 near) const
+    __device__ u64 share(uint2 rows) const
     {
-        return (all - near) * (100 * u64(hundredths - rough * t)) + near * (rough * u64(hundredths - 100 * t));
+        return (rows.x - rows.y) * (100 * u64(hundredths - rough * t)) + rows.y * (rough * u64(hundredths - 100 * t));
     }
-    __device__ u32 chunks(u32 all, u32 near) const
+    __device__ u32 chunks(uint2 rows) const
     {
         const u64 whole = u64(hundredths - 100 * t) * (hundredths - rough * t);
-        return u32(min(max((share(all, near) + whole - 1) / whole, 1ull), u64(all)));
+        return u32(min(max((share(rows) + whole - 1) / whole, 1ull), u64(max(rows.x, 1u))));
     }
 };
 
 // Chunks of equal time, at most so many: strip by strip, or first those with rows near rough ones.
-extern "C" __global__ void __launch_bounds__(512) wave2d_fast_chunks(const u32 *__restrict__ near_before, u64, uint2 *counts, uint4 *chunks, u32 n_y,
-    u32 strips, u32 most, u32 t, u32 rough, u32 near_first)
+extern "C" __global__ void __launch_bounds__(512) wave2d_fast_chunks(const uint2 *__restrict__ before, u64, uint2 *counts, uint4 *chunks, u32 strips,
+    u32 n_y, u32 most, u32 t, u32 rough, u32 rough_first)
 {
     const u32 thread = threadIdx.x, lane = thread % LANES, warp = thread / LANES;
-    const auto near = [&](u32 strip, u32 y) { return near_before[strip * (n_y + 1) + y]; };
+    const auto rows_before = [&](u32 strip, u32 y) { return before[strip * (n_y + 1) + y]; };
     u32 too_small = rough * t, enough = rough * (n_y + t);
     while (enough - too_small > 1) {
         const Budget budget = {too_small + (enough - too_small) / 2, t, rough};
         u32 all = 0;
         for (u32 strip = lane; strip < strips; strip += LANES) {
-            all += budget.chunks(n_y, near(strip, n_y));
+            all += budget.chunks(rows_before(strip, n_y));
         }
         (__reduce_add_sync(~0u, all) <= most ? enough : too_small) = budget.hundredths;
     }
     const Budget budget = {enough, t, rough};
+    const auto first_row = [&](const auto &is_enough) {
+        u32 low = 0, high = n_y;
+        while (low < high) {
+            const u32 y = low + (high - low) / 2;
+            if (is_enough(y)) {
+                high = y;
+            } else {
+                low = y + 1;
+            }
+        }
+        return low;
+    };
     // The lane's chunk of a strip; which lanes have one that comes first, and which another; how many chunks the strip has.
     uint2 rows, lanes;
     const auto chunks_from = [&](u32 strip, u32 first) {
-        const u32 all = near(strip, n_y), count = budget.chunks(n_y, all);
-        const u64 share = budget.share(n_y, all);
+        const u32 count = budget.chunks(rows_before(strip, n_y));
+        const u64 share = budget.share(rows_before(strip, n_y));
         const auto boundary = [&](u32 chunk) {
-            u32 low = 0, high = n_y;
-            while (low < high) {
-                const u32 y = low + (high - low) / 2;
-                if (budget.share(y, near(strip, y)) * count >= share * min(chunk, count)) {
-                    high = y;
-                } else {
-                    low = y + 1;
-                }
-            }
-            return low;
+            const u64 wanted = share * min(chunk, count);
+            return first_row([&](u32 y) { return budget.share(rows_before(strip, y)) * count >= wanted; });
         };
-        rows = make_uint2(boundary(first + lane), boundary(first + lane + 1));
-        const bool is_chunk = first + lane < count, comes_first = near_first && near(strip, rows.y) > near(strip, rows.x);
+        const u32 begin = boundary(first + lane), end = boundary(first + lane + 1);
+        const u32 none = rows_before(strip, begin).x;
+        rows = make_uint2(first_row([&](u32 y) { return rows_before(strip, min(y + 1, n_y)).x > none; }), end);
+        const bool is_chunk = first + lane < count;
+        const bool comes_first = rough_first && rows_before(strip, end).y > rows_before(strip, begin).y;
         lanes = make_uint2(__ballot_sync(~0u, is_chunk && comes_first), __ballot_sync(~0u, is_chunk && !comes_first));
         return count;
     };
@@ -598,59 +657,61 @@ extern "C" __global__ void __launch_bounds__(512) wave2d_fast_chunks(const u32 *
     }
 }
 
-__device__ __forceinline__ void copy_4_if(u32 shared, const float *global, u32 condition)
+__device__ __forceinline__ void copy_16_to(u32 shared, const float *global)
 {
-    asm volatile("{ .reg .pred wanted; setp.ne.u32 wanted, %2, 0; @wanted cp.async.ca.shared.global [%0], [%1], 4; }"
-                 ::"r"(shared), "l"(global), "r"(condition) : "memory");
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared), "l"(global) : "memory");
 }
 
 template <u32 T>
 struct Pipeline {
-    const float *__restrict__ u0, *__restrict__ u1, *__restrict__ kinds;
-    float *__restrict__ out0, *__restrict__ out1;
-    const u32 *__restrict__ all_flags;
-    u32 n_x, n_y;
     float k, kept; // 1 - 4k.
-    u32 lane, direction, rows, columns, copied;
+    u32 lane, rows, stored;
+    long long stride;
+    u32 direction;
+    u64 plane;
+    const float *next, *fields, *kinds;
+    float *out;
+    const u32 *all_flags;
+    u32 next_flags, flags, flags_shift, rough;
     float *shared;
-    u32 next_y;
-    int next_cell;
-    u32 next_flags, flags;
-    int out_cell;
-    u32 rough;
+    u32 copied;
     float4 levels[T + 1][3], second_last[3];
 
-    __device__ __forceinline__ float *ring(u32 row) { return shared + row % RING * 2 * STRIP; }
-    __device__ __forceinline__ float *codes(u32 row) { return shared + RING * 2 * STRIP + row % CODE_RING * STRIP; }
-    __device__ __forceinline__ float *leaving(u32 step) { return codes(0) + CODE_RING * STRIP + step % 2 * 2 * STRIP; }
-    __device__ __forceinline__ float *sources() { return leaving(0) + 4 * STRIP; }
-
-    __device__ __forceinline__ void copy(u32 row)
+    // Where a row is in a ring of so many, counted from the group's first.
+    static __device__ __forceinline__ u32 in_groups(u32 group, int row, u32 ring)
     {
-        const u32 wanted = next_y < n_y ? columns : 0, place = copied + row % RING * (8 * STRIP);
-        const float *const of_u0 = u0 + next_cell, *const of_u1 = u1 + next_cell, *const of_kinds = kinds + next_cell;
-#pragma unroll
-        for (u32 i = 0; i < 4; ++i) {
-            copy_4_if(place + 128 * i, of_u1 + 32 * i, wanted & 1u << i);
-            copy_4_if(place + 4 * STRIP + 128 * i, of_u0 + 32 * i, wanted & 1u << i);
-        }
+        return (group + (row + 3 * CODE_RING) / 3) % (ring / 3) * 3 + (row + 3 * CODE_RING) % 3;
+    }
+    static __device__ __forceinline__ u32 ring(u32 group, int row) { return in_groups(group, row, RING) * 2 * STRIP; }
+    static __device__ __forceinline__ u32 codes(u32 group, int row)
+    {
+        return (RING * 2 + in_groups(group, row, CODE_RING)) * STRIP;
+    }
+    __device__ __forceinline__ float *sources() { return shared + (RING * 2 + CODE_RING) * STRIP; }
+
+    __device__ __forceinline__ void copy(u32 group, int row)
+    {
+        const u32 place = copied + 4 * ring(group, row);
+        copy_16_to(place, next);
+        copy_16_to(place + 4 * STRIP, next + plane);
         if (flags & IS_NEAR_ROUGH) {
-            const u32 place = copied + RING * 8 * STRIP + row % CODE_RING * (4 * STRIP);
-#pragma unroll
-            for (u32 i = 0; i < 4; ++i) {
-                copy_4_if(place + 128 * i, of_kinds + 32 * i, wanted & 1u << i);
-            }
+            copy_16_to(copied + 4 * codes(group, row), kinds + (next - fields));
         }
         asm volatile("cp.async.commit_group;" ::: "memory");
-        rough = rough << 1 | (flags & IS_ROUGH);
-        next_y += direction;
-        next_cell += int(direction * n_x);
-        next_flags += direction;
-        flags = all_flags[next_flags];
+        next += stride;
+    }
+
+    __device__ __forceinline__ void take_flags() { rough = rough << 3 | (flags >> flags_shift & 7); }
+
+    __device__ __forceinline__ u32 load_flags()
+    {
+        const u32 at = next_flags;
+        next_flags += 3 * direction;
+        return all_flags[at];
     }
 
     template <bool ROUGH, u32 Q, u32 S>
-    __device__ __forceinline__ void level(u32 step)
+    __device__ __forceinline__ void level(u32 group)
     {
         if constexpr (S <= T) {
             constexpr u32 MIDDLE = (Q + 2) % 3, OLDEST = (Q + 1) % 3;
@@ -660,7 +721,7 @@ struct Pipeline {
             float4 code = {-1.0f, -1.0f, -1.0f, -1.0f};
             float source = 0.0f;
             if (ROUGH) {
-                code = *reinterpret_cast<const float4 *>(codes(step - S) + 4 * lane);
+                code = *reinterpret_cast<const float4 *>(shared + codes(group, int(Q) - int(S)) + 4 * lane);
                 source = sources()[S - 1];
             }
             // k ((west + east) + (north + south)) + (a u1 - b u0), a = (1 - 4k) + b, b = 1 - d, which is -code.
@@ -679,65 +740,49 @@ struct Pipeline {
     }
 
     template <bool ROUGH, bool BEGINS, u32 Q, u32 FIRST>
-    __device__ __forceinline__ void group(u32 step)
+    __device__ __forceinline__ void four_levels(u32 group)
     {
         if constexpr (FIRST <= T) {
-            if (!BEGINS || step >= 2 * FIRST) {
-                level<ROUGH, Q, FIRST>(step);
-                level<ROUGH, Q, FIRST + 1>(step);
-                level<ROUGH, Q, FIRST + 2>(step);
-                level<ROUGH, Q, FIRST + 3>(step);
+            if (!BEGINS || 3 * group + Q >= 2 * FIRST) {
+                level<ROUGH, Q, FIRST>(group);
+                level<ROUGH, Q, FIRST + 1>(group);
+                level<ROUGH, Q, FIRST + 2>(group);
+                level<ROUGH, Q, FIRST + 3>(group);
             } else {
 #pragma unroll
                 for (u32 s = FIRST; s < FIRST + 4 && s <= T; ++s) {
                     levels[s][Q] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
                 }
             }
-            group<ROUGH, BEGINS, Q, FIRST + 4>(step);
+            four_levels<ROUGH, BEGINS, Q, FIRST + 4>(group);
         }
-    }
-
-    __device__ __forceinline__ void store(const float (&last)[4], const float (&second_last)[4])
-    {
-        float *const to0 = out0 + out_cell, *const to1 = out1 + out_cell;
-#pragma unroll
-        for (u32 i = 0; i < 4; ++i) {
-            if (columns & 16u << i) {
-                to1[32 * i] = last[i];
-                to0[32 * i] = second_last[i];
-            }
-        }
-        out_cell += int(direction * n_x);
     }
 
     template <bool ROUGH, bool BEGINS, u32 Q>
-    __device__ __forceinline__ void one(u32 step)
+    __device__ __forceinline__ void one(u32 group)
     {
         asm volatile("cp.async.wait_group %0;" ::"n"(RING - 2) : "memory");
-        __syncwarp();
-        const float4 *const row = reinterpret_cast<const float4 *>(ring(step) + 4 * lane);
+        const float4 *const row = reinterpret_cast<const float4 *>(shared + ring(group, Q) + 4 * lane);
         levels[0][Q] = row[0];
         second_last[Q] = row[STRIP / 4];
-        // Before the copies, which take as long as these loads.
-        const float *const from = leaving(step - 1) + lane;
-        const float last_leaving[4] = {from[0], from[32], from[64], from[96]};
-        const float second_last_leaving[4] = {from[STRIP], from[STRIP + 32], from[STRIP + 64], from[STRIP + 96]};
-        copy(step + RING - 1);
-        if (step - (2 * T + 1) < rows) {
-            store(last_leaving, second_last_leaving);
+        copy(group, Q + RING - 1);
+        four_levels<ROUGH, BEGINS, Q, 1>(group);
+        if (3 * group + Q - 2 * T < stored) {
+            *reinterpret_cast<float4 *>(out) = levels[T][Q];
+            *reinterpret_cast<float4 *>(out + plane) = levels[T - 1][(Q + 2) % 3];
         }
-        group<ROUGH, BEGINS, Q, 1>(step);
-        float4 *const own = reinterpret_cast<float4 *>(leaving(step) + 4 * lane);
-        own[0] = levels[T][Q];
-        own[STRIP / 4] = levels[T - 1][(Q + 2) % 3];
+        out += stride;
     }
 
     template <bool ROUGH, bool BEGINS>
-    __device__ __forceinline__ void three(u32 step)
+    __device__ __forceinline__ void three(u32 group)
     {
-        one<ROUGH, BEGINS, 0>(step);
-        one<ROUGH, BEGINS, 1>(step + 1);
-        one<ROUGH, BEGINS, 2>(step + 2);
+        const u32 next = load_flags();
+        one<ROUGH, BEGINS, 0>(group);
+        one<ROUGH, BEGINS, 1>(group);
+        one<ROUGH, BEGINS, 2>(group);
+        take_flags();
+        flags = next;
     }
 
     __device__ __forceinline__ void run(u32 scene, u32 t)
@@ -752,32 +797,37 @@ struct Pipeline {
             }
         }
 #pragma unroll 1
-        for (u32 at = lane; at < WARP_FLOATS / 4; at += LANES) {
-            reinterpret_cast<float4 *>(shared)[at] = none;
+        for (u32 row = 0; row < CODE_RING; ++row) {
+            *reinterpret_cast<float4 *>(shared + (RING * 2 + row) * STRIP + 4 * lane) = none;
         }
-        __syncwarp();
         if (lane < T) {
             sources()[lane] = scene >= EMPTY_BOX ? 0.0f : oscillation(t + lane);
         }
-        flags = all_flags[next_flags];
-#pragma unroll 1
-        for (u32 row = 0; row < RING - 1; ++row) {
-            copy(row);
-        }
-        const u32 steps = rows + 2 * T + 1, begun = 2 * ((T - 1) / 4 * 4 + 1);
+        __syncwarp();
+        flags = load_flags();
+        copy(0, 0);
+        copy(0, 1);
+        take_flags();
+        flags = load_flags();
+        copy(0, 2);
+        copy(1, 0);
+        copy(1, 1);
+        take_flags();
+        flags = load_flags();
+        const u32 groups = (rows + 2 * T + 2) / 3, begun = (2 * ((T - 1) / 4 * 4 + 1) + 2) / 3;
         constexpr u32 HELD = ((1u << (T + 2)) - 1) << (RING - 3);
-        u32 step = 0;
-        while (step < steps) {
+        u32 group = 0;
+        while (group < groups) {
             if (rough & HELD) {
-                three<true, true>(step);
-                step += 3;
-            } else if (step < begun) {
-                three<false, true>(step);
-                step += 3;
+                three<true, true>(group);
+                ++group;
+            } else if (group < begun) {
+                three<false, true>(group);
+                ++group;
             } else {
-                while (step < steps && !(rough & HELD)) {
-                    three<false, false>(step);
-                    step += 3;
+                while (group < groups && !(rough & HELD)) {
+                    three<false, false>(group);
+                    ++group;
                 }
             }
         }
@@ -786,9 +836,8 @@ struct Pipeline {
 
 template <u32 T>
 __device__ __forceinline__ void pass(
-    const float *__restrict__ u0, const float *__restrict__ u1, float *__restrict__ out0, float *__restrict__ out1,
-    const float *__restrict__ kinds, const u32 *__restrict__ flags, const uint4 *__restrict__ chunks, u64 numbers, u32 n_x,
-    u32 n_y, u32 scene, float k, u32 t, u32 halo, u32 turn)
+    const float *__restrict__ fields, float *__restrict__ out, const float *__restrict__ kinds, const u32 *__restrict__ flags,
+    const uint4 *__restrict__ chunks, u64 numbers, const Layout layout, u32 scene, float k, u32 t, u32 turn)
 {
     extern __shared__ float4 dynamic[];
     const u32 lane = threadIdx.x, warp = threadIdx.y, index = blockIdx.x * blockDim.y + warp;
@@ -801,40 +850,32 @@ __device__ __forceinline__ void pass(
         return;
     }
     const bool is_up = (chunk.w ^ turn) & 1;
-    const u32 direction = is_up ? ~0u : 1u, out_y = is_up ? end - 1 : first;
-    const u32 strip_x = strip * (STRIP - 2 * halo) - halo, out_cell = out_y * n_x + strip_x + lane;
+    const u32 direction = is_up ? ~0u : 1u, row_0 = (is_up ? end - 1 : first) - direction * T, column = 4 * lane;
+    const u64 next = layout.row(row_0) + (strip * layout.own() + column);
     Pipeline<T> pipeline;
-    pipeline.u0 = u0, pipeline.u1 = u1, pipeline.kinds = kinds, pipeline.out0 = out0, pipeline.out1 = out1;
-    pipeline.all_flags = flags, pipeline.n_x = n_x, pipeline.n_y = n_y;
     pipeline.k = k, pipeline.kept = __fadd_rn(1.0f, -__fmul_rn(4.0f, k));
-    pipeline.lane = lane, pipeline.direction = direction, pipeline.rows = end - first;
-    pipeline.columns = 0;
-    for (u32 i = 0; i < 4; ++i) {
-        const u32 column = lane + 32 * i;
-        if (strip_x + column < n_x) {
-            pipeline.columns |= (1u | (column - halo < STRIP - 2 * halo ? 16u : 0u)) << i;
-        }
-    }
+    pipeline.lane = lane, pipeline.rows = end - first;
+    pipeline.stored = column - layout.halo < layout.own() ? end - first : 0;
+    pipeline.direction = direction, pipeline.stride = (long long)(int(direction)) * layout.pitch();
+    pipeline.plane = layout.plane();
+    pipeline.fields = fields, pipeline.kinds = kinds, pipeline.next = fields + next;
+    pipeline.out = out + next - pipeline.stride * T;
+    pipeline.all_flags = flags, pipeline.next_flags = strip * layout.rows() + row_0 + MARGIN + direction;
+    pipeline.flags_shift = is_up ? 3 : 0, pipeline.rough = 0;
     pipeline.shared = reinterpret_cast<float *>(dynamic) + warp * WARP_FLOATS;
-    pipeline.copied = u32(__cvta_generic_to_shared(pipeline.shared + lane));
-    pipeline.next_y = out_y - direction * T;
-    pipeline.next_cell = int(out_cell - direction * T * n_x);
-    pipeline.next_flags = strip * (n_y + 2 * MARGIN) + pipeline.next_y + MARGIN;
-    pipeline.out_cell = int(out_cell);
-    pipeline.rough = 0;
+    pipeline.copied = u32(__cvta_generic_to_shared(pipeline.shared + column));
     pipeline.run(scene, t);
 }
 
 #define FAST(T)                                                                                                               \
     extern "C" __global__ void __launch_bounds__(256) wave2d_fast_t##T(                                                       \
-        const float *__restrict__ u0, u64, const float *__restrict__ u1, u64, float *__restrict__ out0,                       \
-        float *__restrict__ out1, const float *__restrict__ kinds, u64, const u32 *__restrict__ flags, u64,                   \
-        const uint4 *__restrict__ chunks, u64 numbers, u32 n_x, u32 n_y, u32 scene, float k, u32 t, u32 halo, u32 turn)       \
+        const float *__restrict__ fields, u64, float *__restrict__ out, const float *__restrict__ kinds, u64,                 \
+        const u32 *__restrict__ flags, u64, const uint4 *__restrict__ chunks, u64 numbers, u32 n_x, u32 n_y, u32 halo,        \
+        u32 scene, float k, u32 t, u32 turn)                                                                                  \
     {                                                                                                                         \
-        pass<T>(u0, u1, out0, out1, kinds, flags, chunks, numbers, n_x, n_y, scene, k, t, halo, turn);                        \
+        pass<T>(fields, out, kinds, flags, chunks, numbers, Layout{n_x, n_y, halo}, scene, k, t, turn);                       \
     }
 
 FAST(1)
 FAST(4)
-FAST(14)
 FAST(16)

@@ -10,7 +10,10 @@
 //!
 //! - [`scene`]: where walls and sources are; [`AnyScene`] chooses one at run time.
 //! - [`update`](mod@update): the scheme for one cell, called by kernels and references alike.
+//! - [`padded`] and [`chunks`]: for kernels of several timesteps a launch, how fields stand in memory and who works on which rows.
 
+pub mod chunks;
+pub mod padded;
 pub mod scene;
 mod scenes;
 #[cfg(test)]

@@ -8,7 +8,7 @@
 //!
 //! A row of level s has its slot by the step that made it, modulo three, and the loop takes three steps at a time: nothing is moved.
 //!
-//! While they are worked on, fields have rows of [`Layout::pitch`] floats, with room around the domain: so every lane's four cells are 16
+//! While they are worked on, fields have padding, by [`padded`](kernels_gpu::wave2d::padded): so every lane's four cells are 16
 //! aligned bytes, all of which are there. They come through a ring in shared memory by asynchronous copies, and leave by one store. [`wave2d_fast_pad`]
 //! lays them out like that, once in a run, and [`wave2d_fast_unpad`] takes them back. T columns on each side of a strip are wrong after T
 //! timesteps, so strips overlap; chunks overlap by T rows on each side. Neighbouring chunks stream in opposite directions, and all of them turn
@@ -16,7 +16,7 @@
 //!
 //! What a cell is stands in a table, which [`wave2d_fast_kinds`] writes once in a run. While all cells that the pipeline holds are plain (inside,
 //! free, undamped), a warp takes a path that asks nothing of them; otherwise one that reads the table's rows through shared memory, too, and
-//! takes about twice as long. So [`wave2d_fast_chunks`] makes chunks of equal time, not of equal length. An instruction cache
+//! takes about twice as long. So [`wave2d_fast_chunks`] makes chunks of equal time, not of equal length, and of rows far inside walls none. An instruction cache
 //! has 32 KiB, less than the two paths together: so the warps of a block should take the same path, which the order of chunks decides.
 
 use cuda_std::prelude::*;
@@ -24,13 +24,10 @@ use cuda_std::warp::FULL_MASK;
 use cuda_std::{async_copy, mem};
 
 use kernels_gpu::real::Fused;
+use kernels_gpu::wave2d::padded::{Layout, MARGIN, STRIP};
 use kernels_gpu::wave2d::update::{self, Kind, Neighbours};
-use kernels_gpu::wave2d::{AnyScene, Domain, Scene};
+use kernels_gpu::wave2d::{AnyScene, Domain, Scene, chunks};
 
-/// Cells of a strip along x: four for each lane.
-pub const STRIP: u32 = 128;
-/// Rows of padding before and after the domain.
-pub const MARGIN: u32 = 32;
 /// Floats of shared memory of each warp.
 pub const WARP_FLOATS: u32 = (RING * 2 * ROW + CODE_RING * ROW + SOURCES) as u32;
 /// The most timesteps of a launch.
@@ -55,69 +52,13 @@ const _: () = assert!(
     "there is padding for all rows that a chunk copies, three steps at a time"
 );
 
-/// How fields stand in memory while they are worked on: rows of `pitch` floats, `halo` of them before the domain's first column,
-/// [`MARGIN`] rows before its first row and after its last. The last field comes first, then the second-last.
-#[derive(Clone, Copy)]
-pub struct Layout {
-    /// The domain's extents.
-    pub n_x: u32,
-    pub n_y: u32,
-    /// Columns that strips overlap by on each side: a multiple of 4, less than 64.
-    pub halo: u32,
-}
-
-impl Layout {
-    /// Columns of a strip that no other strip has.
-    #[inline(always)]
-    pub fn own(self) -> u32 {
-        STRIP - 2 * self.halo
-    }
-
-    /// Strips side by side.
-    #[inline(always)]
-    pub fn strips(self) -> u32 {
-        self.n_x.div_ceil(self.own())
-    }
-
-    /// Floats of a row.
-    #[inline(always)]
-    pub fn pitch(self) -> u32 {
-        self.strips() * self.own() + 2 * self.halo
-    }
-
-    /// Rows, with padding.
-    #[inline(always)]
-    pub fn rows(self) -> u32 {
-        self.n_y + 2 * MARGIN
-    }
-
-    /// Floats of a field, and of the table of kinds.
-    #[inline(always)]
-    pub fn plane(self) -> usize {
-        self.pitch() as usize * self.rows() as usize
-    }
-
-    /// Where cell (0, y) of the domain's strip number 0 begins, `halo` columns before it; `y` may be in the padding.
-    #[inline(always)]
-    fn row(self, y: u32) -> usize {
-        y.wrapping_add(MARGIN) as usize * self.pitch() as usize
-    }
-
-    /// Where cell number `cell` of a dense field is.
-    #[inline(always)]
-    fn cell(self, cell: u32) -> usize {
-        let (x, y) = (cell % self.n_x, cell / self.n_x);
-        self.row(y) + (x + self.halo) as usize
-    }
-}
-
-/// Lays two dense fields out for the other kernels: writes the domain's cells, and leaves what is around them.
+/// Lays two fields out with padding: writes the domain's cells, and leaves what is around them.
 ///
 /// Block: any. Grid: a thread for each cell.
 ///
 /// # Safety
-/// - `u0` and `u1` have n_x * n_y elements, at most 2^31, and `fields` points to two planes of the [`Layout`], which nothing else accesses
-///   during the launch.
+/// - `u0` and `u1` have n_x * n_y elements, at most 2^31. `fields` points to two planes of the [`Layout`], which nothing else accesses during
+///   the launch.
 #[kernel]
 pub unsafe fn wave2d_fast_pad(
     u0: &[f32],
@@ -139,21 +80,23 @@ pub unsafe fn wave2d_fast_pad(
     }
 }
 
-/// What [`wave2d_fast_pad`] does, backwards.
+/// What [`wave2d_fast_pad`] does, backwards. If `skips`, blank rows have been left as they were: then cells of border and walls are 0.
 ///
 /// Block: any. Grid: a thread for each cell.
 ///
 /// # Safety
-/// - `fields` has two planes of the [`Layout`]; `u0` and `u1` point to n_x * n_y elements, at most 2^31, which nothing else accesses during
-///   the launch.
+/// - `fields` has two planes of the [`Layout`], `kinds` one; `u0` and `u1` point to n_x * n_y elements, at most 2^31, which nothing else accesses
+///   during the launch.
 #[kernel]
 pub unsafe fn wave2d_fast_unpad(
     fields: &[f32],
+    kinds: &[f32],
     u0: *mut f32,
     u1: *mut f32,
     n_x: u32,
     n_y: u32,
     halo: u32,
+    skips: u32,
 ) {
     let layout = Layout { n_x, n_y, halo };
     let cell = thread::block_idx_x() * thread::block_dim_x() + thread::thread_idx_x();
@@ -161,8 +104,10 @@ pub unsafe fn wave2d_fast_unpad(
         let at = layout.cell(cell);
         // SAFETY: the cell is one of the domain's.
         unsafe {
-            *u1.add(cell as usize) = *fields.get_unchecked(at);
-            *u0.add(cell as usize) = *fields.get_unchecked(at + layout.plane());
+            let is_zero = skips != 0 && is_zero(*kinds.get_unchecked(at));
+            let value = |at| if is_zero { 0.0 } else { *fields.get_unchecked(at) };
+            *u1.add(cell as usize) = value(at);
+            *u0.add(cell as usize) = value(at + layout.plane());
         }
     }
 }
@@ -171,6 +116,12 @@ pub unsafe fn wave2d_fast_unpad(
 const ZERO: f32 = 0.0;
 /// A source's code.
 const SOURCE: f32 = 1.0;
+
+/// Whether a code is that of a cell that is zero: [`ZERO`], but not -0, an undamped cell's.
+#[inline(always)]
+fn is_zero(code: f32) -> bool {
+    code.to_bits() == ZERO.to_bits()
+}
 
 /// The code of a cell. A free cell's has the sign bit: -d where `exact`, so that both orders of operations have what they start with, and
 /// otherwise d - 1, as -(1 - d).
@@ -184,8 +135,12 @@ fn encode(kind: Kind, exact: bool) -> f32 {
     }
 }
 
-/// Writes what each of the domain's cells is to `kinds`, and whether each row of each strip is rough, 0 or 1, to `rough`, with padding: all of
-/// that is rough.
+/// Of a row of a strip: some cell is not plain.
+const IS_ROUGH: u32 = 1;
+/// Of a row of a strip: all cells are border, wall, or outside the domain.
+const IS_ZERO: u32 = 2;
+
+/// Writes what each of the domain's cells is to `kinds`, and what each row of each strip is to `rough`, with padding.
 ///
 /// Block: 32 x any. Grid: strips; rows with margins over the block's y, rounded up.
 ///
@@ -215,7 +170,7 @@ pub unsafe fn wave2d_fast_kinds(
     let y = row.wrapping_sub(MARGIN);
     let first = (strip * layout.own()).wrapping_sub(halo);
     let plain = encode(Kind::Free { damping: 0.0 }, exact != 0);
-    let mut all_plain = true;
+    let (mut all_plain, mut all_zero) = (true, true);
     // One column at a time: all scenes stand here.
     let mut column = lane;
     while column < STRIP {
@@ -227,6 +182,7 @@ pub unsafe fn wave2d_fast_kinds(
                 unsafe { *kinds.add(layout.row(y) + (x + halo) as usize) = code }
             }
             all_plain &= code.to_bits() == plain.to_bits();
+            all_zero &= is_zero(code);
         } else {
             all_plain = false;
         }
@@ -235,8 +191,10 @@ pub unsafe fn wave2d_fast_kinds(
     // SAFETY: all lanes are here; `row` and `strip` are below the extents that the caller states.
     unsafe {
         let plain = warp::warp_vote_all(FULL_MASK, all_plain);
+        let zero = warp::warp_vote_all(FULL_MASK, all_zero);
         if lane == 0 {
-            *rough.add((strip * layout.rows() + row) as usize) = u32::from(!plain);
+            let row = rough.add((strip * layout.rows() + row) as usize);
+            *row = if plain { 0 } else { IS_ROUGH } | if zero { IS_ZERO } else { 0 };
         }
     }
 }
@@ -245,7 +203,8 @@ pub unsafe fn wave2d_fast_kinds(
 const IS_NEAR_ROUGH: u32 = 1 << 6;
 
 /// Writes the flags of each row of each strip, from what [`wave2d_fast_kinds`] wrote; and how many of the strip's rows before each row, and in
-/// all, are near rough ones: n_y + 1 numbers for each strip.
+/// all, are not blank, and how many of these are near rough ones: 2 (n_y + 1) numbers for each strip. A row is blank, if `skips`, where all cells up to
+/// `reach` rows away are zero.
 ///
 /// Flags are for the row and the two that come before it. Bits 0 to 2: whether it, the one above and the one above that are rough. Bits 3 to 5:
 /// the same downwards. [`IS_NEAR_ROUGH`]: some row up to `reach` from one of these is.
@@ -253,243 +212,87 @@ const IS_NEAR_ROUGH: u32 = 1 << 6;
 /// Block: 32. Grid: strips.
 ///
 /// # Safety
-/// - `rough` and `flags` have (n_y + 2 * MARGIN) * strips numbers, `near` has (n_y + 1) * strips.
-/// - Nothing else accesses `flags` and `near` during the launch. `reach` is at most MARGIN.
+/// - `rough` and `flags` have (n_y + 2 * MARGIN) * strips numbers, `before` has 2 * (n_y + 1) * strips.
+/// - Nothing else accesses `flags` and `before` during the launch. `reach` is less than MARGIN.
 #[kernel]
 pub unsafe fn wave2d_fast_flags(
     rough: &[u32],
     flags: *mut u32,
-    near: *mut u32,
+    before: *mut u32,
     n_y: u32,
     reach: u32,
+    skips: u32,
 ) {
     let (strip, lane) = (thread::block_idx_x(), thread::thread_idx_x());
     let rows = n_y + 2 * MARGIN;
     let of_strip = (strip * rows) as usize;
     // Rows before the first wrap around.
-    let is_rough = |row: u32| match row < rows {
+    let is = |row: u32| match row < rows {
         // SAFETY: the row is one of the strip's.
         true => unsafe { *rough.get_unchecked(of_strip + row as usize) },
-        false => 0,
+        false => IS_ZERO,
     };
-    let mut count = 0;
+    let mut count = [0; 2];
     let mut first = 0;
     while first < rows {
         let row = first + lane;
-        let (mut is_near, mut is_any_near) = (false, false);
+        let (mut is_near, mut is_any_near, mut is_blank) = (false, false, skips != 0);
         let mut other = row.saturating_sub(reach + 2);
         while other <= row + reach + 2 {
-            if is_rough(other) != 0 {
-                is_near |= row.abs_diff(other) <= reach;
-                is_any_near = true;
-            }
+            let is_in_reach = row.abs_diff(other) <= reach;
+            let is_other = is(other);
+            is_any_near |= is_other & IS_ROUGH != 0;
+            is_near |= is_in_reach && is_other & IS_ROUGH != 0;
+            is_blank &= !is_in_reach || is_other & IS_ZERO != 0;
             other += 1;
         }
         if row < rows {
             let mut flag = if is_any_near { IS_NEAR_ROUGH } else { 0 };
             for i in 0..3 {
-                flag |= is_rough(row.wrapping_sub(i)) << i | is_rough(row + i) << (3 + i);
+                flag |= (is(row.wrapping_sub(i)) & IS_ROUGH) << i;
+                flag |= (is(row + i) & IS_ROUGH) << (3 + i);
             }
-            // SAFETY: as in `is_rough`.
+            // SAFETY: as in `is`.
             unsafe { *flags.add(of_strip + row as usize) = flag }
         }
         let y = row.wrapping_sub(MARGIN);
-        // SAFETY: all lanes are here; `near` has n_y + 1 numbers for the strip.
-        unsafe {
-            let are_near = warp::warp_vote_ballot(FULL_MASK, y < n_y && is_near);
-            if y <= n_y {
-                let before = count + (are_near & ((1 << lane) - 1)).count_ones();
-                *near.add((strip * (n_y + 1) + y) as usize) = before;
+        let counted = [!is_blank, !is_blank && is_near].map(|is| y < n_y && is);
+        for i in 0..2 {
+            // SAFETY: all lanes are here; there are two numbers for each y of the strip and one more.
+            unsafe {
+                let lanes = warp::warp_vote_ballot(FULL_MASK, counted[i]);
+                if y <= n_y {
+                    let at = 2 * (strip as usize * (n_y as usize + 1) + y as usize) + i;
+                    *before.add(at) = count[i] + (lanes & ((1 << lane) - 1)).count_ones();
+                }
+                count[i] += lanes.count_ones();
             }
-            count += are_near.count_ones();
         }
         first += 32;
     }
 }
 
-/// Numbers of a chunk in the table of chunks: strip, first row, row after the last, and its place among the strip's chunks.
-pub const CHUNK_NUMBERS: u32 = 4;
-/// Threads of [`wave2d_fast_chunks`].
-pub const CHUNKS_THREADS: u32 = 512;
-
-/// A budget of time for each chunk, in hundredths of a step of the pipeline on plain rows.
+/// Divides strips into chunks, from what [`wave2d_fast_flags`] wrote.
 ///
-/// A chunk of L rows takes L + T steps, since half of the 2 T steps more that it takes are skipped; those near rough rows cost `rough`. So L rows of
-/// a budget B are B / 100 - T plain ones, or B / rough - T others.
-#[derive(Clone, Copy)]
-struct Budget {
-    hundredths: u32,
-    t: u32,
-    rough: u32,
-}
-
-impl Budget {
-    /// What `all` rows take, of which `near` are near rough ones; in parts of [`whole`](Self::whole).
-    #[inline(always)]
-    fn share(self, all: u32, near: u32) -> u64 {
-        let of_plain = 100 * u64::from(self.hundredths - self.rough * self.t);
-        let of_near = u64::from(self.rough) * u64::from(self.hundredths - 100 * self.t);
-        u64::from(all - near) * of_plain + u64::from(near) * of_near
-    }
-
-    /// The share of a whole chunk.
-    #[inline(always)]
-    fn whole(self) -> u64 {
-        let plain = u64::from(self.hundredths - 100 * self.t);
-        plain * u64::from(self.hundredths - self.rough * self.t)
-    }
-
-    /// How many chunks a strip of so many rows has: at least 1, and at most its rows.
-    #[inline(always)]
-    fn chunks(self, all: u32, near: u32) -> u32 {
-        let chunks = self.share(all, near).div_ceil(self.whole());
-        chunks.clamp(1, u64::from(all)) as u32
-    }
-}
-
-/// Divides strips into at most `most` chunks of equal time, as short as can be, and writes the table of chunks: `most` entries, empty ones
-/// last. They come strip by strip; if `near_first`, those with rows near rough ones before all others, so that few blocks have both.
-///
-/// `rough`: hundredths of what a plain row takes that one takes near rough ones, 100 or more.
-///
-/// Block: [`CHUNKS_THREADS`]. Grid: 1.
+/// Block: [`chunks::THREADS`]. Grid: 1.
 ///
 /// # Safety
-/// - `near` is what [`wave2d_fast_flags`] wrote, `chunks` points to CHUNK_NUMBERS * most numbers, `counts` to two for each strip. Nothing
-///   else accesses these two during the launch.
-/// - `most` is at least `strips`; `t` is at least 1.
+/// As [`chunks::divide`].
 #[kernel(max_threads = 512)]
 pub unsafe fn wave2d_fast_chunks(
-    near: &[u32],
+    before: &[u32],
     counts: *mut u32,
     chunks: *mut u32,
-    n_y: u32,
     strips: u32,
+    n_y: u32,
     most: u32,
     t: u32,
     rough: u32,
-    near_first: u32,
+    rough_first: u32,
 ) {
-    let thread = thread::thread_idx_x();
-    let (lane, warp) = (thread % 32, thread / 32);
-    // SAFETY: y is at most n_y.
-    let near_before =
-        |strip: u32, y: u32| unsafe { *near.get_unchecked((strip * (n_y + 1) + y) as usize) };
-    // Every warp finds the least budget for itself: with this every strip is one chunk.
-    let (mut too_small, mut enough) = (rough * t, rough * (n_y + t));
-    while enough - too_small > 1 {
-        let budget = Budget {
-            hundredths: too_small + (enough - too_small) / 2,
-            t,
-            rough,
-        };
-        let mut all = 0;
-        let mut strip = lane;
-        while strip < strips {
-            all += budget.chunks(n_y, near_before(strip, n_y));
-            strip += 32;
-        }
-        // SAFETY: all lanes are here.
-        let all = unsafe { warp::warp_reduce_add(FULL_MASK, all) };
-        if all <= most {
-            enough = budget.hundredths;
-        } else {
-            too_small = budget.hundredths;
-        }
-    }
-    let budget = Budget {
-        hundredths: enough,
-        t,
-        rough,
-    };
-    let write = |at: u32, numbers: [u32; CHUNK_NUMBERS as usize]| {
-        for (i, number) in numbers.into_iter().enumerate() {
-            // SAFETY: `at` is below `most`.
-            unsafe { *chunks.add((at * CHUNK_NUMBERS) as usize + i) = number }
-        }
-    };
-    // A strip for each warp, a chunk for each lane: from chunk `first` on. Gives how many the strip has, the rows of the lane's own, and which lanes
-    // have one that comes first and which have another.
-    let chunks_from = |strip: u32, first: u32| {
-        let all = near_before(strip, n_y);
-        let (count, share) = (budget.chunks(n_y, all), budget.share(n_y, all));
-        let rows = [first + lane, first + lane + 1].map(|chunk| {
-            // The first row before which there is the part of the strip's share that is before the chunk.
-            let (mut low, mut high) = (0, n_y);
-            while low < high {
-                let y = low + (high - low) / 2;
-                let before = budget.share(y, near_before(strip, y));
-                if before * u64::from(count) >= share * u64::from(chunk.min(count)) {
-                    high = y;
-                } else {
-                    low = y + 1;
-                }
-            }
-            low
-        });
-        let is_chunk = first + lane < count;
-        let is_near = near_before(strip, rows[1]) > near_before(strip, rows[0]);
-        let comes_first = near_first != 0 && is_near;
-        // SAFETY: all lanes are here.
-        let lanes = [is_chunk && comes_first, is_chunk && !comes_first]
-            .map(|is| unsafe { warp::warp_vote_ballot(FULL_MASK, is) });
-        (count, rows, lanes)
-    };
-    let mut strip = warp;
-    while strip < strips {
-        let (mut both, mut first) = ([0; 2], 0);
-        loop {
-            let (count, _, lanes) = chunks_from(strip, first);
-            both = [0, 1].map(|i| both[i] + lanes[i].count_ones());
-            first += 32;
-            if first >= count {
-                break;
-            }
-        }
-        if lane < 2 {
-            // SAFETY: two numbers for each strip.
-            unsafe {
-                *counts.add((2 * strip + lane) as usize) = if lane == 0 { both[0] } else { both[1] }
-            }
-        }
-        strip += CHUNKS_THREADS / 32;
-    }
-    thread::sync_threads();
-    // How many so many strips have of both.
-    let in_strips = |strips: u32| {
-        let mut both = [0; 2];
-        for strip in 0..strips as usize {
-            // SAFETY: written before the barrier.
-            both = [0, 1].map(|i| both[i] + unsafe { *counts.add(2 * strip + i) });
-        }
-        both
-    };
-    let [first_ones, others] = in_strips(strips);
-    let mut strip = warp;
-    while strip < strips {
-        let [before, others_before] = in_strips(strip);
-        let (mut at, mut first) = ([before, first_ones + others_before], 0);
-        loop {
-            let (count, [y, end], lanes) = chunks_from(strip, first);
-            for i in 0..2 {
-                if lanes[i] & 1 << lane != 0 {
-                    let before = (lanes[i] & ((1 << lane) - 1)).count_ones();
-                    write(at[i] + before, [strip, y, end, first + lane]);
-                }
-                at[i] += lanes[i].count_ones();
-            }
-            first += 32;
-            if first >= count {
-                break;
-            }
-        }
-        strip += CHUNKS_THREADS / 32;
-    }
-    let mut empty = first_ones + others + thread;
-    while empty < most {
-        write(empty, [0; CHUNK_NUMBERS as usize]);
-        empty += CHUNKS_THREADS;
-    }
+    let (extents, costs) = ((strips, n_y), chunks::Costs { t, rough });
+    // SAFETY: the caller's.
+    unsafe { chunks::divide(before, counts, chunks, extents, most, costs, rough_first != 0) }
 }
 
 /// A lane's cells of a row of its strip.
@@ -822,7 +625,7 @@ unsafe fn pass<const T: usize, const EXACT: bool>(
     (t, turn): (u32, u32),
 ) {
     let (lane, warp) = (thread::thread_idx_x(), thread::thread_idx_y());
-    let chunk = (thread::block_idx_x() * thread::block_dim_y() + warp) * CHUNK_NUMBERS;
+    let chunk = (thread::block_idx_x() * thread::block_dim_y() + warp) * chunks::NUMBERS;
     if chunk as usize >= arrays.chunks.len() {
         return;
     }

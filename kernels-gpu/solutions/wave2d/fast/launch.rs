@@ -4,7 +4,10 @@
 use plan::wave2d::{Buffers, Outputs, Problem, Solution};
 use plan::{Element, LaunchConfig, Plan, PlanError, args};
 
-use super::kernels::{CHUNK_NUMBERS, CHUNKS_THREADS, Layout, WARP_FLOATS};
+use kernels_gpu::wave2d::chunks;
+use kernels_gpu::wave2d::padded::Layout;
+
+use super::kernels::WARP_FLOATS;
 
 /// What equals the course's reference to the last bit, as its rule wants. Where a course allows fused arithmetic, [`Shape::DEFAULT`] is faster.
 pub struct Submission;
@@ -123,17 +126,17 @@ impl Solution for Shape {
         let (n_x, n_y, halo) = (problem.n_x, problem.n_y, self.steps);
         let layout = Layout { n_x, n_y, halo };
         let (strips, rows) = (layout.strips(), layout.rows());
-        let chunks = strips * n_y.div_ceil(FEWEST_ROWS);
-        let chunks = chunks.min(self.warps).max(strips);
+        let most_chunks = strips * n_y.div_ceil(FEWEST_ROWS);
+        let most_chunks = most_chunks.min(self.warps).max(strips);
         let mut table = |name, element, len: usize| plan.scratch(name, element, len);
         let mut fields = table("fields", Element::F32, 2 * layout.plane());
         let mut out = table("out", Element::F32, 2 * layout.plane());
         let kinds = table("kinds", Element::F32, layout.plane());
         let rough = table("rough", Element::U32, rows as usize * strips as usize);
         let flags = table("flags", Element::U32, rows as usize * strips as usize);
-        let near = table("near", Element::U32, (n_y + 1) as usize * strips as usize);
+        let before = table("before", Element::U32, 2 * (n_y as usize + 1) * strips as usize);
         let counts = table("counts", Element::U32, 2 * strips as usize);
-        let chunk_table = table("chunks", Element::U32, (CHUNK_NUMBERS * chunks) as usize);
+        let chunk_table = table("chunks", Element::U32, (chunks::NUMBERS * most_chunks) as usize);
         // Padding is read, and what comes of it is not: zeros do.
         for padded in [fields, out, kinds] {
             plan.fill(padded, 0)?;
@@ -157,30 +160,32 @@ impl Solution for Shape {
                 u32::from(self.exact)
             ],
         )?;
+        // Where all is zero for long, both fields are after two timesteps, and nothing else need be done there.
+        let skips = u32::from(problem.steps >= 2);
         // A row of the last level and the first of the next three steps are that far apart.
         let reach = self.steps + 2;
         plan.launch(
             "wave2d_fast_flags",
             LaunchConfig::new(strips, 32),
-            args![rough.slice(), flags, near, n_y, reach],
+            args![rough.slice(), flags, before, n_y, reach, skips],
         )?;
         plan.launch(
             "wave2d_fast_chunks",
-            LaunchConfig::new(1, CHUNKS_THREADS),
+            LaunchConfig::new(1, chunks::THREADS),
             args![
-                near.slice(),
+                before.slice(),
                 counts,
                 chunk_table,
-                n_y,
                 strips,
-                chunks,
+                n_y,
+                most_chunks,
                 self.steps,
                 self.rough,
                 u32::from(self.near_first)
             ],
         )?;
 
-        let config = LaunchConfig::new(chunks.div_ceil(self.block_warps), (32, self.block_warps))
+        let config = LaunchConfig::new(most_chunks.div_ceil(self.block_warps), (32, self.block_warps))
             .with_shared_mem_bytes(4 * WARP_FLOATS * self.block_warps);
         let exact = if self.exact { "exact_" } else { "" };
         let mut t = problem.first_step;
@@ -207,7 +212,7 @@ impl Solution for Shape {
         plan.launch(
             "wave2d_fast_unpad",
             of_cells,
-            args![fields.slice(), u0, u1, n_x, n_y, halo],
+            args![fields.slice(), kinds.slice(), u0, u1, n_x, n_y, halo, skips],
         )?;
         Ok(Outputs { u0, u1 })
     }

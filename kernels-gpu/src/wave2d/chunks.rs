@@ -1,0 +1,220 @@
+//! Strips divided into chunks of rows that take equal time, on the device.
+//!
+//! A warp takes a chunk. All warps of a launch run at once, and the slowest ends it: so chunks are as short as there are warps for, and rows count by
+//! what they take. A row is *blank* (nothing has to be done for it), or *rough* (it takes longer), or neither.
+
+use cuda_std::prelude::*;
+use cuda_std::warp::FULL_MASK;
+
+/// Numbers of a chunk in the table: strip, first row, row after the last, and its place among the strip's chunks.
+pub const NUMBERS: u32 = 4;
+/// Threads of the block that [`divide`]s.
+pub const THREADS: u32 = 512;
+
+/// What rows take.
+#[derive(Clone, Copy, Debug)]
+pub struct Costs {
+    /// Timesteps of a launch: a chunk takes as many rows' time more than it has rows.
+    pub t: u32,
+    /// Hundredths of any other row's time that a rough one takes: 100 or more.
+    pub rough: u32,
+}
+
+/// The same with a budget of time for each chunk, in hundredths of a row's. A chunk of budget B has B / 100 - T rows that are not rough, or B / rough - T
+/// rough ones.
+#[derive(Clone, Copy)]
+struct Budget {
+    costs: Costs,
+    hundredths: u32,
+}
+
+/// Rows of a strip that are not blank, and those of them that are rough.
+#[derive(Clone, Copy)]
+struct Rows {
+    all: u32,
+    rough: u32,
+}
+
+impl Budget {
+    /// What rows take, in parts of [`whole`](Self::whole).
+    #[inline(always)]
+    fn share(self, rows: Rows) -> u64 {
+        let Costs { t, rough } = self.costs;
+        let of_plain = 100 * u64::from(self.hundredths - rough * t);
+        let of_rough = u64::from(rough) * u64::from(self.hundredths - 100 * t);
+        u64::from(rows.all - rows.rough) * of_plain + u64::from(rows.rough) * of_rough
+    }
+
+    /// The share of a whole chunk.
+    #[inline(always)]
+    fn whole(self) -> u64 {
+        let Costs { t, rough } = self.costs;
+        u64::from(self.hundredths - 100 * t) * u64::from(self.hundredths - rough * t)
+    }
+
+    /// How many chunks so many rows are: at least 1, and at most a chunk a row.
+    #[inline(always)]
+    fn chunks(self, rows: Rows) -> u32 {
+        let chunks = self.share(rows).div_ceil(self.whole());
+        chunks.clamp(1, u64::from(rows.all.max(1))) as u32
+    }
+}
+
+/// The least y up to `n_y` of which `is_enough`, which is true of all after the first.
+#[inline(always)]
+fn first_row(n_y: u32, is_enough: impl Fn(u32) -> bool) -> u32 {
+    let (mut low, mut high) = (0, n_y);
+    while low < high {
+        let y = low + (high - low) / 2;
+        if is_enough(y) {
+            high = y;
+        } else {
+            low = y + 1;
+        }
+    }
+    low
+}
+
+/// Divides strips into at most `most` chunks of equal time, as short as can be, without the blank rows that they would begin or end with. Writes `most`
+/// entries of [`NUMBERS`] to `chunks`, empty ones last. Chunks come strip by strip; if `rough_first`, those with rough rows before all others, so that few
+/// blocks of warps have both.
+///
+/// `before`: how many of the strip's rows before each row are not blank, and how many of these are rough; 2 (n_y + 1) numbers for each strip.
+///
+/// # Safety
+/// - All [`THREADS`] threads of the launch's only block call.
+/// - `before` is what it says, for `strips` strips, `chunks` points to NUMBERS * most numbers, `counts` to two for each strip. Nothing else accesses
+///   these two during the launch.
+/// - `most` is at least `strips`, `costs.t` at least 1.
+#[inline(always)]
+pub unsafe fn divide(
+    before: &[u32],
+    counts: *mut u32,
+    chunks: *mut u32,
+    (strips, n_y): (u32, u32),
+    most: u32,
+    costs: Costs,
+    rough_first: bool,
+) {
+    let thread = thread::thread_idx_x();
+    let (lane, warp) = (thread % 32, thread / 32);
+    let rows_before = |strip: u32, y: u32| {
+        let at = 2 * (strip as usize * (n_y as usize + 1) + y as usize);
+        // SAFETY: y is at most n_y.
+        unsafe {
+            Rows {
+                all: *before.get_unchecked(at),
+                rough: *before.get_unchecked(at + 1),
+            }
+        }
+    };
+    // Every warp finds the least budget for itself: with this every strip is one chunk.
+    let (mut too_small, mut enough) = (costs.rough * costs.t, costs.rough * (n_y + costs.t));
+    while enough - too_small > 1 {
+        let hundredths = too_small + (enough - too_small) / 2;
+        let budget = Budget { costs, hundredths };
+        let mut all = 0;
+        let mut strip = lane;
+        while strip < strips {
+            all += budget.chunks(rows_before(strip, n_y));
+            strip += 32;
+        }
+        // SAFETY: all lanes are here.
+        let all = unsafe { warp::warp_reduce_add(FULL_MASK, all) };
+        if all <= most {
+            enough = hundredths;
+        } else {
+            too_small = hundredths;
+        }
+    }
+    let budget = Budget {
+        costs,
+        hundredths: enough,
+    };
+    let write = |at: u32, numbers: [u32; NUMBERS as usize]| {
+        for (i, number) in numbers.into_iter().enumerate() {
+            // SAFETY: `at` is below `most`.
+            unsafe { *chunks.add((at * NUMBERS) as usize + i) = number }
+        }
+    };
+    // A strip for each warp, a chunk for each lane: from chunk `first` on. Gives how many the strip has, the rows of the lane's own, and which lanes
+    // have one that comes first and which have another.
+    let chunks_from = |strip: u32, first: u32| {
+        let rows = rows_before(strip, n_y);
+        let (count, share) = (budget.chunks(rows), budget.share(rows));
+        // The first row before which there is the part of the strip's share that is before the chunk.
+        let boundary = |chunk: u32| {
+            let wanted = share * u64::from(chunk.min(count));
+            first_row(n_y, |y| {
+                budget.share(rows_before(strip, y)) * u64::from(count) >= wanted
+            })
+        };
+        let (begin, end) = (boundary(first + lane), boundary(first + lane + 1));
+        let [before, after] = [begin, end].map(|y| rows_before(strip, y));
+        // What is blank there takes no time, and so is before the chunk's first row with some.
+        let begin = first_row(n_y, |y| {
+            rows_before(strip, (y + 1).min(n_y)).all > before.all
+        });
+        let is_chunk = first + lane < count;
+        let comes_first = rough_first && after.rough > before.rough;
+        // SAFETY: all lanes are here.
+        let lanes = [is_chunk && comes_first, is_chunk && !comes_first]
+            .map(|is| unsafe { warp::warp_vote_ballot(FULL_MASK, is) });
+        (count, [begin, end], lanes)
+    };
+    let mut strip = warp;
+    while strip < strips {
+        let (mut both, mut first) = ([0; 2], 0);
+        loop {
+            let (count, _, lanes) = chunks_from(strip, first);
+            both = [0, 1].map(|i| both[i] + lanes[i].count_ones());
+            first += 32;
+            if first >= count {
+                break;
+            }
+        }
+        if lane < 2 {
+            // SAFETY: two numbers for each strip.
+            unsafe {
+                *counts.add((2 * strip + lane) as usize) = if lane == 0 { both[0] } else { both[1] }
+            }
+        }
+        strip += THREADS / 32;
+    }
+    thread::sync_threads();
+    // How many so many strips have of both.
+    let in_strips = |strips: u32| {
+        let mut both = [0; 2];
+        for strip in 0..strips as usize {
+            // SAFETY: written before the barrier.
+            both = [0, 1].map(|i| both[i] + unsafe { *counts.add(2 * strip + i) });
+        }
+        both
+    };
+    let [first_ones, others] = in_strips(strips);
+    let mut strip = warp;
+    while strip < strips {
+        let [before, others_before] = in_strips(strip);
+        let (mut at, mut first) = ([before, first_ones + others_before], 0);
+        loop {
+            let (count, [y, end], lanes) = chunks_from(strip, first);
+            for i in 0..2 {
+                if lanes[i] & 1 << lane != 0 {
+                    let before = (lanes[i] & ((1 << lane) - 1)).count_ones();
+                    write(at[i] + before, [strip, y, end, first + lane]);
+                }
+                at[i] += lanes[i].count_ones();
+            }
+            first += 32;
+            if first >= count {
+                break;
+            }
+        }
+        strip += THREADS / 32;
+    }
+    let mut empty = first_ones + others + thread;
+    while empty < most {
+        write(empty, [0; NUMBERS as usize]);
+        empty += THREADS;
+    }
+}

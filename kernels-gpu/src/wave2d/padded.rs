@@ -1,0 +1,68 @@
+//! Fields with room around the domain, in strips: every row begins at a multiple of 16 bytes, and what a strip's edge reads is there.
+//!
+//! A kernel that takes several timesteps a launch divides the domain into strips of [`STRIP`] columns, which overlap by `halo` columns on each
+//! side, since as many are wrong after as many timesteps.
+
+/// Columns of a strip: four neighbouring ones for each lane of a warp.
+pub const STRIP: u32 = 128;
+
+/// Rows of padding before the domain's first row and after its last.
+pub const MARGIN: u32 = 32;
+
+/// Where the cells of such fields are. Rows have `halo` floats of padding before the domain's first column, and at least as many after its last.
+/// Two fields are one after the other: the last, then the second-last, a [`plane`](Self::plane) behind it.
+#[derive(Clone, Copy, Debug)]
+pub struct Layout {
+    /// The domain's extents, 1 or more.
+    pub n_x: u32,
+    /// Rows.
+    pub n_y: u32,
+    /// Columns that strips overlap by on each side: a multiple of 4, below 64.
+    pub halo: u32,
+}
+
+impl Layout {
+    /// Columns of a strip that no other strip has. They begin `halo` columns after the strip's first.
+    #[inline(always)]
+    pub fn own(self) -> u32 {
+        STRIP - 2 * self.halo
+    }
+
+    /// Strips side by side.
+    #[inline(always)]
+    pub fn strips(self) -> u32 {
+        self.n_x.div_ceil(self.own())
+    }
+
+    /// Floats from a row to the next: a multiple of 8.
+    #[inline(always)]
+    pub fn pitch(self) -> u32 {
+        self.strips() * self.own() + 2 * self.halo
+    }
+
+    /// Rows, with padding.
+    #[inline(always)]
+    pub fn rows(self) -> u32 {
+        self.n_y + 2 * MARGIN
+    }
+
+    /// Floats of a field.
+    #[inline(always)]
+    pub fn plane(self) -> usize {
+        self.pitch() as usize * self.rows() as usize
+    }
+
+    /// The first float of row `y` of the domain, which is that of its first strip. Rows of the padding are meant by numbers that wrap around
+    /// below 0, and by `n_y` and more.
+    #[inline(always)]
+    pub fn row(self, y: u32) -> usize {
+        y.wrapping_add(MARGIN) as usize * self.pitch() as usize
+    }
+
+    /// Cell number `cell` of a field without padding.
+    #[inline(always)]
+    pub fn cell(self, cell: u32) -> usize {
+        let (x, y) = (cell % self.n_x, cell / self.n_x);
+        self.row(y) + (x + self.halo) as usize
+    }
+}
