@@ -74,17 +74,23 @@ impl MatAdd {
         self.n_x as usize * self.n_y as usize
     }
 
-    /// A (number 0) or B (number 1): uniform in [-1, 1), independent in every element.
+    /// A (number 0) or B (number 1), independent in every element.
     fn matrix(&self, number: u32) -> Result<Vec<f32>, BufferError> {
         let seed = self.seed.wrapping_mul(2).wrapping_add(number);
-        filled(self.elements(), |i| uniform(i as u32, seed))
+        filled(self.elements(), |i| element(i as u32, seed))
     }
 }
 
-/// Bits without a pattern, as a number in [-1, 1): 24 of them, so that every value is exact.
-fn uniform(i: u32, seed: u32) -> f32 {
+/// A number without a pattern, between -2^8 and 2^8: each of 16 exponents is as likely as the others, so that sums are rounded, and their exact values
+/// have a place in an `f64`. One of 256 is subnormal.
+fn element(i: u32, seed: u32) -> f32 {
     let bits = value(i, seed.wrapping_mul(0x9e37_79b9));
-    (bits >> 8) as f32 * (2.0 / 16_777_216.0) - 1.0
+    let sign_and_fraction = bits & 0x807f_ffff;
+    let exponent = match bits >> 23 & 0xff {
+        0xff => 0,
+        choice => 127 - 8 + choice % 16,
+    };
+    f32::from_bits(sign_and_fraction | exponent << 23)
 }
 
 /// C, computed on the CPU. A and B are of one size.
