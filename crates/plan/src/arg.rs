@@ -37,7 +37,7 @@ pub enum Arg {
         /// How many elements.
         len: u64,
     },
-    /// `u8`; a `bool` is passed as one, too.
+    /// `u8`; an `i8` and a `bool` are passed as one, too.
     U8(u8),
     /// `u32`.
     U32(u32),
@@ -125,13 +125,20 @@ impl From<usize> for Arg {
     }
 }
 
+impl From<i8> for Arg {
+    fn from(value: i8) -> Arg {
+        Arg::U8(value.cast_unsigned())
+    }
+}
+
 impl From<bool> for Arg {
     fn from(value: bool) -> Arg {
         Arg::U8(value.into())
     }
 }
 
-/// The arguments of a launch, each through `Into<Arg>`: buffers are passed as pointers, numbers by value.
+/// The arguments of a launch, each through `Into<Arg>`: buffers are passed as pointers, numbers by value. Numbers are `u8`, `i8`, `u32`,
+/// `i32`, `u64`, `i64`, `usize`, `f32` and `f64`; `vec![...]` of bytes is a structure.
 ///
 /// ```
 /// # use plan::{Element, Plan, args};
@@ -145,4 +152,18 @@ macro_rules! args {
     ($($arg:expr),* $(,)?) => {
         [$($crate::Arg::from($arg)),*]
     };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_number_that_is_promised_is_taken() {
+        let all = args![
+            1u8, -1i8, true, 1u32, -1i32, 1u64, -1i64, 1usize, 1f32, 1f64
+        ];
+        assert_eq!(all[1], Arg::U8(0xff));
+        assert!(all.iter().all(|arg| arg.buffer().is_none()));
+    }
 }

@@ -137,7 +137,8 @@ impl BufferId {
     }
 
     /// A pointer to element `offset` of the buffer, through which the kernel accesses `len` elements from there on, and no others.
-    /// So the rest of the buffer may be in use on other devices at the same time. The emulated device checks that.
+    /// So the rest of the buffer may be in use on other devices at the same time. The emulated device checks that in plans for several
+    /// devices; in one for a single device, nothing rests on it.
     pub fn range(self, offset: u64, len: u64) -> Arg {
         Arg::BufferRange {
             id: self,

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Arg, Buffer, BufferId, PlanError};
 
-/// Up to three extents; those left out are 1. Made from a number, a tuple or an array.
+/// Up to three extents; those left out are 1. Made from a number, a tuple of two or three, or an array of three.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Dim3(pub [u32; 3]);
 

@@ -2,6 +2,8 @@
 
 use thiserror::Error;
 
+use crate::nearest::shortened;
+use crate::record::MOST_NAME_BYTES;
 use crate::{Dependence, Element};
 
 /// A plan that is invalid on every device. `place` names plan, command and kernel.
@@ -155,6 +157,19 @@ pub enum PlanError {
         /// The plan.
         plan: String,
         /// `buffer` or `output`.
+        what: &'static str,
+        /// The name.
+        name: String,
+    },
+    /// A name that no message could quote.
+    #[error(
+        "plan `{}`: the name of {what}, `{}`, has {} bytes; names have at most {MOST_NAME_BYTES}",
+        shortened(.plan), shortened(.name), .name.len()
+    )]
+    LongName {
+        /// The plan.
+        plan: String,
+        /// `the plan`, `a kernel`, `a buffer` or `an output`.
         what: &'static str,
         /// The name.
         name: String,

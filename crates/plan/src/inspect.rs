@@ -150,13 +150,14 @@ impl Plan {
         here.map(Buffer::bytes).sum()
     }
 
-    /// Checks what recording cannot: that names are unique, that buffers are neither empty nor too large, and that outputs
+    /// Checks what recording cannot: that names are unique and no longer than 200 bytes, that buffers are neither empty nor too large, and that outputs
     /// are this plan's.
     ///
     /// # Errors
     ///
     /// The first such fault.
     pub fn check(&self) -> Result<(), PlanError> {
+        self.check_names()?;
         let mut total: u64 = 0;
         for buffer in &self.buffers {
             if buffer.len == 0 {
@@ -190,6 +191,18 @@ impl Plan {
         for (name, id) in &self.outputs {
             let place = || format!("plan `{}`", self.name);
             self.own(*id, place, || format!("output `{name}`"))?;
+        }
+        Ok(())
+    }
+
+    /// Checks that no name is too long to be quoted.
+    pub(crate) fn check_names(&self) -> Result<(), PlanError> {
+        self.check_name("the plan", &self.name)?;
+        for buffer in &self.buffers {
+            self.check_name("a buffer", &buffer.name)?;
+        }
+        for (name, _) in &self.outputs {
+            self.check_name("an output", name)?;
         }
         Ok(())
     }

@@ -5,7 +5,7 @@
 //! ([`Plan::scratch_on`], [`Plan::scatter`]): a launch runs where those are that it writes, and commands that do not access the same elements may
 //! run at the same time ([`Plan::dependencies`]), which changes no result. It knows neither device nor PTX: `host` validates it against both before
 //! anything runs.
-//! Everything else is checked while recording, so that the error points at the line that records. A plan can be saved and
+//! Everything else is checked while recording, so that `?` ends it there; the error names the plan and the command. A plan can be saved and
 //! loaded (serde); a loaded plan has passed the same checks as a recorded one.
 //!
 //! ```

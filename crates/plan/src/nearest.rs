@@ -1,12 +1,28 @@
 //! "Did you mean": the known name nearest to an unknown one.
 
+use std::borrow::Cow;
+
+/// Longer names are not compared: what that costs grows with the product of the lengths, and names may be anybody's.
+const MOST_BYTES: usize = 100;
+
+/// The most candidates that are compared.
+const MOST_CANDIDATES: usize = 1000;
+
+/// The most names that a message lists.
+const MOST_LISTED: usize = 30;
+
 /// The candidate nearest to `name`, if it is near enough.
 ///
 /// The distance is Damerau-Levenshtein's (a swap of two letters counts as one edit). It may be one, or a third of the longer
-/// name's letters if that is more.
+/// name's letters if that is more. Names of over 100 bytes are near to none.
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<String> {
+    if name.len() > MOST_BYTES {
+        return None;
+    }
     candidates
         .into_iter()
+        .filter(|candidate| candidate.len() <= MOST_BYTES)
+        .take(MOST_CANDIDATES)
         .map(|candidate| (strsim::damerau_levenshtein(name, candidate), candidate))
         .filter(|&(distance, candidate)| {
             let longer = name.chars().count().max(candidate.chars().count());
@@ -16,13 +32,29 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         .map(|(_, candidate)| candidate.to_owned())
 }
 
-/// The end of an "unknown name" message: the nearest name, or else all names.
+/// The end of an "unknown name" message: the nearest name, or else all names, as far as they fit in a message.
 pub fn suggestion<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> String {
     let candidates: Vec<&str> = candidates.into_iter().collect();
     match nearest(name, candidates.iter().copied()) {
         Some(near) => format!("did you mean `{near}`?"),
         None if candidates.is_empty() => "there are none".to_owned(),
-        None => format!("there are: {}", candidates.join(", ")),
+        None => {
+            let listed = candidates.iter().take(MOST_LISTED);
+            let mut listed: Vec<String> = listed.map(|name| shortened(name).into_owned()).collect();
+            let more = candidates.len() - listed.len();
+            if more > 0 {
+                listed.push(format!("and {more} more"));
+            }
+            format!("there are: {}", listed.join(", "))
+        }
+    }
+}
+
+/// The name, or its first letters where it is longer than a message should quote.
+pub(crate) fn shortened(name: &str) -> Cow<'_, str> {
+    match name.len() > MOST_BYTES {
+        true => format!("{}...", &name[..name.floor_char_boundary(MOST_BYTES)]).into(),
+        false => name.into(),
     }
 }
 
@@ -47,5 +79,18 @@ mod tests {
             "there are: naive, shmem, wave2d"
         );
         assert_eq!(suggestion("double", []), "there are none");
+    }
+
+    /// Names may come from a submission: what is unknown takes no time, and fills no message.
+    #[test]
+    fn long_names_and_lists_cost_nothing() {
+        let long = "x".repeat(2_000_000);
+        assert_eq!(nearest(&long, [long.as_str()]), None);
+        let end = suggestion("double", [long.as_str()]);
+        assert_eq!(end, format!("there are: {}...", "x".repeat(100)));
+        let many: Vec<String> = (0..100_000).map(|i| format!("kernel_{i:090}")).collect();
+        let end = suggestion("double", many.iter().map(String::as_str));
+        assert!(end.ends_with("9, and 99970 more"), "{end}");
+        assert!(end.len() < 5000);
     }
 }

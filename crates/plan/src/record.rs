@@ -45,6 +45,9 @@ const MOST_ARGS: usize = 1 << 10;
 /// The most arguments of all launches together.
 const MOST_ARGS_TOGETHER: usize = 1 << 24;
 
+/// The most bytes of a name: of a plan, a buffer, an output or a kernel. `#[kernel]` has the same limit.
+pub(crate) const MOST_NAME_BYTES: usize = 200;
+
 impl Plan {
     /// An empty plan.
     pub fn new(name: impl Into<String>) -> Plan {
@@ -132,13 +135,14 @@ impl Plan {
     /// # Errors
     ///
     /// [`PlanError`]: an empty grid, block or cluster, a buffer of another plan, an offset past a buffer's end, more launches than a
-    /// plan may have.
+    /// plan may have, a longer name than kernels have.
     pub fn launch(
         &mut self,
         kernel: &str,
         config: LaunchConfig,
         args: impl IntoIterator<Item = Arg>,
     ) -> Result<(), PlanError> {
+        self.check_name("a kernel", kernel)?;
         let place = || self.place(self.commands.len(), format_args!("launch of `{kernel}`"));
         for (what, extents) in [
             ("grid", config.grid),
@@ -451,6 +455,17 @@ impl Plan {
     /// Replaces the outputs.
     pub fn set_outputs(&mut self, outputs: Vec<(String, BufferId)>) {
         self.outputs = outputs;
+    }
+
+    pub(crate) fn check_name(&self, what: &'static str, name: &str) -> Result<(), PlanError> {
+        if name.len() <= MOST_NAME_BYTES {
+            return Ok(());
+        }
+        Err(PlanError::LongName {
+            plan: self.name.clone(),
+            what,
+            name: name.to_owned(),
+        })
     }
 
     /// Whether one more command fits.

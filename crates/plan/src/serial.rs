@@ -151,6 +151,8 @@ impl TryFrom<SavedPlan> for Plan {
         for (name, id) in saved.outputs {
             plan.output(name, own(id));
         }
+        // Before any message quotes one.
+        plan.check_names()?;
         for scattered in saved.scattered {
             let parts = scattered.parts.into_iter();
             let parts = parts.map(|(id, part)| (own(id), part)).collect();

@@ -24,3 +24,36 @@ fn a_launch_without_end_is_refused() {
     insta::assert_snapshot!(error, @"plan `long` has more than 1024 arguments of a launch; let each launch do more");
     assert_eq!(plan.commands().count(), 0);
 }
+
+/// Names are quoted in messages, and compared with others.
+#[test]
+fn names_without_end_are_refused() {
+    let long = "x".repeat(2_000_000);
+    let mut plan = Plan::new("long");
+    let config = LaunchConfig::new(0, 1);
+    let error = plan.launch(&long, config, []).unwrap_err();
+    insta::assert_snapshot!(error, @"plan `long`: the name of a kernel, `xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx...`, has 2000000 bytes; names have at most 200");
+    plan.launch(&long[..200], LaunchConfig::new(1, 1), [])
+        .unwrap();
+    let saved = serde_json::to_string(&plan).unwrap();
+    plan.check().unwrap();
+    let mut other = plan.clone();
+    other.buffer(&long, Element::F32, 8);
+    insta::assert_snapshot!(other.check().unwrap_err(), @"plan `long`: the name of a buffer, `xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx...`, has 2000000 bytes; names have at most 200");
+    let mut other = plan.clone();
+    let u = other.buffer("u", Element::F32, 8);
+    other.output(&long, u);
+    insta::assert_snapshot!(other.check().unwrap_err(), @"plan `long`: the name of an output, `xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx...`, has 2000000 bytes; names have at most 200");
+    plan.rename(&long);
+    insta::assert_snapshot!(plan.check().unwrap_err(), @"plan `xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx...`: the name of the plan, `xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx...`, has 2000000 bytes; names have at most 200");
+
+    // Whoever wrote it to a file.
+    serde_json::from_str::<Plan>(&saved).unwrap();
+    for name in ["long", &long[..200]] {
+        let forged = saved.replace(&format!("\"{name}\""), &format!("{long:?}"));
+        assert_ne!(forged, saved);
+        let error = serde_json::from_str::<Plan>(&forged).unwrap_err();
+        assert!(error.to_string().contains("has 2000000 bytes"), "{error}");
+        assert!(error.to_string().len() < 500);
+    }
+}
