@@ -209,9 +209,19 @@ pub fn expand(attribute: TokenStream, item: TokenStream) -> Result<TokenStream> 
     })
 }
 
+/// The longest name, in bytes, as in a plan (`plan::Plan::launch`): tools take names on their command lines.
+const MOST_NAME_BYTES: usize = 200;
+
 fn check_signature(function: &ItemFn) -> Result<()> {
     let signature = &function.sig;
     let refuse = |span: Span, message: &str| Err(Error::new(span, message));
+    let bytes = signature.ident.to_string().len();
+    if bytes > MOST_NAME_BYTES {
+        return Err(Error::new(
+            signature.ident.span(),
+            format!("a kernel's name has at most {MOST_NAME_BYTES} letters, this one has {bytes}"),
+        ));
+    }
     if !matches!(function.vis, Visibility::Public(_)) {
         return refuse(
             signature.fn_token.span,
@@ -317,10 +327,16 @@ impl<'a> Parameter<'a> {
                 "a tuple has no fixed layout; take its parts, or a `#[repr(C)]` struct",
             )),
             Type::Path(path) if path.path.is_ident("char") || path.path.is_ident("bool") => {
+                let (name, other) = match path.path.is_ident("bool") {
+                    true => ("bool", "u8"),
+                    false => ("char", "u32"),
+                };
                 Err(Error::new(
                     ty.span(),
-                    "not every bit pattern is a value of this type, and nothing checks what the host \
-                     passes; take an integer",
+                    format!(
+                        "a kernel cannot take `{name}`: not every bit pattern is a value of it, and nothing checks \
+                         what the host passes; take `{other}`"
+                    ),
                 ))
             }
             ty => Ok(Self::Value { pattern, ty }),

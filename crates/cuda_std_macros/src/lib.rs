@@ -9,7 +9,7 @@ mod shared_array;
 
 /// Marks a function as a kernel: an entry point that the host launches.
 ///
-/// The function's name is its PTX entry name, so it must be unique in the crate.
+/// The function's name is its PTX entry name, so it must be unique in the crate. It has at most 200 letters.
 ///
 /// ```ignore
 /// #[kernel(max_threads = 256, min_blocks = 2)]
@@ -28,7 +28,8 @@ mod shared_array;
 /// | `*const T`, `*mut T` | one 64-bit pointer |
 /// | `&T` | one 64-bit pointer, read-only for the whole launch (`ld.global.nc`) |
 /// | `&[T]` | two 64-bit parameters: pointer, then length in elements; read-only likewise |
-/// | integers, floats, `Copy` structs with `repr(C)` | the value |
+/// | `u8`, `i8`, `u32`, `i32`, `u64`, `i64`, `usize`, `f32`, `f64` | the value |
+/// | `Copy` structs with `repr(C)` | their bytes |
 ///
 /// `&mut` is refused: every thread of the grid would hold the same exclusive reference.
 ///
@@ -55,9 +56,11 @@ mod shared_array;
 /// in the first function of `cuda_std` that only a GPU has.
 #[proc_macro_attribute]
 pub fn kernel(attribute: TokenStream, item: TokenStream) -> TokenStream {
-    kernel::expand(attribute.into(), item.into())
-        .unwrap_or_else(syn::Error::into_compile_error)
-        .into()
+    // Beside an error the item stays as it is: what it uses is used, and gives no other message.
+    kernel::expand(attribute.into(), item.clone().into()).map_or_else(
+        |error| TokenStream::from_iter([error.into_compile_error().into(), item]),
+        TokenStream::from,
+    )
 }
 
 /// `shared_array![T; N]`: N values of type T in the block's shared memory, as a `*mut T`.

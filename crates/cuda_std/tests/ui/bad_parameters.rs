@@ -21,6 +21,11 @@ pub unsafe fn boolean(x: bool) {
 }
 
 #[kernel]
+pub unsafe fn character(x: char) {
+    let _ = x;
+}
+
+#[kernel]
 pub unsafe fn pattern([a, b]: [f32; 2]) {
     let _ = (a, b);
 }
