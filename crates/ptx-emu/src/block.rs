@@ -192,7 +192,7 @@ pub(crate) struct LaunchContext<'a> {
     pub(crate) first_block: u32,
     /// Some thread has shown the asynchronous proxy what had been stored to global memory.
     pub(crate) has_proxy_fence: AtomicBool,
-    /// Device-wide fences that each block has published; none if the code has none.
+    /// What each block has published by device-wide fences; nothing is kept if the code has none.
     pub(crate) fences: Fences,
 }
 
@@ -320,10 +320,6 @@ pub(crate) struct BlockRunner<'a> {
     pub(crate) live_threads: u32,
     /// A barrier may have become complete.
     pub(crate) recheck_barriers: bool,
-    /// Device-wide fences executed.
-    pub(crate) fence_count: u32,
-    /// When the block last executed a strong access or an atomic, in the time of [`Fences`].
-    pub(crate) synchronized: u32,
     /// It has passed the cluster's barrier, so all blocks of the cluster have started.
     pub(crate) has_met_cluster: bool,
     /// The first read of shared memory that nothing has written, kept until the next barrier: see
@@ -360,8 +356,6 @@ impl<'a> BlockRunner<'a> {
             turn_end: 0,
             live_threads: 0,
             recheck_barriers: false,
-            fence_count: 0,
-            synchronized: 0,
             has_met_cluster: false,
             unwritten: None,
             unset_load: None,
@@ -386,12 +380,12 @@ impl<'a> BlockRunner<'a> {
         self.rank * self.launch.block_warps() + warp
     }
 
-    /// The order among the blocks of the launch, as the running block sees it.
-    pub(crate) fn device_order(&self) -> DeviceOrder<'a> {
+    /// The order among the blocks of the launch, as a warp of the running block sees it.
+    pub(crate) fn device_order(&self, warp: usize) -> DeviceOrder<'a> {
         DeviceOrder {
             first_block: self.launch.first_block,
             fences: &self.launch.fences,
-            synchronized: self.synchronized,
+            synchronized: self.clocks.synchronized(self.warp_number(warp)),
         }
     }
 

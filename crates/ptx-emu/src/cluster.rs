@@ -39,7 +39,7 @@ pub(crate) struct ClusterState {
     pub(crate) ended: Vec<bool>,
     /// For each block by rank, the latest accesses to its shared memory by warps of others.
     pub(crate) visits: Vec<Vec<Visit>>,
-    /// What the arrivals at the barrier release; for each warp of the cluster, the clock below which its accesses are.
+    /// What the arrivals at the barrier release, as a row of [`Clocks`](crate::check::race::Clocks).
     pub(crate) arriving: Vec<u32>,
     /// What the arrivals at the barrier that completed last released.
     pub(crate) released: Vec<u32>,
@@ -156,10 +156,10 @@ impl<'a> ClusterRunner<'a> {
     pub(crate) fn start(&mut self, cluster: u64) {
         let launch = self.launch;
         let count = self.blocks.len();
-        let warps = count * launch.block_warps();
         self.switch_to(0);
         let first = &mut self.blocks[0];
-        first.clocks.reset(count, launch.block_warps());
+        let clocks = &mut first.clocks;
+        clocks.reset(count, launch.block_warps(), launch.fences.are_kept());
         let state = &mut first.cluster;
         state.blocks.clear();
         state.blocks.extend(launch.blocks_of_cluster(cluster));
@@ -174,10 +174,7 @@ impl<'a> ClusterRunner<'a> {
         state.ended.resize(count, false);
         state.visits.resize_with(count, Vec::new);
         state.visits.iter_mut().for_each(Vec::clear);
-        for clocks in [&mut state.arriving, &mut state.released] {
-            clocks.clear();
-            clocks.resize(warps, 0);
-        }
+        (state.arriving, state.released) = (clocks.nothing(), clocks.nothing());
         (state.has_arrivals, state.recheck) = (false, false);
         for rank in 0..count {
             self.switch_to(rank);

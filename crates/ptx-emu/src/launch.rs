@@ -11,6 +11,7 @@ use crate::check::fences::Fences;
 use crate::cluster::ClusterRunner;
 use crate::config::{DeviceLimits, LaunchConfig, Schedule};
 use crate::fault::LaunchError;
+use crate::registers::LANES;
 use crate::schedule::KIND;
 use crate::tally::Tallies;
 use crate::together;
@@ -170,9 +171,10 @@ pub(crate) fn blocks(config: &LaunchConfig) -> u64 {
     config.grid.into_iter().map(u64::from).product()
 }
 
-/// The fences of each block, if blocks may synchronise.
-pub(crate) fn fences(code: &Code, blocks: u64) -> Fences {
-    Fences::new(if code.orders_blocks { blocks } else { 0 })
+/// What each block publishes, if blocks may synchronise. A block has so many threads.
+pub(crate) fn fences(code: &Code, blocks: u64, threads: u32) -> Fences {
+    let blocks = if code.orders_blocks { blocks } else { 0 };
+    Fences::new(blocks, (threads as usize).div_ceil(LANES))
 }
 
 /// The schedule of one launch: launches of one seed have orders of their own, but for what its last bits say.

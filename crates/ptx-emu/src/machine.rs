@@ -298,7 +298,7 @@ impl Machine {
             first_block: *next_block,
             has_proxy_fence: AtomicBool::new(false),
             fences: if sanitize.races {
-                launch::fences(code, blocks)
+                launch::fences(code, blocks, config.block.iter().product())
             } else {
                 Fences::default()
             },

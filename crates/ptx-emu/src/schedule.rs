@@ -52,8 +52,6 @@ impl BlockRunner<'_> {
         self.executed = 0;
         self.live_threads = threads;
         self.recheck_barriers = false;
-        self.fence_count = 0;
-        self.synchronized = 0;
         self.has_met_cluster = false;
         self.barriers = Default::default();
         if let Some(loaded) = &mut self.loaded {

@@ -22,8 +22,8 @@ pub(crate) trait Region: Words {
     /// The order among blocks that accesses follow.
     type Order<'l>: BlockOrder;
 
-    /// That order, as the running block sees it.
-    fn order<'l>(runner: &BlockRunner<'l>) -> Self::Order<'l>;
+    /// That order, as a warp of the running block sees it.
+    fn order<'l>(runner: &BlockRunner<'l>, warp: usize) -> Self::Order<'l>;
 
     /// The address of its first byte.
     fn base(&self) -> u64 {
@@ -137,8 +137,8 @@ impl Region for GlobalRegion<'_> {
     const IS_GLOBAL: bool = true;
     type Order<'l> = DeviceOrder<'l>;
 
-    fn order<'l>(runner: &BlockRunner<'l>) -> DeviceOrder<'l> {
-        runner.device_order()
+    fn order<'l>(runner: &BlockRunner<'l>, warp: usize) -> DeviceOrder<'l> {
+        runner.device_order(warp)
     }
 
     #[inline(always)]
@@ -220,7 +220,7 @@ impl Region for SharedMemory {
     const DEFERS_UNWRITTEN: bool = true;
     type Order<'l> = Leftovers;
 
-    fn order<'l>(_: &BlockRunner<'l>) -> Leftovers {
+    fn order<'l>(_: &BlockRunner<'l>, _: usize) -> Leftovers {
         Leftovers
     }
 
@@ -289,7 +289,7 @@ impl Words for LaneRegion<'_> {
 impl Region for LaneRegion<'_> {
     type Order<'l> = Leftovers;
 
-    fn order<'l>(_: &BlockRunner<'l>) -> Leftovers {
+    fn order<'l>(_: &BlockRunner<'l>, _: usize) -> Leftovers {
         Leftovers
     }
 
@@ -324,7 +324,7 @@ impl Words for ParamRegion<'_> {
 impl Region for ParamRegion<'_> {
     type Order<'l> = Leftovers;
 
-    fn order<'l>(_: &BlockRunner<'l>) -> Leftovers {
+    fn order<'l>(_: &BlockRunner<'l>, _: usize) -> Leftovers {
         Leftovers
     }
 

@@ -84,7 +84,6 @@ impl BlockRunner<'_> {
             pc: request.pc,
             thread: request.thread(0) as u16,
             strong: request.strong,
-            fences: self.fence_count.min(u8::MAX.into()) as u8,
         }
     }
 
@@ -93,7 +92,7 @@ impl BlockRunner<'_> {
         Now {
             record: self.record(request),
             clocks: &self.clocks,
-            blocks: R::order(self),
+            blocks: R::order(self, request.warp),
             rank: self.rank,
             cluster: &self.cluster.numbers,
         }

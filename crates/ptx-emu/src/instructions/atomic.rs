@@ -40,16 +40,16 @@ enum AtomicOp {
 /// `atom`, `red`.
 pub(super) fn read(r: &mut Reader) -> Read<Op> {
     r.class = InstructionClass::Atomic;
-    // The value is whether it orders other accesses, and whether it releases. Without a modifier, atomics are relaxed.
+    // Whether it acquires, and whether it releases. Without a modifier, atomics are relaxed.
     let order = r.choice(&[
         ("relaxed", (false, false)),
         ("acquire", (true, false)),
-        ("release", (true, true)),
+        ("release", (false, true)),
         ("acq_rel", (true, true)),
     ]);
-    let (orders, releases) = order.unwrap_or_default();
-    r.function.exchange.orders |= orders;
-    r.scope();
+    let (acquires, releases) = order.unwrap_or_default();
+    r.function.exchange.orders |= acquires || releases;
+    let device = r.scope().unwrap_or(true);
     let space = r.space().unwrap_or(Space::Generic);
     let op = r.need(
         "operation",
@@ -104,7 +104,9 @@ pub(super) fn read(r: &mut Reader) -> Read<Op> {
         dst,
         b,
         c,
+        acquires,
         releases,
+        device,
     })
 }
 
@@ -115,16 +117,23 @@ struct Atomic {
     dst: Option<Slot>,
     b: Slot,
     c: Option<Slot>,
+    acquires: bool,
     releases: bool,
+    /// What it orders it orders among blocks.
+    device: bool,
 }
 
 impl Execute for Atomic {
     fn execute(&self, runner: &mut BlockRunner, warp: &mut Warp, at: At) -> Result<Next, Stop> {
-        runner.note_strong(warp);
+        runner.note_poll(warp, 1);
         if self.releases {
-            runner.note_release(warp);
+            runner.note_release(warp, self.device);
         }
-        runner.publish(self.access.space);
+        runner.publish(warp, self.access.space);
+        runner.note_observed(warp, self.access.space);
+        if self.acquires {
+            runner.note_acquire(warp, self.device);
+        }
         // Relaxed updates on all hosts, ordered here, so that fences of the program are those of the host.
         fence(Ordering::SeqCst);
         let own = self.lanes_of_own_memory(warp, at.active);

@@ -12,12 +12,19 @@ use crate::warp::Warp;
 /// `fence`, `membar`.
 pub(super) fn read(r: &mut Reader) -> Read<Op> {
     r.class = InstructionClass::Other;
+    let (mut acquires, mut releases) = (true, true);
     let device = if r.opcode == "membar" {
         r.need("level", &[("cta", false), ("gl", true), ("sys", true)])?
     } else if let Some(fence) = proxy(r)? {
         return other(fence);
     } else {
-        r.choice(&["sc", "acq_rel", "acquire", "release"].map(|order| (order, ())));
+        let order = r.choice(&[
+            ("sc", (true, true)),
+            ("acq_rel", (true, true)),
+            ("acquire", (true, false)),
+            ("release", (false, true)),
+        ]);
+        (acquires, releases) = order.unwrap_or((true, true));
         let scope = r.scope();
         r.done()?;
         scope.ok_or_else(|| r.missing("scope"))?
@@ -25,7 +32,11 @@ pub(super) fn read(r: &mut Reader) -> Read<Op> {
     r.operands(0)?;
     r.function.orders_blocks |= device;
     r.function.exchange.orders = true;
-    other(Fence { device })
+    other(Fence {
+        device,
+        acquires,
+        releases,
+    })
 }
 
 /// `fence.proxy.async`, `fence.mbarrier_init`, if it is one of these.
@@ -77,17 +88,19 @@ impl Execute for ProxyFence {
 struct Fence {
     /// Among blocks, not only within the block.
     device: bool,
+    acquires: bool,
+    releases: bool,
 }
 
 impl Execute for Fence {
     fn execute(&self, runner: &mut BlockRunner, warp: &mut Warp, _: At) -> Result<Next, Stop> {
         fence(Ordering::SeqCst);
         runner.note_poll(warp, 1);
-        if runner.launch.sanitize.races {
-            runner.clocks.release(runner.warp_number(warp.index));
+        if self.acquires {
+            runner.note_acquire(warp, self.device);
         }
-        if self.device {
-            runner.note_fence();
+        if self.releases {
+            runner.note_release(warp, self.device);
         }
         Ok(Next::Step)
     }
@@ -100,32 +113,42 @@ impl BlockRunner<'_> {
         self.polls += 1;
     }
 
-    /// Notes a strong access, which may have seen what others released.
-    pub(crate) fn note_strong(&mut self, warp: &mut Warp) {
-        self.note_poll(warp, 1);
-        self.synchronized = self.launch.fences.now();
+    /// Notes a strong load or an atomic, which may see what others released: a fence behind it orders that.
+    pub(crate) fn note_observed(&mut self, warp: &Warp, space: Space) {
         if self.launch.sanitize.races {
-            self.clocks.acquire(self.warp_number(warp.index));
+            let time = match space {
+                Space::Shared => 0,
+                _ => self.launch.fences.now(),
+            };
+            self.clocks.observe(self.warp_number(warp.index), time);
         }
     }
 
-    /// Notes a releasing access.
-    pub(crate) fn note_release(&mut self, warp: &Warp) {
+    /// Notes a fence that acquires, or a load or an atomic that does.
+    pub(crate) fn note_acquire(&mut self, warp: &Warp, device: bool) {
         if self.launch.sanitize.races {
-            self.clocks.release(self.warp_number(warp.index));
+            self.clocks.acquire(self.warp_number(warp.index), device);
         }
-        self.note_fence();
     }
 
-    /// Notes that the block's earlier accesses are ordered before what other blocks do after seeing its later ones.
-    fn note_fence(&mut self) {
-        self.fence_count = self.fence_count.saturating_add(1);
+    /// Notes a fence that releases, or a store or an atomic that does.
+    pub(crate) fn note_release(&mut self, warp: &Warp, device: bool) {
+        if self.launch.sanitize.races {
+            self.clocks.release(self.warp_number(warp.index), device);
+        }
     }
 
-    /// Notes an atomic or a strong store to a space: other blocks that see it see all before the block's last fence.
-    pub(crate) fn publish(&mut self, space: Space) {
-        if space != Space::Shared {
-            self.launch.fences.publish(self.block, self.fence_count);
+    /// Notes an atomic or a strong store to a space: other blocks that see it see what the warp knows to be fenced.
+    pub(crate) fn publish(&mut self, warp: &Warp, space: Space) {
+        if space == Space::Shared || !self.launch.sanitize.races {
+            return;
         }
+        let warps = self.launch.block_warps();
+        let fenced = self.clocks.fenced(self.warp_number(warp.index));
+        let fenced = fenced.iter().enumerate().map(|(number, &clock)| {
+            let block = self.cluster.blocks[number / warps];
+            (block, number % warps, clock)
+        });
+        self.launch.fences.publish(fenced);
     }
 }

@@ -278,7 +278,6 @@ fn init(
     if let Some(reason) = reason {
         return Err(runner.fault(thread, pc, FaultKind::InvalidBarrier { reason }));
     }
-    let warps = runner.cluster.arriving.len();
     let (lane, addresses) = (thread as usize % LANES, [offset; LANES]);
     let request = Request {
         kind: AccessKind::Store,
@@ -298,6 +297,7 @@ fn init(
         runner.shared.claims = Some(claims);
         return Err(fault);
     }
+    let [arriving, released] = [(); 2].map(|()| runner.clocks.nothing());
     let claims = runner.claims();
     claims.claim(offset, MBARRIER_BYTES, Claim::All);
     let barrier = Mbarrier {
@@ -306,8 +306,8 @@ fn init(
         bytes: 0,
         phase: 0,
         is_fenced: false,
-        arriving: vec![0; warps],
-        released: vec![0; warps],
+        arriving,
+        released,
     };
     claims.barriers.insert(offset, barrier);
     Ok(())

@@ -29,6 +29,8 @@ enum Order {
 /// The modifiers that loads and stores share, but for the space.
 struct Modifiers {
     order: Order,
+    /// What it orders it orders among blocks.
+    device: bool,
     ty: ScalarType,
     count: usize,
     /// 1 if a cache policy is the last operand.
@@ -44,7 +46,7 @@ fn modifiers(r: &mut Reader) -> Read<(Space, Modifiers)> {
         ("acquire", Order::Acquire),
         ("release", Order::Release),
     ]);
-    r.scope();
+    let device = r.scope().unwrap_or(true);
     let space = r.space().unwrap_or(Space::Generic);
     // Caches are coherent here.
     r.choice(&["ca", "cg", "cs", "lu", "cv", "wb", "wt"].map(|cache| (cache, ())));
@@ -59,6 +61,7 @@ fn modifiers(r: &mut Reader) -> Read<(Space, Modifiers)> {
         space,
         Modifiers {
             order,
+            device,
             ty,
             count,
             policies,
@@ -92,7 +95,11 @@ pub(super) fn load(r: &mut Reader) -> Read<Op> {
     r.class = InstructionClass::Load;
     let (space, modifiers) = modifiers(r)?;
     let Modifiers {
-        order, ty, count, ..
+        order,
+        device,
+        ty,
+        count,
+        ..
     } = modifiers;
     if order == Order::Release {
         return Err(r.unsupported("modifier `.release`"));
@@ -141,7 +148,7 @@ pub(super) fn load(r: &mut Reader) -> Read<Op> {
             tally: r.function.tally(),
         },
         elements,
-        acquires: order == Order::Acquire,
+        acquires: (order == Order::Acquire).then_some(device),
     })
 }
 
@@ -158,7 +165,11 @@ pub(super) fn read_store(r: &mut Reader, operands: usize) -> Read<Store> {
     r.class = InstructionClass::Store;
     let (space, modifiers) = modifiers(r)?;
     let Modifiers {
-        order, ty, count, ..
+        order,
+        device,
+        ty,
+        count,
+        ..
     } = modifiers;
     if order == Order::Acquire {
         return Err(r.unsupported("modifier `.acquire`"));
@@ -181,8 +192,8 @@ pub(super) fn read_store(r: &mut Reader, operands: usize) -> Read<Store> {
     if order != Order::Weak {
         r.function.exchange.note(space);
     }
-    let releases = order == Order::Release;
-    r.function.orders_blocks |= releases;
+    let releases = (order == Order::Release).then_some(device);
+    r.function.orders_blocks |= releases == Some(true);
     Ok(Store {
         access: MemoryAccess {
             kind: AccessKind::Store,
@@ -286,16 +297,21 @@ impl Elements {
 struct Load {
     access: MemoryAccess,
     elements: Elements,
-    acquires: bool,
+    /// Of a load that acquires, whether it orders blocks.
+    acquires: Option<bool>,
 }
 
 impl Execute for Load {
     fn execute(&self, runner: &mut BlockRunner, warp: &mut Warp, at: At) -> Result<Next, Stop> {
         if self.access.strong {
-            runner.note_strong(warp);
+            runner.note_poll(warp, 1);
+            runner.note_observed(warp, self.access.space);
+        }
+        if let Some(device) = self.acquires {
+            runner.note_acquire(warp, device);
         }
         runner.access(warp, at, &self.access, self)?;
-        if self.acquires {
+        if self.acquires.is_some() {
             fence(Ordering::Acquire);
         }
         Ok(Next::Step)
@@ -360,7 +376,8 @@ impl Action for Load {
 pub(super) struct Store {
     access: MemoryAccess,
     elements: Elements,
-    releases: bool,
+    /// Of a store that releases, whether it orders blocks.
+    releases: Option<bool>,
 }
 
 impl Store {
@@ -382,13 +399,13 @@ impl Store {
 
 impl Execute for Store {
     fn execute(&self, runner: &mut BlockRunner, warp: &mut Warp, at: At) -> Result<Next, Stop> {
-        if self.releases {
+        if let Some(device) = self.releases {
             fence(Ordering::Release);
-            runner.note_release(warp);
+            runner.note_release(warp, device);
         }
         if self.access.strong {
-            runner.note_strong(warp);
-            runner.publish(self.access.space);
+            runner.note_poll(warp, 1);
+            runner.publish(warp, self.access.space);
         }
         runner.changes += u64::from(self.access.space != Space::Shared);
         runner.access(warp, at, &self.access, self)?;

@@ -125,16 +125,23 @@ fn a_last_block_that_reads_what_others_published() {
         )
     };
     let count = "atom.global.add.u32 %r5, [%rd1+64], 1;";
-    let kernel = launch(&body("membar.gl;", count)).block(1).grid(4);
+    let late = format!("{count}\nfence.acq_rel.gpu;");
+    let kernel = launch(&body("membar.gl;", &late)).block(1).grid(4);
     assert_eq!(kernel.out()[4], 3);
     let kernel = launch(&body("", &count.replace("atom.", "atom.acq_rel.gpu.")))
         .block(1)
         .grid(4);
     assert_eq!(kernel.out()[4], 3);
-    // A fence that only follows the count publishes nothing.
-    let late = format!("{count}\nfence.acq_rel.gpu;");
-    for count in [late, count.replace("atom.", "atom.acquire.gpu.")] {
-        let fault = launch(&body("", &count)).block(1).grid(4).fault();
+    // A fence that only follows the count publishes nothing, and one that only comes before it acquires nothing.
+    let acquire = count.replace("atom.", "atom.acquire.gpu.");
+    let release = count.replace("atom.", "atom.release.gpu.");
+    for (fence, count) in [
+        ("", &late[..]),
+        ("", &acquire),
+        ("membar.gl;", count),
+        ("", &release),
+    ] {
+        let fault = launch(&body(fence, count)).block(1).grid(4).fault();
         assert!(fault.starts_with("race in global memory"), "{fault}");
     }
     assert_snapshot!(launch(&body("", count)).block(1).grid(4).fault(), @r"
@@ -242,4 +249,159 @@ fn a_barrier_of_the_grid_that_one_step_leaves_out() {
         }
     }
     assert!(races > 0);
+}
+
+/// One block after the other adds 1 to what the block before it left, and hands it on by a ticket in word 32.
+fn chain(wait: &str, behind: &str, pass: &str) -> Launch {
+    launch(&format!(
+        "mov.u32 %r5, %ctaid.x;\nmul.wide.u32 %rd5, %r5, 4;\nadd.u64 %rd6, %rd1, %rd5;\n$wait:\n{wait}\n\
+         setp.ne.u32 %p2, %r7, %r5;\n@%p2 bra $wait;\n{behind}\nld.global.u32 %r6, [%rd6];\nadd.u32 %r6, %r6, 1;\n\
+         st.global.u32 [%rd6+4], %r6;\nadd.u32 %r7, %r5, 1;\n{pass}"
+    ))
+    .block(1)
+    .grid(4)
+}
+
+#[test]
+fn a_ticket_that_acquires_nothing() {
+    const RELEASE: &str = "st.release.gpu.global.u32 [%rd1+128], %r7;";
+    const RELAXED: &str = "ld.relaxed.gpu.global.u32 %r7, [%rd1+128];";
+    const VOLATILE: &str = "ld.volatile.global.u32 %r7, [%rd1+128];";
+    const ATOMIC: &str = "atom.relaxed.gpu.global.add.u32 %r7, [%rd1+128], 0;";
+    assert_snapshot!(chain(RELAXED, "", RELEASE).fault(), @r"
+    race in global memory: load of byte 4 of buffer `out` and an earlier store by another block: nothing orders the blocks of one launch
+      in kernel `k` at src/lab.rs:1 (PTX line 33), block (1, 0, 0), thread (0, 0, 0)
+      earlier store at src/lab.rs:1 (PTX line 35), block (0, 0, 0), thread (0, 0, 0)
+    ");
+    for wait in [VOLATILE, ATOMIC, &ATOMIC.replace("relaxed", "release")] {
+        for behind in ["", "fence.acq_rel.cta;", "fence.release.gpu;"] {
+            let fault = chain(wait, behind, RELEASE).fault();
+            assert!(fault.starts_with("race in global memory"), "{fault}");
+        }
+    }
+    let fenced = "fence.acq_rel.gpu;\nst.relaxed.gpu.global.u32 [%rd1+128], %r7;";
+    let counted = "atom.acq_rel.gpu.global.add.u32 %r7, [%rd1+128], 1;";
+    for pass in [RELEASE, fenced, counted] {
+        for (wait, behind) in [
+            (&RELAXED.replace("relaxed", "acquire")[..], ""),
+            (&ATOMIC.replace("relaxed", "acquire"), ""),
+            (&ATOMIC.replace("relaxed", "acq_rel"), ""),
+            (RELAXED, "fence.acq_rel.gpu;"),
+            (VOLATILE, "membar.gl;"),
+            (ATOMIC, "fence.acquire.sys;"),
+        ] {
+            for seed in 0..8 {
+                let chain = chain(wait, behind, pass).schedule(Schedule::Random { seed });
+                assert_eq!(chain.out()[..5], [0, 1, 2, 3, 4]);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_fence_missing_after_many() {
+    // Each block makes 300 fences before the store that none follows.
+    let body = "mov.u32 %r5, 0;\n$fences:\nfence.acq_rel.gpu;\nred.relaxed.gpu.global.add.u32 [%rd1+132], 1;\n\
+                add.u32 %r5, %r5, 1;\nsetp.lt.u32 %p1, %r5, 300;\n@%p1 bra $fences;\n\
+                st.global.u32 [%rd3], %r3;\nFENCE\natom.relaxed.gpu.global.add.u32 %r5, [%rd1+128], 1;\n\
+                setp.ne.u32 %p1, %r5, 1;\n@%p1 ret;\nfence.acq_rel.gpu;\nxor.b32 %r6, %r3, 1;\nmul.wide.u32 %rd5, %r6, 4;\n\
+                add.u64 %rd5, %rd1, %rd5;\nld.global.u32 %r7, [%rd5];\nst.global.u32 [%rd1+16], %r7;";
+    let kernel = |fence: &str| launch(&body.replace("FENCE", fence)).block(1).grid(2);
+    assert_snapshot!(kernel("").fault(), @r"
+    race in global memory: load of byte 0 of buffer `out` and an earlier store by another block: nothing orders the blocks of one launch
+      in kernel `k` at src/lab.rs:1 (PTX line 41), block (1, 0, 0), thread (0, 0, 0)
+      earlier store at src/lab.rs:1 (PTX line 32), block (0, 0, 0), thread (0, 0, 0)
+    ");
+    assert_eq!(kernel("fence.acq_rel.gpu;").out()[4], 0);
+}
+
+/// Blocks of two warps: a thread stores its block's number, another counts the block, and the one that counted last adds up. Each
+/// line says which warp does something; between them are barriers, or flags in shared memory.
+fn two_warps(lines: &[(u32, &str)], between: impl Fn(u32, u32, usize) -> String) -> Launch {
+    let mut body =
+        "mov.u32 %r5, %ctaid.x;\n.shared .align 4 .b8 flags[64];\n.shared .align 4 .b8 count[4];\n\
+                    setp.ne.u32 %p1, %r2, 0;\n@%p1 bra $cleared;\n"
+            .to_owned();
+    (0..16).for_each(|word| body += &format!("st.shared.u32 [flags+{}], 0;\n", 4 * word));
+    body += "$cleared:\nbar.sync 0;\n";
+    let mut last = None;
+    for (step, &(warp, line)) in lines.iter().enumerate() {
+        if let Some(last) = last {
+            body += &between(last, warp, step);
+        }
+        last = Some(warp);
+        body += &format!(
+            "setp.ne.u32 %p1, %r2, {};\n@%p1 bra $next{step};\n{line}\n$next{step}:\n",
+            32 * warp
+        );
+    }
+    launch(&body).block(64).grid(3)
+}
+
+#[test]
+fn a_fence_of_another_warp() {
+    const STORE: &str =
+        "mul.wide.u32 %rd5, %r5, 4;\nadd.u64 %rd5, %rd1, %rd5;\nst.global.u32 [%rd5], %r5;";
+    const FENCE: &str = "fence.acq_rel.gpu;";
+    const COUNT: &str =
+        "atom.relaxed.gpu.global.add.u32 %r6, [%rd1+64], 1;\nst.shared.u32 [count], %r6;";
+    const SUM: &str = "ld.shared.u32 %r6, [count];\nsetp.ne.u32 %p2, %r6, 2;\n@%p2 bra $no;\nld.global.u32 %r7, [%rd1];\n\
+                       ld.global.u32 %r8, [%rd1+4];\nadd.u32 %r7, %r7, %r8;\nld.global.u32 %r8, [%rd1+8];\nadd.u32 %r7, %r7, %r8;\n\
+                       st.global.u32 [%rd1+32], %r7;\n$no:";
+    let barrier = |_, _, _| "bar.sync 0;\n".to_owned();
+    // Without a fence of their own, behind a flag.
+    let flag = |fences: &'static str| {
+        move |from, to, step| {
+            format!(
+                "setp.ne.u32 %p1, %r2, {};\n@%p1 bra $set{step};\n{fences}\nst.volatile.shared.u32 [flags+{at}], 1;\n$set{step}:\n\
+                 setp.ne.u32 %p1, %r2, {};\n@%p1 bra $go{step};\n$spin{step}:\nld.volatile.shared.u32 %r9, [flags+{at}];\n\
+                 setp.eq.u32 %p2, %r9, 0;\n@%p2 bra $spin{step};\n{fences}\n$go{step}:\n",
+                32 * from,
+                32 * to,
+                at = 4 * step,
+            )
+        }
+    };
+    let fenced = flag("fence.acq_rel.cta;");
+    let plain = flag("");
+    let right = |mut launch: Launch| {
+        for seed in 0..8 {
+            launch.options.schedule = Schedule::Random { seed };
+            assert_eq!(launch.out()[8], 3);
+        }
+    };
+    // One thread after the other, with barriers or fenced flags between: each may do any part.
+    for warps in [
+        [0, 0, 0, 0, 0],
+        [0, 1, 0, 1, 0],
+        [1, 1, 0, 0, 0],
+        [1, 0, 0, 0, 1],
+        [0, 0, 1, 1, 1],
+    ] {
+        let lines = [STORE, FENCE, COUNT, FENCE, SUM];
+        let lines: Vec<_> = warps.into_iter().zip(lines).collect();
+        right(two_warps(&lines, barrier));
+        right(two_warps(&lines, fenced));
+    }
+    let all = [(1, STORE), (0, FENCE), (0, COUNT), (0, FENCE), (0, SUM)];
+    assert_snapshot!(two_warps(&all, plain).fault(), @r"
+    race in global memory: load of byte 0 of buffer `out` and an earlier store by another block: nothing orders the blocks of one launch
+      in kernel `k` at src/lab.rs:1 (PTX line 124), block (2, 0, 0), thread (0, 0, 0)
+      earlier store at src/lab.rs:1 (PTX line 52), block (0, 0, 0), thread (32, 0, 0)
+    ");
+    // The thread that adds up learns of the count by a flag, without a fence of its own.
+    let all = [(0, STORE), (0, FENCE), (0, COUNT), (0, FENCE), (1, SUM)];
+    let between = |from, to, step| match from == to {
+        true => "bar.sync 0;\n".to_owned(),
+        false => plain(from, to, step),
+    };
+    let fault = two_warps(&all, between).fault();
+    assert!(fault.starts_with("race"), "{fault}");
+    // No fence after the count, or none before, by anybody.
+    for missing in [1, 3] {
+        let mut lines = vec![(0, STORE), (0, FENCE), (0, COUNT), (0, FENCE), (1, SUM)];
+        lines.remove(missing);
+        let fault = two_warps(&lines, barrier).fault();
+        assert!(fault.starts_with("race in global memory"), "{fault}");
+    }
 }

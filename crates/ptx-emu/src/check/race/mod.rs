@@ -14,16 +14,18 @@
 //! exchange data need `bar.warp.sync` or a barrier. Shuffles and votes order no memory accesses ("shfl.sync"). What lanes did
 //! that exited without the warp barrier, it does not order.
 //!
-//! Threads may also order their accesses through memory: a fence, then a strong access that another thread sees
-//! ("Release and acquire patterns"). What a warp did before a fence is taken as ordered before what another warp does
-//! after a strong access or an atomic, whichever location that is.
+//! Threads may also order their accesses through memory ("Release and acquire patterns"): a fence, then a strong store or an atomic;
+//! by another thread a strong load or an atomic that sees it, then a fence. What a warp did before a fence, and what it knows of
+//! others, is taken as ordered before what another warp does after a strong load or an atomic and then a fence, whichever location
+//! that is. Accesses that release or acquire have their fences.
 //!
 //! The blocks of a cluster are ordered by its barrier: an arrival releases what the thread's warp did and knows, a wait
 //! acquires what all arrivals released ("barrier.cluster"). Clocks are those of all warps of the cluster.
 //!
 //! Between other blocks of one launch nothing is ordered, except through device-wide fences: a store is taken as ordered
-//! before another block's access if its block has executed such a fence since, and then a strong store or an atomic (or one
-//! that releases), and after that the accessing block has executed a strong access or an atomic. Launches are ordered.
+//! before another block's access if such a fence has followed it, by its warp or by one that knows of it; then a strong store or an atomic, by
+//! a warp that knows of the fence; after that a strong load or an atomic of the other block; and then a fence there, by a warp of
+//! which the accessing one knows. Launches are ordered.
 //!
 //! Rules:
 //! - strong accesses (atomics, `.volatile`, `.relaxed` and stronger) do not race with each other ("Data-races":
@@ -41,7 +43,8 @@
 //! - Of many loads (or equal stores) two are remembered; with barriers among parts of a block one of several
 //!   races may be missed.
 //! - Order through fences is approximate in the direction of missing races: which location a strong access reads is
-//!   not considered. Of a block's fences, 255 are told apart.
+//!   not considered; a barrier passes on what is fenced and what has been seen, so that either may be another thread's than the fence; lanes of a
+//!   warp count as one.
 //! - Of a warp whose lanes arrive at the cluster's barrier one after the other, all count as arrived with the last.
 //! - Granules are as wide as the narrowest access of the kernel: bytes stored by different threads are
 //!   told apart in kernels that store bytes.

@@ -16,38 +16,63 @@ pub(crate) struct Record {
     pub(crate) thread: u16,
     /// Strong accesses do not race with each other.
     pub(crate) strong: bool,
-    /// Device-wide fences that the block had executed; [`u8::MAX`] stands for any more.
-    pub(crate) fences: u8,
 }
 
 /// What orders the accesses of a cluster's threads. Warps are numbered through all of its blocks, by rank.
+///
+/// What a warp knows is a row of numbers, and who learns from whom takes the higher of each:
+/// - for each warp of the cluster, the clock below which its accesses are ordered before those of this one;
+///
+/// and if the kernel orders blocks:
+/// - for each warp of the cluster, the clock below which a device-wide fence has followed its accesses;
+/// - the time of [`Fences`] up to which what other blocks have published is ordered before this warp's accesses;
+/// - the time of the last strong load or atomic, up to which a device-wide fence would order it.
 #[derive(Debug, Default)]
 pub(crate) struct Clocks {
     /// The clock of each warp.
     now: Vec<u32>,
-    /// `seen[w * warps + v]`: accesses of warp `v` below this clock are ordered before those of warp `w`.
+    /// A row for each warp.
     seen: Vec<u32>,
-    /// The clock of each warp at its last fence; empty before the first.
+    /// What fences have released, as a row; empty before the first.
     released: Vec<u32>,
+    /// For each warp the row that had been released at its last strong load or atomic; empty before there is one.
+    observed: Vec<u32>,
     /// `seen` among lanes of one warp, for warps that synchronised part of their lanes.
     lanes: Vec<Option<Box<[[u32; LANES]; LANES]>>>,
     warps: usize,
     /// Warps of a block.
     block_warps: usize,
+    /// Numbers of a row.
+    width: usize,
+}
+
+/// Takes the higher of each number.
+#[inline(always)]
+fn join(row: &mut [u32], other: &[u32]) {
+    for (ours, &theirs) in row.iter_mut().zip(other) {
+        *ours = (*ours).max(theirs);
+    }
 }
 
 impl Clocks {
-    pub(crate) fn reset(&mut self, blocks: usize, block_warps: usize) {
+    pub(crate) fn reset(&mut self, blocks: usize, block_warps: usize, orders_blocks: bool) {
         let warps = blocks * block_warps;
         self.warps = warps;
         self.block_warps = block_warps;
+        self.width = if orders_blocks { 2 * warps + 2 } else { warps };
         self.now.clear();
         self.now.resize(warps, 1);
         self.seen.clear();
-        self.seen.resize(warps * warps, 0);
+        self.seen.resize(warps * self.width, 0);
         self.released.clear();
+        self.observed.clear();
         self.lanes.clear();
         self.lanes.resize(warps, None);
+    }
+
+    /// A row in which nothing is known.
+    pub(crate) fn nothing(&self) -> Vec<u32> {
+        vec![0; self.width]
     }
 
     /// The clock of a warp's accesses.
@@ -55,65 +80,105 @@ impl Clocks {
         self.now[warp]
     }
 
-    /// A fence: what the warp did before is ordered before what others do once they have seen something it does
-    /// later.
-    pub(crate) fn release(&mut self, warp: usize) {
-        self.released.resize(self.warps, 0);
-        self.now[warp] += 1;
-        self.released[warp] = self.now[warp];
+    fn orders_blocks(&self) -> bool {
+        self.width > self.warps
     }
 
-    /// A strong access: what other warps released may have been seen by it.
-    #[inline(always)]
-    pub(crate) fn acquire(&mut self, warp: usize) {
-        if self.released.is_empty() {
-            return;
+    fn row(&mut self, warp: usize) -> &mut [u32] {
+        &mut self.seen[warp * self.width..][..self.width]
+    }
+
+    /// A fence that releases: what the warp did before, and what it knows, is ordered before what others do once they have seen
+    /// something it does later.
+    pub(crate) fn release(&mut self, warp: usize, device: bool) {
+        self.released.resize(self.width, 0);
+        self.now[warp] += 1;
+        let (now, warps) = (self.now[warp], self.warps);
+        let orders_blocks = self.orders_blocks();
+        let row = &mut self.seen[warp * self.width..][..self.width];
+        if device && orders_blocks {
+            let (seen, fenced) = row.split_at_mut(warps);
+            join(&mut fenced[..warps], seen);
+            fenced[warp] = now;
         }
-        let row = &mut self.seen[warp * self.warps..][..self.warps];
-        for (seen, &released) in row.iter_mut().zip(&self.released) {
-            *seen = (*seen).max(released);
+        join(&mut self.released, row);
+        self.released[warp] = now;
+    }
+
+    /// A strong load or an atomic at a time of [`Fences`]: an acquiring fence behind it orders what others have released.
+    #[inline(always)]
+    pub(crate) fn observe(&mut self, warp: usize, time: u32) {
+        if self.orders_blocks() {
+            let heard = 2 * self.warps + 1;
+            let heard = &mut self.row(warp)[heard];
+            *heard = time.max(*heard);
+        }
+        if !self.released.is_empty() {
+            self.observed.resize(self.warps * self.width, 0);
+            self.observed[warp * self.width..][..self.width].copy_from_slice(&self.released);
+        }
+    }
+
+    /// A fence that acquires, or a load or an atomic that does: what was released before the warp's last strong load or atomic is
+    /// ordered before what it does now.
+    pub(crate) fn acquire(&mut self, warp: usize, device: bool) {
+        let (width, warps) = (self.width, self.warps);
+        let row = &mut self.seen[warp * width..][..width];
+        if !self.observed.is_empty() {
+            join(row, &self.observed[warp * width..][..width]);
+        }
+        if device && let Some([time, heard]) = row.get_mut(2 * warps..) {
+            *time = (*time).max(*heard);
+        }
+    }
+
+    /// For each warp of the cluster the clock below which this warp knows that a device-wide fence has followed its accesses.
+    pub(crate) fn fenced(&self, warp: usize) -> &[u32] {
+        match self.orders_blocks() {
+            true => &self.seen[warp * self.width + self.warps..][..self.warps],
+            false => &[],
+        }
+    }
+
+    /// The time up to which what other blocks have published is ordered before what the warp does.
+    #[inline(always)]
+    pub(crate) fn synchronized(&self, warp: usize) -> u32 {
+        match self.orders_blocks() {
+            true => self.seen[warp * self.width + 2 * self.warps],
+            false => 0,
         }
     }
 
     /// An arrival at the cluster's barrier that releases: adds what the warp did, and what it knows of others, to `arriving`.
     pub(crate) fn arrive(&mut self, warp: usize, arriving: &mut [u32]) {
         self.now[warp] += 1;
-        let row = &self.seen[warp * self.warps..][..self.warps];
-        for (arriving, &seen) in arriving.iter_mut().zip(row) {
-            *arriving = (*arriving).max(seen);
-        }
+        join(arriving, self.row(warp));
         arriving[warp] = self.now[warp];
     }
 
     /// The end of a warp's wait for the cluster's barrier, with what its arrivals have released.
     pub(crate) fn pass(&mut self, warp: usize, released: &[u32]) {
-        let row = &mut self.seen[warp * self.warps..][..self.warps];
-        for (seen, &released) in row.iter_mut().zip(released) {
-            *seen = (*seen).max(released);
-        }
+        join(self.row(warp), released);
     }
 
     /// True if an access of a warp at `clock` is ordered before what some warp of the block of that rank does next.
     pub(crate) fn has_seen(&self, rank: usize, warp: usize, clock: u32) -> bool {
         let first = rank * self.block_warps;
-        (first..first + self.block_warps).any(|ours| self.seen[ours * self.warps + warp] > clock)
+        (first..first + self.block_warps).any(|ours| self.seen[ours * self.width + warp] > clock)
     }
 
     /// A barrier of all lanes of some warps.
     pub(crate) fn barrier(&mut self, warps: &[usize]) {
-        let mut joined = vec![0; self.warps];
+        let mut joined = self.nothing();
         for &warp in warps {
-            let row = &self.seen[warp * self.warps..][..self.warps];
-            for (joined, &seen) in joined.iter_mut().zip(row) {
-                *joined = (*joined).max(seen);
-            }
+            join(&mut joined, self.row(warp));
         }
         for &warp in warps {
             self.now[warp] += 1;
             joined[warp] = self.now[warp];
         }
         for &warp in warps {
-            self.seen[warp * self.warps..][..self.warps].copy_from_slice(&joined);
+            self.row(warp).copy_from_slice(&joined);
         }
     }
 
@@ -122,7 +187,7 @@ impl Clocks {
         let clock = self.now[warp] + 1;
         self.now[warp] = clock;
         if mask == all {
-            self.seen[warp * self.warps + warp] = clock;
+            self.row(warp)[warp] = clock;
             return;
         }
         let table = self.lanes[warp].get_or_insert_with(|| Box::new([[0; LANES]; LANES]));
@@ -149,7 +214,7 @@ impl Clocks {
         let (thread, now) = (usize::from(thread), usize::from(now));
         let warp = rank * self.block_warps + thread / LANES;
         let ours = own_rank * self.block_warps + now / LANES;
-        if self.seen[ours * self.warps + warp] > clock {
+        if self.seen[ours * self.width + warp] > clock {
             return true;
         }
         warp == ours
@@ -188,9 +253,9 @@ impl BlockOrder for Leftovers {
 pub(crate) struct DeviceOrder<'a> {
     /// Blocks below this one, in the numbering of [`Record::block`], are of an earlier launch.
     pub(crate) first_block: u32,
-    /// Device-wide fences that each block of this launch has published.
+    /// What the blocks of this launch have published.
     pub(crate) fences: &'a Fences,
-    /// When this block last executed a strong access or an atomic, in the time of [`Fences`].
+    /// [`Clocks::synchronized`] of the warp.
     pub(crate) synchronized: u32,
 }
 
@@ -204,8 +269,8 @@ impl BlockOrder for DeviceOrder<'_> {
             return false;
         }
         let block = (earlier.block - self.first_block).into();
-        let fences = self.fences.of(block, self.synchronized);
-        fences > earlier.fences.into()
+        let warp = usize::from(earlier.thread) / LANES;
+        self.fences.of(block, warp, self.synchronized) > earlier.clock
     }
 }
 

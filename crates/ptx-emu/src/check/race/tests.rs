@@ -8,7 +8,6 @@ fn record(thread: u16, clocks: &Clocks) -> Record {
         pc: thread.into(),
         thread,
         strong: false,
-        fences: 0,
     }
 }
 
@@ -48,7 +47,7 @@ fn races(cell: &mut Cell, now: &Now<Leftovers>, changes: bool) -> bool {
 
 fn clocks() -> Clocks {
     let mut clocks = Clocks::default();
-    clocks.reset(1, 3);
+    clocks.reset(1, 3, false);
     clocks
 }
 
