@@ -160,10 +160,10 @@ fn screen(sources: &Sources) -> Result<(), PackError> {
                 "{name}:{line}:{column}: brackets more than {} deep: the compiler could overflow its stack",
                 tokens::MAX_DEPTH
             ),
-            // rustc says what is wrong with it, better.
             Err(Fault { line, column, .. }) => fail!(
                 Kind::CompileError,
-                "{name}:{line}:{column}: this is not Rust: a bracket, quote or comment has no partner"
+                "{name}:{line}:{column}: {}",
+                tokens::not_rust(text, line, column)
             ),
         };
         if let Some((token, construct, reason)) = rules::first_refused(&tokens, name == LAUNCH) {

@@ -15,6 +15,9 @@ const HIDDEN: &str =
 const SAFE: &str = "host code records a plan, which takes no unsafe code";
 const STANDARD: &str =
     "host code records a plan: of std it uses what computes, nothing that reaches outside";
+const NO_STANDARD: &str = "kernels.rs runs on a GPU, which has no std; use `core` or `cuda_std`";
+const NO_STANDARD_THREAD: &str =
+    "kernels.rs runs on a GPU, which has no std; use `cuda_std::thread`";
 
 /// Macros that are refused: called, or taken from the library by `use`. A variable may have such a name.
 const MACROS: &[(&str, &str)] = &[
@@ -29,7 +32,7 @@ const MACROS: &[(&str, &str)] = &[
     ("llvm_asm", ASSEMBLY),
 ];
 
-/// Names that are refused wherever they stand : those of attributes.
+/// Names that are refused wherever they stand: those of attributes.
 const NAMES: &[(&str, &str)] = &[
     ("no_mangle", SYMBOLS),
     ("export_name", SYMBOLS),
@@ -38,25 +41,27 @@ const NAMES: &[(&str, &str)] = &[
     ("global_allocator", SYMBOLS),
     ("panic_handler", SYMBOLS),
     ("proc_macro", CRATES),
-    ("macro_use", CRATES),
 ];
 
-/// Attributes that mean nothing outside the file. `cfg_attr` is looked into.
-const ALLOWED_ATTRIBUTES: &str = "allow cfg cfg_attr clippy cold default deny deprecated derive doc expect forbid inline kernel macro_export \
-    must_use non_exhaustive repr rustfmt test track_caller warn";
+/// Attributes that mean nothing outside the file. `cfg_attr` is looked into. `macro_use` gives names to macros of the file, or of
+/// crates that a submission may use, and `no_std` says of a module what is so for kernels, and nothing.
+const ALLOWED_ATTRIBUTES: &str = "allow cfg cfg_attr clippy cold default deny deprecated derive doc expect forbid ignore inline kernel \
+    macro_export macro_use must_use no_std non_exhaustive repr rustfmt should_panic test track_caller warn";
 
 /// The derives of core.
 const ALLOWED_DERIVES: &str = "Clone Copy Debug Default Eq Hash Ord PartialEq PartialOrd";
 
 const ALLOWED_CRATES: &str = "core cuda_std kernels_gpu plan";
 
-/// The modules of std that only compute.
-const ALLOWED_STD: &str = "any array assert assert_eq borrow boxed cell char clone cmp collections convert default error f32 f64 fmt \
-    format hash hint i16 i32 i64 i8 isize iter marker mem num ops option panic prelude primitive print println \
-    ptr rc result slice str string sync u16 u32 u64 u8 usize vec";
+/// Of std, what only computes: the names that `host_std.rs` has, but for `process`.
+pub const ALLOWED_STD: &str = "any array ascii assert assert_eq assert_ne borrow boxed cell cfg char clone cmp collections column \
+    compile_error concat convert dbg debug_assert debug_assert_eq debug_assert_ne default eprint eprintln error f32 f64 \
+    file fmt format format_args future hash hint i128 i16 i32 i64 i8 isize iter line marker matches mem module_path num \
+    ops option panic pin prelude primitive print println ptr rc result slice str string stringify sync thread_local todo \
+    u128 u16 u32 u64 u8 unimplemented unreachable usize vec write writeln";
 
 /// Of `std::process`, what only ends: a recorder that ends early is found out.
-const ALLOWED_PROCESS: &str = "abort exit";
+pub const ALLOWED_PROCESS: &str = "abort exit";
 
 /// Whether one of these words, which spaces part, is `name`.
 pub fn lists(words: &str, name: &str) -> bool {
@@ -183,7 +188,7 @@ fn refused(here: View<'_>, is_host_code: bool) -> Option<(String, &'static str)>
         }
         "extern" => external(here),
         "unsafe" if is_host_code => Some(("`unsafe`".to_owned(), SAFE)),
-        "std" => standard(here),
+        "std" => standard(here, is_host_code),
         _ => None,
     }
 }
@@ -250,12 +255,21 @@ pub fn external(here: View<'_>) -> Option<(String, &'static str)> {
 }
 
 /// `std::module` and `std::{module, ...}`.
-fn standard(here: View<'_>) -> Option<(String, &'static str)> {
-    let refused = |what: String| Some((what, STANDARD));
+fn standard(here: View<'_>, is_host_code: bool) -> Option<(String, &'static str)> {
+    let refused = |what: String| {
+        let reason = match is_host_code {
+            true => STANDARD,
+            false if what == "`std::thread`" => NO_STANDARD_THREAD,
+            false => NO_STANDARD,
+        };
+        Some((what, reason))
+    };
     if !here.after(1).is_path_separator() {
         // `use std as s` and the like. A field or variable of that name is somebody's own matter.
-        let renamed = here.after(1).is_name("as");
-        return renamed.then(|| ("`std as`".to_owned(), STANDARD));
+        return match here.after(1).is_name("as") {
+            true => refused("`std as`".to_owned()),
+            false => None,
+        };
     }
     let next = here.after(3);
     let module = |view: View<'_>| -> Option<(String, &'static str)> {

@@ -38,7 +38,31 @@ fn refusals_name_place_construct_and_reason() {
     insta::assert_snapshot!(launch("fn f() { std::fs::read(\"/etc/passwd\"); }"), @"launch.rs:1:10: `std::fs`: host code records a plan: of std it uses what computes, nothing that reaches outside");
     insta::assert_snapshot!(launch("fn f() { unsafe { g() } }"), @"launch.rs:1:10: `unsafe`: host code records a plan, which takes no unsafe code");
     insta::assert_snapshot!(kernels(&"(".repeat(200).chars().chain(")".repeat(200).chars()).collect::<String>()), @"kernels.rs:1:129: brackets more than 128 deep: the compiler could overflow its stack");
-    insta::assert_snapshot!(kernels("fn f() { (] }"), @"kernels.rs:1:11: this is not Rust: a bracket, quote or comment has no partner");
+    insta::assert_snapshot!(kernels("use std::time::Instant;"), @"kernels.rs:1:5: `std::time`: kernels.rs runs on a GPU, which has no std; use `core` or `cuda_std`");
+    insta::assert_snapshot!(kernels("use std::thread;"), @"kernels.rs:1:5: `std::thread`: kernels.rs runs on a GPU, which has no std; use `cuda_std::thread`");
+    insta::assert_snapshot!(kernels("use std as s;"), @"kernels.rs:1:5: `std as`: kernels.rs runs on a GPU, which has no std; use `core` or `cuda_std`");
+}
+
+#[test]
+fn what_is_not_rust_is_named() {
+    insta::assert_snapshot!(kernels("fn f() { (] }"), @"kernels.rs:1:11: this `]` closes no `[`, or another bracket is still open");
+    insta::assert_snapshot!(kernels("fn f() {}\n}"), @"kernels.rs:2:1: this `}` closes no `{`, or another bracket is still open");
+    insta::assert_snapshot!(kernels("fn f() {\n    if true {\n}\n"), @"kernels.rs:1:8: this `{` is never closed");
+    insta::assert_snapshot!(launch("fn f() { g(\u{201c}kernel\u{201d}) }"), @r#"launch.rs:1:12: the character U+201C (a typographic quote) is not Rust; write ""#);
+    insta::assert_snapshot!(launch("fn f() { g(\u{2018}k\u{2019}) }"), @"launch.rs:1:12: the character U+2018 (a typographic quote) is not Rust; write '");
+    insta::assert_snapshot!(launch("fn f() -> u32 { 2 \u{2212} 1 }"), @"launch.rs:1:19: the character U+2212 (a dash or minus sign) is not Rust; write -");
+    insta::assert_snapshot!(launch("fn f() {\u{200b}}"), @"launch.rs:1:9: the character U+200B (an invisible one) is not Rust; delete it");
+    insta::assert_snapshot!(launch("fn f() {}\n\u{feff}fn g() {}"), @"launch.rs:2:1: the character U+FEFF (an invisible one) is not Rust; delete it");
+    insta::assert_snapshot!(launch("fn f() {\0}"), @"launch.rs:1:9: the character U+0000 (an invisible one) is not Rust; delete it");
+    insta::assert_snapshot!(launch("fn f() { 2 \u{20ac} }"), @"launch.rs:1:12: the character U+20AC (`€`) is not Rust");
+    insta::assert_snapshot!(launch("fn f() { g(\"kernel) }"), @"launch.rs:1:12: this quote is never closed, or holds an escape or character that Rust does not take");
+    insta::assert_snapshot!(launch("fn f() { g(r\"kernel) }"), @"launch.rs:1:12: this quote is never closed, or holds an escape or character that Rust does not take");
+    insta::assert_snapshot!(launch("fn f() { g(\"\\q\") }"), @"launch.rs:1:12: this quote is never closed, or holds an escape or character that Rust does not take");
+    insta::assert_snapshot!(launch("fn f() { g('kernel') }"), @"launch.rs:1:12: this quote is never closed, or holds an escape or character that Rust does not take");
+    insta::assert_snapshot!(launch("fn f() {} /* never"), @"launch.rs:1:11: this comment is never closed");
+    insta::assert_snapshot!(launch("/// one\rtwo\nfn f() {}"), @"launch.rs:1:1: this comment has a carriage return (U+000D) in it; delete it");
+    insta::assert_snapshot!(launch("fn f() {\r  \"one\rtwo\"}"), @"launch.rs:1:12: this quote is never closed, or holds an escape or character that Rust does not take");
+    insta::assert_snapshot!(launch("fn f() { 0xz }"), @"launch.rs:1:10: this is none of Rust's numbers");
 }
 
 #[test]
@@ -75,6 +99,7 @@ fn what_is_refused_is_refused_in_every_guise() {
         "use ::core::{self, arch::{asm}};",
         "#[allow(dead_code)] extern crate std;",
         "extern crate core as c; extern crate proc_macro;",
+        "#[macro_use] extern crate std;",
         "extern \"C\" fn f() {}",
         "extern \"system\" {}",
         "#[link(name = \"c\")] struct S;",
@@ -126,12 +151,47 @@ fn honest_text_is_not_refused() {
         "const A: u32 = 1; fn feature(link: u32) { macro_rules! m { () => {} } m!(); assert!(true); }",
         "macro_rules! m { ($(#[$a:meta])* $i:item) => { $(#[$a])* $i } }",
         "extern crate cuda_std;",
+        "#![no_std] #[test] #[should_panic] #[ignore] fn f() {}",
+        "#[macro_use] mod helpers { macro_rules! m { () => {} } }",
+        "#[macro_use] extern crate cuda_std;",
         "use super::kernels;",
     ] {
         assert_eq!(kernels(text), "", "{text}");
         assert_eq!(launch(text), "", "{text}");
     }
     assert_eq!(kernels("unsafe { *x = 1 }"), "");
+}
+
+/// What the screen lets pass of std is what a submission's std has, name by name.
+#[test]
+fn std_has_what_is_allowed_and_no_more() {
+    let text = include_str!("../host_std.rs");
+    let tokens = tokens::flatten(text, tokens::MAX_DEPTH).unwrap();
+    let start = |i| rules::View { tokens: &tokens, i };
+    // `pub use real::{...}` at the top, and `pub use real::process::{...}` in a module.
+    let exported = |depth: usize, before: &[&str]| {
+        let mut names = Vec::new();
+        for i in 0..tokens.len() {
+            let list = (0..before.len()).fold(start(i), |view, part| {
+                let matches = view.is_name(before[part]) && view.depth() == depth;
+                view.after(if matches { 3 } else { tokens.len() })
+            });
+            if list.is_mark('{') {
+                names.extend(list.inside_all().filter_map(rules::View::name));
+            }
+        }
+        names.sort_unstable();
+        names
+    };
+    let mut all = exported(0, &["real"]);
+    all.push("prelude");
+    all.sort_unstable();
+    assert_eq!(rules::ALLOWED_STD.split(' ').collect::<Vec<_>>(), all);
+    let process = exported(1, &["real", "process"]);
+    assert_eq!(
+        rules::ALLOWED_PROCESS.split(' ').collect::<Vec<_>>(),
+        process
+    );
 }
 
 /// Whatever the built-in solutions use is allowed.

@@ -105,3 +105,37 @@ fn token(kind: TokenKind, span: Span, depth: usize) -> Token {
         depth,
     }
 }
+
+/// What is wrong at this place of a text, from which on there are no tokens.
+pub fn not_rust(text: &str, line: usize, column: usize) -> String {
+    let line = text.split('\n').nth(line - 1).unwrap_or_default();
+    let mut rest = line.chars().skip(column - 1);
+    let Some(sign) = rest.next() else {
+        return "this is not Rust: a bracket, quote or comment has no partner".to_owned();
+    };
+    let character = |what: &str| {
+        let number = u32::from(sign);
+        format!("the character U+{number:04X} ({what}) is not Rust")
+    };
+    match sign {
+        '(' | '[' | '{' => format!("this `{sign}` is never closed"),
+        ')' => "this `)` closes no `(`, or another bracket is still open".to_owned(),
+        ']' => "this `]` closes no `[`, or another bracket is still open".to_owned(),
+        '}' => "this `}` closes no `{`, or another bracket is still open".to_owned(),
+        '/' if rest.next() == Some('*') => "this comment is never closed".to_owned(),
+        '/' => "this comment has a carriage return (U+000D) in it; delete it".to_owned(),
+        '"' | '\'' | 'b' | 'c' | 'r' => {
+            "this quote is never closed, or holds an escape or character that Rust does not take"
+                .to_owned()
+        }
+        '0'..='9' => "this is none of Rust's numbers".to_owned(),
+        '\u{201c}'..='\u{201f}' => character("a typographic quote") + "; write \"",
+        '\u{2018}'..='\u{201b}' => character("a typographic quote") + "; write '",
+        '\u{2010}'..='\u{2015}' | '\u{2212}' => character("a dash or minus sign") + "; write -",
+        '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{206f}' | '\u{feff}' => {
+            character("an invisible one") + "; delete it"
+        }
+        _ if sign.is_control() => character("an invisible one") + "; delete it",
+        _ => character(&format!("`{sign}`")),
+    }
+}

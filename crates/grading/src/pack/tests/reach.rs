@@ -63,6 +63,19 @@ fn host_code_has_what_computes() {
     recorder(&sources(body)).unwrap();
 }
 
+/// What a crate of its own would have is allowed where it says nothing: both compilers take it.
+#[test]
+fn what_says_nothing_compiles() {
+    let more = "#[macro_use] mod helpers { macro_rules! half { () => { 0.5 } } }
+        #[cfg(test)] mod tests { #[test] #[should_panic] #[ignore] fn f() { panic!() } }
+        pub const HALF: f32 = half!();\n";
+    let sources = Sources {
+        kernels: format!("#![no_std]\n{KERNELS}\n{more}"),
+        launch: format!("#![no_std]\n{LAUNCH}\n{more}"),
+    };
+    build(&sources, options()).unwrap();
+}
+
 /// What the text does not show, the compiler does: the files and variables that it took, and what macros became.
 #[test]
 fn what_macros_hide_is_found() {
