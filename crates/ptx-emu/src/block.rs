@@ -14,7 +14,7 @@
 //! executes instructions, `instructions` says what they do.
 
 use std::fmt;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::AtomicU32;
 
 use crate::check::fences::Fences;
 use crate::check::race::{Clocks, DeviceOrder};
@@ -23,6 +23,7 @@ use crate::coalesce::SectorSet;
 use crate::config::{DeviceLimits, LaunchConfig, Sanitize, Schedule};
 use crate::fault::{Fault, FaultKind, ProgramFault, ThreadId, UnsupportedFault};
 use crate::frame::{Exchange, FunctionCode};
+use crate::memory::claims::BulkCopy;
 use crate::memory::global::GlobalMemory;
 use crate::memory::shared::SharedMemory;
 use crate::registers::{Apply, Combination, LANES, Operands, Slot, Test};
@@ -190,8 +191,11 @@ pub(crate) struct LaunchContext<'a> {
     pub(crate) granule: u32,
     /// Number of the launch's first block among all that the machine ever ran.
     pub(crate) first_block: u32,
-    /// Some thread has shown the asynchronous proxy what had been stored to global memory.
-    pub(crate) has_proxy_fence: AtomicBool,
+    /// What of global memory the asynchronous proxy has been shown by fences: stores that their warps know of. Kept if the kernel
+    /// copies in bulk.
+    pub(crate) proxies: Fences,
+    /// The time up to which fences have shown the asynchronous proxy what blocks had published.
+    pub(crate) proxied_until: AtomicU32,
     /// What each block has published by device-wide fences; nothing is kept if the code has none.
     pub(crate) fences: Fences,
 }
@@ -322,6 +326,8 @@ pub(crate) struct BlockRunner<'a> {
     pub(crate) recheck_barriers: bool,
     /// It has passed the cluster's barrier, so all blocks of the cluster have started.
     pub(crate) has_met_cluster: bool,
+    /// Bulk copies to global memory that are under way.
+    pub(crate) leaving: Vec<BulkCopy>,
     /// The first read of shared memory that nothing has written, kept until the next barrier: see
     /// `check_written_shared`.
     pub(crate) unwritten: Option<Stop>,
@@ -357,6 +363,7 @@ impl<'a> BlockRunner<'a> {
             live_threads: 0,
             recheck_barriers: false,
             has_met_cluster: false,
+            leaving: Vec::new(),
             unwritten: None,
             unset_load: None,
             random: fastrand::Rng::with_seed(0),

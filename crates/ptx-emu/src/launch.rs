@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use ptx::Function;
 use rayon::prelude::*;
 
-use crate::block::{Code, LaunchContext, Stop};
+use crate::block::{LaunchContext, Stop};
 use crate::check::fences::Fences;
 use crate::cluster::ClusterRunner;
 use crate::config::{DeviceLimits, LaunchConfig, Schedule};
@@ -171,9 +171,10 @@ pub(crate) fn blocks(config: &LaunchConfig) -> u64 {
     config.grid.into_iter().map(u64::from).product()
 }
 
-/// What each block publishes, if blocks may synchronise. A block has so many threads.
-pub(crate) fn fences(code: &Code, blocks: u64, threads: u32) -> Fences {
-    let blocks = if code.orders_blocks { blocks } else { 0 };
+/// What each block publishes, if that is kept.
+pub(crate) fn fences(config: &LaunchConfig, are_kept: bool) -> Fences {
+    let threads: u32 = config.block.iter().product();
+    let blocks = if are_kept { blocks(config) } else { 0 };
     Fences::new(blocks, (threads as usize).div_ceil(LANES))
 }
 

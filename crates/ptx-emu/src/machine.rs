@@ -1,12 +1,11 @@
 //! The emulated device: memory, modules, launches.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use ptx::{Program, Space, Symbol};
 
 use crate::block::LaunchContext;
-use crate::check::fences::Fences;
 use crate::check::footprint::Accessed;
 use crate::config::{DeviceLimits, LaunchConfig, Options};
 use crate::counts::{Counts, LaunchReport};
@@ -277,6 +276,7 @@ impl Machine {
         if !sanitize.uninitialized {
             memory.assume_written();
         }
+        let exchange = code.exchange(id.0);
         let context = LaunchContext {
             code,
             program,
@@ -289,19 +289,16 @@ impl Machine {
             limits: &self.limits,
             sanitize,
             schedule: launch::schedule(self.options.schedule, *next_block),
-            exchange: code.exchange(id.0),
+            exchange,
             fuel: self.options.fuel.max(1),
             count_l2: self.options.count_l2,
             shared_bytes: launch::shared_bytes(function, config),
             dynamic_shared_offset: function.dynamic_shared_offset,
             granule: code.narrowest(id.0),
             first_block: *next_block,
-            has_proxy_fence: AtomicBool::new(false),
-            fences: if sanitize.races {
-                launch::fences(code, blocks, config.block.iter().product())
-            } else {
-                Fences::default()
-            },
+            proxies: launch::fences(config, sanitize.races && exchange.bulk),
+            proxied_until: AtomicU32::new(0),
+            fences: launch::fences(config, sanitize.races && code.orders_blocks),
         };
         *next_block += blocks as u32;
         let tallies = launch::run(

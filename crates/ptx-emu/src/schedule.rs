@@ -57,6 +57,7 @@ impl BlockRunner<'_> {
         if let Some(loaded) = &mut self.loaded {
             loaded.clear();
         }
+        self.leaving.clear();
         self.unwritten = None;
         self.unset_load = None;
         let granule = sanitize.races.then_some(launch.granule);

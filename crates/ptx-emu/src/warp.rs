@@ -83,6 +83,8 @@ pub(crate) struct AsyncCopy {
     pub(crate) bytes: u32,
     /// Bytes to read; the rest is zero.
     pub(crate) src_bytes: u32,
+    /// What it read where it was started.
+    pub(crate) data: [u32; 4],
     /// Position of the instruction.
     pub(crate) pc: u32,
 }

@@ -1,10 +1,11 @@
 //! Accesses to what must be left alone: where asynchronous copies are under way, and objects of `mbarrier`.
 
-use super::{Region, Request, Span};
+use super::{GlobalRegion, Region, Request, Span};
 use crate::block::{BlockRunner, Stop};
-use crate::fault::{AccessKind, FaultKind, RaceAccess};
-use crate::memory::claims::{Claim, Claims};
+use crate::fault::{AccessKind, FaultKind, Location, RaceAccess};
+use crate::memory::claims::{BulkCopy, Claim, Claims};
 use crate::memory::shared::SharedMemory;
+use crate::memory::{Words, byte_mask};
 use crate::registers::{LANES, lanes};
 use crate::warp::{BulkStore, Warp};
 
@@ -109,14 +110,9 @@ impl BlockRunner<'_> {
             let kind = FaultKind::InvalidBarrier { reason };
             return self.fault(request.thread(lane), request.pc, kind);
         }
-        let started = |kind, warp: usize, lane: usize, pc: u32| RaceAccess {
-            kind,
-            thread: self
-                .launch
-                .thread_id(self.block, (warp * LANES + lane) as u32),
-            place: self.launch.code.infos[pc as usize].position.clone(),
-        };
+        let started = |kind, warp, lane, pc| self.started(kind, warp, lane, pc);
         let bulk = claims.arriving.iter();
+        let bulk = bulk.map(|load| &load.copy);
         let mut bulk = bulk.filter(|copy| meets(copy.shared, copy.bytes.into()));
         let copy = match bulk.next() {
             Some(copy) => Some(started(AccessKind::Store, copy.warp, copy.lane, copy.pc)),
@@ -144,7 +140,92 @@ impl BlockRunner<'_> {
             access: request.access(),
             location,
             copy,
+            overwritten: None,
         };
         self.fault(request.thread(lane), request.pc, kind)
     }
+
+    /// One end of a copy that a lane has started.
+    fn started(&self, kind: AccessKind, warp: usize, lane: usize, pc: u32) -> RaceAccess {
+        let thread = (warp * LANES + lane) as u32;
+        RaceAccess {
+            kind,
+            thread: self.launch.thread_id(self.block, thread),
+            place: self.launch.code.infos[pc as usize].position.clone(),
+        }
+    }
+
+    /// Checks that no lane accesses global memory to which a copy of the block is under way.
+    pub(crate) fn check_leaving(&self, request: &Request, span: &Span) -> Result<(), Stop> {
+        let width = u64::from(request.width);
+        let meets = |copy: &BulkCopy, first: u64, last: u64| {
+            first < copy.global + u64::from(copy.bytes) && copy.global < last.saturating_add(width)
+        };
+        for copy in &self.leaving {
+            if !meets(copy, span.min, span.max) {
+                continue;
+            }
+            let at = |lane: usize| request.addresses[lane];
+            let Some(lane) = lanes(request.mask).find(|&lane| meets(copy, at(lane), at(lane)))
+            else {
+                continue;
+            };
+            let buffer = self.launch.memory.find(at(lane), width);
+            let Some(buffer) = buffer else { continue };
+            let kind = FaultKind::CopyUnderWay {
+                access: request.access(),
+                location: Location::Buffer {
+                    name: buffer.name.clone(),
+                    offset: at(lane) - buffer.base,
+                },
+                copy: Some(self.started(AccessKind::Store, copy.warp, copy.lane, copy.pc)),
+                overwritten: None,
+            };
+            return Err(self.fault(request.thread(lane), request.pc, kind));
+        }
+        Ok(())
+    }
+
+    /// Checks that what one lane's copy reads, as it arrives, is what was there where it was started: `data`, in words.
+    pub(crate) fn check_source(
+        &self,
+        request: &Request,
+        region: &mut GlobalRegion,
+        data: &[u32],
+    ) -> Result<(), Stop> {
+        if !self.launch.sanitize.races {
+            return Ok(());
+        }
+        let lane = request.mask.trailing_zeros() as usize;
+        let start = request.addresses[lane] - region.base();
+        let now = words(region, start, request.width);
+        let Some(word) = now.zip(data).position(|(now, before)| now != *before) else {
+            return Ok(());
+        };
+        let offset = start + 4 * word as u64;
+        let granules = self.granules(offset, 4);
+        let stores = granules.filter_map(|granule| {
+            let cell = region.cell(granule)?;
+            cell.stores_since(self.launch.first_block).next()
+        });
+        let store = stores.max_by_key(|store| (store.block == self.block_number(), store.clock));
+        region.release_cells();
+        // What a launch changes has been noted.
+        let Some(store) = store else { return Ok(()) };
+        let kind = FaultKind::CopyUnderWay {
+            access: request.access(),
+            location: region.location(self.launch, offset),
+            copy: None,
+            overwritten: Some(self.race_access(&store, AccessKind::Store)),
+        };
+        Err(self.fault(request.thread(lane), request.pc, kind))
+    }
+}
+
+/// The words of a range, which starts at a multiple of 4; of the last, the bytes in the range.
+pub(crate) fn words(memory: &impl Words, offset: u64, bytes: u32) -> impl Iterator<Item = u32> {
+    (0..bytes).step_by(4).map(move |k| {
+        let word = memory.word(0, (offset / 4) as usize + k as usize / 4);
+        word & byte_mask((bytes - k).min(4)) as u32
+    })
 }

@@ -22,7 +22,7 @@ use crate::fault::{AccessKind, Stray};
 use crate::memory::{PARAM_FRAMES, space_of, window};
 use crate::registers::{Address, Registers, lanes, lanes_where};
 use crate::warp::Warp;
-pub(crate) use claims::MBARRIER_BYTES;
+pub(crate) use claims::{MBARRIER_BYTES, words};
 use region::LaneRegion;
 pub(crate) use region::{GlobalRegion, ParamRegion, Region};
 pub(crate) use request::{Request, Span};
@@ -135,6 +135,9 @@ impl BlockRunner<'_> {
                 }
             }
             Space::Generic | Space::Global | Space::Const => {
+                if !self.leaving.is_empty() {
+                    self.check_leaving(request, &span)?;
+                }
                 let memory = self.launch.memory;
                 let mut rest = request.mask;
                 while rest != 0 {

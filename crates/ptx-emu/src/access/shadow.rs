@@ -120,7 +120,7 @@ impl BlockRunner<'_> {
                 }
                 if R::IS_GLOBAL
                     && request.non_coherent
-                    && let Some(store) = cell.store_since(self.launch.first_block)
+                    && let Some(store) = cell.stores_since(self.launch.first_block).next()
                 {
                     let kind = FaultKind::StaleReadOnlyLoad {
                         location: region.location(self.launch, offset),
@@ -172,7 +172,7 @@ impl BlockRunner<'_> {
     }
 
     /// One side of a race. A plain access is of the given kind.
-    fn race_access(&self, record: &Record, plain: AccessKind) -> RaceAccess {
+    pub(super) fn race_access(&self, record: &Record, plain: AccessKind) -> RaceAccess {
         let info = &self.launch.code.infos[record.pc as usize];
         let block = u64::from(record.block - self.launch.first_block);
         RaceAccess {

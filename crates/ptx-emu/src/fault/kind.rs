@@ -64,6 +64,8 @@ pub enum FaultKind {
         location: Location,
         /// The copy, where it is known: what it does to these bytes, and where it was started.
         copy: Option<RaceAccess>,
+        /// If the access is a copy's own: the store that has changed what it reads before it had arrived.
+        overwritten: Option<RaceAccess>,
     },
     /// A bulk copy that is under way when its thread ends, or the block whose memory it goes to. The fault's position is where it was
     /// started.

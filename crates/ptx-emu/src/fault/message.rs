@@ -54,7 +54,17 @@ impl fmt::Display for FaultKind {
             Self::CopyUnderWay {
                 access,
                 location,
+                overwritten: Some(_),
+                ..
+            } => write!(
+                f,
+                "an asynchronous copy's {access} from {location}, which a thread has overwritten before the copy had arrived: wait for the copy before anything stores there"
+            ),
+            Self::CopyUnderWay {
+                access,
+                location,
                 copy,
+                ..
             } => {
                 let direction = match copy {
                     Some(copy) if copy.kind == AccessKind::Load => "from",
@@ -215,6 +225,10 @@ impl fmt::Display for Others<'_> {
             FaultKind::Race { earlier, .. } | FaultKind::StaleReadOnlyLoad { earlier, .. } => {
                 write!(f, "\n  earlier {earlier}")
             }
+            FaultKind::CopyUnderWay {
+                overwritten: Some(store),
+                ..
+            } => write!(f, "\n  overwritten by {store}"),
             FaultKind::CopyUnderWay {
                 copy: Some(copy), ..
             } => write!(f, "\n  copy started at {}, {}", copy.place, copy.thread),

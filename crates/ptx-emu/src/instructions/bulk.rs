@@ -2,22 +2,24 @@
 //!
 //! A copy to shared memory reports to an object of `mbarrier`, and arrives when a thread waits for that (`mbarrier`). A copy to global memory
 //! belongs to a group of its thread: its source is read when the thread waits for that (`wait_group.read`), and what it stores is there
-//! when it waits for the whole (`wait_group`) or ends. Until then nothing may access where a copy goes, or write where it comes from.
+//! when it waits for the whole (`wait_group`) or ends. Until then nothing may access where a copy goes, or write where it comes from. (That another block
+//! accesses global memory to which a copy is under way is a race.)
 //!
 //! These copies are by the asynchronous proxy: it sees what ordinary instructions have stored only behind `fence.proxy.async`. Of shared
-//! memory, a fence by any thread of the block since the store counts; of global memory, any fence of the launch, whenever it was.
+//! memory, a fence by any thread of the block since the store counts; of global memory, one by a warp that knows of the store, or whose block had heard of it from another.
 
 use std::sync::atomic::Ordering::Relaxed;
 
 use ptx::{ScalarType, Space};
 
 use super::copy::request;
-use crate::access::{GlobalRegion, Region, Request, Span};
+use crate::access::{GlobalRegion, Region, Request, Span, words};
 use crate::block::{At, BlockRunner, Execute, Next, Op, Stop};
+use crate::check::race::Record;
 use crate::coalesce::SECTOR;
 use crate::counts::{GlobalTraffic, InstructionClass, SharedTraffic};
 use crate::fault::{AccessKind, FaultKind};
-use crate::memory::claims::{BulkCopy, Claim};
+use crate::memory::claims::{BulkCopy, BulkLoad, Claim};
 use crate::memory::global::Buffer;
 use crate::memory::{Words, rank_of};
 use crate::read::{Read, Reader, other};
@@ -171,15 +173,22 @@ impl Issue {
             let theirs = of(&copy, AccessKind::Store, &store);
             let buffer = buffer(runner, &theirs)?;
             runner.check_writable(&theirs, buffer)?;
+            let span = Span::of(theirs.addresses, theirs.mask, theirs.width);
+            runner.check_leaving(&theirs, &span)?;
         }
         runner.claim(warp, &ours, copy.lane, claim)?;
         self.count(runner, &copy);
         if is_load {
-            runner.claims().arriving.push(copy);
+            let buffer = buffer(runner, &of(&copy, AccessKind::Load, &load))?;
+            let data = words(&buffer, copy.global - buffer.base, copy.bytes).collect();
+            runner.claims().arriving.push(BulkLoad { copy, data });
             return runner.settle(warp, (thread, copy.pc), copy.barrier);
         }
         let queues = warp.copies.get_or_insert_default();
         queues.stores.open[copy.lane].push(BulkStore { copy, data: None });
+        if runner.launch.sanitize.races {
+            runner.leaving.push(copy);
+        }
         Ok(())
     }
 
@@ -253,18 +262,27 @@ fn check_global_source(runner: &mut BlockRunner, request: &Request) -> Result<()
         return Ok(());
     }
     runner.check_load(request, &mut region)?;
-    if launch.has_proxy_fence.load(Relaxed) {
-        return Ok(());
-    }
+    runner.check_leaving(request, &span)?;
+    let until = launch.proxied_until.load(Relaxed);
+    let is_shown = |store: &Record| {
+        let (block, warp) = (
+            u64::from(store.block - launch.first_block),
+            usize::from(store.thread) / LANES,
+        );
+        let shown = launch.proxies.of(block, warp, u32::MAX);
+        shown > store.clock || until > 0 && launch.fences.of(block, warp, until) > store.clock
+    };
     let offset = span.min - buffer.base;
     for granule in runner.granules(offset, request.width) {
-        let store = region.cell(granule);
-        let store = store.and_then(|cell| cell.store_since(launch.first_block));
+        let Some(cell) = region.cell(granule) else {
+            continue;
+        };
         let is_ordinary = |pc: u32| match &launch.code.insts[pc as usize].op {
             Op::Other(op) => !op.is_asynchronous(),
             _ => true,
         };
-        if store.is_some_and(|store| is_ordinary(store.pc)) {
+        let mut stores = cell.stores_since(launch.first_block);
+        if stores.any(|store| is_ordinary(store.pc) && !is_shown(&store)) {
             let kind = FaultKind::MissingProxyFence {
                 copy: request.access(),
                 location: region.location(launch, granule * u64::from(launch.granule)),
@@ -308,17 +326,19 @@ fn check_proxy(runner: &mut BlockRunner, request: &Request) -> Result<(), Stop> 
 }
 
 /// The copy to shared memory arrives.
-pub(super) fn arrive(runner: &mut BlockRunner, copy: BulkCopy) -> Result<(), Stop> {
+pub(super) fn arrive(runner: &mut BlockRunner, load: &BulkLoad) -> Result<(), Stop> {
+    let BulkLoad { copy, data } = load;
     let launch = runner.launch;
     let sources = [copy.global; LANES];
-    let load = of(&copy, AccessKind::Load, &sources);
+    let load = of(copy, AccessKind::Load, &sources);
     let buffer = buffer(runner, &load)?;
     let mut global = GlobalRegion::new(buffer, launch.memory);
     if launch.sanitize.races {
         runner.check_load(&load, &mut global)?;
     }
+    runner.check_source(&load, &mut global, data)?;
     let targets = [copy.shared; LANES];
-    let store = of(&copy, AccessKind::Store, &targets);
+    let store = of(copy, AccessKind::Store, &targets);
     let bytes = u64::from(copy.bytes);
     let mut shared = std::mem::take(&mut runner.shared);
     if let Some(claims) = &mut shared.claims {
@@ -412,6 +432,7 @@ fn read_source(runner: &mut BlockRunner, store: &mut BulkStore) {
 fn make(runner: &mut BlockRunner, store: &BulkStore) -> Result<(), Stop> {
     let BulkStore { copy, data } = store;
     let launch = runner.launch;
+    runner.leaving.retain(|leaving| leaving != copy);
     let targets = [copy.global; LANES];
     let request = of(copy, AccessKind::Store, &targets);
     let buffer = buffer(runner, &request)?;
@@ -449,9 +470,9 @@ impl BlockRunner<'_> {
         }
         if self.live_threads == ending.count_ones()
             && let Some(claims) = &self.shared.claims
-            && let Some(copy) = claims.arriving.first()
+            && let Some(load) = claims.arriving.first()
         {
-            late = late.or(Some((*copy, AccessKind::Store)));
+            late = late.or(Some((load.copy, AccessKind::Store)));
         }
         let Some((copy, kind)) = late else {
             return Ok(());

@@ -4,7 +4,7 @@
 
 use ptx::{ScalarType, Space};
 
-use crate::access::{GlobalRegion, Request, Span};
+use crate::access::{GlobalRegion, Request, Span, words};
 use crate::block::{At, BlockRunner, Execute, Next, Op, Stop};
 use crate::counts::InstructionClass;
 use crate::fault::AccessKind;
@@ -117,14 +117,23 @@ impl Execute for Issue {
         store.count_shared(&mut traffic.copied_to_shared, &span);
         let span = Span::of(&src, at.active, self.bytes);
         load.count_global(&mut traffic.global, &span, runner.loaded.as_mut());
+        let memory = runner.launch.memory;
         let copies = lanes(at.active).map(|lane| {
-            let copy = AsyncCopy {
+            let mut copy = AsyncCopy {
                 dst: dst[lane],
                 src: src[lane],
                 bytes: self.bytes,
                 src_bytes: wanted(lane),
+                data: [0; 4],
                 pc: at.pc,
             };
+            if let Some(buffer) = memory.find(copy.src, copy.src_bytes.into()) {
+                let source = words(&buffer, copy.src - buffer.base, copy.src_bytes);
+                copy.data
+                    .iter_mut()
+                    .zip(source)
+                    .for_each(|(to, from)| *to = from);
+            }
             (lane, copy)
         });
         let copies: Vec<_> = copies.collect();
@@ -145,6 +154,7 @@ fn check_source(runner: &mut BlockRunner, request: &Request, read: u32) -> Resul
         ..*request
     };
     let span = Span::of(request.addresses, request.mask, read);
+    runner.check_leaving(&request, &span)?;
     let launch = runner.launch;
     let mut rest = request.mask;
     while rest != 0 {
@@ -232,6 +242,7 @@ fn make(runner: &mut BlockRunner, warp: &Warp, lane: usize, copy: AsyncCopy) -> 
         if launch.sanitize.races {
             runner.check_load(&load, &mut region)?;
         }
+        runner.check_source(&load, &mut region, &copy.data)?;
         for (i, byte) in data[..copy.src_bytes as usize].iter_mut().enumerate() {
             *byte = region.load(lane, copy.src - buffer.base + i as u64, 1) as u8;
         }

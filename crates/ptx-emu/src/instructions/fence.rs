@@ -1,6 +1,7 @@
 //! Fences: `fence`, `membar`. What fences and strong accesses order.
 
-use std::sync::atomic::{Ordering, fence};
+use std::sync::atomic::Ordering::{self, Relaxed};
+use std::sync::atomic::fence;
 
 use ptx::Space;
 
@@ -66,9 +67,13 @@ struct ProxyFence {
 }
 
 impl Execute for ProxyFence {
-    fn execute(&self, runner: &mut BlockRunner, _: &mut Warp, _: At) -> Result<Next, Stop> {
-        if self.of_global {
-            runner.launch.has_proxy_fence.store(true, Ordering::Relaxed);
+    fn execute(&self, runner: &mut BlockRunner, warp: &mut Warp, _: At) -> Result<Next, Stop> {
+        if self.of_global && runner.launch.sanitize.races {
+            let number = runner.warp_number(warp.index);
+            let known = runner.clocks.known(number);
+            runner.launch.proxies.publish(runner.numbered(&known));
+            let time = runner.clocks.synchronized(number);
+            runner.launch.proxied_until.fetch_max(time, Relaxed);
         }
         let shows_objects = self.of_shared || !self.of_global;
         if let Some(claims) = &mut runner.shared.claims {
@@ -143,12 +148,16 @@ impl BlockRunner<'_> {
         if space == Space::Shared || !self.launch.sanitize.races {
             return;
         }
-        let warps = self.launch.block_warps();
         let fenced = self.clocks.fenced(self.warp_number(warp.index));
-        let fenced = fenced.iter().enumerate().map(|(number, &clock)| {
+        self.launch.fences.publish(self.numbered(fenced));
+    }
+
+    /// Numbers for each warp of the cluster, with the block and the warp in it.
+    fn numbered(&self, clocks: &[u32]) -> impl Iterator<Item = (u64, usize, u32)> {
+        let warps = self.launch.block_warps();
+        clocks.iter().enumerate().map(move |(number, &clock)| {
             let block = self.cluster.blocks[number / warps];
             (block, number % warps, clock)
-        });
-        self.launch.fences.publish(fenced);
+        })
     }
 }

@@ -316,7 +316,11 @@ fn init(
 /// Ends an object: its bytes are memory that nothing has written.
 fn invalidate(runner: &mut BlockRunner, (thread, pc): (u32, u32), offset: u64) -> Result<(), Stop> {
     let claims = runner.claims();
-    if claims.arriving.iter().any(|copy| copy.barrier == offset) {
+    if claims
+        .arriving
+        .iter()
+        .any(|load| load.copy.barrier == offset)
+    {
         let location = runner.shared.location(runner.launch, offset);
         let reason =
             format!("mbarrier.inval of {location}, which copies that are under way report to");
@@ -418,7 +422,7 @@ impl BlockRunner<'_> {
 
     /// Bytes under way that report to an object.
     fn bytes_to(&mut self, offset: u64) -> i64 {
-        let copies = self.claims().arriving.iter();
+        let copies = self.claims().arriving.iter().map(|load| &load.copy);
         let copies = copies.filter(|copy| copy.barrier == offset);
         copies.map(|copy| i64::from(copy.bytes)).sum()
     }
@@ -433,12 +437,12 @@ impl BlockRunner<'_> {
         }
         let (arriving, others) = std::mem::take(&mut claims.arriving)
             .into_iter()
-            .partition(|copy| copy.barrier == offset);
+            .partition(|load| load.copy.barrier == offset);
         claims.arriving = others;
         let arriving: Vec<_> = arriving;
-        for copy in arriving {
-            bulk::arrive(self, copy)?;
-            let number = self.warp_number(copy.warp);
+        for load in arriving {
+            bulk::arrive(self, &load)?;
+            let number = self.warp_number(load.copy.warp);
             let claims = self.shared.claims.as_mut();
             if let Some(barrier) = claims.and_then(|claims| claims.barriers.get_mut(&offset))
                 && self.launch.sanitize.races

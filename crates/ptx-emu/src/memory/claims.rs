@@ -20,7 +20,7 @@ pub(crate) struct Claims {
     /// The objects, by offset.
     pub(crate) barriers: BTreeMap<u64, Mbarrier>,
     /// Bulk copies into this memory that are under way, in the order of their start.
-    pub(crate) arriving: Vec<BulkCopy>,
+    pub(crate) arriving: Vec<BulkLoad>,
     /// Another block of the cluster has completed a phase of an object, so that waits for it may end.
     pub(crate) completed_by_other: bool,
 }
@@ -56,8 +56,15 @@ impl Mbarrier {
     }
 }
 
+/// A bulk copy to shared memory, and what it read where it was started.
+#[derive(Debug)]
+pub(crate) struct BulkLoad {
+    pub(crate) copy: BulkCopy,
+    pub(crate) data: Box<[u32]>,
+}
+
 /// A bulk copy of one thread.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct BulkCopy {
     /// Address in global memory.
     pub(crate) global: u64,

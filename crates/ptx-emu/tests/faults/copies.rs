@@ -380,4 +380,107 @@ fn what_the_launch_has_stored_to_global_memory_needs_a_fence() {
     missing proxy fence: a bulk copy's load of 128 bytes: an ordinary instruction has stored to byte 0 of buffer `out`, and no `fence.proxy.async` stands between
       in kernel `k` at src/lab.rs:20 (PTX line 42), block (0, 0, 0), thread (0, 0, 0)
     ");
+    // Before the store it shows nothing.
+    let early = body("").replace(".loc 1 2 1\n", ".loc 1 2 1\nfence.proxy.async;\n");
+    assert_snapshot!(launch(&early).fault(), @r"
+    missing proxy fence: a bulk copy's load of 128 bytes: an ordinary instruction has stored to byte 0 of buffer `out`, and no `fence.proxy.async` stands between
+      in kernel `k` at src/lab.rs:20 (PTX line 42), block (0, 0, 0), thread (0, 0, 0)
+    ");
+    // By another thread, behind a barrier; and before it.
+    let other = |fence: &str, barrier: &str| {
+        let fence = format!(
+            "{fence}setp.ne.u32 %p3, %r2, 63;\n@%p3 bra no;\nfence.proxy.async;\nno:\n{barrier}"
+        );
+        launch_of(&launch(&body(&fence)), 64)
+    };
+    other("bar.sync 0;\n", "bar.sync 0;\n").report();
+    let fault = other("", "bar.sync 0;\n").fault();
+    assert!(fault.starts_with("missing proxy fence"), "{fault}");
+}
+
+#[test]
+fn what_another_block_has_stored_needs_a_fence() {
+    // Block 0 stores and says so; block 1 waits, and copies it.
+    let body = |writer: [&str; 2], reader: &str| {
+        let copy = bulk(&made(), &fetched().replace("[%rd2]", "[%rd1]"), AWAIT).body;
+        let copy = copy.replace("st.global.u32 [%rd3], %r6", "st.global.u32 [%rd4], %r6");
+        let [before, after] = writer;
+        let body = format!(
+            "mov.u32 %r10, %ctaid.x;\nsetp.ne.u32 %p5, %r10, 0;\n@%p5 bra reads;\n{before}\n.loc 1 2 1\nst.global.u32 [%rd3], %r2;\n{after}\n\
+             bar.sync 0;\nsetp.ne.u32 %p5, %r2, 0;\n@%p5 ret;\nfence.acq_rel.gpu;\nst.relaxed.gpu.global.u32 [%rd1+252], 1;\nret;\nreads:\n\
+             poll:\nld.acquire.gpu.global.u32 %r10, [%rd1+252];\nsetp.eq.u32 %p5, %r10, 0;\n@%p5 bra poll;\n{reader}\nbar.sync 0;\n{copy}"
+        );
+        launch(&body).grid(2)
+    };
+    const ALL: &str = "fence.proxy.async;";
+    body(["", ALL], "").report();
+    body(["", ""], ALL).report();
+    assert_snapshot!(body([ALL, ""], "").fault(), @r"
+    missing proxy fence: a bulk copy's load of 128 bytes: an ordinary instruction has stored to byte 0 of buffer `out`, and no `fence.proxy.async` stands between
+      in kernel `k` at src/lab.rs:20 (PTX line 59), block (1, 0, 0), thread (0, 0, 0)
+    ");
+    // Of the reader before it has heard of the store.
+    let early = body(["", ""], "")
+        .body
+        .replace("reads:", &format!("reads:\n{ALL}"));
+    let fault = launch(&early).grid(2).fault();
+    assert!(fault.starts_with("missing proxy fence"), "{fault}");
+}
+
+#[test]
+fn a_source_that_is_overwritten_before_the_copy_has_arrived() {
+    let late = |store: &str| format!(".loc 1 7 1\n{store}\n{WAIT}");
+    assert_snapshot!(word("", WORD, &late("st.global.u32 [%rd4], 99;")).fault(), @r"
+    copy under way: an asynchronous copy's load of 4 bytes from byte 0 of buffer `in`, which a thread has overwritten before the copy had arrived: wait for the copy before anything stores there
+      in kernel `k` at src/lab.rs:5 (PTX line 30), block (0, 0, 0), thread (0, 0, 0)
+      overwritten by store at src/lab.rs:7 (PTX line 32), block (0, 0, 0), thread (0, 0, 0)
+    ");
+    // By another thread, behind a barrier.
+    let other = "bar.sync 0;\nxor.b32 %r9, %r2, 32;\nmul.wide.u32 %rd5, %r9, 4;\nadd.u64 %rd5, %rd2, %rd5;\nst.global.u32 [%rd5], 99;\n\
+                 bar.sync 0;";
+    assert_snapshot!(word("", WORD, &late(other)).block(64).fault(), @r"
+    copy under way: an asynchronous copy's load of 4 bytes from byte 0 of buffer `in`, which a thread has overwritten before the copy had arrived: wait for the copy before anything stores there
+      in kernel `k` at src/lab.rs:5 (PTX line 30), block (0, 0, 0), thread (0, 0, 0)
+      overwritten by store at src/lab.rs:7 (PTX line 36), block (0, 0, 0), thread (32, 0, 0)
+    ");
+    // With what is there already, behind the wait, or where nothing is read.
+    word("", WORD, &late("st.global.u32 [%rd4], %r2;")).report();
+    word("", WORD, &format!("{WAIT}\nst.global.u32 [%rd4], 99;")).report();
+    let half = "mov.u32 %r9, 0;\ncp.async.ca.shared.global [%r5], [%rd4], 4, %r9;";
+    word("", half, &late("st.global.u32 [%rd4], 99;")).report();
+    // In bulk.
+    let store = "fence.proxy.async;\n.loc 1 25 1\nst.global.u32 [%rd2+20], 99;\n";
+    assert_snapshot!(bulk(&made(), &format!("{}{store}", fetched()), AWAIT).fault(), @r"
+    copy under way: an asynchronous copy's load of 128 bytes from byte 20 of buffer `in`, which a thread has overwritten before the copy had arrived: wait for the copy before anything stores there
+      in kernel `k` at src/lab.rs:20 (PTX line 39), block (0, 0, 0), thread (0, 0, 0)
+      overwritten by store at src/lab.rs:25 (PTX line 42), block (0, 0, 0), thread (0, 0, 0)
+    ");
+    bulk(&made(), &fetched(), &format!("{AWAIT}bar.sync 0;\n{store}")).report();
+}
+
+#[test]
+fn where_a_bulk_copy_is_to_store() {
+    let all = "cp.async.bulk.wait_group 0;\n";
+    let between = |access: &str| store(PROXY, &format!("{READ}.loc 1 20 1\n{access}\n{all}"));
+    assert_snapshot!(between("ld.global.u32 %r6, [%rd1+4];").fault(), @r"
+    copy under way: load of 4 bytes at byte 4 of buffer `out`, to which a copy is under way: nothing has waited for it
+      in kernel `k` at src/lab.rs:20 (PTX line 39), block (0, 0, 0), thread (0, 0, 0)
+      copy started at src/lab.rs:10 (PTX line 35), block (0, 0, 0), thread (0, 0, 0)
+    ");
+    assert_snapshot!(between("st.global.u32 [%rd1+124], 5;").fault(), @r"
+    copy under way: store of 4 bytes at byte 124 of buffer `out`, to which a copy is under way: nothing has waited for it
+      in kernel `k` at src/lab.rs:20 (PTX line 39), block (0, 0, 0), thread (0, 0, 0)
+      copy started at src/lab.rs:10 (PTX line 35), block (0, 0, 0), thread (0, 0, 0)
+    ");
+    assert_snapshot!(between("cp.async.bulk.global.shared::cta.bulk_group [%rd1+112], [tile], 16;").fault(), @r"
+    copy under way: store of 16 bytes at byte 112 of buffer `out`, to which a copy is under way: nothing has waited for it
+      in kernel `k` at src/lab.rs:20 (PTX line 39), block (0, 0, 0), thread (0, 0, 0)
+      copy started at src/lab.rs:10 (PTX line 35), block (0, 0, 0), thread (0, 0, 0)
+    ");
+    between("ld.global.u32 %r6, [%rd1+128];").report();
+    store(
+        PROXY,
+        &format!("{all}ld.global.u32 %r6, [%rd1+4];\nst.global.u32 [%rd1+4], 7;\n"),
+    )
+    .report();
 }

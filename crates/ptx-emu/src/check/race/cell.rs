@@ -96,12 +96,10 @@ impl Cell {
         self.stores.note(now);
     }
 
-    /// A store by a block with at least this number.
-    pub(crate) fn store_since(&self, block: u32) -> Option<Record> {
-        self.stores
-            .0
-            .into_iter()
-            .find(|record| record.block >= block)
+    /// The stores by blocks with at least this number.
+    pub(crate) fn stores_since(&self, block: u32) -> impl Iterator<Item = Record> + use<> {
+        let stores = self.stores.0.into_iter();
+        stores.filter(move |record| record.block >= block)
     }
 }
 

@@ -132,6 +132,15 @@ impl Clocks {
         }
     }
 
+    /// For each warp of the cluster the clock below which its accesses are ordered before what the warp does next.
+    pub(crate) fn known(&mut self, warp: usize) -> Vec<u32> {
+        self.now[warp] += 1;
+        let mut known = self.row(warp).to_vec();
+        known.truncate(self.warps);
+        known[warp] = self.now[warp];
+        known
+    }
+
     /// For each warp of the cluster the clock below which this warp knows that a device-wide fence has followed its accesses.
     pub(crate) fn fenced(&self, warp: usize) -> &[u32] {
         match self.orders_blocks() {
