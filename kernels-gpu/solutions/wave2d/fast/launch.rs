@@ -48,10 +48,10 @@ const FEWEST_ROWS: u32 = 8;
 
 impl Shape {
     /// The fastest, as far as is known, in blocks whose shared memory every GPU has.
-    pub const DEFAULT: Shape = Shape::fused(16, 2, 200, false);
+    pub const DEFAULT: Shape = Shape::fused(16, 4, 200, false);
 
     /// The one for results that equal `free_cell`'s.
-    pub const EXACT: Shape = Shape::fused(12, 2, 200, false).exact();
+    pub const EXACT: Shape = Shape::fused(12, 4, 200, false).exact();
 
     /// Those that are worth a try.
     pub const SPACE: &[Shape] = &[
