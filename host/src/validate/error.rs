@@ -70,9 +70,7 @@ impl ValidationError {
 #[non_exhaustive]
 pub enum LaunchFault {
     /// Too few or too many arguments.
-    #[error(
-        "{args} arguments fill {filled} parameters, but the kernel has {params}; a slice fills two (pointer, length), everything else one"
-    )]
+    #[error("{}", argument_count(*args, *filled, *params))]
     ArgCount {
         /// Arguments recorded.
         args: usize,
@@ -82,7 +80,10 @@ pub enum LaunchFault {
         params: usize,
     },
     /// An argument of the wrong type.
-    #[error("argument {position} is {arg}, but parameter {param} of the kernel is {expected}")]
+    #[error(
+        "argument {} of `args!`, counted from 1, is {arg}, but the kernel takes {expected} there",
+        position + 1
+    )]
     ArgType {
         /// Which argument, from 0.
         position: usize,
@@ -191,6 +192,16 @@ pub enum LaunchFault {
         /// `.reqnctapercluster`.
         required: [u32; 3],
     },
+    /// More shared memory declared with a size than any device allows.
+    #[error(
+        "the kernel's `shared_array!`s have {static_bytes} bytes in all, and may have {limit_bytes}; take `shared::dynamic_shared_mem` and `with_shared_mem_bytes` for more"
+    )]
+    StaticSharedMemory {
+        /// Declared with a size in the PTX.
+        static_bytes: u32,
+        /// The same on every device.
+        limit_bytes: u32,
+    },
     /// More shared memory than a block can have.
     #[error("a block needs {} bytes of shared memory ({static_bytes} declared in the kernel, {dynamic_bytes} asked for by the launch); the device allows {limit_bytes}; use smaller tiles", u64::from(*dynamic_bytes) + u64::from(*static_bytes))]
     SharedMemory {
@@ -201,4 +212,27 @@ pub enum LaunchFault {
         /// The device's limit.
         limit_bytes: u32,
     },
+}
+
+/// Parameters of the PTX entry are more than those that a student wrote, so how a slice counts is said too.
+fn argument_count(args: usize, filled: usize, params: usize) -> String {
+    let has = match args {
+        0 => "`args!` is empty".to_owned(),
+        1 => "`args!` has 1 argument, which fills".to_owned(),
+        _ => format!("`args!` has {args} arguments, which fill"),
+    };
+    let parameters = if params == 1 {
+        "parameter"
+    } else {
+        "parameters"
+    };
+    match filled {
+        0 => format!("{has}, but the kernel has {params} {parameters} (a slice fills two)"),
+        _ if filled < params => {
+            format!("{has} {filled} of the kernel's {params} {parameters} (a slice fills two)")
+        }
+        _ => {
+            format!("{has} {filled}, but the kernel has {params} {parameters} (a slice fills two)")
+        }
+    }
 }

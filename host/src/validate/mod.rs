@@ -15,6 +15,9 @@ use crate::plan::{Arg, Command, LaunchConfig, PORTABLE_CLUSTER_BLOCKS, Plan};
 
 pub use error::{LaunchFault, ValidationError};
 
+/// The most shared memory that a kernel may declare with a size, in bytes. What a device has more of is for launches to ask for.
+const MOST_STATIC_SHARED_BYTES: u32 = 48 << 10;
+
 /// Checks a plan: [`Plan::check`], then every launch against its kernel and the limits. Returns the module that such a device
 /// runs: see [`Module::for_device`].
 ///
@@ -222,6 +225,12 @@ fn check_shape(
         return Err(LaunchFault::RequiredBlock { block, required });
     }
     let (static_bytes, dynamic_bytes) = (kernel.shared_bytes, config.shared_mem_bytes);
+    if static_bytes > MOST_STATIC_SHARED_BYTES {
+        return Err(LaunchFault::StaticSharedMemory {
+            static_bytes,
+            limit_bytes: MOST_STATIC_SHARED_BYTES,
+        });
+    }
     let limit_bytes = limits.shared_mem_per_block_bytes;
     if static_bytes.saturating_add(dynamic_bytes) > limit_bytes {
         return Err(LaunchFault::SharedMemory {
@@ -321,12 +330,16 @@ fn describe_arg(arg: &Arg, value: Kind) -> String {
 
 fn describe_param(param: &Param) -> String {
     let bits = param.size() * 8;
+    let article = if bits == 8 { "an" } else { "a" };
     match kind(param) {
         Kind::Pointer => "a pointer".to_owned(),
-        Kind::Integer if bits == 64 => "an integer or pointer of 64 bits".to_owned(),
-        Kind::Integer => format!("an integer of {bits} bits"),
+        Kind::Integer if bits == 64 => "a 64-bit integer or a pointer".to_owned(),
+        Kind::Integer => format!("{article} {bits}-bit integer"),
         Kind::Float => format!("f{bits}"),
-        Kind::Bits => format!("a value of {bits} bits"),
+        Kind::Bits => format!("{article} {bits}-bit value"),
         Kind::Bytes => format!("a structure of {} bytes", param.size()),
     }
 }
+
+#[cfg(test)]
+mod tests;
