@@ -94,8 +94,16 @@ fn lab_buffers(declared: &Plan, outputs: &[&str], plan: &Plan) -> Result<(), Fai
             "the plan's outputs are {names:?}; the lab's are {outputs:?}"
         );
     }
-    for (name, id) in plan.outputs() {
+    for (position, (name, id)) in plan.outputs().iter().enumerate() {
         let buffer = &plan.buffers()[id.index()];
+        let mut earlier = plan.outputs()[..position].iter();
+        if let Some((other, _)) = earlier.find(|(_, other)| other == id) {
+            fail!(
+                Kind::PlanInvalid,
+                "outputs `{other}` and `{name}` are the same buffer `{}`; each needs one of its own",
+                buffer.name
+            );
+        }
         // Each output is the successor of the input of its name.
         let Some(like) = expected.iter().find(|buffer| buffer.name == *name) else {
             continue;
@@ -103,10 +111,12 @@ fn lab_buffers(declared: &Plan, outputs: &[&str], plan: &Plan) -> Result<(), Fai
         if (buffer.element, buffer.len) != (like.element, like.len) {
             fail!(
                 Kind::PlanInvalid,
-                "output `{name}` is in buffer {}; it has {} of {}",
-                described(buffer),
+                "output `{name}` must have {} elements of {}, but buffer `{}` has {} of {}",
                 like.len,
-                like.element
+                like.element,
+                buffer.name,
+                buffer.len,
+                buffer.element
             );
         }
     }

@@ -502,6 +502,22 @@ fn sentences() {
 }
 
 #[test]
+fn one_cell_is_one() {
+    insta::assert_snapshot!(words::sentence(&Pattern::Unwritten { cells: 1 }), @"1 of the wrong cells holds what was there before the run: nothing wrote it");
+    insta::assert_snapshot!(words::sentence(&Pattern::Unwritten { cells: 2 }), @"2 of the wrong cells hold what was there before the run: nothing wrote them");
+    let last = |from| {
+        let axis = "x".to_owned();
+        words::sentence(&Pattern::LastPartialTile {
+            axis,
+            from,
+            extent: 33,
+        })
+    };
+    insta::assert_snapshot!(last(32), @"only the last of 33 cells along x is wrong (x = 32): the part that does not fill a whole tile?");
+    insta::assert_snapshot!(last(31), @"only the last 2 of 33 cells along x are wrong (x >= 31): the part that does not fill a whole tile?");
+}
+
+#[test]
 fn the_picture_shows_right_wrong_and_not_finite() {
     let mut planted = Planted::new(&[20, 30], 5);
     planted.got[1][3] = f32::NAN;

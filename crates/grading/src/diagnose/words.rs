@@ -94,6 +94,9 @@ fn is_place(pattern: &Pattern) -> bool {
 /// What a pattern means, and where to look.
 pub fn sentence(pattern: &Pattern) -> String {
     match pattern {
+        Pattern::Unwritten { cells: 1 } => {
+            "1 of the wrong cells holds what was there before the run: nothing wrote it".to_owned()
+        }
         Pattern::Unwritten { cells } => format!(
             "{} of the wrong cells hold what was there before the run: nothing wrote them",
             grouped(*cells)
@@ -125,10 +128,15 @@ pub fn sentence(pattern: &Pattern) -> String {
             };
             format!("all wrong cells are {within}, at {}", sides.join(", "))
         }
-        Pattern::LastPartialTile { axis, from, extent } => format!(
-            "only the last {} of {extent} cells along {axis} are wrong ({axis} >= {from}): the part that does not fill a whole tile?",
-            extent - from
-        ),
+        Pattern::LastPartialTile { axis, from, extent } => {
+            let last = match extent - from {
+                1 => format!("only the last of {extent} cells along {axis} is wrong ({axis} = {from})"),
+                last => format!(
+                    "only the last {last} of {extent} cells along {axis} are wrong ({axis} >= {from})"
+                ),
+            };
+            format!("{last}: the part that does not fill a whole tile?")
+        }
         Pattern::TileSeams {
             axis,
             period,

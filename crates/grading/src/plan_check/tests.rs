@@ -95,7 +95,28 @@ fn outputs_are_the_labs() {
         plan.output("u", short);
     });
     assert_eq!(kind, Some(Kind::PlanInvalid));
-    insta::assert_snapshot!(message, @"output `u` is in buffer `short` (1 of f64); it has 125 of f64");
+    insta::assert_snapshot!(message, @"output `u` must have 125 elements of f64, but buffer `short` has 1 of f64");
+}
+
+#[test]
+fn outputs_have_buffers_of_their_own() {
+    let problem = plan::wave2d::Problem {
+        n_x: 4,
+        n_y: 4,
+        steps: 1,
+        first_step: 0,
+        scene: 0,
+        k: 0.25,
+    };
+    let mut plan = Plan::new("case");
+    let [_, u1] = ["u0", "u1"].map(|name| plan.buffer(name, Element::F32, 16));
+    plan.output("u0", u1);
+    plan.output("u1", u1);
+    let module = Module::new("kernels.rs", PTX);
+    let problem = serde_json::to_value(problem).unwrap();
+    let refused = fits("wave2d", &problem, &plan, &module, &LaunchLimits::COMMON).unwrap_err();
+    assert_eq!(refused.kind(), Some(Kind::PlanInvalid));
+    insta::assert_snapshot!(refused.reason(), @"outputs `u0` and `u1` are the same buffer `u1`; each needs one of its own");
 }
 
 #[test]
