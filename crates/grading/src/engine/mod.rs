@@ -47,6 +47,7 @@ mod speed;
 mod tests;
 mod wrong_result;
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -76,6 +77,8 @@ pub struct Options {
     pub draw: Option<u64>,
     /// How long a single run of the submission may take.
     pub deadline: Duration,
+    /// How long all runs of the submission may take together, where the emulated device grades them.
+    pub total_deadline: Duration,
     /// Runs with fresh inputs of a case that is not timed.
     pub samples: u32,
     /// When there are enough timed samples.
@@ -90,6 +93,7 @@ impl Default for Options {
             seed: None,
             draw: None,
             deadline: Duration::from_secs(60),
+            total_deadline: Duration::from_secs(600),
             samples: 2,
             stopping: Stopping::default(),
             emulated_checks: Duration::from_secs(60),
@@ -166,6 +170,7 @@ pub fn grade(
         lab,
         seeds,
         name,
+        left: Cell::new(options.total_deadline),
         runner,
         options,
     };
@@ -245,6 +250,7 @@ fn open(
     };
     let deadlines = Deadlines {
         submission: OPENING,
+        all_runs: None,
         ours: OPENING,
     };
     let why = match runner.open(&job, &deadlines)? {
@@ -310,6 +316,8 @@ struct Grading<'a> {
     lab: &'static dyn Lab,
     seeds: Seeds,
     name: DeviceName,
+    /// What is left for the submission's runs on the emulated device.
+    left: Cell<Duration>,
     runner: &'a dyn CaseRunner,
     options: &'a Options,
 }
@@ -355,6 +363,7 @@ impl Grading<'_> {
                 show.emulated_check(&spec.name);
                 let deadlines = Deadlines {
                     submission: left,
+                    all_runs: None,
                     ours: left,
                 };
                 let job = self.job(spec, DeviceName::Emulated, Some(extent));
@@ -386,18 +395,25 @@ impl Grading<'_> {
     }
 
     fn run(&self, spec: &CaseSpec) -> Result<Answer, GradeError> {
-        let job = self.job(spec, self.name, None);
+        let all_runs = (self.name == DeviceName::Emulated).then_some(&self.left);
         let deadlines = Deadlines {
             submission: self.options.deadline,
+            all_runs,
             ours: OURS,
         };
-        let outcome = match self.runner.run(&job, &deadlines)? {
+        let is_over = || all_runs.is_some_and(|left| left.get().is_zero());
+        let ended = match is_over() {
+            true => Ended::TimedOut(Phase::Submission),
+            false => {
+                let job = self.job(spec, self.name, None);
+                self.runner.run(&job, &deadlines)?
+            }
+        };
+        let outcome = match ended {
             Ended::Answer(answer) => return Ok(*answer),
             Ended::NoAnswer(outcome) => outcome,
             Ended::TimedOut(Phase::Submission) => {
-                let seconds = deadlines.submission.as_secs_f64();
-                let message = format!("a run was not finished after {seconds} s, and was ended");
-                Outcome::failed(Kind::Deadline, message)
+                Outcome::failed(Kind::Deadline, self.too_slow(is_over()))
             }
             Ended::TimedOut(Phase::Ours) => Outcome::undecided(format!(
                 "the harness's own part was not finished after {} s",
@@ -414,6 +430,31 @@ impl Grading<'_> {
             }
         };
         Ok(Answer::without_samples(outcome, self.course, spec))
+    }
+
+    /// What is said of a case whose run met its deadline, or that of all runs together.
+    fn too_slow(&self, all_together: bool) -> String {
+        let [one, all] = [self.options.deadline, self.options.total_deadline]
+            .map(|deadline| deadline.as_secs_f64());
+        let slower = "the emulated device is far slower than a GPU";
+        if all_together {
+            format!(
+                "the case was not finished when the submission's runs had taken {all} s together, all that they may; {slower}: \
+                 `--total-deadline {}` gives them more",
+                10.0 * all
+            )
+        } else {
+            let ended = format!("a run was not finished after {one} s, and was ended");
+            match self.name {
+                DeviceName::Cuda(_) => ended,
+                DeviceName::Emulated => {
+                    format!(
+                        "{ended}; {slower}: `--deadline {}` gives it more",
+                        10.0 * one
+                    )
+                }
+            }
+        }
     }
 }
 

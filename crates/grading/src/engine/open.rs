@@ -76,7 +76,8 @@ impl OpenJob {
             .map_err(|error| bad(error.to_string()))?;
         let lab = find_lab(&course.lab).map_err(|error| bad(error.to_string()))?;
         let (bundle, sha256) = Bundle::read_with_sha256(&self.bundle)
-            .map_err(|error| Failing::new(error.kind(), error.to_string()))?;
+            // Without the file's name: students with the same content share what is said.
+            .map_err(|error| Failing::new(error.kind(), format!("the file {}", error.fault)))?;
         bundle_check::check_draw(&bundle, &course, self.draw)?;
         let course = bundle
             .draw

@@ -9,11 +9,15 @@
 //! Messages go through a descriptor that only this module knows. A kernel's `printf` writes to standard output, which leads
 //! nowhere.
 
+use std::cell::Cell;
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
+use std::mem::take;
+use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use host::Device;
 use host::device::discover;
@@ -47,6 +51,54 @@ pub enum Job {
     Case(CaseJob),
 }
 
+impl Job {
+    /// Every path in it.
+    fn paths(&mut self) -> Vec<&mut PathBuf> {
+        match self {
+            Job::Pack(job) => {
+                let PackJob {
+                    submission,
+                    course_root,
+                    cache,
+                    bundle,
+                    ..
+                } = job;
+                [submission, course_root, bundle]
+                    .into_iter()
+                    .chain(cache)
+                    .collect()
+            }
+            Job::Open(OpenJob { bundle, parts, .. }) => vec![bundle, parts],
+            Job::Case(CaseJob { parts, .. }) => vec![parts],
+        }
+    }
+}
+
+/// A job as it is sent. A path may be any bytes, and a text of JSON may not: the job's own are empty.
+#[derive(Serialize, Deserialize)]
+struct Sent {
+    job: Job,
+    paths: Vec<OsString>,
+}
+
+impl Sent {
+    fn new(mut job: Job) -> Sent {
+        let paths = job.paths().into_iter().map(|path| take(path).into());
+        Sent {
+            paths: paths.collect(),
+            job,
+        }
+    }
+
+    fn received(self) -> Job {
+        let mut job = self.job;
+        for (path, sent) in job.paths().into_iter().zip(self.paths) {
+            *path = sent.into();
+        }
+        job
+    }
+}
+
 /// What it says; `A` is what it answers in the end.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -63,9 +115,11 @@ pub enum Message<A = Answer> {
 
 /// How long the next message may take.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Deadlines {
+pub struct Deadlines<'d> {
     /// From the start of a run of the submission to its end.
     pub submission: Duration,
+    /// What is left for all its runs, in this process and in those of other cases; what they take is taken from it.
+    pub all_runs: Option<&'d Cell<Duration>>,
     /// While the harness itself is at work.
     pub ours: Duration,
 }
@@ -97,14 +151,14 @@ pub trait CaseRunner {
     /// # Errors
     ///
     /// What keeps every job from being run.
-    fn run(&self, job: &CaseJob, deadlines: &Deadlines) -> Result<Ended, GradeError>;
+    fn run(&self, job: &CaseJob, deadlines: &Deadlines<'_>) -> Result<Ended, GradeError>;
 
     /// Opens a bundle. Unless it is overridden, in this process: for tests, which know what is in their bundles.
     ///
     /// # Errors
     ///
     /// What keeps every bundle from being opened.
-    fn open(&self, job: &OpenJob, _deadlines: &Deadlines) -> Result<Ended<Opened>, GradeError> {
+    fn open(&self, job: &OpenJob, _deadlines: &Deadlines<'_>) -> Result<Ended<Opened>, GradeError> {
         Ok(match job.run() {
             Ok(opened) => Ended::Answer(Box::new(opened)),
             Err(outcome) => Ended::NoAnswer(outcome),
@@ -120,12 +174,12 @@ pub struct CaseProcesses;
 pub const SUBCOMMAND: &str = "grade-case";
 
 impl CaseRunner for CaseProcesses {
-    fn run(&self, job: &CaseJob, deadlines: &Deadlines) -> Result<Ended, GradeError> {
-        run(this_program()?, &Job::Case(job.clone()), deadlines)
+    fn run(&self, job: &CaseJob, deadlines: &Deadlines<'_>) -> Result<Ended, GradeError> {
+        run(this_program()?, Job::Case(job.clone()), deadlines)
     }
 
-    fn open(&self, job: &OpenJob, deadlines: &Deadlines) -> Result<Ended<Opened>, GradeError> {
-        run(this_program()?, &Job::Open(job.clone()), deadlines)
+    fn open(&self, job: &OpenJob, deadlines: &Deadlines<'_>) -> Result<Ended<Opened>, GradeError> {
+        run(this_program()?, Job::Open(job.clone()), deadlines)
     }
 }
 
@@ -142,9 +196,10 @@ impl CaseProcesses {
     ) -> Result<Ended<Result<PackedFile, NotPacked>>, GradeError> {
         let deadlines = Deadlines {
             submission: deadline,
+            all_runs: None,
             ours: deadline,
         };
-        run(this_program()?, &Job::Pack(job.clone()), &deadlines)
+        run(this_program()?, Job::Pack(job.clone()), &deadlines)
     }
 }
 
@@ -153,27 +208,40 @@ fn this_program() -> Result<Command, GradeError> {
     command.arg(SUBCOMMAND);
     // Kernels are loaded with their module, not when they are first launched, which would be timed.
     command.env("CUDA_MODULE_LOADING", "EAGER");
+    // Nobody sees more than its last words.
+    command.env_remove("RUST_BACKTRACE");
     Ok(command)
 }
 
-/// What is said of a process that died: how, and its last words.
+/// What is said of a process that died: how, and its last words, which are neither a note nor part of a backtrace.
 pub fn died(how: &str, said: &str) -> String {
-    let last = said.lines().last().unwrap_or_default();
+    let is_frame = |line: &str| {
+        let number = line.split_once(": ").map(|(number, _)| number);
+        line.starts_with("at ") || number.is_some_and(|number| number.parse::<u32>().is_ok())
+    };
+    let mut lines = said.lines().rev().map(str::trim);
+    let last = lines.find(|line| {
+        !(line.is_empty()
+            || line.starts_with("note:")
+            || *line == "stack backtrace:"
+            || is_frame(line))
+    });
+    let last = last.unwrap_or_default();
     let colon = if last.is_empty() { "" } else { ": " };
     format!("the process that ran it died ({how}){colon}{last}")
 }
 
 fn run<A: DeserializeOwned + Send + 'static>(
     mut command: Command,
-    job: &Job,
-    deadlines: &Deadlines,
+    job: Job,
+    deadlines: &Deadlines<'_>,
 ) -> Result<Ended<A>, GradeError> {
     command
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
     let mut child = KilledOnDrop(command.spawn().map_err(GradeError::NoProcess)?);
-    let job = serde_json::to_vec(job).expect("jobs have a JSON form");
+    let job = serde_json::to_vec(&Sent::new(job)).expect("jobs have a JSON form");
     let mut stdin = child.0.stdin.take().expect("is piped");
     let stdout = child.0.stdout.take().expect("is piped");
     let stderr = child.0.stderr.take().expect("is piped");
@@ -196,11 +264,21 @@ fn run<A: DeserializeOwned + Send + 'static>(
     let mut has_run = false;
     let mut failed = None;
     loop {
+        // Whoever is known to have failed has run enough: what follows describes how.
+        let all_runs = deadlines
+            .all_runs
+            .filter(|_| phase == Phase::Submission && failed.is_none());
         let deadline = match phase {
             Phase::Ours => deadlines.ours,
             Phase::Submission => deadlines.submission,
         };
-        match messages.recv_timeout(deadline) {
+        let deadline = all_runs.map_or(deadline, |left| deadline.min(left.get()));
+        let waited = Instant::now();
+        let message = messages.recv_timeout(deadline);
+        if let Some(left) = all_runs {
+            left.set(left.get().saturating_sub(waited.elapsed()));
+        }
+        match message {
             Ok(Ok(Message::Enter(entered))) => {
                 phase = entered;
                 has_run |= entered == Phase::Submission;
@@ -278,7 +356,8 @@ pub fn answer() -> Result<(), GradeError> {
         stream: "input",
         source,
     })?;
-    let job: Job = serde_json::from_str(&text).map_err(GradeError::NoJob)?;
+    let sent: Sent = serde_json::from_str(&text).map_err(GradeError::NoJob)?;
+    let job = sent.received();
     limit_memory(&job);
     match job {
         Job::Pack(job) => out.end(Ok(job.run())),
@@ -395,93 +474,4 @@ impl Watch for Line {
 }
 
 #[cfg(all(test, unix))]
-mod tests {
-    use super::*;
-    use crate::engine::sampling::Stopping;
-    use crate::outcome::Kind;
-
-    fn job() -> Job {
-        Job::Case(CaseJob {
-            device: DeviceName::Emulated,
-            course_file: "lab.toml".to_owned(),
-            // More than a pipe holds.
-            course_text: "x".repeat(1 << 20),
-            draw: None,
-            case: "case".to_owned(),
-            parts: "parts".into(),
-            seed: 1,
-            samples: 1,
-            stopping: Stopping::default(),
-            checks: None,
-        })
-    }
-
-    /// How a shell script in place of the process ends.
-    fn ended(script: &str, milliseconds: u64) -> Result<Ended, GradeError> {
-        let mut command = Command::new("sh");
-        command.args(["-c", script]);
-        let deadlines = Deadlines {
-            submission: Duration::from_millis(milliseconds),
-            ours: Duration::from_secs(60),
-        };
-        run(command, &job(), &deadlines)
-    }
-
-    fn line(message: &Message) -> String {
-        format!("echo '{}'; ", serde_json::to_string(message).unwrap())
-    }
-
-    #[test]
-    fn deadlines_are_the_submission_s() {
-        let enter = line(&Message::Enter(Phase::Submission));
-        let not_graded = Outcome::not_graded_here("x".to_owned());
-        let lacking = line(&Message::NoAnswer(not_graded.clone()));
-        let hangs = format!("{enter} exec sleep 100");
-        assert_eq!(
-            ended(&hangs, 50).unwrap(),
-            Ended::TimedOut(Phase::Submission)
-        );
-        let ours = line(&Message::Enter(Phase::Ours));
-        let slow = format!("cat >/dev/null; {enter} {ours} sleep 0.3; {lacking}");
-        assert_eq!(ended(&slow, 50).unwrap(), Ended::NoAnswer(not_graded));
-    }
-
-    #[test]
-    fn death_is_told_with_last_words() {
-        let enter = line(&Message::Enter(Phase::Submission));
-        let dies = |script: &str| match ended(script, 60_000).unwrap() {
-            Ended::Died { has_run, how, said } => (has_run, how, said),
-            other => panic!("{other:?}"),
-        };
-        let told = dies("echo last words >&2; exit 7");
-        assert_eq!(
-            told,
-            (false, "exit code 7".to_owned(), "last words".to_owned())
-        );
-        let told = dies(&format!("{enter} kill -SEGV $$"));
-        assert_eq!(told, (true, "signal 11".to_owned(), String::new()));
-        // Without reading what it is asked.
-        let told = dies("exec 0<&-; yes | head -c 100000 >&2; exit 4");
-        assert_eq!(
-            (told.0, told.1.as_str(), told.2.len()),
-            (false, "a bug in harness", 4095)
-        );
-    }
-
-    #[test]
-    fn what_is_known_survives_death() {
-        let failing = Failing::new(Kind::WrongResult, "wrong");
-        let failed = line(&Message::Failed(Box::new(failing.clone())));
-        let script = format!("{failed} kill -KILL $$");
-        assert_eq!(
-            ended(&script, 60_000).unwrap(),
-            Ended::NoAnswer(failing.into())
-        );
-    }
-
-    #[test]
-    fn babble_is_a_bug() {
-        let failure = ended("echo hello; sleep 100", 60_000).unwrap_err();
-        insta::assert_snapshot!(failure, @"the process of a case said: expected value at line 1 column 1: hello");
-    }
-}
+mod tests;

@@ -155,7 +155,7 @@ impl<'d> Asked<'d> {
 }
 
 impl CaseRunner for Asked<'_> {
-    fn run(&self, job: &CaseJob, deadlines: &Deadlines) -> Result<Ended, GradeError> {
+    fn run(&self, job: &CaseJob, deadlines: &Deadlines<'_>) -> Result<Ended, GradeError> {
         let ended = Here(self.device).run(job, deadlines)?;
         if let Ended::Answer(answer) = &ended {
             let asked = (job.checks, answer.status.clone());
@@ -173,7 +173,7 @@ struct ChecksEnd<'d> {
 }
 
 impl CaseRunner for ChecksEnd<'_> {
-    fn run(&self, job: &CaseJob, deadlines: &Deadlines) -> Result<Ended, GradeError> {
+    fn run(&self, job: &CaseJob, deadlines: &Deadlines<'_>) -> Result<Ended, GradeError> {
         self.asked.lock().unwrap().push(job.checks);
         match job.checks {
             Some(_) => Ok(self.ended.clone()),

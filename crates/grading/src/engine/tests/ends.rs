@@ -9,7 +9,7 @@ use crate::engine::open;
 struct Ends(Mutex<Vec<Ended>>);
 
 impl CaseRunner for Ends {
-    fn run(&self, job: &CaseJob, _: &Deadlines) -> Result<Ended, GradeError> {
+    fn run(&self, job: &CaseJob, _: &Deadlines<'_>) -> Result<Ended, GradeError> {
         if job.checks.is_some() {
             return Ok(Ended::NoAnswer(Outcome::not_graded_here(
                 "not looked at".to_owned(),
@@ -67,8 +67,50 @@ fn an_end_costs_its_case_and_no_more() {
     assert_eq!(failed.kind(), Some(Kind::WrongResult));
 }
 
-const DEADLINES: Deadlines = Deadlines {
+/// Runs that take long, out of what is left for all.
+struct Slow {
+    takes: Duration,
+    asked: Mutex<usize>,
+}
+
+impl CaseRunner for Slow {
+    fn run(&self, _: &CaseJob, deadlines: &Deadlines<'_>) -> Result<Ended, GradeError> {
+        *self.asked.lock().unwrap() += 1;
+        let left = deadlines.all_runs.expect("is the emulated device");
+        left.set(left.get().saturating_sub(self.takes));
+        Ok(Ended::TimedOut(Phase::Submission))
+    }
+}
+
+#[test]
+fn the_emulated_device_is_patient_with_all_of_a_submission_too() {
+    let (cases, _) = MATADD.split_once("[[performance]]").unwrap();
+    let course = course(&cases.replace("group = \"large\"", "group = \"small\""));
+    let bundle = built_in(&course, "grid2d_block1d_64");
+    let messages = |seconds: u64| {
+        let runner = Slow {
+            takes: Duration::from_secs(seconds),
+            asked: Mutex::default(),
+        };
+        let device = EmulatedDevice::default();
+        let report = graded_with(&course, &bundle, &device, &runner, &options());
+        let messages = report.cases.iter().map(|case| {
+            assert_eq!(case.status.kind(), Some(Kind::Deadline));
+            case.status.reason().to_owned()
+        });
+        (messages.collect::<Vec<_>>(), *runner.asked.lock().unwrap())
+    };
+    let (said, asked) = messages(60);
+    assert_eq!((said[0] == said[1], asked), (true, 2));
+    insta::assert_snapshot!(said[0], @"a run was not finished after 60 s, and was ended; the emulated device is far slower than a GPU: `--deadline 600` gives it more");
+    let (said, asked) = messages(600);
+    assert_eq!((said[0] == said[1], asked), (true, 1));
+    insta::assert_snapshot!(said[0], @"the case was not finished when the submission's runs had taken 600 s together, all that they may; the emulated device is far slower than a GPU: `--total-deadline 6000` gives them more");
+}
+
+const DEADLINES: Deadlines<'static> = Deadlines {
     submission: Duration::from_secs(60),
+    all_runs: None,
     ours: Duration::from_secs(60),
 };
 

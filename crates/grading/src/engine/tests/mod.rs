@@ -107,7 +107,7 @@ impl Watch for Unwatched {
 }
 
 impl CaseRunner for Here<'_> {
-    fn run(&self, job: &CaseJob, _: &Deadlines) -> Result<Ended, GradeError> {
+    fn run(&self, job: &CaseJob, _: &Deadlines<'_>) -> Result<Ended, GradeError> {
         // As through a pipe.
         let json = serde_json::to_string(job).unwrap();
         let job: CaseJob = serde_json::from_str(&json).unwrap();

@@ -28,6 +28,26 @@ fn a_bundle_for_other_problems_is_refused() {
     insta::assert_snapshot!(refused(&|bundle| bundle.cases[0].problem["n_x"] = 36.into()), @"its plan for case `small` was recorded for another problem: `n_x` is 36 in place of 37; pack the submission again");
 }
 
+/// Students whose files are the same share what is said of them.
+#[test]
+fn a_damaged_file_is_described_without_its_name() {
+    let course = course(MATADD);
+    let folder = tempfile::tempdir().unwrap();
+    let job = open::OpenJob {
+        bundle: folder.path().join("ada.bundle"),
+        is_ours: false,
+        parts: folder.path().to_owned(),
+        course_file: course.file,
+        course_text: course.text,
+        draw: None,
+        device: EmulatedDevice::default().info().clone(),
+    };
+    let said = || job.run().unwrap_err().reason().to_owned();
+    insta::assert_snapshot!(said(), @"the file cannot be read: No such file or directory (os error 2)");
+    std::fs::write(&job.bundle, "no bundle").unwrap();
+    insta::assert_snapshot!(said(), @"the file is not a bundle; make one with `harness pack`");
+}
+
 /// How the small case fails with this plan.
 fn refused_plan(ptx: &str, change: impl Fn(&mut Plan, [BufferId; 3])) -> Failing {
     let course = course(MATADD);
@@ -137,7 +157,7 @@ fn what_the_emulated_device_does_not_know_is_undecided_there() {
 struct Unknown<'d>(&'d dyn Device, String);
 
 impl CaseRunner for Unknown<'_> {
-    fn run(&self, job: &CaseJob, deadlines: &Deadlines) -> Result<Ended, GradeError> {
+    fn run(&self, job: &CaseJob, deadlines: &Deadlines<'_>) -> Result<Ended, GradeError> {
         let mut job = job.clone();
         let other = tempfile::tempdir().unwrap();
         if job.checks.is_some() {
