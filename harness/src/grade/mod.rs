@@ -113,6 +113,9 @@ pub struct GradeSettings {
     /// How long a single run of the submission may take
     #[arg(long, value_name = "SECONDS", default_value_t = 60.0)]
     pub deadline: f64,
+    /// How long all runs of the submission may take together on the emulated device [default: ten times --deadline]
+    #[arg(long, value_name = "SECONDS")]
+    pub total_deadline: Option<f64>,
     /// Grade folders even where nothing keeps a submission from reading files while it is compiled, the reference among them
     #[arg(long)]
     pub without_landlock: bool,
@@ -150,6 +153,13 @@ pub fn run(args: &GradeArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
     let Some(submission) = &args.submission else {
         return Err(Failure::Input("name a submission to grade".to_owned()));
     };
+    if let Some(own) = folder_within(submission) {
+        return Err(Failure::Input(format!(
+            "{}: has no kernels.rs; did you mean {}?",
+            submission.display(),
+            own.display()
+        )));
+    }
     let files = args.report.open()?;
     let grader = Grader::new(&args.settings, None)?;
     let device = grader.devices[0];
@@ -195,12 +205,11 @@ impl Grader {
                 "--device cpu: submissions run on cuda or emulated".to_owned(),
             ));
         }
-        if !(settings.deadline > 0.0 && settings.deadline <= 1e6) {
-            return Err(Failure::Input(format!(
-                "--deadline {}: a number of seconds, above 0 and at most 1000000",
-                settings.deadline
-            )));
-        }
+        let deadline = seconds("--deadline", settings.deadline)?;
+        let total_deadline = match settings.total_deadline {
+            Some(total) => seconds("--total-deadline", total)?,
+            None => 10 * deadline,
+        };
         let lab_file = settings.lab_file.as_deref();
         let lab_file = lab_file
             .map(|path| read_course("--lab-file", path))
@@ -226,7 +235,8 @@ impl Grader {
             options: Options {
                 seed: settings.seed,
                 draw: settings.draw,
-                deadline: Duration::from_secs_f64(settings.deadline),
+                deadline,
+                total_deadline,
                 ..Options::default()
             },
             packer: OnceLock::new(),
@@ -263,12 +273,6 @@ impl Grader {
         let mut options = self.options.clone();
         let scratch;
         let (file, course) = if submission.is_dir() {
-            if let Some(own) = folder_within(submission) {
-                return Err(Failure::Input(format!(
-                    "{shown}: has no kernels.rs; did you mean {}?",
-                    own.display()
-                )));
-            }
             let course = self.course(|| lab_of(submission))?;
             // Several at once would write over one another.
             let is_alone = self.devices.len() == 1;
@@ -284,7 +288,8 @@ impl Grader {
             match self.packer()?.pack(submission, course, draw, &file) {
                 Ok(_) => (file, course),
                 Err(PackError::Refused(failing)) => {
-                    return Ok(self.refused(id, course, wanted, *failing));
+                    let failing = without_folder(*failing, submission);
+                    return Ok(self.refused(id, course, wanted, failing));
                 }
                 Err(error) => return Err(error.into()),
             }
@@ -333,6 +338,7 @@ impl Grader {
             seed: self.options.seed,
             draw: self.options.draw,
             deadline_s: self.options.deadline.as_secs_f64(),
+            total_deadline_s: self.options.total_deadline.as_secs_f64(),
         })
     }
 
@@ -359,6 +365,26 @@ impl Grader {
         })?;
         Ok(course::embedded(&lab)?)
     }
+}
+
+/// What a flag says.
+fn seconds(flag: &str, number: f64) -> Result<Duration, Failure> {
+    if number > 0.0 && number <= 1e6 {
+        return Ok(Duration::from_secs_f64(number));
+    }
+    Err(Failure::Input(format!(
+        "{flag} {number}: a number of seconds, above 0 and at most 1000000"
+    )))
+}
+
+/// The failure, which begins with the name of a file, without that of its folder: a report is of all submissions with the
+/// same files, and no student needs to know who else handed them in.
+fn without_folder(mut failing: Failing, submission: &Path) -> Failing {
+    let folder = submission.join("").display().to_string();
+    if let Some(rest) = failing.message.strip_prefix(&folder) {
+        failing.message = rest.to_owned();
+    }
+    failing
 }
 
 /// Of a lab's folder that is no submission, the one in which students begin.
@@ -430,6 +456,19 @@ mod tests {
         let meant = folder_within(&folder.path().join("wave3d"));
         assert_eq!(meant.as_deref(), Some(starter.as_path()));
         assert_eq!(folder_within(&starter), None);
+        let refused = |message: String| {
+            let failing = Failing::new(grading::Kind::MissingFile, message);
+            without_folder(failing, &starter).message
+        };
+        let path = starter.join("launch.rs");
+        assert_eq!(
+            refused(format!("{}: is missing", path.display())),
+            "launch.rs: is missing"
+        );
+        assert_eq!(
+            refused("launch.rs:1:1: `asm`".to_owned()),
+            "launch.rs:1:1: `asm`"
+        );
         assert_eq!(name(&starter), "starter");
         assert_eq!(name(Path::new("/nowhere/ada.bundle")), "ada");
     }

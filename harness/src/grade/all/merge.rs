@@ -72,6 +72,9 @@ pub fn run(args: &MergeArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
     conclude(&graded, &args.out, out)
 }
 
+/// The most missing shards that are named; the rest are counted.
+const MOST_NAMED: usize = 20;
+
 /// A part and the name of its file.
 struct Read {
     file: String,
@@ -125,9 +128,14 @@ fn in_order_of_class(parts: &[Read]) -> Result<Vec<&InPart>, Failure> {
     let missing = Shard::all(first.part.shard.of()).filter(|shard| !by_shard.contains_key(shard));
     let missing: Vec<String> = missing.map(|shard| shard.to_string()).collect();
     if let Some(one) = missing.first() {
+        let named = &missing[..missing.len().min(MOST_NAMED)];
+        let more = match missing.len() - named.len() {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
         return refused(format!(
-            "there is no part of shard {}; name it too, or grade it: `harness grade --all DIR --shard {one}`",
-            missing.join(", ")
+            "there is no part of shard {}{more}; name it too, or grade it: `harness grade --all DIR --shard {one}`",
+            named.join(", ")
         ));
     }
     let of_class = class.iter().map(|member| {

@@ -71,10 +71,21 @@ pub fn grade_all(
 ) -> Result<Ending, Failure> {
     let Found {
         submissions: found,
+        links,
         others,
     } = store::submissions(class.submissions, class.results)?;
-    if !others.is_empty() {
-        out.line(format!("  passed over: {}", passed_over(&others)))?;
+    let neither = [
+        "is neither a folder nor a bundle",
+        "are neither folders nor bundles",
+    ];
+    let out_of_it = [
+        "is a link to what is not in the folder",
+        "are links to what is not in the folder",
+    ];
+    for (names, why) in [(&others, neither), (&links, out_of_it)] {
+        if !names.is_empty() {
+            out.line(format!("  passed over: {}", passed_over(names, why)))?;
+        }
     }
     let store = Store::open(class.results, class.terms)?;
     let member = |submission: &Submission| Member {
@@ -107,8 +118,8 @@ pub fn grade_all(
     Ok(Ending::Fine)
 }
 
-/// What is neither a folder nor a bundle, in a line.
-fn passed_over(names: &[String]) -> String {
+/// What is passed over and why, of one and of several, in a line.
+fn passed_over(names: &[String], [is, are]: [&str; 2]) -> String {
     const SHOWN: usize = 20;
     let shown: Vec<String> = names
         .iter()
@@ -119,12 +130,8 @@ fn passed_over(names: &[String]) -> String {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    let neither = if names.len() == 1 {
-        "is neither a folder nor a bundle"
-    } else {
-        "are neither folders nor bundles"
-    };
-    format!("{}{more} {neither}", shown.join(", "))
+    let why = if names.len() == 1 { is } else { are };
+    format!("{}{more} {why}", shown.join(", "))
 }
 
 /// Shows the summary and writes the files of a class whose submissions are all graded.

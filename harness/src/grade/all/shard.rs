@@ -26,6 +26,9 @@ pub struct Shard {
 }
 
 impl Shard {
+    /// More than there are jobs in an array.
+    pub const MOST: u32 = 10_000;
+
     /// All shards of a class that is split into so many.
     pub fn all(of: u32) -> impl Iterator<Item = Shard> {
         (1..=of).map(move |number| Shard { number, of })
@@ -55,6 +58,9 @@ impl FromStr for Shard {
         let numbers = text.split_once('/');
         let numbers = numbers.map(|(number, of)| (number.parse(), of.parse()));
         match numbers {
+            Some((Ok::<u32, _>(_), Ok(of))) if of > Shard::MOST => {
+                Err(format!("a class has at most {} shards", Shard::MOST))
+            }
             Some((Ok(number), Ok(of))) if number >= 1 && number <= of => Ok(Shard { number, of }),
             Some((Ok::<u32, _>(_), Ok(of @ 1..))) => {
                 Err(format!("shards are numbered from 1/{of} to {of}/{of}"))
@@ -225,6 +231,12 @@ mod tests {
         }
         for text in ["0/3", "4/3"] {
             assert_eq!(error(text), "shards are numbered from 1/3 to 3/3");
+        }
+        assert_eq!("1/10000".parse::<Shard>().unwrap().of(), Shard::MOST);
+        for text in ["1/10001", "1/4294967295"] {
+            assert_eq!(error(text), "a class has at most 10000 shards");
+            let json = format!("\"{text}\"");
+            serde_json::from_str::<Shard>(&json).unwrap_err();
         }
     }
 

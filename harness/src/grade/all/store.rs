@@ -1,5 +1,7 @@
 //! Which submissions there are, and their kept reports.
 
+use std::ffi::OsStr;
+use std::fmt::Write;
 use std::fs::{self, File, Metadata};
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -39,11 +41,13 @@ pub struct Terms {
     pub draw: Option<u64>,
     /// How long a run may take, in seconds.
     pub deadline_s: f64,
+    /// How long all runs together may take on the emulated device, in seconds.
+    pub total_deadline_s: f64,
 }
 
 impl Terms {
     /// What they say, by the names that users know.
-    pub fn by_name(&self) -> [(&'static str, String); 8] {
+    pub fn by_name(&self) -> [(&'static str, String); 9] {
         let or_secret =
             |number: Option<u64>| number.map_or("secret".to_owned(), |number| number.to_string());
         [
@@ -55,6 +59,7 @@ impl Terms {
             ("--seed", or_secret(self.seed)),
             ("--draw", or_secret(self.draw)),
             ("--deadline", format!("{} s", self.deadline_s)),
+            ("--total-deadline", format!("{} s", self.total_deadline_s)),
         ]
     }
 }
@@ -62,7 +67,7 @@ impl Terms {
 /// A submission among others.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Submission {
-    /// The name of its folder or file.
+    /// The name of its folder or file, which no other in the class has.
     pub name: String,
     /// Where it is.
     pub path: PathBuf,
@@ -73,6 +78,8 @@ pub struct Submission {
 pub struct Found {
     /// By name: subfolders, and what has a name that ends in `.bundle`, whatever it is; no hidden ones.
     pub submissions: Vec<Submission>,
+    /// The names of those that are links to what is elsewhere: who knows whose it is.
+    pub links: Vec<String>,
     /// The names of what else there is, but for the results: nothing is passed over in silence.
     pub others: Vec<String>,
 }
@@ -87,36 +94,56 @@ pub fn submissions(folder: &Path, results: &Path) -> Result<Found, Failure> {
         Failure::Input(format!("--all {}: {reason}", folder.display()))
     };
     let results = fs::canonicalize(results).ok();
+    let class = fs::canonicalize(folder).map_err(|error| refused(&error))?;
+    // One that leads nowhere is no one else's.
+    let leads_out = |path: &Path| {
+        path.is_symlink() && fs::canonicalize(path).is_ok_and(|target| !target.starts_with(&class))
+    };
     let mut found = Found {
         submissions: Vec::new(),
+        links: Vec::new(),
         others: Vec::new(),
     };
     for entry in fs::read_dir(folder).map_err(|error| refused(&error))? {
         let path = entry.map_err(|error| refused(&error))?.path();
-        let Some(name) = path
-            .file_name()
-            .map(|name| name.to_string_lossy().into_owned())
-        else {
+        let Some(name) = path.file_name().map(shown) else {
             continue;
         };
         if results.is_some() && fs::canonicalize(&path).ok() == results {
             continue;
         }
         let is_one = path.is_dir() || path.extension().is_some_and(|ending| ending == "bundle");
-        if is_one && !name.starts_with('.') {
-            found.submissions.push(Submission { name, path });
-        } else {
+        if !is_one || name.starts_with('.') {
             found.others.push(name);
+        } else if leads_out(&path) {
+            found.links.push(name);
+        } else {
+            found.submissions.push(Submission { name, path });
         }
     }
     if found.submissions.is_empty() {
-        return Err(refused(
-            &"no submissions in it: neither folders nor .bundle files",
-        ));
+        return Err(refused(&match found.links.len() {
+            0 => "no submissions in it: neither folders nor .bundle files",
+            _ => "no submissions in it, but links that lead out of it; copy what they lead to",
+        }));
     }
     found.submissions.sort_by(|a, b| a.name.cmp(&b.name));
+    found.links.sort();
     found.others.sort();
     Ok(found)
+}
+
+/// A name as it is shown and told from others. What is not UTF-8 is written as `/xff`, which no file's name has.
+fn shown(name: &OsStr) -> String {
+    let mut shown = String::new();
+    for chunk in name.as_encoded_bytes().utf8_chunks() {
+        shown += chunk.valid();
+        for byte in chunk.invalid() {
+            // Writing to a string does not fail.
+            let _ = write!(shown, "/x{byte:02x}");
+        }
+    }
+    shown
 }
 
 /// Kept reports.
@@ -194,6 +221,9 @@ impl Store {
 fn add_file(hash: &mut Sha256, path: &Path, metadata: io::Result<Metadata>, most_bytes: u64) {
     let mut why_not = |what: &str| hash.update(what.as_bytes());
     let length = match metadata {
+        // What is said of each differs.
+        Ok(metadata) if metadata.is_symlink() => return why_not("a link"),
+        Ok(metadata) if metadata.is_dir() => return why_not("a folder"),
         Ok(metadata) if !metadata.is_file() => return why_not("no plain file"),
         Ok(metadata) if metadata.len() > most_bytes => return why_not("too large"),
         Ok(metadata) => metadata.len(),

@@ -7,7 +7,8 @@ use crate::failure::{Ending, Failure};
 use crate::grade::report::{figures, html};
 use crate::table::Table;
 use crate::terminal::Look;
-use grading::outcome::Outcome;
+use grading::digest::sha256;
+use grading::outcome::{Kind, Outcome};
 use grading::report::GradeReport;
 use output_files::OutputFile;
 use page::plot::whole;
@@ -139,7 +140,15 @@ impl Summary {
         }
         let mut by_key: BTreeMap<&str, Vec<String>> = BTreeMap::new();
         for one in graded {
-            by_key.entry(&one.key).or_default().push(one.name.clone());
+            // Who handed in nothing, as others did, has copied nothing.
+            let refused = one
+                .report
+                .as_ref()
+                .ok()
+                .and_then(|report| report.refused.as_ref());
+            if refused.is_none_or(|failing| failing.kind != Kind::MissingFile) {
+                by_key.entry(&one.key).or_default().push(one.name.clone());
+            }
         }
         Summary {
             lab: reports.first().map(|report| report.lab.clone()),
@@ -377,12 +386,11 @@ impl Summary {
     }
 }
 
-/// Unique, since no two submissions have the same name; the key tells apart names that differ in other characters only.
+/// Unique, since no two submissions have the same name; the digest tells apart names that differ in other characters only, and
+/// is so long that nobody finds two names with the same.
 fn page_name(graded: &Graded) -> String {
-    let digest: u32 = graded.name.bytes().fold(0x811c_9dc5, |hash, byte| {
-        (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
-    });
-    format!("{}-{digest:08x}.html", escape::file_name(&graded.name))
+    let digest = &sha256(&graded.name)[..32];
+    format!("{}-{digest}.html", escape::file_name(&graded.name))
 }
 
 /// For a spreadsheet: no cell of a submission's choosing is a formula.

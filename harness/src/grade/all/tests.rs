@@ -1,5 +1,6 @@
 //! Folders of submissions, graded by a function of their content.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::path::PathBuf;
 use std::sync::Mutex;
@@ -11,7 +12,7 @@ use tempfile::TempDir;
 use super::*;
 use crate::terminal::Look;
 use grading::course::Group;
-use grading::outcome::{Kind, Outcome};
+use grading::outcome::{Failing, Kind, Outcome};
 use grading::report::{CaseGrade, SubmissionId};
 
 /// A folder of submissions, and one for the results.
@@ -90,6 +91,7 @@ fn terms(device: &str) -> Terms {
         seed: None,
         draw: None,
         deadline_s: 60.0,
+        total_deadline_s: 600.0,
     }
 }
 
@@ -291,6 +293,126 @@ fn what_is_odd_has_a_line_or_is_named_and_none_of_it_is_read() {
     assert!(
         text.contains("broken.bundle") && text.contains("pipe.bundle"),
         "{text}"
+    );
+}
+
+#[test]
+fn names_that_are_no_text_are_told_apart() {
+    use std::os::unix::ffi::OsStrExt;
+    let class = School::new(&[("ada", "right")]);
+    for (name, content) in [(b"a\xff", "right"), (b"a\xfe", "wrong")] {
+        let name = OsStr::from_bytes(name);
+        let folder = class.submissions().join(name);
+        fs::create_dir(&folder).unwrap();
+        fs::write(folder.join("kernels.rs"), content).unwrap();
+    }
+    let (ending, text, asked) = class.run("emulated");
+    assert_eq!((ending, asked.len()), (Ok(Ending::Fine), 3), "{text}");
+    let scores = fs::read_to_string(class.results().join("scores.csv")).unwrap();
+    insta::assert_snapshot!(scores, @r#"
+    submission,earned,undecided,graded,possible,result
+    "a/xfe",4,0,8,8,"hard [wrong_result]"
+    "a/xff",8,0,8,8,"right"
+    "ada",8,0,8,8,"right"
+    "#);
+    let entries = fs::read_dir(class.results()).unwrap();
+    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let pages = names.filter(|name| name.starts_with("a-x"));
+    assert_eq!(pages.count(), 2);
+}
+
+#[test]
+fn links_to_what_is_elsewhere_are_named_and_not_graded() {
+    use std::os::unix::fs::symlink;
+    let class = School::new(&[("ada", "right")]);
+    let elsewhere = School::new(&[("other", "right")]);
+    fs::write(elsewhere.submissions().join("x.bundle"), "").unwrap();
+    symlink(
+        elsewhere.submissions().join("other"),
+        class.submissions().join("bob"),
+    )
+    .unwrap();
+    symlink(
+        elsewhere.submissions().join("x.bundle"),
+        class.submissions().join("cleo.bundle"),
+    )
+    .unwrap();
+    // What is in the folder may have two names.
+    symlink("ada", class.submissions().join("dan")).unwrap();
+    let (ending, text, asked) = class.run("emulated");
+    assert_eq!((ending, asked), (Ok(Ending::Fine), vec!["ada".to_owned()]));
+    assert!(
+        text.starts_with(
+            "  passed over: bob, cleo.bundle are links to what is not in the folder\n"
+        ),
+        "{text}"
+    );
+    assert!(text.contains("the same content: ada, dan"), "{text}");
+    for name in ["ada", "dan"] {
+        fs::remove_dir_all(class.submissions().join(name))
+            .or_else(|_| fs::remove_file(class.submissions().join(name)))
+            .unwrap();
+    }
+    let failure = class.run("emulated").0.unwrap_err().to_string();
+    assert!(
+        failure.ends_with("links that lead out of it; copy what they lead to"),
+        "{failure}"
+    );
+}
+
+#[test]
+fn what_is_missing_is_no_content_and_no_two_faults_are_one() {
+    let class = School::new(&[]);
+    fs::create_dir(class.submissions()).unwrap();
+    let folder = |name: &str| {
+        let folder = class.submissions().join(name);
+        fs::create_dir(&folder).unwrap();
+        folder
+    };
+    let (_, _) = (folder("ada"), folder("bob"));
+    std::os::unix::fs::symlink("nowhere", folder("linked").join("kernels.rs")).unwrap();
+    fs::create_dir(folder("nested").join("kernels.rs")).unwrap();
+    let pipe = std::process::Command::new("mkfifo")
+        .arg(folder("piped").join("kernels.rs"))
+        .status();
+    assert!(pipe.unwrap().success());
+    let asked = Mutex::new(Vec::new());
+    let grade = |_: usize, path: &Path| {
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        asked.lock().unwrap().push(name.clone());
+        let id = SubmissionId { name, sha256: None };
+        let mut report = GradeReport::new(id, "wave2d", "emulated");
+        report.refused = Some(Failing::new(Kind::MissingFile, "kernels.rs: is missing"));
+        Ok(report.with_totals())
+    };
+    let (ending, text) = class.run_with(&terms("emulated"), None, 1, &grade);
+    assert_eq!(ending, Ok(Ending::Fine));
+    assert_eq!(
+        asked.into_inner().unwrap(),
+        ["ada", "linked", "nested", "piped"]
+    );
+    assert!(!text.contains("the same content"), "{text}");
+}
+
+#[test]
+fn no_two_names_share_a_page() {
+    // FNV-1a of 32 bits, which anyone inverts, is the same for these.
+    let class = School::new(&[("costarring", "right"), ("liquid", "wrong")]);
+    class.run("emulated").0.unwrap();
+    let entries = fs::read_dir(class.results()).unwrap();
+    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let digests = names.filter_map(|name| {
+        let (_, digest) = name.strip_suffix(".html")?.split_once('-')?;
+        Some(digest.to_owned())
+    });
+    let digests: Vec<String> = digests.collect();
+    assert!(
+        digests.len() == 2 && digests[0] != digests[1],
+        "{digests:?}"
+    );
+    assert!(
+        digests.iter().all(|digest| digest.len() == 32),
+        "{digests:?}"
     );
 }
 

@@ -110,6 +110,7 @@ fn terms() -> Terms {
         seed: None,
         draw: None,
         deadline_s: 60.0,
+        total_deadline_s: 600.0,
     }
 }
 
@@ -247,6 +248,9 @@ fn parts_that_are_not_all_shards_once() {
     insta::assert_snapshot!(folder.refusal(&parts[1..2]), @"there is no part of shard 1/3, 3/3; name it too, or grade it: `harness grade --all DIR --shard 1/3`");
     let twice = [&parts[..], &parts[..1]].concat();
     insta::assert_snapshot!(folder.refusal(&twice), @"DIR/results/shard-1-of-3.json and DIR/results/shard-1-of-3.json: both are of shard 1/3; name each part once");
+    folder.grade("many", Some("1/30"), &terms());
+    let one_of_many = folder.path("many/shard-1-of-30.json");
+    insta::assert_snapshot!(folder.refusal(&[one_of_many]), @"there is no part of shard 2/30, 3/30, 4/30, 5/30, 6/30, 7/30, 8/30, 9/30, 10/30, 11/30, 12/30, 13/30, 14/30, 15/30, 16/30, 17/30, 18/30, 19/30, 20/30, 21/30 and 9 more; name it too, or grade it: `harness grade --all DIR --shard 2/30`");
     let of_two = folder.shards("others", 2);
     let mixed = [&parts[..1], &of_two[1..]].concat();
     insta::assert_snapshot!(folder.refusal(&mixed), @"DIR/results/shard-1-of-3.json: the number of shards is 3, and in DIR/others/shard-2-of-2.json it is 2; parts of one class are graded in the same way");
@@ -264,6 +268,7 @@ fn parts_of_other_terms() {
     insta::assert_snapshot!(with(&|terms| terms.lab_file = "11".to_owned()), @"DIR/results/shard-1-of-2.json: the lab file's SHA-256 is 00ff, and in DIR/edited/shard-2-of-2.json it is 11; parts of one class are graded in the same way");
     insta::assert_snapshot!(with(&|terms| terms.seed = Some(7)), @"DIR/results/shard-1-of-2.json: --seed is secret, and in DIR/edited/shard-2-of-2.json it is 7; parts of one class are graded in the same way");
     insta::assert_snapshot!(with(&|terms| terms.deadline_s = 2.5), @"DIR/results/shard-1-of-2.json: --deadline is 60 s, and in DIR/edited/shard-2-of-2.json it is 2.5 s; parts of one class are graded in the same way");
+    insta::assert_snapshot!(with(&|terms| terms.total_deadline_s = 25.0), @"DIR/results/shard-1-of-2.json: --total-deadline is 600 s, and in DIR/edited/shard-2-of-2.json it is 25 s; parts of one class are graded in the same way");
     insta::assert_snapshot!(with(&|terms| terms.device = "emulated".to_owned()), @"DIR/results/shard-1-of-2.json: --device is cuda, and in DIR/edited/shard-2-of-2.json it is emulated; parts of one class are graded in the same way");
     insta::assert_snapshot!(with(&|terms| terms.model = "A100".to_owned()), @"DIR/results/shard-1-of-2.json: the device is H100, and in DIR/edited/shard-2-of-2.json it is A100; parts of one class are graded in the same way");
     insta::assert_snapshot!(with(&|terms| terms.harness = "0.0.9".to_owned()).replace(env!("CARGO_PKG_VERSION"), "VERSION"), @"DIR/results/shard-1-of-2.json: the harness's version is VERSION, and in DIR/edited/shard-2-of-2.json it is 0.0.9; parts of one class are graded in the same way");
