@@ -189,13 +189,7 @@ impl Bundle {
     }
 
     fn packed_within(&self, packed: u64, unpacked: u64) -> Result<Packed, BundleFault> {
-        // Neither form is ever in memory beyond its limit.
-        let encoder = GzEncoder::new(Limited::new(Vec::new(), packed), Compression::fast());
-        let mut content = Limited::new(encoder, unpacked);
-        serde_json::to_writer(&mut content, self)
-            .map_err(|_| too_large("a bundle's content", unpacked))?;
-        let content = content.inner.finish();
-        let content = content.map_err(|_| too_large("a bundle", packed))?.inner;
+        let content = compressed(self, packed, unpacked)?;
         let sha256 = digest::sha256(&content);
         let header = format!("{MAGIC} {FORMAT_VERSION} {sha256} {}\n", content.len());
         let bytes = [header.as_bytes(), &content].concat();
@@ -222,6 +216,33 @@ impl Bundle {
             fault,
         })
     }
+}
+
+/// Checks that these cases take no more than half of a bundle: the others, and the kernels, have the rest.
+///
+/// # Errors
+///
+/// [`BundleFault::TooLarge`].
+pub fn fits_half(cases: &[BundledCase]) -> Result<(), BundleFault> {
+    compressed(cases, MOST_PACKED / 2, MOST_UNPACKED / 2).map(drop)
+}
+
+/// The content of a bundle, or of a part of it. Neither form is ever in memory beyond its limit.
+fn compressed(
+    content: &(impl Serialize + ?Sized),
+    packed: u64,
+    unpacked: u64,
+) -> Result<Vec<u8>, BundleFault> {
+    let encoder = GzEncoder::new(Limited::new(Vec::new(), packed), Compression::fast());
+    let mut json = Limited::new(encoder, unpacked);
+    if serde_json::to_writer(&mut json, content).is_err() {
+        return Err(match json.is_full {
+            true => too_large("a bundle's content", unpacked),
+            false => too_large("a bundle", packed),
+        });
+    }
+    let content = json.inner.finish();
+    Ok(content.map_err(|_| too_large("a bundle", packed))?.inner)
 }
 
 fn read(path: &Path, packed: u64, unpacked: u64) -> Result<(Bundle, String), BundleFault> {
@@ -312,17 +333,23 @@ fn too_large(what: &'static str, bytes: u64) -> BundleFault {
 struct Limited<W> {
     inner: W,
     left: u64,
+    is_full: bool,
 }
 
 impl<W> Limited<W> {
     fn new(inner: W, left: u64) -> Limited<W> {
-        Limited { inner, left }
+        Limited {
+            inner,
+            left,
+            is_full: false,
+        }
     }
 }
 
 impl<W: Write> Write for Limited<W> {
     fn write(&mut self, buffer: &[u8]) -> std::io::Result<usize> {
         if buffer.len() as u64 > self.left {
+            self.is_full = true;
             return Err(std::io::ErrorKind::FileTooLarge.into());
         }
         let written = self.inner.write(buffer)?;

@@ -190,4 +190,14 @@ fn a_bundle_that_could_not_be_read_is_not_written() {
         Err(BundleFault::TooLarge { .. })
     ));
     assert!(bundle().packed_within(limit, limit).is_ok());
+    // It says which of the two it is.
+    let mut random = bundle();
+    random.ptx = std::iter::repeat_with(fastrand::alphanumeric)
+        .take(1 << 20)
+        .collect();
+    assert!(random.packed_within(limit, 2 * limit).is_ok());
+    insta::assert_snapshot!(random.packed_within(limit / 2, 2 * limit).unwrap_err(), @"is larger than the 0 MiB that a bundle may have; record fewer launches");
+    insta::assert_snapshot!(random.packed_within(limit, limit).unwrap_err(), @"is larger than the 1 MiB that a bundle's content may have; record fewer launches");
+    // Half of it is for cases that are not hidden.
+    fits_half(&bundle().cases).unwrap();
 }

@@ -91,7 +91,7 @@ pub fn ptx(
         let mut stderr = finished.stderr.clone();
         if is_rustc {
             diagnostics = Diagnostics::read(&finished.stderr);
-            stderr = diagnostics.text.clone().into_bytes();
+            stderr = options.within_course(&diagnostics.text).into_bytes();
             refused = from_outside(folder, "kernels.rs", &own);
         }
         if let Some(limit) = over_limit(&finished, &sandbox.limits) {
@@ -115,7 +115,7 @@ pub fn ptx(
         Error::NoClusters { .. } => {
             PackError::refused(Kind::CompileError, format!("kernels.rs: {error}"))
         }
-        other => other.into(),
+        other => no_space(folder, &other.to_string()).unwrap_or_else(|| other.into()),
     })?;
     if ptx.len() > MOST_PTX_BYTES {
         fail!(
@@ -191,13 +191,21 @@ fn library(
     }
     if !finished.succeeded() {
         let diagnostics = Diagnostics::read(&finished.stderr);
-        if diagnostics.in_submission {
-            return Err(compile_error("launch.rs", &diagnostics.text));
+        let mut said = options.within_course(&diagnostics.text);
+        // `plan::wave2d::Wave2d`.
+        let lab = lab.split("::").nth(1).unwrap_or(lab);
+        if let Some(sentence) = said::about_launch(&diagnostics, &sources.launch, lab) {
+            said = format!("{sentence}\n{said}");
         }
-        return Err(PackError::HostCompiler {
-            program: host.rustc.display().to_string(),
-            said: shortened(&diagnostics.text),
-        });
+        if diagnostics.in_submission {
+            return Err(compile_error("launch.rs", &said));
+        }
+        return Err(
+            no_space(folder, &said).unwrap_or_else(|| PackError::HostCompiler {
+                program: host.rustc.display().to_string(),
+                said: shortened(&said),
+            }),
+        );
     }
     Ok(finished.in_force)
 }
@@ -236,7 +244,7 @@ fn link(
     }
     if !finished.succeeded() {
         let said = shortened(&Diagnostics::read(&finished.stderr).text);
-        return Err(PackError::NoLinker { said });
+        return Err(no_space(folder, &said).unwrap_or(PackError::NoLinker { said }));
     }
     Ok(finished.in_force)
 }
@@ -438,6 +446,16 @@ fn size(bytes: u64) -> String {
     }
 }
 
+/// The machine's error where a compiler says that the disk is full. Its words choose no more than what to do about it.
+fn no_space(folder: &Path, said: &str) -> Option<PackError> {
+    // Programs speak English here: see `confined`.
+    let is_full = said.contains("No space left on device") || said.contains("os error 28");
+    is_full.then(|| PackError::NoSpace {
+        folder: folder.to_owned(),
+        said: shortened(said),
+    })
+}
+
 /// The compiler's message, without its summary.
 fn compile_error(file: &str, output: &str) -> PackError {
     let message = format!("{file} does not compile:\n{}", shortened(output));
@@ -452,4 +470,21 @@ pub fn shortened(text: &str) -> String {
     }
     let end = text.floor_char_boundary(MESSAGE_BYTES);
     format!("{}\n... ({} bytes more)", &text[..end], text.len() - end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_is_no_missing_linker() {
+        let folder = Path::new("/tmp/x");
+        let said = "error: linking with `cc` failed: exit status: 1\nld: final link failed: No space left on device";
+        insta::assert_snapshot!(no_space(folder, said).unwrap(), @r"
+        no space is left in /tmp/x, where submissions are built; set TMPDIR to a folder that has some:
+        error: linking with `cc` failed: exit status: 1
+        ld: final link failed: No space left on device
+        ");
+        assert!(no_space(folder, "error: linker `cc` not found").is_none());
+    }
 }

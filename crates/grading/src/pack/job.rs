@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Options, PackError, Packer, Sources};
+use super::{HIDDEN_BEGUN, Options, PackError, Packer, Sources, plans_too_large};
 use crate::bundle::BuiltWith;
 use crate::course::Course;
 use crate::engine::GradeError;
@@ -45,7 +45,7 @@ pub struct PackJob {
     pub without_landlock: bool,
     /// Whether some submission was built here before.
     pub able: bool,
-    /// The file to write.
+    /// The file to write. Its folder is [`Options::scratch`].
     pub bundle: PathBuf,
 }
 
@@ -100,6 +100,7 @@ impl PackJob {
         let options = Options {
             cache: self.cache.clone(),
             without_landlock: self.without_landlock,
+            scratch: self.bundle.parent().map(Path::to_owned),
             ..Options::new(self.course_root.clone())
         };
         let packer = Packer::new(options);
@@ -107,9 +108,10 @@ impl PackJob {
             packer.able.get_or_init(|| ());
         }
         let bundle = packer.pack(&sources, &course.drawn(self.draw))?;
+        // The others do not fill it.
         let packed = bundle
             .packed()
-            .map_err(|fault| PackError::refused(Kind::PlanTooLarge, fault.to_string()))?;
+            .map_err(|fault| plans_too_large(fault).of_hidden_cases())?;
         fs::write(&self.bundle, &packed.bytes).map_err(PackError::io(&self.bundle))?;
         let commands = |case: &crate::bundle::BundledCase| case.plan.commands().count();
         Ok(PackedFile {
@@ -142,7 +144,8 @@ impl PackProcesses {
     }
 
     /// Builds the submission in this folder for the lab of `course`, records a plan for each of its cases, drawn from `draw`, and
-    /// writes the bundle's file.
+    /// writes the bundle's file. Its folder is a scratch folder of the caller's: compilers and recorder work there, and may leave what they
+    /// wrote if they are killed.
     ///
     /// # Errors
     ///
@@ -167,15 +170,17 @@ impl PackProcesses {
             able: self.able.load(Ordering::Relaxed),
             bundle: bundle.to_owned(),
         };
-        let packed = became(CaseProcesses.pack(&job, DEADLINE))?;
+        let ended = CaseProcesses.pack(&job, DEADLINE);
+        let packed = became(ended, bundle.with_file_name(HIDDEN_BEGUN).exists())?;
         self.able.store(true, Ordering::Relaxed);
         Ok(packed)
     }
 }
 
-/// What became of a job.
+/// What became of a job, which may have begun with hidden cases.
 fn became(
     ended: Result<Ended<Result<PackedFile, NotPacked>>, GradeError>,
+    hidden_begun: bool,
 ) -> Result<PackedFile, PackError> {
     let why = match ended.map_err(|error| PackError::Elsewhere(error.to_string()))? {
         Ended::Answer(answer) => {
@@ -188,10 +193,14 @@ fn became(
         Ended::TimedOut(_) => format!("it took more than {} minutes", DEADLINE.as_secs() / 60),
         Ended::Died { how, said, .. } => died(&how, &said),
     };
-    Err(PackError::refused(
+    let refused = PackError::refused(
         Kind::BuildLimit,
         format!("it could not be packed within the limits of time and memory: {why}"),
-    ))
+    );
+    Err(match hidden_begun {
+        true => refused.of_hidden_cases(),
+        false => refused,
+    })
 }
 
 #[cfg(test)]
@@ -199,7 +208,7 @@ mod tests {
     use super::*;
 
     fn refused(ended: Ended<Result<PackedFile, NotPacked>>) -> Failing {
-        match became(Ok(ended)) {
+        match became(Ok(ended), false) {
             Err(PackError::Refused(failing)) => *failing,
             other => panic!("{other:?}"),
         }
@@ -218,10 +227,23 @@ mod tests {
         insta::assert_snapshot!(failing.message, @"it could not be packed within the limits of time and memory: it took more than 15 minutes");
     }
 
+    /// Of a process that dies over hidden cases, students learn no more than of a recorder that does.
+    #[test]
+    fn a_process_that_dies_over_hidden_cases_tells_nothing() {
+        let ended = || Ended::TimedOut(crate::engine::Phase::Ours);
+        let Err(PackError::Refused(failing)) = became(Ok(ended()), true) else {
+            panic!("it is the submission's fault")
+        };
+        assert_eq!(failing.kind, Kind::RecorderFailed);
+        assert!(failing.knew_hidden);
+        insta::assert_snapshot!(failing.message, @"in a hidden case: it could not be packed within the limits of time and memory: it took more than 15 minutes [build_limit]");
+        assert!(!refused(ended()).knew_hidden);
+    }
+
     #[test]
     fn what_the_machine_lacks_is_not_blamed_on_the_submission() {
         let answer = Err(NotPacked::Unable("no rustc".to_owned()));
-        let error = became(Ok(Ended::Answer(Box::new(answer)))).unwrap_err();
+        let error = became(Ok(Ended::Answer(Box::new(answer))), true).unwrap_err();
         assert!(matches!(error, PackError::Elsewhere(_)));
         insta::assert_snapshot!(error, @"no rustc");
     }

@@ -32,7 +32,6 @@ use std::time::Duration;
 use host::device::LaunchLimits;
 use host::lab::CaseError;
 use host::{Module, find_lab};
-use output_files::ScratchFolder;
 use plan::{AnyLab, Task};
 use sandbox::{InForce, Layer, ResourceLimits};
 use thiserror::Error;
@@ -40,7 +39,7 @@ use thiserror::Error;
 pub use dependencies::Dependencies;
 pub use screen::Sources;
 
-use crate::bundle::{BuiltWith, Bundle, BundledCase};
+use crate::bundle::{self, BuiltWith, Bundle, BundleFault, BundledCase};
 use crate::course::{CaseSpec, Course, Group};
 use crate::outcome::{Failing, Kind, Outcome};
 use crate::plan_check;
@@ -82,6 +81,14 @@ pub enum PackError {
     /// There is no linker for host code.
     #[error("the recorder cannot be linked; install a C compiler:\n{said}")]
     NoLinker {
+        /// What the compiler says.
+        said: String,
+    },
+    /// The disk is full.
+    #[error("no space is left in {}, where submissions are built; set TMPDIR to a folder that has some:\n{said}", .folder.display())]
+    NoSpace {
+        /// Where.
+        folder: PathBuf,
         /// What the compiler says.
         said: String,
     },
@@ -186,7 +193,13 @@ pub struct Options {
     pub without: Vec<Layer>,
     /// Whether to pack where nothing keeps submissions from files ([`Layer::Files`]): they can read the reference then.
     pub without_landlock: bool,
+    /// A folder of the caller's, where compilers and recorder work: who made it removes it, whatever becomes of this process.
+    /// By default, folders where the system keeps temporary files.
+    pub scratch: Option<PathBuf>,
 }
+
+/// The file in [`Options::scratch`] that is there once hidden cases are recorded: from then on, nothing may be told of a failure.
+const HIDDEN_BEGUN: &str = "hidden-cases-begun";
 
 impl Options {
     /// The usual limits, for the course in this folder.
@@ -212,6 +225,7 @@ impl Options {
             },
             without: Vec::new(),
             without_landlock: false,
+            scratch: None,
         }
     }
 
@@ -223,6 +237,16 @@ impl Options {
                 .map_or_else(|| self.course_root.join("target"), PathBuf::from),
         };
         std::path::absolute(&cache).unwrap_or(cache)
+    }
+
+    /// What a program says, with places in the course as its own: a submission's author has the course elsewhere.
+    fn within_course(&self, said: &str) -> String {
+        let root = std::path::absolute(&self.course_root).unwrap_or_default();
+        let mut said = said.to_owned();
+        for root in [root.canonicalize().ok(), Some(root)].into_iter().flatten() {
+            said = said.replace(&format!("{}/", root.display()), "");
+        }
+        said
     }
 
     /// What no submission may read: the course with its solutions, what was compiled of it, and this program, which holds both.
@@ -306,30 +330,7 @@ impl Packer {
             }
             built => built,
         };
-        let (ptx, plans, in_force) = built?;
-        let module = Module::new("kernels.rs", ptx);
-        module
-            .program()
-            .map_err(|error| PackError::refused(Kind::PtxInvalid, error.to_string()))?;
-        let mut cases = Vec::new();
-        for (i, (task, plan)) in known.iter().chain(&hidden).zip(plans).enumerate() {
-            let Task { name, problem } = task.clone();
-            let fits =
-                plan_check::fits(&course.lab, &problem, &plan, &module, &LaunchLimits::COMMON);
-            if let Err(Outcome::Failed(failing)) = fits {
-                let message = format!("case `{name}`: {}", failing.message);
-                let refused = PackError::refused(failing.kind, message);
-                return Err(match i < known.len() {
-                    true => refused,
-                    false => refused.of_hidden_cases(),
-                });
-            }
-            cases.push(BundledCase {
-                name,
-                problem,
-                plan,
-            });
-        }
+        let (module, mut cases, in_force) = built?;
         // As the lab has them.
         let place = |name: &str| course.cases.iter().position(|case| case.name == name);
         cases.sort_by_key(|case| place(&case.name));
@@ -353,7 +354,12 @@ impl Packer {
     fn may_be_the_machine(&self, error: &PackError) -> bool {
         match error {
             PackError::Refused(failing) => {
-                let surely_not = [Kind::CompileError, Kind::ForbiddenConstruct];
+                let surely_not = [
+                    Kind::CompileError,
+                    Kind::ForbiddenConstruct,
+                    Kind::PtxInvalid,
+                    Kind::PlanInvalid,
+                ];
                 !surely_not.contains(&failing.kind) && self.able.get().is_none()
             }
             _ => true,
@@ -384,15 +390,20 @@ impl Packer {
         }
     }
 
-    /// The kernels as PTX, a plan for each of the known and then of the hidden tasks, and what all of it ran under.
+    /// The kernels, a plan for each of the known and then of the hidden tasks, and what all of it ran under.
     fn compile_and_record(
         &self,
         sources: &Sources,
         lab: &str,
         dependencies: &Dependencies,
         [known, hidden]: [&[Task]; 2],
-    ) -> Result<(String, Vec<plan::Plan>, InForce), PackError> {
-        let folder = ScratchFolder::new("pack").map_err(PackError::io(&std::env::temp_dir()))?;
+    ) -> Result<(Module, Vec<BundledCase>, InForce), PackError> {
+        let above = self.options.scratch.clone();
+        let above = above.unwrap_or_else(std::env::temp_dir);
+        let folder = tempfile::Builder::new()
+            .prefix("harness-pack-")
+            .tempdir_in(&above);
+        let folder = folder.map_err(PackError::io(&above))?;
         let folder = folder.path();
         // The sandbox gets paths as the kernel sees them.
         let root = folder.canonicalize().map_err(PackError::io(folder))?;
@@ -414,28 +425,75 @@ impl Packer {
             false => &dependencies.device,
         };
         // Kernels and recorder are independent of one another.
-        let (kernels, plans) = std::thread::scope(|scope| {
+        let record =
+            |program: &Path, tasks: &[Task]| record::plans(program, tasks, &recording, options);
+        let (kernels, recorded) = std::thread::scope(|scope| {
             let kernels = scope.spawn(|| compile::ptx(sources, of_kernels, &device, options));
             let recorder = compile::recorder(sources, &dependencies.host, lab_type, &host, options);
-            let plans = recorder.and_then(|(program, mut in_force)| {
-                let record = |tasks: &[Task]| record::plans(&program, tasks, &recording, options);
-                let (mut plans, recorded) = record(known)?;
-                in_force = in_force.and(recorded);
-                // By a process of their own, and last: nothing about another case can tell of them.
-                if !hidden.is_empty() {
-                    let (others, recorded) = record(hidden).map_err(PackError::of_hidden_cases)?;
-                    plans.extend(others);
-                    in_force = in_force.and(recorded);
-                }
-                Ok((plans, in_force))
+            let recorded = recorder.and_then(|(program, in_force)| {
+                let (plans, recorded) = record(&program, known)?;
+                Ok((program, plans, in_force.and(recorded)))
             });
-            (kernels.join().expect("no panic"), plans)
+            (kernels.join().expect("no panic"), recorded)
         });
         // A mistake in the kernels is one of the recorder too, which says it with less.
         let (ptx, kernels_in_force) = kernels?;
-        let (plans, plans_in_force) = plans?;
-        Ok((ptx, plans, kernels_in_force.and(plans_in_force)))
+        let (program, plans, in_force) = recorded?;
+        let in_force = kernels_in_force.and(in_force);
+        let module = Module::new("kernels.rs", ptx);
+        module
+            .program()
+            .map_err(|error| PackError::refused(Kind::PtxInvalid, error.to_string()))?;
+        let mut cases = bundled(lab, &module, known, plans)?;
+        // Here and now: whether all plans together are too many can tell of hidden cases.
+        bundle::fits_half(&cases).map_err(plans_too_large)?;
+        if hidden.is_empty() {
+            return Ok((module, cases, in_force));
+        }
+        // By a process of their own, and last: nothing about another case can tell of them.
+        if let Some(scratch) = &self.options.scratch {
+            let begun = scratch.join(HIDDEN_BEGUN);
+            std::fs::write(&begun, "").map_err(PackError::io(&begun))?;
+        }
+        let (plans, recorded) = record(&program, hidden).map_err(PackError::of_hidden_cases)?;
+        let of_hidden = bundled(lab, &module, hidden, plans);
+        cases.extend(of_hidden.map_err(PackError::of_hidden_cases)?);
+        Ok((module, cases, in_force.and(recorded)))
     }
+}
+
+/// What a bundle holds of these tasks, if the plans for them fit.
+fn bundled(
+    lab: &str,
+    module: &Module,
+    tasks: &[Task],
+    plans: Vec<plan::Plan>,
+) -> Result<Vec<BundledCase>, PackError> {
+    let case = |(task, plan): (&Task, plan::Plan)| {
+        let Task { name, problem } = task.clone();
+        let fits = plan_check::fits(lab, &problem, &plan, module, &LaunchLimits::COMMON);
+        if let Err(Outcome::Failed(failing)) = fits {
+            let message = format!("case `{name}`: {}", failing.message);
+            return Err(PackError::refused(failing.kind, message));
+        }
+        Ok(BundledCase {
+            name,
+            problem,
+            plan,
+        })
+    };
+    tasks.iter().zip(plans).map(case).collect()
+}
+
+/// What is said of plans that fill a bundle.
+fn plans_too_large(fault: BundleFault) -> PackError {
+    let BundleFault::TooLarge { limit, .. } = fault else {
+        return PackError::refused(Kind::PlanTooLarge, fault.to_string());
+    };
+    let message = format!(
+        "launch.rs: the plans are larger than the {limit} that they may have; record fewer launches"
+    );
+    PackError::refused(Kind::PlanTooLarge, message)
 }
 
 /// The same error, where the machine can build other submissions.

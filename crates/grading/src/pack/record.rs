@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use plan::{Plan, Recording, Task};
 
-use sandbox::{Access, Calls, End, Finished, InForce, ResourceLimits, Sandbox};
+use sandbox::{Access, Calls, End, Finished, InForce, Sandbox};
 
 use super::compile::{self, LIBRARIES, OUT_OF_MEMORY, shortened};
 use super::{Options, PackError};
@@ -46,14 +46,16 @@ pub fn plans(
             &input,
         )
         .map_err(PackError::io(recorder))?;
-    ended(&finished, &options.record)?;
+    ended(&finished, options)?;
     let text = read_text(&file, options.record.file_bytes)?;
     Ok((parse(&text, tasks)?, finished.in_force))
 }
 
 /// How it ended, if not well.
-fn ended(finished: &Finished, limits: &ResourceLimits) -> Result<(), PackError> {
-    let said = shortened(&String::from_utf8_lossy(&finished.stderr));
+fn ended(finished: &Finished, options: &Options) -> Result<(), PackError> {
+    let limits = &options.record;
+    let said = options.within_course(&String::from_utf8_lossy(&finished.stderr));
+    let said = shortened(&said);
     let words = match said.is_empty() {
         true => String::new(),
         false => format!("; it said:\n{said}"),

@@ -4,6 +4,10 @@
 use std::fs;
 use std::path::Path;
 
+use plan::AnyLab;
+
+use super::screen::tokens::{self, TokenKind};
+
 /// What rustc printed, as people read it.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Diagnostics {
@@ -11,6 +15,8 @@ pub struct Diagnostics {
     pub text: String,
     /// Whether one of them is an error in the submission's text.
     pub in_submission: bool,
+    /// The code of the first error in the text of ours around it, `lib.rs`.
+    pub around: Option<String>,
 }
 
 impl Diagnostics {
@@ -28,9 +34,14 @@ impl Diagnostics {
             read.text
                 .push_str(message["rendered"].as_str().unwrap_or_default());
             let code = message["code"]["code"].as_str().unwrap_or_default();
-            read.in_submission |= message["level"] == "error"
-                && !ABOUT_CRATES.contains(&code)
-                && points_at_submission(&message);
+            if message["level"] != "error" || ABOUT_CRATES.contains(&code) {
+                continue;
+            }
+            read.in_submission |= points_at_submission(&message);
+            let mut spans = message["spans"].as_array().into_iter().flatten();
+            if spans.any(|span| span["is_primary"] == true && span["file_name"] == "lib.rs") {
+                read.around.get_or_insert_with(|| code.to_owned());
+            }
         }
         read
     }
@@ -57,6 +68,32 @@ fn points_at_submission(message: &serde_json::Value) -> bool {
             span = &span["expansion"]["span"];
         }
         false
+    })
+}
+
+/// What is amiss with launch.rs as a whole, for the lab with this module: no line of it is wrong, and rustc points at the text around it.
+pub fn about_launch(diagnostics: &Diagnostics, launch: &str, lab: &str) -> Option<String> {
+    match diagnostics.around.as_deref()? {
+        // There is none; it is private; it has fields.
+        "E0425" | "E0603" | "E0423" => {
+            return Some("launch.rs has no `pub struct Submission;`".to_owned());
+        }
+        "E0277" => {}
+        _ => return None,
+    }
+    let tokens = tokens::flatten(launch, tokens::MAX_DEPTH).ok()?;
+    let names = tokens.iter().filter_map(|token| match &token.kind {
+        TokenKind::Name(name) => AnyLab::find(name),
+        _ => None,
+    });
+    let named: Vec<&str> = names.map(|lab| lab.name).collect();
+    Some(match named.first() {
+        Some(other) if !named.contains(&lab) => format!(
+            "launch.rs implements lab `{other}`, but is graded as `{lab}`: is `--lab` right?"
+        ),
+        _ => format!(
+            "launch.rs does not implement `plan::{lab}::Solution` for `pub struct Submission;`"
+        ),
     })
 }
 

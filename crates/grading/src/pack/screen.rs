@@ -10,7 +10,7 @@ mod expanded;
 mod rules;
 #[cfg(test)]
 mod tests;
-mod tokens;
+pub mod tokens;
 
 use std::fs;
 use std::io::Read;

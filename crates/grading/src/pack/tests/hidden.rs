@@ -1,0 +1,92 @@
+//! What a student can learn of hidden cases from how packing ends.
+
+use super::*;
+
+/// The submission that is known to be good, which does this first.
+fn before_recording(body: &str) -> Sources {
+    let own = LAUNCH.split_once("// RECORD").unwrap().1;
+    let own = own.split_once("// END").unwrap().0;
+    sources(&format!("{body}\n{own}"))
+}
+
+/// What students are shown cannot have come from a hidden case: those are recorded by another process, and last.
+#[test]
+fn hidden_cases_are_not_revealed() {
+    let told = |body: &str| packed(&before_recording(body), options());
+    let failing = told("assert!(problem.n != 9, \"n is {}\", problem.n);").unwrap_err();
+    assert!(failing.message.contains("n is 9"), "{}", failing.message);
+    assert!(failing.knew_hidden);
+    let failing = told(
+        "if problem.n == 9 { plan.launch(\"n_is_9\", LaunchConfig::covering(1, 1)?, args![])?; }",
+    );
+    let failing = failing.unwrap_err();
+    assert!(
+        failing.message.ends_with("[plan_invalid]"),
+        "{}",
+        failing.message
+    );
+    assert!(failing.knew_hidden);
+    // However it fails, that is all that a student learns.
+    for body in [
+        "assert!(problem.n != 9);",
+        "if problem.n == 9 { std::process::exit(3) }",
+        "if problem.n == 9 { std::process::abort() }",
+        "if problem.n == 9 { loop { drop(vec![1u8; 100 << 30]) } }",
+        "if problem.n == 9 { loop { println!(\"{}\", \"y\".repeat(1 << 16)) } }",
+        "if problem.n == 9 { plan.launch(\"n_is_9\", LaunchConfig::covering(1, 1)?, args![])?; }",
+    ] {
+        let failing = told(body).unwrap_err();
+        assert_eq!(failing.kind, Kind::RecorderFailed, "{body}");
+        assert!(failing.knew_hidden, "{body}");
+        assert!(
+            failing.message.starts_with("in a hidden case: "),
+            "{}",
+            failing.message
+        );
+    }
+    let failing = told("assert!(problem.n == 9, \"n is {}\", problem.n);").unwrap_err();
+    assert!(failing.message.contains("n is 5"), "{}", failing.message);
+    assert!(!failing.knew_hidden);
+    // `other` comes after `hidden` in the lab file, and yet knows nothing of it.
+    let remember =
+        "static KNOWN: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
+                    let before = KNOWN.swap(problem.n, std::sync::atomic::Ordering::Relaxed);
+                    assert!(before != 9 && (problem.n != 9 || before == 0), \"n was {before}\");";
+    assert!(told(remember).is_ok());
+}
+
+/// Once they are begun, whoever sees this process die knows that it may be over one of them.
+#[test]
+fn that_hidden_cases_are_begun_is_noted() {
+    let scratch = tempfile::tempdir().unwrap();
+    let left = |body: &str| {
+        let options = Options {
+            scratch: Some(scratch.path().to_owned()),
+            ..options()
+        };
+        packed(&before_recording(body), options).unwrap_err();
+        let entries = std::fs::read_dir(scratch.path()).unwrap();
+        let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        names.collect::<Vec<_>>()
+    };
+    assert_eq!(left("assert!(problem.n == 9);"), [""; 0]);
+    let launch = "if problem.n != 9 { plan.launch(\"k\", LaunchConfig::new(1, 1), args![])?; }";
+    assert_eq!(left(launch), [""; 0]);
+    assert_eq!(left("assert!(problem.n != 9);"), [HIDDEN_BEGUN]);
+}
+
+/// Of plans that a bundle does not hold: those of known cases are told of before hidden ones are recorded.
+#[test]
+fn plans_too_large_are_named() {
+    let fault = BundleFault::TooLarge {
+        what: "a bundle",
+        limit: "32 MiB".to_owned(),
+    };
+    let error = plans_too_large(fault);
+    insta::assert_snapshot!(error, @"launch.rs: the plans are larger than the 32 MiB that they may have; record fewer launches");
+    let PackError::Refused(failing) = error.of_hidden_cases() else {
+        panic!("it is the submission's fault")
+    };
+    assert_eq!(failing.kind, Kind::RecorderFailed);
+    assert!(failing.knew_hidden);
+}
