@@ -178,6 +178,8 @@ pub(crate) struct LaunchContext<'a> {
     pub(crate) limits: &'a DeviceLimits,
     pub(crate) sanitize: Sanitize,
     pub(crate) schedule: Schedule,
+    /// What clocks show follows from it.
+    pub(crate) seed: u64,
     pub(crate) fuel: u64,
     /// Whether traffic between L1 and L2 is counted.
     pub(crate) count_l2: bool,

@@ -130,6 +130,16 @@ pub enum Schedule {
     },
 }
 
+impl Options {
+    /// The seed of all that follows from none of a launch's.
+    pub(crate) fn seed(&self) -> u64 {
+        match self.schedule {
+            Schedule::InOrder => self.seed,
+            Schedule::Random { seed } => self.seed ^ seed,
+        }
+    }
+}
+
 /// How launches are executed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
@@ -137,6 +147,8 @@ pub struct Options {
     pub sanitize: Sanitize,
     /// Order of execution.
     pub schedule: Schedule,
+    /// With the schedule's seed, what decides where buffers lie and what clocks show: programs must not depend on either.
+    pub seed: u64,
     /// Warp instructions that one block may execute before the launch fails.
     pub fuel: u64,
     /// How many blocks of a launch run, if not all: pairs of neighbours, the first and the last of the grid among them. For
@@ -155,6 +167,7 @@ impl Default for Options {
         Self {
             sanitize: Sanitize::ALL,
             schedule: Schedule::InOrder,
+            seed: 0,
             fuel: 200_000_000,
             most_blocks: None,
             count_l2: false,

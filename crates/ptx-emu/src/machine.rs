@@ -68,12 +68,12 @@ impl Default for Machine {
 }
 
 impl Machine {
-    /// A device with empty memory.
+    /// A device with empty memory. Where its buffers will lie follows from these options' seeds.
     pub fn new(limits: DeviceLimits, options: Options) -> Self {
         static NEXT_ID: AtomicU64 = AtomicU64::new(0);
         Self {
             id: NEXT_ID.fetch_add(1, Relaxed),
-            memory: GlobalMemory::new(limits.global_bytes),
+            memory: GlobalMemory::new(limits.global_bytes, options.seed()),
             limits,
             options,
             next_block: 1,
@@ -289,6 +289,7 @@ impl Machine {
             limits: &self.limits,
             sanitize,
             schedule: launch::schedule(self.options.schedule, *next_block),
+            seed: self.options.seed(),
             exchange,
             fuel: self.options.fuel.max(1),
             count_l2: self.options.count_l2,

@@ -37,8 +37,10 @@ pub(crate) enum Special {
     LaneMaskLt,
     LaneMaskGe,
     LaneMaskGt,
-    /// `%clock`, `%clock64`, `%globaltimer` and its parts: instructions executed, shifted right by so many bits.
+    /// `%clock`, `%clock64` and their parts: shifted right by so many bits.
     Clock(u32),
+    /// The same of `%globaltimer`.
+    GlobalTimer(u32),
     /// `%dynamic_smem_size`: dynamic shared memory of the launch, bytes.
     DynamicSharedSize,
     /// `%total_smem_size`: static and dynamic shared memory of the block, bytes.
@@ -120,8 +122,10 @@ impl Special {
             ("lanemask_lt", _, None) => Special::LaneMaskLt,
             ("lanemask_ge", _, None) => Special::LaneMaskGe,
             ("lanemask_gt", _, None) => Special::LaneMaskGt,
-            ("clock" | "clock64" | "globaltimer" | "globaltimer_lo", _, None) => Special::Clock(0),
-            ("clock_hi" | "globaltimer_hi", _, None) => Special::Clock(32),
+            ("clock" | "clock64", _, None) => Special::Clock(0),
+            ("clock_hi", _, None) => Special::Clock(32),
+            ("globaltimer" | "globaltimer_lo", _, None) => Special::GlobalTimer(0),
+            ("globaltimer_hi", _, None) => Special::GlobalTimer(32),
             ("dynamic_smem_size", _, None) => Special::DynamicSharedSize,
             ("total_smem_size", _, None) => Special::TotalSharedSize,
             _ => {
@@ -187,7 +191,7 @@ impl Special {
             Special::LaneMaskGt => (u32::MAX << lane) << 1,
             Special::DynamicSharedSize => view.dynamic_shared_bytes,
             Special::TotalSharedSize => view.total_shared_bytes,
-            Special::GridId | Special::Clock(_) => 0,
+            Special::GridId | Special::Clock(_) | Special::GlobalTimer(_) => 0,
         }
     }
 }

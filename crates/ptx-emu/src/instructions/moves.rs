@@ -57,8 +57,13 @@ fn mov_one<'a>(
     s: &Operand<'a>,
 ) -> Read<Op> {
     let dst = r.register(d, ty, Width::Exact)?;
-    if let Some(Special::Clock(shift)) = r.special(s)? {
-        return other(Clock { dst, shift });
+    if let Some(special @ (Special::Clock(shift) | Special::GlobalTimer(shift))) = r.special(s)? {
+        let is_global = matches!(special, Special::GlobalTimer(_));
+        return other(Clock {
+            dst,
+            shift,
+            is_global,
+        });
     }
     let src = r.value(s, ty, Width::Exact)?;
     let apply: Apply = match class_of(ty) {
@@ -89,17 +94,34 @@ fn element_type(r: &Reader, ty: ScalarType, count: usize) -> Read<ScalarType> {
     }
 }
 
-/// A clock: warp instructions that the block has executed.
+/// What `%globaltimer` shows at first, give or take [`SPREAD`]: nanoseconds of Unix time, in 2025.
+const EPOCH: u64 = 1_750_000_000_000_000_000;
+/// Half a year in nanoseconds.
+const SPREAD: u64 = 15_768_000_000_000_000;
+/// Nanoseconds from the start of a launch to that of the next, for each of its blocks.
+const BLOCK_NANOS: u64 = 1000;
+/// Clocks of multiprocessors show less than this at first.
+const CLOCKS: u64 = 1 << 44;
+
+/// A clock: warp instructions that the block has executed, from a start that follows from the seed; of a multiprocessor's, for
+/// each block another.
 #[derive(Debug)]
 struct Clock {
     dst: Slot,
     shift: u32,
+    is_global: bool,
 }
 
 impl Execute for Clock {
     fn execute(&self, runner: &mut BlockRunner, warp: &mut Warp, at: At) -> Result<Next, Stop> {
-        let now = runner.executed >> self.shift;
-        warp.registers.fill(self.dst, at.active, now);
+        let (launch, block) = (runner.launch, u64::from(runner.block_number()));
+        let random = |more: u64| fastrand::Rng::with_seed(launch.seed ^ more);
+        let start = match self.is_global {
+            true => EPOCH + random(0).u64(0..SPREAD) + u64::from(launch.first_block) * BLOCK_NANOS,
+            false => random(block.wrapping_mul(0x9e37_79b9_7f4a_7c15)).u64(0..CLOCKS),
+        };
+        let now = start + runner.executed;
+        warp.registers.fill(self.dst, at.active, now >> self.shift);
         Ok(Next::Step)
     }
 }

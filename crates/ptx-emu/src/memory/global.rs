@@ -20,6 +20,10 @@ use crate::check::written::WrittenShadow;
 const ALIGNMENT: u64 = 256;
 /// At least this many bytes between two buffers belong to no buffer.
 pub const GUARD_BYTES: u64 = 64 << 10;
+/// Of the gap between two buffers, chance adds less than so many [`ALIGNMENT`]s.
+const GAP: u64 = 4096;
+/// The first buffer lies at a multiple of this above [`GLOBAL_BASE`], less than so many times.
+const FIRST: (u64, u64) = (2 << 20, 4096);
 /// Locks that 64-bit atomics share.
 const LOCKS: usize = 64;
 
@@ -97,6 +101,8 @@ pub(crate) struct GlobalMemory {
     buffers: Vec<Buffer>,
     freed: Vec<Freed>,
     next: u64,
+    /// What buffers' addresses follow from.
+    random: fastrand::Rng,
     used: u64,
     capacity: u64,
     locks: Box<[Mutex<()>]>,
@@ -126,11 +132,15 @@ pub(crate) struct Neighbour<'a> {
 }
 
 impl GlobalMemory {
-    pub(crate) fn new(capacity: u64) -> Self {
+    /// Nothing allocated. Where buffers lie follows from the seed and from what is allocated.
+    pub(crate) fn new(capacity: u64, seed: u64) -> Self {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let (step, steps) = FIRST;
         Self {
             buffers: Vec::new(),
             freed: Vec::new(),
-            next: GLOBAL_BASE,
+            next: GLOBAL_BASE + step * random.u64(0..steps),
+            random,
             used: 0,
             capacity,
             locks: (0..LOCKS).map(|_| Mutex::new(())).collect(),
@@ -153,7 +163,8 @@ impl GlobalMemory {
             .and_then(|words| bytemuck::try_zeroed_slice_box::<AtomicU32>(words).ok())
             .ok_or_else(|| refuse(self.used, self.capacity))?;
         let base = self.next;
-        self.next = (base + bytes + GUARD_BYTES).next_multiple_of(ALIGNMENT);
+        let gap = GUARD_BYTES + ALIGNMENT * self.random.u64(0..GAP);
+        self.next = (base + bytes + gap).next_multiple_of(ALIGNMENT);
         self.used += bytes;
         self.buffers.push(Buffer {
             base,

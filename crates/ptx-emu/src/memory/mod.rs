@@ -1,6 +1,6 @@
 //! The state spaces, and where they lie in the generic address space.
 //!
-//! - global memory: buffers from [`GLOBAL_BASE`] up, with gaps between them that belong to no buffer. Constant
+//! - global memory: buffers from somewhere above [`GLOBAL_BASE`] up, with gaps between them that belong to no buffer. Constant
 //!   variables are buffers too, so that `.const` addresses are generic addresses;
 //! - shared memory: the window at [`SHARED_WINDOW`]; an address in the shared space is the offset in the window;
 //!   of the running block, or, with a rank in its high bits, in the memory of a block of the cluster: see [`in_cluster`];
@@ -17,13 +17,13 @@ pub(crate) mod shared;
 use ptx::{FunctionId, Space};
 
 /// Lowest address of a buffer.
-pub const GLOBAL_BASE: u64 = 0x0010_0000_0000;
+pub const GLOBAL_BASE: u64 = 0x7f00_0000_0000;
 /// Base of the shared window in the generic address space.
-pub const SHARED_WINDOW: u64 = 0x7f00_0000_0000;
+pub const SHARED_WINDOW: u64 = 0x7e00_0000_0000;
 /// Base of the local window in the generic address space.
-pub const LOCAL_WINDOW: u64 = 0x7f10_0000_0000;
+pub const LOCAL_WINDOW: u64 = 0x7e10_0000_0000;
 /// Base of the kernel parameters' window in the generic address space.
-pub const PARAM_WINDOW: u64 = 0x7f20_0000_0000;
+pub const PARAM_WINDOW: u64 = 0x7e20_0000_0000;
 /// Size of each window.
 pub const WINDOW_BYTES: u64 = 1 << 32;
 /// Addresses below this are taken for offsets from a null pointer.

@@ -1,0 +1,100 @@
+//! What follows from the seeds of the options, and from nothing else: where buffers lie, and what clocks show.
+
+mod common;
+
+use common::{Launch, launch};
+use ptx_emu::{GUARD_BYTES, Options, Schedule};
+
+/// Options of one seed each, the first being the default's.
+fn seeds() -> Vec<Options> {
+    let seeded = (101..104).map(|seed| Options {
+        seed,
+        ..Options::default()
+    });
+    let ordered = (8..14).map(|seed| Options {
+        schedule: Schedule::Random { seed },
+        ..Options::default()
+    });
+    [Options::default()]
+        .into_iter()
+        .chain(seeded)
+        .chain(ordered)
+        .collect()
+}
+
+/// The 64-bit words that a kernel leaves in each of [`seeds`], which are the same each time and for any number of host threads.
+fn outputs(kernel: impl Fn() -> Launch, words: usize) -> Vec<Vec<u64>> {
+    let each = seeds().into_iter().map(|options| {
+        let [once, again] = [1, 3].map(|threads| {
+            let mut kernel = kernel();
+            kernel.options = Options {
+                threads,
+                ..options.clone()
+            };
+            let out = kernel.out();
+            let pairs = out.chunks_exact(2).take(words);
+            let words = pairs.map(|pair| u64::from(pair[0]) | u64::from(pair[1]) << 32);
+            words.collect::<Vec<_>>()
+        });
+        assert_eq!(once, again, "{options:?}");
+        once
+    });
+    each.collect()
+}
+
+fn all_differ(values: impl Iterator<Item = u64>) {
+    let mut values: Vec<_> = values.collect();
+    let count = values.len();
+    values.sort_unstable();
+    values.dedup();
+    assert_eq!(values.len(), count);
+}
+
+#[test]
+fn buffers_lie_elsewhere() {
+    let body = "setp.ne.u32 %p1, %r2, 0;\n@%p1 ret;\nst.global.u64 [%rd1], %rd1;\nst.global.u64 [%rd1+8], %rd2;";
+    let outputs = outputs(|| launch(body), 2);
+    for out in &outputs {
+        // `in` is 256 bytes, and allocated first.
+        let [out, input] = out[..] else { panic!() };
+        assert_eq!((out % 256, input % 256), (0, 0));
+        assert!(input >= 0x7f00_0000_0000 && out >= input + 256 + GUARD_BYTES);
+    }
+    all_differ(outputs.iter().map(|out| out[1]));
+    all_differ(outputs.iter().map(|out| out[0] - out[1]));
+}
+
+#[test]
+fn a_pointer_that_goes_from_buffer_to_buffer() {
+    // As it happens to be right with the default's seed.
+    let distance = outputs(
+        || launch("sub.u64 %rd5, %rd1, %rd2;\nst.global.u64 [%rd1], %rd5;"),
+        1,
+    )[0][0];
+    let body = format!("setp.ne.u32 %p1, %r2, 0;\n@%p1 ret;\nst.global.u32 [%rd2+{distance}], 1;");
+    for (number, options) in seeds().into_iter().enumerate() {
+        let mut kernel = launch(&body);
+        kernel.options = options;
+        match number {
+            0 => drop(kernel.out()),
+            _ => assert!(kernel.fault().starts_with("out of bounds")),
+        }
+    }
+}
+
+#[test]
+fn clocks_start_anywhere() {
+    let body = "setp.ne.u32 %p1, %r2, 0;\n@%p1 ret;\nmov.u32 %r5, %ctaid.x;\nmul.wide.u32 %rd5, %r5, 24;\n\
+                add.u64 %rd5, %rd1, %rd5;\nmov.u64 %rd6, %clock64;\nmov.u64 %rd7, %globaltimer;\nmov.u64 %rd8, %clock64;\n\
+                st.global.u64 [%rd5], %rd6;\nst.global.u64 [%rd5+8], %rd7;\nst.global.u64 [%rd5+16], %rd8;";
+    let outputs = outputs(|| launch(body).grid(2), 6);
+    for out in &outputs {
+        // A clock for each multiprocessor, one timer for all, which shows Unix time.
+        assert_eq!((out[2] - out[0], out[5] - out[3]), (2, 2));
+        assert_ne!(out[0], out[3]);
+        assert_eq!(out[1], out[4]);
+        assert!((1_700_000_000_000_000_000..1_800_000_000_000_000_000).contains(&out[1]));
+    }
+    all_differ(outputs.iter().flat_map(|out| [out[0], out[3]]));
+    all_differ(outputs.iter().map(|out| out[1]));
+}
