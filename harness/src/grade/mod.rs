@@ -284,6 +284,7 @@ impl Grader {
             };
             options.draw = Some(draw);
             scratch = ScratchFolder::new("grade").map_err(GradeError::NoScratch)?;
+            is_text(scratch.path())?;
             let file = scratch.path().join("packed.bundle");
             match self.packer()?.pack(submission, course, draw, &file) {
                 Ok(_) => (file, course),
@@ -377,6 +378,17 @@ fn seconds(flag: &str, number: f64) -> Result<Duration, Failure> {
     )))
 }
 
+/// Whether compilers can work in this folder: they write its name into texts.
+fn is_text(scratch: &Path) -> Result<(), Failure> {
+    match scratch.to_str() {
+        Some(_) => Ok(()),
+        None => Err(Failure::Environment(format!(
+            "{}: compilers of submissions need a folder whose name is UTF-8; TMPDIR names where",
+            scratch.display()
+        ))),
+    }
+}
+
 /// The failure, which begins with the name of a file, without that of its folder: a report is of all submissions with the
 /// same files, and no student needs to know who else handed them in.
 fn without_folder(mut failing: Failing, submission: &Path) -> Failing {
@@ -456,20 +468,35 @@ mod tests {
         let meant = folder_within(&folder.path().join("wave3d"));
         assert_eq!(meant.as_deref(), Some(starter.as_path()));
         assert_eq!(folder_within(&starter), None);
-        let refused = |message: String| {
+        assert_eq!(name(&starter), "starter");
+        assert_eq!(name(Path::new("/nowhere/ada.bundle")), "ada");
+    }
+
+    #[test]
+    fn a_refusal_names_no_folder() {
+        let folder = Path::new("/class/ada");
+        let refused = |message: &str| {
             let failing = Failing::new(grading::Kind::MissingFile, message);
-            without_folder(failing, &starter).message
+            without_folder(failing, folder).message
         };
-        let path = starter.join("launch.rs");
         assert_eq!(
-            refused(format!("{}: is missing", path.display())),
+            refused("/class/ada/launch.rs: is missing"),
             "launch.rs: is missing"
         );
         assert_eq!(
-            refused("launch.rs:1:1: `asm`".to_owned()),
-            "launch.rs:1:1: `asm`"
+            refused("launch.rs:1:1: `include!`"),
+            "launch.rs:1:1: `include!`"
         );
-        assert_eq!(name(&starter), "starter");
-        assert_eq!(name(Path::new("/nowhere/ada.bundle")), "ada");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn compilers_need_a_folder_whose_name_is_text() {
+        use std::os::unix::ffi::OsStrExt;
+        is_text(Path::new("/tmp/ä")).unwrap();
+        let odd = Path::new(std::ffi::OsStr::from_bytes(b"/tmp\xff"));
+        let failure = is_text(odd).unwrap_err();
+        assert_eq!(failure.exit_code(), crate::exit::ENVIRONMENT);
+        insta::assert_snapshot!(failure, @"/tmp�: compilers of submissions need a folder whose name is UTF-8; TMPDIR names where");
     }
 }
