@@ -200,6 +200,7 @@ impl BlockRunner<'_> {
         let between = if then.block != now.block {
             match self.cluster.numbers.contains(&then.block) {
                 true => RaceBetween::Cluster,
+                false if self.launch.exchange.blocks => RaceBetween::BlocksWithFlags,
                 false => RaceBetween::Blocks,
             }
         } else if then.thread / lanes != now.thread / lanes {

@@ -97,7 +97,7 @@ pub enum LaunchError {
         grid: [u32; 3],
     },
     /// Too much shared memory.
-    #[error("{given} bytes of {what} shared memory a block; the device allows {limit}")]
+    #[error("{given} bytes of {what} shared memory a block; the device allows {limit}{}", remedy(what, *limit))]
     SharedMemory {
         /// "static", or "static and dynamic".
         what: &'static str,
@@ -121,6 +121,16 @@ pub enum LaunchError {
     /// The module belongs to another machine, or was unloaded.
     #[error("the module was not loaded by this machine")]
     ForeignModule,
+}
+
+/// What to do about too much shared memory.
+fn remedy(what: &str, limit: u64) -> String {
+    match what {
+        "static" => format!(
+            ": `shared_array!`s may have {limit} bytes in all; take `shared::dynamic_shared_mem` and `with_shared_mem_bytes` for more"
+        ),
+        _ => String::new(),
+    }
 }
 
 fn names(all: &[String]) -> String {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::access::{Access, AccessKind, Bytes, Lifetime, Stray};
+use super::access::{Access, AccessKind, Bytes, Lifetime, Location, Stray};
 use super::kind::FaultKind;
 use super::threads::{Index, Threads};
 
@@ -78,17 +78,23 @@ impl fmt::Display for FaultKind {
             Self::CopyNotAwaited { copy, location } => match copy.kind {
                 AccessKind::Load => write!(
                     f,
-                    "a bulk copy from {location} may not have read it when the thread ends that started it: wait for it before (`cp.async.bulk.wait_group.read`)"
+                    "a bulk copy from {location} may not have read it when the thread ends that started it: wait for it before (`bulk_copy::wait_read`, in PTX `cp.async.bulk.wait_group.read`)"
                 ),
                 _ => write!(
                     f,
-                    "a bulk copy to {location} is under way when the block ends: wait for it before"
+                    "a bulk copy to {location} is under way when the block ends: wait for it before (`mbarrier::wait`)"
                 ),
             },
-            Self::MissingProxyFence { copy, location } => write!(
-                f,
-                "a bulk copy's {copy}: an ordinary instruction has stored to {location}, and no `fence.proxy.async` stands between"
-            ),
+            Self::MissingProxyFence { copy, location } => {
+                let fence = match location {
+                    Location::Shared { .. } => "fence_shared",
+                    Location::Buffer { .. } => "fence_global",
+                };
+                write!(
+                    f,
+                    "a bulk copy's {copy}: an ordinary instruction has stored to {location}, and no `bulk_copy::{fence}` stands between (in PTX `fence.proxy.async`)"
+                )
+            }
             Self::InvalidCopy { reason } => f.write_str(reason),
             Self::StaleReadOnlyLoad { location, .. } => {
                 write!(f, "ld.global.nc of {location}, which this launch changes")
@@ -105,13 +111,13 @@ impl fmt::Display for FaultKind {
                 )?;
                 f.write_str(match lifetime {
                     Lifetime::MayNotHaveStarted => {
-                        "may not have started: the accessing block has not passed a barrier of the cluster"
+                        "may not have started: the accessing block has not passed a barrier of the cluster; put a `cluster::sync()` before the first access to another block's memory"
                     }
                     Lifetime::HasEnded => {
-                        "has ended: a barrier of the cluster must keep it until all have made their accesses"
+                        "has ended: a barrier of the cluster must keep it until all have made their accesses; put a `cluster::sync()` after the last access to another block's memory"
                     }
                     Lifetime::MayHaveEnded => {
-                        "may end before: no barrier of the cluster stands between the access and the end of that block"
+                        "may end before: no barrier of the cluster stands between the access and the end of that block; put a `cluster::sync()` after the last access to another block's memory"
                     }
                 })
             }
@@ -209,7 +215,7 @@ impl fmt::Display for FaultKind {
             ),
             Self::Trap => write!(
                 f,
-                "the kernel executed `trap`: a panic in Rust, as of an index out of range, a division by zero, an `unwrap` of nothing"
+                "the kernel executed `trap`: a panic, for example from an index out of range, a division by zero or an `unwrap` of `None`"
             ),
             Self::Breakpoint => write!(f, "the kernel executed `brkpt`"),
         }

@@ -83,6 +83,8 @@ pub enum RaceBetween {
     Cluster,
     /// Blocks.
     Blocks,
+    /// Blocks that learn of each other by atomics or strong accesses.
+    BlocksWithFlags,
 }
 
 impl fmt::Display for RaceBetween {
@@ -99,6 +101,9 @@ impl fmt::Display for RaceBetween {
                 "by another block of the cluster, with no barrier of the cluster between them (nor, in a loop, between one iteration and the next)"
             }
             Self::Blocks => "by another block: nothing orders the blocks of one launch",
+            Self::BlocksWithFlags => {
+                "by another block, and nothing orders the two: that takes a device-wide fence (or a release) behind the first, an atomic or a flag that the other block reads, and a fence (or an acquire) there before the second"
+            }
         })
     }
 }

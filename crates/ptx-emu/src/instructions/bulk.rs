@@ -243,7 +243,7 @@ fn check_barrier(runner: &mut BlockRunner, thread: u32, copy: &BulkCopy) -> Resu
     let reason = match runner.claims().barriers.get(&copy.barrier) {
         Some(barrier) if barrier.is_fenced => return Ok(()),
         Some(_) => format!(
-            "a bulk copy reports to the mbarrier object at {location}, and neither `fence.mbarrier_init` nor `fence.proxy.async` stands between its `mbarrier.init` and the copy"
+            "a bulk copy reports to the mbarrier object at {location}, and neither `mbarrier::fence_init` nor `bulk_copy::fence_shared` stands between its `mbarrier::init` and the copy (in PTX `fence.mbarrier_init`, `fence.proxy.async`)"
         ),
         None => format!("a bulk copy reports to {location}, where no mbarrier object is"),
     };

@@ -197,7 +197,7 @@ impl Object {
         }
         let location = runner.shared.location(runner.launch, offset);
         let reason = format!(
-            "{} of {location}, where no mbarrier object is: `mbarrier.init` makes one",
+            "{} of {location}, where no mbarrier object is: `mbarrier::init` makes one",
             self.verb.name()
         );
         Err(runner.fault(thread, pc, FaultKind::InvalidBarrier { reason }))
@@ -272,7 +272,7 @@ fn init(
         ));
     } else if runner.claims().barriers.contains_key(&offset) {
         reason = Some(format!(
-            "mbarrier.init of {location}, where an mbarrier object is: `mbarrier.inval` must end it before"
+            "mbarrier.init of {location}, where an mbarrier object is: `mbarrier::invalidate` must end it before"
         ));
     }
     if let Some(reason) = reason {

@@ -84,7 +84,7 @@ impl BlockRunner<'_> {
         let barrier = claims.and_then(|claims| claims.barriers.get_mut(&offset));
         let Some(barrier) = barrier.filter(|barrier| barrier.is_fenced || rank.is_none()) else {
             let reason = format!(
-                "an asynchronous store reports to {}, where no mbarrier object is that `fence.mbarrier_init` has shown to other blocks",
+                "an asynchronous store reports to {}, where no mbarrier object is that `mbarrier::fence_init` has shown to other blocks (in PTX `fence.mbarrier_init`)",
                 memory.location(self.launch, offset)
             );
             return Err(self.fault(thread, pc, FaultKind::InvalidBarrier { reason }));

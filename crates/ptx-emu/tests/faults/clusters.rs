@@ -80,7 +80,7 @@ fn a_block_that_may_have_ended() {
     // Found whatever the order of turns.
     let missing = exchange("", SYNC, "");
     assert_snapshot!(missing.fault(), @r"
-    shared memory of a block that may not be alive: load of 4 bytes in shared memory of block (0, 0, 0), which has ended: a barrier of the cluster must keep it until all have made their accesses
+    shared memory of a block that may not be alive: load of 4 bytes in shared memory of block (0, 0, 0), which has ended: a barrier of the cluster must keep it until all have made their accesses; put a `cluster::sync()` after the last access to another block's memory
       in kernel `k` at src/lab.rs:12 (PTX line 37), block (1, 0, 0), thread (0, 0, 0)
     ");
     for seed in 0..20 {
@@ -95,13 +95,13 @@ fn a_block_that_may_have_ended() {
     // Only block 0 loads, while block 1 is still there.
     let one = format!("{SYNC}setp.eq.u32 %p1, %r7, 0;\n@%p1 ret;\n");
     assert_snapshot!(exchange("", &one, "").fault(), @r"
-    shared memory of a block that may not be alive: load of 4 bytes in shared memory of block (1, 0, 0), which may end before: no barrier of the cluster stands between the access and the end of that block
+    shared memory of a block that may not be alive: load of 4 bytes in shared memory of block (1, 0, 0), which may end before: no barrier of the cluster stands between the access and the end of that block; put a `cluster::sync()` after the last access to another block's memory
       in kernel `k` at src/lab.rs:12 (PTX line 39), block (0, 0, 0), thread (0, 0, 0)
     ");
     // Block 1 ends at once.
     let ends = format!("{SYNC}setp.eq.u32 %p1, %r7, 0;\n@%p1 ret;\n.loc 1 9 1\n{SYNC}");
     assert_snapshot!(exchange(&ends, "", "").fault(), @r"
-    shared memory of a block that may not be alive: load of 4 bytes in shared memory of block (1, 0, 0), which has ended: a barrier of the cluster must keep it until all have made their accesses
+    shared memory of a block that may not be alive: load of 4 bytes in shared memory of block (1, 0, 0), which has ended: a barrier of the cluster must keep it until all have made their accesses; put a `cluster::sync()` after the last access to another block's memory
       in kernel `k` at src/lab.rs:12 (PTX line 42), block (0, 0, 0), thread (0, 0, 0)
     ");
 }
@@ -111,7 +111,7 @@ fn a_block_that_may_not_have_started() {
     let body = ".shared .align 4 .b8 cell[4];\nmov.u32 %r5, 1;\nmapa.shared::cluster.u32 %r6, cell, %r5;\n\
                 st.shared::cluster.u32 [%r6], 1;";
     assert_snapshot!(launch(body).grid(2).cluster(2).fault(), @r"
-    shared memory of a block that may not be alive: store of 4 bytes in shared memory of block (1, 0, 0), which may not have started: the accessing block has not passed a barrier of the cluster
+    shared memory of a block that may not be alive: store of 4 bytes in shared memory of block (1, 0, 0), which may not have started: the accessing block has not passed a barrier of the cluster; put a `cluster::sync()` before the first access to another block's memory
       in kernel `k` at src/lab.rs:1 (PTX line 28), block (0, 0, 0), thread (0, 0, 0)
     ");
 }
@@ -243,7 +243,7 @@ fn asynchronous_stores_to_other_blocks() {
       earlier load at src/lab.rs:30 (PTX line 46), block (0, 0, 0), thread (0, 0, 0)
     ");
     assert_snapshot!(sent(fence, 128, "").fault(), @r"
-    shared memory of a block that may not be alive: store of 4 bytes in shared memory of block (0, 0, 0), which has ended: a barrier of the cluster must keep it until all have made their accesses
+    shared memory of a block that may not be alive: store of 4 bytes in shared memory of block (0, 0, 0), which has ended: a barrier of the cluster must keep it until all have made their accesses; put a `cluster::sync()` after the last access to another block's memory
       in kernel `k` at src/lab.rs:10 (PTX line 43), block (1, 0, 0), thread (0, 0, 0)
     ");
     // Overwritten while the other block may still read it.
@@ -258,7 +258,7 @@ fn asynchronous_stores_to_other_blocks() {
     ");
     // An object that other blocks may not see; bytes that are not what it expects.
     assert_snapshot!(sent("", 128, &format!("{wait}{load}")).fault(), @r"
-    invalid barrier: an asynchronous store reports to byte 0 of shared array `bar` of block (1, 0, 0), where no mbarrier object is that `fence.mbarrier_init` has shown to other blocks
+    invalid barrier: an asynchronous store reports to byte 0 of shared array `bar` of block (1, 0, 0), where no mbarrier object is that `mbarrier::fence_init` has shown to other blocks (in PTX `fence.mbarrier_init`)
       in kernel `k` at src/lab.rs:10 (PTX line 42), block (0, 0, 0), thread (0, 0, 0)
     ");
     let surplus = sent(fence, 126, &format!("{wait}{load}")).fault();

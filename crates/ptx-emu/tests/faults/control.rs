@@ -80,7 +80,7 @@ fn a_block_that_spins_in_vain() {
 fn a_trap() {
     let body = ".loc 1 90 1\nsetp.eq.u32 %p1, %r2, 5;\n@%p1 trap;";
     assert_snapshot!(launch(body).fault(), @r"
-    trap: the kernel executed `trap`: a panic in Rust, as of an index out of range, a division by zero, an `unwrap` of nothing
+    trap: the kernel executed `trap`: a panic, for example from an index out of range, a division by zero or an `unwrap` of `None`
       in kernel `k` at src/lab.rs:90 (PTX line 27), block (0, 0, 0), thread (5, 0, 0)
     ");
     launch(body).block(5).report();

@@ -163,7 +163,7 @@ fn a_bulk_copy_that_nobody_waits_for() {
     // The block ends.
     let ends = bulk(&made(), &fetched(), "bra end;\n");
     assert_snapshot!(crate::common::launch(&format!("{}\nend:", ends.body)).fault(), @r"
-    copy under way at the end: a bulk copy to byte 0 of shared array `tile` is under way when the block ends: wait for it before
+    copy under way at the end: a bulk copy to byte 0 of shared array `tile` is under way when the block ends: wait for it before (`mbarrier::wait`)
       in kernel `k` at src/lab.rs:20 (PTX line 39), block (0, 0, 0), thread (0, 0, 0)
     ");
 }
@@ -223,7 +223,7 @@ fn a_bulk_copy_beyond_its_memory() {
 #[test]
 fn objects_that_are_used_wrongly() {
     assert_snapshot!(bulk("", &fetched(), AWAIT).fault(), @r"
-    invalid barrier: mbarrier.arrive of byte 0 of shared array `bar`, where no mbarrier object is: `mbarrier.init` makes one
+    invalid barrier: mbarrier.arrive of byte 0 of shared array `bar`, where no mbarrier object is: `mbarrier::init` makes one
       in kernel `k` at src/lab.rs:20 (PTX line 36), block (0, 0, 0), thread (0, 0, 0)
     ");
     assert_snapshot!(bulk("", COPY, AWAIT).fault(), @r"
@@ -231,11 +231,11 @@ fn objects_that_are_used_wrongly() {
       in kernel `k` at src/lab.rs:20 (PTX line 36), block (0, 0, 0), thread (0, 0, 0)
     ");
     assert_snapshot!(bulk(INIT, &fetched(), AWAIT).fault(), @r"
-    invalid barrier: a bulk copy reports to the mbarrier object at byte 0 of shared array `bar`, and neither `fence.mbarrier_init` nor `fence.proxy.async` stands between its `mbarrier.init` and the copy
+    invalid barrier: a bulk copy reports to the mbarrier object at byte 0 of shared array `bar`, and neither `mbarrier::fence_init` nor `bulk_copy::fence_shared` stands between its `mbarrier::init` and the copy (in PTX `fence.mbarrier_init`, `fence.proxy.async`)
       in kernel `k` at src/lab.rs:20 (PTX line 38), block (0, 0, 0), thread (0, 0, 0)
     ");
     assert_snapshot!(bulk(&format!("{INIT}{INIT}"), &fetched(), AWAIT).fault(), @r"
-    invalid barrier: mbarrier.init of byte 0 of shared array `bar`, where an mbarrier object is: `mbarrier.inval` must end it before
+    invalid barrier: mbarrier.init of byte 0 of shared array `bar`, where an mbarrier object is: `mbarrier::invalidate` must end it before
       in kernel `k` at src/lab.rs:10 (PTX line 33), block (0, 0, 0), thread (0, 0, 0)
     ");
     assert_snapshot!(bulk(&INIT.replace("[bar], 1", "[bar], 0"), &fetched(), AWAIT).fault(), @r"
@@ -326,15 +326,15 @@ fn a_bulk_copy_to_global_memory() {
         assert_eq!(store(PROXY, &again).out()[..32], expected);
     }
     assert_snapshot!(store("", READ).fault(), @r"
-    missing proxy fence: a bulk copy's load of 128 bytes: an ordinary instruction has stored to byte 0 of shared array `tile`, and no `fence.proxy.async` stands between
+    missing proxy fence: a bulk copy's load of 128 bytes: an ordinary instruction has stored to byte 0 of shared array `tile`, and no `bulk_copy::fence_shared` stands between (in PTX `fence.proxy.async`)
       in kernel `k` at src/lab.rs:10 (PTX line 34), block (0, 0, 0), thread (0, 0, 0)
     ");
     assert_snapshot!(store("fence.proxy.async.global;\n", READ).fault(), @r"
-    missing proxy fence: a bulk copy's load of 128 bytes: an ordinary instruction has stored to byte 0 of shared array `tile`, and no `fence.proxy.async` stands between
+    missing proxy fence: a bulk copy's load of 128 bytes: an ordinary instruction has stored to byte 0 of shared array `tile`, and no `bulk_copy::fence_shared` stands between (in PTX `fence.proxy.async`)
       in kernel `k` at src/lab.rs:10 (PTX line 35), block (0, 0, 0), thread (0, 0, 0)
     ");
     assert_snapshot!(store(PROXY, "").fault(), @r"
-    copy under way at the end: a bulk copy from byte 0 of shared array `tile` may not have read it when the thread ends that started it: wait for it before (`cp.async.bulk.wait_group.read`)
+    copy under way at the end: a bulk copy from byte 0 of shared array `tile` may not have read it when the thread ends that started it: wait for it before (`bulk_copy::wait_read`, in PTX `cp.async.bulk.wait_group.read`)
       in kernel `k` at src/lab.rs:10 (PTX line 35), block (0, 0, 0), thread (0, 0, 0)
     ");
     let early = format!(".loc 1 20 1\nst.shared.u32 [tile+124], 99;\n{READ}");
@@ -373,17 +373,17 @@ fn what_the_launch_has_stored_to_global_memory_needs_a_fence() {
     };
     launch(&body("fence.proxy.async;\n")).report();
     assert_snapshot!(launch(&body("")).fault(), @r"
-    missing proxy fence: a bulk copy's load of 128 bytes: an ordinary instruction has stored to byte 0 of buffer `out`, and no `fence.proxy.async` stands between
+    missing proxy fence: a bulk copy's load of 128 bytes: an ordinary instruction has stored to byte 0 of buffer `out`, and no `bulk_copy::fence_global` stands between (in PTX `fence.proxy.async`)
       in kernel `k` at src/lab.rs:20 (PTX line 41), block (0, 0, 0), thread (0, 0, 0)
     ");
     assert_snapshot!(launch(&body(PROXY)).fault(), @r"
-    missing proxy fence: a bulk copy's load of 128 bytes: an ordinary instruction has stored to byte 0 of buffer `out`, and no `fence.proxy.async` stands between
+    missing proxy fence: a bulk copy's load of 128 bytes: an ordinary instruction has stored to byte 0 of buffer `out`, and no `bulk_copy::fence_global` stands between (in PTX `fence.proxy.async`)
       in kernel `k` at src/lab.rs:20 (PTX line 42), block (0, 0, 0), thread (0, 0, 0)
     ");
     // Before the store it shows nothing.
     let early = body("").replace(".loc 1 2 1\n", ".loc 1 2 1\nfence.proxy.async;\n");
     assert_snapshot!(launch(&early).fault(), @r"
-    missing proxy fence: a bulk copy's load of 128 bytes: an ordinary instruction has stored to byte 0 of buffer `out`, and no `fence.proxy.async` stands between
+    missing proxy fence: a bulk copy's load of 128 bytes: an ordinary instruction has stored to byte 0 of buffer `out`, and no `bulk_copy::fence_global` stands between (in PTX `fence.proxy.async`)
       in kernel `k` at src/lab.rs:20 (PTX line 42), block (0, 0, 0), thread (0, 0, 0)
     ");
     // By another thread, behind a barrier; and before it.
@@ -416,7 +416,7 @@ fn what_another_block_has_stored_needs_a_fence() {
     body(["", ALL], "").report();
     body(["", ""], ALL).report();
     assert_snapshot!(body([ALL, ""], "").fault(), @r"
-    missing proxy fence: a bulk copy's load of 128 bytes: an ordinary instruction has stored to byte 0 of buffer `out`, and no `fence.proxy.async` stands between
+    missing proxy fence: a bulk copy's load of 128 bytes: an ordinary instruction has stored to byte 0 of buffer `out`, and no `bulk_copy::fence_global` stands between (in PTX `fence.proxy.async`)
       in kernel `k` at src/lab.rs:20 (PTX line 59), block (1, 0, 0), thread (0, 0, 0)
     ");
     // Of the reader before it has heard of the store.

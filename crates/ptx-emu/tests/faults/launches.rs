@@ -19,7 +19,9 @@ fn impossible_launches() {
     assert_snapshot!(message(&|k| k.config.grid = [1, 0, 1]), @"the grid is (1, 0, 1): no dimension may be 0");
     assert_snapshot!(message(&|k| k.config.grid = [1 << 20, 1 << 15, 1]), @"a grid of (1048576, 32768, 1) blocks; at most 4294967294 can be run");
     assert_snapshot!(message(&|k| k.config.shared_mem_bytes = 228 << 10), @"233472 bytes of static and dynamic shared memory a block; the device allows 232448");
-    assert_snapshot!(launch(".shared .b8 big[50000];\nst.shared.u8 [big], 0;").fault(), @"50000 bytes of static shared memory a block; the device allows 49152");
+    assert_snapshot!(launch(".shared .b8 big[50000];\nst.shared.u8 [big], 0;").fault(), @r"
+    50000 bytes of static shared memory a block; the device allows 49152: `shared_array!`s may have 49152 bytes in all; take `shared::dynamic_shared_mem` and `with_shared_mem_bytes` for more
+    ");
 }
 
 #[test]

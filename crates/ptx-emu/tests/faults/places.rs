@@ -8,7 +8,7 @@ use crate::common::launch;
 fn a_fault_of_a_later_block_and_thread() {
     let body = "setp.eq.u32 %p1, %r3, 45;\n@%p1 trap;";
     assert_snapshot!(launch(body).grid(2).fault(), @r"
-    trap: the kernel executed `trap`: a panic in Rust, as of an index out of range, a division by zero, an `unwrap` of nothing
+    trap: the kernel executed `trap`: a panic, for example from an index out of range, a division by zero or an `unwrap` of `None`
       in kernel `k` at src/lab.rs:1 (PTX line 26), block (1, 0, 0), thread (13, 0, 0)
     ");
 }
@@ -19,7 +19,7 @@ fn a_panic_in_a_library_function() {
     let scope = ".file 2 \"/usr/lib/rustlib/src/rust/library/core/src/panicking.rs\"\n.func panic()\n{\n.loc 2 80 5\ntrap;\nret;\n}";
     let body = "setp.ne.u32 %p1, %r2, 3;\n@%p1 ret;\n.loc 1 92 7\ncall.uni panic, ();";
     assert_snapshot!(launch(body).module_scope(scope).fault(), @r"
-    trap: the kernel executed `trap`: a panic in Rust, as of an index out of range, a division by zero, an `unwrap` of nothing
+    trap: the kernel executed `trap`: a panic, for example from an index out of range, a division by zero or an `unwrap` of `None`
       in kernel `k` at src/lab.rs:92 (PTX line 34), block (0, 0, 0), thread (3, 0, 0)
     ");
 }

@@ -145,7 +145,7 @@ fn a_last_block_that_reads_what_others_published() {
         assert!(fault.starts_with("race in global memory"), "{fault}");
     }
     assert_snapshot!(launch(&body("", count)).block(1).grid(4).fault(), @r"
-    race in global memory: load of byte 0 of buffer `out` and an earlier store by another block: nothing orders the blocks of one launch
+    race in global memory: load of byte 0 of buffer `out` and an earlier store by another block, and nothing orders the two: that takes a device-wide fence (or a release) behind the first, an atomic or a flag that the other block reads, and a fence (or an acquire) there before the second
       in kernel `k` at src/lab.rs:1 (PTX line 30), block (3, 0, 0), thread (0, 0, 0)
       earlier store at src/lab.rs:1 (PTX line 25), block (0, 0, 0), thread (0, 0, 0)
     ");
@@ -230,7 +230,7 @@ fn steps(left_out: Option<u32>) -> Launch {
 fn a_barrier_of_the_grid_that_one_step_leaves_out() {
     let expected = [7, 8, 15, 16];
     assert_snapshot!(steps(Some(0)).fault(), @r"
-    race in global memory: load of byte 0 of buffer `out` and an earlier store by another block: nothing orders the blocks of one launch
+    race in global memory: load of byte 0 of buffer `out` and an earlier store by another block, and nothing orders the two: that takes a device-wide fence (or a release) behind the first, an atomic or a flag that the other block reads, and a fence (or an acquire) there before the second
       in kernel `k` at src/lab.rs:100 (PTX line 33), block (1, 0, 0), thread (0, 0, 0)
       earlier store at src/lab.rs:101 (PTX line 46), block (0, 0, 0), thread (0, 0, 0)
     ");
@@ -269,7 +269,7 @@ fn a_ticket_that_acquires_nothing() {
     const VOLATILE: &str = "ld.volatile.global.u32 %r7, [%rd1+128];";
     const ATOMIC: &str = "atom.relaxed.gpu.global.add.u32 %r7, [%rd1+128], 0;";
     assert_snapshot!(chain(RELAXED, "", RELEASE).fault(), @r"
-    race in global memory: load of byte 4 of buffer `out` and an earlier store by another block: nothing orders the blocks of one launch
+    race in global memory: load of byte 4 of buffer `out` and an earlier store by another block, and nothing orders the two: that takes a device-wide fence (or a release) behind the first, an atomic or a flag that the other block reads, and a fence (or an acquire) there before the second
       in kernel `k` at src/lab.rs:1 (PTX line 33), block (1, 0, 0), thread (0, 0, 0)
       earlier store at src/lab.rs:1 (PTX line 35), block (0, 0, 0), thread (0, 0, 0)
     ");
@@ -308,7 +308,7 @@ fn a_fence_missing_after_many() {
                 add.u64 %rd5, %rd1, %rd5;\nld.global.u32 %r7, [%rd5];\nst.global.u32 [%rd1+16], %r7;";
     let kernel = |fence: &str| launch(&body.replace("FENCE", fence)).block(1).grid(2);
     assert_snapshot!(kernel("").fault(), @r"
-    race in global memory: load of byte 0 of buffer `out` and an earlier store by another block: nothing orders the blocks of one launch
+    race in global memory: load of byte 0 of buffer `out` and an earlier store by another block, and nothing orders the two: that takes a device-wide fence (or a release) behind the first, an atomic or a flag that the other block reads, and a fence (or an acquire) there before the second
       in kernel `k` at src/lab.rs:1 (PTX line 41), block (1, 0, 0), thread (0, 0, 0)
       earlier store at src/lab.rs:1 (PTX line 32), block (0, 0, 0), thread (0, 0, 0)
     ");
@@ -385,7 +385,7 @@ fn a_fence_of_another_warp() {
     }
     let all = [(1, STORE), (0, FENCE), (0, COUNT), (0, FENCE), (0, SUM)];
     assert_snapshot!(two_warps(&all, plain).fault(), @r"
-    race in global memory: load of byte 0 of buffer `out` and an earlier store by another block: nothing orders the blocks of one launch
+    race in global memory: load of byte 0 of buffer `out` and an earlier store by another block, and nothing orders the two: that takes a device-wide fence (or a release) behind the first, an atomic or a flag that the other block reads, and a fence (or an acquire) there before the second
       in kernel `k` at src/lab.rs:1 (PTX line 124), block (2, 0, 0), thread (0, 0, 0)
       earlier store at src/lab.rs:1 (PTX line 52), block (0, 0, 0), thread (32, 0, 0)
     ");

@@ -23,6 +23,9 @@ pub(super) enum Local {
     Variable(Symbol),
 }
 
+/// Digits of `u64::MAX`.
+const MAX_DIGITS: usize = 20;
+
 /// `.reg .b32 %r<10>`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Range {
@@ -60,7 +63,9 @@ impl<'a> Scope<'a> {
 
     /// The range that `name` is `prefix` and number of. A prefix may itself end in digits.
     fn range_of(&self, name: &str) -> Option<(Range, Pos)> {
-        let digits = name.bytes().rev().take_while(u8::is_ascii_digit).count();
+        // A count has no more digits.
+        let last = name.bytes().rev().take(MAX_DIGITS);
+        let digits = last.take_while(u8::is_ascii_digit).count();
         (name.len() - digits..name.len()).find_map(|split| {
             let (prefix, number) = name.split_at(split);
             let (range, pos) = self.ranges.get(prefix)?;
@@ -128,5 +133,36 @@ impl<'s, 'a> Labels<'s, 'a> {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_a_prefix_and_a_number() {
+        let long = "1".repeat(1_000_000);
+        let (other, longer) = (format!("%x{long}"), format!("{long}7"));
+        let mut scope = Scope::default();
+        let pos = Pos { line: 1, column: 1 };
+        let ranges = [("%r", u64::MAX), ("%r111", 10), (&long[..], 10)];
+        for (prefix, count) in ranges {
+            let local = Local::Reg(RegClass::B32, None);
+            scope.ranges.insert(prefix, (Range { local, count }, pos));
+        }
+        // All prefixes of a long name, each to its end, would take minutes.
+        for (name, is_declared) in [
+            ("%r0", true),
+            ("%r01", false),
+            ("%r1119", true),
+            ("%r18446744073709551614", true),
+            ("%r18446744073709551615", false),
+            ("%r118446744073709551614", false),
+            (&longer, true),
+            (&other, false),
+        ] {
+            assert_eq!(scope.find(name).is_some(), is_declared, "{:.30}", name);
+        }
     }
 }
