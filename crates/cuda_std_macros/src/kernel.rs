@@ -175,7 +175,8 @@ pub fn expand(attribute: TokenStream, item: TokenStream) -> Result<TokenStream> 
     let name = &function.sig.ident;
     let attributes = &function.attrs;
     let visibility = &function.vis;
-    let body = &function.block;
+    // Not the block: within another it would have braces that rustc calls unnecessary.
+    let body = &function.block.stmts;
     let section = bounds
         .section()
         .map(|section| quote!(#[unsafe(link_section = #section)]));
@@ -191,7 +192,7 @@ pub fn expand(attribute: TokenStream, item: TokenStream) -> Result<TokenStream> 
         #[allow(improper_ctypes_definitions, clippy::missing_safety_doc)]
         #visibility unsafe extern "ptx-kernel" fn #name(#(#parameters),*) {
             #(#prologue)*
-            #body
+            #(#body)*
         }
 
         #[cfg(not(target_arch = "nvptx64"))]

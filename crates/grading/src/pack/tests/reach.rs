@@ -69,8 +69,9 @@ fn what_says_nothing_compiles() {
     let more = "#[macro_use] mod helpers { macro_rules! half { () => { 0.5 } } }
         #[cfg(test)] mod tests { #[test] #[should_panic] #[ignore] fn f() { panic!() } }
         pub const HALF: f32 = half!();\n";
+    let short = "#[kernel] pub unsafe fn one(x: &[f32], u: *mut f32) { unsafe { *u = x[0] } }";
     let sources = Sources {
-        kernels: format!("#![no_std]\n{KERNELS}\n{more}"),
+        kernels: format!("#![no_std]\n#![deny(unused_braces)]\n{KERNELS}\n{more}{short}"),
         launch: format!("#![no_std]\n{LAUNCH}\n{more}"),
     };
     build(&sources, options()).unwrap();
