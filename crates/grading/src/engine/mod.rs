@@ -11,7 +11,8 @@
 //! - *time* is the device's and must agree with the host's; none may be shorter than the device needs for the bytes that
 //!   any solution moves; the reference runs in turn with the submission, in random order;
 //! - *races* and the like, which a GPU may not show, are looked for on the emulated device: see `emulated`;
-//! - *each case* runs in a process of its own with a deadline for each run: see [`process`].
+//! - *each case* runs in a process of its own with a deadline for each run, and on the emulated device for all of them: see
+//!   [`process`].
 //!
 //! | module         | what it holds                                                          |
 //! |----------------|------------------------------------------------------------------------|
