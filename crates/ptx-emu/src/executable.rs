@@ -1,5 +1,6 @@
 //! A PTX module that can be loaded: what it declares, and its code.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use ptx::{Body, Instruction, Problem, Program, SourceLocId};
@@ -53,12 +54,18 @@ impl Executable {
             ..
         } = builder;
         let mut positions = Positions::new(&program);
-        let marks = marks.into_iter();
+        let entries: HashSet<u32> = code.functions.iter().map(|f| f.entry).collect();
+        let marks = (0..).zip(marks);
         code.infos = marks
-            .map(|mark| InstructionInfo {
-                class: mark.class,
-                is_branch: mark.is_branch,
-                position: positions.of(mark.ptx_line, mark.loc),
+            .map(|(pc, mark)| {
+                if entries.contains(&pc) {
+                    positions.enter_function();
+                }
+                InstructionInfo {
+                    class: mark.class,
+                    is_branch: mark.is_branch,
+                    position: positions.of(mark.ptx_line, mark.loc),
+                }
             })
             .collect();
         Ok(Executable {

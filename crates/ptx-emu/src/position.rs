@@ -33,6 +33,8 @@ pub struct CodePosition {
     pub source: Option<SourcePosition>,
     /// The line of the kernel from which that code is called, if it was inlined out of another function.
     pub called_at: Option<SourcePosition>,
+    /// If nothing of that is known: the last line before it in the function that is.
+    pub near: Option<SourcePosition>,
 }
 
 impl CodePosition {
@@ -48,7 +50,13 @@ impl fmt::Display for CodePosition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let line = self.ptx_line;
         match (&self.source, &self.called_at) {
-            (None, _) => write!(f, "PTX line {line}"),
+            (None, _) => {
+                write!(f, "PTX line {line}")?;
+                match &self.near {
+                    Some(near) => write!(f, " (near {near})"),
+                    None => Ok(()),
+                }
+            }
             (Some(source), None) => write!(f, "{source} (PTX line {line})"),
             (Some(source), Some(caller)) => {
                 write!(f, "{source}, called at {caller} (PTX line {line})")
@@ -73,6 +81,8 @@ fn is_library(path: &str) -> bool {
 pub(crate) struct Positions<'p> {
     program: &'p Program,
     known: HashMap<SourceLocId, [Option<SourcePosition>; 2]>,
+    /// The last line of the running function, of the user's own code if there was any.
+    last: Option<SourcePosition>,
 }
 
 impl<'p> Positions<'p> {
@@ -80,7 +90,13 @@ impl<'p> Positions<'p> {
         Self {
             program,
             known: HashMap::new(),
+            last: None,
         }
+    }
+
+    /// Begins the next function.
+    pub(crate) fn enter_function(&mut self) {
+        self.last = None;
     }
 
     /// The position of an instruction at a line of the PTX text, with the last `.loc` before it.
@@ -88,10 +104,17 @@ impl<'p> Positions<'p> {
         let program = self.program;
         let known = loc.map(|id| self.known.entry(id).or_insert_with(|| source(program, id)));
         let [source, called_at] = known.cloned().unwrap_or_default();
+        if let Some(source) = &source
+            && (self.last.is_none() || !is_library(&source.file))
+        {
+            self.last = Some(source.clone());
+        }
+        let near = source.is_none().then(|| self.last.clone()).flatten();
         CodePosition {
             ptx_line,
             source,
             called_at,
+            near,
         }
     }
 }

@@ -33,3 +33,23 @@ fn an_inlined_function() {
       in kernel `k` at src/lab.rs:20, called at src/lab.rs:8 (PTX line 27), block (0, 0, 0), thread (0, 0, 0)
     ");
 }
+
+#[test]
+fn code_without_a_line_of_its_own() {
+    // Optimised code of several lines has line 0; the last line before it in the function is near.
+    let load = "sub.u64 %rd5, %rd2, 4;\n.loc 1 0 0\nld.global.u32 %r5, [%rd5];";
+    assert_snapshot!(launch(&format!(".loc 1 17 3\n{load}")).fault(), @r"
+    out of bounds: load of 4 bytes at offset -4 of buffer `in` (256 bytes) starts 4 bytes before its start (index -1, length 64)
+      in kernel `k` at PTX line 28 (near src/lab.rs:17), block (0, 0, 0), thread (0, 0, 0)
+    ");
+    let library = ".file 2 \"/usr/lib/rustlib/src/rust/library/core/src/ptr/mod.rs\"\n";
+    let body = format!(".loc 1 17 3\nmov.u32 %r6, 0;\n.loc 2 80 5\n{load}");
+    let fault = launch(&body).module_scope(library).fault();
+    assert!(fault.contains("(near src/lab.rs:17)"), "{fault}");
+    // What another function has is not near.
+    let scope = ".func other()\n{\n.loc 1 0 0\ntrap;\nret;\n}";
+    assert_snapshot!(launch("call.uni other, ();").module_scope(scope).fault(), @r"
+    trap: the kernel executed `trap`: a panic, for example from an index out of range, a division by zero or an `unwrap` of `None`
+      in kernel `k` at src/lab.rs:1 (PTX line 30), block (0, 0, 0), thread (0, 0, 0)
+    ");
+}
