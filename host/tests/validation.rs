@@ -34,19 +34,19 @@ fn kernels_must_exist() {
 
 #[test]
 fn every_parameter_must_be_filled() {
-    insta::assert_snapshot!(refusal("axpy", one(), |u| args![1.0f32, u, u].to_vec()), @"plan `p`, command 1 (launch of `axpy`): 3 arguments fill 3 parameters, but the kernel has 5; a slice fills two (pointer, length), everything else one");
-    insta::assert_snapshot!(refusal("nothing", one(), |u| args![u].to_vec()), @"plan `p`, command 1 (launch of `nothing`): 1 arguments fill 1 parameters, but the kernel has 0; a slice fills two (pointer, length), everything else one");
+    insta::assert_snapshot!(refusal("axpy", one(), |u| args![1.0f32, u, u].to_vec()), @"plan `p`, command 1 (launch of `axpy`): `args!` has 3 arguments, which fill 3 of the kernel's 5 parameters (a slice fills two)");
+    insta::assert_snapshot!(refusal("nothing", one(), |u| args![u].to_vec()), @"plan `p`, command 1 (launch of `nothing`): `args!` has 1 argument, which fills 1, but the kernel has 0 parameters (a slice fills two)");
 }
 
 #[test]
 fn types_must_agree() {
-    insta::assert_snapshot!(refusal("axpy", one(), |u| vec![1.0f64.into(), u.slice(), u.slice()]), @"plan `p`, command 1 (launch of `axpy`): argument 0 is f64, but parameter 0 of the kernel is f32");
-    insta::assert_snapshot!(refusal("axpy", one(), |u| vec![1u32.into(), u.slice(), u.slice()]), @"plan `p`, command 1 (launch of `axpy`): argument 0 is u32, but parameter 0 of the kernel is f32");
-    insta::assert_snapshot!(refusal("axpy", one(), |u| vec![1.0f32.into(), 8usize.into(), 8usize.into(), u.slice()]), @"plan `p`, command 1 (launch of `axpy`): argument 1 is u64, but parameter 1 of the kernel is a pointer");
-    insta::assert_snapshot!(refusal("axpy", one(), |u| vec![1.0f32.into(), u.into(), 8u32.into(), u.slice()]), @"plan `p`, command 1 (launch of `axpy`): argument 2 is u32, but parameter 2 of the kernel is an integer or pointer of 64 bits");
-    insta::assert_snapshot!(refusal("reverse", one(), |u| vec![u.slice()]), @"plan `p`, command 1 (launch of `reverse`): argument 0 is a slice, whose length (u64) comes second, but parameter 1 of the kernel is an integer of 32 bits");
-    insta::assert_snapshot!(refusal("reverse", one(), |u| args![u, 1.0f32].to_vec()), @"plan `p`, command 1 (launch of `reverse`): argument 1 is f32, but parameter 1 of the kernel is an integer of 32 bits");
-    insta::assert_snapshot!(refusal("fails", one(), |u| args![u].to_vec()), @"plan `p`, command 1 (launch of `fails`): argument 0 is a buffer, but parameter 0 of the kernel is an integer of 32 bits");
+    insta::assert_snapshot!(refusal("axpy", one(), |u| vec![1.0f64.into(), u.slice(), u.slice()]), @"plan `p`, command 1 (launch of `axpy`): argument 1 of `args!`, counted from 1, is f64, but the kernel takes f32 there");
+    insta::assert_snapshot!(refusal("axpy", one(), |u| vec![1u32.into(), u.slice(), u.slice()]), @"plan `p`, command 1 (launch of `axpy`): argument 1 of `args!`, counted from 1, is u32, but the kernel takes f32 there");
+    insta::assert_snapshot!(refusal("axpy", one(), |u| vec![1.0f32.into(), 8usize.into(), 8usize.into(), u.slice()]), @"plan `p`, command 1 (launch of `axpy`): argument 2 of `args!`, counted from 1, is u64, but the kernel takes a pointer there");
+    insta::assert_snapshot!(refusal("axpy", one(), |u| vec![1.0f32.into(), u.into(), 8u32.into(), u.slice()]), @"plan `p`, command 1 (launch of `axpy`): argument 3 of `args!`, counted from 1, is u32, but the kernel takes a 64-bit integer or a pointer there");
+    insta::assert_snapshot!(refusal("reverse", one(), |u| vec![u.slice()]), @"plan `p`, command 1 (launch of `reverse`): argument 1 of `args!`, counted from 1, is a slice, whose length (u64) comes second, but the kernel takes a 32-bit integer there");
+    insta::assert_snapshot!(refusal("reverse", one(), |u| args![u, 1.0f32].to_vec()), @"plan `p`, command 1 (launch of `reverse`): argument 2 of `args!`, counted from 1, is f32, but the kernel takes a 32-bit integer there");
+    insta::assert_snapshot!(refusal("fails", one(), |u| args![u].to_vec()), @"plan `p`, command 1 (launch of `fails`): argument 1 of `args!`, counted from 1, is a buffer, but the kernel takes a 32-bit integer there");
     let structure = |u: host::BufferId, bytes: usize| {
         args![
             u,
@@ -61,7 +61,7 @@ fn types_must_agree() {
         ]
         .to_vec()
     };
-    insta::assert_snapshot!(refusal("every_type", one(), |u| structure(u, 12)), @"plan `p`, command 1 (launch of `every_type`): argument 8 is a structure of 12 bytes, but parameter 8 of the kernel is a structure of 16 bytes");
+    insta::assert_snapshot!(refusal("every_type", one(), |u| structure(u, 12)), @"plan `p`, command 1 (launch of `every_type`): argument 9 of `args!`, counted from 1, is a structure of 12 bytes, but the kernel takes a structure of 16 bytes there");
 }
 
 #[test]

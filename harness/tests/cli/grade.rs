@@ -185,7 +185,8 @@ fn an_endless_kernel_costs_its_case_and_no_more() {
     assert_eq!(kinds, [Some(Kind::WrongResult), Some(Kind::Deadline), None]);
     let message = &report.cases[1].status.failing().unwrap().message;
     // Whichever is first: the deadline, or the emulated device's bound on a block's instructions.
-    let is_ended = message == "a run was not finished after 2 s, and was ended"
+    let is_ended = message
+        == "a run was not finished after 2 s, and was ended; the emulated device is far slower than a GPU: `--deadline 20` gives it more"
         || message.contains("has executed 100000000 warp instructions and has not ended");
     assert!(is_ended, "{message}");
 }
@@ -355,6 +356,27 @@ fn a_name_is_nothing_but_a_name() {
     assert!(printed.contains("a b \\u{1b}[2J<img src=x>"), "{printed}");
 }
 
+/// Nor is a name text: what is not UTF-8 is graded all the same, and told from others.
+#[cfg(unix)]
+#[test]
+fn a_name_may_be_any_bytes() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+    let folder = Folder::new();
+    std::fs::create_dir(folder.path("all")).unwrap();
+    let right = folder.right("all/ada.bundle");
+    for name in [b"b\xff.bundle", b"b\xfe.bundle"] {
+        std::fs::copy(&right, folder.path("all").join(OsStr::from_bytes(name))).unwrap();
+    }
+    let printed = run_words(&folder.class());
+    let lines = printed.lines().filter(|line| line.contains("5 / 5"));
+    assert_eq!(lines.count(), 3, "{printed}");
+    assert!(
+        printed.contains("  b/xfe.bundle ") && printed.contains("  b/xff.bundle "),
+        "{printed}"
+    );
+}
+
 #[test]
 fn what_makes_no_sense() {
     let folder = Folder::new();
@@ -394,6 +416,11 @@ error: --lab: unknown lab `wave2`; did you mean `wave2d`?
 exit code: 2
 --- stderr ---
 error: --deadline 0: a number of seconds, above 0 and at most 1000000
+");
+    insta::assert_snapshot!(message(&[bundle, "--device=emulated", "--total-deadline=-1"]), @r"
+exit code: 2
+--- stderr ---
+error: --total-deadline -1: a number of seconds, above 0 and at most 1000000
 ");
     insta::assert_snapshot!(message(&[bundle, "--lab-file=nowhere.toml"]), @r"
 exit code: 2

@@ -29,8 +29,8 @@ use crate::validate::{ValidationError, validate, validate_devices};
 pub struct EmulatedDevice {
     info: DeviceInfo,
     options: Options,
-    /// The order in which new sessions run threads.
-    schedule: Mutex<Schedule>,
+    /// The order in which new sessions run threads, and what decides where their buffers lie and what clocks show.
+    order: Mutex<(Schedule, u64)>,
     share: Share,
     /// For each device of this process, to those of others.
     links: Vec<Arc<dyn Link>>,
@@ -56,7 +56,7 @@ impl EmulatedDevice {
         };
         EmulatedDevice {
             info,
-            schedule: Mutex::new(options.schedule),
+            order: Mutex::new((options.schedule, options.seed)),
             options,
             share: Share::whole(1),
             links: Vec::new(),
@@ -140,7 +140,7 @@ impl Device for EmulatedDevice {
                 seed: seed & !7 | u64::from(other & 7),
             },
         };
-        *self.schedule.lock().unwrap_or_else(PoisonError::into_inner) = schedule;
+        *self.order.lock().unwrap_or_else(PoisonError::into_inner) = (schedule, seed);
     }
 }
 
@@ -165,9 +165,10 @@ impl<'d> EmulatedSession<'d> {
         plan: &Plan,
     ) -> Result<EmulatedSession<'d>, Error> {
         let executable = Arc::clone(module.executable()?);
-        let schedule = device.schedule.lock();
+        let (schedule, seed) = *device.order.lock().unwrap_or_else(PoisonError::into_inner);
         let options = Options {
-            schedule: *schedule.unwrap_or_else(PoisonError::into_inner),
+            schedule,
+            seed,
             ..device.options.clone()
         };
         let mut machine = Machine::new(DeviceLimits::default(), options);

@@ -49,7 +49,8 @@ pub trait Device: Send + Sync {
     }
 
     /// Chooses the order in which threads run in sessions that are prepared from now on: the default one, which is number 0,
-    /// or one of the others, which follow from the seed. Nothing on a device that has its own.
+    /// or one of the others, which follow from the seed. Where buffers lie and what clocks show follows from it, too. Nothing on a device that has
+    /// its own.
     fn set_order(&self, _number: u32, _seed: u64) {}
 
     /// As [`Device::prepare`], in memory that several sessions of this device use in turn: buffers of one name, type and

@@ -154,7 +154,7 @@ fn arguments_that_do_not_fit() {
     let out = scene.input("out", &[0f32; 64]);
     // A slice is a pointer and a length.
     scene.launch("slope", LaunchConfig::new(2, 32), args![x, out]);
-    assert_snapshot!(scene.run::<f32>(out).unwrap_err(), @"plan `demo`, command 0 (launch of `slope`): 2 arguments fill 2 parameters, but the kernel has 3; a slice fills two (pointer, length), everything else one");
+    assert_snapshot!(scene.run::<f32>(out).unwrap_err(), @"plan `demo`, command 0 (launch of `slope`): `args!` has 2 arguments, which fill 2 of the kernel's 3 parameters (a slice fills two)");
 }
 
 #[test]

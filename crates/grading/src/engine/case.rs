@@ -123,12 +123,10 @@ impl<'a> CaseWork<'a> {
         Ok(())
     }
 
-    /// Chooses the order in which threads run in a sample, where results may depend on it.
+    /// Chooses the order in which threads run in a sample, where results may depend on it, and where buffers lie.
     fn choose_order(&self, sample: u32) {
-        if self.orders > 1 {
-            self.device
-                .set_order(sample % self.orders, self.seed("order", 0));
-        }
+        self.device
+            .set_order(sample % self.orders, self.seed("order", 0));
     }
 
     /// Says of what is wrong that other samples were right in another order of threads.
