@@ -84,6 +84,7 @@ impl BlockRunner<'_> {
             pc: request.pc,
             thread: request.thread(0) as u16,
             strong: request.strong,
+            non_coherent: request.non_coherent,
         }
     }
 
@@ -124,7 +125,8 @@ impl BlockRunner<'_> {
                 {
                     let kind = FaultKind::StaleReadOnlyLoad {
                         location: region.location(self.launch, offset),
-                        earlier: self.race_access(&store, AccessKind::Store),
+                        store: self.race_access(&store, AccessKind::Store),
+                        is_later: false,
                     };
                     return Err(self.fault(now.record.thread.into(), request.pc, kind));
                 }
@@ -153,7 +155,17 @@ impl BlockRunner<'_> {
                     break;
                 };
                 let Some(conflict) = cell.store_conflict(&now) else {
+                    let load = match R::IS_GLOBAL {
+                        true => cell.read_only_load_since(self.launch.first_block),
+                        false => None,
+                    };
                     cell.note_store(&now);
+                    if let Some(load) = load
+                        && changes(region, lane)
+                    {
+                        let location = region.location(self.launch, offset);
+                        return Err(self.stale(&load, &now.record, request.kind, location));
+                    }
                     continue;
                 };
                 if !conflict.earlier_is_store || changes(region, lane) {
@@ -169,6 +181,17 @@ impl BlockRunner<'_> {
         }
         region.release_cells();
         Ok(())
+    }
+
+    /// The fault of a load through the read-only path, of what a store changes after it.
+    fn stale(&self, load: &Record, store: &Record, kind: AccessKind, location: Location) -> Stop {
+        let kind = FaultKind::StaleReadOnlyLoad {
+            location,
+            store: self.race_access(store, kind),
+            is_later: true,
+        };
+        let block = u64::from(load.block - self.launch.first_block);
+        self.launch.fault(block, load.thread.into(), load.pc, kind)
     }
 
     /// One side of a race. A plain access is of the given kind.

@@ -87,12 +87,14 @@ pub enum FaultKind {
         /// What is wrong with it.
         reason: String,
     },
-    /// A load through the read-only path of data that was stored during the launch.
+    /// A load through the read-only path of data that is stored during the launch.
     StaleReadOnlyLoad {
         /// What is read.
         location: Location,
         /// The store.
-        earlier: RaceAccess,
+        store: RaceAccess,
+        /// The store follows the load.
+        is_later: bool,
     },
     /// An access to the shared memory of a block of the cluster that may not be alive.
     BlockNotAlive {

@@ -228,9 +228,13 @@ pub(super) struct Others<'a>(pub(super) &'a FaultKind);
 impl fmt::Display for Others<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
-            FaultKind::Race { earlier, .. } | FaultKind::StaleReadOnlyLoad { earlier, .. } => {
-                write!(f, "\n  earlier {earlier}")
-            }
+            FaultKind::Race { earlier: store, .. }
+            | FaultKind::StaleReadOnlyLoad {
+                store,
+                is_later: false,
+                ..
+            } => write!(f, "\n  earlier {store}"),
+            FaultKind::StaleReadOnlyLoad { store, .. } => write!(f, "\n  later {store}"),
             FaultKind::CopyUnderWay {
                 overwritten: Some(store),
                 ..

@@ -164,6 +164,26 @@ fn a_read_only_load_of_what_the_launch_stores() {
 }
 
 #[test]
+fn a_read_only_load_of_what_the_launch_stores_later() {
+    let body = |store: &str| {
+        format!(
+            ".loc 1 30 1\nld.global.nc.u32 %r5, [%rd4];\nadd.u32 %r6, %r5, 1;\nbar.sync 0;\n.loc 1 31 1\n{store}"
+        )
+    };
+    assert_snapshot!(launch(&body("st.global.u32 [%rd4], %r6;")).fault(), @r"
+    read-only load of changing data: ld.global.nc of byte 0 of buffer `in`, which this launch changes
+      in kernel `k` at src/lab.rs:30 (PTX line 26), block (0, 0, 0), thread (0, 0, 0)
+      later store at src/lab.rs:31 (PTX line 30), block (0, 0, 0), thread (0, 0, 0)
+    ");
+    let other = "xor.b32 %r7, %r2, 33;\nmul.wide.u32 %rd5, %r7, 4;\nadd.u64 %rd5, %rd2, %rd5;\nred.global.add.u32 [%rd5], 1;";
+    let fault = launch(&body(other)).block(64).fault();
+    assert!(fault.starts_with("read-only load"), "{fault}");
+    // What is there already, and a load that need not be of what stays.
+    launch(&body("st.global.u32 [%rd4], %r5;")).report();
+    launch(&body("st.global.u32 [%rd4], %r6;").replace(".nc", "")).report();
+}
+
+#[test]
 fn plain_memory_under_a_lock() {
     // Fences order the accesses of one holder before those of the next.
     let body = |fence: &str| {

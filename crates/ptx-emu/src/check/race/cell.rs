@@ -20,6 +20,7 @@ impl Latest {
             let again = (first.block, first.thread, first.clock)
                 == (record.block, record.thread, record.clock);
             record.strong &= !again || first.strong;
+            record.non_coherent |= again && first.non_coherent;
             *first = record;
         } else if now.is_after(second) || distance(first, second) < distance(first, &record) {
             *second = record;
@@ -94,6 +95,13 @@ impl Cell {
     #[inline(always)]
     pub(crate) fn note_store<B: BlockOrder>(&mut self, now: &Now<B>) {
         self.stores.note(now);
+    }
+
+    /// A load through the read-only path by a block with at least this number.
+    #[inline(always)]
+    pub(crate) fn read_only_load_since(&self, block: u32) -> Option<Record> {
+        let mut loads = self.loads.0.into_iter();
+        loads.find(|record| record.non_coherent && record.block >= block)
     }
 
     /// The stores by blocks with at least this number.

@@ -34,7 +34,8 @@
 //!   that set the same flag are a common and harmless idiom (compute-sanitizer's racecheck gives it as a
 //!   note too). Lanes of one instruction that store different values to one address are a race: which one
 //!   stays is not defined ("st");
-//! - `ld.global.nc` of data that any thread stored during the launch is a fault, ordered or not ("ld.global.nc").
+//! - `ld.global.nc` of data that any thread stores during the launch, before or after, is a fault, ordered or not
+//!   ("ld.global.nc"); a store after it that changes nothing is none.
 //!
 //! # Blind spots
 //!

@@ -16,6 +16,8 @@ pub(crate) struct Record {
     pub(crate) thread: u16,
     /// Strong accesses do not race with each other.
     pub(crate) strong: bool,
+    /// A load through the read-only path.
+    pub(crate) non_coherent: bool,
 }
 
 /// What orders the accesses of a cluster's threads. Warps are numbered through all of its blocks, by rank.

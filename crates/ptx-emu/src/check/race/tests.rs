@@ -8,6 +8,7 @@ fn record(thread: u16, clocks: &Clocks) -> Record {
         pc: thread.into(),
         thread,
         strong: false,
+        non_coherent: false,
     }
 }
 
