@@ -35,7 +35,7 @@ fn faults_name_thread_and_line() {
     let one = LaunchConfig::new(1, 1);
     insta::assert_snapshot!(fault("fails", one, |_, _| args![1u32].to_vec()), @"
         plan `p`, command 1 (launch of `fails`)
-        trap: the kernel executed `trap`: a panic in Rust, as of an index out of range, a division by zero, an `unwrap` of nothing
+        trap: the kernel executed `trap`: a panic, for example from an index out of range, a division by zero or an `unwrap` of `None`
           in kernel `fails` at PTX line 159, block (0, 0, 0), thread (0, 0, 0)
         ");
     insta::assert_snapshot!(fault("writes_at", one, |u, _| args![u, 4u64].to_vec()), @"

@@ -17,7 +17,7 @@ fn an_index_out_of_a_slice() {
     };
     assert_snapshot!(fault(run("slope")), @r"
     plan `demo`, command 0 (launch of `slope`)
-    trap: the kernel executed `trap`: a panic in Rust, as of an index out of range, a division by zero, an `unwrap` of nothing
+    trap: the kernel executed `trap`: a panic, for example from an index out of range, a division by zero or an `unwrap` of `None`
       in kernel `slope` at tests/bad-kernels/src/endings.rs:11 (PTX line _), block (1, 0, 0), thread (31, 0, 0)
     ");
     let slopes: Vec<f32> = (0..63).map(|i| (2 * i + 1) as f32).collect();
@@ -37,7 +37,7 @@ fn a_division_by_zero() {
     };
     assert_snapshot!(fault(run("means")), @r"
     plan `demo`, command 0 (launch of `means`)
-    trap: the kernel executed `trap`: a panic in Rust, as of an index out of range, a division by zero, an `unwrap` of nothing
+    trap: the kernel executed `trap`: a panic, for example from an index out of range, a division by zero or an `unwrap` of `None`
       in kernel `means` at tests/bad-kernels/src/endings.rs:29 (PTX line _), block (0, 0, 0), thread (3, 0, 0)
     ");
     assert_eq!(run("means_fixed").unwrap(), [2, 5, 10, 0]);
