@@ -109,7 +109,7 @@ fn a_vector_that_is_not_aligned() {
     };
     assert_snapshot!(fault(run("sum_of_four")), @r"
     plan `demo`, command 0 (launch of `sum_of_four`)
-    misaligned access: load of 16 bytes at byte 4 of buffer `x`, address 0x1000000004, which is 4 bytes past a multiple of 16
+    misaligned access: load of 16 bytes at byte 4 of buffer `x`, address 0x7f0134800004, which is 4 bytes past a multiple of 16
       in kernel `sum_of_four` at tests/bad-kernels/src/bounds.rs:103 (PTX line _), block (0, 0, 0), thread (1, 0, 0)
     ");
     let sums: Vec<f32> = (0..64).map(|i| (4 * i + 6) as f32).collect();

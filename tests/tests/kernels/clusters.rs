@@ -49,7 +49,7 @@ fn no_barrier_before_the_end() {
     };
     assert_snapshot!(fault(run("rotate")), @r"
     plan `demo`, command 0 (launch of `rotate`)
-    shared memory of a block that may not be alive: load of 4 bytes in shared memory of block (1, 0, 0), which may end before: no barrier of the cluster stands between the access and the end of that block
+    shared memory of a block that may not be alive: load of 4 bytes in shared memory of block (1, 0, 0), which may end before: no barrier of the cluster stands between the access and the end of that block; put a `cluster::sync()` after the last access to another block's memory
       in kernel `rotate` at tests/bad-kernels/src/clusters.rs:57 (PTX line _), block (0, 0, 0), thread (0, 0, 0)
     ");
     let expected: Vec<f32> = (0..384)
@@ -70,7 +70,7 @@ fn no_barrier_after_the_start() {
     };
     assert_snapshot!(fault(run("count_odd")), @r"
     plan `demo`, command 0 (launch of `count_odd`)
-    shared memory of a block that may not be alive: atomic operation of 4 bytes in shared memory of block (0, 0, 0), which may not have started: the accessing block has not passed a barrier of the cluster
+    shared memory of a block that may not be alive: atomic operation of 4 bytes in shared memory of block (0, 0, 0), which may not have started: the accessing block has not passed a barrier of the cluster; put a `cluster::sync()` before the first access to another block's memory
       in kernel `count_odd` at tests/bad-kernels/src/clusters.rs:81 (PTX line _), block (1, 0, 0), thread (0, 0, 0)
     ");
     let odd =

@@ -77,7 +77,7 @@ fn other_bytes_expected_than_copied() {
 fn rows_that_do_not_begin_at_16_bytes() {
     assert_snapshot!(fault(rows("rows_aslant", 3)), @r"
     plan `demo`, command 0 (launch of `rows_aslant`)
-    misaligned access: load of 16 bytes at byte 4 of buffer `x`, address 0x1000000004, which is 4 bytes past a multiple of 16
+    misaligned access: load of 16 bytes at byte 4 of buffer `x`, address 0x7f0134800004, which is 4 bytes past a multiple of 16
       in kernel `rows_aslant` at tests/bad-kernels/src/copies.rs:64, called at tests/bad-kernels/src/copies.rs:112 (PTX line _), block (0, 0, 0), thread (0, 0, 0)
     ");
 }

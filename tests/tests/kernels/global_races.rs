@@ -144,7 +144,7 @@ fn no_fence_before_the_count_of_finished_blocks() {
     };
     assert_snapshot!(fault(run("last_block_adds")), @r"
     plan `demo`, command 0 (launch of `last_block_adds`)
-    race in global memory: load of byte 0 of buffer `sums` and an earlier store by another block: nothing orders the blocks of one launch
+    race in global memory: load of byte 0 of buffer `sums` and an earlier store by another block, and nothing orders the two: that takes a device-wide fence (or a release) behind the first, an atomic or a flag that the other block reads, and a fence (or an acquire) there before the second
       in kernel `last_block_adds` at tests/bad-kernels/src/global_races.rs:132 (PTX line _), block (7, 0, 0), thread (0, 0, 0)
       earlier store at tests/bad-kernels/src/global_races.rs:127 (PTX line _), block (0, 0, 0), thread (0, 0, 0)
     ");
