@@ -65,7 +65,7 @@ fn steps_of_one_launch() {
 fn no_barrier_of_the_grid() {
     assert_snapshot!(fault(run("steps_apart", 300, &[(4, 5)])), @r"
     plan `demo`, command 0 (launch of `steps_apart`)
-    race in global memory: load of byte 252 of buffer `a` and an earlier store by another block, and nothing orders the two: that takes a device-wide fence (or a release) behind the first, an atomic or a flag that the other block reads, and a fence (or an acquire) there before the second
+    race in global memory: load of byte 252 of buffer `a` and an earlier store by another block: nothing orders the blocks of one launch
       in kernel `steps_apart` at tests/bad-kernels/src/grids.rs:25 (PTX line _), block (1, 0, 0), thread (0, 0, 0)
       earlier store at tests/bad-kernels/src/grids.rs:26 (PTX line _), block (0, 0, 0), thread (63, 0, 0)
     ");
