@@ -114,7 +114,10 @@ fn chunks_have_all_rows_with_something_to_do() {
     for shape in Shape::SPACE.iter().filter(|shape| shape.block_warps == 8) {
         for (number, name) in (0..).zip(AnyScene::NAMES) {
             let problem = Wave2d::new(n_x, n_y, 2, name).unwrap();
-            let shape = Shape { warps: 40, ..*shape };
+            let shape = Shape {
+                warps: 40,
+                ..*shape
+            };
             let plan = recorded(shape.label(), &shape, &problem);
             let device = EmulatedDevice::default();
             let mut session = device.prepare(LAB.module(), &plan).unwrap();

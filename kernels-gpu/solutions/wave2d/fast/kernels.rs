@@ -105,7 +105,13 @@ pub unsafe fn wave2d_fast_unpad(
         // SAFETY: the cell is one of the domain's.
         unsafe {
             let is_zero = skips != 0 && is_zero(*kinds.get_unchecked(at));
-            let value = |at| if is_zero { 0.0 } else { *fields.get_unchecked(at) };
+            let value = |at| {
+                if is_zero {
+                    0.0
+                } else {
+                    *fields.get_unchecked(at)
+                }
+            };
             *u1.add(cell as usize) = value(at);
             *u0.add(cell as usize) = value(at + layout.plane());
         }
@@ -292,7 +298,17 @@ pub unsafe fn wave2d_fast_chunks(
 ) {
     let (extents, costs) = ((strips, n_y), chunks::Costs { t, rough });
     // SAFETY: the caller's.
-    unsafe { chunks::divide(before, counts, chunks, extents, most, costs, rough_first != 0) }
+    unsafe {
+        chunks::divide(
+            before,
+            counts,
+            chunks,
+            extents,
+            most,
+            costs,
+            rough_first != 0,
+        )
+    }
 }
 
 /// A lane's cells of a row of its strip.
@@ -641,7 +657,8 @@ unsafe fn pass<const T: usize, const EXACT: bool>(
         let is_up = !EXACT && (place ^ turn) & 1 == 1;
         let direction = if is_up { u32::MAX } else { 1 };
         let stride = direction as i32 as isize * layout.pitch() as isize;
-        let row_0 = (if is_up { end - 1 } else { first }).wrapping_sub(direction.wrapping_mul(T as u32));
+        let row_0 =
+            (if is_up { end - 1 } else { first }).wrapping_sub(direction.wrapping_mul(T as u32));
         let column = 4 * lane;
         let next = layout.row(row_0) + (strip * layout.own() + column) as usize;
         let is_own = column.wrapping_sub(layout.halo) < layout.own();
@@ -657,7 +674,8 @@ unsafe fn pass<const T: usize, const EXACT: bool>(
             next: arrays.fields.as_ptr().wrapping_add(next),
             // Level T of step s is at row s - T.
             out: (arrays.out.wrapping_add(next)).wrapping_offset(-stride * T as isize),
-            to_kinds: (arrays.kinds.as_ptr() as isize).wrapping_sub(arrays.fields.as_ptr() as isize),
+            to_kinds: (arrays.kinds.as_ptr() as isize)
+                .wrapping_sub(arrays.fields.as_ptr() as isize),
             all_flags: arrays.flags,
             next_flags: (strip * layout.rows())
                 .wrapping_add(row_0.wrapping_add(MARGIN).wrapping_add(direction)),
@@ -667,7 +685,10 @@ unsafe fn pass<const T: usize, const EXACT: bool>(
             copied: shared::address(shared.add(column as usize)),
             shared,
         };
-        let domain = Domain { n_x: layout.n_x, n_y: layout.n_y };
+        let domain = Domain {
+            n_x: layout.n_x,
+            n_y: layout.n_y,
+        };
         pipeline.run::<T, EXACT>(&AnyScene::new(scene, domain), t);
     }
 }

@@ -134,9 +134,17 @@ impl Solution for Shape {
         let kinds = table("kinds", Element::F32, layout.plane());
         let rough = table("rough", Element::U32, rows as usize * strips as usize);
         let flags = table("flags", Element::U32, rows as usize * strips as usize);
-        let before = table("before", Element::U32, 2 * (n_y as usize + 1) * strips as usize);
+        let before = table(
+            "before",
+            Element::U32,
+            2 * (n_y as usize + 1) * strips as usize,
+        );
         let counts = table("counts", Element::U32, 2 * strips as usize);
-        let chunk_table = table("chunks", Element::U32, (chunks::NUMBERS * most_chunks) as usize);
+        let chunk_table = table(
+            "chunks",
+            Element::U32,
+            (chunks::NUMBERS * most_chunks) as usize,
+        );
         // Padding is read, and what comes of it is not: zeros do.
         for padded in [fields, out, kinds] {
             plan.fill(padded, 0)?;
@@ -185,8 +193,11 @@ impl Solution for Shape {
             ],
         )?;
 
-        let config = LaunchConfig::new(most_chunks.div_ceil(self.block_warps), (32, self.block_warps))
-            .with_shared_mem_bytes(4 * WARP_FLOATS * self.block_warps);
+        let config = LaunchConfig::new(
+            most_chunks.div_ceil(self.block_warps),
+            (32, self.block_warps),
+        )
+        .with_shared_mem_bytes(4 * WARP_FLOATS * self.block_warps);
         let exact = if self.exact { "exact_" } else { "" };
         let mut t = problem.first_step;
         for (turn, steps) in (0..).zip(self.launches(problem.steps)) {
