@@ -340,6 +340,3 @@ fn describe_param(param: &Param) -> String {
         Kind::Bytes => format!("a structure of {} bytes", param.size()),
     }
 }
-
-#[cfg(test)]
-mod tests;
