@@ -1,7 +1,7 @@
 //! A folder for what is not kept.
 
-use std::io;
 use std::path::Path;
+use std::{env, io};
 
 use tempfile::{Builder, TempDir};
 
@@ -22,8 +22,17 @@ impl ScratchFolder {
     ///
     /// What the system says.
     pub fn new(purpose: &str) -> io::Result<ScratchFolder> {
+        ScratchFolder::new_in(&env::temp_dir(), purpose)
+    }
+
+    /// The same in another folder.
+    ///
+    /// # Errors
+    ///
+    /// What the system says.
+    pub fn new_in(above: &Path, purpose: &str) -> io::Result<ScratchFolder> {
         let prefix = format!("harness-{purpose}-");
-        let make = || Builder::new().prefix(&prefix).tempdir();
+        let make = || Builder::new().prefix(&prefix).tempdir_in(above);
         let (folder, unfinished) = Unfinished::make(make)?;
         Ok(ScratchFolder {
             folder,

@@ -32,6 +32,7 @@ use std::time::Duration;
 use host::device::LaunchLimits;
 use host::lab::CaseError;
 use host::{Module, find_lab};
+use output_files::ScratchFolder;
 use plan::{AnyLab, Task};
 use sandbox::{InForce, Layer, ResourceLimits};
 use thiserror::Error;
@@ -400,10 +401,7 @@ impl Packer {
     ) -> Result<(Module, Vec<BundledCase>, InForce), PackError> {
         let above = self.options.scratch.clone();
         let above = above.unwrap_or_else(std::env::temp_dir);
-        let folder = tempfile::Builder::new()
-            .prefix("harness-pack-")
-            .tempdir_in(&above);
-        let folder = folder.map_err(PackError::io(&above))?;
+        let folder = ScratchFolder::new_in(&above, "pack").map_err(PackError::io(&above))?;
         let folder = folder.path();
         // The sandbox gets paths as the kernel sees them.
         let root = folder.canonicalize().map_err(PackError::io(folder))?;
