@@ -69,7 +69,7 @@ pub unsafe fn wave2d_fast_pad(
     halo: u32,
 ) {
     let layout = Layout { n_x, n_y, halo };
-    let cell = thread::block_idx_x() * thread::block_dim_x() + thread::thread_idx_x();
+    let cell = thread::index_1d();
     if cell < n_x * n_y {
         let at = layout.cell(cell);
         // SAFETY: the cell is one of the domain's.
@@ -99,7 +99,7 @@ pub unsafe fn wave2d_fast_unpad(
     skips: u32,
 ) {
     let layout = Layout { n_x, n_y, halo };
-    let cell = thread::block_idx_x() * thread::block_dim_x() + thread::thread_idx_x();
+    let cell = thread::index_1d();
     if cell < n_x * n_y {
         let at = layout.cell(cell);
         // SAFETY: the cell is one of the domain's.

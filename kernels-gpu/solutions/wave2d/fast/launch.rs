@@ -128,19 +128,18 @@ impl Solution for Shape {
         let (strips, rows) = (layout.strips(), layout.rows());
         let most_chunks = strips * n_y.div_ceil(FEWEST_ROWS);
         let most_chunks = most_chunks.min(self.warps).max(strips);
-        let mut table = |name, element, len: usize| plan.scratch(name, element, len);
-        let mut fields = table("fields", Element::F32, 2 * layout.plane());
-        let mut out = table("out", Element::F32, 2 * layout.plane());
-        let kinds = table("kinds", Element::F32, layout.plane());
-        let rough = table("rough", Element::U32, rows as usize * strips as usize);
-        let flags = table("flags", Element::U32, rows as usize * strips as usize);
-        let before = table(
+        let mut fields = plan.scratch("fields", Element::F32, 2 * layout.plane());
+        let mut out = plan.scratch("out", Element::F32, 2 * layout.plane());
+        let kinds = plan.scratch("kinds", Element::F32, layout.plane());
+        let rough = plan.scratch("rough", Element::U32, rows as usize * strips as usize);
+        let flags = plan.scratch("flags", Element::U32, rows as usize * strips as usize);
+        let before = plan.scratch(
             "before",
             Element::U32,
             2 * (n_y as usize + 1) * strips as usize,
         );
-        let counts = table("counts", Element::U32, 2 * strips as usize);
-        let chunk_table = table(
+        let counts = plan.scratch("counts", Element::U32, 2 * strips as usize);
+        let chunk_table = plan.scratch(
             "chunks",
             Element::U32,
             (chunks::NUMBERS * most_chunks) as usize,
