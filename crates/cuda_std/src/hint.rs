@@ -57,5 +57,6 @@ macro_rules! opaque {
 
 opaque! {
     u32: "32", reg32;
+    f32: "32", reg32;
     f64: "64", reg64;
 }

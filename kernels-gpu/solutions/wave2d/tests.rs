@@ -134,6 +134,28 @@ fn chunks_have_all_rows_with_something_to_do() {
                 }
             }
             let scene = AnyScene::new(number, domain);
+            // All or none of a block's chunks come near a row with a cell that is not plain, as those outside are.
+            let is_rough = |chunk: &[u32]| {
+                let first_column = (chunk[0] * layout.own()).wrapping_sub(halo);
+                let is_plain = |y: u32| {
+                    (0..128).all(|column| {
+                        let x = first_column.wrapping_add(column);
+                        let plain = update::Kind::Free { damping: 0.0 };
+                        x < n_x && y < n_y && update::kind(&scene, domain, x, y) == plain
+                    })
+                };
+                let reach = halo + 2;
+                (0..chunk[2] - chunk[1] + 2 * reach)
+                    .any(|row| !is_plain((chunk[1] + row).wrapping_sub(reach)))
+            };
+            for block in chunks.as_slice::<u32>().unwrap().chunks(4 * 8) {
+                let chunks = block.chunks_exact(4).filter(|chunk| chunk[1] < chunk[2]);
+                let rough: Vec<bool> = chunks.map(is_rough).collect();
+                assert!(
+                    rough.iter().all(|&is| is == rough[0]),
+                    "{name}: {block:?}, {rough:?}"
+                );
+            }
             let mut skipped = 0;
             for (strip, rows) in (0..).zip(&of_strips) {
                 let columns = (strip * layout.own()).saturating_sub(halo)

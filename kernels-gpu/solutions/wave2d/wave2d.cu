@@ -573,9 +573,9 @@ struct Budget {
     }
 };
 
-// Chunks of equal time, at most so many: strip by strip, or first those with rows near rough ones.
+// Chunks of equal time: those with rows near rough ones first, then the others, so that of chunks that are together in a block all or none have some.
 extern "C" __global__ void __launch_bounds__(512) wave2d_fast_chunks(const uint2 *__restrict__ before, u64, uint2 *counts, uint4 *chunks, u32 strips,
-    u32 n_y, u32 most, u32 t, u32 rough, u32 rough_first)
+    u32 n_y, u32 most, u32 t, u32 rough, u32 together)
 {
     const u32 thread = threadIdx.x, lane = thread % LANES, warp = thread / LANES;
     const auto rows_before = [&](u32 strip, u32 y) { return before[strip * (n_y + 1) + y]; };
@@ -586,7 +586,7 @@ extern "C" __global__ void __launch_bounds__(512) wave2d_fast_chunks(const uint2
         for (u32 strip = lane; strip < strips; strip += LANES) {
             all += budget.chunks(rows_before(strip, n_y));
         }
-        (__reduce_add_sync(~0u, all) <= most ? enough : too_small) = budget.hundredths;
+        (__reduce_add_sync(~0u, all) <= most - (together - 1) ? enough : too_small) = budget.hundredths;
     }
     const Budget budget = {enough, t, rough};
     const auto first_row = [&](const auto &is_enough) {
@@ -614,7 +614,7 @@ extern "C" __global__ void __launch_bounds__(512) wave2d_fast_chunks(const uint2
         const u32 none = rows_before(strip, begin).x;
         rows = make_uint2(first_row([&](u32 y) { return rows_before(strip, min(y + 1, n_y)).x > none; }), end);
         const bool is_chunk = first + lane < count;
-        const bool comes_first = rough_first && rows_before(strip, end).y > rows_before(strip, begin).y;
+        const bool comes_first = rows_before(strip, end).y > rows_before(strip, begin).y;
         lanes = make_uint2(__ballot_sync(~0u, is_chunk && comes_first), __ballot_sync(~0u, is_chunk && !comes_first));
         return count;
     };
@@ -637,9 +637,10 @@ extern "C" __global__ void __launch_bounds__(512) wave2d_fast_chunks(const uint2
         return both;
     };
     const uint2 all = in_strips(strips);
+    const u32 first_other = (all.x + together - 1) / together * together;
     for (u32 strip = warp; strip < strips; strip += blockDim.x / LANES) {
         uint2 at = in_strips(strip);
-        at.y += all.x;
+        at.y += first_other;
         for (u32 first = 0, count = 1; first < count; first += LANES) {
             count = chunks_from(strip, first);
             const u32 below = (1u << lane) - 1;
@@ -652,8 +653,10 @@ extern "C" __global__ void __launch_bounds__(512) wave2d_fast_chunks(const uint2
             at.x += __popc(lanes.x), at.y += __popc(lanes.y);
         }
     }
-    for (u32 empty = all.x + all.y + thread; empty < most; empty += blockDim.x) {
-        chunks[empty] = make_uint4(0, 0, 0, 0);
+    for (u32 empty = all.x + thread; empty < most; empty += blockDim.x) {
+        if (empty < first_other || empty >= first_other + all.y) {
+            chunks[empty] = make_uint4(0, 0, 0, 0);
+        }
     }
 }
 

@@ -75,9 +75,15 @@ fn first_row(n_y: u32, is_enough: impl Fn(u32) -> bool) -> u32 {
     low
 }
 
-/// Divides strips into at most `most` chunks of equal time, as short as can be, without the blank rows that they would begin or end with. Writes `most`
-/// entries of [`NUMBERS`] to `chunks`, empty ones last. Chunks come strip by strip; if `rough_first`, those with rough rows before all others, so that few
-/// blocks of warps have both.
+/// Entries of a table for `most` warps, which [`divide`] has enough of. `together` warps are a block: one of them may have fewer chunks.
+#[inline(always)]
+pub fn entries(most: u32, strips: u32, together: u32) -> u32 {
+    most.max(strips + together - 1)
+}
+
+/// Divides strips into chunks of equal time, as short as can be, without the blank rows that they would begin or end with. Writes `most`
+/// entries of [`NUMBERS`] to `chunks`. Chunks with rough rows come first, strip by strip, then all others: of entries that are `together` all or none have
+/// rough rows, with empty ones between. Empty ones are last, too.
 ///
 /// `before`: how many of the strip's rows before each row are not blank, and how many of these are rough; 2 (n_y + 1) numbers for each strip.
 ///
@@ -85,7 +91,7 @@ fn first_row(n_y: u32, is_enough: impl Fn(u32) -> bool) -> u32 {
 /// - All [`THREADS`] threads of the launch's only block call.
 /// - `before` is what it says, for `strips` strips, `chunks` points to NUMBERS * most numbers, `counts` to two for each strip. Nothing else accesses
 ///   these two during the launch.
-/// - `most` is at least `strips`, `costs.t` at least 1.
+/// - `most` is at least what [`entries`] gives, `costs.t` and `together` at least 1.
 #[inline(always)]
 pub unsafe fn divide(
     before: &[u32],
@@ -94,7 +100,7 @@ pub unsafe fn divide(
     (strips, n_y): (u32, u32),
     most: u32,
     costs: Costs,
-    rough_first: bool,
+    together: u32,
 ) {
     let thread = thread::thread_idx_x();
     let (lane, warp) = (thread % 32, thread / 32);
@@ -121,7 +127,7 @@ pub unsafe fn divide(
         }
         // SAFETY: all lanes are here.
         let all = unsafe { warp::warp_reduce_add(FULL_MASK, all) };
-        if all <= most {
+        if all <= most - (together - 1) {
             enough = hundredths;
         } else {
             too_small = hundredths;
@@ -156,7 +162,7 @@ pub unsafe fn divide(
             rows_before(strip, (y + 1).min(n_y)).all > before.all
         });
         let is_chunk = first + lane < count;
-        let comes_first = rough_first && after.rough > before.rough;
+        let comes_first = after.rough > before.rough;
         // SAFETY: all lanes are here.
         let lanes = [is_chunk && comes_first, is_chunk && !comes_first]
             .map(|is| unsafe { warp::warp_vote_ballot(FULL_MASK, is) });
@@ -192,10 +198,11 @@ pub unsafe fn divide(
         both
     };
     let [first_ones, others] = in_strips(strips);
+    let first_other = first_ones.next_multiple_of(together);
     let mut strip = warp;
     while strip < strips {
         let [before, others_before] = in_strips(strip);
-        let (mut at, mut first) = ([before, first_ones + others_before], 0);
+        let (mut at, mut first) = ([before, first_other + others_before], 0);
         loop {
             let (count, [y, end], lanes) = chunks_from(strip, first);
             for i in 0..2 {
@@ -212,9 +219,11 @@ pub unsafe fn divide(
         }
         strip += THREADS / 32;
     }
-    let mut empty = first_ones + others + thread;
-    while empty < most {
-        write(empty, [0; NUMBERS as usize]);
-        empty += THREADS;
+    for empty in [first_ones..first_other, first_other + others..most] {
+        let mut at = empty.start + thread;
+        while at < empty.end {
+            write(at, [0; NUMBERS as usize]);
+            at += THREADS;
+        }
     }
 }

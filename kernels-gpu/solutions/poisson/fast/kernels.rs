@@ -15,7 +15,6 @@
 //! Launches take the chunks upwards and downwards in turns: a launch begins with the planes that the one before wrote last, which
 //! are in L2.
 
-use cuda_std::hint;
 use cuda_std::prelude::*;
 use cuda_std::warp::FULL_MASK;
 
@@ -492,13 +491,6 @@ impl<'a, const T: usize, const R: usize, const W: usize, const PENDING: u32>
         let target = self.task.u_next.wrapping_add(first);
         // Its first point is the one that it copies: if that is clamped, it writes none.
         let target = target.wrapping_add(self.copied[0] as usize);
-        // All of them before the first branch.
-        let mut plane = *plane;
-        for pair in &mut plane {
-            for value in pair {
-                *value = hint::opaque(*value);
-            }
-        }
         for (r, &[first, second]) in plane.iter().enumerate() {
             if self.flags & WRITTEN << r == 0 {
                 continue;

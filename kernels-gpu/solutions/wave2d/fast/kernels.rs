@@ -17,11 +17,11 @@
 //! What a cell is stands in a table, which [`wave2d_fast_kinds`] writes once in a run. While all cells that the pipeline holds are plain (inside,
 //! free, undamped), a warp takes a path that asks nothing of them; otherwise one that reads the table's rows through shared memory, too, and
 //! takes about twice as long. So [`wave2d_fast_chunks`] makes chunks of equal time, not of equal length, and of rows far inside walls none. An instruction cache
-//! has 32 KiB, less than the two paths together: so the warps of a block should take the same path, which the order of chunks decides.
+//! has 32 KiB, less than the two paths together: so all warps of a block take chunks with such rows, or all take others.
 
 use cuda_std::prelude::*;
 use cuda_std::warp::FULL_MASK;
-use cuda_std::{async_copy, mem};
+use cuda_std::{async_copy, hint, mem};
 
 use kernels_gpu::real::Fused;
 use kernels_gpu::wave2d::padded::{Layout, MARGIN, STRIP};
@@ -294,21 +294,11 @@ pub unsafe fn wave2d_fast_chunks(
     most: u32,
     t: u32,
     rough: u32,
-    rough_first: u32,
+    together: u32,
 ) {
     let (extents, costs) = ((strips, n_y), chunks::Costs { t, rough });
     // SAFETY: the caller's.
-    unsafe {
-        chunks::divide(
-            before,
-            counts,
-            chunks,
-            extents,
-            most,
-            costs,
-            rough_first != 0,
-        )
-    }
+    unsafe { chunks::divide(before, counts, chunks, extents, most, costs, together) }
 }
 
 /// A lane's cells of a row of its strip.
@@ -533,6 +523,8 @@ impl Pipeline<'_> {
             levels!(5 6 7 8; 5);
             levels!(9 10 11 12; 9);
             levels!(13 14 15 16; 13);
+            // Not in the branch, where nothing else would be computed meanwhile.
+            levels[T][Q] = levels[T][Q].map(hint::opaque);
             if step.wrapping_sub(2 * T as u32) < self.stored {
                 mem::store_vector(self.out, levels[T][Q]);
                 mem::store_vector(self.out.add(self.plane), levels[T - 1][(Q + 2) % 3]);

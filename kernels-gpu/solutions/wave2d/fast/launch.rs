@@ -34,8 +34,6 @@ pub struct Shape {
     pub warps: u32,
     /// What a row near rough ones costs, in hundredths of a plain one.
     pub rough: u32,
-    /// Whether chunks with rough rows come before all others, so that few blocks have both; or strip by strip.
-    pub near_first: bool,
     /// The order of operations of `free_cell`, not of `fused_cell`.
     pub exact: bool,
 }
@@ -48,38 +46,35 @@ const FEWEST_ROWS: u32 = 8;
 
 impl Shape {
     /// The fastest, as far as is known, in blocks whose shared memory every GPU has.
-    pub const DEFAULT: Shape = Shape::fused(16, 4, 200, false);
+    pub const DEFAULT: Shape = Shape::fused(16, 4, 200);
 
     /// The one for results that equal `free_cell`'s.
-    pub const EXACT: Shape = Shape::fused(12, 4, 200, false).exact();
+    pub const EXACT: Shape = Shape::fused(12, 4, 200).exact();
 
     /// Those that are worth a try.
     pub const SPACE: &[Shape] = &[
         Shape::DEFAULT,
-        Shape::fused(16, 8, 150, false),
-        Shape::fused(16, 8, 200, false),
-        Shape::fused(16, 8, 150, true),
-        Shape::fused(16, 8, 200, true),
-        Shape::fused(16, 8, 250, true),
+        Shape::fused(16, 8, 190),
+        Shape::fused(16, 8, 200),
+        Shape::fused(16, 8, 210),
+        Shape::fused(16, 8, 225),
     ];
 
     /// The same of [`EXACT`](Self::EXACT).
     pub const EXACT_SPACE: &[Shape] = &[
         Shape::EXACT,
-        Shape::fused(12, 8, 150, false).exact(),
-        Shape::fused(12, 8, 200, false).exact(),
-        Shape::fused(12, 8, 150, true).exact(),
-        Shape::fused(12, 8, 200, true).exact(),
-        Shape::fused(12, 8, 250, true).exact(),
+        Shape::fused(12, 8, 190).exact(),
+        Shape::fused(12, 8, 200).exact(),
+        Shape::fused(12, 8, 210).exact(),
+        Shape::fused(12, 8, 225).exact(),
     ];
 
-    const fn fused(steps: u32, block_warps: u32, rough: u32, near_first: bool) -> Shape {
+    const fn fused(steps: u32, block_warps: u32, rough: u32) -> Shape {
         Shape {
             steps,
             block_warps,
             warps: RESIDENT,
             rough,
-            near_first,
             exact: false,
         }
     }
@@ -91,13 +86,9 @@ impl Shape {
         }
     }
 
-    /// Timesteps of a launch, warps of a block, cost of a rough row, order of chunks.
+    /// Timesteps of a launch, warps of a block, cost of a rough row.
     pub fn label(&self) -> String {
-        let order = if self.near_first { "n" } else { "s" };
-        format!(
-            "t{}_w{}_{}{order}",
-            self.steps, self.block_warps, self.rough
-        )
+        format!("t{}_w{}_{}", self.steps, self.block_warps, self.rough)
     }
 
     /// The timesteps of each launch, for `steps` in all.
@@ -127,7 +118,8 @@ impl Solution for Shape {
         let layout = Layout { n_x, n_y, halo };
         let (strips, rows) = (layout.strips(), layout.rows());
         let most_chunks = strips * n_y.div_ceil(FEWEST_ROWS);
-        let most_chunks = most_chunks.min(self.warps).max(strips);
+        let most_chunks = most_chunks.min(self.warps);
+        let most_chunks = chunks::entries(most_chunks, strips, self.block_warps);
         let mut fields = plan.scratch("fields", Element::F32, 2 * layout.plane());
         let mut out = plan.scratch("out", Element::F32, 2 * layout.plane());
         let kinds = plan.scratch("kinds", Element::F32, layout.plane());
@@ -188,7 +180,7 @@ impl Solution for Shape {
                 most_chunks,
                 self.steps,
                 self.rough,
-                u32::from(self.near_first)
+                self.block_warps
             ],
         )?;
 
