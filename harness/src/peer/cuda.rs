@@ -170,9 +170,9 @@ fn fused_operations(ptx: &str, kernel: &str) -> Option<usize> {
 }
 
 impl CudaPeer {
-    /// The variant's plan, with these kernels: the same buffers and arguments, in the same order.
-    fn record(&self, case: &dyn Case) -> Result<Plan, host::Error> {
-        let plan = case.record(self.about.variant)?;
+    /// The variant's plan in its shape, with these kernels: the same buffers and arguments, in the same order.
+    fn record(&self, case: &dyn Case, launched: &str) -> Result<Plan, host::Error> {
+        let plan = case.record(launched)?;
         let mut new = plan.map(|new, command| match command {
             Command::Launch(launch) => {
                 let (kernel, config) = (self.relaunch)(&launch)?;
@@ -194,9 +194,11 @@ impl Peer for CudaPeer {
         &'p self,
         device: &'p dyn Device,
         case: &dyn Case,
+        launched: &str,
         inputs: &'p NamedBuffers,
         memory: &SharedMemory,
     ) -> Result<Box<dyn TimedRun + 'p>, Trouble> {
-        PlanRun::prepare(device, &self.module, self.record(case)?, inputs, memory)
+        let plan = self.record(case, launched)?;
+        PlanRun::prepare(device, &self.module, plan, inputs, memory)
     }
 }

@@ -90,6 +90,7 @@ impl Peer for PythonPeer {
         &'p self,
         device: &'p dyn Device,
         case: &dyn Case,
+        launched: &str,
         inputs: &'p NamedBuffers,
         _memory: &SharedMemory,
     ) -> Result<Box<dyn TimedRun + 'p>, Trouble> {
@@ -98,7 +99,7 @@ impl Peer for PythonPeer {
             let language = self.toolkit.language;
             return Err(Trouble::Unsuited(format!("{language} runs on a GPU only")));
         }
-        let plan = case.record(self.about.variant)?;
+        let plan = case.record(launched)?;
         let flush_bytes = 2 * info.l2_bytes.unwrap_or(0);
         let run = PythonRun::start(self, &plan, inputs, info.ordinal, flush_bytes)?;
         Ok(Box::new(run))

@@ -45,40 +45,54 @@ fn cuda_peers_are_right() {
             let about = peer.about();
             let lab = find_lab(about.lab).unwrap();
             let mut is_equal = true;
-            for case in lab.small_cases() {
+            let updates = |case: &dyn Case| case.work(about.variant).updates;
+            let is_emulated = |case: &dyn Case| updates(case) <= MAX_EMULATED_UPDATES;
+            let cases = lab.small_cases();
+            let emulated = cases.iter().filter(|case| is_emulated(case.as_ref()));
+            let most = emulated.map(|case| updates(case.as_ref())).max();
+            for case in &cases {
                 let inputs = case.inputs().unwrap();
                 let expected = case.reference(Cpu::Serial, &NoProgress).unwrap();
-                let updates = case.work(about.variant).updates;
-                println!("{} {} {updates}", about.lab, case.label());
-                for device in &devices {
-                    if device.info().kind == DeviceKind::Emulated && updates > MAX_EMULATED_UPDATES
-                    {
-                        continue;
-                    }
-                    let mut run = peer
-                        .prepare(
-                            device.as_ref(),
-                            case.as_ref(),
-                            &inputs,
-                            &SharedMemory::default(),
-                        )
-                        .unwrap();
-                    run.reset().unwrap();
-                    run.run_times(1, Launching::Stream).unwrap();
-                    let mut got = Vec::new();
-                    run.outputs(&mut got).unwrap();
-                    let checked = case.check(about.variant, &inputs, &expected, &got).unwrap();
-                    if about.rounds_differently {
-                        is_equal &= checked.is_ok();
-                        let oracle = case.oracle_from(&inputs, &NoProgress).unwrap().unwrap();
-                        let [allowed, distance] =
-                            [&expected, &got].map(|outputs| distance(outputs, &oracle));
-                        println!("  {distance:e}, the reference {allowed:e}");
-                        assert!(distance <= FACTOR * allowed);
-                    } else {
-                        checked.unwrap_or_else(|error| {
-                            panic!("{} of {}: {error}", about.language, case.label())
-                        });
+                println!("{} {} {}", about.lab, case.label(), updates(case.as_ref()));
+                // One case in all shapes in which `perf` may launch it.
+                let shapes = match Some(updates(case.as_ref())) == most {
+                    true => lab.shapes(about.variant),
+                    false => Vec::new(),
+                };
+                let shapes = shapes.iter().map(|shape| shape.name);
+                for launched in std::iter::once(about.variant).chain(shapes) {
+                    for device in &devices {
+                        if device.info().kind == DeviceKind::Emulated && !is_emulated(case.as_ref())
+                        {
+                            continue;
+                        }
+                        let mut run = peer
+                            .prepare(
+                                device.as_ref(),
+                                case.as_ref(),
+                                launched,
+                                &inputs,
+                                &SharedMemory::default(),
+                            )
+                            .unwrap();
+                        run.reset().unwrap();
+                        run.run_times(1, Launching::Stream).unwrap();
+                        let mut got = Vec::new();
+                        run.outputs(&mut got).unwrap();
+                        let checked = case.check(about.variant, &inputs, &expected, &got).unwrap();
+                        if about.rounds_differently {
+                            is_equal &= checked.is_ok();
+                            let oracle = case.oracle_from(&inputs, &NoProgress).unwrap().unwrap();
+                            let [allowed, distance] =
+                                [&expected, &got].map(|outputs| distance(outputs, &oracle));
+                            println!("  {launched}: {distance:e}, the reference {allowed:e}");
+                            assert!(distance <= FACTOR * allowed);
+                        } else {
+                            checked.unwrap_or_else(|error| {
+                                let language = &about.language;
+                                panic!("{language}, {launched}, {}: {error}", case.label())
+                            });
+                        }
                     }
                 }
             }
@@ -304,7 +318,13 @@ fn python_needs_a_gpu() {
     let (case, device) = (case(3), EmulatedDevice::default());
     let inputs = case.inputs().unwrap();
     let memory = SharedMemory::default();
-    let prepared = peer.prepare(&device, case.as_ref(), &inputs, &memory);
+    let prepared = peer.prepare(
+        &device,
+        case.as_ref(),
+        peer.about().variant,
+        &inputs,
+        &memory,
+    );
     let trouble = prepared.err().unwrap();
     insta::assert_snapshot!(trouble, @"Python, numba runs on a GPU only");
 }

@@ -65,7 +65,7 @@ pub struct About {
 pub trait Peer {
     fn about(&self) -> &About;
 
-    /// Prepares a case. What is timed in turns with it shares the memory.
+    /// Prepares a case. What is timed in turns with it shares the memory. `launched` is its variant, or that in the shape in which it is timed.
     ///
     /// # Errors
     ///
@@ -74,6 +74,7 @@ pub trait Peer {
         &'p self,
         device: &'p dyn Device,
         case: &dyn Case,
+        launched: &str,
         inputs: &'p NamedBuffers,
         memory: &SharedMemory,
     ) -> Result<Box<dyn TimedRun + 'p>, Trouble>;

@@ -157,7 +157,6 @@ impl Bench<'_> {
             }));
             contenders.extend(peers.map(|peer| Contender {
                 peer: Some(peer),
-                launched: variant,
                 ..plain
             }));
         }
@@ -219,7 +218,10 @@ impl Bench<'_> {
     ) -> Result<Box<dyn TimedRun + 'r>, Trouble> {
         let case = self.case.as_ref();
         match contender.peer {
-            Some(peer) => peer.prepare(named.device, case, inputs, memory),
+            Some(peer) => {
+                let launched = contender.launched.name;
+                peer.prepare(named.device, case, launched, inputs, memory)
+            }
             None => {
                 let plan = case.record_for(named.device.count(), contender.launched.name)?;
                 let capped = contender.capped(self.lab.module());

@@ -10,8 +10,8 @@ use crate::perf::results::{Correctness, Outcome};
 /// As somebody else writes it: half as fast, or broken, or not for this case.
 struct Other {
     about: About,
-    /// The plan that it runs.
-    plan: &'static str,
+    /// The plan that it runs, if it is not the variant's.
+    plan: Option<&'static str>,
     broken: Option<fn() -> Trouble>,
 }
 
@@ -24,6 +24,7 @@ impl Peer for Other {
         &'p self,
         device: &'p dyn Device,
         case: &dyn Case,
+        launched: &str,
         inputs: &'p NamedBuffers,
         memory: &SharedMemory,
     ) -> Result<Box<dyn TimedRun + 'p>, Trouble> {
@@ -31,7 +32,8 @@ impl Peer for Other {
             return Err(broken());
         }
         let module = Module::new("other", ".version 6.0\n.target sm_50\n.address_size 64\n");
-        PlanRun::prepare(device, &module, case.record(self.plan)?, inputs, memory)
+        let plan = case.record(self.plan.unwrap_or(launched))?;
+        PlanRun::prepare(device, &module, plan, inputs, memory)
     }
 }
 
@@ -48,7 +50,7 @@ fn peers_are_timed_in_turns_checked_and_compared() {
         };
         Box::new(Other {
             about,
-            plan: "naive",
+            plan: Some("naive"),
             broken,
         })
     };
@@ -94,7 +96,7 @@ fn what_rounds_differently_is_not_called_wrong() {
         };
         Box::new(Other {
             about,
-            plan: "off-by-one",
+            plan: Some("off-by-one"),
             broken: None,
         })
     };
@@ -122,4 +124,52 @@ fn what_rounds_differently_is_not_called_wrong() {
         said,
         Some("unchecked: it rounds differently from the reference")
     );
+}
+
+#[test]
+fn a_peer_is_launched_in_the_shape_that_was_found_for_its_variant() {
+    let entry = r#"
+        [[tuned]]
+        gpu = "Adder 9000"
+        lab = "doubling"
+        variant = "twofold"
+        case = "another"
+        cells = 7
+        shape = "x4"
+        unit = "us/step"
+        date = "2026-11-22"
+        driver = "580"
+    "#;
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("tuned.toml");
+    std::fs::write(&file, entry).unwrap();
+    let about = About {
+        language: "CUDA C++".to_owned(),
+        built_by: "otherc 1.0 -O3".to_owned(),
+        lab: "doubling",
+        variant: "twofold",
+        code_sha256: None,
+        rounds_differently: false,
+    };
+    let peers = Peers {
+        found: vec![Box::new(Other {
+            about,
+            plan: None,
+            broken: None,
+        })],
+        missing: Vec::new(),
+    };
+    let run = run_tuned(
+        &testing::labs(),
+        &testing::machine(),
+        peers,
+        &MadeUp::default(),
+        &Table::read(&file).unwrap(),
+        &[&SMALL[..], &["--variant=twofold"]].concat(),
+    );
+    let rows = run.rows();
+    let shapes: Vec<_> = rows.iter().map(|row| row.shape.as_deref()).collect();
+    assert_eq!(shapes, [Some("x4"), Some("x4")]);
+    let times = [0, 1].map(|row| run.figures(row).run.median_s);
+    assert_eq!(times[0], times[1]);
 }
