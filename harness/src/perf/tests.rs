@@ -71,6 +71,26 @@ fn run_with(
     run_tuned(labs, machine, peers, probe, &Table::default(), args)
 }
 
+/// What `harness tune` found for the variant `twofold` of the lab `doubling`: the shape x4.
+fn table_with_x4() -> Table {
+    let entry = r#"
+        [[tuned]]
+        gpu = "Adder 9000"
+        lab = "doubling"
+        variant = "twofold"
+        case = "another"
+        cells = 7
+        shape = "x4"
+        unit = "us/step"
+        date = "2026-11-22"
+        driver = "580"
+    "#;
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("tuned.toml");
+    std::fs::write(&file, entry).unwrap();
+    Table::read(&file).unwrap()
+}
+
 fn run_tuned(
     labs: &[&dyn Lab],
     machine: &Machine,

@@ -128,21 +128,6 @@ fn what_rounds_differently_is_not_called_wrong() {
 
 #[test]
 fn a_peer_is_launched_in_the_shape_that_was_found_for_its_variant() {
-    let entry = r#"
-        [[tuned]]
-        gpu = "Adder 9000"
-        lab = "doubling"
-        variant = "twofold"
-        case = "another"
-        cells = 7
-        shape = "x4"
-        unit = "us/step"
-        date = "2026-11-22"
-        driver = "580"
-    "#;
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("tuned.toml");
-    std::fs::write(&file, entry).unwrap();
     let about = About {
         language: "CUDA C++".to_owned(),
         built_by: "otherc 1.0 -O3".to_owned(),
@@ -164,7 +149,7 @@ fn a_peer_is_launched_in_the_shape_that_was_found_for_its_variant() {
         &testing::machine(),
         peers,
         &MadeUp::default(),
-        &Table::read(&file).unwrap(),
+        &table_with_x4(),
         &[&SMALL[..], &["--variant=twofold"]].concat(),
     );
     let rows = run.rows();

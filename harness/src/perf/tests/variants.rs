@@ -195,21 +195,7 @@ fn nothing_is_timed_for_a_case_that_makes_no_sense() {
 
 #[test]
 fn a_shape_that_was_found_is_used_and_said() {
-    let entry = r#"
-        [[tuned]]
-        gpu = "Adder 9000"
-        lab = "doubling"
-        variant = "twofold"
-        case = "another"
-        cells = 7
-        shape = "x4"
-        unit = "us/step"
-        date = "2026-11-22"
-        driver = "580"
-    "#;
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("tuned.toml");
-    std::fs::write(&file, entry).unwrap();
+    let table = table_with_x4();
     let run = |variants: &str| {
         let variants = format!("--variant={variants}");
         run_tuned(
@@ -217,7 +203,7 @@ fn a_shape_that_was_found_is_used_and_said() {
             &testing::machine(),
             Peers::default(),
             &MadeUp::default(),
-            &Table::read(&file).unwrap(),
+            &table,
             &[&SMALL[..], &[&variants]].concat(),
         )
     };
