@@ -219,11 +219,13 @@ pub unsafe fn divide(
         }
         strip += THREADS / 32;
     }
-    for empty in [first_ones..first_other, first_other + others..most] {
-        let mut at = empty.start + thread;
-        while at < empty.end {
+    let empty = |begin: u32, end: u32| {
+        let mut at = begin + thread;
+        while at < end {
             write(at, [0; NUMBERS as usize]);
             at += THREADS;
         }
-    }
+    };
+    empty(first_ones, first_other);
+    empty(first_other + others, most);
 }
