@@ -10,6 +10,7 @@ use host::{
 };
 use test_support::{Need, skip};
 
+use super::cuda::CudaPeer;
 use super::python::{CUPY, NUMBA, PythonPeer, PythonRun};
 use super::{cuda, nvcc};
 use crate::devices::Machine;
@@ -61,38 +62,12 @@ fn cuda_peers_are_right() {
                 };
                 let shapes = shapes.iter().map(|shape| shape.name);
                 for launched in std::iter::once(about.variant).chain(shapes) {
-                    for device in &devices {
-                        if device.info().kind == DeviceKind::Emulated && !is_emulated(case.as_ref())
-                        {
-                            continue;
-                        }
-                        let mut run = peer
-                            .prepare(
-                                device.as_ref(),
-                                case.as_ref(),
-                                launched,
-                                &inputs,
-                                &SharedMemory::default(),
-                            )
-                            .unwrap();
-                        run.reset().unwrap();
-                        run.run_times(1, Launching::Stream).unwrap();
-                        let mut got = Vec::new();
-                        run.outputs(&mut got).unwrap();
-                        let checked = case.check(about.variant, &inputs, &expected, &got).unwrap();
-                        if about.rounds_differently {
-                            is_equal &= checked.is_ok();
-                            let oracle = case.oracle_from(&inputs, &NoProgress).unwrap().unwrap();
-                            let [allowed, distance] =
-                                [&expected, &got].map(|outputs| distance(outputs, &oracle));
-                            println!("  {launched}: {distance:e}, the reference {allowed:e}");
-                            assert!(distance <= FACTOR * allowed);
-                        } else {
-                            checked.unwrap_or_else(|error| {
-                                let language = &about.language;
-                                panic!("{language}, {launched}, {}: {error}", case.label())
-                            });
-                        }
+                    let devices = devices.iter().map(|device| device.as_ref());
+                    for device in devices.filter(|device| {
+                        device.info().kind != DeviceKind::Emulated || is_emulated(case.as_ref())
+                    }) {
+                        let got = outputs_of(&peer, device, case.as_ref(), launched, &inputs);
+                        is_equal &= is_right(&peer, case.as_ref(), (&inputs, &expected), &got);
                     }
                 }
             }
@@ -128,6 +103,46 @@ fn cuda_peers_are_right() {
             "stencil25 st_reg_fixed, CUDA C++",
         ]
     );
+}
+
+/// What a peer computes.
+fn outputs_of(
+    peer: &CudaPeer,
+    device: &dyn Device,
+    case: &dyn Case,
+    launched: &str,
+    inputs: &NamedBuffers,
+) -> NamedBuffers {
+    println!("  {launched}, {}", device.info().name);
+    let memory = SharedMemory::default();
+    let mut run = peer
+        .prepare(device, case, launched, inputs, &memory)
+        .unwrap();
+    run.reset().unwrap();
+    run.run_times(1, Launching::Stream).unwrap();
+    let mut got = Vec::new();
+    run.outputs(&mut got).unwrap();
+    got
+}
+
+/// Whether it is equal to the reference, as it must be unless it rounds differently; then it must be as near to the oracle.
+fn is_right(
+    peer: &CudaPeer,
+    case: &dyn Case,
+    (inputs, expected): (&NamedBuffers, &NamedBuffers),
+    got: &NamedBuffers,
+) -> bool {
+    let about = peer.about();
+    let checked = case.check(about.variant, inputs, expected, got).unwrap();
+    if about.rounds_differently {
+        let oracle = case.oracle_from(inputs, &NoProgress).unwrap().unwrap();
+        let [allowed, distance] = [expected, got].map(|outputs| distance(outputs, &oracle));
+        println!("    {distance:e}, the reference {allowed:e}");
+        assert!(distance <= FACTOR * allowed);
+    } else if let Err(error) = &checked {
+        panic!("{} of {}: {error}", about.language, case.label());
+    }
+    checked.is_ok()
 }
 
 /// The greatest distance of a value from the oracle's.

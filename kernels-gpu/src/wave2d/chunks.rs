@@ -75,12 +75,6 @@ fn first_row(n_y: u32, is_enough: impl Fn(u32) -> bool) -> u32 {
     low
 }
 
-/// Entries of a table for `most` warps, which [`divide`] has enough of. `together` warps are a block: one of them may have fewer chunks.
-#[inline(always)]
-pub fn entries(most: u32, strips: u32, together: u32) -> u32 {
-    most.max(strips + together - 1)
-}
-
 /// Divides strips into chunks of equal time, as short as can be, without the blank rows that they would begin or end with. Writes `most`
 /// entries of [`NUMBERS`] to `chunks`. Chunks with rough rows come first, strip by strip, then all others: of entries that are `together` all or none have
 /// rough rows, with empty ones between. Empty ones are last, too.
@@ -91,7 +85,7 @@ pub fn entries(most: u32, strips: u32, together: u32) -> u32 {
 /// - All [`THREADS`] threads of the launch's only block call.
 /// - `before` is what it says, for `strips` strips, `chunks` points to NUMBERS * most numbers, `counts` to two for each strip. Nothing else accesses
 ///   these two during the launch.
-/// - `most` is at least what [`entries`] gives, `costs.t` and `together` at least 1.
+/// - `most` is at least `strips` + `together` - 1, since so many entries may stay empty between the two kinds; `costs.t` and `together` are at least 1.
 #[inline(always)]
 pub unsafe fn divide(
     before: &[u32],

@@ -118,8 +118,9 @@ impl Solution for Shape {
         let layout = Layout { n_x, n_y, halo };
         let (strips, rows) = (layout.strips(), layout.rows());
         let most_chunks = strips * n_y.div_ceil(FEWEST_ROWS);
-        let most_chunks = most_chunks.min(self.warps);
-        let most_chunks = chunks::entries(most_chunks, strips, self.block_warps);
+        // A chunk for each strip at least, and the empty places between chunks with rough rows and others.
+        let least_chunks = strips + self.block_warps - 1;
+        let most_chunks = most_chunks.min(self.warps).max(least_chunks);
         let mut fields = plan.scratch("fields", Element::F32, 2 * layout.plane());
         let mut out = plan.scratch("out", Element::F32, 2 * layout.plane());
         let kinds = plan.scratch("kinds", Element::F32, layout.plane());

@@ -81,7 +81,8 @@ fn all_runs_together_have_a_deadline() {
     // Who measures may begin late.
     assert!(taken >= Duration::from_secs(1), "{taken:?}");
     let with_ours = began.elapsed();
-    let least = taken + Duration::from_secs(2);
+    // Four, but that it may end late, too.
+    let least = taken + Duration::from_secs(3);
     assert!(with_ours >= least, "{with_ours:?}, {taken:?}");
     left.set(Duration::from_secs(1));
     let long = run_of("0.5").repeat(100);
