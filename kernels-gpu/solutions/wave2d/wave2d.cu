@@ -443,13 +443,13 @@ extern "C" __global__ void __launch_bounds__(LANES *WARPS, 2) wave2d_shmem(
 // ---- the Rust variant `fast`: many timesteps a launch, in a pipeline that each warp has for itself ----
 //
 // A warp streams over a chunk of rows of a strip of 128 columns; level s, the field after s timesteps, is at row r - s when row r of the
-// inputs has arrived. Three rows of each level are in registers, by the step that made them modulo three. While all that the pipeline holds
-// is plain, nothing is asked of cells; otherwise their codes come from a table, through shared memory like the fields. Fields have padding, so
-// that a lane's cells are 16 aligned bytes.
+// inputs has arrived. Of each level its last row is in registers, and the next one as far as it needs neither the neighbours to the south nor
+// those to the west. While all that the pipeline holds is plain, nothing is asked of cells; otherwise their codes come from a table, through
+// shared memory like the fields. Fields have padding, so that a lane's cells are 16 aligned bytes.
 
-constexpr u32 STRIP = 128, MARGIN = 32, RING = 6, CODE_RING = 24;
+constexpr u32 STRIP = 128, MARGIN = 32, RING = 8, AHEAD = RING - 2, CODE_RING = 32;
 constexpr u32 WARP_FLOATS = RING * 2 * STRIP + CODE_RING * STRIP + 32;
-constexpr u32 IS_ROUGH = 1, IS_ZERO = 2, IS_NEAR_ROUGH = 1 << 6;
+constexpr u32 IS_ROUGH = 1, IS_ZERO = 2, IS_NEAR_ROUGH = 1 << 2;
 
 // Rows of `pitch()` floats, `halo` before the first column and MARGIN rows before the first row; u1, and u0 a plane behind it.
 struct Layout {
@@ -523,7 +523,7 @@ extern "C" __global__ void wave2d_fast_kinds(
     }
 }
 
-// Of each row and the two before it, downwards and upwards, whether they are rough, and whether some row near them is; and how many rows there
+// Of each row and the one before it, whether they are rough, and whether some row near them is; and how many rows there
 // are before each row with something to do, and how many of them near rough ones.
 extern "C" __global__ void wave2d_fast_flags(
     const u32 *__restrict__ rough, u64, u32 *__restrict__ flags, uint2 *__restrict__ before, u32 n_y, u32 reach, u32 skips)
@@ -534,7 +534,7 @@ extern "C" __global__ void wave2d_fast_flags(
     for (u32 first = 0; first < rows; first += LANES) {
         const u32 row = first + lane, y = row - MARGIN;
         bool is_near = false, is_any_near = false, is_blank = skips;
-        for (u32 other = row < reach + 2 ? 0 : row - reach - 2; other <= row + reach + 2; ++other) {
+        for (u32 other = row < reach + 1 ? 0 : row - reach - 1; other <= row + reach; ++other) {
             const bool is_in_reach = max(row, other) - min(row, other) <= reach;
             const u32 is_other = is(other);
             is_any_near |= bool(is_other & IS_ROUGH);
@@ -543,8 +543,8 @@ extern "C" __global__ void wave2d_fast_flags(
         }
         if (row < rows) {
             u32 flag = is_any_near ? IS_NEAR_ROUGH : 0;
-            for (u32 i = 0; i < 3; ++i) {
-                flag |= (is(row - i) & IS_ROUGH) << i | (is(row + i) & IS_ROUGH) << (3 + i);
+            for (u32 i = 0; i < 2; ++i) {
+                flag |= (is(row - i) & IS_ROUGH) << i;
             }
             flags[strip * rows + row] = flag;
         }
@@ -668,22 +668,21 @@ __device__ __forceinline__ void copy_16_to(u32 shared, const float *global)
 template <u32 T>
 struct Pipeline {
     float k, kept; // 1 - 4k.
-    u32 lane, rows, stored;
-    long long stride;
-    u32 direction;
-    u64 plane;
+    u32 lane, rows, pitch, plane; // The last one in lanes' cells.
+    bool is_own;
     const float *next, *fields, *kinds;
     float *out;
-    const u32 *all_flags;
-    u32 next_flags, flags, flags_shift, rough;
+    const u32 *next_flags;
+    u32 flags, rough;
     float *shared;
     u32 copied;
-    float4 levels[T + 1][3], second_last[3];
+    // Of each level its last row; and what the row after it will be, without the neighbours to the west and south.
+    float4 last[T], begun[T + 1];
 
-    // Where a row is in a ring of so many, counted from the group's first.
+    // Where a row is in a ring of so many, counted from the first of its group of two.
     static __device__ __forceinline__ u32 in_groups(u32 group, int row, u32 ring)
     {
-        return (group + (row + 3 * CODE_RING) / 3) % (ring / 3) * 3 + (row + 3 * CODE_RING) % 3;
+        return (group + (row + 2 * CODE_RING) / 2) % (ring / 2) * 2 + (row + 2 * CODE_RING) % 2;
     }
     static __device__ __forceinline__ u32 ring(u32 group, int row) { return in_groups(group, row, RING) * 2 * STRIP; }
     static __device__ __forceinline__ u32 codes(u32 group, int row)
@@ -692,112 +691,125 @@ struct Pipeline {
     }
     __device__ __forceinline__ float *sources() { return shared + (RING * 2 + CODE_RING) * STRIP; }
 
-    __device__ __forceinline__ void copy(u32 group, int row)
+    __device__ __forceinline__ void copy(u32 group, int row, bool is_near_rough)
     {
         const u32 place = copied + 4 * ring(group, row);
         copy_16_to(place, next);
-        copy_16_to(place + 4 * STRIP, next + plane);
-        if (flags & IS_NEAR_ROUGH) {
+        copy_16_to(place + 4 * STRIP, next + 4 * u64(plane));
+        if (is_near_rough) {
             copy_16_to(copied + 4 * codes(group, row), kinds + (next - fields));
         }
         asm volatile("cp.async.commit_group;" ::: "memory");
-        next += stride;
+        next += pitch;
     }
 
-    __device__ __forceinline__ void take_flags() { rough = rough << 3 | (flags >> flags_shift & 7); }
+    __device__ __forceinline__ bool is_near_rough() const { return flags & IS_NEAR_ROUGH; }
 
-    __device__ __forceinline__ u32 load_flags()
+    __device__ __forceinline__ void take_flags()
     {
-        const u32 at = next_flags;
-        next_flags += 3 * direction;
-        return all_flags[at];
+        rough = rough << 2 | (flags & 3);
+        flags = *next_flags;
+        next_flags += 2;
     }
 
+    // A row of u1, or of u0, which is `behind` by a row.
+    __device__ __forceinline__ float4 row(u32 group, int row, u32 behind) const
+    {
+        return *reinterpret_cast<const float4 *>(shared + ring(group, row) + behind + 4 * lane);
+    }
+
+    __device__ __forceinline__ float4 code(u32 group, int row)
+    {
+        return *reinterpret_cast<const float4 *>(shared + codes(group, row) + 4 * lane);
+    }
+
+    // A row of level S from the next row of level S - 1, `newest`. `older` is that row of level S - 2; both are of level S and S - 1 then. `here`
+    // are the codes of that row, and then of the one before it.
     template <bool ROUGH, u32 Q, u32 S>
-    __device__ __forceinline__ void level(u32 group)
+    __device__ __forceinline__ void level(u32 group, float4 &newest, float4 &older, float4 &here)
     {
         if constexpr (S <= T) {
-            constexpr u32 MIDDLE = (Q + 2) % 3, OLDEST = (Q + 1) % 3;
-            const float4 own = levels[S - 1][MIDDLE], north = levels[S - 1][OLDEST], south = levels[S - 1][Q];
-            const float4 old = S == 1 ? second_last[MIDDLE] : levels[S == 1 ? 0 : S - 2][OLDEST];
-            const float before = __shfl_up_sync(~0u, own.w, 1), after = __shfl_down_sync(~0u, own.x, 1);
-            float4 code = {-1.0f, -1.0f, -1.0f, -1.0f};
+            const float4 own = S == 1 ? row(group, int(Q) - 1, 0) : last[S - 1];
+            const float west = __shfl_up_sync(~0u, own.w, 1);
+            const float4 sum = make_float4(__fadd_rn(west, newest.x), __fadd_rn(own.x, newest.y), __fadd_rn(own.y, newest.z), __fadd_rn(own.z, newest.w));
+            const float after = __shfl_down_sync(~0u, sum.x, 1);
+            float4 code = here;
             float source = 0.0f;
             if (ROUGH) {
-                code = *reinterpret_cast<const float4 *>(shared + codes(group, int(Q) - int(S)) + 4 * lane);
+                code = this->code(group, int(Q) - int(S));
                 source = sources()[S - 1];
             }
-            // k ((west + east) + (north + south)) + (a u1 - b u0), a = (1 - 4k) + b, b = 1 - d, which is -code.
-            const auto next = [&](float u0, float u1, float west, float east, float n, float s, float code) {
-                const float a = ROUGH ? __fadd_rn(kept, -code) : __fadd_rn(kept, 1.0f);
-                const float past = ROUGH ? __fmul_rn(code, u0) : -u0;
-                const float sum = __fadd_rn(__fadd_rn(west, east), __fadd_rn(n, s));
-                const float free = __fmaf_rn(k, sum, __fmaf_rn(a, u1, past));
+            // k (west + south) + (k (north + east) + (a u1 - b u0)), a = (1 - 4k) + b, b = 1 - d, which is -code.
+            const auto end = [&](float sum, float begun, float code) {
+                const float free = __fmaf_rn(k, sum, begun);
                 return !ROUGH || __float_as_int(code) < 0 ? free : __fmaf_rn(code, source, 0.0f);
             };
-            levels[S][Q] = make_float4(next(old.x, own.x, before, own.y, north.x, south.x, code.x),
-                                       next(old.y, own.y, own.x, own.z, north.y, south.y, code.y),
-                                       next(old.z, own.z, own.y, own.w, north.z, south.z, code.z),
-                                       next(old.w, own.w, own.z, after, north.w, south.w, code.w));
+            const auto begin = [&](float u0, float u1, float sum, float code) {
+                const float a = ROUGH ? __fadd_rn(kept, -code) : __fadd_rn(kept, 1.0f);
+                const float past = ROUGH ? __fmul_rn(code, u0) : -u0;
+                return __fmaf_rn(k, sum, __fmaf_rn(a, u1, past));
+            };
+            const float4 b = begun[S];
+            const float4 next = make_float4(end(sum.x, b.x, code.x), end(sum.y, b.y, code.y), end(sum.z, b.z, code.z), end(sum.w, b.w, code.w));
+            begun[S] = make_float4(begin(older.x, newest.x, sum.y, here.x), begin(older.y, newest.y, sum.z, here.y),
+                                   begin(older.z, newest.z, sum.w, here.z), begin(older.w, newest.w, after, here.w));
+            last[S - 1] = newest;
+            newest = next, older = own, here = code;
         }
     }
 
     template <bool ROUGH, bool BEGINS, u32 Q, u32 FIRST>
-    __device__ __forceinline__ void four_levels(u32 group)
+    __device__ __forceinline__ void four_levels(u32 group, float4 &newest, float4 &older, float4 &here)
     {
         if constexpr (FIRST <= T) {
-            if (!BEGINS || 3 * group + Q >= 2 * FIRST) {
-                level<ROUGH, Q, FIRST>(group);
-                level<ROUGH, Q, FIRST + 1>(group);
-                level<ROUGH, Q, FIRST + 2>(group);
-                level<ROUGH, Q, FIRST + 3>(group);
+            if (!BEGINS || 2 * group + Q + 1 >= 2 * FIRST) {
+                level<ROUGH, Q, FIRST>(group, newest, older, here);
+                level<ROUGH, Q, FIRST + 1>(group, newest, older, here);
+                level<ROUGH, Q, FIRST + 2>(group, newest, older, here);
+                level<ROUGH, Q, FIRST + 3>(group, newest, older, here);
+                four_levels<ROUGH, BEGINS, Q, FIRST + 4>(group, newest, older, here);
             } else {
-#pragma unroll
-                for (u32 s = FIRST; s < FIRST + 4 && s <= T; ++s) {
-                    levels[s][Q] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-                }
+                last[FIRST - 1] = newest;
             }
-            four_levels<ROUGH, BEGINS, Q, FIRST + 4>(group);
         }
     }
 
     template <bool ROUGH, bool BEGINS, u32 Q>
-    __device__ __forceinline__ void one(u32 group)
+    __device__ __forceinline__ void one(u32 group, bool is_near_rough)
     {
-        asm volatile("cp.async.wait_group %0;" ::"n"(RING - 2) : "memory");
-        const float4 *const row = reinterpret_cast<const float4 *>(shared + ring(group, Q) + 4 * lane);
-        levels[0][Q] = row[0];
-        second_last[Q] = row[STRIP / 4];
-        copy(group, Q + RING - 1);
-        four_levels<ROUGH, BEGINS, Q, 1>(group);
-        if (3 * group + Q - 2 * T < stored) {
-            *reinterpret_cast<float4 *>(out) = levels[T][Q];
-            *reinterpret_cast<float4 *>(out + plane) = levels[T - 1][(Q + 2) % 3];
+        asm volatile("cp.async.wait_group %0;" ::"n"(AHEAD - 1) : "memory");
+        float4 newest = row(group, Q, 0), older = row(group, Q, STRIP);
+        float4 here = make_float4(-1.0f, -1.0f, -1.0f, -1.0f);
+        copy(group, Q + AHEAD, is_near_rough);
+        if (ROUGH) {
+            here = code(group, Q);
         }
-        out += stride;
+        const bool is_stored = is_own && 2 * group + Q - 2 * T < rows;
+        if (is_stored) {
+            *reinterpret_cast<float4 *>(out + 4 * u64(plane)) = T == 1 ? row(group, int(Q) - 1, 0) : last[T - 1];
+        }
+        four_levels<ROUGH, BEGINS, Q, 1>(group, newest, older, here);
+        if (is_stored) {
+            *reinterpret_cast<float4 *>(out) = newest;
+        }
+        out += pitch;
     }
 
     template <bool ROUGH, bool BEGINS>
-    __device__ __forceinline__ void three(u32 group)
+    __device__ __forceinline__ void two(u32 group)
     {
-        const u32 next = load_flags();
-        one<ROUGH, BEGINS, 0>(group);
-        one<ROUGH, BEGINS, 1>(group);
-        one<ROUGH, BEGINS, 2>(group);
+        const bool is_near_rough = (ROUGH || BEGINS) && this->is_near_rough();
         take_flags();
-        flags = next;
+        one<ROUGH, BEGINS, 0>(group, is_near_rough);
+        one<ROUGH, BEGINS, 1>(group, is_near_rough);
     }
 
     __device__ __forceinline__ void run(u32 scene, u32 t)
     {
         const float4 none = {0.0f, 0.0f, 0.0f, 0.0f};
 #pragma unroll
-        for (u32 slot = 0; slot < 3; ++slot) {
-            second_last[slot] = none;
-#pragma unroll
-            for (u32 s = 0; s <= T; ++s) {
-                levels[s][slot] = none;
-            }
+        for (u32 s = 0; s < T; ++s) {
+            last[s] = none, begun[s + 1] = none;
         }
 #pragma unroll 1
         for (u32 row = 0; row < CODE_RING; ++row) {
@@ -807,29 +819,28 @@ struct Pipeline {
             sources()[lane] = scene >= EMPTY_BOX ? 0.0f : oscillation(t + lane);
         }
         __syncwarp();
-        flags = load_flags();
-        copy(0, 0);
-        copy(0, 1);
-        take_flags();
-        flags = load_flags();
-        copy(0, 2);
-        copy(1, 0);
-        copy(1, 1);
-        take_flags();
-        flags = load_flags();
-        const u32 groups = (rows + 2 * T + 2) / 3, begun = (2 * ((T - 1) / 4 * 4 + 1) + 2) / 3;
-        constexpr u32 HELD = ((1u << (T + 2)) - 1) << (RING - 3);
+        bool is_near_rough = false;
+#pragma unroll
+        for (u32 row = 0; row < AHEAD; ++row) {
+            if (row % 2 == 0) {
+                is_near_rough = this->is_near_rough();
+                take_flags();
+            }
+            copy(0, row, is_near_rough);
+        }
+        const u32 groups = (rows + 2 * T + 1) / 2, begun_at = (2 * ((T - 1) / 4 * 4 + 1)) / 2;
+        constexpr u32 HELD = ((1u << (T + 2)) - 1) << (AHEAD - 2);
         u32 group = 0;
         while (group < groups) {
             if (rough & HELD) {
-                three<true, true>(group);
+                two<true, true>(group);
                 ++group;
-            } else if (group < begun) {
-                three<false, true>(group);
+            } else if (group < begun_at || this->is_near_rough()) {
+                two<false, true>(group);
                 ++group;
             } else {
-                while (group < groups && !(rough & HELD)) {
-                    three<false, false>(group);
+                while (group < groups && !(rough & HELD) && !this->is_near_rough()) {
+                    two<false, false>(group);
                     ++group;
                 }
             }
@@ -840,7 +851,7 @@ struct Pipeline {
 template <u32 T>
 __device__ __forceinline__ void pass(
     const float *__restrict__ fields, float *__restrict__ out, const float *__restrict__ kinds, const u32 *__restrict__ flags,
-    const uint4 *__restrict__ chunks, u64 numbers, const Layout layout, u32 scene, float k, u32 t, u32 turn)
+    const uint4 *__restrict__ chunks, u64 numbers, const Layout layout, u32 scene, float k, u32 t)
 {
     extern __shared__ float4 dynamic[];
     const u32 lane = threadIdx.x, warp = threadIdx.y, index = blockIdx.x * blockDim.y + warp;
@@ -852,19 +863,17 @@ __device__ __forceinline__ void pass(
     if (first >= end) {
         return;
     }
-    const bool is_up = (chunk.w ^ turn) & 1;
-    const u32 direction = is_up ? ~0u : 1u, row_0 = (is_up ? end - 1 : first) - direction * T, column = 4 * lane;
+    const u32 row_0 = first - T, column = 4 * lane;
     const u64 next = layout.row(row_0) + (strip * layout.own() + column);
     Pipeline<T> pipeline;
     pipeline.k = k, pipeline.kept = __fadd_rn(1.0f, -__fmul_rn(4.0f, k));
-    pipeline.lane = lane, pipeline.rows = end - first;
-    pipeline.stored = column - layout.halo < layout.own() ? end - first : 0;
-    pipeline.direction = direction, pipeline.stride = (long long)(int(direction)) * layout.pitch();
-    pipeline.plane = layout.plane();
+    pipeline.lane = lane, pipeline.rows = end - first, pipeline.pitch = layout.pitch();
+    pipeline.is_own = column - layout.halo < layout.own();
+    pipeline.plane = u32(layout.plane() / 4);
     pipeline.fields = fields, pipeline.kinds = kinds, pipeline.next = fields + next;
-    pipeline.out = out + next - pipeline.stride * T;
-    pipeline.all_flags = flags, pipeline.next_flags = strip * layout.rows() + row_0 + MARGIN + direction;
-    pipeline.flags_shift = is_up ? 3 : 0, pipeline.rough = 0;
+    pipeline.out = out + next - u64(layout.pitch()) * T;
+    const u32 *const of_first = flags + (strip * layout.rows() + row_0 + MARGIN + 1);
+    pipeline.flags = *of_first, pipeline.next_flags = of_first + 2, pipeline.rough = 0;
     pipeline.shared = reinterpret_cast<float *>(dynamic) + warp * WARP_FLOATS;
     pipeline.copied = u32(__cvta_generic_to_shared(pipeline.shared + column));
     pipeline.run(scene, t);
@@ -874,9 +883,9 @@ __device__ __forceinline__ void pass(
     extern "C" __global__ void __launch_bounds__(256) wave2d_fast_t##T(                                                       \
         const float *__restrict__ fields, u64, float *__restrict__ out, const float *__restrict__ kinds, u64,                 \
         const u32 *__restrict__ flags, u64, const uint4 *__restrict__ chunks, u64 numbers, u32 n_x, u32 n_y, u32 halo,        \
-        u32 scene, float k, u32 t, u32 turn)                                                                                  \
+        u32 scene, float k, u32 t)                                                                                            \
     {                                                                                                                         \
-        pass<T>(fields, out, kinds, flags, chunks, numbers, Layout{n_x, n_y, halo}, scene, k, t, turn);                       \
+        pass<T>(fields, out, kinds, flags, chunks, numbers, Layout{n_x, n_y, halo}, scene, k, t);                       \
     }
 
 FAST(1)

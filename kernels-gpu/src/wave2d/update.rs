@@ -21,30 +21,54 @@ pub struct Neighbours<T> {
 /// `u0` and `u1` are the cell's second-last and last values, `k` = (c dt/dx)^2, `d` the damping.
 #[inline(always)]
 pub fn free_cell<T: Real>(u0: T, u1: T, around: Neighbours<T>, k: T, d: T) -> T {
+    let begun = begin_free_cell(u0, u1, [around.west, around.east, around.north], k, d);
+    end_free_cell(begun, around.south, k)
+}
+
+/// What of [`free_cell`] needs no neighbour to the south: the sum of the others, `west_east_north`, and the terms of u0 and u1.
+#[inline(always)]
+pub fn begin_free_cell<T: Real>(u0: T, u1: T, west_east_north: [T; 3], k: T, d: T) -> [T; 2] {
     let two = T::from_f32(2.0);
     let four = T::from_f32(4.0);
     let one = T::from_f32(1.0);
-    let sum = around.west + around.east + around.north + around.south;
-    (two - d - four * k) * u1 - (one - d) * u0 + k * sum
+    let [west, east, north] = west_east_north;
+    [
+        west + east + north,
+        (two - d - four * k) * u1 - (one - d) * u0,
+    ]
+}
+
+/// The value that [`begin_free_cell`] began.
+#[inline(always)]
+pub fn end_free_cell<T: Real>([sum, own]: [T; 2], south: T, k: T) -> T {
+    own + k * (sum + south)
 }
 
 /// [`free_cell`] with fused products and sums, in this order: b = 1 - d, a = (1 - 4k) + b, and the next value is
-/// k ((west + east) + (north + south)) + (a u1 - b u0), where each product is rounded with the sum that it is in; b u0 is rounded before.
+/// k (west + south) + (k (north + east) + (a u1 - b u0)), where each product is rounded with the sum that it is in; b u0 is rounded before.
 ///
-/// Without damping a is a constant and b is 1: five operations.
+/// What is north + east here is west + south of the cell to the north-east. So a kernel that goes through the rows from north to south, and keeps these
+/// sums, has four operations for a cell without damping, where a is a constant and b is 1.
 #[inline(always)]
 pub fn fused_cell<T: Fused>(u0: T, u1: T, around: Neighbours<T>, k: T, d: T) -> T {
-    fused_cell_that_keeps(u0, u1, around, k, T::from_f32(1.0) - d)
+    let b = T::from_f32(1.0) - d;
+    let begun = begin_fused_cell(u0, u1, around.north + around.east, k, b);
+    end_fused_cell(begun, around.west + around.south, k)
 }
 
-/// [`fused_cell`] where b = 1 - d is known.
+/// What of [`fused_cell`] needs neither the neighbour to the south nor the one to the west; `b` is 1 - d.
 #[inline(always)]
-pub fn fused_cell_that_keeps<T: Fused>(u0: T, u1: T, around: Neighbours<T>, k: T, b: T) -> T {
+pub fn begin_fused_cell<T: Fused>(u0: T, u1: T, north_east: T, k: T, b: T) -> T {
     let one = T::from_f32(1.0);
     let four = T::from_f32(4.0);
     let a = (one - four * k) + b;
-    let sum = (around.west + around.east) + (around.north + around.south);
-    k.fused(sum, a.fused(u1, -(b * u0)))
+    k.fused(north_east, a.fused(u1, -(b * u0)))
+}
+
+/// The value that [`begin_fused_cell`] began.
+#[inline(always)]
+pub fn end_fused_cell<T: Fused>(begun: T, west_south: T, k: T) -> T {
+    k.fused(west_south, begun)
 }
 
 /// What a cell is, whatever the fields hold.

@@ -1,18 +1,19 @@
 //! Many timesteps a launch, in a pipeline that each warp has for itself.
 //!
-//! A warp owns a strip of [`STRIP`] columns, four neighbouring cells a lane, and streams over a chunk of its rows. Level s is the field after s
-//! of the launch's T timesteps; a lane holds three rows of its cells for each level, all in registers. When row r of the inputs, which are
-//! levels 0 and -1, has arrived, level 1 advances to row r - 1, level 2 to row r - 2, and so on: level s needs rows r - s - 1 to r - s + 1 of
-//! level s - 1 and row r - s of level s - 2, and all of them are there. Row r - T of the last two levels leaves. Neighbours along y are the
-//! lane's own registers, those along x too, but for two shuffles for four cells. No warp waits for another.
+//! A warp owns a strip of [`STRIP`] columns, four neighbouring cells a lane, and streams downwards over a chunk of its rows. Level s is the field
+//! after s of the launch's T timesteps. When row r of the inputs, which are levels 0 and -1, has arrived, level 1 advances to row r - 1, level 2 to
+//! row r - 2, and so on: level s needs rows r - s - 1 to r - s + 1 of level s - 1 and row r - s of level s - 2. Row r - T of the last two levels
+//! leaves. No warp waits for another.
 //!
-//! A row of level s has its slot by the step that made it, modulo three, and the loop takes three steps at a time: nothing is moved.
+//! All of it is in registers. Of each level a lane keeps its cells of the last row, and what the row after will be, as far as that needs no neighbour
+//! to the south: [`update::begin_fused_cell`] when a row of the level below arrives, [`update::end_fused_cell`] when the next one does.
+//! Neighbours along x are the lane's own, but for two shuffles for four cells. The loop takes two steps at a time, so that a level's last row and the
+//! one before can change places.
 //!
 //! While they are worked on, fields have padding, by [`padded`](kernels_gpu::wave2d::padded): so every lane's four cells are 16
 //! aligned bytes, all of which are there. They come through a ring in shared memory by asynchronous copies, and leave by one store. [`wave2d_fast_pad`]
 //! lays them out like that, once in a run, and [`wave2d_fast_unpad`] takes them back. T columns on each side of a strip are wrong after T
-//! timesteps, so strips overlap; chunks overlap by T rows on each side. Neighbouring chunks stream in opposite directions, and all of them turn
-//! with each launch: rows that two chunks need are read by both at about the same time, and a launch begins with what the last one has just written.
+//! timesteps, so strips overlap; chunks overlap by T rows on each side.
 //!
 //! What a cell is stands in a table, which [`wave2d_fast_kinds`] writes once in a run. While all cells that the pipeline holds are plain (inside,
 //! free, undamped), a warp takes a path that asks nothing of them; otherwise one that reads the table's rows through shared memory, too, and
@@ -25,7 +26,7 @@ use cuda_std::{async_copy, hint, mem};
 
 use kernels_gpu::real::Fused;
 use kernels_gpu::wave2d::padded::{Layout, MARGIN, STRIP};
-use kernels_gpu::wave2d::update::{self, Kind, Neighbours};
+use kernels_gpu::wave2d::update::{self, Kind};
 use kernels_gpu::wave2d::{AnyScene, Domain, Scene, chunks};
 
 /// Floats of shared memory of each warp.
@@ -37,19 +38,23 @@ pub const MOST_STEPS: u32 = 16;
 const ROW: usize = STRIP as usize;
 /// Its bytes.
 const ROW_BYTES: u32 = 4 * STRIP;
-/// Rows of both inputs in the ring, in groups of three.
-const RING: usize = 6;
-/// Rows of the table in their ring: those in the pipeline and those on their way; a power of two of groups of three.
-const CODE_RING: usize = 24;
+/// Steps of the loop: rows are taken in groups of so many.
+const GROUP: usize = 2;
+/// Rows of both inputs in the ring: a power of two of groups.
+const RING: usize = 8;
+/// Rows that are on their way when a step begins: the ring has the step's row and the one before, too.
+const AHEAD: usize = RING - 2;
+/// Rows of the table in their ring: those in the pipeline and those on their way; a power of two of groups.
+const CODE_RING: usize = 32;
 /// Room for the source's values.
 const SOURCES: usize = 32;
 const _: () = assert!(
-    MOST_STEPS as usize + RING + 2 <= CODE_RING && MOST_STEPS as usize <= SOURCES,
+    MOST_STEPS as usize + AHEAD + GROUP <= CODE_RING && MOST_STEPS as usize <= SOURCES,
     "a table's row stays in the ring until the last level has passed"
 );
 const _: () = assert!(
-    MOST_STEPS as usize + RING + 8 <= MARGIN as usize,
-    "there is padding for all rows that a chunk copies, three steps at a time"
+    MOST_STEPS as usize + AHEAD + GROUP < MARGIN as usize,
+    "there is padding for all rows that a chunk copies, a group at a time"
 );
 
 /// Lays two fields out with padding: writes the domain's cells, and leaves what is around them.
@@ -205,15 +210,15 @@ pub unsafe fn wave2d_fast_kinds(
     }
 }
 
-/// Of three rows of a strip: the bit of the first of them that says that they are in the pipeline together with a rough one.
-const IS_NEAR_ROUGH: u32 = 1 << 6;
+/// Of a group's rows of a strip: the bit that says that they are in the pipeline together with a rough one.
+const IS_NEAR_ROUGH: u32 = 1 << GROUP;
 
 /// Writes the flags of each row of each strip, from what [`wave2d_fast_kinds`] wrote; and how many of the strip's rows before each row, and in
 /// all, are not blank, and how many of these are near rough ones: 2 (n_y + 1) numbers for each strip. A row is blank, if `skips`, where all cells up to
 /// `reach` rows away are zero.
 ///
-/// Flags are for the row and the two that come before it. Bits 0 to 2: whether it, the one above and the one above that are rough. Bits 3 to 5:
-/// the same downwards. [`IS_NEAR_ROUGH`]: some row up to `reach` from one of these is.
+/// Flags are for the group of which the row is the last. Bits 0 and 1: whether it and the one above are rough. [`IS_NEAR_ROUGH`]: some row up to
+/// `reach` from one of these is.
 ///
 /// Block: 32. Grid: strips.
 ///
@@ -243,8 +248,8 @@ pub unsafe fn wave2d_fast_flags(
     while first < rows {
         let row = first + lane;
         let (mut is_near, mut is_any_near, mut is_blank) = (false, false, skips != 0);
-        let mut other = row.saturating_sub(reach + 2);
-        while other <= row + reach + 2 {
+        let mut other = row.saturating_sub(reach + GROUP as u32 - 1);
+        while other <= row + reach {
             let is_in_reach = row.abs_diff(other) <= reach;
             let is_other = is(other);
             is_any_near |= is_other & IS_ROUGH != 0;
@@ -254,9 +259,8 @@ pub unsafe fn wave2d_fast_flags(
         }
         if row < rows {
             let mut flag = if is_any_near { IS_NEAR_ROUGH } else { 0 };
-            for i in 0..3 {
+            for i in 0..GROUP as u32 {
                 flag |= (is(row.wrapping_sub(i)) & IS_ROUGH) << i;
-                flag |= (is(row + i) & IS_ROUGH) << (3 + i);
             }
             // SAFETY: as in `is`.
             unsafe { *flags.add(of_strip + row as usize) = flag }
@@ -303,99 +307,117 @@ pub unsafe fn wave2d_fast_chunks(
 
 /// A lane's cells of a row of its strip.
 type Cells = [f32; 4];
-/// Three rows of each level: levels 0 to T are in use. A level's row of step i is in slot i mod 3.
-type Levels = [[Cells; 3]; MOST_STEPS as usize + 1];
 
-/// A warp's pipeline over its chunk, as one of its lanes sees it. Rows are numbered by the step that takes them from the ring, and taken three at
-/// a time: a group.
-struct Pipeline<'a> {
+/// What a lane keeps of the levels from a step to the next; levels 0 to T are in use.
+struct Levels {
+    /// The last row of each.
+    last: [Cells; MOST_STEPS as usize + 1],
+    /// The row after it, of which the neighbours to the south are not there. Fused arithmetic needs the first of each two.
+    begun: [[[f32; 2]; 4]; MOST_STEPS as usize + 1],
+}
+
+/// What goes from a level to the next in a step: a row that the level has just reached.
+#[derive(Clone, Copy)]
+struct Arrived {
+    newest: Cells,
+    /// The same row of the level below.
+    older: Cells,
+    /// The table's, if the path is the one for rough rows.
+    codes: Cells,
+}
+
+/// A warp's pipeline over its chunk, as one of its lanes sees it. Rows are numbered by the step that takes them from the ring.
+struct Pipeline {
     k: f32,
-    lane: u32,
     /// Rows of the chunk.
     rows: u32,
-    /// Those that this lane stores: all, or none if another warp stores its cells.
-    stored: u32,
-    /// From a row to the next: of fields, negative upwards, and of flags.
-    stride: isize,
-    direction: u32,
-    /// From a field to the one behind it.
-    plane: usize,
+    /// Whether this lane stores them, and not another warp's.
+    is_own: bool,
+    /// From a row of fields to the next.
+    pitch: u32,
+    /// From a field to the one behind it, in lanes' cells.
+    plane: u32,
     /// The lane's cells of the next row to copy, of u1.
     next: *const f32,
     /// Those of level T of the next step, whether it is to be stored or not.
     out: *mut f32,
     /// From the fields to the table of kinds, in bytes.
     to_kinds: isize,
-    /// The flags of all rows, where those of the group after the next are, and those of the next.
-    all_flags: &'a [u32],
-    next_flags: u32,
+    /// The flags of the group to copy next, and where those after it are.
     flags: u32,
-    /// By how many bits flags are shifted for this direction.
-    flags_shift: u32,
+    next_flags: *const u32,
     /// Whether rows are rough: bit 0 is the latest that was copied.
     rough: u32,
     /// Shared memory: `RING` rows of u1 and u0, then `CODE_RING` rows of the table, then the source's values; and the address of the lane's
     /// cells in the first row.
     shared: *mut f32,
+    cells: *mut f32,
     copied: u32,
 }
 
-impl Pipeline<'_> {
+impl Pipeline {
     /// Floats from the beginning of shared memory to row `row`, counted from the group's first, in the ring.
     #[inline(always)]
     fn ring(group: u32, row: i32) -> u32 {
-        Self::in_groups(group, row, RING as u32) * 2 * ROW as u32
+        Self::in_groups(group, row, RING) * 2 * ROW as u32
     }
 
     /// The same in the table's ring; `row` may be negative, for one of a group before.
     #[inline(always)]
     fn codes(group: u32, row: i32) -> u32 {
-        (RING as u32 * 2 + Self::in_groups(group, row, CODE_RING as u32)) * ROW as u32
+        (RING as u32 * 2 + Self::in_groups(group, row, CODE_RING)) * ROW as u32
     }
 
     /// Where a row is in a ring of `ring` rows. Of constants but for the group, so that few additions are for each group, and none for each row.
     #[inline(always)]
-    fn in_groups(group: u32, row: i32, ring: u32) -> u32 {
-        let of_group = group.wrapping_add(row.div_euclid(3) as u32) % (ring / 3);
-        of_group * 3 + row.rem_euclid(3) as u32
+    fn in_groups(group: u32, row: i32, ring: usize) -> u32 {
+        let size = GROUP as i32;
+        let of_group = group.wrapping_add(row.div_euclid(size) as u32) % (ring / GROUP) as u32;
+        of_group * size as u32 + row.rem_euclid(size) as u32
     }
 
-    /// Starts to copy the next row, which is `row`, counted from the group's first.
+    /// The same cells of the field behind.
+    #[inline(always)]
+    fn behind(&self, cells: *const f32) -> *const f32 {
+        cells.wrapping_add(4 * hint::opaque(self.plane) as usize)
+    }
+
+    /// Starts to copy the next row, which is `row`, counted from the group's first; with its codes, if it is in the pipeline together with a rough one.
     ///
     /// # Safety
     /// This lane has read what is in the row's place.
     #[inline(always)]
-    unsafe fn copy(&mut self, group: u32, row: i32) {
+    unsafe fn copy(&mut self, group: u32, row: i32, is_near_rough: bool) {
         let place = self.copied + 4 * Self::ring(group, row);
         // SAFETY: the layout has padding for all rows that a chunk copies; the ring has room for whole rows.
         unsafe {
             async_copy::copy_16_to(place, self.next);
-            async_copy::copy_16_to(place + ROW_BYTES, self.next.wrapping_add(self.plane));
-            if self.flags & IS_NEAR_ROUGH != 0 {
+            async_copy::copy_16_to(place + ROW_BYTES, self.behind(self.next));
+            if is_near_rough {
                 let place = self.copied + 4 * Self::codes(group, row);
                 async_copy::copy_16_to(place, self.next.wrapping_byte_offset(self.to_kinds));
             }
         }
         async_copy::commit();
-        self.next = self.next.wrapping_offset(self.stride);
+        self.next = self.next.wrapping_add(hint::opaque(self.pitch) as usize);
     }
 
-    /// All of the group's rows, with these flags, are on their way: takes those of the next.
+    /// Whether rows of the group to copy next are in the pipeline together with a rough one.
     #[inline(always)]
-    fn take_flags(&mut self) {
-        self.rough = self.rough << 3 | self.flags >> self.flags_shift & 7;
+    fn is_near_rough(&self) -> bool {
+        self.flags & IS_NEAR_ROUGH != 0
     }
 
-    /// The flags of a row.
+    /// Takes the flags of the group to copy next, and loads those of the one after.
     ///
     /// # Safety
     /// There are some.
     #[inline(always)]
-    unsafe fn load_flags(&mut self) -> u32 {
-        let at = self.next_flags;
-        self.next_flags = at.wrapping_add(self.direction.wrapping_mul(3));
+    unsafe fn take_flags(&mut self) {
+        self.rough = self.rough << GROUP | self.flags & (IS_NEAR_ROUGH - 1);
         // SAFETY: the caller's.
-        unsafe { *self.all_flags.get_unchecked(at as usize) }
+        self.flags = unsafe { *self.next_flags };
+        self.next_flags = self.next_flags.wrapping_add(GROUP);
     }
 
     /// The source's values.
@@ -404,7 +426,30 @@ impl Pipeline<'_> {
         self.shared.wrapping_add((RING * 2 + CODE_RING) * ROW)
     }
 
-    /// Computes level `S` in step `Q` of the group, from those below. `ROUGH`: its cells may be anything.
+    /// The lane's cells of row `row`, counted from the group's first: of u1, or of u0, which is `behind` by a row.
+    ///
+    /// # Safety
+    /// They are in the ring.
+    #[inline(always)]
+    unsafe fn load_row(&self, group: u32, row: i32, behind: usize) -> Cells {
+        let at = Self::ring(group, row) as usize + behind;
+        // SAFETY: the caller's; four floats from a multiple of four are aligned.
+        unsafe { mem::load_vector(self.cells.add(at)) }
+    }
+
+    /// The codes of the lane's cells of row `row`, counted from the group's first.
+    ///
+    /// # Safety
+    /// They are in the ring.
+    #[inline(always)]
+    unsafe fn load_codes(&self, group: u32, row: i32) -> Cells {
+        let at = Self::codes(group, row) as usize;
+        // SAFETY: the caller's; four floats from a multiple of four are aligned.
+        unsafe { mem::load_vector(self.cells.add(at)) }
+    }
+
+    /// In step `Q` of the group, takes the row that level `S` - 1 has reached: ends the row before it of level `S`, which takes its place in `arrived`,
+    /// and begins that row of level `S`. `ROUGH`: cells may be anything.
     ///
     /// # Safety
     /// All lanes of the warp call together. If `ROUGH`, the table's rows are in their ring.
@@ -418,58 +463,61 @@ impl Pipeline<'_> {
     >(
         &self,
         levels: &mut Levels,
-        second_last: &[Cells; 3],
+        arrived: &mut Arrived,
         group: u32,
     ) {
         if S > T {
             return;
         }
-        let (newest, middle, oldest) = (Q, (Q + 2) % 3, (Q + 1) % 3);
-        let last = levels[S - 1];
-        let own = last[middle];
-        let old = if S == 1 {
-            second_last[middle]
+        let Arrived {
+            newest,
+            older,
+            codes,
+        } = *arrived;
+        let own = if S == 1 {
+            // SAFETY: the row before is still in the ring, or there is none and nothing comes of it.
+            unsafe { self.load_row(group, Q as i32 - 1, 0) }
         } else {
-            levels[S - 2][oldest]
+            levels.last[S - 1]
         };
-        // At the strip's edge a lane gets its own value back: wrong, like all that the edge lacks.
-        // SAFETY: all lanes of the warp are here.
-        let (before, after) = unsafe {
-            (
-                warp::warp_shuffle_up(FULL_MASK, own[3], 1, 32).0,
-                warp::warp_shuffle_down(FULL_MASK, own[0], 1, 32).0,
-            )
-        };
-        let (codes, source): (Cells, f32) = if ROUGH {
-            let codes = Self::codes(group, Q as i32 - S as i32) as usize;
-            // SAFETY: the caller's; four floats from a multiple of four are aligned.
+        let begun = levels.begun[S];
+        let (own_codes, source) = if ROUGH {
+            // SAFETY: the caller's.
             unsafe {
                 (
-                    mem::load_vector(self.shared.add(codes + 4 * self.lane as usize)),
+                    self.load_codes(group, Q as i32 - S as i32),
                     *self.sources().add(S - 1),
                 )
             }
         } else {
-            ([if EXACT { -0.0 } else { -1.0 }; 4], 0.0)
+            (codes, 0.0)
         };
-        let mut next = [0.0; 4];
+        // Of the cell to the west of each, and of the lane's last one: what is added there is one neighbour's value for two of the cells.
+        let row = if EXACT { newest } else { own };
+        // At the strip's edge a lane gets its own value back: wrong, like all that the edge lacks.
+        // SAFETY: all lanes of the warp are here.
+        let west = unsafe { warp::warp_shuffle_up(FULL_MASK, row[3], 1, 32).0 };
+        let wests = [west, row[0], row[1], row[2]];
+        // Fused: west + south of the row that ends. They are north + east of the cells to the west in the row that begins.
+        let mut sums = newest;
+        if !EXACT {
+            for i in 0..4 {
+                sums[i] = wests[i] + newest[i];
+            }
+        }
+        // SAFETY: as above.
+        let east = unsafe { warp::warp_shuffle_down(FULL_MASK, sums[0], 1, 32).0 };
+        let easts = [sums[1], sums[2], sums[3], east];
         for i in 0..4 {
-            let around = Neighbours {
-                west: if i == 0 { before } else { own[i - 1] },
-                east: if i == 3 { after } else { own[i + 1] },
-                north: last[oldest][i],
-                south: last[newest][i],
-            };
-            let code = codes[i];
             let free = if EXACT {
-                update::free_cell(old[i], own[i], around, self.k, -code)
+                update::end_free_cell(begun[i], newest[i], self.k)
             } else {
-                update::fused_cell_that_keeps(old[i], own[i], around, self.k, -code)
+                update::end_fused_cell(begun[i][0], sums[i], self.k)
             };
-            next[i] = if ROUGH {
+            arrived.newest[i] = if ROUGH {
                 // A choice between values that are there, not a branch. Never -0 for a cell that is zero.
-                let fixed = code.fused(source, 0.0);
-                if (code.to_bits() as i32) < 0 {
+                let fixed = own_codes[i].fused(source, 0.0);
+                if (own_codes[i].to_bits() as i32) < 0 {
                     free
                 } else {
                     fixed
@@ -477,11 +525,23 @@ impl Pipeline<'_> {
             } else {
                 free
             };
+            let (old, new, code) = (older[i], newest[i], -codes[i]);
+            levels.begun[S][i] = if EXACT {
+                let around = [wests[i], easts[i], own[i]];
+                update::begin_free_cell(old, new, around, self.k, code)
+            } else {
+                [
+                    update::begin_fused_cell(old, new, easts[i], self.k, code),
+                    0.0,
+                ]
+            };
         }
-        levels[S][Q] = next;
+        levels.last[S - 1] = newest;
+        arrived.older = own;
+        arrived.codes = own_codes;
     }
 
-    /// One step: takes a row from the ring, starts to copy another, computes a row of each level, and stores one of the last two.
+    /// One step: takes a row from the ring, starts to copy another, advances each level by a row, and stores one of the last two.
     /// `BEGINS`: levels that nothing needs yet are skipped, four at a time.
     ///
     /// # Safety
@@ -496,44 +556,59 @@ impl Pipeline<'_> {
     >(
         &mut self,
         levels: &mut Levels,
-        second_last: &mut [Cells; 3],
         group: u32,
+        is_near_rough: bool,
     ) {
-        let step = 3 * group + Q as u32;
+        let step = GROUP as u32 * group + Q as u32;
         // SAFETY: the caller's. Each lane waits for what it copied itself, and reads nothing else. The row before, whose place the next one gets,
         // is in registers.
         unsafe {
-            async_copy::wait::<{ RING as u32 - 2 }>();
-            let row = Self::ring(group, Q as i32) + 4 * self.lane;
-            let row = self.shared.add(row as usize);
-            levels[0][Q] = mem::load_vector(row);
-            second_last[Q] = mem::load_vector(row.add(ROW));
-            self.copy(group, (Q + RING - 1) as i32);
+            async_copy::wait::<{ AHEAD as u32 - 1 }>();
+            let mut arrived = Arrived {
+                newest: self.load_row(group, Q as i32, 0),
+                older: self.load_row(group, Q as i32, ROW),
+                codes: [if EXACT { -0.0 } else { -1.0 }; 4],
+            };
+            self.copy(group, (Q + AHEAD) as i32, is_near_rough);
+            if ROUGH {
+                arrived.codes = self.load_codes(group, Q as i32);
+            }
+            // What the last but one level has reached, the last one reaches in this step.
+            let is_stored = self.is_own && step.wrapping_sub(2 * T as u32) < self.rows;
+            if is_stored {
+                let last = if T == 1 {
+                    self.load_row(group, Q as i32 - 1, 0)
+                } else {
+                    levels.last[T - 1]
+                };
+                mem::store_vector(self.behind(self.out).cast_mut(), last);
+            }
             macro_rules! levels {
-                ($($level:literal)*; $first:literal) => {
-                    if $first <= T && (!BEGINS || step >= 2 * $first) {
-                        $(self.level::<T, EXACT, ROUGH, Q, $level>(levels, second_last, group);)*
-                    } else if $first <= T {
-                        // So that no register keeps what was here three steps ago.
-                        $(levels[$level][Q] = [0.0; 4];)*
+                () => {};
+                ([$first:literal $($level:literal)*] $($rest:tt)*) => {
+                    if $first <= T {
+                        // A row of level s that is needed ends in step 2 s at first, and begins in the step before.
+                        if !BEGINS || step + 1 >= 2 * $first {
+                            self.level::<T, EXACT, ROUGH, Q, $first>(levels, &mut arrived, group);
+                            $(self.level::<T, EXACT, ROUGH, Q, $level>(levels, &mut arrived, group);)*
+                            levels!($($rest)*);
+                        } else {
+                            levels.last[$first - 1] = arrived.newest;
+                        }
                     }
                 };
             }
-            levels!(1 2 3 4; 1);
-            levels!(5 6 7 8; 5);
-            levels!(9 10 11 12; 9);
-            levels!(13 14 15 16; 13);
+            levels!([1 2 3 4] [5 6 7 8] [9 10 11 12] [13 14 15 16]);
             // Not in the branch, where nothing else would be computed meanwhile.
-            levels[T][Q] = levels[T][Q].map(hint::opaque);
-            if step.wrapping_sub(2 * T as u32) < self.stored {
-                mem::store_vector(self.out, levels[T][Q]);
-                mem::store_vector(self.out.add(self.plane), levels[T - 1][(Q + 2) % 3]);
+            let newest = arrived.newest.map(hint::opaque);
+            if is_stored {
+                mem::store_vector(self.out, newest);
             }
-            self.out = self.out.wrapping_offset(self.stride);
+            self.out = self.out.wrapping_add(hint::opaque(self.pitch) as usize);
         }
     }
 
-    /// The steps of a group, so that rows have the slots that they had before.
+    /// The steps of a group. Neither `ROUGH` nor `BEGINS`: no row to copy is in the pipeline together with a rough one.
     ///
     /// # Safety
     /// As [`step`](Self::step)'s.
@@ -541,17 +616,14 @@ impl Pipeline<'_> {
     unsafe fn group<const T: usize, const EXACT: bool, const ROUGH: bool, const BEGINS: bool>(
         &mut self,
         levels: &mut Levels,
-        second_last: &mut [Cells; 3],
         group: u32,
     ) {
         // SAFETY: the caller's; flags have padding as fields do.
         unsafe {
-            let next = self.load_flags();
-            self.step::<T, EXACT, ROUGH, BEGINS, 0>(levels, second_last, group);
-            self.step::<T, EXACT, ROUGH, BEGINS, 1>(levels, second_last, group);
-            self.step::<T, EXACT, ROUGH, BEGINS, 2>(levels, second_last, group);
+            let is_near_rough = (ROUGH || BEGINS) && self.is_near_rough();
             self.take_flags();
-            self.flags = next;
+            self.step::<T, EXACT, ROUGH, BEGINS, 0>(levels, group, is_near_rough);
+            self.step::<T, EXACT, ROUGH, BEGINS, 1>(levels, group, is_near_rough);
         }
     }
 
@@ -561,48 +633,49 @@ impl Pipeline<'_> {
     /// All lanes of the warp call together; arrays, domain and chunk are as the kernel's caller promises.
     #[inline(always)]
     unsafe fn run<const T: usize, const EXACT: bool>(&mut self, scene: &impl Scene, t: u32) {
-        let mut levels: Levels = [[[0.0; 4]; 3]; MOST_STEPS as usize + 1];
-        let mut second_last = [[0.0; 4]; 3];
+        let mut levels = Levels {
+            last: [[0.0; 4]; MOST_STEPS as usize + 1],
+            begun: [[[0.0; 2]; 4]; MOST_STEPS as usize + 1],
+        };
         // SAFETY: the caller's.
         unsafe {
             // Levels take codes of rows before the first, and nothing needs what comes of it.
             for row in 0..CODE_RING as u32 {
-                let at = (RING as u32 * 2 + row) * ROW as u32 + 4 * self.lane;
-                mem::store_vector(self.shared.add(at as usize), [0.0; 4]);
+                let at = (RING as u32 * 2 + row) * ROW as u32;
+                mem::store_vector(self.cells.add(at as usize), [0.0; 4]);
             }
-            if self.lane < T as u32 {
-                let value = scene.source_value(t.wrapping_add(self.lane));
-                *self.sources().add(self.lane as usize) = value;
+            let lane = thread::thread_idx_x();
+            if lane < T as u32 {
+                let value = scene.source_value(t.wrapping_add(lane));
+                *self.sources().add(lane as usize) = value;
             }
             warp::sync_warp(FULL_MASK);
-            // The flags of rows 0 and 1, then those of the next three.
-            self.flags = self.load_flags();
-            self.copy(0, 0);
-            self.copy(0, 1);
-            self.take_flags();
-            self.flags = self.load_flags();
-            self.copy(0, 2);
-            self.copy(1, 0);
-            self.copy(1, 1);
-            self.take_flags();
-            self.flags = self.load_flags();
+            // The first group has row 0 alone.
+            let mut is_near_rough = false;
+            for row in 0..AHEAD as i32 {
+                if row % GROUP as i32 == 0 {
+                    is_near_rough = self.is_near_rough();
+                    self.take_flags();
+                }
+                self.copy(0, row, is_near_rough);
+            }
 
-            let groups = (self.rows + 2 * T as u32).div_ceil(3);
+            let groups = (self.rows + 2 * T as u32).div_ceil(GROUP as u32);
             // From here on all levels are needed: the first of the last four is that of the last level.
-            let begun = (2 * ((T as u32 - 1) / 4 * 4 + 1)).div_ceil(3);
-            // The rows that three steps compute cells of, in bits of `rough`, the last of which is the ring's last.
-            let held = ((1 << (T + 2)) - 1) << (RING - 3);
+            let begun = (2 * ((T as u32 - 1) / 4 * 4 + 1) - 1).div_ceil(GROUP as u32);
+            // The rows that a group's steps begin or end cells of, in bits of `rough`, the last of which is the ring's last.
+            let held = ((1 << (T + GROUP)) - 1) << (AHEAD - GROUP);
             let mut group = 0;
             while group < groups {
                 if self.rough & held != 0 {
-                    self.group::<T, EXACT, true, true>(&mut levels, &mut second_last, group);
+                    self.group::<T, EXACT, true, true>(&mut levels, group);
                     group += 1;
-                } else if group < begun {
-                    self.group::<T, EXACT, false, true>(&mut levels, &mut second_last, group);
+                } else if group < begun || self.is_near_rough() {
+                    self.group::<T, EXACT, false, true>(&mut levels, group);
                     group += 1;
                 } else {
-                    while group < groups && self.rough & held == 0 {
-                        self.group::<T, EXACT, false, false>(&mut levels, &mut second_last, group);
+                    while group < groups && self.rough & held == 0 && !self.is_near_rough() {
+                        self.group::<T, EXACT, false, false>(&mut levels, group);
                         group += 1;
                     }
                 }
@@ -630,7 +703,7 @@ unsafe fn pass<const T: usize, const EXACT: bool>(
     arrays: Arrays,
     layout: Layout,
     (scene, k): (u32, f32),
-    (t, turn): (u32, u32),
+    t: u32,
 ) {
     let (lane, warp) = (thread::thread_idx_x(), thread::thread_idx_y());
     let chunk = (thread::block_idx_x() * thread::block_dim_y() + warp) * chunks::NUMBERS;
@@ -640,40 +713,35 @@ unsafe fn pass<const T: usize, const EXACT: bool>(
     // SAFETY: all numbers of the chunk are there; the block has WARP_FLOATS for each warp. Rows and flags are those of the chunk and its
     // margins.
     unsafe {
-        let [strip, first, end, place]: [u32; 4] =
+        let [strip, first, end, _]: [u32; 4] =
             mem::load_vector(arrays.chunks.as_ptr().add(chunk as usize));
         if first >= end {
             return;
         }
-        // Upwards the neighbours along y would be added in another order, which only fused arithmetic leaves open.
-        let is_up = !EXACT && (place ^ turn) & 1 == 1;
-        let direction = if is_up { u32::MAX } else { 1 };
-        let stride = direction as i32 as isize * layout.pitch() as isize;
-        let row_0 =
-            (if is_up { end - 1 } else { first }).wrapping_sub(direction.wrapping_mul(T as u32));
+        let row_0 = first.wrapping_sub(T as u32);
         let column = 4 * lane;
+        // A group has its last row's.
+        let first_flags =
+            (strip * layout.rows() + row_0.wrapping_add(MARGIN)) as usize + GROUP - 1;
         let next = layout.row(row_0) + (strip * layout.own() + column) as usize;
         let is_own = column.wrapping_sub(layout.halo) < layout.own();
         let shared = shared::dynamic_shared_mem::<f32>().add((warp * WARP_FLOATS) as usize);
+        let pitch = layout.pitch();
         let mut pipeline = Pipeline {
             k,
-            lane,
             rows: end - first,
-            stored: if is_own { end - first } else { 0 },
-            stride,
-            direction,
-            plane: layout.plane(),
+            is_own,
+            pitch,
+            plane: (layout.plane() / 4) as u32,
             next: arrays.fields.as_ptr().wrapping_add(next),
             // Level T of step s is at row s - T.
-            out: (arrays.out.wrapping_add(next)).wrapping_offset(-stride * T as isize),
+            out: arrays.out.wrapping_add(next).wrapping_sub(pitch as usize * T),
             to_kinds: (arrays.kinds.as_ptr() as isize)
                 .wrapping_sub(arrays.fields.as_ptr() as isize),
-            all_flags: arrays.flags,
-            next_flags: (strip * layout.rows())
-                .wrapping_add(row_0.wrapping_add(MARGIN).wrapping_add(direction)),
-            flags: 0,
-            flags_shift: if is_up { 3 } else { 0 },
+            flags: *arrays.flags.get_unchecked(first_flags),
+            next_flags: arrays.flags.as_ptr().add(first_flags + GROUP),
             rough: 0,
+            cells: shared.add(column as usize),
             copied: shared::address(shared.add(column as usize)),
             shared,
         };
@@ -687,7 +755,7 @@ unsafe fn pass<const T: usize, const EXACT: bool>(
 
 macro_rules! passes {
     ($($name:ident: $steps:literal, $exact:literal;)*) => {$(
-        /// Computes that many timesteps of `fields`, from timestep `t` on; `out` is what they are then. `turn`: the number of the launch.
+        /// Computes that many timesteps of `fields`, from timestep `t` on; `out` is what they are then.
         ///
         /// Block: 32 x up to 8, with [`WARP_FLOATS`] of dynamic shared memory for each warp. Grid: at least a warp for each chunk.
         ///
@@ -709,12 +777,11 @@ macro_rules! passes {
             scene: u32,
             k: f32,
             t: u32,
-            turn: u32,
         ) {
             let arrays = Arrays { fields, out, kinds, flags, chunks };
             let layout = Layout { n_x, n_y, halo };
             // SAFETY: the caller's.
-            unsafe { pass::<$steps, $exact>(arrays, layout, (scene, k), (t, turn)) }
+            unsafe { pass::<$steps, $exact>(arrays, layout, (scene, k), t) }
         }
     )*};
 }

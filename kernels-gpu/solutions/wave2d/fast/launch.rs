@@ -54,19 +54,19 @@ impl Shape {
     /// Those that are worth a try.
     pub const SPACE: &[Shape] = &[
         Shape::DEFAULT,
+        Shape::fused(16, 8, 170),
+        Shape::fused(16, 8, 180),
         Shape::fused(16, 8, 190),
         Shape::fused(16, 8, 200),
-        Shape::fused(16, 8, 210),
-        Shape::fused(16, 8, 225),
     ];
 
     /// The same of [`EXACT`](Self::EXACT).
     pub const EXACT_SPACE: &[Shape] = &[
         Shape::EXACT,
+        Shape::fused(12, 8, 170).exact(),
+        Shape::fused(12, 8, 180).exact(),
         Shape::fused(12, 8, 190).exact(),
         Shape::fused(12, 8, 200).exact(),
-        Shape::fused(12, 8, 210).exact(),
-        Shape::fused(12, 8, 225).exact(),
     ];
 
     const fn fused(steps: u32, block_warps: u32, rough: u32) -> Shape {
@@ -162,7 +162,7 @@ impl Solution for Shape {
         )?;
         // Where all is zero for long, both fields are after two timesteps, and nothing else need be done there.
         let skips = u32::from(problem.steps >= 2);
-        // A row of the last level and the first of the next three steps are that far apart.
+        // A row of the last level and the last of the group's are less far apart.
         let reach = self.steps + 2;
         plan.launch(
             "wave2d_fast_flags",
@@ -192,7 +192,7 @@ impl Solution for Shape {
         .with_shared_mem_bytes(4 * WARP_FLOATS * self.block_warps);
         let exact = if self.exact { "exact_" } else { "" };
         let mut t = problem.first_step;
-        for (turn, steps) in (0..).zip(self.launches(problem.steps)) {
+        for steps in self.launches(problem.steps) {
             let kernel = format!("wave2d_fast_{exact}t{steps}");
             let args = args![
                 fields.slice(),
@@ -206,7 +206,6 @@ impl Solution for Shape {
                 problem.scene,
                 problem.k,
                 t,
-                turn,
             ];
             plan.launch(&kernel, config, args)?;
             (fields, out) = (out, fields);
