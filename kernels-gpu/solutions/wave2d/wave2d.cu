@@ -644,7 +644,7 @@ extern "C" __global__ void __launch_bounds__(512) wave2d_fast_chunks(const uint2
         for (u32 first = 0, count = 1; first < count; first += LANES) {
             count = chunks_from(strip, first);
             const u32 below = (1u << lane) - 1;
-            const uint4 chunk = make_uint4(strip, rows.x, rows.y, first + lane);
+            const uint4 chunk = make_uint4(strip, rows.x, rows.y, 0);
             if (lanes.x >> lane & 1) {
                 chunks[at.x + __popc(lanes.x & below)] = chunk;
             } else if (lanes.y >> lane & 1) {
@@ -885,7 +885,7 @@ __device__ __forceinline__ void pass(
         const u32 *__restrict__ flags, u64, const uint4 *__restrict__ chunks, u64 numbers, u32 n_x, u32 n_y, u32 halo,        \
         u32 scene, float k, u32 t)                                                                                            \
     {                                                                                                                         \
-        pass<T>(fields, out, kinds, flags, chunks, numbers, Layout{n_x, n_y, halo}, scene, k, t);                       \
+        pass<T>(fields, out, kinds, flags, chunks, numbers, Layout{n_x, n_y, halo}, scene, k, t);                             \
     }
 
 FAST(1)

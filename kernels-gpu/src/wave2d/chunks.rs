@@ -6,7 +6,7 @@
 use cuda_std::prelude::*;
 use cuda_std::warp::FULL_MASK;
 
-/// Numbers of a chunk in the table: strip, first row, row after the last, and its place among the strip's chunks.
+/// Numbers of a chunk in the table, which are loaded together: strip, first row, row after the last, and 0.
 pub const NUMBERS: u32 = 4;
 /// Threads of the block that [`divide`]s.
 pub const THREADS: u32 = 512;
@@ -202,7 +202,7 @@ pub unsafe fn divide(
             for i in 0..2 {
                 if lanes[i] & 1 << lane != 0 {
                     let before = (lanes[i] & ((1 << lane) - 1)).count_ones();
-                    write(at[i] + before, [strip, y, end, first + lane]);
+                    write(at[i] + before, [strip, y, end, 0]);
                 }
                 at[i] += lanes[i].count_ones();
             }
