@@ -6,7 +6,7 @@
 //! leaves. No warp waits for another.
 //!
 //! All of it is in registers. Of each level a lane keeps its cells of the last row, and what the row after will be, as far as that needs no neighbour
-//! to the south: [`update::begin_fused_cell`] when a row of the level below arrives, [`update::end_fused_cell`] when the next one does.
+//! to the south (nor to the west, in fused arithmetic): [`update::begin_fused_cell`] when a row of the level below arrives, [`update::end_fused_cell`] when the next one does.
 //! Neighbours along x are the lane's own, but for two shuffles for four cells. The loop takes two steps at a time, so that a level's last row and the
 //! one before can change places.
 //!
