@@ -335,7 +335,7 @@ struct Pipeline {
     is_own: bool,
     /// From a row of fields to the next.
     pitch: u32,
-    /// From a field to the one behind it, in lanes' cells.
+    /// From a field to the one behind it, in lanes' cells: 32 bits count up to 2^34 floats.
     plane: u32,
     /// The lane's cells of the next row to copy, of u1.
     next: *const f32,
@@ -348,9 +348,9 @@ struct Pipeline {
     next_flags: *const u32,
     /// Whether rows are rough: bit 0 is the latest that was copied.
     rough: u32,
-    /// Shared memory: `RING` rows of u1 and u0, then `CODE_RING` rows of the table, then the source's values; and the address of the lane's
-    /// cells in the first row.
+    /// Shared memory: `RING` rows of u1 and u0, then `CODE_RING` rows of the table, then the source's values.
     shared: *mut f32,
+    /// The lane's cells of the first row there, and their address.
     cells: *mut f32,
     copied: u32,
 }
@@ -376,7 +376,8 @@ impl Pipeline {
         of_group * size as u32 + row.rem_euclid(size) as u32
     }
 
-    /// The same cells of the field behind.
+    /// The same cells of the field behind. Here and for rows, a distance of 32 bits that LLVM does not know: an address is one instruction, and
+    /// the distance in bytes takes no registers.
     #[inline(always)]
     fn behind(&self, cells: *const f32) -> *const f32 {
         cells.wrapping_add(4 * hint::opaque(self.plane) as usize)
@@ -492,13 +493,13 @@ impl Pipeline {
         } else {
             (codes, 0.0)
         };
-        // Of the cell to the west of each, and of the lane's last one: what is added there is one neighbour's value for two of the cells.
+        // Fused arithmetic adds the western neighbours of the row that ends; exact arithmetic those of the row that begins.
         let row = if EXACT { newest } else { own };
         // At the strip's edge a lane gets its own value back: wrong, like all that the edge lacks.
         // SAFETY: all lanes of the warp are here.
         let west = unsafe { warp::warp_shuffle_up(FULL_MASK, row[3], 1, 32).0 };
         let wests = [west, row[0], row[1], row[2]];
-        // Fused: west + south of the row that ends. They are north + east of the cells to the west in the row that begins.
+        // Fused: west + south of the row that ends, which is north + east of the cell to the west in the row that begins.
         let mut sums = newest;
         if !EXACT {
             for i in 0..4 {
@@ -541,7 +542,7 @@ impl Pipeline {
         arrived.codes = own_codes;
     }
 
-    /// One step: takes a row from the ring, starts to copy another, advances each level by a row, and stores one of the last two.
+    /// One step: takes a row from the ring, starts to copy another, advances each level by a row, and stores a row of the last two.
     /// `BEGINS`: levels that nothing needs yet are skipped, four at a time.
     ///
     /// # Safety
@@ -650,7 +651,6 @@ impl Pipeline {
                 *self.sources().add(lane as usize) = value;
             }
             warp::sync_warp(FULL_MASK);
-            // The first group has row 0 alone.
             let mut is_near_rough = false;
             for row in 0..AHEAD as i32 {
                 if row % GROUP as i32 == 0 {
@@ -721,8 +721,7 @@ unsafe fn pass<const T: usize, const EXACT: bool>(
         let row_0 = first.wrapping_sub(T as u32);
         let column = 4 * lane;
         // A group has its last row's.
-        let first_flags =
-            (strip * layout.rows() + row_0.wrapping_add(MARGIN)) as usize + GROUP - 1;
+        let first_flags = (strip * layout.rows() + row_0.wrapping_add(MARGIN)) as usize + GROUP - 1;
         let next = layout.row(row_0) + (strip * layout.own() + column) as usize;
         let is_own = column.wrapping_sub(layout.halo) < layout.own();
         let shared = shared::dynamic_shared_mem::<f32>().add((warp * WARP_FLOATS) as usize);
@@ -735,7 +734,10 @@ unsafe fn pass<const T: usize, const EXACT: bool>(
             plane: (layout.plane() / 4) as u32,
             next: arrays.fields.as_ptr().wrapping_add(next),
             // Level T of step s is at row s - T.
-            out: arrays.out.wrapping_add(next).wrapping_sub(pitch as usize * T),
+            out: arrays
+                .out
+                .wrapping_add(next)
+                .wrapping_sub(pitch as usize * T),
             to_kinds: (arrays.kinds.as_ptr() as isize)
                 .wrapping_sub(arrays.fields.as_ptr() as isize),
             flags: *arrays.flags.get_unchecked(first_flags),
@@ -760,7 +762,8 @@ macro_rules! passes {
         /// Block: 32 x up to 8, with [`WARP_FLOATS`] of dynamic shared memory for each warp. Grid: at least a warp for each chunk.
         ///
         /// # Safety
-        /// - `fields` has two planes of the [`Layout`], of which n_x * n_y is at most 2^31, and n_x and n_y at least 2; `kinds` has one.
+        /// - `fields` has two planes of the [`Layout`], each of fewer than 2^34 floats, of which n_x * n_y is at most 2^31, and n_x and n_y at least 2;
+        ///   `kinds` has one.
         /// - `out` points to two planes, which nothing else accesses during the launch.
         /// - `kinds`, `flags` and `chunks` are what the kernels above wrote for this layout, scene and arithmetic, with a reach of at
         ///   least the timesteps and 2. `halo` is at least the timesteps.

@@ -121,6 +121,7 @@ impl Solution for Shape {
         // A chunk for each strip at least, and the empty places between chunks with rough rows and others.
         let least_chunks = strips + self.block_warps - 1;
         let most_chunks = most_chunks.min(self.warps).max(least_chunks);
+        // Five planes in all. With 2^34 floats in each, which is what the kernels count to, no GPU has the memory.
         let mut fields = plan.scratch("fields", Element::F32, 2 * layout.plane());
         let mut out = plan.scratch("out", Element::F32, 2 * layout.plane());
         let kinds = plan.scratch("kinds", Element::F32, layout.plane());
@@ -162,7 +163,7 @@ impl Solution for Shape {
         )?;
         // Where all is zero for long, both fields are after two timesteps, and nothing else need be done there.
         let skips = u32::from(problem.steps >= 2);
-        // A row of the last level and the last of the group's are less far apart.
+        // The rows that a group of two steps computes cells of are no farther apart.
         let reach = self.steps + 2;
         plan.launch(
             "wave2d_fast_flags",
