@@ -36,7 +36,10 @@ pub fn brief(lab: &LabResults<'_>) -> Option<String> {
     };
     notes.extend(say("~ no result", doubt));
     notes.extend(checked(lab));
-    notes.extend(say("tuned", tuned));
+    // A peer has its variant's shape.
+    notes.extend(say("tuned", |row| {
+        tuned(row).filter(|_| row.language.is_none())
+    }));
     if is_fine {
         notes.extend(limits(lab));
         notes.extend(say("slow local memory", spills));

@@ -157,4 +157,6 @@ fn a_peer_is_launched_in_the_shape_that_was_found_for_its_variant() {
     assert_eq!(shapes, [Some("x4"), Some("x4")]);
     let times = [0, 1].map(|row| run.figures(row).run.median_s);
     assert_eq!(times[0], times[1]);
+    // Said once, not for the peer as well.
+    assert!(run.text.contains("tuned: twofold: "), "{}", run.text);
 }
