@@ -142,7 +142,7 @@ impl Bench<'_> {
         let mut contenders = Vec::new();
         for &variant in &self.variants {
             let peers = self.peers.iter().copied();
-            let peers = peers.filter(|peer| peer.about().variant == variant.name);
+            let peers = peers.filter(|peer| peer.about().variant == variant.base());
             let case = self.case.as_ref();
             let plain = Contender {
                 variant,

@@ -5,7 +5,7 @@ use host::{Case, Module, NamedBuffers};
 
 use super::*;
 use crate::perf::contender::{About, Peer, PlanRun, TimedRun, Trouble};
-use crate::perf::results::{Correctness, Outcome};
+use crate::perf::results::{Correctness, Outcome, Row};
 
 /// As somebody else writes it: half as fast, or broken, or not for this case.
 struct Other {
@@ -128,6 +128,28 @@ fn what_rounds_differently_is_not_called_wrong() {
 
 #[test]
 fn a_peer_is_launched_in_the_shape_that_was_found_for_its_variant() {
+    let run = with_peer_of_twofold("twofold");
+    let rows = run.rows();
+    let shapes: Vec<_> = rows.iter().map(|row| row.shape.as_deref()).collect();
+    assert_eq!(shapes, [Some("x4"), Some("x4")]);
+    let times = [0, 1].map(|row| run.figures(row).run.median_s);
+    assert_eq!(times[0], times[1]);
+    // Said once, not for the peer as well.
+    assert!(run.text.contains("tuned: twofold: "), "{}", run.text);
+}
+
+#[test]
+fn a_shape_that_was_named_has_its_variants_peers() {
+    let run = with_peer_of_twofold("twofold@x1");
+    let names: Vec<String> = run.rows().iter().map(Row::name).collect();
+    assert_eq!(names, ["twofold@x1", "twofold@x1, CUDA C++"]);
+    let times = [0, 1].map(|row| run.figures(row).run.median_s);
+    assert_eq!(times[0], times[1]);
+    assert!(run.figures(1).vs_variant.is_some());
+}
+
+/// Times this variant, beside one in another language of the variant `twofold`, for which shape `x4` was found.
+fn with_peer_of_twofold(variant: &str) -> Run {
     let about = About {
         language: "CUDA C++".to_owned(),
         built_by: "otherc 1.0 -O3".to_owned(),
@@ -144,19 +166,13 @@ fn a_peer_is_launched_in_the_shape_that_was_found_for_its_variant() {
         })],
         missing: Vec::new(),
     };
-    let run = run_tuned(
+    let variant = format!("--variant={variant}");
+    run_tuned(
         &testing::labs(),
         &testing::machine(),
         peers,
         &MadeUp::default(),
         &table_with_x4(),
-        &[&SMALL[..], &["--variant=twofold"]].concat(),
-    );
-    let rows = run.rows();
-    let shapes: Vec<_> = rows.iter().map(|row| row.shape.as_deref()).collect();
-    assert_eq!(shapes, [Some("x4"), Some("x4")]);
-    let times = [0, 1].map(|row| run.figures(row).run.median_s);
-    assert_eq!(times[0], times[1]);
-    // Said once, not for the peer as well.
-    assert!(run.text.contains("tuned: twofold: "), "{}", run.text);
+        &[&SMALL[..], &[&variant]].concat(),
+    )
 }
