@@ -533,16 +533,14 @@ extern "C" __global__ void wave2d_fast_flags(
     uint2 count = make_uint2(0, 0);
     for (u32 first = 0; first < rows; first += LANES) {
         const u32 row = first + lane, y = row - MARGIN;
-        bool is_near = false, is_any_near = false, is_blank = skips;
-        for (u32 other = row < reach + 1 ? 0 : row - reach - 1; other <= row + reach; ++other) {
-            const bool is_in_reach = max(row, other) - min(row, other) <= reach;
+        bool is_near = false, is_blank = skips;
+        for (u32 other = row < reach ? 0 : row - reach; other <= row + reach; ++other) {
             const u32 is_other = is(other);
-            is_any_near |= bool(is_other & IS_ROUGH);
-            is_near |= is_in_reach && is_other & IS_ROUGH;
-            is_blank &= !is_in_reach || is_other & IS_ZERO;
+            is_near |= bool(is_other & IS_ROUGH);
+            is_blank &= bool(is_other & IS_ZERO);
         }
         if (row < rows) {
-            u32 flag = is_any_near ? IS_NEAR_ROUGH : 0;
+            u32 flag = is_near ? IS_NEAR_ROUGH : 0;
             for (u32 i = 0; i < 2; ++i) {
                 flag |= (is(row - i) & IS_ROUGH) << i;
             }
@@ -676,7 +674,7 @@ struct Pipeline {
     u32 flags, rough;
     float *shared;
     u32 copied;
-    // Of each level its last row; and what the row after it will be, without the neighbours to the west and south.
+    // Of each level its last row (the ring has level 0's); and what the row after it will be, without the neighbours to the west and south.
     float4 last[T], begun[T + 1];
 
     // Where a row is in a ring of so many, counted from the first of its group of two.

@@ -218,7 +218,7 @@ const IS_NEAR_ROUGH: u32 = 1 << GROUP;
 /// `reach` rows away are zero.
 ///
 /// Flags are for the group of which the row is the last. Bits 0 and 1: whether it and the one above are rough. [`IS_NEAR_ROUGH`]: some row up to
-/// `reach` from one of these is.
+/// `reach` from the row is.
 ///
 /// Block: 32. Grid: strips.
 ///
@@ -247,18 +247,16 @@ pub unsafe fn wave2d_fast_flags(
     let mut first = 0;
     while first < rows {
         let row = first + lane;
-        let (mut is_near, mut is_any_near, mut is_blank) = (false, false, skips != 0);
-        let mut other = row.saturating_sub(reach + GROUP as u32 - 1);
+        let (mut is_near, mut is_blank) = (false, skips != 0);
+        let mut other = row.saturating_sub(reach);
         while other <= row + reach {
-            let is_in_reach = row.abs_diff(other) <= reach;
             let is_other = is(other);
-            is_any_near |= is_other & IS_ROUGH != 0;
-            is_near |= is_in_reach && is_other & IS_ROUGH != 0;
-            is_blank &= !is_in_reach || is_other & IS_ZERO != 0;
+            is_near |= is_other & IS_ROUGH != 0;
+            is_blank &= is_other & IS_ZERO != 0;
             other += 1;
         }
         if row < rows {
-            let mut flag = if is_any_near { IS_NEAR_ROUGH } else { 0 };
+            let mut flag = if is_near { IS_NEAR_ROUGH } else { 0 };
             for i in 0..GROUP as u32 {
                 flag |= (is(row.wrapping_sub(i)) & IS_ROUGH) << i;
             }
@@ -308,9 +306,9 @@ pub unsafe fn wave2d_fast_chunks(
 /// A lane's cells of a row of its strip.
 type Cells = [f32; 4];
 
-/// What a lane keeps of the levels from a step to the next; levels 0 to T are in use.
+/// What a lane keeps of the levels from a step to the next; levels up to T are in use.
 struct Levels {
-    /// The last row of each.
+    /// The last row of each but level 0, of which the ring has it.
     last: [Cells; MOST_STEPS as usize + 1],
     /// The row after it, of which the neighbours to the south are not there. Fused arithmetic needs the first of each two.
     begun: [[[f32; 2]; 4]; MOST_STEPS as usize + 1],
@@ -350,9 +348,8 @@ struct Pipeline {
     rough: u32,
     /// Shared memory: `RING` rows of u1 and u0, then `CODE_RING` rows of the table, then the source's values.
     shared: *mut f32,
-    /// The lane's cells of the first row there, and their address.
+    /// The lane's cells of the first row there.
     cells: *mut f32,
-    copied: u32,
 }
 
 impl Pipeline {
@@ -389,13 +386,14 @@ impl Pipeline {
     /// This lane has read what is in the row's place.
     #[inline(always)]
     unsafe fn copy(&mut self, group: u32, row: i32, is_near_rough: bool) {
-        let place = self.copied + 4 * Self::ring(group, row);
         // SAFETY: the layout has padding for all rows that a chunk copies; the ring has room for whole rows.
         unsafe {
+            let cells = shared::address(self.cells);
+            let place = cells + 4 * Self::ring(group, row);
             async_copy::copy_16_to(place, self.next);
             async_copy::copy_16_to(place + ROW_BYTES, self.behind(self.next));
             if is_near_rough {
-                let place = self.copied + 4 * Self::codes(group, row);
+                let place = cells + 4 * Self::codes(group, row);
                 async_copy::copy_16_to(place, self.next.wrapping_byte_offset(self.to_kinds));
             }
         }
@@ -499,7 +497,7 @@ impl Pipeline {
         // SAFETY: all lanes of the warp are here.
         let west = unsafe { warp::warp_shuffle_up(FULL_MASK, row[3], 1, 32).0 };
         let wests = [west, row[0], row[1], row[2]];
-        // Fused: west + south of the row that ends, which is north + east of the cell to the west in the row that begins.
+        // Exact: the row that begins. Fused: west + south of the row that ends, which is north + east of the cell to the west in the row that begins.
         let mut sums = newest;
         if !EXACT {
             for i in 0..4 {
@@ -561,8 +559,8 @@ impl Pipeline {
         is_near_rough: bool,
     ) {
         let step = GROUP as u32 * group + Q as u32;
-        // SAFETY: the caller's. Each lane waits for what it copied itself, and reads nothing else. The row before, whose place the next one gets,
-        // is in registers.
+        // SAFETY: the caller's. Each lane waits for what it copied itself, and reads nothing else. The row whose place the next one gets is two
+        // steps old, and was last read in the step before.
         unsafe {
             async_copy::wait::<{ AHEAD as u32 - 1 }>();
             let mut arrived = Arrived {
@@ -744,7 +742,6 @@ unsafe fn pass<const T: usize, const EXACT: bool>(
             next_flags: arrays.flags.as_ptr().add(first_flags + GROUP),
             rough: 0,
             cells: shared.add(column as usize),
-            copied: shared::address(shared.add(column as usize)),
             shared,
         };
         let domain = Domain {

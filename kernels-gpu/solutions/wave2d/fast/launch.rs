@@ -163,7 +163,7 @@ impl Solution for Shape {
         )?;
         // Where all is zero for long, both fields are after two timesteps, and nothing else need be done there.
         let skips = u32::from(problem.steps >= 2);
-        // The rows that a group of two steps computes cells of are no farther apart.
+        // What a group of two steps computes cells of are T + 2 rows: so far at most is one of them from a group's last row.
         let reach = self.steps + 2;
         plan.launch(
             "wave2d_fast_flags",
