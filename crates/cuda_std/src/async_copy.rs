@@ -106,45 +106,60 @@ copies_at! {
     copy_8_at = "cp.async.ca", 8;
 }
 
-/// Starts a copy of 16 bytes as [`copy_16`] does, to a place in shared memory that is given by its
-/// [`address`](crate::shared::address): kernels with many copies do arithmetic on it in 32 bits.
-///
-/// ```no_run
-/// use cuda_std::{async_copy, mem, shared, thread};
-///
-/// /// This thread's four elements of `row`.
-/// unsafe fn elements(row: &[f32]) -> [f32; 4] {
-///     let own = 4 * thread::thread_idx_x() as usize;
-///     unsafe {
-///         let place = shared::dynamic_shared_mem::<f32>().add(own);
-///         async_copy::copy_16_to(shared::address(place), row.as_ptr().add(own));
-///         async_copy::commit();
-///         // Something else, meanwhile.
-///         async_copy::wait::<0>();
-///         mem::load_vector(place)
-///     }
-/// }
-/// ```
-///
-/// # Safety
-/// As [`copy_16`].
-#[inline(always)]
-pub unsafe fn copy_16_to<T>(shared: u32, global: *const T) {
-    #[cfg(target_arch = "nvptx64")]
-    // SAFETY: the caller's.
-    unsafe {
-        core::arch::asm!(
-            "{{ .reg .b64 from; cvta.to.global.u64 from, {global}; cp.async.cg.shared.global [{shared}], [from], 16; }}",
-            shared = in(reg32) shared,
-            global = in(reg64) global,
-            options(nostack, preserves_flags)
-        );
-    }
-    #[cfg(not(target_arch = "nvptx64"))]
-    {
-        let _ = (shared, global);
-        crate::gpu_only("cp.async.cg")
-    }
+macro_rules! copies_to {
+    ($($(#[$doc:meta])* $name:ident = $instruction:literal, $bytes:literal;)*) => {$(
+        $(#[$doc])*
+        #[inline(always)]
+        pub unsafe fn $name<T>(shared: u32, global: *const T) {
+            #[cfg(target_arch = "nvptx64")]
+            // SAFETY: the caller's.
+            unsafe {
+                core::arch::asm!(
+                    "{{ .reg .b64 from; cvta.to.global.u64 from, {global};",
+                    concat!($instruction, ".shared.global [{shared}], [from], ", $bytes, "; }}"),
+                    shared = in(reg32) shared,
+                    global = in(reg64) global,
+                    options(nostack, preserves_flags)
+                );
+            }
+            #[cfg(not(target_arch = "nvptx64"))]
+            {
+                let _ = (shared, global);
+                crate::gpu_only($instruction)
+            }
+        }
+    )*};
+}
+
+copies_to! {
+    /// Starts a copy of 16 bytes as [`copy_16`] does, to a place in shared memory that is given by its
+    /// [`address`](crate::shared::address): kernels with many copies do arithmetic on it in 32 bits.
+    ///
+    /// ```no_run
+    /// use cuda_std::{async_copy, mem, shared, thread};
+    ///
+    /// /// This thread's four elements of `row`.
+    /// unsafe fn elements(row: &[f32]) -> [f32; 4] {
+    ///     let own = 4 * thread::thread_idx_x() as usize;
+    ///     unsafe {
+    ///         let place = shared::dynamic_shared_mem::<f32>().add(own);
+    ///         async_copy::copy_16_to(shared::address(place), row.as_ptr().add(own));
+    ///         async_copy::commit();
+    ///         // Something else, meanwhile.
+    ///         async_copy::wait::<0>();
+    ///         mem::load_vector(place)
+    ///     }
+    /// }
+    /// ```
+    ///
+    /// # Safety
+    /// As [`copy_16`].
+    copy_16_to = "cp.async.cg", 16;
+    /// Starts a copy of 8 bytes, through L1 (`cp.async.ca`), as [`copy_16_to`] does.
+    ///
+    /// # Safety
+    /// As [`copy_16`], with 8 bytes and an alignment to 8.
+    copy_8_to = "cp.async.ca", 8;
 }
 
 /// Closes this thread's group of copies: those started since it last did, which may be none.

@@ -18,6 +18,15 @@ __device__ __forceinline__ double jacobi(
     return ((west + east) + (south + north) + (below + above) + h2_f) * (1.0 / 6.0);
 }
 
+// jacobi where the source is not, from the sum of the neighbours, in one operation for two; adding 0 after the product does what
+// adding it before does: -0 becomes +0.
+__device__ __forceinline__ double sixth(double sum) { return __fma_rn(sum, 1.0 / 6.0, 0.0); }
+
+__device__ __forceinline__ double neighbours(double west, double east, double south, double north, double below, double above)
+{
+    return (west + east) + (south + north) + (below + above);
+}
+
 // f as a field, for the kernel that reads it.
 extern "C" __global__ void poisson_source(double *__restrict__ f, u32 n)
 {
@@ -82,7 +91,14 @@ extern "C" __global__ void __launch_bounds__(512, 3) poisson_computes_source(
 // Several iterations a launch: the design of fast/kernels.rs. A block streams a tile of 64 x W R points through a chunk of planes; level s is at
 // plane p - s. A warp owns R rows, a lane two neighbouring points of each, in registers: two planes for each level but the last.
 
-constexpr u32 COLUMNS = 64, MARGIN = 4;
+constexpr u32 COLUMNS = 64, MARGIN = 4, SLOTS = 6, AHEAD = SLOTS - 2;
+
+// Which planes a function is for: any; those with which each level computes one inside the walls along z, if n is even and each iteration has
+// a level; these, of a tile without the source; these, of a tile without walls, too.
+enum Planes { ANY, INNER, WALLED, PLAIN };
+
+// Flags of a thread: the first of 2 R bits, 2 r + e for a point; of R bits, one for a row; of two bits, one for a column; and of R.
+constexpr u32 WALL = 1u << 16, WRITTEN = 1u << 8, SOURCE = 1u << 24, SOURCE_ROW = 1u << 26;
 
 __device__ __forceinline__ void copy_async_16(double *to, const double *from)
 {
@@ -94,96 +110,104 @@ __device__ __forceinline__ void copy_async_8(double *to, const double *from)
     asm volatile("cp.async.ca.shared.global [%0], [%1], 8;" ::"r"((u32)__cvta_generic_to_shared(to)), "l"(from) : "memory");
 }
 
-template <int T, int R, int W, int AHEAD> struct Stream {
-    static constexpr u32 SLOTS = AHEAD + 2, PLANE = W * R * COLUMNS, ROWS = W * R;
+template <int T, int R, int W> struct Stream {
+    static constexpr u32 PLANE = W * R * COLUMNS, ROWS = W * R;
 
     const double *u;
     double *u_next, *shared;
     u32 n, iterations, lane, warp;
     bool descends, has_second;
+    Planes kind;
     double h2_f;
-    // A bit for each point of this thread (2 r + e) or each row (r).
-    u32 walls, sources, written;
+    u32 flags;
     u32 copied[R];
-    u32 p, last, slot, written_from, plain;
-    double2 planes[T][2][R];
+    // This lane's part of its warp's first row, in the slots of the three planes that come from here on, and in the other three; and how far the
+    // rows before and after the warp's are from it.
+    double *half, *other_half;
+    int before, after;
+    u32 p, last, written, inner;
+    double2 planes[T][3][R];
 
-    __device__ __forceinline__ double *in_ring(u32 slot, u32 row) { return shared + slot * PLANE + row * COLUMNS + 2 * lane; }
+    // The slot of the plane that is q after the first of three.
+    __device__ __forceinline__ double *in_ring(int q) { return (q % 6 < 3 ? half : other_half) + q % 3 * PLANE; }
 
     __device__ __forceinline__ double *in_edges(int level, int q, u32 edge)
     {
-        return shared + SLOTS * PLANE + ((2 * (level - 1) + q) * 2 * W + edge) * COLUMNS + 2 * lane;
-    }
-
-    __device__ __forceinline__ u32 slot_after(u32 after)
-    {
-        const u32 place = slot + after;
-        return place >= SLOTS ? place - SLOTS : place;
+        return shared + SLOTS * PLANE + ((3 * (level - 1) + q) * 2 * W + edge) * COLUMNS + 2 * lane;
     }
 
     __device__ __forceinline__ u32 z_of(u32 plane) { return descends ? n - 1 - plane : plane; }
 
-    template <bool PLAIN> __device__ __forceinline__ void fetch(u32 after)
+    template <Planes P> __device__ __forceinline__ void fetch(int q, u32 after)
     {
-        u32 plane = p + after;
-        if (PLAIN || plane <= last) {
-            plane = PLAIN ? plane : min(plane, n - 1);
-            const double *from = u + (u64)(z_of(plane) * n) * n;
-            double *to = in_ring(slot_after(after), warp * R);
+        const u32 plane = min(p + after, min(last, n - 1));
+        const double *from = u + (u64)(z_of(plane) * n) * n;
+        double *to = in_ring(q + after);
 #pragma unroll
-            for (int r = 0; r < R; ++r) {
-                if (PLAIN || n % 2 == 0) {
-                    copy_async_16(to + r * COLUMNS, from + copied[r]);
-                } else {
-                    copy_async_8(to + r * COLUMNS, from + copied[r]);
-                    copy_async_8(to + r * COLUMNS + 1, from + copied[r] + has_second);
-                }
+        for (int r = 0; r < R; ++r) {
+            if (P != ANY || n % 2 == 0) {
+                copy_async_16(to + r * COLUMNS, from + copied[r]);
+            } else {
+                copy_async_8(to + r * COLUMNS, from + copied[r]);
+                copy_async_8(to + r * COLUMNS + 1, from + copied[r] + has_second);
             }
         }
         asm volatile("cp.async.commit_group;" ::: "memory");
     }
 
-    template <bool PLAIN> __device__ __forceinline__ void arrive(double2 (&plane)[R])
+    template <Planes P> __device__ __forceinline__ void arrive(int q, double2 (&plane)[R])
     {
         asm volatile("cp.async.wait_group %0;" ::"n"(AHEAD - 1) : "memory");
         __syncthreads();
-        fetch<PLAIN>(AHEAD);
-        const double *own = in_ring(slot, warp * R);
+        fetch<P>(q, AHEAD);
+        const double *own = in_ring(q);
 #pragma unroll
         for (int r = 0; r < R; ++r) {
             plane[r] = *(const double2 *)(own + r * COLUMNS);
         }
     }
 
-    template <bool PLAIN, int S, int Q> __device__ __forceinline__ void level(double2 (&above)[R])
+    template <Planes P, int S, int Q> __device__ __forceinline__ void level(double2 (&above)[R])
     {
         const u32 plane = p - S, z = z_of(plane);
-        const bool is_computed = S <= iterations && plane - 1 < n - 2;
-        const u32 kept = is_computed ? walls : ~0u;
-        const u32 source = is_source_layer(n, z) ? sources : 0;
-        const u32 before = max(warp, 1u), after = min(warp, W - 2u) + 1;
+        const bool is_computed = P != ANY || (S <= iterations && plane - 1 < n - 2);
+        const u32 kept = is_computed ? flags : ~0u;
+        const u32 warp_before = max(warp, 1u), warp_after = min(warp, W - 2u) + 1;
+        constexpr int LAST = (Q + 2) % 3;
         double2 south, north;
         if (S == 1) {
-            const u32 slot_before = slot_after(SLOTS - 1);
-            south = *(const double2 *)in_ring(slot_before, before * R - 1);
-            north = *(const double2 *)in_ring(slot_before, after * R);
+            south = *(const double2 *)(in_ring(Q + SLOTS - 1) + before);
+            north = *(const double2 *)(in_ring(Q + SLOTS - 1) + after);
         } else {
-            south = *(const double2 *)in_edges(S - 1, 1 - Q, 2 * before - 1);
-            north = *(const double2 *)in_edges(S - 1, 1 - Q, 2 * after);
+            south = *(const double2 *)in_edges(S - 1, LAST, 2 * warp_before - 1);
+            north = *(const double2 *)in_edges(S - 1, LAST, 2 * warp_after);
         }
-        const double2(&below)[R] = planes[S - 1][Q], (&here)[R] = planes[S - 1][1 - Q];
+        const double2(&below)[R] = planes[S - 1][(Q + 1) % 3], (&here)[R] = planes[S - 1][LAST];
         double2 next[R];
 #pragma unroll
         for (int r = 0; r < R; ++r) {
             const double west = __shfl_up_sync(~0u, here[r].y, 1), east = __shfl_down_sync(~0u, here[r].x, 1);
             const double2 s = r == 0 ? south : here[r - 1], t = r == R - 1 ? north : here[r + 1];
-            const double h2_x = !PLAIN && source >> (2 * r) & 1 ? h2_f : 0.0;
-            const double h2_y = !PLAIN && source >> (2 * r + 1) & 1 ? h2_f : 0.0;
-            next[r].x = jacobi(west, here[r].y, s.x, t.x, below[r].x, above[r].x, h2_x);
-            next[r].y = jacobi(here[r].x, east, s.y, t.y, below[r].y, above[r].y, h2_y);
-            if (!PLAIN) {
-                next[r].x = kept >> (2 * r) & 1 ? here[r].x : next[r].x;
-                next[r].y = kept >> (2 * r + 1) & 1 ? here[r].y : next[r].y;
+            next[r].x = neighbours(west, here[r].y, s.x, t.x, below[r].x, above[r].x);
+            next[r].y = neighbours(here[r].x, east, s.y, t.y, below[r].y, above[r].y);
+        }
+        if (P < WALLED && flags / SOURCE_ROW != 0 && is_source_layer(n, z)) {
+            const double h2_x = flags & SOURCE ? h2_f : 0.0, h2_y = flags & 2 * SOURCE ? h2_f : 0.0;
+#pragma unroll
+            for (int r = 0; r < R; ++r) {
+                if (flags & SOURCE_ROW << r) {
+                    next[r].x += h2_x;
+                    next[r].y += h2_y;
+                }
+            }
+        }
+#pragma unroll
+        for (int r = 0; r < R; ++r) {
+            next[r].x = sixth(next[r].x);
+            next[r].y = sixth(next[r].y);
+            if (P != PLAIN) {
+                next[r].x = kept & WALL << (2 * r) ? here[r].x : next[r].x;
+                next[r].y = kept & WALL << (2 * r + 1) ? here[r].y : next[r].y;
             }
         }
 #pragma unroll
@@ -197,98 +221,119 @@ template <int T, int R, int W, int AHEAD> struct Stream {
         }
     }
 
-    template <bool PLAIN, int Q> __device__ __forceinline__ void advance()
+    template <Planes P, int Q> __device__ __forceinline__ void advance()
     {
         double2 above[R];
-        arrive<PLAIN>(above);
-        level<PLAIN, 1, Q>(above);
+        arrive<P>(Q, above);
+        level<P, 1, Q>(above);
         if constexpr (T > 1) {
-            level<PLAIN, 2, Q>(above);
+            level<P, 2, Q>(above);
         }
         if constexpr (T > 2) {
-            level<PLAIN, 3, Q>(above);
+            level<P, 3, Q>(above);
         }
         if constexpr (T > 3) {
-            level<PLAIN, 4, Q>(above);
+            level<P, 4, Q>(above);
         }
-        if (PLAIN || (p >= written_from && p <= last)) {
-            double *target = u_next + (u64)(z_of(p - T) * n) * n + copied[0];
+        const u32 rows = last - p < written ? flags : 0;
+        double *target = u_next + (u64)(z_of(p - T) * n) * n + copied[0];
 #pragma unroll
-            for (int r = 0; r < R; ++r) {
-                double *to = target + (u64)(r * n);
-                if (written >> r & 1) {
-                    if (PLAIN || n % 2 == 0) {
-                        *(double2 *)to = above[r];
-                    } else {
-                        to[0] = above[r].x;
-                        if (has_second) {
-                            to[1] = above[r].y;
-                        }
+        for (int r = 0; r < R; ++r) {
+            double *to = target + (u64)(r * n);
+            if (rows & WRITTEN << r) {
+                if (P != ANY || n % 2 == 0) {
+                    *(double2 *)to = above[r];
+                } else {
+                    to[0] = above[r].x;
+                    if (has_second) {
+                        to[1] = above[r].y;
                     }
                 }
             }
         }
         ++p;
-        slot = slot_after(1);
     }
+
+    template <Planes P> __device__ __forceinline__ void advance_three()
+    {
+        advance<P, 0>();
+        advance<P, 1>();
+        advance<P, 2>();
+        double *const first = half;
+        half = other_half;
+        other_half = first;
+    }
+
+    __device__ __forceinline__ bool are_inner() { return p - (T + 1) < inner && p <= last; }
 
     __device__ __forceinline__ void run(u32 chunk)
     {
         const u32 first_x = blockIdx.x * (COLUMNS - 2 * MARGIN), first_y = blockIdx.y * (ROWS - 2 * T);
-        const bool is_plain = first_x > 0 && first_y > 0 && first_x + COLUMNS < n && first_y + ROWS < n
-            && !is_source_column(n, first_x, first_y) && iterations == T && n % 2 == 0;
+        const bool has_walls = first_x == 0 || first_y == 0 || first_x + COLUMNS >= n || first_y + ROWS >= n;
+        kind = is_source_column(n, first_x, first_y) ? INNER : has_walls ? WALLED : PLAIN;
         lane = threadIdx.x;
         warp = threadIdx.y;
         const u32 tile_x = 2 * lane, tile_y = warp * R, x = first_x + tile_x, y = first_y + tile_y;
         const u32 copied_x = min(x, n - 2 + n % 2);
         const bool is_written_x = x < n && (tile_x >= MARGIN || blockIdx.x == 0)
             && (tile_x < COLUMNS - MARGIN || blockIdx.x + 1 == gridDim.x);
-        walls = sources = written = 0;
+        flags = 0;
         has_second = x + 1 < n;
 #pragma unroll
         for (int r = 0; r < R; ++r) {
             const u32 row = tile_y + r;
             const bool is_written = is_written_x && y + r - 1 < n - 2 && (row >= T || blockIdx.y == 0)
                 && (row < ROWS - T || blockIdx.y + 1 == gridDim.y);
-            written |= (u32)is_written << r;
+            flags |= is_written * WRITTEN << r;
             copied[r] = min(y + r, n - 1) * n + copied_x;
             for (u32 e = 0; e < 2; ++e) {
                 const bool is_wall = x + e - 1 >= n - 2 || y + r - 1 >= n - 2;
-                walls |= (u32)is_wall << (2 * r + e);
-                sources |= (u32)is_source_column(n, x + e, y + r) << (2 * r + e);
+                flags |= is_wall * WALL << (2 * r + e);
             }
+            flags |= is_source_column(n, first_x, y + r) * SOURCE_ROW << r;
         }
+        flags |= is_source_column(n, x, 0) * SOURCE | is_source_column(n, x + 1, 0) * 2 * SOURCE;
         const u32 from = 1 + blockIdx.z * chunk, end = min(from + chunk, n - 1);
         last = end - 1 + T;
+        written = end - from;
         p = from > T ? from - T : 0;
-        slot = 0;
-        written_from = from + T;
-        const u32 plain_end = max(min(last, n - 1) + 1, (u32)AHEAD) - AHEAD;
-        plain = is_plain && plain_end > written_from + 1 ? plain_end - written_from - 1 : 0;
+        inner = iterations == T && n % 2 == 0 && n > T + 3 ? n - (T + 3) : 0;
+        half = shared + tile_y * COLUMNS + tile_x;
+        other_half = half + 3 * PLANE;
+        before = (warp == 0 ? R - 1 : -1) * (int)COLUMNS;
+        after = (warp == W - 1 ? 0 : R) * (int)COLUMNS;
 
         for (u32 after = 0; after < AHEAD; ++after) {
-            fetch<false>(after);
+            fetch<ANY>(SLOTS - 1, after);
         }
 #pragma unroll
         for (int s = 0; s < T; ++s) {
             for (int r = 0; r < R; ++r) {
-                planes[s][0][r] = planes[s][1][r] = make_double2(0.0, 0.0);
+                planes[s][0][r] = planes[s][1][r] = planes[s][2][r] = make_double2(0.0, 0.0);
             }
         }
-        arrive<false>(planes[0][1]);
+        arrive<ANY>(SLOTS - 1, planes[0][2]);
         for (int s = 1; s < T; ++s) {
-            *(double2 *)in_edges(s, 1, 2 * warp) = make_double2(0.0, 0.0);
-            *(double2 *)in_edges(s, 1, 2 * warp + 1) = make_double2(0.0, 0.0);
+            *(double2 *)in_edges(s, 2, 2 * warp) = make_double2(0.0, 0.0);
+            *(double2 *)in_edges(s, 2, 2 * warp + 1) = make_double2(0.0, 0.0);
         }
         ++p;
-        slot = slot_after(1);
         while (p <= last) {
-            if (p - written_from < plain) {
-                advance<true, 0>();
-                advance<true, 1>();
+            if (kind == PLAIN) {
+                while (are_inner()) {
+                    advance_three<PLAIN>();
+                }
+            } else if (kind == WALLED) {
+                while (are_inner()) {
+                    advance_three<WALLED>();
+                }
             } else {
-                advance<false, 0>();
-                advance<false, 1>();
+                while (are_inner()) {
+                    advance_three<INNER>();
+                }
+            }
+            if (p <= last) {
+                advance_three<ANY>();
             }
         }
     }
@@ -299,7 +344,7 @@ template <int T, int R, int W, int AHEAD> struct Stream {
         const double *__restrict__ u, u64, double *__restrict__ u_next, u32 n, u32 iterations, u32 chunk, u32 descends, double h2_f) \
     {                                                                                                                              \
         extern __shared__ __align__(16) double shared[];                                                                           \
-        Stream<T, R, W, 2> stream;                                                                                                 \
+        Stream<T, R, W> stream;                                                                                                    \
         stream.u = u;                                                                                                              \
         stream.u_next = u_next;                                                                                                    \
         stream.shared = shared;                                                                                                    \
@@ -311,8 +356,6 @@ template <int T, int R, int W, int AHEAD> struct Stream {
     }
 
 FAST(2, 4, 8, 1)
-FAST(2, 2, 16, 1)
-FAST(2, 2, 8, 2)
 FAST(3, 4, 8, 1)
-FAST(3, 2, 12, 1)
-FAST(4, 2, 12, 1)
+FAST(3, 3, 12, 1)
+FAST(4, 3, 8, 1)

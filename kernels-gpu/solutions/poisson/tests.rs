@@ -171,7 +171,7 @@ fn any_shape_of_fast_single_computes_the_same() {
 fn fast_computes_the_same_at_the_edges_of_tiles_chunks_and_launches() {
     // Every kernel.
     let shapes = fast::Shape::SPACE.iter();
-    for (at, shape) in shapes.filter(|shape| shape.planes.is_none()).enumerate() {
+    for shape in shapes.filter(|shape| shape.planes.is_none()) {
         let rows = shape.rows * shape.warps;
         let t = shape.levels;
         // One point inside; one row more than a tile has; one column more, in odd rows, which are not aligned.
@@ -184,11 +184,9 @@ fn fast_computes_the_same_at_the_edges_of_tiles_chunks_and_launches() {
             let shape = fast::Shape { planes, ..*shape };
             is_right(&random(n, iterations), &shape.label(), &shape);
         }
-        // A tile that has no wall and no source, in a chunk with planes of all kinds.
-        if at % 3 == 0 {
-            let shape = shape.with_planes(60);
-            is_right(&random(122, t + 1), &shape.label(), &shape);
-        }
+        // Tiles without a wall, without the source, and without both; chunks of inner planes alone.
+        let shape = shape.with_planes(40);
+        is_right(&random(122, t + 1), &shape.label(), &shape);
     }
 }
 #[test]
@@ -209,7 +207,7 @@ fn blocks_of_fast_cover_the_cube() {
             assert!(z * chunk >= n - 2 && (z - 1) * chunk < n - 2, "{n}");
         }
     }
-    // Seven waves of 132 blocks, the last nearly full.
+    // Eleven waves of 132 blocks, the last nearly full.
     let ([x, y, z], chunk) = fast::Shape::DEFAULT.blocks(512);
     insta::assert_snapshot!(format!("{x} x {y} x {z} blocks, {chunk} planes"), @"9 x 20 x 5 blocks, 102 planes");
 }
@@ -246,12 +244,10 @@ fn memory_accesses_have_their_state_space_and_u_is_read_only() {
         "max_change",
         "fast_single",
         "fast_single_ahead",
-        "fast_t2_r2_w8",
-        "fast_t2_r2_w16",
         "fast_t2_r4_w8",
-        "fast_t3_r2_w12",
         "fast_t3_r4_w8",
-        "fast_t4_r2_w12",
+        "fast_t3_r3_w12",
+        "fast_t4_r3_w8",
     ] {
         let body = body(&format!("poisson_{kernel}"));
         for line in &body {

@@ -58,21 +58,54 @@ fn the_largest_grid_is_numbered_by_32_bits() {
     assert_eq!(index as u64, points(Grid::MAX_N) - 1);
 }
 
-#[test]
-fn a_balanced_point_stays() {
-    let around = |v| update::Neighbours {
+/// The same value on all sides.
+fn around(v: f64) -> update::Neighbours {
+    update::Neighbours {
         west: v,
         east: v,
         south: v,
         north: v,
         below: v,
         above: v,
-    };
+    }
+}
+
+#[test]
+fn a_balanced_point_stays() {
     assert_eq!(update::jacobi(around(2.0), 0.0), 2.0);
     assert_eq!(update::jacobi(around(0.0), 6.0), 1.0);
 }
 
+#[test]
+fn a_sixth_of_a_zero_is_what_jacobi_makes_of_it() {
+    let zero = around(-0.0);
+    assert!(zero.sum().is_sign_negative());
+    assert!(update::jacobi(zero, 0.0).is_sign_positive());
+    assert!(update::sixth(zero.sum()).is_sign_positive());
+}
+
 proptest! {
+    #[test]
+    fn sixth_is_jacobi_without_a_source(values: [f64; 6]) {
+        let [west, east, south, north, below, above] = values;
+        let around = update::Neighbours { west, east, south, north, below, above };
+        let (one, other) = (update::sixth(around.sum()), update::jacobi(around, 0.0));
+        prop_assert!(one.to_bits() == other.to_bits() || one.is_nan() && other.is_nan());
+    }
+
+    #[test]
+    fn sixth_is_jacobi_of_any_sum(bits: u64, h2_f in 0.0..1e6_f64) {
+        // All of it in one neighbour: subnormal numbers and infinities as well.
+        let west = f64::from_bits(bits);
+        let around = update::Neighbours { west, east: -0.0, south: -0.0, north: -0.0, below: -0.0, above: -0.0 };
+        for (one, other) in [
+            (update::sixth(west), update::jacobi(around, 0.0)),
+            (update::sixth(west + h2_f), update::jacobi(around, h2_f)),
+        ] {
+            prop_assert!(one.to_bits() == other.to_bits() || one.is_nan() && other.is_nan());
+        }
+    }
+
     #[test]
     fn points_are_walls_or_inside(n in 3_u32..=1625, x in 0_u32..1625, y in 0_u32..1625, z in 0_u32..1625) {
         let grid = Grid { n };

@@ -1,5 +1,7 @@
 //! The iteration for one point. Its order of operations is the course's definition of a right result.
 
+use cuda_std::float::GpuFloat;
+
 /// The last values around a point.
 #[derive(Clone, Copy, Debug)]
 pub struct Neighbours {
@@ -17,13 +19,32 @@ pub struct Neighbours {
     pub above: f64,
 }
 
+impl Neighbours {
+    /// Their sum, in the order of the iteration.
+    #[inline(always)]
+    pub fn sum(self) -> f64 {
+        let along_x = self.west + self.east;
+        let along_y = self.south + self.north;
+        let along_z = self.below + self.above;
+        along_x + along_y + along_z
+    }
+}
+
+const SIXTH: f64 = 1.0 / 6.0;
+
 /// The next value of a point inside the walls; `h2_f` is h^2 f there, rounded to `f64`.
 ///
 /// A product with 1/6, rounded, stands for the division by 6: a GPU divides with a dozen instructions.
 #[inline(always)]
 pub fn jacobi(around: Neighbours, h2_f: f64) -> f64 {
-    let along_x = around.west + around.east;
-    let along_y = around.south + around.north;
-    let along_z = around.below + around.above;
-    (along_x + along_y + along_z + h2_f) * (1.0 / 6.0)
+    (around.sum() + h2_f) * SIXTH
+}
+
+/// [`jacobi`] where f is 0, from the [sum](Neighbours::sum) around the point, in one operation for two.
+///
+/// The result is the same to the last bit. To add 0 changes -0 alone, to +0, and so it does after the product: a product that is not 0
+/// is rounded once either way.
+#[inline(always)]
+pub fn sixth(sum: f64) -> f64 {
+    GpuFloat::mul_add(sum, SIXTH, 0.0)
 }

@@ -5,21 +5,24 @@
 //! lacks a neighbour, so each level makes one more ring of points wrong; what is right after T levels is written, and tiles overlap.
 //!
 //! - A warp owns R rows of the tile, and a lane two neighbouring points of each. For each level but the last a lane keeps two planes in
-//!   registers. The loop over planes is unrolled by two, so that what was the plane behind becomes the plane ahead, and nothing is moved.
+//!   registers, and it computes a third. So the loop over planes is unrolled by three, and nothing is moved.
 //! - Neighbours along y are the lane's own registers, but for a warp's first and last row: warps leave these in shared memory when they
 //!   compute them, one plane before they are needed. So there is one barrier a plane for all levels.
 //! - Neighbours along x come by shuffle.
-//! - Planes of u come to a ring in shared memory by asynchronous copies, some planes ahead of their use.
-//! - Tiles without a wall and without the source run code that knows neither.
+//! - Planes of u come to a ring in shared memory by asynchronous copies, four planes ahead of their use. It has six slots, twice three:
+//!   places in it are constants but for which half comes first.
+//! - Tiles without a wall and without the source run code that knows neither, and those without the source code that does not know it. The
+//!   first and the last planes along z, odd n, and launches of fewer iterations than levels have code of their own, for all tiles.
 //!
 //! Launches take the chunks upwards and downwards in turns: a launch begins with the planes that the one before wrote last, which
 //! are in L2.
 
+use cuda_std::hint;
 use cuda_std::prelude::*;
 use cuda_std::warp::FULL_MASK;
 
 use kernels_gpu::poisson::Grid;
-use kernels_gpu::poisson::update::{Neighbours, jacobi};
+use kernels_gpu::poisson::update::{Neighbours, sixth};
 
 /// Points of a tile along x: two for each lane.
 pub const COLUMNS: u32 = 64;
@@ -28,10 +31,15 @@ pub const MARGIN: u32 = 4;
 
 const ROW: usize = COLUMNS as usize;
 
-/// Bytes of shared memory of a block: `ahead` + 2 planes of u, and two sets of each warp's first and last row for each level
-/// between the first and the last.
-pub const fn shared_mem_bytes(levels: u32, rows: u32, warps: u32, ahead: u32) -> u32 {
-    8 * COLUMNS * warps * ((ahead + 2) * rows + 4 * (levels - 1))
+/// Planes of u in shared memory: that of level 0, the one before, whose rows level 1 still reads, and those under way.
+const SLOTS: u32 = 6;
+/// Planes under way while a plane is computed.
+const AHEAD: u32 = SLOTS - 2;
+
+/// Bytes of shared memory of a block: the planes of u, and three sets of each warp's first and last row for each level between the first
+/// and the last.
+pub const fn shared_mem_bytes(levels: u32, rows: u32, warps: u32) -> u32 {
+    8 * COLUMNS * warps * (SLOTS * rows + 6 * (levels - 1))
 }
 
 /// Tiles along an axis of n points, of so many points each, of which `margin` at either side overlap.
@@ -59,10 +67,9 @@ struct Task {
 /// A lane's two points of a row.
 type Pair = [f64; 2];
 
-/// Defines a kernel of T levels, R rows a warp, W warps, and one plane more than so many under way; with so many threads a block, and blocks
-/// a multiprocessor.
+/// Defines a kernel of T levels, R rows a warp and W warps, and so many threads a block.
 macro_rules! fast {
-    ($name:ident, $t:literal, $r:literal, $w:literal, $pending:literal, $threads:literal, $blocks:literal) => {
+    ($name:ident, $t:literal, $r:literal, $w:literal, $threads:literal) => {
         /// `iterations` iterations: u to the points of u_next inside the walls (and on the walls at either end of x). See the module.
         ///
         /// Block: 32 x W. Grid: [`tiles`] of [`COLUMNS`] with [`MARGIN`], those of W R rows with T, and (n - 2) / `chunk`, rounded
@@ -73,7 +80,7 @@ macro_rules! fast {
         /// - n is 3 to [`Grid::MAX_N`]; `iterations` 1 to T; chunk at least 1.
         /// - `u` has n^3 elements, and begins at a multiple of 16 bytes.
         /// - `u_next` points to as many, likewise, which nothing else accesses during the launch.
-        #[kernel(max_threads = $threads, min_blocks = $blocks)]
+        #[kernel(max_threads = $threads)]
         pub unsafe fn $name(
             u: &[f64],
             u_next: *mut f64,
@@ -93,41 +100,52 @@ macro_rules! fast {
                 h2_f,
             };
             // SAFETY: the caller's.
-            unsafe { run::<$t, $r, $w, $pending>(&task) }
+            unsafe { run::<$t, $r, $w>(&task) }
         }
     };
 }
 
-fast!(poisson_fast_t2_r4_w8, 2, 4, 8, 1, 256, 1);
-fast!(poisson_fast_t2_r2_w16, 2, 2, 16, 1, 512, 1);
-fast!(poisson_fast_t2_r2_w8, 2, 2, 8, 1, 256, 2);
-fast!(poisson_fast_t3_r4_w8, 3, 4, 8, 1, 256, 1);
-fast!(poisson_fast_t3_r2_w12, 3, 2, 12, 1, 384, 1);
-fast!(poisson_fast_t4_r2_w12, 4, 2, 12, 1, 384, 1);
+fast!(poisson_fast_t2_r4_w8, 2, 4, 8, 256);
+fast!(poisson_fast_t3_r4_w8, 3, 4, 8, 256);
+fast!(poisson_fast_t3_r3_w12, 3, 3, 12, 384);
+fast!(poisson_fast_t4_r3_w8, 4, 3, 8, 256);
 
 /// # Safety
 /// As the kernels'.
 #[inline(always)]
-unsafe fn run<const T: usize, const R: usize, const W: usize, const PENDING: u32>(task: &Task) {
-    let mut stream = Stream::<T, R, W, PENDING>::new(task);
+unsafe fn run<const T: usize, const R: usize, const W: usize>(task: &Task) {
+    let mut stream = Stream::<T, R, W>::new(task);
     // SAFETY: the caller's.
     unsafe {
-        for after in 0..Stream::<T, R, W, PENDING>::AHEAD {
-            stream.fetch::<false>(after);
+        for after in 0..AHEAD {
+            stream.fetch::<ANY>(FIRST, after);
         }
         stream.first_plane();
-        // Two planes each time; after an odd number of them one more, of which nothing comes.
+        // Three planes each time; of those after the last nothing comes. A loop for each kind: where kinds meet, registers are moved.
         while stream.p <= stream.last {
-            if stream.p.wrapping_sub(stream.written_from) < stream.plain {
-                stream.plane::<true>(0);
-                stream.plane::<true>(1);
-            } else {
-                stream.plane::<false>(0);
-                stream.plane::<false>(1);
+            match stream.tile {
+                PLAIN => stream.inner_planes::<PLAIN>(),
+                WALLED => stream.inner_planes::<WALLED>(),
+                _ => stream.inner_planes::<INNER>(),
+            }
+            if stream.p <= stream.last {
+                stream.planes::<ANY>();
             }
         }
     }
 }
+
+/// Which planes of u a function is for: any.
+const ANY: u32 = 0;
+/// Inner ones: each level computes a plane inside the walls along z, and n is even.
+const INNER: u32 = 1;
+/// Inner planes of a tile without a column of the source.
+const WALLED: u32 = 2;
+/// Inner planes of a tile without a wall along x or y, too.
+const PLAIN: u32 = 3;
+
+/// The number of a stream's first plane among three, that of the one before them.
+const FIRST: usize = SLOTS as usize - 1;
 
 /// Flags of a thread. Whether the second point of a row is in the cube, if the first is.
 const SECOND: u32 = 1;
@@ -135,42 +153,44 @@ const SECOND: u32 = 1;
 const WRITTEN: u32 = 1 << 8;
 /// Whether the first point of row 0 is on a wall along x or y; in the next bits, the second, and those of the rows after.
 const WALL: u32 = 1 << 16;
-/// Whether x and y of these points are the source's.
+/// Whether the x of the first point of each row is the source's; in the next bit, the second.
 const SOURCE: u32 = 1 << 24;
+/// Whether the source is in the tile, and the y of row 0 the source's; in the next bits, the rows after.
+const SOURCE_ROW: u32 = 1 << 26;
+/// All of these.
+const SOURCE_ROWS: u32 = 15 * SOURCE_ROW;
 
 /// A block's tile and chunk of planes, as one of its threads sees it. Planes count from 0 in the direction of the stream.
-///
-/// A plane is plain if every level computes one inside the walls, one is written, and one is copied; if the tile has no wall and no
-/// column of the source; and n is even. Functions with `PLAIN` are for these planes alone, or for any.
-struct Stream<'a, const T: usize, const R: usize, const W: usize, const PENDING: u32> {
+struct Stream<'a, const T: usize, const R: usize, const W: usize> {
     task: &'a Task,
     /// What is asked of this thread's points, a bit for each answer: one register holds all.
     flags: u32,
+    /// What the tile's inner planes are: [`INNER`], [`WALLED`] or [`PLAIN`].
+    tile: u32,
     /// The last plane of level 0.
     last: u32,
-    /// The first plane of level 0 with which there is one to write.
-    written_from: u32,
-    /// From there on, how many planes are plain and have one after them that is, too.
-    plain: u32,
+    /// Planes to write.
+    written: u32,
+    /// How many [inner](INNER) planes have two more after them.
+    inner: u32,
     /// The plane of level 0.
     p: u32,
-    /// Plane p's place in the ring.
-    slot: u32,
+    /// Where this lane's part of its warp's first row is, in elements of shared memory: in the slot of the next of three planes, and in that of
+    /// the one three planes later.
+    halves: [u32; 2],
+    /// The address of shared memory.
+    shared: u32,
+    /// How many bytes after its warp's first row the row before that is, and the row after its last one.
+    beside: [isize; 2],
     /// This thread's first point of each row, in a plane of u.
     copied: [u32; R],
     /// This thread's points of the last two planes of each level but the last.
-    planes: [[[Pair; R]; 2]; T],
+    planes: [[[Pair; R]; 3]; T],
 }
 
-impl<'a, const T: usize, const R: usize, const W: usize, const PENDING: u32>
-    Stream<'a, T, R, W, PENDING>
-{
+impl<'a, const T: usize, const R: usize, const W: usize> Stream<'a, T, R, W> {
     /// Points of a plane of the tile.
     const PLANE: usize = W * R * ROW;
-    /// Planes under way while a plane is computed.
-    const AHEAD: u32 = PENDING + 1;
-    /// Places of the ring: these, the plane of level 0, and the one before, whose rows level 1 still reads.
-    const SLOTS: u32 = Self::AHEAD + 2;
 
     #[inline(always)]
     fn new(task: &'a Task) -> Self {
@@ -182,12 +202,15 @@ impl<'a, const T: usize, const R: usize, const W: usize, const PENDING: u32>
             tile_x * (COLUMNS - 2 * MARGIN),
             tile_y * (rows - 2 * levels),
         ];
-        // Neither walls nor points beyond them; and if any column is the source's, the one with the least x and y is.
-        let is_plain = first[0] > 0
-            && first[1] > 0
-            && first[0] + COLUMNS < n
-            && first[1] + rows < n
-            && !grid.is_source_column(first[0], first[1]);
+        // If any column is the source's, the one with the least x and y is.
+        let has_source = grid.is_source_column(first[0], first[1]);
+        let has_wall =
+            first[0] == 0 || first[1] == 0 || first[0] + COLUMNS >= n || first[1] + rows >= n;
+        let tile = match (has_source, has_wall) {
+            (true, _) => INNER,
+            (false, true) => WALLED,
+            (false, false) => PLAIN,
+        };
 
         let (in_tile_x, in_tile_y) = (
             2 * thread::thread_idx_x(),
@@ -200,6 +223,8 @@ impl<'a, const T: usize, const R: usize, const W: usize, const PENDING: u32>
         };
         let is_written_x =
             x < n && is_right(in_tile_x, COLUMNS, MARGIN, tile_x, thread::grid_dim_x());
+        let [before, after] = Self::warps_beside();
+        let row = |row: usize| (row as isize - in_tile_y as isize) * 8 * ROW as isize;
         let mut flags = u32::from(x + 1 < n) * SECOND;
         let mut copied = [0; R];
         // Of an odd row no two points are aligned, and the second may be beyond it. What is beyond the cube is as its last points.
@@ -212,60 +237,62 @@ impl<'a, const T: usize, const R: usize, const W: usize, const PENDING: u32>
             copied[r as usize] = (y + r).min(n - 1) * n + copied_x;
             for e in 0..2 {
                 flags |= (u32::from(grid.is_wall(x + e, y + r, 1)) * WALL) << (2 * r + e);
-                flags |= (u32::from(grid.is_source_column(x + e, y + r)) * SOURCE) << (2 * r + e);
             }
+            flags |= (u32::from(grid.is_source_column(first[0], y + r)) * SOURCE_ROW) << r;
+        }
+        for e in 0..2 {
+            flags |= (u32::from(grid.is_source_column(x + e, 0)) * SOURCE) << e;
         }
 
+        let own = in_tile_y * COLUMNS + in_tile_x;
         let from = 1 + thread::block_idx_z() * task.chunk;
         let end = (from + task.chunk).min(n - 1);
         let last = end - 1 + levels;
         let p = from.saturating_sub(levels);
-        let written_from = from + levels;
-        // One past the last p of which level 1 is inside the walls and another plane is to be copied.
-        let plain_end = match is_plain && task.iterations == levels && n.is_multiple_of(2) {
-            true => (last.min(n - 1) + 1).saturating_sub(Self::AHEAD),
+        // From T + 1, when level T has plane 1, to n - 1, when level 1 has plane n - 2.
+        let inner = match task.iterations == levels && n.is_multiple_of(2) {
+            true => n.saturating_sub(levels + 3),
             false => 0,
         };
         Stream {
             task,
             flags,
+            tile,
             last,
-            written_from,
-            plain: plain_end.saturating_sub(written_from + 1),
+            written: end - from,
+            inner,
             p,
-            slot: 0,
+            halves: [own, own + 3 * Self::PLANE as u32],
+            // SAFETY: it is the beginning.
+            shared: unsafe { shared::address(shared::dynamic_shared_mem::<f64>()) },
+            beside: [row(before * R + R - 1), row(after * R)],
             copied,
-            planes: [[[[0.0; 2]; R]; 2]; T],
+            planes: [[[[0.0; 2]; R]; 3]; T],
         }
     }
 
-    /// This lane's place in row `row` of the ring's place `slot`.
+    /// The warps before and after this one. Where there is none this one stands for it: what comes of its rows is wrong, and not written.
     #[inline(always)]
-    fn in_ring(&self, slot: u32, row: usize) -> *mut f64 {
-        let lane = 2 * thread::thread_idx_x() as usize;
-        let place = slot as usize * Self::PLANE + row * ROW + lane;
-        shared::dynamic_shared_mem::<f64>().wrapping_add(place)
+    fn warps_beside() -> [usize; 2] {
+        let warp = thread::thread_idx_y() as usize;
+        [warp.max(1) - 1, (warp + 1).min(W - 1)]
     }
 
-    /// This lane's place in an edge: warp w's first row is edge 2 w, its last one 2 w + 1. There are two sets for each level, for even and
-    /// for odd planes.
+    /// Where this lane's part of its warp's first row is, in elements of shared memory, in the slot of the plane that is `q` after the next of
+    /// three; `q` counts modulo [`SLOTS`].
+    #[inline(always)]
+    fn in_ring(&self, q: usize) -> u32 {
+        let q = q % SLOTS as usize;
+        self.halves[q / 3] + (q % 3 * Self::PLANE) as u32
+    }
+
+    /// This lane's place in an edge: warp w's first row is edge 2 w, its last one 2 w + 1. Each level has a set for each of three planes.
     #[inline(always)]
     fn in_edges(&self, level: usize, q: usize, edge: usize) -> *mut f64 {
         let lane = 2 * thread::thread_idx_x() as usize;
-        let set = 2 * (level - 1) + q;
-        let place = Self::SLOTS as usize * Self::PLANE + (set * 2 * W + edge) * ROW + lane;
+        let set = 3 * (level - 1) + q;
+        let place = SLOTS as usize * Self::PLANE + (set * 2 * W + edge) * ROW + lane;
         shared::dynamic_shared_mem::<f64>().wrapping_add(place)
-    }
-
-    /// The ring's place so many after that of plane p.
-    #[inline(always)]
-    fn slot(&self, after: u32) -> u32 {
-        let slot = self.slot + after;
-        if slot >= Self::SLOTS {
-            slot - Self::SLOTS
-        } else {
-            slot
-        }
     }
 
     /// A plane's z.
@@ -285,32 +312,28 @@ impl<'a, const T: usize, const R: usize, const W: usize, const PENDING: u32>
         (u64::from(self.z(plane) * n) * u64::from(n)) as usize
     }
 
-    /// Starts the copies of plane p + `after`, if it is needed.
+    /// Starts the copies of plane p + `after`, or, of what is not needed any more, of the last plane again: nothing comes of it.
     ///
     /// # Safety
     /// No thread reads the plane's place in the ring any more.
     #[inline(always)]
-    unsafe fn fetch<const PLAIN: bool>(&mut self, after: u32) {
-        let warp = thread::thread_idx_y() as usize;
+    unsafe fn fetch<const PLANES: u32>(&mut self, q: usize, after: u32) {
         let n = self.task.n;
-        let plane = self.p + after;
-        if PLAIN || plane <= self.last {
-            // After the last plane, that one again: nothing comes of it.
-            let plane = if !PLAIN { plane.min(n - 1) } else { plane };
-            let source = self.task.u.wrapping_add(self.first_of(plane));
-            let to = self.in_ring(self.slot(after), warp * R);
-            for (r, &from) in self.copied.iter().enumerate() {
-                let to = to.wrapping_add(r * ROW);
-                // SAFETY: the points are in the plane, which is in u; the caller's.
-                unsafe {
-                    if PLAIN || n.is_multiple_of(2) {
-                        async_copy::copy_16_at(to, source, from);
-                    } else {
-                        async_copy::copy_8_at(to, source, from);
-                        // Without a second, the first.
-                        let second = source.wrapping_add((self.flags & SECOND) as usize);
-                        async_copy::copy_8_at(to.add(1), second, from);
-                    }
+        let plane = (self.p + after).min(self.last.min(n - 1));
+        let source = self.task.u.wrapping_add(self.first_of(plane));
+        let to = self.shared + 8 * self.in_ring(q + after as usize);
+        for (r, &from) in self.copied.iter().enumerate() {
+            let to = to + 8 * (r * ROW) as u32;
+            let from = source.wrapping_add(hint::opaque(from) as usize);
+            // SAFETY: the points are in the plane, which is in u; the caller's.
+            unsafe {
+                if PLANES != ANY || n.is_multiple_of(2) {
+                    async_copy::copy_16_to(to, from);
+                } else {
+                    async_copy::copy_8_to(to, from);
+                    // Without a second, the first.
+                    let second = from.wrapping_add((self.flags & SECOND) as usize);
+                    async_copy::copy_8_to(to + 8, second);
                 }
             }
         }
@@ -320,16 +343,16 @@ impl<'a, const T: usize, const R: usize, const W: usize, const PENDING: u32>
     /// Waits for plane p, makes room, and returns this thread's points of plane p.
     ///
     /// # Safety
-    /// All threads of the block call together; the plane after is `PLAIN`.
+    /// All threads of the block call together; the plane is one of `PLANES`.
     #[inline(always)]
-    unsafe fn arrive<const PLAIN: bool>(&mut self) -> [Pair; R] {
-        let own = self.in_ring(self.slot, thread::thread_idx_y() as usize * R);
+    unsafe fn arrive<const PLANES: u32>(&mut self, q: usize) -> [Pair; R] {
+        let own = shared::dynamic_shared_mem::<f64>().wrapping_add(self.in_ring(q) as usize);
         let mut plane = [[0.0; 2]; R];
         // SAFETY: a slot is copied to after the barrier that follows its last use, and read after the one that follows the copies' arrival.
         unsafe {
-            async_copy::wait::<PENDING>();
+            async_copy::wait::<{ AHEAD - 1 }>();
             thread::sync_threads();
-            self.fetch::<PLAIN>(Self::AHEAD);
+            self.fetch::<PLANES>(q, AHEAD);
             for (r, pair) in plane.iter_mut().enumerate() {
                 *pair = mem::load_vector(own.wrapping_add(r * ROW));
             }
@@ -345,40 +368,65 @@ impl<'a, const T: usize, const R: usize, const W: usize, const PENDING: u32>
     unsafe fn first_plane(&mut self) {
         // SAFETY: the caller's; the places are this lane's.
         unsafe {
-            self.planes[0][1] = self.arrive::<false>();
+            self.planes[0][2] = self.arrive::<ANY>(FIRST);
             let warp = thread::thread_idx_y() as usize;
             for s in 1..T {
-                mem::store_vector(self.in_edges(s, 1, 2 * warp), [0.0; 2]);
-                mem::store_vector(self.in_edges(s, 1, 2 * warp + 1), [0.0; 2]);
+                mem::store_vector(self.in_edges(s, 2, 2 * warp), [0.0; 2]);
+                mem::store_vector(self.in_edges(s, 2, 2 * warp + 1), [0.0; 2]);
             }
         }
         self.p += 1;
-        self.slot = self.slot(1);
     }
 
-    /// Advances every level by a plane, an even one of the stream (`q` is 0) or an odd one.
+    /// Advances every level as long as three inner planes come, and the first is needed.
     ///
     /// # Safety
-    /// All threads of the block call together; the plane is `PLAIN`.
+    /// All threads of the block call together; those of the tile are `PLANES`.
     #[inline(always)]
-    unsafe fn plane<const PLAIN: bool>(&mut self, q: usize) {
+    unsafe fn inner_planes<const PLANES: u32>(&mut self) {
+        while self.p.wrapping_sub(T as u32 + 1) < self.inner && self.p <= self.last {
+            // SAFETY: the caller's.
+            unsafe { self.planes::<PLANES>() }
+        }
+    }
+
+    /// Advances every level by three planes.
+    ///
+    /// # Safety
+    /// All threads of the block call together; the planes are of `PLANES`.
+    #[inline(always)]
+    unsafe fn planes<const PLANES: u32>(&mut self) {
         // SAFETY: the caller's.
         unsafe {
-            let mut above = self.arrive::<PLAIN>();
-            above = self.level::<PLAIN>(1, q, above);
+            self.plane::<PLANES>(0);
+            self.plane::<PLANES>(1);
+            self.plane::<PLANES>(2);
+        }
+        self.halves.swap(0, 1);
+    }
+
+    /// Advances every level by a plane, of three the one with number `q`.
+    ///
+    /// # Safety
+    /// All threads of the block call together; the plane is one of `PLANES`.
+    #[inline(always)]
+    unsafe fn plane<const PLANES: u32>(&mut self, q: usize) {
+        // SAFETY: the caller's.
+        unsafe {
+            let mut above = self.arrive::<PLANES>(q);
+            above = self.level::<PLANES>(1, q, above);
             if T > 1 {
-                above = self.level::<PLAIN>(2, q, above);
+                above = self.level::<PLANES>(2, q, above);
             }
             if T > 2 {
-                above = self.level::<PLAIN>(3, q, above);
+                above = self.level::<PLANES>(3, q, above);
             }
             if T > 3 {
-                above = self.level::<PLAIN>(4, q, above);
+                above = self.level::<PLANES>(4, q, above);
             }
-            self.store::<PLAIN>(&above);
+            self.store::<PLANES>(&above);
         }
         self.p += 1;
-        self.slot = self.slot(1);
     }
 
     /// Computes plane p - s of level s, where `above` is plane p - s + 1 of level s - 1, and keeps that.
@@ -386,38 +434,35 @@ impl<'a, const T: usize, const R: usize, const W: usize, const PENDING: u32>
     /// # Safety
     /// As [`plane`](Self::plane).
     #[inline(always)]
-    unsafe fn level<const PLAIN: bool>(
+    unsafe fn level<const PLANES: u32>(
         &mut self,
         s: usize,
         q: usize,
         above: [Pair; R],
     ) -> [Pair; R] {
-        let [below, here] = [self.planes[s - 1][q], self.planes[s - 1][1 - q]];
+        let last = (q + 2) % 3;
+        let [below, here] = [self.planes[s - 1][(q + 1) % 3], self.planes[s - 1][last]];
         let plane = self.p.wrapping_sub(s as u32);
         // Walls stay as they are, and so does all in levels beyond the iterations.
-        let is_computed =
-            s as u32 <= self.task.iterations && plane.wrapping_sub(1) < self.task.n - 2;
+        let is_computed = PLANES != ANY
+            || s as u32 <= self.task.iterations && plane.wrapping_sub(1) < self.task.n - 2;
         let kept = if is_computed { self.flags } else { u32::MAX };
-        let warp = thread::thread_idx_y() as usize;
-        // Where there is no warp before or after, own rows stand for its: what comes of them is wrong, and not written.
-        let (before, after) = (warp.max(1), warp.min(W - 2) + 1);
         let beside = if s == 1 {
-            let slot = self.slot(Self::SLOTS - 1);
-            [
-                self.in_ring(slot, before * R - 1),
-                self.in_ring(slot, after * R),
-            ]
+            let own = self.in_ring(q + SLOTS as usize - 1) as usize;
+            let own = shared::dynamic_shared_mem::<f64>().wrapping_add(own);
+            self.beside.map(|to| own.wrapping_byte_offset(to))
         } else {
+            let [before, after] = Self::warps_beside();
             [
-                self.in_edges(s - 1, 1 - q, 2 * before - 1),
-                self.in_edges(s - 1, 1 - q, 2 * after),
+                self.in_edges(s - 1, last, 2 * before + 1),
+                self.in_edges(s - 1, last, 2 * after),
             ]
         };
         // SAFETY: these rows were written before the last barrier.
         let beside = beside.map(|row| unsafe { mem::load_vector(row) });
         // SAFETY: the caller's.
         let next =
-            unsafe { self.advance::<PLAIN>([&below, &here, &above], beside, kept, self.z(plane)) };
+            unsafe { self.advance::<PLANES>([&below, &here, &above], beside, kept, self.z(plane)) };
         self.planes[s - 1][q] = above;
         if s < T {
             let warp = thread::thread_idx_y() as usize;
@@ -435,16 +480,14 @@ impl<'a, const T: usize, const R: usize, const W: usize, const PENDING: u32>
     /// # Safety
     /// All lanes of the warp call together.
     #[inline(always)]
-    unsafe fn advance<const PLAIN: bool>(
+    unsafe fn advance<const PLANES: u32>(
         &self,
         [below, here, above]: [&[Pair; R]; 3],
         beside: [Pair; 2],
         kept: u32,
         z: u32,
     ) -> [Pair; R] {
-        let is_source_layer = Grid { n: self.task.n }.is_source_layer(z);
-        let source = if is_source_layer { SOURCE } else { 0 };
-        let mut next = *here;
+        let mut sums = *here;
         for r in 0..R {
             // SAFETY: all lanes are here.
             let (west, east) = unsafe {
@@ -464,18 +507,47 @@ impl<'a, const T: usize, const R: usize, const W: usize, const PENDING: u32>
                     below: below[r][e],
                     above: above[r][e],
                 };
-                let is = |flags: u32, flag: u32| !PLAIN && flags & flag << (2 * r + e) != 0;
-                let h2_f = if is(self.flags, source) {
-                    self.task.h2_f
-                } else {
-                    0.0
-                };
-                let value = jacobi(around, h2_f);
+                sums[r][e] = around.sum();
+            }
+        }
+        if PLANES < WALLED && self.flags & SOURCE_ROWS != 0 {
+            self.heat(&mut sums, z);
+        }
+        let mut next = *here;
+        for r in 0..R {
+            for e in 0..2 {
+                let value = sixth(sums[r][e]);
                 // A wall keeps its value.
-                next[r][e] = if is(kept, WALL) { here[r][e] } else { value };
+                next[r][e] = if PLANES != PLAIN && kept & WALL << (2 * r + e) != 0 {
+                    here[r][e]
+                } else {
+                    value
+                };
             }
         }
         next
+    }
+
+    /// Adds h^2 f to the sums around this thread's points in plane z, of a tile with the source.
+    #[inline(always)]
+    fn heat(&self, sums: &mut [Pair; R], z: u32) {
+        if !(Grid { n: self.task.n }).is_source_layer(z) {
+            return;
+        }
+        let h2_f = |e: u32| match self.flags & SOURCE << e {
+            0 => 0.0,
+            _ => self.task.h2_f,
+        };
+        let h2_f = [h2_f(0), h2_f(1)];
+        for (r, sum) in sums.iter_mut().enumerate() {
+            if self.flags & SOURCE_ROW << r != 0 {
+                // Opaque: one instruction that is executed or not. LLVM would add first, and choose afterwards.
+                *sum = [
+                    hint::opaque(sum[0] + h2_f[0]),
+                    hint::opaque(sum[1] + h2_f[1]),
+                ];
+            }
+        }
     }
 
     /// Writes this thread's points of plane p - T, if the chunk has it and the tile has them right.
@@ -483,22 +555,24 @@ impl<'a, const T: usize, const R: usize, const W: usize, const PENDING: u32>
     /// # Safety
     /// As the kernels'.
     #[inline(always)]
-    unsafe fn store<const PLAIN: bool>(&self, plane: &[Pair; R]) {
-        if !PLAIN && (self.p < self.written_from || self.p > self.last) {
-            return;
-        }
+    unsafe fn store<const PLANES: u32>(&self, plane: &[Pair; R]) {
+        // The chunk's last plane is written with plane `last`.
+        let is_written = self.last.wrapping_sub(self.p) < self.written;
+        let flags = if is_written { self.flags } else { 0 };
         let first = self.first_of(self.p.wrapping_sub(T as u32));
         let target = self.task.u_next.wrapping_add(first);
         // Its first point is the one that it copies: if that is clamped, it writes none.
         let target = target.wrapping_add(self.copied[0] as usize);
+        // Opaque: computed before the branches below, not in them.
+        let plane = plane.map(|pair| pair.map(hint::opaque));
         for (r, &[first, second]) in plane.iter().enumerate() {
-            if self.flags & WRITTEN << r == 0 {
+            if flags & WRITTEN << r == 0 {
                 continue;
             }
             let to = target.wrapping_add(r * self.task.n as usize);
             // SAFETY: the points are in the cube, and no other thread's.
             unsafe {
-                if PLAIN || self.task.n.is_multiple_of(2) {
+                if PLANES != ANY || self.task.n.is_multiple_of(2) {
                     mem::store_vector(to, [first, second]);
                 } else {
                     *to = first;

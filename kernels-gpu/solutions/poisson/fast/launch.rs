@@ -16,38 +16,30 @@ pub struct Shape {
     pub rows: u32,
     /// Warps of a block.
     pub warps: u32,
-    /// Planes under way.
-    pub ahead: u32,
-    /// Blocks that a multiprocessor holds.
-    pub blocks: u32,
     /// Planes that a block computes; none: as few as fill an H100 with blocks.
     pub planes: Option<u32>,
 }
 
 impl Shape {
-    /// What was predicted to be the fastest on an H100; docs/performance.md has what came out.
-    pub const DEFAULT: Shape = Shape::new(3, 4, 8, 1);
+    /// The fastest on an H200, or within 1 % of it, for N = 128 to 640.
+    pub const DEFAULT: Shape = Shape::new(3, 4, 8);
 
     /// Every kernel; and chunks of other lengths than those that fill an H100.
     pub const SPACE: &[Shape] = &[
-        Shape::new(2, 4, 8, 1),
-        Shape::new(2, 2, 16, 1),
-        Shape::new(2, 2, 8, 2),
+        Shape::new(2, 4, 8),
         Shape::DEFAULT,
-        Shape::new(3, 2, 12, 1),
-        Shape::new(4, 2, 12, 1),
+        Shape::new(3, 3, 12),
+        Shape::new(4, 3, 8),
         Shape::DEFAULT.with_planes(64),
-        Shape::DEFAULT.with_planes(170),
-        Shape::new(2, 4, 8, 1).with_planes(64),
+        Shape::DEFAULT.with_planes(85),
+        Shape::new(3, 3, 12).with_planes(85),
     ];
 
-    const fn new(levels: u32, rows: u32, warps: u32, blocks: u32) -> Shape {
+    const fn new(levels: u32, rows: u32, warps: u32) -> Shape {
         Shape {
             levels,
             rows,
             warps,
-            ahead: 2,
-            blocks,
             planes: None,
         }
     }
@@ -87,12 +79,11 @@ impl Shape {
         if let Some(chunk) = self.planes {
             return ([x, y, planes.div_ceil(chunk.max(1))], chunk.max(1));
         }
-        let at_once = MULTIPROCESSORS * self.blocks;
-        // As many waves of blocks as there will be, each of as many planes as a chunk has, those before and after it, and what a block takes
-        // to begin and end.
+        // As many waves of blocks as there will be, and most of one more: tiles with walls or the source take longer, and some of them are last.
+        // Each of as many planes as a chunk has, those before it, and what a block takes to begin and end.
         let cost = |chunks: u32| {
-            let waves = (x * y * chunks).div_ceil(at_once);
-            waves * (planes.div_ceil(chunks) + 2 * self.levels + self.ahead)
+            let tenths = 10 * (x * y * chunks).div_ceil(MULTIPROCESSORS) + 7;
+            tenths * (planes.div_ceil(chunks) + 2 * self.levels + 2)
         };
         let chunks = (1..=planes.min(MOST_CHUNKS)).min_by_key(|&chunks| cost(chunks));
         let chunk = planes.div_ceil(chunks.unwrap_or(1));
@@ -136,7 +127,7 @@ impl Solution for Shape {
         // The kernel leaves the walls alone, but for those at either end of x.
         plan.copy(u, u_next)?;
         let (blocks, chunk) = self.blocks(n);
-        let shared = shared_mem_bytes(self.levels, self.rows, self.warps, self.ahead);
+        let shared = shared_mem_bytes(self.levels, self.rows, self.warps);
         let config = LaunchConfig::new(blocks, [32, self.warps, 1]).with_shared_mem_bytes(shared);
         let kernel = format!("poisson_fast_{}", self.kernel());
         let h2_f = Grid { n }.h2() * Grid::SOURCE;
