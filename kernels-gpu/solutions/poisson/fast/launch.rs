@@ -30,9 +30,9 @@ impl Shape {
         Shape::DEFAULT,
         Shape::new(3, 3, 12),
         Shape::new(4, 3, 8),
-        Shape::DEFAULT.with_planes(64),
-        Shape::DEFAULT.with_planes(85),
-        Shape::new(3, 3, 12).with_planes(85),
+        Shape::DEFAULT.with_planes(102),
+        Shape::DEFAULT.with_planes(170),
+        Shape::new(3, 3, 12).with_planes(64),
     ];
 
     const fn new(levels: u32, rows: u32, warps: u32) -> Shape {
