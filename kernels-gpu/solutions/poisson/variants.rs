@@ -97,10 +97,11 @@ pub const VARIANTS: &[BuiltIn<Poisson>] = &[
     .on_request(),
 ];
 
-/// A launch of several iterations moves what one of a single iteration does.
+/// A launch of several iterations moves what one of a single iteration does, and writes the walls as well.
 fn of_fast(case: &Poisson, shape: &fast::launch::Shape) -> u64 {
     let launches = shape.launches(case.iterations());
-    computing_source(&case.clone().with_iterations(launches))
+    let case = case.clone().with_iterations(launches);
+    bytes(&case, false, false, case.points() as u64)
 }
 
 /// The bytes of a variant that computes f from the point's position.
