@@ -93,8 +93,8 @@ extern "C" __global__ void __launch_bounds__(512, 3) poisson_computes_source(
 
 constexpr u32 COLUMNS = 64, MARGIN = 4, SLOTS = 6, AHEAD = SLOTS - 2;
 
-// Which planes a function is for: any; those with which each level computes one inside the walls along z, if the pitches are even and each
-// iteration has a level; these, of a tile without the source; these, of a tile without walls, too.
+// Which planes a function is for: any; those with which each level computes one inside the walls along z, if n is even and each iteration has
+// a level; these, of a tile without the source; these, of a tile without walls, too.
 enum Planes { ANY, INNER, WALLED, PLAIN };
 
 // Flags of a thread: the first of 2 R bits, 2 r + e for a point; of R bits, one for a row; of two bits, one for a column; and of R.
@@ -115,12 +115,12 @@ template <int T, int R, int W> struct Stream {
 
     const double *u;
     double *u_next, *shared;
-    u32 n, pitch, next_pitch, iterations, lane, warp;
+    u32 n, iterations, lane, warp;
     bool descends, has_second;
     Planes kind;
     double h2_f;
     u32 flags;
-    u32 copied[R], stored;
+    u32 copied[R];
     // This lane's part of its warp's first row, in the slots of the three planes that come from here on, and in the other three; and how far the
     // rows before and after the warp's are from it.
     double *half, *other_half;
@@ -141,11 +141,11 @@ template <int T, int R, int W> struct Stream {
     template <Planes P> __device__ __forceinline__ void fetch(int q, u32 after)
     {
         const u32 plane = min(p + after, min(last, n - 1));
-        const double *from = u + (u64)(z_of(plane) * n) * pitch;
+        const double *from = u + (u64)(z_of(plane) * n) * n;
         double *to = in_ring(q + after);
 #pragma unroll
         for (int r = 0; r < R; ++r) {
-            if (P != ANY || pitch % 2 == 0) {
+            if (P != ANY || n % 2 == 0) {
                 copy_async_16(to + r * COLUMNS, from + copied[r]);
             } else {
                 copy_async_8(to + r * COLUMNS, from + copied[r]);
@@ -236,12 +236,12 @@ template <int T, int R, int W> struct Stream {
             level<P, 4, Q>(above);
         }
         const u32 rows = last - p < written ? flags : 0;
-        double *target = u_next + (u64)(z_of(p - T) * n) * next_pitch + stored;
+        double *target = u_next + (u64)(z_of(p - T) * n) * n + copied[0];
 #pragma unroll
         for (int r = 0; r < R; ++r) {
-            double *to = target + (u64)(r * next_pitch);
+            double *to = target + (u64)(r * n);
             if (rows & WRITTEN << r) {
-                if (P != ANY || next_pitch % 2 == 0) {
+                if (P != ANY || n % 2 == 0) {
                     *(double2 *)to = above[r];
                 } else {
                     to[0] = above[r].x;
@@ -274,19 +274,18 @@ template <int T, int R, int W> struct Stream {
         lane = threadIdx.x;
         warp = threadIdx.y;
         const u32 tile_x = 2 * lane, tile_y = warp * R, x = first_x + tile_x, y = first_y + tile_y;
-        const u32 copied_x = min(x, pitch - 2 + pitch % 2);
+        const u32 copied_x = min(x, n - 2 + n % 2);
         const bool is_written_x = x < n && (tile_x >= MARGIN || blockIdx.x == 0)
             && (tile_x < COLUMNS - MARGIN || blockIdx.x + 1 == gridDim.x);
         flags = 0;
-        stored = y * next_pitch + x;
         has_second = x + 1 < n;
 #pragma unroll
         for (int r = 0; r < R; ++r) {
             const u32 row = tile_y + r;
-            const bool is_written = is_written_x && y + r < n && (row >= T || blockIdx.y == 0)
+            const bool is_written = is_written_x && y + r - 1 < n - 2 && (row >= T || blockIdx.y == 0)
                 && (row < ROWS - T || blockIdx.y + 1 == gridDim.y);
             flags |= is_written * WRITTEN << r;
-            copied[r] = min(y + r, n - 1) * pitch + copied_x;
+            copied[r] = min(y + r, n - 1) * n + copied_x;
             for (u32 e = 0; e < 2; ++e) {
                 const bool is_wall = x + e - 1 >= n - 2 || y + r - 1 >= n - 2;
                 flags |= is_wall * WALL << (2 * r + e);
@@ -294,13 +293,11 @@ template <int T, int R, int W> struct Stream {
             flags |= is_source_column(n, first_x, y + r) * SOURCE_ROW << r;
         }
         flags |= is_source_column(n, x, 0) * SOURCE | is_source_column(n, x + 1, 0) * 2 * SOURCE;
-        // The first and the last chunk have the walls as well.
-        const u32 from = blockIdx.z == 0 ? 0 : 1 + blockIdx.z * chunk, next = 1 + (blockIdx.z + 1) * chunk;
-        const u32 end = next < n - 1 ? next : n;
+        const u32 from = 1 + blockIdx.z * chunk, end = min(from + chunk, n - 1);
         last = end - 1 + T;
         written = end - from;
         p = from > T ? from - T : 0;
-        inner = iterations == T && pitch % 2 == 0 && next_pitch % 2 == 0 && n > T + 3 ? n - (T + 3) : 0;
+        inner = iterations == T && n % 2 == 0 && n > T + 3 ? n - (T + 3) : 0;
         half = shared + tile_y * COLUMNS + tile_x;
         other_half = half + 3 * PLANE;
         before = (warp == 0 ? R - 1 : -1) * (int)COLUMNS;
@@ -342,26 +339,23 @@ template <int T, int R, int W> struct Stream {
     }
 };
 
-#define FAST(T, R, W)                                                                                                                 \
-    extern "C" __global__ void __launch_bounds__(32 * W) poisson_fast_t##T##_r##R##_w##W(                                             \
-        const double *__restrict__ u, u64, double *__restrict__ u_next, u32 n, u32 pitch, u32 next_pitch, u32 iterations, u32 chunk,  \
-        u32 descends, double h2_f)                                                                                                    \
-    {                                                                                                                                 \
-        extern __shared__ __align__(16) double shared[];                                                                              \
-        Stream<T, R, W> stream;                                                                                                       \
-        stream.u = u;                                                                                                                 \
-        stream.u_next = u_next;                                                                                                       \
-        stream.shared = shared;                                                                                                       \
-        stream.n = n;                                                                                                                 \
-        stream.pitch = pitch;                                                                                                         \
-        stream.next_pitch = next_pitch;                                                                                               \
-        stream.iterations = iterations;                                                                                               \
-        stream.descends = descends != 0;                                                                                              \
-        stream.h2_f = h2_f;                                                                                                           \
-        stream.run(chunk);                                                                                                            \
+#define FAST(T, R, W, BLOCKS)                                                                                                      \
+    extern "C" __global__ void __launch_bounds__(32 * W, BLOCKS) poisson_fast_t##T##_r##R##_w##W(                                  \
+        const double *__restrict__ u, u64, double *__restrict__ u_next, u32 n, u32 iterations, u32 chunk, u32 descends, double h2_f) \
+    {                                                                                                                              \
+        extern __shared__ __align__(16) double shared[];                                                                           \
+        Stream<T, R, W> stream;                                                                                                    \
+        stream.u = u;                                                                                                              \
+        stream.u_next = u_next;                                                                                                    \
+        stream.shared = shared;                                                                                                    \
+        stream.n = n;                                                                                                              \
+        stream.iterations = iterations;                                                                                            \
+        stream.descends = descends != 0;                                                                                           \
+        stream.h2_f = h2_f;                                                                                                        \
+        stream.run(chunk);                                                                                                         \
     }
 
-FAST(2, 4, 8)
-FAST(3, 4, 8)
-FAST(3, 3, 12)
-FAST(4, 3, 8)
+FAST(2, 4, 8, 1)
+FAST(3, 4, 8, 1)
+FAST(3, 3, 12, 1)
+FAST(4, 3, 8, 1)

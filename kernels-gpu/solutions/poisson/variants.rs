@@ -97,11 +97,10 @@ pub const VARIANTS: &[BuiltIn<Poisson>] = &[
     .on_request(),
 ];
 
-/// A launch of several iterations moves what one of a single iteration does, and writes the walls as well.
+/// A launch of several iterations moves what one of a single iteration does.
 fn of_fast(case: &Poisson, shape: &fast::launch::Shape) -> u64 {
     let launches = shape.launches(case.iterations());
-    let case = case.clone().with_iterations(launches);
-    bytes(&case, false, false, case.points() as u64)
+    computing_source(&case.clone().with_iterations(launches))
 }
 
 /// The bytes of a variant that computes f from the point's position.

@@ -12,10 +12,7 @@
 //! - Planes of u come to a ring in shared memory by asynchronous copies, four planes ahead of their use. It has six slots, twice three:
 //!   places in it are constants but for which half comes first.
 //! - Tiles without a wall and without the source run code that knows neither, and those without the source code that does not know it. The
-//!   first and the last planes along z, fields of an odd pitch, and launches of fewer iterations than levels have code of their own, for all
-//!   tiles.
-//! - Rows of a field have a pitch. Where it is even, two points are copied and written together. So for odd n launches but the first and
-//!   the last two go from one field of pitch n + 1 to another.
+//!   first and the last planes along z, odd n, and launches of fewer iterations than levels have code of their own, for all tiles.
 //!
 //! Launches take the chunks upwards and downwards in turns: a launch begins with the planes that the one before wrote last, which
 //! are in L2.
@@ -57,9 +54,6 @@ struct Task {
     u: *const f64,
     u_next: *mut f64,
     n: u32,
-    /// Elements from a row of u to the next, and of u_next.
-    pitch: u32,
-    next_pitch: u32,
     /// Iterations: at most T.
     iterations: u32,
     /// Planes that a block computes.
@@ -76,23 +70,21 @@ type Pair = [f64; 2];
 /// Defines a kernel of T levels, R rows a warp and W warps, and so many threads a block.
 macro_rules! fast {
     ($name:ident, $t:literal, $r:literal, $w:literal, $threads:literal) => {
-        /// `iterations` iterations: u to u_next, walls included. See the module.
+        /// `iterations` iterations: u to the points of u_next inside the walls (and on the walls at either end of x). See the module.
         ///
         /// Block: 32 x W. Grid: [`tiles`] of [`COLUMNS`] with [`MARGIN`], those of W R rows with T, and (n - 2) / `chunk`, rounded
         /// up. Dynamic shared memory: [`shared_mem_bytes`]. `descends` is 1 to take the planes from the last to the first, or 0; `h2_f` is
         /// the grid's h^2 f in the source.
         ///
         /// # Safety
-        /// - n is 3 to [`Grid::MAX_N`]; the pitches are n or n + 1; `iterations` 1 to T; chunk at least 1.
-        /// - `u` has n^2 rows of `pitch` elements, and begins at a multiple of 16 bytes.
-        /// - `u_next` points to as many rows of `next_pitch`, likewise, which nothing else accesses during the launch.
+        /// - n is 3 to [`Grid::MAX_N`]; `iterations` 1 to T; chunk at least 1.
+        /// - `u` has n^3 elements, and begins at a multiple of 16 bytes.
+        /// - `u_next` points to as many, likewise, which nothing else accesses during the launch.
         #[kernel(max_threads = $threads)]
         pub unsafe fn $name(
             u: &[f64],
             u_next: *mut f64,
             n: u32,
-            pitch: u32,
-            next_pitch: u32,
             iterations: u32,
             chunk: u32,
             descends: u32,
@@ -102,8 +94,6 @@ macro_rules! fast {
                 u: u.as_ptr(),
                 u_next,
                 n,
-                pitch,
-                next_pitch,
                 iterations,
                 chunk,
                 descends: descends != 0,
@@ -147,7 +137,7 @@ unsafe fn run<const T: usize, const R: usize, const W: usize>(task: &Task) {
 
 /// Which planes of u a function is for: any.
 const ANY: u32 = 0;
-/// Inner ones: each level computes a plane inside the walls along z, and the pitches are even.
+/// Inner ones: each level computes a plane inside the walls along z, and n is even.
 const INNER: u32 = 1;
 /// Inner planes of a tile without a column of the source.
 const WALLED: u32 = 2;
@@ -194,8 +184,6 @@ struct Stream<'a, const T: usize, const R: usize, const W: usize> {
     beside: [isize; 2],
     /// This thread's first point of each row, in a plane of u.
     copied: [u32; R],
-    /// That of row 0, in a plane of u_next; if it is in the cube.
-    stored: u32,
     /// This thread's points of the last two planes of each level but the last.
     planes: [[[Pair; R]; 3]; T],
 }
@@ -239,13 +227,14 @@ impl<'a, const T: usize, const R: usize, const W: usize> Stream<'a, T, R, W> {
         let row = |row: usize| (row as isize - in_tile_y as isize) * 8 * ROW as isize;
         let mut flags = u32::from(x + 1 < n) * SECOND;
         let mut copied = [0; R];
-        // What is beyond the rows is as their last points: two, or one where the pitch is odd and no two are aligned.
-        let copied_x = x.min(task.pitch - 2 + task.pitch % 2);
+        // Of an odd row no two points are aligned, and the second may be beyond it. What is beyond the cube is as its last points.
+        let copied_x = x.min(n - 2 + n % 2);
         for r in 0..R as u32 {
             let row = in_tile_y + r;
-            let is_written = y + r < n && is_right(row, rows, levels, tile_y, thread::grid_dim_y());
+            let is_written = (y + r).wrapping_sub(1) < n - 2
+                && is_right(row, rows, levels, tile_y, thread::grid_dim_y());
             flags |= (u32::from(is_written && is_written_x) * WRITTEN) << r;
-            copied[r as usize] = (y + r).min(n - 1) * task.pitch + copied_x;
+            copied[r as usize] = (y + r).min(n - 1) * n + copied_x;
             for e in 0..2 {
                 flags |= (u32::from(grid.is_wall(x + e, y + r, 1)) * WALL) << (2 * r + e);
             }
@@ -256,20 +245,12 @@ impl<'a, const T: usize, const R: usize, const W: usize> Stream<'a, T, R, W> {
         }
 
         let own = in_tile_y * COLUMNS + in_tile_x;
-        // The first and the last chunk have the walls as well.
-        let chunk = thread::block_idx_z();
-        let from = if chunk == 0 {
-            0
-        } else {
-            1 + chunk * task.chunk
-        };
-        let end = 1 + (chunk + 1) * task.chunk;
-        let end = if end < n - 1 { end } else { n };
+        let from = 1 + thread::block_idx_z() * task.chunk;
+        let end = (from + task.chunk).min(n - 1);
         let last = end - 1 + levels;
         let p = from.saturating_sub(levels);
         // From T + 1, when level T has plane 1, to n - 1, when level 1 has plane n - 2.
-        let is_even = task.pitch.is_multiple_of(2) && task.next_pitch.is_multiple_of(2);
-        let inner = match task.iterations == levels && is_even {
+        let inner = match task.iterations == levels && n.is_multiple_of(2) {
             true => n.saturating_sub(levels + 3),
             false => 0,
         };
@@ -286,7 +267,6 @@ impl<'a, const T: usize, const R: usize, const W: usize> Stream<'a, T, R, W> {
             shared: unsafe { shared::address(shared::dynamic_shared_mem::<f64>()) },
             beside: [row(before * R + R - 1), row(after * R)],
             copied,
-            stored: y * task.next_pitch + x,
             planes: [[[[0.0; 2]; R]; 3]; T],
         }
     }
@@ -324,11 +304,12 @@ impl<'a, const T: usize, const R: usize, const W: usize> Stream<'a, T, R, W> {
         }
     }
 
-    /// A plane's first element in a field of that pitch. As a product, not by adding: LLVM would make pointers of their own of all that is at
-    /// a fixed distance from what the loop adds to.
+    /// A plane's first element. As a product, not by adding: LLVM would make pointers of their own of all that is at a fixed distance from
+    /// what the loop adds to.
     #[inline(always)]
-    fn first_of(&self, plane: u32, pitch: u32) -> usize {
-        (u64::from(self.z(plane) * self.task.n) * u64::from(pitch)) as usize
+    fn first_of(&self, plane: u32) -> usize {
+        let n = self.task.n;
+        (u64::from(self.z(plane) * n) * u64::from(n)) as usize
     }
 
     /// Starts the copies of plane p + `after`, or, of what is not needed any more, of the last plane again: nothing comes of it.
@@ -339,15 +320,14 @@ impl<'a, const T: usize, const R: usize, const W: usize> Stream<'a, T, R, W> {
     unsafe fn fetch<const PLANES: u32>(&mut self, q: usize, after: u32) {
         let n = self.task.n;
         let plane = (self.p + after).min(self.last.min(n - 1));
-        let pitch = self.task.pitch;
-        let source = self.task.u.wrapping_add(self.first_of(plane, pitch));
+        let source = self.task.u.wrapping_add(self.first_of(plane));
         let to = self.shared + 8 * self.in_ring(q + after as usize);
         for (r, &from) in self.copied.iter().enumerate() {
             let to = to + 8 * (r * ROW) as u32;
             let from = source.wrapping_add(hint::opaque(from) as usize);
             // SAFETY: the points are in the plane, which is in u; the caller's.
             unsafe {
-                if PLANES != ANY || pitch.is_multiple_of(2) {
+                if PLANES != ANY || n.is_multiple_of(2) {
                     async_copy::copy_16_to(to, from);
                 } else {
                     async_copy::copy_8_to(to, from);
@@ -579,20 +559,20 @@ impl<'a, const T: usize, const R: usize, const W: usize> Stream<'a, T, R, W> {
         // The chunk's last plane is written with plane `last`.
         let is_written = self.last.wrapping_sub(self.p) < self.written;
         let flags = if is_written { self.flags } else { 0 };
-        let pitch = self.task.next_pitch;
-        let first = self.first_of(self.p.wrapping_sub(T as u32), pitch);
+        let first = self.first_of(self.p.wrapping_sub(T as u32));
         let target = self.task.u_next.wrapping_add(first);
-        let target = target.wrapping_add(self.stored as usize);
+        // Its first point is the one that it copies: if that is clamped, it writes none.
+        let target = target.wrapping_add(self.copied[0] as usize);
         // Opaque: computed before the branches below, not in them.
         let plane = plane.map(|pair| pair.map(hint::opaque));
         for (r, &[first, second]) in plane.iter().enumerate() {
             if flags & WRITTEN << r == 0 {
                 continue;
             }
-            let to = target.wrapping_add(r * pitch as usize);
+            let to = target.wrapping_add(r * self.task.n as usize);
             // SAFETY: the points are in the cube, and no other thread's.
             unsafe {
-                if PLANES != ANY || pitch.is_multiple_of(2) {
+                if PLANES != ANY || self.task.n.is_multiple_of(2) {
                     mem::store_vector(to, [first, second]);
                 } else {
                     *to = first;

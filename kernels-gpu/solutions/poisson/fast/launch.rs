@@ -1,7 +1,5 @@
 //! A launch for every T iterations, on tiles in chunks of planes. Another has what is left of the iterations but one, and the last launch
 //! has that one: so the fields of the last two iterations are there at the end, and it can be asked how far they are apart.
-//!
-//! Of odd n, rows of all launches but the first and the last two have one element more: the kernel is half as fast with rows that are not aligned.
 
 use kernels_gpu::poisson::Grid;
 use plan::poisson::{Buffers, Outputs, Problem, Solution};
@@ -95,8 +93,6 @@ impl Shape {
 
 /// An H100's, which the chunks are to fill.
 const MULTIPROCESSORS: u32 = 132;
-/// The most points along an axis of which rows are padded: that takes a third field, of 17 GB for this.
-const MOST_PADDED: u32 = 1290;
 /// The most chunks: shorter ones would be all beginning.
 const MOST_CHUNKS: u32 = 64;
 
@@ -122,52 +118,28 @@ impl Solution for Shape {
         plan: &mut Plan,
     ) -> Result<Outputs, PlanError> {
         problem.at_most(Grid::MAX_N)?;
+        let mut u = buffers.u;
         if problem.iterations == 0 {
-            return Ok(Outputs { u: buffers.u });
+            return Ok(Outputs { u });
         }
         let n = problem.n;
-        let launches = self.launches(problem.iterations);
-        let is_padded = n % 2 == 1 && n <= MOST_PADDED && launches > 3;
-        let padded = n + u32::from(is_padded);
-        let mut field = |name: &str| {
-            let elements = (n as usize).pow(2) * padded as usize;
-            plan.scratch(name, Element::F64, elements)
-        };
-        let u_next = field("u_next");
-        let u_padded = is_padded.then(|| field("u_padded"));
-        // What a launch writes, and its pitch.
-        let target = |launch: u32| match (u_padded, launches - launch) {
-            (None, _) => ([u_next, buffers.u][launch as usize % 2], n),
-            (Some(_), 1) => (buffers.u, n),
-            (Some(_), 2) => (u_next, n),
-            (Some(u_padded), left) => ([u_next, u_padded][left as usize % 2], padded),
-        };
+        let mut u_next = plan.scratch("u_next", Element::F64, (n as usize).pow(3));
+        // The kernel leaves the walls alone, but for those at either end of x.
+        plan.copy(u, u_next)?;
         let (blocks, chunk) = self.blocks(n);
         let shared = shared_mem_bytes(self.levels, self.rows, self.warps);
         let config = LaunchConfig::new(blocks, [32, self.warps, 1]).with_shared_mem_bytes(shared);
         let kernel = format!("poisson_fast_{}", self.kernel());
         let h2_f = Grid { n }.h2() * Grid::SOURCE;
         let mut left = problem.iterations;
-        let mut u = (buffers.u, n);
-        for launch in 0..launches {
-            let u_next = target(launch);
+        for launch in 0..self.launches(problem.iterations) {
             let iterations = left.saturating_sub(1).clamp(1, self.levels);
             let descends = launch % 2;
-            let args = args![
-                u.0.slice(),
-                u_next.0,
-                n,
-                u.1,
-                u_next.1,
-                iterations,
-                chunk,
-                descends,
-                h2_f
-            ];
+            let args = args![u.slice(), u_next, n, iterations, chunk, descends, h2_f];
             plan.launch(&kernel, config, args)?;
-            u = u_next;
+            (u, u_next) = (u_next, u);
             left -= iterations;
         }
-        Ok(Outputs { u: u.0 })
+        Ok(Outputs { u })
     }
 }
