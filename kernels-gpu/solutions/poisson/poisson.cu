@@ -91,7 +91,7 @@ extern "C" __global__ void __launch_bounds__(512, 3) poisson_computes_source(
 // Several iterations a launch: the design of fast/kernels.rs. A block streams a tile of 64 x W R points through a chunk of planes; level s is at
 // plane p - s. A warp owns R rows, a lane two neighbouring points of each, in registers: two planes for each level but the last.
 
-constexpr u32 COLUMNS = 64, MARGIN = 4, SLOTS = 6, AHEAD = SLOTS - 2;
+constexpr u32 COLUMNS = 64, MARGIN = 4;
 
 // Which planes a function is for: any; those with which each level computes one inside the walls along z, if n is even and each iteration has
 // a level; these, of a tile without the source; these, of a tile without walls, too.
@@ -110,8 +110,8 @@ __device__ __forceinline__ void copy_async_8(double *to, const double *from)
     asm volatile("cp.async.ca.shared.global [%0], [%1], 8;" ::"r"((u32)__cvta_generic_to_shared(to)), "l"(from) : "memory");
 }
 
-template <int T, int R, int W> struct Stream {
-    static constexpr u32 PLANE = W * R * COLUMNS, ROWS = W * R;
+template <int T, int R, int W, int SLOTS> struct Stream {
+    static constexpr u32 PLANE = W * R * COLUMNS, ROWS = W * R, AHEAD = SLOTS - 2;
 
     const double *u;
     double *u_next, *shared;
@@ -129,7 +129,7 @@ template <int T, int R, int W> struct Stream {
     double2 planes[T][3][R];
 
     // The slot of the plane that is q after the first of three.
-    __device__ __forceinline__ double *in_ring(int q) { return (q % 6 < 3 ? half : other_half) + q % 3 * PLANE; }
+    __device__ __forceinline__ double *in_ring(int q) { return (q % SLOTS < 3 ? half : other_half) + q % 3 * PLANE; }
 
     __device__ __forceinline__ double *in_edges(int level, int q, u32 edge)
     {
@@ -259,9 +259,11 @@ template <int T, int R, int W> struct Stream {
         advance<P, 0>();
         advance<P, 1>();
         advance<P, 2>();
-        double *const first = half;
-        half = other_half;
-        other_half = first;
+        if constexpr (SLOTS > 3) {
+            double *const first = half;
+            half = other_half;
+            other_half = first;
+        }
     }
 
     __device__ __forceinline__ bool are_inner() { return p - (T + 1) < inner && p <= last; }
@@ -339,12 +341,12 @@ template <int T, int R, int W> struct Stream {
     }
 };
 
-#define FAST(T, R, W, BLOCKS)                                                                                                      \
-    extern "C" __global__ void __launch_bounds__(32 * W, BLOCKS) poisson_fast_t##T##_r##R##_w##W(                                  \
+#define FAST(T, R, W, SLOTS)                                                                                                       \
+    extern "C" __global__ void __launch_bounds__(32 * W) poisson_fast_t##T##_r##R##_w##W##_s##SLOTS(                               \
         const double *__restrict__ u, u64, double *__restrict__ u_next, u32 n, u32 iterations, u32 chunk, u32 descends, double h2_f) \
     {                                                                                                                              \
         extern __shared__ __align__(16) double shared[];                                                                           \
-        Stream<T, R, W> stream;                                                                                                    \
+        Stream<T, R, W, SLOTS> stream;                                                                                             \
         stream.u = u;                                                                                                              \
         stream.u_next = u_next;                                                                                                    \
         stream.shared = shared;                                                                                                    \
@@ -355,7 +357,8 @@ template <int T, int R, int W> struct Stream {
         stream.run(chunk);                                                                                                         \
     }
 
-FAST(2, 4, 8, 1)
-FAST(3, 4, 8, 1)
-FAST(3, 3, 12, 1)
-FAST(4, 3, 8, 1)
+FAST(3, 4, 8, 3)
+FAST(2, 4, 8, 6)
+FAST(3, 4, 8, 6)
+FAST(3, 3, 12, 6)
+FAST(4, 3, 8, 6)

@@ -244,10 +244,11 @@ fn memory_accesses_have_their_state_space_and_u_is_read_only() {
         "max_change",
         "fast_single",
         "fast_single_ahead",
-        "fast_t2_r4_w8",
-        "fast_t3_r4_w8",
-        "fast_t3_r3_w12",
-        "fast_t4_r3_w8",
+        "fast_t3_r4_w8_s3",
+        "fast_t2_r4_w8_s6",
+        "fast_t3_r4_w8_s6",
+        "fast_t3_r3_w12_s6",
+        "fast_t4_r3_w8_s6",
     ] {
         let body = body(&format!("poisson_{kernel}"));
         for line in &body {

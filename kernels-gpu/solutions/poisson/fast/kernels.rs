@@ -9,8 +9,8 @@
 //! - Neighbours along y are the lane's own registers, but for a warp's first and last row: warps leave these in shared memory when they
 //!   compute them, one plane before they are needed. So there is one barrier a plane for all levels.
 //! - Neighbours along x come by shuffle.
-//! - Planes of u come to a ring in shared memory by asynchronous copies, four planes ahead of their use. It has six slots, twice three:
-//!   places in it are constants but for which half comes first.
+//! - Planes of u come to a ring in shared memory by asynchronous copies, ahead of their use. It has S slots, three or twice three:
+//!   places in it are constants but for which half comes first. Three fit GPUs with 99 KB of shared memory a block.
 //! - Tiles without a wall and without the source run code that knows neither, and those without the source code that does not know it. The
 //!   first and the last planes along z, odd n, and launches of fewer iterations than levels have code of their own, for all tiles.
 //!
@@ -31,15 +31,10 @@ pub const MARGIN: u32 = 4;
 
 const ROW: usize = COLUMNS as usize;
 
-/// Planes of u in shared memory: that of level 0, the one before, whose rows level 1 still reads, and those under way.
-const SLOTS: u32 = 6;
-/// Planes under way while a plane is computed.
-const AHEAD: u32 = SLOTS - 2;
-
-/// Bytes of shared memory of a block: the planes of u, and three sets of each warp's first and last row for each level between the first
+/// Bytes of shared memory of a block: `slots` planes of u, and three sets of each warp's first and last row for each level between the first
 /// and the last.
-pub const fn shared_mem_bytes(levels: u32, rows: u32, warps: u32) -> u32 {
-    8 * COLUMNS * warps * (SLOTS * rows + 6 * (levels - 1))
+pub const fn shared_mem_bytes(levels: u32, rows: u32, warps: u32, slots: u32) -> u32 {
+    8 * COLUMNS * warps * (slots * rows + 6 * (levels - 1))
 }
 
 /// Tiles along an axis of n points, of so many points each, of which `margin` at either side overlap.
@@ -67,9 +62,10 @@ struct Task {
 /// A lane's two points of a row.
 type Pair = [f64; 2];
 
-/// Defines a kernel of T levels, R rows a warp and W warps, and so many threads a block.
+/// Defines a kernel of T levels, R rows a warp, W warps and S slots, with three copies fewer than slots pending while a plane is waited for,
+/// and so many threads a block.
 macro_rules! fast {
-    ($name:ident, $t:literal, $r:literal, $w:literal, $threads:literal) => {
+    ($name:ident, $t:literal, $r:literal, $w:literal, $s:literal, $pending:literal, $threads:literal) => {
         /// `iterations` iterations: u to the points of u_next inside the walls (and on the walls at either end of x). See the module.
         ///
         /// Block: 32 x W. Grid: [`tiles`] of [`COLUMNS`] with [`MARGIN`], those of W R rows with T, and (n - 2) / `chunk`, rounded
@@ -100,25 +96,34 @@ macro_rules! fast {
                 h2_f,
             };
             // SAFETY: the caller's.
-            unsafe { run::<$t, $r, $w>(&task) }
+            unsafe { run::<$t, $r, $w, $s, $pending>(&task) }
         }
     };
 }
 
-fast!(poisson_fast_t2_r4_w8, 2, 4, 8, 256);
-fast!(poisson_fast_t3_r4_w8, 3, 4, 8, 256);
-fast!(poisson_fast_t3_r3_w12, 3, 3, 12, 384);
-fast!(poisson_fast_t4_r3_w8, 4, 3, 8, 256);
+fast!(poisson_fast_t3_r4_w8_s3, 3, 4, 8, 3, 0, 256);
+fast!(poisson_fast_t2_r4_w8_s6, 2, 4, 8, 6, 3, 256);
+fast!(poisson_fast_t3_r4_w8_s6, 3, 4, 8, 6, 3, 256);
+fast!(poisson_fast_t3_r3_w12_s6, 3, 3, 12, 6, 3, 384);
+fast!(poisson_fast_t4_r3_w8_s6, 4, 3, 8, 6, 3, 256);
 
 /// # Safety
 /// As the kernels'.
 #[inline(always)]
-unsafe fn run<const T: usize, const R: usize, const W: usize>(task: &Task) {
-    let mut stream = Stream::<T, R, W>::new(task);
+unsafe fn run<
+    const T: usize,
+    const R: usize,
+    const W: usize,
+    const S: usize,
+    const PENDING: u32,
+>(
+    task: &Task,
+) {
+    let mut stream = Stream::<T, R, W, S, PENDING>::new(task);
     // SAFETY: the caller's.
     unsafe {
-        for after in 0..AHEAD {
-            stream.fetch::<ANY>(FIRST, after);
+        for after in 0..Stream::<T, R, W, S, PENDING>::AHEAD {
+            stream.fetch::<ANY>(S - 1, after);
         }
         stream.first_plane();
         // Three planes each time; of those after the last nothing comes. A loop for each kind: where kinds meet, registers are moved.
@@ -144,9 +149,6 @@ const WALLED: u32 = 2;
 /// Inner planes of a tile without a wall along x or y, too.
 const PLAIN: u32 = 3;
 
-/// The number of a stream's first plane among three, that of the one before them.
-const FIRST: usize = SLOTS as usize - 1;
-
 /// Flags of a thread. Whether the second point of a row is in the cube, if the first is.
 const SECOND: u32 = 1;
 /// Whether it writes its points in row 0; in the next bits, in the rows after.
@@ -161,7 +163,14 @@ const SOURCE_ROW: u32 = 1 << 26;
 const SOURCE_ROWS: u32 = 15 * SOURCE_ROW;
 
 /// A block's tile and chunk of planes, as one of its threads sees it. Planes count from 0 in the direction of the stream.
-struct Stream<'a, const T: usize, const R: usize, const W: usize> {
+struct Stream<
+    'a,
+    const T: usize,
+    const R: usize,
+    const W: usize,
+    const S: usize,
+    const PENDING: u32,
+> {
     task: &'a Task,
     /// What is asked of this thread's points, a bit for each answer: one register holds all.
     flags: u32,
@@ -176,7 +185,7 @@ struct Stream<'a, const T: usize, const R: usize, const W: usize> {
     /// The plane of level 0.
     p: u32,
     /// Where this lane's part of its warp's first row is, in elements of shared memory: in the slot of the next of three planes, and in that of
-    /// the one three planes later.
+    /// the one three planes later, if there are six slots.
     halves: [u32; 2],
     /// The address of shared memory.
     shared: u32,
@@ -188,9 +197,13 @@ struct Stream<'a, const T: usize, const R: usize, const W: usize> {
     planes: [[[Pair; R]; 3]; T],
 }
 
-impl<'a, const T: usize, const R: usize, const W: usize> Stream<'a, T, R, W> {
+impl<'a, const T: usize, const R: usize, const W: usize, const S: usize, const PENDING: u32>
+    Stream<'a, T, R, W, S, PENDING>
+{
     /// Points of a plane of the tile.
     const PLANE: usize = W * R * ROW;
+    /// Planes under way while a plane is computed. The other two slots are its own, and that of the one before, whose rows level 1 still reads.
+    const AHEAD: u32 = PENDING + 1;
 
     #[inline(always)]
     fn new(task: &'a Task) -> Self {
@@ -279,10 +292,10 @@ impl<'a, const T: usize, const R: usize, const W: usize> Stream<'a, T, R, W> {
     }
 
     /// Where this lane's part of its warp's first row is, in elements of shared memory, in the slot of the plane that is `q` after the next of
-    /// three; `q` counts modulo [`SLOTS`].
+    /// three; `q` counts modulo S.
     #[inline(always)]
     fn in_ring(&self, q: usize) -> u32 {
-        let q = q % SLOTS as usize;
+        let q = q % S;
         self.halves[q / 3] + (q % 3 * Self::PLANE) as u32
     }
 
@@ -291,7 +304,7 @@ impl<'a, const T: usize, const R: usize, const W: usize> Stream<'a, T, R, W> {
     fn in_edges(&self, level: usize, q: usize, edge: usize) -> *mut f64 {
         let lane = 2 * thread::thread_idx_x() as usize;
         let set = 3 * (level - 1) + q;
-        let place = SLOTS as usize * Self::PLANE + (set * 2 * W + edge) * ROW + lane;
+        let place = S * Self::PLANE + (set * 2 * W + edge) * ROW + lane;
         shared::dynamic_shared_mem::<f64>().wrapping_add(place)
     }
 
@@ -350,9 +363,9 @@ impl<'a, const T: usize, const R: usize, const W: usize> Stream<'a, T, R, W> {
         let mut plane = [[0.0; 2]; R];
         // SAFETY: a slot is copied to after the barrier that follows its last use, and read after the one that follows the copies' arrival.
         unsafe {
-            async_copy::wait::<{ AHEAD - 1 }>();
+            async_copy::wait::<PENDING>();
             thread::sync_threads();
-            self.fetch::<PLANES>(q, AHEAD);
+            self.fetch::<PLANES>(q, Self::AHEAD);
             for (r, pair) in plane.iter_mut().enumerate() {
                 *pair = mem::load_vector(own.wrapping_add(r * ROW));
             }
@@ -368,7 +381,7 @@ impl<'a, const T: usize, const R: usize, const W: usize> Stream<'a, T, R, W> {
     unsafe fn first_plane(&mut self) {
         // SAFETY: the caller's; the places are this lane's.
         unsafe {
-            self.planes[0][2] = self.arrive::<ANY>(FIRST);
+            self.planes[0][2] = self.arrive::<ANY>(S - 1);
             let warp = thread::thread_idx_y() as usize;
             for s in 1..T {
                 mem::store_vector(self.in_edges(s, 2, 2 * warp), [0.0; 2]);
@@ -402,7 +415,9 @@ impl<'a, const T: usize, const R: usize, const W: usize> Stream<'a, T, R, W> {
             self.plane::<PLANES>(1);
             self.plane::<PLANES>(2);
         }
-        self.halves.swap(0, 1);
+        if S > 3 {
+            self.halves.swap(0, 1);
+        }
     }
 
     /// Advances every level by a plane, of three the one with number `q`.
@@ -448,7 +463,7 @@ impl<'a, const T: usize, const R: usize, const W: usize> Stream<'a, T, R, W> {
             || s as u32 <= self.task.iterations && plane.wrapping_sub(1) < self.task.n - 2;
         let kept = if is_computed { self.flags } else { u32::MAX };
         let beside = if s == 1 {
-            let own = self.in_ring(q + SLOTS as usize - 1) as usize;
+            let own = self.in_ring(q + S - 1) as usize;
             let own = shared::dynamic_shared_mem::<f64>().wrapping_add(own);
             self.beside.map(|to| own.wrapping_byte_offset(to))
         } else {
