@@ -62,10 +62,9 @@ struct Task {
 /// A lane's two points of a row.
 type Pair = [f64; 2];
 
-/// Defines a kernel of T levels, R rows a warp, W warps and S slots, with three copies fewer than slots pending while a plane is waited for,
-/// and so many threads a block.
+/// Defines a kernel of T levels, R rows a warp, W warps and S slots, and so many threads a block.
 macro_rules! fast {
-    ($name:ident, $t:literal, $r:literal, $w:literal, $s:literal, $pending:literal, $threads:literal) => {
+    ($name:ident, $t:literal, $r:literal, $w:literal, $s:literal, $threads:literal) => {
         /// `iterations` iterations: u to the points of u_next inside the walls (and on the walls at either end of x). See the module.
         ///
         /// Block: 32 x W. Grid: [`tiles`] of [`COLUMNS`] with [`MARGIN`], those of W R rows with T, and (n - 2) / `chunk`, rounded
@@ -96,33 +95,25 @@ macro_rules! fast {
                 h2_f,
             };
             // SAFETY: the caller's.
-            unsafe { run::<$t, $r, $w, $s, $pending>(&task) }
+            unsafe { run::<$t, $r, $w, $s>(&task) }
         }
     };
 }
 
-fast!(poisson_fast_t3_r4_w8_s3, 3, 4, 8, 3, 0, 256);
-fast!(poisson_fast_t2_r4_w8_s6, 2, 4, 8, 6, 3, 256);
-fast!(poisson_fast_t3_r4_w8_s6, 3, 4, 8, 6, 3, 256);
-fast!(poisson_fast_t3_r3_w12_s6, 3, 3, 12, 6, 3, 384);
-fast!(poisson_fast_t4_r3_w8_s6, 4, 3, 8, 6, 3, 256);
+fast!(poisson_fast_t3_r4_w8_s3, 3, 4, 8, 3, 256);
+fast!(poisson_fast_t2_r4_w8_s6, 2, 4, 8, 6, 256);
+fast!(poisson_fast_t3_r4_w8_s6, 3, 4, 8, 6, 256);
+fast!(poisson_fast_t3_r3_w12_s6, 3, 3, 12, 6, 384);
+fast!(poisson_fast_t4_r3_w8_s6, 4, 3, 8, 6, 256);
 
 /// # Safety
 /// As the kernels'.
 #[inline(always)]
-unsafe fn run<
-    const T: usize,
-    const R: usize,
-    const W: usize,
-    const S: usize,
-    const PENDING: u32,
->(
-    task: &Task,
-) {
-    let mut stream = Stream::<T, R, W, S, PENDING>::new(task);
+unsafe fn run<const T: usize, const R: usize, const W: usize, const S: usize>(task: &Task) {
+    let mut stream = Stream::<T, R, W, S>::new(task);
     // SAFETY: the caller's.
     unsafe {
-        for after in 0..Stream::<T, R, W, S, PENDING>::AHEAD {
+        for after in 0..Stream::<T, R, W, S>::AHEAD {
             stream.fetch::<ANY>(S - 1, after);
         }
         stream.first_plane();
@@ -163,14 +154,7 @@ const SOURCE_ROW: u32 = 1 << 26;
 const SOURCE_ROWS: u32 = 15 * SOURCE_ROW;
 
 /// A block's tile and chunk of planes, as one of its threads sees it. Planes count from 0 in the direction of the stream.
-struct Stream<
-    'a,
-    const T: usize,
-    const R: usize,
-    const W: usize,
-    const S: usize,
-    const PENDING: u32,
-> {
+struct Stream<'a, const T: usize, const R: usize, const W: usize, const S: usize> {
     task: &'a Task,
     /// What is asked of this thread's points, a bit for each answer: one register holds all.
     flags: u32,
@@ -193,17 +177,15 @@ struct Stream<
     beside: [isize; 2],
     /// This thread's first point of each row, in a plane of u.
     copied: [u32; R],
-    /// This thread's points of the last two planes of each level but the last.
+    /// This thread's points of the last two planes of each level but the last, and room for the next one.
     planes: [[[Pair; R]; 3]; T],
 }
 
-impl<'a, const T: usize, const R: usize, const W: usize, const S: usize, const PENDING: u32>
-    Stream<'a, T, R, W, S, PENDING>
-{
+impl<'a, const T: usize, const R: usize, const W: usize, const S: usize> Stream<'a, T, R, W, S> {
     /// Points of a plane of the tile.
     const PLANE: usize = W * R * ROW;
     /// Planes under way while a plane is computed. The other two slots are its own, and that of the one before, whose rows level 1 still reads.
-    const AHEAD: u32 = PENDING + 1;
+    const AHEAD: u32 = S as u32 - 2;
 
     #[inline(always)]
     fn new(task: &'a Task) -> Self {
@@ -363,7 +345,11 @@ impl<'a, const T: usize, const R: usize, const W: usize, const S: usize, const P
         let mut plane = [[0.0; 2]; R];
         // SAFETY: a slot is copied to after the barrier that follows its last use, and read after the one that follows the copies' arrival.
         unsafe {
-            async_copy::wait::<PENDING>();
+            // All but the `AHEAD` - 1 planes after this one.
+            match S {
+                3 => async_copy::wait::<0>(),
+                _ => async_copy::wait::<3>(),
+            }
             thread::sync_threads();
             self.fetch::<PLANES>(q, Self::AHEAD);
             for (r, pair) in plane.iter_mut().enumerate() {
