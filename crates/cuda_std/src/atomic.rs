@@ -21,6 +21,73 @@ use core::cell::UnsafeCell;
 
 pub use core::sync::atomic::{AtomicI32, AtomicI64, AtomicU32, AtomicU64, Ordering};
 
+/// Loads a number that another block has stored by [`store_release`]: what that block did before, this thread sees from here on.
+/// (`AtomicU32::load` is at the scope of the system, which costs more.)
+///
+/// ```ignore
+/// // Blocks in a row: each goes on where the one before it has been.
+/// let turn = progress.add(thread::block_idx_x() as usize);
+/// while atomic::load_acquire(turn) == 0 {}
+/// work();
+/// thread::sync_threads();
+/// if thread::first() {
+///     atomic::store_release(turn.add(1), 1);
+/// }
+/// ```
+///
+/// # Safety
+/// `pointer` is an aligned `u32` in global memory, which nothing accesses meanwhile but atomics, this and [`store_release`].
+#[inline(always)]
+pub unsafe fn load_acquire(pointer: *const u32) -> u32 {
+    #[cfg(target_arch = "nvptx64")]
+    {
+        let value: u32;
+        // SAFETY: the caller's.
+        unsafe {
+            core::arch::asm!(
+                "{{ .reg .b64 address; cvta.to.global.u64 address, {pointer};",
+                "ld.acquire.gpu.global.u32 {value}, [address]; }}",
+                pointer = in(reg64) pointer,
+                value = out(reg32) value,
+                options(nostack, preserves_flags)
+            );
+        }
+        value
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    {
+        let _ = pointer;
+        crate::gpu_only("ld.acquire.gpu")
+    }
+}
+
+/// Stores a number for threads of the device that load it by [`load_acquire`]: what this thread did before, and what it has seen of others (those of
+/// its warp before a `sync_warp`, those of its block before a barrier), they see then. Waits until this thread's stores have arrived.
+///
+/// # Safety
+/// As [`load_acquire`].
+#[inline(always)]
+pub unsafe fn store_release(pointer: *mut u32, value: u32) {
+    #[cfg(target_arch = "nvptx64")]
+    {
+        // SAFETY: the caller's.
+        unsafe {
+            core::arch::asm!(
+                "{{ .reg .b64 address; cvta.to.global.u64 address, {pointer};",
+                "st.release.gpu.global.u32 [address], {value}; }}",
+                pointer = in(reg64) pointer,
+                value = in(reg32) value,
+                options(nostack, preserves_flags)
+            );
+        }
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    {
+        let _ = (pointer, value);
+        crate::gpu_only("st.release.gpu")
+    }
+}
+
 macro_rules! atomic_float {
     ($name:ident, $ty:ident, $bits:ident, $instruction:literal, $class:ident, $align:literal) => {
         #[doc = concat!("An `", stringify!($ty), "` that the threads of a grid add to without a race.")]

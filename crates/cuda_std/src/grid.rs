@@ -34,7 +34,7 @@
 //! until the block's stores are visible on the device (`MEMBAR.ALL.GPU`). A block that waits empties the multiprocessor's L1 cache each
 //! time that it looks (`CCTL.IVALL`). Between [`arrive`] and [`Arrival::wait`] a block can do what does not depend on the others.
 
-use crate::thread;
+use crate::{atomic, thread};
 
 /// The bit of the counter that every barrier flips.
 const PHASE: u32 = 1 << 31;
@@ -89,7 +89,7 @@ impl Arrival {
     pub fn wait(self) {
         if thread::linear_thread_idx() == 0 {
             // SAFETY: `arrive`'s.
-            while (unsafe { load_acquire(self.counter) } ^ self.before) & PHASE == 0 {
+            while (unsafe { atomic::load_acquire(self.counter) } ^ self.before) & PHASE == 0 {
                 thread::nanosleep(NANOS);
             }
         }
@@ -124,33 +124,5 @@ unsafe fn add_release(counter: *mut u32, value: u32) -> u32 {
     {
         let _ = (counter, value);
         crate::gpu_only("atom.release.gpu.add")
-    }
-}
-
-/// Loads the counter, at the scope of the device. (`AtomicU32::load` is at that of the system.)
-///
-/// # Safety
-/// `counter` is an aligned `u32` in global memory.
-#[inline(always)]
-unsafe fn load_acquire(counter: *mut u32) -> u32 {
-    #[cfg(target_arch = "nvptx64")]
-    {
-        let value: u32;
-        // SAFETY: the caller's.
-        unsafe {
-            core::arch::asm!(
-                "{{ .reg .b64 address; cvta.to.global.u64 address, {counter};",
-                "ld.acquire.gpu.global.u32 {value}, [address]; }}",
-                counter = in(reg64) counter,
-                value = out(reg32) value,
-                options(nostack, preserves_flags)
-            );
-        }
-        value
-    }
-    #[cfg(not(target_arch = "nvptx64"))]
-    {
-        let _ = counter;
-        crate::gpu_only("ld.acquire.gpu")
     }
 }
