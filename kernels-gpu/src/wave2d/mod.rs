@@ -10,9 +10,11 @@
 //!
 //! - [`scene`]: where walls and sources are; [`AnyScene`] chooses one at run time.
 //! - [`update`](mod@update): the scheme for one cell, called by kernels and references alike.
-//! - [`padded`] and [`chunks`]: for kernels of several timesteps a launch, how fields stand in memory and who works on which rows.
+//! - [`padded`], [`chunks`] and [`levels`]: for kernels of several timesteps a launch, how fields stand in memory, who works on which rows, and a warp's
+//!   pipeline.
 
 pub mod chunks;
+pub mod levels;
 pub mod padded;
 pub mod scene;
 mod scenes;

@@ -1,7 +1,8 @@
 //! Fields with room around the domain, in strips: every row begins at a multiple of 16 bytes, and what a strip's edge reads is there.
 //!
 //! A kernel that takes several timesteps a launch divides the domain into strips of [`STRIP`] columns, which overlap by `halo` columns on each
-//! side, since as many are wrong after as many timesteps.
+//! side, since as many are wrong after as many timesteps. Strips have more columns than the domain: half of what is spare is on each side, so that what
+//! is near the domain's left and right borders is in as few strips as can be.
 
 /// Columns of a strip: four neighbouring ones for each lane of a warp.
 pub const STRIP: u32 = 128;
@@ -9,7 +10,7 @@ pub const STRIP: u32 = 128;
 /// Rows of padding before the domain's first row and after its last.
 pub const MARGIN: u32 = 32;
 
-/// Where the cells of such fields are. Rows have `halo` floats of padding before the domain's first column, and at least as many after its last.
+/// Where the cells of such fields are. Rows have at least `halo` floats of padding before the domain's first column, and after its last.
 /// Two fields are one after the other: the last, then the second-last, a [`plane`](Self::plane) behind it.
 #[derive(Clone, Copy, Debug)]
 pub struct Layout {
@@ -22,7 +23,7 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// Columns of a strip that no other strip has. They begin `halo` columns after the strip's first.
+    /// Columns of a strip that no other strip has. They begin `halo` columns after the strip's first; the first strip's first is a row's first float.
     #[inline(always)]
     pub fn own(self) -> u32 {
         STRIP - 2 * self.halo
@@ -38,6 +39,13 @@ impl Layout {
     #[inline(always)]
     pub fn pitch(self) -> u32 {
         self.strips() * self.own() + 2 * self.halo
+    }
+
+    /// Floats of padding before a row's first column: a multiple of 4.
+    #[inline(always)]
+    pub fn before(self) -> u32 {
+        let spare = self.strips() * self.own() - self.n_x;
+        self.halo + spare / 8 * 4
     }
 
     /// Rows, with padding.
@@ -63,6 +71,6 @@ impl Layout {
     #[inline(always)]
     pub fn cell(self, cell: u32) -> usize {
         let (x, y) = (cell % self.n_x, cell / self.n_x);
-        self.row(y) + (x + self.halo) as usize
+        self.row(y) + (x + self.before()) as usize
     }
 }

@@ -24,34 +24,14 @@ use cuda_std::prelude::*;
 use cuda_std::warp::FULL_MASK;
 use cuda_std::{async_copy, hint, mem};
 
-use kernels_gpu::real::Fused;
+use kernels_gpu::wave2d::levels::{
+    AHEAD, Arrived, CODE_RING, GROUP, IS_CHANGED, IS_ROUGH, IS_ZERO, Levels, MOST_STEPS, PLAIN,
+    RING, ROUGH, ROW, ROW_BYTES, Rows, WARP_FLOATS, ZERO, encode, is_zero,
+};
 use kernels_gpu::wave2d::padded::{Layout, MARGIN, STRIP};
 use kernels_gpu::wave2d::update::{self, Kind};
 use kernels_gpu::wave2d::{AnyScene, Domain, Scene, chunks};
 
-/// Floats of shared memory of each warp.
-pub const WARP_FLOATS: u32 = (RING * 2 * ROW + CODE_RING * ROW + SOURCES) as u32;
-/// The most timesteps of a launch.
-pub const MOST_STEPS: u32 = 16;
-
-/// Floats of a strip's row.
-const ROW: usize = STRIP as usize;
-/// Its bytes.
-const ROW_BYTES: u32 = 4 * STRIP;
-/// Steps of the loop: rows are taken in groups of so many.
-const GROUP: usize = 2;
-/// Rows of both inputs in the ring: a power of two of groups.
-const RING: usize = 8;
-/// Rows that are on their way when a step begins: the ring has the step's row and the one before, too.
-const AHEAD: usize = RING - 2;
-/// Rows of the table in their ring: those in the pipeline and those on their way; a power of two of groups.
-const CODE_RING: usize = 32;
-/// Room for the source's values.
-const SOURCES: usize = 32;
-const _: () = assert!(
-    MOST_STEPS as usize + AHEAD + GROUP <= CODE_RING && MOST_STEPS as usize <= SOURCES,
-    "a table's row stays in the ring until the last level has passed"
-);
 const _: () = assert!(
     MOST_STEPS as usize + AHEAD + GROUP < MARGIN as usize,
     "there is padding for all rows that a chunk copies, a group at a time"
@@ -123,34 +103,6 @@ pub unsafe fn wave2d_fast_unpad(
     }
 }
 
-/// A table's code for a border or wall cell, and what the ring has for those outside the domain.
-const ZERO: f32 = 0.0;
-/// A source's code.
-const SOURCE: f32 = 1.0;
-
-/// Whether a code is that of a cell that is zero: [`ZERO`], but not -0, an undamped cell's.
-#[inline(always)]
-fn is_zero(code: f32) -> bool {
-    code.to_bits() == ZERO.to_bits()
-}
-
-/// The code of a cell. A free cell's has the sign bit: -d where `exact`, so that both orders of operations have what they start with, and
-/// otherwise d - 1, as -(1 - d).
-#[inline(always)]
-fn encode(kind: Kind, exact: bool) -> f32 {
-    match kind {
-        Kind::Zero => ZERO,
-        Kind::Source => SOURCE,
-        Kind::Free { damping } if exact => -damping,
-        Kind::Free { damping } => -(1.0 - damping),
-    }
-}
-
-/// Of a row of a strip: some cell is not plain.
-const IS_ROUGH: u32 = 1;
-/// Of a row of a strip: all cells are border, wall, or outside the domain.
-const IS_ZERO: u32 = 2;
-
 /// Writes what each of the domain's cells is to `kinds`, and what each row of each strip is to `rough`, with padding.
 ///
 /// Block: 32 x any. Grid: strips; rows with margins over the block's y, rounded up.
@@ -179,33 +131,41 @@ pub unsafe fn wave2d_fast_kinds(
     let scene = AnyScene::new(scene, domain);
     // Outside the domain these wrap around.
     let y = row.wrapping_sub(MARGIN);
-    let first = (strip * layout.own()).wrapping_sub(halo);
+    let first = (strip * layout.own()).wrapping_sub(layout.before());
     let plain = encode(Kind::Free { damping: 0.0 }, exact != 0);
-    let (mut all_plain, mut all_zero) = (true, true);
+    let (mut all_plain, mut all_zero, mut all_same) = (true, true, true);
+    // What is outside the domain counts as border.
+    let code = |x: u32, y: u32| {
+        if x < n_x && y < n_y {
+            encode(update::kind(&scene, domain, x, y), exact != 0)
+        } else {
+            ZERO
+        }
+    };
     // One column at a time: all scenes stand here.
     let mut column = lane;
     while column < STRIP {
         let x = first.wrapping_add(column);
-        if x < n_x && y < n_y {
-            let code = encode(update::kind(&scene, domain, x, y), exact != 0);
-            if column.wrapping_sub(halo) < layout.own() {
-                // SAFETY: (x, y) is in the domain, and in the part of this strip that no other has.
-                unsafe { *kinds.add(layout.row(y) + (x + halo) as usize) = code }
-            }
-            all_plain &= code.to_bits() == plain.to_bits();
-            all_zero &= is_zero(code);
-        } else {
-            all_plain = false;
+        let [above, code] = [y.wrapping_sub(1), y].map(|y| code(x, y));
+        if x < n_x && y < n_y && column.wrapping_sub(halo) < layout.own() {
+            // SAFETY: (x, y) is in the domain, and in the part of this strip that no other has.
+            unsafe { *kinds.add(layout.row(y) + (x + layout.before()) as usize) = code }
         }
+        all_plain &= code.to_bits() == plain.to_bits();
+        all_zero &= is_zero(code);
+        all_same &= code.to_bits() == above.to_bits();
         column += 32;
     }
     // SAFETY: all lanes are here; `row` and `strip` are below the extents that the caller states.
     unsafe {
         let plain = warp::warp_vote_all(FULL_MASK, all_plain);
         let zero = warp::warp_vote_all(FULL_MASK, all_zero);
+        let same = warp::warp_vote_all(FULL_MASK, all_same);
         if lane == 0 {
             let row = rough.add((strip * layout.rows() + row) as usize);
-            *row = if plain { 0 } else { IS_ROUGH } | if zero { IS_ZERO } else { 0 };
+            *row = if plain { 0 } else { IS_ROUGH }
+                | if zero { IS_ZERO } else { 0 }
+                | if same { 0 } else { IS_CHANGED };
         }
     }
 }
@@ -303,27 +263,6 @@ pub unsafe fn wave2d_fast_chunks(
     unsafe { chunks::divide(before, counts, chunks, extents, most, costs, together) }
 }
 
-/// A lane's cells of a row of its strip.
-type Cells = [f32; 4];
-
-/// What a lane keeps of the levels from a step to the next; levels up to T are in use.
-struct Levels {
-    /// The last row of each but level 0, of which the ring has it.
-    last: [Cells; MOST_STEPS as usize + 1],
-    /// The row after it, of which the neighbours to the south are not there. Fused arithmetic needs the first of each two.
-    begun: [[[f32; 2]; 4]; MOST_STEPS as usize + 1],
-}
-
-/// What goes from a level to the next in a step: a row that the level has just reached.
-#[derive(Clone, Copy)]
-struct Arrived {
-    newest: Cells,
-    /// The same row of the level below.
-    older: Cells,
-    /// The table's, if the path is the one for rough rows.
-    codes: Cells,
-}
-
 /// A warp's pipeline over its chunk, as one of its lanes sees it. Rows are numbered by the step that takes them from the ring.
 struct Pipeline {
     k: f32,
@@ -346,33 +285,11 @@ struct Pipeline {
     next_flags: *const u32,
     /// Whether rows are rough: bit 0 is the latest that was copied.
     rough: u32,
-    /// Shared memory: `RING` rows of u1 and u0, then `CODE_RING` rows of the table, then the source's values.
-    shared: *mut f32,
-    /// The lane's cells of the first row there.
-    cells: *mut f32,
+    /// What is in shared memory.
+    shared: Rows,
 }
 
 impl Pipeline {
-    /// Floats from the beginning of shared memory to row `row`, counted from the group's first, in the ring.
-    #[inline(always)]
-    fn ring(group: u32, row: i32) -> u32 {
-        Self::in_groups(group, row, RING) * 2 * ROW as u32
-    }
-
-    /// The same in the table's ring; `row` may be negative, for one of a group before.
-    #[inline(always)]
-    fn codes(group: u32, row: i32) -> u32 {
-        (RING as u32 * 2 + Self::in_groups(group, row, CODE_RING)) * ROW as u32
-    }
-
-    /// Where a row is in a ring of `ring` rows. Of constants but for the group, so that few additions are for each group, and none for each row.
-    #[inline(always)]
-    fn in_groups(group: u32, row: i32, ring: usize) -> u32 {
-        let size = GROUP as i32;
-        let of_group = group.wrapping_add(row.div_euclid(size) as u32) % (ring / GROUP) as u32;
-        of_group * size as u32 + row.rem_euclid(size) as u32
-    }
-
     /// The same cells of the field behind. Here and for rows, a distance of 32 bits that LLVM does not know: an address is one instruction, and
     /// the distance in bytes takes no registers.
     #[inline(always)]
@@ -388,12 +305,12 @@ impl Pipeline {
     unsafe fn copy(&mut self, group: u32, row: i32, is_near_rough: bool) {
         // SAFETY: the layout has padding for all rows that a chunk copies; the ring has room for whole rows.
         unsafe {
-            let cells = shared::address(self.cells);
-            let place = cells + 4 * Self::ring(group, row);
+            let cells = shared::address(self.shared.cells);
+            let place = cells + 4 * Rows::ring(group, row);
             async_copy::copy_16_to(place, self.next);
             async_copy::copy_16_to(place + ROW_BYTES, self.behind(self.next));
             if is_near_rough {
-                let place = cells + 4 * Self::codes(group, row);
+                let place = cells + 4 * Rows::codes(group, row);
                 async_copy::copy_16_to(place, self.next.wrapping_byte_offset(self.to_kinds));
             }
         }
@@ -419,127 +336,6 @@ impl Pipeline {
         self.next_flags = self.next_flags.wrapping_add(GROUP);
     }
 
-    /// The source's values.
-    #[inline(always)]
-    fn sources(&self) -> *mut f32 {
-        self.shared.wrapping_add((RING * 2 + CODE_RING) * ROW)
-    }
-
-    /// The lane's cells of row `row`, counted from the group's first: of u1, or of u0, which is `behind` by a row.
-    ///
-    /// # Safety
-    /// They are in the ring.
-    #[inline(always)]
-    unsafe fn load_row(&self, group: u32, row: i32, behind: usize) -> Cells {
-        let at = Self::ring(group, row) as usize + behind;
-        // SAFETY: the caller's; four floats from a multiple of four are aligned.
-        unsafe { mem::load_vector(self.cells.add(at)) }
-    }
-
-    /// The codes of the lane's cells of row `row`, counted from the group's first.
-    ///
-    /// # Safety
-    /// They are in the ring.
-    #[inline(always)]
-    unsafe fn load_codes(&self, group: u32, row: i32) -> Cells {
-        let at = Self::codes(group, row) as usize;
-        // SAFETY: the caller's; four floats from a multiple of four are aligned.
-        unsafe { mem::load_vector(self.cells.add(at)) }
-    }
-
-    /// In step `Q` of the group, takes the row that level `S` - 1 has reached: ends the row before it of level `S`, which takes its place in `arrived`,
-    /// and begins that row of level `S`. `ROUGH`: cells may be anything.
-    ///
-    /// # Safety
-    /// All lanes of the warp call together. If `ROUGH`, the table's rows are in their ring.
-    #[inline(always)]
-    unsafe fn level<
-        const T: usize,
-        const EXACT: bool,
-        const ROUGH: bool,
-        const Q: usize,
-        const S: usize,
-    >(
-        &self,
-        levels: &mut Levels,
-        arrived: &mut Arrived,
-        group: u32,
-    ) {
-        if S > T {
-            return;
-        }
-        let Arrived {
-            newest,
-            older,
-            codes,
-        } = *arrived;
-        let own = if S == 1 {
-            // SAFETY: the row before is still in the ring, or there is none and nothing comes of it.
-            unsafe { self.load_row(group, Q as i32 - 1, 0) }
-        } else {
-            levels.last[S - 1]
-        };
-        let begun = levels.begun[S];
-        let (own_codes, source) = if ROUGH {
-            // SAFETY: the caller's.
-            unsafe {
-                (
-                    self.load_codes(group, Q as i32 - S as i32),
-                    *self.sources().add(S - 1),
-                )
-            }
-        } else {
-            (codes, 0.0)
-        };
-        // Fused arithmetic adds the western neighbours of the row that ends; exact arithmetic those of the row that begins.
-        let row = if EXACT { newest } else { own };
-        // At the strip's edge a lane gets its own value back: wrong, like all that the edge lacks.
-        // SAFETY: all lanes of the warp are here.
-        let west = unsafe { warp::warp_shuffle_up(FULL_MASK, row[3], 1, 32).0 };
-        let wests = [west, row[0], row[1], row[2]];
-        // Exact: the row that begins. Fused: west + south of the row that ends, which is north + east of the cell to the west in the row that begins.
-        let mut sums = newest;
-        if !EXACT {
-            for i in 0..4 {
-                sums[i] = wests[i] + newest[i];
-            }
-        }
-        // SAFETY: as above.
-        let east = unsafe { warp::warp_shuffle_down(FULL_MASK, sums[0], 1, 32).0 };
-        let easts = [sums[1], sums[2], sums[3], east];
-        for i in 0..4 {
-            let free = if EXACT {
-                update::end_free_cell(begun[i], newest[i], self.k)
-            } else {
-                update::end_fused_cell(begun[i][0], sums[i], self.k)
-            };
-            arrived.newest[i] = if ROUGH {
-                // A choice between values that are there, not a branch. Never -0 for a cell that is zero.
-                let fixed = own_codes[i].fused(source, 0.0);
-                if (own_codes[i].to_bits() as i32) < 0 {
-                    free
-                } else {
-                    fixed
-                }
-            } else {
-                free
-            };
-            let (old, new, code) = (older[i], newest[i], -codes[i]);
-            levels.begun[S][i] = if EXACT {
-                let around = [wests[i], easts[i], own[i]];
-                update::begin_free_cell(old, new, around, self.k, code)
-            } else {
-                [
-                    update::begin_fused_cell(old, new, easts[i], self.k, code),
-                    0.0,
-                ]
-            };
-        }
-        levels.last[S - 1] = newest;
-        arrived.older = own;
-        arrived.codes = own_codes;
-    }
-
     /// One step: takes a row from the ring, starts to copy another, advances each level by a row, and stores a row of the last two.
     /// `BEGINS`: levels that nothing needs yet are skipped, four at a time.
     ///
@@ -549,7 +345,7 @@ impl Pipeline {
     unsafe fn step<
         const T: usize,
         const EXACT: bool,
-        const ROUGH: bool,
+        const PATH: u32,
         const BEGINS: bool,
         const Q: usize,
     >(
@@ -564,19 +360,19 @@ impl Pipeline {
         unsafe {
             async_copy::wait::<{ AHEAD as u32 - 1 }>();
             let mut arrived = Arrived {
-                newest: self.load_row(group, Q as i32, 0),
-                older: self.load_row(group, Q as i32, ROW),
+                newest: self.shared.load_row(group, Q as i32, 0),
+                older: self.shared.load_row(group, Q as i32, ROW),
                 codes: [if EXACT { -0.0 } else { -1.0 }; 4],
             };
             self.copy(group, (Q + AHEAD) as i32, is_near_rough);
-            if ROUGH {
-                arrived.codes = self.load_codes(group, Q as i32);
+            if PATH == ROUGH {
+                arrived.codes = self.shared.load_codes(group, Q as i32);
             }
             // What the last but one level has reached, the last one reaches in this step.
             let is_stored = self.is_own && step.wrapping_sub(2 * T as u32) < self.rows;
             if is_stored {
                 let last = if T == 1 {
-                    self.load_row(group, Q as i32 - 1, 0)
+                    self.shared.load_row(group, Q as i32 - 1, 0)
                 } else {
                     levels.last[T - 1]
                 };
@@ -588,8 +384,8 @@ impl Pipeline {
                     if $first <= T {
                         // A row of level s that is needed ends in step 2 s at first, and begins in the step before.
                         if !BEGINS || step + 1 >= 2 * $first {
-                            self.level::<T, EXACT, ROUGH, Q, $first>(levels, &mut arrived, group);
-                            $(self.level::<T, EXACT, ROUGH, Q, $level>(levels, &mut arrived, group);)*
+                            self.shared.level::<T, EXACT, PATH, Q, $first>(self.k, levels, &mut arrived, group);
+                            $(self.shared.level::<T, EXACT, PATH, Q, $level>(self.k, levels, &mut arrived, group);)*
                             levels!($($rest)*);
                         } else {
                             levels.last[$first - 1] = arrived.newest;
@@ -607,22 +403,22 @@ impl Pipeline {
         }
     }
 
-    /// The steps of a group. Neither `ROUGH` nor `BEGINS`: no row to copy is in the pipeline together with a rough one.
+    /// The steps of a group. Neither [`ROUGH`] nor `BEGINS`: no row to copy is in the pipeline together with a rough one.
     ///
     /// # Safety
     /// As [`step`](Self::step)'s.
     #[inline(always)]
-    unsafe fn group<const T: usize, const EXACT: bool, const ROUGH: bool, const BEGINS: bool>(
+    unsafe fn group<const T: usize, const EXACT: bool, const PATH: u32, const BEGINS: bool>(
         &mut self,
         levels: &mut Levels,
         group: u32,
     ) {
         // SAFETY: the caller's; flags have padding as fields do.
         unsafe {
-            let is_near_rough = (ROUGH || BEGINS) && self.is_near_rough();
+            let is_near_rough = (PATH == ROUGH || BEGINS) && self.is_near_rough();
             self.take_flags();
-            self.step::<T, EXACT, ROUGH, BEGINS, 0>(levels, group, is_near_rough);
-            self.step::<T, EXACT, ROUGH, BEGINS, 1>(levels, group, is_near_rough);
+            self.step::<T, EXACT, PATH, BEGINS, 0>(levels, group, is_near_rough);
+            self.step::<T, EXACT, PATH, BEGINS, 1>(levels, group, is_near_rough);
         }
     }
 
@@ -641,12 +437,12 @@ impl Pipeline {
             // Levels take codes of rows before the first, and nothing needs what comes of it.
             for row in 0..CODE_RING as u32 {
                 let at = (RING as u32 * 2 + row) * ROW as u32;
-                mem::store_vector(self.cells.add(at as usize), [0.0; 4]);
+                mem::store_vector(self.shared.cells.add(at as usize), [0.0; 4]);
             }
             let lane = thread::thread_idx_x();
             if lane < T as u32 {
                 let value = scene.source_value(t.wrapping_add(lane));
-                *self.sources().add(lane as usize) = value;
+                *self.shared.sources().add(lane as usize) = value;
             }
             warp::sync_warp(FULL_MASK);
             let mut is_near_rough = false;
@@ -666,14 +462,14 @@ impl Pipeline {
             let mut group = 0;
             while group < groups {
                 if self.rough & held != 0 {
-                    self.group::<T, EXACT, true, true>(&mut levels, group);
+                    self.group::<T, EXACT, ROUGH, true>(&mut levels, group);
                     group += 1;
                 } else if group < begun || self.is_near_rough() {
-                    self.group::<T, EXACT, false, true>(&mut levels, group);
+                    self.group::<T, EXACT, PLAIN, true>(&mut levels, group);
                     group += 1;
                 } else {
                     while group < groups && self.rough & held == 0 && !self.is_near_rough() {
-                        self.group::<T, EXACT, false, false>(&mut levels, group);
+                        self.group::<T, EXACT, PLAIN, false>(&mut levels, group);
                         group += 1;
                     }
                 }
@@ -741,8 +537,9 @@ unsafe fn pass<const T: usize, const EXACT: bool>(
             flags: *arrays.flags.get_unchecked(first_flags),
             next_flags: arrays.flags.as_ptr().add(first_flags + GROUP),
             rough: 0,
-            cells: shared.add(column as usize),
-            shared,
+            shared: Rows {
+                cells: shared.add(column as usize),
+            },
         };
         let domain = Domain {
             n_x: layout.n_x,

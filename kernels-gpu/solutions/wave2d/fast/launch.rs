@@ -7,7 +7,7 @@ use plan::{Element, LaunchConfig, Plan, PlanError, args};
 use kernels_gpu::wave2d::chunks;
 use kernels_gpu::wave2d::padded::Layout;
 
-use super::kernels::WARP_FLOATS;
+use kernels_gpu::wave2d::levels::WARP_FLOATS;
 
 /// What equals the course's reference to the last bit, as its rule wants. Where a course allows fused arithmetic, [`Shape::DEFAULT`] is faster.
 pub struct Submission;

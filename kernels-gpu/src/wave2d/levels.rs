@@ -1,0 +1,251 @@
+//! A warp's pipeline of timesteps: the rows that are in shared memory, the levels in registers, and how a level advances.
+//!
+//! A warp owns a strip of [`STRIP`] columns, four neighbouring cells a lane, and streams downwards over rows. Level s is the field after s of T timesteps.
+//! When row r of the inputs, which are levels 0 and -1, has arrived, level 1 advances to row r - 1, level 2 to row r - 2, and so on: level s needs rows
+//! r - s - 1 to r - s + 1 of level s - 1 and row r - s of level s - 2.
+//!
+//! Of each level a lane keeps its cells of the last row, and what the row after will be, as far as that needs no neighbour to the south (nor to the
+//! west, in fused arithmetic): [`update::begin_fused_cell`] when a row of the level below arrives, [`update::end_fused_cell`] when the next one does.
+//! Neighbours along x are the lane's own, but for two shuffles for four cells.
+
+use cuda_std::mem;
+use cuda_std::prelude::*;
+use cuda_std::warp::FULL_MASK;
+
+use super::padded::STRIP;
+use super::update::{self, Kind};
+use crate::real::Fused;
+
+/// Floats of shared memory of each warp.
+pub const WARP_FLOATS: u32 = (RING * 2 * ROW + CODE_RING * ROW + SOURCES) as u32;
+/// The most timesteps of a launch.
+pub const MOST_STEPS: u32 = 16;
+
+/// Floats of a strip's row.
+pub const ROW: usize = STRIP as usize;
+/// Its bytes.
+pub const ROW_BYTES: u32 = 4 * STRIP;
+/// Steps of the loop: rows are taken in groups of so many.
+pub const GROUP: usize = 2;
+/// Rows of both inputs in the ring: a power of two of groups.
+pub const RING: usize = 8;
+/// Rows that are on their way when a step begins: the ring has the step's row and the one before, too.
+pub const AHEAD: usize = RING - 2;
+/// Rows of the table in their ring: those in the pipeline and those on their way; a power of two of groups.
+pub const CODE_RING: usize = 32;
+/// Room for the source's values.
+pub const SOURCES: usize = 32;
+const _: () = assert!(
+    MOST_STEPS as usize + AHEAD + GROUP <= CODE_RING && MOST_STEPS as usize <= SOURCES,
+    "a table's row stays in the ring until the last level has passed"
+);
+
+/// A table's code for a border or wall cell, and what the ring has for those outside the domain.
+pub const ZERO: f32 = 0.0;
+/// A source's code.
+pub const SOURCE: f32 = 1.0;
+
+/// Whether a code is that of a cell that is zero: [`ZERO`], but not -0, an undamped cell's.
+#[inline(always)]
+pub fn is_zero(code: f32) -> bool {
+    code.to_bits() == ZERO.to_bits()
+}
+
+/// The code of a cell. A free cell's has the sign bit: -d where `exact`, so that both orders of operations have what they start with, and
+/// otherwise d - 1, as -(1 - d).
+#[inline(always)]
+pub fn encode(kind: Kind, exact: bool) -> f32 {
+    match kind {
+        Kind::Zero => ZERO,
+        Kind::Source => SOURCE,
+        Kind::Free { damping } if exact => -damping,
+        Kind::Free { damping } => -(1.0 - damping),
+    }
+}
+
+/// Of a row of a strip: some cell is not plain.
+pub const IS_ROUGH: u32 = 1;
+/// Of a row of a strip: all cells are border, wall, or outside the domain.
+pub const IS_ZERO: u32 = 2;
+/// Of a row of a strip: some cell is not what the one above it is.
+pub const IS_CHANGED: u32 = 4;
+
+/// A path: all cells in the pipeline are plain, that is inside, free and undamped.
+pub const PLAIN: u32 = 0;
+/// A path: cells are anything, but each row in the pipeline has the same codes.
+pub const UNIFORM: u32 = 1;
+/// A path: cells are anything.
+pub const ROUGH: u32 = 2;
+
+/// A lane's cells of a row of its strip.
+pub type Cells = [f32; 4];
+
+/// What a lane keeps of the levels from a step to the next; levels up to T are in use.
+pub struct Levels {
+    /// The last row of each but level 0, of which the ring has it.
+    pub last: [Cells; MOST_STEPS as usize + 1],
+    /// The row after it, of which the neighbours to the south are not there. Fused arithmetic needs the first of each two.
+    pub begun: [[[f32; 2]; 4]; MOST_STEPS as usize + 1],
+}
+
+/// What goes from a level to the next in a step: a row that the level has just reached.
+#[derive(Clone, Copy)]
+pub struct Arrived {
+    /// The lane's cells of it.
+    pub newest: Cells,
+    /// The same row of the level below.
+    pub older: Cells,
+    /// The table's, if the path is the one for rough rows.
+    pub codes: Cells,
+}
+
+/// A warp's shared memory, as one of its lanes sees it: [`RING`] rows of u1 and u0, then [`CODE_RING`] rows of the table, then the source's values.
+#[derive(Clone, Copy)]
+pub struct Rows {
+    /// The lane's cells of the first row.
+    pub cells: *mut f32,
+}
+
+impl Rows {
+    /// Floats from the beginning of shared memory to row `row`, counted from the group's first, in the ring.
+    #[inline(always)]
+    pub fn ring(group: u32, row: i32) -> u32 {
+        Self::in_groups(group, row, RING) * 2 * ROW as u32
+    }
+
+    /// The same in the table's ring; `row` may be negative, for one of a group before.
+    #[inline(always)]
+    pub fn codes(group: u32, row: i32) -> u32 {
+        (RING as u32 * 2 + Self::in_groups(group, row, CODE_RING)) * ROW as u32
+    }
+
+    /// Where a row is in a ring of `ring` rows. Of constants but for the group, so that few additions are for each group, and none for each row.
+    #[inline(always)]
+    pub fn in_groups(group: u32, row: i32, ring: usize) -> u32 {
+        let size = GROUP as i32;
+        let of_group = group.wrapping_add(row.div_euclid(size) as u32) % (ring / GROUP) as u32;
+        of_group * size as u32 + row.rem_euclid(size) as u32
+    }
+
+    /// The source's values: of the launch's first timestep, and so on.
+    #[inline(always)]
+    pub fn sources(&self) -> *mut f32 {
+        let column = 4 * thread::thread_idx_x() as usize;
+        self.cells
+            .wrapping_add((RING * 2 + CODE_RING) * ROW)
+            .wrapping_sub(column)
+    }
+
+    /// The lane's cells of row `row`, counted from the group's first: of u1, or of u0, which is `behind` by a row.
+    ///
+    /// # Safety
+    /// They are in the ring.
+    #[inline(always)]
+    pub unsafe fn load_row(&self, group: u32, row: i32, behind: usize) -> Cells {
+        let at = Self::ring(group, row) as usize + behind;
+        // SAFETY: the caller's; four floats from a multiple of four are aligned.
+        unsafe { mem::load_vector(self.cells.add(at)) }
+    }
+
+    /// The codes of the lane's cells of row `row`, counted from the group's first.
+    ///
+    /// # Safety
+    /// They are in the ring.
+    #[inline(always)]
+    pub unsafe fn load_codes(&self, group: u32, row: i32) -> Cells {
+        let at = Self::codes(group, row) as usize;
+        // SAFETY: the caller's; four floats from a multiple of four are aligned.
+        unsafe { mem::load_vector(self.cells.add(at)) }
+    }
+
+    /// In step `Q` of the group, takes the row that level `S` - 1 has reached: ends the row before it of level `S`, which takes its place in `arrived`,
+    /// and begins that row of level `S`. `PATH`: what the cells are.
+    ///
+    /// # Safety
+    /// All lanes of the warp call together. If `PATH` is [`ROUGH`], the table's rows are in their ring.
+    #[inline(always)]
+    pub unsafe fn level<
+        const T: usize,
+        const EXACT: bool,
+        const PATH: u32,
+        const Q: usize,
+        const S: usize,
+    >(
+        &self,
+        k: f32,
+        levels: &mut Levels,
+        arrived: &mut Arrived,
+        group: u32,
+    ) {
+        if S > T {
+            return;
+        }
+        let Arrived {
+            newest,
+            older,
+            codes,
+        } = *arrived;
+        let own = if S == 1 {
+            // SAFETY: the row before is still in the ring, or there is none and nothing comes of it.
+            unsafe { self.load_row(group, Q as i32 - 1, 0) }
+        } else {
+            levels.last[S - 1]
+        };
+        let begun = levels.begun[S];
+        // SAFETY: the caller's.
+        let (own_codes, source) = unsafe {
+            match PATH {
+                ROUGH => (
+                    self.load_codes(group, Q as i32 - S as i32),
+                    *self.sources().add(S - 1),
+                ),
+                UNIFORM => (codes, *self.sources().add(S - 1)),
+                _ => (codes, 0.0),
+            }
+        };
+        // Fused arithmetic adds the western neighbours of the row that ends; exact arithmetic those of the row that begins.
+        let row = if EXACT { newest } else { own };
+        // At the strip's edge a lane gets its own value back: wrong, like all that the edge lacks.
+        // SAFETY: all lanes of the warp are here.
+        let west = unsafe { warp::warp_shuffle_up(FULL_MASK, row[3], 1, 32).0 };
+        let wests = [west, row[0], row[1], row[2]];
+        // Exact: the row that begins. Fused: west + south of the row that ends, which is north + east of the cell to the west in the row that begins.
+        let mut sums = newest;
+        if !EXACT {
+            for i in 0..4 {
+                sums[i] = wests[i] + newest[i];
+            }
+        }
+        // SAFETY: as above.
+        let east = unsafe { warp::warp_shuffle_down(FULL_MASK, sums[0], 1, 32).0 };
+        let easts = [sums[1], sums[2], sums[3], east];
+        for i in 0..4 {
+            let free = if EXACT {
+                update::end_free_cell(begun[i], newest[i], k)
+            } else {
+                update::end_fused_cell(begun[i][0], sums[i], k)
+            };
+            arrived.newest[i] = if PATH == UNIFORM || PATH == ROUGH {
+                // A choice between values that are there, not a branch. Never -0 for a cell that is zero.
+                let fixed = own_codes[i].fused(source, 0.0);
+                if (own_codes[i].to_bits() as i32) < 0 {
+                    free
+                } else {
+                    fixed
+                }
+            } else {
+                free
+            };
+            let (old, new, code) = (older[i], newest[i], -codes[i]);
+            levels.begun[S][i] = if EXACT {
+                let around = [wests[i], easts[i], own[i]];
+                update::begin_free_cell(old, new, around, k, code)
+            } else {
+                [update::begin_fused_cell(old, new, easts[i], k, code), 0.0]
+            };
+        }
+        levels.last[S - 1] = newest;
+        arrived.older = own;
+        arrived.codes = own_codes;
+    }
+}
