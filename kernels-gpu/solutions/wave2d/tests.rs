@@ -7,7 +7,7 @@ use plan::wave2d::Solution;
 use proptest::prelude::*;
 
 use super::fast::launch::Shape;
-use super::{resident, single};
+use super::{resident, single, wavefront};
 use crate::device::{Device, EmulatedDevice, LaunchLimits};
 use crate::lab::{Case, Cpu, Declaration, Lab, NoProgress};
 use crate::plan::Command;
@@ -44,6 +44,10 @@ fn plans_have_the_launches_that_the_steps_need() {
     assert_eq!(launches("fast", 12_800), 8 + 800);
     assert_eq!(launches("fast", 39), 8 + 2 + 1 + 3);
     assert_eq!(launches("fast_exact", 39), 8 + 3 + 3);
+    // A fill, the layout, four tables; the fields back. A start and all passes.
+    assert_eq!(launches("wavefront", 0), 0);
+    assert_eq!(launches("wavefront", 12_800), 7 + 2);
+    assert_eq!(launches("wavefront", 39), 7 + 2 + 2 + 2);
 }
 
 fn recorded(label: String, solution: &dyn Solution, problem: &Wave2d) -> Plan {
@@ -65,6 +69,14 @@ fn check(shape: Shape, problem: &Wave2d) {
         &recorded(shape.label(), &shape, problem),
         &expected,
     );
+}
+
+/// The plan of `wavefront` computes the fused reference.
+fn check_wavefront(shape: wavefront::launch::Shape, problem: &Wave2d) {
+    let inputs = Declaration::inputs(problem).unwrap();
+    let expected = problem.fused_reference(&inputs).unwrap().unwrap();
+    let plan = recorded(shape.label(), &shape, problem);
+    assert_computes(LAB.module(), problem, &plan, &expected);
 }
 
 #[test]
@@ -104,6 +116,23 @@ fn strips_and_chunks_are_right_at_their_edges() {
     }
 }
 
+#[test]
+fn passes_are_right_behind_one_another() {
+    for shape in wavefront::launch::Shape::SPACE {
+        // Less than a strip, whole strips, a column more; passes of all kernels, more of them than rows have room for.
+        for (n_x, n_y, steps, scene) in [
+            (5, 150, 16, "double-slit"),
+            (95, 9, 21, "empty-box"),
+            (192, 64, 3 * 16 + 7, "point-source"),
+            (193, 65, 16 + 15, "parabolic-mirror"),
+            (300, 330, 5 * 16 + 1, "elliptic-room"),
+        ] {
+            let problem = Wave2d::new(n_x, n_y, steps, scene).unwrap();
+            check_wavefront(*shape, &problem.with_start(Start::Random { seed: 3 }));
+        }
+    }
+}
+
 /// Every row of every strip is some chunk's, and no other's, but for rows far inside walls, which are nobody's where a strip begins or ends
 /// with them.
 #[test]
@@ -135,7 +164,7 @@ fn chunks_have_all_rows_with_something_to_do() {
             let scene = AnyScene::new(number, domain);
             // All or none of a block's chunks come near a row with a cell that is not plain, as those outside are.
             let is_rough = |chunk: &[u32]| {
-                let first_column = (chunk[0] * layout.own()).wrapping_sub(halo);
+                let first_column = (chunk[0] * layout.own()).wrapping_sub(layout.before());
                 let is_plain = |y: u32| {
                     (0..128).all(|column| {
                         let x = first_column.wrapping_add(column);
@@ -157,8 +186,8 @@ fn chunks_have_all_rows_with_something_to_do() {
             }
             let mut skipped = 0;
             for (strip, rows) in (0..).zip(&of_strips) {
-                let columns = (strip * layout.own()).saturating_sub(halo)
-                    ..(strip * layout.own() + 128 - halo).min(n_x);
+                let columns = (strip * layout.own()).saturating_sub(layout.before())
+                    ..(strip * layout.own() + 128 - layout.before()).min(n_x);
                 let is_zero = |y| {
                     let mut cells = columns.clone();
                     cells.all(|x| update::kind(&scene, domain, x, y) == update::Kind::Zero)
@@ -208,6 +237,7 @@ proptest! {
             .with_first_step(first_step)
             .with_start(Start::Random { seed });
         check(Shape { warps, ..shape }, &problem);
+        check_wavefront(wavefront::launch::Shape::SPACE[seed as usize % 2], &problem);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What users see of the solutions.
 
-use super::{fast, naive, resident, shmem, single};
+use super::{fast, naive, resident, shmem, single, wavefront};
 use crate::lab::{BuiltIn, shapes};
 use crate::wave2d::Wave2d;
 
@@ -41,6 +41,18 @@ pub const VARIANTS: &[BuiltIn<Wave2d>] = &[
         shapes(Shape::DEFAULT, Shape::SPACE, Shape::label, Some(of_fast))
     }),
     BuiltIn::new(
+        "wavefront",
+        "passes of 16 timesteps behind one another in one launch, each a pipeline of each warp, fused multiply-add",
+        |_| Box::new(wavefront::launch::Shape::DEFAULT),
+    )
+    .fused()
+    .moving(of_wavefront)
+    .tuned(|| {
+        use wavefront::launch::Shape;
+        let moves = |case: &Wave2d, _: &Shape| of_wavefront(case);
+        shapes(Shape::DEFAULT, Shape::SPACE, Shape::label, Some(moves))
+    }),
+    BuiltIn::new(
         "fast_exact",
         "`fast` with the reference's order of operations, 12 timesteps a launch",
         |_| Box::new(fast::launch::Submission),
@@ -75,7 +87,12 @@ fn of_fast(case: &Wave2d, shape: &fast::launch::Shape) -> u64 {
     bytes(case, shape.launches(case.steps()).count() as u32)
 }
 
-/// Each field is read and written once a launch.
+fn of_wavefront(case: &Wave2d) -> u64 {
+    let passes = wavefront::launch::Shape::passes(case.steps());
+    bytes(case, passes.iter().map(|&(_, passes)| passes).sum())
+}
+
+/// Each field is read and written once a launch, or once a pass.
 fn bytes(case: &Wave2d, launches: u32) -> u64 {
     16 * case.cells() as u64 * u64::from(launches)
 }

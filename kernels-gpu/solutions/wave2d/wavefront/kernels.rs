@@ -1,0 +1,622 @@
+//! Many passes in one launch, one behind the other.
+//!
+//! A pass takes all fields T timesteps on. In a pass a warp owns a whole strip, and streams down its rows in the [pipeline](kernels_gpu::wave2d::levels)
+//! of `fast`: no row is computed twice, as where strips are divided into chunks. While it does, warps of later passes are
+//! behind it in the same strip: a warp may copy a row when the pass before has stored it, in its own strip and those on both sides. So
+//! each warp says how far it has come, once in a few rows ([`atomic::store_release`]), and looks up how far the three are ([`atomic::load_acquire`]).
+//!
+//! Fields change places from pass to pass. A row is overwritten two passes after it was stored, and by then all who read it have: a warp that
+//! stores a row has copied rows below it, which the pass before had stored, who had copied others further below before that.
+//!
+//! Blocks take numbers from a counter, and by their numbers the warps of one pass after the other. Who waits, waits for lower numbers, that is for
+//! blocks that run already: no grid is too large.
+//!
+//! The slowest of neighbouring strips sets the pace of all. So what a strip's rows are like is worked out before, for [`INTERVAL`] rows at a time: plain; all
+//! alike, as where the left and right borders are; or anything. A warp whose rows are mostly not plain has a scheduler of its multiprocessor for itself: its
+//! partner's place stays empty, where blocks have eight warps.
+
+use cuda_std::atomic::{self, AtomicU32, Ordering};
+use cuda_std::prelude::*;
+use cuda_std::warp::FULL_MASK;
+use cuda_std::{async_copy, hint, mem};
+
+use kernels_gpu::wave2d::levels::{
+    AHEAD, Arrived, CODE_RING, GROUP, IS_CHANGED, IS_ROUGH, IS_ZERO, Levels, MOST_STEPS, PLAIN,
+    RING, ROUGH, ROW, ROW_BYTES, Rows, UNIFORM, WARP_FLOATS,
+};
+use kernels_gpu::wave2d::padded::{Layout, MARGIN};
+use kernels_gpu::wave2d::{AnyScene, Domain, Scene};
+
+/// Rows that take one path: a multiple of [`GROUP`], and of it a power of two. Padding is whole intervals.
+pub const INTERVAL: u32 = 8;
+/// The halo of strips, and how many rows before the first one a pass begins: for the most timesteps of a pass.
+pub const HALO: u32 = MOST_STEPS;
+/// Intervals after which a warp says how far it is.
+const PUBLISHED: u32 = 3;
+const _: () = assert!(
+    HALO + INTERVAL + AHEAD as u32 <= MARGIN && MARGIN.is_multiple_of(INTERVAL),
+    "there is padding for all rows that a pass copies"
+);
+
+/// A path: all rows in the pipeline are plain, and some that are copied will be there together with others.
+const NEAR: u32 = 3;
+/// Numbers of a strip in the table of strips, and of a warp in that of warps, which are loaded together.
+pub const NUMBERS: u32 = 4;
+
+/// Writes the path of each interval of each strip's rows, with padding, from what `wave2d_fast_kinds` wrote. And of each strip its first row that is not
+/// blank, the row after its last, both counted with padding, and whether it is slow: [`NUMBERS`] for each. A row is blank, if `skips`, where all cells up to
+/// the pipeline's rows away are zero.
+///
+/// Block: 32. Grid: strips.
+///
+/// # Safety
+/// - `rough` has a number for each row, with padding, and strip. `paths` points to one for each interval of these, `table` to [`NUMBERS`] for each
+///   strip, which nothing else accesses during the launch.
+#[kernel]
+pub unsafe fn wave2d_wavefront_paths(
+    rough: &[u32],
+    paths: *mut u32,
+    table: *mut u32,
+    n_y: u32,
+    skips: u32,
+) {
+    let (strip, lane) = (thread::block_idx_x(), thread::thread_idx_x());
+    let rows = n_y + 2 * MARGIN;
+    let intervals = rows.div_ceil(INTERVAL);
+    let is = |row: u32| match row < rows {
+        // SAFETY: the row is one of the strip's.
+        true => unsafe { *rough.get_unchecked((strip * rows + row) as usize) },
+        // Rows before the first wrap around.
+        false => IS_ZERO,
+    };
+    // Rows before an interval's first that the pipeline holds while it takes the interval.
+    let held = HALO + 2;
+    let paths = paths.wrapping_add((strip * intervals) as usize);
+    let (mut first, mut end, mut cost) = (u32::MAX, 0, 0);
+    let mut interval = lane;
+    while interval < intervals {
+        let row = interval * INTERVAL;
+        let (mut any, mut changed, mut all) = (0, 0, IS_ZERO);
+        let mut other = 0;
+        while other < INTERVAL + 2 * held {
+            let flags = is((row + other).wrapping_sub(held));
+            all &= flags;
+            if other < INTERVAL + held {
+                any |= flags;
+                // Whether the first of them is like one that is not held does not matter.
+                changed |= if other > 0 { flags } else { 0 };
+            }
+            other += 1;
+        }
+        let path = match (any & IS_ROUGH, changed & IS_CHANGED) {
+            (0, _) => PLAIN,
+            (_, 0) => UNIFORM,
+            _ => ROUGH,
+        };
+        cost += path;
+        let is_blank = skips != 0 && all != 0;
+        if row + INTERVAL > MARGIN && row < n_y + MARGIN && !is_blank {
+            first = first.min(row);
+            end = end.max((row + INTERVAL).min(n_y + MARGIN));
+        }
+        // SAFETY: the strip has the interval.
+        unsafe { *paths.add(interval as usize) = path }
+        interval += 32;
+    }
+    // SAFETY: all lanes are here; there are numbers for the strip.
+    unsafe {
+        let first = warp::warp_reduce_min(FULL_MASK, first);
+        let end = warp::warp_reduce_max(FULL_MASK, end);
+        let cost = warp::warp_reduce_add(FULL_MASK, cost);
+        if lane == 0 {
+            // A third of the rows beside a border, or a sixth that are anything.
+            let is_slow = u32::from(3 * cost > intervals);
+            let first = if end == 0 { 0 } else { first };
+            let numbers = [first, end, is_slow, 0];
+            mem::store_vector(table.add((NUMBERS * strip) as usize), numbers);
+        }
+    }
+}
+
+/// Writes the path of each interval: the one that [`wave2d_wavefront_paths`] wrote; or [`NEAR`] for a [`PLAIN`] one, if other paths follow while rows are held
+/// that are copied in it.
+///
+/// Block: any. Grid: a thread for each interval of each strip.
+///
+/// # Safety
+/// - `paths` points to as many numbers as `own_paths` has, which nothing else accesses during the launch.
+#[kernel]
+pub unsafe fn wave2d_wavefront_near(own_paths: &[u32], paths: *mut u32, intervals: u32) {
+    let i = thread::index_1d();
+    if i as usize >= own_paths.len() {
+        return;
+    }
+    let left = intervals - i % intervals;
+    let reach = (AHEAD as u32 + HALO + 2).div_ceil(INTERVAL) + 1;
+    // SAFETY: `i` and those after it in the strip are below `len`.
+    unsafe {
+        let own = *own_paths.get_unchecked(i as usize);
+        let mut is_near = false;
+        let mut other = 1;
+        while other <= reach && other < left {
+            is_near |= *own_paths.get_unchecked((i + other) as usize) != PLAIN;
+            other += 1;
+        }
+        *paths.add(i as usize) = if own == PLAIN && is_near { NEAR } else { own };
+    }
+}
+
+/// Writes who does what in a pass: first how many warps there are, then of each its strip, first row and the row after its last; [`NUMBERS`] for each. Slow
+/// strips come first. If `apart`, warps are in pairs, and each of these is one with an empty one.
+///
+/// Block: 32. Grid: 1.
+///
+/// # Safety
+/// - `table` has [`NUMBERS`] for each strip, `warps` points to as many for each of 2 (strips + 1), which nothing else accesses during the launch.
+#[kernel]
+pub unsafe fn wave2d_wavefront_warps(table: &[u32], warps: *mut u32, strips: u32, apart: u32) {
+    let lane = thread::thread_idx_x();
+    let write = |at: u32, numbers: [u32; NUMBERS as usize]| {
+        // SAFETY: `at` is below 2 (strips + 1): a slow strip takes two, and one may stay empty.
+        unsafe { mem::store_vector(warps.wrapping_add((NUMBERS * at) as usize), numbers) }
+    };
+    let mut at = 1;
+    for is_slow in [1, 0] {
+        let each = if is_slow != 0 && apart != 0 { 2 } else { 1 };
+        let mut from = 0;
+        while from < strips {
+            let strip = from + lane;
+            let mut numbers = [0; NUMBERS as usize];
+            if strip < strips {
+                // SAFETY: the strip's numbers are there, at a multiple of 16 bytes.
+                numbers =
+                    unsafe { mem::load_vector(table.as_ptr().add((NUMBERS * strip) as usize)) };
+            }
+            let [first, end, slow, _] = numbers;
+            let is_one = first < end && slow == is_slow;
+            // SAFETY: all lanes are here.
+            let lanes = unsafe { warp::warp_vote_ballot(FULL_MASK, is_one) };
+            if is_one {
+                let place = at + each * (lanes & ((1 << lane) - 1)).count_ones();
+                write(place, [strip, first, end, 0]);
+                if each == 2 {
+                    write(place + 1, [0; NUMBERS as usize]);
+                }
+            }
+            at += each * lanes.count_ones();
+            from += 32;
+        }
+    }
+    if lane == 0 {
+        if apart != 0 && at % 2 == 0 {
+            write(at, [0; NUMBERS as usize]);
+            at += 1;
+        }
+        write(0, [at - 1, 0, 0, 0]);
+    }
+}
+
+/// Prepares a launch of `passes`: writes how far all passes are, and one before the first, in strips and one more on each side: nowhere, or at the end where
+/// there is nothing to do; and that no block has a number.
+///
+/// Block: any. Grid: a thread for each of (passes + 1) (strips + 2) numbers.
+///
+/// # Safety
+/// - `table` has [`NUMBERS`] for each strip; `progress` points to as many numbers, `counter` to one, which nothing else accesses during the launch.
+#[kernel]
+pub unsafe fn wave2d_wavefront_start(
+    table: &[u32],
+    progress: *mut u32,
+    counter: *mut u32,
+    strips: u32,
+    passes: u32,
+) {
+    let i = thread::index_1d();
+    let (pass, strip) = (i / (strips + 2), (i % (strips + 2)).wrapping_sub(1));
+    // SAFETY: the caller's.
+    unsafe {
+        if i == 0 {
+            *counter = 0;
+        }
+        if pass <= passes {
+            let mut done = u32::MAX;
+            if pass > 0 && strip < strips {
+                let numbers = table.as_ptr().add((NUMBERS * strip) as usize);
+                let [first, end, ..]: [u32; NUMBERS as usize] = mem::load_vector(numbers);
+                if first < end {
+                    done = first;
+                }
+            }
+            *progress.add(i as usize) = done;
+        }
+    }
+}
+
+/// What a warp needs once an interval, and keeps in shared memory, behind the source's values: registers are for the levels.
+#[derive(Clone, Copy)]
+enum Kept {
+    /// The place of the warp's number in `progress`.
+    Place,
+    /// The first step's row, with padding.
+    Row,
+    /// Intervals of the strip.
+    Intervals,
+    /// The first one's place in `paths`.
+    Paths,
+}
+
+/// A warp's pipeline over its strip, as one of its lanes sees it. Places are counted in lanes' cells: 32 bits count up to 2^34 floats.
+struct Pass<'a> {
+    k: f32,
+    /// Rows of the strip that this lane stores: none, if its cells are another warp's.
+    rows: u32,
+    /// From a row of fields to the next.
+    pitch: u32,
+    /// From a field to the one behind it.
+    plane: u32,
+    /// The four planes of the fields, and the table of kinds behind them.
+    fields: *mut f32,
+    /// From the field that is read to the table.
+    to_kinds: u32,
+    /// The lane's cells of the next row to copy.
+    next: u32,
+    /// Those of level T of the next step, whether it is to be stored or not.
+    out: u32,
+    /// What is in shared memory.
+    shared: Rows,
+    paths: &'a [u32],
+    progress: *mut u32,
+    strips: u32,
+    /// The row, with padding, before which all may be copied, as far as is known.
+    admitted: u32,
+}
+
+impl Pass<'_> {
+    /// The lane's cells at a place.
+    #[inline(always)]
+    fn at(&self, place: u32) -> *mut f32 {
+        self.fields.wrapping_add(4 * place as usize)
+    }
+
+    /// Where what is kept stands.
+    #[inline(always)]
+    fn kept(&self, what: Kept) -> *mut u32 {
+        let behind = self.shared.sources().wrapping_add(MOST_STEPS as usize);
+        behind.cast::<u32>().wrapping_add(what as usize)
+    }
+
+    /// What is kept.
+    ///
+    /// # Safety
+    /// It has been written.
+    #[inline(always)]
+    unsafe fn get(&self, what: Kept) -> u32 {
+        // SAFETY: the caller's. Volatile, or it would take a register after all.
+        unsafe { self.kept(what).read_volatile() }
+    }
+
+    /// Starts to copy the next row, which is `row`, counted from the group's first; with its codes, if any path but [`PLAIN`] needs them.
+    ///
+    /// # Safety
+    /// This lane has read what is in the row's place, and the row is admitted.
+    #[inline(always)]
+    unsafe fn copy<const PATH: u32>(&mut self, group: u32, row: i32) {
+        // SAFETY: the layout has padding for all rows that a pass copies; the ring has room for whole rows.
+        unsafe {
+            let cells = shared::address(self.shared.cells);
+            let place = cells + 4 * Rows::ring(group, row);
+            async_copy::copy_16_to(place, self.at(self.next));
+            async_copy::copy_16_to(place + ROW_BYTES, self.at(self.next + self.plane));
+            if PATH != PLAIN {
+                let place = cells + 4 * Rows::codes(group, row);
+                async_copy::copy_16_to(place, self.at(self.next + self.to_kinds));
+            }
+        }
+        async_copy::commit();
+        self.next += self.pitch;
+    }
+
+    /// One step: takes a row from the ring, starts to copy another, advances each level by a row, and stores a row of the last two.
+    ///
+    /// # Safety
+    /// As [`Rows::level`]'s; groups count up from 0.
+    #[inline(always)]
+    unsafe fn step<const T: usize, const PATH: u32, const Q: usize>(
+        &mut self,
+        levels: &mut Levels,
+        group: u32,
+    ) {
+        let step = GROUP as u32 * group + Q as u32;
+        // SAFETY: the caller's. Each lane waits for what it copied itself, and reads nothing else. The row whose place the next one gets is two
+        // steps old, and was last read in the step before.
+        unsafe {
+            async_copy::wait::<{ AHEAD as u32 - 1 }>();
+            let mut arrived = Arrived {
+                newest: self.shared.load_row(group, Q as i32, 0),
+                older: self.shared.load_row(group, Q as i32, ROW),
+                codes: [-1.0; 4],
+            };
+            self.copy::<PATH>(group, (Q + AHEAD) as i32);
+            if PATH == UNIFORM || PATH == ROUGH {
+                arrived.codes = self.shared.load_codes(group, Q as i32);
+            }
+            // What the last but one level has reached, the last one reaches in this step.
+            let is_stored = step.wrapping_sub(HALO + T as u32) < self.rows;
+            if is_stored {
+                let last = if T == 1 {
+                    self.shared.load_row(group, Q as i32 - 1, 0)
+                } else {
+                    levels.last[T - 1]
+                };
+                mem::store_vector(self.at(self.out + self.plane), last);
+            }
+            macro_rules! levels {
+                ($($level:literal)*) => {$(
+                    self.shared.level::<T, false, PATH, Q, $level>(self.k, levels, &mut arrived, group);
+                )*};
+            }
+            levels!(1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16);
+            // Not in the branch, where nothing else would be computed meanwhile.
+            let newest = arrived.newest.map(hint::opaque);
+            if is_stored {
+                mem::store_vector(self.at(self.out), newest);
+            }
+            self.out = self.out.wrapping_add(self.pitch);
+        }
+    }
+
+    /// The steps of an interval.
+    ///
+    /// # Safety
+    /// As [`step`](Self::step)'s.
+    #[inline(always)]
+    unsafe fn interval<const T: usize, const PATH: u32>(
+        &mut self,
+        levels: &mut Levels,
+        group: &mut u32,
+    ) {
+        loop {
+            // One number and two places go from a group to the next, and no addresses.
+            *group = hint::opaque(*group);
+            self.next = hint::opaque(self.next);
+            self.out = hint::opaque(self.out);
+            // SAFETY: the caller's.
+            unsafe {
+                self.step::<T, PATH, 0>(levels, *group);
+                self.step::<T, PATH, 1>(levels, *group);
+            }
+            *group += 1;
+            if (*group).is_multiple_of(INTERVAL / GROUP as u32) {
+                break;
+            }
+        }
+    }
+
+    /// Says that all rows before this one are stored.
+    ///
+    /// # Safety
+    /// All lanes of the warp call together, after their stores.
+    #[inline(always)]
+    unsafe fn publish(&self, row: u32) {
+        // SAFETY: the caller's; the warp's place is its own.
+        unsafe {
+            warp::sync_warp(FULL_MASK);
+            if thread::thread_idx_x() == 0 {
+                let place = self.get(Kept::Place) as usize;
+                atomic::store_release(self.progress.add(place), row);
+            }
+        }
+    }
+
+    /// Waits until all rows before this one may be copied.
+    ///
+    /// # Safety
+    /// All lanes of the warp call together.
+    #[inline(always)]
+    unsafe fn admit(&mut self, row: u32) {
+        while self.admitted < row {
+            // SAFETY: the caller's; there is a pass before the first, and a strip more on each side.
+            unsafe {
+                // The same strip and those on both sides, in the pass before.
+                let beside = thread::thread_idx_x().min(2);
+                let place = self.get(Kept::Place) + beside - (self.strips + 3);
+                let done = atomic::load_acquire(self.progress.add(place as usize));
+                self.admitted = warp::warp_reduce_min(FULL_MASK, done);
+                // All lanes see what the three have seen.
+                warp::sync_warp(FULL_MASK);
+            }
+        }
+    }
+
+    /// All of the strip.
+    ///
+    /// # Safety
+    /// All lanes of the warp call together; arrays, domain and strip are as the kernel's caller promises.
+    #[inline(always)]
+    unsafe fn run<const T: usize>(&mut self, kept: [u32; 4], scene: &impl Scene, t: u32) {
+        let mut levels = Levels {
+            last: [[0.0; 4]; MOST_STEPS as usize + 1],
+            begun: [[[0.0; 2]; 4]; MOST_STEPS as usize + 1],
+        };
+        // SAFETY: the caller's.
+        unsafe {
+            // Levels take rows before the first, and their codes, and nothing needs what comes of it.
+            let before = Rows::ring(0, -1) as usize;
+            mem::store_vector(self.shared.cells.add(before), [0.0; 4]);
+            for row in 0..CODE_RING as u32 {
+                let at = (RING as u32 * 2 + row) * ROW as u32;
+                mem::store_vector(self.shared.cells.add(at as usize), [0.0; 4]);
+            }
+            let lane = thread::thread_idx_x();
+            if lane < T as u32 {
+                let value = scene.source_value(t.wrapping_add(lane));
+                *self.shared.sources().add(lane as usize) = value;
+            }
+            if lane == 0 {
+                for (i, number) in kept.iter().enumerate() {
+                    self.kept(Kept::Place).add(i).write_volatile(*number);
+                }
+            }
+            warp::sync_warp(FULL_MASK);
+            self.admit(self.get(Kept::Row) + AHEAD as u32);
+            for row in 0..AHEAD as i32 {
+                self.copy::<ROUGH>(0, row);
+            }
+            let mut group = 0;
+            loop {
+                group = hint::opaque(group);
+                let interval = group / (INTERVAL / GROUP as u32);
+                if interval >= self.get(Kept::Intervals) {
+                    break;
+                }
+                let (step, row) = (interval * INTERVAL, self.get(Kept::Row));
+                if interval.is_multiple_of(PUBLISHED) && step > HALO + T as u32 {
+                    self.publish(row + step - T as u32);
+                }
+                self.admit(row + step + INTERVAL + AHEAD as u32);
+                let path = self.get(Kept::Paths) + interval;
+                match *self.paths.get_unchecked(path as usize) {
+                    PLAIN => self.interval::<T, PLAIN>(&mut levels, &mut group),
+                    NEAR => self.interval::<T, NEAR>(&mut levels, &mut group),
+                    UNIFORM => self.interval::<T, UNIFORM>(&mut levels, &mut group),
+                    _ => self.interval::<T, ROUGH>(&mut levels, &mut group),
+                }
+            }
+            // Who overwrites what this warp has read waits for this, too.
+            async_copy::wait::<0>();
+            self.publish(u32::MAX);
+        }
+    }
+}
+
+/// What a launch works on.
+#[derive(Clone, Copy)]
+struct Arrays<'a> {
+    fields: *mut f32,
+    paths: &'a [u32],
+    warps: &'a [u32],
+    progress: *mut u32,
+    counter: *mut u32,
+}
+
+/// What the kernels below do.
+///
+/// # Safety
+/// As theirs.
+#[inline(always)]
+unsafe fn passes<const T: usize>(
+    arrays: Arrays,
+    (layout, pitch, plane): (Layout, u32, u32),
+    (scene, k): (u32, f32),
+    (t, from, passes): (u32, u32, u32),
+) {
+    let (lane, warp) = (thread::thread_idx_x(), thread::thread_idx_y());
+    // SAFETY: all numbers are there; the block has WARP_FLOATS for each warp. Rows are those of the strip and its margins.
+    unsafe {
+        let memory = shared::dynamic_shared_mem::<u32>();
+        if lane == 0 && warp == 0 {
+            let counter = AtomicU32::from_ptr(arrays.counter);
+            *memory = counter.fetch_add(1, Ordering::Relaxed);
+        }
+        thread::sync_threads();
+        let block = *memory;
+        thread::sync_threads();
+        // Pairs are warps of one scheduler.
+        let block_warps = thread::block_dim_y();
+        let pairs = block_warps.div_ceil(2);
+        let number = block * block_warps + warp % pairs * 2 + warp / pairs;
+        let in_pass = *arrays.warps.get_unchecked(0);
+        if in_pass == 0 || number / in_pass >= passes {
+            return;
+        }
+        let (pass, number) = (number / in_pass, number % in_pass);
+        let numbers = arrays.warps.as_ptr().add((NUMBERS * (number + 1)) as usize);
+        let [strip, first, end, _]: [u32; NUMBERS as usize] = mem::load_vector(numbers);
+        if first >= end {
+            return;
+        }
+        let row = first - HALO;
+        let column = 4 * lane;
+        let is_own = column.wrapping_sub(HALO) < layout.own();
+        let shared = shared::dynamic_shared_mem::<f32>().add((warp * WARP_FLOATS) as usize);
+        // Of the four planes two are read, and the others written.
+        let from = if pass.is_multiple_of(2) {
+            from
+        } else {
+            2 * plane - from
+        };
+        let place = row * pitch + (strip * layout.own() + column) / 4;
+        let mut this = Pass {
+            k,
+            rows: if is_own { end - first } else { 0 },
+            pitch,
+            plane,
+            fields: arrays.fields,
+            to_kinds: 4 * plane - from,
+            next: from + place,
+            // Level T of step s is at row s - T.
+            out: (2 * plane - from + place).wrapping_sub(pitch * T as u32),
+            shared: Rows {
+                cells: shared.add(column as usize),
+            },
+            paths: arrays.paths,
+            progress: arrays.progress,
+            strips: layout.strips(),
+            admitted: 0,
+        };
+        let intervals = layout.rows().div_ceil(INTERVAL);
+        let kept = [
+            (pass + 1) * (layout.strips() + 2) + strip + 1,
+            row,
+            (end - row + T as u32).div_ceil(INTERVAL),
+            strip * intervals + row / INTERVAL,
+        ];
+        let (n_x, n_y) = (layout.n_x, layout.n_y);
+        let scene = AnyScene::new(scene, Domain { n_x, n_y });
+        this.run::<T>(kept, &scene, t.wrapping_add(pass * T as u32));
+    }
+}
+
+macro_rules! passes {
+    ($($name:ident: $steps:literal;)*) => {$(
+        /// Computes `passes` of that many timesteps each, from timestep `t` on. Of the four planes of `fields`, behind which is the table of kinds, the first
+        /// two or the others have the fields at first: `from` is 0 or the length of two. The pass after the last would begin with the others.
+        ///
+        /// Block: 32 x up to 8, with [`WARP_FLOATS`] of dynamic shared memory for each warp. Grid: warps for all of each pass.
+        ///
+        /// # Safety
+        /// - `fields` points to five planes of the [`Layout`] with a halo of [`HALO`], of which nothing else accesses the first four during the launch.
+        ///   `pitch` and `plane` are the layout's, and `from` is a place, by fours; five planes have at most 2^34 floats. n_x * n_y is at most 2^31, n_x and
+        ///   n_y are at least 2.
+        /// - `kinds`, `paths` and `warps` are what the kernels above wrote for this layout and scene, and `progress` and `counter` what
+        ///   [`wave2d_wavefront_start`] wrote for as many passes.
+        #[kernel(max_threads = 256)]
+        pub unsafe fn $name(
+            fields: *mut f32,
+            paths: &[u32],
+            warps: &[u32],
+            progress: *mut u32,
+            counter: *mut u32,
+            n_x: u32,
+            n_y: u32,
+            pitch: u32,
+            plane: u32,
+            scene: u32,
+            k: f32,
+            t: u32,
+            from: u32,
+            passes: u32,
+        ) {
+            let arrays = Arrays { fields, paths, warps, progress, counter };
+            let layout = Layout { n_x, n_y, halo: HALO };
+            // SAFETY: the caller's.
+            unsafe { self::passes::<$steps>(arrays, (layout, pitch, plane), (scene, k), (t, from, passes)) }
+        }
+    )*};
+}
+
+passes! {
+    wave2d_wavefront_t1: 1;
+    wave2d_wavefront_t4: 4;
+    wave2d_wavefront_t16: 16;
+}

@@ -1,0 +1,179 @@
+//! A launch of all passes of 16 timesteps, then one of those of four and one of single timesteps for what is left. Before them, one that lays the
+//! fields out with padding and four that prepare tables for all; after them, one that takes the fields back. What `fast` does, too,
+//! are its kernels.
+
+use plan::wave2d::{Buffers, Outputs, Problem, Solution};
+use plan::{Element, LaunchConfig, Plan, PlanError, args};
+
+use kernels_gpu::wave2d::levels::WARP_FLOATS;
+use kernels_gpu::wave2d::padded::Layout;
+
+use super::kernels::{HALO, INTERVAL, NUMBERS};
+
+/// Timesteps of a pass, by kernel.
+const STEPS: [u32; 3] = [16, 4, 1];
+/// The most passes of a launch, and numbers that say how far they are: 64 MiB.
+const MOST_PASSES: u32 = 4096;
+const MOST_NUMBERS: u32 = 1 << 24;
+
+/// What can be chosen without a change of the results.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// Warps of a block: 4 or 8. Of eight, slow ones have a scheduler each for themselves.
+    pub block_warps: u32,
+}
+
+impl Shape {
+    /// In blocks whose shared memory every GPU has.
+    pub const DEFAULT: Shape = Shape { block_warps: 4 };
+
+    /// Those that are worth a try.
+    pub const SPACE: &[Shape] = &[Shape::DEFAULT, Shape { block_warps: 8 }];
+
+    /// Warps of a block.
+    pub fn label(&self) -> String {
+        format!("w{}", self.block_warps)
+    }
+
+    /// Passes of the timesteps of each kernel, for `steps` in all.
+    pub fn passes(steps: u32) -> [(u32, u32); 3] {
+        let mut left = steps;
+        STEPS.map(|of_pass| {
+            let passes = left / of_pass;
+            left %= of_pass;
+            (of_pass, passes)
+        })
+    }
+}
+
+impl Solution for Shape {
+    fn record(
+        &self,
+        problem: &Problem,
+        buffers: Buffers,
+        plan: &mut Plan,
+    ) -> Result<Outputs, PlanError> {
+        let Buffers { u0, u1 } = buffers;
+        if problem.steps == 0 {
+            return Ok(Outputs { u0, u1 });
+        }
+        let (n_x, n_y) = (problem.n_x, problem.n_y);
+        let halo = HALO;
+        let layout = Layout { n_x, n_y, halo };
+        let (strips, rows) = (layout.strips(), layout.rows());
+        let intervals = rows.div_ceil(INTERVAL);
+        let most_passes = (MOST_NUMBERS / (strips + 2)).clamp(2, MOST_PASSES) - 1;
+        let plane = layout.plane();
+        // Two of the fields, the two that come of them, and the table of kinds. With 2^34 floats, which is what the kernels count to, no GPU has the memory.
+        let fields = plan.scratch("fields", Element::F32, 5 * plane);
+        let planes = |first: usize, count: usize| {
+            fields.slice_at((first * plane) as u64, (count * plane) as u64)
+        };
+        let mut numbers = |name, count: u32| plan.scratch(name, Element::U32, count as usize);
+        let rough = numbers("rough", rows * strips);
+        let own_paths = numbers("own_paths", intervals * strips);
+        let paths = numbers("paths", intervals * strips);
+        let table = numbers("table", NUMBERS * strips);
+        let warps = numbers("warps", NUMBERS * 2 * (strips + 1));
+        let progress = numbers("progress", (most_passes + 1) * (strips + 2));
+        let counter = numbers("counter", 1);
+        // Padding is read, and what comes of it is not: zeros do.
+        plan.fill(fields, 0)?;
+        let threads = |count: u32| LaunchConfig::new(count.div_ceil(256), 256);
+        plan.launch(
+            "wave2d_fast_pad",
+            threads(n_x * n_y),
+            args![u0.slice(), u1.slice(), fields, n_x, n_y, halo],
+        )?;
+        let exact = 0_u32;
+        plan.launch(
+            "wave2d_fast_kinds",
+            LaunchConfig::new((strips, rows.div_ceil(8)), (32, 8)),
+            args![
+                fields.at(4 * plane as u64),
+                rough,
+                n_x,
+                n_y,
+                problem.scene,
+                halo,
+                exact
+            ],
+        )?;
+        // Where all is zero for long, both fields are after two timesteps, and nothing else need be done there.
+        let skips = u32::from(problem.steps >= 2);
+        plan.launch(
+            "wave2d_wavefront_paths",
+            LaunchConfig::new(strips, 32),
+            args![rough.slice(), own_paths, table, n_y, skips],
+        )?;
+        plan.launch(
+            "wave2d_wavefront_near",
+            threads(intervals * strips),
+            args![own_paths.slice(), paths, intervals],
+        )?;
+        let apart = u32::from(self.block_warps == 8);
+        plan.launch(
+            "wave2d_wavefront_warps",
+            LaunchConfig::new(1, 32),
+            args![table.slice(), warps, strips, apart],
+        )?;
+
+        // The field that is the last is in the first plane of these.
+        let mut first = 0;
+        let mut t = problem.first_step;
+        for (steps, passes) in Self::passes(problem.steps) {
+            let mut left = passes;
+            while left > 0 {
+                let passes = left.min(most_passes);
+                plan.launch(
+                    "wave2d_wavefront_start",
+                    threads((passes + 1) * (strips + 2)),
+                    args![table.slice(), progress, counter, strips, passes],
+                )?;
+                // As many as there can be: each strip slow, and a warp without work beside it.
+                let in_pass = if apart == 1 { 2 * strips } else { strips };
+                let blocks = (passes * in_pass).div_ceil(self.block_warps);
+                let config = LaunchConfig::new(blocks, (32, self.block_warps))
+                    .with_shared_mem_bytes(4 * WARP_FLOATS * self.block_warps);
+                let by_fours = |floats: usize| (floats / 4) as u32;
+                let args = args![
+                    fields,
+                    paths.slice(),
+                    warps.slice(),
+                    progress,
+                    counter,
+                    n_x,
+                    n_y,
+                    by_fours(layout.pitch() as usize),
+                    by_fours(plane),
+                    problem.scene,
+                    problem.k,
+                    t,
+                    by_fours(first * plane),
+                    passes,
+                ];
+                plan.launch(&format!("wave2d_wavefront_t{steps}"), config, args)?;
+                if passes % 2 == 1 {
+                    first = 2 - first;
+                }
+                t = t.wrapping_add(passes.wrapping_mul(steps));
+                left -= passes;
+            }
+        }
+        plan.launch(
+            "wave2d_fast_unpad",
+            threads(n_x * n_y),
+            args![
+                planes(first, 2),
+                planes(4, 1),
+                u0,
+                u1,
+                n_x,
+                n_y,
+                halo,
+                skips
+            ],
+        )?;
+        Ok(Outputs { u0, u1 })
+    }
+}
