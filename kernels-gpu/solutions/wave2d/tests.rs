@@ -118,7 +118,8 @@ fn strips_and_chunks_are_right_at_their_edges() {
 
 #[test]
 fn passes_are_right_behind_one_another() {
-    for shape in wavefront::launch::Shape::SPACE {
+    use wavefront::launch::Shape;
+    for shape in Shape::SPACE {
         // Less than a strip, whole strips, a column more; passes of all kernels, more of them than rows have room for.
         for (n_x, n_y, steps, scene) in [
             (5, 150, 16, "double-slit"),
@@ -128,7 +129,16 @@ fn passes_are_right_behind_one_another() {
             (300, 330, 5 * 16 + 1, "elliptic-room"),
         ] {
             let problem = Wave2d::new(n_x, n_y, steps, scene).unwrap();
-            check_wavefront(*shape, &problem.with_start(Start::Random { seed: 3 }));
+            let problem = problem.with_start(Start::Random { seed: 3 });
+            check_wavefront(*shape, &problem);
+            // In several launches.
+            check_wavefront(
+                Shape {
+                    passes: 2,
+                    ..*shape
+                },
+                &problem,
+            );
         }
     }
 }

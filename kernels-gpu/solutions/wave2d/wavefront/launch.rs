@@ -12,23 +12,31 @@ use super::kernels::{HALO, INTERVAL, NUMBERS};
 
 /// Timesteps of a pass, by kernel.
 const STEPS: [u32; 3] = [16, 4, 1];
-/// The most passes of a launch, and numbers that say how far they are: 64 MiB.
-const MOST_PASSES: u32 = 4096;
-const MOST_NUMBERS: u32 = 1 << 24;
+/// The most numbers that say how far they are, 64 MiB, but for one pass.
+const MOST_NUMBERS: u64 = 1 << 24;
 
 /// What can be chosen without a change of the results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
     /// Warps of a block: 4 or 8. Of eight, slow ones have a scheduler each for themselves.
     pub block_warps: u32,
+    /// The most passes of a launch.
+    pub passes: u32,
 }
 
 impl Shape {
     /// In blocks whose shared memory every GPU has.
-    pub const DEFAULT: Shape = Shape { block_warps: 4 };
+    pub const DEFAULT: Shape = Shape::of(4);
 
     /// Those that are worth a try.
-    pub const SPACE: &[Shape] = &[Shape::DEFAULT, Shape { block_warps: 8 }];
+    pub const SPACE: &[Shape] = &[Shape::DEFAULT, Shape::of(8)];
+
+    const fn of(block_warps: u32) -> Shape {
+        Shape {
+            block_warps,
+            passes: 4096,
+        }
+    }
 
     /// Warps of a block.
     pub fn label(&self) -> String {
@@ -62,7 +70,13 @@ impl Solution for Shape {
         let layout = Layout { n_x, n_y, halo };
         let (strips, rows) = (layout.strips(), layout.rows());
         let intervals = rows.div_ceil(INTERVAL);
-        let most_passes = (MOST_NUMBERS / (strips + 2)).clamp(2, MOST_PASSES) - 1;
+        let all_passes = Self::passes(problem.steps);
+        let longest = all_passes.iter().map(|&(_, passes)| passes).max();
+        // How far each strip is, and one on each side, after each pass and before the first.
+        let of_pass = u64::from(strips + 2);
+        let of_launch = of_pass * u64::from(longest.unwrap_or(0).min(self.passes) + 1);
+        let of_launch = of_launch.min(MOST_NUMBERS.max(2 * of_pass));
+        let most_passes = (of_launch / of_pass) as u32 - 1;
         let plane = layout.plane();
         // Two of the fields, the two that come of them, and the table of kinds. With 2^34 floats, which is what the kernels count to, no GPU has the memory.
         let fields = plan.scratch("fields", Element::F32, 5 * plane);
@@ -75,7 +89,7 @@ impl Solution for Shape {
         let paths = numbers("paths", intervals * strips);
         let table = numbers("table", NUMBERS * strips);
         let warps = numbers("warps", NUMBERS * 2 * (strips + 1));
-        let progress = numbers("progress", (most_passes + 1) * (strips + 2));
+        let progress = numbers("progress", of_launch as u32);
         let counter = numbers("counter", 1);
         // Padding is read, and what comes of it is not: zeros do.
         plan.fill(fields, 0)?;
@@ -121,7 +135,7 @@ impl Solution for Shape {
         // The field that is the last is in the first plane of these.
         let mut first = 0;
         let mut t = problem.first_step;
-        for (steps, passes) in Self::passes(problem.steps) {
+        for (steps, passes) in all_passes {
             let mut left = passes;
             while left > 0 {
                 let passes = left.min(most_passes);
