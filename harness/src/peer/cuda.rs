@@ -48,6 +48,10 @@ pub const SOURCES: &[Source] = &[
                 kernel: "fast_t16",
                 ..plain("fast")
             },
+            Counterpart {
+                kernel: "wavefront_t16",
+                ..plain("wavefront")
+            },
         ],
     },
     Source {

@@ -88,7 +88,7 @@ fn of_fast(case: &Wave2d, shape: &fast::launch::Shape) -> u64 {
 }
 
 fn of_wavefront(case: &Wave2d) -> u64 {
-    let passes = wavefront::launch::Shape::passes(case.steps());
+    let passes = wavefront::launch::Shape::DEFAULT.passes(case.steps());
     bytes(case, passes.iter().map(|&(_, passes)| passes).sum())
 }
 

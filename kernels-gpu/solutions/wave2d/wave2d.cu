@@ -449,39 +449,39 @@ extern "C" __global__ void __launch_bounds__(LANES *WARPS, 2) wave2d_shmem(
 
 constexpr u32 STRIP = 128, MARGIN = 32, RING = 8, AHEAD = RING - 2, CODE_RING = 32;
 constexpr u32 WARP_FLOATS = RING * 2 * STRIP + CODE_RING * STRIP + 32;
-constexpr u32 IS_ROUGH = 1, IS_ZERO = 2, IS_NEAR_ROUGH = 1 << 2;
+constexpr u32 IS_ROUGH = 1, IS_ZERO = 2, IS_CHANGED = 4, IS_NEAR_ROUGH = 1 << 2;
+// What a path may take for granted of the cells in the pipeline: plain; every row the same; nothing; plain, but rows to come may not be.
+constexpr u32 PLAIN = 0, UNIFORM = 1, ROUGH = 2, NEAR = 3;
 
-// Rows of `pitch()` floats, `halo` before the first column and MARGIN rows before the first row; u1, and u0 a plane behind it.
+// Rows of `pitch()` floats, `before()` of them before the first column, and MARGIN rows before the first row; u1, and u0 a plane behind it.
 struct Layout {
     u32 n_x, n_y, halo;
 
     __device__ u32 own() const { return STRIP - 2 * halo; }
     __device__ u32 pitch() const { return (n_x + own() - 1) / own() * own() + 2 * halo; }
+    __device__ u32 strips() const { return (n_x + own() - 1) / own(); }
+    __device__ u32 before() const { return halo + (strips() * own() - n_x) / 8 * 4; }
     __device__ u32 rows() const { return n_y + 2 * MARGIN; }
     __device__ u64 plane() const { return u64(pitch()) * rows(); }
     __device__ u64 row(u32 y) const { return u64(y + MARGIN) * pitch(); }
-    __device__ u64 cell(u32 cell) const { return row(cell / n_x) + (cell % n_x + halo); }
+    __device__ u64 cell(u32 cell) const { return row(cell / n_x) + (cell % n_x + before()); }
 };
 
-extern "C" __global__ void wave2d_fast_pad(
-    const float *__restrict__ u0, u64, const float *__restrict__ u1, u64, float *__restrict__ fields, u32 n_x, u32 n_y, u32 halo)
+__device__ __forceinline__ void pad(const float *__restrict__ u0, const float *__restrict__ u1, float *__restrict__ fields, const Layout layout)
 {
-    const Layout layout = {n_x, n_y, halo};
     const u32 cell = blockIdx.x * blockDim.x + threadIdx.x;
-    if (cell < n_x * n_y) {
+    if (cell < layout.n_x * layout.n_y) {
         fields[layout.cell(cell)] = u1[cell];
         fields[layout.cell(cell) + layout.plane()] = u0[cell];
     }
 }
 
 // If `skips`, rows far inside walls have been left as they were.
-extern "C" __global__ void wave2d_fast_unpad(
-    const float *__restrict__ fields, u64, const float *__restrict__ kinds, u64, float *__restrict__ u0, float *__restrict__ u1, u32 n_x,
-    u32 n_y, u32 halo, u32 skips)
+__device__ __forceinline__ void unpad(
+    const float *__restrict__ fields, const float *__restrict__ kinds, float *__restrict__ u0, float *__restrict__ u1, const Layout layout, bool skips)
 {
-    const Layout layout = {n_x, n_y, halo};
     const u32 cell = blockIdx.x * blockDim.x + threadIdx.x;
-    if (cell < n_x * n_y) {
+    if (cell < layout.n_x * layout.n_y) {
         const u64 at = layout.cell(cell);
         const bool is_zero = skips && kinds[at] == 0.0f;
         u1[cell] = is_zero ? 0.0f : fields[at];
@@ -489,39 +489,64 @@ extern "C" __global__ void wave2d_fast_unpad(
     }
 }
 
-// What each cell is: -(1 - d) if it is free, 0 for border and wall, 1 for a source; and whether each row of each strip is rough, or all zero.
-extern "C" __global__ void wave2d_fast_kinds(
-    float *__restrict__ kinds, u32 *__restrict__ rough, u32 n_x, u32 n_y, u32 scene, u32 halo, u32)
+// What each cell is: -(1 - d) if it is free, 0 for border and wall, 1 for a source; and whether each row of each strip is rough, or all zero, or not like the
+// one above.
+__device__ __forceinline__ void write_kinds(float *__restrict__ kinds, u32 *__restrict__ rough, const Layout layout, u32 scene)
 {
     const u32 strip = blockIdx.x, lane = threadIdx.x, row = blockIdx.y * blockDim.y + threadIdx.y;
-    const Layout layout = {n_x, n_y, halo};
+    const u32 n_x = layout.n_x, n_y = layout.n_y, halo = layout.halo;
     if (row >= layout.rows()) {
         return;
     }
     const Domain d = {n_x, n_y};
-    const u32 y = row - MARGIN, first = strip * layout.own() - halo;
-    bool plain = true, zero = true;
+    const u32 y = row - MARGIN, first = strip * layout.own() - layout.before();
+    bool plain = true, zero = true, same = true;
+    const auto code_of = [&](u32 x, u32 y) {
+        if (x >= n_x || y >= n_y || is_border(d, x, y) || is_wall(scene, d, x, y)) {
+            return 0.0f;
+        }
+        return is_source(scene, d, x, y) ? 1.0f : -(1.0f - damping(scene, d, x, y));
+    };
 #pragma unroll 1
     for (u32 column = lane; column < STRIP; column += LANES) {
         const u32 x = first + column;
-        float code = 0.0f;
-        if (x < n_x && y < n_y) {
-            if (!is_border(d, x, y) && !is_wall(scene, d, x, y)) {
-                code = is_source(scene, d, x, y) ? 1.0f : -(1.0f - damping(scene, d, x, y));
-            }
-            if (column - halo < layout.own()) {
-                kinds[layout.row(y) + (x + halo)] = code;
-            }
+        const float above = code_of(x, y - 1), code = code_of(x, y);
+        if (x < n_x && y < n_y && column - halo < layout.own()) {
+            kinds[layout.row(y) + (x + layout.before())] = code;
         }
         plain = plain && code == -1.0f;
         zero = zero && code == 0.0f;
+        same = same && code == above;
     }
     plain = __all_sync(~0u, plain);
     zero = __all_sync(~0u, zero);
+    same = __all_sync(~0u, same);
     if (lane == 0) {
-        rough[strip * layout.rows() + row] = (plain ? 0 : IS_ROUGH) | (zero ? IS_ZERO : 0);
+        rough[strip * layout.rows() + row] = (plain ? 0 : IS_ROUGH) | (zero ? IS_ZERO : 0) | (same ? 0 : IS_CHANGED);
     }
 }
+
+#define TABLES(NAME)                                                                                                          \
+    extern "C" __global__ void wave2d_##NAME##_pad(                                                                           \
+        const float *__restrict__ u0, u64, const float *__restrict__ u1, u64, float *__restrict__ fields, u32 n_x, u32 n_y,   \
+        u32 halo)                                                                                                             \
+    {                                                                                                                         \
+        pad(u0, u1, fields, Layout{n_x, n_y, halo});                                                                          \
+    }                                                                                                                         \
+    extern "C" __global__ void wave2d_##NAME##_unpad(                                                                         \
+        const float *__restrict__ fields, u64, const float *__restrict__ kinds, u64, float *__restrict__ u0,                  \
+        float *__restrict__ u1, u32 n_x, u32 n_y, u32 halo, u32 skips)                                                        \
+    {                                                                                                                         \
+        unpad(fields, kinds, u0, u1, Layout{n_x, n_y, halo}, skips);                                                          \
+    }                                                                                                                         \
+    extern "C" __global__ void wave2d_##NAME##_kinds(                                                                         \
+        float *__restrict__ kinds, u32 *__restrict__ rough, u32 n_x, u32 n_y, u32 scene, u32 halo, u32)                       \
+    {                                                                                                                         \
+        write_kinds(kinds, rough, Layout{n_x, n_y, halo}, scene);                                                             \
+    }
+
+TABLES(fast)
+TABLES(wavefront)
 
 // Of each row and the one before it, whether they are rough, and whether some row near them is; and how many rows there
 // are before each row with something to do, and how many of them near rough ones.
@@ -723,7 +748,7 @@ struct Pipeline {
 
     // A row of level S from the next row of level S - 1, `newest`. `older` is that row of level S - 2; both are of level S and S - 1 then. `here`
     // are the codes of that row, and then of the one before it.
-    template <bool ROUGH, u32 Q, u32 S>
+    template <u32 PATH, u32 Q, u32 S>
     __device__ __forceinline__ void level(u32 group, float4 &newest, float4 &older, float4 &here)
     {
         if constexpr (S <= T) {
@@ -731,20 +756,23 @@ struct Pipeline {
             const float west = __shfl_up_sync(~0u, own.w, 1);
             const float4 sum = make_float4(__fadd_rn(west, newest.x), __fadd_rn(own.x, newest.y), __fadd_rn(own.y, newest.z), __fadd_rn(own.z, newest.w));
             const float after = __shfl_down_sync(~0u, sum.x, 1);
+            constexpr bool ANY = PATH == UNIFORM || PATH == ROUGH;
             float4 code = here;
             float source = 0.0f;
-            if (ROUGH) {
+            if (PATH == ROUGH) {
                 code = this->code(group, int(Q) - int(S));
+            }
+            if (ANY) {
                 source = sources()[S - 1];
             }
             // k (west + south) + (k (north + east) + (a u1 - b u0)), a = (1 - 4k) + b, b = 1 - d, which is -code.
             const auto end = [&](float sum, float begun, float code) {
                 const float free = __fmaf_rn(k, sum, begun);
-                return !ROUGH || __float_as_int(code) < 0 ? free : __fmaf_rn(code, source, 0.0f);
+                return !ANY || __float_as_int(code) < 0 ? free : __fmaf_rn(code, source, 0.0f);
             };
             const auto begin = [&](float u0, float u1, float sum, float code) {
-                const float a = ROUGH ? __fadd_rn(kept, -code) : __fadd_rn(kept, 1.0f);
-                const float past = ROUGH ? __fmul_rn(code, u0) : -u0;
+                const float a = ANY ? __fadd_rn(kept, -code) : __fadd_rn(kept, 1.0f);
+                const float past = ANY ? __fmul_rn(code, u0) : -u0;
                 return __fmaf_rn(k, sum, __fmaf_rn(a, u1, past));
             };
             const float4 b = begun[S];
@@ -756,53 +784,54 @@ struct Pipeline {
         }
     }
 
-    template <bool ROUGH, bool BEGINS, u32 Q, u32 FIRST>
+    template <u32 PATH, bool BEGINS, u32 Q, u32 FIRST>
     __device__ __forceinline__ void four_levels(u32 group, float4 &newest, float4 &older, float4 &here)
     {
         if constexpr (FIRST <= T) {
             if (!BEGINS || 2 * group + Q + 1 >= 2 * FIRST) {
-                level<ROUGH, Q, FIRST>(group, newest, older, here);
-                level<ROUGH, Q, FIRST + 1>(group, newest, older, here);
-                level<ROUGH, Q, FIRST + 2>(group, newest, older, here);
-                level<ROUGH, Q, FIRST + 3>(group, newest, older, here);
-                four_levels<ROUGH, BEGINS, Q, FIRST + 4>(group, newest, older, here);
+                level<PATH, Q, FIRST>(group, newest, older, here);
+                level<PATH, Q, FIRST + 1>(group, newest, older, here);
+                level<PATH, Q, FIRST + 2>(group, newest, older, here);
+                level<PATH, Q, FIRST + 3>(group, newest, older, here);
+                four_levels<PATH, BEGINS, Q, FIRST + 4>(group, newest, older, here);
             } else {
                 last[FIRST - 1] = newest;
             }
         }
     }
 
-    template <bool ROUGH, bool BEGINS, u32 Q>
+    template <u32 PATH, bool BEGINS, u32 Q>
     __device__ __forceinline__ void one(u32 group, bool is_near_rough)
     {
         asm volatile("cp.async.wait_group %0;" ::"n"(AHEAD - 1) : "memory");
         float4 newest = row(group, Q, 0), older = row(group, Q, STRIP);
         float4 here = make_float4(-1.0f, -1.0f, -1.0f, -1.0f);
         copy(group, Q + AHEAD, is_near_rough);
-        if (ROUGH) {
+        if (PATH == ROUGH) {
             here = code(group, Q);
         }
         const bool is_stored = is_own && 2 * group + Q - 2 * T < rows;
         if (is_stored) {
             *reinterpret_cast<float4 *>(out + 4 * u64(plane)) = T == 1 ? row(group, int(Q) - 1, 0) : last[T - 1];
         }
-        four_levels<ROUGH, BEGINS, Q, 1>(group, newest, older, here);
+        four_levels<PATH, BEGINS, Q, 1>(group, newest, older, here);
         if (is_stored) {
             *reinterpret_cast<float4 *>(out) = newest;
         }
         out += pitch;
     }
 
-    template <bool ROUGH, bool BEGINS>
+    template <u32 PATH, bool BEGINS>
     __device__ __forceinline__ void two(u32 group)
     {
-        const bool is_near_rough = (ROUGH || BEGINS) && this->is_near_rough();
+        const bool is_near_rough = (PATH == ROUGH || BEGINS) && this->is_near_rough();
         take_flags();
-        one<ROUGH, BEGINS, 0>(group, is_near_rough);
-        one<ROUGH, BEGINS, 1>(group, is_near_rough);
+        one<PATH, BEGINS, 0>(group, is_near_rough);
+        one<PATH, BEGINS, 1>(group, is_near_rough);
     }
 
-    __device__ __forceinline__ void run(u32 scene, u32 t)
+    // Nothing in registers and in the table's ring, and the source's values.
+    __device__ __forceinline__ void prepare(u32 scene, u32 t)
     {
         const float4 none = {0.0f, 0.0f, 0.0f, 0.0f};
 #pragma unroll
@@ -816,6 +845,11 @@ struct Pipeline {
         if (lane < T) {
             sources()[lane] = scene >= EMPTY_BOX ? 0.0f : oscillation(t + lane);
         }
+    }
+
+    __device__ __forceinline__ void run(u32 scene, u32 t)
+    {
+        prepare(scene, t);
         __syncwarp();
         bool is_near_rough = false;
 #pragma unroll
@@ -831,14 +865,14 @@ struct Pipeline {
         u32 group = 0;
         while (group < groups) {
             if (rough & HELD) {
-                two<true, true>(group);
+                two<ROUGH, true>(group);
                 ++group;
             } else if (group < begun_at || this->is_near_rough()) {
-                two<false, true>(group);
+                two<PLAIN, true>(group);
                 ++group;
             } else {
                 while (group < groups && !(rough & HELD) && !this->is_near_rough()) {
-                    two<false, false>(group);
+                    two<PLAIN, false>(group);
                     ++group;
                 }
             }
@@ -889,3 +923,268 @@ __device__ __forceinline__ void pass(
 FAST(1)
 FAST(4)
 FAST(16)
+
+// ---- the Rust variant `wavefront`: passes of so many timesteps behind one another, in one launch ----
+//
+// In a pass a warp has a whole strip. It copies a row when the pass before has stored it, in this strip and those beside it: each warp says how far it is.
+// Blocks take numbers from a counter, so that whoever is waited for runs. Paths are worked out before, for 8 rows at a time.
+
+constexpr u32 HALO = 16, INTERVAL = 8, PUBLISHED = 3;
+
+extern "C" __global__ void wave2d_wavefront_paths(const u32 *__restrict__ rough, u64, u32 *paths, uint4 *table, u32 n_y, u32 skips)
+{
+    const u32 strip = blockIdx.x, lane = threadIdx.x, rows = n_y + 2 * MARGIN, intervals = (rows + INTERVAL - 1) / INTERVAL, held = HALO + 2;
+    const auto is = [&](u32 row) { return row < rows ? rough[strip * rows + row] : IS_ZERO; };
+    u32 first = ~0u, end = 0, cost = 0;
+    for (u32 interval = lane; interval < intervals; interval += LANES) {
+        const u32 row = interval * INTERVAL;
+        u32 any = 0, changed = 0, all = IS_ZERO;
+        for (u32 other = 0; other < INTERVAL + 2 * held; ++other) {
+            const u32 flags = is(row + other - held);
+            all &= flags;
+            any |= other < INTERVAL + held ? flags : 0;
+            changed |= other > 0 && other < INTERVAL + held ? flags : 0;
+        }
+        const u32 path = !(any & IS_ROUGH) ? PLAIN : !(changed & IS_CHANGED) ? UNIFORM : ROUGH;
+        paths[strip * intervals + interval] = path;
+        cost += path;
+        if (row + INTERVAL > MARGIN && row < n_y + MARGIN && !(skips && all)) {
+            first = min(first, row), end = max(end, min(row + INTERVAL, n_y + MARGIN));
+        }
+    }
+    first = __reduce_min_sync(~0u, first), end = __reduce_max_sync(~0u, end), cost = __reduce_add_sync(~0u, cost);
+    if (lane == 0) {
+        table[strip] = make_uint4(end ? first : 0, end, 3 * cost > intervals, 0);
+    }
+}
+
+extern "C" __global__ void wave2d_wavefront_near(const u32 *__restrict__ own_paths, u64 numbers, u32 *paths, u32 intervals)
+{
+    const u32 i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < numbers) {
+        bool is_near = false;
+        for (u32 other = 1; other <= (AHEAD + HALO + 2 + INTERVAL - 1) / INTERVAL + 1 && other < intervals - i % intervals; ++other) {
+            is_near |= own_paths[i + other] != PLAIN;
+        }
+        paths[i] = own_paths[i] == PLAIN && is_near ? NEAR : own_paths[i];
+    }
+}
+
+// First how many warps a pass has, then of each its strip, first row, and the row after its last. If `apart`, slow ones have an empty one beside them.
+extern "C" __global__ void wave2d_wavefront_warps(const uint4 *__restrict__ table, u64, uint4 *warps, u32 strips, u32 apart)
+{
+    const u32 lane = threadIdx.x;
+    u32 at = 1;
+    for (u32 is_slow = 1; is_slow < 2; --is_slow) {
+        const u32 each = is_slow && apart ? 2 : 1;
+        for (u32 from = 0; from < strips; from += LANES) {
+            const uint4 of_strip = from + lane < strips ? table[from + lane] : make_uint4(0, 0, 0, 0);
+            const bool is_one = of_strip.x < of_strip.y && of_strip.z == is_slow;
+            const u32 lanes = __ballot_sync(~0u, is_one);
+            if (is_one) {
+                const u32 place = at + each * __popc(lanes & ((1u << lane) - 1));
+                warps[place] = make_uint4(from + lane, of_strip.x, of_strip.y, 0);
+                if (each == 2) {
+                    warps[place + 1] = make_uint4(0, 0, 0, 0);
+                }
+            }
+            at += each * __popc(lanes);
+        }
+    }
+    if (lane == 0) {
+        if (apart && at % 2 == 0) {
+            warps[at++] = make_uint4(0, 0, 0, 0);
+        }
+        warps[0] = make_uint4(at - 1, 0, 0, 0);
+    }
+}
+
+extern "C" __global__ void wave2d_wavefront_start(const uint4 *__restrict__ table, u64, u32 *progress, u32 *counter, u32 strips, u32 passes)
+{
+    const u32 i = blockIdx.x * blockDim.x + threadIdx.x, pass = i / (strips + 2), strip = i % (strips + 2) - 1;
+    if (i == 0) {
+        *counter = 0;
+    }
+    if (pass <= passes) {
+        progress[i] = pass > 0 && strip < strips && table[strip].x < table[strip].y ? table[strip].x : ~0u;
+    }
+}
+
+template <u32 T>
+struct Pass : Pipeline<T> {
+    using Base = Pipeline<T>;
+    float *all; // Four planes of fields, and the table of kinds. Places there are in lanes' cells.
+    u32 from, to, to_kinds, stride, behind, stored; // The last: rows that this lane stores.
+    const u32 *paths;
+    u32 *progress;
+    u32 strips, admitted;
+
+    // What is needed once an interval stands in shared memory: the place in `progress`, the first row, intervals, the place in `paths`.
+    __device__ __forceinline__ volatile u32 *kept_numbers() { return reinterpret_cast<volatile u32 *>(this->sources() + 16); }
+    __device__ __forceinline__ float *at(u32 place) { return all + 4 * u64(place); }
+
+    template <u32 PATH>
+    __device__ __forceinline__ void copy(u32 group, int row)
+    {
+        const u32 place = this->copied + 4 * Base::ring(group, row);
+        copy_16_to(place, at(from));
+        copy_16_to(place + 4 * STRIP, at(from + behind));
+        if (PATH != PLAIN) {
+            copy_16_to(this->copied + 4 * Base::codes(group, row), at(from + to_kinds));
+        }
+        asm volatile("cp.async.commit_group;" ::: "memory");
+        from += stride;
+    }
+
+    template <u32 PATH, u32 Q, u32 S>
+    __device__ __forceinline__ void levels(u32 group, float4 &newest, float4 &older, float4 &here)
+    {
+        if constexpr (S <= T) {
+            this->template level<PATH, Q, S>(group, newest, older, here);
+            levels<PATH, Q, S + 1>(group, newest, older, here);
+        }
+    }
+
+    template <u32 PATH, u32 Q>
+    __device__ __forceinline__ void one(u32 group)
+    {
+        asm volatile("cp.async.wait_group %0;" ::"n"(AHEAD - 1) : "memory");
+        float4 newest = this->row(group, Q, 0), older = this->row(group, Q, STRIP);
+        float4 here = make_float4(-1.0f, -1.0f, -1.0f, -1.0f);
+        copy<PATH>(group, Q + AHEAD);
+        if (PATH == UNIFORM || PATH == ROUGH) {
+            here = this->code(group, Q);
+        }
+        const bool is_stored = 2 * group + Q - (HALO + T) < stored;
+        if (is_stored) {
+            *reinterpret_cast<float4 *>(at(to + behind)) = T == 1 ? this->row(group, int(Q) - 1, 0) : this->last[T - 1];
+        }
+        levels<PATH, Q, 1>(group, newest, older, here);
+        if (is_stored) {
+            *reinterpret_cast<float4 *>(at(to)) = newest;
+        }
+        to += stride;
+    }
+
+    template <u32 PATH>
+    __device__ __forceinline__ void interval(u32 &group)
+    {
+#pragma unroll 1
+        do {
+            one<PATH, 0>(group);
+            one<PATH, 1>(group);
+        } while (++group % (INTERVAL / 2));
+    }
+
+    __device__ __forceinline__ void publish(u32 row)
+    {
+        __syncwarp();
+        if (this->lane == 0) {
+            asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(progress + kept_numbers()[0]), "r"(row) : "memory");
+        }
+    }
+
+    __device__ __forceinline__ void admit(u32 row)
+    {
+        while (admitted < row) {
+            const u32 *const beside = progress + (kept_numbers()[0] + min(this->lane, 2u) - (strips + 3));
+            u32 done;
+            asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(done) : "l"(beside) : "memory");
+            admitted = __reduce_min_sync(~0u, done);
+            __syncwarp();
+        }
+    }
+
+    __device__ __forceinline__ void run(u32 scene, u32 t, const uint4 &numbers)
+    {
+        this->prepare(scene, t);
+        *reinterpret_cast<float4 *>(this->shared + Base::ring(0, -1) + 4 * this->lane) = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+        volatile u32 *const kept = kept_numbers();
+        if (this->lane == 0) {
+            kept[0] = numbers.x, kept[1] = numbers.y, kept[2] = numbers.z, kept[3] = numbers.w;
+        }
+        __syncwarp();
+        admit(kept[1] + AHEAD);
+#pragma unroll
+        for (u32 row = 0; row < AHEAD; ++row) {
+            copy<ROUGH>(0, row);
+        }
+        u32 group = 0;
+#pragma unroll 1
+        for (u32 number = 0; number < kept[2]; number = group / (INTERVAL / 2)) {
+            const u32 step = number * INTERVAL, row = kept[1];
+            if (number % PUBLISHED == 0 && step > HALO + T) {
+                publish(row + step - T);
+            }
+            admit(row + step + INTERVAL + AHEAD);
+            switch (paths[kept[3] + number]) {
+            case PLAIN:
+                interval<PLAIN>(group);
+                break;
+            case NEAR:
+                interval<NEAR>(group);
+                break;
+            case UNIFORM:
+                interval<UNIFORM>(group);
+                break;
+            default:
+                interval<ROUGH>(group);
+            }
+        }
+        asm volatile("cp.async.wait_all;" ::: "memory");
+        publish(~0u);
+    }
+};
+
+template <u32 T>
+__device__ __forceinline__ void passes(
+    float *fields, const u32 *__restrict__ paths, const uint4 *__restrict__ warps, u32 *progress, u32 *counter, const Layout layout, u32 pitch,
+    u32 plane, u32 scene, float k, u32 t, u32 from, u32 count)
+{
+    extern __shared__ float4 dynamic[];
+    u32 *const taken = reinterpret_cast<u32 *>(dynamic);
+    const u32 lane = threadIdx.x, warp = threadIdx.y, pairs = (blockDim.y + 1) / 2;
+    if (lane == 0 && warp == 0) {
+        *taken = atomicAdd(counter, 1);
+    }
+    __syncthreads();
+    const u32 block = *taken;
+    __syncthreads();
+    // Pairs are warps of one scheduler.
+    const u32 number = block * blockDim.y + warp % pairs * 2 + warp / pairs, in_pass = warps[0].x;
+    if (in_pass == 0 || number / in_pass >= count) {
+        return;
+    }
+    const u32 pass = number / in_pass;
+    const uint4 of_warp = warps[number % in_pass + 1];
+    const u32 strip = of_warp.x, first = of_warp.y, end = of_warp.z;
+    if (first >= end) {
+        return;
+    }
+    const u32 row = first - HALO, column = 4 * lane, read = pass % 2 == 0 ? from : 2 * plane - from;
+    const u32 place = row * pitch + (strip * layout.own() + column) / 4, intervals = (layout.rows() + INTERVAL - 1) / INTERVAL;
+    Pass<T> it;
+    it.k = k, it.kept = __fadd_rn(1.0f, -__fmul_rn(4.0f, k));
+    it.lane = lane, it.all = fields, it.paths = paths, it.progress = progress;
+    it.stored = column - HALO < layout.own() ? end - first : 0;
+    it.stride = pitch, it.behind = plane, it.to_kinds = 4 * plane - read;
+    it.from = read + place, it.to = 2 * plane - read + place - pitch * T;
+    it.strips = layout.strips(), it.admitted = 0;
+    it.shared = reinterpret_cast<float *>(dynamic) + warp * WARP_FLOATS;
+    it.copied = u32(__cvta_generic_to_shared(it.shared + column));
+    const uint4 numbers = make_uint4((pass + 1) * (layout.strips() + 2) + strip + 1, row, (end - row + T + INTERVAL - 1) / INTERVAL,
+                                     strip * intervals + row / INTERVAL);
+    it.run(scene, t + pass * T, numbers);
+}
+
+#define WAVEFRONT(T)                                                                                                          \
+    extern "C" __global__ void __launch_bounds__(256) wave2d_wavefront_t##T(                                                  \
+        float *fields, const u32 *__restrict__ paths, u64, const uint4 *__restrict__ warps, u64, u32 *progress, u32 *counter, \
+        u32 n_x, u32 n_y, u32 pitch, u32 plane, u32 scene, float k, u32 t, u32 from, u32 count)                               \
+    {                                                                                                                         \
+        passes<T>(fields, paths, warps, progress, counter, Layout{n_x, n_y, HALO}, pitch, plane, scene, k, t, from, count);   \
+    }
+
+WAVEFRONT(1)
+WAVEFRONT(4)
+WAVEFRONT(16)

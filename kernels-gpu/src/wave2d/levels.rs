@@ -13,7 +13,7 @@ use cuda_std::prelude::*;
 use cuda_std::warp::FULL_MASK;
 
 use super::padded::STRIP;
-use super::update::{self, Kind};
+use super::update;
 use crate::real::Fused;
 
 /// Floats of shared memory of each warp.
@@ -39,36 +39,6 @@ const _: () = assert!(
     MOST_STEPS as usize + AHEAD + GROUP <= CODE_RING && MOST_STEPS as usize <= SOURCES,
     "a table's row stays in the ring until the last level has passed"
 );
-
-/// A table's code for a border or wall cell, and what the ring has for those outside the domain.
-pub const ZERO: f32 = 0.0;
-/// A source's code.
-pub const SOURCE: f32 = 1.0;
-
-/// Whether a code is that of a cell that is zero: [`ZERO`], but not -0, an undamped cell's.
-#[inline(always)]
-pub fn is_zero(code: f32) -> bool {
-    code.to_bits() == ZERO.to_bits()
-}
-
-/// The code of a cell. A free cell's has the sign bit: -d where `exact`, so that both orders of operations have what they start with, and
-/// otherwise d - 1, as -(1 - d).
-#[inline(always)]
-pub fn encode(kind: Kind, exact: bool) -> f32 {
-    match kind {
-        Kind::Zero => ZERO,
-        Kind::Source => SOURCE,
-        Kind::Free { damping } if exact => -damping,
-        Kind::Free { damping } => -(1.0 - damping),
-    }
-}
-
-/// Of a row of a strip: some cell is not plain.
-pub const IS_ROUGH: u32 = 1;
-/// Of a row of a strip: all cells are border, wall, or outside the domain.
-pub const IS_ZERO: u32 = 2;
-/// Of a row of a strip: some cell is not what the one above it is.
-pub const IS_CHANGED: u32 = 4;
 
 /// A path: all cells in the pipeline are plain, that is inside, free and undamped.
 pub const PLAIN: u32 = 0;

@@ -10,10 +10,11 @@
 //!
 //! - [`scene`]: where walls and sources are; [`AnyScene`] chooses one at run time.
 //! - [`update`](mod@update): the scheme for one cell, called by kernels and references alike.
-//! - [`padded`], [`chunks`] and [`levels`]: for kernels of several timesteps a launch, how fields stand in memory, who works on which rows, and a warp's
-//!   pipeline.
+//! - [`padded`], [`kinds`], [`chunks`] and [`levels`]: for kernels of several timesteps a launch, how fields stand in memory, what cells are, who works on which
+//!   rows, and a warp's pipeline.
 
 pub mod chunks;
+pub mod kinds;
 pub mod levels;
 pub mod padded;
 pub mod scene;

@@ -4,6 +4,10 @@
 //! side, since as many are wrong after as many timesteps. Strips have more columns than the domain: half of what is spare is on each side, so that what
 //! is near the domain's left and right borders is in as few strips as can be.
 
+use cuda_std::prelude::*;
+
+use super::kinds;
+
 /// Columns of a strip: four neighbouring ones for each lane of a warp.
 pub const STRIP: u32 = 128;
 
@@ -72,5 +76,59 @@ impl Layout {
     pub fn cell(self, cell: u32) -> usize {
         let (x, y) = (cell % self.n_x, cell / self.n_x);
         self.row(y) + (x + self.before()) as usize
+    }
+}
+
+/// Lays two fields out with padding: writes the domain's cells, and leaves what is around them.
+///
+/// Block: any. Grid: a thread for each cell.
+///
+/// # Safety
+/// - `u0` and `u1` have n_x * n_y elements, at most 2^31. `fields` points to two planes of the [`Layout`], which nothing else accesses during
+///   the launch.
+#[inline(always)]
+pub unsafe fn pad(u0: &[f32], u1: &[f32], fields: *mut f32, layout: Layout) {
+    let cell = thread::index_1d();
+    if cell < layout.n_x * layout.n_y {
+        let at = layout.cell(cell);
+        // SAFETY: the cell is one of the domain's.
+        unsafe {
+            *fields.add(at) = *u1.get_unchecked(cell as usize);
+            *fields.add(at + layout.plane()) = *u0.get_unchecked(cell as usize);
+        }
+    }
+}
+
+/// What [`pad`] does, backwards. If `skips`, rows far inside walls have been left as they were: then cells of border and walls are 0.
+///
+/// Block: any. Grid: a thread for each cell.
+///
+/// # Safety
+/// - `fields` has two planes of the [`Layout`], `kinds` one; `u0` and `u1` point to n_x * n_y elements, at most 2^31, which nothing else accesses
+///   during the launch.
+#[inline(always)]
+pub unsafe fn unpad(
+    fields: &[f32],
+    kinds: &[f32],
+    [u0, u1]: [*mut f32; 2],
+    layout: Layout,
+    skips: bool,
+) {
+    let cell = thread::index_1d();
+    if cell < layout.n_x * layout.n_y {
+        let at = layout.cell(cell);
+        // SAFETY: the cell is one of the domain's.
+        unsafe {
+            let is_zero = skips && kinds::is_zero(*kinds.get_unchecked(at));
+            let value = |at| {
+                if is_zero {
+                    0.0
+                } else {
+                    *fields.get_unchecked(at)
+                }
+            };
+            *u1.add(cell as usize) = value(at);
+            *u0.add(cell as usize) = value(at + layout.plane());
+        }
     }
 }

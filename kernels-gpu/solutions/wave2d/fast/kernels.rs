@@ -24,12 +24,12 @@ use cuda_std::prelude::*;
 use cuda_std::warp::FULL_MASK;
 use cuda_std::{async_copy, hint, mem};
 
+use kernels_gpu::wave2d::kinds::{self, IS_ROUGH, IS_ZERO};
 use kernels_gpu::wave2d::levels::{
-    AHEAD, Arrived, CODE_RING, GROUP, IS_CHANGED, IS_ROUGH, IS_ZERO, Levels, MOST_STEPS, PLAIN,
-    RING, ROUGH, ROW, ROW_BYTES, Rows, WARP_FLOATS, ZERO, encode, is_zero,
+    AHEAD, Arrived, CODE_RING, GROUP, Levels, MOST_STEPS, PLAIN, RING, ROUGH, ROW, ROW_BYTES, Rows,
+    WARP_FLOATS,
 };
-use kernels_gpu::wave2d::padded::{Layout, MARGIN, STRIP};
-use kernels_gpu::wave2d::update::{self, Kind};
+use kernels_gpu::wave2d::padded::{self, Layout, MARGIN};
 use kernels_gpu::wave2d::{AnyScene, Domain, Scene, chunks};
 
 const _: () = assert!(
@@ -37,13 +37,10 @@ const _: () = assert!(
     "there is padding for all rows that a chunk copies, a group at a time"
 );
 
-/// Lays two fields out with padding: writes the domain's cells, and leaves what is around them.
-///
-/// Block: any. Grid: a thread for each cell.
+/// Lays two fields out with padding, as [`padded::pad`] does.
 ///
 /// # Safety
-/// - `u0` and `u1` have n_x * n_y elements, at most 2^31. `fields` points to two planes of the [`Layout`], which nothing else accesses during
-///   the launch.
+/// As there.
 #[kernel]
 pub unsafe fn wave2d_fast_pad(
     u0: &[f32],
@@ -53,25 +50,14 @@ pub unsafe fn wave2d_fast_pad(
     n_y: u32,
     halo: u32,
 ) {
-    let layout = Layout { n_x, n_y, halo };
-    let cell = thread::index_1d();
-    if cell < n_x * n_y {
-        let at = layout.cell(cell);
-        // SAFETY: the cell is one of the domain's.
-        unsafe {
-            *fields.add(at) = *u1.get_unchecked(cell as usize);
-            *fields.add(at + layout.plane()) = *u0.get_unchecked(cell as usize);
-        }
-    }
+    // SAFETY: the caller's.
+    unsafe { padded::pad(u0, u1, fields, Layout { n_x, n_y, halo }) }
 }
 
-/// What [`wave2d_fast_pad`] does, backwards. If `skips`, blank rows have been left as they were: then cells of border and walls are 0.
-///
-/// Block: any. Grid: a thread for each cell.
+/// Takes them back, as [`padded::unpad`] does.
 ///
 /// # Safety
-/// - `fields` has two planes of the [`Layout`], `kinds` one; `u0` and `u1` point to n_x * n_y elements, at most 2^31, which nothing else accesses
-///   during the launch.
+/// As there.
 #[kernel]
 pub unsafe fn wave2d_fast_unpad(
     fields: &[f32],
@@ -84,33 +70,14 @@ pub unsafe fn wave2d_fast_unpad(
     skips: u32,
 ) {
     let layout = Layout { n_x, n_y, halo };
-    let cell = thread::index_1d();
-    if cell < n_x * n_y {
-        let at = layout.cell(cell);
-        // SAFETY: the cell is one of the domain's.
-        unsafe {
-            let is_zero = skips != 0 && is_zero(*kinds.get_unchecked(at));
-            let value = |at| {
-                if is_zero {
-                    0.0
-                } else {
-                    *fields.get_unchecked(at)
-                }
-            };
-            *u1.add(cell as usize) = value(at);
-            *u0.add(cell as usize) = value(at + layout.plane());
-        }
-    }
+    // SAFETY: the caller's.
+    unsafe { padded::unpad(fields, kinds, [u0, u1], layout, skips != 0) }
 }
 
-/// Writes what each of the domain's cells is to `kinds`, and what each row of each strip is to `rough`, with padding.
-///
-/// Block: 32 x any. Grid: strips; rows with margins over the block's y, rounded up.
+/// Writes what cells and rows are, as [`kinds::write`] does.
 ///
 /// # Safety
-/// - `kinds` points to a plane of the [`Layout`], `rough` to a number for each of its rows and strips, which nothing else accesses during the
-///   launch.
-/// - n_x and n_y are at least 2, n_x * n_y is at most 2^31.
+/// As there.
 #[kernel]
 pub unsafe fn wave2d_fast_kinds(
     kinds: *mut f32,
@@ -121,53 +88,9 @@ pub unsafe fn wave2d_fast_kinds(
     halo: u32,
     exact: u32,
 ) {
-    let (strip, lane) = (thread::block_idx_x(), thread::thread_idx_x());
-    let row = thread::block_idx_y() * thread::block_dim_y() + thread::thread_idx_y();
     let layout = Layout { n_x, n_y, halo };
-    if row >= layout.rows() {
-        return;
-    }
-    let domain = Domain { n_x, n_y };
-    let scene = AnyScene::new(scene, domain);
-    // Outside the domain these wrap around.
-    let y = row.wrapping_sub(MARGIN);
-    let first = (strip * layout.own()).wrapping_sub(layout.before());
-    let plain = encode(Kind::Free { damping: 0.0 }, exact != 0);
-    let (mut all_plain, mut all_zero, mut all_same) = (true, true, true);
-    // What is outside the domain counts as border.
-    let code = |x: u32, y: u32| {
-        if x < n_x && y < n_y {
-            encode(update::kind(&scene, domain, x, y), exact != 0)
-        } else {
-            ZERO
-        }
-    };
-    // One column at a time: all scenes stand here.
-    let mut column = lane;
-    while column < STRIP {
-        let x = first.wrapping_add(column);
-        let [above, code] = [y.wrapping_sub(1), y].map(|y| code(x, y));
-        if x < n_x && y < n_y && column.wrapping_sub(halo) < layout.own() {
-            // SAFETY: (x, y) is in the domain, and in the part of this strip that no other has.
-            unsafe { *kinds.add(layout.row(y) + (x + layout.before()) as usize) = code }
-        }
-        all_plain &= code.to_bits() == plain.to_bits();
-        all_zero &= is_zero(code);
-        all_same &= code.to_bits() == above.to_bits();
-        column += 32;
-    }
-    // SAFETY: all lanes are here; `row` and `strip` are below the extents that the caller states.
-    unsafe {
-        let plain = warp::warp_vote_all(FULL_MASK, all_plain);
-        let zero = warp::warp_vote_all(FULL_MASK, all_zero);
-        let same = warp::warp_vote_all(FULL_MASK, all_same);
-        if lane == 0 {
-            let row = rough.add((strip * layout.rows() + row) as usize);
-            *row = if plain { 0 } else { IS_ROUGH }
-                | if zero { IS_ZERO } else { 0 }
-                | if same { 0 } else { IS_CHANGED };
-        }
-    }
+    // SAFETY: the caller's.
+    unsafe { kinds::write(kinds, rough, layout, scene, exact != 0) }
 }
 
 /// Of a group's rows of a strip: the bit that says that they are in the pipeline together with a rough one.

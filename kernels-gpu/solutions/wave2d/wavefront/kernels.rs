@@ -20,11 +20,12 @@ use cuda_std::prelude::*;
 use cuda_std::warp::FULL_MASK;
 use cuda_std::{async_copy, hint, mem};
 
+use kernels_gpu::wave2d::kinds::{self, IS_CHANGED, IS_ROUGH, IS_ZERO};
 use kernels_gpu::wave2d::levels::{
-    AHEAD, Arrived, CODE_RING, GROUP, IS_CHANGED, IS_ROUGH, IS_ZERO, Levels, MOST_STEPS, PLAIN,
-    RING, ROUGH, ROW, ROW_BYTES, Rows, UNIFORM, WARP_FLOATS,
+    AHEAD, Arrived, CODE_RING, GROUP, Levels, MOST_STEPS, PLAIN, RING, ROUGH, ROW, ROW_BYTES, Rows,
+    UNIFORM, WARP_FLOATS,
 };
-use kernels_gpu::wave2d::padded::{Layout, MARGIN};
+use kernels_gpu::wave2d::padded::{self, Layout, MARGIN};
 use kernels_gpu::wave2d::{AnyScene, Domain, Scene};
 
 /// Rows that take one path: a multiple of [`GROUP`], and of it a power of two. Padding is whole intervals.
@@ -43,7 +44,63 @@ const NEAR: u32 = 3;
 /// Numbers of a strip in the table of strips, and of a warp in that of warps, which are loaded together.
 pub const NUMBERS: u32 = 4;
 
-/// Writes the path of each interval of each strip's rows, with padding, from what `wave2d_fast_kinds` wrote. And of each strip its first row that is not
+/// Lays two fields out with padding, as [`padded::pad`] does.
+///
+/// # Safety
+/// As there.
+#[kernel]
+pub unsafe fn wave2d_wavefront_pad(
+    u0: &[f32],
+    u1: &[f32],
+    fields: *mut f32,
+    n_x: u32,
+    n_y: u32,
+    halo: u32,
+) {
+    // SAFETY: the caller's.
+    unsafe { padded::pad(u0, u1, fields, Layout { n_x, n_y, halo }) }
+}
+
+/// Takes them back, as [`padded::unpad`] does.
+///
+/// # Safety
+/// As there.
+#[kernel]
+pub unsafe fn wave2d_wavefront_unpad(
+    fields: &[f32],
+    kinds: &[f32],
+    u0: *mut f32,
+    u1: *mut f32,
+    n_x: u32,
+    n_y: u32,
+    halo: u32,
+    skips: u32,
+) {
+    let layout = Layout { n_x, n_y, halo };
+    // SAFETY: the caller's.
+    unsafe { padded::unpad(fields, kinds, [u0, u1], layout, skips != 0) }
+}
+
+/// Writes what cells and rows are, as [`kinds::write`] does.
+///
+/// # Safety
+/// As there.
+#[kernel]
+pub unsafe fn wave2d_wavefront_kinds(
+    kinds: *mut f32,
+    rough: *mut u32,
+    n_x: u32,
+    n_y: u32,
+    scene: u32,
+    halo: u32,
+    exact: u32,
+) {
+    let layout = Layout { n_x, n_y, halo };
+    // SAFETY: the caller's.
+    unsafe { kinds::write(kinds, rough, layout, scene, exact != 0) }
+}
+
+/// Writes the path of each interval of each strip's rows, with padding, from what [`kinds::write`] wrote. And of each strip its first row that is not
 /// blank, the row after its last, both counted with padding, and whether it is slow: [`NUMBERS`] for each. A row is blank, if `skips`, where all cells up to
 /// the pipeline's rows away are zero.
 ///
@@ -321,7 +378,7 @@ impl Pass<'_> {
     /// # Safety
     /// As [`Rows::level`]'s; groups count up from 0.
     #[inline(always)]
-    unsafe fn step<const T: usize, const PATH: u32, const Q: usize>(
+    unsafe fn step<const T: usize, const EXACT: bool, const PATH: u32, const Q: usize>(
         &mut self,
         levels: &mut Levels,
         group: u32,
@@ -334,7 +391,7 @@ impl Pass<'_> {
             let mut arrived = Arrived {
                 newest: self.shared.load_row(group, Q as i32, 0),
                 older: self.shared.load_row(group, Q as i32, ROW),
-                codes: [-1.0; 4],
+                codes: [if EXACT { -0.0 } else { -1.0 }; 4],
             };
             self.copy::<PATH>(group, (Q + AHEAD) as i32);
             if PATH == UNIFORM || PATH == ROUGH {
@@ -352,7 +409,7 @@ impl Pass<'_> {
             }
             macro_rules! levels {
                 ($($level:literal)*) => {$(
-                    self.shared.level::<T, false, PATH, Q, $level>(self.k, levels, &mut arrived, group);
+                    self.shared.level::<T, EXACT, PATH, Q, $level>(self.k, levels, &mut arrived, group);
                 )*};
             }
             levels!(1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16);
@@ -370,7 +427,7 @@ impl Pass<'_> {
     /// # Safety
     /// As [`step`](Self::step)'s.
     #[inline(always)]
-    unsafe fn interval<const T: usize, const PATH: u32>(
+    unsafe fn interval<const T: usize, const EXACT: bool, const PATH: u32>(
         &mut self,
         levels: &mut Levels,
         group: &mut u32,
@@ -382,8 +439,8 @@ impl Pass<'_> {
             self.out = hint::opaque(self.out);
             // SAFETY: the caller's.
             unsafe {
-                self.step::<T, PATH, 0>(levels, *group);
-                self.step::<T, PATH, 1>(levels, *group);
+                self.step::<T, EXACT, PATH, 0>(levels, *group);
+                self.step::<T, EXACT, PATH, 1>(levels, *group);
             }
             *group += 1;
             if (*group).is_multiple_of(INTERVAL / GROUP as u32) {
@@ -433,7 +490,12 @@ impl Pass<'_> {
     /// # Safety
     /// All lanes of the warp call together; arrays, domain and strip are as the kernel's caller promises.
     #[inline(always)]
-    unsafe fn run<const T: usize>(&mut self, kept: [u32; 4], scene: &impl Scene, t: u32) {
+    unsafe fn run<const T: usize, const EXACT: bool>(
+        &mut self,
+        kept: [u32; 4],
+        scene: &impl Scene,
+        t: u32,
+    ) {
         let mut levels = Levels {
             last: [[0.0; 4]; MOST_STEPS as usize + 1],
             begun: [[[0.0; 2]; 4]; MOST_STEPS as usize + 1],
@@ -476,10 +538,10 @@ impl Pass<'_> {
                 self.admit(row + step + INTERVAL + AHEAD as u32);
                 let path = self.get(Kept::Paths) + interval;
                 match *self.paths.get_unchecked(path as usize) {
-                    PLAIN => self.interval::<T, PLAIN>(&mut levels, &mut group),
-                    NEAR => self.interval::<T, NEAR>(&mut levels, &mut group),
-                    UNIFORM => self.interval::<T, UNIFORM>(&mut levels, &mut group),
-                    _ => self.interval::<T, ROUGH>(&mut levels, &mut group),
+                    PLAIN => self.interval::<T, EXACT, PLAIN>(&mut levels, &mut group),
+                    NEAR => self.interval::<T, EXACT, NEAR>(&mut levels, &mut group),
+                    UNIFORM => self.interval::<T, EXACT, UNIFORM>(&mut levels, &mut group),
+                    _ => self.interval::<T, EXACT, ROUGH>(&mut levels, &mut group),
                 }
             }
             // Who overwrites what this warp has read waits for this, too.
@@ -504,7 +566,7 @@ struct Arrays<'a> {
 /// # Safety
 /// As theirs.
 #[inline(always)]
-unsafe fn passes<const T: usize>(
+unsafe fn passes<const T: usize, const EXACT: bool>(
     arrays: Arrays,
     (layout, pitch, plane): (Layout, u32, u32),
     (scene, k): (u32, f32),
@@ -573,12 +635,12 @@ unsafe fn passes<const T: usize>(
         ];
         let (n_x, n_y) = (layout.n_x, layout.n_y);
         let scene = AnyScene::new(scene, Domain { n_x, n_y });
-        this.run::<T>(kept, &scene, t.wrapping_add(pass * T as u32));
+        this.run::<T, EXACT>(kept, &scene, t.wrapping_add(pass * T as u32));
     }
 }
 
 macro_rules! passes {
-    ($($name:ident: $steps:literal;)*) => {$(
+    ($($name:ident: $steps:literal, $exact:literal;)*) => {$(
         /// Computes `passes` of that many timesteps each, from timestep `t` on. Of the four planes of `fields`, behind which is the table of kinds, the first
         /// two or the others have the fields at first: `from` is 0 or the length of two. The pass after the last would begin with the others.
         ///
@@ -610,13 +672,16 @@ macro_rules! passes {
             let arrays = Arrays { fields, paths, warps, progress, counter };
             let layout = Layout { n_x, n_y, halo: HALO };
             // SAFETY: the caller's.
-            unsafe { self::passes::<$steps>(arrays, (layout, pitch, plane), (scene, k), (t, from, passes)) }
+            unsafe { self::passes::<$steps, $exact>(arrays, (layout, pitch, plane), (scene, k), (t, from, passes)) }
         }
     )*};
 }
 
 passes! {
-    wave2d_wavefront_t1: 1;
-    wave2d_wavefront_t4: 4;
-    wave2d_wavefront_t16: 16;
+    wave2d_wavefront_t1: 1, false;
+    wave2d_wavefront_t4: 4, false;
+    wave2d_wavefront_t16: 16, false;
+    wave2d_wavefront_exact_t1: 1, true;
+    wave2d_wavefront_exact_t4: 4, true;
+    wave2d_wavefront_exact_t12: 12, true;
 }

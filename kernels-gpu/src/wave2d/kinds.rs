@@ -1,0 +1,98 @@
+//! What cells are, in tables that a run writes once: for kernels with fields that are [padded](super::padded).
+
+use cuda_std::prelude::*;
+use cuda_std::warp::FULL_MASK;
+
+use super::padded::{Layout, MARGIN, STRIP};
+use super::scene::Domain;
+use super::scenes::AnyScene;
+use super::update::{self, Kind};
+
+/// A table's code for a border or wall cell, and what the ring has for those outside the domain.
+pub const ZERO: f32 = 0.0;
+/// A source's code.
+pub const SOURCE: f32 = 1.0;
+
+/// Whether a code is that of a cell that is zero: [`ZERO`], but not -0, an undamped cell's.
+#[inline(always)]
+pub fn is_zero(code: f32) -> bool {
+    code.to_bits() == ZERO.to_bits()
+}
+
+/// The code of a cell. A free cell's has the sign bit: -d where `exact`, so that both orders of operations have what they start with, and
+/// otherwise d - 1, as -(1 - d).
+#[inline(always)]
+pub fn encode(kind: Kind, exact: bool) -> f32 {
+    match kind {
+        Kind::Zero => ZERO,
+        Kind::Source => SOURCE,
+        Kind::Free { damping } if exact => -damping,
+        Kind::Free { damping } => -(1.0 - damping),
+    }
+}
+
+/// Of a row of a strip: some cell is not plain.
+pub const IS_ROUGH: u32 = 1;
+/// Of a row of a strip: all cells are border, wall, or outside the domain.
+pub const IS_ZERO: u32 = 2;
+/// Of a row of a strip: some cell is not what the one above it is.
+pub const IS_CHANGED: u32 = 4;
+
+/// Writes what each of the domain's cells is to `kinds`, with padding, and what each row of each strip is to `rough`, rows of the padding included.
+///
+/// Block: 32 x any. Grid: strips; rows with margins over the block's y, rounded up.
+///
+/// # Safety
+/// - `kinds` points to a plane of the [`Layout`], `rough` to a number for each of its rows and strips, which nothing else accesses during the
+///   launch.
+/// - n_x and n_y are at least 2, n_x * n_y is at most 2^31.
+#[inline(always)]
+pub unsafe fn write(kinds: *mut f32, rough: *mut u32, layout: Layout, scene: u32, exact: bool) {
+    let (strip, lane) = (thread::block_idx_x(), thread::thread_idx_x());
+    let row = thread::block_idx_y() * thread::block_dim_y() + thread::thread_idx_y();
+    let Layout { n_x, n_y, halo } = layout;
+    if row >= layout.rows() {
+        return;
+    }
+    let domain = Domain { n_x, n_y };
+    let scene = AnyScene::new(scene, domain);
+    // Outside the domain these wrap around.
+    let y = row.wrapping_sub(MARGIN);
+    let first = (strip * layout.own()).wrapping_sub(layout.before());
+    let plain = encode(Kind::Free { damping: 0.0 }, exact);
+    let (mut all_plain, mut all_zero, mut all_same) = (true, true, true);
+    // What is outside the domain counts as border.
+    let code = |x: u32, y: u32| {
+        if x < n_x && y < n_y {
+            encode(update::kind(&scene, domain, x, y), exact)
+        } else {
+            ZERO
+        }
+    };
+    // One column at a time: all scenes stand here.
+    let mut column = lane;
+    while column < STRIP {
+        let x = first.wrapping_add(column);
+        let [above, code] = [y.wrapping_sub(1), y].map(|y| code(x, y));
+        if x < n_x && y < n_y && column.wrapping_sub(halo) < layout.own() {
+            // SAFETY: (x, y) is in the domain, and in the part of this strip that no other has.
+            unsafe { *kinds.add(layout.row(y) + (x + layout.before()) as usize) = code }
+        }
+        all_plain &= code.to_bits() == plain.to_bits();
+        all_zero &= is_zero(code);
+        all_same &= code.to_bits() == above.to_bits();
+        column += 32;
+    }
+    // SAFETY: all lanes are here; `row` and `strip` are below the extents that the caller states.
+    unsafe {
+        let plain = warp::warp_vote_all(FULL_MASK, all_plain);
+        let zero = warp::warp_vote_all(FULL_MASK, all_zero);
+        let same = warp::warp_vote_all(FULL_MASK, all_same);
+        if lane == 0 {
+            let row = rough.add((strip * layout.rows() + row) as usize);
+            *row = if plain { 0 } else { IS_ROUGH }
+                | if zero { IS_ZERO } else { 0 }
+                | if same { 0 } else { IS_CHANGED };
+        }
+    }
+}
