@@ -91,6 +91,8 @@ fn cuda_peers_are_right() {
             "wave2d shmem, CUDA C++, FMA",
             "wave2d fast, CUDA C++",
             "wave2d fast, CUDA C++, FMA",
+            "wave2d wavefront, CUDA C++",
+            "wave2d wavefront, CUDA C++, FMA",
             "wave3d single, CUDA C++",
             "wave3d single, CUDA C++, FMA",
             "wave3d fast, CUDA C++",
@@ -171,7 +173,7 @@ esac
     echo ".visible .entry poisson_reads_source("
     $fuses && echo "fma.rn.f64 %fd3, %fd1, %fd2, %fd0;" || echo "mul.rn.f64 %fd3, %fd1, %fd2;"
     echo "}"
-    for kernel in computes_source fast_t3_r4_w8; do
+    for kernel in computes_source fast_t3_r4_w8_s6; do
         echo ".visible .entry poisson_$kernel("
         $fuses && echo "mul.f64 %fd3, %fd1, %fd2;" || echo "mul.rn.f64 %fd3, %fd1, %fd2;"
         echo "fma.rn.f64 %fd3, %fd1, %fd2, %fd0;"
