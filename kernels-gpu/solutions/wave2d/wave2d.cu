@@ -927,7 +927,7 @@ FAST(16)
 // ---- the Rust variant `wavefront`: passes of so many timesteps behind one another, in one launch ----
 //
 // In a pass a warp has a whole strip. It copies a row when the pass before has stored it, in this strip and those beside it: each warp says how far it is.
-// Blocks take numbers from a counter, so that whoever is waited for runs. Paths are worked out before, for 8 rows at a time.
+// Blocks take turns from a counter, so that whoever is waited for runs. Paths are worked out before, for 8 rows at a time.
 
 constexpr u32 HALO = 16, INTERVAL = 8, PUBLISHED = 3;
 
@@ -1014,7 +1014,7 @@ template <u32 T>
 struct Pass : Pipeline<T> {
     using Base = Pipeline<T>;
     float *all; // Four planes of fields, and the table of kinds. Places there are in lanes' cells.
-    u32 from, to, to_kinds, stride, behind, stored; // The last: rows that this lane stores.
+    u32 from, to, to_kinds, stride, behind;
     const u32 *paths;
     u32 *progress;
     u32 strips, admitted;
@@ -1055,7 +1055,8 @@ struct Pass : Pipeline<T> {
         if (PATH == UNIFORM || PATH == ROUGH) {
             here = this->code(group, Q);
         }
-        const bool is_stored = 2 * group + Q - (HALO + T) < stored;
+        // Rows below the strip's last are blank, or padding.
+        const bool is_stored = 2 * group + Q >= HALO + T && 4 * threadIdx.x - HALO < STRIP - 2 * HALO;
         if (is_stored) {
             *reinterpret_cast<float4 *>(at(to + behind)) = T == 1 ? this->row(group, int(Q) - 1, 0) : this->last[T - 1];
         }
@@ -1144,37 +1145,37 @@ __device__ __forceinline__ void passes(
     extern __shared__ float4 dynamic[];
     u32 *const taken = reinterpret_cast<u32 *>(dynamic);
     const u32 lane = threadIdx.x, warp = threadIdx.y, pairs = (blockDim.y + 1) / 2;
-    if (lane == 0 && warp == 0) {
-        *taken = atomicAdd(counter, 1);
+    for (;;) {
+        if (lane == 0 && warp == 0) {
+            *taken = atomicAdd(counter, 1);
+        }
+        __syncthreads();
+        const u32 turn = *taken, in_pass = warps[0].x;
+        __syncthreads();
+        if (in_pass == 0 || turn * blockDim.y / in_pass >= count) {
+            return;
+        }
+        // Pairs are warps of one scheduler.
+        const u32 number = turn * blockDim.y + warp % pairs * 2 + warp / pairs, pass = number / in_pass;
+        const uint4 of_warp = warps[number % in_pass + 1];
+        const u32 strip = of_warp.x, first = of_warp.y, end = of_warp.z;
+        if (pass >= count || first >= end) {
+            continue;
+        }
+        const u32 row = first - HALO, column = 4 * lane, read = pass % 2 == 0 ? from : 2 * plane - from;
+        const u32 place = row * pitch + (strip * layout.own() + column) / 4, intervals = (layout.rows() + INTERVAL - 1) / INTERVAL;
+        Pass<T> it;
+        it.k = k, it.kept = __fadd_rn(1.0f, -__fmul_rn(4.0f, k));
+        it.lane = lane, it.all = fields, it.paths = paths, it.progress = progress;
+        it.stride = pitch, it.behind = plane, it.to_kinds = 4 * plane - read;
+        it.from = read + place, it.to = 2 * plane - read + place - pitch * T;
+        it.strips = layout.strips(), it.admitted = 0;
+        it.shared = reinterpret_cast<float *>(dynamic) + warp * WARP_FLOATS;
+        it.copied = u32(__cvta_generic_to_shared(it.shared + column));
+        const uint4 numbers = make_uint4((pass + 1) * (layout.strips() + 2) + strip + 1, row, (end - row + T + INTERVAL - 1) / INTERVAL,
+                                         strip * intervals + row / INTERVAL);
+        it.run(scene, t + pass * T, numbers);
     }
-    __syncthreads();
-    const u32 block = *taken;
-    __syncthreads();
-    // Pairs are warps of one scheduler.
-    const u32 number = block * blockDim.y + warp % pairs * 2 + warp / pairs, in_pass = warps[0].x;
-    if (in_pass == 0 || number / in_pass >= count) {
-        return;
-    }
-    const u32 pass = number / in_pass;
-    const uint4 of_warp = warps[number % in_pass + 1];
-    const u32 strip = of_warp.x, first = of_warp.y, end = of_warp.z;
-    if (first >= end) {
-        return;
-    }
-    const u32 row = first - HALO, column = 4 * lane, read = pass % 2 == 0 ? from : 2 * plane - from;
-    const u32 place = row * pitch + (strip * layout.own() + column) / 4, intervals = (layout.rows() + INTERVAL - 1) / INTERVAL;
-    Pass<T> it;
-    it.k = k, it.kept = __fadd_rn(1.0f, -__fmul_rn(4.0f, k));
-    it.lane = lane, it.all = fields, it.paths = paths, it.progress = progress;
-    it.stored = column - HALO < layout.own() ? end - first : 0;
-    it.stride = pitch, it.behind = plane, it.to_kinds = 4 * plane - read;
-    it.from = read + place, it.to = 2 * plane - read + place - pitch * T;
-    it.strips = layout.strips(), it.admitted = 0;
-    it.shared = reinterpret_cast<float *>(dynamic) + warp * WARP_FLOATS;
-    it.copied = u32(__cvta_generic_to_shared(it.shared + column));
-    const uint4 numbers = make_uint4((pass + 1) * (layout.strips() + 2) + strip + 1, row, (end - row + T + INTERVAL - 1) / INTERVAL,
-                                     strip * intervals + row / INTERVAL);
-    it.run(scene, t + pass * T, numbers);
 }
 
 #define WAVEFRONT(T)                                                                                                          \

@@ -8,8 +8,8 @@
 //! Fields change places from pass to pass. A row is overwritten two passes after it was stored, and by then all who read it have: a warp that
 //! stores a row has copied rows below it, which the pass before had stored, who had copied others further below before that.
 //!
-//! Blocks take numbers from a counter, and by their numbers the warps of one pass after the other. Who waits, waits for lower numbers, that is for
-//! blocks that run already: no grid is too large.
+//! Blocks take turns from a counter until there are no more, and in each turn the next warps of one pass after the other. Who waits, waits for earlier turns,
+//! which running blocks have: no grid is too large. More blocks than rows have room for passes behind one another would only wait.
 //!
 //! The slowest of neighbouring strips sets the pace of all. So what a strip's rows are like is worked out before, for [`INTERVAL`] rows at a time: plain; all
 //! alike, as where the left and right borders are; or anything. A warp whose rows are mostly not plain has a scheduler of its multiprocessor for itself: its
@@ -25,7 +25,7 @@ use kernels_gpu::wave2d::levels::{
     AHEAD, Arrived, CODE_RING, GROUP, Levels, MOST_STEPS, PLAIN, RING, ROUGH, ROW, ROW_BYTES, Rows,
     UNIFORM, WARP_FLOATS,
 };
-use kernels_gpu::wave2d::padded::{self, Layout, MARGIN};
+use kernels_gpu::wave2d::padded::{self, Layout, MARGIN, STRIP};
 use kernels_gpu::wave2d::{AnyScene, Domain, Scene};
 
 /// Rows that take one path: a multiple of [`GROUP`], and of it a power of two. Padding is whole intervals.
@@ -254,7 +254,7 @@ pub unsafe fn wave2d_wavefront_warps(table: &[u32], warps: *mut u32, strips: u32
 }
 
 /// Prepares a launch of `passes`: writes how far all passes are, and one before the first, in strips and one more on each side: nowhere, or at the end where
-/// there is nothing to do; and that no block has a number.
+/// there is nothing to do; and that no block has had a turn.
 ///
 /// Block: any. Grid: a thread for each of (passes + 1) (strips + 2) numbers.
 ///
@@ -305,8 +305,6 @@ enum Kept {
 /// A warp's pipeline over its strip, as one of its lanes sees it. Places are counted in lanes' cells: 32 bits count up to 2^34 floats.
 struct Pass<'a> {
     k: f32,
-    /// Rows of the strip that this lane stores: none, if its cells are another warp's.
-    rows: u32,
     /// From a row of fields to the next.
     pitch: u32,
     /// From a field to the one behind it.
@@ -326,6 +324,12 @@ struct Pass<'a> {
     strips: u32,
     /// The row, with padding, before which all may be copied, as far as is known.
     admitted: u32,
+}
+
+/// Whether a lane's cells are its strip's own, and not another's.
+#[inline(always)]
+fn is_own(lane: u32) -> bool {
+    (4 * lane).wrapping_sub(HALO) < STRIP - 2 * HALO
 }
 
 impl Pass<'_> {
@@ -398,7 +402,8 @@ impl Pass<'_> {
                 arrived.codes = self.shared.load_codes(group, Q as i32);
             }
             // What the last but one level has reached, the last one reaches in this step.
-            let is_stored = step.wrapping_sub(HALO + T as u32) < self.rows;
+            // Rows below the strip's last are blank, or padding.
+            let is_stored = step >= HALO + T as u32 && is_own(thread::thread_idx_x());
             if is_stored {
                 let last = if T == 1 {
                     self.shared.load_row(group, Q as i32 - 1, 0)
@@ -575,67 +580,67 @@ unsafe fn passes<const T: usize, const EXACT: bool>(
     let (lane, warp) = (thread::thread_idx_x(), thread::thread_idx_y());
     // SAFETY: all numbers are there; the block has WARP_FLOATS for each warp. Rows are those of the strip and its margins.
     unsafe {
-        let memory = shared::dynamic_shared_mem::<u32>();
-        if lane == 0 && warp == 0 {
-            let counter = AtomicU32::from_ptr(arrays.counter);
-            *memory = counter.fetch_add(1, Ordering::Relaxed);
+        loop {
+            let memory = shared::dynamic_shared_mem::<u32>();
+            if lane == 0 && warp == 0 {
+                let counter = AtomicU32::from_ptr(arrays.counter);
+                *memory = counter.fetch_add(1, Ordering::Relaxed);
+            }
+            thread::sync_threads();
+            let turn = *memory;
+            thread::sync_threads();
+            // Pairs are warps of one scheduler.
+            let block_warps = thread::block_dim_y();
+            let pairs = block_warps.div_ceil(2);
+            let in_pass = *arrays.warps.get_unchecked(0);
+            if in_pass == 0 || turn * block_warps / in_pass >= passes {
+                return;
+            }
+            let number = turn * block_warps + warp % pairs * 2 + warp / pairs;
+            let (pass, number) = (number / in_pass, number % in_pass);
+            let numbers = arrays.warps.as_ptr().add((NUMBERS * (number + 1)) as usize);
+            let [strip, first, end, _]: [u32; NUMBERS as usize] = mem::load_vector(numbers);
+            if pass >= passes || first >= end {
+                continue;
+            }
+            let row = first - HALO;
+            let column = 4 * lane;
+            let shared = shared::dynamic_shared_mem::<f32>().add((warp * WARP_FLOATS) as usize);
+            // Of the four planes two are read, and the others written.
+            let from = if pass.is_multiple_of(2) {
+                from
+            } else {
+                2 * plane - from
+            };
+            let place = row * pitch + (strip * layout.own() + column) / 4;
+            let mut this = Pass {
+                k,
+                pitch,
+                plane,
+                fields: arrays.fields,
+                to_kinds: 4 * plane - from,
+                next: from + place,
+                // Level T of step s is at row s - T.
+                out: (2 * plane - from + place).wrapping_sub(pitch * T as u32),
+                shared: Rows {
+                    cells: shared.add(column as usize),
+                },
+                paths: arrays.paths,
+                progress: arrays.progress,
+                strips: layout.strips(),
+                admitted: 0,
+            };
+            let intervals = layout.rows().div_ceil(INTERVAL);
+            let kept = [
+                (pass + 1) * (layout.strips() + 2) + strip + 1,
+                row,
+                (end - row + T as u32).div_ceil(INTERVAL),
+                strip * intervals + row / INTERVAL,
+            ];
+            let (n_x, n_y) = (layout.n_x, layout.n_y);
+            let scene = AnyScene::new(scene, Domain { n_x, n_y });
+            this.run::<T, EXACT>(kept, &scene, t.wrapping_add(pass * T as u32));
         }
-        thread::sync_threads();
-        let block = *memory;
-        thread::sync_threads();
-        // Pairs are warps of one scheduler.
-        let block_warps = thread::block_dim_y();
-        let pairs = block_warps.div_ceil(2);
-        let number = block * block_warps + warp % pairs * 2 + warp / pairs;
-        let in_pass = *arrays.warps.get_unchecked(0);
-        if in_pass == 0 || number / in_pass >= passes {
-            return;
-        }
-        let (pass, number) = (number / in_pass, number % in_pass);
-        let numbers = arrays.warps.as_ptr().add((NUMBERS * (number + 1)) as usize);
-        let [strip, first, end, _]: [u32; NUMBERS as usize] = mem::load_vector(numbers);
-        if first >= end {
-            return;
-        }
-        let row = first - HALO;
-        let column = 4 * lane;
-        let is_own = column.wrapping_sub(HALO) < layout.own();
-        let shared = shared::dynamic_shared_mem::<f32>().add((warp * WARP_FLOATS) as usize);
-        // Of the four planes two are read, and the others written.
-        let from = if pass.is_multiple_of(2) {
-            from
-        } else {
-            2 * plane - from
-        };
-        let place = row * pitch + (strip * layout.own() + column) / 4;
-        let mut this = Pass {
-            k,
-            rows: if is_own { end - first } else { 0 },
-            pitch,
-            plane,
-            fields: arrays.fields,
-            to_kinds: 4 * plane - from,
-            next: from + place,
-            // Level T of step s is at row s - T.
-            out: (2 * plane - from + place).wrapping_sub(pitch * T as u32),
-            shared: Rows {
-                cells: shared.add(column as usize),
-            },
-            paths: arrays.paths,
-            progress: arrays.progress,
-            strips: layout.strips(),
-            admitted: 0,
-        };
-        let intervals = layout.rows().div_ceil(INTERVAL);
-        let kept = [
-            (pass + 1) * (layout.strips() + 2) + strip + 1,
-            row,
-            (end - row + T as u32).div_ceil(INTERVAL),
-            strip * intervals + row / INTERVAL,
-        ];
-        let (n_x, n_y) = (layout.n_x, layout.n_y);
-        let scene = AnyScene::new(scene, Domain { n_x, n_y });
-        this.run::<T, EXACT>(kept, &scene, t.wrapping_add(pass * T as u32));
     }
 }
 
@@ -644,7 +649,7 @@ macro_rules! passes {
         /// Computes `passes` of that many timesteps each, from timestep `t` on. Of the four planes of `fields`, behind which is the table of kinds, the first
         /// two or the others have the fields at first: `from` is 0 or the length of two. The pass after the last would begin with the others.
         ///
-        /// Block: 32 x up to 8, with [`WARP_FLOATS`] of dynamic shared memory for each warp. Grid: warps for all of each pass.
+        /// Block: 32 x up to 8, with [`WARP_FLOATS`] of dynamic shared memory for each warp. Grid: any number of blocks.
         ///
         /// # Safety
         /// - `fields` points to five planes of the [`Layout`] with a halo of [`HALO`], of which nothing else accesses the first four during the launch.

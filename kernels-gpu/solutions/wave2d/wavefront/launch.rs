@@ -27,6 +27,8 @@ impl Solution for Submission {
     }
 }
 
+/// Rows that a pass is behind the one before, at least: those that the pipeline holds.
+const PASS_ROWS: u32 = 2 * HALO;
 /// The most numbers that say how far they are, 64 MiB, but for one pass.
 const MOST_NUMBERS: u64 = 1 << 24;
 
@@ -90,9 +92,11 @@ impl Solution for Shape {
         let intervals = rows.div_ceil(INTERVAL);
         let all_passes = self.passes(problem.steps);
         let longest = all_passes.iter().map(|&(_, passes)| passes).max();
+        // Where there are few rows, passes would only wait for one another.
+        let most = if n_y < 4 * PASS_ROWS { 1 } else { self.passes };
         // How far each strip is, and one on each side, after each pass and before the first.
         let of_pass = u64::from(strips + 2);
-        let of_launch = of_pass * u64::from(longest.unwrap_or(0).min(self.passes) + 1);
+        let of_launch = of_pass * u64::from(longest.unwrap_or(0).min(most) + 1);
         let of_launch = of_launch.min(MOST_NUMBERS.max(2 * of_pass));
         let most_passes = (of_launch / of_pass) as u32 - 1;
         let plane = layout.plane();
@@ -164,7 +168,8 @@ impl Solution for Shape {
                 )?;
                 // As many as there can be: each strip slow, and a warp without work beside it.
                 let in_pass = if apart == 1 { 2 * strips } else { strips };
-                let blocks = (passes * in_pass).div_ceil(self.block_warps);
+                let together = passes.min(n_y / PASS_ROWS + 2);
+                let blocks = (together * in_pass).div_ceil(self.block_warps);
                 let config = LaunchConfig::new(blocks, (32, self.block_warps))
                     .with_shared_mem_bytes(4 * WARP_FLOATS * self.block_warps);
                 let by_fours = |floats: usize| (floats / 4) as u32;
