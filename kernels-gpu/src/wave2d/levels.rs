@@ -13,6 +13,7 @@ use cuda_std::prelude::*;
 use cuda_std::warp::FULL_MASK;
 
 use super::padded::STRIP;
+use super::scene::Scene;
 use super::update;
 use crate::real::Fused;
 
@@ -40,6 +41,17 @@ const _: () = assert!(
     "a table's row stays in the ring until the last level has passed"
 );
 
+/// How `steps` timesteps are divided among kernels of `most`, four and one timestep: the timesteps of each kernel, and how often it is
+/// needed.
+pub fn divide(steps: u32, most: u32) -> [(u32, u32); 3] {
+    let mut left = steps;
+    [most, 4, 1].map(|of_kernel| {
+        let count = left / of_kernel;
+        left %= of_kernel;
+        (of_kernel, count)
+    })
+}
+
 /// A path: all cells in the pipeline are plain, that is inside, free and undamped.
 pub const PLAIN: u32 = 0;
 /// A path: cells are anything, but each row in the pipeline has the same codes.
@@ -56,6 +68,14 @@ pub struct Levels {
     pub last: [Cells; MOST_STEPS as usize + 1],
     /// The row after it, of which the neighbours to the south are not there. Fused arithmetic needs the first of each two.
     pub begun: [[[f32; 2]; 4]; MOST_STEPS as usize + 1],
+}
+
+impl Levels {
+    /// Before the first row.
+    pub const NONE: Levels = Levels {
+        last: [[0.0; 4]; MOST_STEPS as usize + 1],
+        begun: [[[0.0; 2]; 4]; MOST_STEPS as usize + 1],
+    };
 }
 
 /// What goes from a level to the next in a step: a row that the level has just reached.
@@ -89,9 +109,9 @@ impl Rows {
         (RING as u32 * 2 + Self::in_groups(group, row, CODE_RING)) * ROW as u32
     }
 
-    /// Where a row is in a ring of `ring` rows. Of constants but for the group, so that few additions are for each group, and none for each row.
+    /// Place of a row in a ring of `ring` rows. Of constants but for the group, so that few additions are for each group, and none for each row.
     #[inline(always)]
-    pub fn in_groups(group: u32, row: i32, ring: usize) -> u32 {
+    fn in_groups(group: u32, row: i32, ring: usize) -> u32 {
         let size = GROUP as i32;
         let of_group = group.wrapping_add(row.div_euclid(size) as u32) % (ring / GROUP) as u32;
         of_group * size as u32 + row.rem_euclid(size) as u32
@@ -104,6 +124,43 @@ impl Rows {
         self.cells
             .wrapping_add((RING * 2 + CODE_RING) * ROW)
             .wrapping_sub(column)
+    }
+
+    /// Writes what a launch or pass of `T` timesteps from `t` on begins with: codes of rows before the first, which levels take though nothing needs what
+    /// comes of it, and the source's values.
+    ///
+    /// # Safety
+    /// The warp's shared memory is there, all lanes call, and the warp's lanes are in step before one reads what another wrote.
+    #[inline(always)]
+    pub unsafe fn prepare<const T: usize>(&self, scene: &impl Scene, t: u32) {
+        // SAFETY: the caller's; there is room for the values of `T` timesteps, at most MOST_STEPS.
+        unsafe {
+            for row in 0..CODE_RING as u32 {
+                let at = (RING as u32 * 2 + row) * ROW as u32;
+                mem::store_vector(self.cells.add(at as usize), [0.0; 4]);
+            }
+            let lane = thread::thread_idx_x();
+            if lane < T as u32 {
+                let value = scene.source_value(t.wrapping_add(lane));
+                *self.sources().add(lane as usize) = value;
+            }
+        }
+    }
+
+    /// The inputs' row in step `step` of the group, as all paths but [`ROUGH`] and [`UNIFORM`] take it: plain cells.
+    ///
+    /// # Safety
+    /// It is in the ring.
+    #[inline(always)]
+    pub unsafe fn arrived<const EXACT: bool>(&self, group: u32, step: usize) -> Arrived {
+        // SAFETY: the caller's.
+        unsafe {
+            Arrived {
+                newest: self.load_row(group, step as i32, 0),
+                older: self.load_row(group, step as i32, ROW),
+                codes: [if EXACT { -0.0 } else { -1.0 }; 4],
+            }
+        }
     }
 
     /// The lane's cells of row `row`, counted from the group's first: of u1, or of u0, which is `behind` by a row.

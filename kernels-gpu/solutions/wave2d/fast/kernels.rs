@@ -1,14 +1,8 @@
 //! Many timesteps a launch, in a pipeline that each warp has for itself.
 //!
-//! A warp owns a strip of [`STRIP`] columns, four neighbouring cells a lane, and streams downwards over a chunk of its rows. Level s is the field
-//! after s of the launch's T timesteps. When row r of the inputs, which are levels 0 and -1, has arrived, level 1 advances to row r - 1, level 2 to
-//! row r - 2, and so on: level s needs rows r - s - 1 to r - s + 1 of level s - 1 and row r - s of level s - 2. Row r - T of the last two levels
-//! leaves. No warp waits for another.
-//!
-//! All of it is in registers. Of each level a lane keeps its cells of the last row, and what the row after will be, as far as that needs no neighbour
-//! to the south (nor to the west, in fused arithmetic): [`update::begin_fused_cell`] when a row of the level below arrives, [`update::end_fused_cell`] when the next one does.
-//! Neighbours along x are the lane's own, but for two shuffles for four cells. The loop takes two steps at a time, so that a level's last row and the
-//! one before can change places.
+//! A warp streams down a chunk of a strip's rows, in the [pipeline](kernels_gpu::wave2d::levels) of T timesteps: when row r of the two inputs arrives, row r - T
+//! of the last two levels leaves. No warp waits for another. The loop takes two steps at a time, so that a level's last row and the one before can
+//! change places.
 //!
 //! While they are worked on, fields have padding, by [`padded`](kernels_gpu::wave2d::padded): so every lane's four cells are 16
 //! aligned bytes, all of which are there. They come through a ring in shared memory by asynchronous copies, and leave by one store. [`wave2d_fast_pad`]
@@ -26,8 +20,7 @@ use cuda_std::{async_copy, hint, mem};
 
 use kernels_gpu::wave2d::kinds::{self, IS_ROUGH, IS_ZERO};
 use kernels_gpu::wave2d::levels::{
-    AHEAD, Arrived, CODE_RING, GROUP, Levels, MOST_STEPS, PLAIN, RING, ROUGH, ROW, ROW_BYTES, Rows,
-    WARP_FLOATS,
+    AHEAD, GROUP, Levels, MOST_STEPS, PLAIN, ROUGH, ROW_BYTES, Rows, WARP_FLOATS,
 };
 use kernels_gpu::wave2d::padded::{self, Layout, MARGIN};
 use kernels_gpu::wave2d::{AnyScene, Domain, Scene, chunks};
@@ -263,7 +256,7 @@ impl Pipeline {
     /// `BEGINS`: levels that nothing needs yet are skipped, four at a time.
     ///
     /// # Safety
-    /// As [`level`](Self::level)'s; groups count up from 0.
+    /// As [`Rows::level`]'s; groups count up from 0.
     #[inline(always)]
     unsafe fn step<
         const T: usize,
@@ -282,11 +275,7 @@ impl Pipeline {
         // steps old, and was last read in the step before.
         unsafe {
             async_copy::wait::<{ AHEAD as u32 - 1 }>();
-            let mut arrived = Arrived {
-                newest: self.shared.load_row(group, Q as i32, 0),
-                older: self.shared.load_row(group, Q as i32, ROW),
-                codes: [if EXACT { -0.0 } else { -1.0 }; 4],
-            };
+            let mut arrived = self.shared.arrived::<EXACT>(group, Q);
             self.copy(group, (Q + AHEAD) as i32, is_near_rough);
             if PATH == ROUGH {
                 arrived.codes = self.shared.load_codes(group, Q as i32);
@@ -351,22 +340,10 @@ impl Pipeline {
     /// All lanes of the warp call together; arrays, domain and chunk are as the kernel's caller promises.
     #[inline(always)]
     unsafe fn run<const T: usize, const EXACT: bool>(&mut self, scene: &impl Scene, t: u32) {
-        let mut levels = Levels {
-            last: [[0.0; 4]; MOST_STEPS as usize + 1],
-            begun: [[[0.0; 2]; 4]; MOST_STEPS as usize + 1],
-        };
+        let mut levels = Levels::NONE;
         // SAFETY: the caller's.
         unsafe {
-            // Levels take codes of rows before the first, and nothing needs what comes of it.
-            for row in 0..CODE_RING as u32 {
-                let at = (RING as u32 * 2 + row) * ROW as u32;
-                mem::store_vector(self.shared.cells.add(at as usize), [0.0; 4]);
-            }
-            let lane = thread::thread_idx_x();
-            if lane < T as u32 {
-                let value = scene.source_value(t.wrapping_add(lane));
-                *self.shared.sources().add(lane as usize) = value;
-            }
+            self.shared.prepare::<T>(scene, t);
             warp::sync_warp(FULL_MASK);
             let mut is_near_rough = false;
             for row in 0..AHEAD as i32 {

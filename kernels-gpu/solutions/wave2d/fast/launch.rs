@@ -5,9 +5,8 @@ use plan::wave2d::{Buffers, Outputs, Problem, Solution};
 use plan::{Element, LaunchConfig, Plan, PlanError, args};
 
 use kernels_gpu::wave2d::chunks;
+use kernels_gpu::wave2d::levels::{self, WARP_FLOATS};
 use kernels_gpu::wave2d::padded::Layout;
-
-use kernels_gpu::wave2d::levels::WARP_FLOATS;
 
 /// What equals the course's reference to the last bit, as its rule wants. Where a course allows fused arithmetic, [`Shape::DEFAULT`] is faster.
 pub struct Submission;
@@ -93,13 +92,8 @@ impl Shape {
 
     /// The timesteps of each launch, for `steps` in all.
     pub fn launches(&self, steps: u32) -> impl Iterator<Item = u32> {
-        let kernels = [self.steps, 4, 1];
-        let mut left = steps;
-        kernels.into_iter().flat_map(move |of_kernel| {
-            let count = left / of_kernel;
-            left %= of_kernel;
-            (0..count).map(move |_| of_kernel)
-        })
+        let kernels = levels::divide(steps, self.steps).into_iter();
+        kernels.flat_map(|(of_kernel, count)| (0..count).map(move |_| of_kernel))
     }
 }
 

@@ -22,8 +22,7 @@ use cuda_std::{async_copy, hint, mem};
 
 use kernels_gpu::wave2d::kinds::{self, IS_CHANGED, IS_ROUGH, IS_ZERO};
 use kernels_gpu::wave2d::levels::{
-    AHEAD, Arrived, CODE_RING, GROUP, Levels, MOST_STEPS, PLAIN, RING, ROUGH, ROW, ROW_BYTES, Rows,
-    UNIFORM, WARP_FLOATS,
+    AHEAD, GROUP, Levels, MOST_STEPS, PLAIN, ROUGH, ROW_BYTES, Rows, UNIFORM, WARP_FLOATS,
 };
 use kernels_gpu::wave2d::padded::{self, Layout, MARGIN, STRIP};
 use kernels_gpu::wave2d::{AnyScene, Domain, Scene};
@@ -392,11 +391,7 @@ impl Pass<'_> {
         // steps old, and was last read in the step before.
         unsafe {
             async_copy::wait::<{ AHEAD as u32 - 1 }>();
-            let mut arrived = Arrived {
-                newest: self.shared.load_row(group, Q as i32, 0),
-                older: self.shared.load_row(group, Q as i32, ROW),
-                codes: [if EXACT { -0.0 } else { -1.0 }; 4],
-            };
+            let mut arrived = self.shared.arrived::<EXACT>(group, Q);
             self.copy::<PATH>(group, (Q + AHEAD) as i32);
             if PATH == UNIFORM || PATH == ROUGH {
                 arrived.codes = self.shared.load_codes(group, Q as i32);
@@ -501,25 +496,14 @@ impl Pass<'_> {
         scene: &impl Scene,
         t: u32,
     ) {
-        let mut levels = Levels {
-            last: [[0.0; 4]; MOST_STEPS as usize + 1],
-            begun: [[[0.0; 2]; 4]; MOST_STEPS as usize + 1],
-        };
+        let mut levels = Levels::NONE;
         // SAFETY: the caller's.
         unsafe {
-            // Levels take rows before the first, and their codes, and nothing needs what comes of it.
+            // The first level takes the row before the first, and nothing needs what comes of it.
             let before = Rows::ring(0, -1) as usize;
             mem::store_vector(self.shared.cells.add(before), [0.0; 4]);
-            for row in 0..CODE_RING as u32 {
-                let at = (RING as u32 * 2 + row) * ROW as u32;
-                mem::store_vector(self.shared.cells.add(at as usize), [0.0; 4]);
-            }
-            let lane = thread::thread_idx_x();
-            if lane < T as u32 {
-                let value = scene.source_value(t.wrapping_add(lane));
-                *self.shared.sources().add(lane as usize) = value;
-            }
-            if lane == 0 {
+            self.shared.prepare::<T>(scene, t);
+            if thread::thread_idx_x() == 0 {
                 for (i, number) in kept.iter().enumerate() {
                     self.kept(Kept::Place).add(i).write_volatile(*number);
                 }
@@ -653,10 +637,10 @@ macro_rules! passes {
         ///
         /// # Safety
         /// - `fields` points to five planes of the [`Layout`] with a halo of [`HALO`], of which nothing else accesses the first four during the launch.
-        ///   `pitch` and `plane` are the layout's, and `from` is a place, by fours; five planes have at most 2^34 floats. n_x * n_y is at most 2^31, n_x and
-        ///   n_y are at least 2.
-        /// - `kinds`, `paths` and `warps` are what the kernels above wrote for this layout and scene, and `progress` and `counter` what
-        ///   [`wave2d_wavefront_start`] wrote for as many passes.
+        ///   `pitch` and `plane` are the layout's, as parameters because these take no registers, and `from` is a place, by fours; five planes have at most
+        ///   2^34 floats. n_x * n_y is at most 2^31, n_x and n_y are at least 2.
+        /// - The fifth plane, `paths` and `warps` are what the kernels above wrote for this layout, scene and arithmetic, and `progress` and `counter`
+        ///   what [`wave2d_wavefront_start`] wrote for as many passes.
         #[kernel(max_threads = 256)]
         pub unsafe fn $name(
             fields: *mut f32,

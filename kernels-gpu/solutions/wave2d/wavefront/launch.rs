@@ -4,7 +4,7 @@
 use plan::wave2d::{Buffers, Outputs, Problem, Solution};
 use plan::{Element, LaunchConfig, Plan, PlanError, args};
 
-use kernels_gpu::wave2d::levels::WARP_FLOATS;
+use kernels_gpu::wave2d::levels::{self, WARP_FLOATS};
 use kernels_gpu::wave2d::padded::Layout;
 
 use super::kernels::{HALO, INTERVAL, NUMBERS};
@@ -65,12 +65,7 @@ impl Shape {
 
     /// Timesteps of a pass of each kernel, and how many of these there are, for `steps` in all.
     pub fn passes(&self, steps: u32) -> [(u32, u32); 3] {
-        let mut left = steps;
-        [if self.exact { 12 } else { 16 }, 4, 1].map(|of_pass| {
-            let passes = left / of_pass;
-            left %= of_pass;
-            (of_pass, passes)
-        })
+        levels::divide(steps, if self.exact { 12 } else { 16 })
     }
 }
 
