@@ -449,9 +449,9 @@ extern "C" __global__ void __launch_bounds__(LANES *WARPS, 2) wave2d_shmem(
 
 constexpr u32 STRIP = 128, MARGIN = 32, RING = 8, AHEAD = RING - 2, CODE_RING = 32;
 constexpr u32 WARP_FLOATS = RING * 2 * STRIP + CODE_RING * STRIP + 32;
-constexpr u32 IS_ROUGH = 1, IS_ZERO = 2, IS_CHANGED = 4, IS_NEAR_ROUGH = 1 << 2;
-// What a path may take for granted of the cells in the pipeline: plain; every row the same; nothing; plain, but rows to come may not be.
-constexpr u32 PLAIN = 0, UNIFORM = 1, ROUGH = 2, NEAR = 3;
+constexpr u32 IS_ROUGH = 1, IS_ZERO = 2, IS_CHANGED = 4, IS_OTHER = 8, IS_NEAR_ROUGH = 1 << 2;
+// What a path may take for granted of the cells in the pipeline: plain; every row the same; nothing; plain or zero; plain, but rows to come may not be.
+constexpr u32 PLAIN = 0, UNIFORM = 1, ROUGH = 2, WALLS = 3, NEAR = 4;
 
 // Rows of `pitch()` floats, `before()` of them before the first column, and MARGIN rows before the first row; u1, and u0 a plane behind it.
 struct Layout {
@@ -490,7 +490,7 @@ __device__ __forceinline__ void unpad(
 }
 
 // What each cell is: -(1 - d) if it is free, 0 for border and wall, 1 for a source; and whether each row of each strip is rough, or all zero, or not like the
-// one above.
+// one above, or has cells that are neither plain nor zero.
 __device__ __forceinline__ void write_kinds(float *__restrict__ kinds, u32 *__restrict__ rough, const Layout layout, u32 scene)
 {
     const u32 strip = blockIdx.x, lane = threadIdx.x, row = blockIdx.y * blockDim.y + threadIdx.y;
@@ -500,7 +500,7 @@ __device__ __forceinline__ void write_kinds(float *__restrict__ kinds, u32 *__re
     }
     const Domain d = {n_x, n_y};
     const u32 y = row - MARGIN, first = strip * layout.own() - layout.before();
-    bool plain = true, zero = true, same = true;
+    bool plain = true, zero = true, same = true, other = false;
     const auto code_of = [&](u32 x, u32 y) {
         if (x >= n_x || y >= n_y || is_border(d, x, y) || is_wall(scene, d, x, y)) {
             return 0.0f;
@@ -517,12 +517,15 @@ __device__ __forceinline__ void write_kinds(float *__restrict__ kinds, u32 *__re
         plain = plain && code == -1.0f;
         zero = zero && code == 0.0f;
         same = same && code == above;
+        other = other || (code != -1.0f && code != 0.0f);
     }
     plain = __all_sync(~0u, plain);
     zero = __all_sync(~0u, zero);
     same = __all_sync(~0u, same);
+    other = __any_sync(~0u, other);
     if (lane == 0) {
-        rough[strip * layout.rows() + row] = (plain ? 0 : IS_ROUGH) | (zero ? IS_ZERO : 0) | (same ? 0 : IS_CHANGED);
+        rough[strip * layout.rows() + row] =
+            (plain ? 0 : IS_ROUGH) | (zero ? IS_ZERO : 0) | (same ? 0 : IS_CHANGED) | (other ? IS_OTHER : 0);
     }
 }
 
@@ -759,7 +762,7 @@ struct Pipeline {
             constexpr bool ANY = PATH == UNIFORM || PATH == ROUGH;
             float4 code = here;
             float source = 0.0f;
-            if (PATH == ROUGH) {
+            if (PATH == ROUGH || PATH == WALLS) {
                 code = this->code(group, int(Q) - int(S));
             }
             if (ANY) {
@@ -768,7 +771,8 @@ struct Pipeline {
             // k (west + south) + (k (north + east) + (a u1 - b u0)), a = (1 - 4k) + b, b = 1 - d, which is -code.
             const auto end = [&](float sum, float begun, float code) {
                 const float free = __fmaf_rn(k, sum, begun);
-                return !ANY || __float_as_int(code) < 0 ? free : __fmaf_rn(code, source, 0.0f);
+                const float fixed = ANY ? __fmaf_rn(code, source, 0.0f) : 0.0f;
+                return !(ANY || PATH == WALLS) || __float_as_int(code) < 0 ? free : fixed;
             };
             const auto begin = [&](float u0, float u1, float sum, float code) {
                 const float a = ANY ? __fadd_rn(kept, -code) : __fadd_rn(kept, 1.0f);
@@ -780,7 +784,7 @@ struct Pipeline {
             begun[S] = make_float4(begin(older.x, newest.x, sum.y, here.x), begin(older.y, newest.y, sum.z, here.y),
                                    begin(older.z, newest.z, sum.w, here.z), begin(older.w, newest.w, after, here.w));
             last[S - 1] = newest;
-            newest = next, older = own, here = code;
+            newest = next, older = own, here = PATH == WALLS ? here : code;
         }
     }
 
@@ -935,7 +939,7 @@ extern "C" __global__ void wave2d_wavefront_paths(const u32 *__restrict__ rough,
 {
     const u32 strip = blockIdx.x, lane = threadIdx.x, rows = n_y + 2 * MARGIN, intervals = (rows + INTERVAL - 1) / INTERVAL, held = HALO + 2;
     const auto is = [&](u32 row) { return row < rows ? rough[strip * rows + row] : IS_ZERO; };
-    u32 first = ~0u, end = 0, cost = 0;
+    u32 first = ~0u, end = 0, quarters = 0;
     for (u32 interval = lane; interval < intervals; interval += LANES) {
         const u32 row = interval * INTERVAL;
         u32 any = 0, changed = 0, all = IS_ZERO;
@@ -945,16 +949,16 @@ extern "C" __global__ void wave2d_wavefront_paths(const u32 *__restrict__ rough,
             any |= other < INTERVAL + held ? flags : 0;
             changed |= other > 0 && other < INTERVAL + held ? flags : 0;
         }
-        const u32 path = !(any & IS_ROUGH) ? PLAIN : !(changed & IS_CHANGED) ? UNIFORM : ROUGH;
+        const u32 path = !(any & IS_ROUGH) ? PLAIN : !(changed & IS_CHANGED) ? UNIFORM : !(any & IS_OTHER) ? WALLS : ROUGH;
         paths[strip * intervals + interval] = path;
-        cost += path;
         if (row + INTERVAL > MARGIN && row < n_y + MARGIN && !(skips && all)) {
             first = min(first, row), end = max(end, min(row + INTERVAL, n_y + MARGIN));
+            quarters += path == PLAIN ? 4 : path == ROUGH ? 8 : 6;
         }
     }
-    first = __reduce_min_sync(~0u, first), end = __reduce_max_sync(~0u, end), cost = __reduce_add_sync(~0u, cost);
+    first = __reduce_min_sync(~0u, first), end = __reduce_max_sync(~0u, end), quarters = __reduce_add_sync(~0u, quarters);
     if (lane == 0) {
-        table[strip] = make_uint4(end ? first : 0, end, 3 * cost > intervals, 0);
+        table[strip] = make_uint4(end ? first : 0, end, quarters > 5 * intervals, 0);
     }
 }
 
@@ -1127,6 +1131,9 @@ struct Pass : Pipeline<T> {
                 break;
             case UNIFORM:
                 interval<UNIFORM>(group);
+                break;
+            case WALLS:
+                interval<WALLS>(group);
                 break;
             default:
                 interval<ROUGH>(group);

@@ -37,6 +37,8 @@ pub const IS_ROUGH: u32 = 1;
 pub const IS_ZERO: u32 = 2;
 /// Of a row of a strip: some cell is not what the one above it is.
 pub const IS_CHANGED: u32 = 4;
+/// Of a row of a strip: some cell is neither plain nor zero.
+pub const IS_OTHER: u32 = 8;
 
 /// Writes what each of the domain's cells is to `kinds`, with padding, and what each row of each strip is to `rough`, rows of the padding included.
 ///
@@ -60,7 +62,7 @@ pub unsafe fn write(kinds: *mut f32, rough: *mut u32, layout: Layout, scene: u32
     let y = row.wrapping_sub(MARGIN);
     let first = (strip * layout.own()).wrapping_sub(layout.before());
     let plain = encode(Kind::Free { damping: 0.0 }, exact);
-    let (mut all_plain, mut all_zero, mut all_same) = (true, true, true);
+    let (mut all_plain, mut all_zero, mut all_same, mut any_other) = (true, true, true, false);
     // What is outside the domain counts as border.
     let code = |x: u32, y: u32| {
         if x < n_x && y < n_y {
@@ -78,8 +80,10 @@ pub unsafe fn write(kinds: *mut f32, rough: *mut u32, layout: Layout, scene: u32
             // SAFETY: (x, y) is in the domain, and in the part of this strip that no other has.
             unsafe { *kinds.add(layout.row(y) + (x + layout.before()) as usize) = code }
         }
-        all_plain &= code.to_bits() == plain.to_bits();
-        all_zero &= is_zero(code);
+        let (is_plain, is_zero) = (code.to_bits() == plain.to_bits(), is_zero(code));
+        all_plain &= is_plain;
+        all_zero &= is_zero;
+        any_other |= !is_plain && !is_zero;
         all_same &= code.to_bits() == above.to_bits();
         column += 32;
     }
@@ -88,11 +92,13 @@ pub unsafe fn write(kinds: *mut f32, rough: *mut u32, layout: Layout, scene: u32
         let plain = warp::warp_vote_all(FULL_MASK, all_plain);
         let zero = warp::warp_vote_all(FULL_MASK, all_zero);
         let same = warp::warp_vote_all(FULL_MASK, all_same);
+        let other = warp::warp_vote_any(FULL_MASK, any_other);
         if lane == 0 {
             let row = rough.add((strip * layout.rows() + row) as usize);
             *row = if plain { 0 } else { IS_ROUGH }
                 | if zero { IS_ZERO } else { 0 }
-                | if same { 0 } else { IS_CHANGED };
+                | if same { 0 } else { IS_CHANGED }
+                | if other { IS_OTHER } else { 0 };
         }
     }
 }

@@ -58,6 +58,8 @@ pub const PLAIN: u32 = 0;
 pub const UNIFORM: u32 = 1;
 /// A path: cells are anything.
 pub const ROUGH: u32 = 2;
+/// A path: cells are plain or zero.
+pub const WALLS: u32 = 3;
 
 /// A lane's cells of a row of its strip.
 pub type Cells = [f32; 4];
@@ -85,7 +87,7 @@ pub struct Arrived {
     pub newest: Cells,
     /// The same row of the level below.
     pub older: Cells,
-    /// The table's, if the path is the one for rough rows.
+    /// The table's, if the path is [`ROUGH`] or [`UNIFORM`]; those of plain cells otherwise.
     pub codes: Cells,
 }
 
@@ -189,7 +191,7 @@ impl Rows {
     /// and begins that row of level `S`. `PATH`: what the cells are.
     ///
     /// # Safety
-    /// All lanes of the warp call together. If `PATH` is [`ROUGH`], the table's rows are in their ring.
+    /// All lanes of the warp call together. If `PATH` is [`ROUGH`] or [`WALLS`], the table's rows are in their ring.
     #[inline(always)]
     pub unsafe fn level<
         const T: usize,
@@ -227,6 +229,7 @@ impl Rows {
                     *self.sources().add(S - 1),
                 ),
                 UNIFORM => (codes, *self.sources().add(S - 1)),
+                WALLS => (self.load_codes(group, Q as i32 - S as i32), 0.0),
                 _ => (codes, 0.0),
             }
         };
@@ -252,17 +255,14 @@ impl Rows {
             } else {
                 update::end_fused_cell(begun[i][0], sums[i], k)
             };
-            arrived.newest[i] = if PATH == UNIFORM || PATH == ROUGH {
-                // A choice between values that are there, not a branch. Never -0 for a cell that is zero.
-                let fixed = own_codes[i].fused(source, 0.0);
-                if (own_codes[i].to_bits() as i32) < 0 {
-                    free
-                } else {
-                    fixed
-                }
-            } else {
-                free
+            // Never -0 for a cell that is zero.
+            let fixed = match PATH {
+                UNIFORM | ROUGH => own_codes[i].fused(source, 0.0),
+                _ => 0.0,
             };
+            // A choice between values that are there, not a branch. Without one where codes are those of plain cells.
+            let is_free = (own_codes[i].to_bits() as i32) < 0;
+            arrived.newest[i] = if is_free { free } else { fixed };
             let (old, new, code) = (older[i], newest[i], -codes[i]);
             levels.begun[S][i] = if EXACT {
                 let around = [wests[i], easts[i], own[i]];
@@ -273,6 +273,7 @@ impl Rows {
         }
         levels.last[S - 1] = newest;
         arrived.older = own;
-        arrived.codes = own_codes;
+        // What begins as plain and is zero ends as zero.
+        arrived.codes = if PATH == WALLS { codes } else { own_codes };
     }
 }

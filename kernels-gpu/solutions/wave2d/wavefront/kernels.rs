@@ -11,18 +11,18 @@
 //! Blocks take turns from a counter until there are no more, and in each turn the next warps of one pass after the other. Who waits, waits for earlier turns,
 //! which running blocks have: no grid is too large. More blocks than rows have room for passes behind one another would only wait.
 //!
-//! The slowest of neighbouring strips sets the pace of all. So what a strip's rows are like is worked out before, for [`INTERVAL`] rows at a time: plain; all
-//! alike, as where the left and right borders are; or anything. A warp whose rows are mostly not plain has a scheduler of its multiprocessor for itself: its
-//! partner's place stays empty, where blocks have eight warps.
+//! The slowest strip sets the pace of all. So what a strip's rows are like is worked out before, for [`INTERVAL`] rows at a time: plain; all
+//! alike, as where the left and right borders are; plain but for walls; or anything. A warp that takes a quarter longer than one with plain rows has a scheduler
+//! of its multiprocessor for itself: its partner's place stays empty, where blocks have eight warps.
 
 use cuda_std::atomic::{self, AtomicU32, Ordering};
 use cuda_std::prelude::*;
 use cuda_std::warp::FULL_MASK;
 use cuda_std::{async_copy, hint, mem};
 
-use kernels_gpu::wave2d::kinds::{self, IS_CHANGED, IS_ROUGH, IS_ZERO};
+use kernels_gpu::wave2d::kinds::{self, IS_CHANGED, IS_OTHER, IS_ROUGH, IS_ZERO};
 use kernels_gpu::wave2d::levels::{
-    AHEAD, GROUP, Levels, MOST_STEPS, PLAIN, ROUGH, ROW_BYTES, Rows, UNIFORM, WARP_FLOATS,
+    AHEAD, GROUP, Levels, MOST_STEPS, PLAIN, ROUGH, ROW_BYTES, Rows, UNIFORM, WALLS, WARP_FLOATS,
 };
 use kernels_gpu::wave2d::padded::{self, Layout, MARGIN, STRIP};
 use kernels_gpu::wave2d::{AnyScene, Domain, Scene};
@@ -39,7 +39,7 @@ const _: () = assert!(
 );
 
 /// A path: all rows in the pipeline are plain, and some that are copied will be there together with others.
-const NEAR: u32 = 3;
+const NEAR: u32 = 4;
 /// Numbers of a strip in the table of strips, and of a warp in that of warps, which are loaded together.
 pub const NUMBERS: u32 = 4;
 
@@ -128,7 +128,7 @@ pub unsafe fn wave2d_wavefront_paths(
     // Rows before an interval's first that the pipeline holds while it takes the interval.
     let held = HALO + 2;
     let paths = paths.wrapping_add((strip * intervals) as usize);
-    let (mut first, mut end, mut cost) = (u32::MAX, 0, 0);
+    let (mut first, mut end, mut quarters) = (u32::MAX, 0, 0);
     let mut interval = lane;
     while interval < intervals {
         let row = interval * INTERVAL;
@@ -147,13 +147,19 @@ pub unsafe fn wave2d_wavefront_paths(
         let path = match (any & IS_ROUGH, changed & IS_CHANGED) {
             (0, _) => PLAIN,
             (_, 0) => UNIFORM,
+            _ if any & IS_OTHER == 0 => WALLS,
             _ => ROUGH,
         };
-        cost += path;
         let is_blank = skips != 0 && all != 0;
         if row + INTERVAL > MARGIN && row < n_y + MARGIN && !is_blank {
             first = first.min(row);
             end = end.max((row + INTERVAL).min(n_y + MARGIN));
+            // By the instructions of the paths' loops.
+            quarters += match path {
+                PLAIN => 4,
+                ROUGH => 8,
+                _ => 6,
+            };
         }
         // SAFETY: the strip has the interval.
         unsafe { *paths.add(interval as usize) = path }
@@ -163,10 +169,9 @@ pub unsafe fn wave2d_wavefront_paths(
     unsafe {
         let first = warp::warp_reduce_min(FULL_MASK, first);
         let end = warp::warp_reduce_max(FULL_MASK, end);
-        let cost = warp::warp_reduce_add(FULL_MASK, cost);
+        let quarters = warp::warp_reduce_add(FULL_MASK, quarters);
         if lane == 0 {
-            // A third of the rows beside a border, or a sixth that are anything.
-            let is_slow = u32::from(3 * cost > intervals);
+            let is_slow = u32::from(quarters > 5 * intervals);
             let first = if end == 0 { 0 } else { first };
             let numbers = [first, end, is_slow, 0];
             mem::store_vector(table.add((NUMBERS * strip) as usize), numbers);
@@ -530,6 +535,7 @@ impl Pass<'_> {
                     PLAIN => self.interval::<T, EXACT, PLAIN>(&mut levels, &mut group),
                     NEAR => self.interval::<T, EXACT, NEAR>(&mut levels, &mut group),
                     UNIFORM => self.interval::<T, EXACT, UNIFORM>(&mut levels, &mut group),
+                    WALLS => self.interval::<T, EXACT, WALLS>(&mut levels, &mut group),
                     _ => self.interval::<T, EXACT, ROUGH>(&mut levels, &mut group),
                 }
             }
