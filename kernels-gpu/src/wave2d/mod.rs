@@ -10,8 +10,8 @@
 //!
 //! - [`scene`]: where walls and sources are; [`AnyScene`] chooses one at run time.
 //! - [`update`](mod@update): the scheme for one cell, called by kernels and references alike.
-//! - [`padded`], [`kinds`], [`chunks`] and [`levels`]: for kernels of several timesteps a launch, how fields stand in memory, what cells are, who works on which
-//!   rows, and a warp's pipeline.
+//! - [`padded`], [`kinds`], [`chunks`], [`strips`] and [`levels`]: for kernels of several timesteps a launch, how fields stand in memory, what cells are, who
+//!   works on which rows where strips are divided and where they are not, and a warp's pipeline.
 
 pub mod chunks;
 pub mod kinds;
@@ -19,6 +19,7 @@ pub mod levels;
 pub mod padded;
 pub mod scene;
 mod scenes;
+pub mod strips;
 #[cfg(test)]
 mod tests;
 pub mod update;

@@ -11,7 +11,7 @@
 //! Blocks take turns from a counter until there are no more, and in each turn the next warps of one pass after the other. Who waits, waits for earlier turns,
 //! which running blocks have: no grid is too large. More blocks than rows have room for passes behind one another would only wait.
 //!
-//! The slowest strip sets the pace of all. So what a strip's rows are like is worked out before, for [`INTERVAL`] rows at a time: plain; all
+//! The slowest strip sets the pace of all. So what a strip's rows are like is [worked out before](strips), for [`INTERVAL`] rows at a time: plain; all
 //! alike, as where the left and right borders are; plain but for walls; or anything. A warp that takes a quarter longer than one with plain rows has a scheduler
 //! of its multiprocessor for itself: its partner's place stays empty, where blocks have eight warps.
 
@@ -20,28 +20,25 @@ use cuda_std::prelude::*;
 use cuda_std::warp::FULL_MASK;
 use cuda_std::{async_copy, hint, mem};
 
-use kernels_gpu::wave2d::kinds::{self, IS_CHANGED, IS_OTHER, IS_ROUGH, IS_ZERO};
+use kernels_gpu::wave2d::kinds;
 use kernels_gpu::wave2d::levels::{
     AHEAD, GROUP, Levels, MOST_STEPS, PLAIN, ROUGH, ROW_BYTES, Rows, UNIFORM, WALLS, WARP_FLOATS,
 };
 use kernels_gpu::wave2d::padded::{self, Layout, MARGIN, STRIP};
+use kernels_gpu::wave2d::strips::{self, INTERVAL, NEAR, NUMBERS};
 use kernels_gpu::wave2d::{AnyScene, Domain, Scene};
 
-/// Rows that take one path: a multiple of [`GROUP`], and of it a power of two. Padding is whole intervals.
-pub const INTERVAL: u32 = 8;
 /// The halo of strips, and how many rows before the first one a pass begins: for the most timesteps of a pass.
 pub const HALO: u32 = MOST_STEPS;
 /// Intervals after which a warp says how far it is.
 const PUBLISHED: u32 = 3;
 const _: () = assert!(
-    HALO + INTERVAL + AHEAD as u32 <= MARGIN && MARGIN.is_multiple_of(INTERVAL),
+    HALO + INTERVAL + AHEAD as u32 <= MARGIN,
     "there is padding for all rows that a pass copies"
 );
 
-/// A path: all rows in the pipeline are plain, and some that are copied will be there together with others.
-const NEAR: u32 = 4;
-/// Numbers of a strip in the table of strips, and of a warp in that of warps, which are loaded together.
-pub const NUMBERS: u32 = 4;
+/// Rows before an interval's first that the pipeline holds while it takes the interval.
+const HELD: u32 = HALO + 2;
 
 /// Lays two fields out with padding, as [`padded::pad`] does.
 ///
@@ -99,15 +96,10 @@ pub unsafe fn wave2d_wavefront_kinds(
     unsafe { kinds::write(kinds, rough, layout, scene, exact != 0) }
 }
 
-/// Writes the path of each interval of each strip's rows, with padding, from what [`kinds::write`] wrote. And of each strip its first row that is not
-/// blank, the row after its last, both counted with padding, and whether it is slow: [`NUMBERS`] for each. A row is blank, if `skips`, where all cells up to
-/// the pipeline's rows away are zero.
-///
-/// Block: 32. Grid: strips.
+/// Writes what strips' rows are like, as [`strips::paths`] does.
 ///
 /// # Safety
-/// - `rough` has a number for each row, with padding, and strip. `paths` points to one for each interval of these, `table` to [`NUMBERS`] for each
-///   strip, which nothing else accesses during the launch.
+/// As there.
 #[kernel]
 pub unsafe fn wave2d_wavefront_paths(
     rough: &[u32],
@@ -116,145 +108,28 @@ pub unsafe fn wave2d_wavefront_paths(
     n_y: u32,
     skips: u32,
 ) {
-    let (strip, lane) = (thread::block_idx_x(), thread::thread_idx_x());
-    let rows = n_y + 2 * MARGIN;
-    let intervals = rows.div_ceil(INTERVAL);
-    let is = |row: u32| match row < rows {
-        // SAFETY: the row is one of the strip's.
-        true => unsafe { *rough.get_unchecked((strip * rows + row) as usize) },
-        // Rows before the first wrap around.
-        false => IS_ZERO,
-    };
-    // Rows before an interval's first that the pipeline holds while it takes the interval.
-    let held = HALO + 2;
-    let paths = paths.wrapping_add((strip * intervals) as usize);
-    let (mut first, mut end, mut quarters) = (u32::MAX, 0, 0);
-    let mut interval = lane;
-    while interval < intervals {
-        let row = interval * INTERVAL;
-        let (mut any, mut changed, mut all) = (0, 0, IS_ZERO);
-        let mut other = 0;
-        while other < INTERVAL + 2 * held {
-            let flags = is((row + other).wrapping_sub(held));
-            all &= flags;
-            if other < INTERVAL + held {
-                any |= flags;
-                // Whether the first of them is like one that is not held does not matter.
-                changed |= if other > 0 { flags } else { 0 };
-            }
-            other += 1;
-        }
-        let path = match (any & IS_ROUGH, changed & IS_CHANGED) {
-            (0, _) => PLAIN,
-            (_, 0) => UNIFORM,
-            _ if any & IS_OTHER == 0 => WALLS,
-            _ => ROUGH,
-        };
-        let is_blank = skips != 0 && all != 0;
-        if row + INTERVAL > MARGIN && row < n_y + MARGIN && !is_blank {
-            first = first.min(row);
-            end = end.max((row + INTERVAL).min(n_y + MARGIN));
-            // By the instructions of the paths' loops.
-            quarters += match path {
-                PLAIN => 4,
-                ROUGH => 8,
-                _ => 6,
-            };
-        }
-        // SAFETY: the strip has the interval.
-        unsafe { *paths.add(interval as usize) = path }
-        interval += 32;
-    }
-    // SAFETY: all lanes are here; there are numbers for the strip.
-    unsafe {
-        let first = warp::warp_reduce_min(FULL_MASK, first);
-        let end = warp::warp_reduce_max(FULL_MASK, end);
-        let quarters = warp::warp_reduce_add(FULL_MASK, quarters);
-        if lane == 0 {
-            let is_slow = u32::from(quarters > 5 * intervals);
-            let first = if end == 0 { 0 } else { first };
-            let numbers = [first, end, is_slow, 0];
-            mem::store_vector(table.add((NUMBERS * strip) as usize), numbers);
-        }
-    }
+    // SAFETY: the caller's.
+    unsafe { strips::paths(rough, paths, table, n_y, HELD, skips != 0) }
 }
 
-/// Writes the path of each interval: the one that [`wave2d_wavefront_paths`] wrote; or [`NEAR`] for a [`PLAIN`] one, if other paths follow while rows are held
-/// that are copied in it.
-///
-/// Block: any. Grid: a thread for each interval of each strip.
+/// Writes which intervals are before others, as [`strips::near`] does.
 ///
 /// # Safety
-/// - `paths` points to as many numbers as `own_paths` has, which nothing else accesses during the launch.
+/// As there.
 #[kernel]
 pub unsafe fn wave2d_wavefront_near(own_paths: &[u32], paths: *mut u32, intervals: u32) {
-    let i = thread::index_1d();
-    if i as usize >= own_paths.len() {
-        return;
-    }
-    let left = intervals - i % intervals;
-    let reach = (AHEAD as u32 + HALO + 2).div_ceil(INTERVAL) + 1;
-    // SAFETY: `i` and those after it in the strip are below `len`.
-    unsafe {
-        let own = *own_paths.get_unchecked(i as usize);
-        let mut is_near = false;
-        let mut other = 1;
-        while other <= reach && other < left {
-            is_near |= *own_paths.get_unchecked((i + other) as usize) != PLAIN;
-            other += 1;
-        }
-        *paths.add(i as usize) = if own == PLAIN && is_near { NEAR } else { own };
-    }
+    // SAFETY: the caller's.
+    unsafe { strips::near(own_paths, paths, intervals, AHEAD as u32 + HELD) }
 }
 
-/// Writes who does what in a pass: first how many warps there are, then of each its strip, first row and the row after its last; [`NUMBERS`] for each. Slow
-/// strips come first. If `apart`, warps are in pairs, and each of these is one with an empty one.
-///
-/// Block: 32. Grid: 1.
+/// Writes who does what in a pass, as [`strips::warps`] does.
 ///
 /// # Safety
-/// - `table` has [`NUMBERS`] for each strip, `warps` points to as many for each of 2 (strips + 1), which nothing else accesses during the launch.
+/// As there.
 #[kernel]
 pub unsafe fn wave2d_wavefront_warps(table: &[u32], warps: *mut u32, strips: u32, apart: u32) {
-    let lane = thread::thread_idx_x();
-    let write = |at: u32, numbers: [u32; NUMBERS as usize]| {
-        // SAFETY: `at` is below 2 (strips + 1): a slow strip takes two, and one may stay empty.
-        unsafe { mem::store_vector(warps.wrapping_add((NUMBERS * at) as usize), numbers) }
-    };
-    let mut at = 1;
-    for is_slow in [1, 0] {
-        let each = if is_slow != 0 && apart != 0 { 2 } else { 1 };
-        let mut from = 0;
-        while from < strips {
-            let strip = from + lane;
-            let mut numbers = [0; NUMBERS as usize];
-            if strip < strips {
-                // SAFETY: the strip's numbers are there, at a multiple of 16 bytes.
-                numbers =
-                    unsafe { mem::load_vector(table.as_ptr().add((NUMBERS * strip) as usize)) };
-            }
-            let [first, end, slow, _] = numbers;
-            let is_one = first < end && slow == is_slow;
-            // SAFETY: all lanes are here.
-            let lanes = unsafe { warp::warp_vote_ballot(FULL_MASK, is_one) };
-            if is_one {
-                let place = at + each * (lanes & ((1 << lane) - 1)).count_ones();
-                write(place, [strip, first, end, 0]);
-                if each == 2 {
-                    write(place + 1, [0; NUMBERS as usize]);
-                }
-            }
-            at += each * lanes.count_ones();
-            from += 32;
-        }
-    }
-    if lane == 0 {
-        if apart != 0 && at % 2 == 0 {
-            write(at, [0; NUMBERS as usize]);
-            at += 1;
-        }
-        write(0, [at - 1, 0, 0, 0]);
-    }
+    // SAFETY: the caller's.
+    unsafe { strips::warps(table, warps, strips, apart != 0) }
 }
 
 /// Prepares a launch of `passes`: writes how far all passes are, and one before the first, in strips and one more on each side: nowhere, or at the end where

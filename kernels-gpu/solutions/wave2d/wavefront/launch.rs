@@ -6,8 +6,9 @@ use plan::{Element, LaunchConfig, Plan, PlanError, args};
 
 use kernels_gpu::wave2d::levels::{self, WARP_FLOATS};
 use kernels_gpu::wave2d::padded::Layout;
+use kernels_gpu::wave2d::strips::{INTERVAL, NUMBERS};
 
-use super::kernels::{HALO, INTERVAL, NUMBERS};
+use super::kernels::HALO;
 
 /// What equals the course's reference to the last bit, as its rule wants. Where a course allows fused arithmetic, [`Shape::DEFAULT`] is faster.
 pub struct Submission;
