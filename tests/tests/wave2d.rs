@@ -112,8 +112,8 @@ fn the_parser_knows_every_instruction_and_the_kernels_are_listed() {
     assert_eq!(fast.len(), 2 + 3 + 3 + 3, "{fast:?}");
     let (wavefront, others): (Vec<_>, Vec<_>) =
         others.into_iter().partition(starts("wave2d_wavefront"));
-    // Two change the layout, four write tables, one prepares a launch.
-    assert_eq!(wavefront.len(), 2 + 4 + 1 + 3 + 3, "{wavefront:?}");
+    // Two change the layout, three write tables, one prepares a launch.
+    assert_eq!(wavefront.len(), 2 + 3 + 1 + 3 + 3, "{wavefront:?}");
     let expected = [
         "wave2d_naive",
         "wave2d_resident_one_step",

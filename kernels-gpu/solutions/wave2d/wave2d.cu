@@ -458,8 +458,8 @@ struct Layout {
     u32 n_x, n_y, halo;
 
     __device__ u32 own() const { return STRIP - 2 * halo; }
-    __device__ u32 pitch() const { return (n_x + own() - 1) / own() * own() + 2 * halo; }
     __device__ u32 strips() const { return (n_x + own() - 1) / own(); }
+    __device__ u32 pitch() const { return strips() * own() + 2 * halo; }
     __device__ u32 before() const { return halo + (strips() * own() - n_x) / 8 * 4; }
     __device__ u32 rows() const { return n_y + 2 * MARGIN; }
     __device__ u64 plane() const { return u64(pitch()) * rows(); }
@@ -938,39 +938,28 @@ constexpr u32 HALO = 16, INTERVAL = 8, PUBLISHED = 3;
 extern "C" __global__ void wave2d_wavefront_paths(const u32 *__restrict__ rough, u64, u32 *paths, uint4 *table, u32 n_y, u32 skips)
 {
     const u32 strip = blockIdx.x, lane = threadIdx.x, rows = n_y + 2 * MARGIN, intervals = (rows + INTERVAL - 1) / INTERVAL, held = HALO + 2;
+    const u32 later = ((AHEAD + held + INTERVAL - 1) / INTERVAL + 1) * INTERVAL;
     const auto is = [&](u32 row) { return row < rows ? rough[strip * rows + row] : IS_ZERO; };
     u32 first = ~0u, end = 0, quarters = 0;
     for (u32 interval = lane; interval < intervals; interval += LANES) {
         const u32 row = interval * INTERVAL;
-        u32 any = 0, changed = 0, all = IS_ZERO;
-        for (u32 other = 0; other < INTERVAL + 2 * held; ++other) {
+        u32 any = 0, changed = 0, any_later = 0, all = IS_ZERO;
+        for (u32 other = 0; other < held + INTERVAL + later; ++other) {
             const u32 flags = is(row + other - held);
-            all &= flags;
-            any |= other < INTERVAL + held ? flags : 0;
-            changed |= other > 0 && other < INTERVAL + held ? flags : 0;
+            all &= other < held + INTERVAL + held ? flags : IS_ZERO;
+            (other < held + INTERVAL ? any : any_later) |= flags;
+            changed |= other > 0 && other < held + INTERVAL ? flags : 0;
         }
-        const u32 path = !(any & IS_ROUGH) ? PLAIN : !(changed & IS_CHANGED) ? UNIFORM : !(any & IS_OTHER) ? WALLS : ROUGH;
+        const u32 path = !(any & IS_ROUGH) ? any_later & IS_ROUGH ? NEAR : PLAIN : !(changed & IS_CHANGED) ? UNIFORM : !(any & IS_OTHER) ? WALLS : ROUGH;
         paths[strip * intervals + interval] = path;
         if (row + INTERVAL > MARGIN && row < n_y + MARGIN && !(skips && all)) {
             first = min(first, row), end = max(end, min(row + INTERVAL, n_y + MARGIN));
-            quarters += path == PLAIN ? 4 : path == ROUGH ? 8 : 6;
+            quarters += path == PLAIN || path == NEAR ? 4 : path == ROUGH ? 8 : 6;
         }
     }
     first = __reduce_min_sync(~0u, first), end = __reduce_max_sync(~0u, end), quarters = __reduce_add_sync(~0u, quarters);
     if (lane == 0) {
         table[strip] = make_uint4(end ? first : 0, end, quarters > 5 * intervals, 0);
-    }
-}
-
-extern "C" __global__ void wave2d_wavefront_near(const u32 *__restrict__ own_paths, u64 numbers, u32 *paths, u32 intervals)
-{
-    const u32 i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < numbers) {
-        bool is_near = false;
-        for (u32 other = 1; other <= (AHEAD + HALO + 2 + INTERVAL - 1) / INTERVAL + 1 && other < intervals - i % intervals; ++other) {
-            is_near |= own_paths[i + other] != PLAIN;
-        }
-        paths[i] = own_paths[i] == PLAIN && is_near ? NEAR : own_paths[i];
     }
 }
 

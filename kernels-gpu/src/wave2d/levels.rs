@@ -137,9 +137,9 @@ impl Rows {
     pub unsafe fn prepare<const T: usize>(&self, scene: &impl Scene, t: u32) {
         // SAFETY: the caller's; there is room for the values of `T` timesteps, at most MOST_STEPS.
         unsafe {
-            for row in 0..CODE_RING as u32 {
-                let at = (RING as u32 * 2 + row) * ROW as u32;
-                mem::store_vector(self.cells.add(at as usize), [0.0; 4]);
+            for row in 0..CODE_RING as i32 {
+                let at = Self::codes(0, row) as usize;
+                mem::store_vector(self.cells.add(at), [0.0; 4]);
             }
             let lane = thread::thread_idx_x();
             if lane < T as u32 {

@@ -20,9 +20,9 @@ pub const NEAR: u32 = 4;
 pub const NUMBERS: u32 = 4;
 
 /// Writes the path of each interval of each strip's rows, with padding, from what [`kinds::write`](super::kinds::write) wrote as `rough`: before an
-/// interval's first row the pipeline still holds `held` rows. And writes of each strip its first row that is not blank, the row after its last, both counted with
-/// padding, and whether it is slow: [`NUMBERS`] for each. If `skips`, a row is blank where all cells up to `held` rows away are zero. A strip is slow if it
-/// takes a quarter longer than one that is plain.
+/// interval's first row the pipeline still holds `held` rows, and rows are copied `ahead` of it. And writes of each strip its first row that is not
+/// blank, the row after its last, both counted with padding, and whether it is slow: [`NUMBERS`] for each. If `skips`, a row is blank where all cells up
+/// to `held` rows away are zero. A strip is slow if it takes a quarter longer than one that is plain.
 ///
 /// Block: 32. Grid: strips.
 ///
@@ -35,7 +35,7 @@ pub unsafe fn paths(
     paths: *mut u32,
     table: *mut u32,
     n_y: u32,
-    held: u32,
+    [held, ahead]: [u32; 2],
     skips: bool,
 ) {
     let (strip, lane) = (thread::block_idx_x(), thread::thread_idx_x());
@@ -47,25 +47,32 @@ pub unsafe fn paths(
         // Rows before the first wrap around.
         false => IS_ZERO,
     };
+    // Rows after an interval that are in the pipeline together with what is copied in it.
+    let later = (ahead + held).next_multiple_of(INTERVAL) + INTERVAL;
     let paths = paths.wrapping_add((strip * intervals) as usize);
     let (mut first, mut end, mut quarters) = (u32::MAX, 0, 0);
     let mut interval = lane;
     while interval < intervals {
         let row = interval * INTERVAL;
-        let (mut any, mut changed, mut all) = (0, 0, IS_ZERO);
+        let (mut any, mut changed, mut any_later, mut all) = (0, 0, 0, IS_ZERO);
         let mut other = 0;
-        while other < INTERVAL + 2 * held {
+        while other < held + INTERVAL + later {
             let flags = is((row + other).wrapping_sub(held));
-            all &= flags;
-            if other < INTERVAL + held {
+            if other < held + INTERVAL + held {
+                all &= flags;
+            }
+            if other < held + INTERVAL {
                 any |= flags;
                 // Whether the first of them is like one that is not held does not matter.
                 changed |= if other > 0 { flags } else { 0 };
+            } else {
+                any_later |= flags;
             }
             other += 1;
         }
         let path = match (any & IS_ROUGH, changed & IS_CHANGED) {
-            (0, _) => PLAIN,
+            (0, _) if any_later & IS_ROUGH == 0 => PLAIN,
+            (0, _) => NEAR,
             (_, 0) => UNIFORM,
             _ if any & IS_OTHER == 0 => WALLS,
             _ => ROUGH,
@@ -76,7 +83,7 @@ pub unsafe fn paths(
             end = end.max((row + INTERVAL).min(n_y + MARGIN));
             // What it takes, in quarters of a plain one, by the instructions of the paths' loops.
             quarters += match path {
-                PLAIN => 4,
+                PLAIN | NEAR => 4,
                 ROUGH => 8,
                 _ => 6,
             };
@@ -96,34 +103,6 @@ pub unsafe fn paths(
             let numbers = [first, end, is_slow, 0];
             mem::store_vector(table.add((NUMBERS * strip) as usize), numbers);
         }
-    }
-}
-
-/// Writes the path of each interval: the one that [`paths`] wrote; or [`NEAR`] for a [`PLAIN`] one, if other paths follow while rows that are copied in it are
-/// held, which is for `reach` rows.
-///
-/// Block: any. Grid: a thread for each interval of each strip.
-///
-/// # Safety
-/// - `paths` points to as many numbers as `own_paths` has, which nothing else accesses during the launch.
-#[inline(always)]
-pub unsafe fn near(own_paths: &[u32], paths: *mut u32, intervals: u32, reach: u32) {
-    let i = thread::index_1d();
-    if i as usize >= own_paths.len() {
-        return;
-    }
-    let left = intervals - i % intervals;
-    let reach = reach.div_ceil(INTERVAL) + 1;
-    // SAFETY: `i` and those after it in the strip are below `len`.
-    unsafe {
-        let own = *own_paths.get_unchecked(i as usize);
-        let mut is_near = false;
-        let mut other = 1;
-        while other <= reach && other < left {
-            is_near |= *own_paths.get_unchecked((i + other) as usize) != PLAIN;
-            other += 1;
-        }
-        *paths.add(i as usize) = if own == PLAIN && is_near { NEAR } else { own };
     }
 }
 

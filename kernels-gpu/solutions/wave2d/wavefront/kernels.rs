@@ -109,17 +109,7 @@ pub unsafe fn wave2d_wavefront_paths(
     skips: u32,
 ) {
     // SAFETY: the caller's.
-    unsafe { strips::paths(rough, paths, table, n_y, HELD, skips != 0) }
-}
-
-/// Writes which intervals are before others, as [`strips::near`] does.
-///
-/// # Safety
-/// As there.
-#[kernel]
-pub unsafe fn wave2d_wavefront_near(own_paths: &[u32], paths: *mut u32, intervals: u32) {
-    // SAFETY: the caller's.
-    unsafe { strips::near(own_paths, paths, intervals, AHEAD as u32 + HELD) }
+    unsafe { strips::paths(rough, paths, table, n_y, [HELD, AHEAD as u32], skips != 0) }
 }
 
 /// Writes who does what in a pass, as [`strips::warps`] does.

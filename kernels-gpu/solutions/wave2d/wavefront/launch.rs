@@ -1,5 +1,5 @@
 //! A launch of all passes of 16 or 12 timesteps, then one of those of four and one of single timesteps for what is left. Before them, one that lays the
-//! fields out with padding and four that prepare tables for all; after them, one that takes the fields back.
+//! fields out with padding and three that prepare tables for all; after them, one that takes the fields back.
 
 use plan::wave2d::{Buffers, Outputs, Problem, Solution};
 use plan::{Element, LaunchConfig, Plan, PlanError, args};
@@ -31,7 +31,7 @@ impl Solution for Submission {
 /// Rows that a pass is behind the one before, at least: those that the pipeline holds.
 const PASS_ROWS: u32 = 2 * HALO;
 /// The most numbers that say how far they are, 64 MiB, but for one pass.
-const MOST_NUMBERS: u64 = 1 << 24;
+const MOST_NUMBERS: u32 = 1 << 24;
 
 /// What can be chosen without a change of the results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,10 +91,9 @@ impl Solution for Shape {
         // Where there are few rows, passes would only wait for one another.
         let most = if n_y < 4 * PASS_ROWS { 1 } else { self.passes };
         // How far each strip is, and one on each side, after each pass and before the first.
-        let of_pass = u64::from(strips + 2);
-        let of_launch = of_pass * u64::from(longest.unwrap_or(0).min(most) + 1);
-        let of_launch = of_launch.min(MOST_NUMBERS.max(2 * of_pass));
-        let most_passes = (of_launch / of_pass) as u32 - 1;
+        let of_pass = strips + 2;
+        let room = (MOST_NUMBERS / of_pass).max(2) - 1;
+        let most_passes = longest.unwrap_or(0).min(most).min(room);
         let plane = layout.plane();
         // Two of the fields, the two that come of them, and the table of kinds. With 2^34 floats, which is what the kernels count to, no GPU has the memory.
         let fields = plan.scratch("fields", Element::F32, 5 * plane);
@@ -103,11 +102,10 @@ impl Solution for Shape {
         };
         let mut numbers = |name, count: u32| plan.scratch(name, Element::U32, count as usize);
         let rough = numbers("rough", rows * strips);
-        let own_paths = numbers("own_paths", intervals * strips);
         let paths = numbers("paths", intervals * strips);
         let table = numbers("table", NUMBERS * strips);
         let warps = numbers("warps", NUMBERS * 2 * (strips + 1));
-        let progress = numbers("progress", of_launch as u32);
+        let progress = numbers("progress", of_pass * (most_passes + 1));
         let counter = numbers("counter", 1);
         // Padding is read, and what comes of it is not: zeros do.
         plan.fill(fields, 0)?;
@@ -135,12 +133,7 @@ impl Solution for Shape {
         plan.launch(
             "wave2d_wavefront_paths",
             LaunchConfig::new(strips, 32),
-            args![rough.slice(), own_paths, table, n_y, skips],
-        )?;
-        plan.launch(
-            "wave2d_wavefront_near",
-            threads(intervals * strips),
-            args![own_paths.slice(), paths, intervals],
+            args![rough.slice(), paths, table, n_y, skips],
         )?;
         let apart = u32::from(self.block_warps == 8);
         plan.launch(
