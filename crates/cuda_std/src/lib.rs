@@ -15,6 +15,7 @@
 //! | [`mbarrier`] | barriers in shared memory that threads and bulk copies arrive at |
 //! | [`bulk_copy`] | copies of whole rows between global and shared memory, which one thread starts |
 //! | [`mem`] | loads with a cache operator, vector loads and stores |
+//! | [`l2`] | accesses that say how long L2 should keep what they touch |
 //! | [`clock`] | cycle and nanosecond counters |
 //! | [`float`] | `mul_add`, `sqrt` and the approximate functions of the hardware |
 //!
@@ -53,6 +54,7 @@ pub mod float;
 pub mod grid;
 pub mod hint;
 mod intrinsics;
+pub mod l2;
 pub mod mbarrier;
 pub mod mem;
 #[cfg(target_arch = "nvptx64")]

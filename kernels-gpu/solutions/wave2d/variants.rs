@@ -61,11 +61,30 @@ pub const VARIANTS: &[BuiltIn<Wave2d>] = &[
         |_| Box::new(wavefront::launch::Shape::DEFAULT),
     )
     .fused()
-    .moving(of_wavefront)
+    .moving(|case| of_wavefront(case, &wavefront::launch::Shape::DEFAULT))
     .tuned(|| {
         use wavefront::launch::Shape;
-        let moves = |case: &Wave2d, _: &Shape| of_wavefront(case);
-        shapes(Shape::DEFAULT, Shape::SPACE, Shape::label, Some(moves))
+        shapes(
+            Shape::DEFAULT,
+            Shape::SPACE,
+            Shape::label,
+            Some(of_wavefront),
+        )
+    }),
+    BuiltIn::new(
+        "wavefront_exact",
+        "`wavefront` with the reference's order of operations, passes of 12 timesteps",
+        |_| Box::new(wavefront::launch::Submission),
+    )
+    .moving(|case| of_wavefront(case, &wavefront::launch::Shape::EXACT))
+    .tuned(|| {
+        use wavefront::launch::Shape;
+        shapes(
+            Shape::EXACT,
+            Shape::EXACT_SPACE,
+            Shape::label,
+            Some(of_wavefront),
+        )
     }),
     BuiltIn::new(
         "resident",
@@ -87,8 +106,8 @@ fn of_fast(case: &Wave2d, shape: &fast::launch::Shape) -> u64 {
     bytes(case, shape.launches(case.steps()).count() as u32)
 }
 
-fn of_wavefront(case: &Wave2d) -> u64 {
-    let passes = wavefront::launch::Shape::DEFAULT.passes(case.steps());
+fn of_wavefront(case: &Wave2d, shape: &wavefront::launch::Shape) -> u64 {
+    let passes = shape.passes(case.steps());
     bytes(case, passes.iter().map(|&(_, passes)| passes).sum())
 }
 

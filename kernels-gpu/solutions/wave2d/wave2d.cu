@@ -931,9 +931,25 @@ FAST(16)
 // ---- the Rust variant `wavefront`: passes of so many timesteps behind one another, in one launch ----
 //
 // In a pass a warp has a whole strip. It copies a row when the pass before has stored it, in this strip and those beside it: each warp says how far it is.
-// Blocks take turns from a counter, so that whoever is waited for runs. Paths are worked out before, for 8 rows at a time.
+// Blocks take turns from a counter, so that whoever is waited for runs. Paths are worked out before, for 8 rows at a time. L2 is told to keep what is stored
+// until it is read, and not after. What is needed once an interval stands in shared memory, since loads that acquire empty L1.
 
-constexpr u32 HALO = 16, INTERVAL = 8, PUBLISHED = 3;
+constexpr u32 HALO = 16, INTERVAL = 8, PUBLISHED = 2, PATHS = 32;
+
+// What createpolicy makes of L2::evict_first and L2::evict_last.
+constexpr u64 EVICT_FIRST = 0x12f0000000000000, EVICT_LAST = 0x14f0000000000000;
+
+__device__ __forceinline__ void copy_16_evict_first_to(u32 shared, const void *global)
+{
+    asm volatile("cp.async.cg.shared.global.L2::cache_hint [%0], [%1], 16, %2;" ::"r"(shared), "l"(global), "l"(EVICT_FIRST) : "memory");
+}
+
+__device__ __forceinline__ void store_4_evict_last(float *to, const float4 &value)
+{
+    asm volatile("st.global.L2::cache_hint.v4.f32 [%0], {%1, %2, %3, %4}, %5;" ::"l"(to), "f"(value.x), "f"(value.y), "f"(value.z), "f"(value.w),
+                 "l"(EVICT_LAST)
+                 : "memory");
+}
 
 extern "C" __global__ void wave2d_wavefront_paths(const u32 *__restrict__ rough, u64, u32 *paths, uint4 *table, u32 n_y, u32 skips)
 {
@@ -1010,9 +1026,10 @@ struct Pass : Pipeline<T> {
     u32 from, to, to_kinds, stride, behind;
     const u32 *paths;
     u32 *progress;
-    u32 strips, admitted;
+    u32 admitted;
 
-    // What is needed once an interval stands in shared memory: the place in `progress`, the first row, intervals, the place in `paths`.
+    // What is needed once an interval stands in shared memory: the warp's place in `progress`, that of the first of three that it waits for, the first row,
+    // intervals, the place in `paths`; and PATHS of these, a byte each.
     __device__ __forceinline__ volatile u32 *kept_numbers() { return reinterpret_cast<volatile u32 *>(this->sources() + 16); }
     __device__ __forceinline__ float *at(u32 place) { return all + 4 * u64(place); }
 
@@ -1020,8 +1037,8 @@ struct Pass : Pipeline<T> {
     __device__ __forceinline__ void copy(u32 group, int row)
     {
         const u32 place = this->copied + 4 * Base::ring(group, row);
-        copy_16_to(place, at(from));
-        copy_16_to(place + 4 * STRIP, at(from + behind));
+        copy_16_evict_first_to(place, at(from));
+        copy_16_evict_first_to(place + 4 * STRIP, at(from + behind));
         if (PATH != PLAIN) {
             copy_16_to(this->copied + 4 * Base::codes(group, row), at(from + to_kinds));
         }
@@ -1051,11 +1068,11 @@ struct Pass : Pipeline<T> {
         // Rows below the strip's last are blank, or padding.
         const bool is_stored = 2 * group + Q >= HALO + T && 4 * threadIdx.x - HALO < STRIP - 2 * HALO;
         if (is_stored) {
-            *reinterpret_cast<float4 *>(at(to + behind)) = T == 1 ? this->row(group, int(Q) - 1, 0) : this->last[T - 1];
+            store_4_evict_last(at(to + behind), T == 1 ? this->row(group, int(Q) - 1, 0) : this->last[T - 1]);
         }
         levels<PATH, Q, 1>(group, newest, older, here);
         if (is_stored) {
-            *reinterpret_cast<float4 *>(at(to)) = newest;
+            store_4_evict_last(at(to), newest);
         }
         to += stride;
     }
@@ -1081,7 +1098,7 @@ struct Pass : Pipeline<T> {
     __device__ __forceinline__ void admit(u32 row)
     {
         while (admitted < row) {
-            const u32 *const beside = progress + (kept_numbers()[0] + min(this->lane, 2u) - (strips + 3));
+            const u32 *const beside = progress + kept_numbers()[1] + min(this->lane, 2u);
             u32 done;
             asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(done) : "l"(beside) : "memory");
             admitted = __reduce_min_sync(~0u, done);
@@ -1089,29 +1106,44 @@ struct Pass : Pipeline<T> {
         }
     }
 
-    __device__ __forceinline__ void run(u32 scene, u32 t, const uint4 &numbers)
+    __device__ __forceinline__ u32 path(u32 number)
+    {
+        volatile u32 *const kept = kept_numbers();
+        volatile unsigned char *const copied = reinterpret_cast<volatile unsigned char *>(kept + 5);
+        if (number % PATHS == 0) {
+            const u32 path = paths[kept[4] + min(number + this->lane, kept[3] - 1)];
+            __syncwarp();
+            copied[this->lane] = path;
+            __syncwarp();
+        }
+        return copied[number % PATHS];
+    }
+
+    __device__ __forceinline__ void run(u32 scene, u32 t, const u32 (&numbers)[5])
     {
         this->prepare(scene, t);
         *reinterpret_cast<float4 *>(this->shared + Base::ring(0, -1) + 4 * this->lane) = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
         volatile u32 *const kept = kept_numbers();
         if (this->lane == 0) {
-            kept[0] = numbers.x, kept[1] = numbers.y, kept[2] = numbers.z, kept[3] = numbers.w;
+            for (u32 i = 0; i < 5; ++i) {
+                kept[i] = numbers[i];
+            }
         }
         __syncwarp();
-        admit(kept[1] + AHEAD);
+        admit(kept[2] + AHEAD);
 #pragma unroll
         for (u32 row = 0; row < AHEAD; ++row) {
             copy<ROUGH>(0, row);
         }
         u32 group = 0;
 #pragma unroll 1
-        for (u32 number = 0; number < kept[2]; number = group / (INTERVAL / 2)) {
-            const u32 step = number * INTERVAL, row = kept[1];
+        for (u32 number = 0; number < kept[3]; number = group / (INTERVAL / 2)) {
+            const u32 step = number * INTERVAL, row = kept[2];
             if (number % PUBLISHED == 0 && step > HALO + T) {
                 publish(row + step - T);
             }
             admit(row + step + INTERVAL + AHEAD);
-            switch (paths[kept[3] + number]) {
+            switch (path(number)) {
             case PLAIN:
                 interval<PLAIN>(group);
                 break;
@@ -1165,11 +1197,12 @@ __device__ __forceinline__ void passes(
         it.lane = lane, it.all = fields, it.paths = paths, it.progress = progress;
         it.stride = pitch, it.behind = plane, it.to_kinds = 4 * plane - read;
         it.from = read + place, it.to = 2 * plane - read + place - pitch * T;
-        it.strips = layout.strips(), it.admitted = 0;
+        it.admitted = 0;
         it.shared = reinterpret_cast<float *>(dynamic) + warp * WARP_FLOATS;
         it.copied = u32(__cvta_generic_to_shared(it.shared + column));
-        const uint4 numbers = make_uint4((pass + 1) * (layout.strips() + 2) + strip + 1, row, (end - row + T + INTERVAL - 1) / INTERVAL,
-                                         strip * intervals + row / INTERVAL);
+        const u32 of_pass = layout.strips() + 2;
+        const u32 numbers[5] = {(pass + 1) * of_pass + strip + 1, pass * of_pass + strip, row, (end - row + T + INTERVAL - 1) / INTERVAL,
+                                strip * intervals + row / INTERVAL};
         it.run(scene, t + pass * T, numbers);
     }
 }

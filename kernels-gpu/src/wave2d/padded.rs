@@ -39,6 +39,13 @@ impl Layout {
         self.n_x.div_ceil(self.own())
     }
 
+    /// Floats of padding before the first row, so that the columns that a strip has for itself begin at a multiple of 32 bytes: L2 and device memory move as
+    /// many at once, and two strips' warps would each store a part of them.
+    #[inline(always)]
+    fn lead(self) -> u32 {
+        self.halo.wrapping_neg() % 8
+    }
+
     /// Floats from a row to the next: a multiple of 8.
     #[inline(always)]
     pub fn pitch(self) -> u32 {
@@ -58,17 +65,17 @@ impl Layout {
         self.n_y + 2 * MARGIN
     }
 
-    /// Floats of a field.
+    /// Floats of a field: a multiple of 8.
     #[inline(always)]
     pub fn plane(self) -> usize {
-        self.pitch() as usize * self.rows() as usize
+        (2 * self.lead()) as usize + self.pitch() as usize * self.rows() as usize
     }
 
     /// The first float of row `y` of the domain, which is that of its first strip. Rows of the padding are meant by numbers that wrap around
     /// below 0, and by `n_y` and more.
     #[inline(always)]
     pub fn row(self, y: u32) -> usize {
-        y.wrapping_add(MARGIN) as usize * self.pitch() as usize
+        self.lead() as usize + y.wrapping_add(MARGIN) as usize * self.pitch() as usize
     }
 
     /// Cell number `cell` of a field without padding.

@@ -14,15 +14,19 @@
 //! The slowest strip sets the pace of all. So what a strip's rows are like is [worked out before](strips), for [`INTERVAL`] rows at a time: plain; all
 //! alike, as where the left and right borders are; plain but for walls; or anything. A warp that takes a quarter longer than one with plain rows has a scheduler
 //! of its multiprocessor for itself: its partner's place stays empty, where blocks have eight warps.
+//!
+//! What a pass stores is read once more, soon, by the next one: L2 is told to keep it until then, and not after ([`l2`]). A load that acquires empties L1,
+//! and with it local memory and all that is looked up once an interval. So that stands in shared memory.
 
 use cuda_std::atomic::{self, AtomicU32, Ordering};
 use cuda_std::prelude::*;
 use cuda_std::warp::FULL_MASK;
-use cuda_std::{async_copy, hint, mem};
+use cuda_std::{async_copy, hint, l2, mem};
 
 use kernels_gpu::wave2d::kinds;
 use kernels_gpu::wave2d::levels::{
-    AHEAD, GROUP, Levels, MOST_STEPS, PLAIN, ROUGH, ROW_BYTES, Rows, UNIFORM, WALLS, WARP_FLOATS,
+    AHEAD, GROUP, Levels, MOST_STEPS, PLAIN, ROUGH, ROW_BYTES, Rows, SOURCES, UNIFORM, WALLS,
+    WARP_FLOATS,
 };
 use kernels_gpu::wave2d::padded::{self, Layout, MARGIN, STRIP};
 use kernels_gpu::wave2d::strips::{self, INTERVAL, NEAR, NUMBERS};
@@ -31,10 +35,12 @@ use kernels_gpu::wave2d::{AnyScene, Domain, Scene};
 /// The halo of strips, and how many rows before the first one a pass begins: for the most timesteps of a pass.
 pub const HALO: u32 = MOST_STEPS;
 /// Intervals after which a warp says how far it is.
-const PUBLISHED: u32 = 3;
+const PUBLISHED: u32 = 2;
+/// Paths of intervals that a warp has in shared memory: one for each lane.
+const PATHS: u32 = 32;
 const _: () = assert!(
-    HALO + INTERVAL + AHEAD as u32 <= MARGIN,
-    "there is padding for all rows that a pass copies"
+    HALO + INTERVAL + AHEAD as u32 <= MARGIN && HALO.is_multiple_of(8),
+    "there is padding for all rows that a pass copies, and none before the first row"
 );
 
 /// Rows before an interval's first that the pipeline holds while it takes the interval.
@@ -163,13 +169,21 @@ pub unsafe fn wave2d_wavefront_start(
 enum Kept {
     /// The place of the warp's number in `progress`.
     Place,
+    /// The place of the first of three that it waits for: the same strip and those on both sides, in the pass before.
+    Before,
     /// The first step's row, with padding.
     Row,
     /// Intervals of the strip.
     Intervals,
     /// The first one's place in `paths`.
     Paths,
+    /// What follows: [`PATHS`] of them, a byte each.
+    Copied,
 }
+const _: () = assert!(
+    MOST_STEPS as usize + Kept::Copied as usize + PATHS as usize / 4 <= SOURCES,
+    "all that is kept has room behind the source's values"
+);
 
 /// A warp's pipeline over its strip, as one of its lanes sees it. Places are counted in lanes' cells: 32 bits count up to 2^34 floats.
 struct Pass<'a> {
@@ -190,7 +204,6 @@ struct Pass<'a> {
     shared: Rows,
     paths: &'a [u32],
     progress: *mut u32,
-    strips: u32,
     /// The row, with padding, before which all may be copied, as far as is known.
     admitted: u32,
 }
@@ -235,8 +248,8 @@ impl Pass<'_> {
         unsafe {
             let cells = shared::address(self.shared.cells);
             let place = cells + 4 * Rows::ring(group, row);
-            async_copy::copy_16_to(place, self.at(self.next));
-            async_copy::copy_16_to(place + ROW_BYTES, self.at(self.next + self.plane));
+            l2::copy_16_evict_first_to(place, self.at(self.next));
+            l2::copy_16_evict_first_to(place + ROW_BYTES, self.at(self.next + self.plane));
             if PATH != PLAIN {
                 let place = cells + 4 * Rows::codes(group, row);
                 async_copy::copy_16_to(place, self.at(self.next + self.to_kinds));
@@ -260,9 +273,16 @@ impl Pass<'_> {
         // SAFETY: the caller's. Each lane waits for what it copied itself, and reads nothing else. The row whose place the next one gets is two
         // steps old, and was last read in the step before.
         unsafe {
-            async_copy::wait::<{ AHEAD as u32 - 1 }>();
+            if EXACT && Q == 1 {
+                // The first step copied no row of this one's.
+                async_copy::wait::<{ AHEAD as u32 - 2 }>();
+            } else {
+                async_copy::wait::<{ AHEAD as u32 - 1 }>();
+            }
             let mut arrived = self.shared.arrived::<EXACT>(group, Q);
-            self.copy::<PATH>(group, (Q + AHEAD) as i32);
+            if !EXACT {
+                self.copy::<PATH>(group, (Q + AHEAD) as i32);
+            }
             if PATH == UNIFORM || PATH == ROUGH {
                 arrived.codes = self.shared.load_codes(group, Q as i32);
             }
@@ -275,18 +295,25 @@ impl Pass<'_> {
                 } else {
                     levels.last[T - 1]
                 };
-                mem::store_vector(self.at(self.out + self.plane), last);
+                l2::store_4_evict_last(self.at(self.out + self.plane), last);
             }
             macro_rules! levels {
                 ($($level:literal)*) => {$(
                     self.shared.level::<T, EXACT, PATH, Q, $level>(self.k, levels, &mut arrived, group);
                 )*};
             }
-            levels!(1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16);
+            levels!(1);
+            if EXACT && Q == 0 {
+                // Both steps' rows at once, so that they have arrived when the warp says how far it is, which waits for them. (Fused, the plain loop has
+                // no registers left for it.) The first level was the last to read the row in the second one's place.
+                self.copy::<PATH>(group, AHEAD as i32);
+                self.copy::<PATH>(group, AHEAD as i32 + 1);
+            }
+            levels!(2 3 4 5 6 7 8 9 10 11 12 13 14 15 16);
             // Not in the branch, where nothing else would be computed meanwhile.
             let newest = arrived.newest.map(hint::opaque);
             if is_stored {
-                mem::store_vector(self.at(self.out), newest);
+                l2::store_4_evict_last(self.at(self.out), newest);
             }
             self.out = self.out.wrapping_add(self.pitch);
         }
@@ -344,14 +371,38 @@ impl Pass<'_> {
         while self.admitted < row {
             // SAFETY: the caller's; there is a pass before the first, and a strip more on each side.
             unsafe {
-                // The same strip and those on both sides, in the pass before.
-                let beside = thread::thread_idx_x().min(2);
-                let place = self.get(Kept::Place) + beside - (self.strips + 3);
+                let place = self.get(Kept::Before) + thread::thread_idx_x().min(2);
                 let done = atomic::load_acquire(self.progress.add(place as usize));
                 self.admitted = warp::warp_reduce_min(FULL_MASK, done);
                 // All lanes see what the three have seen.
                 warp::sync_warp(FULL_MASK);
             }
+        }
+    }
+
+    /// The path of an interval. Intervals come one after the other from 0 on.
+    ///
+    /// # Safety
+    /// All lanes of the warp call together, and the strip has the interval.
+    #[inline(always)]
+    unsafe fn path(&self, interval: u32) -> u32 {
+        let copied = self.kept(Kept::Copied).cast::<u8>();
+        // SAFETY: the caller's; there are `PATHS` bytes.
+        unsafe {
+            if interval.is_multiple_of(PATHS) {
+                let lane = thread::thread_idx_x();
+                let last = self.get(Kept::Intervals) - 1;
+                let place = self.get(Kept::Paths) + (interval + lane).min(last);
+                let path = *self.paths.get_unchecked(place as usize);
+                // After all lanes have read the last of those before, and before one reads the first of these.
+                warp::sync_warp(FULL_MASK);
+                copied
+                    .wrapping_add(lane as usize)
+                    .write_volatile(path as u8);
+                warp::sync_warp(FULL_MASK);
+            }
+            let place = copied.wrapping_add((interval % PATHS) as usize);
+            u32::from(place.read_volatile())
         }
     }
 
@@ -362,7 +413,7 @@ impl Pass<'_> {
     #[inline(always)]
     unsafe fn run<const T: usize, const EXACT: bool>(
         &mut self,
-        kept: [u32; 4],
+        kept: [u32; Kept::Copied as usize],
         scene: &impl Scene,
         t: u32,
     ) {
@@ -395,8 +446,7 @@ impl Pass<'_> {
                     self.publish(row + step - T as u32);
                 }
                 self.admit(row + step + INTERVAL + AHEAD as u32);
-                let path = self.get(Kept::Paths) + interval;
-                match *self.paths.get_unchecked(path as usize) {
+                match self.path(interval) {
                     PLAIN => self.interval::<T, EXACT, PLAIN>(&mut levels, &mut group),
                     NEAR => self.interval::<T, EXACT, NEAR>(&mut levels, &mut group),
                     UNIFORM => self.interval::<T, EXACT, UNIFORM>(&mut levels, &mut group),
@@ -482,12 +532,13 @@ unsafe fn passes<const T: usize, const EXACT: bool>(
                 },
                 paths: arrays.paths,
                 progress: arrays.progress,
-                strips: layout.strips(),
                 admitted: 0,
             };
             let intervals = layout.rows().div_ceil(INTERVAL);
+            let of_pass = layout.strips() + 2;
             let kept = [
-                (pass + 1) * (layout.strips() + 2) + strip + 1,
+                (pass + 1) * of_pass + strip + 1,
+                pass * of_pass + strip,
                 row,
                 (end - row + T as u32).div_ceil(INTERVAL),
                 strip * intervals + row / INTERVAL,

@@ -20,11 +20,7 @@ impl Solution for Submission {
         buffers: Buffers,
         plan: &mut Plan,
     ) -> Result<Outputs, PlanError> {
-        let exact = Shape {
-            exact: true,
-            ..Shape::DEFAULT
-        };
-        exact.record(problem, buffers, plan)
+        Shape::EXACT.record(problem, buffers, plan)
     }
 }
 
@@ -46,16 +42,22 @@ pub struct Shape {
 
 impl Shape {
     /// In blocks whose shared memory every GPU has.
-    pub const DEFAULT: Shape = Shape::of(4);
+    pub const DEFAULT: Shape = Shape::of(4, false);
+
+    /// The one for results that equal `free_cell`'s.
+    pub const EXACT: Shape = Shape::of(4, true);
 
     /// Those that are worth a try.
-    pub const SPACE: &[Shape] = &[Shape::DEFAULT, Shape::of(8)];
+    pub const SPACE: &[Shape] = &[Shape::DEFAULT, Shape::of(8, false)];
 
-    const fn of(block_warps: u32) -> Shape {
+    /// The same of [`EXACT`](Self::EXACT).
+    pub const EXACT_SPACE: &[Shape] = &[Shape::EXACT, Shape::of(8, true)];
+
+    const fn of(block_warps: u32, exact: bool) -> Shape {
         Shape {
             block_warps,
             passes: 4096,
-            exact: false,
+            exact,
         }
     }
 

@@ -1,0 +1,75 @@
+//! Accesses that say how long L2 should keep what they touch (PTX ISA, "cache eviction priority hints"; compute capability 8.0).
+//!
+//! Worth a try where data goes from block to block through L2, and more passes through it than it holds: what is stored
+//! should stay until it is read, and what has been read may go. The hints change times, and never values.
+//!
+//! ```ignore
+//! // One warp's row, which another block reads once, soon.
+//! unsafe { l2::store_4_evict_last(row.add(4 * lane), cells) };
+//! // There:
+//! unsafe { l2::copy_16_evict_first_to(shared::address(place), row.add(4 * lane)) };
+//! async_copy::commit();
+//! ```
+
+/// What `createpolicy.fractional.L2::evict_first` makes of the fraction 1. As a constant it is in uniform registers once, and not
+/// computed beside each access.
+#[cfg(target_arch = "nvptx64")]
+const EVICT_FIRST: u64 = 0x12f0_0000_0000_0000;
+
+/// The same of `L2::evict_last`.
+#[cfg(target_arch = "nvptx64")]
+const EVICT_LAST: u64 = 0x14f0_0000_0000_0000;
+
+/// Starts a copy as [`copy_16_to`](crate::async_copy::copy_16_to) does, of data that nobody reads again soon: its line is the first that L2
+/// gives up.
+///
+/// # Safety
+/// As there.
+#[inline(always)]
+pub unsafe fn copy_16_evict_first_to<T>(shared: u32, global: *const T) {
+    #[cfg(target_arch = "nvptx64")]
+    // SAFETY: the caller's.
+    unsafe {
+        core::arch::asm!(
+            "{{ .reg .b64 from, policy; cvta.to.global.u64 from, {global}; mov.b64 policy, {policy};",
+            "cp.async.cg.shared.global.L2::cache_hint [{shared}], [from], 16, policy; }}",
+            shared = in(reg32) shared,
+            global = in(reg64) global,
+            policy = const EVICT_FIRST,
+            options(nostack, preserves_flags)
+        );
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    {
+        let _ = (shared, global);
+        crate::gpu_only("cp.async.cg with L2::cache_hint")
+    }
+}
+
+/// Stores four floats to global memory, as [`store_vector`](crate::mem::store_vector) does, which L2 keeps as long as it can.
+///
+/// # Safety
+/// `pointer` is aligned to 16 bytes, and points to four elements in global memory that no other thread accesses meanwhile.
+#[inline(always)]
+pub unsafe fn store_4_evict_last(pointer: *mut f32, value: [f32; 4]) {
+    #[cfg(target_arch = "nvptx64")]
+    // SAFETY: the caller's.
+    unsafe {
+        core::arch::asm!(
+            "{{ .reg .b64 to, policy; cvta.to.global.u64 to, {pointer}; mov.b64 policy, {policy};",
+            "st.global.L2::cache_hint.v4.f32 [to], {{{a}, {b}, {c}, {d}}}, policy; }}",
+            pointer = in(reg64) pointer,
+            policy = const EVICT_LAST,
+            a = in(reg32) value[0],
+            b = in(reg32) value[1],
+            c = in(reg32) value[2],
+            d = in(reg32) value[3],
+            options(nostack, preserves_flags)
+        );
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    {
+        let _ = (pointer, value);
+        crate::gpu_only("st.global with L2::cache_hint")
+    }
+}
