@@ -177,6 +177,8 @@ enum Kept {
     Intervals,
     /// The first one's place in `paths`.
     Paths,
+    /// The row, with padding, before which all may be copied, as far as is known.
+    Admitted,
     /// What follows: [`PATHS`] of them, a byte each.
     Copied,
 }
@@ -204,8 +206,6 @@ struct Pass<'a> {
     shared: Rows,
     paths: &'a [u32],
     progress: *mut u32,
-    /// The row, with padding, before which all may be copied, as far as is known.
-    admitted: u32,
 }
 
 /// Whether a lane's cells are its strip's own, and not another's.
@@ -368,13 +368,18 @@ impl Pass<'_> {
     /// All lanes of the warp call together.
     #[inline(always)]
     unsafe fn admit(&mut self, row: u32) {
-        while self.admitted < row {
-            // SAFETY: the caller's; there is a pass before the first, and a strip more on each side.
-            unsafe {
-                let place = self.get(Kept::Before) + thread::thread_idx_x().min(2);
+        // SAFETY: the caller's; there is a pass before the first, and a strip more on each side.
+        unsafe {
+            while self.get(Kept::Admitted) < row {
+                let lane = thread::thread_idx_x();
+                let place = self.get(Kept::Before) + lane.min(2);
                 let done = atomic::load_acquire(self.progress.add(place as usize));
-                self.admitted = warp::warp_reduce_min(FULL_MASK, done);
-                // All lanes see what the three have seen.
+                let admitted = warp::warp_reduce_min(FULL_MASK, done);
+                // All lanes see what the three have seen, and have read what was here.
+                warp::sync_warp(FULL_MASK);
+                if lane == 0 {
+                    self.kept(Kept::Admitted).write_volatile(admitted);
+                }
                 warp::sync_warp(FULL_MASK);
             }
         }
@@ -532,7 +537,6 @@ unsafe fn passes<const T: usize, const EXACT: bool>(
                 },
                 paths: arrays.paths,
                 progress: arrays.progress,
-                admitted: 0,
             };
             let intervals = layout.rows().div_ceil(INTERVAL);
             let of_pass = layout.strips() + 2;
@@ -542,6 +546,7 @@ unsafe fn passes<const T: usize, const EXACT: bool>(
                 row,
                 (end - row + T as u32).div_ceil(INTERVAL),
                 strip * intervals + row / INTERVAL,
+                0,
             ];
             let (n_x, n_y) = (layout.n_x, layout.n_y);
             let scene = AnyScene::new(scene, Domain { n_x, n_y });
