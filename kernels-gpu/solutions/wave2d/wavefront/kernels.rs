@@ -367,7 +367,7 @@ impl Pass<'_> {
     /// # Safety
     /// All lanes of the warp call together.
     #[inline(always)]
-    unsafe fn admit(&mut self, row: u32) {
+    unsafe fn admit(&self, row: u32) {
         // SAFETY: the caller's; there is a pass before the first, and a strip more on each side.
         unsafe {
             while self.get(Kept::Admitted) < row {
