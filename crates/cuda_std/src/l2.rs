@@ -46,7 +46,8 @@ pub unsafe fn copy_16_evict_first_to<T>(shared: u32, global: *const T) {
     }
 }
 
-/// Stores four floats to global memory, as [`store_vector`](crate::mem::store_vector) does, which L2 keeps as long as it can.
+/// Stores four floats to global memory, as [`store_vector`](crate::mem::store_vector) does, which L2 keeps as long as it can: until a copy by
+/// [`copy_16_evict_first_to`] has read it, say. Until then there is less room for all else, later launches included.
 ///
 /// # Safety
 /// `pointer` is aligned to 16 bytes, and points to four elements in global memory that no other thread accesses meanwhile.

@@ -34,7 +34,7 @@ pub const RING: usize = 8;
 pub const AHEAD: usize = RING - 2;
 /// Rows of the table in their ring: those in the pipeline and those on their way; a power of two of groups.
 pub const CODE_RING: usize = 32;
-/// Room for the source's values.
+/// Room for the source's values, and behind them for what a kernel keeps of its own.
 pub const SOURCES: usize = 32;
 const _: () = assert!(
     MOST_STEPS as usize + AHEAD + GROUP <= CODE_RING && MOST_STEPS as usize <= SOURCES,

@@ -401,9 +401,8 @@ impl Pass<'_> {
                 let path = *self.paths.get_unchecked(place as usize);
                 // After all lanes have read the last of those before, and before one reads the first of these.
                 warp::sync_warp(FULL_MASK);
-                copied
-                    .wrapping_add(lane as usize)
-                    .write_volatile(path as u8);
+                let byte = copied.wrapping_add(lane as usize);
+                byte.write_volatile(path as u8);
                 warp::sync_warp(FULL_MASK);
             }
             let place = copied.wrapping_add((interval % PATHS) as usize);
