@@ -172,7 +172,7 @@ fn performance() {
     insta::assert_snapshot!(refused("case = \"large-3201\"", "case = \"odd-37x53\""), @r#"lab.toml:24: case `odd-37x53` is in group "small"; only cases of group "large" are timed"#);
     insta::assert_snapshot!(refused("points = 40", "points = -1"), @"lab.toml:25: points are -1; they are 0 or more");
     insta::assert_snapshot!(refused("variant = \"shmem\"", "variant = \"smem\""), @"lab.toml:27: unknown variant `smem`; did you mean `shmem`?");
-    insta::assert_snapshot!(refused("variant = \"shmem\"", ""), @r#"lab.toml:26: against "reference" needs a variant, one of: naive, single, shmem, fast, fast_exact, wavefront, resident"#);
+    insta::assert_snapshot!(refused("variant = \"shmem\"", ""), @r#"lab.toml:26: against "reference" needs a variant, one of: naive, single, shmem, fast, fast_exact, wavefront, wavefront_exact, resident"#);
     insta::assert_snapshot!(refused("against = \"reference\"", "against = \"limit\""), @r#"lab.toml:27: against "limit" has no variant; remove it, or use "reference""#);
     insta::assert_snapshot!(refused("against = \"reference\"", "against = \"me\""), @"lab.toml:26: unknown comparison `me`; there are: reference, limit");
     insta::assert_snapshot!(refused("zero = 0.2", "zero = 0.9"), @"lab.toml:29: full is 0.9; it must be above zero = 0.9, the ratio that earns nothing");
