@@ -8,6 +8,7 @@
 //!   removes, so that accesses become `ld.shared` and `st.shared`, through slices too;
 //! - `fn() -> *mut u8` named [`DYNAMIC_SHARED`] gets a body: the address of the block's dynamic
 //!   shared memory;
+//! - `fn(*const u8) -> u32` named [`SHARED_ADDRESS`] gets a body: the address in address space 3, as a number;
 //! - `fn(*mut u8, u32) -> *mut u8` named [`MAP_SHARED`] gets a body: `mapa`, with a result in address space 7, the shared
 //!   memory of the cluster. Accesses through it become `ld.shared::cluster` and `st.shared::cluster`. The instruction is
 //!   inline assembly, because the intrinsic claims that the address does not escape through it: LLVM then takes an access by
@@ -29,6 +30,9 @@ const SHARED_SECTION: &str = ".cuda_std.shared";
 const BOUNDS_SECTION: &str = ".cuda_std.launch_bounds";
 /// `cuda_std::shared::dynamic_shared_mem` calls this function.
 const DYNAMIC_SHARED: &str = "__cuda_std_dynamic_shared_mem";
+
+/// `cuda_std::shared::address` calls this function.
+const SHARED_ADDRESS: &str = "__cuda_std_shared_address";
 
 /// `cuda_std::cluster::map_shared` calls this function.
 const MAP_SHARED: &str = "__cuda_std_map_shared";
@@ -56,6 +60,8 @@ pub fn prepare(text: &str) -> Result<Prepared, Error> {
             out.push_str(&shared[name]);
         } else if is_declaration(line, DYNAMIC_SHARED) {
             out.push_str(&dynamic_shared_definition());
+        } else if is_declaration(line, SHARED_ADDRESS) {
+            out.push_str(&shared_address_definition());
         } else if is_declaration(line, MAP_SHARED) {
             out.push_str(&map_shared_definition());
         } else if line.starts_with("define ptx_kernel ") {
@@ -172,6 +178,15 @@ fn map_shared_definition() -> String {
          (ptr addrspace(3) %shared, i32 %rank) memory(none) nounwind willreturn\n  \
          %generic = addrspacecast ptr addrspace(7) %mapped to ptr\n  \
          ret ptr %generic\n}}"
+    )
+}
+
+fn shared_address_definition() -> String {
+    format!(
+        "define internal i32 @{SHARED_ADDRESS}(ptr %pointer) alwaysinline {{\n  \
+         %shared = addrspacecast ptr %pointer to ptr addrspace(3)\n  \
+         %address = ptrtoint ptr addrspace(3) %shared to i32\n  \
+         ret i32 %address\n}}"
     )
 }
 
@@ -302,6 +317,14 @@ mod tests {
         assert!(
             prepared.contains("define internal ptr @__cuda_std_dynamic_shared_mem() alwaysinline")
         );
+        assert!(!prepared.contains("declare"));
+    }
+
+    #[test]
+    fn addresses_in_shared_memory_get_a_body() {
+        let text = "declare noundef i32 @__cuda_std_shared_address(ptr noundef) unnamed_addr #0";
+        let prepared = prepare(text).unwrap().text;
+        assert!(prepared.contains("ptrtoint ptr addrspace(3) %shared to i32"));
         assert!(!prepared.contains("declare"));
     }
 

@@ -157,6 +157,31 @@ fn shared_memory_is_shared_through_slices_too() {
 }
 
 #[test]
+fn an_address_in_shared_memory_is_computed_once_for_all_that_use_it() {
+    let ptx = ptx(
+        "fixture_address",
+        &format!(
+            "{PRELUDE}
+            #[kernel]
+            pub unsafe fn copy(x: *const f32, out: *mut f32) {{
+                let i = 4 * thread::thread_idx_x() as usize;
+                unsafe {{
+                    let place = shared::dynamic_shared_mem::<f32>().add(i);
+                    async_copy::copy_16_to(shared::address(place) + 512, x.add(i));
+                    async_copy::commit();
+                    async_copy::wait::<0>();
+                    mem::store_vector(out.add(i), mem::load_vector::<f32, 4>(place.add(128)));
+                }}
+            }}"
+        ),
+    );
+    // No pointer to shared memory among all memory, which would be a second value.
+    assert_eq!(instructions(&ptx, "cvta.shared"), [""; 0]);
+    assert_eq!(instructions(&ptx, "cvta.to.shared"), [""; 0]);
+    assert_eq!(generic_accesses(&ptx), [""; 0]);
+}
+
+#[test]
 fn copies_and_their_barriers_become_the_instructions_they_name() {
     let folder = krate(
         "fixture_copies",

@@ -114,6 +114,8 @@ intrinsics! {
 
     // Defined by `cuda_builder`: the address of the block's dynamic shared memory.
     fn dynamic_shared_mem() -> *mut u8 = "__cuda_std_dynamic_shared_mem";
+    // Defined by `cuda_builder`: an address in shared memory among shared memory alone.
+    fn shared_address(address: *const u8) -> u32 = "__cuda_std_shared_address";
     // Defined by `cuda_builder`: the address in the shared memory of the cluster's block of a rank.
     fn map_shared(address: *mut u8, rank: u32) -> *mut u8 = "__cuda_std_map_shared";
 }

@@ -33,23 +33,6 @@ pub fn dynamic_shared_mem<T>() -> *mut T {
 /// `pointer` points into the block's shared memory.
 #[inline(always)]
 pub unsafe fn address<T>(pointer: *const T) -> u32 {
-    #[cfg(target_arch = "nvptx64")]
-    {
-        let address;
-        // SAFETY: the caller's. It reads no memory.
-        unsafe {
-            core::arch::asm!(
-                "{{ .reg .b64 wide; cvta.to.shared.u64 wide, {pointer}; cvt.u32.u64 {address}, wide; }}",
-                pointer = in(reg64) pointer,
-                address = out(reg32) address,
-                options(pure, nomem, nostack, preserves_flags)
-            );
-        }
-        address
-    }
-    #[cfg(not(target_arch = "nvptx64"))]
-    {
-        let _ = pointer;
-        crate::gpu_only("cvta.to.shared")
-    }
+    // SAFETY: the caller's.
+    unsafe { intrinsics::shared_address(pointer.cast()) }
 }
