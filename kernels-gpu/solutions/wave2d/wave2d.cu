@@ -1055,36 +1055,49 @@ struct Pass : Pipeline<T> {
         }
     }
 
+    // What the last level and the last but one have reached in a step.
     template <u32 PATH, u32 Q>
-    __device__ __forceinline__ void one(u32 group)
+    __device__ __forceinline__ void one(u32 group, float4 &newest, float4 &older)
     {
-        asm volatile("cp.async.wait_group %0;" ::"n"(AHEAD - 1) : "memory");
-        float4 newest = this->row(group, Q, 0), older = this->row(group, Q, STRIP);
+        asm volatile("cp.async.wait_group %0;" ::"n"(AHEAD - 1 - Q) : "memory");
+        newest = this->row(group, Q, 0), older = this->row(group, Q, STRIP);
         float4 here = make_float4(-1.0f, -1.0f, -1.0f, -1.0f);
-        copy<PATH>(group, Q + AHEAD);
         if (PATH == UNIFORM || PATH == ROUGH) {
             here = this->code(group, Q);
         }
-        // Rows below the strip's last are blank, or padding.
-        const bool is_stored = 2 * group + Q >= HALO + T && 4 * threadIdx.x - HALO < STRIP - 2 * HALO;
-        if (is_stored) {
-            store_4_evict_last(at(to + behind), T == 1 ? this->row(group, int(Q) - 1, 0) : this->last[T - 1]);
+        this->template level<PATH, Q, 1>(group, newest, older, here);
+        if (Q == 0) {
+            copy<PATH>(group, AHEAD);
+            copy<PATH>(group, AHEAD + 1);
         }
-        levels<PATH, Q, 1>(group, newest, older, here);
-        if (is_stored) {
+        levels<PATH, Q, 2>(group, newest, older, here);
+    }
+
+    __device__ __forceinline__ void store(u32 step, const float4 &newest, const float4 &older)
+    {
+        // Rows below the strip's last are blank, or padding.
+        if (step >= HALO + T && 4 * threadIdx.x - HALO < STRIP - 2 * HALO) {
             store_4_evict_last(at(to), newest);
+            store_4_evict_last(at(to + behind), older);
         }
         to += stride;
     }
 
+    // Returns what the last step has reached.
     template <u32 PATH>
-    __device__ __forceinline__ void interval(u32 &group)
+    __device__ __forceinline__ void interval(u32 &group, float4 &newest, float4 &older)
     {
 #pragma unroll 1
-        do {
-            one<PATH, 0>(group);
-            one<PATH, 1>(group);
-        } while (++group % (INTERVAL / 2));
+        for (;;) {
+            const u32 step = 2 * group;
+            one<PATH, 0>(group, newest, older);
+            store(step, newest, older);
+            one<PATH, 1>(group, newest, older);
+            if (++group % (INTERVAL / 2) == 0) {
+                return;
+            }
+            store(step + 1, newest, older);
+        }
     }
 
     __device__ __forceinline__ void publish(u32 row)
@@ -1139,26 +1152,30 @@ struct Pass : Pipeline<T> {
 #pragma unroll 1
         for (u32 number = 0; number < kept[3]; number = group / (INTERVAL / 2)) {
             const u32 step = number * INTERVAL, row = kept[2];
-            if (number % PUBLISHED == 0 && step > HALO + T) {
-                publish(row + step - T);
-            }
             admit(row + step + INTERVAL + AHEAD);
+            float4 newest, older;
             switch (path(number)) {
             case PLAIN:
-                interval<PLAIN>(group);
+                interval<PLAIN>(group, newest, older);
                 break;
             case NEAR:
-                interval<NEAR>(group);
+                interval<NEAR>(group, newest, older);
                 break;
             case UNIFORM:
-                interval<UNIFORM>(group);
+                interval<UNIFORM>(group, newest, older);
                 break;
             case WALLS:
-                interval<WALLS>(group);
+                interval<WALLS>(group, newest, older);
                 break;
             default:
-                interval<ROUGH>(group);
+                interval<ROUGH>(group, newest, older);
             }
+            // The last step's rows are stored after the warp has said how far it is, which waits for all that it has stored before.
+            const u32 end = 2 * group;
+            if (end % (PUBLISHED * INTERVAL) == 0 && end > HALO + T) {
+                publish(kept[2] + end - T - 1);
+            }
+            store(end - 1, newest, older);
         }
         asm volatile("cp.async.wait_all;" ::: "memory");
         publish(~0u);

@@ -25,7 +25,7 @@ use cuda_std::{async_copy, hint, l2, mem};
 
 use kernels_gpu::wave2d::kinds;
 use kernels_gpu::wave2d::levels::{
-    AHEAD, GROUP, Levels, MOST_STEPS, PLAIN, ROUGH, ROW_BYTES, Rows, SOURCES, UNIFORM, WALLS,
+    AHEAD, Cells, GROUP, Levels, MOST_STEPS, PLAIN, ROUGH, ROW_BYTES, Rows, SOURCES, UNIFORM, WALLS,
     WARP_FLOATS,
 };
 use kernels_gpu::wave2d::padded::{self, Layout, MARGIN, STRIP};
@@ -208,6 +208,9 @@ struct Pass<'a> {
     progress: *mut u32,
 }
 
+/// A lane's cells of the rows that the last level and the last but one have reached in a step.
+type Reached = [Cells; 2];
+
 /// Whether a lane's cells are its strip's own, and not another's.
 #[inline(always)]
 fn is_own(lane: u32) -> bool {
@@ -259,7 +262,7 @@ impl Pass<'_> {
         self.next += self.pitch;
     }
 
-    /// One step: takes a row from the ring, starts to copy another, advances each level by a row, and stores a row of the last two.
+    /// One step: takes a row from the ring, advances each level by a row, and returns what is to be stored. The first step of a group starts to copy two rows.
     ///
     /// # Safety
     /// As [`Rows::level`]'s; groups count up from 0.
@@ -268,34 +271,19 @@ impl Pass<'_> {
         &mut self,
         levels: &mut Levels,
         group: u32,
-    ) {
-        let step = GROUP as u32 * group + Q as u32;
-        // SAFETY: the caller's. Each lane waits for what it copied itself, and reads nothing else. The row whose place the next one gets is two
-        // steps old, and was last read in the step before.
+    ) -> Reached {
+        // SAFETY: the caller's. Each lane waits for what it copied itself, and reads nothing else. The rows whose places the next two get were last
+        // read by the step before and by this one's first level.
         unsafe {
-            if EXACT && Q == 1 {
+            if Q == 0 {
+                async_copy::wait::<{ AHEAD as u32 - 1 }>();
+            } else {
                 // The first step copied no row of this one's.
                 async_copy::wait::<{ AHEAD as u32 - 2 }>();
-            } else {
-                async_copy::wait::<{ AHEAD as u32 - 1 }>();
             }
             let mut arrived = self.shared.arrived::<EXACT>(group, Q);
-            if !EXACT {
-                self.copy::<PATH>(group, (Q + AHEAD) as i32);
-            }
             if PATH == UNIFORM || PATH == ROUGH {
                 arrived.codes = self.shared.load_codes(group, Q as i32);
-            }
-            // What the last but one level has reached, the last one reaches in this step.
-            // Rows below the strip's last are blank, or padding.
-            let is_stored = step >= HALO + T as u32 && is_own(thread::thread_idx_x());
-            if is_stored {
-                let last = if T == 1 {
-                    self.shared.load_row(group, Q as i32 - 1, 0)
-                } else {
-                    levels.last[T - 1]
-                };
-                l2::store_4_evict_last(self.at(self.out + self.plane), last);
             }
             macro_rules! levels {
                 ($($level:literal)*) => {$(
@@ -303,23 +291,35 @@ impl Pass<'_> {
                 )*};
             }
             levels!(1);
-            if EXACT && Q == 0 {
-                // Both steps' rows at once, so that they have arrived when the warp says how far it is, which waits for them. (Fused, the plain loop has
-                // no registers left for it.) The first level was the last to read the row in the second one's place.
+            if Q == 0 {
+                // Both steps' rows at once, so that they have arrived when the warp says how far it is, which waits for them.
                 self.copy::<PATH>(group, AHEAD as i32);
                 self.copy::<PATH>(group, AHEAD as i32 + 1);
             }
             levels!(2 3 4 5 6 7 8 9 10 11 12 13 14 15 16);
-            // Not in the branch, where nothing else would be computed meanwhile.
-            let newest = arrived.newest.map(hint::opaque);
-            if is_stored {
-                l2::store_4_evict_last(self.at(self.out), newest);
-            }
-            self.out = self.out.wrapping_add(self.pitch);
+            // Not in the branch of `store`, where nothing else would be computed meanwhile.
+            [arrived.newest.map(hint::opaque), arrived.older]
         }
     }
 
-    /// The steps of an interval.
+    /// Stores what a step has reached.
+    ///
+    /// # Safety
+    /// Nothing else accesses the rows meanwhile.
+    #[inline(always)]
+    unsafe fn store<const T: usize>(&mut self, step: u32, reached: Reached) {
+        // Rows below the strip's last are blank, or padding.
+        if step >= HALO + T as u32 && is_own(thread::thread_idx_x()) {
+            // SAFETY: the caller's; the layout has the rows.
+            unsafe {
+                l2::store_4_evict_last(self.at(self.out), reached[0]);
+                l2::store_4_evict_last(self.at(self.out + self.plane), reached[1]);
+            }
+        }
+        self.out = self.out.wrapping_add(self.pitch);
+    }
+
+    /// The steps of an interval. Fused, returns what the last one has reached; exact, stores it, too.
     ///
     /// # Safety
     /// As [`step`](Self::step)'s.
@@ -328,20 +328,27 @@ impl Pass<'_> {
         &mut self,
         levels: &mut Levels,
         group: &mut u32,
-    ) {
+    ) -> Reached {
         loop {
             // One number and two places go from a group to the next, and no addresses.
             *group = hint::opaque(*group);
             self.next = hint::opaque(self.next);
             self.out = hint::opaque(self.out);
-            // SAFETY: the caller's.
+            let step = *group * GROUP as u32;
+            // SAFETY: the caller's; rows of the last two levels are this warp's to store.
             unsafe {
-                self.step::<T, EXACT, PATH, 0>(levels, *group);
-                self.step::<T, EXACT, PATH, 1>(levels, *group);
-            }
-            *group += 1;
-            if (*group).is_multiple_of(INTERVAL / GROUP as u32) {
-                break;
+                let reached = self.step::<T, EXACT, PATH, 0>(levels, *group);
+                self.store::<T>(step, reached);
+                let reached = self.step::<T, EXACT, PATH, 1>(levels, *group);
+                *group += 1;
+                let ends = (*group).is_multiple_of(INTERVAL / GROUP as u32);
+                if ends && !EXACT {
+                    return reached;
+                }
+                self.store::<T>(step + 1, reached);
+                if ends {
+                    return reached;
+                }
             }
         }
     }
@@ -446,16 +453,23 @@ impl Pass<'_> {
                     break;
                 }
                 let (step, row) = (interval * INTERVAL, self.get(Kept::Row));
-                if interval.is_multiple_of(PUBLISHED) && step > HALO + T as u32 {
-                    self.publish(row + step - T as u32);
-                }
                 self.admit(row + step + INTERVAL + AHEAD as u32);
-                match self.path(interval) {
+                let reached = match self.path(interval) {
                     PLAIN => self.interval::<T, EXACT, PLAIN>(&mut levels, &mut group),
                     NEAR => self.interval::<T, EXACT, NEAR>(&mut levels, &mut group),
                     UNIFORM => self.interval::<T, EXACT, UNIFORM>(&mut levels, &mut group),
                     WALLS => self.interval::<T, EXACT, WALLS>(&mut levels, &mut group),
                     _ => self.interval::<T, EXACT, ROUGH>(&mut levels, &mut group),
+                };
+                // Fused, the last step's rows are stored after the warp has said how far it is, which waits for all that it has stored before.
+                // (Exact, the compiler makes more moves of that than it saves.)
+                let end = group * GROUP as u32;
+                let stored = if EXACT { end } else { end - 1 };
+                if end.is_multiple_of(PUBLISHED * INTERVAL) && end > HALO + T as u32 {
+                    self.publish(self.get(Kept::Row) + stored - T as u32);
+                }
+                if !EXACT {
+                    self.store::<T>(stored, reached);
                 }
             }
             // Who overwrites what this warp has read waits for this, too.
