@@ -33,7 +33,7 @@ const RUNG: f64 = 22.0;
 const GAP: f64 = 12.0;
 /// Width of the labels at least, where they stand beside the bars: on a wide screen; and of one of their characters.
 const LABELS: f64 = 190.0;
-const CHARACTER: f64 = 7.8;
+const CHARACTER: f64 = 8.4;
 /// From this width on.
 const WIDE: f64 = 600.0;
 /// Width to the right of the longest bar, for the value and the note.
@@ -138,7 +138,7 @@ mod tests {
     #[test]
     fn bars_begin_after_the_longest_label() {
         let svg = ladder(&[rung("a", "computes_source, CUDA C++", 1.0, None)], BROAD);
-        assert!(svg.contains("rect x=\"205.0\""), "{svg}");
+        assert!(svg.contains("rect x=\"220.0\""), "{svg}");
     }
 
     #[test]

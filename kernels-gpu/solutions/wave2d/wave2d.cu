@@ -934,7 +934,7 @@ FAST(16)
 // Blocks take turns from a counter, so that whoever is waited for runs. Paths are worked out before, for 8 rows at a time. L2 is told to keep what is stored
 // until it is read, and not after. What is needed once an interval stands in shared memory, since loads that acquire empty L1.
 
-constexpr u32 HALO = 16, INTERVAL = 8, PUBLISHED = 2, PATHS = 32;
+constexpr u32 HALO = 16, INTERVAL = 8, PUBLISHED = 3, PATHS = 32;
 
 // What createpolicy makes of L2::evict_first and L2::evict_last.
 constexpr u64 EVICT_FIRST = 0x12f0000000000000, EVICT_LAST = 0x14f0000000000000;

@@ -35,7 +35,7 @@ use kernels_gpu::wave2d::{AnyScene, Domain, Scene};
 /// The halo of strips, and how many rows before the first one a pass begins: for the most timesteps of a pass.
 pub const HALO: u32 = MOST_STEPS;
 /// Intervals after which a warp says how far it is.
-const PUBLISHED: u32 = 2;
+const PUBLISHED: u32 = 3;
 /// Paths of intervals that a warp has in shared memory: one for each lane.
 const PATHS: u32 = 32;
 const _: () = assert!(
@@ -342,10 +342,9 @@ impl Pass<'_> {
                 let reached = self.step::<T, EXACT, PATH, 1>(levels, *group);
                 *group += 1;
                 let ends = (*group).is_multiple_of(INTERVAL / GROUP as u32);
-                if ends && !EXACT {
-                    return reached;
+                if EXACT || !ends {
+                    self.store::<T>(step + 1, reached);
                 }
-                self.store::<T>(step + 1, reached);
                 if ends {
                     return reached;
                 }
