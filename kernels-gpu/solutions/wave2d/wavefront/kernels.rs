@@ -25,8 +25,8 @@ use cuda_std::{async_copy, hint, l2, mem};
 
 use kernels_gpu::wave2d::kinds;
 use kernels_gpu::wave2d::levels::{
-    AHEAD, Cells, GROUP, Levels, MOST_STEPS, PLAIN, ROUGH, ROW_BYTES, Rows, SOURCES, UNIFORM, WALLS,
-    WARP_FLOATS,
+    AHEAD, Cells, GROUP, Levels, MOST_STEPS, PLAIN, ROUGH, ROW_BYTES, Rows, SOURCES, UNIFORM,
+    WALLS, WARP_FLOATS,
 };
 use kernels_gpu::wave2d::padded::{self, Layout, MARGIN, STRIP};
 use kernels_gpu::wave2d::strips::{self, INTERVAL, NEAR, NUMBERS};
