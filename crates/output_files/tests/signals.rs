@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use output_files::interrupt::OnInterrupt;
 use output_files::{OutputFile, OutputFolder, ScratchFolder};
+use test_support::heeding_signals;
 
 /// What the program does at last, by name.
 const LAST_ACT: &str = "OUTPUT_FILES_LAST_ACT";
@@ -41,7 +42,7 @@ fn program() {
 
 /// The program, ready, in an empty folder. `before` is what a shell does before it starts it.
 fn start(folder: &Path, last_act: &str, before: &str) -> Child {
-    let mut child = Command::new("sh")
+    let mut child = heeding_signals(&mut Command::new("sh"))
         .args(["-c", &format!(r#"{before} exec "$0" "$@""#)])
         .arg(std::env::current_exe().unwrap())
         .args(["--exact", "program", "--nocapture"])

@@ -6,12 +6,16 @@
 
 #[cfg(target_os = "linux")]
 mod lacking;
+#[cfg(unix)]
+mod signals;
 
 use std::ffi::OsStr;
 use std::fmt::Display;
 
 #[cfg(target_os = "linux")]
 pub use lacking::{Means, lacking, passed_lacking};
+#[cfg(unix)]
+pub use signals::heeding_signals;
 
 /// What a test needs that not every machine has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -11,6 +11,8 @@ pub fn harness(folder: &Path, args: &[&str]) -> Command {
         .current_dir(folder)
         .env("CUDA_VISIBLE_DEVICES", "")
         .env_remove("RUST_BACKTRACE");
+    #[cfg(unix)]
+    test_support::heeding_signals(&mut command);
     command
 }
 
