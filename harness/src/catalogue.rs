@@ -4,14 +4,17 @@ use host::lab::{CaseError, SHAPE};
 use host::{CaseParams, Lab, Variant, find_shaped, find_variant};
 
 use crate::devices::Wanted;
-use crate::failure::Failure;
+use exit::CommandError;
 
 /// The lab of this name, or all of them.
 ///
 /// # Errors
 ///
-/// [`Failure::Input`], with the nearest name.
-pub fn select<'l>(labs: &[&'l dyn Lab], name: Option<&str>) -> Result<Vec<&'l dyn Lab>, Failure> {
+/// [`CommandError::Input`], with the nearest name.
+pub fn select<'l>(
+    labs: &[&'l dyn Lab],
+    name: Option<&str>,
+) -> Result<Vec<&'l dyn Lab>, CommandError> {
     let Some(name) = name else {
         return Ok(labs.to_vec());
     };
@@ -30,16 +33,16 @@ pub fn has_solutions() -> bool {
 ///
 /// # Errors
 ///
-/// [`Failure::Input`] in a student's copy of the course.
-pub fn needs_solutions(what: &str, instead: &str) -> Result<(), Failure> {
+/// [`CommandError::Input`] in a student's copy of the course.
+pub fn needs_solutions(what: &str, instead: &str) -> Result<(), CommandError> {
     match has_solutions() {
         true => Ok(()),
         false => Err(only_for_instructors(what, instead)),
     }
 }
 
-fn only_for_instructors(what: &str, instead: &str) -> Failure {
-    Failure::Input(format!("{what}, and is the instructor's; {instead}"))
+fn only_for_instructors(what: &str, instead: &str) -> CommandError {
+    CommandError::Input(format!("{what}, and is the instructor's; {instead}"))
 }
 
 /// The name of the variant that others are compared with; empty in a copy without built-in solutions.
@@ -52,23 +55,23 @@ pub fn first_variant(lab: &dyn Lab) -> &'static str {
 ///
 /// # Errors
 ///
-/// [`Failure::Input`] for an unknown variant, and for a device where there is no variant.
+/// [`CommandError::Input`] for an unknown variant, and for a device where there is no variant.
 pub fn variant_of_run(
     lab: &dyn Lab,
     name: &str,
     device: Option<Wanted>,
-) -> Result<(&'static str, Option<Wanted>), Failure> {
+) -> Result<(&'static str, Option<Wanted>), CommandError> {
     if lab.variants().is_empty() {
         return match device {
             None | Some(Wanted::Cpu) => Ok(("", Some(Wanted::Cpu))),
-            Some(device) => Err(Failure::Input(format!(
+            Some(device) => Err(CommandError::Input(format!(
                 "--device {device}: this copy of the course has no built-in solution that could run there; \
                  `--device cpu` has the reference"
             ))),
         };
     }
     let variant =
-        find_shaped(lab, name).map_err(|error| Failure::from(error).context("--variant"))?;
+        find_shaped(lab, name).map_err(|error| CommandError::from(error).context("--variant"))?;
     Ok((variant.name, device))
 }
 
@@ -79,15 +82,18 @@ pub type Chosen<'l> = (&'l dyn Lab, Vec<Variant>);
 ///
 /// # Errors
 ///
-/// [`Failure::Input`] for a name that no lab has, with the nearest.
-pub fn variants<'l>(labs: &[&'l dyn Lab], names: &[String]) -> Result<Vec<Chosen<'l>>, Failure> {
+/// [`CommandError::Input`] for a name that no lab has, with the nearest.
+pub fn variants<'l>(
+    labs: &[&'l dyn Lab],
+    names: &[String],
+) -> Result<Vec<Chosen<'l>>, CommandError> {
     let known: Vec<Variant> = labs
         .iter()
         .flat_map(|lab| lab.variants())
         .copied()
         .collect();
     if let (true, Some(name)) = (known.is_empty(), names.first()) {
-        return Err(Failure::Input(format!(
+        return Err(CommandError::Input(format!(
             "--variant {name}: this copy of the course has no built-in variants"
         )));
     }
@@ -102,7 +108,7 @@ pub fn variants<'l>(labs: &[&'l dyn Lab], names: &[String]) -> Result<Vec<Chosen
             None => find_variant(&known, base).err(),
         };
         if let Some(error) = error {
-            return Err(Failure::from(error).context("--variant"));
+            return Err(CommandError::from(error).context("--variant"));
         }
     }
     let chosen = labs.iter().map(|lab| {
@@ -124,7 +130,10 @@ pub fn variants<'l>(labs: &[&'l dyn Lab], names: &[String]) -> Result<Vec<Chosen
 /// # Errors
 ///
 /// As there.
-pub fn measured<'l>(labs: &[&'l dyn Lab], names: &[String]) -> Result<Vec<Chosen<'l>>, Failure> {
+pub fn measured<'l>(
+    labs: &[&'l dyn Lab],
+    names: &[String],
+) -> Result<Vec<Chosen<'l>>, CommandError> {
     let mut chosen = variants(labs, names)?;
     if names.is_empty() {
         for (_, variants) in &mut chosen {
@@ -138,24 +147,24 @@ pub fn measured<'l>(labs: &[&'l dyn Lab], names: &[String]) -> Result<Vec<Chosen
 ///
 /// # Errors
 ///
-/// [`Failure::Input`] for what is not `name=value`, or a name given twice.
-pub fn params(pairs: &[String]) -> Result<Option<CaseParams>, Failure> {
+/// [`CommandError::Input`] for what is not `name=value`, or a name given twice.
+pub fn params(pairs: &[String]) -> Result<Option<CaseParams>, CommandError> {
     if pairs.is_empty() {
         return Ok(None);
     }
     CaseParams::parse(pairs.iter().map(String::as_str))
         .map(Some)
-        .map_err(|error| Failure::from(error).context("--param"))
+        .map_err(|error| CommandError::from(error).context("--param"))
 }
 
 /// The case that `--param` describes.
 ///
 /// # Errors
 ///
-/// [`Failure::Input`] for parameters that the lab does not have, or values that it does not allow.
-pub fn own_case(lab: &dyn Lab, params: &CaseParams) -> Result<Box<dyn host::Case>, Failure> {
+/// [`CommandError::Input`] for parameters that the lab does not have, or values that it does not allow.
+pub fn own_case(lab: &dyn Lab, params: &CaseParams) -> Result<Box<dyn host::Case>, CommandError> {
     lab.case(params)
-        .map_err(|error| Failure::from(error).context("--param"))
+        .map_err(|error| CommandError::from(error).context("--param"))
 }
 
 #[cfg(test)]
@@ -177,7 +186,7 @@ mod tests {
         let params = params(&["m=3".to_owned()]).unwrap().unwrap();
         let failure = own_case(labs[0], &params).err().unwrap();
         insta::assert_snapshot!(failure, @"--param: unknown parameter `m`; there are: n, steps");
-        assert_eq!(failure.exit_code(), crate::exit::BAD_INPUT);
+        assert_eq!(failure.exit_code(), exit::codes::BAD_INPUT);
     }
 
     #[test]

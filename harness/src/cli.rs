@@ -2,16 +2,16 @@
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use crate::failure::{Ending, Failure};
-use crate::stdout::Out;
 use crate::{
-    animate, catalogue, check_course, compare, doctor, exit, export, grade, list, occupancy, pack,
-    perf, profile, report, run, scaling, test, tune,
+    animate, catalogue, check_course, compare, doctor, export, grade, list, occupancy, pack, perf,
+    profile, report, run, scaling, test, tune,
 };
+use exit::{CommandError, Ending};
+use terminal::stdout::Out;
 
 /// Tests, times and shows the labs.
 #[derive(Debug, Parser)]
-#[command(name = "harness", version, after_help = exit::HELP, max_term_width = 100)]
+#[command(name = "harness", version, after_help = exit::codes::HELP, max_term_width = 100)]
 pub struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -83,7 +83,7 @@ impl Cli {
     /// # Errors
     ///
     /// Why it cannot be done.
-    pub fn run(&self, out: &mut Out<'_>) -> Result<Ending, Failure> {
+    pub fn run(&self, out: &mut Out<'_>) -> Result<Ending, CommandError> {
         match &self.command {
             Command::List(args) => list::run(args, out),
             Command::Doctor(args) => doctor::run(args, out),

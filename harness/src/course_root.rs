@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::failure::Failure;
+use exit::CommandError;
 
 /// What a course's root has.
 const PARTS: [&str; 3] = ["crates/plan", "kernels-gpu", "labs"];
@@ -15,9 +15,9 @@ pub const COURSE_VARIABLE: &str = "HARNESS_COURSE";
 ///
 /// # Errors
 ///
-/// [`Failure::Input`] for a given folder that is none; [`Failure::Environment`] if there is none, as where the program was
+/// [`CommandError::Input`] for a given folder that is none; [`CommandError::Environment`] if there is none, as where the program was
 /// carried to another machine.
-pub fn find(given: Option<&Path>, start: &Path) -> Result<PathBuf, Failure> {
+pub fn find(given: Option<&Path>, start: &Path) -> Result<PathBuf, CommandError> {
     if given.is_none()
         && let Some(folder) = std::env::var_os(COURSE_VARIABLE)
     {
@@ -30,7 +30,7 @@ pub fn find(given: Option<&Path>, start: &Path) -> Result<PathBuf, Failure> {
     let is_root = |folder: &&Path| PARTS.iter().all(|part| folder.join(part).is_dir());
     match start.ancestors().find(is_root) {
         Some(root) => Ok(root.to_owned()),
-        None => Err(Failure::Environment(format!(
+        None => Err(CommandError::Environment(format!(
             "the course is not here: neither {} nor a folder above it has {}; run this in the course's folder, or name it \
              with --course DIR",
             start.display(),
@@ -39,10 +39,10 @@ pub fn find(given: Option<&Path>, start: &Path) -> Result<PathBuf, Failure> {
     }
 }
 
-fn named(folder: &Path, by: &str) -> Result<PathBuf, Failure> {
+fn named(folder: &Path, by: &str) -> Result<PathBuf, CommandError> {
     match PARTS.iter().find(|part| !folder.join(part).is_dir()) {
         None => Ok(std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned())),
-        Some(part) => Err(Failure::Input(format!(
+        Some(part) => Err(CommandError::Input(format!(
             "{by} {}: is not a course: it has no folder {part}",
             folder.display()
         ))),

@@ -7,7 +7,7 @@ use host::lab::CaseError;
 use host::{Device, DeviceKind};
 use serde::Serialize;
 
-use crate::failure::Failure;
+use exit::CommandError;
 
 pub mod gpus;
 
@@ -140,8 +140,8 @@ impl Machine {
     ///
     /// # Errors
     ///
-    /// [`Failure::Environment`] for a device that is named and missing.
-    pub fn choose(&self, wanted: &[Wanted]) -> Result<Chosen<'_>, Failure> {
+    /// [`CommandError::Environment`] for a device that is named and missing.
+    pub fn choose(&self, wanted: &[Wanted]) -> Result<Chosen<'_>, CommandError> {
         let mut chosen = Chosen::default();
         for &name in wanted {
             match self.device(name) {
@@ -149,7 +149,7 @@ impl Machine {
                 Some(Ok(_)) if chosen.devices.iter().any(|other| other.name == name) => {}
                 Some(Ok(device)) => chosen.devices.push(Named { name, device }),
                 Some(Err(reason)) => {
-                    return Err(Failure::Environment(format!(
+                    return Err(CommandError::Environment(format!(
                         "--device {name}: {reason}; see `harness doctor`"
                     )));
                 }
@@ -176,11 +176,11 @@ impl Machine {
     ///
     /// # Errors
     ///
-    /// As [`Machine::choose`]; [`Failure::Bug`] for the CPU, which is no device.
-    pub fn choose_one(&self, wanted: Option<Wanted>) -> Result<Named<'_>, Failure> {
+    /// As [`Machine::choose`]; [`CommandError::Bug`] for the CPU, which is no device.
+    pub fn choose_one(&self, wanted: Option<Wanted>) -> Result<Named<'_>, CommandError> {
         let chosen = self.choose(wanted.as_slice())?;
         let first = chosen.devices.first().copied();
-        first.ok_or_else(|| Failure::Bug("no device is chosen".to_owned()))
+        first.ok_or_else(|| CommandError::Bug("no device is chosen".to_owned()))
     }
 
     /// The device, or why it is missing; `None` for the CPU, which always exists.

@@ -10,11 +10,11 @@ use serde::Serialize;
 
 use crate::cpu;
 use crate::devices::Machine;
-use crate::failure::{Ending, Failure};
-use crate::json::JsonArg;
-use crate::stdout::Out;
-use crate::table::{Align, Columns, Tone};
-use crate::terminal::Look;
+use exit::{CommandError, Ending};
+use terminal::json::JsonArg;
+use terminal::look::Look;
+use terminal::stdout::Out;
+use terminal::table::{Align, Columns, Tone};
 use units::{bytes, count};
 
 /// Arguments of `harness doctor`.
@@ -63,8 +63,8 @@ struct Report {
 ///
 /// # Errors
 ///
-/// [`Failure::Input`] if `--json` names a file that cannot be written.
-pub fn run(args: &DoctorArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
+/// [`CommandError::Input`] if `--json` names a file that cannot be written.
+pub fn run(args: &DoctorArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
     let json = args.json.open()?;
     let machine = Machine::discover(&[], Sanitize::NONE);
     let mut items = vec![

@@ -17,8 +17,8 @@ use clap::Args;
 use host::ranks::Rendezvous;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 
-use crate::failure::{Ending, Failure};
 use crate::interrupt::OnInterrupt;
+use exit::{CommandError, Ending};
 
 /// How long a process may take to end once it was told to.
 const GRACE: Duration = Duration::from_secs(5);
@@ -53,8 +53,8 @@ pub struct LaunchArgs {
 ///
 /// # Errors
 ///
-/// [`Failure::Rank`] if one of them fails, [`Failure::Environment`] if one cannot be started.
-pub fn run(args: &LaunchArgs) -> Result<Ending, Failure> {
+/// [`CommandError::Rank`] if one of them fails, [`CommandError::Environment`] if one cannot be started.
+pub fn run(args: &LaunchArgs) -> Result<Ending, CommandError> {
     let ranks = Ranks::default();
     let interrupted = ranks.clone();
     let on_interrupt = OnInterrupt::new(move || interrupted.end_all());
@@ -88,9 +88,9 @@ struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    fn new(args: &'a LaunchArgs) -> Result<Run<'a>, Failure> {
+    fn new(args: &'a LaunchArgs) -> Result<Run<'a>, CommandError> {
         let lacking = |what: &str, error: std::io::Error| {
-            Failure::Environment(format!("cannot {what}: {error}"))
+            CommandError::Environment(format!("cannot {what}: {error}"))
         };
         let program =
             std::env::current_exe().map_err(|error| lacking("find this program's file", error))?;
@@ -115,7 +115,7 @@ impl<'a> Run<'a> {
         ranks: &Ranks,
         ended: &Sender<(u32, ExitStatus)>,
         forwarding: &Sender<()>,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), CommandError> {
         let (rank_text, count) = (rank.to_string(), self.args.processes.to_string());
         let mut command = Command::new(&self.program);
         command
@@ -142,7 +142,7 @@ impl<'a> Run<'a> {
         }
         let mut child = command.spawn().map_err(|error| {
             let program = self.program.display();
-            Failure::Environment(format!("cannot start {program} as rank {rank}: {error}"))
+            CommandError::Environment(format!("cannot start {program} as rank {rank}: {error}"))
         })?;
         if let Some(stdout) = child.stdout.take() {
             forward(rank, stdout, std::io::stdout, forwarding.clone());
@@ -236,13 +236,13 @@ fn wait(ranks: &Ranks, ends: &Receiver<(u32, ExitStatus)>) -> Option<(u32, ExitS
     }
 }
 
-fn failure(rank: u32, status: ExitStatus) -> Failure {
+fn failure(rank: u32, status: ExitStatus) -> CommandError {
     let (what, code) = match (status.code(), status.signal()) {
         (Some(code), _) => (format!("ended with exit code {code}"), code),
         (None, Some(signal)) => (format!("was killed by signal {signal}"), 128 + signal),
         (None, None) => (format!("ended: {status}"), 1),
     };
-    Failure::Rank {
+    CommandError::Rank {
         code: u8::try_from(code).unwrap_or(1),
         text: format!("rank {rank} {what}; the other ranks were ended"),
     }

@@ -24,10 +24,7 @@
 //! | [`catalogue`] | which labs, variants and cases a command is about         |
 //! | [`devices`]   | which devices it uses                                     |
 //! | [`cpu`]       | the CPU's name                                            |
-//! | [`mod@stdout`], [`terminal`], [`table`], [`progress`] | how reports look |
-//! | [`json`]      | reports for programs                                      |
 //! | [`course_root`] | where the course is                                     |
-//! | [`exit`], [`failure`]     | how commands end                              |
 
 pub mod animate;
 pub mod catalogue;
@@ -39,11 +36,8 @@ pub mod course_root;
 pub mod cpu;
 pub mod devices;
 pub mod doctor;
-pub mod exit;
 pub mod export;
-pub mod failure;
 pub mod grade;
-pub mod json;
 #[cfg(unix)]
 pub mod launch;
 pub mod list;
@@ -54,18 +48,13 @@ pub mod peer;
 pub mod perf;
 pub mod profile;
 pub mod program;
-pub mod progress;
 pub mod report;
 pub mod run;
 pub mod scaling;
-pub mod stdout;
-pub mod table;
-pub mod terminal;
 pub mod test;
 #[cfg(test)]
 mod testing;
 pub mod tune;
 
-pub use failure::{Ending, Failure};
 pub use grading::digest;
 pub use output_files::interrupt;

@@ -8,11 +8,11 @@ use serde::Serialize;
 
 use crate::catalogue;
 use crate::code_lines::{self, CodeLines};
-use crate::failure::{Ending, Failure};
-use crate::json::JsonArg;
-use crate::stdout::Out;
-use crate::table::{Align, Columns, Tone};
-use crate::terminal::Look;
+use exit::{CommandError, Ending};
+use terminal::json::JsonArg;
+use terminal::look::Look;
+use terminal::stdout::Out;
+use terminal::table::{Align, Columns, Tone};
 use units::count;
 
 /// Arguments of `harness list`.
@@ -66,12 +66,12 @@ struct Cases {
 ///
 /// # Errors
 ///
-/// [`Failure::Input`] for an unknown lab.
-pub fn run(args: &ListArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
+/// [`CommandError::Input`] for an unknown lab.
+pub fn run(args: &ListArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
     list(args, labs(), out)
 }
 
-fn list(args: &ListArgs, labs: &[&dyn Lab], out: &mut Out<'_>) -> Result<Ending, Failure> {
+fn list(args: &ListArgs, labs: &[&dyn Lab], out: &mut Out<'_>) -> Result<Ending, CommandError> {
     let labs = catalogue::select(labs, args.lab.as_deref())?;
     let json = args.json.open()?;
     let entries: Vec<LabEntry> = labs.iter().map(|lab| LabEntry::new(*lab)).collect();

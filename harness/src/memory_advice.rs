@@ -4,7 +4,7 @@ use host::device::DeviceError;
 use host::memory::available_bytes;
 use host::{BufferError, Case, Error};
 
-use crate::failure::Failure;
+use exit::CommandError;
 
 /// The host holds a case about so often at once: inputs, the reference's fields, what is expected, what was read.
 const HOST_COPIES: u64 = 4;
@@ -28,10 +28,10 @@ pub fn explained(error: &Error, case: &dyn Case, variant: &str) -> String {
 }
 
 /// The same, as what ends a command.
-pub fn failure(error: Error, case: &dyn Case, variant: &str) -> Failure {
+pub fn failure(error: Error, case: &dyn Case, variant: &str) -> CommandError {
     let text = explained(&error, case, variant);
-    match Failure::from(error) {
-        Failure::Environment(_) => Failure::Environment(text),
+    match CommandError::from(error) {
+        CommandError::Environment(_) => CommandError::Environment(text),
         other => other,
     }
 }

@@ -8,12 +8,12 @@ use grading::course::{self, Course, CourseError};
 use grading::engine::GradeError;
 use grading::engine::Seeds;
 use grading::pack::job::{PackProcesses, PackedFile};
-use grading::pack::{Options, PackError};
+use grading::pack::Options;
 
 use crate::course_root;
-use crate::failure::{Ending, Failure};
-use crate::stdout::Out;
+use exit::{CommandError, Ending};
 use output_files::{OutputFile, ScratchFolder};
+use terminal::stdout::Out;
 use units::{bytes, count};
 
 /// Arguments of `harness pack`.
@@ -49,23 +49,14 @@ pub struct PackArgs {
     without_landlock: bool,
 }
 
-impl From<PackError> for Failure {
-    fn from(error: PackError) -> Failure {
-        match error {
-            PackError::Refused(failing) => Failure::Wrong(failing.message),
-            other => Failure::Environment(other.to_string()),
-        }
-    }
-}
-
 /// Reads a lab file, which `flag` named.
 ///
 /// # Errors
 ///
-/// [`Failure::Input`]: what cannot be read, or the first fault, with its line.
-pub fn read_course(flag: &str, path: &Path) -> Result<Course, Failure> {
+/// [`CommandError::Input`]: what cannot be read, or the first fault, with its line.
+pub fn read_course(flag: &str, path: &Path) -> Result<Course, CommandError> {
     Course::read(path).map_err(|error| {
-        Failure::Input(match error {
+        CommandError::Input(match error {
             CourseError::Unreadable { .. } => format!("{flag} {error}"),
             CourseError::Invalid { .. } => error.to_string(),
         })
@@ -78,7 +69,7 @@ pub fn read_course(flag: &str, path: &Path) -> Result<Course, Failure> {
 /// # Errors
 ///
 /// As [`course_root::find`].
-pub fn course_root(given: Option<&Path>) -> Result<PathBuf, Failure> {
+pub fn course_root(given: Option<&Path>) -> Result<PathBuf, CommandError> {
     if given.is_none()
         && let Ok(program) = std::env::current_exe()
         && let Ok(root) = course_root::find(None, &program)
@@ -92,16 +83,16 @@ pub fn course_root(given: Option<&Path>) -> Result<PathBuf, Failure> {
 ///
 /// # Errors
 ///
-/// [`Failure::Wrong`] if the submission is at fault; otherwise what is wrong with the flags or the machine.
-pub fn run(args: &PackArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
+/// [`CommandError::Wrong`] if the submission is at fault; otherwise what is wrong with the flags or the machine.
+pub fn run(args: &PackArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
     let read;
     let course: &Course = match &args.lab_file {
         None => course::embedded(&args.lab)
-            .map_err(|error| Failure::Input(format!("--lab {}: {error}", args.lab)))?,
+            .map_err(|error| CommandError::Input(format!("--lab {}: {error}", args.lab)))?,
         Some(file) => {
             read = read_course("--lab-file", file)?;
             if read.lab != args.lab {
-                return Err(Failure::Input(format!(
+                return Err(CommandError::Input(format!(
                     "--lab-file {}: is of lab `{}`, and --lab is `{}`",
                     file.display(),
                     read.lab,
@@ -126,7 +117,7 @@ pub fn run(args: &PackArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
     let bundle = PackProcesses::new(options).pack(&args.dir, course, draw, &file)?;
     let elapsed = start.elapsed();
     let packed = std::fs::read(&file).map_err(|error| {
-        Failure::Environment(format!("cannot read {}: {error}", file.display()))
+        CommandError::Environment(format!("cannot read {}: {error}", file.display()))
     })?;
     output.write_all(&packed)?;
     out.line(format_args!(

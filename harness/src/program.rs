@@ -4,10 +4,9 @@ use std::panic::catch_unwind;
 use std::process::ExitCode;
 
 use crate::cli::Cli;
-use crate::exit;
-use crate::stdout::Out;
-use crate::terminal::Look;
 use page::escape;
+use terminal::look::Look;
+use terminal::stdout::Out;
 
 /// Does what the command line says. The exit code says how it went.
 pub fn main() -> ExitCode {
@@ -21,7 +20,7 @@ pub fn main() -> ExitCode {
             eprintln!("{} {words}", Look::of_stderr().bad("error:"));
             failure.exit_code()
         }
-        Err(_panic) => exit::BUG,
+        Err(_panic) => exit::codes::BUG,
     };
     ExitCode::from(code)
 }

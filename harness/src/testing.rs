@@ -11,9 +11,10 @@ use host::lab::Values;
 use host::plan::{Command, PlanError};
 use host::{
     BufferId, Case, CaseParams, CheckError, Cpu, Device, DeviceInfo, DeviceKind, Element, Error,
-    HostBuffer, KernelInfo, Lab, LaunchConfig, Launching, Module, NamedBuffers, NoProgress,
-    Parameter, Plan, Progress, Session, Timing, Variant, Work, args, check,
+    HostBuffer, KernelInfo, Lab, LaunchConfig, Launching, Module, NamedBuffers, Parameter, Plan,
+    Session, Timing, Variant, Work, args, check,
 };
+use terminal::progress::{NoProgress, Progress};
 
 use crate::devices::Machine;
 

@@ -2,6 +2,8 @@
 
 use thiserror::Error;
 
+use exit::{CommandError, ErrorKind};
+
 use crate::buffer::BufferError;
 use crate::device::error::DeviceError;
 use crate::lab::CaseError;
@@ -9,21 +11,6 @@ use crate::module::ModuleError;
 use crate::plan::PlanError;
 use crate::ranks::RanksError;
 use crate::validate::error::ValidationError;
-
-/// Who can fix an error. The kinds never mix.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum ErrorKind {
-    /// The input is invalid: an unknown lab, a size of 0.
-    Input,
-    /// The solution is wrong: its plan, its launches, its kernels.
-    Submission,
-    /// The machine lacks something: a driver, memory, a newer version.
-    Environment,
-    /// The device is too old for what the solution uses. Nothing is wrong: another device runs it.
-    Needs,
-    /// This program has a bug.
-    Bug,
-}
 
 /// Any error of this crate.
 #[derive(Debug, Error)]
@@ -83,6 +70,12 @@ impl Error {
             #[cfg(target_os = "linux")]
             Error::Nccl(_) => ErrorKind::Environment,
         }
+    }
+}
+
+impl From<Error> for CommandError {
+    fn from(error: Error) -> CommandError {
+        CommandError::of(error.kind(), error.to_string())
     }
 }
 

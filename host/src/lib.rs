@@ -75,10 +75,8 @@ pub use check::{CheckError, Mismatch};
 pub use device::{
     Capture, Device, DeviceInfo, DeviceKind, Flushed, KernelInfo, Launching, Session, Timing,
 };
-pub use error::{Error, ErrorKind};
-pub use lab::{
-    Case, CaseParams, Cpu, Lab, NoProgress, Parameter, Progress, Variant, Work, find_shaped,
-};
+pub use error::Error;
+pub use lab::{Case, CaseParams, Cpu, Lab, Parameter, Variant, Work, find_shaped};
 pub use module::Module;
 pub use plan::{self, Arg, BufferId, LaunchConfig, Plan, args};
 pub use registry::{find_lab, find_variant, labs};

@@ -1,9 +1,10 @@
 //! What only the emulated device can do: name the thread and the line of a fault, and count.
 
+use exit::ErrorKind;
 use host::device::{EmulatedDevice, Options, POISON, Sanitize, Schedule};
 use host::plan::PlanError;
 use host::run::reset;
-use host::{Arg, BufferId, Device, Element, ErrorKind, LaunchConfig, Module, Plan, args};
+use host::{Arg, BufferId, Device, Element, LaunchConfig, Module, Plan, args};
 
 static KERNELS: Module = Module::from_static("kernels", include_str!("kernels.ptx"));
 

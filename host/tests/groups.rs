@@ -5,14 +5,15 @@ mod gpu;
 
 use std::sync::Arc;
 
+use exit::ErrorKind;
 use host::device::{DeviceError, EmulatedDevice, Options, Session, Share};
 use host::plan::{Part, PlanError, Rect};
 use host::ranks::{Link, thread_links};
 use host::run::{outputs, reset};
 use host::validate::ValidationError;
 use host::{
-    BufferId, Capture, Device, Element, Error, ErrorKind, HostBuffer, LaunchConfig, Launching,
-    Module, Plan, args,
+    BufferId, Capture, Device, Element, Error, HostBuffer, LaunchConfig, Launching, Module, Plan,
+    args,
 };
 
 static SEAM: Module = Module::from_static("seam", include_str!("seam.ptx"));

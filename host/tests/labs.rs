@@ -1,8 +1,10 @@
 //! Every lab's small cases, each variant, on each device, against the CPU reference.
 
+use exit::ErrorKind;
 use host::device::{EmulatedDevice, LaunchLimits};
 use host::validate::{LaunchFault, ValidationError, validate};
-use host::{CaseParams, Cpu, Device, DeviceKind, Error, ErrorKind, NoProgress, labs, run_case};
+use host::{CaseParams, Cpu, Device, DeviceKind, Error, labs, run_case};
+use terminal::progress::NoProgress;
 
 #[cfg(target_os = "linux")]
 mod gpu;

@@ -4,10 +4,9 @@
 //! So each fault gets a process of its own: this same program, with an environment variable.
 #![cfg(target_os = "linux")]
 
+use exit::ErrorKind;
 use host::device::{CudaDevice, DeviceError};
-use host::{
-    Arg, Capture, Device, Element, Error, ErrorKind, LaunchConfig, Launching, Module, Plan, args,
-};
+use host::{Arg, Capture, Device, Element, Error, LaunchConfig, Launching, Module, Plan, args};
 use test_support::{Need, skip};
 
 static KERNELS: Module = Module::from_static("kernels", include_str!("kernels.ptx"));

@@ -13,7 +13,8 @@ mod on_a_gpu {
     };
     use host::occupancy::{BlockNeeds, Gpu, occupancy};
     use host::plan::Command;
-    use host::{Case, Device, Lab, NoProgress, matadd};
+    use host::{Case, Device, Lab, matadd};
+    use terminal::progress::NoProgress;
     use test_support::{Need, skip};
 
     use super::gpu;

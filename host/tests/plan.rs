@@ -1,7 +1,8 @@
 //! Recording, refusing, saving and loading plans.
 
+use exit::ErrorKind;
 use host::plan::{Command, PlanError};
-use host::{Arg, BufferId, Element, Error, ErrorKind, LaunchConfig, Plan, args};
+use host::{Arg, BufferId, Element, Error, LaunchConfig, Plan, args};
 use proptest::prelude::*;
 
 fn plan_with_buffers() -> (Plan, BufferId, BufferId, BufferId) {

@@ -5,8 +5,9 @@ use host::plan::Command;
 use host::poisson::{Poisson, Start};
 use host::stencil25::{self, Stencil25};
 use host::wave3d::Wave3d;
-use host::{Case, Cpu, Device, Error, NoProgress, Plan, check, find_lab, run};
+use host::{Case, Cpu, Device, Error, Plan, check, find_lab, run};
 use proptest::prelude::*;
+use terminal::progress::NoProgress;
 
 fn poisson(n: u32, iterations: u32) -> Poisson {
     let problem = Poisson::new(n, iterations).unwrap();

@@ -1,8 +1,9 @@
 //! Plans that fit neither their kernels nor the device, and what is said about them.
 
+use exit::ErrorKind;
 use host::device::LaunchLimits;
 use host::validate::validate;
-use host::{Arg, Element, Error, ErrorKind, LaunchConfig, Module, Plan, args};
+use host::{Arg, Element, Error, LaunchConfig, Module, Plan, args};
 
 static KERNELS: Module = Module::from_static("kernels", include_str!("kernels.ptx"));
 

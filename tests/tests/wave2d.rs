@@ -3,10 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use host::lab::NoProgress;
 use host::wave2d::{LAB, Start, Wave2d};
 use host::{Case, Cpu, Lab, run_case};
 use kernels_gpu::wave2d::AnyScene;
+use terminal::progress::NoProgress;
 use test_support::{Need, skip};
 
 const SIZES: [(u32, u32); 7] = [

@@ -1,8 +1,9 @@
 //! What the error of a device, a plan or a module means for a grade.
 
+use exit::ErrorKind;
+use host::Error;
 use host::device::{DeviceError, Fault, FaultKind};
 use host::module::ModuleError;
-use host::{Error, ErrorKind};
 
 use crate::outcome::{Failing, Kind, Outcome};
 

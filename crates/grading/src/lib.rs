@@ -16,6 +16,7 @@
 //! submission may do. The command lines and the forms in which people read a grade are in crate `harness`.
 
 pub mod bundle;
+mod command_error;
 pub mod course;
 mod device_errors;
 pub mod diagnose;

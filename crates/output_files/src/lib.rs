@@ -12,6 +12,7 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
+use exit::CommandError;
 use tempfile::{Builder, NamedTempFile, TempDir};
 use thiserror::Error;
 
@@ -49,6 +50,16 @@ impl OutputError {
             flag: flag.to_owned(),
             path: path.to_owned(),
             reason: reason.into(),
+        }
+    }
+}
+
+impl From<OutputError> for CommandError {
+    fn from(error: OutputError) -> CommandError {
+        let text = error.to_string();
+        match error {
+            OutputError::Path { .. } => CommandError::Input(text),
+            OutputError::NotWritten { .. } => CommandError::Environment(text),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The frames, kept until all are known: only then is it known how strong the waves are.
 
 use super::palette;
-use crate::failure::Failure;
+use exit::CommandError;
 
 /// Frames beyond this are refused.
 const MAX_BYTES: u128 = 2 << 30;
@@ -23,17 +23,17 @@ impl Film {
     ///
     /// # Errors
     ///
-    /// [`Failure::Input`] if they would need more than 2 GiB.
+    /// [`CommandError::Input`] if they would need more than 2 GiB.
     pub fn new(
         [n_x, n_y]: [u32; 2],
         is_wall: impl Fn(u32, u32) -> bool,
         frames: usize,
-    ) -> Result<Film, Failure> {
+    ) -> Result<Film, CommandError> {
         let factor = n_x.max(n_y).div_ceil(MAX_PIXELS);
         let [width, height] = [n_x, n_y].map(|cells| cells.div_ceil(factor));
         let bytes = 4 * frames as u128 * u128::from(width) * u128::from(height);
         if bytes > MAX_BYTES {
-            return Err(Failure::Input(format!(
+            return Err(CommandError::Input(format!(
                 "{frames} frames of {width}x{height} pixels need {bytes} bytes; at most {MAX_BYTES}: ask for fewer with --frames"
             )));
         }

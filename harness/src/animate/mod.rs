@@ -14,13 +14,13 @@ use host::wave2d::{LAB, Wave2d};
 use host::{Error, Lab};
 use kernels_gpu::wave2d::Scene;
 
-use crate::failure::{Ending, Failure};
 use crate::run::flags::at_least_1;
 use crate::run::processor::DeviceArg;
 use crate::run::stepper::Stepper;
-use crate::stdout::Out;
+use exit::{CommandError, Ending};
 use film::Film;
 use pictures::Animation;
+use terminal::stdout::Out;
 use units::waited;
 
 /// The arguments of `harness animate`.
@@ -80,7 +80,7 @@ impl std::str::FromStr for Size {
 /// # Errors
 ///
 /// Invalid arguments, a path that cannot be written, a device that was named and is missing.
-pub fn run(args: &AnimateArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
+pub fn run(args: &AnimateArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
     let problem = problem(args)?;
     let frames = frame_steps(args)?;
     let (domain, scene) = (problem.domain(), problem.scene());
@@ -104,12 +104,12 @@ pub fn run(args: &AnimateArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
     Ok(Ending::Fine)
 }
 
-fn problem(args: &AnimateArgs) -> Result<Wave2d, Failure> {
+fn problem(args: &AnimateArgs) -> Result<Wave2d, CommandError> {
     let lab = LAB.name();
     if args.lab != lab {
         // A lab that exists, but has no pictures, gets a message of its own.
         host::find_lab(&args.lab)?;
-        return Err(Failure::Input(format!(
+        return Err(CommandError::Input(format!(
             "lab `{}` has no pictures; there are pictures of: {lab}",
             args.lab
         )));
@@ -120,15 +120,15 @@ fn problem(args: &AnimateArgs) -> Result<Wave2d, Failure> {
             CaseError::Unknown { .. } => "--scene",
             _ => "--size",
         };
-        Failure::from(error).context(flag)
+        CommandError::from(error).context(flag)
     })
 }
 
 /// Timesteps before each frame, spread evenly.
-fn frame_steps(args: &AnimateArgs) -> Result<Vec<u32>, Failure> {
+fn frame_steps(args: &AnimateArgs) -> Result<Vec<u32>, CommandError> {
     if let Some(every) = args.every {
         if every > args.steps {
-            return Err(Failure::Input(format!(
+            return Err(CommandError::Input(format!(
                 "--every {every}: there are only {} timesteps; raise --steps",
                 args.steps
             )));

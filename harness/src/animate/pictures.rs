@@ -4,13 +4,13 @@ use std::io::Write;
 use std::path::Path;
 
 use gif::{DisposalMethod, EncodingError, Frame, Repeat};
-use host::Progress;
+use terminal::progress::Progress;
 
 use super::film::Film;
 use super::palette;
-use crate::failure::Failure;
-use crate::progress::Bar;
+use exit::CommandError;
 use output_files::{OutputFile, OutputFolder};
+use terminal::progress::Bar;
 use units::{bytes, count};
 
 /// Where the pictures go. They appear there when they are complete.
@@ -38,8 +38,13 @@ impl Animation {
     ///
     /// # Errors
     ///
-    /// [`Failure::Input`] if it cannot be written, or has another ending.
-    pub fn create(flag: &str, path: &Path, fps: u16, film: Film) -> Result<Animation, Failure> {
+    /// [`CommandError::Input`] if it cannot be written, or has another ending.
+    pub fn create(
+        flag: &str,
+        path: &Path,
+        fps: u16,
+        film: Film,
+    ) -> Result<Animation, CommandError> {
         let text = path.to_string_lossy();
         let extension = path
             .extension()
@@ -49,7 +54,7 @@ impl Animation {
             Some("gif") if !is_folder => Target::Gif(OutputFile::create(flag, path)?),
             Some("png") if !is_folder => Target::Still(OutputFile::create(flag, path)?),
             Some(_) if !is_folder => {
-                return Err(Failure::Input(format!(
+                return Err(CommandError::Input(format!(
                     "{flag} {text}: name a .gif, a .png, or a folder that ends in /"
                 )));
             }
@@ -62,8 +67,8 @@ impl Animation {
     ///
     /// # Errors
     ///
-    /// [`Failure::Environment`], typically since the disk is full.
-    pub fn finish(self) -> Result<String, Failure> {
+    /// [`CommandError::Environment`], typically since the disk is full.
+    pub fn finish(self) -> Result<String, CommandError> {
         let film = self.film;
         let (width, height) = film.size();
         let frames = film.len();
@@ -71,7 +76,7 @@ impl Animation {
         match self.target {
             Target::Gif(mut file) => {
                 write_gif(&film, self.fps, file.writer(), &bar)
-                    .map_err(|error| Failure::not_written(file.target(), &error))?;
+                    .map_err(|error| CommandError::not_written(file.target(), &error))?;
                 let path = file.finish()?;
                 let size = std::fs::metadata(&path).map_or(0, |data| data.len());
                 Ok(format!(
@@ -84,7 +89,7 @@ impl Animation {
             Target::Still(mut file) => {
                 if let Some(picture) = film.pictures().last() {
                     write_png(file.writer(), &picture, film.size())
-                        .map_err(|error| Failure::not_written(file.target(), &error))?;
+                        .map_err(|error| CommandError::not_written(file.target(), &error))?;
                 }
                 Ok(format!(
                     "{}: {width}x{height}, the last of {}",
@@ -97,7 +102,7 @@ impl Animation {
                 for (index, picture) in film.pictures().enumerate() {
                     let name = format!("{index:0digits$}.png");
                     write_png(&mut folder.file(&name)?, &picture, film.size()).map_err(
-                        |error| Failure::not_written(&folder.target().join(&name), &error),
+                        |error| CommandError::not_written(&folder.target().join(&name), &error),
                     )?;
                     bar.update(index as u64 + 1, frames as u64);
                 }
@@ -171,13 +176,13 @@ fn write_gif(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use host::NoProgress;
+    use terminal::progress::NoProgress;
 
     fn film() -> Film {
         Film::new([20, 10], |_, _| false, 2).unwrap()
     }
 
-    fn create(path: &Path) -> Result<Animation, Failure> {
+    fn create(path: &Path) -> Result<Animation, CommandError> {
         Animation::create("--out", path, 25, film())
     }
 

@@ -20,17 +20,17 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use crate::failure::{Ending, Failure};
 use crate::pack::read_course;
-use crate::progress::Bar;
-use crate::stdout::Out;
 use crate::{catalogue, course_root};
+use exit::{CommandError, Ending};
 use grading::course;
 use grading::report::GradeReport;
 use program::Program;
+use terminal::progress::Bar;
+use terminal::stdout::Out;
 
 /// What was checked, and how it fares.
-type Named = (String, Result<String, Failure>);
+type Named = (String, Result<String, CommandError>);
 
 /// Arguments of `harness check-course`.
 #[derive(Debug, Clone, Args)]
@@ -50,7 +50,7 @@ pub struct CheckCourseArgs {
 /// # Errors
 ///
 /// No course, or a machine that cannot build submissions. What is wrong with the course is reported, not an error.
-pub fn run(args: &CheckCourseArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
+pub fn run(args: &CheckCourseArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
     catalogue::needs_solutions(
         "check-course needs the solutions",
         "`cargo test` grades your starters",
@@ -67,18 +67,21 @@ pub fn run(args: &CheckCourseArgs, out: &mut Out<'_>) -> Result<Ending, Failure>
             program: &program,
             most_references: if args.quick { 1 } else { usize::MAX },
         };
-        let mut tell = |what: &str, result: Result<String, Failure>| -> Result<(), Failure> {
-            let line = match result {
-                Ok(text) => format!("{:9} {what}: {text}", lab.name()),
-                Err(failure @ (Failure::Environment(_) | Failure::Bug(_))) => return Err(failure),
-                Err(failure) => {
-                    wrong += 1;
-                    let look = out.look();
-                    format!("{:9} {what}: {} {failure}", lab.name(), look.bad("WRONG"))
-                }
+        let mut tell =
+            |what: &str, result: Result<String, CommandError>| -> Result<(), CommandError> {
+                let line = match result {
+                    Ok(text) => format!("{:9} {what}: {text}", lab.name()),
+                    Err(failure @ (CommandError::Environment(_) | CommandError::Bug(_))) => {
+                        return Err(failure);
+                    }
+                    Err(failure) => {
+                        wrong += 1;
+                        let look = out.look();
+                        format!("{:9} {what}: {} {failure}", lab.name(), look.bad("WRONG"))
+                    }
+                };
+                out.line(line)
             };
-            out.line(line)
-        };
         tell("lab.toml", checker.lab_file())?;
         tell("starter", checker.starter())?;
         for (name, result) in checker.references()? {
@@ -105,10 +108,10 @@ struct Checker<'a> {
 }
 
 impl Checker<'_> {
-    fn lab_file(&self) -> Result<String, Failure> {
+    fn lab_file(&self) -> Result<String, CommandError> {
         let course = read_course("lab.toml", &self.folder.join("lab.toml"))?;
         if course.text != course::embedded(self.lab)?.text {
-            return Err(Failure::Wrong(
+            return Err(CommandError::Wrong(
                 "is not the one that this program has inside; build harness again".to_owned(),
             ));
         }
@@ -119,14 +122,17 @@ impl Checker<'_> {
         ))
     }
 
-    fn starter(&self) -> Result<String, Failure> {
+    fn starter(&self) -> Result<String, CommandError> {
         let folder = self.folder.join("starter");
         for name in ["kernels.rs", "launch.rs"] {
             read(&folder.join(name))?;
         }
         let report = self.graded(&folder)?;
         if let Some(refused) = &report.refused {
-            return Err(Failure::Wrong(format!("does not run: {}", refused.message)));
+            return Err(CommandError::Wrong(format!(
+                "does not run: {}",
+                refused.message
+            )));
         }
         let failing: Vec<_> = report
             .cases
@@ -134,7 +140,7 @@ impl Checker<'_> {
             .filter_map(|case| case.status.failing())
             .collect();
         if failing.is_empty() {
-            return Err(Failure::Wrong(
+            return Err(CommandError::Wrong(
                 "is right already: nothing is left to do".to_owned(),
             ));
         }
@@ -142,7 +148,7 @@ impl Checker<'_> {
             .iter()
             .any(|failing| failing.diagnosis.is_some() || failing.sanitizer.is_some());
         if !helps || failing.iter().any(|failing| failing.message.is_empty()) {
-            return Err(Failure::Wrong(
+            return Err(CommandError::Wrong(
                 "fails, and nothing says where: neither a first wrong value nor a fault".to_owned(),
             ));
         }
@@ -154,7 +160,7 @@ impl Checker<'_> {
     }
 
     /// Each reference, and how it fares.
-    fn references(&self) -> Result<Vec<Named>, Failure> {
+    fn references(&self) -> Result<Vec<Named>, CommandError> {
         let own = self.folder.join("solution");
         if own.join("kernels.rs").is_file() {
             return Ok(vec![("solution".to_owned(), self.reference(&own))]);
@@ -167,17 +173,21 @@ impl Checker<'_> {
             let folder = self.program.folder(&format!("{}/{name}", self.lab))?;
             for (from, to) in files.iter().zip(["kernels.rs", "launch.rs"]) {
                 let to = folder.join(to);
-                fs::write(&to, read(from)?).map_err(|error| Failure::not_written(&to, &error))?;
+                fs::write(&to, read(from)?)
+                    .map_err(|error| CommandError::not_written(&to, &error))?;
             }
             Ok((format!("built-in {name}"), self.reference(&folder)))
         });
         checked.collect()
     }
 
-    fn reference(&self, folder: &Path) -> Result<String, Failure> {
+    fn reference(&self, folder: &Path) -> Result<String, CommandError> {
         let report = self.graded(folder)?;
         if let Some(refused) = &report.refused {
-            return Err(Failure::Wrong(format!("is refused: {}", refused.message)));
+            return Err(CommandError::Wrong(format!(
+                "is refused: {}",
+                refused.message
+            )));
         }
         let failing = report.cases.iter().find(|case| case.earned < case.points);
         if let Some(case) = failing {
@@ -185,23 +195,23 @@ impl Checker<'_> {
                 .status
                 .failing()
                 .map_or("no reason", |failing| &failing.message);
-            return Err(Failure::Wrong(format!("case {}: {why}", case.name)));
+            return Err(CommandError::Wrong(format!("case {}: {why}", case.name)));
         }
         let earned: f64 = report.cases.iter().map(|case| case.earned).sum();
         Ok(format!("right, {earned} points"))
     }
 
-    fn graded(&self, folder: &Path) -> Result<GradeReport, Failure> {
+    fn graded(&self, folder: &Path) -> Result<GradeReport, CommandError> {
         let _bar = Bar::spinner(format!("grading {}", folder.display()));
         self.program.grade(folder, self.lab)
     }
 
     /// Each command of the handout, and how it ends.
-    fn handout(&self) -> Result<Vec<Named>, Failure> {
+    fn handout(&self) -> Result<Vec<Named>, CommandError> {
         let text = read(&self.folder.join("README.md"))?;
         let commands = handout::commands(&text);
         if commands.is_empty() {
-            let none = Failure::Wrong("has no command to run".to_owned());
+            let none = CommandError::Wrong("has no command to run".to_owned());
             return Ok(vec![("README.md".to_owned(), Err(none))]);
         }
         let folder = self.program.folder(&format!("{}/handout", self.lab))?;
@@ -225,7 +235,7 @@ fn find_solutions(
     folder: &Path,
     shared: Option<&Path>,
     found: &mut Vec<(String, [PathBuf; 2])>,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     let own = folder.join("kernels.rs");
     let kernels = if own.is_file() { Some(&*own) } else { shared };
     let launch = folder.join("launch.rs");
@@ -233,7 +243,8 @@ fn find_solutions(
         let name = folder.file_name().unwrap_or_default().to_string_lossy();
         found.push((name.into_owned(), [kernels.to_owned(), launch]));
     }
-    let unreadable = |error| Failure::Wrong(format!("cannot read {}: {error}", folder.display()));
+    let unreadable =
+        |error| CommandError::Wrong(format!("cannot read {}: {error}", folder.display()));
     let entries = fs::read_dir(folder).and_then(Iterator::collect::<Result<Vec<_>, _>>);
     let mut below: Vec<PathBuf> = entries
         .map_err(unreadable)?
@@ -247,18 +258,18 @@ fn find_solutions(
     Ok(())
 }
 
-fn read(path: &Path) -> Result<String, Failure> {
+fn read(path: &Path) -> Result<String, CommandError> {
     fs::read_to_string(path)
-        .map_err(|error| Failure::Wrong(format!("cannot read {}: {error}", path.display())))
+        .map_err(|error| CommandError::Wrong(format!("cannot read {}: {error}", path.display())))
 }
 
 #[cfg(unix)]
-fn link(to: &Path, name: &Path) -> Result<(), Failure> {
-    std::os::unix::fs::symlink(to, name).map_err(|error| Failure::not_written(name, &error))
+fn link(to: &Path, name: &Path) -> Result<(), CommandError> {
+    std::os::unix::fs::symlink(to, name).map_err(|error| CommandError::not_written(name, &error))
 }
 
 #[cfg(not(unix))]
-fn link(_to: &Path, name: &Path) -> Result<(), Failure> {
+fn link(_to: &Path, name: &Path) -> Result<(), CommandError> {
     let error = "needs symbolic links";
-    Err(Failure::not_written(name, &error))
+    Err(CommandError::not_written(name, &error))
 }

@@ -7,8 +7,7 @@ use std::process::Command;
 use output_files::ScratchFolder;
 
 use crate::course_root::COURSE_VARIABLE;
-use crate::exit;
-use crate::failure::Failure;
+use exit::CommandError;
 use grading::report::GradeReport;
 
 /// The course's own submissions may be compiled where nothing keeps them from files.
@@ -23,12 +22,12 @@ pub struct Program {
 
 impl Program {
     /// For the course in `root`.
-    pub fn new(root: &Path) -> Result<Program, Failure> {
+    pub fn new(root: &Path) -> Result<Program, CommandError> {
         let file = std::env::current_exe().map_err(|error| {
-            Failure::Environment(format!("cannot find this program's own file: {error}"))
+            CommandError::Environment(format!("cannot find this program's own file: {error}"))
         })?;
         let scratch = ScratchFolder::new("course")
-            .map_err(|error| Failure::not_written(&std::env::temp_dir(), &error))?;
+            .map_err(|error| CommandError::not_written(&std::env::temp_dir(), &error))?;
         Ok(Program {
             file,
             root: root.to_owned(),
@@ -37,21 +36,21 @@ impl Program {
     }
 
     /// A new folder of this name.
-    pub fn folder(&self, name: &str) -> Result<PathBuf, Failure> {
+    pub fn folder(&self, name: &str) -> Result<PathBuf, CommandError> {
         let folder = self.scratch.path().join(name);
-        fs::create_dir_all(&folder).map_err(|error| Failure::not_written(&folder, &error))?;
+        fs::create_dir_all(&folder).map_err(|error| CommandError::not_written(&folder, &error))?;
         Ok(folder)
     }
 
     /// The exit code, if it ended with one, and what it wrote to standard error.
-    fn run(&self, arguments: &[&str], folder: &Path) -> Result<(Option<u8>, String), Failure> {
+    fn run(&self, arguments: &[&str], folder: &Path) -> Result<(Option<u8>, String), CommandError> {
         let output = Command::new(&self.file)
             .args(arguments)
             .current_dir(folder)
             .env(COURSE_VARIABLE, &self.root)
             .output()
             .map_err(|error| {
-                Failure::Environment(format!("cannot run {}: {error}", self.file.display()))
+                CommandError::Environment(format!("cannot run {}: {error}", self.file.display()))
             })?;
         let code = output.status.code().and_then(|code| code.try_into().ok());
         let errors = String::from_utf8_lossy(&output.stderr);
@@ -59,40 +58,45 @@ impl Program {
     }
 
     /// Grades a submission on the emulated device.
-    pub fn grade(&self, submission: &Path, lab: &str) -> Result<GradeReport, Failure> {
+    pub fn grade(&self, submission: &Path, lab: &str) -> Result<GradeReport, CommandError> {
         let file = self.scratch.path().join("report.json");
         let [shown, json] = [submission, &file].map(|path| path.to_string_lossy().into_owned());
         let arguments = [
             "grade", &shown, "--lab", lab, "--device", "emulated", "-o", &json, OWN,
         ];
         let (code, errors) = self.run(&arguments, &self.root)?;
-        if !matches!(code, Some(exit::OK | exit::WRONG_RESULT | exit::NOT_GRADED)) {
-            return Err(Failure::Environment(format!("{shown}: {errors}")));
+        if !matches!(
+            code,
+            Some(exit::codes::OK | exit::codes::WRONG_RESULT | exit::codes::NOT_GRADED)
+        ) {
+            return Err(CommandError::Environment(format!("{shown}: {errors}")));
         }
         let unreadable = |error: &dyn std::fmt::Display| {
-            Failure::Bug(format!("{}: no report: {error}", file.display()))
+            CommandError::Bug(format!("{}: no report: {error}", file.display()))
         };
         let text = fs::read_to_string(&file).map_err(|error| unreadable(&error))?;
         // The next one is written anew.
-        fs::remove_file(&file).map_err(|error| Failure::not_written(&file, &error))?;
+        fs::remove_file(&file).map_err(|error| CommandError::not_written(&file, &error))?;
         serde_json::from_str(&text).map_err(|error| unreadable(&error))
     }
 
     /// Runs a handout's command. A grade may tell of wrong results, since starters have them; a command that wants a GPU
     /// may find that there is none.
-    pub fn command(&self, arguments: &[String], folder: &Path) -> Result<String, Failure> {
+    pub fn command(&self, arguments: &[String], folder: &Path) -> Result<String, CommandError> {
         let mut arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
         let is_grade = arguments.first() == Some(&"grade");
         arguments.extend(is_grade.then_some(OWN));
         let (code, errors) = self.run(&arguments, folder)?;
         match code {
-            Some(exit::OK | exit::NOT_GRADED) => Ok("runs".to_owned()),
-            Some(exit::WRONG_RESULT) if is_grade => Ok("runs, and tells what is wrong".to_owned()),
-            Some(exit::ENVIRONMENT) if errors.contains("no CUDA device") => {
+            Some(exit::codes::OK | exit::codes::NOT_GRADED) => Ok("runs".to_owned()),
+            Some(exit::codes::WRONG_RESULT) if is_grade => {
+                Ok("runs, and tells what is wrong".to_owned())
+            }
+            Some(exit::codes::ENVIRONMENT) if errors.contains("no CUDA device") => {
                 Ok("not run: needs a GPU".to_owned())
             }
-            Some(code) => Err(Failure::Wrong(format!("ends with {code}: {errors}"))),
-            None => Err(Failure::Wrong(format!("was killed: {errors}"))),
+            Some(code) => Err(CommandError::Wrong(format!("ends with {code}: {errors}"))),
+            None => Err(CommandError::Wrong(format!("was killed: {errors}"))),
         }
     }
 }

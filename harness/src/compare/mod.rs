@@ -14,13 +14,13 @@ mod tests;
 
 use std::path::PathBuf;
 
-use crate::failure::{Ending, Failure};
-use crate::json::JsonArg;
 use crate::perf::results::Results;
-use crate::stdout::Out;
 use change::{Change, Margin};
 use clap::Args;
+use exit::{CommandError, Ending};
 use rows::Compared;
+use terminal::json::JsonArg;
+use terminal::stdout::Out;
 
 /// The arguments of `harness compare`.
 #[derive(Debug, Clone, Args)]
@@ -55,13 +55,13 @@ Exit code: 1 if a row is slower or broken, otherwise 0.";
 ///
 /// # Errors
 ///
-/// [`Failure::Input`] for files that cannot be read, or have no row in common.
-pub fn run(args: &CompareArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
+/// [`CommandError::Input`] for files that cannot be read, or have no row in common.
+pub fn run(args: &CompareArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
     let old = Results::read(&args.old)?;
     let new = Results::read(&args.new)?;
     let compared = Compared::new(&old, &new, args.margin);
     if compared.rows.is_empty() {
-        return Err(Failure::Input(format!(
+        return Err(CommandError::Input(format!(
             "{} and {} have no row in common: the first has {}, the second {}; time the same labs, variants and devices",
             args.old.display(),
             args.new.display(),

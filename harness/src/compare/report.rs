@@ -5,8 +5,8 @@ use units::three;
 use super::change::Change;
 use super::rows::{Compared, Pair};
 
-use crate::table::{Align, Table, Tone};
-use crate::terminal::Look;
+use terminal::look::Look;
+use terminal::table::{Align, Table, Tone};
 
 /// Case by case, then what else there is to say.
 pub fn render(compared: &Compared, look: Look) -> String {

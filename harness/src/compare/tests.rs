@@ -7,9 +7,9 @@ use crate::cpu::CpuInfo;
 use crate::perf::results::{
     CaseResults, Clock, Correctness, Figures, Outcome, Row, SCHEMA_VERSION,
 };
-use crate::terminal::Look;
 use stats::synthetic::Noise;
 use stats::{BETWEEN_RUNS, SamplingRule, Summary};
+use terminal::look::Look;
 
 /// A machine on which things are timed.
 struct Machine {
@@ -214,7 +214,11 @@ fn what_else_happened_is_said() {
     assert_eq!(ending(&compared, false), Ending::Wrong);
 }
 
-fn compare_files(old: &Results, new: &Results, args: &[&str]) -> (Result<Ending, Failure>, String) {
+fn compare_files(
+    old: &Results,
+    new: &Results,
+    args: &[&str],
+) -> (Result<Ending, CommandError>, String) {
     #[derive(clap::Parser)]
     struct Parser {
         #[command(flatten)]
@@ -237,7 +241,7 @@ fn compare_files(old: &Results, new: &Results, args: &[&str]) -> (Result<Ending,
     args.old = Path::new("old.json").to_owned();
     let folder = format!("{}/", folder.path().display());
     let ending = ending.map_err(|failure| match failure {
-        Failure::Input(text) => Failure::Input(text.replace(&folder, "")),
+        CommandError::Input(text) => CommandError::Input(text.replace(&folder, "")),
         other => other,
     });
     (ending, String::from_utf8(text).unwrap())
@@ -278,7 +282,7 @@ fn nothing_in_common_is_bad_input() {
     new.cases[0].lab = "other".to_owned();
     let failure = compare_files(&old, &new, &[]).0.unwrap_err();
     insta::assert_snapshot!(failure, @"old.json and new.json have no row in common: the first has 1 timed row of lab, the second 1 timed row of other; time the same labs, variants and devices");
-    assert_eq!(failure.exit_code(), crate::exit::BAD_INPUT);
+    assert_eq!(failure.exit_code(), exit::codes::BAD_INPUT);
 }
 
 #[test]

@@ -8,7 +8,7 @@ use host::{Device, DeviceKind};
 use serde::{Deserialize, Serialize};
 
 use super::{Machine, Wanted};
-use crate::failure::Failure;
+use exit::CommandError;
 use units::count;
 
 /// Which GPUs, as `--gpus` has it.
@@ -65,22 +65,22 @@ impl Gpus {
     ///
     /// # Errors
     ///
-    /// [`Failure::Environment`] for GPUs that the machine does not have; [`Failure::Input`] for GPUs of two models, and where
+    /// [`CommandError::Environment`] for GPUs that the machine does not have; [`CommandError::Input`] for GPUs of two models, and where
     /// `--device` says something else.
     pub fn choose(
         &self,
         machine: &Machine,
         device: Option<Wanted>,
-    ) -> Result<Vec<Wanted>, Failure> {
+    ) -> Result<Vec<Wanted>, CommandError> {
         match device {
             None | Some(Wanted::Cuda(0)) => self.choose_cuda(machine),
             Some(Wanted::Emulated) => match self {
                 Gpus::Count(count) => Ok(vec![Wanted::Emulated; *count as usize]),
-                Gpus::All | Gpus::List(_) => Err(Failure::Input(format!(
+                Gpus::All | Gpus::List(_) => Err(CommandError::Input(format!(
                     "--gpus {self}: of the emulated device there are as many as you like: write how many, as in --gpus 2"
                 ))),
             },
-            Some(other) => Err(Failure::Input(format!(
+            Some(other) => Err(CommandError::Input(format!(
                 "--gpus {self}: --device {other} is one device; leave it out, or write --device cuda"
             ))),
         }
@@ -91,7 +91,7 @@ impl Gpus {
     /// # Errors
     ///
     /// As [`Gpus::choose`], and errors of the driver.
-    pub fn group(&self, device: Option<Wanted>) -> Result<Box<dyn Device>, Failure> {
+    pub fn group(&self, device: Option<Wanted>) -> Result<Box<dyn Device>, CommandError> {
         Ok(self.joined(device)?.device)
     }
 
@@ -100,7 +100,7 @@ impl Gpus {
     /// # Errors
     ///
     /// As [`Gpus::group`].
-    pub fn joined(&self, device: Option<Wanted>) -> Result<Joined, Failure> {
+    pub fn joined(&self, device: Option<Wanted>) -> Result<Joined, CommandError> {
         let wanted = device.unwrap_or(Wanted::Cuda(0));
         let machine = Machine::discover(&[wanted], Sanitize::NONE);
         let chosen = self.choose(&machine, device)?;
@@ -117,13 +117,13 @@ impl Gpus {
             });
         }
         open(&chosen).map_err(|error| {
-            Failure::Environment(format!("--gpus {self}: {error}; see `harness doctor`"))
+            CommandError::Environment(format!("--gpus {self}: {error}; see `harness doctor`"))
         })
     }
 
-    fn choose_cuda(&self, machine: &Machine) -> Result<Vec<Wanted>, Failure> {
+    fn choose_cuda(&self, machine: &Machine) -> Result<Vec<Wanted>, CommandError> {
         let lacking = |reason: &dyn Display, remedy: &str| {
-            Err(Failure::Environment(format!(
+            Err(CommandError::Environment(format!(
                 "--gpus {self}: {reason}; {remedy}"
             )))
         };
@@ -156,7 +156,7 @@ impl Gpus {
             .iter()
             .find(|number| model(**number) != model(first))
         {
-            Some(other) => Err(Failure::Input(format!(
+            Some(other) => Err(CommandError::Input(format!(
                 "--gpus {self}: GPU {first} is of model {}, GPU {other} of model {}: what comes out would depend on which is \
                  taken; name GPUs of one model, as in --gpus 0,2",
                 model(first),

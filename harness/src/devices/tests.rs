@@ -54,7 +54,7 @@ fn what_is_asked_for_must_be_there() {
     let error = |machine: Machine, wanted| machine.choose(&[wanted]).err().unwrap();
     let failure = error(testing::machine_without_gpu(), Wanted::Cuda(0));
     insta::assert_snapshot!(failure, @"--device cuda: no CUDA device: libcuda.so.1 not found; see `harness doctor`");
-    assert_eq!(failure.exit_code(), crate::exit::ENVIRONMENT);
+    assert_eq!(failure.exit_code(), exit::codes::ENVIRONMENT);
     let failure = error(testing::machine(), Wanted::Cuda(2));
     insta::assert_snapshot!(failure, @"--device cuda:2: this machine has 1, numbered from 0; see `harness doctor`");
 }

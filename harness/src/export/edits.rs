@@ -4,14 +4,14 @@ use std::path::PathBuf;
 
 use toml_edit::{Array, DocumentMut, Item, TomlError};
 
-use crate::failure::Failure;
+use exit::CommandError;
 
 /// The workspace's manifest with these members; `cargo test` tests the last one alone.
 ///
 /// # Errors
 ///
-/// [`Failure::Input`] for text that is not TOML.
-pub fn with_members(text: &str, members: &[PathBuf]) -> Result<String, Failure> {
+/// [`CommandError::Input`] for text that is not TOML.
+pub fn with_members(text: &str, members: &[PathBuf]) -> Result<String, CommandError> {
     let mut manifest: DocumentMut = text
         .parse()
         .map_err(|error| not_toml("Cargo.toml", &error))?;
@@ -38,8 +38,8 @@ pub fn with_members(text: &str, members: &[PathBuf]) -> Result<String, Failure> 
 ///
 /// # Errors
 ///
-/// [`Failure::Input`] for text that is not TOML.
-pub fn without_hidden_cases(text: &str) -> Result<String, Failure> {
+/// [`CommandError::Input`] for text that is not TOML.
+pub fn without_hidden_cases(text: &str) -> Result<String, CommandError> {
     let mut file: DocumentMut = text.parse().map_err(|error| not_toml("lab.toml", &error))?;
     if let Some(cases) = file.get_mut("case").and_then(Item::as_array_of_tables_mut) {
         cases.retain(|case| case.get("group").and_then(Item::as_str) != Some("hidden"));
@@ -47,8 +47,8 @@ pub fn without_hidden_cases(text: &str) -> Result<String, Failure> {
     Ok(file.to_string())
 }
 
-fn not_toml(file: &str, error: &TomlError) -> Failure {
-    Failure::Input(format!("{file}: {error}"))
+fn not_toml(file: &str, error: &TomlError) -> CommandError {
+    CommandError::Input(format!("{file}: {error}"))
 }
 
 #[cfg(test)]

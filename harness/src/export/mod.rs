@@ -15,9 +15,9 @@ use clap::Args;
 
 use crate::catalogue::needs_solutions;
 use crate::course_root;
-use crate::failure::{Ending, Failure};
-use crate::stdout::Out;
+use exit::{CommandError, Ending};
 use output_files::OutputFolder;
+use terminal::stdout::Out;
 
 /// Arguments of `harness export`.
 #[derive(Debug, Clone, Args)]
@@ -66,7 +66,7 @@ const NEW: [(&str, &str); 3] = [
 /// # Errors
 ///
 /// A folder that is not empty, or no course; what cannot be read or written; a copy in place of the course.
-pub fn run(args: &ExportArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
+pub fn run(args: &ExportArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
     needs_solutions(
         "export makes the students' copy of the course",
         "this is one",
@@ -95,7 +95,7 @@ struct Copy<'a> {
 }
 
 impl Copy<'_> {
-    fn course(&mut self) -> Result<(), Failure> {
+    fn course(&mut self) -> Result<(), CommandError> {
         for name in PLAIN {
             if self.root.join(name).is_file() {
                 self.plain(Path::new(name))?;
@@ -123,7 +123,7 @@ impl Copy<'_> {
     }
 
     /// A folder of a package, and those below it.
-    fn folder(&mut self, folder: &Path) -> Result<(), Failure> {
+    fn folder(&mut self, folder: &Path) -> Result<(), CommandError> {
         for name in self.entries(folder)? {
             if self.root.join(&name).is_dir() {
                 if !LEFT_OUT.iter().any(|left_out| name.ends_with(left_out)) {
@@ -139,7 +139,7 @@ impl Copy<'_> {
     }
 
     /// A lab: its handout, its starter, and what is graded but for hidden cases.
-    fn lab(&mut self, lab: &Path) -> Result<(), Failure> {
+    fn lab(&mut self, lab: &Path) -> Result<(), CommandError> {
         self.plain(&lab.join("README.md"))?;
         for name in ["kernels.rs", "launch.rs"] {
             self.plain(&lab.join("starter").join(name))?;
@@ -151,7 +151,7 @@ impl Copy<'_> {
         self.write(&lab.join("solution/README.md"), note)
     }
 
-    fn plain(&mut self, name: &Path) -> Result<(), Failure> {
+    fn plain(&mut self, name: &Path) -> Result<(), CommandError> {
         let from = self.root.join(name);
         let bytes = fs::read(&from).map_err(|error| unreadable(&from, &error))?;
         self.write(name, &bytes)?;
@@ -159,25 +159,25 @@ impl Copy<'_> {
         let to = self.target.join(name);
         let permissions = fs::metadata(&from).map_err(|error| unreadable(&from, &error))?;
         fs::set_permissions(&to, permissions.permissions())
-            .map_err(|error| Failure::not_written(&to, &error))
+            .map_err(|error| CommandError::not_written(&to, &error))
     }
 
-    fn read(&self, name: &Path) -> Result<String, Failure> {
+    fn read(&self, name: &Path) -> Result<String, CommandError> {
         let from = self.root.join(name);
         fs::read_to_string(&from).map_err(|error| unreadable(&from, &error))
     }
 
-    fn write(&mut self, name: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    fn write(&mut self, name: &Path, bytes: &[u8]) -> Result<(), CommandError> {
         let to = self.target.join(name);
         let folder = to.parent().unwrap_or(self.target);
-        fs::create_dir_all(folder).map_err(|error| Failure::not_written(folder, &error))?;
-        fs::write(&to, bytes).map_err(|error| Failure::not_written(&to, &error))?;
+        fs::create_dir_all(folder).map_err(|error| CommandError::not_written(folder, &error))?;
+        fs::write(&to, bytes).map_err(|error| CommandError::not_written(&to, &error))?;
         self.files += 1;
         Ok(())
     }
 
     /// What a folder of the course has, sorted, without hidden files and build folders.
-    fn entries(&self, folder: &Path) -> Result<Vec<PathBuf>, Failure> {
+    fn entries(&self, folder: &Path) -> Result<Vec<PathBuf>, CommandError> {
         let from = self.root.join(folder);
         let entries = fs::read_dir(&from).and_then(Iterator::collect::<Result<Vec<_>, _>>);
         let entries = entries.map_err(|error| unreadable(&from, &error))?;
@@ -195,6 +195,6 @@ impl Copy<'_> {
     }
 }
 
-fn unreadable(path: &Path, error: &std::io::Error) -> Failure {
-    Failure::Environment(format!("cannot read {}: {error}", path.display()))
+fn unreadable(path: &Path, error: &std::io::Error) -> CommandError {
+    CommandError::Environment(format!("cannot read {}: {error}", path.display()))
 }

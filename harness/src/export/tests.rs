@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use host::plan::Command;
 
 use super::*;
-use crate::terminal::Look;
+use terminal::look::Look;
 
-fn exported(out: &Path) -> Result<Ending, Failure> {
+fn exported(out: &Path) -> Result<Ending, CommandError> {
     let args = ExportArgs {
         out: out.to_owned(),
         course: Some(Path::new(env!("CARGO_MANIFEST_DIR")).join("..")),

@@ -28,32 +28,18 @@ use grading::report::{GradeReport, SubmissionId};
 use output_files::ScratchFolder;
 
 use crate::devices::{Gpus, Machine, Wanted};
-use crate::failure::{Ending, Failure};
 use crate::pack::{course_root, read_course};
-use crate::progress::Bar;
-use crate::stdout::Out;
 use all::merge::{self, MergeArgs};
 use all::shard::Shard;
 use all::store::Terms;
 use all::{Class, grade_all};
+use exit::{CommandError, Ending};
 use report::ReportArgs;
+use terminal::progress::Bar;
+use terminal::stdout::Out;
 
 // The process of a case says with its exit code that it has a bug.
-const _: () = assert!(crate::exit::BUG == process::BUG_EXIT_CODE);
-
-impl From<GradeError> for Failure {
-    fn from(error: GradeError) -> Failure {
-        let text = error.to_string();
-        match error {
-            GradeError::Lab(_) | GradeError::NoJob(_) => Failure::Input(text),
-            GradeError::NoRandomNumbers(_)
-            | GradeError::NoProcess(_)
-            | GradeError::NoScratch(_)
-            | GradeError::Stream { .. } => Failure::Environment(text),
-            GradeError::Part { .. } | GradeError::Protocol(_) => Failure::Bug(text),
-        }
-    }
-}
+const _: () = assert!(exit::codes::BUG == process::BUG_EXIT_CODE);
 
 /// Arguments of `harness grade`.
 #[derive(Debug, Clone, Args)]
@@ -131,7 +117,7 @@ pub struct CaseArgs {}
 ///
 /// What makes no sense, or a device that is asked for and not there. A submission that fails is no error: the report has
 /// it.
-pub fn run(args: &GradeArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
+pub fn run(args: &GradeArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
     if let Some(OfParts::Merge(args)) = &args.parts {
         return merge::run(args, out);
     }
@@ -151,10 +137,10 @@ pub fn run(args: &GradeArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
         return grade_all(class, &grade, out);
     }
     let Some(submission) = &args.submission else {
-        return Err(Failure::Input("name a submission to grade".to_owned()));
+        return Err(CommandError::Input("name a submission to grade".to_owned()));
     };
     if let Some(own) = folder_within(submission) {
-        return Err(Failure::Input(format!(
+        return Err(CommandError::Input(format!(
             "{}: has no kernels.rs; did you mean {}?",
             submission.display(),
             own.display()
@@ -172,7 +158,7 @@ pub fn run(args: &GradeArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
 /// # Errors
 ///
 /// As [`process::answer`].
-pub fn run_case(_args: &CaseArgs) -> Result<Ending, Failure> {
+pub fn run_case(_args: &CaseArgs) -> Result<Ending, CommandError> {
     process::answer()?;
     Ok(Ending::Fine)
 }
@@ -195,13 +181,13 @@ impl Grader {
     /// # Errors
     ///
     /// What makes no sense, or a device that is asked for and not there.
-    pub fn new(settings: &GradeSettings, gpus: Option<&Gpus>) -> Result<Grader, Failure> {
+    pub fn new(settings: &GradeSettings, gpus: Option<&Gpus>) -> Result<Grader, CommandError> {
         if let Some(name) = &settings.lab {
             crate::catalogue::select(labs(), Some(name))
                 .map_err(|failure| failure.context("--lab"))?;
         }
         if settings.device == Some(Wanted::Cpu) {
-            return Err(Failure::Input(
+            return Err(CommandError::Input(
                 "--device cpu: submissions run on cuda or emulated".to_owned(),
             ));
         }
@@ -217,7 +203,7 @@ impl Grader {
         if let (Some(course), Some(lab)) = (&lab_file, &settings.lab)
             && course.lab != *lab
         {
-            return Err(Failure::Input(format!(
+            return Err(CommandError::Input(format!(
                 "--lab-file {}: is for lab {}, not {lab}",
                 course.file, course.lab
             )));
@@ -244,7 +230,7 @@ impl Grader {
         })
     }
 
-    fn device(&self, name: Wanted) -> Result<&dyn Device, Failure> {
+    fn device(&self, name: Wanted) -> Result<&dyn Device, CommandError> {
         Ok(self.machine.choose_one(Some(name))?.device)
     }
 
@@ -252,17 +238,17 @@ impl Grader {
     ///
     /// # Errors
     ///
-    /// [`Failure::Input`] for a path that is neither; what the machine lacks for packing or running it.
+    /// [`CommandError::Input`] for a path that is neither; what the machine lacks for packing or running it.
     pub fn grade(
         &self,
         submission: &Path,
         wanted: Wanted,
         runner: &dyn CaseRunner,
         show: &mut dyn Show,
-    ) -> Result<GradeReport, Failure> {
+    ) -> Result<GradeReport, CommandError> {
         let shown = submission.display();
         if !submission.exists() {
-            return Err(Failure::Input(format!(
+            return Err(CommandError::Input(format!(
                 "{shown}: there is no such file or folder"
             )));
         }
@@ -313,7 +299,7 @@ impl Grader {
     }
 
     /// What packs submissions: the course is looked for when the first needs it.
-    fn packer(&self) -> Result<&PackProcesses, Failure> {
+    fn packer(&self) -> Result<&PackProcesses, CommandError> {
         if let Some(packer) = self.packer.get() {
             return Ok(packer);
         }
@@ -326,8 +312,8 @@ impl Grader {
     ///
     /// # Errors
     ///
-    /// [`Failure::Input`] if no lab is named.
-    pub fn terms(&self) -> Result<Terms, Failure> {
+    /// [`CommandError::Input`] if no lab is named.
+    pub fn terms(&self) -> Result<Terms, CommandError> {
         let course = self.course(|| None)?;
         let info = self.device(self.devices[0])?.info();
         Ok(Terms {
@@ -357,32 +343,32 @@ impl Grader {
     }
 
     /// What is graded: by the file that was given, or else the named lab's, or else that which `found` finds.
-    fn course(&self, found: impl FnOnce() -> Option<String>) -> Result<&Course, Failure> {
+    fn course(&self, found: impl FnOnce() -> Option<String>) -> Result<&Course, CommandError> {
         if let Some(course) = &self.lab_file {
             return Ok(course);
         }
         let lab = self.lab.clone().or_else(found).ok_or_else(|| {
-            Failure::Input("which lab is this for? name it: --lab wave2d".to_owned())
+            CommandError::Input("which lab is this for? name it: --lab wave2d".to_owned())
         })?;
         Ok(course::embedded(&lab)?)
     }
 }
 
 /// What a flag says.
-fn seconds(flag: &str, number: f64) -> Result<Duration, Failure> {
+fn seconds(flag: &str, number: f64) -> Result<Duration, CommandError> {
     if number > 0.0 && number <= 1e6 {
         return Ok(Duration::from_secs_f64(number));
     }
-    Err(Failure::Input(format!(
+    Err(CommandError::Input(format!(
         "{flag} {number}: a number of seconds, above 0 and at most 1000000"
     )))
 }
 
 /// Whether compilers can work in this folder: they write its name into texts.
-fn is_text(scratch: &Path) -> Result<(), Failure> {
+fn is_text(scratch: &Path) -> Result<(), CommandError> {
     match scratch.to_str() {
         Some(_) => Ok(()),
-        None => Err(Failure::Environment(format!(
+        None => Err(CommandError::Environment(format!(
             "{}: compilers of submissions need a folder whose name is UTF-8; TMPDIR names where",
             scratch.display()
         ))),
@@ -496,7 +482,7 @@ mod tests {
         is_text(Path::new("/tmp/ä")).unwrap();
         let odd = Path::new(std::ffi::OsStr::from_bytes(b"/tmp\xff"));
         let failure = is_text(odd).unwrap_err();
-        assert_eq!(failure.exit_code(), crate::exit::ENVIRONMENT);
+        assert_eq!(failure.exit_code(), exit::codes::ENVIRONMENT);
         insta::assert_snapshot!(failure, @"/tmp�: compilers of submissions need a folder whose name is UTF-8; TMPDIR names where");
     }
 }

@@ -9,9 +9,9 @@ use host::device::Sanitize;
 use host::occupancy::{BlockNeeds, Gpu, OccupancyError, occupancy};
 
 use crate::devices::{Machine, Wanted};
-use crate::failure::{Ending, Failure};
-use crate::stdout::Out;
+use exit::{CommandError, Ending};
 use report::{Latency, Report};
+use terminal::stdout::Out;
 
 /// Arguments of `harness occupancy`.
 #[derive(Debug, Clone, Args)]
@@ -69,11 +69,12 @@ fn rate(text: &str) -> Result<f64, String> {
 ///
 /// # Errors
 ///
-/// [`Failure::Input`] for a GPU that is not known, or a block that none can hold.
-pub fn run(args: &OccupancyArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
+/// [`CommandError::Input`] for a GPU that is not known, or a block that none can hold.
+pub fn run(args: &OccupancyArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
     let (gpu, note) = match &args.gpu {
         Some(name) => {
-            let gpu = Gpu::named(name).map_err(|error| Failure::from(error).context("--gpu"))?;
+            let gpu =
+                Gpu::named(name).map_err(|error| CommandError::from(error).context("--gpu"))?;
             (gpu, None)
         }
         None => present(&Machine::discover(&[Wanted::Cuda(0)], Sanitize::NONE))?,
@@ -87,7 +88,7 @@ pub fn run(args: &OccupancyArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
 }
 
 /// The GPU of this machine, or else an H100; with a note which of the two it is.
-fn present(machine: &Machine) -> Result<(&'static Gpu, Option<String>), Failure> {
+fn present(machine: &Machine) -> Result<(&'static Gpu, Option<String>), CommandError> {
     let chosen = machine.choose(&[])?;
     let info = chosen
         .devices
@@ -96,7 +97,7 @@ fn present(machine: &Machine) -> Result<(&'static Gpu, Option<String>), Failure>
     match info {
         Some((info, capability)) => match Gpu::of_capability(capability) {
             Some(gpu) => Ok((gpu, Some(format!("this machine's {}", info.name)))),
-            None => Err(Failure::Input(format!(
+            None => Err(CommandError::Input(format!(
                 "{} has compute capability {}.{}, whose limits are unknown; choose the nearest GPU with --gpu",
                 info.name, capability.0, capability.1
             ))),
@@ -109,7 +110,7 @@ fn present(machine: &Machine) -> Result<(&'static Gpu, Option<String>), Failure>
     }
 }
 
-fn report(args: &OccupancyArgs, gpu: &'static Gpu) -> Result<Report, Failure> {
+fn report(args: &OccupancyArgs, gpu: &'static Gpu) -> Result<Report, CommandError> {
     let needs = BlockNeeds {
         registers: args.registers,
         threads: args.threads,
@@ -122,9 +123,9 @@ fn report(args: &OccupancyArgs, gpu: &'static Gpu) -> Result<Report, Failure> {
             OccupancyError::SharedMemory {
                 shared_mem_bytes, ..
             } => ("--shared", shared_mem_bytes),
-            _ => return Failure::Input(error.to_string()),
+            _ => return CommandError::Input(error.to_string()),
         };
-        Failure::Input(format!("{flag} {value}: {error}"))
+        CommandError::Input(format!("{flag} {value}: {error}"))
     })?;
     let latency = args.latency_cycles.zip(args.throughput);
     let latency = latency.map(|(cycles, throughput)| Latency {

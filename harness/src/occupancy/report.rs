@@ -2,8 +2,8 @@
 
 use host::occupancy::{BlockNeeds, Gpu, Limiter, Occupancy, occupancy};
 
-use crate::table::{Align, Table, Tone};
-use crate::terminal::Look;
+use terminal::look::Look;
+use terminal::table::{Align, Table, Tone};
 use units::{count, grouped, three};
 
 /// Block sizes that are compared.

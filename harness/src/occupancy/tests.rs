@@ -1,6 +1,6 @@
 use super::*;
-use crate::terminal::Look;
 use crate::testing;
+use terminal::look::Look;
 
 fn parse(args: &[&str]) -> OccupancyArgs {
     #[derive(clap::Parser)]

@@ -5,9 +5,8 @@ use std::path::PathBuf;
 use host::check::{Value, find};
 use host::device::EmulatedDevice;
 use host::device::SharedMemory;
-use host::{
-    Case, CaseParams, Cpu, Device, DeviceKind, Launching, NamedBuffers, NoProgress, find_lab,
-};
+use host::{Case, CaseParams, Cpu, Device, DeviceKind, Launching, NamedBuffers, find_lab};
+use terminal::progress::NoProgress;
 use test_support::{Need, skip};
 
 use super::cuda::CudaPeer;

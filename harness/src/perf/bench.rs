@@ -17,9 +17,9 @@ use super::settings::Settings;
 use super::watch::Watch;
 use crate::catalogue::first_variant;
 use crate::devices::{Chosen, Wanted};
-use crate::failure::Failure;
 use crate::memory_advice;
 use crate::tune::table::Table;
+use exit::CommandError;
 pub(crate) use ratios::times_as_long;
 use ratios::{compare_with_cpu, mark_fastest};
 
@@ -56,7 +56,7 @@ impl Bench<'_> {
         references: Option<&References>,
         began: Instant,
         tell: &dyn Fn(&CaseResults),
-    ) -> Result<CaseResults, Failure> {
+    ) -> Result<CaseResults, CommandError> {
         let case = self.case.as_ref();
         let mut results = self.empty();
         let references_rows = references.map_or(&[][..], |references| &references.rows);
@@ -111,12 +111,12 @@ impl Bench<'_> {
         }
     }
 
-    fn inputs(&self, case: &dyn Case) -> Result<NamedBuffers, Failure> {
+    fn inputs(&self, case: &dyn Case) -> Result<NamedBuffers, CommandError> {
         case.inputs().map_err(|error| self.lacking(error, case))
     }
 
     /// The error, with what fits where memory is short.
-    fn lacking(&self, error: Error, case: &dyn Case) -> Failure {
+    fn lacking(&self, error: Error, case: &dyn Case) -> CommandError {
         memory_advice::failure(error, case, first_variant(self.lab))
     }
 

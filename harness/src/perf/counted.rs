@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::catalogue::first_variant;
 use crate::profile::figures::SECTOR_BYTES;
-use crate::progress::Bar;
+use terminal::progress::Bar;
 
 /// What each variant's kernels do on a small case.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

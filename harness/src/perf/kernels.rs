@@ -5,8 +5,8 @@ use units::three;
 
 use super::counted::{Counted, KernelCounts};
 use super::results::Row;
-use crate::table::Table;
-use crate::terminal::{Look, wrapped};
+use terminal::look::{Look, wrapped};
+use terminal::table::Table;
 
 /// A row for each kernel of each timed variant; where nothing was timed, of each counted one. Nothing if there are none.
 pub fn render(rows: &[Row], counted: Option<&Counted>, look: Look) -> Option<String> {

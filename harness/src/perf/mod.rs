@@ -49,21 +49,21 @@ use stats::BETWEEN_RUNS;
 use crate::catalogue;
 use crate::cpu::CpuInfo;
 use crate::devices::{Chosen, Machine, Wanted};
-use crate::failure::{Ending, Failure};
-use crate::json::JsonArg;
 use crate::peer;
-use crate::stdout::Out;
-use crate::terminal::wrapped;
 use crate::tune::table::Table;
 use agenda::Agenda;
 pub(crate) use bench::times_as_long;
 use bench::{Bench, CheckArg};
 use contender::Peers;
+use exit::{CommandError, Ending};
 use output_files::OutputDocument;
 use partial_results::{PartialResults, State};
 use probe::{Probe, Real};
 use results::{CaseResults, Results, SCHEMA_VERSION};
 use settings::Settings;
+use terminal::json::JsonArg;
+use terminal::look::wrapped;
+use terminal::stdout::Out;
 
 /// The arguments of `harness perf`.
 #[derive(Debug, Clone, Default, Args)]
@@ -164,15 +164,15 @@ pub type PageOf = fn(&Results) -> String;
 /// # Errors
 ///
 /// Arguments that make no sense, or a named device that is missing. A wrong result is not an error: the report has it.
-pub fn run(args: &PerfArgs, page: PageOf, out: &mut Out<'_>) -> Result<Ending, Failure> {
+pub fn run(args: &PerfArgs, page: PageOf, out: &mut Out<'_>) -> Result<Ending, CommandError> {
     if args.device.contains(&Wanted::Emulated) {
         if !args.registers.is_empty() {
-            return Err(Failure::Input(
+            return Err(CommandError::Input(
                 "--registers needs a GPU, whose compiler allocates registers; the emulated device has as many as a kernel names"
                     .to_owned(),
             ));
         }
-        return Err(Failure::Input(
+        return Err(CommandError::Input(
             "--device emulated: the speed of the emulated device says nothing about a GPU; try `harness test --device emulated`"
                 .to_owned(),
         ));
@@ -214,7 +214,7 @@ fn run_in(
     environment: &Environment<'_>,
     args: &PerfArgs,
     out: &mut Out<'_>,
-) -> Result<Ending, Failure> {
+) -> Result<Ending, CommandError> {
     let began = Instant::now();
     let labs = catalogue::select(environment.labs, args.lab.as_deref())?;
     let labs = catalogue::measured(&labs, &args.variant)?;
@@ -352,11 +352,11 @@ impl FromStr for Registers {
 }
 
 /// The caps, each once, from the highest. Variants are timed without one in any case.
-fn caps(wanted: &[Registers], chosen: &Chosen<'_>) -> Result<Vec<RegisterCap>, Failure> {
+fn caps(wanted: &[Registers], chosen: &Chosen<'_>) -> Result<Vec<RegisterCap>, CommandError> {
     if !wanted.is_empty() && chosen.devices.is_empty() {
         let reasons = chosen.absent.iter().map(|absent| absent.reason.as_str());
         let reason = reasons.chain(["none was asked for with --device"]).next();
-        return Err(Failure::Environment(format!(
+        return Err(CommandError::Environment(format!(
             "--registers needs a GPU, whose compiler allocates registers: {}",
             reason.unwrap_or_default()
         )));

@@ -6,11 +6,11 @@ use std::time::Instant;
 
 use super::PageOf;
 use super::results::{CaseResults, Results};
-use crate::failure::{Ending, Failure};
 use crate::interrupt::OnInterrupt;
-use crate::json::JsonOut;
-use crate::stdout::Out;
+use exit::{CommandError, Ending};
 use output_files::OutputDocument;
+use terminal::json::JsonOut;
+use terminal::stdout::Out;
 
 /// Results that are not complete yet.
 pub struct PartialResults {
@@ -31,7 +31,7 @@ pub struct State {
 
 impl State {
     /// The document, if it goes to a file.
-    fn write_so_far(&mut self) -> Result<(), Failure> {
+    fn write_so_far(&mut self) -> Result<(), CommandError> {
         self.results.wall_s = self.began.elapsed().as_secs_f64();
         if matches!(self.json, JsonOut::File(_)) {
             let text = self.results.to_json()?;
@@ -40,7 +40,7 @@ impl State {
         Ok(())
     }
 
-    fn write(mut self, out: &mut Out<'_>) -> Result<Ending, Failure> {
+    fn write(mut self, out: &mut Out<'_>) -> Result<Ending, CommandError> {
         self.results.wall_s = self.began.elapsed().as_secs_f64();
         let ending = self.results.ending();
         if !matches!(self.json, JsonOut::No) {
@@ -83,7 +83,7 @@ impl PartialResults {
     }
 
     /// Writes the files.
-    pub fn finish(self, out: &mut Out<'_>) -> Result<Ending, Failure> {
+    pub fn finish(self, out: &mut Out<'_>) -> Result<Ending, CommandError> {
         // Under the lock until it is written: an interruption waits, and then finds nothing left to write.
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         match state.take() {
@@ -91,7 +91,9 @@ impl PartialResults {
                 state.results.interrupted = false;
                 state.write(out)
             }
-            None => Err(Failure::Bug("the results are written twice".to_owned())),
+            None => Err(CommandError::Bug(
+                "the results are written twice".to_owned(),
+            )),
         }
     }
 }

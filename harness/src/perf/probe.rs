@@ -2,18 +2,19 @@
 
 use std::sync::Arc;
 
+use host::Device;
 use host::device::DeviceInfo;
 use host::limits::{Limit, MeasuredLimits, Options, measure};
 use host::telemetry::{NoTelemetry, Telemetry, open};
-use host::{Device, Progress};
+use terminal::progress::Progress;
 use units::{bytes_per_s, three};
 
 use super::results::{DeviceRecord, Results};
 use super::watch::Watch;
 use crate::devices::Chosen;
-use crate::progress::Bar;
-use crate::table::{Align, Columns, Tone};
-use crate::terminal::{Look, wrapped};
+use terminal::look::{Look, wrapped};
+use terminal::progress::Bar;
+use terminal::table::{Align, Columns, Tone};
 
 /// What this program learns of a device apart from timing labs on it.
 pub trait Probe {

@@ -14,9 +14,10 @@ use super::bound::Bound;
 use super::counted::Counted;
 use crate::code_lines::CodeLines;
 use crate::cpu::CpuInfo;
-use crate::failure::{Ending, Failure};
-use crate::json::read::{self, Head};
+use exit::{CommandError, Ending};
 use stats::Summary;
+use terminal::json::read;
+use terminal::json::read::Head;
 
 /// Version of the document. It goes up when a field is removed or changes its meaning; fields may be added without.
 pub const SCHEMA_VERSION: u32 = 2;
@@ -375,20 +376,20 @@ impl Results {
         }
     }
 
-    pub fn to_json(&self) -> Result<String, Failure> {
+    pub fn to_json(&self) -> Result<String, CommandError> {
         serde_json::to_string_pretty(self)
-            .map_err(|error| Failure::Bug(format!("the results have no JSON form: {error}")))
+            .map_err(|error| CommandError::Bug(format!("the results have no JSON form: {error}")))
     }
 
     /// Reads a document.
     ///
     /// # Errors
     ///
-    /// [`Failure::Input`] for a file that cannot be read, does not hold results of `perf`, has another version, or lacks a field.
-    pub fn read(path: &Path) -> Result<Results, Failure> {
+    /// [`CommandError::Input`] for a file that cannot be read, does not hold results of `perf`, has another version, or lacks a field.
+    pub fn read(path: &Path) -> Result<Results, CommandError> {
         let name = path.display();
         let text = std::fs::read_to_string(path).map_err(|error| {
-            Failure::Input(match error.kind() {
+            CommandError::Input(match error.kind() {
                 ErrorKind::NotFound => {
                     format!("{name}: there is no such file; `harness perf --json={name}` makes one")
                 }
@@ -400,14 +401,14 @@ impl Results {
 
     /// Reads a document's text.
     /// Fails as [`Results::read`] does.
-    pub fn parse(text: &str) -> Result<Results, Failure> {
+    pub fn parse(text: &str) -> Result<Results, CommandError> {
         let remedy = "write one with `harness perf --json=FILE`";
         let head = Head::of(text).map_err(|error| {
-            Failure::Input(format!("no results of `harness perf`: {error}; {remedy}"))
+            CommandError::Input(format!("no results of `harness perf`: {error}; {remedy}"))
         })?;
         if head.command != "perf" {
             let command = head.command;
-            return Err(Failure::Input(format!(
+            return Err(CommandError::Input(format!(
                 "results of `harness {command}`, not of `harness perf`; {remedy}"
             )));
         }
@@ -431,6 +432,6 @@ mod tests {
         insta::assert_snapshot!(error(r#"{"schema_version": 2, "command": "perf"}"#), @"a.json: damaged: missing field `harness_version`; measure again");
         let failure = Results::read(Path::new("no/such.json")).unwrap_err();
         insta::assert_snapshot!(failure, @"no/such.json: there is no such file; `harness perf --json=no/such.json` makes one");
-        assert_eq!(failure.exit_code(), crate::exit::BAD_INPUT);
+        assert_eq!(failure.exit_code(), exit::codes::BAD_INPUT);
     }
 }

@@ -12,14 +12,15 @@ mod variants;
 use std::sync::Arc;
 use std::time::Duration;
 
+use host::Device;
 use host::device::DeviceInfo;
 use host::limits::{MeasuredLimits, Rate};
 use host::telemetry::{NoTelemetry, Telemetry};
-use host::{Device, Progress};
+use terminal::progress::Progress;
 
 use super::*;
-use crate::terminal::{Look, WIDTH};
 use crate::testing;
+use terminal::look::{Look, WIDTH};
 
 /// A device's limits and what reports on it, made up.
 #[derive(Default)]
@@ -56,7 +57,7 @@ impl Probe for MadeUp {
 
 /// What `harness perf` with these arguments ends with, prints, and writes as JSON.
 struct Run {
-    ending: Result<Ending, Failure>,
+    ending: Result<Ending, CommandError>,
     text: String,
     results: Option<Results>,
 }

@@ -5,8 +5,8 @@ use serde::Serialize;
 
 use super::figures::{ByKind, Figures, Traffic, active_lanes, share};
 use super::source::Sources;
-use crate::table::{Align, Table, Tone};
-use crate::terminal::Look;
+use terminal::look::Look;
+use terminal::table::{Align, Table, Tone};
 use units::{count, grouped, percent};
 
 /// Longest text of a source line that is shown.

@@ -6,20 +6,21 @@ mod report;
 mod source;
 
 use clap::Args;
+use exit::ErrorKind;
 use host::device::{EmulatedDevice, Options, Sanitize};
 use host::run::run_once;
-use host::{Case, Cpu, Device, Error, ErrorKind, Lab, NamedBuffers, Variant, labs};
+use host::{Case, Cpu, Device, Error, Lab, NamedBuffers, Variant, labs};
 
 use crate::catalogue::{self, first_variant};
-use crate::failure::{Ending, Failure};
-use crate::json::JsonArg;
 use crate::memory_advice;
-use crate::progress::Bar;
-use crate::stdout::Out;
 use crate::test::explain;
+use exit::{CommandError, Ending};
 use kernel::KernelProfile;
 use report::{Outcome, Report, VariantProfile};
 use source::Sources;
+use terminal::json::JsonArg;
+use terminal::progress::Bar;
+use terminal::stdout::Out;
 
 /// Arguments of `harness profile`.
 #[derive(Debug, Clone, Default, Args)]
@@ -66,7 +67,7 @@ Times are not measured here: `harness perf` does that, on a GPU.";
 /// # Errors
 ///
 /// Invalid arguments. A kernel that fails or a wrong result is not an error: it is in the report.
-pub fn run(args: &ProfileArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
+pub fn run(args: &ProfileArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
     // Checks do not change the counts and take time.
     let device = EmulatedDevice::new(Options {
         sanitize: Sanitize::NONE,
@@ -81,13 +82,13 @@ fn run_on(
     device: &dyn Device,
     sources: &mut Sources,
     out: &mut Out<'_>,
-) -> Result<Ending, Failure> {
+) -> Result<Ending, CommandError> {
     let labs = catalogue::select(labs, Some(&args.lab))?;
     let labs = catalogue::measured(&labs, &args.variant)?;
     let params = catalogue::params(&args.param)?;
     let (lab, variants) = &labs[0];
     let Some(first) = variants.first() else {
-        return Err(Failure::Input(format!(
+        return Err(CommandError::Input(format!(
             "this copy of the course has no built-in variants to profile; what your kernels do is counted by \
              `harness grade labs/{}/starter --device emulated --counts`",
             lab.name()
@@ -130,16 +131,16 @@ fn run_on(
 }
 
 /// The small case with most work for the lab's first variant: it has every part of a grid, large and odd.
-fn most_work(lab: &dyn Lab) -> Result<Box<dyn Case>, Failure> {
+fn most_work(lab: &dyn Lab) -> Result<Box<dyn Case>, CommandError> {
     let variant = first_variant(lab);
     lab.small_cases()
         .into_iter()
         .max_by_key(|case| case.work(variant).updates)
-        .ok_or_else(|| Failure::Bug(format!("lab `{}` has no small case", lab.name())))
+        .ok_or_else(|| CommandError::Bug(format!("lab `{}` has no small case", lab.name())))
 }
 
 /// The case with this label, or else the only one with this text in its label.
-fn labelled(lab: &dyn Lab, text: &str) -> Result<Box<dyn Case>, Failure> {
+fn labelled(lab: &dyn Lab, text: &str) -> Result<Box<dyn Case>, CommandError> {
     let cases = [lab.small_cases(), lab.laptop_cases(), lab.large_cases()];
     let mut matching: Vec<_> = cases
         .into_iter()
@@ -151,11 +152,11 @@ fn labelled(lab: &dyn Lab, text: &str) -> Result<Box<dyn Case>, Failure> {
     }
     match matching.len() {
         1 => Ok(matching.remove(0)),
-        0 => Err(Failure::Input(format!(
+        0 => Err(CommandError::Input(format!(
             "--case {text}: no case of {0} has this label; `harness list {0}` shows them all",
             lab.name()
         ))),
-        several => Err(Failure::Input(format!(
+        several => Err(CommandError::Input(format!(
             "--case {text}: {several} cases of {} have this in their label, `{}` and `{}`{}; write more of it",
             lab.name(),
             matching[0].label(),
@@ -180,7 +181,7 @@ fn profile(
     variant: Variant,
     Right { inputs, expected }: &Right,
     sources: &mut Sources,
-) -> Result<VariantProfile, Failure> {
+) -> Result<VariantProfile, CommandError> {
     let outcome = match counted(device, lab, case, variant, inputs, sources) {
         Ok((kernels, got)) => Outcome::Counted {
             kernels,

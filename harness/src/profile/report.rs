@@ -5,9 +5,9 @@ use serde::Serialize;
 
 use super::figures::{Figures, SECTOR_BYTES, share};
 use super::kernel::KernelProfile;
-use crate::failure::Ending;
-use crate::table::{Align, Table, Tone};
-use crate::terminal::Look;
+use exit::Ending;
+use terminal::look::Look;
+use terminal::table::{Align, Table, Tone};
 use units::{indented, percent, three};
 
 /// A lab's variants on one case.

@@ -1,6 +1,6 @@
 use super::*;
-use crate::terminal::Look;
 use crate::testing::ptx::{SOURCE, Tripling};
+use terminal::look::Look;
 
 /// A folder with the lab's source.
 fn source_folder() -> tempfile::TempDir {
@@ -13,7 +13,7 @@ fn source_folder() -> tempfile::TempDir {
 }
 
 /// What `harness profile tripling` with these arguments ends with and prints.
-fn profiled(args: &[&str]) -> (Result<Ending, Failure>, String) {
+fn profiled(args: &[&str]) -> (Result<Ending, CommandError>, String) {
     let folder = source_folder();
     let args = ["profile", "tripling"].iter().chain(args);
     #[derive(clap::Parser)]
@@ -143,7 +143,7 @@ fn cases_by_label() {
     insta::assert_snapshot!(label(&["--case=block"]).unwrap_err(), @"--case block: 4 cases of tripling have this in their label, `1 blocks` and `2 blocks` among them; write more of it");
     let failure = label(&["--case=200x200"]).unwrap_err();
     insta::assert_snapshot!(failure, @"--case 200x200: no case of tripling has this label; `harness list tripling` shows them all");
-    assert_eq!(failure.exit_code(), crate::exit::BAD_INPUT);
+    assert_eq!(failure.exit_code(), exit::codes::BAD_INPUT);
 }
 
 /// The built-in kernels: only what no compiler changes.

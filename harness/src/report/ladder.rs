@@ -6,9 +6,9 @@ use page::{Page, Rung, ladder};
 use units::three;
 
 use super::rows::{Timed, timed};
-use crate::failure::Failure;
 use crate::perf::results::{Correctness, Results};
-use crate::table::{Align, Table};
+use exit::CommandError;
+use terminal::table::{Align, Table};
 
 const CAPTION: &str = "Work in a second, from each lab's plain variant to the fastest, on its largest case: blue in Rust, orange the same in CUDA C++. A line is the limit that binds the variant, measured in the same run: memory and L2 by the bytes that it must move, FP32 and FP64 by its operations.";
 
@@ -49,12 +49,12 @@ pub fn add(page: &mut Page, results: &Results, command: &str) {
 ///
 /// # Errors
 ///
-/// [`Failure::Input`] where no lab has two variants that were timed.
-pub fn svg(measurements: &[&Results]) -> Result<String, Failure> {
+/// [`CommandError::Input`] where no lab has two variants that were timed.
+pub fn svg(measurements: &[&Results]) -> Result<String, CommandError> {
     let steps = measurements.iter().flat_map(|results| steps(results));
     let steps: Vec<Step<'_>> = steps.collect();
     if steps.is_empty() {
-        return Err(Failure::Input(
+        return Err(CommandError::Input(
             "--ladder: no lab of these results has two variants that were timed on a GPU; `harness perf --large --peers --json=FILE` times them"
                 .to_owned(),
         ));

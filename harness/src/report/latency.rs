@@ -6,7 +6,7 @@ use units::{bytes, three};
 
 use super::shell_line;
 use crate::run::membench::Measured;
-use crate::table::Table;
+use terminal::table::Table;
 
 /// The plot, and a table of the levels.
 pub fn add(page: &mut Page, measured: &Measured) {

@@ -10,7 +10,7 @@ use units::three;
 use super::roofline::{giga, roofs};
 use super::rows::{Timed, position, timed};
 use crate::perf::results::{DeviceRecord, Results};
-use crate::table::Table;
+use terminal::table::Table;
 
 /// A variant that was timed, and what it moves.
 struct Levelled<'r> {

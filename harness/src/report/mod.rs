@@ -33,13 +33,13 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use page::Page;
 
-use crate::failure::{Ending, Failure};
-use crate::json::read::Head;
 use crate::perf::results::Results;
 use crate::run::membench::Measured;
 use crate::scaling::results as scaled;
-use crate::stdout::Out;
+use exit::{CommandError, Ending};
 use output_files::OutputFile;
+use terminal::json::read::Head;
+use terminal::stdout::Out;
 
 /// The arguments of `harness report`.
 #[derive(Debug, Clone, Args)]
@@ -62,16 +62,16 @@ const TITLE: &str = "Measurements";
 /// # Errors
 ///
 /// A file that cannot be read or written, or does not hold results of this program.
-pub fn run(args: &ReportArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
+pub fn run(args: &ReportArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
     let documents = args.results.iter();
     let documents: Vec<Document> = documents
         .map(|path| Document::read(path))
-        .collect::<Result<_, Failure>>()?;
+        .collect::<Result<_, CommandError>>()?;
     let page = match (&args.out, &args.ladder) {
         (None, None) => Some(PathBuf::from("report.html")),
         (page, _) => page.clone(),
     };
-    let mut write = |flag: &str, path: &Path, text: String| -> Result<(), Failure> {
+    let mut write = |flag: &str, path: &Path, text: String| -> Result<(), CommandError> {
         let path = OutputFile::create(flag, path)?.write_all(text.as_bytes())?;
         out.line(format!("wrote {}", path.display()))
     };
@@ -92,18 +92,19 @@ enum Document {
 }
 
 impl Document {
-    fn read(path: &Path) -> Result<Document, Failure> {
+    fn read(path: &Path) -> Result<Document, CommandError> {
         let text = std::fs::read_to_string(path)
-            .map_err(|error| Failure::Input(format!("cannot be read: {}", error.kind())));
+            .map_err(|error| CommandError::Input(format!("cannot be read: {}", error.kind())));
         text.and_then(|text| Document::parse(&text))
             .map_err(|failure| failure.context(path.display()))
     }
 
-    fn parse(text: &str) -> Result<Document, Failure> {
+    fn parse(text: &str) -> Result<Document, CommandError> {
         const REMEDY: &str =
             "write one with `harness perf --json=FILE` or `harness run membench --json=FILE`";
-        let head = Head::of(text)
-            .map_err(|error| Failure::Input(format!("no results of ours: {error}; {REMEDY}")))?;
+        let head = Head::of(text).map_err(|error| {
+            CommandError::Input(format!("no results of ours: {error}; {REMEDY}"))
+        })?;
         match head.command.as_str() {
             "perf" => Ok(Document::Perf(Box::new(Results::parse(text)?))),
             "run membench" => {
@@ -114,7 +115,7 @@ impl Document {
                 let scaling = scaled::Results::parse(&head, text)?;
                 Ok(Document::Scaling(Box::new(scaling)))
             }
-            other => Err(Failure::Input(format!(
+            other => Err(CommandError::Input(format!(
                 "results of `harness {other}`; {REMEDY}"
             ))),
         }

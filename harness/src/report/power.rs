@@ -7,7 +7,7 @@ use units::three;
 
 use super::rows::position;
 use crate::perf::results::{CaseResults, DeviceTrace, Results};
-use crate::table::Table;
+use terminal::table::Table;
 
 /// What a sample has, if it was reported.
 type Quantity = fn(&Sample) -> Option<f64>;

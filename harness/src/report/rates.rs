@@ -6,7 +6,7 @@ use units::three;
 
 use super::rows::{OF_LIMIT, Timed, position, timed};
 use crate::perf::results::{CaseResults, Correctness, Outcome, Results, Row};
-use crate::table::{Align, Table};
+use terminal::table::{Align, Table};
 
 /// A picture and a table for each lab of all measurements, each with the command that made it.
 pub fn add(page: &mut Page, measurements: &[(&Results, String)]) {

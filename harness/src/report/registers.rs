@@ -5,7 +5,7 @@ use page::Page;
 use super::rows::timed;
 use crate::perf::report::registers::{columns, lines};
 use crate::perf::results::Results;
-use crate::table::Table;
+use terminal::table::Table;
 
 /// A table, if variants were timed under caps.
 pub fn add(page: &mut Page, results: &Results, command: &str) {

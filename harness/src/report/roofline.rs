@@ -7,7 +7,7 @@ use units::three;
 
 use super::rows::{OF_LIMIT, Timed, timed};
 use crate::perf::results::{DeviceRecord, Results};
-use crate::table::Table;
+use terminal::table::Table;
 
 /// A plot and a table for each device.
 pub fn add(page: &mut Page, results: &Results, command: &str) {

@@ -6,7 +6,7 @@ use units::three;
 
 use crate::perf::compared::Compared;
 use crate::perf::results::{Correctness, Figures, Results};
-use crate::table::Tone;
+use terminal::table::Tone;
 
 /// What a column of the tables says.
 pub const OF_LIMIT: &str = "\"of limit\": the least time that the device's measured limits allow for the bytes and operations that the variant cannot avoid, by the measured time.";

@@ -7,7 +7,7 @@ use page::Page;
 use units::{bytes, bytes_per_s, three, utc, waited};
 
 use crate::perf::results::Results;
-use crate::table::Table;
+use terminal::table::Table;
 
 /// Facts and limits.
 pub fn add(page: &mut Page, results: &Results, command: &str) {

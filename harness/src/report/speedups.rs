@@ -6,7 +6,7 @@ use units::three;
 use super::rows::{Timed, position, timed};
 use crate::perf::compared::Compared;
 use crate::perf::results::{Correctness, Ratio, Results, Row};
-use crate::table::{Align, Table};
+use terminal::table::{Align, Table};
 
 /// Bars against the serial CPU, or the first variant, and a table of all ratios.
 pub fn add(page: &mut Page, results: &Results, command: &str) {

@@ -241,10 +241,10 @@ fn a_file_is_written_whole_or_not_at_all() {
         ladder: None,
     };
     let mut text = Vec::new();
-    let mut out = Out::new(&mut text, crate::terminal::Look::PLAIN);
+    let mut out = Out::new(&mut text, terminal::look::Look::PLAIN);
     let missing = vec![input.clone(), folder.path().join("no.json")];
     let failure = run(&args(missing), &mut out).unwrap_err();
-    assert_eq!(failure.exit_code(), crate::exit::BAD_INPUT);
+    assert_eq!(failure.exit_code(), exit::codes::BAD_INPUT);
     assert!(!target.exists());
     assert_eq!(run(&args(vec![input]), &mut out), Ok(Ending::Fine));
     assert!(

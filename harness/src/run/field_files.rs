@@ -9,9 +9,9 @@ use std::path::Path;
 use host::plan::Element;
 use host::{Case, HostBuffer, NamedBuffers};
 
-use crate::failure::Failure;
-use crate::progress::Bar;
+use exit::CommandError;
 use output_files::OutputFolder;
+use terminal::progress::Bar;
 use units::count;
 
 /// The name of the element type in NumPy and in VTK.
@@ -164,13 +164,13 @@ impl VtiSeries {
     ///
     /// # Errors
     ///
-    /// [`Failure::Input`] if it cannot be written, or is not empty.
+    /// [`CommandError::Input`] if it cannot be written, or is not empty.
     pub fn create(
         folder: &Path,
         name: &'static str,
         lattice: Lattice,
         timestep_s: f64,
-    ) -> Result<VtiSeries, Failure> {
+    ) -> Result<VtiSeries, CommandError> {
         if let Some(above) = folder.parent() {
             super::flags::create_folder(above)?;
         }
@@ -187,15 +187,17 @@ impl VtiSeries {
     ///
     /// # Errors
     ///
-    /// [`Failure::Environment`], typically since the disk is full.
-    pub fn record(&mut self, step: u32, fields: &NamedBuffers) -> Result<(), Failure> {
+    /// [`CommandError::Environment`], typically since the disk is full.
+    pub fn record(&mut self, step: u32, fields: &NamedBuffers) -> Result<(), CommandError> {
         let file = format!("{}-{step:06}.vti", self.lattice.name);
         let _bar = Bar::spinner(format!("writing {file}"));
         let values = host::check::find(fields, self.lattice.name);
-        let values = values.ok_or_else(|| Failure::Bug(format!("no field for {file}")))?;
+        let values = values.ok_or_else(|| CommandError::Bug(format!("no field for {file}")))?;
         self.lattice
             .write_vti(&mut self.folder.file(&file)?, values)
-            .map_err(|error| Failure::not_written(&self.folder.target().join(&file), &error))?;
+            .map_err(|error| {
+                CommandError::not_written(&self.folder.target().join(&file), &error)
+            })?;
         self.files.push((f64::from(step) * self.timestep_s, file));
         Ok(())
     }
@@ -205,11 +207,12 @@ impl VtiSeries {
     /// # Errors
     ///
     /// As [`VtiSeries::record`].
-    pub fn finish(self) -> Result<String, Failure> {
+    pub fn finish(self) -> Result<String, CommandError> {
         let name = format!("{}.pvd", self.name);
         let mut writer = self.folder.file(&name)?;
-        write_pvd(&mut writer, &self.files)
-            .map_err(|error| Failure::not_written(&self.folder.target().join(&name), &error))?;
+        write_pvd(&mut writer, &self.files).map_err(|error| {
+            CommandError::not_written(&self.folder.target().join(&name), &error)
+        })?;
         drop(writer);
         let path = self.folder.finish()?.join(name);
         let fields = count(self.files.len(), "field");

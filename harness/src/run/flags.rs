@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use host::lab::CaseError;
 
-use crate::failure::Failure;
+use exit::CommandError;
 
 /// A number from 1 on.
 pub fn at_least_1() -> clap::builder::RangedI64ValueParser<u32> {
@@ -31,13 +31,13 @@ impl<const N: usize> FromStr for Extents<N> {
 }
 
 /// The error with the flag that gave the value: parameters have the names of their flags.
-pub fn of_flag(error: CaseError) -> Failure {
+pub fn of_flag(error: CaseError) -> CommandError {
     match error {
         CaseError::Invalid {
             name,
             value,
             reason,
-        } => Failure::Input(format!("--{name} {value}: {reason}")),
+        } => CommandError::Input(format!("--{name} {value}: {reason}")),
         other => other.into(),
     }
 }
@@ -46,8 +46,8 @@ pub fn of_flag(error: CaseError) -> Failure {
 ///
 /// # Errors
 ///
-/// [`Failure::Input`] if it cannot be created.
-pub fn create_folder(folder: &Path) -> Result<(), Failure> {
+/// [`CommandError::Input`] if it cannot be created.
+pub fn create_folder(folder: &Path) -> Result<(), CommandError> {
     std::fs::create_dir_all(folder).map_err(|error| {
         let reason = match error.kind() {
             ErrorKind::AlreadyExists | ErrorKind::NotADirectory => {
@@ -55,7 +55,7 @@ pub fn create_folder(folder: &Path) -> Result<(), Failure> {
             }
             kind => kind.to_string(),
         };
-        Failure::Input(format!(
+        CommandError::Input(format!(
             "--out {}: cannot create the folder: {reason}; name a place that can be written",
             folder.display(),
         ))

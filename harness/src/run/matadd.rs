@@ -9,11 +9,11 @@ use serde::Serialize;
 use super::flags::Extents;
 use crate::catalogue::needs_solutions;
 use crate::devices::{Machine, Named, Wanted};
-use crate::failure::{Ending, Failure};
-use crate::json::JsonArg;
-use crate::stdout::Out;
-use crate::table::{Align, Columns};
-use crate::terminal::Look;
+use exit::{CommandError, Ending};
+use terminal::json::JsonArg;
+use terminal::look::Look;
+use terminal::stdout::Out;
+use terminal::table::{Align, Columns};
 
 /// The arguments of `harness run matadd`.
 #[derive(Debug, Clone, Args)]
@@ -66,7 +66,7 @@ struct Report {
 /// # Errors
 ///
 /// Invalid arguments, a missing device.
-pub fn run(args: &MataddArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
+pub fn run(args: &MataddArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
     needs_solutions(
         "run matadd runs the built-in solution",
         "`harness grade labs/matadd/starter` runs yours",
@@ -75,12 +75,12 @@ pub fn run(args: &MataddArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
     run_on(args, &machine, out)
 }
 
-fn run_on(args: &MataddArgs, machine: &Machine, out: &mut Out<'_>) -> Result<Ending, Failure> {
+fn run_on(args: &MataddArgs, machine: &Machine, out: &mut Out<'_>) -> Result<Ending, CommandError> {
     let variant = find_variant(LAB.variants(), &args.check_index)
-        .map_err(|error| Failure::from(error).context("--check-index"))?
+        .map_err(|error| CommandError::from(error).context("--check-index"))?
         .name;
     if args.device == Some(Wanted::Cpu) {
-        return Err(Failure::Input(
+        return Err(CommandError::Input(
             "--device cpu: it has no grid of threads; name cuda or emulated".to_owned(),
         ));
     }

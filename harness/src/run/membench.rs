@@ -15,11 +15,11 @@ use host::membench::{
 use serde::{Deserialize, Serialize};
 
 use crate::devices::{Machine, Named, Wanted};
-use crate::failure::{Ending, Failure};
-use crate::json::{JsonArg, SCHEMA_VERSION, read};
-use crate::progress::Bar;
-use crate::stdout::Out;
+use exit::{CommandError, Ending};
 use output_files::OutputFile;
+use terminal::json::{JsonArg, SCHEMA_VERSION, read};
+use terminal::progress::Bar;
+use terminal::stdout::Out;
 
 /// The arguments of `harness run membench`.
 #[derive(Debug, Clone, Args)]
@@ -65,8 +65,8 @@ impl Measured {
     ///
     /// # Errors
     ///
-    /// [`Failure::Input`] for another version, or other fields.
-    pub fn parse(head: &read::Head, text: &str) -> Result<Measured, Failure> {
+    /// [`CommandError::Input`] for another version, or other fields.
+    pub fn parse(head: &read::Head, text: &str) -> Result<Measured, CommandError> {
         head.expect_version(SCHEMA_VERSION)?;
         read::document(text)
     }
@@ -77,7 +77,7 @@ impl Measured {
 /// # Errors
 ///
 /// Invalid arguments, a path that cannot be written, a missing device, a kernel whose result is wrong.
-pub fn run(args: &MembenchArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
+pub fn run(args: &MembenchArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
     run_on(
         args,
         &Machine::discover(&[args.device], Sanitize::NONE),
@@ -85,16 +85,20 @@ pub fn run(args: &MembenchArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
     )
 }
 
-fn run_on(args: &MembenchArgs, machine: &Machine, out: &mut Out<'_>) -> Result<Ending, Failure> {
+fn run_on(
+    args: &MembenchArgs,
+    machine: &Machine,
+    out: &mut Out<'_>,
+) -> Result<Ending, CommandError> {
     if args.device == Wanted::Cpu {
-        return Err(Failure::Input(
+        return Err(CommandError::Input(
             "--device cpu: the kernels measure a GPU's memory; name cuda or emulated".to_owned(),
         ));
     }
     let named = machine
         .choose_one(Some(args.device))
         .map_err(|failure| match failure {
-            Failure::Environment(text) => Failure::Environment(format!(
+            CommandError::Environment(text) => CommandError::Environment(format!(
                 "{text}; `--device emulated` checks the kernels without one"
             )),
             other => other,
@@ -119,8 +123,8 @@ fn run_on(args: &MembenchArgs, machine: &Machine, out: &mut Out<'_>) -> Result<E
         out.line(report::render(&measured, info, out.look()))?;
     }
     if let Some(plot) = plot {
-        let svg =
-            plot::svg(&measured).map_err(|error| Failure::not_written(plot.target(), &error))?;
+        let svg = plot::svg(&measured)
+            .map_err(|error| CommandError::not_written(plot.target(), &error))?;
         let path = plot.write_all(svg.as_bytes())?;
         if json.wants_text() {
             out.line(format!("\n  wrote {}", path.display()))?;
@@ -130,7 +134,7 @@ fn run_on(args: &MembenchArgs, machine: &Machine, out: &mut Out<'_>) -> Result<E
     Ok(Ending::Fine)
 }
 
-fn measure(Named { name, device }: Named<'_>) -> Result<Measured, Failure> {
+fn measure(Named { name, device }: Named<'_>) -> Result<Measured, CommandError> {
     let info = device.info();
     let (latency_options, bandwidth_options, coalescing_options) = options(info);
     let mut latencies = Vec::new();
@@ -186,12 +190,12 @@ fn options(info: &DeviceInfo) -> (LatencyOptions, BandwidthOptions, CoalescingOp
     )
 }
 
-fn failure(error: MembenchError) -> Failure {
+fn failure(error: MembenchError) -> CommandError {
     match error {
         MembenchError::Host(error) => error.into(),
-        MembenchError::Wrong { .. } => Failure::Wrong(error.to_string()),
+        MembenchError::Wrong { .. } => CommandError::Wrong(error.to_string()),
         // Users do not choose options.
-        _ => Failure::Bug(error.to_string()),
+        _ => CommandError::Bug(error.to_string()),
     }
 }
 

@@ -21,8 +21,8 @@ mod wave3d;
 
 use clap::{Args, Subcommand};
 
-use crate::failure::{Ending, Failure};
-use crate::stdout::Out;
+use exit::{CommandError, Ending};
+use terminal::stdout::Out;
 
 /// The arguments of `harness run`.
 #[derive(Debug, Clone, Args)]
@@ -51,7 +51,7 @@ enum RunLab {
 ///
 /// Invalid arguments, a path that cannot be written, a device that was named and is missing. A wrong result is not an
 /// error: the report has it.
-pub fn run(args: &RunArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
+pub fn run(args: &RunArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
     match &args.lab {
         RunLab::Poisson(args) => poisson::run(args, out),
         RunLab::Stencil25(args) => stencil25::run(args, out),
@@ -64,7 +64,7 @@ pub fn run(args: &RunArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
 #[cfg(test)]
 pub(crate) mod test_command {
     use super::*;
-    use crate::terminal::Look;
+    use terminal::look::Look;
 
     /// The arguments as a command line gives them.
     pub fn parse<A: Args>(args: &[&str]) -> A {
@@ -79,8 +79,8 @@ pub(crate) mod test_command {
 
     /// What a command ends with and prints.
     pub fn printed(
-        command: impl FnOnce(&mut Out<'_>) -> Result<Ending, Failure>,
-    ) -> (Result<Ending, Failure>, String) {
+        command: impl FnOnce(&mut Out<'_>) -> Result<Ending, CommandError>,
+    ) -> (Result<Ending, CommandError>, String) {
         let mut text = Vec::new();
         let mut out = Out::new(&mut text, Look::PLAIN);
         let ending = command(&mut out);

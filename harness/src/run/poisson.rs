@@ -13,12 +13,12 @@ use super::flags::{at_least_1, create_folder, of_flag};
 use super::processor::{DeviceArg, Processor};
 use super::stepper::{Chunk, Comparison, Stepper, once, part};
 use super::timesteps::report_comparison;
-use crate::failure::{Ending, Failure};
-use crate::progress::Bar;
-use crate::stdout::Out;
-use crate::table::{Align, Columns};
+use exit::{CommandError, Ending};
 use output_files::OutputFile;
 use stats::SamplingRule;
+use terminal::progress::Bar;
+use terminal::stdout::Out;
+use terminal::table::{Align, Columns};
 use units::{bytes, bytes_per_s, count, grouped, three};
 
 /// The arguments of `harness run poisson`.
@@ -91,7 +91,7 @@ const RULE: SamplingRule = SamplingRule {
 /// # Errors
 ///
 /// Invalid arguments, a path that cannot be written, a device that was named and is missing.
-pub fn run(args: &PoissonArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
+pub fn run(args: &PoissonArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
     let problem = Poisson::new(args.n, args.iterations)
         .and_then(|problem| problem.with_start(Start::Uniform(args.t0)))
         .map_err(of_flag)?;
@@ -115,9 +115,9 @@ fn solve(
     stop: Option<&Stop>,
     processor: &Processor,
     out: &mut Out<'_>,
-) -> Result<Ending, Failure> {
+) -> Result<Ending, CommandError> {
     if let (Some(_), Some(2..)) = (&stop, processor.device().map(Device::count)) {
-        return Err(Failure::Input(
+        return Err(CommandError::Input(
             "--tolerance: the change is looked at on one GPU; leave out --gpus".to_owned(),
         ));
     }
@@ -166,7 +166,7 @@ fn solve(
 fn iterate_until(
     stop: &Stop,
     stepper: &mut Stepper<'_, Poisson>,
-) -> Result<(Chunk, (String, Ending)), Failure> {
+) -> Result<(Chunk, (String, Ending)), CommandError> {
     let (problem, processor) = (&stepper.problem, stepper.processor);
     let bar = Bar::new(format!("computing on {}", processor.name));
     let began = Instant::now();
@@ -234,7 +234,7 @@ fn figures(done: &Poisson, chunk: &Chunk, processor: &Processor, out: &Out<'_>) 
 
 impl PoissonArgs {
     /// Prepares the file that the flags name, and its folder; `None` if they name none.
-    fn file(&self) -> Result<Option<OutputFile>, Failure> {
+    fn file(&self) -> Result<Option<OutputFile>, CommandError> {
         let extension = match self.output {
             FieldFormat::None => return Ok(None),
             FieldFormat::Npy => "npy",
@@ -242,7 +242,7 @@ impl PoissonArgs {
         };
         let suffix = match &self.suffix {
             Some(suffix) if suffix.is_empty() || suffix.contains(['/', '\\', '\0']) => {
-                return Err(Failure::Input(format!(
+                return Err(CommandError::Input(format!(
                     "--suffix {suffix:?}: a part of a file's name, without / and \\; name folders with --out"
                 )));
             }
@@ -261,7 +261,7 @@ fn write(
     format: FieldFormat,
     problem: &Poisson,
     u: &HostBuffer,
-) -> Result<String, Failure> {
+) -> Result<String, CommandError> {
     let bar = Bar::spinner(format!("writing {}", file.target().display()));
     let written = match format {
         FieldFormat::Vti => {
@@ -270,7 +270,7 @@ fn write(
         }
         _ => write_npy(file.writer(), &[problem.n() as usize; 3], u),
     };
-    written.map_err(|error| Failure::not_written(file.target(), &error))?;
+    written.map_err(|error| CommandError::not_written(file.target(), &error))?;
     drop(bar);
     let path = file.finish()?;
     let size = std::fs::metadata(&path).map_or(0, |data| data.len());

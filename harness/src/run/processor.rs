@@ -12,9 +12,9 @@ use host::{Case, Device, DeviceKind, Lab};
 use crate::catalogue::variant_of_run;
 use crate::cpu;
 use crate::devices::{Gpus, Machine, Wanted};
-use crate::failure::{Ending, Failure};
-use crate::stdout::Out;
 use crate::tune::table::Table;
+use exit::{CommandError, Ending};
+use terminal::stdout::Out;
 
 /// The flags.
 #[derive(Debug, Clone, Args)]
@@ -51,14 +51,14 @@ impl DeviceArg {
     ///
     /// # Errors
     ///
-    /// [`Failure::Input`] for an unknown variant; [`Failure::Environment`] for a device that is named and missing.
+    /// [`CommandError::Input`] for an unknown variant; [`CommandError::Environment`] for a device that is named and missing.
     pub fn processor(
         &self,
         lab: &dyn Lab,
         case: &dyn Case,
         variant: Option<&str>,
         usual: &str,
-    ) -> Result<Processor, Failure> {
+    ) -> Result<Processor, CommandError> {
         #[cfg(target_os = "linux")]
         let world = match self.device {
             // Each process computes by itself.
@@ -139,8 +139,8 @@ impl Processor {
     pub fn compute(
         self,
         out: &mut Out<'_>,
-        compute: impl FnOnce(&Processor, &mut Out<'_>) -> Result<Ending, Failure>,
-    ) -> Result<Ending, Failure> {
+        compute: impl FnOnce(&Processor, &mut Out<'_>) -> Result<Ending, CommandError>,
+    ) -> Result<Ending, CommandError> {
         if self.is_first() {
             let ended = compute(&self, out);
             return self.end(ended);
@@ -150,7 +150,7 @@ impl Processor {
     }
 
     #[cfg(target_os = "linux")]
-    fn end(mut self, ended: Result<Ending, Failure>) -> Result<Ending, Failure> {
+    fn end(mut self, ended: Result<Ending, CommandError>) -> Result<Ending, CommandError> {
         if let Some(ranks) = self.ranks.take() {
             drop(self);
             super::ranks::end(ranks, ended.as_ref().map(drop))?;
@@ -159,7 +159,7 @@ impl Processor {
     }
 
     #[cfg(not(target_os = "linux"))]
-    fn end(self, ended: Result<Ending, Failure>) -> Result<Ending, Failure> {
+    fn end(self, ended: Result<Ending, CommandError>) -> Result<Ending, CommandError> {
         ended
     }
 

@@ -11,15 +11,15 @@ use host::{Device, Error, Module};
 
 use crate::devices::{Gpus, Wanted};
 use crate::digest::sha256;
-use crate::failure::Failure;
-use crate::{exit, interrupt};
+use crate::interrupt;
+use exit::CommandError;
 
 /// This process among those that a launcher started: torchrun, srun, mpirun or `harness launch`. `None` if it is alone.
 ///
 /// # Errors
 ///
-/// [`Failure::Input`] for a launcher's variables that contradict each other, and for no place to meet.
-pub fn world(rendezvous: Option<&str>) -> Result<Option<World>, Failure> {
+/// [`CommandError::Input`] for a launcher's variables that contradict each other, and for no place to meet.
+pub fn world(rendezvous: Option<&str>) -> Result<Option<World>, CommandError> {
     let world = World::from_environment(rendezvous).map_err(Error::from)?;
     Ok(world.filter(|world| world.ranks > 1))
 }
@@ -36,7 +36,7 @@ pub fn meet(
     gpus: Option<&Gpus>,
     kernels: &Module,
     facts: Vec<(String, String)>,
-) -> Result<(Box<dyn Device>, Arc<Session>), Failure> {
+) -> Result<(Box<dyn Device>, Arc<Session>), CommandError> {
     let is_emulated = wanted == Wanted::Emulated;
     let own = match is_emulated {
         true => Vec::new(),
@@ -47,7 +47,7 @@ pub fn meet(
         (true, Some(Gpus::Count(count))) => *count,
         (true, None) => 1,
         (true, Some(other)) => {
-            return Err(Failure::Input(format!(
+            return Err(CommandError::Input(format!(
                 "--gpus {other}: of the emulated device each process has as many as you like: write how many, as in --gpus 2"
             )));
         }
@@ -70,7 +70,7 @@ pub fn meet(
             Ok((Box::new(device), session))
         }
         Err(error) => {
-            let failure = Failure::from(error);
+            let failure = CommandError::from(error);
             end(session, Err(&failure))?;
             Err(failure)
         }
@@ -86,7 +86,7 @@ fn end_after_grace(why: String) {
         thread::sleep(GRACE);
         // Standard error may be gone.
         let _ = writeln!(std::io::stderr(), "error: {why}");
-        interrupt::end_program(exit::ENVIRONMENT.into());
+        interrupt::end_program(exit::codes::ENVIRONMENT.into());
     });
 }
 
@@ -118,10 +118,10 @@ fn devices(
 ///
 /// # Errors
 ///
-/// [`Failure::Environment`] if another process failed or died.
-pub fn end(session: Arc<Session>, result: Result<(), &Failure>) -> Result<(), Failure> {
+/// [`CommandError::Environment`] if another process failed or died.
+pub fn end(session: Arc<Session>, result: Result<(), &CommandError>) -> Result<(), CommandError> {
     let Some(session) = Arc::into_inner(session) else {
-        return Err(Failure::Bug("a device outlives its run".to_owned()));
+        return Err(CommandError::Bug("a device outlives its run".to_owned()));
     };
     match result {
         Ok(()) => Ok(session.end().map_err(Error::from)?),
@@ -144,13 +144,13 @@ fn version(kernels: &Module) -> String {
 }
 
 /// The GPUs of this process: those of its node, dealt out in order. Where a scheduler shows each process its own GPUs only, all that it sees.
-fn own_gpus(world: &World, gpus: Option<&Gpus>) -> Result<Vec<CudaDevice>, Failure> {
+fn own_gpus(world: &World, gpus: Option<&Gpus>) -> Result<Vec<CudaDevice>, CommandError> {
     let all = CudaDevice::all().map_err(|error| {
-        Failure::Environment(format!(
+        CommandError::Environment(format!(
             "{error}; several processes compute on GPUs, or with --device emulated"
         ))
     })?;
-    let numbers = numbers(world, gpus, all.len() as u32).map_err(Failure::Environment)?;
+    let numbers = numbers(world, gpus, all.len() as u32).map_err(CommandError::Environment)?;
     let mut all: Vec<Option<CudaDevice>> = all.into_iter().map(Some).collect();
     let own = numbers
         .iter()

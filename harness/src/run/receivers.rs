@@ -230,7 +230,8 @@ mod tests {
     use host::device::EmulatedDevice;
     use host::run::run_once;
     use host::stencil25::{LAB, Start, Stencil25};
-    use host::{Cpu, Device, Lab, NoProgress};
+    use host::{Cpu, Device, Lab};
+    use terminal::progress::NoProgress;
 
     fn receivers(every: u32) -> Receivers {
         Receivers {

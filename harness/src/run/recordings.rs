@@ -10,7 +10,7 @@ use super::field_files::write_npy;
 use super::receivers::Receivers;
 use crate::animate::film::Film;
 use crate::animate::pictures::{Animation, write_png};
-use crate::failure::Failure;
+use exit::CommandError;
 use output_files::OutputFile;
 
 /// Frames in a second of a GIF.
@@ -43,8 +43,13 @@ impl Slices {
     ///
     /// # Errors
     ///
-    /// [`Failure::Input`] for a path that cannot be written, or for more frames than fit.
-    pub fn create(flag: &str, path: &Path, plane: Plane, frames: usize) -> Result<Slices, Failure> {
+    /// [`CommandError::Input`] for a path that cannot be written, or for more frames than fit.
+    pub fn create(
+        flag: &str,
+        path: &Path,
+        plane: Plane,
+        frames: usize,
+    ) -> Result<Slices, CommandError> {
         let film = Film::new([plane.across.0, plane.down.0], |_, _| false, frames)
             .map_err(|failure| failure.context(flag))?;
         let animation = Animation::create(flag, path, FPS, film)?;
@@ -55,8 +60,8 @@ impl Slices {
     ///
     /// # Errors
     ///
-    /// [`Failure::Bug`] for fields without the plane's.
-    pub fn record(&mut self, fields: &NamedBuffers) -> Result<(), Failure> {
+    /// [`CommandError::Bug`] for fields without the plane's.
+    pub fn record(&mut self, fields: &NamedBuffers) -> Result<(), CommandError> {
         let Plane {
             field,
             first,
@@ -74,8 +79,8 @@ impl Slices {
     ///
     /// # Errors
     ///
-    /// [`Failure::Environment`], typically since the disk is full.
-    pub fn finish(self) -> Result<String, Failure> {
+    /// [`CommandError::Environment`], typically since the disk is full.
+    pub fn finish(self) -> Result<String, CommandError> {
         self.animation.finish()
     }
 }
@@ -92,10 +97,14 @@ impl Seismogram {
     ///
     /// # Errors
     ///
-    /// [`Failure::Input`] for a path that cannot be written, or that does not end in `.npy`.
-    pub fn create(flag: &str, path: &Path, receivers: Receivers) -> Result<Seismogram, Failure> {
+    /// [`CommandError::Input`] for a path that cannot be written, or that does not end in `.npy`.
+    pub fn create(
+        flag: &str,
+        path: &Path,
+        receivers: Receivers,
+    ) -> Result<Seismogram, CommandError> {
         if path.extension().is_none_or(|ending| ending != "npy") {
-            return Err(Failure::Input(format!(
+            return Err(CommandError::Input(format!(
                 "{flag} {}: a seismogram is a NumPy array: name a file that ends in .npy; its picture is beside it, as .png",
                 path.display()
             )));
@@ -117,13 +126,13 @@ impl Seismogram {
     ///
     /// # Errors
     ///
-    /// [`Failure::Environment`], typically since the disk is full.
-    pub fn finish(mut self, recorded: &Receivers) -> Result<String, Failure> {
+    /// [`CommandError::Environment`], typically since the disk is full.
+    pub fn finish(mut self, recorded: &Receivers) -> Result<String, CommandError> {
         let width = recorded.len as usize;
         let samples = recorded.samples.len() / width;
         let values: HostBuffer = recorded.samples.clone().into();
         write_npy(self.array.writer(), &[samples, width], &values)
-            .map_err(|error| Failure::not_written(self.array.target(), &error))?;
+            .map_err(|error| CommandError::not_written(self.array.target(), &error))?;
         let array = self.array.finish()?;
         let shape = format!(
             "{}: {} samples of {} receivers",
@@ -137,7 +146,7 @@ impl Seismogram {
         }
         let (picture, size) = picture(&recorded.samples, width);
         write_png(self.picture.writer(), &picture, size)
-            .map_err(|error| Failure::not_written(self.picture.target(), &error))?;
+            .map_err(|error| CommandError::not_written(self.picture.target(), &error))?;
         Ok(format!("{shape}; {}", self.picture.finish()?.display()))
     }
 }

@@ -14,8 +14,8 @@ use super::processor::DeviceArg;
 use super::receivers::Receivers;
 use super::recordings::{Plane, Seismogram, Slices};
 use super::timesteps::{self, Records};
-use crate::failure::{Ending, Failure};
-use crate::stdout::Out;
+use exit::{CommandError, Ending};
+use terminal::stdout::Out;
 
 /// The arguments of `harness run stencil25`.
 #[derive(Debug, Clone, Args)]
@@ -102,7 +102,7 @@ enum InitialFields {
 /// # Errors
 ///
 /// Invalid arguments, a model that cannot be read, a path that cannot be written, a device that was named and is missing.
-pub fn run(args: &Stencil25Args, out: &mut Out<'_>) -> Result<Ending, Failure> {
+pub fn run(args: &Stencil25Args, out: &mut Out<'_>) -> Result<Ending, CommandError> {
     let problem = problem(args)?;
     let receivers = receivers(&problem, args)?;
     let variant = args.variant.as_deref();
@@ -112,7 +112,7 @@ pub fn run(args: &Stencil25Args, out: &mut Out<'_>) -> Result<Ending, Failure> {
     processor.compute(out, |processor, out| {
         let is_several = processor.device().is_some_and(|device| device.count() > 1);
         if is_several && receivers.is_some() {
-            return Err(Failure::Input(
+            return Err(CommandError::Input(
                 "--receivers: a seismogram is recorded on one GPU; leave out --gpus".to_owned(),
             ));
         }
@@ -135,7 +135,7 @@ fn period(args: &Stencil25Args) -> u32 {
     args.out_period.unwrap_or(usual)
 }
 
-fn problem(args: &Stencil25Args) -> Result<Stencil25, Failure> {
+fn problem(args: &Stencil25Args) -> Result<Stencil25, CommandError> {
     let start = match args.start {
         InitialFields::Rest => Start::Rest,
         InitialFields::Pulse => Start::Pulse,
@@ -150,7 +150,7 @@ fn problem(args: &Stencil25Args) -> Result<Stencil25, Failure> {
         }
         None => {
             let unknown = CaseError::unknown("model", &args.model, Model::NAMES);
-            return Err(Failure::Input(format!(
+            return Err(CommandError::Input(format!(
                 "--model: {unknown} A model of your own is a .npy file"
             )));
         }
@@ -159,7 +159,7 @@ fn problem(args: &Stencil25Args) -> Result<Stencil25, Failure> {
         && given != of_model
     {
         let text = |shape: [u32; 3]| shape.map(|n| n.to_string()).join(",");
-        return Err(Failure::Input(format!(
+        return Err(CommandError::Input(format!(
             "--model {}: it has {} points, and --shape says {}; leave --shape out",
             args.model,
             text(of_model),
@@ -176,7 +176,7 @@ fn problem(args: &Stencil25Args) -> Result<Stencil25, Failure> {
         else {
             return error.into();
         };
-        Failure::Input(match of_model {
+        CommandError::Input(match of_model {
             _ if name == "shell" => format!("--shell {value}: {reason}"),
             None => format!("--shape: {name} = {value}: {reason}"),
             Some(_) => format!("--model {}: {name} = {value}: {reason}", args.model),
@@ -188,10 +188,10 @@ fn problem(args: &Stencil25Args) -> Result<Stencil25, Failure> {
             value,
             reason,
         } if ["dx", "dy", "dz"].contains(&name.as_str()) => {
-            Failure::Input(format!("--spacing: {name} = {value}: {reason}"))
+            CommandError::Input(format!("--spacing: {name} = {value}: {reason}"))
         }
         CaseError::Invalid { name, reason, .. } if name == "model" => {
-            Failure::Input(format!("--model {}: {reason}", args.model))
+            CommandError::Input(format!("--model {}: {reason}", args.model))
         }
         other => of_flag(other),
     };
@@ -203,11 +203,11 @@ fn problem(args: &Stencil25Args) -> Result<Stencil25, Failure> {
 }
 
 /// The receivers, if there are any: from shell to shell along x, beside the source along y.
-fn receivers(problem: &Stencil25, args: &Stencil25Args) -> Result<Option<Receivers>, Failure> {
+fn receivers(problem: &Stencil25, args: &Stencil25Args) -> Result<Option<Receivers>, CommandError> {
     let (grid, shell) = (problem.grid(), problem.shell());
     let depth = args.receiver_depth.unwrap_or(shell);
     if depth >= grid.n_z {
-        return Err(Failure::Input(format!(
+        return Err(CommandError::Input(format!(
             "--receiver-depth {depth}: there are {} points along z, numbered from 0",
             grid.n_z
         )));
@@ -229,7 +229,7 @@ fn records(
     args: &Stencil25Args,
     period: u32,
     receivers: Option<Receivers>,
-) -> Result<Records, Failure> {
+) -> Result<Records, CommandError> {
     let grid = problem.grid();
     let (to_x, to_y) = (grid.stride_x() as usize, grid.stride_y() as usize);
     let lattice = || Lattice {

@@ -7,17 +7,16 @@ use host::check::{self, CheckError};
 use host::lab::Declaration;
 use host::run::{outputs, reset};
 use host::telemetry::{self, Telemetry};
-use host::{
-    Case, Cpu, Device, DeviceKind, Error, Lab, NamedBuffers, NoProgress, Progress, find_shaped,
-};
+use host::{Case, Cpu, Device, DeviceKind, Error, Lab, NamedBuffers, find_shaped};
 use rayon::{ThreadPool, ThreadPoolBuilder};
+use terminal::progress::{NoProgress, Progress};
 
 use super::processor::Processor;
 use super::receivers::{Receivers, SAMPLES};
-use crate::failure::Failure;
 use crate::memory_advice;
-use crate::progress::Bar;
+use exit::CommandError;
 use stats::{SamplingRule, Summary};
+use terminal::progress::Bar;
 
 /// A GPU computes this long before it is timed, so that clocks have risen and code is loaded, in plans of at most this many
 /// timesteps.
@@ -81,12 +80,12 @@ impl<'p, P: Declaration> Stepper<'p, P> {
     ///
     /// # Errors
     ///
-    /// [`Failure::Environment`] if memory is short, or threads do not start.
+    /// [`CommandError::Environment`] if memory is short, or threads do not start.
     pub fn new(
         problem: P,
         processor: &'p Processor,
         threads: Option<u32>,
-    ) -> Result<Stepper<'p, P>, Failure> {
+    ) -> Result<Stepper<'p, P>, CommandError> {
         let fields = problem.inputs();
         let fields =
             fields.map_err(|error| memory_advice::failure(error, &problem, processor.variant))?;
@@ -96,7 +95,7 @@ impl<'p, P: Declaration> Stepper<'p, P> {
         // 0 lets rayon choose.
         let cores = ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0) as usize);
         let cores = cores.build().map_err(|error| {
-            Failure::Environment(format!("--threads: cannot start threads: {error}"))
+            CommandError::Environment(format!("--threads: cannot start threads: {error}"))
         })?;
         Ok(Stepper {
             problem,
@@ -123,7 +122,7 @@ impl<'p, P: Declaration> Stepper<'p, P> {
         &mut self,
         steps: u32,
         rule: Option<&SamplingRule>,
-    ) -> Result<Option<Chunk>, Failure> {
+    ) -> Result<Option<Chunk>, CommandError> {
         let all = self.problem.timesteps().unwrap_or(0) as u32;
         let steps = steps.min(all - self.steps_done);
         if steps == 0 {
@@ -237,7 +236,7 @@ impl<'p, P: Declaration> Stepper<'p, P> {
     /// # Errors
     ///
     /// As [`Stepper::advance`].
-    pub fn warm_up(&self) -> Result<(), Failure> {
+    pub fn warm_up(&self) -> Result<(), CommandError> {
         let _bar = Bar::spinner(format!("warming up {}", self.processor.name));
         let part = |steps: u32| {
             let all = self.problem.timesteps().unwrap_or(0) as u32;
@@ -272,8 +271,8 @@ impl<'p, P: Declaration> Stepper<'p, P> {
     ///
     /// # Errors
     ///
-    /// [`Failure::Environment`] if memory is short.
-    pub fn compare(&mut self, comparison: &mut Comparison) -> Result<(), Failure> {
+    /// [`CommandError::Environment`] if memory is short.
+    pub fn compare(&mut self, comparison: &mut Comparison) -> Result<(), CommandError> {
         let compared = self.compare_outputs(comparison);
         compared.map_err(|error| self.explained(error))
     }
@@ -316,18 +315,22 @@ impl<'p, P: Declaration> Stepper<'p, P> {
     }
 
     /// The error; if memory is short, with the largest problem that fits.
-    pub fn explained(&self, error: Error) -> Failure {
+    pub fn explained(&self, error: Error) -> CommandError {
         memory_advice::failure(error, &self.problem, self.processor.variant)
     }
 }
 
 /// Checks that the variant uses more than one of several devices.
-fn uses_several<P: Declaration>(problem: &P, variant: &str, devices: u32) -> Result<(), Failure> {
+fn uses_several<P: Declaration>(
+    problem: &P,
+    variant: &str,
+    devices: u32,
+) -> Result<(), CommandError> {
     let steps = problem.timesteps().unwrap_or(0).min(1) as u32;
     let plan = part(problem, 0, steps).record_for(devices, variant);
     let plan = plan.map_err(|error| memory_advice::failure(error, problem, variant))?;
     match plan.devices() {
-        1 => Err(Failure::Input(format!(
+        1 => Err(CommandError::Input(format!(
             "--variant {variant}: it computes on one GPU; with --gpus leave --variant out, which takes `split`, or see `harness list {}`",
             P::lab().name()
         ))),

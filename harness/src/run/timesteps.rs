@@ -7,9 +7,9 @@ use super::field_files::VtiSeries;
 use super::processor::Processor;
 use super::recordings::{Seismogram, Slices};
 use super::stepper::{Chunk, Comparison, Stepper, part};
-use crate::failure::{Ending, Failure};
-use crate::stdout::Out;
-use crate::table::Table;
+use exit::{CommandError, Ending};
+use terminal::stdout::Out;
+use terminal::table::Table;
 use units::{count, grouped, three};
 
 /// What is written of a run, if anything is.
@@ -36,7 +36,7 @@ pub fn run<P: Declaration>(
     is_compared: bool,
     mut records: Records,
     out: &mut Out<'_>,
-) -> Result<Ending, Failure> {
+) -> Result<Ending, CommandError> {
     let lab = P::lab().name();
     let title = format!("{lab}  {}, {}", problem.label(), processor.describe());
     out.line(out.look().title(&title))?;
@@ -81,7 +81,10 @@ pub fn run<P: Declaration>(
 }
 
 /// Prints how much of the result differs from the CPU's, if any of it was compared.
-pub fn report_comparison(comparison: &Comparison, out: &mut Out<'_>) -> Result<Ending, Failure> {
+pub fn report_comparison(
+    comparison: &Comparison,
+    out: &mut Out<'_>,
+) -> Result<Ending, CommandError> {
     if comparison.values == 0 {
         return Ok(Ending::Fine);
     }

@@ -10,8 +10,8 @@ use super::field_files::{Lattice, VtiSeries};
 use super::flags::{Extents, at_least_1, of_flag};
 use super::processor::{DeviceArg, Processor};
 use super::timesteps::{self, Records};
-use crate::failure::{Ending, Failure};
-use crate::stdout::Out;
+use exit::{CommandError, Ending};
+use terminal::stdout::Out;
 
 /// The arguments of `harness run wave3d`.
 #[derive(Debug, Clone, Args)]
@@ -63,7 +63,7 @@ enum InitialFields {
 /// # Errors
 ///
 /// Invalid arguments, a path that cannot be written, a device that was named and is missing.
-pub fn run(args: &Wave3dArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
+pub fn run(args: &Wave3dArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
     let problem = problem(args)?;
     let variant = args.variant.as_deref();
     let processor = args.device.processor(&LAB, &problem, variant, "single")?;
@@ -77,7 +77,7 @@ fn compute(
     problem: &Wave3d,
     processor: &Processor,
     out: &mut Out<'_>,
-) -> Result<Ending, Failure> {
+) -> Result<Ending, CommandError> {
     let folder = args.out.as_ref().filter(|_| processor.is_first());
     let series = folder.map(|folder| {
         let lattice = Lattice::of(problem, "u", 0.0, problem.dx_m());
@@ -91,7 +91,7 @@ fn compute(
     timesteps::run(problem, processor, period, is_compared, records, out)
 }
 
-fn problem(args: &Wave3dArgs) -> Result<Wave3d, Failure> {
+fn problem(args: &Wave3dArgs) -> Result<Wave3d, CommandError> {
     let start = match args.start {
         InitialFields::Rest => Start::Rest,
         InitialFields::Pulse => Start::Pulse,
@@ -102,7 +102,7 @@ fn problem(args: &Wave3dArgs) -> Result<Wave3d, Failure> {
             name,
             value,
             reason,
-        } => Failure::Input(format!("--shape: {name} = {value}: {reason}")),
+        } => CommandError::Input(format!("--shape: {name} = {value}: {reason}")),
         other => other.into(),
     })?;
     let model = problem.model();

@@ -5,7 +5,7 @@ use host::plan::Plan;
 use host::{Case, CaseParams, Device, Error, Lab, find_variant, labs};
 
 use crate::catalogue;
-use crate::failure::Failure;
+use exit::CommandError;
 
 /// The variant that is taken where none is named, of each lab that has it.
 const USUAL: &str = "split";
@@ -81,11 +81,11 @@ pub struct Agenda<'a> {
 ///
 /// # Errors
 ///
-/// [`Failure::Input`] for a lab or a variant that never computes on several devices.
-pub fn variant(lab: &dyn Lab, names: &[String]) -> Result<&'static str, Failure> {
+/// [`CommandError::Input`] for a lab or a variant that never computes on several devices.
+pub fn variant(lab: &dyn Lab, names: &[String]) -> Result<&'static str, CommandError> {
     let name = lab.name();
     if lab.variants().is_empty() {
-        return Err(Failure::Input(
+        return Err(CommandError::Input(
             "--gpus: this copy of the course has no built-in variants that could be timed"
                 .to_owned(),
         ));
@@ -94,7 +94,7 @@ pub fn variant(lab: &dyn Lab, names: &[String]) -> Result<&'static str, Failure>
     if several.is_empty() {
         let others = labs().iter().filter(|lab| !on_several(**lab).is_empty());
         let others: Vec<&str> = others.map(|lab| lab.name()).collect();
-        return Err(Failure::Input(format!(
+        return Err(CommandError::Input(format!(
             "--gpus: no variant of {name} computes on several GPUs; labs that have some: {}",
             others.join(", ")
         )));
@@ -105,14 +105,14 @@ pub fn variant(lab: &dyn Lab, names: &[String]) -> Result<&'static str, Failure>
         [one] => one,
         _ => {
             let reason = "--variant: with --gpus one variant is timed; name one";
-            return Err(Failure::Input(reason.to_owned()));
+            return Err(CommandError::Input(reason.to_owned()));
         }
     };
     let found = find_variant(lab.variants(), wanted)
-        .map_err(|error| Failure::from(error).context("--variant"))?;
+        .map_err(|error| CommandError::from(error).context("--variant"))?;
     match several.contains(&found.name) {
         true => Ok(found.name),
-        false => Err(Failure::Input(format!(
+        false => Err(CommandError::Input(format!(
             "--variant {wanted}: it computes on one GPU; those of {name} that use several: {}",
             several.join(", ")
         ))),
@@ -136,8 +136,8 @@ impl Agenda<'_> {
     ///
     /// # Errors
     ///
-    /// [`Failure::Input`] for parameters that make no sense, and a variant that does not use all devices.
-    pub fn items(&self, device: &dyn Device) -> Result<Vec<Item>, Failure> {
+    /// [`CommandError::Input`] for parameters that make no sense, and a variant that does not use all devices.
+    pub fn items(&self, device: &dyn Device) -> Result<Vec<Item>, CommandError> {
         let room = Room::of(device);
         let series = series(self.lab.name());
         if self.params.is_some() {
@@ -159,7 +159,7 @@ impl Agenda<'_> {
     }
 
     /// The case of so many points along each axis, or of `--param`, for each number of devices.
-    fn item(&self, extent: Option<u32>, room: &Room) -> Result<Item, Failure> {
+    fn item(&self, extent: Option<u32>, room: &Room) -> Result<Item, CommandError> {
         let steps = match self.given_steps() {
             Some(steps) => steps,
             None if room.is_emulated => EMULATED_STEPS,
@@ -176,22 +176,22 @@ impl Agenda<'_> {
             let fits = room.has(&plan);
             Ok(Run { gpus, case, fits })
         });
-        let runs = runs.collect::<Result<Vec<Run>, Failure>>()?;
+        let runs = runs.collect::<Result<Vec<Run>, CommandError>>()?;
         Ok(Item { steps, runs })
     }
 
     /// The plan for so many devices, which uses all of them.
-    fn plan(&self, case: &dyn Case, gpus: u32) -> Result<Plan, Failure> {
+    fn plan(&self, case: &dyn Case, gpus: u32) -> Result<Plan, CommandError> {
         let plan = case.part(0, 1).map_or_else(
             || case.record_for(gpus, self.variant),
             // How many timesteps there are makes no difference to buffers.
             |step| step.record_for(gpus, self.variant),
         );
         // What a built-in variant refuses is more devices than the size has planes for.
-        let plan = plan.map_err(|error| Failure::Input(format!("--gpus {gpus}: {error}")))?;
+        let plan = plan.map_err(|error| CommandError::Input(format!("--gpus {gpus}: {error}")))?;
         match plan.devices() {
             used if used == gpus => Ok(plan),
-            used => Err(Failure::Input(format!(
+            used => Err(CommandError::Input(format!(
                 "--gpus {gpus}: variant {} uses {used} of them; ask for at most {used}, or for another variant",
                 self.variant
             ))),
@@ -203,7 +203,7 @@ impl Agenda<'_> {
         extent: Option<u32>,
         gpus: u32,
         steps: Option<u64>,
-    ) -> Result<Box<dyn Case>, Failure> {
+    ) -> Result<Box<dyn Case>, CommandError> {
         let mut params = self.params.clone().unwrap_or_default();
         let growth = if self.is_weak { gpus } else { 1 };
         let own = |name: &str| {
@@ -249,7 +249,7 @@ impl Agenda<'_> {
             false => &self.counts[self.counts.len() - 1..],
         };
         counts.iter().all(|&gpus| {
-            let held = || -> Result<bool, Failure> {
+            let held = || -> Result<bool, CommandError> {
                 let case = self.case(Some(n), gpus, Some(1))?;
                 let declared = case.declared().and_then(|plan| Ok(plan.memory_bytes()?));
                 let on_host = declared? * HOST_COPIES;
@@ -288,8 +288,8 @@ fn grown(n: u32, times: u32) -> u64 {
     }
 }
 
-fn of_param(error: CaseError) -> Failure {
-    Failure::from(error).context("--param")
+fn of_param(error: CaseError) -> CommandError {
+    CommandError::from(error).context("--param")
 }
 
 /// So many that a run takes long enough, of which each takes `step_s`.

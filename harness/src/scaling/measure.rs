@@ -13,9 +13,9 @@ use stats::{Collector, Sample, SamplingRule};
 
 use super::agenda::{Item, Room, is_out_of_memory};
 use super::results::{Agreement, Figures, Outcome, Row, Size};
-use crate::failure::Failure;
 use crate::perf::settings::Settings;
 use crate::perf::watch::Watch;
+use exit::CommandError;
 
 /// Bytes of a buffer that one core digests at a time.
 const DIGESTED_BYTES: usize = 16 << 20;
@@ -101,7 +101,7 @@ impl Bench<'_> {
     /// # Errors
     ///
     /// Plans that cannot be recorded. What fails on the devices is in its row.
-    pub fn size(&self, item: &Item, rate: impl Fn(&dyn Case) -> f64) -> Result<Size, Failure> {
+    pub fn size(&self, item: &Item, rate: impl Fn(&dyn Case) -> f64) -> Result<Size, CommandError> {
         let mut planned = Vec::new();
         for (at, run) in item.runs.iter().enumerate().filter(|(_, run)| run.fits) {
             planned.push(Planned {
@@ -368,9 +368,9 @@ impl Digested {
 /// The outcome of a row that failed.
 fn without_figures(error: Error) -> Outcome {
     let (message, is_short) = (error.to_string(), is_out_of_memory(&error));
-    match Failure::from(error) {
+    match CommandError::from(error) {
         _ if is_short => Outcome::DoesNotFit,
-        Failure::Environment(_) => Outcome::Lacking { message },
+        CommandError::Environment(_) => Outcome::Lacking { message },
         _ => Outcome::Failed { message },
     }
 }

@@ -25,15 +25,15 @@ use output_files::OutputDocument;
 use crate::catalogue;
 use crate::cpu::CpuInfo;
 use crate::devices::{Gpus, Joined};
-use crate::failure::{Ending, Failure};
-use crate::json::JsonOut;
 use crate::perf::PerfArgs;
 use crate::perf::watch::Watch;
-use crate::progress::Bar;
-use crate::stdout::Out;
 use agenda::Agenda;
+use exit::{CommandError, Ending};
 use measure::Bench;
 use results::{Link, Results, SCHEMA_VERSION};
+use terminal::json::JsonOut;
+use terminal::progress::Bar;
+use terminal::stdout::Out;
 
 /// How results look as a page.
 pub type PageOf = fn(&Results) -> String;
@@ -43,7 +43,7 @@ pub type PageOf = fn(&Results) -> String;
 /// # Errors
 ///
 /// Arguments that make no sense, and fewer GPUs than asked for. A wrong result is not an error: the report has it.
-pub fn run(args: &PerfArgs, page: PageOf, out: &mut Out<'_>) -> Result<Ending, Failure> {
+pub fn run(args: &PerfArgs, page: PageOf, out: &mut Out<'_>) -> Result<Ending, CommandError> {
     let began = Instant::now();
     let lab = catalogue::select(labs(), args.lab.as_deref())?[0];
     let mut counts = args.gpus.clone();
@@ -148,19 +148,19 @@ pub fn run(args: &PerfArgs, page: PageOf, out: &mut Out<'_>) -> Result<Ending, F
 }
 
 /// As many devices as the highest of the numbers.
-fn joined(args: &PerfArgs, counts: &[u32]) -> Result<Joined, Failure> {
+fn joined(args: &PerfArgs, counts: &[u32]) -> Result<Joined, CommandError> {
     let device = match args.device[..] {
         [] => None,
         [one] => Some(one),
         _ => {
             let reason = "--device: with --gpus, name one: cuda or emulated";
-            return Err(Failure::Input(reason.to_owned()));
+            return Err(CommandError::Input(reason.to_owned()));
         }
     };
     let most = counts.last().copied().unwrap_or(1);
     let joined = Gpus::Count(most).joined(device);
     joined.map_err(|failure| match failure {
-        Failure::Environment(text) => Failure::Environment(format!(
+        CommandError::Environment(text) => CommandError::Environment(format!(
             "{text}, or compare results alone with `--device emulated`"
         )),
         other => other,

@@ -6,8 +6,9 @@ use stats::Summary;
 
 use crate::cpu::CpuInfo;
 use crate::devices::Route;
-use crate::failure::{Ending, Failure};
-use crate::json::read::{self, Head};
+use exit::{CommandError, Ending};
+use terminal::json::read;
+use terminal::json::read::Head;
 
 /// What `command` says.
 pub const COMMAND: &str = "perf --gpus";
@@ -242,17 +243,17 @@ impl Results {
         }
     }
 
-    pub fn to_json(&self) -> Result<String, Failure> {
+    pub fn to_json(&self) -> Result<String, CommandError> {
         serde_json::to_string_pretty(self)
-            .map_err(|error| Failure::Bug(format!("the results have no JSON form: {error}")))
+            .map_err(|error| CommandError::Bug(format!("the results have no JSON form: {error}")))
     }
 
     /// Reads a document whose head is known.
     ///
     /// # Errors
     ///
-    /// [`Failure::Input`] for another version, or a field that is missing.
-    pub fn parse(head: &Head, text: &str) -> Result<Results, Failure> {
+    /// [`CommandError::Input`] for another version, or a field that is missing.
+    pub fn parse(head: &Head, text: &str) -> Result<Results, CommandError> {
         head.expect_version(SCHEMA_VERSION)?;
         read::document(text)
     }

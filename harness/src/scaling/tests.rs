@@ -17,10 +17,10 @@ use super::measure::Bench;
 use super::results::{Link, Outcome, Results, SCHEMA_VERSION, Size};
 use super::{done_by, rate_unit, text};
 use crate::cpu::CpuInfo;
-use crate::failure::Ending;
 use crate::perf::settings::Settings;
 use crate::perf::watch::Watch;
-use crate::terminal::Look;
+use exit::Ending;
+use terminal::look::Look;
 
 /// Three GPUs of which each more saves less time.
 struct Gpus {
@@ -233,7 +233,7 @@ fn a_size_that_fewer_do_not_hold_is_unchecked() {
 fn the_document_and_the_page() {
     let results = measured(&Gpus::new(1 << 30), &host::poisson::LAB, false);
     let json = results.to_json().unwrap();
-    let head = crate::json::read::Head::of(&json).unwrap();
+    let head = terminal::json::read::Head::of(&json).unwrap();
     assert_eq!(Results::parse(&head, &json), Ok(results.clone()));
     let page = crate::report::of_scaling(&results);
     for part in [

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use units::{bytes, bytes_per_s, count, three};
 
 use super::results::{Agreement, Figures, Outcome, Results, Row};
-use crate::table::{Align, Columns, Table, Tone};
-use crate::terminal::{Look, wrapped};
+use terminal::look::{Look, wrapped};
+use terminal::table::{Align, Columns, Table, Tone};
 
 /// Says so where times say nothing.
 const NO_TIMES: &str =

@@ -13,12 +13,12 @@ use host::{Lab, labs};
 
 use crate::catalogue;
 use crate::devices::{Machine, Wanted};
-use crate::failure::{Ending, Failure};
-use crate::json::JsonArg;
-use crate::stdout::Out;
 use crate::tune::table::Table;
+use exit::{CommandError, Ending};
 use report::{LabReport, Report};
 pub use suite::explain;
+use terminal::json::JsonArg;
+use terminal::stdout::Out;
 
 /// Arguments of `harness test`.
 #[derive(Debug, Clone, Default, Args)]
@@ -65,7 +65,7 @@ impl TestArgs {
 /// # Errors
 ///
 /// Invalid arguments, or a device that was asked for and is missing. A wrong result is not an error: it is in the report.
-pub fn run(args: &TestArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
+pub fn run(args: &TestArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
     let machine = Machine::discover(&args.device, args.sanitize());
     run_on(args, labs(), &machine, &Table::in_force()?, out)
 }
@@ -76,7 +76,7 @@ fn run_on(
     machine: &Machine,
     tuned: &Table,
     out: &mut Out<'_>,
-) -> Result<Ending, Failure> {
+) -> Result<Ending, CommandError> {
     let labs = catalogue::select(labs, args.lab.as_deref())?;
     let labs = catalogue::variants(&labs, &args.variant)?;
     let params = catalogue::params(&args.param)?;

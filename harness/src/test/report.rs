@@ -5,8 +5,8 @@ use std::time::Duration;
 use serde::Serialize;
 
 use crate::devices::Absent;
-use crate::failure::Ending;
-use crate::terminal::Look;
+use exit::Ending;
+use terminal::look::Look;
 use units::{count, waited};
 
 /// How a test ended, the worst last.

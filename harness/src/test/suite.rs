@@ -1,19 +1,19 @@
 //! The tests of one lab, a case at a time, with a line for each.
 
+use exit::ErrorKind;
 use host::device::DeviceError;
 use host::run::run_from;
-use host::{
-    Case, CheckError, Cpu, Device, Error, ErrorKind, Lab, NamedBuffers, NoProgress, Variant, check,
-};
+use host::{Case, CheckError, Cpu, Device, Error, Lab, NamedBuffers, Variant, check};
+use terminal::progress::NoProgress;
 
 use super::report::{Status, TestResult};
 use crate::devices::{Chosen, Wanted};
-use crate::failure::Failure;
 use crate::memory_advice;
-use crate::progress::Bar;
-use crate::stdout::Out;
-use crate::terminal::Look;
 use crate::tune::table::Table;
+use exit::CommandError;
+use terminal::look::Look;
+use terminal::progress::Bar;
+use terminal::stdout::Out;
 use units::indented;
 
 /// A column of the report: a variant on a device, or the parallel CPU reference, which must equal the serial one.
@@ -70,7 +70,7 @@ pub fn run(
     columns: &[Column<'_>],
     tuned: &Table,
     mut show: Option<&mut Out<'_>>,
-) -> Result<Vec<TestResult>, Failure> {
+) -> Result<Vec<TestResult>, CommandError> {
     let labels: Vec<String> = cases.iter().map(|case| case.label()).collect();
     let first_width = labels.iter().map(|label| label.len()).max().unwrap_or(0) + 2;
     let widths = widths(columns);
@@ -174,7 +174,7 @@ fn test(
     tuned: &Table,
     inputs: &NamedBuffers,
     expected: &NamedBuffers,
-) -> Result<(Status, Option<String>), Failure> {
+) -> Result<(Status, Option<String>), CommandError> {
     let tested = match column.device {
         None => case
             .reference_from(inputs, Cpu::Parallel, &NoProgress)

@@ -1,6 +1,6 @@
 use super::*;
-use crate::terminal::Look;
 use crate::testing;
+use terminal::look::Look;
 
 /// The ending and the text, without the time.
 fn tested(args: &TestArgs, machine: &Machine) -> (Ending, String) {

@@ -7,8 +7,9 @@ use std::time::{Duration, Instant};
 
 use host::{
     Case, CaseParams, CheckError, Cpu, Element, Error, Lab, LaunchConfig, Module, NamedBuffers,
-    Parameter, Plan, Progress, Variant, Work, args, check,
+    Parameter, Plan, Variant, Work, args, check,
 };
+use terminal::progress::Progress;
 
 use super::variant;
 

@@ -1,21 +1,20 @@
 //! Trying a shape: whether its results are right, then what it takes beside the default shape.
 
+use exit::ErrorKind;
 use host::device::SharedMemory;
 use host::run::{run_from, run_once};
-use host::{
-    Case, Cpu, Device, DeviceKind, Error, ErrorKind, Lab, Launching, NamedBuffers, Variant,
-};
+use host::{Case, Cpu, Device, DeviceKind, Error, Lab, Launching, NamedBuffers, Variant};
 
 use super::table::{Measured, Tried};
-use crate::failure::Failure;
 use crate::memory_advice;
 use crate::perf::contender::{PlanRun, TimedRun, Trouble};
 use crate::perf::settings::Settings;
 use crate::perf::times_as_long;
 use crate::perf::turns::{self, DistinctOutputs};
 use crate::perf::watch::Watch;
-use crate::progress::Bar;
 use crate::test::explain;
+use exit::CommandError;
+use terminal::progress::Bar;
 
 /// A shape whose first run takes so many times as long as the best is not timed any further.
 const HOPELESS: f64 = 2.0;
@@ -65,7 +64,7 @@ impl<'e> Explorer<'e> {
         device: &'e dyn Device,
         watch: Watch,
         settings: Settings,
-    ) -> Result<Explorer<'e>, Failure> {
+    ) -> Result<Explorer<'e>, CommandError> {
         let bar = Bar::spinner("references of the small cases");
         let every = match device.info().kind {
             DeviceKind::Cuda => 1,
@@ -101,14 +100,14 @@ impl<'e> Explorer<'e> {
     /// # Errors
     ///
     /// What is no fault of the shape: the device is lost, memory is short, a bug of ours.
-    pub fn try_shape(&self, timed: &Timed<'_>, shape: Variant) -> Result<Tried, Failure> {
+    pub fn try_shape(&self, timed: &Timed<'_>, shape: Variant) -> Result<Tried, CommandError> {
         let tried = self.plans(timed, shape);
         let measured = match tried.and_then(|plans| {
             plans.map_or_else(|why| Ok(Err(why)), |()| self.measure(timed, shape))
         }) {
             Ok(measured) => measured,
             Err(Trouble::Host(error)) => Err(passed_over(error, timed.case, shape)?),
-            Err(trouble) => return Err(Failure::Environment(trouble.to_string())),
+            Err(trouble) => return Err(CommandError::Environment(trouble.to_string())),
         };
         Ok(measured.map_or_else(
             |passed_over| Tried::PassedOver {
@@ -266,7 +265,7 @@ fn first_run_s(run: &mut dyn TimedRun) -> Result<f64, Trouble> {
 }
 
 /// Why the shape is passed over, if it is at fault.
-fn passed_over(error: Error, case: &dyn Case, shape: Variant) -> Result<PassedOver, Failure> {
+fn passed_over(error: Error, case: &dyn Case, shape: Variant) -> Result<PassedOver, CommandError> {
     match error.kind() {
         ErrorKind::Submission | ErrorKind::Needs | ErrorKind::Input => Ok(error.to_string()),
         ErrorKind::Environment | ErrorKind::Bug => {

@@ -22,14 +22,14 @@ use units::{significant, utc};
 
 use crate::catalogue;
 use crate::devices::{Machine, Wanted};
-use crate::failure::{Ending, Failure};
 use crate::perf::probe::{Probe, Real};
 use crate::perf::settings::Settings;
 use crate::perf::watch::Watch;
-use crate::stdout::Out;
-use crate::terminal::wrapped;
+use exit::{CommandError, Ending};
 use explore::{Explorer, Timed};
 use table::{Entry, Measured, Table, Tried, cells};
+use terminal::look::wrapped;
+use terminal::stdout::Out;
 
 /// The arguments of `harness tune`.
 #[derive(Debug, Clone, Args)]
@@ -75,9 +75,9 @@ where --table says.";
 /// # Errors
 ///
 /// Arguments that make no sense, a device that is missing, a table that cannot be read or written; a default shape that is wrong.
-pub fn run(args: &TuneArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
+pub fn run(args: &TuneArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
     if args.device == Wanted::Cpu {
-        return Err(Failure::Input(
+        return Err(CommandError::Input(
             "--device cpu: shapes are those of launches on a GPU; `--device emulated` needs none"
                 .to_owned(),
         ));
@@ -96,12 +96,12 @@ fn run_on(
     machine: &Machine,
     probe: &dyn Probe,
     out: &mut Out<'_>,
-) -> Result<Ending, Failure> {
+) -> Result<Ending, CommandError> {
     let lab = catalogue::select(labs, Some(&args.lab))?[0];
     let variant = find_variant(lab.variants(), &args.variant)?;
     let shapes = lab.shapes(variant.name);
     if shapes.is_empty() {
-        return Err(Failure::Input(nothing_to_choose(labs, lab, variant)));
+        return Err(CommandError::Input(nothing_to_choose(labs, lab, variant)));
     }
     let params = catalogue::params(&args.param)?;
     let is_emulated = args.device == Wanted::Emulated;
@@ -109,7 +109,7 @@ fn run_on(
         Some(params) => vec![catalogue::own_case(lab, params)?],
         None if is_emulated && args.large => {
             let reason = "--large: it takes the emulated device hours; name a case with --param";
-            return Err(Failure::Input(reason.to_owned()));
+            return Err(CommandError::Input(reason.to_owned()));
         }
         None if is_emulated => Vec::from_iter(most_work(lab, variant)),
         None if args.large => lab.large_cases(),
@@ -118,7 +118,7 @@ fn run_on(
     let chosen = machine
         .choose(&[args.device])
         .map_err(|failure| match failure {
-            Failure::Environment(text) => Failure::Environment(format!(
+            CommandError::Environment(text) => CommandError::Environment(format!(
                 "{text}. Without a GPU, `--device emulated` compares shapes by instructions"
             )),
             other => other,
@@ -194,7 +194,12 @@ struct Tuning<'t> {
 
 impl Tuning<'_> {
     /// Tries the shapes that the table does not have, and names the best.
-    fn tune(&mut self, case: &dyn Case, again: bool, out: &mut Out<'_>) -> Result<(), Failure> {
+    fn tune(
+        &mut self,
+        case: &dyn Case,
+        again: bool,
+        out: &mut Out<'_>,
+    ) -> Result<(), CommandError> {
         let at = self.entry(case);
         if again {
             self.table.entries[at].tried.clear();
@@ -247,7 +252,7 @@ impl Tuning<'_> {
             let tried = self.explorer.try_shape(&timed, shape)?;
             out.line(columns.row(&tried))?;
             if let (Tried::PassedOver { passed_over, .. }, true) = (&tried, shape == default) {
-                return Err(Failure::Wrong(format!(
+                return Err(CommandError::Wrong(format!(
                     "{}: the default shape cannot be compared with: {passed_over}",
                     shape.name
                 )));
@@ -301,7 +306,7 @@ impl Tuning<'_> {
         })
     }
 
-    fn save(&self) -> Result<(), Failure> {
+    fn save(&self) -> Result<(), CommandError> {
         if let Some(file) = &self.file {
             file.write_all(self.table.to_toml().as_bytes())?;
         }

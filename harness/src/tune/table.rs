@@ -15,7 +15,7 @@ use toml::Spanned;
 use units::significant;
 
 use crate::course_root;
-use crate::failure::Failure;
+use exit::CommandError;
 
 /// The file's name.
 const NAME: &str = "tuned.toml";
@@ -155,7 +155,7 @@ impl Table {
     /// # Errors
     ///
     /// As [`Table::read`].
-    pub fn in_force() -> Result<Table, Failure> {
+    pub fn in_force() -> Result<Table, CommandError> {
         let (table, warnings) = Table::usable(&path(), host::labs())?;
         for warning in warnings {
             // The terminal may be gone.
@@ -165,7 +165,10 @@ impl Table {
     }
 
     /// The entries of shapes that there are, and what to say of the others.
-    pub(super) fn usable(path: &Path, labs: &[&dyn Lab]) -> Result<(Table, Vec<String>), Failure> {
+    pub(super) fn usable(
+        path: &Path,
+        labs: &[&dyn Lab],
+    ) -> Result<(Table, Vec<String>), CommandError> {
         let (entries, file) = read(path)?;
         let mut table = Table::default();
         let mut warnings = Vec::new();
@@ -192,8 +195,8 @@ impl Table {
     ///
     /// # Errors
     ///
-    /// [`Failure::Input`] for a file that cannot be read, is no TOML, or has other keys, with the line.
-    pub fn read(path: &Path) -> Result<Table, Failure> {
+    /// [`CommandError::Input`] for a file that cannot be read, is no TOML, or has other keys, with the line.
+    pub fn read(path: &Path) -> Result<Table, CommandError> {
         let (entries, _) = read(path)?;
         let entries = entries.into_iter().map(|(_, entry)| entry).collect();
         Ok(Table { entries })
@@ -267,7 +270,7 @@ impl Table {
 }
 
 /// The entries with their lines, and the file's name for messages.
-fn read(file: &Path) -> Result<(Vec<(usize, Entry)>, String), Failure> {
+fn read(file: &Path) -> Result<(Vec<(usize, Entry)>, String), CommandError> {
     let name = file.display().to_string();
     let (text, name) = match std::fs::read_to_string(file) {
         Ok(text) => (text, name),
@@ -277,7 +280,9 @@ fn read(file: &Path) -> Result<(Vec<(usize, Entry)>, String), Failure> {
         },
         Err(error) => {
             let kind = error.kind();
-            return Err(Failure::Input(format!("{name}: cannot be read: {kind}")));
+            return Err(CommandError::Input(format!(
+                "{name}: cannot be read: {kind}"
+            )));
         }
     };
     let line = |at: usize| 1 + text[..at].matches('\n').count();
@@ -285,7 +290,7 @@ fn read(file: &Path) -> Result<(Vec<(usize, Entry)>, String), Failure> {
         let message = error.message().lines().collect::<Vec<_>>().join(", ");
         let line = line(error.span().map_or(0, |span| span.start));
         let remedy = "mend it, or delete the entry and run `harness tune` again";
-        Failure::Input(format!("{name}:{line}: {message}; {remedy}"))
+        CommandError::Input(format!("{name}:{line}: {message}; {remedy}"))
     })?;
     let entries = parsed.tuned.into_iter();
     let entries = entries.map(|entry| (line(entry.span().start), entry.into_inner()));

@@ -6,12 +6,13 @@ use std::sync::Arc;
 use host::device::{DeviceInfo, EmulatedDevice};
 use host::limits::MeasuredLimits;
 use host::telemetry::{NoTelemetry, Telemetry};
-use host::{CaseParams, DeviceKind, Progress};
+use host::{CaseParams, DeviceKind};
+use terminal::progress::Progress;
 
 use super::table::Measured;
 use super::*;
-use crate::terminal::Look;
 use crate::testing;
+use terminal::look::Look;
 
 struct Silent;
 
@@ -28,7 +29,7 @@ impl Probe for Silent {
 }
 
 /// `harness tune doubling twofold` with these arguments and this table; how it ends, and what it prints, without the folder's name.
-fn tune(file: &Path, machine: &Machine, more: &[&str]) -> (Result<Ending, Failure>, String) {
+fn tune(file: &Path, machine: &Machine, more: &[&str]) -> (Result<Ending, CommandError>, String) {
     #[derive(clap::Parser)]
     struct Parser {
         #[command(flatten)]
@@ -54,7 +55,7 @@ fn shapes_are_checked_timed_and_saved_and_a_second_run_goes_on() {
     // A kernel that traps takes the device with it.
     let (ending, text) = tune(&file, &testing::machine(), &["twofold"]);
     let failure = ending.unwrap_err();
-    assert_eq!(failure.exit_code(), crate::exit::ENVIRONMENT);
+    assert_eq!(failure.exit_code(), exit::codes::ENVIRONMENT);
     insta::assert_snapshot!(failure, @"twofold@slow: this process can no longer use the device after an earlier fault: a kernel trapped; start the program again");
     insta::assert_snapshot!(text, @"
     doubling twofold, 100 numbers, 10 steps on Adder 9000

@@ -5,10 +5,11 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use plan::{Lab as _, Solves};
+use terminal::progress::{NoProgress, Progress};
 
 use super::{
-    Case, CaseError, CaseParams, Cpu, Lab, NoProgress, Parameter, Progress, SHAPE, Shaped, Values,
-    Variant, Work, find_shaped,
+    Case, CaseError, CaseParams, Cpu, Lab, Parameter, SHAPE, Shaped, Values, Variant, Work,
+    find_shaped,
 };
 use crate::buffer::{NamedBuffers, copies, replace};
 use crate::check::{self, CheckError, Expected};

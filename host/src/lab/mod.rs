@@ -11,4 +11,4 @@ mod traits;
 pub use declaration::{BuiltIn, Declaration, DeclaredLab, advance_copies, largest_extent};
 pub use params::{CaseError, CaseParams, Parameter, Values};
 pub use shapes::{SHAPE, Shaped, find_shaped, shapes};
-pub use traits::{Case, Cpu, Lab, NoProgress, Progress, Variant, Work};
+pub use traits::{Case, Cpu, Lab, Variant, Work};

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
+use exit::CommandError;
 use thiserror::Error;
 
 use plan::suggestion;
@@ -69,6 +70,12 @@ pub enum CaseError {
         /// What is allowed.
         reason: String,
     },
+}
+
+impl From<CaseError> for CommandError {
+    fn from(error: CaseError) -> CommandError {
+        CommandError::Input(error.to_string())
+    }
 }
 
 impl CaseError {

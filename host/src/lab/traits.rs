@@ -2,26 +2,14 @@
 
 use std::time::Duration;
 
+use terminal::progress::Progress;
+
 use crate::buffer::NamedBuffers;
 use crate::check::CheckError;
 use crate::error::Error;
 use crate::lab::{CaseError, CaseParams, Parameter};
 use crate::module::Module;
 use crate::plan::Plan;
-
-/// Told how far a long computation is. Called from any thread.
-pub trait Progress: Sync {
-    /// `done` of `total` steps are done.
-    fn update(&self, done: u64, total: u64);
-}
-
-/// Shows nothing.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct NoProgress;
-
-impl Progress for NoProgress {
-    fn update(&self, _done: u64, _total: u64) {}
-}
 
 /// A built-in solution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -16,9 +16,9 @@ use std::time::{Duration, Instant};
 
 use crate::device::{Device, DeviceError, DeviceInfo, Launching, Timing};
 use crate::error::Error;
-use crate::lab::Progress;
 use crate::membench::MembenchError;
 use probe::Probe;
+use terminal::progress::Progress;
 
 pub use rate::{Limit, MeasuredLimits, Rate};
 

@@ -5,9 +5,10 @@ use approx::assert_relative_eq;
 use test_support::{Need, skip};
 
 use super::*;
+use crate::Device;
 use crate::device::{DeviceKind, EmulatedDevice, InstructionClass};
-use crate::lab::Progress;
-use crate::{Device, NoProgress};
+use terminal::progress::NoProgress;
+use terminal::progress::Progress;
 
 #[test]
 fn every_probe_gives_what_it_must_on_the_emulated_device() {

@@ -14,7 +14,8 @@ use kernels_gpu::random::value;
 use crate::buffer::{BufferError, NamedBuffers, elements, named};
 use crate::error::Error;
 use crate::fill::{filled, reserved};
-use crate::lab::{CaseError, Cpu, Declaration, DeclaredLab, Parameter, Progress, Values};
+use crate::lab::{CaseError, Cpu, Declaration, DeclaredLab, Parameter, Values};
+use terminal::progress::Progress;
 
 pub use index::{IndexMap, Owner, check_index, index_plan};
 

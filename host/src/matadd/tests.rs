@@ -1,7 +1,8 @@
 //! References, refusals.
 
 use super::{LAB, MatAdd, sum};
-use crate::lab::{Case, CaseParams, Cpu, Lab, NoProgress};
+use crate::lab::{Case, CaseParams, Cpu, Lab};
+use terminal::progress::NoProgress;
 
 fn matrices(problem: &MatAdd) -> (Vec<f32>, Vec<f32>) {
     let inputs = problem.inputs().unwrap();

@@ -13,9 +13,9 @@ use crate::buffer::{Element, HostBuffer, NamedBuffers};
 use crate::device::{Device, DeviceInfo};
 use crate::fill::filled;
 use crate::kernels::KERNELS;
-use crate::lab::Progress;
 use crate::plan::{LaunchConfig, Plan};
 use crate::run::reset;
+use terminal::progress::Progress;
 
 /// What is done with the memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -7,8 +7,9 @@ use super::problem::{LAB, MemBench, sum};
 use crate::buffer::{HostBuffer, NamedBuffers};
 use crate::device::{Device, DeviceInfo, EmulatedDevice, Options, Sanitize};
 use crate::error::Error;
-use crate::lab::{Case, CaseError, Cpu, Lab, Progress};
+use crate::lab::{Case, CaseError, Cpu, Lab};
 use crate::run::reset;
+use terminal::progress::Progress;
 
 /// What is loaded how often.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,8 +3,9 @@
 use thiserror::Error;
 
 use crate::buffer::BufferError;
-use crate::error::{Error as HostError, ErrorKind};
+use crate::error::Error as HostError;
 use crate::plan::PlanError;
+use exit::ErrorKind;
 
 /// A sweep that gave no figures.
 #[derive(Debug, Error)]

@@ -10,9 +10,9 @@ use crate::buffer::Element;
 use crate::device::{Device, DeviceInfo};
 use crate::error::Error;
 use crate::kernels::KERNELS;
-use crate::lab::Progress;
 use crate::plan::{LaunchConfig, Plan};
 use crate::run::reset;
+use terminal::progress::Progress;
 
 /// How the chase loads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -6,7 +6,8 @@ use rayon::prelude::*;
 use crate::buffer::{NamedBuffers, elements, named};
 use crate::error::Error;
 use crate::fill::filled;
-use crate::lab::{CaseError, Cpu, Declaration, DeclaredLab, Parameter, Progress, Values};
+use crate::lab::{CaseError, Cpu, Declaration, DeclaredLab, Parameter, Values};
+use terminal::progress::Progress;
 
 /// The lab `membench`.
 pub static LAB: DeclaredLab<MemBench> = DeclaredLab::new(crate::solutions::built_in!(membench));

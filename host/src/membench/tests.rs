@@ -4,10 +4,12 @@ use super::problem::sum;
 use super::{
     Access, BandwidthOptions, LAB, LatencyOptions, MemBench, Memory, Path, bandwidth, latency,
 };
+use crate::Device;
 use crate::device::{EmulatedDevice, Options, Sanitize};
-use crate::lab::{Case, CaseParams, Cpu, Lab, NoProgress};
+use crate::lab::{Case, CaseParams, Cpu, Lab};
 use crate::run::reset;
-use crate::{Device, ErrorKind};
+use exit::ErrorKind;
+use terminal::progress::NoProgress;
 
 #[test]
 fn the_references_are_the_sum() {

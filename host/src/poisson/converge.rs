@@ -16,8 +16,9 @@ use crate::buffer::HostBuffer;
 use crate::device::{Device, Timing};
 use crate::error::Error;
 use crate::kernels::KERNELS;
-use crate::lab::{Case, CaseError, Cpu, Progress};
+use crate::lab::{Case, CaseError, Cpu};
 use crate::plan::{Element, LaunchConfig, Plan};
+use terminal::progress::Progress;
 
 /// When to stop.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -6,9 +6,8 @@ use super::problem::{Poisson, Start};
 use super::reference::{Box3, Jacobi, oracle};
 use crate::buffer::{NamedBuffers, elements, named, take};
 use crate::error::Error;
-use crate::lab::{
-    CaseError, Cpu, Declaration, DeclaredLab, Parameter, Progress, Values, advance_copies,
-};
+use crate::lab::{CaseError, Cpu, Declaration, DeclaredLab, Parameter, Values, advance_copies};
+use terminal::progress::Progress;
 
 /// The lab `poisson`.
 pub static LAB: DeclaredLab<Poisson> = DeclaredLab::new(crate::solutions::built_in!(poisson));

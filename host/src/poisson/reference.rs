@@ -8,7 +8,8 @@ use super::problem::Poisson;
 use crate::buffer::BufferError;
 use crate::double::Double;
 use crate::fill::copied;
-use crate::lab::{Cpu, Progress};
+use crate::lab::Cpu;
+use terminal::progress::Progress;
 
 /// Points of one parallel task, in whole rows: enough that handing out tasks costs little beside the work.
 const TASK_POINTS: usize = 1 << 14;

@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use crate::error::ErrorKind;
+use exit::ErrorKind;
 
 /// Why ranks cannot work together. Each message is one line.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]

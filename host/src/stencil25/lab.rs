@@ -11,10 +11,10 @@ use crate::buffer::{NamedBuffers, elements, named, take};
 use crate::error::Error;
 use crate::fill::filled;
 use crate::lab::{
-    CaseError, CaseParams, Cpu, Declaration, DeclaredLab, Parameter, Progress, Values,
-    advance_copies,
+    CaseError, CaseParams, Cpu, Declaration, DeclaredLab, Parameter, Values, advance_copies,
 };
 use crate::seismic::{Ricker, Start};
+use terminal::progress::Progress;
 
 /// The lab `stencil25`.
 pub static LAB: DeclaredLab<Stencil25> = DeclaredLab::new(crate::solutions::built_in!(stencil25));

@@ -12,7 +12,8 @@ use rayon::prelude::*;
 
 use super::model::Medium;
 use super::problem::{Fields, Stencil25};
-use crate::lab::{Cpu, Progress};
+use crate::lab::Cpu;
+use terminal::progress::Progress;
 
 /// Values of one parallel task, in whole rows: enough that handing out tasks costs little beside the work.
 const TASK_VALUES: usize = 1 << 14;

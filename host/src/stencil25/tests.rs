@@ -10,8 +10,9 @@ use super::Start;
 use super::model::{Medium, Model};
 use super::problem::{Fields, Stencil25, largest_timestep};
 use super::reference::{advance, advance_by};
-use crate::lab::{Case, CaseParams, Cpu, Declaration, Lab, NoProgress};
+use crate::lab::{Case, CaseParams, Cpu, Declaration, Lab};
 use crate::stencil25::LAB;
+use terminal::progress::NoProgress;
 
 fn problem(shape: [u32; 3], steps: u32, shell: u32) -> Stencil25 {
     Stencil25::with_shell(shape, steps, shell).unwrap()

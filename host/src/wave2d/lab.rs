@@ -8,9 +8,8 @@ use super::problem::{Fields, Start, Wave2d};
 use super::reference::{advance, advance_fused};
 use crate::buffer::{NamedBuffers, elements, named, take};
 use crate::error::Error;
-use crate::lab::{
-    CaseError, Cpu, Declaration, DeclaredLab, Parameter, Progress, Values, advance_copies,
-};
+use crate::lab::{CaseError, Cpu, Declaration, DeclaredLab, Parameter, Values, advance_copies};
+use terminal::progress::Progress;
 
 /// The lab `wave2d`.
 pub static LAB: DeclaredLab<Wave2d> = DeclaredLab::new(crate::solutions::built_in!(wave2d));

@@ -7,7 +7,8 @@ use rayon::prelude::*;
 
 use super::problem::{Fields, Wave2d};
 use crate::buffer::BufferError;
-use crate::lab::{Cpu, NoProgress, Progress};
+use crate::lab::Cpu;
+use terminal::progress::{NoProgress, Progress};
 
 /// Cells of one parallel task, in whole rows: enough that handing out tasks costs little beside the work.
 const TASK_CELLS: usize = 1 << 14;

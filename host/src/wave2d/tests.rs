@@ -4,7 +4,8 @@ use kernels_gpu::wave2d::{AnyScene, Scene};
 use proptest::prelude::*;
 
 use super::{Fields, LAB, Start, Wave2d, advance, advance_fused, oracle};
-use crate::lab::{CaseParams, Cpu, Lab, NoProgress};
+use crate::lab::{CaseParams, Cpu, Lab};
+use terminal::progress::NoProgress;
 
 fn run(problem: &Wave2d, cpu: Cpu) -> Fields<f32> {
     let mut fields = problem.initial().unwrap();

@@ -11,10 +11,10 @@ use crate::buffer::{NamedBuffers, elements, named, take};
 use crate::error::Error;
 use crate::fill::copied;
 use crate::lab::{
-    CaseError, CaseParams, Cpu, Declaration, DeclaredLab, Parameter, Progress, Values,
-    advance_copies,
+    CaseError, CaseParams, Cpu, Declaration, DeclaredLab, Parameter, Values, advance_copies,
 };
 use crate::seismic::{Ricker, Start};
+use terminal::progress::Progress;
 
 /// The lab `wave3d`.
 pub static LAB: DeclaredLab<Wave3d> = DeclaredLab::new(crate::solutions::built_in!(wave3d));

@@ -10,7 +10,8 @@ use rayon::prelude::*;
 use super::medium::Coefficients;
 use super::problem::{Fields, Wave3d};
 use crate::double::Double;
-use crate::lab::{Cpu, Progress};
+use crate::lab::Cpu;
+use terminal::progress::Progress;
 
 /// Sites of one parallel task, in whole columns: enough that handing out tasks costs little beside the work.
 const TASK_SITES: usize = 1 << 14;

@@ -8,7 +8,8 @@ use proptest::prelude::*;
 
 use super::problem::largest_timestep;
 use super::{Coefficients, Fields, LAB, Model, Ricker, Start, Wave3d, advance};
-use crate::lab::{Case, CaseParams, Cpu, Lab, NoProgress};
+use crate::lab::{Case, CaseParams, Cpu, Lab};
+use terminal::progress::NoProgress;
 
 fn run(problem: &Wave3d, cpu: Cpu) -> Fields {
     let mut fields = problem.initial().unwrap();

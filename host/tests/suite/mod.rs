@@ -2,12 +2,13 @@
 
 // No snapshots here: each would be taken twice, once on each device.
 
+use exit::ErrorKind;
 use host::device::{DeviceError, POISON, Session, SharedMemory, Side};
 use host::plan::PlanError;
 use host::run::{outputs, outputs_into, reset, restore};
 use host::{
-    Capture, Device, DeviceKind, Element, Error, ErrorKind, Flushed, HostBuffer, LaunchConfig,
-    Launching, Module, Plan, args, check,
+    Capture, Device, DeviceKind, Element, Error, Flushed, HostBuffer, LaunchConfig, Launching,
+    Module, Plan, args, check,
 };
 
 pub static KERNELS: Module = Module::from_static("kernels", include_str!("../kernels.ptx"));

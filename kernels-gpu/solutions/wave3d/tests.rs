@@ -5,7 +5,8 @@ use plan::{Arg, Command};
 
 use super::{fast, resident};
 use crate::device::LaunchLimits;
-use crate::lab::{Case, Cpu, Declaration, Lab, NoProgress, Variant, largest_extent};
+use crate::lab::{Case, Cpu, Declaration, Lab, Variant, largest_extent};
+use terminal::progress::NoProgress;
 use crate::run::assert_computes;
 use crate::seismic::Start;
 use crate::validate::validate;

@@ -89,7 +89,7 @@ fn rounding_is_for_labs_that_round() {
     // A lab says that it rounds if and only if it has an oracle.
     for lab in host::labs() {
         let case = &lab.small_cases()[0];
-        let oracle = case.oracle_from(&case.inputs().unwrap(), &host::NoProgress);
+        let oracle = case.oracle_from(&case.inputs().unwrap(), &terminal::progress::NoProgress);
         assert_eq!(oracle.unwrap().is_some(), lab.rounds(), "{}", lab.name());
     }
 }
@@ -120,7 +120,7 @@ fn every_seed_gives_other_inputs_and_outputs() {
             let [one, other] = [1 << 32, 2 << 32].map(|seed| case.with_seed(lab, seed).unwrap());
             assert_ne!(one.inputs().unwrap(), other.inputs().unwrap());
             let [one, other] = [one, other].map(|case| {
-                let outputs = case.reference(host::Cpu::Parallel, &host::NoProgress);
+                let outputs = case.reference(host::Cpu::Parallel, &terminal::progress::NoProgress);
                 outputs.unwrap()
             });
             // A single point between walls has one value, whatever it starts from.
@@ -273,7 +273,7 @@ fn every_draw_has_long_and_large_and_resumed_runs() {
         let of_lab = host::find_lab(lab).unwrap();
         let results = |spec: &CaseSpec| {
             let case = spec.with_seed(of_lab, 1 << 32).unwrap();
-            let outputs = case.reference(host::Cpu::Parallel, &host::NoProgress);
+            let outputs = case.reference(host::Cpu::Parallel, &terminal::progress::NoProgress);
             outputs.unwrap()
         };
         for draw in 0..20 {

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use host::check::{CheckError, Expected, Noise};
-use host::{Case, Cpu, Device, Element, Lab, NamedBuffers, NoProgress};
+use host::{Case, Cpu, Device, Element, Lab, NamedBuffers};
 use serde::{Deserialize, Serialize};
+use terminal::progress::NoProgress;
 
 use super::ceiling::necessary_bytes;
 use super::emulated::Extent;

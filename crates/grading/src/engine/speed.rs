@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use host::check::Expected;
 use host::limits::{Limit, Options, measure};
-use host::{Device, Error, NamedBuffers, NoProgress, Plan, Variant};
+use host::{Device, Error, NamedBuffers, Plan, Variant};
+use terminal::progress::NoProgress;
 
 use super::case::CaseWork;
 use super::ceiling::Ceiling;

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use host::lab::CaseParams;
-use host::{Cpu, NamedBuffers, NoProgress, Plan};
+use host::{Cpu, NamedBuffers, Plan};
+use terminal::progress::NoProgress;
 
 use super::case::{CaseWork, SampleInputs};
 use super::run::{Subject, before, run_isolated};

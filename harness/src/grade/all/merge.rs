@@ -9,11 +9,11 @@ use super::conclude;
 use super::shard::{InPart, Part, Shard};
 use super::store::Store;
 use super::summary::{self, Graded};
-use crate::failure::{Ending, Failure};
 use crate::grade::report;
-use crate::stdout::Out;
+use exit::{CommandError, Ending};
 use grading::report::GradeReport;
 use page::escape;
+use terminal::stdout::Out;
 
 /// Arguments of `harness grade merge`.
 #[derive(Debug, Clone, Args)]
@@ -30,9 +30,9 @@ pub struct MergeArgs {
 ///
 /// # Errors
 ///
-/// [`Failure::Input`] for parts that do not make one class: nothing is written then; [`Failure::Environment`] if something
+/// [`CommandError::Input`] for parts that do not make one class: nothing is written then; [`CommandError::Environment`] if something
 /// cannot be written.
-pub fn run(args: &MergeArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
+pub fn run(args: &MergeArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
     let read = |path: &PathBuf| {
         Ok(Read {
             file: path.display().to_string(),
@@ -40,7 +40,7 @@ pub fn run(args: &MergeArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
         })
     };
     let parts = args.parts.iter().map(read);
-    let parts = parts.collect::<Result<Vec<Read>, Failure>>()?;
+    let parts = parts.collect::<Result<Vec<Read>, CommandError>>()?;
     let all = in_order_of_class(&parts)?;
     let store = Store::open(&args.out, &parts[0].part.terms)?;
     let mut kept: HashMap<&str, &GradeReport> = HashMap::new();
@@ -85,8 +85,8 @@ struct Read {
 ///
 /// # Errors
 ///
-/// [`Failure::Input`] if the parts are not those of all shards of one class, each once.
-fn in_order_of_class(parts: &[Read]) -> Result<Vec<&InPart>, Failure> {
+/// [`CommandError::Input`] if the parts are not those of all shards of one class, each once.
+fn in_order_of_class(parts: &[Read]) -> Result<Vec<&InPart>, CommandError> {
     let [first, others @ ..] = parts else {
         return refused("name the parts to be merged".to_owned());
     };
@@ -149,7 +149,7 @@ fn in_order_of_class(parts: &[Read]) -> Result<Vec<&InPart>, Failure> {
             Some((_, one)) => Ok(one),
         }
     });
-    let of_class = of_class.collect::<Result<Vec<_>, Failure>>()?;
+    let of_class = of_class.collect::<Result<Vec<_>, CommandError>>()?;
     match by_name.values().next() {
         Some((read, one)) => refused(format!(
             "{}: submission `{}` is none of the class; grade all shards again",
@@ -160,8 +160,8 @@ fn in_order_of_class(parts: &[Read]) -> Result<Vec<&InPart>, Failure> {
     }
 }
 
-fn refused<T>(reason: String) -> Result<T, Failure> {
-    Err(Failure::Input(reason))
+fn refused<T>(reason: String) -> Result<T, CommandError> {
+    Err(CommandError::Input(reason))
 }
 
 /// What two parts differ in that have to be of one class.

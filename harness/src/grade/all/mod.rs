@@ -23,22 +23,22 @@ pub mod workers;
 
 use std::path::Path;
 
-use host::Progress;
+use terminal::progress::Progress;
 
 use super::report;
-use crate::failure::{Ending, Failure};
-use crate::progress::Bar;
-use crate::stdout::Out;
+use exit::{CommandError, Ending};
 use grading::report::GradeReport;
 use page::escape;
 use shard::{InPart, Member, Part, Shard};
 use store::{Found, Store, Submission, Terms};
 use summary::{Graded, Summary};
+use terminal::progress::Bar;
+use terminal::stdout::Out;
 use units::count;
 use workers::{Stopped, share};
 
 /// Grades one submission by the worker of this number. `Err` is for what is no fault of the submission's.
-pub type GradeOne<'g> = dyn Fn(usize, &Path) -> Result<GradeReport, Failure> + Sync + 'g;
+pub type GradeOne<'g> = dyn Fn(usize, &Path) -> Result<GradeReport, CommandError> + Sync + 'g;
 
 /// A class, and what is wanted of it.
 #[derive(Debug, Clone, Copy)]
@@ -62,13 +62,13 @@ pub struct Class<'c> {
 ///
 /// # Errors
 ///
-/// A folder that cannot be read or written, or holds no submission; [`Failure::Environment`] of a grade, after which the
+/// A folder that cannot be read or written, or holds no submission; [`CommandError::Environment`] of a grade, after which the
 /// rest is not tried: what is finished is kept.
 pub fn grade_all(
     class: Class<'_>,
     grade: &GradeOne<'_>,
     out: &mut Out<'_>,
-) -> Result<Ending, Failure> {
+) -> Result<Ending, CommandError> {
     let Found {
         submissions: found,
         links,
@@ -135,7 +135,7 @@ fn passed_over(names: &[String], [is, are]: [&str; 2]) -> String {
 }
 
 /// Shows the summary and writes the files of a class whose submissions are all graded.
-fn conclude(graded: &[Graded], results: &Path, out: &mut Out<'_>) -> Result<Ending, Failure> {
+fn conclude(graded: &[Graded], results: &Path, out: &mut Out<'_>) -> Result<Ending, CommandError> {
     let summary = Summary::of(graded);
     out.line("")?;
     out.line(summary.render(out.look()))?;
@@ -152,7 +152,7 @@ fn grade_these(
     workers: usize,
     grade: &GradeOne<'_>,
     out: &mut Out<'_>,
-) -> Result<Vec<Graded>, Failure> {
+) -> Result<Vec<Graded>, CommandError> {
     let total = these.len();
     let bar = Bar::new("grading");
     bar.update(0, total as u64);
@@ -192,8 +192,8 @@ fn by_content(these: Vec<usize>, members: &[Member]) -> Vec<Vec<usize>> {
 fn grade_one(
     submission: &Submission,
     store: &Store,
-    grade: &dyn Fn(&Path) -> Result<GradeReport, Failure>,
-) -> Result<Graded, Failure> {
+    grade: &dyn Fn(&Path) -> Result<GradeReport, CommandError>,
+) -> Result<Graded, CommandError> {
     let key = store.key(submission);
     let graded = |report, is_kept| Graded {
         name: submission.name.clone(),
@@ -212,7 +212,7 @@ fn grade_one(
             store.keep(&key, &report::json(&report)?)?;
             Ok(graded(Ok(report), false))
         }
-        Err(failure @ Failure::Environment(_)) => Err(failure),
+        Err(failure @ CommandError::Environment(_)) => Err(failure),
         Err(failure) => Ok(graded(Err(failure.to_string()), false)),
     }
 }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::store::Terms;
 use super::summary::Graded;
-use crate::failure::Failure;
+use exit::CommandError;
 use grading::digest::sha256;
 use grading::report::GradeReport;
 use output_files::OutputFile;
@@ -138,12 +138,12 @@ impl Part {
     ///
     /// # Errors
     ///
-    /// [`Failure::Environment`] if it is there and stays.
-    pub fn remove(results: &Path, shard: Shard) -> Result<(), Failure> {
+    /// [`CommandError::Environment`] if it is there and stays.
+    pub fn remove(results: &Path, shard: Shard) -> Result<(), CommandError> {
         let path = Part::path(results, shard);
         match fs::remove_file(&path) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(
-                Failure::Environment(format!("cannot remove {}: {error}", path.display())),
+                CommandError::Environment(format!("cannot remove {}: {error}", path.display())),
             ),
             _ => Ok(()),
         }
@@ -153,8 +153,8 @@ impl Part {
     ///
     /// # Errors
     ///
-    /// [`Failure::Environment`] if it cannot be written.
-    pub fn write(&self, results: &Path) -> Result<PathBuf, Failure> {
+    /// [`CommandError::Environment`] if it cannot be written.
+    pub fn write(&self, results: &Path) -> Result<PathBuf, CommandError> {
         let sealed = Sealed {
             sha256: self.checksum()?,
             part: self,
@@ -168,9 +168,9 @@ impl Part {
     ///
     /// # Errors
     ///
-    /// [`Failure::Input`] for a file that cannot be read, is no part, or is not as it was written.
-    pub fn read(path: &Path) -> Result<Part, Failure> {
-        let refused = |reason: String| Failure::Input(format!("{}: {reason}", path.display()));
+    /// [`CommandError::Input`] for a file that cannot be read, is no part, or is not as it was written.
+    pub fn read(path: &Path) -> Result<Part, CommandError> {
+        let refused = |reason: String| CommandError::Input(format!("{}: {reason}", path.display()));
         let text = fs::read(path).map_err(|error| refused(format!("cannot be read: {error}")))?;
         let sealed: Sealed<Part> = serde_json::from_slice(&text).map_err(|error| {
             refused(format!(
@@ -188,14 +188,14 @@ impl Part {
         Ok(part)
     }
 
-    fn checksum(&self) -> Result<String, Failure> {
+    fn checksum(&self) -> Result<String, CommandError> {
         let text = serde_json::to_vec(self).map_err(|error| no_json(&error))?;
         Ok(sha256(text))
     }
 }
 
-fn no_json(error: &serde_json::Error) -> Failure {
-    Failure::Bug(format!("the part has no JSON form: {error}"))
+fn no_json(error: &serde_json::Error) -> CommandError {
+    CommandError::Bug(format!("the part has no JSON form: {error}"))
 }
 
 impl From<Graded> for InPart {

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::failure::Failure;
+use exit::CommandError;
 use grading::bundle::MOST_FILE_BYTES;
 use grading::digest::hex;
 use grading::report::{GradeReport, SCHEMA_VERSION};
@@ -88,10 +88,10 @@ pub struct Found {
 ///
 /// # Errors
 ///
-/// [`Failure::Input`] if the folder cannot be read, or holds none.
-pub fn submissions(folder: &Path, results: &Path) -> Result<Found, Failure> {
+/// [`CommandError::Input`] if the folder cannot be read, or holds none.
+pub fn submissions(folder: &Path, results: &Path) -> Result<Found, CommandError> {
     let refused = |reason: &dyn std::fmt::Display| {
-        Failure::Input(format!("--all {}: {reason}", folder.display()))
+        CommandError::Input(format!("--all {}: {reason}", folder.display()))
     };
     let results = fs::canonicalize(results).ok();
     let class = fs::canonicalize(folder).map_err(|error| refused(&error))?;
@@ -158,11 +158,11 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// [`Failure::Input`] if it cannot be made.
-    pub fn open(results: &Path, terms: &Terms) -> Result<Store, Failure> {
+    /// [`CommandError::Input`] if it cannot be made.
+    pub fn open(results: &Path, terms: &Terms) -> Result<Store, CommandError> {
         let folder = results.join("reports");
         fs::create_dir_all(&folder).map_err(|error| {
-            Failure::Input(format!(
+            CommandError::Input(format!(
                 "cannot make the folder {}: {error}",
                 folder.display()
             ))
@@ -206,8 +206,8 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// [`Failure::Environment`] if it cannot be written.
-    pub fn keep(&self, key: &str, json: &str) -> Result<(), Failure> {
+    /// [`CommandError::Environment`] if it cannot be written.
+    pub fn keep(&self, key: &str, json: &str) -> Result<(), CommandError> {
         OutputFile::create("-o", &self.file(key))?.write_all(json.as_bytes())?;
         Ok(())
     }

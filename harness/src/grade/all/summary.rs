@@ -3,16 +3,16 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::failure::{Ending, Failure};
 use crate::grade::report::{figures, html};
-use crate::table::Table;
-use crate::terminal::Look;
+use exit::{CommandError, Ending};
 use grading::digest::sha256;
 use grading::outcome::{Kind, Outcome};
 use grading::report::GradeReport;
 use output_files::OutputFile;
 use page::plot::whole;
 use page::{Axis, Cell, Page, Plot, Series, Shape, escape};
+use terminal::look::Look;
+use terminal::table::Table;
 use units::{count, three};
 
 /// Bars of the distribution: one for every tenth of the points.
@@ -287,8 +287,8 @@ impl Summary {
     ///
     /// # Errors
     ///
-    /// [`Failure::Environment`] if one cannot be written.
-    pub fn write(&self, results: &Path, graded: &[Graded]) -> Result<(), Failure> {
+    /// [`CommandError::Environment`] if one cannot be written.
+    pub fn write(&self, results: &Path, graded: &[Graded]) -> Result<(), CommandError> {
         let put = |name: &str, text: &str| {
             OutputFile::create("-o", &results.join(name))?
                 .write_all(text.as_bytes())

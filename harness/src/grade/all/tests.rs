@@ -10,10 +10,10 @@ use std::time::Duration;
 use tempfile::TempDir;
 
 use super::*;
-use crate::terminal::Look;
 use grading::course::Group;
 use grading::outcome::{Failing, Kind, Outcome};
 use grading::report::{CaseGrade, SubmissionId};
+use terminal::look::Look;
 
 /// A folder of submissions, and one for the results.
 struct School {
@@ -48,7 +48,7 @@ impl School {
     }
 
     /// What a run ends with and prints, and which submissions it graded.
-    fn run(&self, device: &str) -> (Result<Ending, Failure>, String, Vec<String>) {
+    fn run(&self, device: &str) -> (Result<Ending, CommandError>, String, Vec<String>) {
         let asked = Mutex::new(Vec::new());
         let grade = |_: usize, path: &Path| {
             let name = path.file_name().unwrap().to_string_lossy().into_owned();
@@ -65,7 +65,7 @@ impl School {
         shard: Option<Shard>,
         workers: usize,
         grade: &GradeOne<'_>,
-    ) -> (Result<Ending, Failure>, String) {
+    ) -> (Result<Ending, CommandError>, String) {
         let mut text = Vec::new();
         let mut out = Out::new(&mut text, Look::PLAIN);
         let class = Class {
@@ -95,7 +95,7 @@ fn terms(device: &str) -> Terms {
     }
 }
 
-fn grade_by_content(path: &Path, name: String) -> Result<GradeReport, Failure> {
+fn grade_by_content(path: &Path, name: String) -> Result<GradeReport, CommandError> {
     let content = fs::read_to_string(path.join("kernels.rs")).unwrap();
     let status = match content.as_str() {
         "right" => Outcome::Passed,
@@ -104,8 +104,8 @@ fn grade_by_content(path: &Path, name: String) -> Result<GradeReport, Failure> {
             Outcome::NotGradedHere { reason }
         }
         "unknown" => Outcome::undecided("`foo` is not known here"),
-        "lost" => return Err(Failure::Environment("the device is lost".to_owned())),
-        "odd" => return Err(Failure::Input("this makes no sense".to_owned())),
+        "lost" => return Err(CommandError::Environment("the device is lost".to_owned())),
+        "odd" => return Err(CommandError::Input("this makes no sense".to_owned())),
         other => Outcome::failed(Kind::WrongResult, other),
     };
     let mut report = GradeReport::new(SubmissionId { name, sha256: None }, "wave2d", "emulated");
@@ -281,7 +281,7 @@ fn what_is_odd_has_a_line_or_is_named_and_none_of_it_is_read() {
         seen.lock().unwrap().push(name.clone());
         match name.as_str() {
             "ada" => grade_by_content(path, name),
-            _ => Err(Failure::Input("this makes no sense".to_owned())),
+            _ => Err(CommandError::Input("this makes no sense".to_owned())),
         }
     };
     let (_, text) = class.run_with(&terms("emulated"), None, 1, &grade);

@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 
-use crate::failure::Failure;
+use exit::CommandError;
 
 /// A piece of work that failed, after which no other was begun.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub struct Stopped {
     /// How many were done, those included that were already begun elsewhere.
     pub done: usize,
     /// Why it failed.
-    pub failure: Failure,
+    pub failure: CommandError,
 }
 
 /// Calls `work` with the number of a worker and of an item, for all items of each group; `show` gets the results in order of
@@ -32,9 +32,9 @@ pub struct Stopped {
 pub fn share<T: Send>(
     workers: usize,
     groups: Vec<Vec<usize>>,
-    work: &(dyn Fn(usize, usize) -> Result<T, Failure> + Sync),
-    show: &mut dyn FnMut(&T, usize) -> Result<(), Failure>,
-) -> Result<Result<Vec<T>, Stopped>, Failure> {
+    work: &(dyn Fn(usize, usize) -> Result<T, CommandError> + Sync),
+    show: &mut dyn FnMut(&T, usize) -> Result<(), CommandError>,
+) -> Result<Result<Vec<T>, Stopped>, CommandError> {
     let mut order: Vec<usize> = groups.iter().flatten().copied().collect();
     order.sort_unstable();
     let groups = Mutex::new(groups.into_iter());
@@ -176,7 +176,7 @@ mod tests {
                 both.wait();
             }
             if item == 0 {
-                return Err(Failure::Environment("lost".to_owned()));
+                return Err(CommandError::Environment("lost".to_owned()));
             }
             sleep(Duration::from_millis(50));
             Ok(item)
@@ -188,7 +188,10 @@ mod tests {
         };
         let stopped = share(2, alone(4), &work, &mut show).unwrap().unwrap_err();
         assert_eq!((stopped.item, stopped.done), (0, 1));
-        assert_eq!(stopped.failure, Failure::Environment("lost".to_owned()));
+        assert_eq!(
+            stopped.failure,
+            CommandError::Environment("lost".to_owned())
+        );
         assert_eq!(seen, [1]);
     }
 
@@ -200,7 +203,7 @@ mod tests {
             sleep(Duration::from_millis(20));
             Ok(item)
         };
-        let full = Failure::Environment("disk full".to_owned());
+        let full = CommandError::Environment("disk full".to_owned());
         let mut show = |_: &usize, _| Err(full.clone());
         assert_eq!(share(1, alone(50), &work, &mut show), Err(full.clone()));
         assert!(begun.load(Ordering::SeqCst) < 50);

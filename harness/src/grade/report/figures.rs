@@ -2,12 +2,12 @@
 
 use std::mem::{Discriminant, discriminant};
 
-use crate::table::Tone;
 use grading::course::Against;
 use grading::diagnose::Pattern;
 use grading::outcome::{Failing, Kind, Outcome};
 use grading::report::{CaseGrade, Checks, GradeReport, Interval, PerformanceGrade};
 use page::escape;
+use terminal::table::Tone;
 use units::{bytes_per_s, three};
 
 /// Messages of a submission are cut after so many characters: a compiler can be very talkative.

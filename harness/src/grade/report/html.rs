@@ -1,11 +1,11 @@
 //! A grade as one self-contained page.
 
 use super::figures;
-use crate::table::{Align, Table, Tone};
 use grading::diagnose::LEGEND;
 use grading::report::GradeReport;
 use page::plot::{tick, whole};
 use page::{Axis, Cell, Page, Plot, Series, Shape};
+use terminal::table::{Align, Table, Tone};
 use units::three;
 
 /// The HTML file.

@@ -19,8 +19,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::failure::{Ending, Failure};
-use crate::stdout::Out;
+use ::terminal::stdout::Out;
+use exit::{CommandError, Ending};
 use grading::report::{CaseGrade, GradeReport};
 use output_files::{OutputFile, OutputFolder};
 use page::escape;
@@ -64,8 +64,8 @@ impl ReportArgs {
     ///
     /// # Errors
     ///
-    /// [`Failure::Input`] if one cannot be written.
-    pub fn open(&self) -> Result<ReportFiles, Failure> {
+    /// [`CommandError::Input`] if one cannot be written.
+    pub fn open(&self) -> Result<ReportFiles, CommandError> {
         let file = |flag, path: &Option<PathBuf>| {
             path.as_deref()
                 .map(|path| OutputFile::create(flag, path))
@@ -91,8 +91,8 @@ impl ReportFiles {
     ///
     /// # Errors
     ///
-    /// [`Failure::Environment`] if something cannot be written.
-    pub fn write(self, report: &GradeReport, out: &mut Out<'_>) -> Result<Ending, Failure> {
+    /// [`CommandError::Environment`] if something cannot be written.
+    pub fn write(self, report: &GradeReport, out: &mut Out<'_>) -> Result<Ending, CommandError> {
         let look = out.look();
         out.line(if self.brief {
             terminal::brief(report, look)
@@ -117,10 +117,9 @@ impl ReportFiles {
         if let Some(folder) = self.heat_maps {
             for (case, png) in heat_maps(report) {
                 let name = format!("{}.png", escape::file_name(&case.name));
-                folder
-                    .file(&name)?
-                    .write_all(&png)
-                    .map_err(|error| Failure::not_written(&folder.target().join(&name), &error))?;
+                folder.file(&name)?.write_all(&png).map_err(|error| {
+                    CommandError::not_written(&folder.target().join(&name), &error)
+                })?;
             }
             folder.finish()?;
         }
@@ -132,13 +131,13 @@ impl ReportFiles {
 ///
 /// # Errors
 ///
-/// [`Failure::Bug`].
-pub fn json(report: &GradeReport) -> Result<String, Failure> {
+/// [`CommandError::Bug`].
+pub fn json(report: &GradeReport) -> Result<String, CommandError> {
     Ok(serde_json::to_string_pretty(report).map_err(|error| no_json(&error))? + "\n")
 }
 
-fn no_json(error: &serde_json::Error) -> Failure {
-    Failure::Bug(format!("the grade has no JSON form: {error}"))
+fn no_json(error: &serde_json::Error) -> CommandError {
+    CommandError::Bug(format!("the grade has no JSON form: {error}"))
 }
 
 /// The exit code that a grade leads to: something failed; something could not be graded here; neither.

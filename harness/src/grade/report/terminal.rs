@@ -1,11 +1,11 @@
 //! A grade on a terminal.
 
 use super::figures;
-use crate::table::{Align, Table, Tone};
-use crate::terminal::Look;
 use grading::outcome::Failing;
 use grading::report::{CaseGrade, GradeReport};
 use page::escape;
+use terminal::look::Look;
+use terminal::table::{Align, Table, Tone};
 use units::grouped;
 
 /// The whole report.

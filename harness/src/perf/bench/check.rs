@@ -13,16 +13,17 @@ use std::collections::hash_map::Entry;
 use std::time::Duration;
 
 use clap::ValueEnum;
+use exit::ErrorKind;
 use host::buffer::{copies, replace};
 use host::run::run_from;
-use host::{Case, Cpu, Device, Error, ErrorKind, NamedBuffers, Variant};
+use host::{Case, Cpu, Device, Error, NamedBuffers, Variant};
 
 use super::Bench;
-use crate::failure::Failure;
 use crate::perf::results::{CheckedSteps, Correctness};
 use crate::perf::turns::DistinctOutputs;
-use crate::progress::Bar;
 use crate::test::explain;
+use exit::CommandError;
+use terminal::progress::Bar;
 
 /// What is compared with the CPU.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
@@ -76,7 +77,7 @@ impl Bench<'_> {
     /// # Errors
     ///
     /// Where memory is short.
-    pub(super) fn compute(&self, inputs: &NamedBuffers) -> Result<Computed, Failure> {
+    pub(super) fn compute(&self, inputs: &NamedBuffers) -> Result<Computed, CommandError> {
         let case = self.case.as_ref();
         let computed = match (self.check, case.timesteps()) {
             (CheckArg::Steps, Some(of)) if case.part(0, 1).is_some() => {
@@ -270,11 +271,12 @@ impl Bench<'_> {
         let part = self.part(of - last, last);
         let checked = if !part.checks_from_inputs(name) {
             // In place: what the steps began with is gone then.
-            part.advance(&mut buffers, Cpu::Parallel, &host::NoProgress)?;
+            part.advance(&mut buffers, Cpu::Parallel, &terminal::progress::NoProgress)?;
             keep_outputs(part.as_ref(), &mut buffers);
             part.check(name, &Vec::new(), &buffers, after_all)?
         } else {
-            let expected = part.reference_from(&buffers, Cpu::Parallel, &host::NoProgress)?;
+            let expected =
+                part.reference_from(&buffers, Cpu::Parallel, &terminal::progress::NoProgress)?;
             part.check(name, &buffers, &expected, after_all)?
         };
         Ok(checked.err().map(|error| {

@@ -11,10 +11,10 @@ use super::check::{CheckArg, keep_outputs};
 use super::ratios::compare_with_cpu;
 use crate::catalogue::first_variant;
 use crate::devices::Wanted;
-use crate::failure::Failure;
 use crate::perf::results::{Clock, Correctness, Figures, Outcome, Row};
-use crate::progress::Bar;
 use crate::test::explain;
+use exit::CommandError;
+use terminal::progress::Bar;
 
 /// The references of a lab, timed, and what they gave.
 pub struct References {
@@ -31,7 +31,7 @@ impl Bench<'_> {
     /// # Errors
     ///
     /// Where memory is short.
-    pub fn references(&self, case: &dyn Case) -> Result<References, Failure> {
+    pub fn references(&self, case: &dyn Case) -> Result<References, CommandError> {
         let inputs = self.inputs(case)?;
         let time = |cpu| time(case, &inputs, cpu, self).map_err(|error| self.lacking(error, case));
         let (serial, mut outputs) = time(Cpu::Serial)?;

@@ -1,8 +1,9 @@
 //! The rows of a device: all variants and peers in turns, as far as its memory holds them together.
 
+use exit::ErrorKind;
 use host::device::{DeviceError, SharedMemory};
 use host::registers::{RegisterCap, capped};
-use host::{Case, Error, ErrorKind, Module, NamedBuffers, Variant};
+use host::{Case, Error, Module, NamedBuffers, Variant};
 
 use super::Bench;
 use super::check::{Computed, Judged, Judgement};
@@ -11,14 +12,14 @@ use crate::catalogue::first_variant;
 use crate::code_lines;
 use crate::devices::Named;
 use crate::digest::sha256;
-use crate::failure::Failure;
 use crate::memory_advice;
 use crate::perf::bound::{self, Demand};
 use crate::perf::contender::{About, Peer, PlanRun, TimedRun, Trouble};
 use crate::perf::results::{Capped, DeviceRecord, Figures, Outcome, Row};
 use crate::perf::turns::{self, DistinctOutputs, Timed};
 use crate::perf::watch::Watch;
-use crate::progress::Bar;
+use exit::CommandError;
+use terminal::progress::Bar;
 
 /// A variant as it is, a variant under a cap of registers, or a peer.
 #[derive(Clone, Copy)]
@@ -69,7 +70,7 @@ impl Bench<'_> {
         watch: &Watch,
         inputs: &NamedBuffers,
         computed: Option<&Computed>,
-    ) -> Result<Vec<Row>, Failure> {
+    ) -> Result<Vec<Row>, CommandError> {
         let contenders = self.contenders(named);
         let mut distinct = DistinctOutputs::default();
         let timed = self.time(&contenders, named, watch, inputs, &mut distinct);
@@ -278,7 +279,7 @@ impl Bench<'_> {
 }
 
 /// What a row says of trouble; bugs of ours are not for rows.
-fn outcome_of(trouble: Trouble, case: &dyn Case, variant: &str) -> Result<Outcome, Failure> {
+fn outcome_of(trouble: Trouble, case: &dyn Case, variant: &str) -> Result<Outcome, CommandError> {
     let error = match trouble {
         Trouble::Host(error) => error,
         Trouble::Lacking(message) => return Ok(Outcome::Lacking { message }),

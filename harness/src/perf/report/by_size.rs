@@ -4,8 +4,8 @@ use super::by_variant::percent;
 use super::{LabResults, dash, is_variant, marked, ratio, verdict, without_figures};
 use crate::perf::compared::Compared;
 use crate::perf::results::{Correctness, Figures, Outcome};
-use crate::table::{Align, Table, Tone};
-use crate::terminal::{Look, WIDTH};
+use terminal::look::{Look, WIDTH};
+use terminal::table::{Align, Table, Tone};
 
 /// A size on a device.
 struct Size<'c> {

@@ -5,8 +5,8 @@ use units::three;
 use super::{LabResults, dash, is_variant, marked, ratio, without_figures};
 use crate::perf::compared::Compared;
 use crate::perf::results::{CaseResults, Correctness, Figures, Outcome, Row};
-use crate::table::{Align, Table, Tone};
-use crate::terminal::Look;
+use terminal::look::Look;
+use terminal::table::{Align, Table, Tone};
 
 /// The variants of all sizes.
 pub fn table(lab: &LabResults<'_>, look: Look) -> String {

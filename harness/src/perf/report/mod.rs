@@ -18,8 +18,8 @@ use units::{count, three};
 use super::compared::{Compared, cpu, is_cpu};
 use super::kernels;
 use super::results::{CaseResults, Correctness, Figures, Outcome, Row};
-use crate::table::Tone;
-use crate::terminal::{Look, wrapped};
+use terminal::look::{Look, wrapped};
+use terminal::table::Tone;
 
 /// The cases of one lab: one table, and at most three lines of notes; or, with all notes, what each case's figures rest on.
 pub fn render_lab(cases: &[CaseResults], has_notes: bool, look: Look) -> String {

@@ -11,7 +11,7 @@ use crate::perf::compared::{Compared, is_cpu};
 use crate::perf::results::{
     CaseResults, CheckedSteps, Clock, Conditions, Correctness, Figures, Outcome, Row,
 };
-use crate::terminal::{first_lines, wrapped};
+use terminal::look::{first_lines, wrapped};
 
 /// How many lines the most important notes may take.
 const LINES: usize = 3;

@@ -6,8 +6,8 @@ use units::three;
 use super::{LabResults, is_variant, ratio};
 use crate::perf::compared::Compared;
 use crate::perf::results::{Figures, Row};
-use crate::table::Table;
-use crate::terminal::Look;
+use terminal::look::Look;
+use terminal::table::Table;
 
 /// A kernel of a variant, with a cap or without.
 pub struct Line<'c> {

@@ -3,7 +3,7 @@
 use output_files::OutputDocument;
 
 use super::*;
-use crate::json::JsonOut;
+use terminal::json::JsonOut;
 
 #[test]
 fn the_document_names_where_it_comes_from() {
@@ -41,7 +41,7 @@ fn the_page_is_written_beside_it() {
         &["--html=/no/such/folder/results.html"],
         &testing::machine(),
     );
-    assert!(matches!(run.ending, Err(Failure::Input(_))) && run.text.is_empty());
+    assert!(matches!(run.ending, Err(CommandError::Input(_))) && run.text.is_empty());
 }
 
 #[test]

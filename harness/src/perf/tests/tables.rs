@@ -8,7 +8,7 @@ use super::made_up::{
 };
 use super::*;
 use crate::perf::results::{CaseResults, Outcome, Row};
-use crate::terminal::WIDTH;
+use terminal::look::WIDTH;
 
 /// As it is printed, with no line too long.
 fn brief(cases: &[CaseResults]) -> String {

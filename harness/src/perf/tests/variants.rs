@@ -69,7 +69,7 @@ fn caps_of_registers_need_a_gpu() {
     insta::assert_snapshot!(refused(&["--registers=80", "--device=cpu"]), @"--registers needs a GPU, whose compiler allocates registers: none was asked for with --device");
     assert_eq!(
         refused(&["--registers=none"]).exit_code(),
-        crate::exit::ENVIRONMENT
+        exit::codes::ENVIRONMENT
     );
     let args = PerfArgs {
         device: vec![Wanted::Emulated],

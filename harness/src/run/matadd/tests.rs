@@ -2,7 +2,7 @@ use super::*;
 use crate::run::test_command::{parse, printed};
 
 /// What `harness run matadd` with these arguments ends with and prints.
-fn shown(args: &[&str]) -> (Result<Ending, Failure>, String) {
+fn shown(args: &[&str]) -> (Result<Ending, CommandError>, String) {
     let machine = Machine::discover(&[Wanted::Emulated], Sanitize::ALL);
     printed(|out| run_on(&parse(args), &machine, out))
 }

@@ -7,8 +7,8 @@ use host::membench::{BandwidthFigure, Coalescing, CoalescingFigure, LatencyCurve
 use units::{bytes, bytes_per_s, grouped, three};
 
 use super::Measured;
-use crate::table::Table;
-use crate::terminal::Look;
+use terminal::look::Look;
+use terminal::table::Table;
 
 /// Latencies, levels, bandwidths.
 pub fn render(measured: &Measured, info: &DeviceInfo, look: Look) -> String {

@@ -5,11 +5,11 @@ use host::membench::{
 
 use super::*;
 use crate::run::test_command::{parse, printed};
-use crate::terminal::Look;
 use crate::testing;
+use terminal::look::Look;
 
 /// What `harness run membench` with these arguments ends with and prints.
-fn measured(args: &[&str], machine: &Machine) -> (Result<Ending, Failure>, String) {
+fn measured(args: &[&str], machine: &Machine) -> (Result<Ending, CommandError>, String) {
     printed(|out| run_on(&parse(args), machine, out))
 }
 
@@ -99,11 +99,11 @@ fn tables() {
 fn the_document_is_read_back() {
     let mut text = Vec::new();
     let mut out = Out::new(&mut text, Look::PLAIN);
-    let json = crate::json::JsonOut::Stdout;
+    let json = terminal::json::JsonOut::Stdout;
     json.write("run membench", example(), &mut out).unwrap();
     drop(out);
     let text = String::from_utf8(text).unwrap();
-    let head = crate::json::read::Head::of(&text).unwrap();
+    let head = terminal::json::read::Head::of(&text).unwrap();
     assert_eq!(head.command, "run membench");
     let again = Measured::parse(&head, &text).unwrap();
     assert_eq!(again, example());
@@ -185,7 +185,7 @@ fn without_a_gpu() {
     let failure = ending.unwrap_err();
     assert_eq!(
         (failure.exit_code(), text.as_str()),
-        (crate::exit::ENVIRONMENT, "")
+        (exit::codes::ENVIRONMENT, "")
     );
     insta::assert_snapshot!(failure, @"--device cuda: no CUDA device: libcuda.so.1 not found; see `harness doctor`; `--device emulated` checks the kernels without one");
     let (ending, _) = measured(&["--device=cpu"], &testing::machine_without_gpu());

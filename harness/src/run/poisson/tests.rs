@@ -3,11 +3,11 @@ use crate::run::test_command::{parse, printed};
 use host::Lab;
 
 /// What `harness run poisson` with these arguments ends with and prints.
-fn solved(args: &[&str]) -> (Result<Ending, Failure>, String) {
+fn solved(args: &[&str]) -> (Result<Ending, CommandError>, String) {
     printed(|out| run(&parse(args), out))
 }
 
-fn refused(args: &[&str]) -> Failure {
+fn refused(args: &[&str]) -> CommandError {
     let (ending, text) = solved(args);
     assert_eq!(text, "");
     ending.unwrap_err()
@@ -52,7 +52,9 @@ fn npy_and_vti_hold_the_field() {
         .unwrap()
         .with_start(Start::Uniform(-2.0))
         .unwrap();
-    let expected = problem.reference(Cpu::Serial, &host::NoProgress).unwrap();
+    let expected = problem
+        .reference(Cpu::Serial, &terminal::progress::NoProgress)
+        .unwrap();
     let expected = expected[0].1.bytes();
     let npy = std::fs::read(deep.join("poisson-11-x.npy")).unwrap();
     assert!(npy.ends_with(expected));
@@ -139,5 +141,5 @@ fn a_folder_that_cannot_be_made_is_known_before_the_work() {
         failure.to_string().contains("cannot create the folder: "),
         "{failure}"
     );
-    assert_eq!(failure.exit_code(), crate::exit::BAD_INPUT);
+    assert_eq!(failure.exit_code(), exit::codes::BAD_INPUT);
 }

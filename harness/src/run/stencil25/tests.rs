@@ -1,14 +1,15 @@
 use super::*;
 use crate::run::field_files::write_npy;
 use crate::run::test_command::{parse, printed};
-use host::{Cpu, Lab, NoProgress, Variant};
+use host::{Cpu, Lab, Variant};
+use terminal::progress::NoProgress;
 
-fn computed(args: &[&str]) -> (Result<Ending, Failure>, String) {
+fn computed(args: &[&str]) -> (Result<Ending, CommandError>, String) {
     let args: Stencil25Args = parse(args);
     printed(|out| run(&args, out))
 }
 
-fn refused(args: &[&str]) -> Failure {
+fn refused(args: &[&str]) -> CommandError {
     let (ending, text) = computed(args);
     assert_eq!(text, "");
     ending.unwrap_err()
@@ -118,7 +119,7 @@ fn a_model_is_read_and_sets_the_shape() {
         std::fs::write(&file, bytes).unwrap();
     };
     let model = format!("--model={}", file.display());
-    let without_name = |failure: Failure| {
+    let without_name = |failure: CommandError| {
         failure
             .to_string()
             .replace(&file.display().to_string(), "model.npy")

@@ -3,11 +3,11 @@ use crate::run::test_command::{parse, printed};
 use host::{Case, Cpu, Lab};
 
 /// What `harness run wave3d` with these arguments ends with and prints.
-fn computed(args: &[&str]) -> (Result<Ending, Failure>, String) {
+fn computed(args: &[&str]) -> (Result<Ending, CommandError>, String) {
     printed(|out| run(&parse(args), out))
 }
 
-fn refused(args: &[&str]) -> Failure {
+fn refused(args: &[&str]) -> CommandError {
     let (ending, text) = computed(args);
     assert_eq!(text, "");
     ending.unwrap_err()
@@ -62,7 +62,9 @@ fn the_series_holds_the_fields() {
             .with_medium(model, 20.0, 0.002)
             .unwrap()
             .with_start(Start::Pulse);
-        let expected = problem.reference(Cpu::Serial, &host::NoProgress).unwrap();
+        let expected = problem
+            .reference(Cpu::Serial, &terminal::progress::NoProgress)
+            .unwrap();
         let expected = expected
             .iter()
             .find(|(name, _)| name == "u")

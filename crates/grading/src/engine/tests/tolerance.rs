@@ -32,10 +32,10 @@ fn rounding_is_allowed_and_no_more() {
     let case = lab.case(&lab.seeded(&parameters, 9).unwrap()).unwrap();
     let inputs = case.inputs().unwrap();
     let reference = case
-        .reference(host::Cpu::Serial, &host::NoProgress)
+        .reference(host::Cpu::Serial, &terminal::progress::NoProgress)
         .unwrap();
     let oracle = case
-        .oracle_from(&inputs, &host::NoProgress)
+        .oracle_from(&inputs, &terminal::progress::NoProgress)
         .unwrap()
         .unwrap();
     let (expected, noise) = host::check::Expected::rounding(8.0, &reference, &oracle);

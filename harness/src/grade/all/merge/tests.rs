@@ -9,10 +9,10 @@ use super::*;
 use crate::grade::all::shard::Member;
 use crate::grade::all::store::Terms;
 use crate::grade::all::{Class, grade_all};
-use crate::terminal::Look;
 use grading::course::Group;
 use grading::outcome::{Kind, Outcome};
 use grading::report::{CaseGrade, SubmissionId};
+use terminal::look::Look;
 
 /// Submissions by name and content.
 const CLASS: [(&str, &str); 5] = [
@@ -72,7 +72,7 @@ impl Folder {
         shards.map(part).collect()
     }
 
-    fn merge(&self, out: &str, parts: &[PathBuf]) -> Result<(Ending, String), Failure> {
+    fn merge(&self, out: &str, parts: &[PathBuf]) -> Result<(Ending, String), CommandError> {
         let args = MergeArgs {
             out: self.path(out),
             parts: parts.to_vec(),
@@ -83,7 +83,7 @@ impl Folder {
     /// Why these parts are not merged.
     fn refusal(&self, parts: &[PathBuf]) -> String {
         let failure = self.merge("refused", parts).unwrap_err();
-        assert_eq!(failure.exit_code(), crate::exit::BAD_INPUT, "{failure}");
+        assert_eq!(failure.exit_code(), exit::codes::BAD_INPUT, "{failure}");
         assert!(!self.path("refused").exists(), "{failure}");
         failure
             .to_string()
@@ -115,8 +115,8 @@ fn terms() -> Terms {
 }
 
 fn printed(
-    work: impl FnOnce(&mut Out<'_>) -> Result<Ending, Failure>,
-) -> Result<(Ending, String), Failure> {
+    work: impl FnOnce(&mut Out<'_>) -> Result<Ending, CommandError>,
+) -> Result<(Ending, String), CommandError> {
     let mut text = Vec::new();
     let mut out = Out::new(&mut text, Look::PLAIN);
     let ending = work(&mut out)?;
@@ -125,9 +125,9 @@ fn printed(
 }
 
 /// A report that follows from the content, with figures that take every digit.
-fn report_of(path: &Path, content: &str) -> Result<GradeReport, Failure> {
+fn report_of(path: &Path, content: &str) -> Result<GradeReport, CommandError> {
     if content == "odd" {
-        return Err(Failure::Input("this makes no sense".to_owned()));
+        return Err(CommandError::Input("this makes no sense".to_owned()));
     }
     let id = SubmissionId {
         name: path.file_name().unwrap().to_string_lossy().into_owned(),
@@ -224,7 +224,7 @@ fn a_shard_says_what_it_took() {
 fn a_shard_that_is_not_finished_leaves_no_part() {
     let folder = Folder::new();
     let parts = folder.shards("results", 2);
-    let lost = |_: usize, _: &Path| Err(Failure::Environment("the device is lost".to_owned()));
+    let lost = |_: usize, _: &Path| Err(CommandError::Environment("the device is lost".to_owned()));
     folder.hand_in("bob", "better");
     let class = Class {
         submissions: &folder.path("class"),

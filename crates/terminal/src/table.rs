@@ -3,7 +3,7 @@
 use comfy_table::{Attribute, Cell, CellAlignment, Color, TableStyle};
 use page::Page;
 
-use crate::terminal::{Look, WIDTH};
+use crate::look::{Look, WIDTH};
 
 /// How a cell looks where there are colours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde::Serialize;
 
-use crate::failure::Failure;
 use crate::stdout::Out;
+use exit::CommandError;
 use output_files::OutputDocument;
 
 /// Version of all the documents that do not name their own.
@@ -41,8 +41,8 @@ impl JsonArg {
     ///
     /// # Errors
     ///
-    /// [`Failure::Input`] if it cannot be written.
-    pub fn open(&self) -> Result<JsonOut, Failure> {
+    /// [`CommandError::Input`] if it cannot be written.
+    pub fn open(&self) -> Result<JsonOut, CommandError> {
         match &self.json {
             None => Ok(JsonOut::No),
             Some(None) => Ok(JsonOut::Stdout),
@@ -62,13 +62,13 @@ impl JsonOut {
     ///
     /// # Errors
     ///
-    /// [`Failure::Environment`] if it cannot be written.
+    /// [`CommandError::Environment`] if it cannot be written.
     pub fn write(
         &self,
         command: &'static str,
         report: impl Serialize,
         out: &mut Out<'_>,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), CommandError> {
         #[derive(Serialize)]
         struct Document<R> {
             schema_version: u32,
@@ -84,7 +84,7 @@ impl JsonOut {
             command,
             report,
         });
-        let bug = |error| Failure::Bug(format!("the report has no JSON form: {error}"));
+        let bug = |error| CommandError::Bug(format!("the report has no JSON form: {error}"));
         self.write_text(&text.map_err(bug)?, out)
     }
 
@@ -92,8 +92,8 @@ impl JsonOut {
     ///
     /// # Errors
     ///
-    /// [`Failure::Environment`] if it cannot be written.
-    pub fn write_text(&self, text: &str, out: &mut Out<'_>) -> Result<(), Failure> {
+    /// [`CommandError::Environment`] if it cannot be written.
+    pub fn write_text(&self, text: &str, out: &mut Out<'_>) -> Result<(), CommandError> {
         match self {
             JsonOut::No => Ok(()),
             JsonOut::Stdout => out.line(text),

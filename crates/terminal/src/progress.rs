@@ -1,13 +1,26 @@
-//! Bars on standard error for work that takes long.
+//! Progress of long work: the trait that computations report to, and bars on standard error.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use host::Progress;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::terminal::Look;
+use crate::look::Look;
 use page::escape;
+
+/// Receives the progress of a long computation. Called from any thread.
+pub trait Progress: Sync {
+    /// `done` of `total` steps are done.
+    fn update(&self, done: u64, total: u64);
+}
+
+/// Shows nothing.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoProgress;
+
+impl Progress for NoProgress {
+    fn update(&self, _done: u64, _total: u64) {}
+}
 
 /// Work that is done sooner than this shows no bar.
 const APPEARS_AFTER: Duration = Duration::from_millis(800);

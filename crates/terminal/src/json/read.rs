@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::failure::Failure;
+use exit::CommandError;
 
 /// What every document begins with.
 #[derive(Debug, Deserialize)]
@@ -29,15 +29,15 @@ impl Head {
     ///
     /// # Errors
     ///
-    /// [`Failure::Input`] for another version.
-    pub fn expect_version(&self, known: u32) -> Result<(), Failure> {
+    /// [`CommandError::Input`] for another version.
+    pub fn expect_version(&self, known: u32) -> Result<(), CommandError> {
         let version = self.schema_version;
         let remedy = match version {
             _ if version == known => return Ok(()),
             _ if version < known => "measure again with this one",
             _ => "read it with the program that wrote it, or a newer one",
         };
-        Err(Failure::Input(format!(
+        Err(CommandError::Input(format!(
             "has schema version {version}, this program reads version {known}; {remedy}"
         )))
     }
@@ -48,16 +48,16 @@ impl Head {
 ///
 /// # Errors
 ///
-/// [`Failure::Input`] that names the field that is missing, or is not what it should be.
-pub fn document<T: DeserializeOwned>(text: &str) -> Result<T, Failure> {
+/// [`CommandError::Input`] that names the field that is missing, or is not what it should be.
+pub fn document<T: DeserializeOwned>(text: &str) -> Result<T, CommandError> {
     let value: Value = serde_json::from_str(text)
-        .map_err(|error| Failure::Input(format!("damaged: {error}; measure again")))?;
+        .map_err(|error| CommandError::Input(format!("damaged: {error}; measure again")))?;
     serde_path_to_error::deserialize(&value).map_err(|error| {
         let field = match error.path().to_string().as_str() {
             "." => String::new(),
             field => format!("`{field}`: "),
         };
-        Failure::Input(format!("damaged: {field}{}; measure again", error.inner()))
+        CommandError::Input(format!("damaged: {field}{}; measure again", error.inner()))
     })
 }
 

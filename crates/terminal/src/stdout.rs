@@ -3,8 +3,8 @@
 use std::fmt::Display;
 use std::io::{ErrorKind, Write};
 
-use crate::failure::Failure;
-use crate::terminal::Look;
+use crate::look::Look;
+use exit::CommandError;
 
 /// Where a command writes its report.
 ///
@@ -40,8 +40,8 @@ impl<'w> Out<'w> {
     ///
     /// # Errors
     ///
-    /// [`Failure::Environment`] if the text cannot be written, unless the reader has closed its end.
-    pub fn line(&mut self, text: impl Display) -> Result<(), Failure> {
+    /// [`CommandError::Environment`] if the text cannot be written, unless the reader has closed its end.
+    pub fn line(&mut self, text: impl Display) -> Result<(), CommandError> {
         if self.is_closed {
             return Ok(());
         }
@@ -50,7 +50,7 @@ impl<'w> Out<'w> {
                 self.is_closed = true;
                 Ok(())
             }
-            Err(error) => Err(Failure::Environment(format!(
+            Err(error) => Err(CommandError::Environment(format!(
                 "cannot write to standard output: {error}"
             ))),
             Ok(()) => Ok(()),
