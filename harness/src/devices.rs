@@ -2,9 +2,9 @@
 
 use std::str::FromStr;
 
-use host::device::{Discovery, EmulatedDevice, Options, Sanitize, discover};
+use device::{Device, DeviceKind};
+use device::{Discovery, EmulatedDevice, Options, Sanitize, discover};
 use host::lab::CaseError;
-use host::{Device, DeviceKind};
 use serde::Serialize;
 
 use exit::CommandError;

@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 
 use clap::Args;
 use cuda_builder::toolchain::{self, Toolchain};
-use host::device::Sanitize;
-use host::{DeviceInfo, DeviceKind, Lab, labs};
+use device::Sanitize;
+use device::{DeviceInfo, DeviceKind};
+use host::{Lab, labs};
 use serde::Serialize;
 
 use crate::cpu;

@@ -1,6 +1,6 @@
 //! `harness launch`: starts this program several times on this machine, as the ranks of one run.
 //!
-//! Each copy learns its rank as from torchrun, by `RANK`, `WORLD_SIZE` and the like ([`host::ranks::World`]). When one fails, all
+//! Each copy learns its rank as from torchrun, by `RANK`, `WORLD_SIZE` and the like ([`device::ranks::World`]). When one fails, all
 //! end.
 
 use std::ffi::OsString;
@@ -14,7 +14,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use host::ranks::Rendezvous;
+use device::ranks::Rendezvous;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 
 use crate::interrupt::OnInterrupt;

@@ -1,8 +1,9 @@
 //! What to do where memory is short: the largest case that fits.
 
-use host::device::DeviceError;
-use host::memory::available_bytes;
-use host::{BufferError, Case, Error};
+use device::DeviceError;
+use device::memory::available_bytes;
+use device::{BufferError, Error};
+use host::Case;
 
 use exit::CommandError;
 

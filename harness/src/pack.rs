@@ -7,8 +7,8 @@ use clap::Args;
 use grading::course::{self, Course, CourseError};
 use grading::engine::GradeError;
 use grading::engine::Seeds;
-use grading::pack::job::{PackProcesses, PackedFile};
 use grading::pack::Options;
+use grading::pack::job::{PackProcesses, PackedFile};
 
 use crate::course_root;
 use exit::{CommandError, Ending};

@@ -6,14 +6,15 @@ use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use host::device::{DeviceError, Segments, Spills};
-use host::lab::Values;
-use host::plan::{Command, PlanError};
-use host::{
-    BufferId, Case, CaseParams, CheckError, Cpu, Device, DeviceInfo, DeviceKind, Element, Error,
-    HostBuffer, KernelInfo, Lab, LaunchConfig, Launching, Module, NamedBuffers, Parameter, Plan,
-    Session, Timing, Variant, Work, args, check,
+use device::{
+    CheckError, Device, DeviceInfo, DeviceKind, Element, Error, HostBuffer, KernelInfo, Launching,
+    Module, NamedBuffers, Session, Timing, check,
 };
+use device::{DeviceError, Segments, Spills};
+use host::lab::{CaseError, Values};
+use host::{Case, CaseParams, Cpu, Lab, Parameter, Variant, Work};
+use plan::{BufferId, LaunchConfig, Plan, args};
+use plan::{Command, PlanError};
 use terminal::progress::{NoProgress, Progress};
 
 use crate::devices::Machine;
@@ -150,7 +151,7 @@ impl Lab for Doubling {
         [(1000, 20)].map(boxed).into()
     }
 
-    fn case(&self, params: &CaseParams) -> Result<Box<dyn Case>, Error> {
+    fn case(&self, params: &CaseParams) -> Result<Box<dyn Case>, CaseError> {
         let values = Values::new(params, &PARAMETERS)?;
         Ok(boxed((values.get("n")?, values.get("steps")?)))
     }
@@ -192,7 +193,7 @@ impl Lab for Bare {
         Doubling.large_cases()
     }
 
-    fn case(&self, params: &CaseParams) -> Result<Box<dyn Case>, Error> {
+    fn case(&self, params: &CaseParams) -> Result<Box<dyn Case>, CaseError> {
         Doubling.case(params)
     }
 }

@@ -5,14 +5,15 @@
 
 use std::time::Duration;
 
-use host::{Capture, CaseParams, Device, Launching, find_lab, run};
+use device::{Capture, Device, Launching, run};
+use host::{CaseParams, find_lab};
 
 /// Each figure is of at least this much time.
 const SAMPLE: Duration = Duration::from_millis(50);
 const SAMPLES: usize = 9;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let devices = host::device::discover()?;
+    let devices = device::discover()?;
     let device: &dyn Device = devices[0].as_ref();
     println!("{}", device.info().name);
     println!(

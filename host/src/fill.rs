@@ -2,9 +2,9 @@
 
 use rayon::prelude::*;
 
-use crate::buffer::{BufferError, Scalar};
+use device::buffer::{BufferError, Scalar};
 
-pub(crate) use crate::buffer::{reserved, zeros};
+pub(crate) use device::buffer::{reserved, zeros};
 
 /// Elements of one parallel task.
 const TASK: usize = 1 << 16;

@@ -1,6 +1,6 @@
 //! The labs' kernels, compiled from crate `kernels-gpu` by this crate's build script.
 
-use crate::module::Module;
+use device::module::Module;
 
 /// Every kernel of `kernels-gpu`: for devices of compute capability 8.0, and for those of 9.0 and newer, which have some kernels
 /// more.

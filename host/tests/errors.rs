@@ -1,9 +1,10 @@
 //! What users read when a device or a case is not as they hoped, and whose fault it is said to be.
 
+use device::Error;
+use device::{DeviceError, DriverError};
 use exit::ErrorKind;
-use host::device::{DeviceError, DriverError};
 use host::lab::{CaseError, Values};
-use host::{CaseParams, Error, Parameter, Variant, find_lab, find_variant};
+use host::{CaseParams, Parameter, Variant, find_lab, find_variant};
 
 fn driver_error(code: u32, name: &str, description: &str) -> DriverError {
     DriverError {

@@ -1,12 +1,15 @@
 //! Every lab's small cases, each variant, on each device, against the CPU reference.
 
+use device::validate::{LaunchFault, ValidationError, validate};
+use device::{Device, DeviceKind, Error};
+use device::{EmulatedDevice, LaunchLimits};
 use exit::ErrorKind;
-use host::device::{EmulatedDevice, LaunchLimits};
-use host::validate::{LaunchFault, ValidationError, validate};
-use host::{CaseParams, Cpu, Device, DeviceKind, Error, labs, run_case};
+use host::run::run_case;
+use host::{CaseParams, Cpu, labs};
 use terminal::progress::NoProgress;
 
 #[cfg(target_os = "linux")]
+#[path = "../../crates/device/tests/gpu/mod.rs"]
 mod gpu;
 
 #[test]

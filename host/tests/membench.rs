@@ -4,16 +4,18 @@ use host::Lab;
 use host::membench::LAB;
 
 #[cfg(target_os = "linux")]
+#[path = "../../crates/device/tests/gpu/mod.rs"]
 mod gpu;
 
 #[cfg(target_os = "linux")]
 mod on_a_gpu {
+    use device::Device;
+    use device::occupancy::{BlockNeeds, Gpu, occupancy};
     use host::membench::{
         BandwidthOptions, LatencyOptions, Memory, Path, bandwidth, latency, levels, plateaus,
     };
-    use host::occupancy::{BlockNeeds, Gpu, occupancy};
-    use host::plan::Command;
-    use host::{Case, Device, Lab, matadd};
+    use host::{Case, Lab, matadd};
+    use plan::Command;
     use terminal::progress::NoProgress;
     use test_support::{Need, skip};
 
@@ -97,7 +99,7 @@ mod on_a_gpu {
     #[test]
     fn threads_own_the_same_elements_as_on_the_emulated_device() {
         let Some(device) = gpu::device() else { return };
-        let emulated = host::device::EmulatedDevice::default();
+        let emulated = device::EmulatedDevice::default();
         for variant in matadd::LAB.variants() {
             let map =
                 |device: &dyn Device| matadd::check_index(device, variant.name, 67, 41).unwrap();

@@ -1,11 +1,13 @@
 //! Solutions over several devices give what one device gives, to the last bit.
 
-use host::device::EmulatedDevice;
-use host::plan::Command;
+use device::EmulatedDevice;
+use device::{Device, Error, check, run};
 use host::poisson::{Poisson, Start};
 use host::stencil25::{self, Stencil25};
 use host::wave3d::Wave3d;
-use host::{Case, Cpu, Device, Error, Plan, check, find_lab, run};
+use host::{Case, Cpu, find_lab};
+use plan::Command;
+use plan::Plan;
 use proptest::prelude::*;
 use terminal::progress::NoProgress;
 

@@ -2,12 +2,12 @@
 //!
 //! Prints the counts; where there is a CUDA device, also launches each kernel there, once, for `ncu` to see.
 
-use host::device::EmulatedDevice;
-use host::run::reset;
+use device::EmulatedDevice;
+use device::run::reset;
+use device::{Device, Element, Error, HostBuffer, Module, NamedBuffers};
 use host::wave2d::{LAB, Start, Wave2d};
-use host::{
-    Case, Device, Element, Error, HostBuffer, Lab, LaunchConfig, Module, NamedBuffers, Plan, args,
-};
+use host::{Case, Lab};
+use plan::{LaunchConfig, Plan, args};
 
 static BAD_KERNELS: Module =
     Module::from_static("bad_kernels", include_str!(env!("BAD_KERNELS_PTX")));
@@ -91,7 +91,7 @@ fn main() -> Result<(), Error> {
     for run in &runs {
         execute(&emulated, run)?;
     }
-    match host::device::discover() {
+    match device::discover() {
         Ok(devices) => {
             for run in &runs {
                 execute(devices[0].as_ref(), run)?;

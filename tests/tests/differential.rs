@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::Mutex;
 
 use course_tests::differential::{Amount, Form, Report, all, module_text, run_form};
-use host::device::{CudaDevice, Device, DeviceError, EmulatedDevice};
+use device::{CudaDevice, Device, DeviceError, EmulatedDevice};
 use rayon::prelude::*;
 use test_support::{Need, skip};
 

@@ -3,8 +3,9 @@
 
 use std::collections::BTreeMap;
 
+use host::run::run_case;
 use host::wave2d::{LAB, Start, Wave2d};
-use host::{Case, Cpu, Lab, run_case};
+use host::{Case, Cpu, Lab};
 use kernels_gpu::wave2d::AnyScene;
 use terminal::progress::NoProgress;
 use test_support::{Need, skip};
@@ -22,7 +23,7 @@ const STEPS: [u32; 5] = [0, 1, 7, 20, 100];
 
 #[test]
 fn every_scene_size_and_step_count_equals_the_reference_on_cuda() {
-    let devices = match host::device::discover() {
+    let devices = match device::discover() {
         Ok(devices) => devices,
         Err(reason) => return skip(Need::Gpu, reason),
     };

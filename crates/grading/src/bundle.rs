@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use flate2::Compression;
 use flate2::bufread::GzDecoder;
 use flate2::write::GzEncoder;
-use host::Plan;
+use plan::Plan;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 

@@ -1,9 +1,9 @@
 //! What the error of a device, a plan or a module means for a grade.
 
+use device::Error;
+use device::module::ModuleError;
+use device::{DeviceError, Fault, FaultKind};
 use exit::ErrorKind;
-use host::Error;
-use host::device::{DeviceError, Fault, FaultKind};
-use host::module::ModuleError;
 
 use crate::outcome::{Failing, Kind, Outcome};
 

@@ -3,11 +3,12 @@
 //! [`fits`] is checked when a submission is packed, for every GPU, and again when its bundle is graded, which anyone may have
 //! written, for the device at hand. [`is_affordable`] bounds what a plan may cost the machine that grades it.
 
-use host::device::LaunchLimits;
-use host::plan::{Buffer, Role};
-use host::validate::validate;
-use host::{Module, Plan};
+use device::LaunchLimits;
+use device::Module;
+use device::validate::validate;
 use plan::AnyLab;
+use plan::Plan;
+use plan::{Buffer, Role};
 
 use crate::outcome::{Failing, Kind, Outcome, fail};
 
@@ -42,7 +43,7 @@ pub fn fits(
     let declared = of_lab
         .declared(problem)
         .expect("a case's problem is its lab's");
-    plan.check().map_err(host::Error::from)?;
+    plan.check().map_err(device::Error::from)?;
     lab_buffers(&declared, of_lab.outputs, plan)?;
     let devices = plan.devices();
     if devices > 1 {
@@ -153,7 +154,7 @@ pub fn is_affordable(plan: &Plan, module: &Module) -> Result<(), Outcome> {
             "the plan needs {scratch} bytes of memory beside the lab's buffers; the limit is {limit}"
         );
     }
-    let program = module.program().map_err(host::Error::from)?;
+    let program = module.program().map_err(device::Error::from)?;
     let sizes = program.globals.iter().map(|v| u64::from(v.size));
     let variables: u64 = sizes.sum();
     if variables > SCRATCH_BYTES {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use host::DeviceInfo;
+use device::DeviceInfo;
 use serde::{Deserialize, Serialize};
 
 use crate::course::{Against, Group, PerformanceSpec};

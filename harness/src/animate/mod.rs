@@ -8,10 +8,11 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use clap::Args;
-use host::buffer::elements;
+use device::Error;
+use device::buffer::elements;
+use host::Lab;
 use host::lab::CaseError;
 use host::wave2d::{LAB, Wave2d};
-use host::{Error, Lab};
 use kernels_gpu::wave2d::Scene;
 
 use crate::run::flags::at_least_1;

@@ -3,8 +3,8 @@
 use std::fmt::Display;
 use std::str::FromStr;
 
-use host::device::{DeviceError, DeviceInfo, EmulatedDevice, Options, Sanitize};
-use host::{Device, DeviceKind};
+use device::{Device, DeviceKind};
+use device::{DeviceError, DeviceInfo, EmulatedDevice, Options, Sanitize};
 use serde::{Deserialize, Serialize};
 
 use super::{Machine, Wanted};
@@ -192,7 +192,7 @@ pub enum Route {
 /// Opens these GPUs as one device.
 #[cfg(target_os = "linux")]
 fn open(chosen: &[Wanted]) -> Result<Joined, DeviceError> {
-    use host::device::{CudaDevice, CudaGroup, Link};
+    use device::{CudaDevice, CudaGroup, Link};
     let numbers = chosen.iter().filter_map(|wanted| match wanted {
         Wanted::Cuda(number) => Some(*number),
         _ => None,
@@ -220,15 +220,16 @@ fn open(chosen: &[Wanted]) -> Result<Joined, DeviceError> {
 
 #[cfg(not(target_os = "linux"))]
 fn open(_: &[Wanted]) -> Result<Joined, DeviceError> {
-    host::device::discover().map(|_| unreachable!("there are none"))
+    device::discover().map(|_| unreachable!("there are none"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::testing;
-    use host::device::Session;
-    use host::{Error, Module, Plan};
+    use device::Session;
+    use device::{Error, Module};
+    use plan::Plan;
 
     /// A GPU that is there, and never used.
     struct Gpu(DeviceInfo);

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use host::plan::Command;
+use plan::Command;
 
 use super::*;
 use terminal::look::Look;
@@ -116,7 +116,7 @@ fn a_student_finds_what_the_handouts_name() {
         "labs/wave2d/starter/kernels.rs",
         "labs/wave2d/solution/README.md",
         "kernels-gpu/src/wave2d/update.rs",
-        "host/driver-link/lib64/libcuda.so",
+        "crates/device/driver-link/lib64/libcuda.so",
         "tests/tests/labs.rs",
     ] {
         assert!(copy.join(name).is_file(), "{name}");

@@ -14,8 +14,9 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
-use host::device::Sanitize;
-use host::{Device, labs};
+use device::Device;
+use device::Sanitize;
+use host::labs;
 
 use grading::course::{self, Course};
 use grading::digest::sha256;

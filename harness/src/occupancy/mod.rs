@@ -5,8 +5,8 @@ mod report;
 mod tests;
 
 use clap::Args;
-use host::device::Sanitize;
-use host::occupancy::{BlockNeeds, Gpu, OccupancyError, occupancy};
+use device::Sanitize;
+use device::occupancy::{BlockNeeds, Gpu, OccupancyError, occupancy};
 
 use crate::devices::{Machine, Wanted};
 use exit::{CommandError, Ending};

@@ -1,6 +1,6 @@
 //! The report: limits, advice, and the same kernel in blocks of other sizes.
 
-use host::occupancy::{BlockNeeds, Gpu, Limiter, Occupancy, occupancy};
+use device::occupancy::{BlockNeeds, Gpu, Limiter, Occupancy, occupancy};
 
 use terminal::look::Look;
 use terminal::table::{Align, Table, Tone};

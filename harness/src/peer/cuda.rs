@@ -1,8 +1,9 @@
 //! Kernels in CUDA C++ in place of a variant's.
 
-use host::device::SharedMemory;
-use host::plan::{Arg, Command, Launch, LaunchConfig, Plan, PlanError};
-use host::{Case, Device, Module, NamedBuffers};
+use device::SharedMemory;
+use device::{Device, Module, NamedBuffers};
+use host::Case;
+use plan::{Arg, Command, Launch, LaunchConfig, Plan, PlanError};
 
 use super::nvcc::{Build, Nvcc};
 use super::program;
@@ -175,7 +176,7 @@ fn fused_operations(ptx: &str, kernel: &str) -> Option<usize> {
 
 impl CudaPeer {
     /// The variant's plan in its shape, with these kernels: the same buffers and arguments, in the same order.
-    fn record(&self, case: &dyn Case, launched: &str) -> Result<Plan, host::Error> {
+    fn record(&self, case: &dyn Case, launched: &str) -> Result<Plan, device::Error> {
         let plan = case.record(launched)?;
         let mut new = plan.map(|new, command| match command {
             Command::Launch(launch) => {

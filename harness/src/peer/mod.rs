@@ -16,7 +16,7 @@ mod python;
 #[cfg(test)]
 mod tests;
 
-use host::DeviceKind;
+use device::DeviceKind;
 use rayon::prelude::*;
 
 use crate::devices::Machine;

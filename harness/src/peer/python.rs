@@ -9,10 +9,12 @@ use std::path::PathBuf;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
-use host::device::SharedMemory;
-use host::plan::{Arg, Command as PlanCommand};
-use host::{Case, Device, DeviceKind, Element, HostBuffer, Launching, NamedBuffers, Plan, Timing};
+use device::SharedMemory;
+use device::{Device, DeviceKind, Element, HostBuffer, Launching, NamedBuffers, Timing};
+use host::Case;
 use output_files::ScratchFolder;
+use plan::Plan;
+use plan::{Arg, Command as PlanCommand};
 use serde_json::{Value, json};
 
 use super::program;
@@ -217,7 +219,7 @@ impl TimedRun for PythonRun {
         for (name, path) in ["u0", "u1"].into_iter().zip(&self.outputs) {
             let bytes = fs::read(path).map_err(|error| Trouble::Failed(error.to_string()))?;
             let buffer = HostBuffer::from_bytes(Element::F32, &bytes);
-            to.push((name.to_owned(), buffer.map_err(host::Error::from)?));
+            to.push((name.to_owned(), buffer.map_err(device::Error::from)?));
         }
         Ok(())
     }

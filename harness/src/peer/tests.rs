@@ -2,10 +2,11 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
-use host::check::{Value, find};
-use host::device::EmulatedDevice;
-use host::device::SharedMemory;
-use host::{Case, CaseParams, Cpu, Device, DeviceKind, Launching, NamedBuffers, find_lab};
+use device::EmulatedDevice;
+use device::SharedMemory;
+use device::check::{Value, find};
+use device::{Device, DeviceKind, Launching, NamedBuffers};
+use host::{Case, CaseParams, Cpu, find_lab};
 use terminal::progress::NoProgress;
 use test_support::{Need, skip};
 
@@ -32,7 +33,7 @@ fn cuda_peers_are_right() {
         Err(reason) => return skip(Need::Peers, reason),
     };
     let mut devices: Vec<Box<dyn Device>> = vec![Box::new(EmulatedDevice::default())];
-    match host::device::discover() {
+    match device::discover() {
         Ok(found) => devices.extend(found),
         Err(reason) => skip(Need::Gpu, reason),
     }

@@ -7,8 +7,9 @@ mod ratios;
 
 use std::time::Instant;
 
-use host::registers::RegisterCap;
-use host::{Case, Error, Lab, NamedBuffers, Variant};
+use ::device::registers::RegisterCap;
+use ::device::{Error, NamedBuffers};
+use host::{Case, Lab, Variant};
 
 use super::contender::Peer;
 use super::counted::Counted;

@@ -1,11 +1,12 @@
 //! What is timed in turns for a case: every variant, and peers of them from other languages.
 
-use host::device::{Segments, SharedMemory};
-use host::plan::Plan;
-use host::run::{outputs_into, restore};
-use host::{
-    Capture, Case, Device, Error, KernelInfo, Launching, Module, NamedBuffers, Session, Timing,
+use device::run::{outputs_into, restore};
+use device::{
+    Capture, Device, Error, KernelInfo, Launching, Module, NamedBuffers, Session, Timing,
 };
+use device::{Segments, SharedMemory};
+use host::Case;
+use plan::Plan;
 use thiserror::Error;
 
 /// A prepared run of a case on a device, which can be repeated. Every method can fail with the device's error.

@@ -1,9 +1,10 @@
 //! What kernels do, which the emulated device counts exactly on a small case.
 
-use host::device::{
+use device::run;
+use device::{
     EmulatedDevice, GlobalTraffic, InstructionClass, InstructionCounts, Options, Sanitize,
 };
-use host::{Case, Lab, Variant, run};
+use host::{Case, Lab, Variant};
 use serde::{Deserialize, Serialize};
 
 use crate::catalogue::first_variant;
@@ -137,9 +138,9 @@ fn counts(
     lab: &dyn Lab,
     case: &dyn Case,
     variant: &str,
-) -> Result<Vec<KernelCounts>, host::Error> {
+) -> Result<Vec<KernelCounts>, device::Error> {
     let plan = case.record(variant)?;
-    let mut session = host::Device::prepare(device, lab.module(), &plan)?;
+    let mut session = device::Device::prepare(device, lab.module(), &plan)?;
     run::reset(session.as_mut(), &plan, &case.inputs()?)?;
     session.run()?;
     let reports = session.reports().iter();

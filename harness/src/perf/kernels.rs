@@ -1,6 +1,6 @@
 //! The kernels under the timed variants: what the device made of them, and what they do.
 
-use host::KernelInfo;
+use device::KernelInfo;
 use units::three;
 
 use super::counted::{Counted, KernelCounts};

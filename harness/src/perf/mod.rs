@@ -41,8 +41,8 @@ use std::str::FromStr;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use clap::Args;
-use host::device::Sanitize;
-use host::registers::RegisterCap;
+use device::Sanitize;
+use device::registers::RegisterCap;
 use host::{Lab, labs};
 use stats::BETWEEN_RUNS;
 

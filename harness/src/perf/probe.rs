@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use host::Device;
-use host::device::DeviceInfo;
+use device::Device;
+use device::DeviceInfo;
+use device::telemetry::{NoTelemetry, Telemetry, open};
 use host::limits::{Limit, MeasuredLimits, Options, measure};
-use host::telemetry::{NoTelemetry, Telemetry, open};
 use terminal::progress::Progress;
 use units::{bytes_per_s, three};
 

@@ -5,9 +5,10 @@
 use std::io::ErrorKind;
 use std::path::Path;
 
+use device::telemetry::{About, Sample};
+use device::{DeviceInfo, KernelInfo, Launching};
+use host::Work;
 use host::limits::MeasuredLimits;
-use host::telemetry::{About, Sample};
-use host::{DeviceInfo, KernelInfo, Launching, Work};
 use serde::{Deserialize, Serialize};
 
 use super::bound::Bound;

@@ -12,10 +12,10 @@ mod variants;
 use std::sync::Arc;
 use std::time::Duration;
 
-use host::Device;
-use host::device::DeviceInfo;
+use device::Device;
+use device::DeviceInfo;
+use device::telemetry::{NoTelemetry, Telemetry};
 use host::limits::{MeasuredLimits, Rate};
-use host::telemetry::{NoTelemetry, Telemetry};
 use terminal::progress::Progress;
 
 use super::*;

@@ -3,9 +3,9 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use host::device::Segments;
-use host::telemetry::Reading;
-use host::{Capture, Launching, NamedBuffers, Timing};
+use device::Segments;
+use device::telemetry::Reading;
+use device::{Capture, Launching, NamedBuffers, Timing};
 use stats::{Collector, Doubt, Sample, SamplingRule, Summary};
 
 use super::contender::{TimedRun, Trouble};

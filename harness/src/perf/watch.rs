@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use host::telemetry::{About, Reading, Recorder, Telemetry, ThrottleReason};
+use device::telemetry::{About, Reading, Recorder, Telemetry, ThrottleReason};
 
 use super::results::Conditions;
 

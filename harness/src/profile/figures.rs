@@ -2,7 +2,7 @@
 
 use std::ops::AddAssign;
 
-use host::device::{Counts, Executed, GlobalTraffic, InstructionClass, SharedTraffic};
+use device::{Counts, Executed, GlobalTraffic, InstructionClass, SharedTraffic};
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 

@@ -1,6 +1,6 @@
 //! The counts of one kernel, in all and by source line.
 
-use host::device::{Executed, InstructionClass, KernelReport};
+use device::{Executed, InstructionClass, KernelReport};
 use serde::Serialize;
 
 use super::figures::{ByKind, Figures, Traffic, active_lanes, share};

@@ -6,10 +6,11 @@ mod report;
 mod source;
 
 use clap::Args;
+use device::run::run_once;
+use device::{Device, Error, NamedBuffers};
+use device::{EmulatedDevice, Options, Sanitize};
 use exit::ErrorKind;
-use host::device::{EmulatedDevice, Options, Sanitize};
-use host::run::run_once;
-use host::{Case, Cpu, Device, Error, Lab, NamedBuffers, Variant, labs};
+use host::{Case, Cpu, Lab, Variant, labs};
 
 use crate::catalogue::{self, first_variant};
 use crate::memory_advice;

@@ -1,6 +1,6 @@
 //! Power and clock over time.
 
-use host::telemetry::Sample;
+use device::telemetry::Sample;
 use page::plot::tick;
 use page::{Axis, Page, Plot, Series, Shape};
 use units::three;

@@ -6,8 +6,9 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use host::plan::Element;
-use host::{Case, HostBuffer, NamedBuffers};
+use device::{HostBuffer, NamedBuffers};
+use host::Case;
+use plan::Element;
 
 use exit::CommandError;
 use output_files::OutputFolder;
@@ -191,7 +192,7 @@ impl VtiSeries {
     pub fn record(&mut self, step: u32, fields: &NamedBuffers) -> Result<(), CommandError> {
         let file = format!("{}-{step:06}.vti", self.lattice.name);
         let _bar = Bar::spinner(format!("writing {file}"));
-        let values = host::check::find(fields, self.lattice.name);
+        let values = device::check::find(fields, self.lattice.name);
         let values = values.ok_or_else(|| CommandError::Bug(format!("no field for {file}")))?;
         self.lattice
             .write_vti(&mut self.folder.file(&file)?, values)

@@ -1,7 +1,7 @@
 //! `harness run matadd --check-index`.
 
 use clap::Args;
-use host::device::Sanitize;
+use device::Sanitize;
 use host::matadd::{LAB, Owner, check_index};
 use host::{Lab, find_variant};
 use serde::Serialize;

@@ -6,8 +6,8 @@ mod report;
 use std::path::PathBuf;
 
 use clap::Args;
-use host::DeviceKind;
-use host::device::{DeviceInfo, Sanitize};
+use device::DeviceKind;
+use device::{DeviceInfo, Sanitize};
 use host::membench::{
     BandwidthFigure, BandwidthOptions, Coalescing, CoalescingOptions, LatencyCurve, LatencyOptions,
     Level, MembenchError, Path, bandwidth, coalescing, latency, levels, plateaus,

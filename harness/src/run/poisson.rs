@@ -4,9 +4,10 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
-use host::buffer::{replace, take};
+use device::buffer::{replace, take};
+use device::{Device, Error, HostBuffer};
 use host::poisson::{LAB, Poisson, Start, Stop, to_tolerance, to_tolerance_on_cpu};
-use host::{Case, Cpu, Device, Error, HostBuffer};
+use host::{Case, Cpu};
 
 use super::field_files::{Lattice, write_npy};
 use super::flags::{at_least_1, create_folder, of_flag};

@@ -4,10 +4,11 @@
 use std::sync::Arc;
 
 use clap::Args;
-use host::device::Sanitize;
+use device::Sanitize;
 #[cfg(target_os = "linux")]
-use host::ranks::Session;
-use host::{Case, Device, DeviceKind, Lab};
+use device::ranks::Session;
+use device::{Device, DeviceKind};
+use host::{Case, Lab};
 
 use crate::catalogue::variant_of_run;
 use crate::cpu;

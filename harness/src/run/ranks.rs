@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use host::device::{CudaDevice, CudaGroup, EmulatedDevice, Options, RankedDevice, Sanitize, Share};
-use host::ranks::{Hello, Session, Timing, World};
-use host::{Device, Error, Module};
+use device::ranks::{Hello, Session, Timing, World};
+use device::{CudaDevice, CudaGroup, EmulatedDevice, Options, RankedDevice, Sanitize, Share};
+use device::{Device, Error, Module};
 
 use crate::devices::{Gpus, Wanted};
 use crate::digest::sha256;
@@ -105,7 +105,7 @@ fn devices(
         let each = share.own.len();
         let links = share.own.clone().map(|device| {
             let link = session.link(device as usize, each);
-            Arc::new(link) as Arc<dyn host::ranks::Link>
+            Arc::new(link) as Arc<dyn device::ranks::Link>
         });
         let device = EmulatedDevice::new(options).with_share(share.clone(), links.collect());
         return Ok(Box::new(device));
@@ -187,7 +187,7 @@ fn numbers(world: &World, gpus: Option<&Gpus>, seen: u32) -> Result<Vec<u32>, St
 #[cfg(test)]
 mod tests {
     use super::*;
-    use host::ranks::Rendezvous;
+    use device::ranks::Rendezvous;
 
     #[test]
     fn gpus_of_a_node_are_dealt_out() {

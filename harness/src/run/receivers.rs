@@ -6,9 +6,11 @@
 
 use std::collections::HashMap;
 
+use device::{BufferError, Error, NamedBuffers};
+use host::Case;
 use host::lab::Declaration;
-use host::plan::{Command, Element, PlanError, Role};
-use host::{BufferError, BufferId, Case, Error, LaunchConfig, NamedBuffers, Plan, args};
+use plan::{BufferId, LaunchConfig, Plan, args};
+use plan::{Command, Element, PlanError, Role};
 
 use super::stepper::part;
 
@@ -67,7 +69,7 @@ impl Receivers {
     ///
     /// A field that is not there, or not of `f32`.
     pub fn sample(&mut self, fields: &NamedBuffers) -> Result<(), BufferError> {
-        let values: &[f32] = host::buffer::elements(fields, self.field)?;
+        let values: &[f32] = device::buffer::elements(fields, self.field)?;
         let line = values[self.first as usize..].iter();
         let line = line.step_by(self.stride as usize).take(self.len as usize);
         self.samples.extend(line);
@@ -227,10 +229,11 @@ impl Chain {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use host::device::EmulatedDevice;
-    use host::run::run_once;
+    use device::Device;
+    use device::EmulatedDevice;
+    use device::run::run_once;
     use host::stencil25::{LAB, Start, Stencil25};
-    use host::{Cpu, Device, Lab};
+    use host::{Cpu, Lab};
     use terminal::progress::NoProgress;
 
     fn receivers(every: u32) -> Receivers {
@@ -261,7 +264,7 @@ mod tests {
     #[test]
     fn a_line_is_sampled_with_its_stride() {
         let mut receivers = receivers(1);
-        let fields = host::buffer::named([("u", vec![0.0f32, 1.0, 2.0, 3.0, 4.0, 5.0].into())]);
+        let fields = device::buffer::named([("u", vec![0.0f32, 1.0, 2.0, 3.0, 4.0, 5.0].into())]);
         receivers.sample(&fields).unwrap();
         receivers.sample(&fields).unwrap();
         assert_eq!(receivers.samples, [1.0, 3.0, 5.0, 1.0, 3.0, 5.0]);
@@ -290,7 +293,7 @@ mod tests {
                 let device = EmulatedDevice::default();
                 let mut session = device.prepare(LAB.module(), &plan).unwrap();
                 let got = run_once(session.as_mut(), &plan, &fields).unwrap().outputs;
-                let find = |name: &str| host::check::find(&got, name).unwrap();
+                let find = |name: &str| device::check::find(&got, name).unwrap();
                 for piece in receivers.pieces(first, steps) {
                     let part = part(&problem, piece.first, piece.steps);
                     Declaration::advance(&part, &mut fields, Cpu::Serial, &NoProgress).unwrap();
@@ -304,7 +307,7 @@ mod tests {
                         |values: &[f32]| values.iter().map(|v| v.to_bits()).collect::<Vec<_>>();
                     assert_eq!(bits(samples), bits(&receivers.samples), "{}", variant.name);
                     for name in ["u", "v", "phi"] {
-                        let want = host::check::find(&fields, name).unwrap();
+                        let want = device::check::find(&fields, name).unwrap();
                         assert!(find(name).bytes() == want.bytes(), "{name}");
                     }
                 }

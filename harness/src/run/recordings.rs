@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use host::buffer::elements;
-use host::{Error, HostBuffer, NamedBuffers};
+use device::buffer::elements;
+use device::{Error, HostBuffer, NamedBuffers};
 use units::grouped;
 
 use super::field_files::write_npy;

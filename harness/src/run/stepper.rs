@@ -2,12 +2,15 @@
 
 use std::time::{Duration, Instant};
 
-use host::buffer::{copies, replace, take};
-use host::check::{self, CheckError};
+use device::buffer::{copies, replace, take};
+use device::check;
+use device::check::CheckError;
+use device::run::{outputs, reset};
+use device::telemetry;
+use device::telemetry::Telemetry;
+use device::{Device, DeviceKind, Error, NamedBuffers};
 use host::lab::Declaration;
-use host::run::{outputs, reset};
-use host::telemetry::{self, Telemetry};
-use host::{Case, Cpu, Device, DeviceKind, Error, Lab, NamedBuffers, find_shaped};
+use host::{Case, Cpu, Lab, find_shaped};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use terminal::progress::{NoProgress, Progress};
 
@@ -395,7 +398,7 @@ mod tests {
         assert_eq!(steps, done);
         let whole = Case::reference(problem, Cpu::Serial, &NoProgress).unwrap();
         for (name, expected) in whole {
-            let got = host::check::find(&stepper.fields, &name).unwrap();
+            let got = device::check::find(&stepper.fields, &name).unwrap();
             assert!(got.bytes() == expected.bytes(), "{name}");
             assert!(got.bytes().iter().any(|byte| *byte != 0));
         }

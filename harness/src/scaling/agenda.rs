@@ -1,8 +1,9 @@
 //! What is timed: sizes, timesteps, and for each number of GPUs the case.
 
+use device::{Device, Error};
 use host::lab::CaseError;
-use host::plan::Plan;
-use host::{Case, CaseParams, Device, Error, Lab, find_variant, labs};
+use host::{Case, CaseParams, Lab, find_variant, labs};
+use plan::Plan;
 
 use crate::catalogue;
 use exit::CommandError;
@@ -328,9 +329,9 @@ impl Room {
         let info = device.info();
         let memory = info.memory_bytes;
         Room {
-            is_emulated: info.kind == host::DeviceKind::Emulated,
+            is_emulated: info.kind == device::DeviceKind::Emulated,
             device_bytes: memory.map(|bytes| bytes - bytes / FREE_ON_DEVICE),
-            host_bytes: host::memory::available_bytes(),
+            host_bytes: device::memory::available_bytes(),
         }
     }
 
@@ -357,7 +358,7 @@ impl Room {
 
 /// Whether it is of device memory that is short.
 pub fn is_out_of_memory(error: &Error) -> bool {
-    use host::device::DeviceError;
+    use device::DeviceError;
     matches!(error, Error::Device(DeviceError::OutOfMemory { .. }))
 }
 

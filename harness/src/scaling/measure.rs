@@ -2,11 +2,12 @@
 
 use std::time::{Duration, Instant};
 
-use host::buffer::copies;
-use host::device::Session;
-use host::plan::Plan;
-use host::run::outputs_into;
-use host::{Capture, Case, Device, Error, Lab, Launching, NamedBuffers};
+use device::Session;
+use device::buffer::copies;
+use device::run::outputs_into;
+use device::{Capture, Device, Error, Launching, NamedBuffers};
+use host::{Case, Lab};
+use plan::Plan;
 use rayon::prelude::*;
 use sha2::{Digest, Sha256};
 use stats::{Collector, Sample, SamplingRule};
@@ -378,7 +379,7 @@ fn without_figures(error: Error) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use host::HostBuffer;
+    use device::HostBuffer;
 
     #[test]
     fn a_digest_is_of_every_byte() {

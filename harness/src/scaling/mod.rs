@@ -19,7 +19,8 @@ pub(crate) mod text;
 use std::sync::Arc;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use host::{Case, DeviceKind, Lab, labs, telemetry};
+use device::{DeviceKind, telemetry};
+use host::{Case, Lab, labs};
 use output_files::OutputDocument;
 
 use crate::catalogue;

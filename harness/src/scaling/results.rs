@@ -1,6 +1,6 @@
 //! What a measurement of scaling leaves: the document that `--json` writes, and that `report` reads.
 
-use host::{DeviceInfo, DeviceKind, Launching};
+use device::{DeviceInfo, DeviceKind, Launching};
 use serde::{Deserialize, Serialize};
 use stats::Summary;
 

@@ -4,13 +4,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use host::device::{DeviceInfo, EmulatedDevice, Session};
+use device::telemetry::{About, Reading, Telemetry};
+use device::{Device, DeviceKind, Error, HostBuffer, KernelInfo, Launching, Module, Timing};
+use device::{DeviceInfo, EmulatedDevice, Session};
 use host::poisson::Poisson;
-use host::telemetry::{About, Reading, Telemetry};
-use host::{
-    BufferId, CaseParams, Device, DeviceKind, Error, HostBuffer, KernelInfo, Lab, Launching,
-    Module, Plan, Timing,
-};
+use host::{CaseParams, Lab};
+use plan::{BufferId, Plan};
 
 use super::agenda::{self, Agenda};
 use super::measure::Bench;

@@ -8,7 +8,7 @@ mod tests;
 use std::time::Instant;
 
 use clap::Args;
-use host::device::Sanitize;
+use device::Sanitize;
 use host::{Lab, labs};
 
 use crate::catalogue;

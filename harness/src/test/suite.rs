@@ -1,9 +1,10 @@
 //! The tests of one lab, a case at a time, with a line for each.
 
+use device::DeviceError;
+use device::{CheckError, Device, Error, NamedBuffers, check};
 use exit::ErrorKind;
-use host::device::DeviceError;
 use host::run::run_from;
-use host::{Case, CheckError, Cpu, Device, Error, Lab, NamedBuffers, Variant, check};
+use host::{Case, Cpu, Lab, Variant};
 use terminal::progress::NoProgress;
 
 use super::report::{Status, TestResult};

@@ -5,10 +5,10 @@
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
-use host::{
-    Case, CaseParams, CheckError, Cpu, Element, Error, Lab, LaunchConfig, Module, NamedBuffers,
-    Parameter, Plan, Variant, Work, args, check,
-};
+use device::{CheckError, Element, Error, Module, NamedBuffers, check};
+use host::lab::CaseError;
+use host::{Case, CaseParams, Cpu, Lab, Parameter, Variant, Work};
+use plan::{LaunchConfig, Plan, args};
 use terminal::progress::Progress;
 
 use super::variant;
@@ -139,7 +139,7 @@ impl Lab for Tripling {
         [128].map(boxed).into()
     }
 
-    fn case(&self, params: &CaseParams) -> Result<Box<dyn Case>, Error> {
+    fn case(&self, params: &CaseParams) -> Result<Box<dyn Case>, CaseError> {
         let values = host::lab::Values::new(params, &PARAMETERS)?;
         Ok(boxed(values.get("blocks")?))
     }

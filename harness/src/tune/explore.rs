@@ -1,9 +1,11 @@
 //! Trying a shape: whether its results are right, then what it takes beside the default shape.
 
+use device::SharedMemory;
+use device::run::run_once;
+use device::{Device, DeviceKind, Error, Launching, NamedBuffers};
 use exit::ErrorKind;
-use host::device::SharedMemory;
-use host::run::{run_from, run_once};
-use host::{Case, Cpu, Device, DeviceKind, Error, Lab, Launching, NamedBuffers, Variant};
+use host::run::run_from;
+use host::{Case, Cpu, Lab, Variant};
 
 use super::table::{Measured, Tried};
 use crate::memory_advice;

@@ -14,8 +14,9 @@ use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::Args;
-use host::device::Sanitize;
-use host::{Case, Device, Lab, Variant, find_variant, labs};
+use device::Device;
+use device::Sanitize;
+use host::{Case, Lab, Variant, find_variant, labs};
 use output_files::OutputDocument;
 use stats::SamplingRule;
 use units::{significant, utc};

@@ -7,8 +7,9 @@ use std::fmt::Write as _;
 use std::io::{ErrorKind, Write as _, stderr};
 use std::path::{Path, PathBuf};
 
-use host::device::DeviceInfo;
-use host::{Case, Device, DeviceKind, Lab, Variant, find_variant};
+use device::DeviceInfo;
+use device::{Device, DeviceKind};
+use host::{Case, Lab, Variant, find_variant};
 use serde::Deserialize;
 use stats::BETWEEN_RUNS;
 use toml::Spanned;

@@ -3,10 +3,11 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use host::device::{DeviceInfo, EmulatedDevice};
+use device::DeviceKind;
+use device::telemetry::{NoTelemetry, Telemetry};
+use device::{DeviceInfo, EmulatedDevice};
+use host::CaseParams;
 use host::limits::MeasuredLimits;
-use host::telemetry::{NoTelemetry, Telemetry};
-use host::{CaseParams, DeviceKind};
 use terminal::progress::Progress;
 
 use super::table::Measured;

@@ -4,11 +4,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use device::Element;
 use grading::bundle::{BuiltWith, Bundle, BundledCase};
 use grading::course::Course;
 use grading::report::Protection;
 use grading::{GradeReport, Kind};
-use host::{Case, Element, LaunchConfig, Plan, args, find_lab};
+use host::{Case, find_lab};
+use plan::{LaunchConfig, Plan, args};
 
 use crate::run::run;
 

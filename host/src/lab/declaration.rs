@@ -7,17 +7,18 @@ use std::time::{Duration, Instant};
 use plan::{Lab as _, Solves};
 use terminal::progress::{NoProgress, Progress};
 
+use super::largest::largest;
 use super::{
     Case, CaseError, CaseParams, Cpu, Lab, Parameter, SHAPE, Shaped, Values, Variant, Work,
     find_shaped,
 };
-use crate::buffer::{NamedBuffers, copies, replace};
-use crate::check::{self, CheckError, Expected};
-use crate::error::Error;
 use crate::kernels::KERNELS;
-use crate::memory::largest;
-use crate::module::Module;
-use crate::plan::Plan;
+use device::buffer::{NamedBuffers, copies, replace};
+use device::check;
+use device::check::{CheckError, Expected};
+use device::error::Error;
+use device::module::Module;
+use plan::Plan;
 
 /// What a lab declares: everything in which labs differ. [`Lab`] and [`Case`] follow from it.
 ///
@@ -395,7 +396,7 @@ impl<D: Declaration> Lab for DeclaredLab<D> {
         boxed(D::large())
     }
 
-    fn case(&self, params: &CaseParams) -> Result<Box<dyn Case>, Error> {
+    fn case(&self, params: &CaseParams) -> Result<Box<dyn Case>, CaseError> {
         let values = Values::new(params, D::PARAMETERS)?;
         Ok(Box::new(D::from_values(&values)?))
     }

@@ -4,6 +4,7 @@
 //! [`plan::labs!`]. Everything else follows: [`Lab`] and [`Case`], which are all that others see of a lab.
 
 mod declaration;
+mod largest;
 mod params;
 mod shapes;
 mod traits;

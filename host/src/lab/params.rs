@@ -72,6 +72,12 @@ pub enum CaseError {
     },
 }
 
+impl From<CaseError> for device::error::Error {
+    fn from(error: CaseError) -> device::error::Error {
+        device::error::Error::Input(error.into())
+    }
+}
+
 impl From<CaseError> for CommandError {
     fn from(error: CaseError) -> CommandError {
         CommandError::Input(error.to_string())

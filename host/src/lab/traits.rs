@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use terminal::progress::Progress;
 
-use crate::buffer::NamedBuffers;
-use crate::check::CheckError;
-use crate::error::Error;
 use crate::lab::{CaseError, CaseParams, Parameter};
-use crate::module::Module;
-use crate::plan::Plan;
+use device::buffer::NamedBuffers;
+use device::check::CheckError;
+use device::error::Error;
+use device::module::Module;
+use plan::Plan;
 
 /// A built-in solution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -99,8 +99,8 @@ pub trait Lab: Sync {
     ///
     /// # Errors
     ///
-    /// [`Error::Case`] for unknown parameters or values that the scheme does not allow.
-    fn case(&self, params: &CaseParams) -> Result<Box<dyn Case>, Error>;
+    /// [`CaseError`] for unknown parameters or values that the scheme does not allow.
+    fn case(&self, params: &CaseParams) -> Result<Box<dyn Case>, CaseError>;
 
     /// The same parameters with inputs that follow from `seed`: every output depends on them.
     ///
@@ -120,7 +120,7 @@ pub trait Case: Send + Sync {
     fn label(&self) -> String;
 
     /// What is to be computed, as a submission's host code gets it: the JSON of the `Problem` of the lab's module in
-    /// [`plan`](crate::plan).
+    /// [`plan`](plan).
     fn problem_json(&self) -> serde_json::Value;
 
     /// Records the variant's plan, for one device. Its buffers have the names that [`Case::inputs`] uses, its outputs those of
@@ -128,7 +128,7 @@ pub trait Case: Send + Sync {
     ///
     /// # Errors
     ///
-    /// [`Error::Case`] for an unknown variant (see [`crate::find_variant`]); [`Error::Plan`].
+    /// [`Error::Input`] for an unknown variant (see [`crate::find_variant`]); [`Error::Plan`].
     fn record(&self, variant: &str) -> Result<Plan, Error> {
         self.record_for(1, variant)
     }
@@ -218,13 +218,13 @@ pub trait Case: Send + Sync {
     }
 
     /// Compares every element of every output of an exact variant with `expected`, the reference's, bit for bit; those of a fused variant with
-    /// the fused reference's for `inputs`, bit for bit, too. Those of another variant are compared with the oracle for `inputs`, and may be [`ROUNDING`](crate::check::ROUNDING) times as far from
+    /// the fused reference's for `inputs`, bit for bit, too. Those of another variant are compared with the oracle for `inputs`, and may be [`ROUNDING`](device::check::ROUNDING) times as far from
     /// it as the reference is. For a case too large for that, they are compared with `expected` itself, and how far the reference is from an
     /// oracle is known from a smaller case, relative to the largest value. What differs is the inner error.
     ///
     /// # Errors
     ///
-    /// [`Error::Case`] for an unknown variant; [`Case::oracle_from`]'s.
+    /// [`Error::Input`] for an unknown variant; [`Case::oracle_from`]'s.
     fn check(
         &self,
         variant: &str,

@@ -14,9 +14,9 @@ mod tests;
 
 use std::time::{Duration, Instant};
 
-use crate::device::{Device, DeviceError, DeviceInfo, Launching, Timing};
-use crate::error::Error;
 use crate::membench::MembenchError;
+use device::error::Error;
+use device::{Device, DeviceError, DeviceInfo, Launching, Timing};
 use probe::Probe;
 use terminal::progress::Progress;
 

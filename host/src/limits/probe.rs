@@ -7,13 +7,14 @@ use kernels_gpu::membench::bandwidth::{
 use kernels_gpu::membench::value;
 
 use super::{Limit, Options};
-use crate::buffer::{Element, HostBuffer};
-use crate::device::Session;
 use crate::kernels::KERNELS;
 use crate::membench::MembenchError;
-use crate::module::Module;
-use crate::plan::{BufferId, LaunchConfig, Plan};
-use crate::{Scalar, args};
+use device::Scalar;
+use device::Session;
+use device::buffer::{Element, HostBuffer};
+use device::module::Module;
+use plan::args;
+use plan::{BufferId, LaunchConfig, Plan};
 
 /// A plan that does one thing, and its expected result.
 pub struct Probe {

@@ -5,8 +5,8 @@ use approx::assert_relative_eq;
 use test_support::{Need, skip};
 
 use super::*;
-use crate::Device;
-use crate::device::{DeviceKind, EmulatedDevice, InstructionClass};
+use device::Device;
+use device::{DeviceKind, EmulatedDevice, InstructionClass};
 use terminal::progress::NoProgress;
 use terminal::progress::Progress;
 
@@ -21,7 +21,7 @@ fn every_probe_gives_what_it_must_on_the_emulated_device() {
 
 #[test]
 fn rates_on_a_gpu_make_sense() {
-    let devices = match crate::device::discover() {
+    let devices = match device::discover() {
         Ok(devices) => devices,
         Err(reason) => return skip(Need::Gpu, reason),
     };

@@ -3,14 +3,14 @@
 use serde::Serialize;
 
 use super::MatAdd;
-use crate::args;
-use crate::buffer::{Element, HostBuffer};
-use crate::device::Device;
-use crate::error::Error;
 use crate::kernels::KERNELS;
 use crate::lab::{Case, CaseError};
-use crate::plan::{Command, LaunchConfig, Plan};
-use crate::run;
+use device::Device;
+use device::buffer::{Element, HostBuffer};
+use device::error::Error;
+use device::run;
+use plan::args;
+use plan::{Command, LaunchConfig, Plan};
 
 /// How variants map threads to elements: what their names begin with, by the number that `matadd_check_index` takes.
 const MAPPINGS: [&str; 4] = [
@@ -73,7 +73,7 @@ impl IndexMap {
 ///
 /// # Errors
 ///
-/// [`Error::Case`] for an unknown variant, or a matrix that the lab does not allow.
+/// [`Error::Input`] for an unknown variant, or a matrix that the lab does not allow.
 pub fn index_plan(variant: &str, n_x: u32, n_y: u32) -> Result<Plan, Error> {
     let problem = MatAdd::new(n_x, n_y, 1)?;
     let added = problem.record(variant)?;

@@ -11,10 +11,10 @@ mod tests;
 use kernels_gpu::matadd::add;
 use kernels_gpu::random::value;
 
-use crate::buffer::{BufferError, NamedBuffers, elements, named};
-use crate::error::Error;
 use crate::fill::{filled, reserved};
 use crate::lab::{CaseError, Cpu, Declaration, DeclaredLab, Parameter, Values};
+use device::buffer::{BufferError, NamedBuffers, elements, named};
+use device::error::Error;
 use terminal::progress::Progress;
 
 pub use index::{IndexMap, Owner, check_index, index_plan};

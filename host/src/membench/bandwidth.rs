@@ -8,13 +8,13 @@ use serde::{Deserialize, Serialize};
 
 use super::error::MembenchError;
 use super::levels::Memory;
-use crate::args;
-use crate::buffer::{Element, HostBuffer, NamedBuffers};
-use crate::device::{Device, DeviceInfo};
 use crate::fill::filled;
 use crate::kernels::KERNELS;
-use crate::plan::{LaunchConfig, Plan};
-use crate::run::reset;
+use device::buffer::{Element, HostBuffer, NamedBuffers};
+use device::run::reset;
+use device::{Device, DeviceInfo};
+use plan::args;
+use plan::{LaunchConfig, Plan};
 use terminal::progress::Progress;
 
 /// What is done with the memory.

@@ -4,11 +4,11 @@ use serde::{Deserialize, Serialize};
 
 use super::error::MembenchError;
 use super::problem::{LAB, MemBench, sum};
-use crate::buffer::{HostBuffer, NamedBuffers};
-use crate::device::{Device, DeviceInfo, EmulatedDevice, Options, Sanitize};
-use crate::error::Error;
 use crate::lab::{Case, CaseError, Cpu, Lab};
-use crate::run::reset;
+use device::buffer::{HostBuffer, NamedBuffers};
+use device::error::Error;
+use device::run::reset;
+use device::{Device, DeviceInfo, EmulatedDevice, Options, Sanitize};
 use terminal::progress::Progress;
 
 /// What is loaded how often.

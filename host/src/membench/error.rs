@@ -2,10 +2,10 @@
 
 use thiserror::Error;
 
-use crate::buffer::BufferError;
-use crate::error::Error as HostError;
-use crate::plan::PlanError;
+use device::buffer::BufferError;
+use device::error::Error as HostError;
 use exit::ErrorKind;
+use plan::PlanError;
 
 /// A sweep that gave no figures.
 #[derive(Debug, Error)]

@@ -5,13 +5,13 @@ use serde::{Deserialize, Serialize};
 
 use super::chain::{random_cycle, walk};
 use super::error::MembenchError;
-use crate::args;
-use crate::buffer::Element;
-use crate::device::{Device, DeviceInfo};
-use crate::error::Error;
 use crate::kernels::KERNELS;
-use crate::plan::{LaunchConfig, Plan};
-use crate::run::reset;
+use device::buffer::Element;
+use device::error::Error;
+use device::run::reset;
+use device::{Device, DeviceInfo};
+use plan::args;
+use plan::{LaunchConfig, Plan};
 use terminal::progress::Progress;
 
 /// How the chase loads.

@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::latency::Path;
 use super::plateaus::Plateau;
-use crate::device::DeviceInfo;
-use crate::occupancy::Gpu;
+use device::DeviceInfo;
+use device::occupancy::Gpu;
 
 /// A level of memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -84,7 +84,7 @@ pub fn levels(path: Path, plateaus: &[Plateau], info: &DeviceInfo) -> Vec<Level>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::device::DeviceKind;
+    use device::DeviceKind;
 
     fn h100() -> DeviceInfo {
         DeviceInfo {

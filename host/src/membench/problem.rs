@@ -3,10 +3,10 @@
 use kernels_gpu::membench::value;
 use rayon::prelude::*;
 
-use crate::buffer::{NamedBuffers, elements, named};
-use crate::error::Error;
 use crate::fill::filled;
 use crate::lab::{CaseError, Cpu, Declaration, DeclaredLab, Parameter, Values};
+use device::buffer::{NamedBuffers, elements, named};
+use device::error::Error;
 use terminal::progress::Progress;
 
 /// The lab `membench`.

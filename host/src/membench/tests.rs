@@ -4,10 +4,10 @@ use super::problem::sum;
 use super::{
     Access, BandwidthOptions, LAB, LatencyOptions, MemBench, Memory, Path, bandwidth, latency,
 };
-use crate::Device;
-use crate::device::{EmulatedDevice, Options, Sanitize};
 use crate::lab::{Case, CaseParams, Cpu, Lab};
-use crate::run::reset;
+use device::Device;
+use device::run::reset;
+use device::{EmulatedDevice, Options, Sanitize};
 use exit::ErrorKind;
 use terminal::progress::NoProgress;
 
@@ -110,15 +110,11 @@ fn shared_memory_is_read_without_bank_conflicts() {
         sanitize: Sanitize::NONE,
         ..Options::default()
     });
-    let mut plan = crate::Plan::new("p");
-    let sum = plan.buffer("sum", crate::Element::U32, 1);
-    let config = crate::LaunchConfig::new(1, 64).with_shared_mem_bytes(64 * 64);
-    plan.launch(
-        "membench_read_shared",
-        config,
-        crate::args![sum, 5u32, 1u32],
-    )
-    .unwrap();
+    let mut plan = plan::Plan::new("p");
+    let sum = plan.buffer("sum", device::Element::U32, 1);
+    let config = plan::LaunchConfig::new(1, 64).with_shared_mem_bytes(64 * 64);
+    plan.launch("membench_read_shared", config, plan::args![sum, 5u32, 1u32])
+        .unwrap();
     let mut session = device.prepare(LAB.module(), &plan).unwrap();
     session.fill(sum, 0).unwrap();
     session.run().unwrap();
@@ -137,7 +133,7 @@ fn default_sweeps_are_of_whole_lines_in_order() {
     assert!(footprints.windows(2).all(|pair| pair[0] < pair[1]));
     assert!(footprints.iter().all(|bytes| bytes % 128 == 0));
     // Of a small device, not more than a quarter.
-    let small = crate::DeviceInfo {
+    let small = device::DeviceInfo {
         memory_bytes: Some(1 << 30),
         ..info
     };

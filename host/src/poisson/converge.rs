@@ -11,13 +11,13 @@ use kernels_gpu::poisson::{Grid, max_change};
 
 use super::problem::Poisson;
 use super::reference::{Box3, Jacobi};
-use crate::args;
-use crate::buffer::HostBuffer;
-use crate::device::{Device, Timing};
-use crate::error::Error;
 use crate::kernels::KERNELS;
 use crate::lab::{Case, CaseError, Cpu};
-use crate::plan::{Element, LaunchConfig, Plan};
+use device::buffer::HostBuffer;
+use device::error::Error;
+use device::{Device, Timing};
+use plan::args;
+use plan::{Element, LaunchConfig, Plan};
 use terminal::progress::Progress;
 
 /// When to stop.
@@ -147,7 +147,7 @@ pub fn to_tolerance_on_cpu(
 ///
 /// # Errors
 ///
-/// [`Error::Case`] for an unknown variant; whatever preparing or running answers.
+/// [`Error::Input`] for an unknown variant; whatever preparing or running answers.
 pub fn to_tolerance(
     device: &dyn Device,
     problem: &Poisson,

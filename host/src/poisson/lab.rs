@@ -4,9 +4,9 @@ use std::time::{Duration, Instant};
 
 use super::problem::{Poisson, Start};
 use super::reference::{Box3, Jacobi, oracle};
-use crate::buffer::{NamedBuffers, elements, named, take};
-use crate::error::Error;
 use crate::lab::{CaseError, Cpu, Declaration, DeclaredLab, Parameter, Values, advance_copies};
+use device::buffer::{NamedBuffers, elements, named, take};
+use device::error::Error;
 use terminal::progress::Progress;
 
 /// The lab `poisson`.

@@ -3,9 +3,9 @@
 use kernels_gpu::poisson::Grid;
 use rayon::prelude::*;
 
-use crate::buffer::BufferError;
 use crate::fill::zeros;
 use crate::lab::CaseError;
+use device::buffer::BufferError;
 
 /// The values inside the walls before the first iteration.
 #[derive(Debug, Clone, Copy, PartialEq)]

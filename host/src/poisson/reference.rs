@@ -5,10 +5,10 @@ use kernels_gpu::poisson::{Grid, max_change};
 use rayon::prelude::*;
 
 use super::problem::Poisson;
-use crate::buffer::BufferError;
 use crate::double::Double;
 use crate::fill::copied;
 use crate::lab::Cpu;
+use device::buffer::BufferError;
 use terminal::progress::Progress;
 
 /// Points of one parallel task, in whole rows: enough that handing out tasks costs little beside the work.

@@ -288,7 +288,7 @@ fn the_reference_stays_near_the_oracle() {
     let inputs = problem.inputs().unwrap();
     let reference = problem.reference(Cpu::Parallel, &NoProgress).unwrap();
     let oracle = problem.oracle_from(&inputs, &NoProgress).unwrap().unwrap();
-    let values = |buffers: &crate::NamedBuffers| buffers[0].1.as_slice::<f64>().unwrap().to_vec();
+    let values = |buffers: &device::NamedBuffers| buffers[0].1.as_slice::<f64>().unwrap().to_vec();
     let noise = values(&reference)
         .iter()
         .zip(values(&oracle))

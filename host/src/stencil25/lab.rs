@@ -7,13 +7,13 @@ use kernels_gpu::stencil25::LINE;
 use super::model::{Medium, Model};
 use super::problem::{Fields, Stencil25};
 use super::reference::advance;
-use crate::buffer::{NamedBuffers, elements, named, take};
-use crate::error::Error;
 use crate::fill::filled;
 use crate::lab::{
     CaseError, CaseParams, Cpu, Declaration, DeclaredLab, Parameter, Values, advance_copies,
 };
 use crate::seismic::{Ricker, Start};
+use device::buffer::{NamedBuffers, elements, named, take};
+use device::error::Error;
 use terminal::progress::Progress;
 
 /// The lab `stencil25`.
@@ -46,7 +46,7 @@ fn medium(buffers: &NamedBuffers) -> Result<Medium<'_>, Error> {
 /// The fields among the buffers of a plan.
 fn outputs<T>(fields: Fields<T>) -> NamedBuffers
 where
-    crate::HostBuffer: From<Vec<T>>,
+    device::HostBuffer: From<Vec<T>>,
 {
     let Fields { u, v, phi } = fields;
     named([("u", u.into()), ("v", v.into()), ("phi", phi.into())])

@@ -6,9 +6,9 @@ use kernels_gpu::random;
 use kernels_gpu::stencil25::{Grid, RADIUS};
 use rayon::prelude::*;
 
-use crate::buffer::BufferError;
 use crate::fill::zeros;
 use crate::wave3d;
+use device::buffer::BufferError;
 
 /// The wave's speed by place.
 #[derive(Debug, Clone, PartialEq)]

@@ -3,10 +3,10 @@
 use kernels_gpu::stencil25::{Coefficients, Grid};
 
 use super::model::{self, Absorption, Array, Model, first_point, for_rows, uniform};
-use crate::buffer::BufferError;
 use crate::fill::zeros;
 use crate::lab::CaseError;
 use crate::seismic::{Ricker, Start, rounded_down};
+use device::buffer::BufferError;
 
 /// The fields that change, in the layout of [`Grid`].
 #[derive(Debug, Clone, PartialEq)]

@@ -529,7 +529,7 @@ fn a_large_case_judges_other_orders_by_a_smaller_one() {
             .collect();
         *values = rounded.into();
     }
-    let check = |got: &crate::buffer::NamedBuffers| {
+    let check = |got: &device::buffer::NamedBuffers| {
         case.check("st_semi", &Vec::new(), &expected, got).unwrap()
     };
     check(&near).unwrap();

@@ -6,9 +6,9 @@ use kernels_gpu::wave2d::AnyScene;
 
 use super::problem::{Fields, Start, Wave2d};
 use super::reference::{advance, advance_fused};
-use crate::buffer::{NamedBuffers, elements, named, take};
-use crate::error::Error;
 use crate::lab::{CaseError, Cpu, Declaration, DeclaredLab, Parameter, Values, advance_copies};
+use device::buffer::{NamedBuffers, elements, named, take};
+use device::error::Error;
 use terminal::progress::Progress;
 
 /// The lab `wave2d`.

@@ -2,9 +2,9 @@
 
 use kernels_gpu::wave2d::{AnyScene, Domain};
 
-use crate::buffer::BufferError;
 use crate::fill::zeros;
 use crate::lab::CaseError;
+use device::buffer::BufferError;
 
 /// The initial fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,8 +6,8 @@ use kernels_gpu::wave2d::{Domain, Scene};
 use rayon::prelude::*;
 
 use super::problem::{Fields, Wave2d};
-use crate::buffer::BufferError;
 use crate::lab::Cpu;
+use device::buffer::BufferError;
 use terminal::progress::{NoProgress, Progress};
 
 /// Cells of one parallel task, in whole rows: enough that handing out tasks costs little beside the work.

@@ -7,13 +7,13 @@ use kernels_gpu::wave3d::Domain;
 use super::medium::{Coefficients, Model};
 use super::problem::{Fields, Wave3d};
 use super::reference::{advance, oracle};
-use crate::buffer::{NamedBuffers, elements, named, take};
-use crate::error::Error;
 use crate::fill::copied;
 use crate::lab::{
     CaseError, CaseParams, Cpu, Declaration, DeclaredLab, Parameter, Values, advance_copies,
 };
 use crate::seismic::{Ricker, Start};
+use device::buffer::{NamedBuffers, elements, named, take};
+use device::error::Error;
 use terminal::progress::Progress;
 
 /// The lab `wave3d`.

@@ -5,10 +5,10 @@ use kernels_gpu::wave3d::source::Source;
 use kernels_gpu::wave3d::update::Scheme;
 
 use super::medium::{Coefficients, Model};
-use crate::buffer::BufferError;
 use crate::fill::zeros;
 use crate::lab::CaseError;
 use crate::seismic::{Ricker, Start, rounded_down};
+use device::buffer::BufferError;
 
 /// Two neighbouring timesteps of a wave, n_x * n_y * n_z values each, z contiguous.
 #[derive(Debug, Clone, PartialEq)]

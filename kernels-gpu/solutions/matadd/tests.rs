@@ -2,12 +2,12 @@
 
 use proptest::prelude::*;
 
-use crate::Device;
-use crate::device::{EmulatedDevice, GlobalTraffic, LaunchLimits};
+use device::Device;
+use device::{EmulatedDevice, GlobalTraffic, LaunchLimits};
 use crate::lab::{Case, Lab};
 use crate::matadd::{IndexMap, LAB, MatAdd, check_index};
-use crate::run::reset;
-use crate::validate::validate;
+use device::run::reset;
+use device::validate::validate;
 
 /// Who owns element (x, y), by each mapping's definition: block and thread in it, as CUDA numbers them.
 fn expected_owner(name: &str, map: &IndexMap, x: u32, y: u32) -> (u32, u32) {

@@ -1,13 +1,13 @@
 //! Sectors of the variants, and the sweeps over them on the emulated device.
 
-use crate::device::{EmulatedDevice, GlobalTraffic, LaunchLimits};
+use device::{EmulatedDevice, GlobalTraffic, LaunchLimits};
 use crate::lab::{Case, Lab};
 use terminal::progress::NoProgress;
 use crate::membench::{CoalescingOptions, LAB, MemBench, coalescing};
-use crate::run::reset;
-use crate::validate::validate;
-use crate::Device;
-use failure::ErrorKind;
+use device::run::reset;
+use device::validate::validate;
+use device::Device;
+use exit::ErrorKind;
 
 /// What the variant loads from global memory.
 fn loads(variant: &str, n: u32, x: u32) -> GlobalTraffic {

@@ -8,12 +8,13 @@ use proptest::prelude::*;
 
 use super::fast::launch::Shape;
 use super::{resident, single, wavefront};
-use crate::device::{Device, EmulatedDevice, LaunchLimits};
+use device::{Device, EmulatedDevice, LaunchLimits};
 use crate::lab::{Case, Cpu, Declaration, Lab};
 use terminal::progress::NoProgress;
-use crate::plan::Command;
-use crate::run::{assert_computes, run_once};
-use crate::validate::validate;
+use plan::Command;
+use crate::run::assert_computes;
+use device::run::run_once;
+use device::validate::validate;
 use crate::wave2d::{LAB, Start, Wave2d};
 
 fn problem(n_x: u32, n_y: u32, steps: u32) -> Wave2d {

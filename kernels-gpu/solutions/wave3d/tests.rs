@@ -4,12 +4,12 @@ use kernels_gpu::cache_line;
 use plan::{Arg, Command};
 
 use super::{fast, resident};
-use crate::device::LaunchLimits;
+use device::LaunchLimits;
 use crate::lab::{Case, Cpu, Declaration, Lab, Variant, largest_extent};
 use terminal::progress::NoProgress;
 use crate::run::assert_computes;
 use crate::seismic::Start;
-use crate::validate::validate;
+use device::validate::validate;
 use crate::wave3d::{LAB, Wave3d};
 
 fn problem(shape: [u32; 3], steps: u32) -> Wave3d {

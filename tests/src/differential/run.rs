@@ -3,8 +3,9 @@
 use std::collections::HashSet;
 use std::sync::{Mutex, PoisonError};
 
-use host::device::Device;
-use host::{Element, HostBuffer, LaunchConfig, Module, Plan, args};
+use device::Device;
+use device::{Element, HostBuffer, Module};
+use plan::{LaunchConfig, Plan, args};
 
 use super::operands::rows;
 use super::tolerance::Nearness;
@@ -152,7 +153,7 @@ fn execute(
     rows: &[Row],
     device: &dyn Device,
 ) -> Result<Vec<u64>, String> {
-    let run = || -> Result<Vec<u64>, host::Error> {
+    let run = || -> Result<Vec<u64>, device::Error> {
         let mut plan = Plan::new("differential");
         let sources = form.sources.len();
         let operands = plan.buffer("operands", Element::U64, rows.len() * sources.max(1));
@@ -262,7 +263,7 @@ fn operands(form: &Form, thread: usize, row: &Row) -> String {
 mod tests {
     use super::*;
     use crate::differential::{Bound, Operand};
-    use host::device::EmulatedDevice;
+    use device::EmulatedDevice;
 
     fn tried(form: &Form) -> DeviceOutcome {
         run_form(form, &EmulatedDevice::default(), None, Amount::QUICK).emulated

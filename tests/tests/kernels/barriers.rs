@@ -1,7 +1,7 @@
 //! Barriers that only a part of the block reaches.
 
-use host::{LaunchConfig, args};
 use insta::assert_snapshot;
+use plan::{LaunchConfig, args};
 
 use crate::message::fault;
 use crate::scene::{Scene, ramp};

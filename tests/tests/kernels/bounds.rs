@@ -1,7 +1,7 @@
 //! Accesses outside memory, misaligned, through null, to read-only data.
 
-use host::{LaunchConfig, args};
 use insta::assert_snapshot;
+use plan::{LaunchConfig, args};
 
 use crate::message::fault;
 use crate::scene::{Scene, ramp, squares};

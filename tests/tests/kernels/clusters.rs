@@ -1,7 +1,7 @@
 //! Clusters: what the barrier of the block does not order, and blocks that are not there.
 
-use host::{LaunchConfig, args};
 use insta::assert_snapshot;
+use plan::{LaunchConfig, args};
 
 use crate::message::fault;
 use crate::scene::{Scene, ramp};

@@ -1,7 +1,8 @@
 //! Asynchronous copies: of a word a thread, and in bulk.
 
-use host::{Error, LaunchConfig, args};
+use device::Error;
 use insta::assert_snapshot;
+use plan::{LaunchConfig, args};
 
 use crate::message::fault;
 use crate::scene::{Scene, ramp};

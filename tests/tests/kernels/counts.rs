@@ -3,8 +3,9 @@
 //! A warp is 32 threads, a sector 32 bytes, so a warp that reads 4 contiguous bytes a lane touches 4 sectors. Shared
 //! memory has 32 banks of 4 bytes, and serves one word of each at once: a wavefront. Buffers start at a multiple of 256.
 
-use host::device::{Counts, InstructionClass as Class, KernelReport};
-use host::{Element, LaunchConfig, Module, args};
+use device::{Counts, InstructionClass as Class, KernelReport};
+use device::{Element, Module};
+use plan::{LaunchConfig, args};
 use ptx_emu::{Executed, GlobalTraffic, SharedTraffic};
 
 use crate::scene::{KERNELS, Scene, ramp};

@@ -1,7 +1,8 @@
 //! Panics, endless loops, too much stack, launches that are not allowed, unknown instructions.
 
-use host::{Element, LaunchConfig, args};
+use device::Element;
 use insta::assert_snapshot;
+use plan::{LaunchConfig, args};
 
 use crate::message::{fault, redact};
 use crate::scene::{Scene, squares};

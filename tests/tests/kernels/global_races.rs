@@ -1,7 +1,8 @@
 //! Threads, warps and blocks that share global memory without order.
 
-use host::{Element, LaunchConfig, args};
+use device::Element;
 use insta::assert_snapshot;
+use plan::{LaunchConfig, args};
 
 use crate::message::fault;
 use crate::scene::{Scene, squares};

@@ -1,7 +1,8 @@
 //! Several steps in one launch, with a barrier of all blocks between them.
 
-use host::{Error, LaunchConfig, args};
+use device::Error;
 use insta::assert_snapshot;
+use plan::{LaunchConfig, args};
 
 use crate::message::fault;
 use crate::scene::Scene;

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use host::Error;
-use host::device::DeviceError;
+use device::DeviceError;
+use device::Error;
 
 use crate::scene::KERNELS;
 

@@ -1,11 +1,9 @@
 //! Launches on the emulated device, with every check on.
 
-use host::device::{EmulatedDevice, KernelReport, Options, Schedule};
-use host::run::reset;
-use host::{
-    Arg, BufferId, Device, Element, Error, HostBuffer, LaunchConfig, Module, NamedBuffers, Plan,
-    Scalar,
-};
+use device::run::reset;
+use device::{Device, Element, Error, HostBuffer, Module, NamedBuffers, Scalar};
+use device::{EmulatedDevice, KernelReport, Options, Schedule};
+use plan::{Arg, BufferId, LaunchConfig, Plan};
 
 use crate::message::kind;
 

@@ -1,7 +1,8 @@
 //! Reads of memory that was not written.
 
-use host::{Element, LaunchConfig, args};
+use device::Element;
 use insta::assert_snapshot;
+use plan::{LaunchConfig, args};
 
 use crate::message::fault;
 use crate::scene::{Scene, ramp};

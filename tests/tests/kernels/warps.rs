@@ -1,7 +1,7 @@
 //! Shuffles with lanes missing.
 
-use host::{LaunchConfig, args};
 use insta::assert_snapshot;
+use plan::{LaunchConfig, args};
 
 use crate::message::fault;
 use crate::scene::{Scene, ramp};

@@ -1,6 +1,7 @@
 use std::fs;
 
-use host::{Element, LaunchConfig, args};
+use device::Element;
+use plan::{LaunchConfig, args};
 use serde_json::json;
 
 use super::*;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
 
 use host::lab::CaseError;
-use host::{Case, CaseParams, Error, Lab, find_lab, find_variant};
+use host::{Case, CaseParams, Lab, find_lab, find_variant};
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -205,10 +205,8 @@ impl Checker<'_> {
         spec: &CaseSpec,
         lab: &dyn Lab,
     ) -> Result<Box<dyn Case>, CourseError> {
-        spec.with_seed(lab, 1).map_err(|error| match error {
-            Error::Case(error) => self.error(place(case, &error), error.to_string()),
-            error => self.error(case.params.span(), error.to_string()),
-        })
+        spec.with_seed(lab, 1)
+            .map_err(|error| self.error(place(case, &error), error.to_string()))
     }
 
     /// Whether the ranges' ends are allowed, each with each of the others', and most of what is between is not too much.

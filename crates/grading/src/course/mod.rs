@@ -12,6 +12,7 @@ mod tests;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use host::lab::CaseError;
 use host::{Case, CaseParams, Lab};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -131,7 +132,7 @@ impl CaseSpec {
     /// # Errors
     ///
     /// None for a case of a checked file.
-    pub fn with_seed(&self, lab: &dyn Lab, seed: u64) -> Result<Box<dyn Case>, host::Error> {
+    pub fn with_seed(&self, lab: &dyn Lab, seed: u64) -> Result<Box<dyn Case>, CaseError> {
         lab.case(&lab.seeded(&self.params, seed)?)
     }
 }

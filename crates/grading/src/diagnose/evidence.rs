@@ -1,7 +1,7 @@
 //! What a diagnosis starts from.
 
-use host::NamedBuffers;
-use host::check::Tolerance;
+use device::NamedBuffers;
+use device::check::Tolerance;
 
 use super::finding::Axis;
 

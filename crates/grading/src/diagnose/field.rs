@@ -1,7 +1,7 @@
 //! One output, expected beside got, cell by cell.
 
-use host::check::{Tolerance, Value, find, for_each_wrong};
-use host::{Element, HostBuffer, NamedBuffers};
+use device::check::{Tolerance, Value, find, for_each_wrong};
+use device::{Element, HostBuffer, NamedBuffers};
 
 use super::finding::{Axis, Cell, FieldDamage, WrongCell};
 

@@ -32,12 +32,12 @@ pub use finding::{
 };
 pub use heat_map::LEGEND;
 
+use device::NamedBuffers;
+use device::check::find;
 use field::Field;
-use host::NamedBuffers;
-use host::check::find;
 
 /// What the wrong values look like; `None` if nothing is wrong, or if outputs are missing or of another type or size, of
-/// which [`host::CheckError`] speaks.
+/// which [`device::CheckError`] speaks.
 pub fn diagnose(evidence: &Evidence<'_>) -> Option<Diagnosis> {
     let fields = compare(evidence, evidence.expected, evidence.got)?;
     let worst = worst(&fields)?;

@@ -1,7 +1,7 @@
 //! A plan cut off after fewer steps.
 
-use host::Plan;
-use host::plan::Command;
+use plan::Command;
+use plan::Plan;
 use units::count;
 
 /// The first `keep` of the plan's `steps` steps.
@@ -117,7 +117,8 @@ fn is_alike(a: &Command<'_>, b: &Command<'_>) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use host::{Element, LaunchConfig, args};
+    use device::Element;
+    use plan::{LaunchConfig, args};
 
     use super::*;
 

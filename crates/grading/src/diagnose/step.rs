@@ -1,6 +1,6 @@
 //! The step at which a run first goes wrong.
 
-use host::NamedBuffers;
+use device::NamedBuffers;
 
 use super::evidence::{Again, Evidence, Rerun};
 use super::field::wrong_share;

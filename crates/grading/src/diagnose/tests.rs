@@ -1,7 +1,7 @@
 //! Each defect, planted in random fields, is named; damage without order is not.
 
-use host::check::Tolerance;
-use host::{HostBuffer, NamedBuffers};
+use device::check::Tolerance;
+use device::{HostBuffer, NamedBuffers};
 use proptest::prelude::*;
 
 use super::*;

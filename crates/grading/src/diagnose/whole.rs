@@ -1,7 +1,7 @@
 //! What the wrong field is as a whole: empty, a copy, another step, another field, moved, rounded.
 
-use host::check::{Value, find};
-use host::{HostBuffer, NamedBuffers};
+use device::check::{Value, find};
+use device::{HostBuffer, NamedBuffers};
 
 use super::evidence::Evidence;
 use super::field::{Field, wrong_share};

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use host::check::{CheckError, Expected, Noise};
-use host::{Case, Cpu, Device, Element, Lab, NamedBuffers};
+use device::check::{CheckError, Expected, Noise};
+use device::{Device, Element, Error, NamedBuffers};
+use host::{Case, Cpu, Lab};
 use serde::{Deserialize, Serialize};
 use terminal::progress::NoProgress;
 
@@ -150,7 +151,7 @@ impl<'a> CaseWork<'a> {
     /// Fresh inputs for a sample.
     pub fn inputs(&self, purpose: &str, sample: u32) -> Result<SampleInputs, Outcome> {
         let seed = self.seed(purpose, sample);
-        let case = self.spec.with_seed(self.lab, seed)?;
+        let case = self.spec.with_seed(self.lab, seed).map_err(Error::from)?;
         Ok(SampleInputs {
             sample,
             seed,

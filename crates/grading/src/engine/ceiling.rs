@@ -4,7 +4,7 @@
 //! device memory; all of it crosses L2. Most operations of the scheme cannot be saved either. Each bound is generous: a
 //! time below it means that the work was not done, or that a clock is wrong.
 
-use host::{Device, DeviceKind, Element, NamedBuffers};
+use device::{Device, DeviceKind, Element, NamedBuffers};
 
 /// No access pattern is faster than the copy by more than this.
 const OVER_COPY: f64 = 1.25;

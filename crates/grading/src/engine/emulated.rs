@@ -13,9 +13,10 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
-use host::device::{EmulatedDevice, Options, Sanitize};
-use host::plan::{Command, PlanError};
-use host::{Device, NamedBuffers, Plan, run};
+use device::{Device, NamedBuffers, run};
+use device::{EmulatedDevice, Options, Sanitize};
+use plan::Plan;
+use plan::{Command, PlanError};
 use serde::{Deserialize, Serialize};
 
 use super::run::{Subject, run_isolated};
@@ -120,13 +121,13 @@ fn run_beginning(
     subject: Subject<'_>,
     inputs: &NamedBuffers,
 ) -> Result<(), Outcome> {
-    let bytes = subject.plan.memory_bytes().map_err(host::Error::from)?;
+    let bytes = subject.plan.memory_bytes().map_err(device::Error::from)?;
     if bytes > MOST_BYTES {
         return Err(Outcome::undecided(format!(
             "it needs {bytes} bytes, and cases of up to {MOST_BYTES} are looked at"
         )));
     }
-    let plan = first_launches(subject.plan).map_err(host::Error::from)?;
+    let plan = first_launches(subject.plan).map_err(device::Error::from)?;
     let mut session = device.prepare_isolated(subject.module, &plan)?;
     run::reset(session.as_mut(), &plan, inputs)?;
     session.run()?;
@@ -153,7 +154,8 @@ fn first_launches(plan: &Plan) -> Result<Plan, PlanError> {
 
 #[cfg(test)]
 mod tests {
-    use host::{Element, LaunchConfig, args};
+    use device::Element;
+    use plan::{LaunchConfig, args};
 
     use super::*;
 

@@ -1,6 +1,6 @@
 //! How a submission fails whose results are not what is expected.
 
-use host::check::CheckError;
+use device::check::CheckError;
 
 use crate::outcome::{Failing, Kind};
 
@@ -19,8 +19,8 @@ pub fn failing(error: &CheckError, message: String, sample: u32) -> Failing {
 
 #[cfg(test)]
 mod tests {
-    use host::check::Expected;
-    use host::{HostBuffer, NamedBuffers};
+    use device::check::Expected;
+    use device::{HostBuffer, NamedBuffers};
 
     use super::*;
 

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 
-use host::{Device, DeviceKind, Module, Plan, find_lab};
+use device::{Device, DeviceKind, Module};
+use host::find_lab;
+use plan::Plan;
 use serde::{Deserialize, Serialize};
 
 use super::case::{CaseWork, Watch};

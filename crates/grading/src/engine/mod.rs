@@ -53,7 +53,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use host::{Device, DeviceKind, Lab, find_lab};
+use device::{Device, DeviceKind};
+use host::{Lab, find_lab};
 use output_files::ScratchFolder;
 
 use crate::course::{CaseSpec, Course, Group};

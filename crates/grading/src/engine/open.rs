@@ -8,7 +8,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use host::{DeviceInfo, DeviceKind, Lab, Module, find_lab};
+use device::{DeviceInfo, DeviceKind, Module};
+use host::{Lab, find_lab};
 use serde::{Deserialize, Serialize};
 
 use super::bundle_check;

@@ -19,8 +19,8 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-use host::Device;
-use host::device::discover;
+use device::Device;
+use device::discover;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use host::device::{KernelReport, POISON};
-use host::{
-    Device, Error, Flushed, HostBuffer, Module, NamedBuffers, Plan, Session, Timing, check, run,
+use device::{
+    Device, Error, Flushed, HostBuffer, Module, NamedBuffers, Session, Timing, check, run,
 };
+use device::{KernelReport, POISON};
+use plan::Plan;
 
 use crate::outcome::{Kind, Outcome, fail};
 

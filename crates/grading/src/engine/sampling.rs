@@ -5,7 +5,7 @@
 
 use std::time::{Duration, Instant};
 
-use host::Timing;
+use device::Timing;
 use serde::{Deserialize, Serialize};
 use stats::SamplingRule;
 use stats::interval::{Confidence, median};

@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
-use host::check::Expected;
+use device::check::Expected;
+use device::{Device, Error, NamedBuffers};
+use host::Variant;
 use host::limits::{Limit, Options, measure};
-use host::{Device, Error, NamedBuffers, Plan, Variant};
+use plan::Plan;
 use terminal::progress::NoProgress;
 
 use super::case::CaseWork;
@@ -48,7 +50,7 @@ impl CaseWork<'_> {
         stopping: Stopping,
         grade: &mut PerformanceGrade,
     ) -> Result<(), Outcome> {
-        let any_case = self.spec.with_seed(self.lab, 0)?;
+        let any_case = self.spec.with_seed(self.lab, 0).map_err(Error::from)?;
         let record = |variant: Variant| {
             let plan = any_case.record(variant.name)?;
             Ok::<_, Error>(Trusted { variant, plan })
@@ -61,7 +63,7 @@ impl CaseWork<'_> {
             ceiling.shortest_s(bytes, any_case.work("").flops, self.element)
         });
         let at_limit = Duration::from_secs_f64(bytes as f64 / copy);
-        let at_limit = host::Timing {
+        let at_limit = device::Timing {
             device: Some(at_limit),
             host: at_limit,
         };
@@ -117,7 +119,7 @@ impl CaseWork<'_> {
         purpose: &str,
         trusted: Option<&Trusted>,
         sample: u32,
-    ) -> Result<(host::Timing, Option<host::Timing>), Outcome> {
+    ) -> Result<(device::Timing, Option<device::Timing>), Outcome> {
         let of = self.inputs(purpose, sample)?;
         let is_first = self.seed("order", sample) & 1 == 0;
         let run = |trusted| self.reference(trusted, &of.inputs);
@@ -178,7 +180,8 @@ fn copy_rate(device: &dyn Device) -> Result<f64, Outcome> {
 
 #[cfg(test)]
 mod tests {
-    use host::{Element, Module, find_lab};
+    use device::{Element, Module};
+    use host::find_lab;
 
     use super::*;
     use crate::engine::seeds::Seeds;

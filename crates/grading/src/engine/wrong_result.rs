@@ -2,15 +2,17 @@
 
 use std::time::Duration;
 
+use device::NamedBuffers;
+use host::Cpu;
 use host::lab::CaseParams;
-use host::{Cpu, NamedBuffers, Plan};
+use plan::Plan;
 use terminal::progress::NoProgress;
 
 use super::case::{CaseWork, SampleInputs};
 use super::run::{Subject, before, run_isolated};
 use crate::diagnose::shorter::{first_launches, launches_of_one_kernel, shorten};
 use crate::diagnose::{Again, Axis, Diagnosis, Evidence, diagnose};
-use host::check::Expected;
+use device::check::Expected;
 
 /// Larger cases are not run again to find the step at which they go wrong.
 const MOST_UPDATES_AGAIN: u64 = 1 << 27;

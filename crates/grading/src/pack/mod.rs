@@ -29,9 +29,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
-use host::device::LaunchLimits;
+use device::LaunchLimits;
+use device::Module;
+use host::find_lab;
 use host::lab::CaseError;
-use host::{Module, find_lab};
 use output_files::ScratchFolder;
 use plan::{AnyLab, Task};
 use sandbox::{InForce, Layer, ResourceLimits};
@@ -66,7 +67,7 @@ pub enum PackError {
         /// Its name.
         case: String,
         /// Why not.
-        source: Box<host::Error>,
+        source: CaseError,
     },
     /// The compiler of kernels is missing, or fails through no fault of the submission's.
     #[error(transparent)]
@@ -516,7 +517,7 @@ fn tasks(course: &Course, hidden: bool) -> Result<Vec<Task>, PackError> {
         // The plan does not depend on the seed.
         let made = case.with_seed(lab, 1).map_err(|source| PackError::Case {
             case: case.name.clone(),
-            source: Box::new(source),
+            source,
         })?;
         Ok(Task {
             name: case.name.clone(),

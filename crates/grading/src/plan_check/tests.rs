@@ -34,7 +34,7 @@ fn said(record: impl FnOnce(&mut Plan)) -> (Option<Kind>, String) {
     }
 }
 
-fn u(plan: &mut Plan) -> host::BufferId {
+fn u(plan: &mut Plan) -> plan::BufferId {
     plan.buffer("u", Element::F64, 125)
 }
 

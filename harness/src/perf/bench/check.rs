@@ -13,10 +13,11 @@ use std::collections::hash_map::Entry;
 use std::time::Duration;
 
 use clap::ValueEnum;
+use device::buffer::{copies, replace};
+use device::{Device, Error, NamedBuffers};
 use exit::ErrorKind;
-use host::buffer::{copies, replace};
 use host::run::run_from;
-use host::{Case, Cpu, Device, Error, NamedBuffers, Variant};
+use host::{Case, Cpu, Variant};
 
 use super::Bench;
 use crate::perf::results::{CheckedSteps, Correctness};

@@ -2,8 +2,9 @@
 
 use std::time::Instant;
 
-use host::buffer::copies;
-use host::{Case, Cpu, Error, NamedBuffers, check};
+use device::buffer::copies;
+use device::{Error, NamedBuffers, check};
+use host::{Case, Cpu};
 use stats::Summary;
 
 use super::Bench;

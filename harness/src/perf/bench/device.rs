@@ -1,9 +1,10 @@
 //! The rows of a device: all variants and peers in turns, as far as its memory holds them together.
 
+use device::registers::{RegisterCap, capped};
+use device::{DeviceError, SharedMemory};
+use device::{Error, Module, NamedBuffers};
 use exit::ErrorKind;
-use host::device::{DeviceError, SharedMemory};
-use host::registers::{RegisterCap, capped};
-use host::{Case, Error, Module, NamedBuffers, Variant};
+use host::{Case, Variant};
 
 use super::Bench;
 use super::check::{Computed, Judged, Judgement};

@@ -1,6 +1,6 @@
 //! What caps of registers do to kernels: what the compiler made of each, and its time by that without a cap.
 
-use host::KernelInfo;
+use device::KernelInfo;
 use units::three;
 
 use super::{LabResults, is_variant, ratio};

@@ -1,6 +1,7 @@
 //! Results of labs, made up.
 
-use host::{KernelInfo, Launching, Work};
+use device::{KernelInfo, Launching};
+use host::Work;
 use stats::{Doubt, Summary};
 
 use crate::perf::bound::{Bottleneck, Bound};

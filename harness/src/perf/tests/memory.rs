@@ -2,9 +2,9 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use host::device::DeviceError;
-use host::plan::{BufferId, Plan};
-use host::{DeviceKind, Error, HostBuffer, KernelInfo, Module, Session, Timing};
+use device::DeviceError;
+use device::{DeviceKind, Error, HostBuffer, KernelInfo, Module, Session, Timing};
+use plan::{BufferId, Plan};
 
 use super::*;
 

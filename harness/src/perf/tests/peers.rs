@@ -1,7 +1,8 @@
 //! Peers, in turns with the variants.
 
-use host::device::SharedMemory;
-use host::{Case, Module, NamedBuffers};
+use device::SharedMemory;
+use device::{Module, NamedBuffers};
+use host::Case;
 
 use super::*;
 use crate::perf::contender::{About, Peer, PlanRun, TimedRun, Trouble};

@@ -1,6 +1,6 @@
 //! The tables' shape.
 
-use host::Launching;
+use device::Launching;
 use stats::Doubt;
 
 use super::made_up::{

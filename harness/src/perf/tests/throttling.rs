@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use host::telemetry::{About, Reading, ThrottleReason};
+use device::telemetry::{About, Reading, ThrottleReason};
 
 use super::*;
 use stats::Doubt;

@@ -1,6 +1,6 @@
 //! Variants and references: their figures, how they compare, and what is said where there are none.
 
-use host::Launching;
+use device::Launching;
 
 use super::*;
 use crate::perf::results::Correctness;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use host::device::DeviceInfo;
+use device::DeviceInfo;
 use host::membench::{BandwidthFigure, Coalescing, CoalescingFigure, LatencyCurve, Level, Path};
 use units::{bytes, bytes_per_s, grouped, three};
 

@@ -1,4 +1,4 @@
-use host::device::DeviceInfo;
+use device::DeviceInfo;
 use host::membench::{
     Access, BandwidthFigure, Coalescing, CoalescingFigure, LatencyCurve, LatencyPoint, Memory,
 };

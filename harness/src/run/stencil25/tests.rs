@@ -54,7 +54,7 @@ fn every_variant_gives_what_the_cpu_gives() {
         for (sample, values) in (1..).zip(samples.chunks(6)) {
             let part = problem.clone().with_steps(2 * sample);
             let fields = host::Case::reference(&part, Cpu::Serial, &NoProgress).unwrap();
-            let u: &[f32] = host::buffer::elements(&fields, "u").unwrap();
+            let u: &[f32] = device::buffer::elements(&fields, "u").unwrap();
             for (x, value) in (2..).zip(values) {
                 assert_eq!(
                     value.to_bits(),
@@ -94,7 +94,7 @@ fn files_hold_the_points_without_the_halo() {
 
     let problem = problem(&parse(&[&SMALL[..], &args].concat())).unwrap();
     let fields = host::Case::reference(&problem, Cpu::Serial, &NoProgress).unwrap();
-    let u: &[f32] = host::buffer::elements(&fields, "u").unwrap();
+    let u: &[f32] = device::buffer::elements(&fields, "u").unwrap();
     let bytes = std::fs::read(path("fields/u-000006.vti")).unwrap();
     let head = String::from_utf8_lossy(&bytes[..400]);
     let expected = r#"WholeExtent="0 13 0 12 0 39" Origin="0 0 0" Spacing="10 12.5 8""#;

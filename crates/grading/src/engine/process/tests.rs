@@ -124,7 +124,7 @@ fn paths_need_not_be_text() {
             course_file: "lab.toml".to_owned(),
             course_text: String::new(),
             draw: None,
-            device: host::device::EmulatedDevice::default().info().clone(),
+            device: device::EmulatedDevice::default().info().clone(),
         }),
         Job::Case(match job() {
             Job::Case(case) => CaseJob {

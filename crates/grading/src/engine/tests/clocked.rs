@@ -3,11 +3,11 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use host::device::{EmulatedDevice, Options, Sanitize, Stray};
-use host::{
-    BufferId, Device, DeviceInfo, DeviceKind, Error, HostBuffer, KernelInfo, Module, Plan, Session,
-    Timing,
+use device::{
+    Device, DeviceInfo, DeviceKind, Error, HostBuffer, KernelInfo, Module, Session, Timing,
 };
+use device::{EmulatedDevice, Options, Sanitize, Stray};
+use plan::{BufferId, Plan};
 
 type Clock = dyn Fn(Who, u32) -> f64 + Send + Sync;
 

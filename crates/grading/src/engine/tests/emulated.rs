@@ -187,12 +187,12 @@ fn a_fault_that_the_gpu_decides_is_left_to_it() {
     // Endless on the emulated device is too long there, and no more.
     let course = course(MATADD);
     let endless = bundle(&course, &elementwise("LOOP: bra LOOP;"), record_sum);
-    let device = host::device::EmulatedDevice::new(host::device::Options {
+    let device = device::EmulatedDevice::new(device::Options {
         fuel: 10_000,
-        ..host::device::Options::default()
+        ..device::Options::default()
     });
     let subject = Subject {
-        module: &host::Module::new("submission", endless.ptx.clone()),
+        module: &device::Module::new("submission", endless.ptx.clone()),
         plan: &endless.cases[0].plan,
     };
     let case = course.cases[0]

@@ -1,6 +1,8 @@
 //! Kernels written by hand. Thread t of block b adds element i = 64 b + t, if there is one.
 
-use host::{Case, Element, LaunchConfig, Plan, args};
+use device::Element;
+use host::Case;
+use plan::{LaunchConfig, Plan, args};
 
 /// A kernel `sum(a, b, c, n)`: %f1 and %f2 are the elements, `body` sets %f3, what is stored. %r1 is i.
 pub fn elementwise(body: &str) -> String {

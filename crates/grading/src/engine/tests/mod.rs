@@ -12,8 +12,10 @@ mod wrong;
 
 use std::time::Duration;
 
-use host::device::EmulatedDevice;
-use host::{Device, DeviceKind, Plan, find_lab};
+use device::EmulatedDevice;
+use device::{Device, DeviceKind};
+use host::find_lab;
+use plan::Plan;
 
 use clocked::{Clocked, Who};
 use kernels::{SUM, elementwise, record_sum};

@@ -1,6 +1,7 @@
 //! What is refused before anything runs.
 
-use host::{BufferId, Element, LaunchConfig, args};
+use device::Element;
+use plan::{BufferId, LaunchConfig, args};
 
 use super::*;
 use crate::engine::open;

@@ -1,6 +1,6 @@
 //! Speed, and times that are not believed.
 
-use host::device::{Side, Stray};
+use device::{Side, Stray};
 
 use super::*;
 

@@ -1,6 +1,7 @@
 //! What rounding allows.
 
-use host::{Element, HostBuffer, LaunchConfig, args};
+use device::{Element, HostBuffer};
+use plan::{LaunchConfig, args};
 
 use super::*;
 
@@ -38,7 +39,7 @@ fn rounding_is_allowed_and_no_more() {
         .oracle_from(&inputs, &terminal::progress::NoProgress)
         .unwrap()
         .unwrap();
-    let (expected, noise) = host::check::Expected::rounding(8.0, &reference, &oracle);
+    let (expected, noise) = device::check::Expected::rounding(8.0, &reference, &oracle);
     assert!(
         noise.iter().all(|(_, noise)| (1e-8..1e-4).contains(noise)),
         "{noise:?}"
@@ -48,7 +49,7 @@ fn rounding_is_allowed_and_no_more() {
     // The scheme in a closed box, with `store` applied to what a step leaves in memory.
     let run = |fused: bool, columns: usize, store: &dyn Fn(f32) -> f32| {
         let field = |name| {
-            host::check::find(&inputs, name)
+            device::check::find(&inputs, name)
                 .unwrap()
                 .as_slice::<f32>()
                 .unwrap()

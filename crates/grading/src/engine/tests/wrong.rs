@@ -1,6 +1,6 @@
 //! Wrong submissions.
 
-use host::device::{EmulatedDevice, Options as EmulatorOptions};
+use device::{EmulatedDevice, Options as EmulatorOptions};
 
 use super::*;
 

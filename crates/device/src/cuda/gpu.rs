@@ -1,0 +1,335 @@
+//! A GPU: its context and stream, what is known about it, and what becomes of it after a fault.
+
+use std::collections::HashMap;
+use std::ffi::CStr;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use cust::context::{Context, CurrentContext};
+use cust::memory::DeviceBuffer;
+use cust::stream::{Stream, StreamFlags};
+use cust::sys::{self, CUdevice_attribute as Attribute};
+
+use super::gate::Gate;
+use super::module::LoadedModule;
+use super::staging::Staging;
+use crate::device_error::{DeviceError, DriverError};
+use crate::driver::{self, check};
+use crate::info::{DeviceInfo, DeviceKind, LaunchLimits};
+use crate::module::Module;
+use plan::Plan;
+
+/// A GPU. Its context is created on first use, since it takes time and memory on every GPU that has one.
+#[derive(Debug)]
+pub struct CudaDevice {
+    raw: cust::device::Device,
+    pub(super) info: DeviceInfo,
+    pub(super) threads_per_multiprocessor: u32,
+    /// The first fault that the context did not survive.
+    lost: OnceLock<String>,
+    opened: OnceLock<Opened>,
+    /// Modules by PTX text, so that each is compiled once for many plans. Also locked while the context is created.
+    modules: Mutex<HashMap<String, Arc<LoadedModule>>>,
+}
+
+/// A GPU's primary context, and one stream that everything runs on.
+#[derive(Debug)]
+pub struct Opened {
+    // Dropped in this order: memory and stream belong to the context.
+    /// What [`Opened::flush_l2`] writes; allocated on first use.
+    flushing: Mutex<Option<DeviceBuffer<u8>>>,
+    /// For copies of large buffers; made on first use.
+    pub(super) staging: Mutex<Option<Staging>>,
+    /// Holds the stream while a timed region is enqueued.
+    pub(super) gate: Gate,
+    pub(super) stream: Stream,
+    context: Context,
+}
+
+impl CudaDevice {
+    /// The GPU of this number, from 0.
+    ///
+    /// # Errors
+    ///
+    /// [`DeviceError::NoDevice`], [`DeviceError::NoSuchDevice`], or another error of the driver.
+    pub fn open(ordinal: u32) -> Result<CudaDevice, DeviceError> {
+        let count = count()?;
+        if ordinal >= count {
+            return Err(DeviceError::NoSuchDevice { ordinal, count });
+        }
+        let raw = check("cuDeviceGet", cust::device::Device::get_device(ordinal))?;
+        Ok(CudaDevice {
+            info: info(raw, ordinal)?,
+            threads_per_multiprocessor: attribute(
+                raw,
+                Attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR,
+            )?,
+            raw,
+            lost: OnceLock::new(),
+            opened: OnceLock::new(),
+            modules: Mutex::default(),
+        })
+    }
+
+    /// Every GPU of this machine; at least one.
+    ///
+    /// # Errors
+    ///
+    /// [`DeviceError::NoDevice`] with the reason, or another error of the driver.
+    pub fn all() -> Result<Vec<CudaDevice>, DeviceError> {
+        (0..count()?).map(CudaDevice::open).collect()
+    }
+
+    /// As the driver knows it.
+    pub(super) fn raw(&self) -> i32 {
+        self.raw.as_raw()
+    }
+
+    /// Its name for messages, with its number where there are several.
+    pub(super) fn named(&self, are_several: bool) -> String {
+        match are_several {
+            true => format!("cuda:{} ({})", self.info.ordinal, self.info.name),
+            false => self.info.name.clone(),
+        }
+    }
+
+    /// Makes the context current on this thread, or fails if a fault has destroyed it.
+    pub(super) fn enter(&self) -> Result<&Opened, DeviceError> {
+        if let Some(cause) = self.lost.get() {
+            return Err(DeviceError::Lost {
+                cause: cause.clone(),
+            });
+        }
+        let opened = self.opened()?;
+        let set = CurrentContext::set_current(&opened.context);
+        check("cuCtxSetCurrent", set)?;
+        Ok(opened)
+    }
+
+    fn opened(&self) -> Result<&Opened, DeviceError> {
+        if let Some(opened) = self.opened.get() {
+            return Ok(opened);
+        }
+        // One thread creates the context; others wait here and find it.
+        let _guard = self.modules.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(opened) = self.opened.get() {
+            return Ok(opened);
+        }
+        let context = check("cuDevicePrimaryCtxRetain", Context::new(self.raw))?;
+        let stream = Stream::new(StreamFlags::DEFAULT, None);
+        let stream = check("cuStreamCreateWithPriority", stream)?;
+        let gate = Gate::new()?;
+        Ok(self.opened.get_or_init(|| Opened {
+            flushing: Mutex::default(),
+            staging: Mutex::default(),
+            gate,
+            stream,
+            context,
+        }))
+    }
+
+    /// The module as compiled for this GPU. The context is current.
+    pub(super) fn load(&self, module: &Module) -> Result<Arc<LoadedModule>, DeviceError> {
+        let mut modules = self.modules.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(loaded) = modules.get(module.ptx()) {
+            return Ok(Arc::clone(loaded));
+        }
+        let loaded = Arc::new(LoadedModule::new(module, &self.info)?);
+        modules.insert(module.ptx().to_owned(), Arc::clone(&loaded));
+        Ok(loaded)
+    }
+
+    /// The error for a result of the driver while `plan` was in use. Marks the device as lost if it is.
+    pub(super) fn failed(&self, plan: &Plan, cause: DriverError) -> DeviceError {
+        if let Some(what) = kernel_fault(cause.code) {
+            let error = DeviceError::KernelFault {
+                place: format!("plan `{}`: {}", plan.name(), suspects(plan)),
+                what: format!("{what}; {cause}"),
+            };
+            // Only the first fault is kept.
+            let _ = self.lost.set(error.to_string());
+            return error;
+        }
+        if loses_device(cause.code) {
+            let _ = self.lost.set(cause.to_string());
+        }
+        cause.into()
+    }
+}
+
+impl Opened {
+    /// The GPU's context.
+    pub(super) fn context(&self) -> &Context {
+        &self.context
+    }
+
+    /// Does a large copy with the memory for it. The context is current.
+    pub(super) fn staged(
+        &self,
+        copy: impl FnOnce(&mut Staging) -> Result<(), DriverError>,
+    ) -> Result<(), DriverError> {
+        let mut staging = self.staging.lock().unwrap_or_else(PoisonError::into_inner);
+        match &mut *staging {
+            Some(staging) => copy(staging),
+            none => copy(none.insert(Staging::new()?)),
+        }
+    }
+
+    /// Overwrites all of L2, waits, and returns the number of bytes written. The context is current.
+    pub(super) fn flush_l2(&self, l2_bytes: u64) -> Result<u64, DriverError> {
+        let mut flushing = self.flushing.lock().unwrap_or_else(PoisonError::into_inner);
+        if flushing.is_none() {
+            // Twice L2's size, since its replacement is not strictly least recently used.
+            // SAFETY: nothing reads the buffer; any bytes are valid `u8`.
+            let allocated = unsafe { DeviceBuffer::uninitialized(2 * l2_bytes as usize) };
+            *flushing = Some(check("cuMemAlloc", allocated)?);
+        }
+        let buffer = flushing.as_ref().expect("just allocated");
+        // SAFETY: the buffer has this many bytes, and the context is current.
+        let result = unsafe {
+            sys::cuMemsetD8Async(
+                buffer.as_device_ptr().as_raw(),
+                0,
+                buffer.len(),
+                self.stream.as_inner(),
+            )
+        };
+        check("cuMemsetD8Async", result)?;
+        check("cuStreamSynchronize", self.stream.synchronize())?;
+        Ok(buffer.len() as u64)
+    }
+}
+
+impl Drop for CudaDevice {
+    fn drop(&mut self) {
+        // Modules unload from the current context. A failure here has no remedy.
+        if let Some(opened) = self.opened.get() {
+            let _ = CurrentContext::set_current(&opened.context);
+            self.modules
+                .get_mut()
+                .unwrap_or_else(PoisonError::into_inner)
+                .clear();
+        }
+    }
+}
+
+/// How many GPUs there are; at least 1.
+fn count() -> Result<u32, DeviceError> {
+    driver::open().map_err(|reason| DeviceError::NoDevice {
+        reason: reason.to_owned(),
+    })?;
+    // SAFETY: may be called at any time, more than once.
+    let started = unsafe { sys::cuInit(0) };
+    check("cuInit", started).map_err(|error| DeviceError::NoDevice {
+        reason: why_not_started(&error),
+    })?;
+    match check("cuDeviceGetCount", cust::device::Device::num_devices())? {
+        0 => Err(DeviceError::NoDevice {
+            reason: "the driver finds no GPU".to_owned(),
+        }),
+        count => Ok(count),
+    }
+}
+
+fn why_not_started(error: &DriverError) -> String {
+    match error.code {
+        34 => "the libcuda.so.1 found is a toolkit's stub, not a driver".to_owned(),
+        100 => "the driver finds no GPU (is CUDA_VISIBLE_DEVICES set to hide it?)".to_owned(),
+        803 => format!("{error}; restart the machine to load the installed driver's kernel module"),
+        _ => error.to_string(),
+    }
+}
+
+fn info(device: cust::device::Device, ordinal: u32) -> Result<DeviceInfo, DriverError> {
+    use Attribute::*;
+    let get = |which| attribute(device, which);
+    let mut driver_version = 0;
+    // SAFETY: `driver_version` may be written.
+    let result = unsafe { sys::cuDriverGetVersion(&mut driver_version) };
+    check("cuDriverGetVersion", result)?;
+    let driver_version = driver_version as u32;
+    let compute_capability = (
+        get(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?,
+        get(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?,
+    );
+    Ok(DeviceInfo {
+        kind: DeviceKind::Cuda,
+        name: check("cuDeviceGetName", device.name())?,
+        ordinal,
+        pci_bus_id: Some(pci_bus_id(device)?),
+        compute_capability: Some(compute_capability),
+        multiprocessors: Some(get(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?),
+        memory_bytes: Some(check("cuDeviceTotalMem", device.total_memory())? as u64),
+        l2_bytes: Some(get(CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)?.into()),
+        clock_khz: Some(get(CU_DEVICE_ATTRIBUTE_CLOCK_RATE)?),
+        memory_clock_khz: Some(get(CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE)?),
+        memory_bus_bits: Some(get(CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH)?),
+        driver_cuda: Some((driver_version / 1000, driver_version % 1000 / 10)),
+        limits: LaunchLimits {
+            threads_per_block: get(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?,
+            block: [
+                get(CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X)?,
+                get(CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y)?,
+                get(CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z)?,
+            ],
+            grid: [
+                get(CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X)?,
+                get(CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y)?,
+                get(CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z)?,
+            ],
+            shared_mem_per_block_bytes: get(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?,
+            compute_capability,
+        },
+    })
+}
+
+/// An attribute of a GPU. `cust` has no names for some of them.
+fn attribute(device: cust::device::Device, which: Attribute) -> Result<u32, DriverError> {
+    let mut value = 0;
+    // SAFETY: `value` may be written, and `device` is the driver's.
+    let result = unsafe { sys::cuDeviceGetAttribute(&mut value, which, device.as_raw()) };
+    check("cuDeviceGetAttribute", result)?;
+    // The driver's integers are signed; none of these is negative.
+    Ok(value.max(0) as u32)
+}
+
+fn pci_bus_id(device: cust::device::Device) -> Result<String, DriverError> {
+    // The driver documents 13 bytes; domains of 32 bits need 17.
+    let mut text = [0u8; 32];
+    let (start, len) = (text.as_mut_ptr().cast(), text.len() as i32);
+    // SAFETY: the text has this many bytes, and `device` is the driver's.
+    let result = unsafe { sys::cuDeviceGetPCIBusId(start, len, device.as_raw()) };
+    check("cuDeviceGetPCIBusId", result)?;
+    let text = CStr::from_bytes_until_nul(&text).unwrap_or_default();
+    Ok(text.to_string_lossy().to_lowercase())
+}
+
+/// What a kernel did, if the result means a fault of a kernel. The context does not survive any of them.
+fn kernel_fault(code: u32) -> Option<&'static str> {
+    Some(match code {
+        700 => "it read or wrote memory that it must not (illegal address)",
+        702 => "it ran for longer than this machine lets a kernel run (launch timeout)",
+        710 => "an assertion in it failed",
+        714 => "its call stack was corrupted or overflowed",
+        715 => "it met an illegal instruction",
+        716 => "it read or wrote an address that is not aligned for the access",
+        717 => "it used an address in a memory that the instruction does not work on",
+        718 => "it jumped to an address that holds no instruction",
+        719 => "it trapped (a panic in Rust) or faulted",
+        _ => return None,
+    })
+}
+
+/// Other results that the context does not survive.
+fn loses_device(code: u32) -> bool {
+    matches!(code, 4 | 201 | 214 | 220 | 226 | 709)
+}
+
+/// The kernels that may have failed: the driver does not say which one did.
+pub fn suspects(plan: &Plan) -> String {
+    let names: Vec<String> = plan.kernels().iter().map(|k| format!("`{k}`")).collect();
+    match &names[..] {
+        [] => "no kernel".to_owned(),
+        [kernel] => format!("kernel {kernel}"),
+        _ => format!("one of the kernels {}", names.join(", ")),
+    }
+}

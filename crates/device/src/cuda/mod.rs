@@ -1,0 +1,109 @@
+//! CUDA GPUs, through `cust`.
+//!
+//! - `group`: several GPUs as one device; `schedule` and `lanes`: what runs where, and waits for what;
+//! - `gpu`: a GPU, its context and stream, and what becomes of it after a fault;
+//! - `module`: modules as the driver compiles them;
+//! - `commands`: a plan's commands in the form that the driver takes, and graphs of them;
+//! - `gate`: holds the stream until a timed region is enqueued;
+//! - `memory`: the memory of a buffer, with or without guard bands;
+//! - `staging`: copies of large buffers;
+//! - `session`: the buffers and runs of a plan.
+
+mod commands;
+mod fan;
+mod gate;
+mod gpu;
+mod group;
+mod lanes;
+mod memory;
+mod module;
+mod schedule;
+mod session;
+mod staging;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use cust::sys;
+
+use self::memory::Bands;
+use self::module::LoadedModule;
+use self::session::{CudaSession, Gpu, Use};
+use crate::device_error::DeviceError;
+use crate::driver::check;
+use crate::error::Error;
+use crate::info::DeviceInfo;
+use crate::module::Module;
+use crate::share::Share;
+use crate::traits::{Device, Session, SharedMemory};
+use crate::validate::{validate, validate_devices};
+use plan::Plan;
+
+pub use gpu::CudaDevice;
+pub use group::{CudaGroup, Link};
+
+impl Device for CudaDevice {
+    fn info(&self) -> &DeviceInfo {
+        &self.info
+    }
+
+    fn prepare<'d>(&'d self, module: &Module, plan: &Plan) -> Result<Box<dyn Session + 'd>, Error> {
+        self.session(module, plan, Use::Own)
+    }
+
+    fn prepare_shared<'d>(
+        &'d self,
+        module: &Module,
+        plan: &Plan,
+        memory: &SharedMemory,
+    ) -> Result<Box<dyn Session + 'd>, Error> {
+        self.session(module, plan, Use::Shared(memory.clone()))
+    }
+
+    fn prepare_isolated<'d>(
+        &'d self,
+        module: &Module,
+        plan: &Plan,
+    ) -> Result<Box<dyn Session + 'd>, Error> {
+        self.session(module, plan, Use::Banded(Bands::new()))
+    }
+}
+
+impl CudaDevice {
+    /// A session of a plan on this GPU alone. One between bands is isolated.
+    fn session<'d>(
+        &'d self,
+        module: &Module,
+        plan: &Plan,
+        memory: Use,
+    ) -> Result<Box<dyn Session + 'd>, Error> {
+        let module = validate(module, plan, &self.info.limits)?;
+        validate_devices(plan, 1, |_, _| true)?;
+        let opened = self.enter()?;
+        let loaded = match memory {
+            // Not among the modules that are kept: its globals have their initial values.
+            Use::Banded(_) => {
+                reset_settings()?;
+                Arc::new(LoadedModule::new(module, &self.info)?)
+            }
+            Use::Own | Use::Shared(_) => self.load(module)?,
+        };
+        let gpus = vec![Gpu::new(self, opened, loaded, plan)?];
+        let session = CudaSession::new(gpus, Share::whole(1), None, plan, memory)?;
+        Ok(Box::new(session))
+    }
+}
+
+/// Resets what a kernel may have changed in the context beyond its buffers: lines that persist in L2. The context is
+/// current.
+fn reset_settings() -> Result<(), DeviceError> {
+    /// The results of a GPU and of a driver without persisting lines.
+    const NOT_SUPPORTED: [u32; 2] = [801, 302];
+    // SAFETY: the function has no arguments.
+    let result = unsafe { sys::cuCtxResetPersistingL2Cache() };
+    match check("cuCtxResetPersistingL2Cache", result) {
+        Err(cause) if !NOT_SUPPORTED.contains(&cause.code) => Err(cause.into()),
+        _ => Ok(()),
+    }
+}

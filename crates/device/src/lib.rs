@@ -1,0 +1,152 @@
+//! What executes plans: the CUDA device, the emulated device, several devices, several processes.
+//!
+//! A solution's host code never touches a device. It records a [`Plan`](plan::Plan): buffers, kernel launches and copies as
+//! plain data. A [`Device`] checks the plan against the module's PTX and prepares it: it allocates memory, looks up kernels and
+//! lays out arguments. The resulting [`Session`] moves buffers and runs the plan, any number of times.
+//!
+//! ```
+//! use device::run::{outputs, reset};
+//! use device::{Device, EmulatedDevice, Element, Module};
+//! use plan::{LaunchConfig, Plan, args};
+//!
+//! let module = Module::new("axpy", r"
+//!     .version 7.0
+//!     .target sm_70
+//!     .address_size 64
+//!     .visible .entry twice(.param .u64 y)
+//!     {
+//!         .reg .b64 %rd<4>;
+//!         .reg .b32 %r<2>;
+//!         .reg .f32 %f<2>;
+//!         ld.param.u64 %rd1, [y];
+//!         cvta.to.global.u64 %rd1, %rd1;
+//!         mov.u32 %r1, %tid.x;
+//!         mul.wide.u32 %rd2, %r1, 4;
+//!         add.s64 %rd3, %rd1, %rd2;
+//!         ld.global.f32 %f1, [%rd3];
+//!         add.f32 %f1, %f1, %f1;
+//!         st.global.f32 [%rd3], %f1;
+//!         ret;
+//!     }".to_owned());
+//! let mut plan = Plan::new("twice");
+//! let y = plan.buffer("y", Element::F32, 4);
+//! plan.launch("twice", LaunchConfig::new(1, 4), args![y])?;
+//! plan.output("y", y);
+//!
+//! let device = EmulatedDevice::default();
+//! let mut session = device.prepare(&module, &plan)?;
+//! let inputs = vec![("y".to_owned(), vec![1.0f32, 2.0, 3.0, 4.0].into())];
+//! reset(session.as_mut(), &plan, &inputs)?;
+//! session.run()?;
+//! assert_eq!(outputs(session.as_mut(), &plan)?[0].1, vec![2.0f32, 4.0, 6.0, 8.0].into());
+//! # Ok::<(), device::Error>(())
+//! ```
+//!
+//! # Contract
+//!
+//! One plan gives the same outputs on every device, bit for bit where the kernels' arithmetic is defined. What is wrong with a
+//! plan is found before anything runs ([`validate`]); what a kernel does wrong is an error of the run that names the kernel
+//! ([`DeviceError`]). A missing driver is an ordinary answer ([`discover`]). Every error says who can fix it ([`Error::kind`]).
+//!
+//! # Spine, in reading order
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `traits.rs` | [`Device`] and [`Session`]: what every device does |
+//! | `validate/mod.rs` | a plan against a module and a device's limits, before anything runs |
+//! | `emulated.rs` | the emulated device: plans on the emulator, with its checks |
+//! | `cuda/gpu.rs` | one GPU: its context, memory, modules |
+//! | `cuda/commands.rs` | a plan's commands as they are enqueued |
+//! | `cuda/session.rs` | a prepared plan on a GPU: writes, runs, times, reads |
+//! | `cuda/schedule.rs` | which commands may overlap, on streams of one or several GPUs |
+//! | `driver/mod.rs` | the driver's library, opened when the program runs |
+//! | `ranked.rs`, `ranks/` | the same plan in several processes: who they are, how they meet |
+//! | `check/compare.rs` | outputs against expected outputs, every element |
+//! | `telemetry/recorder.rs` | clocks, throttling, temperature and power while a GPU works |
+//! | `run.rs` | one run: inputs written, all else poisoned, outputs read |
+//!
+//! # Limits
+//!
+//! CUDA on Linux alone. Bytes between processes travel by NCCL or by the hosts' sockets. What the emulated device does not run is
+//! said by [`ptx_emu`].
+
+pub mod buffer;
+pub mod check;
+#[cfg(target_os = "linux")]
+mod cuda;
+mod device_error;
+#[cfg(target_os = "linux")]
+mod driver;
+mod emulated;
+pub mod error;
+mod independent;
+mod info;
+pub mod memory;
+pub mod module;
+#[cfg(target_os = "linux")]
+pub mod nccl;
+pub mod occupancy;
+mod params;
+mod pieces;
+mod ranked;
+pub mod ranks;
+pub mod registers;
+mod report;
+pub mod run;
+mod share;
+pub mod telemetry;
+mod traits;
+pub mod validate;
+
+pub use buffer::{BufferError, Element, HostBuffer, NamedBuffers, Scalar};
+pub use check::{CheckError, Mismatch};
+#[cfg(target_os = "linux")]
+pub use cuda::{CudaDevice, CudaGroup, Link};
+pub use device_error::{DeviceError, DriverError};
+pub use emulated::EmulatedDevice;
+pub use error::Error;
+pub use info::{
+    Capture, DeviceInfo, DeviceKind, Flushed, KernelInfo, LaunchLimits, Launching, Side, Spills,
+    Stray, Timing,
+};
+pub use module::Module;
+pub use ptx_emu::{
+    Counts, Executed, Fault, FaultKind, GlobalTraffic, InstructionClass, InstructionCounts,
+    Options, Sanitize, Schedule, SharedTraffic,
+};
+pub use ranked::RankedDevice;
+pub use report::KernelReport;
+pub use share::Share;
+pub use traits::{Device, POISON, Segments, Session, SharedMemory};
+
+/// The devices of one kind, or why there are none.
+pub type Discovery = Result<Vec<Box<dyn Device>>, DeviceError>;
+
+/// Every CUDA device of this machine.
+///
+/// # Errors
+///
+/// [`DeviceError::NoDevice`] with the reason: no driver, no GPU, a driver that does not start. Other errors of the driver.
+#[cfg(target_os = "linux")]
+pub fn discover() -> Discovery {
+    let devices = CudaDevice::all()?;
+    Ok(devices
+        .into_iter()
+        .map(|device| Box::new(device) as Box<dyn Device>)
+        .collect())
+}
+
+/// Always an error: CUDA devices are supported on Linux only.
+///
+/// # Errors
+///
+/// Always [`DeviceError::NoDevice`].
+#[cfg(not(target_os = "linux"))]
+pub fn discover() -> Discovery {
+    Err(DeviceError::NoDevice {
+        reason: format!(
+            "CUDA is used on Linux only, and this is {}",
+            std::env::consts::OS
+        ),
+    })
+}

@@ -1,0 +1,187 @@
+//! The limits of a multiprocessor, by compute capability.
+
+use exit::CommandError;
+use plan::suggestion;
+use serde::Serialize;
+use thiserror::Error;
+
+/// A GPU that is not in the table.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("unknown GPU `{name}`; {suggestion}")]
+pub struct UnknownGpu {
+    name: String,
+    suggestion: String,
+}
+
+impl From<UnknownGpu> for CommandError {
+    fn from(error: UnknownGpu) -> CommandError {
+        CommandError::Input(error.to_string())
+    }
+}
+
+/// The resources of a multiprocessor, and the units in which they are allocated.
+///
+/// Sources: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability" and the sections on shared
+/// memory of each capability; for the units (allocation granularities), NVIDIA's occupancy calculator,
+/// `cuda_occupancy.h` of the CUDA toolkit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Gpu {
+    /// As users type it.
+    pub name: &'static str,
+    /// Names of products.
+    pub products: &'static str,
+    /// Major and minor.
+    pub compute_capability: (u32, u32),
+    /// Most warps that a multiprocessor holds.
+    pub warps: u32,
+    /// Most blocks that it holds.
+    pub blocks: u32,
+    /// Registers of a multiprocessor, and the most of a block, of 32 bits each.
+    pub registers: u32,
+    /// Most registers of a thread.
+    pub registers_per_thread: u32,
+    /// A warp gets registers in multiples of this.
+    pub register_unit: u32,
+    /// Parts of a multiprocessor, each with a scheduler and a share of the registers; warps are distributed evenly.
+    pub partitions: u32,
+    /// Shared memory of a multiprocessor.
+    pub shared_mem_bytes: u32,
+    /// Most shared memory of a block, for a kernel that opts in to more than 48 KiB.
+    pub shared_mem_per_block_bytes: u32,
+    /// Shared memory of each block that the driver reserves.
+    pub reserved_shared_mem_bytes: u32,
+    /// A block gets shared memory in multiples of this.
+    pub shared_mem_unit_bytes: u32,
+    /// Size of the memory that shared memory and L1 cache share.
+    pub l1_and_shared_bytes: u32,
+}
+
+const KIB: u32 = 1024;
+
+/// What the known capabilities have in common.
+const COMMON: Gpu = Gpu {
+    name: "",
+    products: "",
+    compute_capability: (0, 0),
+    warps: 64,
+    blocks: 32,
+    registers: 65_536,
+    registers_per_thread: 255,
+    register_unit: 256,
+    partitions: 4,
+    shared_mem_bytes: 0,
+    shared_mem_per_block_bytes: 0,
+    reserved_shared_mem_bytes: KIB,
+    shared_mem_unit_bytes: 128,
+    l1_and_shared_bytes: 0,
+};
+
+static KNOWN: [Gpu; 7] = [
+    Gpu {
+        name: "t4",
+        products: "T4, RTX 20",
+        compute_capability: (7, 5),
+        warps: 32,
+        blocks: 16,
+        shared_mem_bytes: 64 * KIB,
+        shared_mem_per_block_bytes: 64 * KIB,
+        reserved_shared_mem_bytes: 0,
+        shared_mem_unit_bytes: 256,
+        l1_and_shared_bytes: 96 * KIB,
+        ..COMMON
+    },
+    Gpu {
+        name: "a100",
+        products: "A100, A30",
+        compute_capability: (8, 0),
+        shared_mem_bytes: 164 * KIB,
+        shared_mem_per_block_bytes: 163 * KIB,
+        l1_and_shared_bytes: 192 * KIB,
+        ..COMMON
+    },
+    Gpu {
+        name: "rtx-30",
+        products: "RTX 30, A10, A40",
+        compute_capability: (8, 6),
+        warps: 48,
+        blocks: 16,
+        shared_mem_bytes: 100 * KIB,
+        shared_mem_per_block_bytes: 99 * KIB,
+        l1_and_shared_bytes: 128 * KIB,
+        ..COMMON
+    },
+    Gpu {
+        name: "rtx-40",
+        products: "RTX 40, L4, L40",
+        compute_capability: (8, 9),
+        warps: 48,
+        blocks: 24,
+        shared_mem_bytes: 100 * KIB,
+        shared_mem_per_block_bytes: 99 * KIB,
+        l1_and_shared_bytes: 128 * KIB,
+        ..COMMON
+    },
+    Gpu {
+        name: "h100",
+        products: "H100, H200",
+        compute_capability: (9, 0),
+        shared_mem_bytes: 228 * KIB,
+        shared_mem_per_block_bytes: 227 * KIB,
+        l1_and_shared_bytes: 256 * KIB,
+        ..COMMON
+    },
+    Gpu {
+        name: "b200",
+        products: "B200",
+        compute_capability: (10, 0),
+        shared_mem_bytes: 228 * KIB,
+        shared_mem_per_block_bytes: 227 * KIB,
+        l1_and_shared_bytes: 256 * KIB,
+        ..COMMON
+    },
+    Gpu {
+        name: "rtx-50",
+        products: "RTX 50",
+        compute_capability: (12, 0),
+        warps: 48,
+        blocks: 24,
+        shared_mem_bytes: 100 * KIB,
+        shared_mem_per_block_bytes: 99 * KIB,
+        l1_and_shared_bytes: 128 * KIB,
+        ..COMMON
+    },
+];
+
+impl Gpu {
+    /// Threads of a warp.
+    pub const WARP: u32 = 32;
+    /// Most threads of a block.
+    pub const THREADS_PER_BLOCK: u32 = 1024;
+
+    /// Every GPU that has a name here, by compute capability.
+    pub fn known() -> &'static [Gpu] {
+        &KNOWN
+    }
+
+    /// The GPU of this name, in upper or lower case.
+    ///
+    /// # Errors
+    ///
+    /// [`UnknownGpu`], with the nearest name.
+    pub fn named(name: &str) -> Result<&'static Gpu, UnknownGpu> {
+        KNOWN
+            .iter()
+            .find(|gpu| gpu.name.eq_ignore_ascii_case(name))
+            .ok_or_else(|| UnknownGpu {
+                name: name.to_owned(),
+                suggestion: suggestion(name, KNOWN.iter().map(|gpu| gpu.name)),
+            })
+    }
+
+    /// The limits of this compute capability, if they are known.
+    pub fn of_capability(compute_capability: (u32, u32)) -> Option<&'static Gpu> {
+        KNOWN
+            .iter()
+            .find(|gpu| gpu.compute_capability == compute_capability)
+    }
+}

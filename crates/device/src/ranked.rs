@@ -1,0 +1,203 @@
+//! The devices of several processes as one: each process executes its share of a plan, and they begin, end and fail together.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::info::{Capture, DeviceInfo, Flushed, KernelInfo, Launching, Timing};
+use super::pieces::{Piece, Pieces, pieces};
+use super::report::KernelReport;
+use super::share::Share;
+use super::traits::{Device, Session, SharedMemory};
+use crate::buffer::HostBuffer;
+use crate::error::Error;
+use crate::module::Module;
+use crate::ranks;
+use plan::{BufferId, Plan};
+
+/// A process's share of the devices of all. Every process calls the same functions in the same order, with the same plans.
+pub struct RankedDevice {
+    own: Box<dyn Device>,
+    share: Share,
+    ranks: Arc<ranks::Session>,
+}
+
+impl RankedDevice {
+    /// The devices of this process, which know their share, among the ranks that have met.
+    pub fn new(own: Box<dyn Device>, share: Share, ranks: Arc<ranks::Session>) -> RankedDevice {
+        RankedDevice { own, share, ranks }
+    }
+
+    fn session<'d>(
+        &'d self,
+        own: Result<Box<dyn Session + 'd>, Error>,
+        plan: &Plan,
+    ) -> Result<Box<dyn Session + 'd>, Error> {
+        let own = own?;
+        // One that cannot prepare the plan ends the others here.
+        self.ranks.barrier()?;
+        Ok(Box::new(RankedSession {
+            own,
+            share: &self.share,
+            ranks: &self.ranks,
+            plan: plan.clone(),
+        }))
+    }
+}
+
+impl Device for RankedDevice {
+    fn info(&self) -> &DeviceInfo {
+        self.own.info()
+    }
+
+    fn count(&self) -> u32 {
+        self.share.all
+    }
+
+    fn processes(&self) -> u32 {
+        self.ranks.ranks() as u32
+    }
+
+    fn prepare<'d>(&'d self, module: &Module, plan: &Plan) -> Result<Box<dyn Session + 'd>, Error> {
+        self.session(self.own.prepare(module, plan), plan)
+    }
+
+    fn prepare_shared<'d>(
+        &'d self,
+        module: &Module,
+        plan: &Plan,
+        memory: &SharedMemory,
+    ) -> Result<Box<dyn Session + 'd>, Error> {
+        self.session(self.own.prepare_shared(module, plan, memory), plan)
+    }
+}
+
+/// This process's share of a prepared plan.
+struct RankedSession<'d> {
+    own: Box<dyn Session + 'd>,
+    share: &'d Share,
+    ranks: &'d ranks::Session,
+    plan: Plan,
+}
+
+/// Bytes of results that travel at once.
+const MOST_AT_ONCE: usize = 16 << 20;
+
+impl RankedSession<'_> {
+    /// The longest time of any process, in all of them.
+    fn longest(&self, timing: Timing) -> Result<Timing, Error> {
+        let nanos = |time: Duration| (time.as_nanos() as u64).to_le_bytes();
+        let device = timing.device.map_or(u64::MAX.to_le_bytes(), nanos);
+        let mine = [nanos(timing.host), device].concat();
+        let all = self.ranks.gather(&mine)?;
+        let longest: Vec<u8> = all.map_or(Vec::new(), |all| {
+            let of = |at: usize| all.iter().map(move |times| number(&times[8 * at..])).max();
+            let longest = [of(0), of(1)].map(|time| time.unwrap_or(0).to_le_bytes());
+            longest.concat()
+        });
+        let longest = self.ranks.broadcast(&longest)?;
+        let device = number(&longest[8..]);
+        Ok(Timing {
+            host: Duration::from_nanos(number(&longest)),
+            device: (device != u64::MAX).then(|| Duration::from_nanos(device)),
+        })
+    }
+
+    /// Runs something that all processes begin together, and checks that all of them have done it.
+    fn together(
+        &mut self,
+        run: impl FnOnce(&mut dyn Session) -> Result<Timing, Error>,
+    ) -> Result<Timing, Error> {
+        self.ranks.barrier()?;
+        let timing = run(self.own.as_mut());
+        // A process that is lost explains an error of this one's devices.
+        self.ranks.check()?;
+        self.longest(timing?)
+    }
+
+    /// Brings what each process has of a buffer to all.
+    fn gather(&self, id: BufferId, whole: &mut HostBuffer) -> Result<(), Error> {
+        for Piece {
+            part, whole: bytes, ..
+        } in pieces(&self.plan, id, Pieces::Owned)
+        {
+            let device = self.plan.buffers()[part.index()].device;
+            let owner = (device / self.share.own.len() as u32) as usize;
+            let mut start = bytes.start;
+            while start < bytes.end {
+                let piece = start..bytes.end.min(start + MOST_AT_ONCE);
+                start = piece.end;
+                let mine: &[u8] = match owner == self.ranks.rank() {
+                    true => &whole.bytes()[piece.clone()],
+                    false => &[],
+                };
+                let all = self.ranks.gather(mine)?;
+                let theirs = all.map_or(Vec::new(), |mut all| all.swap_remove(owner));
+                let theirs = self.ranks.broadcast(&theirs)?;
+                whole.bytes_mut()[piece].copy_from_slice(&theirs);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The first eight bytes as a number.
+fn number(bytes: &[u8]) -> u64 {
+    u64::from_le_bytes(bytes[..8].try_into().expect("eight bytes"))
+}
+
+impl Session for RankedSession<'_> {
+    fn write(&mut self, id: BufferId, from: &HostBuffer) -> Result<(), Error> {
+        self.own.write(id, from)
+    }
+
+    fn fill(&mut self, id: BufferId, byte: u8) -> Result<(), Error> {
+        self.own.fill(id, byte)
+    }
+
+    fn poison(&mut self, id: BufferId) -> Result<(), Error> {
+        self.own.poison(id)
+    }
+
+    fn keep(&mut self, id: BufferId) -> Result<(), Error> {
+        self.own.keep(id)
+    }
+
+    fn recall(&mut self, id: BufferId) -> Result<bool, Error> {
+        self.own.recall(id)
+    }
+
+    fn read(&mut self, id: BufferId) -> Result<HostBuffer, Error> {
+        let mut whole = self.own.read(id)?;
+        self.gather(id, &mut whole)?;
+        Ok(whole)
+    }
+
+    fn read_into(&mut self, id: BufferId, to: &mut HostBuffer) -> Result<(), Error> {
+        self.own.read_into(id, to)?;
+        self.gather(id, to)
+    }
+
+    fn run(&mut self) -> Result<Timing, Error> {
+        self.together(|own| own.run())
+    }
+
+    fn run_times(&mut self, runs: u32, by: Launching) -> Result<Timing, Error> {
+        self.together(|own| own.run_times(runs, by))
+    }
+
+    fn capture(&mut self) -> Result<Capture, Error> {
+        self.own.capture()
+    }
+
+    fn flush(&mut self) -> Result<Flushed, Error> {
+        self.own.flush()
+    }
+
+    fn kernel_info(&self, kernel: &str) -> Result<KernelInfo, Error> {
+        self.own.kernel_info(kernel)
+    }
+
+    fn reports(&self) -> &[KernelReport] {
+        self.own.reports()
+    }
+}

@@ -1,0 +1,133 @@
+//! A module whose kernels may use fewer registers: each entry gets a `.maxnreg` (PTX ISA, "Performance-tuning directives").
+//!
+//! With fewer registers a thread, a multiprocessor holds more threads; what does not fit into them is spilled to local memory.
+//! How a kernel's time answers to that is an experiment of its own.
+
+use std::str::FromStr;
+
+use thiserror::Error;
+
+use crate::module::Module;
+
+/// The most registers that each thread of a kernel may use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct RegisterCap(u32);
+
+/// A number of registers that no GPU can keep to.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error(
+    "`{text}` is no number of registers: a thread has {} to {}",
+    RegisterCap::LEAST,
+    RegisterCap::MOST
+)]
+pub struct NoRegisterCap {
+    text: String,
+}
+
+impl RegisterCap {
+    /// ptxas needs so many for calls and addresses.
+    pub const LEAST: u32 = 16;
+    /// No thread has more.
+    pub const MOST: u32 = 255;
+
+    /// The number.
+    pub fn get(self) -> u32 {
+        self.0
+    }
+}
+
+impl FromStr for RegisterCap {
+    type Err = NoRegisterCap;
+
+    fn from_str(text: &str) -> Result<RegisterCap, NoRegisterCap> {
+        let number = text.parse().ok();
+        let number = number.filter(|number| (Self::LEAST..=Self::MOST).contains(number));
+        number.map(RegisterCap).ok_or_else(|| NoRegisterCap {
+            text: text.to_owned(),
+        })
+    }
+}
+
+impl std::fmt::Display for RegisterCap {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} registers", self.0)
+    }
+}
+
+/// The module, and those for newer devices, with this cap on each of its kernels, in place of one that they may have. `.minnctapersm` remains: where the two
+/// disagree, ptxas keeps to the cap.
+pub fn capped(module: &Module, cap: RegisterCap) -> Module {
+    let name = format!("{} with {cap}", module.name());
+    // What is no PTX stays as it is, for others to refuse.
+    let text = ptx::with_max_registers(module.ptx(), cap.get());
+    let own = Module::new(name, text.unwrap_or_else(|_| module.ptx().to_owned()));
+    match module.newer() {
+        Some(newer) => own.with_newer(capped(newer, cap)),
+        None => own,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PTX: &str = "\
+.version 7.0 // { .entry none
+.target sm_70
+.address_size 64
+/* .entry in a comment { */
+.global .align 4 .b8 table[4] = {1, 2, 3, 4};
+.func helper() { ret; }
+.visible .entry first(
+    .param .u64 first_u
+)
+.maxntid 32, 1, 1
+.maxnreg 24
+{
+    .reg .b32 %r<2>;
+    { mov.u32 %r1, 7; }
+    ret;
+}
+.entry second { ret; }
+";
+
+    #[test]
+    fn every_entry_gets_one() {
+        insta::assert_snapshot!(ptx::with_max_registers(PTX, 40).unwrap(), @"
+    .version 7.0 // { .entry none
+    .target sm_70
+    .address_size 64
+    /* .entry in a comment { */
+    .global .align 4 .b8 table[4] = {1, 2, 3, 4};
+    .func helper() { ret; }
+    .visible .entry first(
+        .param .u64 first_u
+    )
+    .maxntid 32, 1, 1
+
+    .maxnreg 40
+    {
+        .reg .b32 %r<2>;
+        { mov.u32 %r1, 7; }
+        ret;
+    }
+    .entry second .maxnreg 40
+    { ret; }
+    ");
+    }
+
+    #[test]
+    fn numbers_that_no_thread_has_are_refused() {
+        let cap = |text: &str| text.parse::<RegisterCap>();
+        assert_eq!(
+            [16, 255].map(|number| cap(&number.to_string()).unwrap().get()),
+            [16, 255]
+        );
+        insta::assert_snapshot!(cap("15").unwrap_err(), @"`15` is no number of registers: a thread has 16 to 255");
+        assert!(
+            ["256", "-1", "", "many", "4294967312"]
+                .iter()
+                .all(|text| cap(text).is_err())
+        );
+    }
+}

@@ -1,0 +1,123 @@
+//! One run of a plan: inputs written, other buffers poisoned, outputs read.
+
+use crate::buffer::{HostBuffer, NamedBuffers, take};
+use crate::error::Error;
+use crate::{Session, Timing};
+use plan::Plan;
+
+/// What a run gave.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Outcome {
+    /// The plan's outputs, by name.
+    pub outputs: NamedBuffers,
+    /// How long it took.
+    pub timing: Timing,
+}
+
+/// Runs a prepared plan once from these inputs, and reads the outputs.
+///
+/// Buffers that are not inputs are poisoned first: see [`reset`].
+///
+/// # Errors
+///
+/// As [`reset`]; what the device answers.
+pub fn run_once(
+    session: &mut dyn Session,
+    plan: &Plan,
+    inputs: &NamedBuffers,
+) -> Result<Outcome, Error> {
+    reset(session, plan, inputs)?;
+    let timing = session.run()?;
+    let outputs = outputs(session, plan)?;
+    Ok(Outcome { outputs, timing })
+}
+
+/// Writes the inputs and poisons every other buffer of the plan: see [`Session::poison`].
+///
+/// # Errors
+///
+/// [`plan::PlanError::UnknownName`] for an input that the plan has no buffer for; what the device answers.
+pub fn reset(session: &mut dyn Session, plan: &Plan, inputs: &NamedBuffers) -> Result<(), Error> {
+    write(session, plan, inputs, false)
+}
+
+/// The same as [`reset`], but sooner from the second time on: in memory that sessions share, the device keeps the inputs.
+/// They are the same in all calls for one memory.
+///
+/// # Errors
+///
+/// As [`reset`].
+pub fn restore(session: &mut dyn Session, plan: &Plan, inputs: &NamedBuffers) -> Result<(), Error> {
+    write(session, plan, inputs, true)
+}
+
+/// Writes the inputs, poisons what is no input.
+fn write(
+    session: &mut dyn Session,
+    plan: &Plan,
+    inputs: &NamedBuffers,
+    is_kept: bool,
+) -> Result<(), Error> {
+    let mut is_input = vec![false; plan.buffers().len()];
+    for (name, buffer) in inputs {
+        let id = plan.find_buffer(name)?;
+        if !(is_kept && session.recall(id)?) {
+            session.write(id, buffer)?;
+            if is_kept {
+                session.keep(id)?;
+            }
+        }
+        is_input[id.index()] = true;
+    }
+    // Parts are written, and poisoned, with their whole.
+    let parts = { plan.all_scattered().iter() }.flat_map(|scattered| &scattered.parts);
+    for (id, _) in parts {
+        is_input[id.index()] = true;
+    }
+    for id in plan.buffer_ids() {
+        if !is_input[id.index()] {
+            session.poison(id)?;
+        }
+    }
+    Ok(())
+}
+
+/// Reads every output of the plan.
+///
+/// # Errors
+///
+/// What the device answers.
+pub fn outputs(session: &mut dyn Session, plan: &Plan) -> Result<NamedBuffers, Error> {
+    plan.outputs()
+        .iter()
+        .map(|(name, id)| Ok((name.clone(), session.read(*id)?)))
+        .collect()
+}
+
+/// Reads every output of the plan into the buffer of its name where that has its type and length, and into a new one elsewhere.
+///
+/// # Errors
+///
+/// What the device answers.
+pub fn outputs_into(
+    session: &mut dyn Session,
+    plan: &Plan,
+    to: &mut NamedBuffers,
+) -> Result<(), Error> {
+    let mut old = std::mem::take(to);
+    for (name, id) in plan.outputs() {
+        let declared = plan.buffer_info(*id)?;
+        let fits = |buffer: &HostBuffer| {
+            (buffer.element(), buffer.len() as u64) == (declared.element, declared.len)
+        };
+        let buffer = match take(&mut old, name) {
+            Ok(mut buffer) if fits(&buffer) => {
+                session.read_into(*id, &mut buffer)?;
+                buffer
+            }
+            _ => session.read(*id)?,
+        };
+        to.push((name.clone(), buffer));
+    }
+    Ok(())
+}

@@ -1,0 +1,321 @@
+//! What a device does: it prepares plans, and a session runs one.
+
+use std::any::Any;
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::time::Duration;
+
+use super::device_error::DeviceError;
+use super::info::{Capture, DeviceInfo, Flushed, KernelInfo, Launching, Stray, Timing};
+use super::report::KernelReport;
+use crate::buffer::HostBuffer;
+use crate::error::Error;
+use crate::module::Module;
+use plan::{Buffer, BufferId, Element, Plan};
+
+/// A byte that makes NaN of every float and nonsense of every index.
+pub const POISON: u8 = 0xff;
+
+/// What executes plans.
+pub trait Device: Send + Sync {
+    /// What is known about it, or about the first if it is several.
+    fn info(&self) -> &DeviceInfo;
+
+    /// How many devices it is for a plan: 1, unless it is a group of them.
+    fn count(&self) -> u32 {
+        1
+    }
+
+    /// How many processes share these devices. With more than one, each does the same in the same order, and gets the same times.
+    fn processes(&self) -> u32 {
+        1
+    }
+
+    /// Checks the plan against the module and this device, loads the module, allocates the plan's buffers.
+    ///
+    /// What the buffers then hold is undefined.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Plan`] and [`Error::Validation`] for a plan that cannot run anywhere or here; [`Error::Device`] where
+    /// the module does not load or memory is short.
+    fn prepare<'d>(&'d self, module: &Module, plan: &Plan) -> Result<Box<dyn Session + 'd>, Error>;
+
+    /// In how many orders the plan is to run, for what it computes to show whether it depends on the order in which its threads
+    /// run: see [`Device::set_order`]. 1 if it cannot, and on a device that has its own.
+    fn orders(&self, _module: &Module, _plan: &Plan) -> u32 {
+        1
+    }
+
+    /// Chooses the order in which threads run in sessions that are prepared from now on: the default one, which is number 0,
+    /// or one of the others, which follow from the seed. Where buffers lie and what clocks show follows from it, too. Nothing on a device that has
+    /// its own.
+    fn set_order(&self, _number: u32, _seed: u64) {}
+
+    /// As [`Device::prepare`], in memory that several sessions of this device use in turn: buffers of one name, type and
+    /// length are the same memory. A session that runs finds there what another left.
+    ///
+    /// A device without such memory prepares a session of its own.
+    ///
+    /// # Errors
+    ///
+    /// As [`Device::prepare`].
+    fn prepare_shared<'d>(
+        &'d self,
+        module: &Module,
+        plan: &Plan,
+        _memory: &SharedMemory,
+    ) -> Result<Box<dyn Session + 'd>, Error> {
+        self.prepare(module, plan)
+    }
+
+    /// As [`Device::prepare`], for an untrusted module and plan.
+    ///
+    /// The module is loaded afresh, so that its globals have their initial values. What earlier kernels set on the device
+    /// is reset. On a device that does not check every access, guard bands lie around every buffer: see
+    /// [`Session::strays`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Device::prepare`].
+    fn prepare_isolated<'d>(
+        &'d self,
+        module: &Module,
+        plan: &Plan,
+    ) -> Result<Box<dyn Session + 'd>, Error> {
+        self.prepare(module, plan)
+    }
+}
+
+/// Device memory that several sessions of one device use in turn: see [`Device::prepare_shared`]. It is freed when all of its
+/// clones and the sessions are dropped.
+#[derive(Clone, Default)]
+pub struct SharedMemory {
+    buffers: Memories,
+    /// The same of what [`Session::keep`] has kept.
+    kept: Memories,
+}
+
+/// The device's own type of memory, by the buffer's name, type and length.
+type Memories = Rc<RefCell<HashMap<(String, Element, u64), Rc<dyn Any>>>>;
+
+impl SharedMemory {
+    /// The buffer's memory, made by `make` if there is none.
+    #[cfg(target_os = "linux")]
+    pub(super) fn buffer<T: 'static, E>(
+        &self,
+        buffer: &Buffer,
+        make: impl FnOnce() -> Result<T, E>,
+    ) -> Result<Rc<T>, E> {
+        shared(&self.buffers, buffer, make)
+    }
+
+    /// The memory of the buffer's kept contents, made by `make` if there is none.
+    #[cfg(target_os = "linux")]
+    pub(super) fn kept<T: 'static, E>(
+        &self,
+        buffer: &Buffer,
+        make: impl FnOnce() -> Result<T, E>,
+    ) -> Result<Rc<T>, E> {
+        shared(&self.kept, buffer, make)
+    }
+
+    /// The memory of the buffer's kept contents, if any were kept.
+    #[cfg(target_os = "linux")]
+    pub(super) fn find_kept<T: 'static>(&self, buffer: &Buffer) -> Option<Rc<T>> {
+        shared(&self.kept, buffer, || Err(())).ok()
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn shared<T: 'static, E>(
+    memories: &Memories,
+    buffer: &Buffer,
+    make: impl FnOnce() -> Result<T, E>,
+) -> Result<Rc<T>, E> {
+    let key = (buffer.name.clone(), buffer.element, buffer.len);
+    if let Some(found) = memories.borrow().get(&key) {
+        let found = Rc::clone(found).downcast();
+        return Ok(found.expect("the sessions of one device have one type of memory"));
+    }
+    let made = Rc::new(make()?);
+    memories.borrow_mut().insert(key, Rc::<T>::clone(&made));
+    Ok(made)
+}
+
+/// The time of a run of a plan, part by part: see [`Session::run_segments`].
+#[derive(Debug, Clone, PartialEq)]
+pub struct Segments {
+    /// The commands of each part, and how long they took, in order.
+    pub parts: Vec<(u64, Duration)>,
+    /// The whole run.
+    pub whole: Timing,
+    /// How the commands reached the device.
+    pub by: Launching,
+}
+
+/// A prepared plan and its buffers on a device.
+pub trait Session {
+    /// Copies a host buffer to a buffer of the plan, of the same type and length.
+    ///
+    /// # Errors
+    ///
+    /// [`DeviceError::WrongBuffer`]; [`Error::Plan`] for another plan's id; errors of the device.
+    fn write(&mut self, id: BufferId, from: &HostBuffer) -> Result<(), Error>;
+
+    /// Sets every byte of a buffer.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Plan`] for another plan's id; errors of the device.
+    fn fill(&mut self, id: BufferId, byte: u8) -> Result<(), Error>;
+
+    /// Makes a buffer's contents undefined: a kernel that reads it before writing it must not look right.
+    ///
+    /// Every byte becomes [`POISON`]. A device that tracks writes also reports such reads.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::fill`].
+    fn poison(&mut self, id: BufferId) -> Result<(), Error> {
+        self.fill(id, POISON)
+    }
+
+    /// Keeps what a buffer holds, on the device, for [`Session::recall`] by this session and others that share its
+    /// memory. Does nothing where memory is short, or not shared.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::fill`].
+    fn keep(&mut self, _id: BufferId) -> Result<(), Error> {
+        Ok(())
+    }
+
+    /// Makes a buffer hold again what was kept of it; `false` if nothing was.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::fill`].
+    fn recall(&mut self, _id: BufferId) -> Result<bool, Error> {
+        Ok(false)
+    }
+
+    /// Copies a buffer of the plan to the host.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Plan`] for another plan's id; [`Error::Buffer`] if the host has too little memory; errors of the device.
+    fn read(&mut self, id: BufferId) -> Result<HostBuffer, Error>;
+
+    /// As [`Session::read`], into a buffer of the same type and length.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::write`].
+    fn read_into(&mut self, id: BufferId, to: &mut HostBuffer) -> Result<(), Error> {
+        *to = self.read(id)?;
+        Ok(())
+    }
+
+    /// Executes every command of the plan once, in order, and waits until all have finished.
+    ///
+    /// # Errors
+    ///
+    /// [`DeviceError::LaunchRefused`] and [`DeviceError::KernelFault`] where a kernel is at fault;
+    /// [`DeviceError::Lost`] after an earlier fault.
+    fn run(&mut self) -> Result<Timing, Error>;
+
+    /// Executes the plan `runs` times back to back, waits until all have finished, and returns their total time.
+    ///
+    /// Each run starts from what the one before left in the buffers. [`Launching::Graph`] takes effect once the plan has
+    /// been captured ([`Session::capture`]); otherwise, runs go by stream.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::run`].
+    fn run_times(&mut self, runs: u32, _by: Launching) -> Result<Timing, Error> {
+        let mut total = Timing {
+            device: Some(Duration::ZERO),
+            host: Duration::ZERO,
+        };
+        for _ in 0..runs {
+            let timing = self.run()?;
+            total.host += timing.host;
+            total.device = total.device.zip(timing.device).map(|(sum, one)| sum + one);
+        }
+        Ok(total)
+    }
+
+    /// Executes the plan once by stream, or, if it has been captured as a graph of repetitions, by that, and times so many parts of
+    /// it: consecutive commands, of one number as nearly as can be. `None` on a device that cannot, and for a plan of fewer commands.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::run`].
+    fn run_segments(&mut self, _segments: u32) -> Result<Option<Segments>, Error> {
+        Ok(None)
+    }
+
+    /// Captures the plan as a graph, so that [`Session::run_times`] can replay it with one call to the driver. Further
+    /// calls do nothing more.
+    ///
+    /// # Errors
+    ///
+    /// [`DeviceError::LaunchRefused`] where a launch is at fault; other errors of the device. A device without graphs or a
+    /// plan too long for one is not an error: see [`Capture::Stream`].
+    fn capture(&mut self) -> Result<Capture, Error> {
+        Ok(Capture::Stream {
+            reason: "this device has no graphs".to_owned(),
+        })
+    }
+
+    /// Overwrites the device's last-level cache, so that the next run starts with a cold one. Waits until that is done.
+    ///
+    /// # Errors
+    ///
+    /// Errors of the device.
+    fn flush(&mut self) -> Result<Flushed, Error> {
+        Ok(Flushed::NoCache)
+    }
+
+    /// Writes outside the plan's buffers since an isolated session was prepared, as far as guard bands reach. Always empty
+    /// on a device that checks every access, where such a write is a fault.
+    ///
+    /// # Errors
+    ///
+    /// Errors of the device.
+    fn strays(&mut self) -> Result<Vec<Stray>, Error> {
+        Ok(Vec::new())
+    }
+
+    /// The resources that a kernel of the plan uses on the device.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Validation`] for a kernel that the plan does not launch; errors of the device.
+    fn kernel_info(&self, kernel: &str) -> Result<KernelInfo, Error>;
+
+    /// Exact counts of the last run, for each kernel in the order of [`Plan::kernels`]. Empty before a run and on a device
+    /// that does not count.
+    fn reports(&self) -> &[KernelReport] {
+        &[]
+    }
+}
+
+/// Checks that a host buffer has the type and length of the plan's.
+pub(super) fn check_buffer(plan: &Plan, id: BufferId, host: &HostBuffer) -> Result<(), Error> {
+    let buffer = plan.buffer_info(id)?;
+    if buffer.element == host.element() && buffer.len == host.len() as u64 {
+        return Ok(());
+    }
+    Err(DeviceError::WrongBuffer {
+        plan: plan.name().to_owned(),
+        buffer: buffer.name.clone(),
+        element: buffer.element,
+        len: buffer.len,
+        got_element: host.element(),
+        got_len: host.len() as u64,
+    }
+    .into())
+}

@@ -1,0 +1,342 @@
+//! A plan against its module and a device's limits, before anything runs.
+//!
+//! A driver that is given a wrong plan answers "invalid value" at best, and reads arbitrary memory at worst: it trusts the
+//! number and the sizes of arguments. So every launch is checked here first, on every device alike. The emulator makes some
+//! of these checks again, for its users without plans.
+
+pub(crate) mod error;
+
+use ptx::{Function, Param, ParamType, ScalarType};
+
+use crate::error::Error;
+use crate::info::LaunchLimits;
+use crate::module::{Module, ModuleError};
+use plan::{Arg, Command, LaunchConfig, PORTABLE_CLUSTER_BLOCKS, Plan};
+
+pub use error::{LaunchFault, ValidationError};
+
+/// The most shared memory that a kernel may declare with a size, in bytes. What a device has more of is for launches to ask for.
+const MOST_STATIC_SHARED_BYTES: u32 = 48 << 10;
+
+/// Checks a plan: [`Plan::check`], then every launch against its kernel and the limits. Returns the module that such a device
+/// runs: see [`Module::for_device`].
+///
+/// # Errors
+///
+/// The first fault found. [`Error::Needs`] if there is none, but the device is too old for a kernel or a launch.
+pub fn validate<'m>(
+    module: &'m Module,
+    plan: &Plan,
+    limits: &LaunchLimits,
+) -> Result<&'m Module, Error> {
+    plan.check()?;
+    let of_device = module.for_device(limits.compute_capability);
+    let mut needs = None;
+    let kernels = plan
+        .kernels()
+        .iter()
+        .map(|name| find_kernel(module, of_device, name, limits, &mut needs))
+        .collect::<Result<Vec<&Function>, ModuleError>>()?;
+    for (position, command) in plan.commands().enumerate() {
+        if let Command::Launch(launch) = command {
+            let kernel = kernels[launch.kernel_index];
+            check_shape(kernel, &launch.config, limits)
+                .and_then(|()| check_cluster(kernel, &launch.config))
+                .and_then(|()| check_args(kernel, launch.args))
+                .map_err(|fault| ValidationError::Launch {
+                    place: plan.place(position, format_args!("launch of `{}`", launch.kernel)),
+                    fault,
+                })?;
+            let cluster = cluster(kernel, &launch.config);
+            if cluster != [1; 3] && limits.compute_capability < LaunchLimits::CLUSTERS_SINCE {
+                let what = format!(
+                    "kernel `{}` in clusters of {cluster:?} blocks",
+                    launch.kernel
+                );
+                needs.get_or_insert((what, LaunchLimits::CLUSTERS_SINCE));
+            }
+        }
+    }
+    match needs {
+        None => Ok(of_device),
+        Some((what, needed)) => Err(Error::Needs {
+            what,
+            needed,
+            has: limits.compute_capability,
+        }),
+    }
+}
+
+/// Checks a plan against so many devices, of which `reaches` says whether kernels of the first can access the memory of the second.
+///
+/// # Errors
+///
+/// [`ValidationError::TooFewDevices`], [`ValidationError::NoPeerAccess`].
+pub fn validate_devices(
+    plan: &Plan,
+    devices: u32,
+    reaches: impl Fn(u32, u32) -> bool,
+) -> Result<(), ValidationError> {
+    let needed = plan.devices();
+    if needed > devices {
+        return Err(ValidationError::TooFewDevices {
+            plan: plan.name().to_owned(),
+            needed,
+            has: devices,
+        });
+    }
+    if needed == 1 {
+        return Ok(());
+    }
+    for (position, command) in plan.commands().enumerate() {
+        let Command::Launch(launch) = command else {
+            continue;
+        };
+        let device = command.device(plan.buffers());
+        for (id, _) in command.accesses() {
+            let buffer = &plan.buffers()[id.index()];
+            if buffer.device != device && !reaches(device, buffer.device) {
+                return Err(ValidationError::NoPeerAccess {
+                    place: plan.place(position, format_args!("launch of `{}`", launch.kernel)),
+                    device,
+                    buffer: buffer.name.clone(),
+                    of: buffer.device,
+                });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A kernel as the device's module has it, or else a newer one, which `needs` then says.
+fn find_kernel<'m>(
+    module: &'m Module,
+    of_device: &'m Module,
+    name: &str,
+    limits: &LaunchLimits,
+    needs: &mut Option<(String, (u32, u32))>,
+) -> Result<&'m Function, ModuleError> {
+    let missing = match of_device.kernel(name) {
+        Ok(kernel) => return Ok(kernel),
+        Err(missing) => missing,
+    };
+    let all = std::iter::successors(Some(module), |module| module.newer());
+    for newer in all {
+        if let (Some(needed), Ok(kernel)) = (newer.capability(), newer.kernel(name))
+            && needed > limits.compute_capability
+        {
+            needs.get_or_insert((format!("kernel `{name}`"), needed));
+            return Ok(kernel);
+        }
+    }
+    Err(missing)
+}
+
+/// The cluster's shape: the launch's, or the one that the kernel was compiled for if the launch names none.
+fn cluster(kernel: &Function, config: &LaunchConfig) -> [u32; 3] {
+    match kernel.required_cluster {
+        Some(required) if config.cluster == [1; 3] => required,
+        _ => config.cluster,
+    }
+}
+
+/// Checks the cluster against the grid and the kernel's bounds.
+fn check_cluster(kernel: &Function, config: &LaunchConfig) -> Result<(), LaunchFault> {
+    let (grid, cluster) = (config.grid, cluster(kernel, config));
+    if let Some(required) = kernel
+        .required_cluster
+        .filter(|&required| required != cluster)
+    {
+        return Err(LaunchFault::RequiredCluster { cluster, required });
+    }
+    let blocks = cluster.into_iter().map(u128::from).product();
+    let limit = match config.non_portable_cluster {
+        true => LaunchLimits::MOST_CLUSTER_BLOCKS,
+        false => PORTABLE_CLUSTER_BLOCKS,
+    };
+    let is_portable = !config.non_portable_cluster;
+    let of_kernel = kernel.max_cluster_blocks.unwrap_or(u32::MAX);
+    if blocks > limit.into() {
+        return Err(LaunchFault::ClusterTooLarge {
+            cluster,
+            blocks,
+            limit,
+            is_portable,
+        });
+    }
+    if blocks > of_kernel.into() {
+        return Err(LaunchFault::ClusterBounds {
+            cluster,
+            blocks,
+            limit: of_kernel,
+        });
+    }
+    match (0..3).find(|&axis| !grid[axis].is_multiple_of(cluster[axis])) {
+        None => Ok(()),
+        Some(axis) => Err(LaunchFault::ClusterShape {
+            cluster,
+            grid,
+            axis,
+        }),
+    }
+}
+
+/// Checks grid, block and shared memory against the kernel's bounds and the device's limits.
+fn check_shape(
+    kernel: &Function,
+    config: &LaunchConfig,
+    limits: &LaunchLimits,
+) -> Result<(), LaunchFault> {
+    for (what, extents, limit) in [
+        ("grid", config.grid, limits.grid),
+        ("block", config.block, limits.block),
+    ] {
+        if let Some(axis) = (0..3).find(|&axis| extents[axis] > limit[axis]) {
+            return Err(LaunchFault::ExtentTooLarge {
+                what,
+                extents,
+                limit,
+                axis,
+            });
+        }
+    }
+    let (block, threads) = (config.block, config.threads_per_block());
+    if threads > limits.threads_per_block.into() {
+        return Err(LaunchFault::TooManyThreads {
+            block,
+            threads,
+            limit: limits.threads_per_block,
+        });
+    }
+    let bound = kernel
+        .max_threads
+        .map(|extents| extents.into_iter().map(u128::from).product());
+    if let Some(limit) = bound.filter(|&limit| threads > limit) {
+        return Err(LaunchFault::LaunchBounds {
+            block,
+            threads,
+            limit,
+        });
+    }
+    if let Some(required) = kernel
+        .required_threads
+        .filter(|&required| required != block)
+    {
+        return Err(LaunchFault::RequiredBlock { block, required });
+    }
+    let (static_bytes, dynamic_bytes) = (kernel.shared_bytes, config.shared_mem_bytes);
+    if static_bytes > MOST_STATIC_SHARED_BYTES {
+        return Err(LaunchFault::StaticSharedMemory {
+            static_bytes,
+            limit_bytes: MOST_STATIC_SHARED_BYTES,
+        });
+    }
+    let limit_bytes = limits.shared_mem_per_block_bytes;
+    if static_bytes.saturating_add(dynamic_bytes) > limit_bytes {
+        return Err(LaunchFault::SharedMemory {
+            static_bytes,
+            dynamic_bytes,
+            limit_bytes,
+        });
+    }
+    Ok(())
+}
+
+/// What an argument puts into a parameter, or a parameter takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Pointer,
+    /// Of 64 bits, it may be a pointer: not every compiler marks its pointers.
+    Integer,
+    Float,
+    /// Untyped bits.
+    Bits,
+    /// A structure passed by value.
+    Bytes,
+}
+
+/// Checks arguments against the kernel's parameters.
+fn check_args(kernel: &Function, args: &[Arg]) -> Result<(), LaunchFault> {
+    let filled: usize = args.iter().map(|arg| values(arg).count()).sum();
+    if filled != kernel.params.len() {
+        return Err(LaunchFault::ArgCount {
+            args: args.len(),
+            filled,
+            params: kernel.params.len(),
+        });
+    }
+    let given = args
+        .iter()
+        .enumerate()
+        .flat_map(|(position, arg)| values(arg).map(move |value| (position, value)));
+    for ((position, (given, size)), (index, param)) in given.zip(kernel.params.iter().enumerate()) {
+        let fits = match given {
+            Kind::Pointer => matches!(kind(param), Kind::Pointer | Kind::Integer | Kind::Bits),
+            Kind::Bytes => kind(param) == Kind::Bytes,
+            number => kind(param) == number || kind(param) == Kind::Bits,
+        };
+        if !fits || size != u64::from(param.size()) {
+            return Err(LaunchFault::ArgType {
+                position,
+                arg: describe_arg(&args[position], given),
+                param: index,
+                expected: describe_param(param),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// The one or two parameters that an argument fills: kind, and size in bytes.
+fn values(arg: &Arg) -> impl Iterator<Item = (Kind, u64)> + use<> {
+    let (first, second) = match arg {
+        Arg::Buffer(_) | Arg::BufferAt { .. } | Arg::BufferRange { .. } => {
+            ((Kind::Pointer, 8), None)
+        }
+        Arg::Slice(_) | Arg::SliceAt { .. } => ((Kind::Pointer, 8), Some((Kind::Integer, 8))),
+        Arg::U8(_) => ((Kind::Integer, 1), None),
+        Arg::U32(_) | Arg::I32(_) => ((Kind::Integer, 4), None),
+        Arg::U64(_) | Arg::I64(_) => ((Kind::Integer, 8), None),
+        Arg::F32(_) => ((Kind::Float, 4), None),
+        Arg::F64(_) => ((Kind::Float, 8), None),
+        Arg::Bytes(bytes) => ((Kind::Bytes, bytes.len() as u64), None),
+    };
+    std::iter::once(first).chain(second)
+}
+
+fn kind(param: &Param) -> Kind {
+    use ScalarType::*;
+    match param.ty {
+        ParamType::Bytes(_) => Kind::Bytes,
+        ParamType::Scalar(_) if param.pointer.is_some() => Kind::Pointer,
+        ParamType::Scalar(U8 | U16 | U32 | U64 | S8 | S16 | S32 | S64) => Kind::Integer,
+        ParamType::Scalar(F16 | Bf16 | F32 | F64) => Kind::Float,
+        ParamType::Scalar(_) => Kind::Bits,
+    }
+}
+
+fn describe_arg(arg: &Arg, value: Kind) -> String {
+    match (arg, value) {
+        (Arg::Slice(_) | Arg::SliceAt { .. }, Kind::Pointer) => {
+            "a slice, whose pointer comes first".to_owned()
+        }
+        (Arg::Slice(_) | Arg::SliceAt { .. }, _) => {
+            "a slice, whose length (u64) comes second".to_owned()
+        }
+        (Arg::Bytes(bytes), _) => format!("a structure of {} bytes", bytes.len()),
+        _ => arg.kind().to_owned(),
+    }
+}
+
+fn describe_param(param: &Param) -> String {
+    let bits = param.size() * 8;
+    let article = if bits == 8 { "an" } else { "a" };
+    match kind(param) {
+        Kind::Pointer => "a pointer".to_owned(),
+        Kind::Integer if bits == 64 => "a 64-bit integer or a pointer".to_owned(),
+        Kind::Integer => format!("{article} {bits}-bit integer"),
+        Kind::Float => format!("f{bits}"),
+        Kind::Bits => format!("{article} {bits}-bit value"),
+        Kind::Bytes => format!("a structure of {} bytes", param.size()),
+    }
+}
