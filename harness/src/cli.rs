@@ -3,10 +3,11 @@
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::{
-    animate, catalogue, check_course, compare, doctor, export, grade, list, occupancy, pack, perf,
-    profile, report, run, scaling, test, tune,
+    animate, check_course, compare, doctor, export, grade, list, occupancy, pack, perf, profile,
+    report, run, scaling, test, tune,
 };
 use exit::{CommandError, Ending};
+use host::catalogue;
 use terminal::stdout::Out;
 
 /// Tests, times and shows the labs.

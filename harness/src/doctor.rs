@@ -10,8 +10,8 @@ use host::{Lab, labs};
 use serde::Serialize;
 
 use crate::cpu;
-use crate::devices::Machine;
 use exit::{CommandError, Ending};
+use host::devices::Machine;
 use terminal::json::JsonArg;
 use terminal::look::Look;
 use terminal::stdout::Out;

@@ -21,27 +21,22 @@
 //! | [`grade`]     | `harness grade`                                           |
 //! | [`mod@pack`] | `harness pack`: a submission, built in isolation      |
 //! | [`peer`]      | programs in other languages, timed beside the variants    |
-//! | [`catalogue`] | which labs, variants and cases a command is about         |
-//! | [`devices`]   | which devices it uses                                     |
 //! | [`cpu`]       | the CPU's name                                            |
 //! | [`course_root`] | where the course is                                     |
 
 pub mod animate;
-pub mod catalogue;
 pub mod check_course;
 pub mod cli;
 pub mod code_lines;
 pub mod compare;
 pub mod course_root;
 pub mod cpu;
-pub mod devices;
 pub mod doctor;
 pub mod export;
 pub mod grade;
 #[cfg(unix)]
 pub mod launch;
 pub mod list;
-mod memory_advice;
 pub mod occupancy;
 pub mod pack;
 pub mod peer;

@@ -6,9 +6,9 @@ use clap::Args;
 use host::{Case, Lab, labs};
 use serde::Serialize;
 
-use crate::catalogue;
 use crate::code_lines::{self, CodeLines};
 use exit::{CommandError, Ending};
+use host::catalogue;
 use terminal::json::JsonArg;
 use terminal::look::Look;
 use terminal::stdout::Out;

@@ -17,7 +17,7 @@ use plan::{BufferId, LaunchConfig, Plan, args};
 use plan::{Command, PlanError};
 use terminal::progress::{NoProgress, Progress};
 
-use crate::devices::Machine;
+use host::devices::Machine;
 
 /// The only lab.
 pub fn labs() -> Vec<&'static dyn Lab> {

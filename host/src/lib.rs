@@ -4,11 +4,15 @@
 //! |---|---|
 //! | [`wave2d`], [`wave3d`], [`stencil25`], [`poisson`], [`matadd`], [`membench`] | the lab of that name: problem, reference, declaration |
 //! | [`lab`] | what every lab offers for testing, timing and showing it |
+//! | [`catalogue`], [`devices`] | which labs, variants, cases and devices a command is about |
+//! | [`memory_advice`] | what a case that does not fit could be instead |
 //! | [`registry`] | the labs, by name |
 //! | [`solutions`] | the built-in solutions, from `kernels-gpu/solutions` |
 //! | [`run`] | one case of a lab on one device |
 //! | [`limits`] | the device's measured bandwidths and rates of arithmetic |
 
+pub mod catalogue;
+pub mod devices;
 mod double;
 mod fill;
 mod kernels;
@@ -16,6 +20,7 @@ pub mod lab;
 pub mod limits;
 pub mod matadd;
 pub mod membench;
+pub mod memory_advice;
 pub mod poisson;
 pub mod registry;
 pub mod run;

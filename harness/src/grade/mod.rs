@@ -28,13 +28,13 @@ use grading::pack::job::PackProcesses;
 use grading::report::{GradeReport, SubmissionId};
 use output_files::ScratchFolder;
 
-use crate::devices::{Gpus, Machine, Wanted};
 use crate::pack::{course_root, read_course};
 use all::merge::{self, MergeArgs};
 use all::shard::Shard;
 use all::store::Terms;
 use all::{Class, grade_all};
 use exit::{CommandError, Ending};
+use host::devices::{Gpus, Machine, Wanted};
 use report::ReportArgs;
 use terminal::progress::Bar;
 use terminal::stdout::Out;
@@ -184,7 +184,7 @@ impl Grader {
     /// What makes no sense, or a device that is asked for and not there.
     pub fn new(settings: &GradeSettings, gpus: Option<&Gpus>) -> Result<Grader, CommandError> {
         if let Some(name) = &settings.lab {
-            crate::catalogue::select(labs(), Some(name))
+            host::catalogue::select(labs(), Some(name))
                 .map_err(|failure| failure.context("--lab"))?;
         }
         if settings.device == Some(Wanted::Cpu) {

@@ -8,8 +8,8 @@ use clap::Args;
 use device::Sanitize;
 use device::occupancy::{BlockNeeds, Gpu, OccupancyError, occupancy};
 
-use crate::devices::{Machine, Wanted};
 use exit::{CommandError, Ending};
+use host::devices::{Machine, Wanted};
 use report::{Latency, Report};
 use terminal::stdout::Out;
 

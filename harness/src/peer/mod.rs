@@ -19,8 +19,8 @@ mod tests;
 use device::DeviceKind;
 use rayon::prelude::*;
 
-use crate::devices::Machine;
 use crate::perf::contender::Peers;
+use host::devices::Machine;
 
 /// That of the Rust kernels' PTX: what is compiled for it runs on every GPU that they run on.
 const OLDEST: (u32, u32) = (8, 0);

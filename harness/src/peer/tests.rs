@@ -13,9 +13,9 @@ use test_support::{Need, skip};
 use super::cuda::CudaPeer;
 use super::python::{CUPY, NUMBA, PythonPeer, PythonRun};
 use super::{cuda, nvcc};
-use crate::devices::Machine;
 use crate::perf::contender::{Peer, TimedRun, Trouble};
 use crate::testing;
+use host::devices::Machine;
 
 /// The emulated device takes its time: about a microsecond for an update.
 const MAX_EMULATED_UPDATES: u64 = 100_000;

@@ -16,11 +16,11 @@ use super::counted::Counted;
 use super::results::{CaseResults, DeviceRecord, DeviceTrace, Outcome, Row};
 use super::settings::Settings;
 use super::watch::Watch;
-use crate::catalogue::first_variant;
-use crate::devices::{Chosen, Wanted};
-use crate::memory_advice;
 use crate::tune::table::Table;
 use exit::CommandError;
+use host::catalogue::first_variant;
+use host::devices::{Chosen, Wanted};
+use host::memory_advice;
 pub(crate) use ratios::times_as_long;
 use ratios::{compare_with_cpu, mark_fastest};
 

@@ -7,8 +7,8 @@ use device::{
 use host::{Case, Lab, Variant};
 use serde::{Deserialize, Serialize};
 
-use crate::catalogue::first_variant;
 use crate::profile::figures::SECTOR_BYTES;
+use host::catalogue::first_variant;
 use terminal::progress::Bar;
 
 /// What each variant's kernels do on a small case.

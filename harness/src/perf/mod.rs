@@ -46,9 +46,7 @@ use device::registers::RegisterCap;
 use host::{Lab, labs};
 use stats::BETWEEN_RUNS;
 
-use crate::catalogue;
 use crate::cpu::CpuInfo;
-use crate::devices::{Chosen, Machine, Wanted};
 use crate::peer;
 use crate::tune::table::Table;
 use agenda::Agenda;
@@ -56,6 +54,8 @@ pub(crate) use bench::times_as_long;
 use bench::{Bench, CheckArg};
 use contender::Peers;
 use exit::{CommandError, Ending};
+use host::catalogue;
+use host::devices::{Chosen, Machine, Wanted};
 use output_files::OutputDocument;
 use partial_results::{PartialResults, State};
 use probe::{Probe, Real};

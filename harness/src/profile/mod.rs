@@ -12,10 +12,11 @@ use device::{EmulatedDevice, Options, Sanitize};
 use exit::ErrorKind;
 use host::{Case, Cpu, Lab, Variant, labs};
 
-use crate::catalogue::{self, first_variant};
-use crate::memory_advice;
 use crate::test::explain;
 use exit::{CommandError, Ending};
+use host::catalogue;
+use host::catalogue::first_variant;
+use host::memory_advice;
 use kernel::KernelProfile;
 use report::{Outcome, Report, VariantProfile};
 use source::Sources;

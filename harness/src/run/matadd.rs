@@ -7,9 +7,9 @@ use host::{Lab, find_variant};
 use serde::Serialize;
 
 use super::flags::Extents;
-use crate::catalogue::needs_solutions;
-use crate::devices::{Machine, Named, Wanted};
 use exit::{CommandError, Ending};
+use host::catalogue::needs_solutions;
+use host::devices::{Machine, Named, Wanted};
 use terminal::json::JsonArg;
 use terminal::look::Look;
 use terminal::stdout::Out;

@@ -14,8 +14,8 @@ use host::membench::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::devices::{Machine, Named, Wanted};
 use exit::{CommandError, Ending};
+use host::devices::{Machine, Named, Wanted};
 use output_files::OutputFile;
 use terminal::json::{JsonArg, SCHEMA_VERSION, read};
 use terminal::progress::Bar;

@@ -16,8 +16,8 @@ use terminal::progress::{NoProgress, Progress};
 
 use super::processor::Processor;
 use super::receivers::{Receivers, SAMPLES};
-use crate::memory_advice;
 use exit::CommandError;
+use host::memory_advice;
 use stats::{SamplingRule, Summary};
 use terminal::progress::Bar;
 

@@ -5,8 +5,8 @@ use host::lab::CaseError;
 use host::{Case, CaseParams, Lab, find_variant, labs};
 use plan::Plan;
 
-use crate::catalogue;
 use exit::CommandError;
+use host::catalogue;
 
 /// The variant that is taken where none is named, of each lab that has it.
 const USUAL: &str = "split";

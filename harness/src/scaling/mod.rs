@@ -23,13 +23,13 @@ use device::{DeviceKind, telemetry};
 use host::{Case, Lab, labs};
 use output_files::OutputDocument;
 
-use crate::catalogue;
 use crate::cpu::CpuInfo;
-use crate::devices::{Gpus, Joined};
 use crate::perf::PerfArgs;
 use crate::perf::watch::Watch;
 use agenda::Agenda;
 use exit::{CommandError, Ending};
+use host::catalogue;
+use host::devices::{Gpus, Joined};
 use measure::Bench;
 use results::{Link, Results, SCHEMA_VERSION};
 use terminal::json::JsonOut;

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use stats::Summary;
 
 use crate::cpu::CpuInfo;
-use crate::devices::Route;
 use exit::{CommandError, Ending};
+use host::devices::Route;
 use terminal::json::read;
 use terminal::json::read::Head;
 

@@ -11,10 +11,10 @@ use clap::Args;
 use device::Sanitize;
 use host::{Lab, labs};
 
-use crate::catalogue;
-use crate::devices::{Machine, Wanted};
 use crate::tune::table::Table;
 use exit::{CommandError, Ending};
+use host::catalogue;
+use host::devices::{Machine, Wanted};
 use report::{LabReport, Report};
 pub use suite::explain;
 use terminal::json::JsonArg;

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use crate::devices::Absent;
 use exit::Ending;
+use host::devices::Absent;
 use terminal::look::Look;
 use units::{count, waited};
 

@@ -8,10 +8,10 @@ use host::{Case, Cpu, Lab, Variant};
 use terminal::progress::NoProgress;
 
 use super::report::{Status, TestResult};
-use crate::devices::{Chosen, Wanted};
-use crate::memory_advice;
 use crate::tune::table::Table;
 use exit::CommandError;
+use host::devices::{Chosen, Wanted};
+use host::memory_advice;
 use terminal::look::Look;
 use terminal::progress::Bar;
 use terminal::stdout::Out;

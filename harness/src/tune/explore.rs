@@ -8,7 +8,6 @@ use host::run::run_from;
 use host::{Case, Cpu, Lab, Variant};
 
 use super::table::{Measured, Tried};
-use crate::memory_advice;
 use crate::perf::contender::{PlanRun, TimedRun, Trouble};
 use crate::perf::settings::Settings;
 use crate::perf::times_as_long;
@@ -16,6 +15,7 @@ use crate::perf::turns::{self, DistinctOutputs};
 use crate::perf::watch::Watch;
 use crate::test::explain;
 use exit::CommandError;
+use host::memory_advice;
 use terminal::progress::Bar;
 
 /// A shape whose first run takes so many times as long as the best is not timed any further.

@@ -21,13 +21,13 @@ use output_files::OutputDocument;
 use stats::SamplingRule;
 use units::{significant, utc};
 
-use crate::catalogue;
-use crate::devices::{Machine, Wanted};
 use crate::perf::probe::{Probe, Real};
 use crate::perf::settings::Settings;
 use crate::perf::watch::Watch;
 use exit::{CommandError, Ending};
 use explore::{Explorer, Timed};
+use host::catalogue;
+use host::devices::{Machine, Wanted};
 use table::{Entry, Measured, Table, Tried, cells};
 use terminal::look::wrapped;
 use terminal::stdout::Out;

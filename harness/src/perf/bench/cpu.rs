@@ -10,11 +10,11 @@ use stats::Summary;
 use super::Bench;
 use super::check::{CheckArg, keep_outputs};
 use super::ratios::compare_with_cpu;
-use crate::catalogue::first_variant;
-use crate::devices::Wanted;
 use crate::perf::results::{Clock, Correctness, Figures, Outcome, Row};
 use crate::test::explain;
 use exit::CommandError;
+use host::catalogue::first_variant;
+use host::devices::Wanted;
 use terminal::progress::Bar;
 
 /// The references of a lab, timed, and what they gave.

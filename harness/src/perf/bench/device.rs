@@ -9,17 +9,17 @@ use host::{Case, Variant};
 use super::Bench;
 use super::check::{Computed, Judged, Judgement};
 use super::ratios::times_as_long;
-use crate::catalogue::first_variant;
 use crate::code_lines;
-use crate::devices::Named;
 use crate::digest::sha256;
-use crate::memory_advice;
 use crate::perf::bound::{self, Demand};
 use crate::perf::contender::{About, Peer, PlanRun, TimedRun, Trouble};
 use crate::perf::results::{Capped, DeviceRecord, Figures, Outcome, Row};
 use crate::perf::turns::{self, DistinctOutputs, Timed};
 use crate::perf::watch::Watch;
 use exit::CommandError;
+use host::catalogue::first_variant;
+use host::devices::Named;
+use host::memory_advice;
 use terminal::progress::Bar;
 
 /// A variant as it is, a variant under a cap of registers, or a peer.

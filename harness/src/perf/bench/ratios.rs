@@ -3,8 +3,8 @@
 use host::Cpu;
 use stats::{Confidence, Summary, interval};
 
-use crate::devices::Wanted;
 use crate::perf::results::{Correctness, Ratio, Row};
+use host::devices::Wanted;
 
 /// Times turn by turn, and the samples that count.
 type Turns<'t> = (&'t [Option<f64>], &'t [f64]);

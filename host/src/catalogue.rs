@@ -1,7 +1,7 @@
 //! Which labs, variants and cases a command is about.
 
-use host::lab::{CaseError, SHAPE};
-use host::{CaseParams, Lab, Variant, find_shaped, find_variant};
+use crate::lab::{CaseError, SHAPE};
+use crate::{CaseParams, Lab, Variant, find_shaped, find_variant};
 
 use crate::devices::Wanted;
 use exit::CommandError;
@@ -26,7 +26,7 @@ pub fn select<'l>(
 
 /// Whether this copy of the course has built-in solutions.
 pub fn has_solutions() -> bool {
-    host::labs().iter().any(|lab| !lab.variants().is_empty())
+    crate::labs().iter().any(|lab| !lab.variants().is_empty())
 }
 
 /// Refuses a command that needs the built-in solutions where there are none: `what` it does, and what to do `instead`.
@@ -162,7 +162,7 @@ pub fn params(pairs: &[String]) -> Result<Option<CaseParams>, CommandError> {
 /// # Errors
 ///
 /// [`CommandError::Input`] for parameters that the lab does not have, or values that it does not allow.
-pub fn own_case(lab: &dyn Lab, params: &CaseParams) -> Result<Box<dyn host::Case>, CommandError> {
+pub fn own_case(lab: &dyn Lab, params: &CaseParams) -> Result<Box<dyn crate::Case>, CommandError> {
     lab.case(params)
         .map_err(|error| CommandError::from(error).context("--param"))
 }
@@ -170,7 +170,7 @@ pub fn own_case(lab: &dyn Lab, params: &CaseParams) -> Result<Box<dyn host::Case
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing;
+    use harness::testing;
 
     #[test]
     fn names_that_are_not_there() {

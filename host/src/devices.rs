@@ -2,9 +2,9 @@
 
 use std::str::FromStr;
 
+use crate::lab::CaseError;
 use device::{Device, DeviceKind};
 use device::{Discovery, EmulatedDevice, Options, Sanitize, discover};
-use host::lab::CaseError;
 use serde::Serialize;
 
 use exit::CommandError;

@@ -226,9 +226,9 @@ fn open(_: &[Wanted]) -> Result<Joined, DeviceError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing;
     use device::Session;
     use device::{Error, Module};
+    use harness::testing;
     use plan::Plan;
 
     /// A GPU that is there, and never used.

@@ -1,5 +1,5 @@
 use super::*;
-use crate::testing;
+use harness::testing;
 
 #[test]
 fn names_are_read_and_written() {

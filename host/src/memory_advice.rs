@@ -1,9 +1,9 @@
 //! What to do where memory is short: the largest case that fits.
 
+use crate::Case;
 use device::DeviceError;
 use device::memory::available_bytes;
 use device::{BufferError, Error};
-use host::Case;
 
 use exit::CommandError;
 
