@@ -93,6 +93,7 @@ impl CudaBuilder {
             self.arch,
             &tools,
             &codegen::places(&krate.workspace, &tools),
+            codegen::Reuse::Earlier,
             &mut Command::output,
         )?;
         let out = self

@@ -10,6 +10,15 @@ use crate::{Error, NvvmArch, ir};
 /// Functions that the driver defines (PTX ISA, "System calls").
 const DRIVER_FUNCTIONS: [&str; 4] = ["vprintf", "malloc", "free", "__assertfail"];
 
+/// Whether files beside a module may be those of an earlier build.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reuse {
+    /// PTX that the same tools made from the same IR is taken as it is.
+    Earlier,
+    /// The tools always run: the folder is not ours alone.
+    Nothing,
+}
+
 /// Compiles the IR of a kernel crate, in file `module`, and returns its PTX.
 ///
 /// Intermediate files stay beside `module`, for inspection. In file names in the PTX, the first text of a place is replaced
@@ -20,54 +29,81 @@ pub fn ptx_of(
     arch: NvvmArch,
     tools: &Toolchain,
     places: &[(String, &str)],
+    reuse: Reuse,
     run: &mut Run<'_>,
 ) -> Result<String, Error> {
-    let text = std::fs::read_to_string(module).map_err(Error::io("read", module))?;
-    let prepared = ir::prepare(&text)?;
+    let prepared = ir::prepare(&read(module)?)?;
     if prepared.kernels.is_empty() {
         return Err(Error::NoKernels {
             krate: krate.to_owned(),
         });
     }
     let prepared_file = module.with_extension("prepared.ll");
-    std::fs::write(&prepared_file, &prepared.text).map_err(Error::io("write", &prepared_file))?;
-
     let optimised = module.with_extension("optimised.ll");
-    succeed(
-        run,
-        command(&tools.opt)
-            // Only what kernels reach is kept, and can be inlined without a copy.
-            .arg("-passes=internalize,default<O3>")
-            .arg(format!(
-                "-internalize-public-api-list={}",
-                prepared.kernels.join(",")
-            ))
-            .arg(UNROLLING)
-            .args(arch.llvm_options())
-            .arg("-S")
-            .arg(&prepared_file)
-            .arg("-o")
-            .arg(&optimised),
-    )?;
-    let text = std::fs::read_to_string(&optimised).map_err(Error::io("read", &optimised))?;
-    check_clusters(&text, arch)?;
     let ptx_file: PathBuf = module.with_extension("ptx");
-    succeed(
-        run,
-        command(&tools.llc)
-            .args(["-O3", "-mtriple=nvptx64-nvidia-cuda"])
-            .args(arch.llvm_options())
-            .arg(&optimised)
-            .arg("-o")
-            .arg(&ptx_file),
-    )?;
-    let ptx = std::fs::read_to_string(&ptx_file).map_err(Error::io("read", &ptx_file))?;
+    let done_file = module.with_extension("done");
+    let mut opt = command(&tools.opt);
+    // Only what kernels reach is kept, and can be inlined without a copy.
+    opt.arg("-passes=internalize,default<O3>")
+        .arg(format!(
+            "-internalize-public-api-list={}",
+            prepared.kernels.join(",")
+        ))
+        .arg(UNROLLING)
+        .args(arch.llvm_options())
+        .arg("-S")
+        .arg(&prepared_file)
+        .arg("-o")
+        .arg(&optimised);
+    let mut llc = command(&tools.llc);
+    llc.args(["-O3", "-mtriple=nvptx64-nvidia-cuda"])
+        .args(arch.llvm_options())
+        .arg(&optimised)
+        .arg("-o")
+        .arg(&ptx_file);
+    // The same IR, by the same commands of the same tools, gives the same PTX: both take half of a build.
+    let done = format!(
+        "{opt:?}\n{llc:?}\n{}\n{}\n",
+        age(&tools.opt),
+        age(&tools.llc)
+    );
+    let is = |file: &Path, text: &str| std::fs::read_to_string(file).is_ok_and(|old| old == text);
+    let is_done = reuse == Reuse::Earlier
+        && is(&prepared_file, &prepared.text)
+        && is(&done_file, &done)
+        && ptx_file.is_file();
+    if !is_done {
+        // It is there only while the other files belong together.
+        if done_file.exists() {
+            std::fs::remove_file(&done_file).map_err(Error::io("remove", &done_file))?;
+        }
+        write(&prepared_file, &prepared.text)?;
+        succeed(run, &mut opt)?;
+        check_clusters(&read(&optimised)?, arch)?;
+        succeed(run, &mut llc)?;
+        write(&done_file, &done)?;
+    }
+    let ptx = read(&ptx_file)?;
     let functions = unresolved(&ptx);
     if functions.is_empty() {
         Ok(within(MOST_WITH_CALLERS, relocate(&ptx, places)))
     } else {
         Err(Error::Unresolved { functions })
     }
+}
+
+fn read(file: &Path) -> Result<String, Error> {
+    std::fs::read_to_string(file).map_err(Error::io("read", file))
+}
+
+fn write(file: &Path, text: &str) -> Result<(), Error> {
+    std::fs::write(file, text).map_err(Error::io("write", file))
+}
+
+/// When the tool was installed: another version has another time.
+fn age(tool: &Path) -> String {
+    let modified = tool.metadata().and_then(|file| file.modified());
+    modified.map_or_else(|error| error.to_string(), |time| format!("{time:?}"))
 }
 
 /// What the optimised IR calls for clusters. `llc` ends with a crash for what the architecture does not have.

@@ -153,6 +153,7 @@ impl Prebuilt {
             self.arch,
             &self.tools,
             &codegen::places(folder, &self.tools),
+            codegen::Reuse::Nothing,
             &mut run_here,
         )
     }

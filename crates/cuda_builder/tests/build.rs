@@ -794,3 +794,41 @@ fn prebuilt_dependencies_give_the_same_ptx() {
     let message = broken.unwrap_err().to_string();
     assert!(message.contains("--> lib.rs:6:30"), "{message}");
 }
+
+#[test]
+fn the_same_ir_is_not_compiled_again() {
+    const SOURCE: &str = "#![no_std]\nuse cuda_std::prelude::*;\n\
+        #[kernel]\npub unsafe fn again(p: *mut u32) { unsafe { *p = 1 } }\n";
+    let folder = krate("built_twice", SOURCE);
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR"))
+        .parent()
+        .unwrap()
+        .join("cuda-builder");
+    let build = || {
+        let built = CudaBuilder::new(&folder)
+            .target_dir(&target)
+            .copy_to(folder.join("out.ptx"))
+            .build();
+        std::fs::read_to_string(built.unwrap()).unwrap()
+    };
+    let beside = |extension: &str| {
+        target
+            .join("sm_80/nvptx64-nvidia-cuda/release/deps/built_twice")
+            .with_extension(extension)
+    };
+    let written = |extension: &str| beside(extension).metadata().unwrap().modified().unwrap();
+
+    let first = build();
+    let when = written("optimised.ll");
+    assert_eq!(build(), first);
+    assert_eq!(written("optimised.ll"), when);
+
+    // What an interrupted build leaves is not taken for a whole one.
+    std::fs::remove_file(beside("done")).unwrap();
+    std::fs::write(beside("ptx"), "half").unwrap();
+    assert_eq!(build(), first);
+
+    krate("built_twice", &SOURCE.replace("= 1", "= 2"));
+    let second = build();
+    assert!(second != first && second.contains("2;"), "{second}");
+}
