@@ -21,7 +21,7 @@ use crate::check::race::{Clocks, DeviceOrder};
 use crate::cluster::ClusterState;
 use crate::coalesce::SectorSet;
 use crate::config::{DeviceLimits, LaunchConfig, Sanitize, Schedule};
-use crate::fault::{Fault, FaultKind, ProgramFault, ThreadId, UnsupportedFault};
+use crate::fault::{Fault, FaultKind, ProgramFault, ThreadId, UnsetUse, UnsupportedFault};
 use crate::frame::{Exchange, FunctionCode};
 use crate::memory::claims::BulkCopy;
 use crate::memory::global::GlobalMemory;
@@ -30,6 +30,7 @@ use crate::registers::{Apply, Combination, LANES, Operands, Slot, Test};
 use crate::schedule::Turns;
 use crate::special::BlockView;
 use crate::tally::{InstructionInfo, Tallies};
+use crate::unset::propagation::Propagation;
 use crate::warp::{Frame, Warp};
 
 /// One instruction.
@@ -40,6 +41,8 @@ pub(crate) struct Inst {
     /// All ones if the guard is negated.
     pub(crate) flip: u32,
     pub(crate) op: Op,
+    /// How it passes unset bits on, if it names a register that may be unset.
+    pub(crate) propagation: Option<Box<Propagation>>,
 }
 
 /// What an instruction does.
@@ -422,6 +425,14 @@ impl<'a> BlockRunner<'a> {
     /// A fault of a thread of the running block at a position.
     pub(crate) fn fault(&self, thread: u32, pc: u32, kind: FaultKind) -> Stop {
         self.launch.fault(self.block, thread, pc, kind)
+    }
+
+    /// The fault of a thread that uses a value which is not set.
+    pub(crate) fn unset(&self, thread: u32, pc: u32, used: UnsetUse) -> Stop {
+        let infos = &self.launch.code.infos;
+        let loaded = self.unset_load;
+        let loaded = loaded.map(|pc| infos[pc as usize].position.clone());
+        self.fault(thread, pc, FaultKind::UnsetValue { used, loaded })
     }
 
     /// An instruction that is not modelled.

@@ -8,12 +8,15 @@ use ptx::{Body, Instruction, Problem, Program, SourceLocId};
 use crate::block::{Code, Inst};
 use crate::counts::InstructionClass;
 use crate::frame::FunctionCode;
-use crate::instructions;
+use crate::instructions::{self, Decoded};
 use crate::position::Positions;
 use crate::read::{FunctionBuilder, Reader, Refusal};
 use crate::registers::ALWAYS;
 use crate::tally::InstructionInfo;
-use crate::unset;
+use crate::unset::{
+    self,
+    facts::{Facts, Flow, Rule},
+};
 
 /// A PTX module that can be loaded: what it declares, and its code.
 #[derive(Debug)]
@@ -124,12 +127,10 @@ impl Builder {
         // Whether control may run past the last instruction, and where that stands.
         let (mut runs_on, mut ptx_line, mut loc) = (true, body.function().pos.line, None);
         while let Some(instruction) = body.next_instruction()? {
-            let opcode = instruction.syntax.opcode;
-            let ends = matches!(opcode.text, "ret" | "exit" | "trap" | "bra" | "brx");
-            runs_on = instruction.guard.is_some() || !ends;
-            (ptx_line, loc) = (opcode.pos.line, instruction.loc);
-            self.instruction(body, &mut function, &instruction)?;
-            facts.push(std::mem::take(&mut function.facts));
+            (ptx_line, loc) = (instruction.syntax.opcode.pos.line, instruction.loc);
+            let read = self.instruction(body, &mut function, &instruction)?;
+            runs_on = read.guard.is_some() || matches!(read.flow, Flow::Next);
+            facts.push(read);
         }
         let end = self.code.insts.len() as u32 - entry;
         let is_reached = runs_on || body.labels().iter().any(|label| label.target == end);
@@ -138,6 +139,7 @@ impl Builder {
                 guard: ALWAYS,
                 flip: 0,
                 op: instructions::implicit_return(),
+                propagation: None,
             };
             let mark = Mark {
                 class: InstructionClass::Control,
@@ -176,12 +178,13 @@ impl Builder {
         Ok(())
     }
 
+    /// Reads an instruction.
     fn instruction<'p, 'a>(
         &mut self,
         body: &mut Body<'p, 'a>,
         function: &mut FunctionBuilder,
         instruction: &Instruction<'p, 'a>,
-    ) -> Result<(), Problem> {
+    ) -> Result<Facts, Problem> {
         let syntax = instruction.syntax;
         let (guard, flip) = match instruction.guard {
             Some((reg, negated)) => {
@@ -191,39 +194,50 @@ impl Builder {
             }
             None => (ALWAYS, false),
         };
-        let mut reader = Reader::new(body, function, syntax);
-        let (op, class) = match instructions::read(&mut reader) {
-            Ok(op) => {
-                let class = reader.class;
-                function.facts.finish(syntax, class);
-                (op, class)
-            }
+        let decoded = instructions::read(Reader::new(body, function, syntax));
+        let mut facts = std::mem::take(&mut function.facts);
+        let decoded = match decoded {
+            Ok(decoded) => decoded,
             Err(Refusal::Wrong(problem)) => return Err(problem),
             Err(Refusal::Unsupported(reason)) => {
                 let reason = format!("{reason} (in `{}`)", syntax.text);
-                let op = instructions::unsupported(&reason);
-                function.facts = function.facts.of_guard();
+                let decoded = Decoded::unsupported(&reason);
+                facts = facts.of_guard();
                 self.unsupported.push(UnsupportedInstruction {
                     function: body.function().name.clone(),
                     ptx_line: syntax.opcode.pos.line,
                     reason,
                 });
-                (op, InstructionClass::Other)
+                decoded
             }
         };
+        let Decoded {
+            op,
+            class,
+            flow,
+            rule,
+        } = decoded;
         let position = self.code.insts.len() as u32;
         self.code
             .tally_owners
             .resize(function.tallies as usize, position);
         let mark = Mark {
             class,
-            is_branch: matches!(syntax.opcode.text, "bra" | "brx"),
+            is_branch: matches!(flow, Flow::Branch(_) | Flow::Table(_)),
             ptx_line: syntax.opcode.pos.line,
             loc: instruction.loc,
         };
         let flip = if flip { u32::MAX } else { 0 };
-        self.push(Inst { guard, flip, op }, mark);
-        Ok(())
+        let inst = Inst {
+            guard,
+            flip,
+            op,
+            propagation: None,
+        };
+        self.push(inst, mark);
+        (facts.flow, facts.rule) = (flow, rule);
+        facts.opcode = (rule == Rule::Strict).then(|| syntax.opcode.text.into());
+        Ok(facts)
     }
 
     fn push(&mut self, inst: Inst, mark: Mark) {

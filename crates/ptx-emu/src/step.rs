@@ -1,6 +1,6 @@
 //! Steps a group through its instructions.
 
-use crate::block::{At, BlockRunner, Next, Op, Stop};
+use crate::block::{At, BlockRunner, Inst, Next, Op, Stop};
 use crate::warp::{PATIENCE, Warp};
 
 impl BlockRunner<'_> {
@@ -27,6 +27,9 @@ impl BlockRunner<'_> {
             let execution = self.tallies.execution(pc);
             execution.warps += 1;
             execution.threads += u64::from(active.count_ones());
+            if inst.propagation.is_some() {
+                self.propagate(warp, inst, pc, (mask, active))?;
+            }
             match &inst.op {
                 Op::Apply { apply, o } => {
                     if active != 0 {
@@ -53,7 +56,7 @@ impl BlockRunner<'_> {
                     } else if active == 0 {
                         pc += 1;
                     } else {
-                        execution.divergent += 1;
+                        self.tallies.execution(pc).divergent += 1;
                         warp.split(index, active, *target, pc + 1);
                         return Ok(());
                     }
@@ -78,6 +81,29 @@ impl BlockRunner<'_> {
                 return Ok(());
             }
         }
+    }
+
+    /// Passes the unset bits of an instruction's operands on to its results.
+    #[inline(never)]
+    fn propagate(
+        &self,
+        warp: &mut Warp,
+        inst: &Inst,
+        pc: u32,
+        lanes: (u32, u32),
+    ) -> Result<(), Stop> {
+        let Some(propagation) = &inst.propagation else {
+            return Ok(());
+        };
+        if !self.launch.sanitize.uninitialized {
+            return Ok(());
+        }
+        let op = match &inst.op {
+            Op::Apply { apply, o } => Some((*apply, o)),
+            _ => None,
+        };
+        let followed = propagation.follow(&mut warp.registers, lanes, op);
+        followed.map_err(|unset| self.unset(warp.first_thread(unset.lanes), pc, unset.used))
     }
 
     /// Ends a group's run at a position, giving way to others if it has been polling.

@@ -13,6 +13,7 @@ use crate::frame::Returning;
 use crate::memory::space_of;
 use crate::read::{Read, Reader, Width, other};
 use crate::registers::{Registers, Slot, lanes, lanes_where};
+use crate::unset::facts::Rule;
 use crate::warp::Warp;
 
 /// The operation of an atomic.
@@ -39,7 +40,7 @@ enum AtomicOp {
 
 /// `atom`, `red`.
 pub(super) fn read(r: &mut Reader) -> Read<Op> {
-    r.class = InstructionClass::Atomic;
+    (r.class, r.rule) = (InstructionClass::Atomic, Rule::Strict);
     // Whether it acquires, and whether it releases. Without a modifier, atomics are relaxed.
     let order = r.choice(&[
         ("relaxed", (false, false)),

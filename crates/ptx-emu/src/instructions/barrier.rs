@@ -7,13 +7,14 @@ use crate::counts::InstructionClass;
 use crate::fault::{FaultKind, Waiting};
 use crate::read::{Read, Reader, other};
 use crate::registers::{LANES, Slot};
+use crate::unset::facts::Rule;
 use crate::warp::{BarrierWait, Group, Reduction, ReductionOp, State, Warp};
 
 const U32: ScalarType = ScalarType::U32;
 
 /// `bar.sync`, `bar.arrive`, `bar.red` and the same of `barrier`. `bar.warp.sync` is not for here.
 pub(super) fn read(r: &mut Reader) -> Read<Op> {
-    r.class = InstructionClass::Barrier;
+    (r.class, r.rule) = (InstructionClass::Barrier, Rule::Strict);
     r.has("cta");
     let aligned = r.has("aligned") || r.opcode == "bar";
     let kind = r.need(

@@ -11,11 +11,12 @@ use crate::frame::{Constant, FrameBuilder};
 use crate::memory::{PARAM_FRAMES, Words, extend, function_at};
 use crate::read::{Read, Reader, Refusal, Width, other};
 use crate::registers::{ALWAYS, Bases, NEVER, Slot, lanes, lanes_where};
+use crate::unset::facts::{Flow, Rule};
 use crate::warp::{Frame, State, Warp};
 
 /// `ret`: to the caller, or the end of the thread in a kernel.
 pub(super) fn ret(r: &mut Reader) -> Read<Op> {
-    r.class = InstructionClass::Control;
+    (r.class, r.flow) = (InstructionClass::Control, Flow::End);
     r.has("uni");
     r.operands(0)?;
     other(Return)
@@ -23,7 +24,7 @@ pub(super) fn ret(r: &mut Reader) -> Read<Op> {
 
 /// `call`.
 pub(super) fn call(r: &mut Reader) -> Read<Op> {
-    r.class = InstructionClass::Control;
+    (r.class, r.rule) = (InstructionClass::Control, Rule::Strict);
     r.has("uni");
     r.operands(0)?;
     let Operands::Call {

@@ -8,11 +8,12 @@ use crate::fault::FaultKind;
 use crate::memory::{SHARED_WINDOW, in_cluster, rank_of, space_of};
 use crate::read::{Read, Reader, Width, other};
 use crate::registers::{Slot, lanes};
+use crate::unset::facts::Rule;
 use crate::warp::{State, Warp};
 
 /// `barrier.cluster.arrive` and `barrier.cluster.wait`; `.cluster` is taken already.
 pub(super) fn barrier(r: &mut Reader) -> Read<Op> {
-    r.class = InstructionClass::Barrier;
+    (r.class, r.rule) = (InstructionClass::Barrier, Rule::Strict);
     let aligned = r.has("aligned");
     let arrives = r.need("`.arrive` or `.wait`", &[("arrive", true), ("wait", false)])?;
     if !arrives {
@@ -101,7 +102,7 @@ fn invalid(runner: &BlockRunner, warp: &Warp, mask: u32, pc: u32, reason: String
 
 /// `mapa`: the address, in the shared memory of the block of a rank, that corresponds to one in shared memory.
 pub(super) fn map_address(r: &mut Reader) -> Read<Op> {
-    r.class = InstructionClass::Move;
+    (r.class, r.rule) = (InstructionClass::Move, Rule::Strict);
     let (space, ty) = address_type(r)?;
     r.operands(3)?;
     let dst = r.dst(ty)?;
@@ -118,7 +119,7 @@ pub(super) fn map_address(r: &mut Reader) -> Read<Op> {
 
 /// `getctarank`: the rank of the block in whose shared memory an address is.
 pub(super) fn rank_of_address(r: &mut Reader) -> Read<Op> {
-    r.class = InstructionClass::Move;
+    (r.class, r.rule) = (InstructionClass::Move, Rule::Strict);
     let (space, ty) = address_type(r)?;
     r.operands(2)?;
     let dst = r.dst(ScalarType::U32)?;

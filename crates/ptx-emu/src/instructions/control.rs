@@ -9,7 +9,7 @@ use crate::counts::InstructionClass;
 use crate::fault::FaultKind;
 use crate::read::{Read, Reader, other};
 use crate::registers::{Slot, lanes, lanes_where};
-use crate::unset::facts::Flow;
+use crate::unset::facts::{Flow, Rule};
 use crate::warp::{Frame, Group, PATIENCE, Warp};
 
 /// `bra`, `brx`, `exit`, `trap`, `brkpt`.
@@ -21,7 +21,7 @@ pub(super) fn read(r: &mut Reader) -> Read<Op> {
             r.operands(1)?;
             let label = name(r, "a label")?;
             let label = r.body.label(label)?;
-            r.function.facts.flow = Flow::Branch(label);
+            r.flow = Flow::Branch(label);
             let target = r.function.entry + label;
             return Ok(Op::Branch { target });
         }
@@ -33,7 +33,7 @@ pub(super) fn read(r: &mut Reader) -> Read<Op> {
             let index = r.src(ScalarType::U32)?;
             let table = name(r, "a branch table")?;
             let targets = r.body.branch_table(table)?;
-            r.function.facts.flow = Flow::Table(targets.clone());
+            (r.flow, r.rule) = (Flow::Table(targets.clone()), Rule::Strict);
             return other(BranchTable {
                 index,
                 entry: r.function.entry,
@@ -44,8 +44,14 @@ pub(super) fn read(r: &mut Reader) -> Read<Op> {
         _ => r.operands(0)?,
     }
     match r.opcode {
-        "exit" => other(Exit),
-        "trap" => other(Trap),
+        "exit" => {
+            r.flow = Flow::End;
+            other(Exit)
+        }
+        "trap" => {
+            r.flow = Flow::End;
+            other(Trap)
+        }
         _ => other(Breakpoint),
     }
 }

@@ -22,6 +22,7 @@ use crate::counts::InstructionClass;
 use crate::exact::{self, BF16, Exact, F16, F32, F64, Format, Rounding};
 use crate::read::{Read, Reader, Width, other};
 use crate::registers::{Apply, Operands, Registers, Slot, lane_loop, lanes, map1};
+use crate::unset::facts::Rule;
 use crate::warp::Warp;
 
 /// `cvt`.
@@ -87,6 +88,9 @@ fn one(r: &mut Reader, conversion: Conversion) -> Read<Op> {
     let (d, s) = (r.operand()?, r.operand()?);
     let dst = r.register(d, dst_ty, Width::AtLeast)?;
     let src = r.value(s, src_ty, Width::AtLeast)?;
+    if !conversion.sat && !dst_ty.is_float() && !src_ty.is_float() {
+        r.rule = Rule::Resize(dst_ty, src_ty);
+    }
     match conversion.fast(dst.class, src.class) {
         Some(apply) => Ok(Op::Apply {
             apply,

@@ -12,11 +12,12 @@ use crate::memory::Words;
 use crate::memory::claims::Claim;
 use crate::read::{Read, Reader, Width, other};
 use crate::registers::{Address, Flag, LANES, Row64, Slot, lanes, lanes_where};
+use crate::unset::facts::Rule;
 use crate::warp::{AsyncCopy, Warp};
 
 /// `cp`.
 pub(super) fn read(r: &mut Reader) -> Read<Op> {
-    r.class = InstructionClass::Other;
+    (r.class, r.rule) = (InstructionClass::Other, Rule::Strict);
     if !r.has("async") {
         return Err(r.missing("`.async`"));
     }
@@ -52,7 +53,7 @@ pub(super) fn read(r: &mut Reader) -> Read<Op> {
     let (mut src_bytes, mut ignore_src) = (None, None);
     if count > 3 {
         let operand = r.operand()?;
-        match r.register(operand, ScalarType::Pred, Width::Exact) {
+        match r.source_register(operand, ScalarType::Pred, Width::Exact) {
             Ok(pred) => {
                 let slot = pred.row;
                 ignore_src = Some(Flag { slot, flip: 0 });

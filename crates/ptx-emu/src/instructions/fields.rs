@@ -8,6 +8,7 @@ use crate::read::{IntType, Read, Reader, class_of};
 use crate::registers::{
     Apply, LANES, Operands, Registers, lane_loop, map1, map2_aux, map3, map3_aux, portable_loop,
 };
+use crate::unset::facts::Rule;
 
 const B32: ScalarType = ScalarType::B32;
 
@@ -15,11 +16,13 @@ const B32: ScalarType = ScalarType::B32;
 pub(super) fn read(r: &mut Reader) -> Read<Op> {
     match r.opcode {
         "bfe" => {
+            r.rule = Rule::Same(1);
             let ty = r.int_type()?;
             let aux = u32::from(ty.is_signed());
             r.lanes((bfe(ty), aux), ty.scalar(), [ty.scalar(), B32, B32])
         }
         "bfi" => {
+            r.rule = Rule::Same(2);
             let ty = r.value_type()?;
             r.lanes((bfi(class_of(ty)), 0), ty, [ty, ty, B32, B32])
         }
@@ -29,6 +32,7 @@ pub(super) fn read(r: &mut Reader) -> Read<Op> {
             r.lanes((bfind(ty, shift_amount), 0), B32, [ty.scalar()])
         }
         "brev" => {
+            r.rule = Rule::Same(1);
             let ty = r.value_type()?;
             let apply = match class_of(ty) {
                 RegClass::B64 => lane_loop!(map1, |a: u64| a.reverse_bits()),

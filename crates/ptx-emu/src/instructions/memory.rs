@@ -12,7 +12,7 @@ use crate::fault::{self, AccessKind, FaultKind, Stray, UnsetUse};
 use crate::memory::{Words, byte_mask, extend};
 use crate::read::{Read, Reader, Target, Width, other};
 use crate::registers::{Registers, Row64, Slot, lanes};
-use crate::unset::facts::LoadsOwn;
+use crate::unset::facts::{LoadsOwn, Rule};
 use crate::warp::Warp;
 
 /// Memory consistency of an access.
@@ -129,7 +129,7 @@ pub(super) fn load(r: &mut Reader) -> Read<Op> {
         });
     }
     r.function.note_access(space, ty.bytes());
-    r.function.facts.moves = Some(match space {
+    r.rule = Rule::Memory(match space {
         Space::Local | Space::Param => LoadsOwn::Yes,
         Space::Generic => LoadsOwn::Perhaps,
         _ => LoadsOwn::No,
@@ -188,7 +188,7 @@ pub(super) fn read_store(r: &mut Reader, operands: usize) -> Read<Store> {
         unset: None,
     };
     r.function.note_access(space, ty.bytes());
-    r.function.facts.moves = Some(LoadsOwn::No);
+    r.rule = Rule::Memory(LoadsOwn::No);
     if order != Order::Weak {
         r.function.exchange.note(space);
     }

@@ -13,7 +13,9 @@
 //! | `cluster`, `warp_wide` | barriers of the cluster, and its addresses; what the lanes of a warp do together |
 //! | `control`, `call` | branches and ends; calls and returns |
 //!
-//! A new instruction is a line in [`read`] and its family's file.
+//! A new instruction is a line in the table, [`operation`], and its family's file. The family also says
+//! what the instruction is counted as, where control goes after it, and how unset bits go through it
+//! (the fields of [`Reader`]). Nothing else looks at the text of an opcode.
 
 mod atomic;
 mod barrier;
@@ -38,11 +40,38 @@ mod store_async;
 mod warp_wide;
 
 use crate::block::{At, BlockRunner, Execute, Next, Op, Stop};
+use crate::counts::InstructionClass;
 use crate::read::{Read, Reader, Refusal};
+use crate::unset::facts::{Flow, Rule};
 use crate::warp::Warp;
 
-/// What an instruction does.
-pub(crate) fn read(r: &mut Reader) -> Read<Op> {
+/// A decoded instruction, as its family describes it.
+pub(crate) struct Decoded {
+    pub(crate) op: Op,
+    /// What it is counted as.
+    pub(crate) class: InstructionClass,
+    /// Where control goes after it.
+    pub(crate) flow: Flow,
+    /// How unset bits go through it.
+    pub(crate) rule: Rule,
+}
+
+/// Decodes an instruction.
+pub(crate) fn read(mut r: Reader) -> Read<Decoded> {
+    let op = operation(&mut r)?;
+    let Reader {
+        class, flow, rule, ..
+    } = r;
+    Ok(Decoded {
+        op,
+        class,
+        flow,
+        rule,
+    })
+}
+
+/// The family of each opcode.
+fn operation(r: &mut Reader) -> Read<Op> {
     match r.opcode {
         "add" | "sub" | "mul" | "min" | "max" | "abs" | "neg" | "div" | "mad" => arithmetic(r),
         "rem" | "sad" | "mul24" | "mad24" | "dp4a" | "dp2a" => integer::read(r),
@@ -132,8 +161,15 @@ impl Execute for Unsupported {
     }
 }
 
-/// An instruction that is not modelled, which is a fault only where it is reached.
-pub(crate) fn unsupported(reason: &str) -> Op {
-    let reason = reason.into();
-    Op::Other(Box::new(Unsupported { reason }))
+impl Decoded {
+    /// An instruction that is not modelled, which is a fault only where it is reached.
+    pub(crate) fn unsupported(reason: &str) -> Self {
+        let reason = reason.into();
+        Self {
+            op: Op::Other(Box::new(Unsupported { reason })),
+            class: InstructionClass::Other,
+            flow: Flow::Next,
+            rule: Rule::Any,
+        }
+    }
 }

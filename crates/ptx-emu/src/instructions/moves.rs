@@ -12,6 +12,7 @@ use crate::registers::{
     portable_loop,
 };
 use crate::special::Special;
+use crate::unset::facts::Rule;
 use crate::warp::Warp;
 
 /// `mov`.
@@ -22,6 +23,7 @@ pub(super) fn mov(r: &mut Reader) -> Read<Op> {
     let (d, s) = (r.operand()?, r.operand()?);
     match (&d.kind, &s.kind) {
         (OperandKind::Vector(elements), _) => {
+            r.rule = Rule::Unpack;
             let element = element_type(r, ty, elements.len())?;
             let dst = elements
                 .iter()
@@ -34,6 +36,7 @@ pub(super) fn mov(r: &mut Reader) -> Read<Op> {
             })
         }
         (_, OperandKind::Vector(elements)) => {
+            r.rule = Rule::Pack;
             let element = element_type(r, ty, elements.len())?;
             let dst = r.register(d, ty, Width::Exact)?;
             let src = elements
@@ -46,7 +49,10 @@ pub(super) fn mov(r: &mut Reader) -> Read<Op> {
                 src,
             })
         }
-        _ => mov_one(r, ty, d, s),
+        _ => {
+            r.rule = Rule::Each;
+            mov_one(r, ty, d, s)
+        }
     }
 }
 
@@ -173,7 +179,7 @@ impl Execute for Unpack {
 
 /// `selp`: `a` if the predicate holds, else `b`.
 pub(super) fn selp(r: &mut Reader) -> Read<Op> {
-    r.class = InstructionClass::Move;
+    (r.class, r.rule) = (InstructionClass::Move, Rule::Select);
     let ty = r.value_type()?;
     r.operands(4)?;
     let [dst, a, b] = [r.dst(ty)?, r.src(ty)?, r.src(ty)?];

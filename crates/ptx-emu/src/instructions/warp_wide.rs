@@ -15,13 +15,14 @@ use crate::counts::InstructionClass;
 use crate::fault::FaultKind;
 use crate::read::{Read, Reader, other};
 use crate::registers::{Flag, LANES, Slot, lanes, lanes_where};
+use crate::unset::facts::Rule;
 use crate::warp::{State, Warp};
 
 const B32: ScalarType = ScalarType::B32;
 
 /// `shfl`, `vote`, `match`, `redux`, `elect`.
 pub(super) fn read(r: &mut Reader) -> Read<Op> {
-    r.class = InstructionClass::Warp;
+    (r.class, r.rule) = (InstructionClass::Warp, Rule::Strict);
     // The forms without `.sync` assume that the warp is converged: gone since sm_70.
     if !r.has("sync") {
         return Err(r.unsupported("the form without `.sync`"));
@@ -37,7 +38,7 @@ pub(super) fn read(r: &mut Reader) -> Read<Op> {
 
 /// `bar.warp.sync`, from behind `.warp`.
 pub(super) fn barrier(r: &mut Reader) -> Read<Op> {
-    r.class = InstructionClass::Warp;
+    (r.class, r.rule) = (InstructionClass::Warp, Rule::Strict);
     if !r.has("sync") {
         return Err(r.missing("`.sync`"));
     }

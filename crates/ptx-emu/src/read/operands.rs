@@ -159,19 +159,33 @@ impl<'p, 'a> Reader<'_, 'p, 'a> {
         Err(Problem::invalid(operand.pos, message).into())
     }
 
-    /// A register of a width that suits the type.
+    /// A register that is written, of a width that suits the type.
     pub(crate) fn register(
         &mut self,
         operand: &Operand<'a>,
         ty: ScalarType,
         width: Width,
     ) -> Read<Slot> {
+        let slot = self.any_register(operand, ty, width)?;
+        self.function.facts.writes.push(Some(slot));
+        Ok(slot)
+    }
+
+    /// As [`Reader::register`], for a register that is read.
+    pub(crate) fn source_register(
+        &mut self,
+        operand: &Operand<'a>,
+        ty: ScalarType,
+        width: Width,
+    ) -> Read<Slot> {
+        let slot = self.any_register(operand, ty, width)?;
+        self.function.facts.reads.push(slot);
+        Ok(slot)
+    }
+
+    fn any_register(&mut self, operand: &Operand<'a>, ty: ScalarType, width: Width) -> Read<Slot> {
         match operand.kind {
-            OperandKind::Name(name, None) => {
-                let slot = self.named_register(operand, name, ty, width)?;
-                self.function.facts.writes.push(Some(slot));
-                Ok(slot)
-            }
+            OperandKind::Name(name, None) => self.named_register(operand, name, ty, width),
             OperandKind::Vector(_) => Err(self.unsupported("vector operand")),
             _ => Err(self.unexpected(operand, "a register")),
         }

@@ -11,7 +11,7 @@ use crate::block::Op;
 use crate::counts::InstructionClass;
 use crate::exact::Rounding;
 use crate::frame::{Exchange, FrameBuilder, Returning};
-use crate::unset::facts::Facts;
+use crate::unset::facts::{Facts, Flow, Rule};
 
 /// Why an instruction cannot be executed.
 #[derive(Debug)]
@@ -157,6 +157,10 @@ pub(crate) struct Reader<'r, 'p, 'a> {
     pub(crate) opcode: &'a str,
     /// What it is counted as.
     pub(crate) class: InstructionClass,
+    /// Where control goes after it.
+    pub(crate) flow: Flow,
+    /// How unset bits go through it.
+    pub(crate) rule: Rule,
     inst: &'p Inst<'a>,
     /// A bit for each modifier that was taken.
     taken: u64,
@@ -179,6 +183,8 @@ impl<'r, 'p, 'a> Reader<'r, 'p, 'a> {
             function,
             opcode: inst.opcode.text,
             class: InstructionClass::Integer,
+            flow: Flow::Next,
+            rule: Rule::Any,
             inst,
             taken,
             next: 0,

@@ -1,15 +1,14 @@
-//! What an instruction reads and writes, and how unset bits go through it.
+//! The registers that an instruction reads and writes, and how unset bits go through it.
 
 use std::sync::Arc;
 
-use ptx::{Inst, RegClass, ScalarType};
+use ptx::{RegClass, ScalarType};
 
-use crate::counts::InstructionClass;
-use crate::registers::{CARRY, Slot};
+use crate::registers::Slot;
 
 /// How the unset bits of an instruction's results follow from those of its operands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Rule {
+pub(crate) enum Rule {
     /// All bits are unset if any bit of an operand is.
     #[default]
     Any,
@@ -33,8 +32,8 @@ pub(super) enum Rule {
     Pack,
     /// From a whole to its elements.
     Unpack,
-    /// Loads and stores: they do it themselves.
-    Memory,
+    /// Loads and stores move them themselves.
+    Memory(LoadsOwn),
 }
 
 /// Where control goes after an instruction. Targets are positions in the function.
@@ -70,11 +69,9 @@ pub(crate) struct Facts {
     /// Its results in order; `None` for those that are not wanted.
     pub(crate) writes: Vec<Option<Slot>>,
     pub(crate) flow: Flow,
-    /// Of loads and stores that move unset bits themselves.
-    pub(crate) moves: Option<LoadsOwn>,
+    pub(crate) rule: Rule,
     /// Its opcode, for the messages of strict ones.
-    pub(super) opcode: Option<Box<str>>,
-    pub(super) rule: Rule,
+    pub(crate) opcode: Option<Box<str>>,
 }
 
 impl Facts {
@@ -83,29 +80,6 @@ impl Facts {
         Facts {
             guard: self.guard,
             ..Facts::default()
-        }
-    }
-
-    /// Completes the facts of an instruction whose operands have been read.
-    pub(crate) fn finish(&mut self, syntax: &Inst, class: InstructionClass) {
-        let opcode = syntax.opcode.text;
-        self.rule = rule(syntax, class, self);
-        self.opcode = (self.rule == Rule::Strict).then(|| opcode.into());
-        match opcode {
-            "ret" | "exit" | "trap" => self.flow = Flow::End,
-            // The last operand of a copy may be a predicate, which is read.
-            "cp" => self.reads.extend(self.writes.drain(..).flatten()),
-            _ => {}
-        }
-        let carry = Slot {
-            class: RegClass::Pred,
-            row: CARRY,
-        };
-        if matches!(opcode, "addc" | "subc" | "madc") {
-            self.flags.push(carry);
-        }
-        if syntax.modifiers.contains(&"cc") {
-            self.writes.push(Some(carry));
         }
     }
 
@@ -122,34 +96,5 @@ impl Facts {
             row,
         });
         self.operands().chain(guard)
-    }
-}
-
-fn rule(syntax: &Inst, class: InstructionClass, facts: &Facts) -> Rule {
-    let has = |modifier: &str| syntax.modifiers.contains(&modifier);
-    let wraps = class == InstructionClass::Integer && !has("sat") && !has("cc");
-    match syntax.opcode.text {
-        "atom" | "red" | "bar" | "barrier" | "shfl" | "vote" | "match" | "redux" | "elect"
-        | "call" | "brx" | "cp" | "mapa" | "getctarank" => Rule::Strict,
-        "ld" | "ldu" | "st" if facts.moves.is_some() => Rule::Memory,
-        "mov" if facts.writes.len() > 1 => Rule::Unpack,
-        "mov" if facts.reads.len() > 1 => Rule::Pack,
-        "mov" | "xor" | "not" | "lop3" => Rule::Each,
-        "and" => Rule::And,
-        "or" => Rule::Or,
-        "shl" | "shr" | "bfe" | "brev" => Rule::Same(1),
-        "shf" | "prmt" | "bfi" => Rule::Same(2),
-        "selp" => Rule::Select,
-        "add" | "sub" if wraps => Rule::Above,
-        "mul" | "mad" if wraps && has("lo") => Rule::Above,
-        "cvt" if !has("sat") => {
-            let types = syntax.modifiers.iter();
-            let types: Vec<_> = types.filter_map(|m| ScalarType::from_name(m)).collect();
-            match types[..] {
-                [dst, src] if !dst.is_float() && !src.is_float() => Rule::Resize(dst, src),
-                _ => Rule::Any,
-            }
-        }
-        _ => Rule::Any,
     }
 }

@@ -17,11 +17,12 @@
 //! Almost no register is ever read unset, and checking all would take half of the speed. So each function is looked at
 //! when its module is read ([`reach`]): a register that some path reads unwritten, a destination of a load from local memory,
 //! and what is computed from such, may be unset. These get a second row, of one bit for each that is not set, and the
-//! instructions that name one of them are executed by a [`Tracked`]. All others cost nothing.
+//! instructions that name one of them have a [`Propagation`], which `step` follows before it executes them.
 //!
-//! - `facts`: what an instruction reads and writes, and how unset bits go through it;
-//! - `reach`: which registers may be unset;
-//! - `tracked`: an instruction that names one.
+//! - `facts`: the registers that an instruction reads and writes, and the rule by which unset bits go through it;
+//! - `reach`: the registers that may be unset;
+//! - `shadows`: the second rows of these;
+//! - `propagation`: an instruction that names one.
 //!
 //! # Blind spots
 //!
@@ -30,61 +31,16 @@
 //!   may not matter (`x * 0`).
 
 pub(crate) mod facts;
+pub(crate) mod propagation;
 mod reach;
-mod tracked;
+mod shadows;
 
-use ptx::RegClass;
-
-use crate::block::Inst;
+use crate::block::{Inst, Op};
 use crate::frame::FrameBuilder;
-use crate::registers::{Bases, Slot};
-use facts::Facts;
-use tracked::Tracked;
-
-/// A number for each row of a frame, whatever its file.
-#[derive(Clone, Copy, Debug)]
-struct Numbers {
-    rows: Bases,
-}
-
-impl Numbers {
-    fn count(self) -> usize {
-        (self.rows.r32 + self.rows.r64 + self.rows.pred) as usize
-    }
-
-    fn of(self, slot: Slot) -> usize {
-        let before = match slot.class {
-            RegClass::B16 | RegClass::B32 => 0,
-            RegClass::B64 => self.rows.r32,
-            RegClass::Pred => self.rows.r32 + self.rows.r64,
-        };
-        (before + slot.row) as usize
-    }
-
-    /// The class of the file that a row lies in.
-    fn class(self, number: usize) -> RegClass {
-        match number as u32 {
-            number if number < self.rows.r32 => RegClass::B32,
-            number if number < self.rows.r32 + self.rows.r64 => RegClass::B64,
-            _ => RegClass::Pred,
-        }
-    }
-}
-
-/// The rows that say which bits of a register are not set.
-#[derive(Debug)]
-struct Shadows {
-    numbers: Numbers,
-    rows: Vec<Option<u32>>,
-}
-
-impl Shadows {
-    /// The row of a register's unset bits; `None` if it is always set.
-    fn of(&self, slot: Slot) -> Option<Slot> {
-        let row = self.rows[self.numbers.of(slot)]?;
-        Some(Slot { row, ..slot })
-    }
-}
+use crate::registers::Slot;
+use facts::{Facts, Rule};
+use propagation::Propagation;
+use shadows::{Numbers, Shadows};
 
 /// Makes the instructions of a function that may see an unset value track it. Gives the rows to fill when a frame is
 /// entered, and whether with ones, for unset, or zeros. `has_local` says whether a generic address may lie in local memory.
@@ -117,7 +73,14 @@ pub(crate) fn track(
     }
     if !initial.is_empty() {
         for (inst, facts) in insts.iter_mut().zip(facts) {
-            Tracked::wrap(inst, facts, &shadows, |class| frame.bits(class, 0).row);
+            let zero = |class| frame.bits(class, 0).row;
+            let Some(propagation) = Propagation::new(facts, &shadows, zero) else {
+                continue;
+            };
+            inst.propagation = Some(Box::new(propagation));
+            if let (Rule::Memory(_), Op::Other(op)) = (facts.rule, &mut inst.op) {
+                op.track(&|slot| shadows.of(slot));
+            }
         }
     }
     initial

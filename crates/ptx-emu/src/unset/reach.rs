@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use super::Numbers;
 use super::facts::{Facts, Flow, LoadsOwn, Rule};
+use super::shadows::Numbers;
 
 /// Words of the tables that this may take, and, times this, the steps: a function for which they are not enough counts all of
 /// its registers as perhaps unset.
@@ -25,10 +25,10 @@ pub(super) fn maybe_unset(
         writes.map(move |slot| numbers.of(slot))
     };
     for facts in facts {
-        let loads_own = match facts.moves {
-            None | Some(LoadsOwn::No) => false,
-            Some(LoadsOwn::Perhaps) => has_local,
-            Some(LoadsOwn::Yes) => true,
+        let loads_own = match facts.rule {
+            Rule::Memory(LoadsOwn::Yes) => true,
+            Rule::Memory(LoadsOwn::Perhaps) => has_local,
+            _ => false,
         };
         if loads_own {
             open.extend(writes(facts));
@@ -40,7 +40,7 @@ pub(super) fn maybe_unset(
     // What is computed from such.
     let mut readers = vec![Vec::new(); numbers.count()];
     for (index, facts) in facts.iter().enumerate() {
-        if !matches!(facts.rule, Rule::Strict | Rule::Memory) {
+        if !matches!(facts.rule, Rule::Strict | Rule::Memory(_)) {
             for slot in facts.operands() {
                 readers[numbers.of(slot)].push(index);
             }

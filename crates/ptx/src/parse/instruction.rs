@@ -19,6 +19,7 @@ pub(super) fn instruction<'a>(c: &mut Cursor<'_, 'a>) -> Result<Inst<'a>> {
         modifiers.push(name);
         c.bump();
     }
+    // The operands of `call` alone have a syntax of their own. The parser knows no other opcode.
     let operands = match if opcode.text == "call" {
         call(c)
     } else {

@@ -1,16 +1,12 @@
-//! An instruction that names a register which may be unset.
-
-use std::fmt;
+//! How unset bits pass through an instruction.
 
 use ptx::RegClass;
 
-use super::Shadows;
 use super::facts::{Facts, Rule};
-use crate::block::{At, BlockRunner, Execute, Inst, Next, Op, Stop};
-use crate::fault::{FaultKind, UnsetUse};
+use super::shadows::Shadows;
+use crate::fault::UnsetUse;
 use crate::memory::extend;
-use crate::registers::{ALL, ALWAYS, LANES, Operands, Registers, Row64, Slot, lanes};
-use crate::warp::{Frame, Warp};
+use crate::registers::{ALL, Apply, LANES, Operands, Registers, Row64, Slot, lanes};
 
 /// A register or a constant, and the row of its unset bits if it has one.
 #[derive(Clone, Copy, Debug)]
@@ -19,11 +15,11 @@ struct Value {
     shadow: Option<Slot>,
 }
 
-/// An instruction, and what it makes of unset bits.
-pub(super) struct Tracked {
-    op: Op,
-    /// Its guard, all ones if that is negated, and the row of its unset lanes.
-    guard: Option<(u32, u32, u32)>,
+/// How an instruction that names a register which may be unset passes unset bits on.
+#[derive(Debug)]
+pub(crate) struct Propagation {
+    /// Row of the unset lanes of its guard.
+    guard: Option<u32>,
     reads: Box<[Value]>,
     /// Rows of the unset bits of its flags, and of its addresses.
     flags: Box<[Slot]>,
@@ -38,25 +34,20 @@ pub(super) struct Tracked {
     opcode: Box<str>,
 }
 
-impl fmt::Debug for Tracked {
-    /// As the instruction alone.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some((guard, flip, _)) = self.guard {
-            let not = if flip == 0 { "" } else { "!" };
-            write!(f, "@{not}{guard} ")?;
-        }
-        self.op.fmt(f)
-    }
+/// Lanes that use a value which is not set.
+#[derive(Debug)]
+pub(crate) struct Unset {
+    pub(crate) lanes: u32,
+    pub(crate) used: UnsetUse,
 }
 
-impl Tracked {
-    /// Puts itself in the place of an instruction that names a register which may be unset. `zero` gives a row of zeros.
-    pub(super) fn wrap(
-        inst: &mut Inst,
+impl Propagation {
+    /// `None` if the instruction names no register that may be unset. `zero` gives a row of zeros.
+    pub(super) fn new(
         facts: &Facts,
         shadows: &Shadows,
         zero: impl FnOnce(RegClass) -> u32,
-    ) {
+    ) -> Option<Self> {
         let value = |slot: Slot| Value {
             slot,
             shadow: shadows.of(slot),
@@ -66,25 +57,19 @@ impl Tracked {
             let class = RegClass::Pred;
             shadows.of(Slot { class, row })
         });
-        let mut tracked = Tracked {
-            op: Op::Branch { target: 0 },
-            guard: guard.map(|shadow| (inst.guard, inst.flip, shadow.row)),
+        let operands = facts.operands().filter_map(|slot| shadows.of(slot));
+        let results = facts.writes.iter().flatten();
+        let results = results.filter_map(|&slot| shadows.of(slot));
+        let mut propagation = Self {
+            guard: guard.map(|shadow| shadow.row),
             reads: facts.reads.iter().map(|&slot| value(slot)).collect(),
             flags: known(&facts.flags),
             addresses: known(&facts.addresses),
             writes: facts.writes.iter().map(|slot| slot.map(value)).collect(),
-            watched: facts
-                .operands()
-                .filter_map(|slot| shadows.of(slot))
-                .collect(),
+            watched: operands.collect(),
             results: match facts.rule {
-                Rule::Memory => Box::default(),
-                _ => facts
-                    .writes
-                    .iter()
-                    .flatten()
-                    .filter_map(|&slot| shadows.of(slot))
-                    .collect(),
+                Rule::Memory(_) => Box::default(),
+                _ => results.collect(),
             },
             rule: facts.rule,
             zero: 0,
@@ -92,44 +77,34 @@ impl Tracked {
         };
         let has_shadow = |value: &Value| value.shadow.is_some();
         let is_touched = guard.is_some()
-            || tracked.reads.iter().any(has_shadow)
-            || tracked.writes.iter().flatten().any(has_shadow)
-            || !tracked.flags.is_empty()
-            || !tracked.addresses.is_empty();
+            || !propagation.watched.is_empty()
+            || propagation.writes.iter().flatten().any(has_shadow);
         if !is_touched {
-            return;
+            return None;
         }
-        if let (Rule::Same(_), Some(first)) = (tracked.rule, tracked.reads.first()) {
-            tracked.zero = zero(first.slot.class);
+        if let (Rule::Same(_), Some(first)) = (propagation.rule, propagation.reads.first()) {
+            propagation.zero = zero(first.slot.class);
         }
-        std::mem::swap(&mut tracked.op, &mut inst.op);
-        if let (Rule::Memory, Op::Other(op)) = (tracked.rule, &mut tracked.op) {
-            op.track(&|slot| shadows.of(slot));
-        }
-        if tracked.guard.is_some() {
-            (inst.guard, inst.flip) = (ALWAYS, 0);
-        }
-        inst.op = Op::Other(Box::new(tracked));
+        Some(propagation)
     }
 
-    /// The lanes that the instruction is for, by its guard.
-    fn guarded(&self, runner: &mut BlockRunner, warp: &Warp, at: At) -> Result<u32, Stop> {
-        let Some((guard, flip, shadow)) = self.guard else {
-            return Ok(at.active);
+    /// Passes the unset bits of the operands on to the results, which are not computed yet. `mask` has the
+    /// lanes of the group, `active` those whose guard is true; `op` is the operation, if it is arithmetic.
+    pub(crate) fn follow(
+        &self,
+        registers: &mut Registers,
+        (mask, active): (u32, u32),
+        op: Option<(Apply, &Operands)>,
+    ) -> Result<(), Unset> {
+        let strictly_set = |lanes: u32, used: UnsetUse| match lanes {
+            0 => Ok(()),
+            lanes => Err(Unset { lanes, used }),
         };
-        let unset = warp.registers.pred(shadow) & at.active;
-        if unset != 0 && runner.launch.sanitize.uninitialized {
-            return Err(runner.unset(warp.first_thread(unset), at.pc, UnsetUse::Condition));
+        let guard = self.guard.map_or(0, |shadow| registers.pred(shadow));
+        strictly_set(guard & mask, UnsetUse::Condition)?;
+        if active == 0 {
+            return Ok(());
         }
-        let active = at.active & (warp.registers.pred(guard) ^ flip);
-        let left_out = (at.active & !active).count_ones();
-        runner.tallies.execution(at.pc).threads -= u64::from(left_out);
-        Ok(active)
-    }
-
-    /// Follows the unset bits of the operands to the results, which are not computed yet.
-    fn follow(&self, runner: &BlockRunner, warp: &mut Warp, at: At) -> Result<(), Stop> {
-        let registers = &mut warp.registers;
         if self
             .watched
             .iter()
@@ -137,30 +112,27 @@ impl Tracked {
         {
             self.results
                 .iter()
-                .for_each(|&shadow| clear(registers, shadow, at.active));
+                .for_each(|&shadow| clear(registers, shadow, active));
             return Ok(());
         }
         let of = |shadows: &[Slot]| {
             let unset = shadows.iter().map(|&shadow| unset_lanes(registers, shadow));
-            unset.fold(0, |all, lanes| all | lanes) & at.active
+            unset.fold(0, |all, lanes| all | lanes) & active
         };
-        let unset = of(&self.addresses);
-        if unset != 0 {
-            return Err(runner.unset(warp.first_thread(unset), at.pc, UnsetUse::Address));
-        }
-        if self.rule == Rule::Memory {
+        strictly_set(of(&self.addresses), UnsetUse::Address)?;
+        if let Rule::Memory(_) = self.rule {
             return Ok(());
         }
         let flags = of(&self.flags);
         let reads = self.reads.iter().filter_map(|value| value.shadow);
         let reads = reads.map(|shadow| unset_lanes(registers, shadow));
-        let unset = flags | reads.fold(0, |all, lanes| all | lanes) & at.active;
+        let unset = flags | reads.fold(0, |all, lanes| all | lanes) & active;
         if unset != 0 && self.rule == Rule::Strict {
             let used = UnsetUse::Operand(self.opcode.to_string());
-            return Err(runner.unset(warp.first_thread(unset), at.pc, used));
+            return strictly_set(unset, used);
         }
         if unset != 0
-            && let (Rule::Same(moved), Op::Apply { apply, o }) = (self.rule, &self.op)
+            && let (Rule::Same(moved), Some((apply, o))) = (self.rule, op)
             && let [Some(result)] = self.writes[..]
             && let Some(shadow) = result.shadow
         {
@@ -181,10 +153,11 @@ impl Tracked {
                 ..*o
             };
             // SAFETY: as for the operation itself: the pointer comes from `lane_loop!` or `portable_loop!`.
-            unsafe { apply(registers, &o, at.active) };
-            registers.fill(shadow, others & at.active, u64::MAX);
+            unsafe { apply(registers, &o, active) };
+            registers.fill(shadow, others & active, u64::MAX);
             return Ok(());
         }
+        let o = op.map(|(_, o)| o);
         for index in 0..self.writes.len() {
             let Some(shadow) = self.writes[index].and_then(|value| value.shadow) else {
                 continue;
@@ -193,16 +166,22 @@ impl Tracked {
             for lane in lanes(unset) {
                 row[lane] = match flags >> lane & 1 {
                     1 => u64::MAX,
-                    _ => self.unset_bits(registers, lane, index),
+                    _ => self.unset_bits(registers, lane, index, o),
                 };
             }
-            set(registers, shadow, at.active, &row, unset);
+            set(registers, shadow, active, &row, unset);
         }
         Ok(())
     }
 
     /// The unset bits of a lane's result, where there are some in the operands but none in the flags.
-    fn unset_bits(&self, registers: &Registers, lane: usize, index: usize) -> u64 {
+    fn unset_bits(
+        &self,
+        registers: &Registers,
+        lane: usize,
+        index: usize,
+        o: Option<&Operands>,
+    ) -> u64 {
         let bits = |value: &Value| {
             value
                 .shadow
@@ -225,11 +204,10 @@ impl Tracked {
                 all | all.wrapping_neg()
             }
             (Rule::Select, [a, b]) => {
-                // `flags` of a selection is its choice: see `selects_first`.
-                if self.selects_first(registers, lane) {
-                    bits(a)
-                } else {
-                    bits(b)
+                let choice = o.map_or(u32::MAX, |o| registers.pred(o.c) ^ o.aux);
+                match choice >> lane & 1 {
+                    1 => bits(a),
+                    _ => bits(b),
                 }
             }
             (Rule::Resize(dst, src), [a]) => {
@@ -249,62 +227,6 @@ impl Tracked {
                 bits(whole) >> (width * index as u32) & (u64::MAX >> (64 - width))
             }
             _ => u64::MAX,
-        }
-    }
-
-    /// Whether a selection takes its first operand.
-    fn selects_first(&self, registers: &Registers, lane: usize) -> bool {
-        match &self.op {
-            Op::Apply { o, .. } => (registers.pred(o.c) ^ o.aux) >> lane & 1 == 1,
-            _ => true,
-        }
-    }
-
-    /// Executes the instruction itself.
-    fn perform(&self, runner: &mut BlockRunner, warp: &mut Warp, at: At) -> Result<Next, Stop> {
-        let At { group, pc, active } = at;
-        match &self.op {
-            Op::Apply { apply, o } => {
-                // SAFETY: the pointer comes from `lane_loop!` or `portable_loop!`, which choose code that this host
-                // can run.
-                unsafe { apply(&mut warp.registers, o, active) };
-            }
-            Op::Compare { test, o, then } => {
-                // SAFETY: as for `Apply`.
-                let bits = unsafe { test(&warp.registers, o) };
-                then.store(&mut warp.registers, active, bits);
-            }
-            Op::Branch { target } => {
-                if active == warp.groups[group].mask {
-                    warp.groups[group].pc = *target;
-                } else {
-                    runner.tallies.execution(pc).divergent += 1;
-                    warp.split(group, active, *target, pc + 1);
-                }
-                return Ok(Next::Choose);
-            }
-            Op::Other(op) => return op.execute(runner, warp, at),
-        }
-        Ok(Next::Step)
-    }
-}
-
-impl Execute for Tracked {
-    fn execute(&self, runner: &mut BlockRunner, warp: &mut Warp, at: At) -> Result<Next, Stop> {
-        let active = self.guarded(runner, warp, at)?;
-        if active == 0 {
-            return Ok(Next::Step);
-        }
-        let at = At { active, ..at };
-        if runner.launch.sanitize.uninitialized {
-            self.follow(runner, warp, at)?;
-        }
-        self.perform(runner, warp, at)
-    }
-
-    fn after_return(&self, warp: &mut Warp, caller: Frame, callee: Frame, active: u32) {
-        if let Op::Other(op) = &self.op {
-            op.after_return(warp, caller, callee, active);
         }
     }
 }
@@ -364,19 +286,5 @@ fn set(registers: &mut Registers, shadow: Slot, mask: u32, row: &Row64, unset: u
     clear(registers, shadow, mask);
     for lane in lanes(unset) {
         registers.set_lane(shadow, lane, row[lane]);
-    }
-}
-
-impl BlockRunner<'_> {
-    /// The fault of a thread that uses a value which is not set.
-    pub(crate) fn unset(&self, thread: u32, pc: u32, used: UnsetUse) -> Stop {
-        let infos = &self.launch.code.infos;
-        let kind = FaultKind::UnsetValue {
-            used,
-            loaded: self
-                .unset_load
-                .map(|pc| infos[pc as usize].position.clone()),
-        };
-        self.fault(thread, pc, kind)
     }
 }
