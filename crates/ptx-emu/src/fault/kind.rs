@@ -1,14 +1,17 @@
-//! What can be wrong with a program.
+//! The kinds of faults: what can be wrong with a program, and the message of each.
 
-use super::access::{Access, AccessKind, Lifetime, Location, Stray, UnsetUse};
+use super::access::{Access, AccessKind, Lifetime, Location, UnsetUse};
+use super::quantity::{Bytes, Index, Threads};
+use super::stray::Stray;
 use super::threads::{RaceAccess, RaceBetween, ThreadId, Waiting};
 use crate::position::CodePosition;
 
 /// What is wrong with a program.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FaultKind {
     /// An access to memory that is not the program's.
+    #[error("{access} {}", stray.as_target(access.bytes))]
     OutOfBounds {
         /// The access.
         access: Access,
@@ -16,6 +19,10 @@ pub enum FaultKind {
         stray: Stray,
     },
     /// An access at an address that is no multiple of its size.
+    #[error(
+        "{access} at {}address {address:#x}, which is {} past a multiple of {}",
+        place(location.as_ref()), Bytes(address % u64::from(access.bytes)), access.bytes
+    )]
     Misaligned {
         /// The access.
         access: Access,
@@ -25,6 +32,7 @@ pub enum FaultKind {
         location: Option<Location>,
     },
     /// A store to constant memory or parameters.
+    #[error("{access} to {what}")]
     ReadOnly {
         /// The access.
         access: Access,
@@ -32,6 +40,7 @@ pub enum FaultKind {
         what: String,
     },
     /// A load of memory that nothing has written.
+    #[error("{access} from {location}, which nothing has written before")]
     Uninitialized {
         /// The access.
         access: Access,
@@ -39,6 +48,9 @@ pub enum FaultKind {
         location: Location,
     },
     /// Use of a value that nothing has set: of local memory that was not written, or of a variable.
+    #[error(
+        "{used} a value that nothing has set: a variable or an array element, read before it is written"
+    )]
     UnsetValue {
         /// What depends on it.
         used: UnsetUse,
@@ -46,6 +58,7 @@ pub enum FaultKind {
         loaded: Option<CodePosition>,
     },
     /// Two accesses to the same bytes that nothing orders.
+    #[error("{kind} of {location} and an earlier {} {between}", earlier.kind)]
     Race {
         /// What both access.
         location: Location,
@@ -57,6 +70,7 @@ pub enum FaultKind {
         between: RaceBetween,
     },
     /// An access to what an asynchronous copy has under way.
+    #[error("{}", copy_under_way(access, location, copy.as_ref(), overwritten.is_some()))]
     CopyUnderWay {
         /// The access.
         access: Access,
@@ -69,6 +83,7 @@ pub enum FaultKind {
     },
     /// A bulk copy that is under way when its thread ends, or the block whose memory it goes to. The fault's position is where it was
     /// started.
+    #[error("a bulk copy {}", not_awaited(copy.kind, location))]
     CopyNotAwaited {
         /// The copy.
         copy: Access,
@@ -76,6 +91,10 @@ pub enum FaultKind {
         location: Location,
     },
     /// A bulk copy of what ordinary instructions have stored, with no fence between the two.
+    #[error(
+        "a bulk copy's {copy}: an ordinary instruction has stored to {location}, and no `bulk_copy::{}` stands between (in PTX `fence.proxy.async`)",
+        proxy_fence(location)
+    )]
     MissingProxyFence {
         /// The copy.
         copy: Access,
@@ -83,11 +102,13 @@ pub enum FaultKind {
         location: Location,
     },
     /// A copy of a size that there is not, or that reports wrongly.
+    #[error("{reason}")]
     InvalidCopy {
         /// What is wrong with it.
         reason: String,
     },
     /// A load through the read-only path of data that is stored during the launch.
+    #[error("ld.global.nc of {location}, which this launch changes")]
     StaleReadOnlyLoad {
         /// What is read.
         location: Location,
@@ -97,6 +118,7 @@ pub enum FaultKind {
         is_later: bool,
     },
     /// An access to the shared memory of a block of the cluster that may not be alive.
+    #[error("{access} in shared memory of block {}, which {lifetime}", Index(*block))]
     BlockNotAlive {
         /// The access.
         access: Access,
@@ -106,6 +128,7 @@ pub enum FaultKind {
         lifetime: Lifetime,
     },
     /// `mapa` or `getctarank` of an address that is not in shared memory.
+    #[error("{instruction} of address {address:#x}")]
     NotShared {
         /// The instruction's name.
         instruction: &'static str,
@@ -113,6 +136,10 @@ pub enum FaultKind {
         address: u64,
     },
     /// A barrier that only a part of the block reaches.
+    #[error(
+        "{} of {threads} reached barrier {barrier}; the others ended without it (first: thread {}). Does it stand in a branch, or after a `return`?",
+        Threads(*arrived), Index(missing.thread)
+    )]
     PartialBarrier {
         /// The barrier's number.
         barrier: u32,
@@ -124,6 +151,7 @@ pub enum FaultKind {
         missing: ThreadId,
     },
     /// Lanes of one warp at different barrier instructions at once.
+    #[error("threads of one warp reached barrier {barrier} at different places")]
     DivergentBarrier {
         /// The barrier's number.
         barrier: u32,
@@ -133,11 +161,13 @@ pub enum FaultKind {
         other_thread: ThreadId,
     },
     /// A barrier with a wrong number, or thread count; an object of `mbarrier` that is used wrongly.
+    #[error("{reason}")]
     InvalidBarrier {
         /// What is wrong with it.
         reason: String,
     },
     /// No thread can go on.
+    #[error("no thread of the {} can go on", together(*blocks))]
     Deadlock {
         /// Who waits where.
         waiting: Vec<Waiting>,
@@ -147,6 +177,7 @@ pub enum FaultKind {
         blocks: u32,
     },
     /// Blocks wait for something that no block does that runs.
+    #[error("the {running} blocks that run wait for {}", in_vain(*waiting, *resident, *instructions))]
     BlocksWait {
         /// Blocks that run.
         running: u64,
@@ -158,6 +189,9 @@ pub enum FaultKind {
         instructions: u64,
     },
     /// A warp-wide instruction whose mask names lanes that do not reach it.
+    #[error(
+        "{instruction} with mask {mask:#010x} waits for lanes {missing:#010x}, which do not reach it"
+    )]
     InactiveLanes {
         /// The instruction's name.
         instruction: &'static str,
@@ -169,6 +203,7 @@ pub enum FaultKind {
         elsewhere: Option<Waiting>,
     },
     /// A lane executes a warp-wide instruction whose mask does not name it.
+    #[error("lane {lane} executes {instruction} with mask {mask:#010x}, which does not name it")]
     LaneNotInMask {
         /// The instruction's name.
         instruction: &'static str,
@@ -178,18 +213,21 @@ pub enum FaultKind {
         lane: u32,
     },
     /// A shuffle that reads from a lane that does not take part.
+    #[error("reads lane {lane}, which does not take part (lanes {participants:#010x} do)")]
     ShuffleFromInactive {
         /// The lane read from.
-        source: u32,
+        lane: u32,
         /// Lanes that take part.
         participants: u32,
     },
     /// Too many nested calls.
+    #[error("more than {limit} nested calls; is there an endless recursion?")]
     CallDepth {
         /// Nested calls allowed.
         limit: u32,
     },
     /// Too much local memory.
+    #[error("{needed} bytes of local memory in {depth} nested calls; the limit is {limit} bytes")]
     StackOverflow {
         /// Bytes needed.
         needed: u64,
@@ -199,11 +237,13 @@ pub enum FaultKind {
         depth: u32,
     },
     /// A call to what is not a function.
+    #[error("call of {address:#x}, which is no function")]
     BadCall {
         /// The address called.
         address: u64,
     },
     /// A branch beyond the end of its table.
+    #[error("branch to entry {index} of a table of {entries}")]
     BadBranchTable {
         /// The index.
         index: u32,
@@ -211,13 +251,20 @@ pub enum FaultKind {
         entries: u32,
     },
     /// The block executed more instructions than it may.
+    #[error(
+        "the block has executed {fuel} warp instructions and has not ended; is there an endless loop, or a wait for another block?"
+    )]
     FuelExhausted {
         /// Warp instructions allowed.
         fuel: u64,
     },
     /// `trap`.
+    #[error(
+        "the kernel executed `trap`: a panic, for example from an index out of range, a division by zero or an `unwrap` of `None`"
+    )]
     Trap,
     /// `brkpt`.
+    #[error("the kernel executed `brkpt`")]
     Breakpoint,
 }
 
@@ -255,5 +302,72 @@ impl FaultKind {
             Self::Trap => "trap",
             Self::Breakpoint => "breakpoint",
         }
+    }
+}
+
+/// A position, before the address in it.
+fn place(location: Option<&Location>) -> String {
+    location.map_or_else(String::new, |location| format!("{location}, "))
+}
+
+fn copy_under_way(
+    access: &Access,
+    location: &Location,
+    copy: Option<&RaceAccess>,
+    is_overwritten: bool,
+) -> String {
+    if is_overwritten {
+        return format!(
+            "an asynchronous copy's {access} from {location}, which a thread has overwritten before the copy had arrived: wait for the copy before anything stores there"
+        );
+    }
+    let direction = match copy {
+        Some(copy) if copy.kind == AccessKind::Load => "from",
+        _ => "to",
+    };
+    format!(
+        "{access} at {location}, {direction} which a copy is under way: nothing has waited for it"
+    )
+}
+
+fn not_awaited(copy: AccessKind, location: &Location) -> String {
+    match copy {
+        AccessKind::Load => format!(
+            "from {location} may not have read it when the thread ends that started it: wait for it before (`bulk_copy::wait_read`, in PTX `cp.async.bulk.wait_group.read`)"
+        ),
+        _ => format!(
+            "to {location} is under way when the block ends: wait for it before (`mbarrier::wait`)"
+        ),
+    }
+}
+
+fn proxy_fence(location: &Location) -> &'static str {
+    match location {
+        Location::Shared { .. } => "fence_shared",
+        Location::Buffer { .. } => "fence_global",
+    }
+}
+
+/// Blocks that run together.
+fn together(blocks: u32) -> String {
+    match blocks {
+        1 => "block".to_owned(),
+        _ => format!("cluster of {blocks} blocks"),
+    }
+}
+
+/// Something that does not come, for blocks that poll memory.
+fn in_vain(waiting: u64, resident: u64, instructions: u64) -> String {
+    let polled = |they: &str| {
+        format!(
+            "{they} have polled memory for {instructions} warp instructions, and nothing in it has changed"
+        )
+    };
+    match waiting {
+        0 => format!("something that none of them does: {}", polled("they")),
+        _ => format!(
+            "blocks that cannot start (not started: {waiting}): the device holds {resident} of this launch's blocks at once. {}. A block may wait only for blocks that run at the same time: launch at most {resident} and give each more to do, or end the launch where blocks wait for each other",
+            polled("They")
+        ),
     }
 }

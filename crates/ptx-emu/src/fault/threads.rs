@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::access::AccessKind;
+use super::quantity::{Index, Threads};
 use crate::position::CodePosition;
 
 /// A thread of a launch.
@@ -105,24 +106,5 @@ impl fmt::Display for RaceBetween {
                 "by another block, and nothing orders the two: that takes a device-wide fence (or a release) behind the first, an atomic or a flag that the other block reads, and a fence (or an acquire) there before the second"
             }
         })
-    }
-}
-
-/// x, y, z in parentheses.
-pub(super) struct Index(pub(super) [u32; 3]);
-
-impl fmt::Display for Index {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [x, y, z] = self.0;
-        write!(f, "({x}, {y}, {z})")
-    }
-}
-
-/// A number of threads in words.
-pub(super) struct Threads(pub(super) u32);
-
-impl fmt::Display for Threads {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} thread{}", self.0, if self.0 == 1 { "" } else { "s" })
     }
 }

@@ -327,7 +327,7 @@ impl Together for Shuffle {
             let from = if in_range { source } else { lane as u32 };
             if party.partners[lane] >> from & 1 == 0 {
                 let kind = FaultKind::ShuffleFromInactive {
-                    source: from,
+                    lane: from,
                     participants: party.partners[lane],
                 };
                 return Err(runner.fault(warp.thread(lane), party.pc, kind));
