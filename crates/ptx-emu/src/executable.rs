@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use ptx::{Body, Instruction, Problem, Program, SourceLocId};
 
-use crate::block::{Code, Inst};
 use crate::counts::InstructionClass;
 use crate::frame::FunctionCode;
 use crate::instructions::{self, Decoded};
 use crate::position::Positions;
 use crate::read::{FunctionBuilder, Reader, Refusal};
 use crate::registers::ALWAYS;
+use crate::runner::{Code, Inst};
 use crate::tally::InstructionInfo;
 use crate::unset::{
     self,

@@ -5,7 +5,6 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use ptx::{Program, Space, Symbol};
 
-use crate::block::LaunchContext;
 use crate::check::footprint::Accessed;
 use crate::config::{DeviceLimits, LaunchConfig, Options};
 use crate::counts::{Counts, LaunchReport};
@@ -14,6 +13,7 @@ use crate::fault::{Fault, LaunchError};
 use crate::launch;
 use crate::memory::global::{GlobalMemory, OutOfMemory};
 use crate::memory::{function_address, window};
+use crate::runner::LaunchContext;
 
 /// An emulated device.
 ///

@@ -1,6 +1,7 @@
 //! Steps a group through its instructions.
 
-use crate::block::{At, BlockRunner, Inst, Next, Op, Stop};
+use crate::fault::Stop;
+use crate::runner::{At, BlockRunner, Inst, Next, Op};
 use crate::warp::{PATIENCE, Warp};
 
 impl BlockRunner<'_> {
@@ -16,14 +17,14 @@ impl BlockRunner<'_> {
         let mask = warp.groups[index].mask;
         let alone = limit == u32::MAX;
         let patience = match alone {
-            true if warp.partings == 0 => self.patience,
-            _ => self.patience.min(PATIENCE),
+            true if warp.lane_splits == 0 => self.turn.patience,
+            _ => self.turn.patience.min(PATIENCE),
         };
         warp.registers.bases = warp.frames[warp.groups[index].frame as usize].bases;
         loop {
             let inst = &code.insts[pc as usize];
             let active = mask & (warp.registers.pred(inst.guard) ^ inst.flip);
-            self.executed += 1;
+            self.turn.executed += 1;
             let execution = self.tallies.execution(pc);
             execution.warps += 1;
             execution.threads += u64::from(active.count_ones());
@@ -76,7 +77,7 @@ impl BlockRunner<'_> {
                     pc += 1;
                 }
             }
-            if pc >= limit || self.executed >= self.turn_end || warp.spins >= patience {
+            if pc >= limit || self.turn.executed >= self.turn.end || warp.spins >= patience {
                 self.leave(warp, index, pc);
                 return Ok(());
             }
@@ -110,14 +111,14 @@ impl BlockRunner<'_> {
     fn leave(&mut self, warp: &mut Warp, index: usize, pc: u32) {
         let group = &mut warp.groups[index];
         group.pc = pc;
-        if warp.spins < self.patience.min(PATIENCE) {
+        if warp.spins < self.turn.patience.min(PATIENCE) {
             return;
         }
         warp.spins = 0;
-        if self.patience == 1 {
-            self.turn_end = self.executed;
+        if self.turn.patience == 1 {
+            self.turn.end = self.turn.executed;
         } else {
-            group.gave_way = self.executed;
+            group.gave_way = self.turn.executed;
         }
     }
 }

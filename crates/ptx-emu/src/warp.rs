@@ -201,7 +201,7 @@ pub(crate) struct Warp {
     /// The lane whose group is first among those.
     pub(crate) leader: u32,
     /// How often lanes were chosen to run ahead.
-    pub(crate) partings: u64,
+    pub(crate) lane_splits: u64,
 }
 
 impl Warp {
@@ -219,7 +219,7 @@ impl Warp {
         self.copies = None;
         self.chosen = 0;
         self.ahead = 0;
-        self.partings = 0;
+        self.lane_splits = 0;
         self.registers.bases = Bases::default();
         self.clear_registers(code);
         self.calls.clear();

@@ -2,7 +2,6 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 
-use crate::block::{BlockRunner, LaunchContext};
 use crate::check::race::{BlockOrder, Cell, DeviceOrder, Leftovers, PAGE, PageGuard};
 use crate::fault::Location;
 use crate::memory::Words;
@@ -10,6 +9,7 @@ use crate::memory::global::{Buffer, GlobalMemory};
 use crate::memory::lanes::LaneMemory;
 use crate::memory::shared::SharedMemory;
 use crate::registers::{LANES, Row32};
+use crate::runner::{BlockRunner, LaunchContext};
 
 /// Memory that one access may lie in. Offsets are in bytes from its start.
 ///

@@ -1,12 +1,12 @@
 //! The checks of accesses against the shadow: written before, not racing.
 
 use crate::access::region::Region;
-use crate::access::request::{Request, Span};
-use crate::block::{BlockRunner, Stop};
 use crate::check::race::{Conflict, Now, Record};
 use crate::counts::InstructionClass;
-use crate::fault::{AccessKind, FaultKind, Location, RaceAccess, RaceBetween};
+use crate::fault::{AccessKind, FaultKind, Location, RaceAccess, RaceBetween, Stop};
 use crate::registers::{LANES, lanes};
+use crate::request::{Request, Span};
+use crate::runner::BlockRunner;
 
 /// Bytes of the widest access of a thread's own.
 const WIDEST: u32 = 32;
@@ -36,7 +36,9 @@ impl BlockRunner<'_> {
         region: &R,
         span: &Span,
     ) -> Result<(), Stop> {
-        if !self.launch.sanitize.uninitialized || R::DEFERS_UNWRITTEN && self.unwritten.is_some() {
+        if !self.launch.sanitize.uninitialized
+            || R::DEFERS_UNWRITTEN && self.sanitizer.unwritten.is_some()
+        {
             return Ok(());
         }
         let width = u64::from(request.width);
@@ -54,7 +56,7 @@ impl BlockRunner<'_> {
                 if !R::DEFERS_UNWRITTEN || !self.launch.sanitize.races {
                     return Err(fault);
                 }
-                self.unwritten = Some(fault);
+                self.sanitizer.unwritten = Some(fault);
                 break;
             }
         }
@@ -80,7 +82,7 @@ impl BlockRunner<'_> {
     pub(crate) fn record(&self, request: &Request) -> Record {
         Record {
             block: self.block_number(),
-            clock: self.clocks.now(self.warp_number(request.warp)),
+            clock: self.sanitizer.clocks.now(self.warp_number(request.warp)),
             pc: request.pc,
             thread: request.thread(0) as u16,
             strong: request.strong,
@@ -92,9 +94,9 @@ impl BlockRunner<'_> {
     fn now<R: Region>(&self, request: &Request) -> Now<'_, R::Order<'_>> {
         Now {
             record: self.record(request),
-            clocks: &self.clocks,
+            clocks: &self.sanitizer.clocks,
             blocks: R::order(self, request.warp),
-            rank: self.rank,
+            rank: self.block.rank,
             cluster: &self.cluster.numbers,
         }
     }

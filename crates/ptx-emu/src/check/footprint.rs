@@ -3,9 +3,9 @@
 use std::ops::Range;
 
 use super::written::WrittenShadow;
-use crate::access::{Request, Span};
 use crate::fault::AccessKind;
 use crate::registers::lanes;
+use crate::request::{Request, Span};
 
 /// What launches read and wrote of a buffer since [`Machine::watch_accesses`](crate::Machine::watch_accesses): ranges of bytes
 /// from its start, in order and apart. An atomic reads and writes.

@@ -3,9 +3,11 @@
 //! - `fences`: what blocks have published by fences;
 //! - `footprint`: what launches read and wrote;
 //! - `race`: data races in shared and global memory;
+//! - `sanitizer`: what the checks remember of a running block;
 //! - `written`: reads of memory that nothing has written.
 
 pub(crate) mod fences;
 pub(crate) mod footprint;
 pub(crate) mod race;
+pub(crate) mod sanitizer;
 pub(crate) mod written;

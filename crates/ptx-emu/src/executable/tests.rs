@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::block::Op;
+use crate::runner::Op;
 
 const SEEDS: [&str; 3] = [
     include_str!("../../../ptx/tests/data/forms.ptx"),

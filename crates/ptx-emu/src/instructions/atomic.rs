@@ -5,14 +5,15 @@ use std::sync::atomic::{Ordering, fence};
 use ptx::{ScalarType, Space};
 
 use super::float::{atomic_add32, atomic_add64};
-use crate::access::{Action, MemoryAccess, Region, Request, Span};
-use crate::block::{At, BlockRunner, Execute, Next, Op, Stop};
+use crate::access::{Action, MemoryAccess, Region};
 use crate::counts::InstructionClass;
-use crate::fault::AccessKind;
+use crate::fault::{AccessKind, Stop};
 use crate::frame::Returning;
 use crate::memory::space_of;
 use crate::read::{Read, Reader, Width, other};
 use crate::registers::{Registers, Slot, lanes, lanes_where};
+use crate::request::{Request, Span};
+use crate::runner::{At, BlockRunner, Execute, Next, Op};
 use crate::unset::facts::Rule;
 use crate::warp::Warp;
 
@@ -181,7 +182,7 @@ impl Action for Atomic {
             let offset = request.addresses[lane] - region.base();
             let new = |old| self.update.apply(old, b, c, R::IS_GLOBAL);
             let old = region.update(lane, offset, request.width, new);
-            runner.changes += u64::from(new(old) != old);
+            runner.turn.changes += u64::from(new(old) != old);
             if let Some(dst) = self.dst {
                 registers.set_lane(dst, lane, old);
             }

@@ -5,12 +5,13 @@
 use ptx::{Literal, OperandKind, RegClass, ScalarType};
 
 use super::compare::BOOL_OPS;
-use crate::block::{At, BlockRunner, Execute, Next, Op, Stop};
+use crate::fault::Stop;
 use crate::read::{IntType, Read, Reader, class_of, other};
 use crate::registers::{
     Apply, Combination, Operands, Registers, lane_loop, lanes, map1, map2, map3, map3_aux,
     portable_loop,
 };
+use crate::runner::{At, BlockRunner, Execute, Next, Op};
 use crate::unset::facts::Rule;
 use crate::warp::Warp;
 

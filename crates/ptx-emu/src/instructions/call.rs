@@ -4,13 +4,13 @@ use ptx::{
     Named, Operand, OperandKind, Operands, Param, ParamType, Problem, RegClass, ScalarType, Symbol,
 };
 
-use crate::block::{At, BlockRunner, Execute, Next, Op, Stop};
 use crate::counts::InstructionClass;
-use crate::fault::FaultKind;
+use crate::fault::{FaultKind, Stop};
 use crate::frame::{Constant, FrameBuilder};
 use crate::memory::{PARAM_FRAMES, Words, extend, function_at};
 use crate::read::{Read, Reader, Refusal, Width, other};
 use crate::registers::{ALWAYS, Bases, NEVER, Slot, lanes, lanes_where};
+use crate::runner::{At, BlockRunner, Execute, Next, Op};
 use crate::unset::facts::{Flow, Rule};
 use crate::warp::{Frame, State, Warp};
 
@@ -440,7 +440,7 @@ impl BlockRunner<'_> {
             ..
         } = warp.frames[frame as usize];
         let launch = self.launch;
-        let view = launch.view(self.block);
+        let view = launch.view(self.block.index);
         let function = &launch.code.functions[function as usize];
         warp.registers.reserve(Bases {
             r32: bases.r32 + function.rows.r32,

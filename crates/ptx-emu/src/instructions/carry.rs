@@ -5,9 +5,9 @@
 use ptx::RegClass;
 
 use super::integer::{HALVES, Half, MulHigh};
-use crate::block::Op;
 use crate::read::{IntType, Read, Reader};
 use crate::registers::{Apply, CARRY, LANES, Operands, Registers, Slot, Value};
+use crate::runner::Op;
 
 /// `aux` bit: the flag is read.
 const IN: u32 = 1;

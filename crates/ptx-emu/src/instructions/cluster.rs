@@ -2,12 +2,12 @@
 
 use ptx::{ScalarType, Space};
 
-use crate::block::{At, BlockRunner, Execute, Next, Op, Stop};
 use crate::counts::InstructionClass;
-use crate::fault::FaultKind;
+use crate::fault::{FaultKind, Stop};
 use crate::memory::{SHARED_WINDOW, in_cluster, rank_of, space_of};
 use crate::read::{Read, Reader, Width, other};
 use crate::registers::{Slot, lanes};
+use crate::runner::{At, BlockRunner, Execute, Next, Op};
 use crate::unset::facts::Rule;
 use crate::warp::{State, Warp};
 
@@ -55,7 +55,10 @@ impl Execute for Arrive {
         warp.arrived_at = at.pc;
         if self.releases && sanitize.races {
             let warp = runner.warp_number(warp.index);
-            runner.clocks.arrive(warp, &mut runner.cluster.arriving);
+            runner
+                .sanitizer
+                .clocks
+                .arrive(warp, &mut runner.cluster.arriving);
         }
         runner.cluster.has_arrivals = true;
         runner.cluster.recheck = true;
@@ -76,10 +79,10 @@ impl Execute for Wait {
         let goes_on = at.active & warp.passed;
         if goes_on != 0 {
             warp.leave_cluster_barrier(goes_on);
-            runner.has_met_cluster = true;
+            runner.block.has_met_cluster = true;
             if runner.launch.sanitize.races {
                 let warp = runner.warp_number(warp.index);
-                runner.clocks.pass(warp, &runner.cluster.released);
+                runner.sanitizer.clocks.pass(warp, &runner.cluster.released);
             }
         }
         let waits = at.active & !goes_on;
@@ -165,7 +168,7 @@ impl Execute for MapAddress {
                 .ok_or_else(|| not_shared(runner, warp.thread(lane), at.pc, "mapa", address))?;
             let (_, offset) = rank_of(address);
             let rank = warp.registers.lane(self.rank, lane) as u32;
-            let mapped = match rank as usize == runner.rank {
+            let mapped = match rank as usize == runner.block.rank {
                 true => offset,
                 false => in_cluster(offset, rank),
             };
@@ -191,7 +194,7 @@ impl Execute for RankOfAddress {
             let address = shared_address(address, self.is_generic).ok_or_else(|| {
                 not_shared(runner, warp.thread(lane), at.pc, "getctarank", address)
             })?;
-            let rank = rank_of(address).0.unwrap_or(runner.rank as u32);
+            let rank = rank_of(address).0.unwrap_or(runner.block.rank as u32);
             warp.registers.set_lane(self.dst, lane, rank.into());
         }
         Ok(Next::Step)

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use ptx::{Name, OperandKind, ScalarType};
 
-use crate::block::{At, BlockRunner, Execute, Next, Op, Stop};
 use crate::counts::InstructionClass;
-use crate::fault::FaultKind;
+use crate::fault::{FaultKind, Stop};
 use crate::read::{Read, Reader, other};
 use crate::registers::{Slot, lanes, lanes_where};
+use crate::runner::{At, BlockRunner, Execute, Next, Op};
 use crate::unset::facts::{Flow, Rule};
 use crate::warp::{Frame, Group, PATIENCE, Warp};
 

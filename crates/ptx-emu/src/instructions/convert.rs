@@ -17,11 +17,12 @@
 use ptx::{RegClass, ScalarType};
 
 use super::float::{CANONICAL_NAN_F32, flush, saturate};
-use crate::block::{At, BlockRunner, Execute, Next, Op, Stop};
 use crate::counts::InstructionClass;
 use crate::exact::{self, BF16, Exact, F16, F32, F64, Format, Rounding};
+use crate::fault::Stop;
 use crate::read::{Read, Reader, Width, other};
 use crate::registers::{Apply, Operands, Registers, Slot, lane_loop, lanes, map1};
+use crate::runner::{At, BlockRunner, Execute, Next, Op};
 use crate::unset::facts::Rule;
 use crate::warp::Warp;
 

@@ -4,26 +4,21 @@
 
 use ptx::{ScalarType, Space};
 
-use crate::access::{GlobalRegion, Request, Span, words};
-use crate::block::{At, BlockRunner, Execute, Next, Op, Stop};
+use crate::access::{GlobalRegion, words};
 use crate::counts::InstructionClass;
-use crate::fault::AccessKind;
+use crate::fault::{AccessKind, Stop};
 use crate::memory::Words;
 use crate::memory::claims::Claim;
 use crate::read::{Read, Reader, Width, other};
 use crate::registers::{Address, Flag, LANES, Row64, Slot, lanes, lanes_where};
+use crate::request::{Request, Span};
+use crate::runner::{At, BlockRunner, Execute, Next, Op};
 use crate::unset::facts::Rule;
 use crate::warp::{AsyncCopy, Warp};
 
-/// `cp`.
+/// `cp.async`; `.async` is taken already.
 pub(super) fn read(r: &mut Reader) -> Read<Op> {
     (r.class, r.rule) = (InstructionClass::Other, Rule::Strict);
-    if !r.has("async") {
-        return Err(r.missing("`.async`"));
-    }
-    if r.has("bulk") {
-        return super::bulk::read(r);
-    }
     if r.has("commit_group") {
         r.operands(0)?;
         return other(Commit);
@@ -251,7 +246,7 @@ fn make(runner: &mut BlockRunner, warp: &Warp, lane: usize, copy: AsyncCopy) -> 
     let targets = [copy.dst; LANES];
     let store = request(AccessKind::Store, &targets, mask, copy.bytes, pc, warp);
     let span = Span::of(&targets, mask, copy.bytes);
-    let mut shared = std::mem::take(&mut runner.shared);
+    let mut shared = std::mem::take(&mut runner.block.shared);
     if let Some(claims) = &mut shared.claims {
         claims.release(copy.dst, copy.bytes.into());
         claims.note_store(copy.dst, copy.bytes.into());
@@ -259,7 +254,7 @@ fn make(runner: &mut BlockRunner, warp: &Warp, lane: usize, copy: AsyncCopy) -> 
     if launch.sanitize.races {
         let checked = runner.check_stores(&store, &mut shared, |_, _| true, |_, _| {});
         if checked.is_err() {
-            runner.shared = shared;
+            runner.block.shared = shared;
             return checked;
         }
     }
@@ -267,6 +262,6 @@ fn make(runner: &mut BlockRunner, warp: &Warp, lane: usize, copy: AsyncCopy) -> 
     for (i, byte) in data[..copy.bytes as usize].iter().enumerate() {
         shared.store(lane, copy.dst + i as u64, 1, (*byte).into());
     }
-    runner.shared = shared;
+    runner.block.shared = shared;
     Ok(())
 }

@@ -14,12 +14,12 @@ use super::float::{
     Modifiers, SMALLEST_NORMAL, by_modifiers, directed, directed32, exact2, finish, finish64,
     flush, flush_if, zero_if,
 };
-use crate::block::Op;
 use crate::exact::{self, F64, Rounding};
 use crate::read::{FloatType, Read, Reader};
 use crate::registers::{
     Apply, Operands, Registers, lane_loop, map1, map1_aux, map2, map2_aux, portable_loop,
 };
+use crate::runner::Op;
 
 /// How `div`, `sqrt`, `rcp` are evaluated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

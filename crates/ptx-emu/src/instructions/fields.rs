@@ -3,11 +3,11 @@
 use ptx::{RegClass, ScalarType};
 
 use super::bits::clamps;
-use crate::block::Op;
 use crate::read::{IntType, Read, Reader, class_of};
 use crate::registers::{
     Apply, LANES, Operands, Registers, lane_loop, map1, map2_aux, map3, map3_aux, portable_loop,
 };
+use crate::runner::Op;
 use crate::unset::facts::Rule;
 
 const B32: ScalarType = ScalarType::B32;

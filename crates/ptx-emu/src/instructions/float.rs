@@ -25,12 +25,12 @@
 //! `add`, `sub`, `mul` without a rounding modifier are rounded to nearest here; the assembler may contract such a
 //! multiplication and addition into an `fma`, which this does not show.
 
-use crate::block::Op;
 use crate::exact::{self, DEFAULT_NAN_F64, F32, F64, Format, Rounding};
 use crate::read::{FloatType, Read, Reader};
 use crate::registers::{
     Apply, Operands, Registers, lane_loop, map1, map2, map2_aux, map3, map3_aux, portable_loop,
 };
+use crate::runner::Op;
 
 /// The opcodes that floating point shares with integers.
 pub(super) fn arithmetic(r: &mut Reader, ty: FloatType) -> Read<Op> {

@@ -6,11 +6,11 @@
 
 use ptx::ScalarType;
 
-use crate::block::Op;
 use crate::read::{IntType, Read, Reader};
 use crate::registers::{
     Apply, Operands, Registers, lane_loop, map1, map2, map2_aux, map3, map3_aux, portable_loop,
 };
+use crate::runner::Op;
 use crate::unset::facts::Rule;
 
 /// `match` over an [`IntType`] with the Rust type bound to a name.

@@ -4,14 +4,14 @@ use std::sync::atomic::{Ordering, fence};
 
 use ptx::{Operand, OperandKind, RegClass, ScalarType, Space, Symbol};
 
-use super::store_async;
-use crate::access::{Action, MemoryAccess, ParamRegion, Region, Request, Span};
-use crate::block::{At, BlockRunner, Execute, Next, Op, Stop};
+use crate::access::{Action, MemoryAccess, ParamRegion, Region};
 use crate::counts::InstructionClass;
-use crate::fault::{self, AccessKind, FaultKind, Stray, UnsetUse};
+use crate::fault::{self, AccessKind, FaultKind, Stop, Stray, UnsetUse};
 use crate::memory::{Words, byte_mask, extend};
 use crate::read::{Read, Reader, Target, Width, other};
 use crate::registers::{Registers, Row64, Slot, lanes};
+use crate::request::{Request, Span};
+use crate::runner::{At, BlockRunner, Execute, Next, Op};
 use crate::unset::facts::{LoadsOwn, Rule};
 use crate::warp::Warp;
 
@@ -154,9 +154,6 @@ pub(super) fn load(r: &mut Reader) -> Read<Op> {
 
 /// `st`.
 pub(super) fn store(r: &mut Reader) -> Read<Op> {
-    if r.has("async") {
-        return store_async::read(r);
-    }
     other(read_store(r, 2)?)
 }
 
@@ -362,7 +359,7 @@ impl Action for Load {
                 let unset = region.unset(lane, offset(lane) + k, bytes);
                 // Padding, and what a call passes on, are not where it comes from.
                 if unset == byte_mask(bytes) && region.base() == 0 {
-                    runner.unset_load = Some(request.pc);
+                    runner.sanitizer.unset_load = Some(request.pc);
                 }
                 let unset = extend(unset, bytes, self.elements.is_signed);
                 registers.set_lane(shadow, lane, unset);
@@ -407,7 +404,7 @@ impl Execute for Store {
             runner.note_poll(warp, 1);
             runner.publish(warp, self.access.space);
         }
-        runner.changes += u64::from(self.access.space != Space::Shared);
+        runner.turn.changes += u64::from(self.access.space != Space::Shared);
         runner.access(warp, at, &self.access, self)?;
         Ok(Next::Step)
     }

@@ -39,9 +39,10 @@ mod moves;
 mod store_async;
 mod warp_wide;
 
-use crate::block::{At, BlockRunner, Execute, Next, Op, Stop};
 use crate::counts::InstructionClass;
+use crate::fault::Stop;
 use crate::read::{Read, Reader, Refusal};
+use crate::runner::{At, BlockRunner, Execute, Next, Op};
 use crate::unset::facts::{Flow, Rule};
 use crate::warp::Warp;
 
@@ -96,11 +97,14 @@ fn operation(r: &mut Reader) -> Read<Op> {
         "isspacep" => moves::is_space(r),
         "cvt" => convert::read(r),
         "ld" | "ldu" => memory::load(r),
-        "st" => memory::store(r),
+        "st" => match r.has("async") {
+            true => store_async::read(r),
+            false => memory::store(r),
+        },
         "prefetch" | "prefetchu" => memory::prefetch(r),
         "atom" | "red" => atomic::read(r),
         "fence" | "membar" => fence::read(r),
-        "cp" => copy::read(r),
+        "cp" => asynchronous_copy(r),
         "mbarrier" => mbarrier::read(r),
         "bar" => match r.has("warp") {
             true => warp_wide::barrier(r),
@@ -142,6 +146,17 @@ fn arithmetic(r: &mut Reader) -> Read<Op> {
         return carry::writing(r, ty);
     }
     integer::arithmetic(r, ty)
+}
+
+/// Copies of a thread and copies in bulk.
+fn asynchronous_copy(r: &mut Reader) -> Read<Op> {
+    if !r.has("async") {
+        return Err(r.missing("`.async`"));
+    }
+    match r.has("bulk") {
+        true => bulk::read(r),
+        false => copy::read(r),
+    }
 }
 
 /// What closes a body: control must not run past its end.

@@ -3,14 +3,15 @@
 use ptx::{Named, Operand, OperandKind, RegClass, ScalarType, Space};
 
 use super::float::flush;
-use crate::block::{At, BlockRunner, Execute, Next, Op, Stop};
 use crate::counts::InstructionClass;
+use crate::fault::Stop;
 use crate::memory::{CLUSTER_STEP, SHARED_WINDOW, space_of, window};
 use crate::read::{Read, Reader, Refusal, Width, class_of, other};
 use crate::registers::{
     Apply, LANES, Operands, Registers, Slot, Value, lane_loop, lanes, lanes_where, map1, map3_aux,
     portable_loop,
 };
+use crate::runner::{At, BlockRunner, Execute, Next, Op};
 use crate::special::Special;
 use crate::unset::facts::Rule;
 use crate::warp::Warp;
@@ -126,7 +127,7 @@ impl Execute for Clock {
             true => EPOCH + random(0).u64(0..SPREAD) + u64::from(launch.first_block) * BLOCK_NANOS,
             false => random(block.wrapping_mul(0x9e37_79b9_7f4a_7c15)).u64(0..CLOCKS),
         };
-        let now = start + runner.executed;
+        let now = start + runner.turn.executed;
         warp.registers.fill(self.dst, at.active, now >> self.shift);
         Ok(Next::Step)
     }

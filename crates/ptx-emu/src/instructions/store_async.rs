@@ -7,11 +7,11 @@ use ptx::Space;
 
 use super::memory::{self, Store};
 use crate::access::{MBARRIER_BYTES, Region};
-use crate::block::{At, BlockRunner, Execute, Next, Op, Stop};
-use crate::fault::FaultKind;
+use crate::fault::{FaultKind, Stop};
 use crate::memory::rank_of;
 use crate::read::{Read, Reader, other};
 use crate::registers::{Address, lanes};
+use crate::runner::{At, BlockRunner, Execute, Next, Op};
 use crate::warp::Warp;
 
 /// `st.async`; `.async` is taken already.
@@ -77,7 +77,7 @@ impl BlockRunner<'_> {
         let (number, thread) = (self.warp_number(warp.index), warp.thread(lane));
         let (rank, offset) = rank_of(address);
         let memory = match rank {
-            None => &mut self.shared,
+            None => &mut self.block.shared,
             Some(rank) => &mut self.cluster.memories[rank as usize],
         };
         let claims = memory.claims.as_mut();
@@ -91,7 +91,7 @@ impl BlockRunner<'_> {
         };
         barrier.bytes -= bytes;
         if releases && self.launch.sanitize.races {
-            self.clocks.arrive(number, &mut barrier.arriving);
+            self.sanitizer.clocks.arrive(number, &mut barrier.arriving);
         }
         if rank.is_none() {
             return self.settle(warp, (thread, pc), offset);

@@ -10,11 +10,11 @@ use std::fmt;
 
 use ptx::ScalarType;
 
-use crate::block::{At, BlockRunner, Execute, Next, Op, Stop};
 use crate::counts::InstructionClass;
-use crate::fault::FaultKind;
+use crate::fault::{FaultKind, Stop};
 use crate::read::{Read, Reader, other};
 use crate::registers::{Flag, LANES, Slot, lanes, lanes_where};
+use crate::runner::{At, BlockRunner, Execute, Next, Op};
 use crate::unset::facts::Rule;
 use crate::warp::{State, Warp};
 
@@ -294,7 +294,10 @@ impl Together for WarpBarrier {
         while rest != 0 && runner.launch.sanitize.races {
             let mask = party.partners[rest.trailing_zeros() as usize];
             let number = runner.warp_number(warp.index);
-            runner.clocks.warp_barrier(number, mask, warp.lanes);
+            runner
+                .sanitizer
+                .clocks
+                .warp_barrier(number, mask, warp.lanes);
             rest &= !mask;
         }
         Ok(())

@@ -11,10 +11,10 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard};
 
 use super::{GLOBAL_BASE, Words, byte_mask};
-use crate::access::{Request, Span};
 use crate::check::footprint::{Accessed, Footprint};
 use crate::check::race::RaceShadow;
 use crate::check::written::WrittenShadow;
+use crate::request::{Request, Span};
 
 /// Buffers start at multiples of this.
 const ALIGNMENT: u64 = 256;

@@ -6,10 +6,10 @@ use ptx::{
 };
 
 use super::reader::{Read, Reader, Refusal, class_of};
-use crate::block::Op;
 use crate::frame::Constant;
 use crate::memory::function_address;
 use crate::registers::{Address, Apply, Flag, Operands, Slot};
+use crate::runner::Op;
 use crate::special::Special;
 
 /// How wide a register may be beside the type.

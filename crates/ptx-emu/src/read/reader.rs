@@ -7,10 +7,10 @@ use ptx::{
     Body, ErrorKind, FunctionId, Inst, Operand, Operands, Problem, RegClass, ScalarType, Space,
 };
 
-use crate::block::Op;
 use crate::counts::InstructionClass;
 use crate::exact::Rounding;
 use crate::frame::{Exchange, FrameBuilder, Returning};
+use crate::runner::Op;
 use crate::unset::facts::{Facts, Flow, Rule};
 
 /// Why an instruction cannot be executed.
@@ -441,6 +441,6 @@ pub(crate) fn class_of(ty: ScalarType) -> RegClass {
 }
 
 /// An operation that is executed by an object.
-pub(crate) fn other(op: impl crate::block::Execute + 'static) -> Read<Op> {
+pub(crate) fn other(op: impl crate::runner::Execute + 'static) -> Read<Op> {
     Ok(Op::Other(Box::new(op)))
 }

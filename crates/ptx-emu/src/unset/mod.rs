@@ -35,9 +35,9 @@ pub(crate) mod propagation;
 mod reach;
 mod shadows;
 
-use crate::block::{Inst, Op};
 use crate::frame::FrameBuilder;
 use crate::registers::Slot;
+use crate::runner::{Inst, Op};
 use facts::{Facts, Rule};
 use propagation::Propagation;
 use shadows::{Numbers, Shadows};

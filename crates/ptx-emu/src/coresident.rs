@@ -14,13 +14,13 @@
 //! If all that run only poll, for many instructions together, and none changes anything that another could wait for, they wait
 //! for a block that cannot start or for what nobody does.
 
-use crate::block::{LaunchContext, Stop};
 use crate::cluster::ClusterRunner;
 use crate::config::Schedule;
-use crate::fault::FaultKind;
-use crate::launch::Order;
-use crate::schedule::Turns;
+use crate::fault::{FaultKind, Stop};
+use crate::order::Order;
+use crate::runner::LaunchContext;
 use crate::tally::Tallies;
+use crate::turn::Turns;
 use crate::warp::State;
 
 /// What ends a turn of a warp by polls, and what does so now and then in a sequential order: what polls without waiting for anybody
@@ -43,7 +43,7 @@ struct Running<'a> {
 }
 
 /// The clusters of a launch.
-struct Together<'a> {
+struct Coresident<'a> {
     launch: &'a LaunchContext<'a>,
     order: &'a Order,
     turns: Turns,
@@ -67,7 +67,7 @@ pub(crate) fn run(launch: &LaunchContext, order: &Order) -> Result<Tallies, Stop
         Schedule::InOrder => 0,
         Schedule::Random { seed } => seed,
     };
-    let mut together = Together {
+    let mut coresident = Coresident {
         launch,
         order,
         turns: Turns::of(launch.schedule),
@@ -80,11 +80,11 @@ pub(crate) fn run(launch: &LaunchContext, order: &Order) -> Result<Tallies, Stop
         changes: 0,
         idle: 0,
     };
-    match together.turns {
-        Turns::Short => together.run_by_chance()?,
-        _ => together.run_in_order()?,
+    match coresident.turns {
+        Turns::Short => coresident.run_by_chance()?,
+        _ => coresident.run_in_order()?,
     }
-    Ok(together.tallies)
+    Ok(coresident.tallies)
 }
 
 /// Clusters that the device holds at once.
@@ -94,7 +94,7 @@ fn resident_clusters(launch: &LaunchContext) -> u64 {
     (blocks / u64::from(launch.cluster_blocks())).max(1)
 }
 
-impl<'a> Together<'a> {
+impl<'a> Coresident<'a> {
     /// Runs the clusters in turn, in the order of their start.
     fn run_in_order(&mut self) -> Result<(), Stop> {
         loop {
@@ -160,7 +160,7 @@ impl<'a> Together<'a> {
             });
         }
         let before = Done::by(runner);
-        let patience = u64::from(runner.blocks()[0].patience);
+        let patience = u64::from(runner.blocks()[0].turn.patience);
         std::mem::swap(runner.tallies(), &mut self.tallies);
         let mut has_ended = false;
         for _ in 0..sweeps {
@@ -218,7 +218,7 @@ impl<'a> Together<'a> {
         };
         let blocks = self.running[index].runner.blocks();
         let groups = blocks.iter().flat_map(|block| {
-            let groups = block.warps.iter().flat_map(|warp| {
+            let groups = block.block.warps.iter().flat_map(|warp| {
                 let groups = warp.groups.iter();
                 groups.map(move |group| (warp, group))
             });
@@ -249,9 +249,9 @@ impl Done {
             changes: 0,
         };
         runner.blocks().iter().fold(none, |sum, block| Self {
-            executed: sum.executed + block.executed,
-            polls: sum.polls + block.polls,
-            changes: sum.changes + block.changes,
+            executed: sum.executed + block.turn.executed,
+            polls: sum.polls + block.turn.polls,
+            changes: sum.changes + block.turn.changes,
         })
     }
 }
