@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
-use ptx::Function;
+use ptx::{Function, LaunchShape, ShapeLimits};
 use rayon::prelude::*;
 
 use crate::check::fences::Fences;
@@ -34,87 +34,28 @@ pub(crate) fn validate(
             given: params.len(),
         });
     }
-    let shapes = [
-        ("grid", config.grid, limits.grid),
-        ("block", config.block, limits.block),
-    ];
-    for (what, shape, limits) in shapes {
-        if shape.contains(&0) {
-            return Err(LaunchError::Empty { what, shape });
-        }
-        for ((axis, given), limit) in ["x", "y", "z"].into_iter().zip(shape).zip(limits) {
-            if given > limit {
-                return Err(LaunchError::Dimension {
-                    what,
-                    axis,
-                    given,
-                    limit,
-                });
-            }
-        }
-    }
-    let product = |shape: [u32; 3]| {
-        shape
-            .into_iter()
-            .try_fold(1u64, |product, n| product.checked_mul(n.into()))
+    let shape = LaunchShape {
+        grid: config.grid,
+        block: config.block,
+        cluster: config.cluster,
+        dynamic_shared_bytes: config.shared_mem_bytes,
     };
-    let threads = product(config.block).unwrap_or(u64::MAX);
-    let mut allowed = vec![("the device".to_owned(), u64::from(limits.threads_per_block))];
-    if let Some(limit) = kernel.max_threads.and_then(product) {
-        allowed.push((format!("kernel `{}`", kernel.name), limit));
-    }
-    for (who, limit) in allowed {
-        if threads > limit {
-            return Err(LaunchError::Threads {
-                given: threads,
-                limit,
-                who,
-            });
-        }
-    }
-    if let Some(required) = kernel.required_threads
-        && config.block != required
-    {
-        return Err(LaunchError::RequiredBlock {
-            kernel: kernel.name.clone(),
-            required,
-        });
-    }
-    let cluster = cluster(kernel, config);
-    if cluster.contains(&0) {
-        return Err(LaunchError::Empty {
-            what: "cluster",
-            shape: cluster,
-        });
-    }
-    if let Some(required) = kernel.required_cluster
-        && cluster != required
-    {
-        return Err(LaunchError::RequiredCluster {
-            kernel: kernel.name.clone(),
-            required,
-        });
-    }
-    let mut allowed = vec![("the device".to_owned(), limits.cluster_blocks)];
-    if let Some(limit) = kernel.max_cluster_blocks {
-        allowed.push((format!("kernel `{}`", kernel.name), limit));
-    }
-    for (who, limit) in allowed {
-        if product(cluster).is_none_or(|blocks| blocks > limit.into()) {
-            return Err(LaunchError::ClusterBlocks {
-                shape: cluster,
-                limit,
-                who,
-            });
-        }
-    }
-    if (0..3).any(|axis| !config.grid[axis].is_multiple_of(cluster[axis])) {
-        return Err(LaunchError::ClusterShape {
-            cluster,
-            grid: config.grid,
-        });
-    }
-    if product(config.grid).is_none_or(|blocks| blocks > MAX_BLOCKS) {
+    let allowed = ShapeLimits {
+        grid: limits.grid,
+        block: limits.block,
+        threads_per_block: limits.threads_per_block,
+        static_shared_bytes: limits.static_shared_bytes,
+        shared_bytes: limits.shared_bytes,
+        cluster_blocks: limits.cluster_blocks,
+        is_portable: false,
+    };
+    let checked = kernel.check_shape(&shape, &allowed);
+    checked.map_err(|error| LaunchError::Shape {
+        kernel: kernel.name.clone(),
+        error,
+    })?;
+    let blocks = config.grid.into_iter().map(u128::from).product::<u128>();
+    if blocks > MAX_BLOCKS.into() {
         return Err(LaunchError::Blocks {
             shape: config.grid,
             limit: MAX_BLOCKS,
@@ -127,44 +68,7 @@ pub(crate) fn validate(
             limit: limits.local_bytes_per_thread.into(),
         });
     }
-    let shared = [
-        (
-            "static",
-            u64::from(kernel.shared_bytes),
-            limits.static_shared_bytes,
-        ),
-        (
-            "static and dynamic",
-            shared_bytes(kernel, config),
-            limits.shared_bytes,
-        ),
-    ];
-    for (what, given, limit) in shared {
-        if given > limit.into() {
-            return Err(LaunchError::SharedMemory {
-                what,
-                given,
-                limit: limit.into(),
-            });
-        }
-    }
     Ok(())
-}
-
-/// The cluster's shape: the launch's, or the one that the kernel asks for if the launch names none.
-pub(crate) fn cluster(kernel: &Function, config: &LaunchConfig) -> [u32; 3] {
-    match kernel.required_cluster {
-        Some(required) if config.cluster == [1; 3] => required,
-        _ => config.cluster,
-    }
-}
-
-/// Shared memory of a block, static and dynamic.
-pub(crate) fn shared_bytes(kernel: &Function, config: &LaunchConfig) -> u64 {
-    match config.shared_mem_bytes {
-        0 => kernel.shared_bytes.into(),
-        dynamic => u64::from(kernel.dynamic_shared_offset) + u64::from(dynamic),
-    }
 }
 
 /// Blocks of a valid grid.

@@ -122,3 +122,4 @@ pub use memory::{
     GLOBAL_BASE, LOCAL_WINDOW, NULL_LIMIT, PARAM_WINDOW, SHARED_WINDOW, WINDOW_BYTES,
 };
 pub use position::{CodePosition, SourcePosition};
+pub use ptx::ShapeError;

@@ -6,6 +6,8 @@
 //! asks there what the names in them stand for, registers as slots in dense files, labels as instruction indices,
 //! variables as offsets or ids.
 //!
+//! [`Function::check_shape`] checks the shape of a launch.
+//!
 //! Text that is not PTX is an [`Error`] with line, column and what was expected.
 //!
 //! ```
@@ -45,6 +47,7 @@
 
 mod edit;
 mod error;
+mod launch;
 mod lex;
 mod parse;
 mod program;
@@ -54,6 +57,7 @@ mod types;
 
 pub use edit::with_max_registers;
 pub use error::{Error, ErrorKind, Problem};
+pub use launch::{LaunchShape, ShapeError, ShapeLimits};
 pub use program::*;
 pub use resolve::{Body, Instruction, Named, Signature};
 pub use syntax::{AddressBase, Inst, Literal, Name, Operand, OperandKind, Operands};
