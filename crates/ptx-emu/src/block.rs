@@ -31,7 +31,8 @@ pub(crate) struct Block {
 }
 
 impl Block {
-    /// Begins the block of an index; its shared memory and its warps are still those of the one before.
+    /// Begins the block of an index; its shared memory and its warps are still those of the one
+    /// before.
     pub(crate) fn start(&mut self, index: u64, threads: u32) {
         self.index = index;
         self.live_threads = threads;

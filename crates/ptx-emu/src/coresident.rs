@@ -1,18 +1,21 @@
-//! Blocks that may learn of each other before the launch ends: all that the device holds run together, on one host thread, in
-//! turns.
+//! Blocks that may learn of each other before the launch ends: all that the device holds run
+//! together, on one host thread, in turns.
 //!
-//! A GPU starts as many blocks as it holds ([`DeviceLimits::resident_blocks`](crate::DeviceLimits::resident_blocks)), and another
-//! whenever one ends; so a block may wait for others that run, and not for one that has not started. Here a cluster starts when
-//! those before it have ended or polled (atomics, strong accesses, fences, sleeps), and its turn lasts until it does either. Where
-//! turns are stepwise, each poll ends the turn, so that all others come between it and the next. Where they are short, chance
-//! decides who is next, and starts clusters before others poll.
+//! A GPU starts as many blocks as it holds
+//! ([`DeviceLimits::resident_blocks`](crate::DeviceLimits::resident_blocks)), and another whenever
+//! one ends; so a block may wait for others that run, and not for one that has not started. Here a
+//! cluster starts when those before it have ended or polled (atomics, strong accesses, fences,
+//! sleeps), and its turn lasts until it does either. Where turns are stepwise, each poll ends the
+//! turn, so that all others come between it and the next. Where they are short, chance decides who
+//! is next, and starts clusters before others poll.
 //!
-//! Whose turn it is follows from the schedule alone, so that the same blocks see the same on every machine.
+//! Whose turn it is follows from the schedule alone, so that the same blocks see the same on every
+//! machine.
 //!
 //! # Blocks that wait in vain
 //!
-//! If all that run only poll, for many instructions together, and none changes anything that another could wait for, they wait
-//! for a block that cannot start or for what nobody does.
+//! If all that run only poll, for many instructions together, and none changes anything that
+//! another could wait for, they wait for a block that cannot start or for what nobody does.
 
 use crate::cluster::ClusterRunner;
 use crate::config::Schedule;
@@ -23,21 +26,23 @@ use crate::tally::Tallies;
 use crate::turn::Turns;
 use crate::warp::State;
 
-/// What ends a turn of a warp by polls, and what does so now and then in a sequential order: what polls without waiting for anybody
-/// is to end before others come between.
+/// What ends a turn of a warp by polls, and what does so now and then in a sequential order: what
+/// polls without waiting for anybody is to end before others come between.
 const BLOCK_PATIENCE: u32 = 16;
 const LONG_PATIENCE: u32 = 1024;
 /// Longest turn of a cluster, in turns of its warps, where turns are short.
 const SHORT_TURN: u32 = 8;
 /// A cluster that polls less often than once in so many warp instructions computes something.
 const COMPUTES: u64 = 1024;
-/// Warp instructions without a change after which the blocks wait in vain: of all together, and at least of each cluster.
+/// Warp instructions without a change after which the blocks wait in vain: of all together, and at
+/// least of each cluster.
 const IN_VAIN: (u64, u64) = (2_000_000, 4096);
 
 /// A cluster that runs.
 struct Running<'a> {
     runner: ClusterRunner<'a>,
-    /// Warp instructions executed since the last change by any cluster, if that is still the change of this number.
+    /// Warp instructions executed since the last change by any cluster, if that is still the change
+    /// of this number.
     idle: u64,
     change: u64,
 }
@@ -148,7 +153,8 @@ impl<'a> Coresident<'a> {
         true
     }
 
-    /// Runs a cluster until it ends or polls, or for so many turns of its warps; true if it has ended.
+    /// Runs a cluster until it ends or polls, or for so many turns of its warps; true if it has
+    /// ended.
     fn take_turn(&mut self, index: usize, sweeps: u32) -> Result<bool, Stop> {
         let runner = &mut self.running[index].runner;
         if self.turns == Turns::Sequential {

@@ -43,8 +43,8 @@ impl Executable {
     /// Instructions that are not modelled are no errors: see [`Executable::unsupported`].
     ///
     /// # Errors
-    /// The first position where the text is not well-formed, names something that it does not declare, or has an instruction
-    /// of a form that PTX does not have.
+    /// The first position where the text is not well-formed, names something that it does not
+    /// declare, or has an instruction of a form that PTX does not have.
     pub fn parse(source: &str) -> Result<Executable, ptx::Error> {
         let mut builder = Builder::default();
         // Whether a generic address may be of local memory.
@@ -88,9 +88,9 @@ impl Executable {
         &self.unsupported
     }
 
-    /// True if what a kernel computes may depend on the order in which its threads run: they learn of each other by atomics or
-    /// strong accesses. Updates of one kind whose old value nobody reads give the same in any order. False without such a
-    /// kernel.
+    /// True if what a kernel computes may depend on the order in which its threads run: they learn
+    /// of each other by atomics or strong accesses. Updates of one kind whose old value nobody
+    /// reads give the same in any order. False without such a kernel.
     pub fn depends_on_order(&self, kernel: &str) -> bool {
         let found = self.program.function_named(kernel);
         found.is_some_and(|(id, _)| self.code.exchange(id.0).threads)

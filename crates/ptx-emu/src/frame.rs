@@ -49,14 +49,16 @@ pub(crate) struct FunctionCode {
     pub(crate) exchange: Exchange,
 }
 
-/// How threads may learn of each other with no barrier between: then what they compute may depend on the order in which they run.
+/// How threads may learn of each other with no barrier between: then what they compute may depend
+/// on the order in which they run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Exchange {
     /// By memory that the threads of a block share.
     pub(crate) threads: bool,
     /// By memory that the blocks share.
     pub(crate) blocks: bool,
-    /// The kinds of updates whose old value nobody reads, a bit each. Those of one kind give the same in any order.
+    /// The kinds of updates whose old value nobody reads, a bit each. Those of one kind give the
+    /// same in any order.
     pub(crate) silent: u32,
     /// Fences, releases and acquires: beside any update, they order other accesses.
     pub(crate) orders: bool,
@@ -83,8 +85,8 @@ impl Exchange {
         }
     }
 
-    /// Counts updates as accesses that others see if they need not give the same in any order, being of several kinds, or if they
-    /// may order other accesses.
+    /// Counts updates as accesses that others see if they need not give the same in any order,
+    /// being of several kinds, or if they may order other accesses.
     pub(crate) fn settled(self) -> Self {
         let is_seen = self.silent.count_ones() > 1 || self.silent != 0 && self.orders;
         Self {
@@ -116,7 +118,8 @@ pub(crate) struct FrameBuilder {
 }
 
 impl FrameBuilder {
-    /// The frame of a function whose parameters lie in these registers: the first rows, so that callers know them.
+    /// The frame of a function whose parameters lie in these registers: the first rows, so that
+    /// callers know them.
     pub(crate) fn new(function: &ptx::Function) -> Self {
         let mut frame = Self {
             registers: Default::default(),

@@ -83,7 +83,8 @@ pub(crate) fn fences(config: &LaunchConfig, are_kept: bool) -> Fences {
     Fences::new(blocks, (threads as usize).div_ceil(LANES))
 }
 
-/// The schedule of one launch: launches of one seed have orders of their own, but for what its last bits say.
+/// The schedule of one launch: launches of one seed have orders of their own, but for what its last
+/// bits say.
 pub(crate) fn schedule(schedule: Schedule, first_block: u32) -> Schedule {
     match schedule {
         Schedule::InOrder => schedule,
@@ -93,8 +94,8 @@ pub(crate) fn schedule(schedule: Schedule, first_block: u32) -> Schedule {
     }
 }
 
-/// Runs every block, or `most` of them, on up to `threads` host threads. Of several faults, the one of the block that
-/// starts first is given.
+/// Runs every block, or `most` of them, on up to `threads` host threads. Of several faults, the one
+/// of the block that starts first is given.
 pub(crate) fn run(
     launch: &LaunchContext,
     blocks: u64,

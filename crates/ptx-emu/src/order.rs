@@ -2,7 +2,8 @@
 
 use crate::config::Schedule;
 
-/// `most` of the blocks (or clusters), if there are more: pairs of neighbours at equal distances, from the first to the last.
+/// `most` of the blocks (or clusters), if there are more: pairs of neighbours at equal distances,
+/// from the first to the last.
 fn chosen(blocks: u64, most: Option<u64>) -> Option<Vec<u32>> {
     let most = most.filter(|&most| most < blocks)?;
     let pairs = (most / 2).max(1);
@@ -56,8 +57,8 @@ impl Order {
     }
 }
 
-/// A random order of the numbers below `len`, which takes no memory: a Feistel network over the next power of 4, whose values
-/// beyond `len` are mapped again.
+/// A random order of the numbers below `len`, which takes no memory: a Feistel network over the
+/// next power of 4, whose values beyond `len` are mapped again.
 #[derive(Debug)]
 struct Shuffle {
     len: u64,

@@ -104,7 +104,8 @@ impl Request<'_> {
         u64::from(self.mask.count_ones() * self.width)
     }
 
-    /// Counts an access to global memory. `loaded` has what the block has loaded, if traffic to L2 is counted.
+    /// Counts an access to global memory. `loaded` has what the block has loaded, if traffic to L2
+    /// is counted.
     pub(crate) fn count_global(
         &self,
         traffic: &mut GlobalTraffic,

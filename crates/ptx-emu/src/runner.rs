@@ -1,17 +1,21 @@
-//! What a block runs, [`Code`], and what it runs it with, [`BlockRunner`]: the launch, the block, its turn, and
-//! what the checks remember. Blocks run as members of a cluster, be it of one: `cluster`.
+//! What a block runs, [`Code`], and what it runs it with, [`BlockRunner`]: the launch, the block,
+//! its turn, and what the checks remember. Blocks run as members of a cluster, be it of one:
+//! `cluster`.
 //!
 //! # Execution model
 //!
-//! A thread's position is its call stack and program counter. The threads of a warp that are at the same position form
-//! a group and step as one; of several groups that can run, the one at the lowest position runs, until it reaches
-//! another's position and joins it. Code is laid out so that paths join at higher addresses, so this is how groups
-//! reconverge on hardware, and branches, memory requests and bank conflicts are counted per group.
+//! A thread's position is its call stack and program counter. The threads of a warp that are at the
+//! same position form a group and step as one; of several groups that can run, the one at the
+//! lowest position runs, until it reaches another's position and joins it. Code is laid out so that
+//! paths join at higher addresses, so this is how groups reconverge on hardware, and branches,
+//! memory requests and bank conflicts are counted per group.
 //!
-//! A warp runs until it waits or its turn ends. A group that polls memory gives way to others of its warp after a
-//! while, so that it cannot starve the one that it waits for (independent thread scheduling).
+//! A warp runs until it waits or its turn ends. A group that polls memory gives way to others of
+//! its warp after a while, so that it cannot starve the one that it waits for (independent thread
+//! scheduling).
 //!
-//! `schedule` says whose turn it is, `step` executes instructions, `instructions` says what they do.
+//! `schedule` says whose turn it is, `step` executes instructions, `instructions` says what they
+//! do.
 
 use std::fmt;
 use std::sync::atomic::AtomicU32;
@@ -78,7 +82,8 @@ pub(crate) trait Execute: fmt::Debug + Send + Sync {
     /// Executes it.
     fn execute(&self, runner: &mut BlockRunner, warp: &mut Warp, at: At) -> Result<Next, Stop>;
 
-    /// Told, if the instruction names a register that may be unset, where the unset bits of registers are.
+    /// Told, if the instruction names a register that may be unset, where the unset bits of
+    /// registers are.
     fn track(&mut self, _shadow: &dyn Fn(Slot) -> Option<Slot>) {}
 
     /// True if what it stores is stored by the asynchronous proxy.
@@ -90,7 +95,8 @@ pub(crate) trait Execute: fmt::Debug + Send + Sync {
     fn after_return(&self, _warp: &mut Warp, _caller: Frame, _callee: Frame, _active: u32) {}
 }
 
-/// The group that executes an instruction, and the lanes whose guard is true, of which there is at least one.
+/// The group that executes an instruction, and the lanes whose guard is true, of which there is at
+/// least one.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct At {
     /// Index into [`Warp::groups`].
@@ -111,8 +117,8 @@ pub(crate) enum Next {
 
 /// The code of a module.
 ///
-/// All functions lie in one sequence, so that a position is one number. Operands are rows of the warp's register files;
-/// arithmetic is a pointer to a function on rows.
+/// All functions lie in one sequence, so that a position is one number. Operands are rows of the
+/// warp's register files; arithmetic is a pointer to a function on rows.
 #[derive(Debug, Default)]
 pub(crate) struct Code {
     pub(crate) insts: Vec<Inst>,
@@ -126,7 +132,8 @@ pub(crate) struct Code {
 }
 
 impl Code {
-    /// Zero counts of all that a function may reach: what is between the first and the last function, if it calls any.
+    /// Zero counts of all that a function may reach: what is between the first and the last
+    /// function, if it calls any.
     pub(crate) fn tallies(&self, function: u32) -> Tallies {
         let reached = self.reach(function);
         let first = reached.iter().map(|function| function.entry).min();
@@ -150,7 +157,8 @@ impl Code {
         reached
     }
 
-    /// The narrowest access to global or shared memory, in bytes, of a function and all that it may call.
+    /// The narrowest access to global or shared memory, in bytes, of a function and all that it may
+    /// call.
     pub(crate) fn narrowest(&self, function: u32) -> u32 {
         let reached = self.reach(function);
         reached.iter().fold(8, |least, f| least.min(f.narrowest))
@@ -196,8 +204,8 @@ pub(crate) struct LaunchContext<'a> {
     pub(crate) granule: u32,
     /// Number of the launch's first block among all that the machine ever ran.
     pub(crate) first_block: u32,
-    /// What of global memory the asynchronous proxy has been shown by fences: stores that their warps know of. Kept if the kernel
-    /// copies in bulk.
+    /// What of global memory the asynchronous proxy has been shown by fences: stores that their
+    /// warps know of. Kept if the kernel copies in bulk.
     pub(crate) proxies: Fences,
     /// The time up to which fences have shown the asynchronous proxy what blocks had published.
     pub(crate) proxied_until: AtomicU32,

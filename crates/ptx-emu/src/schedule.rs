@@ -145,7 +145,8 @@ impl BlockRunner<'_> {
         warp.ahead = if seed & 1 == 1 { !ahead } else { ahead };
     }
 
-    /// True if some lanes of a group run ahead of others of it, and it does not stand where they do something together.
+    /// True if some lanes of a group run ahead of others of it, and it does not stand where they do
+    /// something together.
     fn is_to_split(&self, warp: &Warp, index: usize) -> bool {
         let group = &warp.groups[index];
         let ahead = group.mask & warp.ahead;
@@ -154,8 +155,9 @@ impl BlockRunner<'_> {
     }
 }
 
-/// The group to run: of those that have not given way the one at the lowest position, else the one that did so first, unless it
-/// has done so since `gives_way_since`. Where lanes run apart, one of those ahead, at any position.
+/// The group to run: of those that have not given way the one at the lowest position, else the one
+/// that did so first, unless it has done so since `gives_way_since`. Where lanes run apart, one of
+/// those ahead, at any position.
 fn pick(warp: &mut Warp, gives_way_since: Option<u64>) -> Option<usize> {
     let ready = |group: &&(usize, Group)| group.1.state == State::Ready;
     let index = if let [only] = warp.groups[..] {
@@ -189,8 +191,8 @@ fn pick(warp: &mut Warp, gives_way_since: Option<u64>) -> Option<usize> {
     Some(index)
 }
 
-/// Position at which a group may meet another: it must stop there. `u32::MAX` if there is no other, or lanes
-/// run apart and none waits for others.
+/// Position at which a group may meet another: it must stop there. `u32::MAX` if there is no other,
+/// or lanes run apart and none waits for others.
 fn limit(warp: &Warp, index: usize) -> u32 {
     let ours = &warp.groups[index];
     let mut limit = u32::MAX;
@@ -205,8 +207,8 @@ fn limit(warp: &Warp, index: usize) -> u32 {
         if group.frame != ours.frame {
             return 0;
         }
-        // One that is behind is met only after a jump, which ends the group's run. The highest limit below
-        // "alone" says that there is such a one.
+        // One that is behind is met only after a jump, which ends the group's run. The highest
+        // limit below "alone" says that there is such a one.
         limit = limit.min(if group.pc > ours.pc {
             group.pc
         } else {

@@ -34,8 +34,8 @@ impl BlockRunner<'_> {
             match &inst.op {
                 Op::Apply { apply, o } => {
                     if active != 0 {
-                        // SAFETY: the pointer comes from `lane_loop!` or `portable_loop!`, which choose code that
-                        // this host can run.
+                        // SAFETY: the pointer comes from `lane_loop!` or `portable_loop!`, which
+                        // choose code that this host can run.
                         unsafe { apply(&mut warp.registers, o, active) };
                     }
                     pc += 1;

@@ -38,12 +38,14 @@ pub(crate) struct Turn {
     pub(crate) executed: u64,
     /// `executed` at which the turn ends.
     pub(crate) end: u64,
-    /// Polls after which a warp's turn ends, so that others may do what it waits for, or come between.
+    /// Polls after which a warp's turn ends, so that others may do what it waits for, or come
+    /// between.
     pub(crate) patience: u32,
-    /// Instructions of the block that may wait for others: strong accesses, atomics, fences, sleeps.
+    /// Instructions of the block that may wait for others: strong accesses, atomics, fences,
+    /// sleeps.
     pub(crate) polls: u64,
-    /// Instructions that may have changed what others wait for: stores to memory that they share, and updates
-    /// that make a difference.
+    /// Instructions that may have changed what others wait for: stores to memory that they share,
+    /// and updates that make a difference.
     pub(crate) changes: u64,
     /// The random order of turns.
     pub(crate) random: fastrand::Rng,

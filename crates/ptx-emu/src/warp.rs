@@ -9,8 +9,8 @@ use crate::memory::claims::BulkCopy;
 use crate::memory::lanes::LaneMemory;
 use crate::registers::{Bases, Flag, LANES, Registers, Slot};
 
-/// A group that has executed so many atomics, strong accesses, fences or sleeps while others of its warp could
-/// run gives way to them: it may be waiting for what they do.
+/// A group that has executed so many atomics, strong accesses, fences or sleeps while others of its
+/// warp could run gives way to them: it may be waiting for what they do.
 pub(crate) const PATIENCE: u32 = 64;
 
 /// What a group of lanes does.
@@ -34,7 +34,8 @@ pub(crate) enum State {
 }
 
 impl State {
-    /// True if it waits for what others do where they are, so that they need not come to its position.
+    /// True if it waits for what others do where they are, so that they need not come to its
+    /// position.
     pub(crate) fn is_met_elsewhere(&self) -> bool {
         matches!(
             self,
@@ -192,8 +193,8 @@ pub(crate) struct Warp {
     pub(crate) copies: Option<Box<AsyncQueues>>,
     /// The constants of the kernel's frame are in place.
     pub(crate) has_constants: bool,
-    /// Lanes that ran last, and the polling instructions that they have executed since they were chosen: see
-    /// [`PATIENCE`](PATIENCE).
+    /// Lanes that ran last, and the polling instructions that they have executed since they were
+    /// chosen: see [`PATIENCE`](PATIENCE).
     chosen: u32,
     pub(crate) spins: u32,
     /// Lanes that run ahead of the others, where lanes run apart; else 0.
@@ -350,7 +351,8 @@ impl Warp {
         group.mask & self.ahead != 0
     }
 
-    /// Joins groups that can step and are at the same position. Those that run apart meet only where one waits for the other.
+    /// Joins groups that can step and are at the same position. Those that run apart meet only
+    /// where one waits for the other.
     pub(crate) fn merge(&mut self) {
         let mut i = 0;
         while i < self.groups.len() {
@@ -376,7 +378,8 @@ impl Warp {
         }
     }
 
-    /// Moves the lanes of `taken` to `target`, as a group of their own that can step, and the rest of the group to `next`.
+    /// Moves the lanes of `taken` to `target`, as a group of their own that can step, and the rest
+    /// of the group to `next`.
     pub(crate) fn split(&mut self, group: usize, taken: u32, target: u32, next: u32) {
         let rest = &mut self.groups[group];
         rest.mask &= !taken;

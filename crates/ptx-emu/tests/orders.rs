@@ -1,4 +1,5 @@
-//! Kernels whose threads learn of each other without a barrier: what they compute in the orders that a GPU might choose.
+//! Kernels whose threads learn of each other without a barrier: what they compute in the orders
+//! that a GPU might choose.
 
 mod common;
 
@@ -14,7 +15,8 @@ const SCHEDULES: [Schedule; 5] = [
     Schedule::Random { seed: 44 },
 ];
 
-/// What the first words of the output are in each of [`SCHEDULES`], which are the same for any number of host threads.
+/// What the first words of the output are in each of [`SCHEDULES`], which are the same for any
+/// number of host threads.
 fn outputs(kernel: impl Fn() -> Launch, words: usize) -> Vec<Vec<u32>> {
     let each = SCHEDULES.iter().map(|&schedule| {
         let [one, three] = [1, 3].map(|threads| {
@@ -223,7 +225,8 @@ fn lanes_that_take_for_granted_that_they_are_together() {
 
 #[test]
 fn half_a_warp_that_arrives_in_parts() {
-    // 16 threads arrive for another warp, which waits for 64; the volatile load makes lanes run apart.
+    // 16 threads arrive for another warp, which waits for 64; the volatile load makes lanes run
+    // apart.
     let body = "ld.volatile.global.u32 %r5, [%rd2];\nsetp.ge.u32 %p1, %r2, 32;\n@%p1 bra $arrive;\n\
                 bar.sync 1, 64;\nst.global.u32 [%rd3], 7;\nret;\n$arrive:\nbar.arrive 1, 64;";
     for outputs in outputs(|| launch(body).block(48), 32) {

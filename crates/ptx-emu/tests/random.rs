@@ -1,4 +1,5 @@
-//! Random programs: no panic whatever they do, and one result whatever the schedule if nothing is wrong with them.
+//! Random programs: no panic whatever they do, and one result whatever the schedule if nothing is
+//! wrong with them.
 
 mod common;
 
@@ -6,9 +7,10 @@ use common::{Launch, launch};
 use proptest::prelude::*;
 use ptx_emu::{AccessKind, Fault, FaultKind, Sanitize, Schedule};
 
-/// An instruction with holes for registers, by what the holes are: `R` 32 bits, `D` 64 bits, `P` predicate, `F` f32,
-/// `G` f64, `H` 16 bits, `N` a small number, `L` a label, `B` an element of `out` that belongs to the thread, `S` a
-/// word of shared memory that belongs to it, `A` any word of shared memory.
+/// An instruction with holes for registers, by what the holes are: `R` 32 bits, `D` 64 bits, `P`
+/// predicate, `F` f32, `G` f64, `H` 16 bits, `N` a small number, `L` a label, `B` an element of
+/// `out` that belongs to the thread, `S` a word of shared memory that belongs to it, `A` any word
+/// of shared memory.
 const TEMPLATES: &[&str] = &[
     "add.u32 R, R, R;",
     "sub.s32 R, R, N;",

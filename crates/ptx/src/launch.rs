@@ -9,7 +9,8 @@ pub struct LaunchShape {
     pub grid: [u32; 3],
     /// Threads of a block in x, y, z.
     pub block: [u32; 3],
-    /// Blocks of a cluster in x, y, z; 1, 1, 1 without clusters, or for the shape that the kernel asks for.
+    /// Blocks of a cluster in x, y, z; 1, 1, 1 without clusters, or for the shape that the kernel
+    /// asks for.
     pub cluster: [u32; 3],
     /// Dynamic shared memory of a block, in bytes.
     pub dynamic_shared_bytes: u32,
@@ -289,7 +290,8 @@ impl Function {
         }
     }
 
-    /// The cluster's shape: that of the launch, or the one that the kernel asks for if the launch names none.
+    /// The cluster's shape: that of the launch, or the one that the kernel asks for if the launch
+    /// names none.
     pub fn cluster(&self, of_launch: [u32; 3]) -> [u32; 3] {
         match self.required_cluster {
             Some(required) if of_launch == [1; 3] => required,

@@ -1,10 +1,11 @@
 //! PTX text: lexer, parser, names and layout.
 //!
-//! [`Program::read`] reads the text that `llc` and `nvcc` write. It returns a [`Program`], what the module declares:
-//! signatures, variables with their bytes, the layout of shared memory, source positions. The instructions of each function
-//! are given to a function of the caller, which says what they mean: it pulls them one by one out of a [`Body`], and
-//! asks there what the names in them stand for, registers as slots in dense files, labels as instruction indices,
-//! variables as offsets or ids.
+//! [`Program::read`] reads the text that `llc` and `nvcc` write. It returns a [`Program`], what the
+//! module declares: signatures, variables with their bytes, the layout of shared memory, source
+//! positions. The instructions of each function are given to a function of the caller, which says
+//! what they mean: it pulls them one by one out of a [`Body`], and asks there what the names in
+//! them stand for, registers as slots in dense files, labels as instruction indices, variables as
+//! offsets or ids.
 //!
 //! [`Function::check_shape`] checks the shape of a launch.
 //!
@@ -39,11 +40,12 @@
 //! # Ok::<(), ptx::Error>(())
 //! ```
 //!
-//! The stages, one module each: `lex` (text to tokens), `parse` (tokens to the syntax in `syntax`), `resolve` (syntax to
-//! [`Program`] and [`Body`]). The syntax borrows from the text; the program owns what it needs.
+//! The stages, one module each: `lex` (text to tokens), `parse` (tokens to the syntax in `syntax`),
+//! `resolve` (syntax to [`Program`] and [`Body`]). The syntax borrows from the text; the program
+//! owns what it needs.
 //!
-//! Source: *PTX ISA* 8.3 (NVIDIA), and for what is only written as comments, the output of LLVM 22. Not modelled:
-//! 128-bit and vector registers, textures, surfaces, aliases.
+//! Source: *PTX ISA* 8.3 (NVIDIA), and for what is only written as comments, the output of LLVM 22.
+//! Not modelled: 128-bit and vector registers, textures, surfaces, aliases.
 
 mod edit;
 mod error;

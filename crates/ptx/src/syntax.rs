@@ -1,7 +1,7 @@
 //! The syntax of a module as it is written: names are not resolved, modifiers not understood.
 //!
-//! Instructions ([`Inst`]) are public: what an opcode, its modifiers and its operands mean is for the reader of a
-//! body to say (see [`Body`](crate::Body)).
+//! Instructions ([`Inst`]) are public: what an opcode, its modifiers and its operands mean is for
+//! the reader of a body to say (see [`Body`](crate::Body)).
 
 use crate::error::{ErrorKind, Problem};
 use crate::types::{Pos, ScalarType, Space};
@@ -148,7 +148,8 @@ pub(crate) struct Loc<'a> {
     pub at: FilePos,
     /// The `inlined_at` attribute.
     pub inlined_at: Option<FilePos>,
-    /// The inlining chain in the comment behind the directive, innermost caller first: path, line, column.
+    /// The inlining chain in the comment behind the directive, innermost caller first: path, line,
+    /// column.
     pub comment_chain: Vec<(&'a str, u32, u32)>,
     /// The path of `at` as the same comment gives it: without the directory.
     pub comment_path: Option<&'a str>,

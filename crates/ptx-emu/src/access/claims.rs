@@ -1,4 +1,5 @@
-//! Accesses to what must be left alone: where asynchronous copies are under way, and objects of `mbarrier`.
+//! Accesses to what must be left alone: where asynchronous copies are under way, and objects of
+//! `mbarrier`.
 
 use super::{GlobalRegion, Region};
 use crate::fault::{AccessKind, FaultKind, Location, RaceAccess, Stop};
@@ -41,7 +42,8 @@ impl BlockRunner<'_> {
         checked
     }
 
-    /// Checks that no lane accesses what is claimed in `memory`, the running block's or another's; `warp` executes the access.
+    /// Checks that no lane accesses what is claimed in `memory`, the running block's or another's;
+    /// `warp` executes the access.
     pub(super) fn check_claims(
         &self,
         warp: &Warp,
@@ -187,7 +189,8 @@ impl BlockRunner<'_> {
         Ok(())
     }
 
-    /// Checks that what one lane's copy reads, as it arrives, is what was there where it was started: `data`, in words.
+    /// Checks that what one lane's copy reads, as it arrives, is what was there where it was
+    /// started: `data`, in words.
     pub(crate) fn check_source(
         &self,
         request: &Request,

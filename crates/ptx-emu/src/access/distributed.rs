@@ -1,4 +1,5 @@
-//! Accesses to the shared memory of the blocks of a cluster: the running one's own, and that of others.
+//! Accesses to the shared memory of the blocks of a cluster: the running one's own, and that of
+//! others.
 
 use ptx::Space;
 

@@ -6,8 +6,8 @@
 //! - `region`: memory that one access may lie in;
 //! - `shadow`: the checks against the shadow: written before, not racing.
 //!
-//! An [`Action`] says what an instruction does to the regions that its lanes' addresses lie in; [`BlockRunner::access`]
-//! finds them.
+//! An [`Action`] says what an instruction does to the regions that its lanes' addresses lie in;
+//! [`BlockRunner::access`] finds them.
 
 mod bounds;
 mod claims;
@@ -29,7 +29,8 @@ pub(crate) use region::{GlobalRegion, ParamRegion, Region};
 
 /// What an instruction does to memory.
 pub(crate) trait Action {
-    /// Does it to one region, in which all lanes of the request lie, aligned. `span` is that of the addresses.
+    /// Does it to one region, in which all lanes of the request lie, aligned. `span` is that of the
+    /// addresses.
     fn run<R: Region>(
         &self,
         runner: &mut BlockRunner,
@@ -57,7 +58,8 @@ pub(crate) struct MemoryAccess {
 }
 
 impl BlockRunner<'_> {
-    /// Does something to the memory that the lanes' addresses lie in, space by space if they are generic.
+    /// Does something to the memory that the lanes' addresses lie in, space by space if they are
+    /// generic.
     pub(crate) fn access(
         &mut self,
         warp: &mut Warp,
@@ -159,7 +161,8 @@ impl BlockRunner<'_> {
         Ok(())
     }
 
-    /// Accesses what a thread has of its own: local memory, the parameters of its frame, and those of the launch.
+    /// Accesses what a thread has of its own: local memory, the parameters of its frame, and those
+    /// of the launch.
     fn access_own(
         &mut self,
         warp: &mut Warp,

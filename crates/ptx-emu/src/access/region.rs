@@ -17,7 +17,8 @@ use crate::runner::{BlockRunner, LaunchContext};
 pub(crate) trait Region: Words {
     /// Global memory: the rules for atomics and read-only loads are its own.
     const IS_GLOBAL: bool = false;
-    /// A read of what nothing has written is reported at the next barrier, if no race is found before.
+    /// A read of what nothing has written is reported at the next barrier, if no race is found
+    /// before.
     const DEFERS_UNWRITTEN: bool = false;
     /// The order among blocks that accesses follow.
     type Order<'l>: BlockOrder;

@@ -18,7 +18,8 @@ impl BlockRunner<'_> {
         offset >> shift..((offset + u64::from(width) - 1) >> shift) + 1
     }
 
-    /// The offset to name of an access at `offset` that a granule of it is wrong of: of a copy in bulk, the granule's.
+    /// The offset to name of an access at `offset` that a granule of it is wrong of: of a copy in
+    /// bulk, the granule's.
     fn offset_of(&self, request: &Request, offset: u64, granule: u64) -> u64 {
         match request.width > WIDEST {
             true => offset.max(granule * u64::from(self.launch.granule)),
@@ -28,8 +29,9 @@ impl BlockRunner<'_> {
 
     /// Checks that what a load reads has been written, if that is to be checked.
     ///
-    /// In shared memory, reading what nothing has written is, more often than not, reading before another thread writes. So
-    /// the fault is kept until the next barrier, and gives way to a race found before that.
+    /// In shared memory, reading what nothing has written is, more often than not, reading before
+    /// another thread writes. So the fault is kept until the next barrier, and gives way to a race
+    /// found before that.
     pub(crate) fn check_written<R: Region>(
         &mut self,
         request: &Request,
@@ -138,8 +140,8 @@ impl BlockRunner<'_> {
         Ok(())
     }
 
-    /// Checks the store of each lane for races, notes it, and makes it with `store`. `changes` says whether a lane stores
-    /// another value than is there.
+    /// Checks the store of each lane for races, notes it, and makes it with `store`. `changes` says
+    /// whether a lane stores another value than is there.
     pub(crate) fn check_stores<R: Region>(
         &self,
         request: &Request,

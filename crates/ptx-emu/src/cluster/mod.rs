@@ -1,22 +1,25 @@
 //! A cluster: blocks that run together, meet at a barrier, and reach each other's shared memory.
 //!
-//! The blocks of a cluster run on one host thread, in turns. What they share, [`ClusterState`](state::ClusterState), moves with the turn from
-//! block to block, and with it the clocks and the counts; so a block alone, which is a cluster of one, runs as if there were
-//! no clusters.
+//! The blocks of a cluster run on one host thread, in turns. What they share,
+//! [`ClusterState`](state::ClusterState), moves with the turn from block to block, and with it the
+//! clocks and the counts; so a block alone, which is a cluster of one, runs as if there were no
+//! clusters.
 //!
 //! # The barrier (PTX ISA, "barrier.cluster")
 //!
-//! A thread arrives, later it waits. The barrier completes when every thread of the cluster that has not exited has arrived;
-//! threads that have exited are not waited for. A thread that arrives twice without a wait between, or waits without having
-//! arrived, is at fault. What a thread did before an arrival (`.release`, the default) is ordered before what others do after
-//! their wait. `.relaxed` orders nothing.
+//! A thread arrives, later it waits. The barrier completes when every thread of the cluster that
+//! has not exited has arrived; threads that have exited are not waited for. A thread that arrives
+//! twice without a wait between, or waits without having arrived, is at fault. What a thread did
+//! before an arrival (`.release`, the default) is ordered before what others do after their wait.
+//! `.relaxed` orders nothing.
 //!
 //! # Shared memory of other blocks
 //!
-//! An access needs its target to be alive: its block must have started, which only a cluster barrier assures, and must not
-//! end before the access is made. The latter is checked when the block ends, against the clocks (`check::race`): the access
-//! must be ordered before what some thread of that block has seen. So a missing barrier at the end is found whatever the order
-//! of turns.
+//! An access needs its target to be alive: its block must have started, which only a cluster
+//! barrier assures, and must not end before the access is made. The latter is checked when the
+//! block ends, against the clocks (`check::race`): the access must be ordered before what some
+//! thread of that block has seen. So a missing barrier at the end is found whatever the order of
+//! turns.
 
 pub(crate) mod state;
 
@@ -28,8 +31,8 @@ use crate::tally::Tallies;
 use crate::warp::State;
 
 impl BlockRunner<'_> {
-    /// Counts the cluster's barrier as passed for what arrived of a warp, and lets the lanes that wait for it go on; true if
-    /// there are any.
+    /// Counts the cluster's barrier as passed for what arrived of a warp, and lets the lanes that
+    /// wait for it go on; true if there are any.
     fn wake(&mut self, warp: usize) -> bool {
         let warp = &mut self.block.warps[warp];
         warp.passed = warp.arrived;

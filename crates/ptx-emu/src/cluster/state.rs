@@ -17,7 +17,8 @@ pub(crate) struct ClusterState {
     pub(crate) ended: Vec<bool>,
     /// For each block by rank, the latest accesses to its shared memory by warps of others.
     pub(crate) visits: Vec<Vec<Visit>>,
-    /// What the arrivals at the barrier release, as a row of [`Clocks`](crate::check::race::Clocks).
+    /// What the arrivals at the barrier release, as a row of
+    /// [`Clocks`](crate::check::race::Clocks).
     pub(crate) arriving: Vec<u32>,
     /// What the arrivals at the barrier that completed last released.
     pub(crate) released: Vec<u32>,
@@ -37,7 +38,8 @@ pub(crate) struct Visit {
 }
 
 impl ClusterState {
-    /// Notes an access of `visit.warp` to the memory of the block of that rank. A warp's latest access stands for all.
+    /// Notes an access of `visit.warp` to the memory of the block of that rank. A warp's latest
+    /// access stands for all.
     pub(crate) fn note_visit(&mut self, rank: usize, visit: Visit) {
         let visits = &mut self.visits[rank];
         match visits.iter_mut().find(|old| old.warp == visit.warp) {

@@ -85,7 +85,8 @@ impl fmt::Display for Location {
 
 /// A variable in shared memory, by the name that its author knows.
 ///
-/// `cuda_std::shared_array!` makes statics whose mangled names end in the line where the macro stands.
+/// `cuda_std::shared_array!` makes statics whose mangled names end in the line where the macro
+/// stands.
 struct SharedArray<'a>(&'a str);
 
 impl fmt::Display for SharedArray<'_> {

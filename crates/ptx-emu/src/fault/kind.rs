@@ -78,11 +78,12 @@ pub enum FaultKind {
         location: Location,
         /// The copy, where it is known: what it does to these bytes, and where it was started.
         copy: Option<RaceAccess>,
-        /// If the access is a copy's own: the store that has changed what it reads before it had arrived.
+        /// If the access is a copy's own: the store that has changed what it reads before it had
+        /// arrived.
         overwritten: Option<RaceAccess>,
     },
-    /// A bulk copy that is under way when its thread ends, or the block whose memory it goes to. The fault's position is where it was
-    /// started.
+    /// A bulk copy that is under way when its thread ends, or the block whose memory it goes to.
+    /// The fault's position is where it was started.
     #[error("a bulk copy {}", not_awaited(copy.kind, location))]
     CopyNotAwaited {
         /// The copy.
@@ -160,7 +161,8 @@ pub enum FaultKind {
         /// That lane's thread.
         other_thread: ThreadId,
     },
-    /// A barrier with a wrong number, or thread count; an object of `mbarrier` that is used wrongly.
+    /// A barrier with a wrong number, or thread count; an object of `mbarrier` that is used
+    /// wrongly.
     #[error("{reason}")]
     InvalidBarrier {
         /// What is wrong with it.
@@ -185,7 +187,8 @@ pub enum FaultKind {
         waiting: u64,
         /// Blocks of the launch that the device holds at once.
         resident: u64,
-        /// Warp instructions that they have executed together since one of them last changed anything in memory.
+        /// Warp instructions that they have executed together since one of them last changed
+        /// anything in memory.
         instructions: u64,
     },
     /// A warp-wide instruction whose mask names lanes that do not reach it.

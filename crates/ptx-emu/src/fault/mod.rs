@@ -1,12 +1,13 @@
 //! Why a launch fails.
 //!
-//! Three kinds are kept apart: [`Fault::Program`], the kernel does something wrong; [`Fault::Unsupported`], the
-//! kernel does something that is not modelled; [`Fault::Launch`], the launch is not possible.
+//! Three kinds are kept apart: [`Fault::Program`], the kernel does something wrong;
+//! [`Fault::Unsupported`], the kernel does something that is not modelled; [`Fault::Launch`], the
+//! launch is not possible.
 //!
-//! - `kind`: what can be wrong with a program, and the message of each; `others`: the other threads of a
-//!   fault;
-//! - `access`: accesses; `stray`: where those go that are out of bounds; `threads`: threads, and how they
-//!   stand to each other;
+//! - `kind`: what can be wrong with a program, and the message of each; `others`: the other threads
+//!   of a fault;
+//! - `access`: accesses; `stray`: where those go that are out of bounds; `threads`: threads, and
+//!   how they stand to each other;
 //! - `quantity`: numbers in words;
 //! - `launch`: why a launch is not possible.
 

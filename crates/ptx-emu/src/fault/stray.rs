@@ -150,8 +150,8 @@ impl fmt::Display for Target<'_> {
     }
 }
 
-/// "reaches 4 bytes past its end (index 5, length 5)" and the like. Index and length are in elements of the access's
-/// size, where these are whole numbers.
+/// "reaches 4 bytes past its end (index 5, length 5)" and the like. Index and length are in
+/// elements of the access's size, where these are whole numbers.
 fn overrun(f: &mut fmt::Formatter<'_>, offset: i64, bytes: u32, size: u64) -> fmt::Result {
     if offset < 0 {
         let before = Bytes(offset.unsigned_abs());

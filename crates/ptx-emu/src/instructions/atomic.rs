@@ -136,7 +136,8 @@ impl Execute for Atomic {
         if self.acquires {
             runner.note_acquire(warp, self.device);
         }
-        // Relaxed updates on all hosts, ordered here, so that fences of the program are those of the host.
+        // Relaxed updates on all hosts, ordered here, so that fences of the program are those of
+        // the host.
         fence(Ordering::SeqCst);
         let own = self.lanes_of_own_memory(warp, at.active);
         if own != 0 {
@@ -230,7 +231,8 @@ impl Update {
         commutes.then(|| 1 << (4 * self.op as u32 + ty))
     }
 
-    /// The new value. In global memory an f32 sum flushes subnormals, and an f64 sum passes NaNs on as they are.
+    /// The new value. In global memory an f32 sum flushes subnormals, and an f64 sum passes NaNs on
+    /// as they are.
     fn apply(&self, old: u64, b: u64, c: u64, in_global: bool) -> u64 {
         use ScalarType::*;
         let new = match self.op {

@@ -318,8 +318,9 @@ impl BlockRunner<'_> {
         None
     }
 
-    /// Checks of lanes that exit that no others wait for them: to exit at once, as a thread with nothing to do does, is to take no
-    /// part; to go on past the place where others wait is a fault.
+    /// Checks of lanes that exit that no others wait for them: to exit at once, as a thread with
+    /// nothing to do does, is to take no part; to go on past the place where others wait is a
+    /// fault.
     pub(crate) fn check_not_awaited(&self, warp: &Warp, exiting: u32) -> Result<(), Stop> {
         let gone = exiting & warp.awaited & warp.acted;
         for group in &warp.groups {

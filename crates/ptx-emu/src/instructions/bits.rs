@@ -1,6 +1,8 @@
-//! Bitwise operations, shifts, permutations of bytes: `and`, `or`, `xor`, `not`, `cnot`, `shl`, `shr`, `shf`, `prmt`, `lop3`.
+//! Bitwise operations, shifts, permutations of bytes: `and`, `or`, `xor`, `not`, `cnot`, `shl`,
+//! `shr`, `shf`, `prmt`, `lop3`.
 //!
-//! Shift amounts beyond the width count as the width. 16-bit values live zero-extended in 32-bit rows.
+//! Shift amounts beyond the width count as the width. 16-bit values live zero-extended in 32-bit
+//! rows.
 
 use ptx::{Literal, OperandKind, RegClass, ScalarType};
 
@@ -84,8 +86,8 @@ pub(super) fn clamps(r: &mut Reader) -> Read<bool> {
     r.need("`.wrap` or `.clamp`", &[("wrap", false), ("clamp", true)])
 }
 
-/// `lop3`: bit `i` of the result is bit `a_i * 4 + b_i * 2 + c_i` of a table. With a boolean operation,
-/// `lop3.BoolOp.b32 d|p, a, b, c, lut, q` also gives `p = (d != 0) BoolOp q`.
+/// `lop3`: bit `i` of the result is bit `a_i * 4 + b_i * 2 + c_i` of a table. With a boolean
+/// operation, `lop3.BoolOp.b32 d|p, a, b, c, lut, q` also gives `p = (d != 0) BoolOp q`.
 fn lop3(r: &mut Reader) -> Read<Op> {
     r.rule = Rule::Each;
     let combine = r.choice(&BOOL_OPS);
@@ -198,7 +200,8 @@ fn shr(ty: IntType) -> Apply {
     }
 }
 
-/// `shf`: 32 bits out of the 64 bits `b:a` (`b` high): the high ones of a left shift, the low ones of a right shift.
+/// `shf`: 32 bits out of the 64 bits `b:a` (`b` high): the high ones of a left shift, the low ones
+/// of a right shift.
 fn shift_funnel(left: bool, clamps: bool) -> Apply {
     macro_rules! funnel {
         ($amount:expr, $shift:expr) => {

@@ -1,12 +1,16 @@
 //! Asynchronous copies in bulk, between global and shared memory: `cp.async.bulk`.
 //!
-//! A copy to shared memory reports to an object of `mbarrier`, and arrives when a thread waits for that (`mbarrier`). A copy to global memory
-//! belongs to a group of its thread: its source is read when the thread waits for that (`wait_group.read`), and what it stores is there
-//! when it waits for the whole (`wait_group`) or ends. Until then nothing may access where a copy goes, or write where it comes from. (That another block
-//! accesses global memory to which a copy is under way is a race.)
+//! A copy to shared memory reports to an object of `mbarrier`, and arrives when a thread waits for
+//! that (`mbarrier`). A copy to global memory belongs to a group of its thread: its source is read
+//! when the thread waits for that (`wait_group.read`), and what it stores is there when it waits
+//! for the whole (`wait_group`) or ends. Until then nothing may access where a copy goes, or write
+//! where it comes from. (That another block accesses global memory to which a copy is under way is
+//! a race.)
 //!
-//! These copies are by the asynchronous proxy: it sees what ordinary instructions have stored only behind `fence.proxy.async`. Of shared
-//! memory, a fence by any thread of the block since the store counts; of global memory, one by a warp that knows of the store, or whose block had heard of it from another.
+//! These copies are by the asynchronous proxy: it sees what ordinary instructions have stored only
+//! behind `fence.proxy.async`. Of shared memory, a fence by any thread of the block since the store
+//! counts; of global memory, one by a warp that knows of the store, or whose block had heard of it
+//! from another.
 
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -312,7 +316,8 @@ fn check_shared_source(
     checked
 }
 
-/// Checks that the asynchronous proxy sees what ordinary instructions have stored to a copy's end in shared memory.
+/// Checks that the asynchronous proxy sees what ordinary instructions have stored to a copy's end
+/// in shared memory.
 fn check_proxy(runner: &mut BlockRunner, request: &Request) -> Result<(), Stop> {
     let lane = request.mask.trailing_zeros() as usize;
     let start = request.addresses[lane];
@@ -376,7 +381,8 @@ impl Execute for Commit {
     }
 }
 
-/// `cp.async.bulk.wait_group` until at most `pending` groups are under way; with `.read`, until so many still have to read.
+/// `cp.async.bulk.wait_group` until at most `pending` groups are under way; with `.read`, until so
+/// many still have to read.
 #[derive(Debug)]
 struct Wait {
     pending: u32,
@@ -454,8 +460,9 @@ fn make(runner: &mut BlockRunner, store: &BulkStore) -> Result<(), Stop> {
 }
 
 impl BlockRunner<'_> {
-    /// Threads end: of their copies to global memory, those that have read their source are made; others, and those to the memory of a
-    /// block whose last thread ends, should have been waited for.
+    /// Threads end: of their copies to global memory, those that have read their source are made;
+    /// others, and those to the memory of a block whose last thread ends, should have been waited
+    /// for.
     pub(crate) fn end_copies(&mut self, warp: &mut Warp, ending: u32) -> Result<(), Stop> {
         let mut late = None;
         if let Some(mut queues) = warp.copies.take() {

@@ -1,4 +1,5 @@
-//! The cluster: its barrier, `barrier.cluster`; addresses in the shared memory of its blocks, `mapa`, `getctarank`.
+//! The cluster: its barrier, `barrier.cluster`; addresses in the shared memory of its blocks,
+//! `mapa`, `getctarank`.
 
 use ptx::{ScalarType, Space};
 
@@ -103,7 +104,8 @@ fn invalid(runner: &BlockRunner, warp: &Warp, mask: u32, pc: u32, reason: String
     runner.fault(warp.first_thread(mask), pc, kind)
 }
 
-/// `mapa`: the address, in the shared memory of the block of a rank, that corresponds to one in shared memory.
+/// `mapa`: the address, in the shared memory of the block of a rank, that corresponds to one in
+/// shared memory.
 pub(super) fn map_address(r: &mut Reader) -> Read<Op> {
     (r.class, r.rule) = (InstructionClass::Move, Rule::Strict);
     let (space, ty) = address_type(r)?;

@@ -16,8 +16,8 @@ use crate::registers::{
 use crate::runner::{At, BlockRunner, Execute, Next, Op};
 use crate::warp::Warp;
 
-/// Comparison of `setp` and `set`. Integer comparisons use the first six, signed or not by the type;
-/// the unsigned spellings `lo ls hi hs` are mapped to them.
+/// Comparison of `setp` and `set`. Integer comparisons use the first six, signed or not by the
+/// type; the unsigned spellings `lo ls hi hs` are mapped to them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Compare {
     /// Equal; false if either is NaN.

@@ -1,4 +1,5 @@
-//! Control flow within a function, and the ends of threads: `bra`, `brx`, `exit`, `trap`, `brkpt`, `nanosleep`.
+//! Control flow within a function, and the ends of threads: `bra`, `brx`, `exit`, `trap`, `brkpt`,
+//! `nanosleep`.
 
 use std::sync::Arc;
 
@@ -149,8 +150,8 @@ impl Execute for Trap {
     }
 }
 
-/// The position that helps a user: a group's own, or, in a function of a library (a panic), that of the
-/// innermost call outside.
+/// The position that helps a user: a group's own, or, in a function of a library (a panic), that of
+/// the innermost call outside.
 fn blamed(runner: &BlockRunner, warp: &Warp, group: usize) -> u32 {
     let infos = &runner.launch.code.infos;
     let Group {

@@ -1,15 +1,17 @@
 //! Conversions between integer and floating-point types: `cvt`.
 //!
 //! Rules (PTX ISA, "cvt"):
-//! - integer to integer truncates, or clamps with `.sat`; the result is extended to the register by the sign of
-//!   the destination type;
-//! - float to integer clamps to the destination's range; NaN gives 0 if the source is not f64 and the
-//!   destination has fewer than 64 bits, else `1 << (width - 1)`;
+//! - integer to integer truncates, or clamps with `.sat`; the result is extended to the register by
+//!   the sign of the destination type;
+//! - float to integer clamps to the destination's range; NaN gives 0 if the source is not f64 and
+//!   the destination has fewer than 64 bits, else `1 << (width - 1)`;
 //! - between floats rounds once, in any direction; f32 to f32 without modifiers is a move.
 //!
-//! The ISA leaves the bits of a NaN open, and what `.ftz` does beside other types than f32. Here it is as an H100 does:
+//! The ISA leaves the bits of a NaN open, and what `.ftz` does beside other types than f32. Here it
+//! is as an H100 does:
 //! - from f64 to a narrower float a NaN keeps its sign and the first bits of its payload, quieted;
-//! - to f64 it keeps sign and payload, quieted; with `.ftz` from f32 it is [`CANONICAL_NAN_F32`], widened;
+//! - to f64 it keeps sign and payload, quieted; with `.ftz` from f32 it is [`CANONICAL_NAN_F32`],
+//!   widened;
 //! - from bf16 to f32 without `.ftz` it is shifted like a number, signalling or not;
 //! - all others become the canonical NaN of the type;
 //! - `.ftz` flushes an f32 source, unless the destination is f16.

@@ -1,6 +1,8 @@
-//! Asynchronous copies of a thread from global to shared memory: `cp.async`. For those in bulk, see `bulk`.
+//! Asynchronous copies of a thread from global to shared memory: `cp.async`. For those in bulk, see
+//! `bulk`.
 //!
-//! A copy is made when the thread waits for its group, the latest moment that PTX allows. Until then nothing may access where it goes.
+//! A copy is made when the thread waits for its group, the latest moment that PTX allows. Until
+//! then nothing may access where it goes.
 
 use ptx::{ScalarType, Space};
 

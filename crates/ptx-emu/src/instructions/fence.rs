@@ -119,7 +119,8 @@ impl BlockRunner<'_> {
         self.turn.polls += 1;
     }
 
-    /// Notes a strong load or an atomic, which may see what others released: a fence behind it orders that.
+    /// Notes a strong load or an atomic, which may see what others released: a fence behind it
+    /// orders that.
     pub(crate) fn note_observed(&mut self, warp: &Warp, space: Space) {
         if self.launch.sanitize.races {
             let time = match space {
@@ -150,7 +151,8 @@ impl BlockRunner<'_> {
         }
     }
 
-    /// Notes an atomic or a strong store to a space: other blocks that see it see what the warp knows to be fenced.
+    /// Notes an atomic or a strong store to a space: other blocks that see it see what the warp
+    /// knows to be fenced.
     pub(crate) fn publish(&mut self, warp: &Warp, space: Space) {
         if space == Space::Shared || !self.launch.sanitize.races {
             return;

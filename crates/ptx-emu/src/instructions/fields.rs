@@ -77,8 +77,9 @@ pub(super) fn read(r: &mut Reader) -> Read<Op> {
     }
 }
 
-/// A position or a length of a bit field, as the hardware takes it. The ISA restricts them to 0..255; an H100 goes by the low byte in 32 bits, and
-/// takes them as they are in 64, where every value beyond the width does the same.
+/// A position or a length of a bit field, as the hardware takes it. The ISA restricts them to
+/// 0..255; an H100 goes by the low byte in 32 bits, and takes them as they are in 64, where every
+/// value beyond the width does the same.
 fn extent(x: u32, width: u32) -> u32 {
     if width == 64 { x.min(0x100) } else { x & 0xff }
 }
@@ -150,8 +151,8 @@ fn bfi(class: RegClass) -> Apply {
     if class == RegClass::B64 { wide } else { narrow }
 }
 
-/// `bfind`: position of the highest bit that differs from the sign, or all ones; or the left shift that brings it to the
-/// top.
+/// `bfind`: position of the highest bit that differs from the sign, or all ones; or the left shift
+/// that brings it to the top.
 fn bfind(ty: IntType, shift_amount: bool) -> Apply {
     macro_rules! find {
         ($signed:ty, $unsigned:ty) => {

@@ -1,8 +1,9 @@
-//! Integer arithmetic: `add`, `sub`, `mul`, `mad`, `div`, `rem`, `abs`, `neg`, `min`, `max`, `sad`, `mul24`, `mad24`, `dp4a`,
-//! `dp2a`, packed 16-bit integers.
+//! Integer arithmetic: `add`, `sub`, `mul`, `mad`, `div`, `rem`, `abs`, `neg`, `min`, `max`, `sad`,
+//! `mul24`, `mad24`, `dp4a`, `dp2a`, packed 16-bit integers.
 //!
-//! All of it wraps, except where `.sat` clamps. Division and remainder by zero have no defined result in PTX;
-//! here they give all ones, as the code that `ptxas` emits does. `MIN / -1` wraps to `MIN`.
+//! All of it wraps, except where `.sat` clamps. Division and remainder by zero have no defined
+//! result in PTX; here they give all ones, as the code that `ptxas` emits does. `MIN / -1` wraps to
+//! `MIN`.
 
 use ptx::ScalarType;
 
@@ -72,7 +73,8 @@ pub(super) enum Half {
     Lo,
     /// `.hi`: the high half (of `mul24`: bits 16 to 47 of the 48).
     Hi,
-    /// `.wide`: all of it; the destination (and the addend of `mad`) has twice the width of the type.
+    /// `.wide`: all of it; the destination (and the addend of `mad`) has twice the width of the
+    /// type.
     Wide,
 }
 

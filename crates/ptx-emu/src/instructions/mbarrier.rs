@@ -1,10 +1,12 @@
 //! Objects that threads and bulk copies arrive at, and threads wait for: `mbarrier`.
 //!
-//! An object is in the block's shared memory, where it takes 8 bytes; what it holds is kept in `memory::claims`. A phase completes when all
-//! its arrivals have been made and all its bytes have arrived. Bytes arrive when a thread waits and nothing else is missing, the
-//! latest moment: a thread that does not wait finds its copies under way.
+//! An object is in the block's shared memory, where it takes 8 bytes; what it holds is kept in
+//! `memory::claims`. A phase completes when all its arrivals have been made and all its bytes have
+//! arrived. Bytes arrive when a thread waits and nothing else is missing, the latest moment: a
+//! thread that does not wait finds its copies under way.
 //!
-//! `try_wait` waits until the phase has completed; that it may give up after a while is not modelled. So a wait in vain is a deadlock.
+//! `try_wait` waits until the phase has completed; that it may give up after a while is not
+//! modelled. So a wait in vain is a deadlock.
 
 use ptx::{ScalarType, Space};
 
@@ -392,8 +394,8 @@ impl BlockRunner<'_> {
         Ok(phase)
     }
 
-    /// Completes the phase of an object if nothing is missing. If only bytes are missing, no more may be under way than it
-    /// waits for.
+    /// Completes the phase of an object if nothing is missing. If only bytes are missing, no more
+    /// may be under way than it waits for.
     pub(super) fn settle(
         &mut self,
         warp: &mut Warp,
@@ -455,7 +457,8 @@ impl BlockRunner<'_> {
         Ok(())
     }
 
-    /// Begins the next phase of an object, and lets those go on that wait for it. `warp` is the one that runs.
+    /// Begins the next phase of an object, and lets those go on that wait for it. `warp` is the one
+    /// that runs.
     fn complete_phase(&mut self, warp: &mut Warp, offset: u64) {
         let Some(barrier) = self.claims().barriers.get_mut(&offset) else {
             return;

@@ -228,7 +228,8 @@ struct Elements {
     bytes: u32,
     /// Elements are sign-extended to the register.
     is_signed: bool,
-    /// The rows of the registers' unset bits, for those that may have some; none if no register may.
+    /// The rows of the registers' unset bits, for those that may have some; none if no register
+    /// may.
     unset: Option<Box<[Option<Slot>]>>,
 }
 
@@ -273,7 +274,8 @@ impl Elements {
         self.unset = rows.iter().any(Option::is_some).then_some(rows);
     }
 
-    /// The elements whose registers may be unset: offset in the lane's access, and row of the unset bits.
+    /// The elements whose registers may be unset: offset in the lane's access, and row of the unset
+    /// bits.
     fn tracked(&self) -> impl Iterator<Item = (u64, Slot)> {
         let rows = self.unset.iter().flatten().enumerate();
         rows.filter_map(|(k, row)| Some((k as u64 * u64::from(self.bytes), (*row)?)))

@@ -13,9 +13,9 @@
 //! | `cluster`, `warp_wide` | barriers of the cluster, and its addresses; what the lanes of a warp do together |
 //! | `control`, `call` | branches and ends; calls and returns |
 //!
-//! A new instruction is a line in the table, [`operation`], and its family's file. The family also says
-//! what the instruction is counted as, where control goes after it, and how unset bits go through it
-//! (the fields of [`Reader`]). Nothing else looks at the text of an opcode.
+//! A new instruction is a line in the table, [`operation`], and its family's file. The family also
+//! says what the instruction is counted as, where control goes after it, and how unset bits go
+//! through it (the fields of [`Reader`]). Nothing else looks at the text of an opcode.
 
 mod atomic;
 mod barrier;

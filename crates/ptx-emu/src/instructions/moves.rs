@@ -110,8 +110,8 @@ const BLOCK_NANOS: u64 = 1000;
 /// Clocks of multiprocessors show less than this at first.
 const CLOCKS: u64 = 1 << 44;
 
-/// A clock: warp instructions that the block has executed, from a start that follows from the seed; of a multiprocessor's, for
-/// each block another.
+/// A clock: warp instructions that the block has executed, from a start that follows from the seed;
+/// of a multiprocessor's, for each block another.
 #[derive(Debug)]
 struct Clock {
     dst: Slot,

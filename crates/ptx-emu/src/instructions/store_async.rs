@@ -1,7 +1,8 @@
 //! Stores to a block of the cluster that report to an object of `mbarrier` there: `st.async`.
 //!
-//! A store is made at once, the earliest moment: who reads it without waiting for the object has a race, whatever the order of turns. What the
-//! thread did before counts as released with it; of the ISA, only the store itself is.
+//! A store is made at once, the earliest moment: who reads it without waiting for the object has a
+//! race, whatever the order of turns. What the thread did before counts as released with it; of the
+//! ISA, only the store itself is.
 
 use ptx::Space;
 
@@ -64,8 +65,8 @@ impl Execute for StoreAsync {
 }
 
 impl BlockRunner<'_> {
-    /// Bytes of a lane's store have arrived, which reports to an object of this block or another that lives. `releases`: what the warp did before is
-    /// released too.
+    /// Bytes of a lane's store have arrived, which reports to an object of this block or another
+    /// that lives. `releases`: what the warp did before is released too.
     fn complete_store(
         &mut self,
         warp: &mut Warp,

@@ -1,9 +1,11 @@
-//! What the lanes of a warp do together: `shfl`, `vote`, `match`, `redux`, `elect`, `bar.warp.sync`, `activemask`.
+//! What the lanes of a warp do together: `shfl`, `vote`, `match`, `redux`, `elect`,
+//! `bar.warp.sync`, `activemask`.
 //!
-//! A warp-wide operation is executed by all lanes of its mask that have not exited, together: lanes that come first
-//! wait for the others at the same instruction (PTX ISA, "shfl.sync", "vote.sync", "match.sync", "redux.sync"), at a
-//! `bar.warp.sync` at any with the same mask ("bar.warp.sync"). Lanes with different masks are different operations (tiles of a
-//! warp). Lanes that exit while others wait for them take no part, unless they have accessed memory meanwhile: then they have
+//! A warp-wide operation is executed by all lanes of its mask that have not exited, together: lanes
+//! that come first wait for the others at the same instruction (PTX ISA, "shfl.sync", "vote.sync",
+//! "match.sync", "redux.sync"), at a `bar.warp.sync` at any with the same mask ("bar.warp.sync").
+//! Lanes with different masks are different operations (tiles of a warp). Lanes that exit while
+//! others wait for them take no part, unless they have accessed memory meanwhile: then they have
 //! gone past the operation, which is a fault.
 
 use std::fmt;

@@ -2,10 +2,11 @@
 //!
 //! # Soundness under races
 //!
-//! Blocks run on several host threads and may access the same bytes. A buffer is a sequence of `AtomicU32`, and
-//! every access is one or more relaxed atomic accesses to whole words, so that a race in the PTX program is never
-//! one in ours. 8- and 16-bit stores are compare-and-swap loops on their word. A 64-bit access is two words:
-//! weak ones may tear under a race (as PTX allows), strong and atomic ones are made under a lock.
+//! Blocks run on several host threads and may access the same bytes. A buffer is a sequence of
+//! `AtomicU32`, and every access is one or more relaxed atomic accesses to whole words, so that a
+//! race in the PTX program is never one in ours. 8- and 16-bit stores are compare-and-swap loops on
+//! their word. A 64-bit access is two words: weak ones may tear under a race (as PTX allows),
+//! strong and atomic ones are made under a lock.
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard};
@@ -190,7 +191,8 @@ impl GlobalMemory {
         }
     }
 
-    /// Frees the buffer that starts at `address`; false if none does. Its addresses are never used again.
+    /// Frees the buffer that starts at `address`; false if none does. Its addresses are never used
+    /// again.
     pub(crate) fn free(&mut self, address: u64) -> bool {
         let Ok(index) = self
             .buffers
@@ -208,7 +210,8 @@ impl GlobalMemory {
         true
     }
 
-    /// Sets every byte of the buffer that starts at `address`, and counts them as never written; false if none does.
+    /// Sets every byte of the buffer that starts at `address`, and counts them as never written;
+    /// false if none does.
     pub(crate) fn poison(&mut self, address: u64, byte: u8) -> bool {
         let Ok(index) = self
             .buffers
@@ -241,8 +244,8 @@ impl GlobalMemory {
         (offset <= buffer.bytes && bytes <= buffer.bytes - offset).then_some(buffer)
     }
 
-    /// What lies nearest to an address: what contains it, else what ends below it or starts above it within
-    /// reach of a stray index.
+    /// What lies nearest to an address: what contains it, else what ends below it or starts above
+    /// it within reach of a stray index.
     pub(crate) fn neighbour(&self, address: u64) -> Option<Neighbour<'_>> {
         const REACH: u64 = 1 << 32;
         let live = self.buffers.iter().map(|buffer| Neighbour {
@@ -272,8 +275,8 @@ impl GlobalMemory {
             .unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
-    /// Reads, modifies and writes `bytes` bytes; gives the old value. Atomic towards every other update and strong
-    /// access.
+    /// Reads, modifies and writes `bytes` bytes; gives the old value. Atomic towards every other
+    /// update and strong access.
     pub(crate) fn update(
         &self,
         mut buffer: &Buffer,
@@ -359,7 +362,8 @@ impl GlobalMemory {
         true
     }
 
-    /// Copies within the device, together with what is known to be written. Both ranges must lie in buffers.
+    /// Copies within the device, together with what is known to be written. Both ranges must lie in
+    /// buffers.
     pub(crate) fn copy(&mut self, src: u64, dst: u64, bytes: u64) {
         let mut data = vec![0; bytes as usize];
         self.read(src, &mut data);
@@ -382,7 +386,8 @@ impl GlobalMemory {
         }
     }
 
-    /// Counts every byte of every buffer as written: what a launch without that check leaves behind is not known.
+    /// Counts every byte of every buffer as written: what a launch without that check leaves behind
+    /// is not known.
     pub(crate) fn assume_written(&mut self) {
         for buffer in &mut self.buffers {
             buffer.written.assume_all();

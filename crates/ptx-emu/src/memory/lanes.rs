@@ -1,7 +1,7 @@
 //! Memory that every lane has its own of: local memory and the parameters of frames.
 //!
-//! Words of all lanes at one offset lie together, so that the usual access, every lane at the same offset, is
-//! one row.
+//! Words of all lanes at one offset lie together, so that the usual access, every lane at the same
+//! offset, is one row.
 
 use super::Words;
 use crate::registers::{LANES, Row32, lanes};

@@ -1,7 +1,7 @@
 //! Shared memory of one block.
 //!
-//! The blocks of a cluster run on one host thread, so this is plain memory. Its shadow says which bytes have been written
-//! and who accessed them last.
+//! The blocks of a cluster run on one host thread, so this is plain memory. Its shadow says which
+//! bytes have been written and who accessed them last.
 
 use super::Words;
 use super::claims::Claims;

@@ -30,8 +30,8 @@ pub(crate) enum Target {
 }
 
 impl<'p, 'a> Reader<'_, 'p, 'a> {
-    /// Ends the modifiers and reads a destination and sources: an operation on rows. `aux` is what the operation makes
-    /// of it. The sources are the rows `a`, `b`, `c`, `e`.
+    /// Ends the modifiers and reads a destination and sources: an operation on rows. `aux` is what
+    /// the operation makes of it. The sources are the rows `a`, `b`, `c`, `e`.
     pub(crate) fn lanes<const N: usize>(
         &mut self,
         (apply, aux): (Apply, u32),
@@ -207,7 +207,8 @@ impl<'p, 'a> Reader<'_, 'p, 'a> {
         }
     }
 
-    /// A register and the slot of a predicate, `d|p`; either may be `_`. `d` alone has no predicate.
+    /// A register and the slot of a predicate, `d|p`; either may be `_`. `d` alone has no
+    /// predicate.
     pub(crate) fn pair(&mut self, ty: ScalarType) -> Read<(Option<Slot>, Option<u32>)> {
         let operand = self.operand()?;
         let OperandKind::Pair(first, second) = operand.kind else {

@@ -1,7 +1,7 @@
 //! Reads one instruction: its modifiers, each taken once, then its operands in order.
 //!
-//! A modifier that is left over is not modelled, and the instruction becomes one that faults where it is reached, before
-//! its operands are looked at.
+//! A modifier that is left over is not modelled, and the instruction becomes one that faults where
+//! it is reached, before its operands are looked at.
 
 use ptx::{
     Body, ErrorKind, FunctionId, Inst, Operand, Operands, Problem, RegClass, ScalarType, Space,
@@ -64,7 +64,8 @@ impl IntType {
     }
 }
 
-/// A type of floating-point arithmetic. Half-precision arithmetic is not modelled (conversions are).
+/// A type of floating-point arithmetic. Half-precision arithmetic is not modelled (conversions
+/// are).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FloatType {
     F32,
@@ -404,7 +405,8 @@ impl<'r, 'p, 'a> Reader<'r, 'p, 'a> {
             .ok_or_else(|| self.operand_count("more".to_string(), operands.len()))
     }
 
-    /// The refusal that a needed modifier is not there: the text is wrong, unless it has one that is not known.
+    /// The refusal that a needed modifier is not there: the text is wrong, unless it has one that
+    /// is not known.
     pub(crate) fn missing(&self, missing: &'static str) -> Refusal {
         match self
             .left()

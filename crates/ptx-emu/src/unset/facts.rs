@@ -14,7 +14,8 @@ pub(crate) enum Rule {
     Any,
     /// An operand with an unset bit is a fault.
     Strict,
-    /// The operation itself moves them, for so many of its first operands; an unset bit of the others makes all unset.
+    /// The operation itself moves them, for so many of its first operands; an unset bit of the
+    /// others makes all unset.
     Same(usize),
     /// Bit by bit: unset if that bit of an operand is.
     Each,

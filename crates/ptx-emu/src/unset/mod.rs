@@ -1,34 +1,40 @@
-//! Values that nothing has set: of registers that no instruction wrote on the path taken, and of local memory that no store
-//! wrote.
+//! Values that nothing has set: of registers that no instruction wrote on the path taken, and of
+//! local memory that no store wrote.
 //!
-//! A GPU gives such a value whatever the last user of the register or of the memory left there. Using it is an error, but
-//! *having* it is not: compilers copy the padding of structures, pass the payload of an empty `Option` along, and compute
-//! what is thrown away later. So a value that is not set travels bit by bit, as in Valgrind's memcheck, through moves,
-//! stores to local memory and calls, and through arithmetic, and is a fault only where it matters:
+//! A GPU gives such a value whatever the last user of the register or of the memory left there.
+//! Using it is an error, but *having* it is not: compilers copy the padding of structures, pass the
+//! payload of an empty `Option` along, and compute what is thrown away later. So a value that is
+//! not set travels bit by bit, as in Valgrind's memcheck, through moves, stores to local memory and
+//! calls, and through arithmetic, and is a fault only where it matters:
 //!
 //! - a branch, or any other condition of an instruction, depends on it;
 //! - the address of an access depends on it;
-//! - it is stored to global memory. Of an element that is set in part, the other bytes count as not written from then on, and
-//!   so do all bytes in shared memory: whoever loads them reads what nothing has written;
-//! - it is an operand of what threads do together: atomics, shuffles, votes, barriers; or of a call, in a register.
+//! - it is stored to global memory. Of an element that is set in part, the other bytes count as not
+//!   written from then on, and so do all bytes in shared memory: whoever loads them reads what
+//!   nothing has written;
+//! - it is an operand of what threads do together: atomics, shuffles, votes, barriers; or of a
+//!   call, in a register.
 //!
 //! # How
 //!
-//! Almost no register is ever read unset, and checking all would take half of the speed. So each function is looked at
-//! when its module is read ([`reach`]): a register that some path reads unwritten, a destination of a load from local memory,
-//! and what is computed from such, may be unset. These get a second row, of one bit for each that is not set, and the
-//! instructions that name one of them have a [`Propagation`], which `step` follows before it executes them.
+//! Almost no register is ever read unset, and checking all would take half of the speed. So each
+//! function is looked at when its module is read ([`reach`]): a register that some path reads
+//! unwritten, a destination of a load from local memory, and what is computed from such, may be
+//! unset. These get a second row, of one bit for each that is not set, and the instructions that
+//! name one of them have a [`Propagation`], which `step` follows before it executes them.
 //!
-//! - `facts`: the registers that an instruction reads and writes, and the rule by which unset bits go through it;
+//! - `facts`: the registers that an instruction reads and writes, and the rule by which unset bits
+//!   go through it;
 //! - `reach`: the registers that may be unset;
 //! - `shadows`: the second rows of these;
 //! - `propagation`: an instruction that names one.
 //!
 //! # Blind spots
 //!
-//! - What was written before stays written: an array that a loop declares anew in each round keeps the round before's.
-//! - Sums and products with an unset bit count as unset from that bit up, all other arithmetic as unset altogether, though a bit
-//!   may not matter (`x * 0`).
+//! - What was written before stays written: an array that a loop declares anew in each round keeps
+//!   the round before's.
+//! - Sums and products with an unset bit count as unset from that bit up, all other arithmetic as
+//!   unset altogether, though a bit may not matter (`x * 0`).
 
 pub(crate) mod facts;
 pub(crate) mod propagation;
@@ -42,8 +48,9 @@ use facts::{Facts, Rule};
 use propagation::Propagation;
 use shadows::{Numbers, Shadows};
 
-/// Makes the instructions of a function that may see an unset value track it. Gives the rows to fill when a frame is
-/// entered, and whether with ones, for unset, or zeros. `has_local` says whether a generic address may lie in local memory.
+/// Makes the instructions of a function that may see an unset value track it. Gives the rows to
+/// fill when a frame is entered, and whether with ones, for unset, or zeros. `has_local` says
+/// whether a generic address may lie in local memory.
 pub(crate) fn track(
     insts: &mut [Inst],
     facts: &[Facts],

@@ -88,8 +88,9 @@ impl Propagation {
         Some(propagation)
     }
 
-    /// Passes the unset bits of the operands on to the results, which are not computed yet. `mask` has the
-    /// lanes of the group, `active` those whose guard is true; `op` is the operation, if it is arithmetic.
+    /// Passes the unset bits of the operands on to the results, which are not computed yet. `mask`
+    /// has the lanes of the group, `active` those whose guard is true; `op` is the operation, if it
+    /// is arithmetic.
     pub(crate) fn follow(
         &self,
         registers: &mut Registers,
@@ -152,7 +153,8 @@ impl Propagation {
                 },
                 ..*o
             };
-            // SAFETY: as for the operation itself: the pointer comes from `lane_loop!` or `portable_loop!`.
+            // SAFETY: as for the operation itself: the pointer comes from `lane_loop!` or
+            // `portable_loop!`.
             unsafe { apply(registers, &o, active) };
             registers.fill(shadow, others & active, u64::MAX);
             return Ok(());
@@ -174,7 +176,8 @@ impl Propagation {
         Ok(())
     }
 
-    /// The unset bits of a lane's result, where there are some in the operands but none in the flags.
+    /// The unset bits of a lane's result, where there are some in the operands but none in the
+    /// flags.
     fn unset_bits(
         &self,
         registers: &Registers,
@@ -281,7 +284,8 @@ fn clear(registers: &mut Registers, shadow: Slot, mask: u32) {
     }
 }
 
-/// Sets the unset bits of the lanes of a mask: those of `unset` to those of `row`, the others to none.
+/// Sets the unset bits of the lanes of a mask: those of `unset` to those of `row`, the others to
+/// none.
 fn set(registers: &mut Registers, shadow: Slot, mask: u32, row: &Row64, unset: u32) {
     clear(registers, shadow, mask);
     for lane in lanes(unset) {

@@ -5,13 +5,13 @@ use std::collections::HashMap;
 use super::facts::{Facts, Flow, LoadsOwn, Rule};
 use super::shadows::Numbers;
 
-/// Words of the tables that this may take, and, times this, the steps: a function for which they are not enough counts all of
-/// its registers as perhaps unset.
+/// Words of the tables that this may take, and, times this, the steps: a function for which they
+/// are not enough counts all of its registers as perhaps unset.
 const MOST_WORDS: usize = 1 << 22;
 const MOST_ROUNDS: usize = 16;
 
-/// The registers that may be unset where an instruction reads them, in order. Those of `is_set` are so where a frame is entered;
-/// `has_local` says whether a generic address may lie in local memory.
+/// The registers that may be unset where an instruction reads them, in order. Those of `is_set` are
+/// so where a frame is entered; `has_local` says whether a generic address may lie in local memory.
 pub(super) fn maybe_unset(
     facts: &[Facts],
     numbers: Numbers,
@@ -58,7 +58,8 @@ pub(super) fn maybe_unset(
         .collect()
 }
 
-/// A part of a function that control enters at its start and leaves at its end, or a table of targets.
+/// A part of a function that control enters at its start and leaves at its end, or a table of
+/// targets.
 #[derive(Default)]
 struct Node {
     /// Registers that it reads before it writes them.

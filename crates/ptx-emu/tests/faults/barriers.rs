@@ -1,4 +1,5 @@
-//! Barriers that a part of the block reaches, and warp-wide instructions that a part of the mask does.
+//! Barriers that a part of the block reaches, and warp-wide instructions that a part of the mask
+//! does.
 
 use insta::assert_snapshot;
 use ptx_emu::{Sanitize, Schedule};
@@ -145,7 +146,8 @@ fn a_warp_barrier_that_lanes_go_past() {
     lanes missing: vote.sync with mask 0xffffffff waits for lanes 0xffff0000, which do not reach it
       in kernel `k` at src/lab.rs:70 (PTX line 28), block (0, 0, 0), thread (0, 0, 0)
     ");
-    // With the mask of those that come it is right, and so it is for lanes that have nothing to do and end.
+    // With the mask of those that come it is right, and so it is for lanes that have nothing to do
+    // and end.
     launch(&body.replace("-1", "0xffff")).report();
     launch(&body.replace("@%p1 bra $skip;", "@%p1 ret;")).report();
     launch(&body.replace("$skip:\n.loc 1 72 1\nst.global.u32 [%rd3], %r2;", "$skip:")).report();
@@ -153,7 +155,8 @@ fn a_warp_barrier_that_lanes_go_past() {
 
 #[test]
 fn a_warp_barrier_at_two_places() {
-    // Both halves wait with the same mask, each at its own instruction: one barrier, which orders both.
+    // Both halves wait with the same mask, each at its own instruction: one barrier, which orders
+    // both.
     let body = ".shared .align 4 .b8 tile[128];\nmov.u32 %r5, tile;\nshl.b32 %r6, %r2, 2;\nadd.u32 %r5, %r5, %r6;\n\
                 setp.ge.u32 %p1, %r2, 16;\n@%p1 bra $upper;\nst.shared.u32 [%r5], %r2;\nbar.warp.sync -1;\n\
                 bra $end;\n$upper:\nbar.warp.sync -1;\nld.shared.u32 %r7, [%r5-64];\nst.global.u32 [%rd3], %r7;\n$end:";

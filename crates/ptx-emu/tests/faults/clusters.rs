@@ -1,4 +1,5 @@
-//! Clusters: what the barrier does not order, blocks that are not there, barriers that never complete.
+//! Clusters: what the barrier does not order, blocks that are not there, barriers that never
+//! complete.
 
 use insta::assert_snapshot;
 use ptx_emu::Schedule;

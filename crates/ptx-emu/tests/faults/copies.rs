@@ -1,10 +1,12 @@
-//! Asynchronous copies that nobody waits for, or that others get in the way of; objects of `mbarrier` that are used wrongly.
+//! Asynchronous copies that nobody waits for, or that others get in the way of; objects of
+//! `mbarrier` that are used wrongly.
 
 use insta::assert_snapshot;
 
 use crate::common::{Launch, launch};
 
-/// A copy of a word a thread, between two texts. `%r5` is where it goes, `%rd4` where it comes from.
+/// A copy of a word a thread, between two texts. `%r5` is where it goes, `%rd4` where it comes
+/// from.
 fn word(before: &str, copy: &str, after: &str) -> Launch {
     launch(&format!(
         ".shared .align 16 .b8 tile[256];\nmov.u32 %r5, tile;\nmad.lo.u32 %r5, %r2, 4, %r5;\n{before}\n.loc 1 5 1\n{copy}\n{after}\n\
@@ -112,7 +114,8 @@ fn fetched() -> String {
 fn a_bulk_copy_arrives_when_it_is_waited_for() {
     let right = [
         bulk(&made(), &fetched(), AWAIT),
-        // The copy first; the bytes apart from the arrival; a generic address; a state in place of the parity.
+        // The copy first; the bytes apart from the arrival; a generic address; a state in place of
+        // the parity.
         bulk(&made(), &format!("{COPY}{EXPECT}"), AWAIT),
         bulk(
             &made(),

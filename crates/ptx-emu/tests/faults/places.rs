@@ -24,7 +24,8 @@ fn a_panic_in_a_library_function() {
     ");
 }
 
-/// The place of code that was inlined out of a function of the user's own names the function's line and the call's.
+/// The place of code that was inlined out of a function of the user's own names the function's line
+/// and the call's.
 #[test]
 fn an_inlined_function() {
     let body = "sub.u64 %rd5, %rd2, 4;\n.loc 1 20 1 // src/lab.rs:20:1 @[ src/lab.rs:8:5 ]\nld.global.u32 %r5, [%rd5];";

@@ -132,7 +132,8 @@ fn a_last_block_that_reads_what_others_published() {
         .block(1)
         .grid(4);
     assert_eq!(kernel.out()[4], 3);
-    // A fence that only follows the count publishes nothing, and one that only comes before it acquires nothing.
+    // A fence that only follows the count publishes nothing, and one that only comes before it
+    // acquires nothing.
     let acquire = count.replace("atom.", "atom.acquire.gpu.");
     let release = count.replace("atom.", "atom.release.gpu.");
     for (fence, count) in [
@@ -222,8 +223,8 @@ fn a_warp_barrier_does_not_order_what_exited_lanes_did() {
     assert_eq!(launch(&ordered).out()[..16], Vec::from_iter(16..32));
 }
 
-/// Two blocks of one thread: in each step, a block adds the other's word of the step before to its own. Word 8 of `out` counts arrivals at a
-/// barrier after each step but the one that is left out.
+/// Two blocks of one thread: in each step, a block adds the other's word of the step before to its
+/// own. Word 8 of `out` counts arrivals at a barrier after each step but the one that is left out.
 fn steps(left_out: Option<u32>) -> Launch {
     let mut body = "mov.u32 %r5, %ctaid.x;\nxor.b32 %r6, %r5, 1;\n".to_owned();
     let mut arrived = 0;
@@ -258,7 +259,8 @@ fn a_barrier_of_the_grid_that_one_step_leaves_out() {
     for seed in 0..8 {
         let schedule = Schedule::Random { seed };
         assert_eq!(steps(None).schedule(schedule).out()[..4], expected);
-        // Where a block hears of the other only after its next arrival, there is no race, and the result is wrong.
+        // Where a block hears of the other only after its next arrival, there is no race, and the
+        // result is wrong.
         let outcome = steps(Some(2)).schedule(schedule).run();
         match outcome.result {
             Ok(_) => assert_ne!(outcome.out[..4], expected, "seed {seed}"),
@@ -271,7 +273,8 @@ fn a_barrier_of_the_grid_that_one_step_leaves_out() {
     assert!(races > 0);
 }
 
-/// One block after the other adds 1 to what the block before it left, and hands it on by a ticket in word 32.
+/// One block after the other adds 1 to what the block before it left, and hands it on by a ticket
+/// in word 32.
 fn chain(wait: &str, behind: &str, pass: &str) -> Launch {
     launch(&format!(
         "mov.u32 %r5, %ctaid.x;\nmul.wide.u32 %rd5, %r5, 4;\nadd.u64 %rd6, %rd1, %rd5;\n$wait:\n{wait}\n\
@@ -335,8 +338,9 @@ fn a_fence_missing_after_many() {
     assert_eq!(kernel("fence.acq_rel.gpu;").out()[4], 0);
 }
 
-/// Blocks of two warps: a thread stores its block's number, another counts the block, and the one that counted last adds up. Each
-/// line says which warp does something; between them are barriers, or flags in shared memory.
+/// Blocks of two warps: a thread stores its block's number, another counts the block, and the one
+/// that counted last adds up. Each line says which warp does something; between them are barriers,
+/// or flags in shared memory.
 fn two_warps(lines: &[(u32, &str)], between: impl Fn(u32, u32, usize) -> String) -> Launch {
     let mut body =
         "mov.u32 %r5, %ctaid.x;\n.shared .align 4 .b8 flags[64];\n.shared .align 4 .b8 count[4];\n\

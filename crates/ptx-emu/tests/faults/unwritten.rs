@@ -79,8 +79,8 @@ fn unwritten_shared_memory() {
     ");
 }
 
-/// A launch whose threads have 16 words of local memory at `%rd9`, generic at `%rd10`, of which the first is written; `%rd11` is
-/// the address of the word of the thread's number.
+/// A launch whose threads have 16 words of local memory at `%rd9`, generic at `%rd10`, of which the
+/// first is written; `%rd11` is the address of the word of the thread's number.
 fn local(body: &str) -> Launch {
     launch(&format!(
         ".local .align 8 .b8 a[64];\n.shared .align 8 .b8 s[256];\nmov.u64 %rd9, a;\ncvta.local.u64 %rd10, %rd9;\n\

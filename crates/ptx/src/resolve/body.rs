@@ -12,9 +12,11 @@ use crate::program::*;
 use crate::syntax::{self, Inst, Name, Stmt, Storage};
 use crate::types::{Reg, RegClass, Space};
 
-/// The body of a function: gives its instructions in order, and says what the names in them stand for.
+/// The body of a function: gives its instructions in order, and says what the names in them stand
+/// for.
 ///
-/// Names are looked up where the last instruction stands, so an instruction must be read before the next one.
+/// Names are looked up where the last instruction stands, so an instruction must be read before the
+/// next one.
 pub struct Body<'p, 'a> {
     id: FunctionId,
     program: &'p Program,
@@ -296,8 +298,8 @@ impl<'p, 'a> Body<'p, 'a> {
         found.ok_or_else(|| Problem::unknown("label", name.text, name.pos))
     }
 
-    /// The labels of a `.branchtargets` table, as [`Body::label`] gives them where the table is first used. All uses of a table
-    /// share them.
+    /// The labels of a `.branchtargets` table, as [`Body::label`] gives them where the table is
+    /// first used. All uses of a table share them.
     ///
     /// # Errors
     /// If no such table, or one of its labels, is in scope.

@@ -30,7 +30,8 @@ impl Entity {
     }
 }
 
-/// Module-level names, and the variables that bodies declare (keyed by position, for their names are scoped).
+/// Module-level names, and the variables that bodies declare (keyed by position, for their names
+/// are scoped).
 #[derive(Default)]
 pub(super) struct Names<'a> {
     entities: HashMap<&'a str, (Entity, Pos)>,

@@ -20,14 +20,18 @@ pub(crate) struct Record {
     pub(crate) non_coherent: bool,
 }
 
-/// What orders the accesses of a cluster's threads. Warps are numbered through all of its blocks, by rank.
+/// What orders the accesses of a cluster's threads. Warps are numbered through all of its blocks,
+/// by rank.
 ///
 /// What a warp knows is a row of numbers, and who learns from whom takes the higher of each:
-/// - for each warp of the cluster, the clock below which its accesses are ordered before those of this one;
+/// - for each warp of the cluster, the clock below which its accesses are ordered before those of
+///   this one;
 ///
 /// and if the kernel orders blocks:
-/// - for each warp of the cluster, the clock below which a device-wide fence has followed its accesses;
-/// - the time of [`Fences`] up to which what other blocks have published is ordered before this warp's accesses;
+/// - for each warp of the cluster, the clock below which a device-wide fence has followed its
+///   accesses;
+/// - the time of [`Fences`] up to which what other blocks have published is ordered before this
+///   warp's accesses;
 /// - the time of the last strong load or atomic, up to which a device-wide fence would order it.
 #[derive(Debug, Default)]
 pub(crate) struct Clocks {
@@ -37,7 +41,8 @@ pub(crate) struct Clocks {
     seen: Vec<u32>,
     /// What fences have released, as a row; empty before the first.
     released: Vec<u32>,
-    /// For each warp the row that had been released at its last strong load or atomic; empty before there is one.
+    /// For each warp the row that had been released at its last strong load or atomic; empty before
+    /// there is one.
     observed: Vec<u32>,
     /// `seen` among lanes of one warp, for warps that synchronised part of their lanes.
     lanes: Vec<Option<Box<[[u32; LANES]; LANES]>>>,
@@ -90,8 +95,8 @@ impl Clocks {
         &mut self.seen[warp * self.width..][..self.width]
     }
 
-    /// A fence that releases: what the warp did before, and what it knows, is ordered before what others do once they have seen
-    /// something it does later.
+    /// A fence that releases: what the warp did before, and what it knows, is ordered before what
+    /// others do once they have seen something it does later.
     pub(crate) fn release(&mut self, warp: usize, device: bool) {
         self.released.resize(self.width, 0);
         self.now[warp] += 1;
@@ -107,7 +112,8 @@ impl Clocks {
         self.released[warp] = now;
     }
 
-    /// A strong load or an atomic at a time of [`Fences`]: an acquiring fence behind it orders what others have released.
+    /// A strong load or an atomic at a time of [`Fences`]: an acquiring fence behind it orders what
+    /// others have released.
     #[inline(always)]
     pub(crate) fn observe(&mut self, warp: usize, time: u32) {
         if self.orders_blocks() {
@@ -121,8 +127,8 @@ impl Clocks {
         }
     }
 
-    /// A fence that acquires, or a load or an atomic that does: what was released before the warp's last strong load or atomic is
-    /// ordered before what it does now.
+    /// A fence that acquires, or a load or an atomic that does: what was released before the warp's
+    /// last strong load or atomic is ordered before what it does now.
     pub(crate) fn acquire(&mut self, warp: usize, device: bool) {
         let (width, warps) = (self.width, self.warps);
         let row = &mut self.seen[warp * width..][..width];
@@ -134,7 +140,8 @@ impl Clocks {
         }
     }
 
-    /// For each warp of the cluster the clock below which its accesses are ordered before what the warp does next.
+    /// For each warp of the cluster the clock below which its accesses are ordered before what the
+    /// warp does next.
     pub(crate) fn known(&mut self, warp: usize) -> Vec<u32> {
         self.now[warp] += 1;
         let mut known = self.row(warp).to_vec();
@@ -143,7 +150,8 @@ impl Clocks {
         known
     }
 
-    /// For each warp of the cluster the clock below which this warp knows that a device-wide fence has followed its accesses.
+    /// For each warp of the cluster the clock below which this warp knows that a device-wide fence
+    /// has followed its accesses.
     pub(crate) fn fenced(&self, warp: usize) -> &[u32] {
         match self.orders_blocks() {
             true => &self.seen[warp * self.width + self.warps..][..self.warps],
@@ -160,7 +168,8 @@ impl Clocks {
         }
     }
 
-    /// An arrival at the cluster's barrier that releases: adds what the warp did, and what it knows of others, to `arriving`.
+    /// An arrival at the cluster's barrier that releases: adds what the warp did, and what it knows
+    /// of others, to `arriving`.
     pub(crate) fn arrive(&mut self, warp: usize, arriving: &mut [u32]) {
         self.now[warp] += 1;
         join(arriving, self.row(warp));
@@ -172,7 +181,8 @@ impl Clocks {
         join(self.row(warp), released);
     }
 
-    /// True if an access of a warp at `clock` is ordered before what some warp of the block of that rank does next.
+    /// True if an access of a warp at `clock` is ordered before what some warp of the block of that
+    /// rank does next.
     pub(crate) fn has_seen(&self, rank: usize, warp: usize, clock: u32) -> bool {
         let first = rank * self.block_warps;
         (first..first + self.block_warps).any(|ours| self.seen[ours * self.width + warp] > clock)
@@ -217,8 +227,8 @@ impl Clocks {
         }
     }
 
-    /// True if an access by `thread` at `clock` is ordered before an access by `now`. Each is a rank, and a thread of the block
-    /// of that rank.
+    /// True if an access by `thread` at `clock` is ordered before an access by `now`. Each is a
+    /// rank, and a thread of the block of that rank.
     #[inline(always)]
     fn is_before(&self, (rank, thread): (usize, u16), clock: u32, now: (usize, u16)) -> bool {
         let (own_rank, now) = now;
