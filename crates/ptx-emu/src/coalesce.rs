@@ -103,7 +103,7 @@ pub(crate) fn wavefronts(addresses: &Row64, mask: u32, width: u32) -> (u64, u64)
     (taken, ideal)
 }
 
-/// Passes for lanes served at once, each of which accesses `words` words.
+/// Passes for lanes served at once; each lane accesses `words` words.
 fn group_wavefronts(addresses: &Row64, group: u32, words: u32) -> u64 {
     let mut first = [0u32; BANKS as usize];
     let mut used = 0u32;

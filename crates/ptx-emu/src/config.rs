@@ -1,4 +1,4 @@
-//! What a launch is made with.
+//! The settings of a machine and of a launch.
 
 /// Shape of a launch, as `cuLaunchKernelEx` takes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,7 +14,7 @@ pub struct LaunchConfig {
     pub cluster: [u32; 3],
 }
 
-/// What the emulated device can do. The default is that of compute capability 9.0.
+/// The limits of the emulated device. The default is that of compute capability 9.0.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeviceLimits {
     /// Threads of a block.
@@ -48,11 +48,12 @@ pub struct DeviceLimits {
 }
 
 impl DeviceLimits {
-    /// Shared memory that each block takes besides its own, in bytes.
+    /// Shared memory that each block takes in addition to its own, in bytes.
     const RESERVED_SHARED_BYTES: u64 = 1 << 10;
 
-    /// Blocks of so many threads and so much shared memory that the device holds at once.
-    /// Registers, which the emulated device does not allocate, may let a GPU hold fewer.
+    /// The number of blocks, of `threads` threads and `shared_bytes` of shared memory each, that
+    /// the device holds at once. Registers, which the emulated device does not allocate, may let a
+    /// GPU hold fewer.
     pub fn resident_blocks(&self, threads: u32, shared_bytes: u64) -> u64 {
         let by_threads = self.threads_per_multiprocessor / threads.next_multiple_of(32).max(32);
         let shared = shared_bytes + Self::RESERVED_SHARED_BYTES;
@@ -111,7 +112,7 @@ impl Sanitize {
 }
 
 /// In which order blocks, warps and lanes run. A schedule does not depend on the machine: wherever
-/// the order may change what a kernel computes (its threads learn of each other by atomics or
+/// the order may change what a kernel computes (its threads communicate by atomics or
 /// strong accesses), all blocks run on one host thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Schedule {
@@ -126,8 +127,8 @@ pub enum Schedule {
     ///
     /// - 0: blocks and warps in a random order, each as far as it can go; 1: in the opposite order,
     ///   with the other lanes ahead;
-    /// - 2, 3: the same, but each up to the next access by which a thread may learn of others, so
-    ///   that all others come between two of them;
+    /// - 2, 3: the same, but each up to the next access that may communicate with others, so that
+    ///   all others come between two of them;
     /// - 4 and more: by chance, in short turns that end anywhere.
     Random {
         /// The seed.
@@ -164,8 +165,8 @@ pub struct Options {
     /// Counts [`GlobalTraffic::l2_sectors`](crate::GlobalTraffic::l2_sectors), which takes time and
     /// memory: a bit for each sector that a block loads.
     pub count_l2: bool,
-    /// Host threads; 0 for as many as rayon's pool has. Results do not depend on it, nor do counts:
-    /// blocks that may learn of each other run on one.
+    /// Host threads; 0 for as many as rayon's pool has. Results and counts do not depend on it:
+    /// blocks that may communicate through memory run on one.
     pub threads: usize,
 }
 

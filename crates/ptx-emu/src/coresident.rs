@@ -1,5 +1,5 @@
-//! Blocks that may learn of each other before the launch ends: all that the device holds run
-//! together, on one host thread, in turns.
+//! Co-resident blocks: blocks that communicate through memory are run together, as many as the
+//! device holds, on one host thread, in turns.
 //!
 //! A GPU starts as many blocks as it holds
 //! ([`DeviceLimits::resident_blocks`](crate::DeviceLimits::resident_blocks)), and another whenever
@@ -15,7 +15,8 @@
 //! # Blocks that wait in vain
 //!
 //! If all that run only poll, for many instructions together, and none changes anything that
-//! another could wait for, they wait for a block that cannot start or for what nobody does.
+//! another could wait for, they wait for a block that cannot start or for something that no block
+//! does.
 
 use crate::cluster::ClusterRunner;
 use crate::config::Schedule;
@@ -26,13 +27,14 @@ use crate::tally::Tallies;
 use crate::turn::Turns;
 use crate::warp::State;
 
-/// What ends a turn of a warp by polls, and what does so now and then in a sequential order: what
-/// polls without waiting for anybody is to end before others come between.
+/// Polls that end a turn of a warp; `LONG_PATIENCE` of them do so now and then in a sequential
+/// order, where a cluster that polls without waiting for another is to end before others come
+/// between.
 const BLOCK_PATIENCE: u32 = 16;
 const LONG_PATIENCE: u32 = 1024;
 /// Longest turn of a cluster, in turns of its warps, where turns are short.
 const SHORT_TURN: u32 = 8;
-/// A cluster that polls less often than once in so many warp instructions computes something.
+/// A cluster that polls less often than once in this many warp instructions computes something.
 const COMPUTES: u64 = 1024;
 /// Warp instructions without a change after which the blocks wait in vain: of all together, and at
 /// least of each cluster.
@@ -61,7 +63,7 @@ struct Coresident<'a> {
     /// Clusters that have started.
     started: u64,
     tallies: Tallies,
-    /// Changes so far, and warp instructions of all since the last.
+    /// The number of changes, and warp instructions of all since the last.
     changes: u64,
     idle: u64,
 }
@@ -153,7 +155,7 @@ impl<'a> Coresident<'a> {
         true
     }
 
-    /// Runs a cluster until it ends or polls, or for so many turns of its warps; true if it has
+    /// Runs a cluster until it ends or polls, or for `sweeps` turns of its warps; true if it has
     /// ended.
     fn take_turn(&mut self, index: usize, sweeps: u32) -> Result<bool, Stop> {
         let runner = &mut self.running[index].runner;
@@ -239,7 +241,7 @@ impl<'a> Coresident<'a> {
     }
 }
 
-/// What a cluster has done.
+/// The progress of a cluster.
 #[derive(Clone, Copy)]
 struct Done {
     executed: u64,

@@ -6,7 +6,7 @@ use std::ops::AddAssign;
 
 use crate::position::{CodePosition, SourcePosition};
 
-/// What an instruction is counted as.
+/// The class that an instruction is counted in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum InstructionClass {
     /// Integer arithmetic, logic, integer comparisons.
@@ -102,7 +102,7 @@ pub struct GlobalTraffic {
 }
 
 impl GlobalTraffic {
-    /// Coalescing efficiency: `ideal_sectors / sectors`, 1 if there was no traffic.
+    /// Coalescing efficiency: `ideal_sectors / sectors`, 1 without traffic.
     pub fn efficiency(&self) -> f64 {
         if self.sectors == 0 {
             1.0
@@ -262,9 +262,9 @@ impl<'a> Sum<&'a Counts> for Counts {
 pub struct InstructionCounts {
     /// Where it stands.
     pub place: CodePosition,
-    /// What it is counted as.
+    /// The class that it is counted in.
     pub class: InstructionClass,
-    /// What it did.
+    /// The counts of its executions.
     pub counts: Counts,
 }
 
@@ -275,11 +275,11 @@ pub struct LineCounts {
     pub source: Option<SourcePosition>,
     /// PTX lines of its instructions, ascending.
     pub ptx_lines: Vec<u32>,
-    /// What its instructions did.
+    /// The counts of its instructions.
     pub counts: Counts,
 }
 
-/// What a launch did.
+/// The report of a launch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LaunchReport {
     /// The kernel's name.

@@ -37,7 +37,7 @@ impl Format {
         })
     }
 
-    /// The result for NaN operands, of which `bits` counts.
+    /// The result for NaN operands; `bits` are those of the one that counts.
     fn propagate(&self, bits: u64) -> u64 {
         if self.keeps_payload {
             bits | 1 << (self.precision - 2)
@@ -81,7 +81,7 @@ impl Exact {
         self.significand == 0 && !self.sticky
     }
 
-    /// The same value with the leading bit at [`TOP`]. The value must not be 0 nor sticky.
+    /// The same value with the leading bit at [`TOP`]. The value must not be 0 or sticky.
     fn normalised(self) -> Self {
         let shift = self.significand.leading_zeros() - (127 - TOP);
         Self {

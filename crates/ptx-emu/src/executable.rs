@@ -13,7 +13,7 @@ use crate::read::{FunctionBuilder, Reader, Refusal};
 use crate::registers::ALWAYS;
 use crate::runner::{Code, Inst};
 use crate::tally::InstructionInfo;
-use crate::unset::{
+use crate::unset_values::{
     self,
     facts::{Facts, Flow, Rule},
 };
@@ -29,18 +29,18 @@ pub struct Executable {
 /// An instruction that is not modelled: executing it is a fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnsupportedInstruction {
-    /// The function that it stands in.
+    /// The function that it is in.
     pub function: String,
     /// Line of the PTX text, from 1.
     pub ptx_line: u32,
-    /// What is not supported, and the instruction as written.
+    /// The part that is not supported, and the instruction as written.
     pub reason: String,
 }
 
 impl Executable {
     /// Reads a PTX text: every function, whether a launch reaches it or not.
     ///
-    /// Instructions that are not modelled are no errors: see [`Executable::unsupported`].
+    /// Instructions that are not modelled are not errors: see [`Executable::unsupported`].
     ///
     /// # Errors
     /// The first position where the text is not well-formed, names something that it does not
@@ -78,7 +78,7 @@ impl Executable {
         })
     }
 
-    /// What the module declares.
+    /// The declarations of the module.
     pub fn program(&self) -> &Program {
         &self.program
     }
@@ -89,7 +89,7 @@ impl Executable {
     }
 
     /// True if what a kernel computes may depend on the order in which its threads run: they learn
-    /// of each other by atomics or strong accesses. Updates of one kind whose old value nobody
+    /// of each other by atomics or strong accesses. Updates of one kind whose old value no thread
     /// reads give the same in any order. False without such a kernel.
     pub fn depends_on_order(&self, kernel: &str) -> bool {
         let found = self.program.function_named(kernel);
@@ -109,7 +109,7 @@ struct Builder {
     marks: Vec<Mark>,
 }
 
-/// What is noted of an instruction until source positions are known.
+/// The notes on an instruction until source positions are known.
 struct Mark {
     class: InstructionClass,
     is_branch: bool,
@@ -157,7 +157,8 @@ impl Builder {
             .map(|register| function.frame.register(register))
             .collect();
         let insts = &mut self.code.insts[entry as usize..];
-        let shadows = unset::track(insts, &facts, &mut function.frame, &parameters, has_local);
+        let shadows =
+            unset_values::track(insts, &facts, &mut function.frame, &parameters, has_local);
         let (rows, constants) = function.frame.finish();
         self.code.orders_blocks |= function.orders_blocks;
         self.code.functions.push(FunctionCode {

@@ -76,15 +76,15 @@ pub(crate) fn blocks(config: &LaunchConfig) -> u64 {
     config.grid.into_iter().map(u64::from).product()
 }
 
-/// What each block publishes, if that is kept.
+/// The publications of each block, if they are kept.
 pub(crate) fn fences(config: &LaunchConfig, are_kept: bool) -> Fences {
     let threads: u32 = config.block.iter().product();
     let blocks = if are_kept { blocks(config) } else { 0 };
     Fences::new(blocks, (threads as usize).div_ceil(LANES))
 }
 
-/// The schedule of one launch: launches of one seed have orders of their own, but for what its last
-/// bits say.
+/// The schedule of one launch: launches of one seed have orders of their own, except in the kind of
+/// order that its last bits say.
 pub(crate) fn schedule(schedule: Schedule, first_block: u32) -> Schedule {
     match schedule {
         Schedule::InOrder => schedule,

@@ -38,7 +38,7 @@ pub struct LoadedModule {
 }
 
 impl LoadedModule {
-    /// What the module declares.
+    /// The declarations of the module.
     pub fn program(&self) -> &Program {
         self.executable.program()
     }
@@ -80,7 +80,7 @@ impl Machine {
         }
     }
 
-    /// What the device can do.
+    /// The limits of the device.
     pub fn limits(&self) -> &DeviceLimits {
         &self.limits
     }
@@ -124,7 +124,7 @@ impl Machine {
         self.memory.watch_accesses();
     }
 
-    /// What launches accessed since [`Machine::watch_accesses`]: the address of each buffer, and
+    /// The accesses of launches since [`Machine::watch_accesses`]: the address of each buffer, and
     /// the bytes of it. Nothing is noted any more.
     pub fn take_accesses(&mut self) -> Vec<(u64, Accessed)> {
         self.memory.take_accesses()

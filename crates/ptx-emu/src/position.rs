@@ -39,7 +39,7 @@ pub struct CodePosition {
 }
 
 impl CodePosition {
-    /// True for code that the user of the course did not write, or of which nothing is known.
+    /// True for code that the user did not write, and for code without a source position.
     pub(crate) fn is_in_library(&self) -> bool {
         self.source
             .as_ref()

@@ -183,7 +183,7 @@ pub(crate) fn lanes_where(mask: u32, keep: impl Fn(usize) -> bool) -> u32 {
         .fold(0, |mask, lane| mask | 1 << lane)
 }
 
-/// The rows of an arithmetic instruction. What `e` and `aux` mean is up to the operation.
+/// The rows of an arithmetic instruction. The operation says what `e` and `aux` mean.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Operands {
     pub(crate) d: u32,
@@ -371,7 +371,7 @@ pub(crate) enum BoolOp {
     Xor,
 }
 
-/// What becomes of a mask of comparisons.
+/// The use of a mask of comparisons.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Combination {
     /// The other predicate.

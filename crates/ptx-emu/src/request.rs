@@ -5,7 +5,7 @@ use crate::counts::{GlobalTraffic, SharedTraffic};
 use crate::fault::{Access, AccessKind};
 use crate::registers::{ALL, LANES, Row64};
 
-/// What the addresses of a mask have in common.
+/// The range of the addresses of a mask.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Span {
     pub(crate) min: u64,

@@ -1,5 +1,5 @@
-//! What a block runs, [`Code`], and what it runs it with, [`BlockRunner`]: the launch, the block,
-//! its turn, and what the checks remember. Blocks run as members of a cluster, be it of one:
+//! The code that blocks run, [`Code`], and the runner of a block, [`BlockRunner`]: the launch, the
+//! block, its turn, and the memory of the checks. Blocks run as members of a cluster, be it of one:
 //! `cluster`.
 //!
 //! # Execution model
@@ -34,7 +34,7 @@ use crate::registers::{Apply, Combination, LANES, Operands, Slot, Test};
 use crate::special::BlockView;
 use crate::tally::{InstructionInfo, Tallies};
 use crate::turn::{Turn, Turns};
-use crate::unset::propagation::Propagation;
+use crate::unset_values::propagation::Propagation;
 use crate::warp::{Frame, Warp};
 
 /// One instruction.
@@ -49,7 +49,7 @@ pub(crate) struct Inst {
     pub(crate) propagation: Option<Box<Propagation>>,
 }
 
-/// What an instruction does.
+/// The operation of an instruction.
 pub(crate) enum Op {
     /// Arithmetic on rows.
     Apply { apply: Apply, o: Operands },
@@ -77,7 +77,7 @@ impl fmt::Debug for Op {
     }
 }
 
-/// An instruction that is neither arithmetic, a comparison nor a branch.
+/// An instruction other than arithmetic, a comparison or a branch.
 pub(crate) trait Execute: fmt::Debug + Send + Sync {
     /// Executes it.
     fn execute(&self, runner: &mut BlockRunner, warp: &mut Warp, at: At) -> Result<Next, Stop>;
@@ -91,11 +91,11 @@ pub(crate) trait Execute: fmt::Debug + Send + Sync {
         false
     }
 
-    /// What a `call` does when the callee returns for the lanes of `active`.
+    /// Ends a `call` when the callee returns for the lanes of `active`.
     fn after_return(&self, _warp: &mut Warp, _caller: Frame, _callee: Frame, _active: u32) {}
 }
 
-/// The group that executes an instruction, and the lanes whose guard is true, of which there is at
+/// The group that executes an instruction, and the lanes whose guard is true. There is at
 /// least one.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct At {
@@ -106,7 +106,7 @@ pub(crate) struct At {
     pub(crate) active: u32,
 }
 
-/// What follows an instruction.
+/// The step after an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Next {
     /// The next instruction, for the same lanes.
@@ -164,7 +164,7 @@ impl Code {
         reached.iter().fold(8, |least, f| least.min(f.narrowest))
     }
 
-    /// How threads may learn of each other in a function and all that it may call.
+    /// How threads may communicate in a function and all that it may call.
     pub(crate) fn exchange(&self, function: u32) -> Exchange {
         let reached = self.reach(function);
         let all = reached.iter().map(|function| function.exchange);
@@ -172,7 +172,7 @@ impl Code {
     }
 }
 
-/// What all blocks of a launch share.
+/// The state that all blocks of a launch share.
 #[derive(Debug)]
 pub(crate) struct LaunchContext<'a> {
     pub(crate) code: &'a Code,
@@ -189,14 +189,14 @@ pub(crate) struct LaunchContext<'a> {
     pub(crate) limits: &'a DeviceLimits,
     pub(crate) sanitize: Sanitize,
     pub(crate) schedule: Schedule,
-    /// What clocks show follows from it.
+    /// The values of clocks follow from it.
     pub(crate) seed: u64,
     pub(crate) fuel: u64,
     /// Whether traffic between L1 and L2 is counted.
     pub(crate) count_l2: bool,
     /// Shared memory of a block in bytes, static and dynamic.
     pub(crate) shared_bytes: u64,
-    /// How the kernel's threads may learn of each other.
+    /// How the kernel's threads may communicate.
     pub(crate) exchange: Exchange,
     /// Where dynamic shared memory starts.
     pub(crate) dynamic_shared_offset: u32,
@@ -204,12 +204,13 @@ pub(crate) struct LaunchContext<'a> {
     pub(crate) granule: u32,
     /// Number of the launch's first block among all that the machine ever ran.
     pub(crate) first_block: u32,
-    /// What of global memory the asynchronous proxy has been shown by fences: stores that their
+    /// Stores to global memory that fences have shown to the asynchronous proxy: those that their
     /// warps know of. Kept if the kernel copies in bulk.
     pub(crate) proxies: Fences,
     /// The time up to which fences have shown the asynchronous proxy what blocks had published.
     pub(crate) proxied_until: AtomicU32,
-    /// What each block has published by device-wide fences; nothing is kept if the code has none.
+    /// The publications of each block by device-wide fences; none are kept if the code has no such
+    /// fence.
     pub(crate) fences: Fences,
 }
 
@@ -276,7 +277,7 @@ impl LaunchContext<'_> {
         ]
     }
 
-    /// What the special registers of a block show.
+    /// The values of a block's special registers.
     pub(crate) fn view(&self, block: u64) -> BlockView {
         BlockView {
             threads: self.config.block,
@@ -309,9 +310,9 @@ pub(crate) struct BlockRunner<'a> {
     pub(crate) sanitizer: Sanitizer,
     /// Those of the launch, while it is this block's turn.
     pub(crate) tallies: Tallies,
-    /// What the blocks of the cluster share, while it is this block's turn.
+    /// The state that the blocks of the cluster share, while it is this block's turn.
     pub(crate) cluster: ClusterState,
-    /// What the block has loaded from global memory, if traffic to L2 is counted.
+    /// The sectors that the block has loaded from global memory, if traffic to L2 is counted.
     pub(crate) loaded: Option<SectorSet>,
 }
 
@@ -339,7 +340,7 @@ impl<'a> BlockRunner<'a> {
         self.launch.first_block + self.block.index as u32
     }
 
-    /// The number of a warp in the cluster, by which its clock goes.
+    /// The number of a warp in the cluster, which is that of its clock.
     pub(crate) fn warp_number(&self, warp: usize) -> usize {
         self.block.rank * self.launch.block_warps() + warp
     }

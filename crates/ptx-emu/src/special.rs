@@ -37,7 +37,7 @@ pub(crate) enum Special {
     LaneMaskLt,
     LaneMaskGe,
     LaneMaskGt,
-    /// `%clock`, `%clock64` and their parts: shifted right by so many bits.
+    /// `%clock`, `%clock64` and their parts: shifted right by this many bits.
     Clock(u32),
     /// The same of `%globaltimer`.
     GlobalTimer(u32),
@@ -47,7 +47,7 @@ pub(crate) enum Special {
     TotalSharedSize,
 }
 
-/// What special registers say of a block and its launch.
+/// The special registers that tell of a block and its launch.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BlockView {
     /// Threads of the block.

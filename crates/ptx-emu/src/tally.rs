@@ -8,7 +8,7 @@ use crate::counts::{
 };
 use crate::position::CodePosition;
 
-/// What is known of an instruction beside what it does.
+/// The class and the position of an instruction.
 #[derive(Clone, Debug)]
 pub(crate) struct InstructionInfo {
     pub(crate) class: InstructionClass,

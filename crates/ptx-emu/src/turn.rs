@@ -12,7 +12,7 @@ pub(crate) enum Turns {
     InOrder,
     /// In a random order: one after the other, as far as each can go.
     Sequential,
-    /// In a random order: each up to the next access by which threads may learn of others.
+    /// In a random order: each up to the next access that may communicate with other threads.
     Stepwise,
     /// By chance, short ones that end anywhere.
     Short,

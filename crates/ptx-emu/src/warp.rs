@@ -9,11 +9,11 @@ use crate::memory::claims::BulkCopy;
 use crate::memory::lanes::LaneMemory;
 use crate::registers::{Bases, Flag, LANES, Registers, Slot};
 
-/// A group that has executed so many atomics, strong accesses, fences or sleeps while others of its
-/// warp could run gives way to them: it may be waiting for what they do.
+/// A group that has executed this many atomics, strong accesses, fences or sleeps while others of
+/// its warp could run gives way to them: it may be waiting for what they do.
 pub(crate) const PATIENCE: u32 = 64;
 
-/// What a group of lanes does.
+/// The state of a group of lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
     /// Can step.
@@ -44,7 +44,7 @@ impl State {
     }
 }
 
-/// What a group waits for at a barrier of the block.
+/// The wait of a group at a barrier of the block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct BarrierWait {
     /// The barrier's number.
@@ -56,7 +56,7 @@ pub(crate) struct BarrierWait {
     pub(crate) reduction: Option<Reduction>,
 }
 
-/// What a barrier computes of the predicates of its threads.
+/// The value that a barrier computes from the predicates of its threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Reduction {
     pub(crate) op: ReductionOp,
@@ -84,7 +84,7 @@ pub(crate) struct AsyncCopy {
     pub(crate) bytes: u32,
     /// Bytes to read; the rest is zero.
     pub(crate) src_bytes: u32,
-    /// What it read where it was started.
+    /// The data that it read where it was started.
     pub(crate) data: [u32; 4],
     /// Position of the instruction.
     pub(crate) pc: u32,

@@ -1,4 +1,4 @@
-//! What every form of every arithmetic instruction computes, beside its text.
+//! The result of every form of every arithmetic instruction, beside its text.
 //!
 //! `forms.ptx` assembles with ptxas 13.5 for sm_90, so the left side is PTX. The right side was
 //! recorded; that it is right is for the semantic tests (`ops`, and the differential test against a
@@ -83,8 +83,8 @@ fn kernel(line: &str, guard: &str) -> String {
     )
 }
 
-/// What a form changes: each register that differs in some lane, its first lanes, and a digest of
-/// all.
+/// The changes that a form makes: each register that differs in some lane, its first lanes, and a
+/// digest of all.
 fn run(line: &str, guard: &str) -> String {
     let mut machine = Machine::default();
     let module = load(&mut machine, &kernel(line, guard));

@@ -1,4 +1,4 @@
-//! Kernels whose threads learn of each other without a barrier: what they compute in the orders
+//! Kernels whose threads communicate without a barrier: their results in the orders
 //! that a GPU might choose.
 
 mod common;
@@ -53,7 +53,7 @@ fn a_pipeline_of_blocks_that_does_not_wait() {
 
 #[test]
 fn a_sum_of_blocks_that_is_not_atomic() {
-    // One block after the other it is right, in whichever order.
+    // One block after the other it is right, in any order.
     let body = "setp.ne.u32 %p1, %r2, 0;\n@%p1 ret;\nld.relaxed.gpu.global.u32 %r6, [%rd1];\nadd.u32 %r6, %r6, 1;\n\
                 st.relaxed.gpu.global.u32 [%rd1], %r6;";
     let outputs = outputs(|| launch(body).grid(8), 1);
@@ -132,7 +132,7 @@ fn blocks_that_wait_for_what_nobody_does() {
 
 #[test]
 fn updates_that_nobody_reads_and_that_order_other_accesses() {
-    // The update says that a block's number is there, but nobody looks whether the other's is.
+    // The update says that a block's number is there, but no block looks whether the other's is.
     let body = PIPELINE
         .replace("WAIT", "red.release.gpu.global.add.u32 [%rd1+128], 1;")
         .replace("volatile.", "")

@@ -168,7 +168,7 @@ fn is_race_of_stores(fault: &Fault) -> bool {
     matches!(&fault.kind, FaultKind::Race { kind: AccessKind::Store, earlier, .. } if earlier.kind == AccessKind::Store)
 }
 
-/// Whether two results are the same but for bytes that the checks have marked as unset.
+/// Whether two results are the same except for bytes that the checks have marked as unset.
 fn agree_where_set(unchecked: &[u32], checked: &[u32]) -> bool {
     const UNSET: u8 = 0xa5;
     let bytes = |words: &[u32]| {
@@ -237,7 +237,7 @@ proptest! {
                     // Whether stores store equal values may depend on their order.
                     Err(fault) => prop_assert!(is_race_of_stores(fault), "{}", fault),
                 },
-                // What is wrong without checks is wrong with them.
+                // A program that is wrong without checks is wrong with them.
                 Err(Fault::Program(fault)) if sanitize == Sanitize::ALL => {
                     let race = matches!(fault.kind, FaultKind::Race { .. });
                     prop_assert!(race || outcome.result.is_err(), "{}", fault);

@@ -1,4 +1,4 @@
-//! What follows from the seeds of the options, and from nothing else: where buffers lie, and what
+//! Two things follow from the seeds of the options alone: the places of buffers, and what
 //! clocks show.
 
 mod common;

@@ -3,7 +3,7 @@
 use crate::error::{ErrorKind, Problem};
 use crate::types::Pos;
 
-/// What a token is.
+/// The kinds of tokens.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Tok<'a> {
     /// An identifier: opcode, register, symbol, label, or `_`.

@@ -4,7 +4,7 @@
 //! module declares: signatures, variables with their bytes, the layout of shared memory, source
 //! positions. The instructions of each function are given to a function of the caller, which says
 //! what they mean: it pulls them one by one out of a [`Body`], and asks there what the names in
-//! them stand for, registers as slots in dense files, labels as instruction indices, variables as
+//! them mean: registers as slots in dense files, labels as instruction indices, variables as
 //! offsets or ids.
 //!
 //! [`Function::check_shape`] checks the shape of a launch.

@@ -1,4 +1,4 @@
-//! What a module declares: variables, functions, parameters, source positions.
+//! The declarations of a module: variables, functions, parameters, source positions.
 
 use crate::types::{Pos, Reg, RegClass, ScalarType, Space};
 
@@ -34,8 +34,8 @@ pub enum Symbol {
     Function(FunctionId),
 }
 
-/// What a PTX module declares. The instructions are not part of it: they are given to the reader of
-/// the bodies, by [`Program::read`].
+/// The declarations of a PTX module. The instructions are not part of it: they are given to the
+/// reader of the bodies, by [`Program::read`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Program {
     /// `.version`: major, minor.
@@ -281,7 +281,7 @@ impl Param {
     }
 }
 
-/// What a parameter holds.
+/// The content of a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ParamType {
     /// One value: an integer, a float, or a pointer (`.u64`/`.b64`).
@@ -290,7 +290,7 @@ pub enum ParamType {
     Bytes(u32),
 }
 
-/// What `.ptr` says of a pointer parameter.
+/// The promise of `.ptr` about a pointer parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PointerInfo {
     /// The space pointed to; `Generic` if none is given.
@@ -328,7 +328,7 @@ pub struct Relocation {
     pub offset: u32,
     /// Width of the field in bytes: 4 or 8.
     pub size: u32,
-    /// What it points to.
+    /// Its target.
     pub symbol: Symbol,
     /// Added to the symbol's address.
     pub addend: i64,

@@ -162,7 +162,7 @@ pub struct Inst<'a> {
     pub(crate) guard: Option<(Name<'a>, bool)>,
     /// Its name: what stands before the first dot.
     pub opcode: Name<'a>,
-    /// What stands behind the dots, in order.
+    /// The modifiers behind the dots, in order.
     pub modifiers: Vec<&'a str>,
     /// Its operands.
     pub operands: Operands<'a>,
@@ -193,13 +193,13 @@ pub enum Operands<'a> {
 /// An operand and where it stands.
 #[derive(Clone, Debug)]
 pub struct Operand<'a> {
-    /// What it is.
+    /// Its kind.
     pub kind: OperandKind<'a>,
     /// Where it stands.
     pub pos: Pos,
 }
 
-/// What an operand is.
+/// The kinds of operands.
 #[derive(Clone, Debug)]
 pub enum OperandKind<'a> {
     /// `name` or `name.component`.
@@ -237,7 +237,7 @@ impl OperandKind<'_> {
     }
 }
 
-/// What stands first between the brackets of an address.
+/// The first part of an address in brackets.
 #[derive(Clone, Copy, Debug)]
 pub enum AddressBase<'a> {
     /// A register or a variable.

@@ -1,4 +1,4 @@
-//! What the compilers emit is read whole.
+//! Every construct that the compilers emit is read.
 //!
 //! `llc_*.ptx` come from the kernels in `llc.rs` by LLVM 22; `nvcc.ptx` is written by hand in the
 //! style of the CUDA compiler, and assembles with ptxas 13.5.

@@ -214,7 +214,7 @@ impl BlockRunner<'_> {
         });
         let store = stores.max_by_key(|store| (store.block == self.block_number(), store.clock));
         region.release_cells();
-        // What a launch changes has been noted.
+        // The race check has noted the stores of this launch.
         let Some(store) = store else { return Ok(()) };
         let kind = FaultKind::CopyUnderWay {
             access: request.access(),

@@ -2,7 +2,7 @@
 //!
 //! - `bounds`: alignment and bounds;
 //! - `claims`: what ordinary accesses must leave alone;
-//! - `distributed`: shared memory of other blocks of the cluster;
+//! - `cluster`: shared memory of other blocks of the cluster;
 //! - `region`: memory that one access may lie in;
 //! - `shadow`: the checks against the shadow: written before, not racing.
 //!
@@ -11,7 +11,7 @@
 
 mod bounds;
 mod claims;
-mod distributed;
+mod cluster;
 mod region;
 mod shadow;
 
@@ -27,7 +27,7 @@ pub(crate) use claims::{MBARRIER_BYTES, words};
 use region::LaneRegion;
 pub(crate) use region::{GlobalRegion, ParamRegion, Region};
 
-/// What an instruction does to memory.
+/// The effect of an instruction on memory.
 pub(crate) trait Action {
     /// Does it to one region, in which all lanes of the request lie, aligned. `span` is that of the
     /// addresses.

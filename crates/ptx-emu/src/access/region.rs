@@ -13,7 +13,7 @@ use crate::runner::{BlockRunner, LaunchContext};
 
 /// Memory that one access may lie in. Offsets are in bytes from its start.
 ///
-/// What has no shadow counts as written, and has no cells for races.
+/// Memory without a shadow counts as written, and has no cells for races.
 pub(crate) trait Region: Words {
     /// Global memory: the rules for atomics and read-only loads are its own.
     const IS_GLOBAL: bool = false;
@@ -70,7 +70,7 @@ pub(crate) trait Region: Words {
     /// Counts a range as written.
     fn mark_written(&mut self, _offset: u64, _bytes: u64) {}
 
-    /// The bits that are not set of a value, where a load of such is no fault.
+    /// The bits that are not set of a value, where a load of such is allowed.
     fn unset(&self, _lane: usize, _offset: u64, _bytes: u32) -> u64 {
         0
     }
@@ -78,7 +78,7 @@ pub(crate) trait Region: Words {
     /// Counts bits of a value that has just been stored as not set.
     fn mark_unset(&mut self, lane: usize, offset: u64, bytes: u32, bits: u64);
 
-    /// What a granule remembers of its accesses.
+    /// The memory of a granule: its latest accesses.
     fn cell(&mut self, _granule: u64) -> Option<&mut Cell> {
         None
     }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::written::WrittenShadow;
+use super::writes::WrittenShadow;
 use crate::fault::AccessKind;
 use crate::registers::lanes;
 use crate::request::{Request, Span};

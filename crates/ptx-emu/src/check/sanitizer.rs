@@ -1,10 +1,10 @@
-//! What the checks remember of a running block.
+//! The memory of the checks for a running block.
 
 use crate::check::race::Clocks;
 use crate::fault::Stop;
 use crate::memory::claims::BulkCopy;
 
-/// What the checks remember of a running block. Its claims on shared memory are with that.
+/// The memory of the checks for a running block. Its claims on shared memory are with that.
 #[derive(Debug, Default)]
 pub(crate) struct Sanitizer {
     /// Those of the cluster, while it is this block's turn.

@@ -161,7 +161,7 @@ impl<'a> ClusterRunner<'a> {
             .iter_mut()
             .find_map(|block| block.sanitizer.unwritten.take());
         match unwritten {
-            // What follows from a read of nothing is not the cause.
+            // A fault that follows from a read of nothing is not the cause.
             Some(unwritten) if !result.as_ref().is_err_and(|stop| stop.is_race()) => Err(unwritten),
             _ => result,
         }
@@ -207,7 +207,8 @@ impl<'a> ClusterRunner<'a> {
         self.current = rank;
     }
 
-    /// Checks, when the running block has just ended, that nobody may access its memory any more.
+    /// Checks, when the running block has just ended, that no other block may access its memory any
+    /// more.
     fn end_block(&mut self, rank: usize) -> Result<(), Stop> {
         let launch = self.launch;
         let block = &mut self.blocks[rank];

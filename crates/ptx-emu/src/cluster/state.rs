@@ -1,10 +1,10 @@
-//! What the blocks of a cluster share.
+//! The state that the blocks of a cluster share.
 
 use crate::check::race::Record;
 use crate::fault::Access;
 use crate::memory::shared::SharedMemory;
 
-/// What the blocks of a cluster share.
+/// The state that the blocks of a cluster share.
 #[derive(Debug, Default)]
 pub(crate) struct ClusterState {
     /// The blocks, by rank.
@@ -20,7 +20,7 @@ pub(crate) struct ClusterState {
     /// What the arrivals at the barrier release, as a row of
     /// [`Clocks`](crate::check::race::Clocks).
     pub(crate) arriving: Vec<u32>,
-    /// What the arrivals at the barrier that completed last released.
+    /// The same of the arrivals at the barrier that completed last.
     pub(crate) released: Vec<u32>,
     /// Some thread has arrived since the barrier completed last.
     pub(crate) has_arrivals: bool,
@@ -39,7 +39,7 @@ pub(crate) struct Visit {
 
 impl ClusterState {
     /// Notes an access of `visit.warp` to the memory of the block of that rank. A warp's latest
-    /// access stands for all.
+    /// access represents all.
     pub(crate) fn note_visit(&mut self, rank: usize, visit: Visit) {
         let visits = &mut self.visits[rank];
         match visits.iter_mut().find(|old| old.warp == visit.warp) {

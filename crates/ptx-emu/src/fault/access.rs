@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::quantity::{Bytes, Index};
 
-/// What an access does.
+/// The kinds of accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AccessKind {
     /// Reads.
@@ -28,7 +28,7 @@ impl fmt::Display for AccessKind {
 /// One thread's access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Access {
-    /// What it does.
+    /// Its kind.
     pub kind: AccessKind,
     /// How many bytes.
     pub bytes: u32,
@@ -128,14 +128,14 @@ impl fmt::Display for Lifetime {
     }
 }
 
-/// What depends on a value that nothing has set.
+/// The use of a value that nothing has set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum UnsetUse {
     /// A branch, or another condition of an instruction.
     Condition,
     /// Where an access goes.
     Address,
-    /// What a store leaves in global memory.
+    /// The value that a store leaves in global memory.
     Store,
     /// An operand of an instruction that needs it set.
     Operand(String),

@@ -6,7 +6,7 @@ use super::stray::Stray;
 use super::threads::{RaceAccess, RaceBetween, ThreadId, Waiting};
 use crate::position::CodePosition;
 
-/// What is wrong with a program.
+/// The kinds of faults of a program.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FaultKind {
@@ -18,7 +18,7 @@ pub enum FaultKind {
         /// Where it goes.
         stray: Stray,
     },
-    /// An access at an address that is no multiple of its size.
+    /// An access at an address that is not a multiple of its size.
     #[error(
         "{access} at {}address {address:#x}, which is {} past a multiple of {}",
         place(location.as_ref()), Bytes(address % u64::from(access.bytes)), access.bytes
@@ -36,7 +36,7 @@ pub enum FaultKind {
     ReadOnly {
         /// The access.
         access: Access,
-        /// What it would change.
+        /// The memory that it would change.
         what: String,
     },
     /// A load of memory that nothing has written.
@@ -44,7 +44,7 @@ pub enum FaultKind {
     Uninitialized {
         /// The access.
         access: Access,
-        /// What it reads.
+        /// The memory that it reads.
         location: Location,
     },
     /// Use of a value that nothing has set: of local memory that was not written, or of a variable.
@@ -52,7 +52,7 @@ pub enum FaultKind {
         "{used} a value that nothing has set: a variable or an array element, read before it is written"
     )]
     UnsetValue {
-        /// What depends on it.
+        /// The use of the value.
         used: UnsetUse,
         /// The latest load from local memory that nothing has written, in the block.
         loaded: Option<CodePosition>,
@@ -60,7 +60,7 @@ pub enum FaultKind {
     /// Two accesses to the same bytes that nothing orders.
     #[error("{kind} of {location} and an earlier {} {between}", earlier.kind)]
     Race {
-        /// What both access.
+        /// The bytes that both access.
         location: Location,
         /// The later access in this run: the fault's thread and position are that access's.
         kind: AccessKind,
@@ -74,7 +74,7 @@ pub enum FaultKind {
     CopyUnderWay {
         /// The access.
         access: Access,
-        /// What it accesses.
+        /// The bytes that it accesses.
         location: Location,
         /// The copy, where it is known: what it does to these bytes, and where it was started.
         copy: Option<RaceAccess>,
@@ -88,7 +88,7 @@ pub enum FaultKind {
     CopyNotAwaited {
         /// The copy.
         copy: Access,
-        /// What it copies, in shared memory.
+        /// The bytes that it copies, in shared memory.
         location: Location,
     },
     /// A bulk copy of what ordinary instructions have stored, with no fence between the two.
@@ -99,19 +99,19 @@ pub enum FaultKind {
     MissingProxyFence {
         /// The copy.
         copy: Access,
-        /// What it may not see.
+        /// The bytes that it may not see.
         location: Location,
     },
     /// A copy of a size that there is not, or that reports wrongly.
     #[error("{reason}")]
     InvalidCopy {
-        /// What is wrong with it.
+        /// The rule that it breaks.
         reason: String,
     },
     /// A load through the read-only path of data that is stored during the launch.
     #[error("ld.global.nc of {location}, which this launch changes")]
     StaleReadOnlyLoad {
-        /// What is read.
+        /// The bytes that are read.
         location: Location,
         /// The store.
         store: RaceAccess,
@@ -138,7 +138,7 @@ pub enum FaultKind {
     },
     /// A barrier that only a part of the block reaches.
     #[error(
-        "{} of {threads} reached barrier {barrier}; the others ended without it (first: thread {}). Does it stand in a branch, or after a `return`?",
+        "{} of {threads} reached barrier {barrier}; the others ended without it (first: thread {}). Is it in a branch, or after a `return`?",
         Threads(*arrived), Index(missing.thread)
     )]
     PartialBarrier {
@@ -165,13 +165,13 @@ pub enum FaultKind {
     /// wrongly.
     #[error("{reason}")]
     InvalidBarrier {
-        /// What is wrong with it.
+        /// The rule that it breaks.
         reason: String,
     },
     /// No thread can go on.
     #[error("no thread of the {} can go on", together(*blocks))]
     Deadlock {
-        /// Who waits where.
+        /// The threads that wait, and their places.
         waiting: Vec<Waiting>,
         /// Threads that have exited.
         exited: u32,
@@ -240,7 +240,7 @@ pub enum FaultKind {
         depth: u32,
     },
     /// A call to what is not a function.
-    #[error("call of {address:#x}, which is no function")]
+    #[error("call of {address:#x}, which is not a function")]
     BadCall {
         /// The address called.
         address: u64,

@@ -26,7 +26,7 @@ pub enum LaunchError {
     Shape {
         /// The kernel.
         kernel: String,
-        /// What is wrong with it.
+        /// The first limit that it breaks.
         #[source]
         error: ptx::ShapeError,
     },
@@ -40,7 +40,7 @@ pub enum LaunchError {
     },
     /// Too much local memory.
     #[error(
-        "kernel `{kernel}` needs {given} bytes of local memory a thread, for arrays and variables that do not fit in registers; the device allows {limit}"
+        "kernel `{kernel}` needs {given} bytes of local memory per thread, for arrays and variables that do not fit in registers; the device allows {limit}"
     )]
     LocalMemory {
         /// The kernel.

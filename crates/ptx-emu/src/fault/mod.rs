@@ -58,7 +58,7 @@ impl Fault {
     }
 }
 
-/// What a program did wrong, and where.
+/// A fault of a program, and its place.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}: {kind}\n  in kernel `{kernel}` at {place}, {thread}{}", kind.name(), Others(kind))]
 pub struct ProgramFault {
@@ -68,7 +68,7 @@ pub struct ProgramFault {
     pub thread: ThreadId,
     /// The instruction.
     pub place: CodePosition,
-    /// What is wrong.
+    /// The kind of the fault.
     pub kind: FaultKind,
 }
 
@@ -84,6 +84,6 @@ pub struct UnsupportedFault {
     pub thread: ThreadId,
     /// The instruction.
     pub place: CodePosition,
-    /// What is not supported.
+    /// The part that is not supported.
     pub reason: String,
 }

@@ -29,7 +29,7 @@ impl fmt::Display for ThreadId {
 /// One side of a race.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RaceAccess {
-    /// What it did.
+    /// Its kind.
     pub kind: AccessKind,
     /// Who.
     pub thread: ThreadId,
@@ -52,7 +52,7 @@ pub struct Waiting {
     pub first: ThreadId,
     /// Where they wait.
     pub place: CodePosition,
-    /// What for ("barrier 0", "shfl.sync").
+    /// The thing that they wait for ("barrier 0", "shfl.sync").
     pub what: String,
 }
 
@@ -84,7 +84,7 @@ pub enum RaceBetween {
     Cluster,
     /// Blocks.
     Blocks,
-    /// Blocks that learn of each other by atomics or strong accesses.
+    /// Blocks that communicate by atomics or strong accesses.
     BlocksWithFlags,
 }
 
@@ -93,13 +93,13 @@ impl fmt::Display for RaceBetween {
         f.write_str(match self {
             Self::OneInstruction => "by the same instruction, with another value: which one stays is not defined",
             Self::Lanes => {
-                "by another lane of the warp, with neither a barrier nor a warp barrier between them"
+                "by another lane of the warp, with no barrier or warp barrier between them"
             }
             Self::Warps => {
-                "by another warp, with no barrier between them (nor, in a loop, between one iteration and the next)"
+                "by another warp, with no barrier between them (or, in a loop, between one iteration and the next)"
             }
             Self::Cluster => {
-                "by another block of the cluster, with no barrier of the cluster between them (nor, in a loop, between one iteration and the next)"
+                "by another block of the cluster, with no barrier of the cluster between them (or, in a loop, between one iteration and the next)"
             }
             Self::Blocks => "by another block: nothing orders the blocks of one launch",
             Self::BlocksWithFlags => {

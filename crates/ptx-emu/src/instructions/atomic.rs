@@ -14,7 +14,7 @@ use crate::read::{Read, Reader, Width, other};
 use crate::registers::{Registers, Slot, lanes, lanes_where};
 use crate::request::{Request, Span};
 use crate::runner::{At, BlockRunner, Execute, Next, Op};
-use crate::unset::facts::Rule;
+use crate::unset_values::facts::Rule;
 use crate::warp::Warp;
 
 /// The operation of an atomic.
@@ -121,7 +121,7 @@ struct Atomic {
     c: Option<Slot>,
     acquires: bool,
     releases: bool,
-    /// What it orders it orders among blocks.
+    /// Its order holds among blocks.
     device: bool,
 }
 

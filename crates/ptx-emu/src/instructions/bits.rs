@@ -14,7 +14,7 @@ use crate::registers::{
     portable_loop,
 };
 use crate::runner::{At, BlockRunner, Execute, Next, Op};
-use crate::unset::facts::Rule;
+use crate::unset_values::facts::Rule;
 use crate::warp::Warp;
 
 const B32: ScalarType = ScalarType::B32;
@@ -81,7 +81,7 @@ pub(super) fn read(r: &mut Reader) -> Read<Op> {
     }
 }
 
-/// What happens to amounts beyond the width: taken modulo 32, or as 32.
+/// The treatment of amounts beyond the width: taken modulo 32, or as 32.
 pub(super) fn clamps(r: &mut Reader) -> Read<bool> {
     r.need("`.wrap` or `.clamp`", &[("wrap", false), ("clamp", true)])
 }

@@ -29,10 +29,10 @@ use crate::read::{Read, Reader, other};
 use crate::registers::{Address, LANES, Row64, Slot, lanes};
 use crate::request::{Request, Span};
 use crate::runner::{At, BlockRunner, Execute, Next, Op};
-use crate::unset::facts::Rule;
+use crate::unset_values::facts::Rule;
 use crate::warp::{BulkStore, Warp};
 
-/// What addresses and sizes are multiples of, in bytes.
+/// Addresses and sizes are multiples of this, in bytes.
 const UNIT: u32 = 16;
 /// Bytes of shared memory that one pass moves.
 const WAVEFRONT: u64 = 128;
@@ -250,7 +250,7 @@ fn check_barrier(runner: &mut BlockRunner, thread: u32, copy: &BulkCopy) -> Resu
     let reason = match runner.claims().barriers.get(&copy.barrier) {
         Some(barrier) if barrier.is_fenced => return Ok(()),
         Some(_) => format!(
-            "a bulk copy reports to the mbarrier object at {location}, and neither `mbarrier::fence_init` nor `bulk_copy::fence_shared` stands between its `mbarrier::init` and the copy (in PTX `fence.mbarrier_init`, `fence.proxy.async`)"
+            "a bulk copy reports to the mbarrier object at {location}, without `mbarrier::fence_init` or `bulk_copy::fence_shared` between its `mbarrier::init` and the copy (in PTX `fence.mbarrier_init`, `fence.proxy.async`)"
         ),
         None => format!("a bulk copy reports to {location}, where no mbarrier object is"),
     };

@@ -1,4 +1,4 @@
-//! Calls and returns: `call`, `ret`. What moves between the frames of caller and callee.
+//! Calls and returns: `call`, `ret`. The values that move between the frames of caller and callee.
 
 use ptx::{
     Named, Operand, OperandKind, Operands, Param, ParamType, Problem, RegClass, ScalarType, Symbol,
@@ -11,7 +11,7 @@ use crate::memory::{PARAM_FRAMES, Words, extend, function_at};
 use crate::read::{Read, Reader, Refusal, Width, other};
 use crate::registers::{ALWAYS, Bases, NEVER, Slot, lanes, lanes_where};
 use crate::runner::{At, BlockRunner, Execute, Next, Op};
-use crate::unset::facts::{Flow, Rule};
+use crate::unset_values::facts::{Flow, Rule};
 use crate::warp::{Frame, State, Warp};
 
 /// `ret`: to the caller, or the end of the thread in a kernel.
@@ -78,7 +78,7 @@ pub(super) fn call(r: &mut Reader) -> Read<Op> {
     other(reader.read(r, callee, name, args, returns)?)
 }
 
-/// What is known of a callee while its arguments are read.
+/// The knowledge of a callee while its arguments are read.
 struct CallReader {
     target: Target,
     params: Vec<Param>,
@@ -238,7 +238,7 @@ enum Target {
     Indirect(Slot),
 }
 
-/// What moves from the caller's frame to the callee's.
+/// A value that moves from the caller's frame to the callee's.
 #[derive(Clone, Copy, Debug)]
 enum Argument {
     Bytes { from: u32, to: u32, size: u32 },
@@ -246,7 +246,7 @@ enum Argument {
     Register { from: Slot, to: Slot },
 }
 
-/// What moves from the callee's frame to the caller's.
+/// A value that moves from the callee's frame to the caller's.
 #[derive(Clone, Copy, Debug)]
 enum CallResult {
     Bytes {

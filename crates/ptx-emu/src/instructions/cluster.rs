@@ -9,7 +9,7 @@ use crate::memory::{SHARED_WINDOW, in_cluster, rank_of, space_of};
 use crate::read::{Read, Reader, Width, other};
 use crate::registers::{Slot, lanes};
 use crate::runner::{At, BlockRunner, Execute, Next, Op};
-use crate::unset::facts::Rule;
+use crate::unset_values::facts::Rule;
 use crate::warp::{State, Warp};
 
 /// `barrier.cluster.arrive` and `barrier.cluster.wait`; `.cluster` is taken already.

@@ -10,7 +10,7 @@ use crate::fault::{FaultKind, Stop};
 use crate::read::{Read, Reader, other};
 use crate::registers::{Slot, lanes, lanes_where};
 use crate::runner::{At, BlockRunner, Execute, Next, Op};
-use crate::unset::facts::{Flow, Rule};
+use crate::unset_values::facts::{Flow, Rule};
 use crate::warp::{Frame, Group, PATIENCE, Warp};
 
 /// `bra`, `brx`, `exit`, `trap`, `brkpt`.

@@ -25,7 +25,7 @@ use crate::fault::Stop;
 use crate::read::{Read, Reader, Width, other};
 use crate::registers::{Apply, Operands, Registers, Slot, lane_loop, lanes, map1};
 use crate::runner::{At, BlockRunner, Execute, Next, Op};
-use crate::unset::facts::Rule;
+use crate::unset_values::facts::Rule;
 use crate::warp::Warp;
 
 /// `cvt`.

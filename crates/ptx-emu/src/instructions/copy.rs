@@ -15,7 +15,7 @@ use crate::read::{Read, Reader, Width, other};
 use crate::registers::{Address, Flag, LANES, Row64, Slot, lanes, lanes_where};
 use crate::request::{Request, Span};
 use crate::runner::{At, BlockRunner, Execute, Next, Op};
-use crate::unset::facts::Rule;
+use crate::unset_values::facts::Rule;
 use crate::warp::{AsyncCopy, Warp};
 
 /// `cp.async`; `.async` is taken already.

@@ -42,7 +42,7 @@ impl Precision {
         r.need("rounding, `.approx` or `.full`", &choices)
     }
 
-    /// What the arithmetic needs to know. Approximations round to nearest.
+    /// The modifiers of the arithmetic. Approximations round to nearest.
     fn modifiers(self, ftz: bool) -> Modifiers {
         let rounding = match self {
             Precision::Ieee(rounding) => rounding,

@@ -1,4 +1,4 @@
-//! Fences: `fence`, `membar`. What fences and strong accesses order.
+//! Fences: `fence`, `membar`. The order by fences and strong accesses.
 
 use std::sync::atomic::Ordering::{self, Relaxed};
 use std::sync::atomic::fence;

@@ -8,7 +8,7 @@ use crate::registers::{
     Apply, LANES, Operands, Registers, lane_loop, map1, map2_aux, map3, map3_aux, portable_loop,
 };
 use crate::runner::Op;
-use crate::unset::facts::Rule;
+use crate::unset_values::facts::Rule;
 
 const B32: ScalarType = ScalarType::B32;
 

@@ -164,7 +164,7 @@ pub(crate) fn saturate(x: f32) -> f32 {
     if x < 1.0 { x } else { 1.0 }
 }
 
-/// The bits of the f64 result `x` of an operation on `operands`, of whose NaNs the first one is
+/// The bits of the f64 result `x` of an operation on `operands`. The first NaN among these is
 /// passed on, quieted.
 #[inline(always)]
 pub(super) fn finish64<const N: usize>(operands: [f64; N], x: f64) -> u64 {

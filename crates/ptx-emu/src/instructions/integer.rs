@@ -12,7 +12,7 @@ use crate::registers::{
     Apply, Operands, Registers, lane_loop, map1, map2, map2_aux, map3, map3_aux, portable_loop,
 };
 use crate::runner::Op;
-use crate::unset::facts::Rule;
+use crate::unset_values::facts::Rule;
 
 /// `match` over an [`IntType`] with the Rust type bound to a name.
 macro_rules! by_type {

@@ -25,7 +25,7 @@ use crate::warp::{State, Warp};
 /// Most arrivals of a phase, and most bytes that it may wait for.
 const MOST: i64 = (1 << 20) - 1;
 
-/// What is done with an object.
+/// The operations on an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Verb {
     Init,
@@ -207,7 +207,7 @@ impl Object {
     }
 }
 
-/// What changes an object.
+/// An operation that changes an object.
 #[derive(Debug)]
 struct Change {
     object: Object,
@@ -493,7 +493,7 @@ impl BlockRunner<'_> {
         }
     }
 
-    /// What an object waits for, in words.
+    /// The arrivals and bytes that an object waits for, in words.
     pub(super) fn describe_mbarrier(&self, offset: u64) -> String {
         let location = self.block.shared.location(self.launch, offset);
         let claims = self.block.shared.claims.as_ref();

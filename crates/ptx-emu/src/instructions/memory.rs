@@ -12,7 +12,7 @@ use crate::read::{Read, Reader, Target, Width, other};
 use crate::registers::{Registers, Row64, Slot, lanes};
 use crate::request::{Request, Span};
 use crate::runner::{At, BlockRunner, Execute, Next, Op};
-use crate::unset::facts::{LoadsOwn, Rule};
+use crate::unset_values::facts::{LoadsOwn, Rule};
 use crate::warp::Warp;
 
 /// Memory consistency of an access.
@@ -26,10 +26,10 @@ enum Order {
     Release,
 }
 
-/// The modifiers that loads and stores share, but for the space.
+/// The modifiers that loads and stores share, except the space.
 struct Modifiers {
     order: Order,
-    /// What it orders it orders among blocks.
+    /// Its order holds among blocks.
     device: bool,
     ty: ScalarType,
     count: usize,
@@ -157,7 +157,7 @@ pub(super) fn store(r: &mut Reader) -> Read<Op> {
     other(read_store(r, 2)?)
 }
 
-/// A store with so many operands, of which the first two, the address and the value, are read.
+/// A store with this many operands. Reads the first two: the address and the value.
 pub(super) fn read_store(r: &mut Reader, operands: usize) -> Read<Store> {
     r.class = InstructionClass::Store;
     let (space, modifiers) = modifiers(r)?;

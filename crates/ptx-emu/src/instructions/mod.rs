@@ -10,7 +10,7 @@
 //! | `memory`, `atomic`, `fence` | loads and stores; atomics; fences |
 //! | `copy`, `bulk` | asynchronous copies, of a thread and in bulk |
 //! | `barrier`, `mbarrier` | barriers of the block; objects that threads and copies arrive at |
-//! | `cluster`, `warp_wide` | barriers of the cluster, and its addresses; what the lanes of a warp do together |
+//! | `cluster`, `warp_wide` | barrier and addresses of the cluster; operations of all lanes |
 //! | `control`, `call` | branches and ends; calls and returns |
 //!
 //! A new instruction is a line in the table, [`operation`], and its family's file. The family also
@@ -43,13 +43,13 @@ use crate::counts::InstructionClass;
 use crate::fault::Stop;
 use crate::read::{Read, Reader, Refusal};
 use crate::runner::{At, BlockRunner, Execute, Next, Op};
-use crate::unset::facts::{Flow, Rule};
+use crate::unset_values::facts::{Flow, Rule};
 use crate::warp::Warp;
 
 /// A decoded instruction, as its family describes it.
 pub(crate) struct Decoded {
     pub(crate) op: Op,
-    /// What it is counted as.
+    /// The class that it is counted in.
     pub(crate) class: InstructionClass,
     /// Where control goes after it.
     pub(crate) flow: Flow,
@@ -159,7 +159,7 @@ fn asynchronous_copy(r: &mut Reader) -> Read<Op> {
     }
 }
 
-/// What closes a body: control must not run past its end.
+/// The end of a body: control must not run past it.
 pub(crate) fn implicit_return() -> Op {
     Op::Other(Box::new(call::Return))
 }

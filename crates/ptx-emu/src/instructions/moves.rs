@@ -13,7 +13,7 @@ use crate::registers::{
 };
 use crate::runner::{At, BlockRunner, Execute, Next, Op};
 use crate::special::Special;
-use crate::unset::facts::Rule;
+use crate::unset_values::facts::Rule;
 use crate::warp::Warp;
 
 /// `mov`.
@@ -101,7 +101,7 @@ fn element_type(r: &Reader, ty: ScalarType, count: usize) -> Read<ScalarType> {
     }
 }
 
-/// What `%globaltimer` shows at first, give or take [`SPREAD`]: nanoseconds of Unix time, in 2025.
+/// The first value of `%globaltimer`, give or take [`SPREAD`]: nanoseconds of Unix time, in 2025.
 const EPOCH: u64 = 1_750_000_000_000_000_000;
 /// Half a year in nanoseconds.
 const SPREAD: u64 = 15_768_000_000_000_000;

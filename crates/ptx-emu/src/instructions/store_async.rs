@@ -1,8 +1,8 @@
 //! Stores to a block of the cluster that report to an object of `mbarrier` there: `st.async`.
 //!
 //! A store is made at once, the earliest moment: who reads it without waiting for the object has a
-//! race, whatever the order of turns. What the thread did before counts as released with it; of the
-//! ISA, only the store itself is.
+//! race, whatever the order of turns. The accesses of the thread before it count as released with
+//! it; by the ISA, only the store itself is.
 
 use ptx::Space;
 

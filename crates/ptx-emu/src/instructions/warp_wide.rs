@@ -1,4 +1,4 @@
-//! What the lanes of a warp do together: `shfl`, `vote`, `match`, `redux`, `elect`,
+//! Operations that the lanes of a warp execute together: `shfl`, `vote`, `match`, `redux`, `elect`,
 //! `bar.warp.sync`, `activemask`.
 //!
 //! A warp-wide operation is executed by all lanes of its mask that have not exited, together: lanes
@@ -17,7 +17,7 @@ use crate::fault::{FaultKind, Stop};
 use crate::read::{Read, Reader, other};
 use crate::registers::{Flag, LANES, Slot, lanes, lanes_where};
 use crate::runner::{At, BlockRunner, Execute, Next, Op};
-use crate::unset::facts::Rule;
+use crate::unset_values::facts::Rule;
 use crate::warp::{State, Warp};
 
 const B32: ScalarType = ScalarType::B32;

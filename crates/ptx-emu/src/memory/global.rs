@@ -14,16 +14,17 @@ use std::sync::{Mutex, MutexGuard};
 use super::{GLOBAL_BASE, Words, byte_mask};
 use crate::check::footprint::{Accessed, Footprint};
 use crate::check::race::RaceShadow;
-use crate::check::written::WrittenShadow;
+use crate::check::writes::WrittenShadow;
 use crate::request::{Request, Span};
 
 /// Buffers start at multiples of this.
 const ALIGNMENT: u64 = 256;
 /// At least this many bytes between two buffers belong to no buffer.
 pub const GUARD_BYTES: u64 = 64 << 10;
-/// Of the gap between two buffers, chance adds less than so many [`ALIGNMENT`]s.
+/// Chance adds fewer than this many [`ALIGNMENT`]s to the gap between two buffers.
 const GAP: u64 = 4096;
-/// The first buffer lies at a multiple of this above [`GLOBAL_BASE`], less than so many times.
+/// The first buffer lies above [`GLOBAL_BASE`] at a multiple of the first number; the factor is
+/// below the second.
 const FIRST: (u64, u64) = (2 << 20, 4096);
 /// Locks that 64-bit atomics share.
 const LOCKS: usize = 64;
@@ -39,7 +40,7 @@ pub(crate) struct Buffer {
     words: Box<[AtomicU32]>,
     pub(crate) written: WrittenShadow,
     pub(crate) races: RaceShadow,
-    /// What launches access, while somebody watches.
+    /// The accesses of launches, while they are watched.
     pub(crate) footprint: Option<Footprint>,
 }
 
@@ -102,7 +103,7 @@ pub(crate) struct GlobalMemory {
     buffers: Vec<Buffer>,
     freed: Vec<Freed>,
     next: u64,
-    /// What buffers' addresses follow from.
+    /// The addresses of buffers follow from it.
     random: fastrand::Rng,
     used: u64,
     capacity: u64,
@@ -123,7 +124,7 @@ pub struct OutOfMemory {
     pub capacity: u64,
 }
 
-/// What lies nearest to an address that no buffer contains.
+/// The buffer nearest to an address that no buffer contains.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Neighbour<'a> {
     pub(crate) name: &'a str,
@@ -244,8 +245,8 @@ impl GlobalMemory {
         (offset <= buffer.bytes && bytes <= buffer.bytes - offset).then_some(buffer)
     }
 
-    /// What lies nearest to an address: what contains it, else what ends below it or starts above
-    /// it within reach of a stray index.
+    /// The buffer nearest to an address: one that contains it, else one that ends below it or
+    /// starts above it within reach of a stray index.
     pub(crate) fn neighbour(&self, address: u64) -> Option<Neighbour<'_>> {
         const REACH: u64 = 1 << 32;
         let live = self.buffers.iter().map(|buffer| Neighbour {

@@ -6,7 +6,7 @@
 use super::Words;
 use crate::registers::{LANES, Row32, lanes};
 
-/// What memory holds that nothing has written: a NaN, an index out of bounds.
+/// The content of memory that nothing has written: a NaN, an index out of bounds.
 const UNSET: u32 = 0xffa5_a5a5;
 
 /// Per-lane memory of a warp, grown on demand, and which bits of it are set.

@@ -66,7 +66,7 @@ pub(crate) fn function_at(address: u64) -> Option<u64> {
     address.is_multiple_of(FUNCTION_STEP).then_some(index)
 }
 
-/// What `cvta` adds to an address of a space.
+/// The number that `cvta` adds to an address of a space.
 pub(crate) fn window(space: Space) -> u64 {
     match space {
         Space::Generic | Space::Global | Space::Const => 0,

@@ -21,7 +21,7 @@ pub(crate) enum Width {
     AtLeast,
 }
 
-/// What an address operand names. Offsets are in bytes.
+/// The target of an address operand. Offsets are in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Target {
     Reg(Reg, i64),
@@ -92,7 +92,7 @@ impl<'p, 'a> Reader<'_, 'p, 'a> {
         Ok(self.locate(target))
     }
 
-    /// What the next operand, an address in `space`, names.
+    /// The target of the next operand, an address in `space`.
     pub(crate) fn target(&mut self, space: Space) -> Read<Target> {
         let operand = self.operand()?;
         let OperandKind::Address(base, offset) = operand.kind else {

@@ -27,7 +27,7 @@ fn impossible_launches() {
 #[test]
 fn a_frame_beyond_local_memory() {
     let body = |bytes: u32| format!(".local .align 4 .b8 array[{bytes}];");
-    assert_snapshot!(launch(&body(800_000)).fault(), @"kernel `k` needs 800000 bytes of local memory a thread, for arrays and variables that do not fit in registers; the device allows 524288");
+    assert_snapshot!(launch(&body(800_000)).fault(), @"kernel `k` needs 800000 bytes of local memory per thread, for arrays and variables that do not fit in registers; the device allows 524288");
     launch(&body(512 << 10)).report();
 }
 

@@ -47,7 +47,7 @@ fn code_without_a_line_of_its_own() {
     let body = format!(".loc 1 17 3\nmov.u32 %r6, 0;\n.loc 2 80 5\n{load}");
     let fault = launch(&body).module_scope(library).fault();
     assert!(fault.contains("(near src/lab.rs:17)"), "{fault}");
-    // What another function has is not near.
+    // A line of another function is not near.
     let scope = ".func other()\n{\n.loc 1 0 0\ntrap;\nret;\n}";
     assert_snapshot!(launch("call.uni other, ();").module_scope(scope).fault(), @r"
     trap: the kernel executed `trap`: a panic, for example from an index out of range, a division by zero or an `unwrap` of `None`

@@ -18,12 +18,12 @@ fn exchange(between: &str) -> String {
 #[test]
 fn a_race_between_warps_in_shared_memory() {
     assert_snapshot!(launch(&exchange("")).block(64).fault(), @r"
-    race in shared memory: load of byte 4 of shared array `tile` and an earlier store by another lane of the warp, with neither a barrier nor a warp barrier between them
+    race in shared memory: load of byte 4 of shared array `tile` and an earlier store by another lane of the warp, with no barrier or warp barrier between them
       in kernel `k` at src/lab.rs:12 (PTX line 35), block (0, 0, 0), thread (0, 0, 0)
       earlier store at src/lab.rs:10 (PTX line 30), block (0, 0, 0), thread (1, 0, 0)
     ");
     assert_snapshot!(launch(&exchange("bar.warp.sync -1;")).block(64).fault(), @r"
-    race in shared memory: store of byte 128 of shared array `tile` and an earlier load by another warp, with no barrier between them (nor, in a loop, between one iteration and the next)
+    race in shared memory: store of byte 128 of shared array `tile` and an earlier load by another warp, with no barrier between them (or, in a loop, between one iteration and the next)
       in kernel `k` at src/lab.rs:10 (PTX line 30), block (0, 0, 0), thread (32, 0, 0)
       earlier load at src/lab.rs:12 (PTX line 35), block (0, 0, 0), thread (31, 0, 0)
     ");
@@ -39,7 +39,7 @@ fn a_race_between_warps_in_shared_memory() {
 #[test]
 fn a_race_within_a_warp() {
     assert_snapshot!(launch(&exchange("")).fault(), @r"
-    race in shared memory: load of byte 4 of shared array `tile` and an earlier store by another lane of the warp, with neither a barrier nor a warp barrier between them
+    race in shared memory: load of byte 4 of shared array `tile` and an earlier store by another lane of the warp, with no barrier or warp barrier between them
       in kernel `k` at src/lab.rs:12 (PTX line 35), block (0, 0, 0), thread (0, 0, 0)
       earlier store at src/lab.rs:10 (PTX line 30), block (0, 0, 0), thread (1, 0, 0)
     ");
@@ -56,7 +56,7 @@ fn a_load_that_a_later_store_overtakes() {
         )
     };
     assert_snapshot!(launch(&step("")).block(64).fault(), @r"
-    race in shared memory: store of byte 4 of shared array `tile` and an earlier load by another lane of the warp, with neither a barrier nor a warp barrier between them
+    race in shared memory: store of byte 4 of shared array `tile` and an earlier load by another lane of the warp, with no barrier or warp barrier between them
       in kernel `k` at src/lab.rs:14 (PTX line 38), block (0, 0, 0), thread (1, 0, 0)
       earlier load at src/lab.rs:12 (PTX line 35), block (0, 0, 0), thread (0, 0, 0)
     ");
@@ -179,7 +179,7 @@ fn a_read_only_load_of_what_the_launch_stores_later() {
     let other = "xor.b32 %r7, %r2, 33;\nmul.wide.u32 %rd5, %r7, 4;\nadd.u64 %rd5, %rd2, %rd5;\nred.global.add.u32 [%rd5], 1;";
     let fault = launch(&body(other)).block(64).fault();
     assert!(fault.starts_with("read-only load"), "{fault}");
-    // What is there already, and a load that need not be of what stays.
+    // A store of the value that is there already, and a load that need not see the last value.
     launch(&body("st.global.u32 [%rd4], %r5;")).report();
     launch(&body("st.global.u32 [%rd4], %r6;").replace(".nc", "")).report();
 }
@@ -202,7 +202,7 @@ fn plain_memory_under_a_lock() {
         assert_eq!(kernel.out()[1], block * grid);
     }
     assert_snapshot!(launch(&body("")).fault(), @r"
-    race in global memory: load of byte 4 of buffer `out` and an earlier store by another lane of the warp, with neither a barrier nor a warp barrier between them
+    race in global memory: load of byte 4 of buffer `out` and an earlier store by another lane of the warp, with no barrier or warp barrier between them
       in kernel `k` at src/lab.rs:1 (PTX line 30), block (0, 0, 0), thread (1, 0, 0)
       earlier store at src/lab.rs:1 (PTX line 32), block (0, 0, 0), thread (0, 0, 0)
     ");
@@ -210,12 +210,12 @@ fn plain_memory_under_a_lock() {
 
 #[test]
 fn a_warp_barrier_does_not_order_what_exited_lanes_did() {
-    // The upper half stores and ends; the lower half waits for nobody, and reads.
+    // The upper half stores and ends; the lower half waits for no thread, and reads.
     let body = ".shared .align 4 .b8 tile[128];\nmov.u32 %r5, tile;\nshl.b32 %r6, %r2, 2;\nadd.u32 %r5, %r5, %r6;\n\
                 setp.lt.u32 %p1, %r2, 16;\n@%p1 bra $lower;\nst.shared.u32 [%r5], %r2;\nret;\n$lower:\n\
                 bar.warp.sync -1;\nld.shared.u32 %r7, [%r5+64];\nst.global.u32 [%rd3], %r7;";
     assert_snapshot!(launch(body).fault(), @r"
-    race in shared memory: load of byte 64 of shared array `tile` and an earlier store by another lane of the warp, with neither a barrier nor a warp barrier between them
+    race in shared memory: load of byte 64 of shared array `tile` and an earlier store by another lane of the warp, with no barrier or warp barrier between them
       in kernel `k` at src/lab.rs:1 (PTX line 35), block (0, 0, 0), thread (0, 0, 0)
       earlier store at src/lab.rs:1 (PTX line 31), block (0, 0, 0), thread (16, 0, 0)
     ");
@@ -259,7 +259,7 @@ fn a_barrier_of_the_grid_that_one_step_leaves_out() {
     for seed in 0..8 {
         let schedule = Schedule::Random { seed };
         assert_eq!(steps(None).schedule(schedule).out()[..4], expected);
-        // Where a block hears of the other only after its next arrival, there is no race, and the
+        // Where a block hears of the other only after its next arrival, nothing races, and the
         // result is wrong.
         let outcome = steps(Some(2)).schedule(schedule).run();
         match outcome.result {

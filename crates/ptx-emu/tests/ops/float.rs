@@ -43,7 +43,7 @@ fn f32_arithmetic() {
     });
 }
 
-/// What an H100 gives where a result only reaches the smallest normal number by rounding.
+/// The results of an H100 that reach the smallest normal number only by rounding.
 #[test]
 fn ftz_goes_by_the_result_rounded_with_exponents_that_have_no_limit() {
     let one = |instruction: &str, [a, b, c]: [u64; 3]| run(32, instruction, &[[a, b, c]; 32])[0];

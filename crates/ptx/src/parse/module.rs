@@ -117,7 +117,7 @@ fn known_target(target: Name) -> Result<()> {
         return Ok(());
     }
     let message = format!(
-        "`{}` is no target of PTX; an architecture such as `sm_90` is expected",
+        "`{}` is not a target of PTX; an architecture such as `sm_90` is expected",
         target.text
     );
     Err(Problem::invalid(target.pos, message))

@@ -131,7 +131,7 @@ impl<'a> Locs<'a> {
     }
 }
 
-/// What stands before `end` in `path`.
+/// The part of `path` before `end`.
 fn directory(path: &str, end: &str) -> String {
     path.strip_suffix(end).unwrap_or_default().to_owned()
 }

@@ -134,15 +134,15 @@ fn declare_variable<'a>(
 
 /// Shared variables of a module: their layout takes time that grows with the square of their
 /// number.
-const MOST_SHARED: u64 = 1024;
+const MAX_SHARED: u64 = 1024;
 
 fn add_shared(program: &mut Program, v: &syntax::Variable<'_>) -> Result<Entity, Problem> {
     let value = 1 + (program.shared.len() + program.dynamic_shared.len()) as u64;
-    if value > MOST_SHARED {
+    if value > MAX_SHARED {
         let kind = ErrorKind::TooLarge {
             what: "the number of shared variables",
             value,
-            limit: MOST_SHARED,
+            limit: MAX_SHARED,
         };
         return Err(Problem::new(v.name.pos, kind));
     }

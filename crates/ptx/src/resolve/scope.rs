@@ -12,7 +12,7 @@ use crate::program::{Label, Symbol};
 use crate::syntax::{Name, Prototype, Stmt};
 use crate::types::{Pos, RegClass};
 
-/// What a name that a body declares stands for.
+/// The meaning of a name that a body declares.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Local {
     /// A register; its slot once an instruction names it.

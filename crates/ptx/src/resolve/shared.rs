@@ -97,7 +97,7 @@ fn intersect(mut a: &[FunctionId], mut b: &[FunctionId]) -> bool {
 
 /// Mentions that are followed, all kernels together: far more than any program has, and a second's
 /// work.
-const MOST_STEPS: u64 = 1 << 23;
+const MAX_STEPS: u64 = 1 << 23;
 
 #[derive(Default)]
 struct Reached {
@@ -114,13 +114,13 @@ fn reach(
     let pos = program.functions[kernel].pos;
     let mut follow = |mentions: usize| {
         *steps += 1 + mentions as u64;
-        if *steps <= MOST_STEPS {
+        if *steps <= MAX_STEPS {
             return Ok(());
         }
         let kind = ErrorKind::TooLarge {
             what: "what the kernels mention, counted for each of them,",
             value: *steps,
-            limit: MOST_STEPS,
+            limit: MAX_STEPS,
         };
         Err(Problem::new(pos, kind))
     };

@@ -1,4 +1,4 @@
-//! What a granule remembers, and the cells of a buffer.
+//! The memory of a granule, and the cells of a buffer.
 
 use std::sync::{Mutex, MutexGuard, OnceLock};
 
@@ -6,7 +6,7 @@ use super::order::{BlockOrder, Now, Record};
 use crate::registers::LANES;
 
 /// Up to two accesses, of the latest that nothing orders, by threads as far apart as can be: an
-/// access that races with any of those left out then races with one of the two as well, but for
+/// access that races with any of those left out then races with one of the two as well, except for
 /// barriers among parts of a block.
 #[derive(Clone, Copy, Debug, Default)]
 struct Latest([Record; 2]);
@@ -50,7 +50,7 @@ fn distance(a: &Record, b: &Record) -> u32 {
     }
 }
 
-/// What a granule remembers.
+/// The accesses that a granule remembers.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Cell {
     stores: Latest,

@@ -13,14 +13,14 @@
 //! ISA, "barrier"), `bar.warp.sync` the lanes of its mask ("bar.warp.sync"). Lanes of one warp that
 //! execute together are **not** ordered by that: since Volta nothing keeps a warp in step (CUDA
 //! programming guide, "Independent thread scheduling"), so two lanes that exchange data need
-//! `bar.warp.sync` or a barrier. Shuffles and votes order no memory accesses ("shfl.sync"). What
-//! lanes did that exited without the warp barrier, it does not order.
+//! `bar.warp.sync` or a barrier. Shuffles and votes order no memory accesses ("shfl.sync"). The
+//! warp barrier does not order accesses of lanes that exited without it.
 //!
 //! Threads may also order their accesses through memory ("Release and acquire patterns"): a fence,
 //! then a strong store or an atomic; by another thread a strong load or an atomic that sees it,
 //! then a fence. What a warp did before a fence, and what it knows of others, is taken as ordered
-//! before what another warp does after a strong load or an atomic and then a fence, whichever
-//! location that is. Accesses that release or acquire have their fences.
+//! before what another warp does after a strong load or an atomic and then a fence, at any
+//! location. Accesses that release or acquire have their fences.
 //!
 //! The blocks of a cluster are ordered by its barrier: an arrival releases what the thread's warp
 //! did and knows, a wait acquires what all arrivals released ("barrier.cluster"). Clocks are those
@@ -30,7 +30,7 @@
 //! store is taken as ordered before another block's access if such a fence has followed it, by its
 //! warp or by one that knows of it; then a strong store or an atomic, by a warp that knows of the
 //! fence; after that a strong load or an atomic of the other block; and then a fence there, by a
-//! warp of which the accessing one knows. Launches are ordered.
+//! warp that the accessing one knows of. Launches are ordered.
 //!
 //! Rules:
 //! - strong accesses (atomics, `.volatile`, `.relaxed` and stronger) do not race with each other

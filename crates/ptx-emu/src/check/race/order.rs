@@ -1,4 +1,4 @@
-//! What is ordered before what.
+//! The order of accesses.
 
 use crate::check::fences::Fences;
 use crate::registers::LANES;
@@ -20,10 +20,11 @@ pub(crate) struct Record {
     pub(crate) non_coherent: bool,
 }
 
-/// What orders the accesses of a cluster's threads. Warps are numbered through all of its blocks,
-/// by rank.
+/// The order among the accesses of a cluster's threads. Warps are numbered through all of its
+/// blocks, by rank.
 ///
-/// What a warp knows is a row of numbers, and who learns from whom takes the higher of each:
+/// The knowledge of a warp is a row of numbers, and a warp that learns from another takes the
+/// higher of each:
 /// - for each warp of the cluster, the clock below which its accesses are ordered before those of
 ///   this one;
 ///
@@ -39,7 +40,7 @@ pub(crate) struct Clocks {
     now: Vec<u32>,
     /// A row for each warp.
     seen: Vec<u32>,
-    /// What fences have released, as a row; empty before the first.
+    /// A row of everything that fences have released; empty before the first.
     released: Vec<u32>,
     /// For each warp the row that had been released at its last strong load or atomic; empty before
     /// there is one.
@@ -250,7 +251,7 @@ pub(crate) trait BlockOrder {
     /// True if an access of another cluster's block is ordered before this block's.
     fn is_before(&self, earlier: &Record) -> bool;
 
-    /// The same of a block of this cluster, besides what the cluster's clocks order.
+    /// The same of a block of this cluster, beyond the order by the cluster's clocks.
     fn is_before_in_cluster(&self, earlier: &Record) -> bool {
         self.is_before(earlier)
     }
@@ -274,7 +275,7 @@ impl BlockOrder for Leftovers {
 pub(crate) struct DeviceOrder<'a> {
     /// Blocks below this one, in the numbering of [`Record::block`], are of an earlier launch.
     pub(crate) first_block: u32,
-    /// What the blocks of this launch have published.
+    /// The publications of the blocks of this launch.
     pub(crate) fences: &'a Fences,
     /// [`Clocks::synchronized`] of the warp.
     pub(crate) synchronized: u32,

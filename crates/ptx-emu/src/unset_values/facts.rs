@@ -14,7 +14,7 @@ pub(crate) enum Rule {
     Any,
     /// An operand with an unset bit is a fault.
     Strict,
-    /// The operation itself moves them, for so many of its first operands; an unset bit of the
+    /// The operation itself moves them, for this many of its first operands; an unset bit of the
     /// others makes all unset.
     Same(usize),
     /// Bit by bit: unset if that bit of an operand is.
@@ -56,7 +56,7 @@ pub(crate) enum LoadsOwn {
     Yes,
 }
 
-/// What an instruction reads and writes.
+/// The reads and writes of an instruction.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Facts {
     /// Predicate slot of its guard, if it has one.
@@ -76,7 +76,7 @@ pub(crate) struct Facts {
 }
 
 impl Facts {
-    /// What is left where the instruction is one that is not modelled.
+    /// The facts of an instruction that is not modelled: its guard alone.
     pub(crate) fn of_guard(&self) -> Facts {
         Facts {
             guard: self.guard,
@@ -84,7 +84,7 @@ impl Facts {
         }
     }
 
-    /// All registers and constants that it reads, but for its guard.
+    /// All registers and constants that it reads, except its guard.
     pub(super) fn operands(&self) -> impl Iterator<Item = Slot> {
         let operands = self.reads.iter().chain(&self.flags).chain(&self.addresses);
         operands.copied()

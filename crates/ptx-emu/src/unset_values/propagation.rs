@@ -284,7 +284,7 @@ fn clear(registers: &mut Registers, shadow: Slot, mask: u32) {
     }
 }
 
-/// Sets the unset bits of the lanes of a mask: those of `unset` to those of `row`, the others to
+/// Sets the unset bits of the lanes of a mask: those of `unset_values` to those of `row`, the others to
 /// none.
 fn set(registers: &mut Registers, shadow: Slot, mask: u32, row: &Row64, unset: u32) {
     clear(registers, shadow, mask);

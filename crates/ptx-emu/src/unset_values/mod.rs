@@ -10,7 +10,7 @@
 //! - a branch, or any other condition of an instruction, depends on it;
 //! - the address of an access depends on it;
 //! - it is stored to global memory. Of an element that is set in part, the other bytes count as not
-//!   written from then on, and so do all bytes in shared memory: whoever loads them reads what
+//!   written from then on, and so do all bytes in shared memory: a load of them reads what
 //!   nothing has written;
 //! - it is an operand of what threads do together: atomics, shuffles, votes, barriers; or of a
 //!   call, in a register.
@@ -23,16 +23,16 @@
 //! unset. These get a second row, of one bit for each that is not set, and the instructions that
 //! name one of them have a [`Propagation`], which `step` follows before it executes them.
 //!
-//! - `facts`: the registers that an instruction reads and writes, and the rule by which unset bits
-//!   go through it;
+//! - `facts`: the registers that an instruction reads and writes, and the rule for the unset bits
+//!   that go through it;
 //! - `reach`: the registers that may be unset;
 //! - `shadows`: the second rows of these;
 //! - `propagation`: an instruction that names one.
 //!
 //! # Blind spots
 //!
-//! - What was written before stays written: an array that a loop declares anew in each round keeps
-//!   the round before's.
+//! - Memory that was written before stays written: an array that a loop declares in each round
+//!   keeps the round before's.
 //! - Sums and products with an unset bit count as unset from that bit up, all other arithmetic as
 //!   unset altogether, though a bit may not matter (`x * 0`).
 

@@ -7,8 +7,8 @@ use super::shadows::Numbers;
 
 /// Words of the tables that this may take, and, times this, the steps: a function for which they
 /// are not enough counts all of its registers as perhaps unset.
-const MOST_WORDS: usize = 1 << 22;
-const MOST_ROUNDS: usize = 16;
+const MAX_WORDS: usize = 1 << 22;
+const MAX_ROUNDS: usize = 16;
 
 /// The registers that may be unset where an instruction reads them, in order. Those of `is_set` are
 /// so where a frame is entered; `has_local` says whether a generic address may lie in local memory.
@@ -37,7 +37,7 @@ pub(super) fn maybe_unset(
     if open.is_empty() {
         return open;
     }
-    // What is computed from such.
+    // Add the registers that are computed from such.
     let mut readers = vec![Vec::new(); numbers.count()];
     for (index, facts) in facts.iter().enumerate() {
         if !matches!(facts.rule, Rule::Strict | Rule::Memory(_)) {
@@ -107,7 +107,7 @@ fn unwritten(facts: &[Facts], numbers: Numbers) -> Vec<usize> {
                 open.push(before);
             }
         }
-        if steps > MOST_ROUNDS * MOST_WORDS {
+        if steps > MAX_ROUNDS * MAX_WORDS {
             return all();
         }
     }
@@ -144,7 +144,7 @@ fn nodes(facts: &[Facts], numbers: Numbers, words: usize) -> Option<Vec<Node>> {
         })
         .collect();
     let blocks = count + 1;
-    if (blocks + tables.len()).saturating_mul(words) > MOST_WORDS {
+    if (blocks + tables.len()).saturating_mul(words) > MAX_WORDS {
         return None;
     }
     let mut nodes: Vec<Node> = (0..blocks + tables.len())
