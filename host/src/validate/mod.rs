@@ -1,8 +1,8 @@
 //! A plan against its module and a device's limits, before anything runs.
 //!
 //! A driver that is given a wrong plan answers "invalid value" at best, and reads arbitrary memory at worst: it trusts the
-//! number and the sizes of arguments. So every launch is checked here first, on every device alike. The emulator checks the
-//! shape again ([`Function::check_shape`]), for its users without plans.
+//! number and the sizes of arguments. So every launch is checked here first, on every device alike.
+//! The emulator checks the shape again ([`Function::check_shape`]), for its users without plans.
 
 pub(crate) mod error;
 
@@ -131,7 +131,7 @@ fn find_kernel<'m>(
     Err(missing)
 }
 
-/// Checks grid, block, cluster and shared memory against the kernel's bounds and the device's limits.
+/// Checks the shape of a launch against the kernel's bounds and the device's limits.
 fn check_shape(
     kernel: &Function,
     config: &LaunchConfig,

@@ -97,12 +97,12 @@ impl Propagation {
         (mask, active): (u32, u32),
         op: Option<(Apply, &Operands)>,
     ) -> Result<(), Unset> {
-        let strictly_set = |lanes: u32, used: UnsetUse| match lanes {
+        let require_set = |lanes: u32, used: UnsetUse| match lanes {
             0 => Ok(()),
             lanes => Err(Unset { lanes, used }),
         };
         let guard = self.guard.map_or(0, |shadow| registers.pred(shadow));
-        strictly_set(guard & mask, UnsetUse::Condition)?;
+        require_set(guard & mask, UnsetUse::Condition)?;
         if active == 0 {
             return Ok(());
         }
@@ -120,7 +120,7 @@ impl Propagation {
             let unset = shadows.iter().map(|&shadow| unset_lanes(registers, shadow));
             unset.fold(0, |all, lanes| all | lanes) & active
         };
-        strictly_set(of(&self.addresses), UnsetUse::Address)?;
+        require_set(of(&self.addresses), UnsetUse::Address)?;
         if let Rule::Memory(_) = self.rule {
             return Ok(());
         }
@@ -130,7 +130,7 @@ impl Propagation {
         let unset = flags | reads.fold(0, |all, lanes| all | lanes) & active;
         if unset != 0 && self.rule == Rule::Strict {
             let used = UnsetUse::Operand(self.opcode.to_string());
-            return strictly_set(unset, used);
+            return require_set(unset, used);
         }
         if unset != 0
             && let (Rule::Same(moved), Some((apply, o))) = (self.rule, op)
@@ -284,8 +284,8 @@ fn clear(registers: &mut Registers, shadow: Slot, mask: u32) {
     }
 }
 
-/// Sets the unset bits of the lanes of a mask: those of `unset_values` to those of `row`, the others to
-/// none.
+/// Sets the unset bits of the lanes of a mask: those of `unset_values` to those of `row`, the
+/// others to none.
 fn set(registers: &mut Registers, shadow: Slot, mask: u32, row: &Row64, unset: u32) {
     clear(registers, shadow, mask);
     for lane in lanes(unset) {
