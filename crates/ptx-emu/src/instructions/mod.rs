@@ -7,7 +7,7 @@
 //! | `float`, `divide` | floating-point arithmetic; division, roots, approximations |
 //! | `compare` | comparisons |
 //! | `moves`, `convert` | moves, packing, selection, addresses; conversions |
-//! | `memory`, `atomic`, `fence` | loads and stores; atomics; fences |
+//! | `memory`, `store_async`, `atomic`, `fence` | loads and stores; atomics; fences |
 //! | `copy`, `bulk` | asynchronous copies, of a thread and in bulk |
 //! | `barrier`, `mbarrier` | barriers of the block; objects that threads and copies arrive at |
 //! | `cluster`, `warp_wide` | barrier and addresses of the cluster; operations of all lanes |
