@@ -67,7 +67,10 @@ fn is_too_large(error: &Error) -> bool {
     let Error::Validation(ValidationError::Launch { fault, .. }) = error else {
         return false;
     };
-    matches!(fault, LaunchFault::SharedMemory { .. })
+    matches!(
+        fault,
+        LaunchFault::Shape(ptx::ShapeError::SharedMemory { .. })
+    )
 }
 
 #[test]

@@ -131,7 +131,7 @@ fn clusters_must_fit_grid_and_kernel() {
         error.to_string()
     };
     let grid = LaunchConfig::new((16, 6), 32);
-    insta::assert_snapshot!(fault("k", grid.with_cluster((2, 4))), @"plan `p`, command 0 (launch of `k`): grid [16, 6, 1] is no whole number of clusters of [2, 4, 1] blocks; launch a multiple of 4 blocks in y, and let the surplus ones do nothing");
+    insta::assert_snapshot!(fault("k", grid.with_cluster((2, 4))), @"plan `p`, command 0 (launch of `k`): grid [16, 6, 1] is not a multiple of cluster [2, 4, 1]; round it up to a multiple of 4 blocks in y, and return early in the extra blocks");
     insta::assert_snapshot!(fault("k", grid.with_cluster((8, 2))), @"plan `p`, command 0 (launch of `k`): a cluster of [8, 2, 1] has 16 blocks; every device with clusters runs 8; ask for more with `with_non_portable_cluster`");
     insta::assert_snapshot!(fault("k", grid.with_non_portable_cluster((16, 2))), @"plan `p`, command 0 (launch of `k`): a cluster of [16, 2, 1] has 32 blocks; 16 is the most");
     insta::assert_snapshot!(fault("k", grid.with_cluster((u32::MAX, u32::MAX, u32::MAX))), @"plan `p`, command 0 (launch of `k`): a cluster of [4294967295, 4294967295, 4294967295] has 79228162458924105385300197375 blocks; every device with clusters runs 8; ask for more with `with_non_portable_cluster`");

@@ -4,12 +4,13 @@
 //! A request touches whole sectors of 32 bytes; a sector counts once however many lanes use it.
 //!
 //! # Shared memory
-//! 32 banks of 4 bytes, word `w` in bank `w % 32`. One pass serves one word of every bank, to any number of lanes
-//! (broadcast). Accesses of up to 4 bytes a lane are served for the whole warp at once, of 8 bytes for each half
-//! warp, of 16 bytes for each quarter warp. Lanes that are inactive take no part; a group without active lanes takes
-//! no pass. A group takes as many passes as the most loaded bank has distinct words. (CUDA C++ Programming Guide,
-//! "Shared memory"; CUDA C++ Best Practices Guide, "Shared memory and memory banks".)
-//! Atomics are passes over lanes that share a word, too: each pass updates a word once.
+//! 32 banks of 4 bytes, word `w` in bank `w % 32`. One pass serves one word of every bank, to any
+//! number of lanes (broadcast). Accesses of up to 4 bytes a lane are served for the whole warp at
+//! once, of 8 bytes for each half warp, of 16 bytes for each quarter warp. Lanes that are inactive
+//! take no part; a group without active lanes takes no pass. A group takes as many passes as the
+//! most loaded bank has distinct words. (CUDA C++ Programming Guide, "Shared memory"; CUDA C++ Best
+//! Practices Guide, "Shared memory and memory banks".) Atomics are passes over lanes that share a
+//! word, too: each pass updates a word once.
 
 use std::collections::HashMap;
 
@@ -61,7 +62,8 @@ impl SectorSet {
         self.pages.clear();
     }
 
-    /// Adds those of the lanes in `mask`, and says how many are new. Accesses are aligned, so a lane lies in one sector.
+    /// Adds those of the lanes in `mask`, and says how many are new. Accesses are aligned, so a
+    /// lane lies in one sector.
     pub(crate) fn add(&mut self, addresses: &Row64, mask: u32) -> u64 {
         let mut new = 0;
         let mut rest = mask;
@@ -101,7 +103,7 @@ pub(crate) fn wavefronts(addresses: &Row64, mask: u32, width: u32) -> (u64, u64)
     (taken, ideal)
 }
 
-/// Passes for lanes served at once, each of which accesses `words` words.
+/// Passes for lanes served at once; each lane accesses `words` words.
 fn group_wavefronts(addresses: &Row64, group: u32, words: u32) -> u64 {
     let mut first = [0u32; BANKS as usize];
     let mut used = 0u32;

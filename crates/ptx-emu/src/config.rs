@@ -1,4 +1,4 @@
-//! What a launch is made with.
+//! The settings of a machine and of a launch.
 
 /// Shape of a launch, as `cuLaunchKernelEx` takes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -9,11 +9,12 @@ pub struct LaunchConfig {
     pub block: [u32; 3],
     /// Dynamic shared memory of a block, in bytes.
     pub shared_mem_bytes: u32,
-    /// Blocks of a cluster in x, y, z; 1, 1, 1 without clusters, or for the shape that the kernel asks for.
+    /// Blocks of a cluster in x, y, z; 1, 1, 1 without clusters, or for the shape that the kernel
+    /// asks for.
     pub cluster: [u32; 3],
 }
 
-/// What the emulated device can do. The default is that of compute capability 9.0.
+/// The limits of the emulated device. The default is that of compute capability 9.0.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeviceLimits {
     /// Threads of a block.
@@ -24,8 +25,8 @@ pub struct DeviceLimits {
     pub grid: [u32; 3],
     /// Static shared memory of a block, in bytes.
     pub static_shared_bytes: u32,
-    /// Static and dynamic shared memory of a block together, in bytes. More than 48 KiB is what a kernel gets on
-    /// hardware after opting in.
+    /// Static and dynamic shared memory of a block together, in bytes. More than 48 KiB is what a
+    /// kernel gets on hardware after opting in.
     pub shared_bytes: u32,
     /// Blocks of a cluster.
     pub cluster_blocks: u32,
@@ -35,7 +36,8 @@ pub struct DeviceLimits {
     pub local_bytes_per_thread: u32,
     /// Nested calls of a thread.
     pub call_depth: u32,
-    /// Multiprocessors. With the next three, it says how many blocks run at once: see [`DeviceLimits::resident_blocks`].
+    /// Multiprocessors. With the next three, it says how many blocks run at once: see
+    /// [`DeviceLimits::resident_blocks`].
     pub multiprocessors: u32,
     /// Threads that a multiprocessor holds.
     pub threads_per_multiprocessor: u32,
@@ -46,11 +48,12 @@ pub struct DeviceLimits {
 }
 
 impl DeviceLimits {
-    /// Shared memory that each block takes besides its own, in bytes.
+    /// Shared memory that each block takes in addition to its own, in bytes.
     const RESERVED_SHARED_BYTES: u64 = 1 << 10;
 
-    /// Blocks of so many threads and so much shared memory that the device holds at once. Registers, which the emulated device
-    /// does not allocate, may let a GPU hold fewer.
+    /// The number of blocks, of `threads` threads and `shared_bytes` of shared memory each, that
+    /// the device holds at once. Registers, which the emulated device does not allocate, may let a
+    /// GPU hold fewer.
     pub fn resident_blocks(&self, threads: u32, shared_bytes: u64) -> u64 {
         let by_threads = self.threads_per_multiprocessor / threads.next_multiple_of(32).max(32);
         let shared = shared_bytes + Self::RESERVED_SHARED_BYTES;
@@ -81,7 +84,8 @@ impl Default for DeviceLimits {
     }
 }
 
-/// Which checks are made beyond those that hardware makes (bounds and alignment are always checked).
+/// Which checks are made beyond those that hardware makes (bounds and alignment are always
+/// checked).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sanitize {
     /// Reads of global or shared memory that nothing has written.
@@ -107,22 +111,24 @@ impl Sanitize {
     };
 }
 
-/// In which order blocks, warps and lanes run. A schedule does not depend on the machine: wherever the order may change what a
-/// kernel computes (its threads learn of each other by atomics or strong accesses), all blocks run on one host thread.
+/// In which order blocks, warps and lanes run. A schedule does not depend on the machine: wherever
+/// the order may change what a kernel computes (its threads communicate by atomics or
+/// strong accesses), all blocks run on one host thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Schedule {
     /// Blocks in order of their index, warps in turn, the lanes of a warp together.
     #[default]
     InOrder,
-    /// In an order that follows from the seed. Where the order may change what a kernel computes, the lanes of a warp run
-    /// apart, some ahead of the others, as independent thread scheduling allows; so counts of such kernels are not those of
-    /// converged warps.
+    /// In an order that follows from the seed. Where the order may change what a kernel computes,
+    /// the lanes of a warp run apart, some ahead of the others, as independent thread scheduling
+    /// allows; so counts of such kernels are not those of converged warps.
     ///
     /// The last three bits of the seed choose the kind of order:
     ///
-    /// - 0: blocks and warps in a random order, each as far as it can go; 1: in the opposite order, with the other lanes ahead;
-    /// - 2, 3: the same, but each up to the next access by which a thread may learn of others, so that all others come
-    ///   between two of them;
+    /// - 0: blocks and warps in a random order, each as far as it can go; 1: in the opposite order,
+    ///   with the other lanes ahead;
+    /// - 2, 3: the same, but each up to the next access that may communicate with others, so that
+    ///   all others come between two of them;
     /// - 4 and more: by chance, in short turns that end anywhere.
     Random {
         /// The seed.
@@ -147,18 +153,20 @@ pub struct Options {
     pub sanitize: Sanitize,
     /// Order of execution.
     pub schedule: Schedule,
-    /// With the schedule's seed, what decides where buffers lie and what clocks show: programs must not depend on either.
+    /// With the schedule's seed, what decides where buffers lie and what clocks show: programs must
+    /// not depend on either.
     pub seed: u64,
     /// Warp instructions that one block may execute before the launch fails.
     pub fuel: u64,
-    /// How many blocks of a launch run, if not all: pairs of neighbours, the first and the last of the grid among them. For
-    /// a sample of a launch that is too large to run in full; what the other blocks would write is not written.
+    /// How many blocks of a launch run, if not all: pairs of neighbours, the first and the last of
+    /// the grid among them. For a sample of a launch that is too large to run in full; what the
+    /// other blocks would write is not written.
     pub most_blocks: Option<u64>,
-    /// Counts [`GlobalTraffic::l2_sectors`](crate::GlobalTraffic::l2_sectors), which takes time and memory: a bit for each sector
-    /// that a block loads.
+    /// Counts [`GlobalTraffic::l2_sectors`](crate::GlobalTraffic::l2_sectors), which takes time and
+    /// memory: a bit for each sector that a block loads.
     pub count_l2: bool,
-    /// Host threads; 0 for as many as rayon's pool has. Results do not depend on it, nor do counts: blocks that may learn of
-    /// each other run on one.
+    /// Host threads; 0 for as many as rayon's pool has. Results and counts do not depend on it:
+    /// blocks that may communicate through memory run on one.
     pub threads: usize,
 }
 

@@ -6,7 +6,7 @@ use std::ops::AddAssign;
 
 use crate::position::{CodePosition, SourcePosition};
 
-/// What an instruction is counted as.
+/// The class that an instruction is counted in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum InstructionClass {
     /// Integer arithmetic, logic, integer comparisons.
@@ -74,7 +74,8 @@ impl InstructionClass {
 /// Executed instructions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Executed {
-    /// Times a warp executed an instruction, also with no lane's guard true (Nsight Compute: `inst_executed`).
+    /// Times a warp executed an instruction, also with no lane's guard true (Nsight Compute:
+    /// `inst_executed`).
     pub warp: u64,
     /// Times a thread executed an instruction with a true guard (`thread_inst_executed_pred_on`).
     pub thread: u64,
@@ -87,20 +88,21 @@ pub struct GlobalTraffic {
     pub requests: u64,
     /// 32-byte sectors that the requests touch, each counted once a request.
     pub sectors: u64,
-    /// Sectors that the same bytes would take if they were contiguous and aligned (never more than `sectors`: lanes
-    /// that share bytes are not worse than ideal).
+    /// Sectors that the same bytes would take if they were contiguous and aligned (never more than
+    /// `sectors`: lanes that share bytes are not worse than ideal).
     pub ideal_sectors: u64,
-    /// Sectors that pass between L1 and L2, if a block's L1 keeps all that the block has loaded: of loads, those that the block has
-    /// not loaded before; of stores and atomics, which go on to L2, all `sectors`. Only where
-    /// [`Options::count_l2`](crate::Options::count_l2) asks for it, otherwise 0. Which of several loads of a sector is the first
-    /// depends on the schedule, the sum over a launch does not.
+    /// Sectors that pass between L1 and L2, if a block's L1 keeps all that the block has loaded: of
+    /// loads, those that the block has not loaded before; of stores and atomics, which go on to L2,
+    /// all `sectors`. Only where [`Options::count_l2`](crate::Options::count_l2) asks for it,
+    /// otherwise 0. Which of several loads of a sector is the first depends on the schedule, the
+    /// sum over a launch does not.
     pub l2_sectors: u64,
     /// Bytes that threads moved.
     pub bytes: u64,
 }
 
 impl GlobalTraffic {
-    /// Coalescing efficiency: `ideal_sectors / sectors`, 1 if there was no traffic.
+    /// Coalescing efficiency: `ideal_sectors / sectors`, 1 without traffic.
     pub fn efficiency(&self) -> f64 {
         if self.sectors == 0 {
             1.0
@@ -260,9 +262,9 @@ impl<'a> Sum<&'a Counts> for Counts {
 pub struct InstructionCounts {
     /// Where it stands.
     pub place: CodePosition,
-    /// What it is counted as.
+    /// The class that it is counted in.
     pub class: InstructionClass,
-    /// What it did.
+    /// The counts of its executions.
     pub counts: Counts,
 }
 
@@ -273,11 +275,11 @@ pub struct LineCounts {
     pub source: Option<SourcePosition>,
     /// PTX lines of its instructions, ascending.
     pub ptx_lines: Vec<u32>,
-    /// What its instructions did.
+    /// The counts of its instructions.
     pub counts: Counts,
 }
 
-/// What a launch did.
+/// The report of a launch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LaunchReport {
     /// The kernel's name.
@@ -293,7 +295,8 @@ pub struct LaunchReport {
 }
 
 impl LaunchReport {
-    /// Adds another launch, usually of the same kernel of the same module: instructions at the same position are one.
+    /// Adds another launch, usually of the same kernel of the same module: instructions at the same
+    /// position are one.
     pub fn add(&mut self, other: &Self) {
         let mut all: BTreeMap<_, Counts> = BTreeMap::new();
         for instruction in self

@@ -1,9 +1,10 @@
 //! IEEE 754 arithmetic computed exactly in integers and rounded once, in any rounding direction.
 //!
-//! The host rounds to nearest only, so the directed forms (`.rz`, `.rm`, `.rp`) of PTX are evaluated
-//! here: operands are unpacked to `sign * significand * 2^exponent`, the operation is carried out on
-//! 128-bit significands with a sticky flag for what lies below them, and [`Exact::round`] packs the
-//! result. Speed does not matter: compilers emit the directed forms rarely.
+//! The host rounds to nearest only, so the directed forms (`.rz`, `.rm`, `.rp`) of PTX are
+//! evaluated here: operands are unpacked to `sign * significand * 2^exponent`, the operation is
+//! carried out on 128-bit significands with a sticky flag for what lies below them, and
+//! [`Exact::round`] packs the result. Speed does not matter: compilers emit the directed forms
+//! rarely.
 //!
 //! Every function works on bit patterns held in the low bits of a `u64`.
 
@@ -36,7 +37,7 @@ impl Format {
         })
     }
 
-    /// The result for NaN operands, of which `bits` counts.
+    /// The result for NaN operands; `bits` are those of the one that counts.
     fn propagate(&self, bits: u64) -> u64 {
         if self.keeps_payload {
             bits | 1 << (self.precision - 2)
@@ -80,7 +81,7 @@ impl Exact {
         self.significand == 0 && !self.sticky
     }
 
-    /// The same value with the leading bit at [`TOP`]. The value must not be 0 nor sticky.
+    /// The same value with the leading bit at [`TOP`]. The value must not be 0 or sticky.
     fn normalised(self) -> Self {
         let shift = self.significand.leading_zeros() - (127 - TOP);
         Self {
@@ -90,7 +91,8 @@ impl Exact {
         }
     }
 
-    /// Rounds once to `format`. A sticky value must carry two bits more than the format's precision.
+    /// Rounds once to `format`. A sticky value must carry two bits more than the format's
+    /// precision.
     pub(crate) fn round(self, format: &Format, rounding: Rounding) -> u64 {
         if self.is_zero() {
             return format.zero(self.negative);
@@ -252,7 +254,8 @@ pub(crate) fn fma(a: u64, b: u64, c: u64, format: &Format, rounding: Rounding) -
     if let (Number::Finite(x), Number::Finite(y), Number::Finite(z)) = (x, y, z) {
         return sum(product(x, y), z, rounding).round(format, rounding);
     }
-    // An operand is infinite: the product is infinite, invalid, or finite beside an infinite addend.
+    // An operand is infinite: the product is infinite, invalid, or finite beside an infinite
+    // addend.
     let finite_product = matches!((x, y), (Number::Finite(_), Number::Finite(_)));
     if finite_product {
         c

@@ -5,15 +5,18 @@ use std::sync::Arc;
 
 use ptx::{Body, Instruction, Problem, Program, SourceLocId};
 
-use crate::block::{Code, Inst};
 use crate::counts::InstructionClass;
 use crate::frame::FunctionCode;
-use crate::instructions;
+use crate::instructions::{self, Decoded};
 use crate::position::Positions;
 use crate::read::{FunctionBuilder, Reader, Refusal};
 use crate::registers::ALWAYS;
+use crate::runner::{Code, Inst};
 use crate::tally::InstructionInfo;
-use crate::unset;
+use crate::unset_values::{
+    self,
+    facts::{Facts, Flow, Rule},
+};
 
 /// A PTX module that can be loaded: what it declares, and its code.
 #[derive(Debug)]
@@ -26,22 +29,22 @@ pub struct Executable {
 /// An instruction that is not modelled: executing it is a fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnsupportedInstruction {
-    /// The function that it stands in.
+    /// The function that it is in.
     pub function: String,
     /// Line of the PTX text, from 1.
     pub ptx_line: u32,
-    /// What is not supported, and the instruction as written.
+    /// The part that is not supported, and the instruction as written.
     pub reason: String,
 }
 
 impl Executable {
     /// Reads a PTX text: every function, whether a launch reaches it or not.
     ///
-    /// Instructions that are not modelled are no errors: see [`Executable::unsupported`].
+    /// Instructions that are not modelled are not errors: see [`Executable::unsupported`].
     ///
     /// # Errors
-    /// The first position where the text is not well-formed, names something that it does not declare, or has an instruction
-    /// of a form that PTX does not have.
+    /// The first position where the text is not well-formed, names something that it does not
+    /// declare, or has an instruction of a form that PTX does not have.
     pub fn parse(source: &str) -> Result<Executable, ptx::Error> {
         let mut builder = Builder::default();
         // Whether a generic address may be of local memory.
@@ -75,7 +78,7 @@ impl Executable {
         })
     }
 
-    /// What the module declares.
+    /// The declarations of the module.
     pub fn program(&self) -> &Program {
         &self.program
     }
@@ -85,9 +88,9 @@ impl Executable {
         &self.unsupported
     }
 
-    /// True if what a kernel computes may depend on the order in which its threads run: they learn of each other by atomics or
-    /// strong accesses. Updates of one kind whose old value nobody reads give the same in any order. False without such a
-    /// kernel.
+    /// True if what a kernel computes may depend on the order in which its threads run: they learn
+    /// of each other by atomics or strong accesses. Updates of one kind whose old value no thread
+    /// reads give the same in any order. False without such a kernel.
     pub fn depends_on_order(&self, kernel: &str) -> bool {
         let found = self.program.function_named(kernel);
         found.is_some_and(|(id, _)| self.code.exchange(id.0).threads)
@@ -106,7 +109,7 @@ struct Builder {
     marks: Vec<Mark>,
 }
 
-/// What is noted of an instruction until source positions are known.
+/// The notes on an instruction until source positions are known.
 struct Mark {
     class: InstructionClass,
     is_branch: bool,
@@ -124,12 +127,10 @@ impl Builder {
         // Whether control may run past the last instruction, and where that stands.
         let (mut runs_on, mut ptx_line, mut loc) = (true, body.function().pos.line, None);
         while let Some(instruction) = body.next_instruction()? {
-            let opcode = instruction.syntax.opcode;
-            let ends = matches!(opcode.text, "ret" | "exit" | "trap" | "bra" | "brx");
-            runs_on = instruction.guard.is_some() || !ends;
-            (ptx_line, loc) = (opcode.pos.line, instruction.loc);
-            self.instruction(body, &mut function, &instruction)?;
-            facts.push(std::mem::take(&mut function.facts));
+            (ptx_line, loc) = (instruction.syntax.opcode.pos.line, instruction.loc);
+            let read = self.instruction(body, &mut function, &instruction)?;
+            runs_on = read.guard.is_some() || matches!(read.flow, Flow::Next);
+            facts.push(read);
         }
         let end = self.code.insts.len() as u32 - entry;
         let is_reached = runs_on || body.labels().iter().any(|label| label.target == end);
@@ -138,6 +139,7 @@ impl Builder {
                 guard: ALWAYS,
                 flip: 0,
                 op: instructions::implicit_return(),
+                propagation: None,
             };
             let mark = Mark {
                 class: InstructionClass::Control,
@@ -155,7 +157,8 @@ impl Builder {
             .map(|register| function.frame.register(register))
             .collect();
         let insts = &mut self.code.insts[entry as usize..];
-        let shadows = unset::track(insts, &facts, &mut function.frame, &parameters, has_local);
+        let shadows =
+            unset_values::track(insts, &facts, &mut function.frame, &parameters, has_local);
         let (rows, constants) = function.frame.finish();
         self.code.orders_blocks |= function.orders_blocks;
         self.code.functions.push(FunctionCode {
@@ -176,12 +179,13 @@ impl Builder {
         Ok(())
     }
 
+    /// Reads an instruction.
     fn instruction<'p, 'a>(
         &mut self,
         body: &mut Body<'p, 'a>,
         function: &mut FunctionBuilder,
         instruction: &Instruction<'p, 'a>,
-    ) -> Result<(), Problem> {
+    ) -> Result<Facts, Problem> {
         let syntax = instruction.syntax;
         let (guard, flip) = match instruction.guard {
             Some((reg, negated)) => {
@@ -191,39 +195,50 @@ impl Builder {
             }
             None => (ALWAYS, false),
         };
-        let mut reader = Reader::new(body, function, syntax);
-        let (op, class) = match instructions::read(&mut reader) {
-            Ok(op) => {
-                let class = reader.class;
-                function.facts.finish(syntax, class);
-                (op, class)
-            }
+        let decoded = instructions::read(Reader::new(body, function, syntax));
+        let mut facts = std::mem::take(&mut function.facts);
+        let decoded = match decoded {
+            Ok(decoded) => decoded,
             Err(Refusal::Wrong(problem)) => return Err(problem),
             Err(Refusal::Unsupported(reason)) => {
                 let reason = format!("{reason} (in `{}`)", syntax.text);
-                let op = instructions::unsupported(&reason);
-                function.facts = function.facts.of_guard();
+                let decoded = Decoded::unsupported(&reason);
+                facts = facts.of_guard();
                 self.unsupported.push(UnsupportedInstruction {
                     function: body.function().name.clone(),
                     ptx_line: syntax.opcode.pos.line,
                     reason,
                 });
-                (op, InstructionClass::Other)
+                decoded
             }
         };
+        let Decoded {
+            op,
+            class,
+            flow,
+            rule,
+        } = decoded;
         let position = self.code.insts.len() as u32;
         self.code
             .tally_owners
             .resize(function.tallies as usize, position);
         let mark = Mark {
             class,
-            is_branch: matches!(syntax.opcode.text, "bra" | "brx"),
+            is_branch: matches!(flow, Flow::Branch(_) | Flow::Table(_)),
             ptx_line: syntax.opcode.pos.line,
             loc: instruction.loc,
         };
         let flip = if flip { u32::MAX } else { 0 };
-        self.push(Inst { guard, flip, op }, mark);
-        Ok(())
+        let inst = Inst {
+            guard,
+            flip,
+            op,
+            propagation: None,
+        };
+        self.push(inst, mark);
+        (facts.flow, facts.rule) = (flow, rule);
+        facts.opcode = (rule == Rule::Strict).then(|| syntax.opcode.text.into());
+        Ok(facts)
     }
 
     fn push(&mut self, inst: Inst, mark: Mark) {

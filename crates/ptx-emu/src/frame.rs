@@ -1,4 +1,4 @@
-//! The frame of a function: which row of which file holds a register or a constant.
+//! The frame of a function: the row and the file that hold a register or a constant.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -45,18 +45,20 @@ pub(crate) struct FunctionCode {
     pub(crate) callees: Vec<u32>,
     /// Rows of unset bits, to fill when a frame is entered: with ones for `true`, else with zeros.
     pub(crate) shadows: Vec<(Slot, bool)>,
-    /// How its threads may learn of each other.
+    /// How its threads may communicate.
     pub(crate) exchange: Exchange,
 }
 
-/// How threads may learn of each other with no barrier between: then what they compute may depend on the order in which they run.
+/// How threads may communicate with no barrier between: then their results may depend
+/// on the order in which they run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Exchange {
     /// By memory that the threads of a block share.
     pub(crate) threads: bool,
     /// By memory that the blocks share.
     pub(crate) blocks: bool,
-    /// The kinds of updates whose old value nobody reads, a bit each. Those of one kind give the same in any order.
+    /// The kinds of updates whose old value no thread reads, a bit each. Those of one kind give the
+    /// same in any order.
     pub(crate) silent: u32,
     /// Fences, releases and acquires: beside any update, they order other accesses.
     pub(crate) orders: bool,
@@ -72,7 +74,7 @@ impl Exchange {
         self.blocks |= matches!(space, Space::Global | Space::Generic);
     }
 
-    /// What two functions do that one launch runs.
+    /// The exchange of two functions that one launch runs.
     pub(crate) fn and(self, other: Self) -> Self {
         Self {
             threads: self.threads | other.threads,
@@ -83,8 +85,8 @@ impl Exchange {
         }
     }
 
-    /// Counts updates as accesses that others see if they need not give the same in any order, being of several kinds, or if they
-    /// may order other accesses.
+    /// Counts updates as accesses that others see if they need not give the same in any order,
+    /// being of several kinds, or if they may order other accesses.
     pub(crate) fn settled(self) -> Self {
         let is_seen = self.silent.count_ones() > 1 || self.silent != 0 && self.orders;
         Self {
@@ -116,7 +118,8 @@ pub(crate) struct FrameBuilder {
 }
 
 impl FrameBuilder {
-    /// The frame of a function whose parameters lie in these registers: the first rows, so that callers know them.
+    /// The frame of a function whose parameters lie in these registers: the first rows, so that
+    /// callers know them.
     pub(crate) fn new(function: &ptx::Function) -> Self {
         let mut frame = Self {
             registers: Default::default(),
@@ -194,7 +197,7 @@ impl FrameBuilder {
         }
     }
 
-    /// The rows of all constants so far, predicates among them.
+    /// The rows of all constants until now, predicates among them.
     pub(crate) fn constant_rows(&self) -> impl Iterator<Item = Slot> {
         let constants = self.constants.iter();
         let rows = constants.map(|((class, _), &row)| (*class, row));
@@ -202,7 +205,7 @@ impl FrameBuilder {
         rows.map(|(class, row)| Slot { class, row })
     }
 
-    /// Rows of each file so far.
+    /// Rows of each file until now.
     pub(crate) fn rows(&self) -> Bases {
         self.next
     }

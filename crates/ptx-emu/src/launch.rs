@@ -3,18 +3,19 @@
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
-use ptx::Function;
+use ptx::{Function, LaunchShape, ShapeLimits};
 use rayon::prelude::*;
 
-use crate::block::{LaunchContext, Stop};
 use crate::check::fences::Fences;
 use crate::cluster::ClusterRunner;
 use crate::config::{DeviceLimits, LaunchConfig, Schedule};
-use crate::fault::LaunchError;
+use crate::coresident;
+use crate::fault::{LaunchError, Stop};
+use crate::order::Order;
 use crate::registers::LANES;
-use crate::schedule::KIND;
+use crate::runner::LaunchContext;
 use crate::tally::Tallies;
-use crate::together;
+use crate::turn::KIND;
 
 /// Most blocks of a launch: each has a number among all that the machine ever ran.
 const MAX_BLOCKS: u64 = u32::MAX as u64 - 1;
@@ -33,87 +34,28 @@ pub(crate) fn validate(
             given: params.len(),
         });
     }
-    let shapes = [
-        ("grid", config.grid, limits.grid),
-        ("block", config.block, limits.block),
-    ];
-    for (what, shape, limits) in shapes {
-        if shape.contains(&0) {
-            return Err(LaunchError::Empty { what, shape });
-        }
-        for ((axis, given), limit) in ["x", "y", "z"].into_iter().zip(shape).zip(limits) {
-            if given > limit {
-                return Err(LaunchError::Dimension {
-                    what,
-                    axis,
-                    given,
-                    limit,
-                });
-            }
-        }
-    }
-    let product = |shape: [u32; 3]| {
-        shape
-            .into_iter()
-            .try_fold(1u64, |product, n| product.checked_mul(n.into()))
+    let shape = LaunchShape {
+        grid: config.grid,
+        block: config.block,
+        cluster: config.cluster,
+        dynamic_shared_bytes: config.shared_mem_bytes,
     };
-    let threads = product(config.block).unwrap_or(u64::MAX);
-    let mut allowed = vec![("the device".to_owned(), u64::from(limits.threads_per_block))];
-    if let Some(limit) = kernel.max_threads.and_then(product) {
-        allowed.push((format!("kernel `{}`", kernel.name), limit));
-    }
-    for (who, limit) in allowed {
-        if threads > limit {
-            return Err(LaunchError::Threads {
-                given: threads,
-                limit,
-                who,
-            });
-        }
-    }
-    if let Some(required) = kernel.required_threads
-        && config.block != required
-    {
-        return Err(LaunchError::RequiredBlock {
-            kernel: kernel.name.clone(),
-            required,
-        });
-    }
-    let cluster = cluster(kernel, config);
-    if cluster.contains(&0) {
-        return Err(LaunchError::Empty {
-            what: "cluster",
-            shape: cluster,
-        });
-    }
-    if let Some(required) = kernel.required_cluster
-        && cluster != required
-    {
-        return Err(LaunchError::RequiredCluster {
-            kernel: kernel.name.clone(),
-            required,
-        });
-    }
-    let mut allowed = vec![("the device".to_owned(), limits.cluster_blocks)];
-    if let Some(limit) = kernel.max_cluster_blocks {
-        allowed.push((format!("kernel `{}`", kernel.name), limit));
-    }
-    for (who, limit) in allowed {
-        if product(cluster).is_none_or(|blocks| blocks > limit.into()) {
-            return Err(LaunchError::ClusterBlocks {
-                shape: cluster,
-                limit,
-                who,
-            });
-        }
-    }
-    if (0..3).any(|axis| !config.grid[axis].is_multiple_of(cluster[axis])) {
-        return Err(LaunchError::ClusterShape {
-            cluster,
-            grid: config.grid,
-        });
-    }
-    if product(config.grid).is_none_or(|blocks| blocks > MAX_BLOCKS) {
+    let allowed = ShapeLimits {
+        grid: limits.grid,
+        block: limits.block,
+        threads_per_block: limits.threads_per_block,
+        static_shared_bytes: limits.static_shared_bytes,
+        shared_bytes: limits.shared_bytes,
+        cluster_blocks: limits.cluster_blocks,
+        is_portable: false,
+    };
+    let checked = kernel.check_shape(&shape, &allowed);
+    checked.map_err(|error| LaunchError::Shape {
+        kernel: kernel.name.clone(),
+        error,
+    })?;
+    let blocks = config.grid.into_iter().map(u128::from).product::<u128>();
+    if blocks > MAX_BLOCKS.into() {
         return Err(LaunchError::Blocks {
             shape: config.grid,
             limit: MAX_BLOCKS,
@@ -126,44 +68,7 @@ pub(crate) fn validate(
             limit: limits.local_bytes_per_thread.into(),
         });
     }
-    let shared = [
-        (
-            "static",
-            u64::from(kernel.shared_bytes),
-            limits.static_shared_bytes,
-        ),
-        (
-            "static and dynamic",
-            shared_bytes(kernel, config),
-            limits.shared_bytes,
-        ),
-    ];
-    for (what, given, limit) in shared {
-        if given > limit.into() {
-            return Err(LaunchError::SharedMemory {
-                what,
-                given,
-                limit: limit.into(),
-            });
-        }
-    }
     Ok(())
-}
-
-/// The cluster's shape: the launch's, or the one that the kernel asks for if the launch names none.
-pub(crate) fn cluster(kernel: &Function, config: &LaunchConfig) -> [u32; 3] {
-    match kernel.required_cluster {
-        Some(required) if config.cluster == [1; 3] => required,
-        _ => config.cluster,
-    }
-}
-
-/// Shared memory of a block, static and dynamic.
-pub(crate) fn shared_bytes(kernel: &Function, config: &LaunchConfig) -> u64 {
-    match config.shared_mem_bytes {
-        0 => kernel.shared_bytes.into(),
-        dynamic => u64::from(kernel.dynamic_shared_offset) + u64::from(dynamic),
-    }
 }
 
 /// Blocks of a valid grid.
@@ -171,14 +76,15 @@ pub(crate) fn blocks(config: &LaunchConfig) -> u64 {
     config.grid.into_iter().map(u64::from).product()
 }
 
-/// What each block publishes, if that is kept.
+/// The publications of each block, if they are kept.
 pub(crate) fn fences(config: &LaunchConfig, are_kept: bool) -> Fences {
     let threads: u32 = config.block.iter().product();
     let blocks = if are_kept { blocks(config) } else { 0 };
     Fences::new(blocks, (threads as usize).div_ceil(LANES))
 }
 
-/// The schedule of one launch: launches of one seed have orders of their own, but for what its last bits say.
+/// The schedule of one launch: launches of one seed have orders of their own, except in the kind of
+/// order that its last bits say.
 pub(crate) fn schedule(schedule: Schedule, first_block: u32) -> Schedule {
     match schedule {
         Schedule::InOrder => schedule,
@@ -188,105 +94,8 @@ pub(crate) fn schedule(schedule: Schedule, first_block: u32) -> Schedule {
     }
 }
 
-/// `most` of the blocks (or clusters), if there are more: pairs of neighbours at equal distances, from the first to the last.
-fn chosen(blocks: u64, most: Option<u64>) -> Option<Vec<u32>> {
-    let most = most.filter(|&most| most < blocks)?;
-    let pairs = (most / 2).max(1);
-    let steps = (pairs - 1).max(1);
-    let chosen = (0..pairs).flat_map(|pair| {
-        let first = pair * (blocks - 2) / steps;
-        [first as u32, first as u32 + 1]
-    });
-    Some(chosen.take(most.max(1) as usize).collect())
-}
-
-/// The blocks (or clusters) that run, in the order in which they start.
-#[derive(Debug)]
-pub(crate) struct Order {
-    len: u64,
-    /// Those that run, if not all do.
-    chosen: Option<Vec<u32>>,
-    shuffle: Option<Shuffle>,
-}
-
-impl Order {
-    fn new(schedule: Schedule, blocks: u64, most: Option<u64>) -> Self {
-        let chosen = chosen(blocks, most);
-        let len = chosen.as_ref().map_or(blocks, |chosen| chosen.len() as u64);
-        let shuffle = match schedule {
-            Schedule::InOrder => None,
-            Schedule::Random { seed } => Some(Shuffle::new(len, seed)),
-        };
-        Self {
-            len,
-            chosen,
-            shuffle,
-        }
-    }
-
-    /// How many there are.
-    pub(crate) fn len(&self) -> u64 {
-        self.len
-    }
-
-    /// The one that starts at a position below [`Order::len`].
-    pub(crate) fn at(&self, position: u64) -> u64 {
-        let position = self
-            .shuffle
-            .as_ref()
-            .map_or(position, |shuffle| shuffle.at(position));
-        match &self.chosen {
-            Some(chosen) => chosen[position as usize].into(),
-            None => position,
-        }
-    }
-}
-
-/// A random order of the numbers below `len`, which takes no memory: a Feistel network over the next power of 4, whose values
-/// beyond `len` are mapped again.
-#[derive(Debug)]
-struct Shuffle {
-    len: u64,
-    half_bits: u32,
-    keys: [u64; 4],
-    is_reversed: bool,
-}
-
-impl Shuffle {
-    /// The order of a seed. Seeds that differ in the last bit alone give opposite orders.
-    fn new(len: u64, seed: u64) -> Self {
-        let mut random = fastrand::Rng::with_seed(seed >> 1);
-        let bits = u64::BITS - len.saturating_sub(1).leading_zeros();
-        Self {
-            len,
-            half_bits: bits.div_ceil(2).max(1),
-            keys: std::array::from_fn(|_| random.u64(..)),
-            is_reversed: seed & 1 == 1,
-        }
-    }
-
-    fn at(&self, position: u64) -> u64 {
-        let mut at = match self.is_reversed {
-            true => self.len - 1 - position,
-            false => position,
-        };
-        let mask = (1 << self.half_bits) - 1;
-        loop {
-            let (mut left, mut right) = (at >> self.half_bits, at & mask);
-            for key in self.keys {
-                let mixed = (right ^ key).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-                (left, right) = (right, left ^ (mixed >> 32 & mask));
-            }
-            at = left << self.half_bits | right;
-            if at < self.len {
-                return at;
-            }
-        }
-    }
-}
-
-/// Runs every block, or `most` of them, on up to `threads` host threads. Of several faults, the one of the block that
-/// starts first is given.
+/// Runs every block, or `most` of them, on up to `threads` host threads. Of several faults, the one
+/// of the block that starts first is given.
 pub(crate) fn run(
     launch: &LaunchContext,
     blocks: u64,
@@ -299,7 +108,7 @@ pub(crate) fn run(
     let order = Order::new(launch.schedule, clusters, most);
     let clusters = order.len();
     if launch.exchange.blocks && clusters > 1 {
-        return together::run(launch, &order);
+        return coresident::run(launch, &order);
     }
     let next = AtomicU64::new(0);
     // Position in the order of the first cluster known to fail.
@@ -344,60 +153,5 @@ pub(crate) fn run(
     match fault.into_inner().unwrap_or_else(PoisonError::into_inner) {
         Some((_, stop)) => Err(stop),
         None => Ok(tallies),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn chosen_blocks_are_pairs_from_the_first_to_the_last() {
-        assert_eq!(chosen(100, Some(6)).unwrap(), [0, 1, 49, 50, 98, 99]);
-        assert_eq!(chosen(100, Some(2)).unwrap(), [0, 1]);
-        assert_eq!(chosen(2, Some(1)).unwrap(), [0]);
-        assert_eq!(chosen(7, Some(7)), None);
-        assert_eq!(chosen(7, None), None);
-        for (blocks, most) in [(5, 4), (9, 8), (1 << 31, 64)] {
-            let mut blocks_chosen = chosen(blocks, Some(most)).unwrap();
-            assert_eq!(blocks_chosen.len() as u64, most);
-            assert_eq!(u64::from(*blocks_chosen.last().unwrap()), blocks - 1);
-            blocks_chosen.dedup();
-            assert!(blocks_chosen.iter().all(|&block| u64::from(block) < blocks));
-        }
-    }
-
-    #[test]
-    fn a_random_order_has_each_chosen_block_once() {
-        let in_order = |seed, blocks, most| {
-            let order = Order::new(Schedule::Random { seed }, blocks, most);
-            let blocks = (0..order.len()).map(|position| order.at(position));
-            blocks.collect::<Vec<_>>()
-        };
-        let chosen: Vec<u64> = chosen(1 << 30, Some(10))
-            .unwrap()
-            .into_iter()
-            .map(u64::from)
-            .collect();
-        for (blocks, most, all) in [
-            (1 << 30, Some(10), chosen),
-            (1, None, vec![0]),
-            (2, None, vec![0, 1]),
-            (1000, None, (0..1000).collect()),
-        ] {
-            let mut order = in_order(6, blocks, most);
-            let mut opposite = in_order(7, blocks, most);
-            opposite.reverse();
-            assert_eq!(order, opposite);
-            assert!(blocks < 3 || order != all && order != in_order(8, blocks, most));
-            order.sort_unstable();
-            assert_eq!(order, all);
-        }
-    }
-
-    #[test]
-    fn both_orders_of_two_blocks_occur() {
-        let first = |seed| Order::new(Schedule::Random { seed }, 2, None).at(0);
-        assert!((0..64).map(|k| first(2 * k)).sum::<u64>().abs_diff(32) < 16);
     }
 }

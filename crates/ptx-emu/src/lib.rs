@@ -1,5 +1,11 @@
 //! Executes PTX on the CPU, with every access checked and every count exact.
 //!
+//! # Purpose
+//!
+//! A sanitizer for PTX that needs no GPU: it runs kernels of any compiler, names the first rule
+//! that one breaks with thread, source line and buffer, and counts instructions and memory traffic
+//! as the hardware does.
+//!
 //! ```
 //! use ptx_emu::{Executable, LaunchConfig, Machine};
 //!
@@ -26,7 +32,12 @@
 //! let module = machine.load(executable)?;
 //! let data = machine.allocate(128, "data")?;
 //! machine.write(data, &[1; 128])?;
-//! let config = LaunchConfig { grid: [1, 1, 1], block: [32, 1, 1], shared_mem_bytes: 0, cluster: [1; 3] };
+//! let config = LaunchConfig {
+//!     grid: [1, 1, 1],
+//!     block: [32, 1, 1],
+//!     shared_mem_bytes: 0,
+//!     cluster: [1; 3],
+//! };
 //! let report = machine.launch(&module, "double", &config, &data.to_le_bytes())?;
 //! let mut result = [0; 128];
 //! machine.read(data, &mut result)?;
@@ -35,45 +46,67 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! # What is exact
+//! # Contract
 //!
-//! Integer arithmetic, IEEE-rounded floating-point arithmetic in all four directions, conversions, NaN and subnormal
-//! rules; `.approx` forms are at least as accurate as the PTX ISA asks (module `instructions::divide` states the bounds), so
-//! they may differ from a GPU's. Counts follow the hardware's rules (modules `coalesce` and `block`).
+//! - **A launch either ends or gives one [`Fault`].** [`FaultKind`] lists every kind with its
+//!   message; of several faults, a launch gives that of the block that starts first.
+//! - **Checked always:** bounds of every access in every space, alignment, null pointers, freed
+//!   buffers, stores to constant memory, barrier numbers, objects of `mbarrier`, masks of warp-wide
+//!   operations, deadlock, call depth and local memory, endless loops (fuel), traps.
+//! - **Checked with [`Sanitize`]:** reads of memory that nothing has written, use of values that
+//!   nothing has set, data races (module `check::race` states the model), accesses to memory that
+//!   asynchronous copies have under way, barriers that a part of the block reaches or that lanes of
+//!   one warp reach at different places.
+//! - **Exact:** integer arithmetic, IEEE-rounded floating-point arithmetic in all four directions,
+//!   conversions, NaN and subnormal rules. `.approx` forms are at least as accurate as the PTX ISA
+//!   asks (module `instructions::divide` states the bounds), so they may differ from a GPU's.
+//!   Counts follow the hardware's rules (modules `coalesce` and `runner`).
+//! - **Reproducible:** results and counts depend on the options alone, not on the machine or on the
+//!   number of host threads.
+//! - An instruction that is not modelled is a fault only where a thread reaches it
+//!   ([`Executable::unsupported`] lists them).
 //!
-//! # What is checked
+//! # Spine
 //!
-//! Always: bounds of every access in every space, alignment, null pointers, freed buffers, stores to constant memory,
-//! barrier numbers, objects of `mbarrier`, masks of warp-wide operations, deadlock, call depth and local memory, endless loops (fuel),
-//! traps. With [`Sanitize`]: reads of memory that nothing has written, use of values that nothing has set, data races (module `check::race` states the
-//! model), accesses to what asynchronous copies have under way, barriers that a part of the block reaches or that lanes of one warp reach at different places.
+//! | file | content |
+//! |------|---------|
+//! | `executable.rs` | reads a text, instruction by instruction, into code |
+//! | `instructions/mod.rs` | the table of opcodes; each family has a file |
+//! | `machine.rs` | a device: its memory, its modules, launches |
+//! | `launch.rs` | checks a launch and hands its blocks to host threads |
+//! | `coresident.rs` | blocks that communicate through memory take turns on one thread |
+//! | `cluster/mod.rs` | gives each block of a cluster its turn |
+//! | `runner.rs` | the state of a running block: launch, block, turn, sanitizer |
+//! | `schedule.rs` | gives each warp of a block its turn, and chooses the lanes that run |
+//! | `step.rs` | executes the instructions of these lanes |
+//! | `access/mod.rs` | takes the accesses of a warp to their memory, past the checks |
+//! | `access/shadow.rs` | **reports races** and reads of unwritten memory; model: `check/race/` |
+//! | `fault/kind.rs` | every fault with its message |
 //!
-//! # Blind spots
+//! Beside the spine: `access/bounds.rs` reports accesses out of bounds, `access/claims.rs` those
+//! that meet asynchronous copies, `instructions/barrier.rs` barriers and deadlocks, `unset_values`
+//! values that nothing has set. `request.rs`, `coalesce.rs` and `tally.rs` count. `registers.rs`
+//! and `exact.rs` are the arithmetic on lanes, `memory` the spaces, `read` and `frame.rs` the
+//! operands, `position.rs` the source lines.
 //!
-//! - Of values that nothing has set, module `unset` says which are found.
-//! - Memory is checked by the byte and by the buffer: an index beyond its row but inside the buffer is not seen.
+//! # Limits
+//!
+//! - Module `unset_values` says which of the values that nothing has set are found.
+//! - Memory is checked by the byte and by the buffer: an index beyond its row but inside the buffer
+//!   is not seen.
 //! - Warp-wide lane checks and races show only if this run takes the path.
-//! - Of the orders in which threads may run, a launch takes one ([`Schedule`]). Where threads learn of each other by atomics or
-//!   strong accesses, the result may be right in it and wrong in another: run such kernels
-//!   ([`Executable::depends_on_order`]) in several.
-//! - How many blocks run at once follows from threads and shared memory ([`DeviceLimits::resident_blocks`]); registers may let a GPU
-//!   hold fewer.
+//! - A launch takes one of the orders in which threads may run ([`Schedule`]). Where threads
+//!   communicate by atomics or strong accesses, the result may be right in it and wrong in another:
+//!   run such kernels ([`Executable::depends_on_order`]) in several.
+//! - The number of blocks that run at once follows from threads and shared memory
+//!   ([`DeviceLimits::resident_blocks`]); registers may let a GPU hold fewer.
 //! - Memory is sequentially consistent; missing fences are seen only as races of other accesses.
 //! - Clocks count warp instructions of the block, not cycles.
-//! - Asynchronous copies land when somebody waits for them (modules `instructions::copy`, `bulk`, `mbarrier`): that one lands early,
-//!   and hides a missing wait, is not modelled, nor that `mbarrier.try_wait` gives up.
-//! - Textures, surfaces, tensor instructions, tensor copies, half-precision arithmetic are not modelled.
-//!
-//! # Layout
-//!
-//! - `executable` reads a text: `read` an instruction's modifiers and operands, `instructions` (a file for each family)
-//!   their meaning, with the frames of `frame` and the special registers of `special`;
-//! - `machine` loads it, and `launch` hands its blocks to workers, or to `together` those that may learn of each other;
-//! - `cluster`, `block` and `warp` hold what runs, `schedule` says whose turn it is, `step` executes;
-//! - `registers` and `exact` are the arithmetic on lanes; `access` the way to the spaces of `memory`, past the shadow of
-//!   `check`;
-//! - `unset` follows values that nothing has set;
-//! - `tally` and `coalesce` count; `fault` and `position` say what is wrong, and where.
+//! - Asynchronous copies land when a thread waits for them (modules `instructions::copy`, `bulk`,
+//!   `mbarrier`). A copy that lands early, and hides a missing wait, is not modelled;
+//!   `mbarrier.try_wait` never gives up.
+//! - Textures, surfaces, tensor instructions, tensor copies, half-precision arithmetic are not
+//!   modelled.
 
 mod access;
 mod block;
@@ -81,6 +114,7 @@ mod check;
 mod cluster;
 mod coalesce;
 mod config;
+mod coresident;
 mod counts;
 mod exact;
 mod executable;
@@ -90,15 +124,18 @@ mod instructions;
 mod launch;
 mod machine;
 mod memory;
+mod order;
 mod position;
 mod read;
 mod registers;
+mod request;
+mod runner;
 mod schedule;
 mod special;
 mod step;
 mod tally;
-mod together;
-mod unset;
+mod turn;
+mod unset_values;
 mod warp;
 
 pub use check::footprint::Accessed;
@@ -118,3 +155,4 @@ pub use memory::{
     GLOBAL_BASE, LOCAL_WINDOW, NULL_LIMIT, PARAM_WINDOW, SHARED_WINDOW, WINDOW_BYTES,
 };
 pub use position::{CodePosition, SourcePosition};
+pub use ptx::ShapeError;

@@ -5,7 +5,6 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use ptx::{Program, Space, Symbol};
 
-use crate::block::LaunchContext;
 use crate::check::footprint::Accessed;
 use crate::config::{DeviceLimits, LaunchConfig, Options};
 use crate::counts::{Counts, LaunchReport};
@@ -14,11 +13,12 @@ use crate::fault::{Fault, LaunchError};
 use crate::launch;
 use crate::memory::global::{GlobalMemory, OutOfMemory};
 use crate::memory::{function_address, window};
+use crate::runner::LaunchContext;
 
 /// An emulated device.
 ///
-/// Owns device memory and runs kernels of the modules loaded into it. See the [crate] documentation for what is
-/// checked and counted.
+/// Owns device memory and runs kernels of the modules loaded into it. See the [crate] documentation
+/// for what is checked and counted.
 #[derive(Debug)]
 pub struct Machine {
     id: u64,
@@ -38,7 +38,7 @@ pub struct LoadedModule {
 }
 
 impl LoadedModule {
-    /// What the module declares.
+    /// The declarations of the module.
     pub fn program(&self) -> &Program {
         self.executable.program()
     }
@@ -80,7 +80,7 @@ impl Machine {
         }
     }
 
-    /// What the device can do.
+    /// The limits of the device.
     pub fn limits(&self) -> &DeviceLimits {
         &self.limits
     }
@@ -95,8 +95,9 @@ impl Machine {
         self.options = options;
     }
 
-    /// Allocates `bytes` bytes of device memory and gives their address, a multiple of 256. The name appears in
-    /// messages. The memory holds zeros, but reading it before it is written is a fault when checked.
+    /// Allocates `bytes` bytes of device memory and gives their address, a multiple of 256. The
+    /// name appears in messages. The memory holds zeros, but reading it before it is written is a
+    /// fault when checked.
     ///
     /// # Errors
     /// If the device does not have that much memory left.
@@ -104,26 +105,27 @@ impl Machine {
         self.memory.allocate(bytes, name)
     }
 
-    /// Frees the buffer that starts at `address`; false if there is none. Its addresses are not used again, and
-    /// accesses to them are reported as such.
+    /// Frees the buffer that starts at `address`; false if there is none. Its addresses are not
+    /// used again, and accesses to them are reported as such.
     pub fn free(&mut self, address: u64) -> bool {
         self.memory.free(address)
     }
 
-    /// Sets every byte of the buffer that starts at `address`, and counts them as never written: a kernel that reads one
-    /// before it writes it is reported when checked, and otherwise gets a value that should look wrong. False if no buffer
-    /// starts there.
+    /// Sets every byte of the buffer that starts at `address`, and counts them as never written: a
+    /// kernel that reads one before it writes it is reported when checked, and otherwise gets a
+    /// value that should look wrong. False if no buffer starts there.
     pub fn poison(&mut self, address: u64, byte: u8) -> bool {
         self.memory.poison(address, byte)
     }
 
-    /// From now on, notes what launches read and write of every buffer, variables of modules among them.
+    /// From now on, notes what launches read and write of every buffer, variables of modules among
+    /// them.
     pub fn watch_accesses(&mut self) {
         self.memory.watch_accesses();
     }
 
-    /// What launches accessed since [`Machine::watch_accesses`]: the address of each buffer, and the bytes of it. Nothing is
-    /// noted any more.
+    /// The accesses of launches since [`Machine::watch_accesses`]: the address of each buffer, and
+    /// the bytes of it. Nothing is noted any more.
     pub fn take_accesses(&mut self) -> Vec<(u64, Accessed)> {
         self.memory.take_accesses()
     }
@@ -231,13 +233,13 @@ impl Machine {
         })
     }
 
-    /// Launches a kernel and waits for its end. `params` is the parameter block: each parameter at its offset in
-    /// the kernel's signature, little-endian.
+    /// Launches a kernel and waits for its end. `params` is the parameter block: each parameter at
+    /// its offset in the kernel's signature, little-endian.
     ///
     /// # Errors
-    /// [`Fault::Launch`] if the launch is not possible (nothing runs then), [`Fault::Program`] if the kernel does
-    /// something wrong, [`Fault::Unsupported`] if it does something that is not modelled. After the latter two, memory
-    /// holds what was stored until then.
+    /// [`Fault::Launch`] if the launch is not possible (nothing runs then), [`Fault::Program`] if
+    /// the kernel does something wrong, [`Fault::Unsupported`] if it does something that is not
+    /// modelled. After the latter two, memory holds what was stored until then.
     pub fn launch(
         &mut self,
         module: &LoadedModule,
@@ -285,7 +287,7 @@ impl Machine {
             memory,
             params,
             config: *config,
-            cluster: launch::cluster(function, config),
+            cluster: function.cluster(config.cluster),
             limits: &self.limits,
             sanitize,
             schedule: launch::schedule(self.options.schedule, *next_block),
@@ -293,7 +295,7 @@ impl Machine {
             exchange,
             fuel: self.options.fuel.max(1),
             count_l2: self.options.count_l2,
-            shared_bytes: launch::shared_bytes(function, config),
+            shared_bytes: function.block_shared_bytes(config.shared_mem_bytes),
             dynamic_shared_offset: function.dynamic_shared_offset,
             granule: code.narrowest(id.0),
             first_block: *next_block,

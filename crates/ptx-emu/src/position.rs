@@ -28,17 +28,18 @@ impl fmt::Display for SourcePosition {
 pub struct CodePosition {
     /// Line of the PTX text, from 1.
     pub ptx_line: u32,
-    /// The source line it comes from. Of code that was inlined out of a library (`core`, `cuda_std`), the line of the
-    /// caller's that it was inlined into.
+    /// The source line it comes from. Of code that was inlined out of a library (`core`,
+    /// `cuda_std`), the line of the caller's that it was inlined into.
     pub source: Option<SourcePosition>,
-    /// The line of the kernel from which that code is called, if it was inlined out of another function.
+    /// The line of the kernel from which that code is called, if it was inlined out of another
+    /// function.
     pub called_at: Option<SourcePosition>,
     /// If nothing of that is known: the last line before it in the function that is.
     pub near: Option<SourcePosition>,
 }
 
 impl CodePosition {
-    /// True for code that the user of the course did not write, or of which nothing is known.
+    /// True for code that the user did not write, and for code without a source position.
     pub(crate) fn is_in_library(&self) -> bool {
         self.source
             .as_ref()

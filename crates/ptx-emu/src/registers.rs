@@ -1,10 +1,10 @@
 //! The registers of a warp, and how an operation is applied to its lanes.
 //!
 //! A register is a row of 32 lanes, so that one PTX instruction is one loop over fixed-size arrays,
-//! which the compiler turns into vector instructions. There are three files: rows of 32-bit lanes (16-bit
-//! registers live here too, zero-extended), rows of 64-bit lanes, and predicates, one mask each.
-//! Immediates and special registers are rows as well, written when a frame is entered: an operand is
-//! never anything but a row number.
+//! which the compiler turns into vector instructions. There are three files: rows of 32-bit lanes
+//! (16-bit registers live here too, zero-extended), rows of 64-bit lanes, and predicates, one mask
+//! each. Immediates and special registers are rows as well, written when a frame is entered: an
+//! operand is never anything but a row number.
 
 use ptx::RegClass;
 
@@ -183,7 +183,7 @@ pub(crate) fn lanes_where(mask: u32, keep: impl Fn(usize) -> bool) -> u32 {
         .fold(0, |mask, lane| mask | 1 << lane)
 }
 
-/// The rows of an arithmetic instruction. What `e` and `aux` mean is up to the operation.
+/// The rows of an arithmetic instruction. The operation says what `e` and `aux` mean.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Operands {
     pub(crate) d: u32,
@@ -197,8 +197,8 @@ pub(crate) struct Operands {
 /// Applies an operation to the lanes of a mask.
 ///
 /// # Safety
-/// The pointer may be to code compiled for vector extensions: it must come from [`lane_loop!`], which
-/// checks for them first.
+/// The pointer may be to code compiled for vector extensions: it must come from [`lane_loop!`],
+/// which checks for them first.
 pub(crate) type Apply = unsafe fn(&mut Registers, &Operands, u32);
 
 /// A type that lanes are read and written as.
@@ -371,7 +371,7 @@ pub(crate) enum BoolOp {
     Xor,
 }
 
-/// What becomes of a mask of comparisons.
+/// The use of a mask of comparisons.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Combination {
     /// The other predicate.
@@ -426,7 +426,8 @@ pub(crate) fn has_wide_vectors() -> bool {
     }
 }
 
-/// An [`Apply`] from a function that maps lanes and a closure: `lane_loop!(map2, |a: f32, b: f32| a + b)`.
+/// An [`Apply`] from a function that maps lanes and a closure: `lane_loop!(map2, |a: f32, b: f32| a
+/// + b)`.
 ///
 /// The loop is compiled twice, once for the build's target and once for AVX2 and FMA, and the
 /// host decides. Both give the same bits: the closure fixes the arithmetic.

@@ -1,10 +1,10 @@
 //! Whose turn it is.
 
-use crate::block::{BlockRunner, Stop};
-use crate::config::Schedule;
 use crate::counts::InstructionClass;
-use crate::fault::FaultKind;
+use crate::fault::{FaultKind, Stop};
 use crate::registers::LANES;
+use crate::runner::BlockRunner;
+use crate::turn::Turns;
 use crate::warp::{Group, State, Warp};
 
 /// Warp instructions of a turn, unless random.
@@ -13,78 +13,30 @@ const TURN: u64 = 4096;
 const LONG_TURN: u64 = 1 << 20;
 /// Longest random turn.
 const RANDOM_TURN: u64 = 64;
-/// The bits of a seed that say how turns are dealt.
-pub(crate) const KIND: u64 = 7;
-
-/// How turns are dealt.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Turns {
-    /// To warps and blocks in order of their index.
-    InOrder,
-    /// In a random order: one after the other, as far as each can go.
-    Sequential,
-    /// In a random order: each up to the next access by which threads may learn of others.
-    Stepwise,
-    /// By chance, short ones that end anywhere.
-    Short,
-}
-
-impl Turns {
-    pub(crate) fn of(schedule: Schedule) -> Self {
-        match schedule {
-            Schedule::InOrder => Self::InOrder,
-            Schedule::Random { seed } => match seed & KIND {
-                0 | 1 => Self::Sequential,
-                2 | 3 => Self::Stepwise,
-                _ => Self::Short,
-            },
-        }
-    }
-}
 
 impl BlockRunner<'_> {
     /// Puts every warp at the start of the kernel, for a block.
     pub(crate) fn start(&mut self, block: u64) {
         let launch = self.launch;
-        let threads = launch.block_threads();
-        let sanitize = launch.sanitize;
-        self.block = block;
-        self.executed = 0;
-        self.live_threads = threads;
-        self.recheck_barriers = false;
-        self.has_met_cluster = false;
-        self.barriers = Default::default();
+        let (threads, warps) = (launch.block_threads(), launch.block_warps());
+        self.block.start(block, threads);
+        self.turn.start(launch.schedule, block, warps);
+        self.sanitizer.start();
         if let Some(loaded) = &mut self.loaded {
             loaded.clear();
         }
-        self.leaving.clear();
-        self.unwritten = None;
-        self.unset_load = None;
-        let granule = sanitize.races.then_some(launch.granule);
-        self.shared
-            .reset(launch.shared_bytes, sanitize.uninitialized, granule);
+        let granule = launch.sanitize.races.then_some(launch.granule);
+        let is_checked = launch.sanitize.uninitialized;
+        let shared = &mut self.block.shared;
+        shared.reset(launch.shared_bytes, is_checked, granule);
+        shared.owner = (launch.cluster_blocks() > 1).then(|| launch.view(block).block);
         if launch.exchange.bulk {
             self.claims();
         }
-        self.shared.owner = (launch.cluster_blocks() > 1).then(|| launch.view(block).block);
         let kernel = &launch.code.functions[launch.kernel as usize];
-        let warps = launch.block_warps();
-        self.warps.resize_with(warps, Warp::default);
-        if let Schedule::Random { seed } = launch.schedule {
-            let of_block = block.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-            self.warp_order.clear();
-            if Turns::of(launch.schedule) != Turns::Short {
-                self.random = fastrand::Rng::with_seed(seed >> 1 ^ of_block);
-                self.warp_order.extend(0..warps);
-                self.random.shuffle(&mut self.warp_order);
-                if seed & 1 == 1 {
-                    self.warp_order.reverse();
-                }
-            }
-            self.random = fastrand::Rng::with_seed(seed ^ of_block);
-        }
+        self.block.warps.resize_with(warps, Warp::default);
         for index in 0..warps {
-            let mut warp = std::mem::take(&mut self.warps[index]);
+            let mut warp = std::mem::take(&mut self.block.warps[index]);
             let lanes = (threads - (index * LANES) as u32).min(LANES as u32);
             warp.start(
                 index,
@@ -93,7 +45,7 @@ impl BlockRunner<'_> {
                 kernel,
             );
             self.enter_frame(&mut warp, 0, u32::MAX);
-            self.warps[index] = warp;
+            self.block.warps[index] = warp;
         }
     }
 
@@ -102,15 +54,15 @@ impl BlockRunner<'_> {
         self.wake_for_others();
         let turns = Turns::of(self.launch.schedule);
         let mut progress = false;
-        let warps = self.warps.len();
+        let warps = self.block.warps.len();
         for turn in 0..warps {
             let (index, length) = match turns {
                 Turns::InOrder => (turn, TURN),
-                Turns::Sequential => (self.warp_order[turn], LONG_TURN),
-                Turns::Stepwise => (self.warp_order[turn], TURN),
+                Turns::Sequential => (self.turn.warp_order[turn], LONG_TURN),
+                Turns::Stepwise => (self.turn.warp_order[turn], TURN),
                 Turns::Short => {
-                    let index = self.random.usize(0..warps);
-                    (index, self.random.u64(1..=RANDOM_TURN))
+                    let index = self.turn.random.usize(0..warps);
+                    (index, self.turn.random.u64(1..=RANDOM_TURN))
                 }
             };
             progress |= self.take_turn(index, length)?;
@@ -124,14 +76,14 @@ impl BlockRunner<'_> {
 
     /// Runs a warp for some instructions; false if it had none to run.
     fn take_turn(&mut self, index: usize, length: u64) -> Result<bool, Stop> {
-        if !self.warps[index].is_ready() {
+        if !self.block.warps[index].is_ready() {
             return Ok(false);
         }
-        let mut warp = std::mem::take(&mut self.warps[index]);
+        let mut warp = std::mem::take(&mut self.block.warps[index]);
         let result = self.run_warp(&mut warp, length);
-        self.warps[index] = warp;
+        self.block.warps[index] = warp;
         result?;
-        if std::mem::take(&mut self.recheck_barriers) {
+        if std::mem::take(&mut self.block.recheck_barriers) {
             self.complete_barriers()?;
         }
         Ok(true)
@@ -139,12 +91,12 @@ impl BlockRunner<'_> {
 
     /// Runs a warp until it waits, exits or its turn ends.
     fn run_warp(&mut self, warp: &mut Warp, length: u64) -> Result<(), Stop> {
-        self.turn_end = (self.executed + length).min(self.launch.fuel);
+        self.turn.end = (self.turn.executed + length).min(self.launch.fuel);
         // Where it gives way to other blocks: so do the warp's groups, each once.
-        let gives_way_since = (self.patience < u32::MAX).then_some(self.executed);
+        let gives_way_since = (self.turn.patience < u32::MAX).then_some(self.turn.executed);
         let apart = self.launch.apart();
         if let Some(seed) = apart {
-            self.part(warp, seed);
+            self.split_lanes(warp, seed);
         }
         loop {
             if warp.groups.len() > 1 {
@@ -154,9 +106,9 @@ impl BlockRunner<'_> {
                 return Ok(());
             };
             if let Some(seed) = apart
-                && self.is_to_part(warp, index)
+                && self.is_to_split(warp, index)
             {
-                self.part(warp, seed);
+                self.split_lanes(warp, seed);
                 let Group { pc, mask, .. } = warp.groups[index];
                 let ahead = mask & warp.ahead;
                 if ahead != 0 && ahead != mask {
@@ -164,8 +116,8 @@ impl BlockRunner<'_> {
                     continue;
                 }
             }
-            if self.executed >= self.turn_end {
-                if self.executed < self.launch.fuel {
+            if self.turn.executed >= self.turn.end {
+                if self.turn.executed < self.launch.fuel {
                     return Ok(());
                 }
                 let Group { pc, mask, .. } = warp.groups[index];
@@ -182,19 +134,20 @@ impl BlockRunner<'_> {
 
 impl BlockRunner<'_> {
     /// Chooses the lanes that run ahead of the others.
-    fn part(&self, warp: &mut Warp, seed: u64) {
-        let turn = (warp.index as u64) << 40 ^ warp.partings;
-        let of_turn = (self.block ^ turn.wrapping_mul(0xbf58_476d_1ce4_e5b9))
+    fn split_lanes(&self, warp: &mut Warp, seed: u64) {
+        let turn = (warp.index as u64) << 40 ^ warp.lane_splits;
+        let of_turn = (self.block.index ^ turn.wrapping_mul(0xbf58_476d_1ce4_e5b9))
             .wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let mut random = fastrand::Rng::with_seed(seed >> 1 ^ of_turn);
         let ahead = random.u32(..);
         warp.leader = random.u32(0..LANES as u32);
-        warp.partings += 1;
+        warp.lane_splits += 1;
         warp.ahead = if seed & 1 == 1 { !ahead } else { ahead };
     }
 
-    /// True if some lanes of a group run ahead of others of it, and it does not stand where they do something together.
-    fn is_to_part(&self, warp: &Warp, index: usize) -> bool {
+    /// True if some lanes of a group run ahead of others of it, and it does not stand where they do
+    /// something together.
+    fn is_to_split(&self, warp: &Warp, index: usize) -> bool {
         let group = &warp.groups[index];
         let ahead = group.mask & warp.ahead;
         let class = self.launch.code.infos[group.pc as usize].class;
@@ -202,8 +155,9 @@ impl BlockRunner<'_> {
     }
 }
 
-/// The group to run: of those that have not given way the one at the lowest position, else the one that did so first, unless it
-/// has done so since `gives_way_since`. Where lanes run apart, one of those ahead, at any position.
+/// The group to run: of those that have not given way the one at the lowest position, else the one
+/// that did so first, unless it has done so since `gives_way_since`. Where lanes run apart, one of
+/// those ahead, at any position.
 fn pick(warp: &mut Warp, gives_way_since: Option<u64>) -> Option<usize> {
     let ready = |group: &&(usize, Group)| group.1.state == State::Ready;
     let index = if let [only] = warp.groups[..] {
@@ -214,7 +168,7 @@ fn pick(warp: &mut Warp, gives_way_since: Option<u64>) -> Option<usize> {
             .iter()
             .filter(ready)
             .filter(|(_, group)| group.gave_way == 0);
-        let apart = warp.partings > 0;
+        let apart = warp.lane_splits > 0;
         let from_leader = |group: &Group| {
             let first = group.mask.rotate_right(warp.leader).trailing_zeros();
             (!warp.is_ahead(group), first)
@@ -237,13 +191,13 @@ fn pick(warp: &mut Warp, gives_way_since: Option<u64>) -> Option<usize> {
     Some(index)
 }
 
-/// Position at which a group may meet another: it must stop there. `u32::MAX` if there is no other, or lanes
-/// run apart and none waits for others.
+/// Position at which a group may meet another: it must stop there. `u32::MAX` if there is no other,
+/// or lanes run apart and none waits for others.
 fn limit(warp: &Warp, index: usize) -> u32 {
     let ours = &warp.groups[index];
     let mut limit = u32::MAX;
     let waits = |group: &Group| matches!(group.state, State::Lanes { .. });
-    if warp.partings > 0 && !warp.groups.iter().any(waits) {
+    if warp.lane_splits > 0 && !warp.groups.iter().any(waits) {
         return limit;
     }
     for (other, group) in warp.groups.iter().enumerate() {
@@ -253,8 +207,8 @@ fn limit(warp: &Warp, index: usize) -> u32 {
         if group.frame != ours.frame {
             return 0;
         }
-        // One that is behind is met only after a jump, which ends the group's run. The highest limit below
-        // "alone" says that there is such a one.
+        // One that is behind is met only after a jump, which ends the group's run. The highest
+        // limit below "alone" says that there is such a one.
         limit = limit.min(if group.pc > ours.pc {
             group.pc
         } else {

@@ -37,7 +37,7 @@ pub(crate) enum Special {
     LaneMaskLt,
     LaneMaskGe,
     LaneMaskGt,
-    /// `%clock`, `%clock64` and their parts: shifted right by so many bits.
+    /// `%clock`, `%clock64` and their parts: shifted right by this many bits.
     Clock(u32),
     /// The same of `%globaltimer`.
     GlobalTimer(u32),
@@ -47,7 +47,7 @@ pub(crate) enum Special {
     TotalSharedSize,
 }
 
-/// What special registers say of a block and its launch.
+/// The special registers that tell of a block and its launch.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BlockView {
     /// Threads of the block.
@@ -95,8 +95,8 @@ const OTHERS: [&str; 13] = [
 ];
 
 impl Special {
-    /// The special register of that name. `None` if the name is not one; an error, which says so, if it is one that is
-    /// not modelled.
+    /// The special register of that name. `None` if the name is not one; an error, which says so,
+    /// if it is one that is not modelled.
     pub(crate) fn named(name: &str, component: Option<&str>) -> Option<Result<Special, String>> {
         let bare = name.strip_prefix('%')?;
         let axis = component.and_then(|c| ["x", "y", "z"].iter().position(|axis| *axis == c));
@@ -165,7 +165,8 @@ impl Special {
         )
     }
 
-    /// The value for a thread of the block, by its number; 0 for clocks, which an instruction of their own reads.
+    /// The value for a thread of the block, by its number; 0 for clocks, which an instruction of
+    /// their own reads.
     pub(crate) fn value(self, view: &BlockView, thread: u32) -> u32 {
         let lane = thread % LANES as u32;
         match self {

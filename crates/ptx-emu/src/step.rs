@@ -1,6 +1,7 @@
 //! Steps a group through its instructions.
 
-use crate::block::{At, BlockRunner, Next, Op, Stop};
+use crate::fault::Stop;
+use crate::runner::{At, BlockRunner, Inst, Next, Op};
 use crate::warp::{PATIENCE, Warp};
 
 impl BlockRunner<'_> {
@@ -16,22 +17,25 @@ impl BlockRunner<'_> {
         let mask = warp.groups[index].mask;
         let alone = limit == u32::MAX;
         let patience = match alone {
-            true if warp.partings == 0 => self.patience,
-            _ => self.patience.min(PATIENCE),
+            true if warp.lane_splits == 0 => self.turn.patience,
+            _ => self.turn.patience.min(PATIENCE),
         };
         warp.registers.bases = warp.frames[warp.groups[index].frame as usize].bases;
         loop {
             let inst = &code.insts[pc as usize];
             let active = mask & (warp.registers.pred(inst.guard) ^ inst.flip);
-            self.executed += 1;
+            self.turn.executed += 1;
             let execution = self.tallies.execution(pc);
             execution.warps += 1;
             execution.threads += u64::from(active.count_ones());
+            if inst.propagation.is_some() {
+                self.propagate(warp, inst, pc, (mask, active))?;
+            }
             match &inst.op {
                 Op::Apply { apply, o } => {
                     if active != 0 {
-                        // SAFETY: the pointer comes from `lane_loop!` or `portable_loop!`, which choose code that
-                        // this host can run.
+                        // SAFETY: the pointer comes from `lane_loop!` or `portable_loop!`, which
+                        // choose code that this host can run.
                         unsafe { apply(&mut warp.registers, o, active) };
                     }
                     pc += 1;
@@ -53,7 +57,7 @@ impl BlockRunner<'_> {
                     } else if active == 0 {
                         pc += 1;
                     } else {
-                        execution.divergent += 1;
+                        self.tallies.execution(pc).divergent += 1;
                         warp.split(index, active, *target, pc + 1);
                         return Ok(());
                     }
@@ -73,25 +77,48 @@ impl BlockRunner<'_> {
                     pc += 1;
                 }
             }
-            if pc >= limit || self.executed >= self.turn_end || warp.spins >= patience {
+            if pc >= limit || self.turn.executed >= self.turn.end || warp.spins >= patience {
                 self.leave(warp, index, pc);
                 return Ok(());
             }
         }
     }
 
+    /// Passes the unset bits of an instruction's operands on to its results.
+    #[inline(never)]
+    fn propagate(
+        &self,
+        warp: &mut Warp,
+        inst: &Inst,
+        pc: u32,
+        lanes: (u32, u32),
+    ) -> Result<(), Stop> {
+        let Some(propagation) = &inst.propagation else {
+            return Ok(());
+        };
+        if !self.launch.sanitize.uninitialized {
+            return Ok(());
+        }
+        let op = match &inst.op {
+            Op::Apply { apply, o } => Some((*apply, o)),
+            _ => None,
+        };
+        let followed = propagation.follow(&mut warp.registers, lanes, op);
+        followed.map_err(|unset| self.unset(warp.first_thread(unset.lanes), pc, unset.used))
+    }
+
     /// Ends a group's run at a position, giving way to others if it has been polling.
     fn leave(&mut self, warp: &mut Warp, index: usize, pc: u32) {
         let group = &mut warp.groups[index];
         group.pc = pc;
-        if warp.spins < self.patience.min(PATIENCE) {
+        if warp.spins < self.turn.patience.min(PATIENCE) {
             return;
         }
         warp.spins = 0;
-        if self.patience == 1 {
-            self.turn_end = self.executed;
+        if self.turn.patience == 1 {
+            self.turn.end = self.turn.executed;
         } else {
-            group.gave_way = self.executed;
+            group.gave_way = self.turn.executed;
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::counts::{
 };
 use crate::position::CodePosition;
 
-/// What is known of an instruction beside what it does.
+/// The class and the position of an instruction.
 #[derive(Clone, Debug)]
 pub(crate) struct InstructionInfo {
     pub(crate) class: InstructionClass,
@@ -37,7 +37,8 @@ pub(crate) struct Traffic {
     pub(crate) param_bytes: u64,
 }
 
-/// The raw counts of a launch: of the code that its kernel may reach, which is little of a module that has many.
+/// The raw counts of a launch: of the code that its kernel may reach, which is little of a module
+/// that has many.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tallies {
     /// Position of the first instruction that is counted.
@@ -49,7 +50,8 @@ pub(crate) struct Tallies {
 }
 
 impl Tallies {
-    /// Zero counts of the instructions in this range. `owners` has the position of the instruction of each [`Traffic`], in ascending order.
+    /// Zero counts of the instructions in this range. `owners` has the position of the instruction
+    /// of each [`Traffic`], in ascending order.
     pub(crate) fn new(positions: Range<u32>, owners: &[u32]) -> Self {
         let [first, end] = [positions.start, positions.end]
             .map(|position| owners.partition_point(|&owner| owner < position));
@@ -99,7 +101,8 @@ impl Tallies {
         }
     }
 
-    /// The counts of every instruction that was executed, in the order of the text. `owners` is as for [`Tallies::new`].
+    /// The counts of every instruction that was executed, in the order of the text. `owners` is as
+    /// for [`Tallies::new`].
     pub(crate) fn report(
         &self,
         infos: &[InstructionInfo],

@@ -9,11 +9,11 @@ use crate::memory::claims::BulkCopy;
 use crate::memory::lanes::LaneMemory;
 use crate::registers::{Bases, Flag, LANES, Registers, Slot};
 
-/// A group that has executed so many atomics, strong accesses, fences or sleeps while others of its warp could
-/// run gives way to them: it may be waiting for what they do.
+/// A group that has executed this many atomics, strong accesses, fences or sleeps while others of
+/// its warp could run gives way to them: it may be waiting for what they do.
 pub(crate) const PATIENCE: u32 = 64;
 
-/// What a group of lanes does.
+/// The state of a group of lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
     /// Can step.
@@ -34,7 +34,8 @@ pub(crate) enum State {
 }
 
 impl State {
-    /// True if it waits for what others do where they are, so that they need not come to its position.
+    /// True if it waits for what others do where they are, so that they need not come to its
+    /// position.
     pub(crate) fn is_met_elsewhere(&self) -> bool {
         matches!(
             self,
@@ -43,7 +44,7 @@ impl State {
     }
 }
 
-/// What a group waits for at a barrier of the block.
+/// The wait of a group at a barrier of the block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct BarrierWait {
     /// The barrier's number.
@@ -55,7 +56,7 @@ pub(crate) struct BarrierWait {
     pub(crate) reduction: Option<Reduction>,
 }
 
-/// What a barrier computes of the predicates of its threads.
+/// The value that a barrier computes from the predicates of its threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Reduction {
     pub(crate) op: ReductionOp,
@@ -83,7 +84,7 @@ pub(crate) struct AsyncCopy {
     pub(crate) bytes: u32,
     /// Bytes to read; the rest is zero.
     pub(crate) src_bytes: u32,
-    /// What it read where it was started.
+    /// The data that it read where it was started.
     pub(crate) data: [u32; 4],
     /// Position of the instruction.
     pub(crate) pc: u32,
@@ -192,8 +193,8 @@ pub(crate) struct Warp {
     pub(crate) copies: Option<Box<AsyncQueues>>,
     /// The constants of the kernel's frame are in place.
     pub(crate) has_constants: bool,
-    /// Lanes that ran last, and the polling instructions that they have executed since they were chosen: see
-    /// [`PATIENCE`](PATIENCE).
+    /// Lanes that ran last, and the polling instructions that they have executed since they were
+    /// chosen: see [`PATIENCE`](PATIENCE).
     chosen: u32,
     pub(crate) spins: u32,
     /// Lanes that run ahead of the others, where lanes run apart; else 0.
@@ -201,7 +202,7 @@ pub(crate) struct Warp {
     /// The lane whose group is first among those.
     pub(crate) leader: u32,
     /// How often lanes were chosen to run ahead.
-    pub(crate) partings: u64,
+    pub(crate) lane_splits: u64,
 }
 
 impl Warp {
@@ -219,7 +220,7 @@ impl Warp {
         self.copies = None;
         self.chosen = 0;
         self.ahead = 0;
-        self.partings = 0;
+        self.lane_splits = 0;
         self.registers.bases = Bases::default();
         self.clear_registers(code);
         self.calls.clear();
@@ -350,7 +351,8 @@ impl Warp {
         group.mask & self.ahead != 0
     }
 
-    /// Joins groups that can step and are at the same position. Those that run apart meet only where one waits for the other.
+    /// Joins groups that can step and are at the same position. Those that run apart meet only
+    /// where one waits for the other.
     pub(crate) fn merge(&mut self) {
         let mut i = 0;
         while i < self.groups.len() {
@@ -376,7 +378,8 @@ impl Warp {
         }
     }
 
-    /// Moves the lanes of `taken` to `target`, as a group of their own that can step, and the rest of the group to `next`.
+    /// Moves the lanes of `taken` to `target`, as a group of their own that can step, and the rest
+    /// of the group to `next`.
     pub(crate) fn split(&mut self, group: usize, taken: u32, target: u32, next: u32) {
         let rest = &mut self.groups[group];
         rest.mask &= !taken;

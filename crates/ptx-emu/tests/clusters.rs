@@ -8,8 +8,9 @@ use ptx_emu::{DistributedTraffic, Sanitize, Schedule};
 const SYNC: &str =
     "barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;\n";
 
-/// Each thread stores its number in the grid, then reads that of the block to the right in the cluster, the last block
-/// that of the first. `%rd5` is the address in the block's own memory, `%r5` the same in 32 bits.
+/// Each thread stores its number in the grid, then reads that of the block to the right in the
+/// cluster, the last block that of the first. `%rd5` is the address in the block's own memory,
+/// `%r5` the same in 32 bits.
 fn ring(load: &str) -> String {
     format!(
         ".shared .align 4 .b8 tile[128];\nmov.u32 %r5, tile;\nmov.u64 %rd5, tile;\ncvta.shared.u64 %rd5, %rd5;\n\
@@ -92,7 +93,8 @@ fn accesses_to_other_blocks_are_counted_apart() {
 
 #[test]
 fn stores_and_atomics_reach_other_blocks() {
-    // Every thread adds to a counter of block 0, and stores to its own place in the memory of the next block.
+    // Every thread adds to a counter of block 0, and stores to its own place in the memory of the
+    // next block.
     let body = format!(
         ".shared .align 4 .b8 counter[4];\n.shared .align 4 .b8 inbox[128];\nst.shared.u32 [counter], 0;\n{SYNC}\
          mov.u32 %r5, 0;\nmapa.shared::cluster.u32 %r6, counter, %r5;\nred.relaxed.cluster.shared::cluster.add.u32 [%r6], 1;\n\
@@ -220,7 +222,8 @@ fn an_address_tells_its_block() {
 
 #[test]
 fn arrivals_and_waits_apart() {
-    // Between arrival and wait each block does something of its own; the barrier is used again at once.
+    // Between arrival and wait each block does something of its own; the barrier is used again at
+    // once.
     let body = format!(
         ".shared .align 4 .b8 cell[4];\nsetp.ne.u32 %p1, %r2, 0;\nmov.u32 %r5, %cluster_ctarank;\nmov.u32 %r12, 0;\n\
          xor.b32 %r6, %r5, 1;\nmapa.shared::cluster.u32 %r7, cell, %r6;\nmov.u32 %r8, 0;\n$loop:\n\

@@ -232,7 +232,8 @@ fn atomics_of_many_blocks_lose_nothing() {
 
 #[test]
 fn a_lock_within_one_warp() {
-    // Every lane takes the same lock, adds to a plain counter, and releases: lanes must not starve each other.
+    // Every lane takes the same lock, adds to a plain counter, and releases: lanes must not starve
+    // each other.
     let body = "$retry:\natom.global.cas.b32 %r5, [%rd1], 0, 1;\nsetp.ne.u32 %p1, %r5, 0;\n@%p1 bra $retry;\n\
                 ld.volatile.global.u32 %r6, [%rd1+4];\nadd.u32 %r6, %r6, 1;\nst.volatile.global.u32 [%rd1+4], %r6;\n\
                 membar.gl;\natom.global.exch.b32 %r7, [%rd1], 0;";

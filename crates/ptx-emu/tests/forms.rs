@@ -1,7 +1,8 @@
-//! What every form of every arithmetic instruction computes, beside its text.
+//! The result of every form of every arithmetic instruction, beside its text.
 //!
-//! `forms.ptx` assembles with ptxas 13.5 for sm_90, so the left side is PTX. The right side was recorded; that it is
-//! right is for the semantic tests (`ops`, and the differential test against a GPU). Here nothing may change unseen.
+//! `forms.ptx` assembles with ptxas 13.5 for sm_90, so the left side is PTX. The right side was
+//! recorded; that it is right is for the semantic tests (`ops`, and the differential test against a
+//! GPU). Here nothing may change unseen.
 
 mod common;
 
@@ -10,8 +11,8 @@ use ptx_emu::{LaunchConfig, Machine};
 
 const FORMS: &str = include_str!("../../ptx/tests/data/forms.ptx");
 
-/// Registers that each form may read and write: declaration, number, bytes in memory (in all, a multiple of 8 before those
-/// of 8), type of loads and stores.
+/// Registers that each form may read and write: declaration, number, bytes in memory (in all, a
+/// multiple of 8 before those of 8), type of loads and stores.
 const FILES: [(&str, usize, usize, &str); 6] = [
     ("p", 4, 4, "u32"),
     ("h", 4, 4, "u16"),
@@ -50,8 +51,8 @@ fn value(seed: u64, bytes: usize) -> u64 {
     bits & (u64::MAX >> (64 - 8 * bytes))
 }
 
-/// The kernel `forms` with `line` between loads and stores of every register. With `guard` before the loads, which is always
-/// true, every register may be unset by the look of the text.
+/// The kernel `forms` with `line` between loads and stores of every register. With `guard` before
+/// the loads, which is always true, every register may be unset by the look of the text.
 fn kernel(line: &str, guard: &str) -> String {
     let (head, _) = FORMS.split_once("integer:").unwrap();
     let (_, tail) = FORMS.split_once("end:\n").unwrap();
@@ -82,7 +83,8 @@ fn kernel(line: &str, guard: &str) -> String {
     )
 }
 
-/// What a form changes: each register that differs in some lane, its first lanes, and a digest of all.
+/// The changes that a form makes: each register that differs in some lane, its first lanes, and a
+/// digest of all.
 fn run(line: &str, guard: &str) -> String {
     let mut machine = Machine::default();
     let module = load(&mut machine, &kernel(line, guard));

@@ -1,4 +1,5 @@
-//! Kernels whose threads learn of each other without a barrier: what they compute in the orders that a GPU might choose.
+//! Kernels whose threads communicate without a barrier: their results in the orders
+//! that a GPU might choose.
 
 mod common;
 
@@ -14,7 +15,8 @@ const SCHEDULES: [Schedule; 5] = [
     Schedule::Random { seed: 44 },
 ];
 
-/// What the first words of the output are in each of [`SCHEDULES`], which are the same for any number of host threads.
+/// What the first words of the output are in each of [`SCHEDULES`], which are the same for any
+/// number of host threads.
 fn outputs(kernel: impl Fn() -> Launch, words: usize) -> Vec<Vec<u32>> {
     let each = SCHEDULES.iter().map(|&schedule| {
         let [one, three] = [1, 3].map(|threads| {
@@ -51,7 +53,7 @@ fn a_pipeline_of_blocks_that_does_not_wait() {
 
 #[test]
 fn a_sum_of_blocks_that_is_not_atomic() {
-    // One block after the other it is right, in whichever order.
+    // One block after the other it is right, in any order.
     let body = "setp.ne.u32 %p1, %r2, 0;\n@%p1 ret;\nld.relaxed.gpu.global.u32 %r6, [%rd1];\nadd.u32 %r6, %r6, 1;\n\
                 st.relaxed.gpu.global.u32 [%rd1], %r6;";
     let outputs = outputs(|| launch(body).grid(8), 1);
@@ -130,7 +132,7 @@ fn blocks_that_wait_for_what_nobody_does() {
 
 #[test]
 fn updates_that_nobody_reads_and_that_order_other_accesses() {
-    // The update says that a block's number is there, but nobody looks whether the other's is.
+    // The update says that a block's number is there, but no block looks whether the other's is.
     let body = PIPELINE
         .replace("WAIT", "red.release.gpu.global.add.u32 [%rd1+128], 1;")
         .replace("volatile.", "")
@@ -223,7 +225,8 @@ fn lanes_that_take_for_granted_that_they_are_together() {
 
 #[test]
 fn half_a_warp_that_arrives_in_parts() {
-    // 16 threads arrive for another warp, which waits for 64; the volatile load makes lanes run apart.
+    // 16 threads arrive for another warp, which waits for 64; the volatile load makes lanes run
+    // apart.
     let body = "ld.volatile.global.u32 %r5, [%rd2];\nsetp.ge.u32 %p1, %r2, 32;\n@%p1 bra $arrive;\n\
                 bar.sync 1, 64;\nst.global.u32 [%rd3], 7;\nret;\n$arrive:\nbar.arrive 1, 64;";
     for outputs in outputs(|| launch(body).block(48), 32) {

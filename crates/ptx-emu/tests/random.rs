@@ -1,4 +1,5 @@
-//! Random programs: no panic whatever they do, and one result whatever the schedule if nothing is wrong with them.
+//! Random programs: no panic whatever they do, and one result whatever the schedule if nothing is
+//! wrong with them.
 
 mod common;
 
@@ -6,9 +7,10 @@ use common::{Launch, launch};
 use proptest::prelude::*;
 use ptx_emu::{AccessKind, Fault, FaultKind, Sanitize, Schedule};
 
-/// An instruction with holes for registers, by what the holes are: `R` 32 bits, `D` 64 bits, `P` predicate, `F` f32,
-/// `G` f64, `H` 16 bits, `N` a small number, `L` a label, `B` an element of `out` that belongs to the thread, `S` a
-/// word of shared memory that belongs to it, `A` any word of shared memory.
+/// An instruction with holes for registers, by what the holes are: `R` 32 bits, `D` 64 bits, `P`
+/// predicate, `F` f32, `G` f64, `H` 16 bits, `N` a small number, `L` a label, `B` an element of
+/// `out` that belongs to the thread, `S` a word of shared memory that belongs to it, `A` any word
+/// of shared memory.
 const TEMPLATES: &[&str] = &[
     "add.u32 R, R, R;",
     "sub.s32 R, R, N;",
@@ -166,7 +168,7 @@ fn is_race_of_stores(fault: &Fault) -> bool {
     matches!(&fault.kind, FaultKind::Race { kind: AccessKind::Store, earlier, .. } if earlier.kind == AccessKind::Store)
 }
 
-/// Whether two results are the same but for bytes that the checks have marked as unset.
+/// Whether two results are the same except for bytes that the checks have marked as unset.
 fn agree_where_set(unchecked: &[u32], checked: &[u32]) -> bool {
     const UNSET: u8 = 0xa5;
     let bytes = |words: &[u32]| {
@@ -235,7 +237,7 @@ proptest! {
                     // Whether stores store equal values may depend on their order.
                     Err(fault) => prop_assert!(is_race_of_stores(fault), "{}", fault),
                 },
-                // What is wrong without checks is wrong with them.
+                // A program that is wrong without checks is wrong with them.
                 Err(Fault::Program(fault)) if sanitize == Sanitize::ALL => {
                     let race = matches!(fault.kind, FaultKind::Race { .. });
                     prop_assert!(race || outcome.result.is_err(), "{}", fault);

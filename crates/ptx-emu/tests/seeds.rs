@@ -1,4 +1,5 @@
-//! What follows from the seeds of the options, and from nothing else: where buffers lie, and what clocks show.
+//! Two things follow from the seeds of the options alone: the places of buffers, and what
+//! clocks show.
 
 mod common;
 
@@ -22,7 +23,8 @@ fn seeds() -> Vec<Options> {
         .collect()
 }
 
-/// The 64-bit words that a kernel leaves in each of [`seeds`], which are the same each time and for any number of host threads.
+/// The 64-bit words that a kernel leaves in each of [`seeds`], which are the same each time and for
+/// any number of host threads.
 fn outputs(kernel: impl Fn() -> Launch, words: usize) -> Vec<Vec<u64>> {
     let each = seeds().into_iter().map(|options| {
         let [once, again] = [1, 3].map(|threads| {

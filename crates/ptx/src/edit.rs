@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use crate::error::Error;
 use crate::lex::{Tok, lex};
 
-/// The text with `.maxnreg` (PTX ISA, "Performance-tuning directives") before the body of each entry, in place of one that is there:
-/// the most registers of a thread.
+/// The text with `.maxnreg` (PTX ISA, "Performance-tuning directives") before the body of each
+/// entry, instead of one that is there: the most registers of a thread.
 ///
 /// # Errors
 ///
@@ -14,9 +14,10 @@ use crate::lex::{Tok, lex};
 pub fn with_max_registers(text: &str, registers: u32) -> Result<String, Error> {
     let tokens = lex(text).map_err(|problem| problem.into_error(text))?;
     let mut edited = String::with_capacity(text.len() + 1024);
-    // What comes before is taken over, or left out.
+    // The text before it is taken over, or left out.
     let mut done = 0;
-    // Between `.entry` and its body, or the semicolon of a declaration; within the parentheses of its parameters.
+    // Between `.entry` and its body, or the semicolon of a declaration; within the parentheses of
+    // its parameters.
     let (mut in_head, mut in_params) = (false, false);
     for (token, next) in tokens.iter().zip(&tokens[1..]) {
         match token.tok {

@@ -15,7 +15,7 @@ pub struct Error {
     excerpt: String,
 }
 
-/// What is wrong with the text.
+/// The kinds of errors in a text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum ErrorKind {
@@ -129,7 +129,7 @@ fn excerpt(source: &str, pos: Pos) -> String {
         column.saturating_sub(CONTEXT),
         line.len().min(column + CONTEXT),
     );
-    // Tabs and their like as one space each, so that the caret stands below.
+    // Tabs and their like as one space each, so that the caret is below.
     let blank = |c: &char| if c.is_control() { ' ' } else { *c };
     let mut shown: String = line[start..end].iter().map(blank).collect();
     let mut caret = column - start;

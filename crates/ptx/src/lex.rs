@@ -3,7 +3,7 @@
 use crate::error::{ErrorKind, Problem};
 use crate::types::Pos;
 
-/// What a token is.
+/// The kinds of tokens.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Tok<'a> {
     /// An identifier: opcode, register, symbol, label, or `_`.
@@ -169,8 +169,8 @@ impl<'a> Lexer<'a> {
         Ok(text)
     }
 
-    /// PTX literals: `0x`, `0b`, leading-zero octal and decimal integers with an optional `U`; `0f` and `0d` bit
-    /// patterns; decimal floating point, which is double precision.
+    /// PTX literals: `0x`, `0b`, leading-zero octal and decimal integers with an optional `U`; `0f`
+    /// and `0d` bit patterns; decimal floating point, which is double precision.
     fn number(&mut self, pos: Pos) -> Result<Tok<'a>, Problem> {
         let start = self.at;
         self.bump_while(|b| b.is_ascii_alphanumeric() || b == b'_');

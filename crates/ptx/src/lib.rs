@@ -1,10 +1,13 @@
 //! PTX text: lexer, parser, names and layout.
 //!
-//! [`Program::read`] reads the text that `llc` and `nvcc` write. It returns a [`Program`], what the module declares:
-//! signatures, variables with their bytes, the layout of shared memory, source positions. The instructions of each function
-//! are given to a function of the caller, which says what they mean: it pulls them one by one out of a [`Body`], and
-//! asks there what the names in them stand for, registers as slots in dense files, labels as instruction indices,
-//! variables as offsets or ids.
+//! [`Program::read`] reads the text that `llc` and `nvcc` write. It returns a [`Program`], what the
+//! module declares: signatures, variables with their bytes, the layout of shared memory, source
+//! positions. The instructions of each function are given to a function of the caller, which says
+//! what they mean: it pulls them one by one out of a [`Body`], and asks there what the names in
+//! them mean: registers as slots in dense files, labels as instruction indices, variables as
+//! offsets or ids.
+//!
+//! [`Function::check_shape`] checks the shape of a launch.
 //!
 //! Text that is not PTX is an [`Error`] with line, column and what was expected.
 //!
@@ -37,14 +40,16 @@
 //! # Ok::<(), ptx::Error>(())
 //! ```
 //!
-//! The stages, one module each: `lex` (text to tokens), `parse` (tokens to the syntax in `syntax`), `resolve` (syntax to
-//! [`Program`] and [`Body`]). The syntax borrows from the text; the program owns what it needs.
+//! The stages, one module each: `lex` (text to tokens), `parse` (tokens to the syntax in `syntax`),
+//! `resolve` (syntax to [`Program`] and [`Body`]). The syntax borrows from the text; the program
+//! owns what it needs.
 //!
-//! Source: *PTX ISA* 8.3 (NVIDIA), and for what is only written as comments, the output of LLVM 22. Not modelled:
-//! 128-bit and vector registers, textures, surfaces, aliases.
+//! Source: *PTX ISA* 8.3 (NVIDIA), and for what is only written as comments, the output of LLVM 22.
+//! Not modelled: 128-bit and vector registers, textures, surfaces, aliases.
 
 mod edit;
 mod error;
+mod launch;
 mod lex;
 mod parse;
 mod program;
@@ -54,6 +59,7 @@ mod types;
 
 pub use edit::with_max_registers;
 pub use error::{Error, ErrorKind, Problem};
+pub use launch::{LaunchShape, ShapeError, ShapeLimits};
 pub use program::*;
 pub use resolve::{Body, Instruction, Named, Signature};
 pub use syntax::{AddressBase, Inst, Literal, Name, Operand, OperandKind, Operands};

@@ -1,4 +1,4 @@
-//! What a module declares: variables, functions, parameters, source positions.
+//! The declarations of a module: variables, functions, parameters, source positions.
 
 use crate::types::{Pos, Reg, RegClass, ScalarType, Space};
 
@@ -21,7 +21,8 @@ pub enum Symbol {
     Global(GlobalId),
     /// Byte offset in the block's shared window.
     Shared(u32),
-    /// Start of dynamic shared memory: the running kernel's [`dynamic_shared_offset`](Function::dynamic_shared_offset).
+    /// Start of dynamic shared memory: the running kernel's
+    /// [`dynamic_shared_offset`](Function::dynamic_shared_offset).
     DynamicShared,
     /// Byte offset in the running function's local frame.
     Local(u32),
@@ -33,8 +34,8 @@ pub enum Symbol {
     Function(FunctionId),
 }
 
-/// What a PTX module declares. The instructions are not part of it: they are given to the reader of the bodies, by
-/// [`Program::read`].
+/// The declarations of a PTX module. The instructions are not part of it: they are given to the
+/// reader of the bodies, by [`Program::read`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Program {
     /// `.version`: major, minor.
@@ -49,8 +50,8 @@ pub struct Program {
     pub locs: Vec<SourceLoc>,
     /// `.global` and `.const` variables, function-scope ones included.
     pub globals: Vec<Variable>,
-    /// `.shared` variables of fixed size, function-scope ones included. Two variables overlap only if no kernel
-    /// can reach both.
+    /// `.shared` variables of fixed size, function-scope ones included. Two variables overlap only
+    /// if no kernel can reach both.
     pub shared: Vec<SharedVariable>,
     /// `.extern .shared` arrays without size. All of them start at the same address.
     pub dynamic_shared: Vec<DynamicShared>,
@@ -150,15 +151,15 @@ pub struct Function {
     pub is_defined: bool,
     /// Where the name stands.
     pub pos: Pos,
-    /// Parameters in order. For a kernel, offsets are into the launch's parameter buffer; for a device function,
-    /// into its parameter frame.
+    /// Parameters in order. For a kernel, offsets are into the launch's parameter buffer; for a
+    /// device function, into its parameter frame.
     pub params: Vec<Param>,
     /// Return parameters of a device function, in its parameter frame behind `params`.
     pub returns: Vec<Param>,
     /// Size of the launch's parameter buffer in bytes (kernels; 0 otherwise).
     pub kernel_param_bytes: u32,
-    /// Size in bytes, per thread, of the parameter frame: a device function's own parameters and return
-    /// parameters first, then the `.param` variables that the body declares around calls.
+    /// Size in bytes, per thread, of the parameter frame: a device function's own parameters and
+    /// return parameters first, then the `.param` variables that the body declares around calls.
     pub param_frame_bytes: u32,
     /// `.maxntid`: the largest block the code was compiled for.
     pub max_threads: Option<[u32; 3]>,
@@ -168,13 +169,15 @@ pub struct Function {
     pub min_blocks: Option<u32>,
     /// `.maxnreg`.
     pub max_registers: Option<u32>,
-    /// `.reqnctapercluster`: the only cluster shape, in blocks, that the kernel may be launched with.
+    /// `.reqnctapercluster`: the only cluster shape, in blocks, that the kernel may be launched
+    /// with.
     pub required_cluster: Option<[u32; 3]>,
     /// `.maxclusterrank`: the most blocks of a cluster.
     pub max_cluster_blocks: Option<u32>,
     /// `.noreturn`.
     pub no_return: bool,
-    /// Static shared memory of a kernel in bytes: every variable that it or a function it can call names.
+    /// Static shared memory of a kernel in bytes: every variable that it or a function it can call
+    /// names.
     pub shared_bytes: u32,
     /// Where dynamic shared memory starts in the block's window: `shared_bytes`, aligned.
     pub dynamic_shared_offset: u32,
@@ -278,7 +281,7 @@ impl Param {
     }
 }
 
-/// What a parameter holds.
+/// The content of a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ParamType {
     /// One value: an integer, a float, or a pointer (`.u64`/`.b64`).
@@ -287,7 +290,7 @@ pub enum ParamType {
     Bytes(u32),
 }
 
-/// What `.ptr` says of a pointer parameter.
+/// The promise of `.ptr` about a pointer parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PointerInfo {
     /// The space pointed to; `Generic` if none is given.
@@ -309,7 +312,8 @@ pub struct Variable {
     pub align: u32,
     /// Size in bytes; 0 for an extern array without size.
     pub size: u32,
-    /// The first bytes of the variable; the rest, to `size`, is zero. Bytes below a relocation are zero.
+    /// The first bytes of the variable; the rest, to `size`, is zero. Bytes below a relocation are
+    /// zero.
     pub init: Vec<u8>,
     /// Addresses to be written into it when the module is loaded.
     pub relocations: Vec<Relocation>,
@@ -324,11 +328,12 @@ pub struct Relocation {
     pub offset: u32,
     /// Width of the field in bytes: 4 or 8.
     pub size: u32,
-    /// What it points to.
+    /// Its target.
     pub symbol: Symbol,
     /// Added to the symbol's address.
     pub addend: i64,
-    /// True for `generic(symbol)`: the generic address. Otherwise the address in the symbol's space.
+    /// True for `generic(symbol)`: the generic address. Otherwise the address in the symbol's
+    /// space.
     pub generic: bool,
 }
 

@@ -1,7 +1,7 @@
 //! The syntax of a module as it is written: names are not resolved, modifiers not understood.
 //!
-//! Instructions ([`Inst`]) are public: what an opcode, its modifiers and its operands mean is for the reader of a
-//! body to say (see [`Body`](crate::Body)).
+//! Instructions ([`Inst`]) are public: what an opcode, its modifiers and its operands mean is for
+//! the reader of a body to say (see [`Body`](crate::Body)).
 
 use crate::error::{ErrorKind, Problem};
 use crate::types::{Pos, ScalarType, Space};
@@ -148,7 +148,8 @@ pub(crate) struct Loc<'a> {
     pub at: FilePos,
     /// The `inlined_at` attribute.
     pub inlined_at: Option<FilePos>,
-    /// The inlining chain in the comment behind the directive, innermost caller first: path, line, column.
+    /// The inlining chain in the comment behind the directive, innermost caller first: path, line,
+    /// column.
     pub comment_chain: Vec<(&'a str, u32, u32)>,
     /// The path of `at` as the same comment gives it: without the directory.
     pub comment_path: Option<&'a str>,
@@ -161,7 +162,7 @@ pub struct Inst<'a> {
     pub(crate) guard: Option<(Name<'a>, bool)>,
     /// Its name: what stands before the first dot.
     pub opcode: Name<'a>,
-    /// What stands behind the dots, in order.
+    /// The modifiers behind the dots, in order.
     pub modifiers: Vec<&'a str>,
     /// Its operands.
     pub operands: Operands<'a>,
@@ -192,13 +193,13 @@ pub enum Operands<'a> {
 /// An operand and where it stands.
 #[derive(Clone, Debug)]
 pub struct Operand<'a> {
-    /// What it is.
+    /// Its kind.
     pub kind: OperandKind<'a>,
     /// Where it stands.
     pub pos: Pos,
 }
 
-/// What an operand is.
+/// The kinds of operands.
 #[derive(Clone, Debug)]
 pub enum OperandKind<'a> {
     /// `name` or `name.component`.
@@ -236,7 +237,7 @@ impl OperandKind<'_> {
     }
 }
 
-/// What stands first between the brackets of an address.
+/// The first part of an address in brackets.
 #[derive(Clone, Copy, Debug)]
 pub enum AddressBase<'a> {
     /// A register or a variable.

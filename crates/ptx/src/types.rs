@@ -15,7 +15,8 @@ impl std::fmt::Display for Pos {
     }
 }
 
-/// The file a register lives in. Registers carry no type, only a width: the operation gives the meaning.
+/// The file a register lives in. Registers carry no type, only a width: the operation gives the
+/// meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum RegClass {
     /// One bit per lane.
@@ -181,7 +182,8 @@ impl std::fmt::Display for ScalarType {
 /// A state space that memory operations name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Space {
-    /// No space given: the address says which (global, or a window of shared, local, const or param).
+    /// No space given: the address says which (global, or a window of shared, local, const or
+    /// param).
     Generic,
     /// Device memory.
     Global,

@@ -1,7 +1,7 @@
-//! What the compilers emit is read whole.
+//! Every construct that the compilers emit is read.
 //!
-//! `llc_*.ptx` come from the kernels in `llc.rs` by LLVM 22; `nvcc.ptx` is written by hand in the style of the CUDA compiler, and
-//! assembles with ptxas 13.5.
+//! `llc_*.ptx` come from the kernels in `llc.rs` by LLVM 22; `nvcc.ptx` is written by hand in the
+//! style of the CUDA compiler, and assembles with ptxas 13.5.
 
 mod common;
 
@@ -301,7 +301,8 @@ fn labels_of_inline_assembly_are_scoped() {
         .iter()
         .filter(|line| line.opcode == "bra");
     let branches: Vec<u32> = branches.flat_map(|line| line.targets.clone()).collect();
-    // `@p bra DONE`, `bra AGAIN` in the first block; `@p bra AGAIN` in the second, where DONE is its first instruction.
+    // `@p bra DONE`, `bra AGAIN` in the first block; `@p bra AGAIN` in the second, where DONE is
+    // its first instruction.
     assert_eq!(
         branches,
         [again[1].target, again[0].target, again[1].target]

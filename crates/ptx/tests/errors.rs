@@ -1,5 +1,5 @@
-//! Wrong declarations and directives: the exact message, with line, column and a caret. (Wrong instructions are for who
-//! reads them.)
+//! Wrong declarations and directives: the exact message, with line, column and a caret. (Wrong
+//! instructions are for who reads them.)
 
 use ptx::{Error, Program};
 

@@ -136,7 +136,7 @@ fn clusters_need_a_newer_device_and_a_grid_of_whole_ones() {
     });
     let error = validate(LAB.module(), &cut.unwrap(), &LaunchLimits::COMMON).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Submission);
-    insta::assert_snapshot!(error, @"plan `plan`, command 0 (launch of `stencil25_st_reg_fixed`): grid [2, 3, 1] is no whole number of clusters of [1, 4, 1] blocks; launch a multiple of 4 blocks in y, and let the surplus ones do nothing");
+    insta::assert_snapshot!(error, @"plan `plan`, command 0 (launch of `stencil25_st_reg_fixed`): grid [2, 3, 1] is not a multiple of cluster [1, 4, 1]; round it up to a multiple of 4 blocks in y, and return early in the extra blocks");
 }
 
 #[test]

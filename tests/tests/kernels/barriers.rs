@@ -17,7 +17,7 @@ fn a_barrier_in_a_branch() {
     };
     assert_snapshot!(fault(run("reduce_in_branch")), @r"
     plan `demo`, command 0 (launch of `reduce_in_branch`)
-    barrier reached by a part of the block: 64 threads of 128 reached barrier 0; the others ended without it (first: thread (64, 0, 0)). Does it stand in a branch, or after a `return`?
+    barrier reached by a part of the block: 64 threads of 128 reached barrier 0; the others ended without it (first: thread (64, 0, 0)). Is it in a branch, or after a `return`?
       in kernel `reduce_in_branch` at tests/bad-kernels/src/barriers.rs:16 (PTX line _), block (0, 0, 0), thread (0, 0, 0)
     ");
     assert_eq!(run("reduce_in_branch_fixed").unwrap(), [127.0 * 64.0]);
@@ -34,7 +34,7 @@ fn a_return_before_a_barrier() {
     };
     assert_snapshot!(fault(run("reverse_early_return")), @r"
     plan `demo`, command 0 (launch of `reverse_early_return`)
-    barrier reached by a part of the block: 36 threads of 64 reached barrier 0; the others ended without it (first: thread (36, 0, 0)). Does it stand in a branch, or after a `return`?
+    barrier reached by a part of the block: 36 threads of 64 reached barrier 0; the others ended without it (first: thread (36, 0, 0)). Is it in a branch, or after a `return`?
       in kernel `reverse_early_return` at tests/bad-kernels/src/barriers.rs:54 (PTX line _), block (1, 0, 0), thread (0, 0, 0)
     ");
     let x = ramp(100);
@@ -83,7 +83,7 @@ fn a_barrier_in_loops_of_unequal_length() {
     };
     assert_snapshot!(fault(run("row_sums")), @r"
     plan `demo`, command 0 (launch of `row_sums`)
-    barrier reached by a part of the block: 32 threads of 64 reached barrier 0; the others ended without it (first: thread (32, 0, 0)). Does it stand in a branch, or after a `return`?
+    barrier reached by a part of the block: 32 threads of 64 reached barrier 0; the others ended without it (first: thread (32, 0, 0)). Is it in a branch, or after a `return`?
       in kernel `row_sums` at tests/bad-kernels/src/barriers.rs:110 (PTX line _), block (0, 0, 0), thread (0, 0, 0)
     ");
     let sums: Vec<f32> = (0..64).map(|t| if t < 32 { 3.0 } else { 2.0 }).collect();

@@ -109,7 +109,7 @@ fn an_array_too_large_for_the_stack() {
     };
     assert_snapshot!(run("most_frequent").unwrap_err(), @r"
     plan `demo`, command 0 (launch of `most_frequent`)
-    kernel `most_frequent` needs 800000 bytes of local memory a thread, for arrays and variables that do not fit in registers; the device allows 524288
+    kernel `most_frequent` needs 800000 bytes of local memory per thread, for arrays and variables that do not fit in registers; the device allows 524288
     ");
     let counts: Vec<u32> = (0..64).map(|i| if i < 48 { 2 } else { 0 }).collect();
     assert_eq!(run("most_frequent_fixed").unwrap(), counts);

@@ -22,7 +22,7 @@ fn a_stencil_in_place() {
     scene.launch("jacobi", config, args![u, 128u32]);
     assert_snapshot!(fault(scene.run::<f32>(u)), @r"
     plan `demo`, command 0 (launch of `jacobi`)
-    race in global memory: store of byte 4 of buffer `u` and an earlier load by another lane of the warp, with neither a barrier nor a warp barrier between them
+    race in global memory: store of byte 4 of buffer `u` and an earlier load by another lane of the warp, with no barrier or warp barrier between them
       in kernel `jacobi` at tests/bad-kernels/src/global_races.rs:13 (PTX line _), block (0, 0, 0), thread (1, 0, 0)
       earlier load at tests/bad-kernels/src/global_races.rs:12 (PTX line _), block (0, 0, 0), thread (2, 0, 0)
     ");
@@ -84,7 +84,7 @@ fn no_barrier_between_load_and_store() {
     };
     assert_snapshot!(fault(run("prefix_sum")), @r"
     plan `demo`, command 0 (launch of `prefix_sum`)
-    race in global memory: load of byte 0 of buffer `x` and an earlier store by another lane of the warp, with neither a barrier nor a warp barrier between them
+    race in global memory: load of byte 0 of buffer `x` and an earlier store by another lane of the warp, with no barrier or warp barrier between them
       in kernel `prefix_sum` at tests/bad-kernels/src/global_races.rs:62 (PTX line _), block (0, 0, 0), thread (1, 0, 0)
       earlier store at tests/bad-kernels/src/global_races.rs:64 (PTX line _), block (0, 0, 0), thread (0, 0, 0)
     ");
@@ -104,7 +104,7 @@ fn no_barrier_between_warps() {
     };
     assert_snapshot!(fault(run("add_other_warp")), @r"
     plan `demo`, command 0 (launch of `add_other_warp`)
-    race in global memory: store of byte 128 of buffer `y` and an earlier load by another warp, with no barrier between them (nor, in a loop, between one iteration and the next)
+    race in global memory: store of byte 128 of buffer `y` and an earlier load by another warp, with no barrier between them (or, in a loop, between one iteration and the next)
       in kernel `add_other_warp` at tests/bad-kernels/src/global_races.rs:92 (PTX line _), block (0, 0, 0), thread (32, 0, 0)
       earlier load at tests/bad-kernels/src/global_races.rs:93 (PTX line _), block (0, 0, 0), thread (0, 0, 0)
     ");
@@ -125,7 +125,7 @@ fn a_counter_without_atomics() {
     };
     assert_snapshot!(fault(run("count_positive")), @r"
     plan `demo`, command 0 (launch of `count_positive`)
-    race in global memory: store of byte 0 of buffer `count` and an earlier load by another lane of the warp, with neither a barrier nor a warp barrier between them
+    race in global memory: store of byte 0 of buffer `count` and an earlier load by another lane of the warp, with no barrier or warp barrier between them
       in kernel `count_positive` at tests/bad-kernels/src/global_races.rs:110 (PTX line _), block (0, 0, 0), thread (1, 0, 0)
       earlier load at tests/bad-kernels/src/global_races.rs:110 (PTX line _), block (0, 0, 0), thread (2, 0, 0)
     ");

@@ -1,12 +1,12 @@
 //! A plan against its module and a device's limits, before anything runs.
 //!
 //! A driver that is given a wrong plan answers "invalid value" at best, and reads arbitrary memory at worst: it trusts the
-//! number and the sizes of arguments. So every launch is checked here first, on every device alike. The emulator makes some
-//! of these checks again, for its users without plans.
+//! number and the sizes of arguments. So every launch is checked here first, on every device alike.
+//! The emulator checks the shape again ([`Function::check_shape`]), for its users without plans.
 
 pub(crate) mod error;
 
-use ptx::{Function, Param, ParamType, ScalarType};
+use ptx::{Function, LaunchShape, Param, ParamType, ScalarType, ShapeLimits};
 
 use crate::error::Error;
 use crate::info::LaunchLimits;
@@ -41,13 +41,12 @@ pub fn validate<'m>(
         if let Command::Launch(launch) = command {
             let kernel = kernels[launch.kernel_index];
             check_shape(kernel, &launch.config, limits)
-                .and_then(|()| check_cluster(kernel, &launch.config))
                 .and_then(|()| check_args(kernel, launch.args))
                 .map_err(|fault| ValidationError::Launch {
                     place: plan.place(position, format_args!("launch of `{}`", launch.kernel)),
                     fault,
                 })?;
-            let cluster = cluster(kernel, &launch.config);
+            let cluster = kernel.cluster(launch.config.cluster);
             if cluster != [1; 3] && limits.compute_capability < LaunchLimits::CLUSTERS_SINCE {
                 let what = format!(
                     "kernel `{}` in clusters of {cluster:?} blocks",
@@ -132,114 +131,31 @@ fn find_kernel<'m>(
     Err(missing)
 }
 
-/// The cluster's shape: the launch's, or the one that the kernel was compiled for if the launch names none.
-fn cluster(kernel: &Function, config: &LaunchConfig) -> [u32; 3] {
-    match kernel.required_cluster {
-        Some(required) if config.cluster == [1; 3] => required,
-        _ => config.cluster,
-    }
-}
-
-/// Checks the cluster against the grid and the kernel's bounds.
-fn check_cluster(kernel: &Function, config: &LaunchConfig) -> Result<(), LaunchFault> {
-    let (grid, cluster) = (config.grid, cluster(kernel, config));
-    if let Some(required) = kernel
-        .required_cluster
-        .filter(|&required| required != cluster)
-    {
-        return Err(LaunchFault::RequiredCluster { cluster, required });
-    }
-    let blocks = cluster.into_iter().map(u128::from).product();
-    let limit = match config.non_portable_cluster {
-        true => LaunchLimits::MOST_CLUSTER_BLOCKS,
-        false => PORTABLE_CLUSTER_BLOCKS,
-    };
-    let is_portable = !config.non_portable_cluster;
-    let of_kernel = kernel.max_cluster_blocks.unwrap_or(u32::MAX);
-    if blocks > limit.into() {
-        return Err(LaunchFault::ClusterTooLarge {
-            cluster,
-            blocks,
-            limit,
-            is_portable,
-        });
-    }
-    if blocks > of_kernel.into() {
-        return Err(LaunchFault::ClusterBounds {
-            cluster,
-            blocks,
-            limit: of_kernel,
-        });
-    }
-    match (0..3).find(|&axis| !grid[axis].is_multiple_of(cluster[axis])) {
-        None => Ok(()),
-        Some(axis) => Err(LaunchFault::ClusterShape {
-            cluster,
-            grid,
-            axis,
-        }),
-    }
-}
-
-/// Checks grid, block and shared memory against the kernel's bounds and the device's limits.
+/// Checks the shape of a launch against the kernel's bounds and the device's limits.
 fn check_shape(
     kernel: &Function,
     config: &LaunchConfig,
     limits: &LaunchLimits,
 ) -> Result<(), LaunchFault> {
-    for (what, extents, limit) in [
-        ("grid", config.grid, limits.grid),
-        ("block", config.block, limits.block),
-    ] {
-        if let Some(axis) = (0..3).find(|&axis| extents[axis] > limit[axis]) {
-            return Err(LaunchFault::ExtentTooLarge {
-                what,
-                extents,
-                limit,
-                axis,
-            });
-        }
-    }
-    let (block, threads) = (config.block, config.threads_per_block());
-    if threads > limits.threads_per_block.into() {
-        return Err(LaunchFault::TooManyThreads {
-            block,
-            threads,
-            limit: limits.threads_per_block,
-        });
-    }
-    let bound = kernel
-        .max_threads
-        .map(|extents| extents.into_iter().map(u128::from).product());
-    if let Some(limit) = bound.filter(|&limit| threads > limit) {
-        return Err(LaunchFault::LaunchBounds {
-            block,
-            threads,
-            limit,
-        });
-    }
-    if let Some(required) = kernel
-        .required_threads
-        .filter(|&required| required != block)
-    {
-        return Err(LaunchFault::RequiredBlock { block, required });
-    }
-    let (static_bytes, dynamic_bytes) = (kernel.shared_bytes, config.shared_mem_bytes);
-    if static_bytes > MOST_STATIC_SHARED_BYTES {
-        return Err(LaunchFault::StaticSharedMemory {
-            static_bytes,
-            limit_bytes: MOST_STATIC_SHARED_BYTES,
-        });
-    }
-    let limit_bytes = limits.shared_mem_per_block_bytes;
-    if static_bytes.saturating_add(dynamic_bytes) > limit_bytes {
-        return Err(LaunchFault::SharedMemory {
-            static_bytes,
-            dynamic_bytes,
-            limit_bytes,
-        });
-    }
-    Ok(())
+    let shape = LaunchShape {
+        grid: config.grid,
+        block: config.block,
+        cluster: config.cluster,
+        dynamic_shared_bytes: config.shared_mem_bytes,
+    };
+    let limits = ShapeLimits {
+        grid: limits.grid,
+        block: limits.block,
+        threads_per_block: limits.threads_per_block,
+        static_shared_bytes: MOST_STATIC_SHARED_BYTES,
+        shared_bytes: limits.shared_mem_per_block_bytes,
+        cluster_blocks: match config.non_portable_cluster {
+            true => LaunchLimits::MOST_CLUSTER_BLOCKS,
+            false => PORTABLE_CLUSTER_BLOCKS,
+        },
+        is_portable: !config.non_portable_cluster,
+    };
+    Ok(kernel.check_shape(&shape, &limits)?)
 }
 
 /// What an argument puts into a parameter, or a parameter takes.

@@ -1,12 +1,14 @@
-//! Accesses to what must be left alone: where asynchronous copies are under way, and objects of `mbarrier`.
+//! Accesses to what must be left alone: where asynchronous copies are under way, and objects of
+//! `mbarrier`.
 
-use super::{GlobalRegion, Region, Request, Span};
-use crate::block::{BlockRunner, Stop};
-use crate::fault::{AccessKind, FaultKind, Location, RaceAccess};
+use super::{GlobalRegion, Region};
+use crate::fault::{AccessKind, FaultKind, Location, RaceAccess, Stop};
 use crate::memory::claims::{BulkCopy, Claim, Claims};
 use crate::memory::shared::SharedMemory;
 use crate::memory::{Words, byte_mask};
 use crate::registers::{LANES, lanes};
+use crate::request::{Request, Span};
+use crate::runner::BlockRunner;
 use crate::warp::{BulkStore, Warp};
 
 /// Bytes of an object of `mbarrier`.
@@ -15,9 +17,9 @@ pub(crate) const MBARRIER_BYTES: u64 = 8;
 impl BlockRunner<'_> {
     /// The claims on the block's shared memory.
     pub(crate) fn claims(&mut self) -> &mut Claims {
-        let bytes = self.shared.bytes;
+        let bytes = self.block.shared.bytes;
         let tracks_proxies = self.launch.exchange.bulk && self.launch.sanitize.races;
-        let claims = &mut self.shared.claims;
+        let claims = &mut self.block.shared.claims;
         claims.get_or_insert_with(|| Box::new(Claims::new(bytes, tracks_proxies)))
     }
 
@@ -28,19 +30,20 @@ impl BlockRunner<'_> {
         request: &Request,
         span: &Span,
     ) -> Result<(), Stop> {
-        let Some(mut claims) = self.shared.claims.take() else {
+        let Some(mut claims) = self.block.shared.claims.take() else {
             return Ok(());
         };
-        let checked = self.check_claims(warp, &self.shared, &claims, request, span);
+        let checked = self.check_claims(warp, &self.block.shared, &claims, request, span);
         if request.kind != AccessKind::Load {
             let width = request.width.into();
             lanes(request.mask).for_each(|lane| claims.note_store(request.addresses[lane], width));
         }
-        self.shared.claims = Some(claims);
+        self.block.shared.claims = Some(claims);
         checked
     }
 
-    /// Checks that no lane accesses what is claimed in `memory`, the running block's or another's; `warp` executes the access.
+    /// Checks that no lane accesses what is claimed in `memory`, the running block's or another's;
+    /// `warp` executes the access.
     pub(super) fn check_claims(
         &self,
         warp: &Warp,
@@ -73,18 +76,18 @@ impl BlockRunner<'_> {
             return Ok(());
         }
         self.claims();
-        let Some(mut claims) = self.shared.claims.take() else {
+        let Some(mut claims) = self.block.shared.claims.take() else {
             return Ok(());
         };
         let (offset, width) = (request.addresses[lane], request.width.into());
         let result = match claims.keeps(offset, width, request.kind != AccessKind::Load) {
-            true => Err(self.claimed(warp, &self.shared, &claims, request, lane)),
+            true => Err(self.claimed(warp, &self.block.shared, &claims, request, lane)),
             false => {
                 claims.claim(offset, width, claim);
                 Ok(())
             }
         };
-        self.shared.claims = Some(claims);
+        self.block.shared.claims = Some(claims);
         result
     }
 
@@ -118,9 +121,9 @@ impl BlockRunner<'_> {
             Some(copy) => Some(started(AccessKind::Store, copy.warp, copy.lane, copy.pc)),
             None => {
                 // Those of other blocks are not at hand.
-                let own = self.launch.view(self.block).block;
+                let own = self.launch.view(self.block.index).block;
                 let is_own = memory.owner.is_none_or(|owner| owner == own);
-                let warps = self.warps.iter().chain([warp]).filter(|_| is_own);
+                let warps = self.block.warps.iter().chain([warp]).filter(|_| is_own);
                 let queues = warps.filter_map(|warp| Some((warp.index, warp.copies.as_ref()?)));
                 let mut copies = queues.flat_map(|(warp, queues)| {
                     let loads = queues.loads.all().map(|(lane, copy)| {
@@ -150,7 +153,7 @@ impl BlockRunner<'_> {
         let thread = (warp * LANES + lane) as u32;
         RaceAccess {
             kind,
-            thread: self.launch.thread_id(self.block, thread),
+            thread: self.launch.thread_id(self.block.index, thread),
             place: self.launch.code.infos[pc as usize].position.clone(),
         }
     }
@@ -161,7 +164,7 @@ impl BlockRunner<'_> {
         let meets = |copy: &BulkCopy, first: u64, last: u64| {
             first < copy.global + u64::from(copy.bytes) && copy.global < last.saturating_add(width)
         };
-        for copy in &self.leaving {
+        for copy in &self.sanitizer.leaving {
             if !meets(copy, span.min, span.max) {
                 continue;
             }
@@ -186,7 +189,8 @@ impl BlockRunner<'_> {
         Ok(())
     }
 
-    /// Checks that what one lane's copy reads, as it arrives, is what was there where it was started: `data`, in words.
+    /// Checks that what one lane's copy reads, as it arrives, is what was there where it was
+    /// started: `data`, in words.
     pub(crate) fn check_source(
         &self,
         request: &Request,
@@ -210,7 +214,7 @@ impl BlockRunner<'_> {
         });
         let store = stores.max_by_key(|store| (store.block == self.block_number(), store.clock));
         region.release_cells();
-        // What a launch changes has been noted.
+        // The race check has noted the stores of this launch.
         let Some(store) = store else { return Ok(()) };
         let kind = FaultKind::CopyUnderWay {
             access: request.access(),

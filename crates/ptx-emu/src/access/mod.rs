@@ -1,35 +1,36 @@
 //! Accesses of a warp to memory, in any space.
 //!
+//! - `bounds`: alignment and bounds;
 //! - `claims`: what ordinary accesses must leave alone;
-//! - `distributed`: shared memory of other blocks of the cluster;
-//! - `request`: one warp-wide access: whether it may, where it goes, what it costs;
+//! - `cluster`: shared memory of other blocks of the cluster;
 //! - `region`: memory that one access may lie in;
 //! - `shadow`: the checks against the shadow: written before, not racing.
 //!
-//! An [`Action`] says what an instruction does to the regions that its lanes' addresses lie in; [`BlockRunner::access`]
-//! finds them.
+//! An [`Action`] says what an instruction does to the regions that its lanes' addresses lie in;
+//! [`BlockRunner::access`] finds them.
 
+mod bounds;
 mod claims;
-mod distributed;
+mod cluster;
 mod region;
-mod request;
 mod shadow;
 
 use ptx::Space;
 
-use crate::block::{At, BlockRunner, Stop};
-use crate::fault::{AccessKind, Stray};
+use crate::fault::{AccessKind, Stop, Stray};
 use crate::memory::{PARAM_FRAMES, space_of, window};
 use crate::registers::{Address, Registers, lanes, lanes_where};
+use crate::request::{Request, Span};
+use crate::runner::{At, BlockRunner};
 use crate::warp::Warp;
 pub(crate) use claims::{MBARRIER_BYTES, words};
 use region::LaneRegion;
 pub(crate) use region::{GlobalRegion, ParamRegion, Region};
-pub(crate) use request::{Request, Span};
 
-/// What an instruction does to memory.
+/// The effect of an instruction on memory.
 pub(crate) trait Action {
-    /// Does it to one region, in which all lanes of the request lie, aligned. `span` is that of the addresses.
+    /// Does it to one region, in which all lanes of the request lie, aligned. `span` is that of the
+    /// addresses.
     fn run<R: Region>(
         &self,
         runner: &mut BlockRunner,
@@ -57,7 +58,8 @@ pub(crate) struct MemoryAccess {
 }
 
 impl BlockRunner<'_> {
-    /// Does something to the memory that the lanes' addresses lie in, space by space if they are generic.
+    /// Does something to the memory that the lanes' addresses lie in, space by space if they are
+    /// generic.
     pub(crate) fn access(
         &mut self,
         warp: &mut Warp,
@@ -117,12 +119,12 @@ impl BlockRunner<'_> {
         match space {
             Space::Shared | Space::SharedCluster => {
                 self.check_shared(request, &span)?;
-                if self.shared.claims.is_some() {
+                if self.block.shared.claims.is_some() {
                     self.meet_claims(warp, request, &span)?;
                 }
-                let mut shared = std::mem::take(&mut self.shared);
+                let mut shared = std::mem::take(&mut self.block.shared);
                 let result = action.run(self, &mut warp.registers, &mut shared, request, &span);
-                self.shared = shared;
+                self.block.shared = shared;
                 result?;
                 request.count_shared(&mut self.tallies.traffic(tally).shared, &span);
             }
@@ -135,7 +137,7 @@ impl BlockRunner<'_> {
                 }
             }
             Space::Generic | Space::Global | Space::Const => {
-                if !self.leaving.is_empty() {
+                if !self.sanitizer.leaving.is_empty() {
                     self.check_leaving(request, &span)?;
                 }
                 let memory = self.launch.memory;
@@ -159,7 +161,8 @@ impl BlockRunner<'_> {
         Ok(())
     }
 
-    /// Accesses what a thread has of its own: local memory, the parameters of its frame, and those of the launch.
+    /// Accesses what a thread has of its own: local memory, the parameters of its frame, and those
+    /// of the launch.
     fn access_own(
         &mut self,
         warp: &mut Warp,

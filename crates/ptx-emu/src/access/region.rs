@@ -2,7 +2,6 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 
-use crate::block::{BlockRunner, LaunchContext};
 use crate::check::race::{BlockOrder, Cell, DeviceOrder, Leftovers, PAGE, PageGuard};
 use crate::fault::Location;
 use crate::memory::Words;
@@ -10,14 +9,16 @@ use crate::memory::global::{Buffer, GlobalMemory};
 use crate::memory::lanes::LaneMemory;
 use crate::memory::shared::SharedMemory;
 use crate::registers::{LANES, Row32};
+use crate::runner::{BlockRunner, LaunchContext};
 
 /// Memory that one access may lie in. Offsets are in bytes from its start.
 ///
-/// What has no shadow counts as written, and has no cells for races.
+/// Memory without a shadow counts as written, and has no cells for races.
 pub(crate) trait Region: Words {
     /// Global memory: the rules for atomics and read-only loads are its own.
     const IS_GLOBAL: bool = false;
-    /// A read of what nothing has written is reported at the next barrier, if no race is found before.
+    /// A read of what nothing has written is reported at the next barrier, if no race is found
+    /// before.
     const DEFERS_UNWRITTEN: bool = false;
     /// The order among blocks that accesses follow.
     type Order<'l>: BlockOrder;
@@ -69,7 +70,7 @@ pub(crate) trait Region: Words {
     /// Counts a range as written.
     fn mark_written(&mut self, _offset: u64, _bytes: u64) {}
 
-    /// The bits that are not set of a value, where a load of such is no fault.
+    /// The bits that are not set of a value, where a load of such is allowed.
     fn unset(&self, _lane: usize, _offset: u64, _bytes: u32) -> u64 {
         0
     }
@@ -77,7 +78,7 @@ pub(crate) trait Region: Words {
     /// Counts bits of a value that has just been stored as not set.
     fn mark_unset(&mut self, lane: usize, offset: u64, bytes: u32, bits: u64);
 
-    /// What a granule remembers of its accesses.
+    /// The memory of a granule: its latest accesses.
     fn cell(&mut self, _granule: u64) -> Option<&mut Cell> {
         None
     }

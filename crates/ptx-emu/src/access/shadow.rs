@@ -1,12 +1,12 @@
 //! The checks of accesses against the shadow: written before, not racing.
 
 use crate::access::region::Region;
-use crate::access::request::{Request, Span};
-use crate::block::{BlockRunner, Stop};
 use crate::check::race::{Conflict, Now, Record};
 use crate::counts::InstructionClass;
-use crate::fault::{AccessKind, FaultKind, Location, RaceAccess, RaceBetween};
+use crate::fault::{AccessKind, FaultKind, Location, RaceAccess, RaceBetween, Stop};
 use crate::registers::{LANES, lanes};
+use crate::request::{Request, Span};
+use crate::runner::BlockRunner;
 
 /// Bytes of the widest access of a thread's own.
 const WIDEST: u32 = 32;
@@ -18,7 +18,8 @@ impl BlockRunner<'_> {
         offset >> shift..((offset + u64::from(width) - 1) >> shift) + 1
     }
 
-    /// The offset to name of an access at `offset` that a granule of it is wrong of: of a copy in bulk, the granule's.
+    /// The offset to name of an access at `offset` that a granule of it is wrong of: of a copy in
+    /// bulk, the granule's.
     fn offset_of(&self, request: &Request, offset: u64, granule: u64) -> u64 {
         match request.width > WIDEST {
             true => offset.max(granule * u64::from(self.launch.granule)),
@@ -28,15 +29,18 @@ impl BlockRunner<'_> {
 
     /// Checks that what a load reads has been written, if that is to be checked.
     ///
-    /// In shared memory, reading what nothing has written is, more often than not, reading before another thread writes. So
-    /// the fault is kept until the next barrier, and gives way to a race found before that.
+    /// In shared memory, reading what nothing has written is, more often than not, reading before
+    /// another thread writes. So the fault is kept until the next barrier, and gives way to a race
+    /// found before that.
     pub(crate) fn check_written<R: Region>(
         &mut self,
         request: &Request,
         region: &R,
         span: &Span,
     ) -> Result<(), Stop> {
-        if !self.launch.sanitize.uninitialized || R::DEFERS_UNWRITTEN && self.unwritten.is_some() {
+        if !self.launch.sanitize.uninitialized
+            || R::DEFERS_UNWRITTEN && self.sanitizer.unwritten.is_some()
+        {
             return Ok(());
         }
         let width = u64::from(request.width);
@@ -54,7 +58,7 @@ impl BlockRunner<'_> {
                 if !R::DEFERS_UNWRITTEN || !self.launch.sanitize.races {
                     return Err(fault);
                 }
-                self.unwritten = Some(fault);
+                self.sanitizer.unwritten = Some(fault);
                 break;
             }
         }
@@ -80,7 +84,7 @@ impl BlockRunner<'_> {
     pub(crate) fn record(&self, request: &Request) -> Record {
         Record {
             block: self.block_number(),
-            clock: self.clocks.now(self.warp_number(request.warp)),
+            clock: self.sanitizer.clocks.now(self.warp_number(request.warp)),
             pc: request.pc,
             thread: request.thread(0) as u16,
             strong: request.strong,
@@ -92,9 +96,9 @@ impl BlockRunner<'_> {
     fn now<R: Region>(&self, request: &Request) -> Now<'_, R::Order<'_>> {
         Now {
             record: self.record(request),
-            clocks: &self.clocks,
+            clocks: &self.sanitizer.clocks,
             blocks: R::order(self, request.warp),
-            rank: self.rank,
+            rank: self.block.rank,
             cluster: &self.cluster.numbers,
         }
     }
@@ -136,8 +140,8 @@ impl BlockRunner<'_> {
         Ok(())
     }
 
-    /// Checks the store of each lane for races, notes it, and makes it with `store`. `changes` says whether a lane stores
-    /// another value than is there.
+    /// Checks the store of each lane for races, notes it, and makes it with `store`. `changes` says
+    /// whether a lane stores another value than is there.
     pub(crate) fn check_stores<R: Region>(
         &self,
         request: &Request,

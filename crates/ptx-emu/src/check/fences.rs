@@ -1,26 +1,29 @@
-//! What each block of a launch has published, and when: accesses that a device-wide fence has followed, and then a strong store or an
-//! atomic by a thread that knows of the fence.
+//! Publications of each block of a launch, and their times: accesses that a device-wide fence has
+//! followed, and then a strong store or an atomic by a thread that knows of the fence.
 //!
-//! Time is the number of publications by any block. What another block has published may be seen by an access that comes later; so a
-//! block that has gone on meanwhile, to its next fences, is not taken as seen up to there.
+//! Time is the number of publications by any block. What another block has published may be seen by
+//! an access that comes later; so a block that has gone on meanwhile, to its next fences, is not
+//! taken as seen up to there.
 //!
-//! A grid may have 2^31 blocks, of which a launch that is sampled runs a few. So there is memory for those only that fence.
+//! A grid may have 2^31 blocks, and a launch that is sampled runs a few. So there is memory
+//! for those only that fence.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 /// Blocks of a page.
 const PAGE: u64 = 4096;
-/// Publications of a warp's accesses that are remembered. One that is further ahead of others is taken as seen up to the oldest.
+/// Publications of a warp's accesses that are remembered. One that is further ahead of others is
+/// taken as seen up to the oldest.
 const REMEMBERED: usize = 8;
 
-/// The latest publications of a warp's accesses, the last first: the time, and in the lower half the clock below which accesses of the
-/// warp are published. 0 for none.
+/// The latest publications of a warp's accesses, the last first: the time, and in the lower half
+/// the clock below which accesses of the warp are published. 0 for none.
 type Published = [AtomicU64; REMEMBERED];
 /// Of each warp of a block.
 type Block = OnceLock<Box<[Published]>>;
 
-/// What each block has published.
+/// The publications of each block.
 #[derive(Debug, Default)]
 pub(crate) struct Fences {
     /// Empty if nothing is kept.
@@ -31,7 +34,7 @@ pub(crate) struct Fences {
 }
 
 impl Fences {
-    /// For so many blocks of so many warps, nothing published.
+    /// For `blocks` blocks of `warps` warps, nothing published.
     pub(crate) fn new(blocks: u64, warps: usize) -> Self {
         let pages = (0..blocks.div_ceil(PAGE)).map(|_| OnceLock::new());
         Self {
@@ -52,7 +55,8 @@ impl Fences {
         self.time.load(Relaxed)
     }
 
-    /// The clock below which accesses of a warp of a block had been published at a time; 0 for none.
+    /// The clock below which accesses of a warp of a block had been published at a time; 0 for
+    /// none.
     #[inline]
     pub(crate) fn of(&self, block: u64, warp: usize, time: u32) -> u32 {
         let page = self.pages.get((block / PAGE) as usize);
@@ -74,7 +78,8 @@ impl Fences {
         clock
     }
 
-    /// Publishes accesses, if publications are kept: for warps of blocks, the clock below which. A block is run by one host thread.
+    /// Publishes accesses, if publications are kept: for warps of blocks, the clock below which. A
+    /// block is run by one host thread.
     pub(crate) fn publish(&self, clocks: impl Iterator<Item = (u64, usize, u32)>) {
         let mut time = None;
         for (block, warp, clock) in clocks {
@@ -137,7 +142,7 @@ mod tests {
         let at = |block, time| fences.of(block, 0, time);
         assert_eq!([0, 1, 2, 3].map(|time| at(0, time)), [0, 2, 2, 5]);
         assert_eq!([1, 2].map(|time| at(1, time)), [0, 1]);
-        // The oldest that is remembered stands for those before.
+        // The oldest that is remembered represents those before.
         for clock in 10..10 + REMEMBERED as u32 {
             publish(&fences, 0, 0, clock);
         }

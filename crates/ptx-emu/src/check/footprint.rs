@@ -2,13 +2,14 @@
 
 use std::ops::Range;
 
-use super::written::WrittenShadow;
-use crate::access::{Request, Span};
+use super::writes::WrittenShadow;
 use crate::fault::AccessKind;
 use crate::registers::lanes;
+use crate::request::{Request, Span};
 
-/// What launches read and wrote of a buffer since [`Machine::watch_accesses`](crate::Machine::watch_accesses): ranges of bytes
-/// from its start, in order and apart. An atomic reads and writes.
+/// What launches read and wrote of a buffer since
+/// [`Machine::watch_accesses`](crate::Machine::watch_accesses): ranges of bytes from its start, in
+/// order and apart. An atomic reads and writes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Accessed {
     /// Bytes read.

@@ -44,7 +44,8 @@ pub(crate) struct Format {
     pub(super) default_nan: u64,
     /// Whether a NaN operand's payload reaches the result.
     pub(super) keeps_payload: bool,
-    /// Whether a value below the normal numbers becomes 0, when rounded as if exponents had no limit.
+    /// Whether a value below the normal numbers becomes 0, when rounded as if exponents had no
+    /// limit.
     pub(super) flushes: bool,
 }
 

@@ -1,9 +1,10 @@
-//! No text makes reading panic, and what it accepts is well-formed. What is recorded of each form's code.
+//! No text makes reading panic, and what it accepts is well-formed. What is recorded of each form's
+//! code.
 
 use proptest::prelude::*;
 
 use super::*;
-use crate::block::Op;
+use crate::runner::Op;
 
 const SEEDS: [&str; 3] = [
     include_str!("../../../ptx/tests/data/forms.ptx"),
@@ -176,8 +177,9 @@ fn assert_well_formed(executable: &Executable) {
     }
 }
 
-/// Every row that an operation names exists. Read off its debug form, so that no operand is forgotten. Rows of a call's
-/// registers may be the callee's, and rows of arithmetic do not tell their file.
+/// Every row that an operation names exists. Read off its debug form, so that no operand is
+/// forgotten. Rows of a call's registers may be the callee's, and rows of arithmetic do not tell
+/// their file.
 fn assert_rows(function: &FunctionCode, op: &Op) {
     let text = format!("{op:?}");
     let rows = function.rows;
@@ -220,8 +222,9 @@ fn compilers_emit_nothing_that_is_not_modelled() {
     }
 }
 
-/// `forms.ptx` assembles with ptxas 13.5 for sm_90, so the left side is PTX; the right side was checked against the PTX ISA
-/// by reading. What arithmetic on rows computes is recorded elsewhere (`tests/forms.rs`).
+/// `forms.ptx` assembles with ptxas 13.5 for sm_90, so the left side is PTX; the right side was
+/// checked against the PTX ISA by reading. What arithmetic on rows computes is recorded elsewhere
+/// (`tests/forms.rs`).
 #[test]
 fn each_form_has_the_code_that_is_recorded() {
     let text = SEEDS[0];

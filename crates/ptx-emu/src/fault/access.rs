@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use super::threads::Index;
+use super::quantity::{Bytes, Index};
 
-/// What an access does.
+/// The kinds of accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AccessKind {
     /// Reads.
@@ -28,7 +28,7 @@ impl fmt::Display for AccessKind {
 /// One thread's access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Access {
-    /// What it does.
+    /// Its kind.
     pub kind: AccessKind,
     /// How many bytes.
     pub bytes: u32,
@@ -85,7 +85,8 @@ impl fmt::Display for Location {
 
 /// A variable in shared memory, by the name that its author knows.
 ///
-/// `cuda_std::shared_array!` makes statics whose mangled names end in the line where the macro stands.
+/// `cuda_std::shared_array!` makes statics whose mangled names end in the line where the macro
+/// stands.
 struct SharedArray<'a>(&'a str);
 
 impl fmt::Display for SharedArray<'_> {
@@ -100,79 +101,6 @@ impl fmt::Display for SharedArray<'_> {
     }
 }
 
-/// Where an access that is out of bounds goes.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Stray {
-    /// Near a buffer of global memory.
-    Buffer {
-        /// The nearest buffer.
-        name: String,
-        /// Its size in bytes.
-        size: u64,
-        /// Bytes from its start; negative if before it.
-        offset: i64,
-    },
-    /// Inside a buffer that was freed.
-    Freed {
-        /// The buffer's name.
-        name: String,
-        /// Bytes from its start.
-        offset: u64,
-    },
-    /// In the block's shared memory window.
-    Shared {
-        /// Shared memory of the block in bytes.
-        size: u64,
-        /// The offset.
-        offset: u64,
-    },
-    /// In the window of the cluster's shared memory, beyond the cluster's blocks.
-    Cluster {
-        /// The rank of the block that the address is of.
-        rank: u32,
-        /// Blocks of the cluster.
-        blocks: u32,
-    },
-    /// In the shared memory of another block of the cluster, by an instruction for the own block's.
-    OtherBlock {
-        /// The rank of the block that the address is of.
-        rank: u32,
-    },
-    /// In the thread's local memory window.
-    Local {
-        /// Local memory in use in bytes.
-        size: u64,
-        /// The offset.
-        offset: u64,
-    },
-    /// In the kernel's parameters.
-    Param {
-        /// Bytes of parameters.
-        size: u64,
-        /// The offset.
-        offset: u64,
-    },
-    /// Near address 0.
-    Null {
-        /// The address.
-        address: u64,
-    },
-    /// 2^32 elements beyond a position near a buffer.
-    Wrapped {
-        /// The buffer's name.
-        name: String,
-        /// Its size in bytes.
-        size: u64,
-        /// Bytes from its start to that position; negative if before it.
-        offset: i64,
-    },
-    /// Near nothing.
-    Nowhere {
-        /// The address.
-        address: u64,
-    },
-}
-
 /// Whether the block whose shared memory another accesses is alive then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lifetime {
@@ -184,23 +112,30 @@ pub enum Lifetime {
     MayHaveEnded,
 }
 
-/// A number of bytes in words.
-pub(super) struct Bytes(pub(super) u64);
-
-impl fmt::Display for Bytes {
+impl fmt::Display for Lifetime {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} byte{}", self.0, if self.0 == 1 { "" } else { "s" })
+        f.write_str(match self {
+            Self::MayNotHaveStarted => {
+                "may not have started: the accessing block has not passed a barrier of the cluster; put a `cluster::sync()` before the first access to another block's memory"
+            }
+            Self::HasEnded => {
+                "has ended: a barrier of the cluster must keep it until all have made their accesses; put a `cluster::sync()` after the last access to another block's memory"
+            }
+            Self::MayHaveEnded => {
+                "may end before: no barrier of the cluster stands between the access and the end of that block; put a `cluster::sync()` after the last access to another block's memory"
+            }
+        })
     }
 }
 
-/// What depends on a value that nothing has set.
+/// The use of a value that nothing has set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum UnsetUse {
     /// A branch, or another condition of an instruction.
     Condition,
     /// Where an access goes.
     Address,
-    /// What a store leaves in global memory.
+    /// The value that a store leaves in global memory.
     Store,
     /// An operand of an instruction that needs it set.
     Operand(String),

@@ -1,21 +1,28 @@
-//! What can be wrong with a program.
+//! The kinds of faults: what can be wrong with a program, and the message of each.
 
-use super::access::{Access, AccessKind, Lifetime, Location, Stray, UnsetUse};
+use super::access::{Access, AccessKind, Lifetime, Location, UnsetUse};
+use super::quantity::{Bytes, Index, Threads};
+use super::stray::Stray;
 use super::threads::{RaceAccess, RaceBetween, ThreadId, Waiting};
 use crate::position::CodePosition;
 
-/// What is wrong with a program.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// The kinds of faults of a program.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FaultKind {
     /// An access to memory that is not the program's.
+    #[error("{access} {}", stray.as_target(access.bytes))]
     OutOfBounds {
         /// The access.
         access: Access,
         /// Where it goes.
         stray: Stray,
     },
-    /// An access at an address that is no multiple of its size.
+    /// An access at an address that is not a multiple of its size.
+    #[error(
+        "{access} at {}address {address:#x}, which is {} past a multiple of {}",
+        place(location.as_ref()), Bytes(address % u64::from(access.bytes)), access.bytes
+    )]
     Misaligned {
         /// The access.
         access: Access,
@@ -25,29 +32,35 @@ pub enum FaultKind {
         location: Option<Location>,
     },
     /// A store to constant memory or parameters.
+    #[error("{access} to {what}")]
     ReadOnly {
         /// The access.
         access: Access,
-        /// What it would change.
+        /// The memory that it would change.
         what: String,
     },
     /// A load of memory that nothing has written.
+    #[error("{access} from {location}, which nothing has written before")]
     Uninitialized {
         /// The access.
         access: Access,
-        /// What it reads.
+        /// The memory that it reads.
         location: Location,
     },
     /// Use of a value that nothing has set: of local memory that was not written, or of a variable.
+    #[error(
+        "{used} a value that nothing has set: a variable or an array element, read before it is written"
+    )]
     UnsetValue {
-        /// What depends on it.
+        /// The use of the value.
         used: UnsetUse,
         /// The latest load from local memory that nothing has written, in the block.
         loaded: Option<CodePosition>,
     },
     /// Two accesses to the same bytes that nothing orders.
+    #[error("{kind} of {location} and an earlier {} {between}", earlier.kind)]
     Race {
-        /// What both access.
+        /// The bytes that both access.
         location: Location,
         /// The later access in this run: the fault's thread and position are that access's.
         kind: AccessKind,
@@ -57,39 +70,48 @@ pub enum FaultKind {
         between: RaceBetween,
     },
     /// An access to what an asynchronous copy has under way.
+    #[error("{}", copy_under_way(access, location, copy.as_ref(), overwritten.is_some()))]
     CopyUnderWay {
         /// The access.
         access: Access,
-        /// What it accesses.
+        /// The bytes that it accesses.
         location: Location,
         /// The copy, where it is known: what it does to these bytes, and where it was started.
         copy: Option<RaceAccess>,
-        /// If the access is a copy's own: the store that has changed what it reads before it had arrived.
+        /// If the access is a copy's own: the store that has changed what it reads before it had
+        /// arrived.
         overwritten: Option<RaceAccess>,
     },
-    /// A bulk copy that is under way when its thread ends, or the block whose memory it goes to. The fault's position is where it was
-    /// started.
+    /// A bulk copy that is under way when its thread ends, or the block whose memory it goes to.
+    /// The fault's position is where it was started.
+    #[error("a bulk copy {}", not_awaited(copy.kind, location))]
     CopyNotAwaited {
         /// The copy.
         copy: Access,
-        /// What it copies, in shared memory.
+        /// The bytes that it copies, in shared memory.
         location: Location,
     },
     /// A bulk copy of what ordinary instructions have stored, with no fence between the two.
+    #[error(
+        "a bulk copy's {copy}: an ordinary instruction has stored to {location}, and no `bulk_copy::{}` stands between (in PTX `fence.proxy.async`)",
+        proxy_fence(location)
+    )]
     MissingProxyFence {
         /// The copy.
         copy: Access,
-        /// What it may not see.
+        /// The bytes that it may not see.
         location: Location,
     },
     /// A copy of a size that there is not, or that reports wrongly.
+    #[error("{reason}")]
     InvalidCopy {
-        /// What is wrong with it.
+        /// The rule that it breaks.
         reason: String,
     },
     /// A load through the read-only path of data that is stored during the launch.
+    #[error("ld.global.nc of {location}, which this launch changes")]
     StaleReadOnlyLoad {
-        /// What is read.
+        /// The bytes that are read.
         location: Location,
         /// The store.
         store: RaceAccess,
@@ -97,6 +119,7 @@ pub enum FaultKind {
         is_later: bool,
     },
     /// An access to the shared memory of a block of the cluster that may not be alive.
+    #[error("{access} in shared memory of block {}, which {lifetime}", Index(*block))]
     BlockNotAlive {
         /// The access.
         access: Access,
@@ -106,6 +129,7 @@ pub enum FaultKind {
         lifetime: Lifetime,
     },
     /// `mapa` or `getctarank` of an address that is not in shared memory.
+    #[error("{instruction} of address {address:#x}")]
     NotShared {
         /// The instruction's name.
         instruction: &'static str,
@@ -113,6 +137,10 @@ pub enum FaultKind {
         address: u64,
     },
     /// A barrier that only a part of the block reaches.
+    #[error(
+        "{} of {threads} reached barrier {barrier}; the others ended without it (first: thread {}). Is it in a branch, or after a `return`?",
+        Threads(*arrived), Index(missing.thread)
+    )]
     PartialBarrier {
         /// The barrier's number.
         barrier: u32,
@@ -124,6 +152,7 @@ pub enum FaultKind {
         missing: ThreadId,
     },
     /// Lanes of one warp at different barrier instructions at once.
+    #[error("threads of one warp reached barrier {barrier} at different places")]
     DivergentBarrier {
         /// The barrier's number.
         barrier: u32,
@@ -132,14 +161,17 @@ pub enum FaultKind {
         /// That lane's thread.
         other_thread: ThreadId,
     },
-    /// A barrier with a wrong number, or thread count; an object of `mbarrier` that is used wrongly.
+    /// A barrier with a wrong number, or thread count; an object of `mbarrier` that is used
+    /// wrongly.
+    #[error("{reason}")]
     InvalidBarrier {
-        /// What is wrong with it.
+        /// The rule that it breaks.
         reason: String,
     },
     /// No thread can go on.
+    #[error("no thread of the {} can go on", together(*blocks))]
     Deadlock {
-        /// Who waits where.
+        /// The threads that wait, and their places.
         waiting: Vec<Waiting>,
         /// Threads that have exited.
         exited: u32,
@@ -147,6 +179,7 @@ pub enum FaultKind {
         blocks: u32,
     },
     /// Blocks wait for something that no block does that runs.
+    #[error("the {running} blocks that run wait for {}", in_vain(*waiting, *resident, *instructions))]
     BlocksWait {
         /// Blocks that run.
         running: u64,
@@ -154,10 +187,14 @@ pub enum FaultKind {
         waiting: u64,
         /// Blocks of the launch that the device holds at once.
         resident: u64,
-        /// Warp instructions that they have executed together since one of them last changed anything in memory.
+        /// Warp instructions that they have executed together since one of them last changed
+        /// anything in memory.
         instructions: u64,
     },
     /// A warp-wide instruction whose mask names lanes that do not reach it.
+    #[error(
+        "{instruction} with mask {mask:#010x} waits for lanes {missing:#010x}, which do not reach it"
+    )]
     InactiveLanes {
         /// The instruction's name.
         instruction: &'static str,
@@ -169,6 +206,7 @@ pub enum FaultKind {
         elsewhere: Option<Waiting>,
     },
     /// A lane executes a warp-wide instruction whose mask does not name it.
+    #[error("lane {lane} executes {instruction} with mask {mask:#010x}, which does not name it")]
     LaneNotInMask {
         /// The instruction's name.
         instruction: &'static str,
@@ -178,18 +216,21 @@ pub enum FaultKind {
         lane: u32,
     },
     /// A shuffle that reads from a lane that does not take part.
+    #[error("reads lane {lane}, which does not take part (lanes {participants:#010x} do)")]
     ShuffleFromInactive {
         /// The lane read from.
-        source: u32,
+        lane: u32,
         /// Lanes that take part.
         participants: u32,
     },
     /// Too many nested calls.
+    #[error("more than {limit} nested calls; is there an endless recursion?")]
     CallDepth {
         /// Nested calls allowed.
         limit: u32,
     },
     /// Too much local memory.
+    #[error("{needed} bytes of local memory in {depth} nested calls; the limit is {limit} bytes")]
     StackOverflow {
         /// Bytes needed.
         needed: u64,
@@ -199,11 +240,13 @@ pub enum FaultKind {
         depth: u32,
     },
     /// A call to what is not a function.
+    #[error("call of {address:#x}, which is not a function")]
     BadCall {
         /// The address called.
         address: u64,
     },
     /// A branch beyond the end of its table.
+    #[error("branch to entry {index} of a table of {entries}")]
     BadBranchTable {
         /// The index.
         index: u32,
@@ -211,13 +254,20 @@ pub enum FaultKind {
         entries: u32,
     },
     /// The block executed more instructions than it may.
+    #[error(
+        "the block has executed {fuel} warp instructions and has not ended; is there an endless loop, or a wait for another block?"
+    )]
     FuelExhausted {
         /// Warp instructions allowed.
         fuel: u64,
     },
     /// `trap`.
+    #[error(
+        "the kernel executed `trap`: a panic, for example from an index out of range, a division by zero or an `unwrap` of `None`"
+    )]
     Trap,
     /// `brkpt`.
+    #[error("the kernel executed `brkpt`")]
     Breakpoint,
 }
 
@@ -255,5 +305,72 @@ impl FaultKind {
             Self::Trap => "trap",
             Self::Breakpoint => "breakpoint",
         }
+    }
+}
+
+/// A position, before the address in it.
+fn place(location: Option<&Location>) -> String {
+    location.map_or_else(String::new, |location| format!("{location}, "))
+}
+
+fn copy_under_way(
+    access: &Access,
+    location: &Location,
+    copy: Option<&RaceAccess>,
+    is_overwritten: bool,
+) -> String {
+    if is_overwritten {
+        return format!(
+            "an asynchronous copy's {access} from {location}, which a thread has overwritten before the copy had arrived: wait for the copy before anything stores there"
+        );
+    }
+    let direction = match copy {
+        Some(copy) if copy.kind == AccessKind::Load => "from",
+        _ => "to",
+    };
+    format!(
+        "{access} at {location}, {direction} which a copy is under way: nothing has waited for it"
+    )
+}
+
+fn not_awaited(copy: AccessKind, location: &Location) -> String {
+    match copy {
+        AccessKind::Load => format!(
+            "from {location} may not have read it when the thread ends that started it: wait for it before (`bulk_copy::wait_read`, in PTX `cp.async.bulk.wait_group.read`)"
+        ),
+        _ => format!(
+            "to {location} is under way when the block ends: wait for it before (`mbarrier::wait`)"
+        ),
+    }
+}
+
+fn proxy_fence(location: &Location) -> &'static str {
+    match location {
+        Location::Shared { .. } => "fence_shared",
+        Location::Buffer { .. } => "fence_global",
+    }
+}
+
+/// Blocks that run together.
+fn together(blocks: u32) -> String {
+    match blocks {
+        1 => "block".to_owned(),
+        _ => format!("cluster of {blocks} blocks"),
+    }
+}
+
+/// Something that does not come, for blocks that poll memory.
+fn in_vain(waiting: u64, resident: u64, instructions: u64) -> String {
+    let polled = |they: &str| {
+        format!(
+            "{they} have polled memory for {instructions} warp instructions, and nothing in it has changed"
+        )
+    };
+    match waiting {
+        0 => format!("something that none of them does: {}", polled("they")),
+        _ => format!(
+            "blocks that cannot start (not started: {waiting}): the device holds {resident} of this launch's blocks at once. {}. A block may wait only for blocks that run at the same time: launch at most {resident} and give each more to do, or end the launch where blocks wait for each other",
+            polled("They")
+        ),
     }
 }

@@ -1,25 +1,32 @@
 //! Why a launch fails.
 //!
-//! Three kinds are kept apart: [`Fault::Program`], the kernel does something wrong; [`Fault::Unsupported`], the
-//! kernel does something that is not modelled; [`Fault::Launch`], the launch is not possible.
+//! Three kinds are kept apart: [`Fault::Program`], the kernel does something wrong;
+//! [`Fault::Unsupported`], the kernel does something that is not modelled; [`Fault::Launch`], the
+//! launch is not possible.
 //!
-//! - `kind`: what can be wrong with a program; `message`: the same in words;
-//! - `access`: accesses, and where they go; `threads`: threads, and how they stand to each other;
+//! - `kind`: what can be wrong with a program, and the message of each; `others`: the other threads
+//!   of a fault;
+//! - `access`: accesses; `stray`: where those go that are out of bounds; `threads`: threads, and
+//!   how they stand to each other;
+//! - `quantity`: numbers in words;
 //! - `launch`: why a launch is not possible.
 
 mod access;
 mod kind;
 mod launch;
-mod message;
+mod others;
+mod quantity;
+mod stray;
 mod threads;
 
-pub use access::{Access, AccessKind, Lifetime, Location, Stray, UnsetUse};
+pub use access::{Access, AccessKind, Lifetime, Location, UnsetUse};
 pub use kind::FaultKind;
 pub use launch::LaunchError;
+pub use stray::Stray;
 pub use threads::{RaceAccess, RaceBetween, ThreadId, Waiting};
 
 use crate::position::CodePosition;
-use message::Others;
+use others::Others;
 
 /// Why a launch fails.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -35,6 +42,9 @@ pub enum Fault {
     Launch(#[from] LaunchError),
 }
 
+/// A fault, boxed to keep results small.
+pub(crate) type Stop = Box<Fault>;
+
 impl Fault {
     /// True for a data race, also with an asynchronous copy.
     pub(crate) fn is_race(&self) -> bool {
@@ -48,7 +58,7 @@ impl Fault {
     }
 }
 
-/// What a program did wrong, and where.
+/// A fault of a program, and its place.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}: {kind}\n  in kernel `{kernel}` at {place}, {thread}{}", kind.name(), Others(kind))]
 pub struct ProgramFault {
@@ -58,7 +68,7 @@ pub struct ProgramFault {
     pub thread: ThreadId,
     /// The instruction.
     pub place: CodePosition,
-    /// What is wrong.
+    /// The kind of the fault.
     pub kind: FaultKind,
 }
 
@@ -74,6 +84,6 @@ pub struct UnsupportedFault {
     pub thread: ThreadId,
     /// The instruction.
     pub place: CodePosition,
-    /// What is not supported.
+    /// The part that is not supported.
     pub reason: String,
 }

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::access::AccessKind;
+use super::quantity::{Index, Threads};
 use crate::position::CodePosition;
 
 /// A thread of a launch.
@@ -28,7 +29,7 @@ impl fmt::Display for ThreadId {
 /// One side of a race.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RaceAccess {
-    /// What it did.
+    /// Its kind.
     pub kind: AccessKind,
     /// Who.
     pub thread: ThreadId,
@@ -51,7 +52,7 @@ pub struct Waiting {
     pub first: ThreadId,
     /// Where they wait.
     pub place: CodePosition,
-    /// What for ("barrier 0", "shfl.sync").
+    /// The thing that they wait for ("barrier 0", "shfl.sync").
     pub what: String,
 }
 
@@ -83,7 +84,7 @@ pub enum RaceBetween {
     Cluster,
     /// Blocks.
     Blocks,
-    /// Blocks that learn of each other by atomics or strong accesses.
+    /// Blocks that communicate by atomics or strong accesses.
     BlocksWithFlags,
 }
 
@@ -92,37 +93,18 @@ impl fmt::Display for RaceBetween {
         f.write_str(match self {
             Self::OneInstruction => "by the same instruction, with another value: which one stays is not defined",
             Self::Lanes => {
-                "by another lane of the warp, with neither a barrier nor a warp barrier between them"
+                "by another lane of the warp, with no barrier or warp barrier between them"
             }
             Self::Warps => {
-                "by another warp, with no barrier between them (nor, in a loop, between one iteration and the next)"
+                "by another warp, with no barrier between them (or, in a loop, between one iteration and the next)"
             }
             Self::Cluster => {
-                "by another block of the cluster, with no barrier of the cluster between them (nor, in a loop, between one iteration and the next)"
+                "by another block of the cluster, with no barrier of the cluster between them (or, in a loop, between one iteration and the next)"
             }
             Self::Blocks => "by another block: nothing orders the blocks of one launch",
             Self::BlocksWithFlags => {
                 "by another block, and nothing orders the two: that takes a device-wide fence (or a release) behind the first, an atomic or a flag that the other block reads, and a fence (or an acquire) there before the second"
             }
         })
-    }
-}
-
-/// x, y, z in parentheses.
-pub(super) struct Index(pub(super) [u32; 3]);
-
-impl fmt::Display for Index {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [x, y, z] = self.0;
-        write!(f, "({x}, {y}, {z})")
-    }
-}
-
-/// A number of threads in words.
-pub(super) struct Threads(pub(super) u32);
-
-impl fmt::Display for Threads {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} thread{}", self.0, if self.0 == 1 { "" } else { "s" })
     }
 }

@@ -5,14 +5,16 @@ use std::sync::atomic::{Ordering, fence};
 use ptx::{ScalarType, Space};
 
 use super::float::{atomic_add32, atomic_add64};
-use crate::access::{Action, MemoryAccess, Region, Request, Span};
-use crate::block::{At, BlockRunner, Execute, Next, Op, Stop};
+use crate::access::{Action, MemoryAccess, Region};
 use crate::counts::InstructionClass;
-use crate::fault::AccessKind;
+use crate::fault::{AccessKind, Stop};
 use crate::frame::Returning;
 use crate::memory::space_of;
 use crate::read::{Read, Reader, Width, other};
 use crate::registers::{Registers, Slot, lanes, lanes_where};
+use crate::request::{Request, Span};
+use crate::runner::{At, BlockRunner, Execute, Next, Op};
+use crate::unset_values::facts::Rule;
 use crate::warp::Warp;
 
 /// The operation of an atomic.
@@ -39,7 +41,7 @@ enum AtomicOp {
 
 /// `atom`, `red`.
 pub(super) fn read(r: &mut Reader) -> Read<Op> {
-    r.class = InstructionClass::Atomic;
+    (r.class, r.rule) = (InstructionClass::Atomic, Rule::Strict);
     // Whether it acquires, and whether it releases. Without a modifier, atomics are relaxed.
     let order = r.choice(&[
         ("relaxed", (false, false)),
@@ -119,7 +121,7 @@ struct Atomic {
     c: Option<Slot>,
     acquires: bool,
     releases: bool,
-    /// What it orders it orders among blocks.
+    /// Its order holds among blocks.
     device: bool,
 }
 
@@ -134,7 +136,8 @@ impl Execute for Atomic {
         if self.acquires {
             runner.note_acquire(warp, self.device);
         }
-        // Relaxed updates on all hosts, ordered here, so that fences of the program are those of the host.
+        // Relaxed updates on all hosts, ordered here, so that fences of the program are those of
+        // the host.
         fence(Ordering::SeqCst);
         let own = self.lanes_of_own_memory(warp, at.active);
         if own != 0 {
@@ -180,7 +183,7 @@ impl Action for Atomic {
             let offset = request.addresses[lane] - region.base();
             let new = |old| self.update.apply(old, b, c, R::IS_GLOBAL);
             let old = region.update(lane, offset, request.width, new);
-            runner.changes += u64::from(new(old) != old);
+            runner.turn.changes += u64::from(new(old) != old);
             if let Some(dst) = self.dst {
                 registers.set_lane(dst, lane, old);
             }
@@ -228,7 +231,8 @@ impl Update {
         commutes.then(|| 1 << (4 * self.op as u32 + ty))
     }
 
-    /// The new value. In global memory an f32 sum flushes subnormals, and an f64 sum passes NaNs on as they are.
+    /// The new value. In global memory an f32 sum flushes subnormals, and an f64 sum passes NaNs on
+    /// as they are.
     fn apply(&self, old: u64, b: u64, c: u64, in_global: bool) -> u64 {
         use ScalarType::*;
         let new = match self.op {

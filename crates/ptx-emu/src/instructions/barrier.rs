@@ -2,18 +2,19 @@
 
 use ptx::{RegClass, ScalarType};
 
-use crate::block::{At, BlockRunner, Execute, Next, Op, Stop};
 use crate::counts::InstructionClass;
-use crate::fault::{FaultKind, Waiting};
+use crate::fault::{FaultKind, Stop, Waiting};
 use crate::read::{Read, Reader, other};
 use crate::registers::{LANES, Slot};
+use crate::runner::{At, BlockRunner, Execute, Next, Op};
+use crate::unset_values::facts::Rule;
 use crate::warp::{BarrierWait, Group, Reduction, ReductionOp, State, Warp};
 
 const U32: ScalarType = ScalarType::U32;
 
 /// `bar.sync`, `bar.arrive`, `bar.red` and the same of `barrier`. `bar.warp.sync` is not for here.
 pub(super) fn read(r: &mut Reader) -> Read<Op> {
-    r.class = InstructionClass::Barrier;
+    (r.class, r.rule) = (InstructionClass::Barrier, Rule::Strict);
     r.has("cta");
     let aligned = r.has("aligned") || r.opcode == "bar";
     let kind = r.need(
@@ -107,8 +108,8 @@ impl Execute for Barrier {
             let kind = FaultKind::InvalidBarrier { reason };
             return Err(runner.fault(warp.thread(first), at.pc, kind));
         }
-        runner.recheck_barriers = true;
-        let state = &mut runner.barriers[id as usize];
+        runner.block.recheck_barriers = true;
+        let state = &mut runner.block.barriers[id as usize];
         if self.arrives_only {
             // Lanes of a warp may come one after the other.
             let mut arrived = state.arrived.iter_mut();
@@ -138,12 +139,12 @@ impl Execute for Barrier {
 impl BlockRunner<'_> {
     /// Lets the threads of complete barriers go on.
     pub(crate) fn complete_barriers(&mut self) -> Result<(), Stop> {
-        for id in 0..self.barriers.len() as u32 {
-            if self.barriers[id as usize].waiting > 0 && self.is_complete(id) {
+        for id in 0..self.block.barriers.len() as u32 {
+            if self.block.barriers[id as usize].waiting > 0 && self.is_complete(id) {
                 self.check_barrier(id)?;
                 // In a cluster, another block may write it before the cluster's barrier.
                 if self.cluster.blocks.len() == 1
-                    && let Some(unwritten) = self.unwritten.take()
+                    && let Some(unwritten) = self.sanitizer.unwritten.take()
                 {
                     return Err(unwritten);
                 }
@@ -155,7 +156,7 @@ impl BlockRunner<'_> {
 
     /// The groups that wait for a barrier, with their warps.
     fn waiting(&self, id: u32) -> impl Iterator<Item = (&Warp, &Group, BarrierWait)> {
-        self.warps.iter().flat_map(move |warp| {
+        self.block.warps.iter().flat_map(move |warp| {
             warp.groups
                 .iter()
                 .filter_map(move |group| match group.state {
@@ -173,13 +174,14 @@ impl BlockRunner<'_> {
     }
 
     fn is_complete(&self, id: u32) -> bool {
-        let state = &self.barriers[id as usize];
+        let state = &self.block.barriers[id as usize];
         match self.waiting(id).next().map(|(_, _, wait)| wait.threads) {
             None => false,
-            Some(None) => state.waiting == self.live_threads,
+            Some(None) => state.waiting == self.block.live_threads,
             Some(Some(wanted)) => {
                 // A warp counts as 32 threads once all its live lanes are there.
                 let here: u32 = self
+                    .block
                     .warps
                     .iter()
                     .map(|warp| match self.waiting_lanes(warp, id) {
@@ -189,7 +191,7 @@ impl BlockRunner<'_> {
                     })
                     .sum();
                 let arrived = state.arrived.iter().map(|&(index, lanes)| {
-                    match self.warps[index].live & !lanes {
+                    match self.block.warps[index].live & !lanes {
                         0 => LANES as u32,
                         _ => lanes.count_ones(),
                     }
@@ -204,7 +206,7 @@ impl BlockRunner<'_> {
         if !self.launch.sanitize.barriers {
             return Ok(());
         }
-        for warp in &self.warps {
+        for warp in &self.block.warps {
             let mut groups = self.waiting(id).filter(|(w, ..)| w.index == warp.index);
             let Some((_, first, wait)) = groups.next() else {
                 continue;
@@ -217,7 +219,7 @@ impl BlockRunner<'_> {
                     other: self.launch.code.infos[other.pc as usize].position.clone(),
                     other_thread: self
                         .launch
-                        .thread_id(self.block, warp.first_thread(other.mask)),
+                        .thread_id(self.block.index, warp.first_thread(other.mask)),
                 };
                 return Err(self.fault(warp.first_thread(first.mask), first.pc, kind));
             }
@@ -226,18 +228,18 @@ impl BlockRunner<'_> {
         let Some((warp, group, wait)) = self.waiting(id).next() else {
             return Ok(());
         };
-        if wait.threads.is_none() && self.live_threads < threads {
+        if wait.threads.is_none() && self.block.live_threads < threads {
             let missing = (0..threads)
                 .find(|&thread| {
                     let (warp, lane) = (thread as usize / LANES, thread as usize % LANES);
-                    self.warps[warp].live >> lane & 1 == 0
+                    self.block.warps[warp].live >> lane & 1 == 0
                 })
                 .unwrap_or(0);
             let kind = FaultKind::PartialBarrier {
                 barrier: id,
-                arrived: self.live_threads,
+                arrived: self.block.live_threads,
                 threads,
-                missing: self.launch.thread_id(self.block, missing),
+                missing: self.launch.thread_id(self.block.index, missing),
             };
             return Err(self.fault(warp.first_thread(group.mask), group.pc, kind));
         }
@@ -257,9 +259,9 @@ impl BlockRunner<'_> {
             }
             waiting += group.mask.count_ones();
         }
-        let arrived = std::mem::take(&mut self.barriers[id as usize]).arrived;
+        let arrived = std::mem::take(&mut self.block.barriers[id as usize]).arrived;
         let mut warps: Vec<usize> = arrived.iter().map(|(warp, _)| *warp).collect();
-        for warp in &mut self.warps {
+        for warp in &mut self.block.warps {
             let Warp {
                 groups,
                 frames,
@@ -295,13 +297,13 @@ impl BlockRunner<'_> {
             warps.dedup();
             let first = self.warp_number(0);
             warps.iter_mut().for_each(|warp| *warp += first);
-            self.clocks.barrier(&warps);
+            self.sanitizer.clocks.barrier(&warps);
         }
     }
 
     /// Lanes that wait for others of their warp, if that is why no thread can go on.
     pub(crate) fn missing_lanes(&self) -> Option<Stop> {
-        for warp in &self.warps {
+        for warp in &self.block.warps {
             for group in &warp.groups {
                 let State::Lanes { mask, .. } = group.state else {
                     continue;
@@ -316,8 +318,9 @@ impl BlockRunner<'_> {
         None
     }
 
-    /// Checks of lanes that exit that no others wait for them: to exit at once, as a thread with nothing to do does, is to take no
-    /// part; to go on past the place where others wait is a fault.
+    /// Checks of lanes that exit that no others wait for them: to exit at once, as a thread with
+    /// nothing to do does, is to take no part; to go on past the place where others wait is a
+    /// fault.
     pub(crate) fn check_not_awaited(&self, warp: &Warp, exiting: u32) -> Result<(), Stop> {
         let gone = exiting & warp.awaited & warp.acted;
         for group in &warp.groups {
@@ -356,9 +359,9 @@ impl BlockRunner<'_> {
         let mut first = None;
         let mut exited = 0;
         for block in blocks {
-            exited += block.launch.block_threads() - block.live_threads;
+            exited += block.launch.block_threads() - block.block.live_threads;
             let own = waiting.len();
-            let all = block.warps.iter();
+            let all = block.block.warps.iter();
             for (warp, group) in all.flat_map(|warp| warp.groups.iter().map(move |g| (warp, g))) {
                 first.get_or_insert((block, warp.first_thread(group.mask), group.pc));
                 let ours = block.describe(warp, group);
@@ -395,7 +398,7 @@ impl BlockRunner<'_> {
             threads: group.mask.count_ones(),
             first: self
                 .launch
-                .thread_id(self.block, warp.first_thread(group.mask)),
+                .thread_id(self.block.index, warp.first_thread(group.mask)),
             place: self.launch.code.infos[group.pc as usize].position.clone(),
             what,
         }

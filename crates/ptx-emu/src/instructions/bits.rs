@@ -1,16 +1,20 @@
-//! Bitwise operations, shifts, permutations of bytes: `and`, `or`, `xor`, `not`, `cnot`, `shl`, `shr`, `shf`, `prmt`, `lop3`.
+//! Bitwise operations, shifts, permutations of bytes: `and`, `or`, `xor`, `not`, `cnot`, `shl`,
+//! `shr`, `shf`, `prmt`, `lop3`.
 //!
-//! Shift amounts beyond the width count as the width. 16-bit values live zero-extended in 32-bit rows.
+//! Shift amounts beyond the width count as the width. 16-bit values live zero-extended in 32-bit
+//! rows.
 
 use ptx::{Literal, OperandKind, RegClass, ScalarType};
 
 use super::compare::BOOL_OPS;
-use crate::block::{At, BlockRunner, Execute, Next, Op, Stop};
+use crate::fault::Stop;
 use crate::read::{IntType, Read, Reader, class_of, other};
 use crate::registers::{
     Apply, Combination, Operands, Registers, lane_loop, lanes, map1, map2, map3, map3_aux,
     portable_loop,
 };
+use crate::runner::{At, BlockRunner, Execute, Next, Op};
+use crate::unset_values::facts::Rule;
 use crate::warp::Warp;
 
 const B32: ScalarType = ScalarType::B32;
@@ -21,14 +25,16 @@ pub(super) fn read(r: &mut Reader) -> Read<Op> {
         "and" | "or" | "xor" => {
             let ty = r.width_type()?;
             let class = class_of(ty);
-            let apply = match r.opcode {
-                "and" => and(class),
-                "or" => or(class),
-                _ => xor(class),
+            let (apply, rule) = match r.opcode {
+                "and" => (and(class), Rule::And),
+                "or" => (or(class), Rule::Or),
+                _ => (xor(class), Rule::Each),
             };
+            r.rule = rule;
             r.lanes((apply, 0), ty, [ty; 2])
         }
         "not" => {
+            r.rule = Rule::Each;
             let ty = r.width_type()?;
             r.lanes((not(class_of(ty)), 0), ty, [ty])
         }
@@ -41,20 +47,24 @@ pub(super) fn read(r: &mut Reader) -> Read<Op> {
             r.lanes((apply, 0), ty, [ty])
         }
         "shl" => {
+            r.rule = Rule::Same(1);
             let ty = r.value_type()?;
             r.lanes((shl(class_of(ty)), 0), ty, [ty, B32])
         }
         "shr" => {
+            r.rule = Rule::Same(1);
             let ty = r.int_type()?;
             r.lanes((shr(ty), 0), ty.scalar(), [ty.scalar(), B32])
         }
         "shf" => {
+            r.rule = Rule::Same(2);
             let left = r.need("`.l` or `.r`", &[("l", true), ("r", false)])?;
             let clamps = clamps(r)?;
             r.only_type(B32)?;
             r.lanes((shift_funnel(left, clamps), 0), B32, [B32; 3])
         }
         "prmt" => {
+            r.rule = Rule::Same(2);
             let mode = r.choice(&[
                 ("f4e", PrmtMode::Forward4Extract),
                 ("b4e", PrmtMode::Backward4Extract),
@@ -71,14 +81,15 @@ pub(super) fn read(r: &mut Reader) -> Read<Op> {
     }
 }
 
-/// What happens to amounts beyond the width: taken modulo 32, or as 32.
+/// The treatment of amounts beyond the width: taken modulo 32, or as 32.
 pub(super) fn clamps(r: &mut Reader) -> Read<bool> {
     r.need("`.wrap` or `.clamp`", &[("wrap", false), ("clamp", true)])
 }
 
-/// `lop3`: bit `i` of the result is bit `a_i * 4 + b_i * 2 + c_i` of a table. With a boolean operation,
-/// `lop3.BoolOp.b32 d|p, a, b, c, lut, q` also gives `p = (d != 0) BoolOp q`.
+/// `lop3`: bit `i` of the result is bit `a_i * 4 + b_i * 2 + c_i` of a table. With a boolean
+/// operation, `lop3.BoolOp.b32 d|p, a, b, c, lut, q` also gives `p = (d != 0) BoolOp q`.
 fn lop3(r: &mut Reader) -> Read<Op> {
+    r.rule = Rule::Each;
     let combine = r.choice(&BOOL_OPS);
     r.only_type(B32)?;
     r.operands(if combine.is_some() { 6 } else { 5 })?;
@@ -189,7 +200,8 @@ fn shr(ty: IntType) -> Apply {
     }
 }
 
-/// `shf`: 32 bits out of the 64 bits `b:a` (`b` high): the high ones of a left shift, the low ones of a right shift.
+/// `shf`: 32 bits out of the 64 bits `b:a` (`b` high): the high ones of a left shift, the low ones
+/// of a right shift.
 fn shift_funnel(left: bool, clamps: bool) -> Apply {
     macro_rules! funnel {
         ($amount:expr, $shift:expr) => {

@@ -1,38 +1,45 @@
 //! Asynchronous copies in bulk, between global and shared memory: `cp.async.bulk`.
 //!
-//! A copy to shared memory reports to an object of `mbarrier`, and arrives when a thread waits for that (`mbarrier`). A copy to global memory
-//! belongs to a group of its thread: its source is read when the thread waits for that (`wait_group.read`), and what it stores is there
-//! when it waits for the whole (`wait_group`) or ends. Until then nothing may access where a copy goes, or write where it comes from. (That another block
-//! accesses global memory to which a copy is under way is a race.)
+//! A copy to shared memory reports to an object of `mbarrier`, and arrives when a thread waits for
+//! that (`mbarrier`). A copy to global memory belongs to a group of its thread: its source is read
+//! when the thread waits for that (`wait_group.read`), and what it stores is there when it waits
+//! for the whole (`wait_group`) or ends. Until then nothing may access where a copy goes, or write
+//! where it comes from. (That another block accesses global memory to which a copy is under way is
+//! a race.)
 //!
-//! These copies are by the asynchronous proxy: it sees what ordinary instructions have stored only behind `fence.proxy.async`. Of shared
-//! memory, a fence by any thread of the block since the store counts; of global memory, one by a warp that knows of the store, or whose block had heard of it from another.
+//! These copies are by the asynchronous proxy: it sees what ordinary instructions have stored only
+//! behind `fence.proxy.async`. Of shared memory, a fence by any thread of the block since the store
+//! counts; of global memory, one by a warp that knows of the store, or whose block had heard of it
+//! from another.
 
 use std::sync::atomic::Ordering::Relaxed;
 
 use ptx::{ScalarType, Space};
 
 use super::copy::request;
-use crate::access::{GlobalRegion, Region, Request, Span, words};
-use crate::block::{At, BlockRunner, Execute, Next, Op, Stop};
+use crate::access::{GlobalRegion, Region, words};
 use crate::check::race::Record;
 use crate::coalesce::SECTOR;
 use crate::counts::{GlobalTraffic, InstructionClass, SharedTraffic};
-use crate::fault::{AccessKind, FaultKind};
+use crate::fault::{AccessKind, FaultKind, Stop};
 use crate::memory::claims::{BulkCopy, BulkLoad, Claim};
 use crate::memory::global::Buffer;
 use crate::memory::{Words, rank_of};
 use crate::read::{Read, Reader, other};
 use crate::registers::{Address, LANES, Row64, Slot, lanes};
+use crate::request::{Request, Span};
+use crate::runner::{At, BlockRunner, Execute, Next, Op};
+use crate::unset_values::facts::Rule;
 use crate::warp::{BulkStore, Warp};
 
-/// What addresses and sizes are multiples of, in bytes.
+/// Addresses and sizes are multiples of this, in bytes.
 const UNIT: u32 = 16;
 /// Bytes of shared memory that one pass moves.
 const WAVEFRONT: u64 = 128;
 
-/// `cp.async.bulk`; all of that is taken already.
+/// `cp.async.bulk`; `.async` and `.bulk` are taken already.
 pub(super) fn read(r: &mut Reader) -> Read<Op> {
+    (r.class, r.rule) = (InstructionClass::Other, Rule::Strict);
     if r.has("commit_group") {
         r.operands(0)?;
         return other(Commit);
@@ -187,7 +194,7 @@ impl Issue {
         let queues = warp.copies.get_or_insert_default();
         queues.stores.open[copy.lane].push(BulkStore { copy, data: None });
         if runner.launch.sanitize.races {
-            runner.leaving.push(copy);
+            runner.sanitizer.leaving.push(copy);
         }
         Ok(())
     }
@@ -239,11 +246,11 @@ fn buffer<'a>(runner: &BlockRunner<'a>, request: &Request) -> Result<&'a Buffer,
 
 /// The object that a copy reports to must be there, and known to the asynchronous proxy.
 fn check_barrier(runner: &mut BlockRunner, thread: u32, copy: &BulkCopy) -> Result<(), Stop> {
-    let location = runner.shared.location(runner.launch, copy.barrier);
+    let location = runner.block.shared.location(runner.launch, copy.barrier);
     let reason = match runner.claims().barriers.get(&copy.barrier) {
         Some(barrier) if barrier.is_fenced => return Ok(()),
         Some(_) => format!(
-            "a bulk copy reports to the mbarrier object at {location}, and neither `mbarrier::fence_init` nor `bulk_copy::fence_shared` stands between its `mbarrier::init` and the copy (in PTX `fence.mbarrier_init`, `fence.proxy.async`)"
+            "a bulk copy reports to the mbarrier object at {location}, without `mbarrier::fence_init` or `bulk_copy::fence_shared` between its `mbarrier::init` and the copy (in PTX `fence.mbarrier_init`, `fence.proxy.async`)"
         ),
         None => format!("a bulk copy reports to {location}, where no mbarrier object is"),
     };
@@ -300,16 +307,17 @@ fn check_shared_source(
     request: &Request,
     span: &Span,
 ) -> Result<(), Stop> {
-    let mut shared = std::mem::take(&mut runner.shared);
+    let mut shared = std::mem::take(&mut runner.block.shared);
     let mut checked = runner.check_written(request, &shared, span);
     if checked.is_ok() && runner.launch.sanitize.races {
         checked = runner.check_load(request, &mut shared);
     }
-    runner.shared = shared;
+    runner.block.shared = shared;
     checked
 }
 
-/// Checks that the asynchronous proxy sees what ordinary instructions have stored to a copy's end in shared memory.
+/// Checks that the asynchronous proxy sees what ordinary instructions have stored to a copy's end
+/// in shared memory.
 fn check_proxy(runner: &mut BlockRunner, request: &Request) -> Result<(), Stop> {
     let lane = request.mask.trailing_zeros() as usize;
     let start = request.addresses[lane];
@@ -320,7 +328,7 @@ fn check_proxy(runner: &mut BlockRunner, request: &Request) -> Result<(), Stop> 
     };
     let kind = FaultKind::MissingProxyFence {
         copy: request.access(),
-        location: runner.shared.location(runner.launch, unfenced),
+        location: runner.block.shared.location(runner.launch, unfenced),
     };
     Err(runner.fault(request.thread(lane), request.pc, kind))
 }
@@ -340,7 +348,7 @@ pub(super) fn arrive(runner: &mut BlockRunner, load: &BulkLoad) -> Result<(), St
     let targets = [copy.shared; LANES];
     let store = of(copy, AccessKind::Store, &targets);
     let bytes = u64::from(copy.bytes);
-    let mut shared = std::mem::take(&mut runner.shared);
+    let mut shared = std::mem::take(&mut runner.block.shared);
     if let Some(claims) = &mut shared.claims {
         claims.release(copy.shared, bytes);
         claims.note_copy(copy.shared, bytes);
@@ -357,7 +365,7 @@ pub(super) fn arrive(runner: &mut BlockRunner, load: &BulkLoad) -> Result<(), St
         let span = Span::of(&targets, store.mask, store.width);
         runner.mark_written(&store, &mut shared, &span);
     }
-    runner.shared = shared;
+    runner.block.shared = shared;
     checked
 }
 
@@ -373,7 +381,8 @@ impl Execute for Commit {
     }
 }
 
-/// `cp.async.bulk.wait_group` until at most `pending` groups are under way; with `.read`, until so many still have to read.
+/// `cp.async.bulk.wait_group` until at most `pending` groups are under way; with `.read`, until so
+/// many still have to read.
 #[derive(Debug)]
 struct Wait {
     pending: u32,
@@ -401,7 +410,7 @@ impl Execute for Wait {
             }
         }
         // Several copies may have the same source.
-        if let Some(claims) = &mut runner.shared.claims {
+        if let Some(claims) = &mut runner.block.shared.claims {
             for (_, store) in queues
                 .stores
                 .all()
@@ -420,9 +429,9 @@ fn read_source(runner: &mut BlockRunner, store: &mut BulkStore) {
     let BulkStore { copy, data } = store;
     if data.is_none() {
         let bytes = u64::from(copy.bytes);
-        let word = |k| runner.shared.load(copy.lane, copy.shared + k, 4) as u32;
+        let word = |k| runner.block.shared.load(copy.lane, copy.shared + k, 4) as u32;
         *data = Some((0..bytes).step_by(4).map(word).collect());
-        if let Some(claims) = &mut runner.shared.claims {
+        if let Some(claims) = &mut runner.block.shared.claims {
             claims.release(copy.shared, bytes);
         }
     }
@@ -432,7 +441,7 @@ fn read_source(runner: &mut BlockRunner, store: &mut BulkStore) {
 fn make(runner: &mut BlockRunner, store: &BulkStore) -> Result<(), Stop> {
     let BulkStore { copy, data } = store;
     let launch = runner.launch;
-    runner.leaving.retain(|leaving| leaving != copy);
+    runner.sanitizer.leaving.retain(|leaving| leaving != copy);
     let targets = [copy.global; LANES];
     let request = of(copy, AccessKind::Store, &targets);
     let buffer = buffer(runner, &request)?;
@@ -446,13 +455,14 @@ fn make(runner: &mut BlockRunner, store: &BulkStore) -> Result<(), Stop> {
         region.store(copy.lane, copy.global - buffer.base + k, 4, (*word).into());
     }
     runner.mark_written(&request, &mut region, &span);
-    runner.changes += 1;
+    runner.turn.changes += 1;
     Ok(())
 }
 
 impl BlockRunner<'_> {
-    /// Threads end: of their copies to global memory, those that have read their source are made; others, and those to the memory of a
-    /// block whose last thread ends, should have been waited for.
+    /// Threads end: of their copies to global memory, those that have read their source are made;
+    /// others, and those to the memory of a block whose last thread ends, should have been waited
+    /// for.
     pub(crate) fn end_copies(&mut self, warp: &mut Warp, ending: u32) -> Result<(), Stop> {
         let mut late = None;
         if let Some(mut queues) = warp.copies.take() {
@@ -468,8 +478,8 @@ impl BlockRunner<'_> {
             }
             warp.copies = Some(queues);
         }
-        if self.live_threads == ending.count_ones()
-            && let Some(claims) = &self.shared.claims
+        if self.block.live_threads == ending.count_ones()
+            && let Some(claims) = &self.block.shared.claims
             && let Some(load) = claims.arriving.first()
         {
             late = late.or(Some((load.copy, AccessKind::Store)));
@@ -479,7 +489,7 @@ impl BlockRunner<'_> {
         };
         let kind = FaultKind::CopyNotAwaited {
             copy: of(&copy, kind, &[0; LANES]).access(),
-            location: self.shared.location(self.launch, copy.shared),
+            location: self.block.shared.location(self.launch, copy.shared),
         };
         let thread = (copy.warp * LANES + copy.lane) as u32;
         Err(self.fault(thread, copy.pc, kind))

@@ -1,21 +1,22 @@
-//! Calls and returns: `call`, `ret`. What moves between the frames of caller and callee.
+//! Calls and returns: `call`, `ret`. The values that move between the frames of caller and callee.
 
 use ptx::{
     Named, Operand, OperandKind, Operands, Param, ParamType, Problem, RegClass, ScalarType, Symbol,
 };
 
-use crate::block::{At, BlockRunner, Execute, Next, Op, Stop};
 use crate::counts::InstructionClass;
-use crate::fault::FaultKind;
+use crate::fault::{FaultKind, Stop};
 use crate::frame::{Constant, FrameBuilder};
 use crate::memory::{PARAM_FRAMES, Words, extend, function_at};
 use crate::read::{Read, Reader, Refusal, Width, other};
 use crate::registers::{ALWAYS, Bases, NEVER, Slot, lanes, lanes_where};
+use crate::runner::{At, BlockRunner, Execute, Next, Op};
+use crate::unset_values::facts::{Flow, Rule};
 use crate::warp::{Frame, State, Warp};
 
 /// `ret`: to the caller, or the end of the thread in a kernel.
 pub(super) fn ret(r: &mut Reader) -> Read<Op> {
-    r.class = InstructionClass::Control;
+    (r.class, r.flow) = (InstructionClass::Control, Flow::End);
     r.has("uni");
     r.operands(0)?;
     other(Return)
@@ -23,7 +24,7 @@ pub(super) fn ret(r: &mut Reader) -> Read<Op> {
 
 /// `call`.
 pub(super) fn call(r: &mut Reader) -> Read<Op> {
-    r.class = InstructionClass::Control;
+    (r.class, r.rule) = (InstructionClass::Control, Rule::Strict);
     r.has("uni");
     r.operands(0)?;
     let Operands::Call {
@@ -77,7 +78,7 @@ pub(super) fn call(r: &mut Reader) -> Read<Op> {
     other(reader.read(r, callee, name, args, returns)?)
 }
 
-/// What is known of a callee while its arguments are read.
+/// The knowledge of a callee while its arguments are read.
 struct CallReader {
     target: Target,
     params: Vec<Param>,
@@ -237,7 +238,7 @@ enum Target {
     Indirect(Slot),
 }
 
-/// What moves from the caller's frame to the callee's.
+/// A value that moves from the caller's frame to the callee's.
 #[derive(Clone, Copy, Debug)]
 enum Argument {
     Bytes { from: u32, to: u32, size: u32 },
@@ -245,7 +246,7 @@ enum Argument {
     Register { from: Slot, to: Slot },
 }
 
-/// What moves from the callee's frame to the caller's.
+/// A value that moves from the callee's frame to the caller's.
 #[derive(Clone, Copy, Debug)]
 enum CallResult {
     Bytes {
@@ -439,7 +440,7 @@ impl BlockRunner<'_> {
             ..
         } = warp.frames[frame as usize];
         let launch = self.launch;
-        let view = launch.view(self.block);
+        let view = launch.view(self.block.index);
         let function = &launch.code.functions[function as usize];
         warp.registers.reserve(Bases {
             r32: bases.r32 + function.rows.r32,

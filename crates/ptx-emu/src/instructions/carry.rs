@@ -2,10 +2,12 @@
 //!
 //! The flag is a predicate slot that every frame has. `sub` holds the borrow in it.
 
+use ptx::RegClass;
+
 use super::integer::{HALVES, Half, MulHigh};
-use crate::block::Op;
 use crate::read::{IntType, Read, Reader};
-use crate::registers::{Apply, CARRY, LANES, Operands, Registers, Value};
+use crate::registers::{Apply, CARRY, LANES, Operands, Registers, Slot, Value};
+use crate::runner::Op;
 
 /// `aux` bit: the flag is read.
 const IN: u32 = 1;
@@ -35,7 +37,7 @@ fn arithmetic(r: &mut Reader, ty: IntType, aux: u32) -> Read<Op> {
         bits => bits == 64,
     };
     let choose = |narrow: Apply, wide: Apply| if is_wide { wide } else { narrow };
-    match r.opcode {
+    let op = match r.opcode {
         "add" | "addc" => r.lanes((choose(add::<u32>, add::<u64>), aux), s, [s; 2]),
         "sub" | "subc" => r.lanes((choose(sub::<u32>, sub::<u64>), aux), s, [s; 2]),
         _ => {
@@ -44,7 +46,18 @@ fn arithmetic(r: &mut Reader, ty: IntType, aux: u32) -> Read<Op> {
             let aux = aux | high | if ty.is_signed() { SIGNED } else { 0 };
             r.lanes((choose(mad::<u32>, mad::<u64>), aux), s, [s; 3])
         }
+    }?;
+    let flag = Slot {
+        class: RegClass::Pred,
+        row: CARRY,
+    };
+    if aux & IN != 0 {
+        r.function.facts.flags.push(flag);
     }
+    if aux & OUT != 0 {
+        r.function.facts.writes.push(Some(flag));
+    }
+    Ok(op)
 }
 
 /// An unsigned integer as wide as a register.

@@ -1,18 +1,20 @@
-//! The cluster: its barrier, `barrier.cluster`; addresses in the shared memory of its blocks, `mapa`, `getctarank`.
+//! The cluster: its barrier, `barrier.cluster`; addresses in the shared memory of its blocks,
+//! `mapa`, `getctarank`.
 
 use ptx::{ScalarType, Space};
 
-use crate::block::{At, BlockRunner, Execute, Next, Op, Stop};
 use crate::counts::InstructionClass;
-use crate::fault::FaultKind;
+use crate::fault::{FaultKind, Stop};
 use crate::memory::{SHARED_WINDOW, in_cluster, rank_of, space_of};
 use crate::read::{Read, Reader, Width, other};
 use crate::registers::{Slot, lanes};
+use crate::runner::{At, BlockRunner, Execute, Next, Op};
+use crate::unset_values::facts::Rule;
 use crate::warp::{State, Warp};
 
 /// `barrier.cluster.arrive` and `barrier.cluster.wait`; `.cluster` is taken already.
 pub(super) fn barrier(r: &mut Reader) -> Read<Op> {
-    r.class = InstructionClass::Barrier;
+    (r.class, r.rule) = (InstructionClass::Barrier, Rule::Strict);
     let aligned = r.has("aligned");
     let arrives = r.need("`.arrive` or `.wait`", &[("arrive", true), ("wait", false)])?;
     if !arrives {
@@ -54,7 +56,10 @@ impl Execute for Arrive {
         warp.arrived_at = at.pc;
         if self.releases && sanitize.races {
             let warp = runner.warp_number(warp.index);
-            runner.clocks.arrive(warp, &mut runner.cluster.arriving);
+            runner
+                .sanitizer
+                .clocks
+                .arrive(warp, &mut runner.cluster.arriving);
         }
         runner.cluster.has_arrivals = true;
         runner.cluster.recheck = true;
@@ -75,10 +80,10 @@ impl Execute for Wait {
         let goes_on = at.active & warp.passed;
         if goes_on != 0 {
             warp.leave_cluster_barrier(goes_on);
-            runner.has_met_cluster = true;
+            runner.block.has_met_cluster = true;
             if runner.launch.sanitize.races {
                 let warp = runner.warp_number(warp.index);
-                runner.clocks.pass(warp, &runner.cluster.released);
+                runner.sanitizer.clocks.pass(warp, &runner.cluster.released);
             }
         }
         let waits = at.active & !goes_on;
@@ -99,9 +104,10 @@ fn invalid(runner: &BlockRunner, warp: &Warp, mask: u32, pc: u32, reason: String
     runner.fault(warp.first_thread(mask), pc, kind)
 }
 
-/// `mapa`: the address, in the shared memory of the block of a rank, that corresponds to one in shared memory.
+/// `mapa`: the address, in the shared memory of the block of a rank, that corresponds to one in
+/// shared memory.
 pub(super) fn map_address(r: &mut Reader) -> Read<Op> {
-    r.class = InstructionClass::Move;
+    (r.class, r.rule) = (InstructionClass::Move, Rule::Strict);
     let (space, ty) = address_type(r)?;
     r.operands(3)?;
     let dst = r.dst(ty)?;
@@ -118,7 +124,7 @@ pub(super) fn map_address(r: &mut Reader) -> Read<Op> {
 
 /// `getctarank`: the rank of the block in whose shared memory an address is.
 pub(super) fn rank_of_address(r: &mut Reader) -> Read<Op> {
-    r.class = InstructionClass::Move;
+    (r.class, r.rule) = (InstructionClass::Move, Rule::Strict);
     let (space, ty) = address_type(r)?;
     r.operands(2)?;
     let dst = r.dst(ScalarType::U32)?;
@@ -164,7 +170,7 @@ impl Execute for MapAddress {
                 .ok_or_else(|| not_shared(runner, warp.thread(lane), at.pc, "mapa", address))?;
             let (_, offset) = rank_of(address);
             let rank = warp.registers.lane(self.rank, lane) as u32;
-            let mapped = match rank as usize == runner.rank {
+            let mapped = match rank as usize == runner.block.rank {
                 true => offset,
                 false => in_cluster(offset, rank),
             };
@@ -190,7 +196,7 @@ impl Execute for RankOfAddress {
             let address = shared_address(address, self.is_generic).ok_or_else(|| {
                 not_shared(runner, warp.thread(lane), at.pc, "getctarank", address)
             })?;
-            let rank = rank_of(address).0.unwrap_or(runner.rank as u32);
+            let rank = rank_of(address).0.unwrap_or(runner.block.rank as u32);
             warp.registers.set_lane(self.dst, lane, rank.into());
         }
         Ok(Next::Step)

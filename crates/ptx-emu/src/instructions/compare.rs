@@ -7,16 +7,17 @@ use std::num::FpCategory;
 use ptx::{RegClass, ScalarType};
 
 use super::float::flush;
-use crate::block::{At, BlockRunner, Execute, Next, Op, Stop};
+use crate::fault::Stop;
 use crate::read::{Read, Reader, other};
 use crate::registers::{
     BoolOp, Combination, Flag, Operands, Registers, Slot, Test, compare, has_wide_vectors, lanes,
     lanes_where,
 };
+use crate::runner::{At, BlockRunner, Execute, Next, Op};
 use crate::warp::Warp;
 
-/// Comparison of `setp` and `set`. Integer comparisons use the first six, signed or not by the type;
-/// the unsigned spellings `lo ls hi hs` are mapped to them.
+/// Comparison of `setp` and `set`. Integer comparisons use the first six, signed or not by the
+/// type; the unsigned spellings `lo ls hi hs` are mapped to them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Compare {
     /// Equal; false if either is NaN.

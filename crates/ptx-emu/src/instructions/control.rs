@@ -1,15 +1,16 @@
-//! Control flow within a function, and the ends of threads: `bra`, `brx`, `exit`, `trap`, `brkpt`, `nanosleep`.
+//! Control flow within a function, and the ends of threads: `bra`, `brx`, `exit`, `trap`, `brkpt`,
+//! `nanosleep`.
 
 use std::sync::Arc;
 
 use ptx::{Name, OperandKind, ScalarType};
 
-use crate::block::{At, BlockRunner, Execute, Next, Op, Stop};
 use crate::counts::InstructionClass;
-use crate::fault::FaultKind;
+use crate::fault::{FaultKind, Stop};
 use crate::read::{Read, Reader, other};
 use crate::registers::{Slot, lanes, lanes_where};
-use crate::unset::facts::Flow;
+use crate::runner::{At, BlockRunner, Execute, Next, Op};
+use crate::unset_values::facts::{Flow, Rule};
 use crate::warp::{Frame, Group, PATIENCE, Warp};
 
 /// `bra`, `brx`, `exit`, `trap`, `brkpt`.
@@ -21,7 +22,7 @@ pub(super) fn read(r: &mut Reader) -> Read<Op> {
             r.operands(1)?;
             let label = name(r, "a label")?;
             let label = r.body.label(label)?;
-            r.function.facts.flow = Flow::Branch(label);
+            r.flow = Flow::Branch(label);
             let target = r.function.entry + label;
             return Ok(Op::Branch { target });
         }
@@ -33,7 +34,7 @@ pub(super) fn read(r: &mut Reader) -> Read<Op> {
             let index = r.src(ScalarType::U32)?;
             let table = name(r, "a branch table")?;
             let targets = r.body.branch_table(table)?;
-            r.function.facts.flow = Flow::Table(targets.clone());
+            (r.flow, r.rule) = (Flow::Table(targets.clone()), Rule::Strict);
             return other(BranchTable {
                 index,
                 entry: r.function.entry,
@@ -44,8 +45,14 @@ pub(super) fn read(r: &mut Reader) -> Read<Op> {
         _ => r.operands(0)?,
     }
     match r.opcode {
-        "exit" => other(Exit),
-        "trap" => other(Trap),
+        "exit" => {
+            r.flow = Flow::End;
+            other(Exit)
+        }
+        "trap" => {
+            r.flow = Flow::End;
+            other(Trap)
+        }
         _ => other(Breakpoint),
     }
 }
@@ -143,8 +150,8 @@ impl Execute for Trap {
     }
 }
 
-/// The position that helps a user: a group's own, or, in a function of a library (a panic), that of the
-/// innermost call outside.
+/// The position that helps a user: a group's own, or, in a function of a library (a panic), that of
+/// the innermost call outside.
 fn blamed(runner: &BlockRunner, warp: &Warp, group: usize) -> u32 {
     let infos = &runner.launch.code.infos;
     let Group {

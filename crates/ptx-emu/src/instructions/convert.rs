@@ -1,15 +1,17 @@
 //! Conversions between integer and floating-point types: `cvt`.
 //!
 //! Rules (PTX ISA, "cvt"):
-//! - integer to integer truncates, or clamps with `.sat`; the result is extended to the register by the sign of
-//!   the destination type;
-//! - float to integer clamps to the destination's range; NaN gives 0 if the source is not f64 and the
-//!   destination has fewer than 64 bits, else `1 << (width - 1)`;
+//! - integer to integer truncates, or clamps with `.sat`; the result is extended to the register by
+//!   the sign of the destination type;
+//! - float to integer clamps to the destination's range; NaN gives 0 if the source is not f64 and
+//!   the destination has fewer than 64 bits, else `1 << (width - 1)`;
 //! - between floats rounds once, in any direction; f32 to f32 without modifiers is a move.
 //!
-//! The ISA leaves the bits of a NaN open, and what `.ftz` does beside other types than f32. Here it is as an H100 does:
+//! The ISA leaves the bits of a NaN open, and what `.ftz` does beside other types than f32. Here it
+//! is as an H100 does:
 //! - from f64 to a narrower float a NaN keeps its sign and the first bits of its payload, quieted;
-//! - to f64 it keeps sign and payload, quieted; with `.ftz` from f32 it is [`CANONICAL_NAN_F32`], widened;
+//! - to f64 it keeps sign and payload, quieted; with `.ftz` from f32 it is [`CANONICAL_NAN_F32`],
+//!   widened;
 //! - from bf16 to f32 without `.ftz` it is shifted like a number, signalling or not;
 //! - all others become the canonical NaN of the type;
 //! - `.ftz` flushes an f32 source, unless the destination is f16.
@@ -17,11 +19,13 @@
 use ptx::{RegClass, ScalarType};
 
 use super::float::{CANONICAL_NAN_F32, flush, saturate};
-use crate::block::{At, BlockRunner, Execute, Next, Op, Stop};
 use crate::counts::InstructionClass;
 use crate::exact::{self, BF16, Exact, F16, F32, F64, Format, Rounding};
+use crate::fault::Stop;
 use crate::read::{Read, Reader, Width, other};
 use crate::registers::{Apply, Operands, Registers, Slot, lane_loop, lanes, map1};
+use crate::runner::{At, BlockRunner, Execute, Next, Op};
+use crate::unset_values::facts::Rule;
 use crate::warp::Warp;
 
 /// `cvt`.
@@ -87,6 +91,9 @@ fn one(r: &mut Reader, conversion: Conversion) -> Read<Op> {
     let (d, s) = (r.operand()?, r.operand()?);
     let dst = r.register(d, dst_ty, Width::AtLeast)?;
     let src = r.value(s, src_ty, Width::AtLeast)?;
+    if !conversion.sat && !dst_ty.is_float() && !src_ty.is_float() {
+        r.rule = Rule::Resize(dst_ty, src_ty);
+    }
     match conversion.fast(dst.class, src.class) {
         Some(apply) => Ok(Op::Apply {
             apply,

@@ -1,28 +1,26 @@
-//! Asynchronous copies of a thread from global to shared memory: `cp.async`. For those in bulk, see `bulk`.
+//! Asynchronous copies of a thread from global to shared memory: `cp.async`. For those in bulk, see
+//! `bulk`.
 //!
-//! A copy is made when the thread waits for its group, the latest moment that PTX allows. Until then nothing may access where it goes.
+//! A copy is made when the thread waits for its group, the latest moment that PTX allows. Until
+//! then nothing may access where it goes.
 
 use ptx::{ScalarType, Space};
 
-use crate::access::{GlobalRegion, Request, Span, words};
-use crate::block::{At, BlockRunner, Execute, Next, Op, Stop};
+use crate::access::{GlobalRegion, words};
 use crate::counts::InstructionClass;
-use crate::fault::AccessKind;
+use crate::fault::{AccessKind, Stop};
 use crate::memory::Words;
 use crate::memory::claims::Claim;
 use crate::read::{Read, Reader, Width, other};
 use crate::registers::{Address, Flag, LANES, Row64, Slot, lanes, lanes_where};
+use crate::request::{Request, Span};
+use crate::runner::{At, BlockRunner, Execute, Next, Op};
+use crate::unset_values::facts::Rule;
 use crate::warp::{AsyncCopy, Warp};
 
-/// `cp`.
+/// `cp.async`; `.async` is taken already.
 pub(super) fn read(r: &mut Reader) -> Read<Op> {
-    r.class = InstructionClass::Other;
-    if !r.has("async") {
-        return Err(r.missing("`.async`"));
-    }
-    if r.has("bulk") {
-        return super::bulk::read(r);
-    }
+    (r.class, r.rule) = (InstructionClass::Other, Rule::Strict);
     if r.has("commit_group") {
         r.operands(0)?;
         return other(Commit);
@@ -52,7 +50,7 @@ pub(super) fn read(r: &mut Reader) -> Read<Op> {
     let (mut src_bytes, mut ignore_src) = (None, None);
     if count > 3 {
         let operand = r.operand()?;
-        match r.register(operand, ScalarType::Pred, Width::Exact) {
+        match r.source_register(operand, ScalarType::Pred, Width::Exact) {
             Ok(pred) => {
                 let slot = pred.row;
                 ignore_src = Some(Flag { slot, flip: 0 });
@@ -250,7 +248,7 @@ fn make(runner: &mut BlockRunner, warp: &Warp, lane: usize, copy: AsyncCopy) -> 
     let targets = [copy.dst; LANES];
     let store = request(AccessKind::Store, &targets, mask, copy.bytes, pc, warp);
     let span = Span::of(&targets, mask, copy.bytes);
-    let mut shared = std::mem::take(&mut runner.shared);
+    let mut shared = std::mem::take(&mut runner.block.shared);
     if let Some(claims) = &mut shared.claims {
         claims.release(copy.dst, copy.bytes.into());
         claims.note_store(copy.dst, copy.bytes.into());
@@ -258,7 +256,7 @@ fn make(runner: &mut BlockRunner, warp: &Warp, lane: usize, copy: AsyncCopy) -> 
     if launch.sanitize.races {
         let checked = runner.check_stores(&store, &mut shared, |_, _| true, |_, _| {});
         if checked.is_err() {
-            runner.shared = shared;
+            runner.block.shared = shared;
             return checked;
         }
     }
@@ -266,6 +264,6 @@ fn make(runner: &mut BlockRunner, warp: &Warp, lane: usize, copy: AsyncCopy) -> 
     for (i, byte) in data[..copy.bytes as usize].iter().enumerate() {
         shared.store(lane, copy.dst + i as u64, 1, (*byte).into());
     }
-    runner.shared = shared;
+    runner.block.shared = shared;
     Ok(())
 }

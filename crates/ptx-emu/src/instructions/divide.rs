@@ -1,12 +1,13 @@
-//! Division, roots and the functions that PTX has as approximations only: `div`, `sqrt`, `rcp`, `rsqrt`, `ex2`, `lg2`, `sin`,
-//! `cos`, `tanh`.
+//! Division, roots and the functions that PTX has as approximations only: `div`, `sqrt`, `rcp`,
+//! `rsqrt`, `ex2`, `lg2`, `sin`, `cos`, `tanh`.
 //!
-//! `.approx` and `.full` forms are evaluated in f64 and rounded once, so they are at least as close to the true
-//! value as the PTX ISA asks of the hardware: `div.approx.f32` 2 ulp for `|b|` in [2^-126, 2^126] (0 beyond, for
-//! finite `a`), `div.full.f32` 2 ulp, `rcp.approx.f32` 1 ulp, `sqrt.approx.f32` 2^-23 relative, `rsqrt.approx.f32`
-//! 2^-22.9 relative, `ex2.approx.f32` 2 ulp, `lg2.approx.f32` 2^-22 relative (absolute in (0.5, 2)), `sin`/`cos.approx.f32`
-//! 2^-20.5 absolute in [-pi, pi], `tanh.approx.f32` 2^-11 relative, `rcp`/`rsqrt.approx.ftz.f64` 20 bits.
-//! Results therefore differ from a GPU's by up to these bounds.
+//! `.approx` and `.full` forms are evaluated in f64 and rounded once, so they are at least as close
+//! to the true value as the PTX ISA asks of the hardware: `div.approx.f32` 2 ulp for `|b|` in
+//! [2^-126, 2^126] (0 beyond, for finite `a`), `div.full.f32` 2 ulp, `rcp.approx.f32` 1 ulp,
+//! `sqrt.approx.f32` 2^-23 relative, `rsqrt.approx.f32` 2^-22.9 relative, `ex2.approx.f32` 2 ulp,
+//! `lg2.approx.f32` 2^-22 relative (absolute in (0.5, 2)), `sin`/`cos.approx.f32` 2^-20.5 absolute
+//! in [-pi, pi], `tanh.approx.f32` 2^-11 relative, `rcp`/`rsqrt.approx.ftz.f64` 20 bits. Results
+//! therefore differ from a GPU's by up to these bounds.
 
 use ptx::ScalarType;
 
@@ -14,12 +15,12 @@ use super::float::{
     Modifiers, SMALLEST_NORMAL, by_modifiers, directed, directed32, exact2, finish, finish64,
     flush, flush_if, zero_if,
 };
-use crate::block::Op;
 use crate::exact::{self, F64, Rounding};
 use crate::read::{FloatType, Read, Reader};
 use crate::registers::{
     Apply, Operands, Registers, lane_loop, map1, map1_aux, map2, map2_aux, portable_loop,
 };
+use crate::runner::Op;
 
 /// How `div`, `sqrt`, `rcp` are evaluated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +42,7 @@ impl Precision {
         r.need("rounding, `.approx` or `.full`", &choices)
     }
 
-    /// What the arithmetic needs to know. Approximations round to nearest.
+    /// The modifiers of the arithmetic. Approximations round to nearest.
     fn modifiers(self, ftz: bool) -> Modifiers {
         let rounding = match self {
             Precision::Ieee(rounding) => rounding,
@@ -122,8 +123,8 @@ pub(super) fn elementary(r: &mut Reader) -> Read<Op> {
 #[inline(always)]
 fn div32<const FTZ: bool, const SAT: bool>(a: f32, b: f32) -> u32 {
     let (a, b) = (flush_if::<FTZ>(a), flush_if::<FTZ>(b));
-    // A quotient below the smallest normal number is so by at least 2^-24 of it, and stays so when rounded. A divisor
-    // times a power of two is exact in f64.
+    // A quotient below the smallest normal number is so by at least 2^-24 of it, and stays so when
+    // rounded. A divisor times a power of two is exact in f64.
     let tiny = FTZ && f64::from(a).abs() < f64::from(b).abs() * SMALLEST_NORMAL;
     finish::<FTZ, SAT>(zero_if(tiny, a / b))
 }
@@ -178,7 +179,8 @@ fn sqrt(ty: FloatType, m: &Modifiers) -> Apply {
     }
 }
 
-/// An operand or result of `rcp.approx.ftz.f64` and `rsqrt.approx.ftz.f64`: the high word alone, subnormals flushed.
+/// An operand or result of `rcp.approx.ftz.f64` and `rsqrt.approx.ftz.f64`: the high word alone,
+/// subnormals flushed.
 fn high_word(x: f64) -> f64 {
     f64::from_bits(F64.flush(x.to_bits()) & 0xffff_ffff_0000_0000)
 }

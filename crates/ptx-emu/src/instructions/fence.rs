@@ -1,13 +1,14 @@
-//! Fences: `fence`, `membar`. What fences and strong accesses order.
+//! Fences: `fence`, `membar`. The order by fences and strong accesses.
 
 use std::sync::atomic::Ordering::{self, Relaxed};
 use std::sync::atomic::fence;
 
 use ptx::Space;
 
-use crate::block::{At, BlockRunner, Execute, Next, Op, Stop};
 use crate::counts::InstructionClass;
+use crate::fault::Stop;
 use crate::read::{Read, Reader, other};
+use crate::runner::{At, BlockRunner, Execute, Next, Op};
 use crate::warp::Warp;
 
 /// `fence`, `membar`.
@@ -70,13 +71,13 @@ impl Execute for ProxyFence {
     fn execute(&self, runner: &mut BlockRunner, warp: &mut Warp, _: At) -> Result<Next, Stop> {
         if self.of_global && runner.launch.sanitize.races {
             let number = runner.warp_number(warp.index);
-            let known = runner.clocks.known(number);
+            let known = runner.sanitizer.clocks.known(number);
             runner.launch.proxies.publish(runner.numbered(&known));
-            let time = runner.clocks.synchronized(number);
+            let time = runner.sanitizer.clocks.synchronized(number);
             runner.launch.proxied_until.fetch_max(time, Relaxed);
         }
         let shows_objects = self.of_shared || !self.of_global;
-        if let Some(claims) = &mut runner.shared.claims {
+        if let Some(claims) = &mut runner.block.shared.claims {
             if self.of_shared {
                 claims.note_fence();
             }
@@ -115,40 +116,48 @@ impl BlockRunner<'_> {
     /// Notes something that may be part of waiting for others, with a weight.
     pub(crate) fn note_poll(&mut self, warp: &mut Warp, weight: u32) {
         warp.spins += weight;
-        self.polls += 1;
+        self.turn.polls += 1;
     }
 
-    /// Notes a strong load or an atomic, which may see what others released: a fence behind it orders that.
+    /// Notes a strong load or an atomic, which may see what others released: a fence behind it
+    /// orders that.
     pub(crate) fn note_observed(&mut self, warp: &Warp, space: Space) {
         if self.launch.sanitize.races {
             let time = match space {
                 Space::Shared => 0,
                 _ => self.launch.fences.now(),
             };
-            self.clocks.observe(self.warp_number(warp.index), time);
+            self.sanitizer
+                .clocks
+                .observe(self.warp_number(warp.index), time);
         }
     }
 
     /// Notes a fence that acquires, or a load or an atomic that does.
     pub(crate) fn note_acquire(&mut self, warp: &Warp, device: bool) {
         if self.launch.sanitize.races {
-            self.clocks.acquire(self.warp_number(warp.index), device);
+            self.sanitizer
+                .clocks
+                .acquire(self.warp_number(warp.index), device);
         }
     }
 
     /// Notes a fence that releases, or a store or an atomic that does.
     pub(crate) fn note_release(&mut self, warp: &Warp, device: bool) {
         if self.launch.sanitize.races {
-            self.clocks.release(self.warp_number(warp.index), device);
+            self.sanitizer
+                .clocks
+                .release(self.warp_number(warp.index), device);
         }
     }
 
-    /// Notes an atomic or a strong store to a space: other blocks that see it see what the warp knows to be fenced.
+    /// Notes an atomic or a strong store to a space: other blocks that see it see what the warp
+    /// knows to be fenced.
     pub(crate) fn publish(&mut self, warp: &Warp, space: Space) {
         if space == Space::Shared || !self.launch.sanitize.races {
             return;
         }
-        let fenced = self.clocks.fenced(self.warp_number(warp.index));
+        let fenced = self.sanitizer.clocks.fenced(self.warp_number(warp.index));
         self.launch.fences.publish(self.numbered(fenced));
     }
 

@@ -3,11 +3,12 @@
 use ptx::{RegClass, ScalarType};
 
 use super::bits::clamps;
-use crate::block::Op;
 use crate::read::{IntType, Read, Reader, class_of};
 use crate::registers::{
     Apply, LANES, Operands, Registers, lane_loop, map1, map2_aux, map3, map3_aux, portable_loop,
 };
+use crate::runner::Op;
+use crate::unset_values::facts::Rule;
 
 const B32: ScalarType = ScalarType::B32;
 
@@ -15,11 +16,13 @@ const B32: ScalarType = ScalarType::B32;
 pub(super) fn read(r: &mut Reader) -> Read<Op> {
     match r.opcode {
         "bfe" => {
+            r.rule = Rule::Same(1);
             let ty = r.int_type()?;
             let aux = u32::from(ty.is_signed());
             r.lanes((bfe(ty), aux), ty.scalar(), [ty.scalar(), B32, B32])
         }
         "bfi" => {
+            r.rule = Rule::Same(2);
             let ty = r.value_type()?;
             r.lanes((bfi(class_of(ty)), 0), ty, [ty, ty, B32, B32])
         }
@@ -29,6 +32,7 @@ pub(super) fn read(r: &mut Reader) -> Read<Op> {
             r.lanes((bfind(ty, shift_amount), 0), B32, [ty.scalar()])
         }
         "brev" => {
+            r.rule = Rule::Same(1);
             let ty = r.value_type()?;
             let apply = match class_of(ty) {
                 RegClass::B64 => lane_loop!(map1, |a: u64| a.reverse_bits()),
@@ -73,8 +77,9 @@ pub(super) fn read(r: &mut Reader) -> Read<Op> {
     }
 }
 
-/// A position or a length of a bit field, as the hardware takes it. The ISA restricts them to 0..255; an H100 goes by the low byte in 32 bits, and
-/// takes them as they are in 64, where every value beyond the width does the same.
+/// A position or a length of a bit field, as the hardware takes it. The ISA restricts them to
+/// 0..255; an H100 goes by the low byte in 32 bits, and takes them as they are in 64, where every
+/// value beyond the width does the same.
 fn extent(x: u32, width: u32) -> u32 {
     if width == 64 { x.min(0x100) } else { x & 0xff }
 }
@@ -146,8 +151,8 @@ fn bfi(class: RegClass) -> Apply {
     if class == RegClass::B64 { wide } else { narrow }
 }
 
-/// `bfind`: position of the highest bit that differs from the sign, or all ones; or the left shift that brings it to the
-/// top.
+/// `bfind`: position of the highest bit that differs from the sign, or all ones; or the left shift
+/// that brings it to the top.
 fn bfind(ty: IntType, shift_amount: bool) -> Apply {
     macro_rules! find {
         ($signed:ty, $unsigned:ty) => {

@@ -1,8 +1,9 @@
-//! Floating-point arithmetic: `add`, `sub`, `mul`, `fma`, `mad`, `neg`, `abs`, `min`, `max`, `copysign`.
+//! Floating-point arithmetic: `add`, `sub`, `mul`, `fma`, `mad`, `neg`, `abs`, `min`, `max`,
+//! `copysign`.
 //!
 //! Round-to-nearest forms use the host's arithmetic, which is IEEE 754; directed forms go through
-//! [`exact`]. Every NaN result of an f32 instruction is `0x7fffffff`. The PTX ISA ("Floating-Point Instructions") leaves
-//! the payloads of f64 open; here they are as an H100 makes them:
+//! [`exact`]. Every NaN result of an f32 instruction is `0x7fffffff`. The PTX ISA ("Floating-Point
+//! Instructions") leaves the payloads of f64 open; here they are as an H100 makes them:
 //!
 //! | f64 | NaN operands | result |
 //! |-----|--------------|--------|
@@ -15,22 +16,23 @@
 //! | `atom`/`red.add` in shared memory | of the old value and the operand: the old value | quiet |
 //! | invalid operation | none | [`DEFAULT_NAN_F64`] |
 //!
-//! `.ftz` replaces subnormal operands and results by the zero of their sign. Whether a result is subnormal is seen after
-//! rounding it to the type's precision as if exponents had no limit, as an H100 does: `2^-126 (1 - 2^-24)` becomes 0,
-//! though rounded as a subnormal number it would be `2^-126`. `.sat` clamps to [0, 1] and sends NaN to +0.
+//! `.ftz` replaces subnormal operands and results by the zero of their sign. Whether a result is
+//! subnormal is seen after rounding it to the type's precision as if exponents had no limit, as an
+//! H100 does: `2^-126 (1 - 2^-24)` becomes 0, though rounded as a subnormal number it would be
+//! `2^-126`. `.sat` clamps to [0, 1] and sends NaN to +0.
 //!
-//! `min` and `max`: if one operand is NaN the result is the other, or NaN with `.NaN`; -0 is below +0. Results are chosen as
-//! bit patterns, so that operands keep theirs.
+//! `min` and `max`: if one operand is NaN the result is the other, or NaN with `.NaN`; -0 is below
+//! +0. Results are chosen as bit patterns, so that operands keep theirs.
 //!
-//! `add`, `sub`, `mul` without a rounding modifier are rounded to nearest here; the assembler may contract such a
-//! multiplication and addition into an `fma`, which this does not show.
+//! `add`, `sub`, `mul` without a rounding modifier are rounded to nearest here; the assembler may
+//! contract such a multiplication and addition into an `fma`, which this does not show.
 
-use crate::block::Op;
 use crate::exact::{self, DEFAULT_NAN_F64, F32, F64, Format, Rounding};
 use crate::read::{FloatType, Read, Reader};
 use crate::registers::{
     Apply, Operands, Registers, lane_loop, map1, map2, map2_aux, map3, map3_aux, portable_loop,
 };
+use crate::runner::Op;
 
 /// The opcodes that floating point shares with integers.
 pub(super) fn arithmetic(r: &mut Reader, ty: FloatType) -> Read<Op> {
@@ -142,8 +144,8 @@ pub(crate) fn flush_if<const FTZ: bool>(x: f32) -> f32 {
 
 /// The bits of an f32 result with `.ftz`, `.sat` and the NaN rule applied.
 ///
-/// NaNs are replaced as integers: the compiler may assume that the payload of a floating-point result is arbitrary,
-/// and drop a choice between two NaNs.
+/// NaNs are replaced as integers: the compiler may assume that the payload of a floating-point
+/// result is arbitrary, and drop a choice between two NaNs.
 #[inline(always)]
 pub(super) fn finish<const FTZ: bool, const SAT: bool>(x: f32) -> u32 {
     let x = flush_if::<FTZ>(x);
@@ -162,7 +164,8 @@ pub(crate) fn saturate(x: f32) -> f32 {
     if x < 1.0 { x } else { 1.0 }
 }
 
-/// The bits of the f64 result `x` of an operation on `operands`, of whose NaNs the first one is passed on, quieted.
+/// The bits of the f64 result `x` of an operation on `operands`. The first NaN among these is
+/// passed on, quieted.
 #[inline(always)]
 pub(super) fn finish64<const N: usize>(operands: [f64; N], x: f64) -> u64 {
     let mut bits = x.to_bits();
@@ -191,8 +194,8 @@ pub(super) fn zero_if(tiny: bool, x: f32) -> f32 {
 
 /// The smallest normal number of f32.
 pub(super) const SMALLEST_NORMAL: f64 = f32::MIN_POSITIVE as f64;
-/// What is smaller than this is subnormal when rounded to the 24 bits of f32 with exponents that have no limit; this
-/// itself is a tie and rounds to [`SMALLEST_NORMAL`].
+/// What is smaller than this is subnormal when rounded to the 24 bits of f32 with exponents that
+/// have no limit; this itself is a tie and rounds to [`SMALLEST_NORMAL`].
 const TINY: f64 = SMALLEST_NORMAL * (1.0 - 1.0 / (1u32 << 25) as f64);
 
 #[inline(always)]
@@ -343,8 +346,8 @@ fn multiply_add(ty: FloatType, m: &Modifiers) -> Apply {
     }
 }
 
-/// `neg`: flips the sign. PTX leaves the bits of a NaN open; `ptxas` makes an addition of it, which gives the one NaN
-/// of f32 results, and passes a NaN of f64 on with its sign, quieted.
+/// `neg`: flips the sign. PTX leaves the bits of a NaN open; `ptxas` makes an addition of it, which
+/// gives the one NaN of f32 results, and passes a NaN of f64 on with its sign, quieted.
 fn neg(ty: FloatType, ftz: bool) -> Apply {
     match (ty, ftz) {
         (FloatType::F32, false) => lane_loop!(map1, |a: f32| finish::<false, false>(-a)),
@@ -372,8 +375,8 @@ fn quieted_or(a: u64, of_number: u64) -> u64 {
     }
 }
 
-/// `min` (or `max`) of bit patterns: the other operand if one is NaN, or if `nan` what `$nan` makes of the NaN; -0 is
-/// below +0.
+/// `min` (or `max`) of bit patterns: the other operand if one is NaN, or if `nan` what `$nan` makes
+/// of the NaN; -0 is below +0.
 macro_rules! extremum {
     ($name:ident, $type:ty, $bits:ty, $less:tt, $zero:tt, $nan:expr) => {
         #[inline(always)]
@@ -399,8 +402,8 @@ extremum!(max32, f32, u32, >, &, |_: u32| CANONICAL_NAN_F32);
 extremum!(min64, f64, u64, <, |, |nan: u64| quieted_or(nan, nan));
 extremum!(max64, f64, u64, >, &, |nan: u64| quieted_or(nan, nan));
 
-/// Handles `.ftz` and `.xorsign.abs` around [`min32`] or [`max32`]. `aux`: bit 0: `.NaN`; bit 2: `.ftz`; bit 4:
-/// `.xorsign.abs`.
+/// Handles `.ftz` and `.xorsign.abs` around [`min32`] or [`max32`]. `aux`: bit 0: `.NaN`; bit 2:
+/// `.ftz`; bit 4: `.xorsign.abs`.
 fn extremum_modified(aux: u32, a: f32, b: f32, f: impl Fn(bool, f32, f32) -> u32) -> u32 {
     let (mut a, mut b) = if aux & 4 != 0 {
         (flush(a), flush(b))
@@ -451,8 +454,9 @@ pub(crate) fn atomic_add32(ftz: bool, a: f32, b: f32) -> u32 {
     }
 }
 
-/// `atom.add.f64`. In global memory, which adds by itself, the operand's NaN counts before the old value's and passes
-/// through as it is. In shared memory the addition is an instruction's, in a loop around a compare-and-swap.
+/// `atom.add.f64`. In global memory, which adds by itself, the operand's NaN counts before the old
+/// value's and passes through as it is. In shared memory the addition is an instruction's, in a
+/// loop around a compare-and-swap.
 pub(crate) fn atomic_add64(in_global: bool, old: f64, b: f64) -> u64 {
     let bits = finish64([old, b], old + b);
     match [b, old]

@@ -1,16 +1,18 @@
-//! Integer arithmetic: `add`, `sub`, `mul`, `mad`, `div`, `rem`, `abs`, `neg`, `min`, `max`, `sad`, `mul24`, `mad24`, `dp4a`,
-//! `dp2a`, packed 16-bit integers.
+//! Integer arithmetic: `add`, `sub`, `mul`, `mad`, `div`, `rem`, `abs`, `neg`, `min`, `max`, `sad`,
+//! `mul24`, `mad24`, `dp4a`, `dp2a`, packed 16-bit integers.
 //!
-//! All of it wraps, except where `.sat` clamps. Division and remainder by zero have no defined result in PTX;
-//! here they give all ones, as the code that `ptxas` emits does. `MIN / -1` wraps to `MIN`.
+//! All of it wraps, except where `.sat` clamps. Division and remainder by zero have no defined
+//! result in PTX; here they give all ones, as the code that `ptxas` emits does. `MIN / -1` wraps to
+//! `MIN`.
 
 use ptx::ScalarType;
 
-use crate::block::Op;
 use crate::read::{IntType, Read, Reader};
 use crate::registers::{
     Apply, Operands, Registers, lane_loop, map1, map2, map2_aux, map3, map3_aux, portable_loop,
 };
+use crate::runner::Op;
+use crate::unset_values::facts::Rule;
 
 /// `match` over an [`IntType`] with the Rust type bound to a name.
 macro_rules! by_type {
@@ -71,7 +73,8 @@ pub(super) enum Half {
     Lo,
     /// `.hi`: the high half (of `mul24`: bits 16 to 47 of the 48).
     Hi,
-    /// `.wide`: all of it; the destination (and the addend of `mad`) has twice the width of the type.
+    /// `.wide`: all of it; the destination (and the addend of `mad`) has twice the width of the
+    /// type.
     Wide,
 }
 
@@ -91,6 +94,20 @@ fn half_and_result(r: &mut Reader, ty: IntType) -> Read<(Half, ScalarType)> {
     Ok((half, result))
 }
 
+/// How unset bits go through a sum or a difference.
+fn sum_rule(is_clamped: bool) -> Rule {
+    if is_clamped { Rule::Any } else { Rule::Above }
+}
+
+/// How unset bits go through a product.
+fn product_rule(half: Half) -> Rule {
+    if half == Half::Lo {
+        Rule::Above
+    } else {
+        Rule::Any
+    }
+}
+
 /// The opcodes that integers share with floating point.
 pub(super) fn arithmetic(r: &mut Reader, ty: IntType) -> Read<Op> {
     let s = ty.scalar();
@@ -98,19 +115,23 @@ pub(super) fn arithmetic(r: &mut Reader, ty: IntType) -> Read<Op> {
     match r.opcode {
         "add" => {
             let sat = is_s32 && r.has("sat");
+            r.rule = sum_rule(sat);
             r.lanes((add(ty, sat), 0), s, [s; 2])
         }
         "sub" => {
             let sat = is_s32 && r.has("sat");
+            r.rule = sum_rule(sat);
             r.lanes((sub(ty, sat), 0), s, [s; 2])
         }
         "mul" => {
             let (half, result) = half_and_result(r, ty)?;
+            r.rule = product_rule(half);
             r.lanes((mul(ty, half), 0), result, [s; 2])
         }
         "mad" => {
             let (half, result) = half_and_result(r, ty)?;
             let sat = is_s32 && half == Half::Hi && r.has("sat");
+            r.rule = product_rule(half);
             r.lanes((mad(ty, half, sat), 0), result, [s, s, result])
         }
         "div" => r.lanes((div(ty), 0), s, [s; 2]),
@@ -183,6 +204,9 @@ pub(super) fn packed16(r: &mut Reader, is_signed: bool) -> Read<Op> {
         (_, true) => return Err(r.unsupported("type `.s16x2`")),
         (_, false) => return Err(r.unsupported("type `.u16x2`")),
     };
+    if r.opcode == "add" {
+        r.rule = Rule::Above;
+    }
     r.lanes((apply, 0), ScalarType::B32, [ScalarType::B32; 2])
 }
 

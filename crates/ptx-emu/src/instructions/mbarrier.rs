@@ -1,28 +1,31 @@
 //! Objects that threads and bulk copies arrive at, and threads wait for: `mbarrier`.
 //!
-//! An object is in the block's shared memory, where it takes 8 bytes; what it holds is kept in `memory::claims`. A phase completes when all
-//! its arrivals have been made and all its bytes have arrived. Bytes arrive when a thread waits and nothing else is missing, the
-//! latest moment: a thread that does not wait finds its copies under way.
+//! An object is in the block's shared memory, where it takes 8 bytes; what it holds is kept in
+//! `memory::claims`. A phase completes when all its arrivals have been made and all its bytes have
+//! arrived. Bytes arrive when a thread waits and nothing else is missing, the latest moment: a
+//! thread that does not wait finds its copies under way.
 //!
-//! `try_wait` waits until the phase has completed; that it may give up after a while is not modelled. So a wait in vain is a deadlock.
+//! `try_wait` waits until the phase has completed; that it may give up after a while is not
+//! modelled. So a wait in vain is a deadlock.
 
 use ptx::{ScalarType, Space};
 
 use super::bulk;
-use crate::access::{MBARRIER_BYTES, Region, Request, Span};
-use crate::block::{At, BlockRunner, Execute, Next, Op, Stop};
+use crate::access::{MBARRIER_BYTES, Region};
 use crate::counts::InstructionClass;
-use crate::fault::{AccessKind, FaultKind};
+use crate::fault::{AccessKind, FaultKind, Stop};
 use crate::memory::claims::{Claim, Mbarrier};
 use crate::memory::{SHARED_WINDOW, rank_of, space_of};
 use crate::read::{Read, Reader, Width, other};
 use crate::registers::{Address, LANES, Row64, Slot, lanes, lanes_where};
+use crate::request::{Request, Span};
+use crate::runner::{At, BlockRunner, Execute, Next, Op};
 use crate::warp::{State, Warp};
 
 /// Most arrivals of a phase, and most bytes that it may wait for.
 const MOST: i64 = (1 << 20) - 1;
 
-/// What is done with an object.
+/// The operations on an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Verb {
     Init,
@@ -176,9 +179,9 @@ impl Object {
         runner.check_alignment(&request, &span)?;
         runner.check_shared(&request, &span)?;
         if runner.launch.sanitize.races {
-            let mut shared = std::mem::take(&mut runner.shared);
+            let mut shared = std::mem::take(&mut runner.block.shared);
             let checked = runner.check_stores(&request, &mut shared, |_, _| true, |_, _| {});
-            runner.shared = shared;
+            runner.block.shared = shared;
             checked?;
         }
         Ok(offsets)
@@ -195,7 +198,7 @@ impl Object {
         if runner.claims().barriers.contains_key(&offset) {
             return Ok(());
         }
-        let location = runner.shared.location(runner.launch, offset);
+        let location = runner.block.shared.location(runner.launch, offset);
         let reason = format!(
             "{} of {location}, where no mbarrier object is: `mbarrier::init` makes one",
             self.verb.name()
@@ -204,7 +207,7 @@ impl Object {
     }
 }
 
-/// What changes an object.
+/// An operation that changes an object.
 #[derive(Debug)]
 struct Change {
     object: Object,
@@ -264,7 +267,7 @@ fn init(
     offset: u64,
     count: i64,
 ) -> Result<(), Stop> {
-    let location = runner.shared.location(runner.launch, offset);
+    let location = runner.block.shared.location(runner.launch, offset);
     let mut reason = None;
     if !(1..=MOST).contains(&count) {
         reason = Some(format!(
@@ -291,13 +294,13 @@ fn init(
     };
     let claims = runner.claims();
     if claims.keeps(offset, MBARRIER_BYTES, true)
-        && let Some(claims) = runner.shared.claims.take()
+        && let Some(claims) = runner.block.shared.claims.take()
     {
-        let fault = runner.claimed(warp, &runner.shared, &claims, &request, lane);
-        runner.shared.claims = Some(claims);
+        let fault = runner.claimed(warp, &runner.block.shared, &claims, &request, lane);
+        runner.block.shared.claims = Some(claims);
         return Err(fault);
     }
-    let [arriving, released] = [(); 2].map(|()| runner.clocks.nothing());
+    let [arriving, released] = [(); 2].map(|()| runner.sanitizer.clocks.nothing());
     let claims = runner.claims();
     claims.claim(offset, MBARRIER_BYTES, Claim::All);
     let barrier = Mbarrier {
@@ -321,7 +324,7 @@ fn invalidate(runner: &mut BlockRunner, (thread, pc): (u32, u32), offset: u64) -
         .iter()
         .any(|load| load.copy.barrier == offset)
     {
-        let location = runner.shared.location(runner.launch, offset);
+        let location = runner.block.shared.location(runner.launch, offset);
         let reason =
             format!("mbarrier.inval of {location}, which copies that are under way report to");
         return Err(runner.fault(thread, pc, FaultKind::InvalidBarrier { reason }));
@@ -329,7 +332,7 @@ fn invalidate(runner: &mut BlockRunner, (thread, pc): (u32, u32), offset: u64) -
     claims.barriers.remove(&offset);
     claims.release(offset, MBARRIER_BYTES);
     if runner.launch.sanitize.uninitialized {
-        runner.shared.written.clear(offset, MBARRIER_BYTES);
+        runner.block.shared.written.clear(offset, MBARRIER_BYTES);
     }
     Ok(())
 }
@@ -349,7 +352,7 @@ fn expect(
     if bytes.abs() <= MOST {
         return Ok(());
     }
-    let location = runner.shared.location(runner.launch, offset);
+    let location = runner.block.shared.location(runner.launch, offset);
     let reason = format!(
         "the mbarrier object at {location} is to wait for {bytes} bytes; {MOST} is the most that a phase counts"
     );
@@ -369,14 +372,14 @@ impl BlockRunner<'_> {
     ) -> Result<u64, Stop> {
         let (thread, number) = (warp.thread(lane), self.warp_number(warp.index));
         self.claims();
-        let claims = self.shared.claims.as_mut();
+        let claims = self.block.shared.claims.as_mut();
         let Some(barrier) = claims.and_then(|claims| claims.barriers.get_mut(&offset)) else {
             return Ok(0);
         };
         let (phase, pending) = (barrier.phase, i64::from(barrier.pending));
         if !(1..=pending).contains(&arrivals) {
             let expected = barrier.expected;
-            let location = self.shared.location(self.launch, offset);
+            let location = self.block.shared.location(self.launch, offset);
             let reason = format!(
                 "{arrivals} arrival{} at the mbarrier object at {location}, whose phase {phase} waits for {pending} more: it was made for {expected}",
                 if arrivals == 1 { "" } else { "s" }
@@ -385,14 +388,14 @@ impl BlockRunner<'_> {
         }
         barrier.pending -= arrivals as u32;
         if releases && self.launch.sanitize.races {
-            self.clocks.arrive(number, &mut barrier.arriving);
+            self.sanitizer.clocks.arrive(number, &mut barrier.arriving);
         }
         self.settle(warp, (thread, pc), offset)?;
         Ok(phase)
     }
 
-    /// Completes the phase of an object if nothing is missing. If only bytes are missing, no more may be under way than it
-    /// waits for.
+    /// Completes the phase of an object if nothing is missing. If only bytes are missing, no more
+    /// may be under way than it waits for.
     pub(super) fn settle(
         &mut self,
         warp: &mut Warp,
@@ -408,7 +411,7 @@ impl BlockRunner<'_> {
             return Ok(());
         }
         if under_way > bytes {
-            let location = self.shared.location(self.launch, offset);
+            let location = self.block.shared.location(self.launch, offset);
             let reason = format!(
                 "copies of {under_way} bytes are under way to the mbarrier object at {location}, whose phase {phase} expects {bytes}: it would complete before they have arrived"
             );
@@ -443,24 +446,25 @@ impl BlockRunner<'_> {
         for load in arriving {
             bulk::arrive(self, &load)?;
             let number = self.warp_number(load.copy.warp);
-            let claims = self.shared.claims.as_mut();
+            let claims = self.block.shared.claims.as_mut();
             if let Some(barrier) = claims.and_then(|claims| claims.barriers.get_mut(&offset))
                 && self.launch.sanitize.races
             {
-                self.clocks.arrive(number, &mut barrier.arriving);
+                self.sanitizer.clocks.arrive(number, &mut barrier.arriving);
             }
         }
         self.complete_phase(warp, offset);
         Ok(())
     }
 
-    /// Begins the next phase of an object, and lets those go on that wait for it. `warp` is the one that runs.
+    /// Begins the next phase of an object, and lets those go on that wait for it. `warp` is the one
+    /// that runs.
     fn complete_phase(&mut self, warp: &mut Warp, offset: u64) {
         let Some(barrier) = self.claims().barriers.get_mut(&offset) else {
             return;
         };
         barrier.complete();
-        for warp in self.warps.iter_mut().chain([warp]) {
+        for warp in self.block.warps.iter_mut().chain([warp]) {
             for group in &mut warp.groups {
                 if group.state == State::Mbarrier(offset) {
                     group.state = State::Ready;
@@ -471,23 +475,28 @@ impl BlockRunner<'_> {
 
     /// Lets those try again that wait for an object, if another block has completed a phase since.
     pub(crate) fn wake_for_others(&mut self) {
-        let Some(claims) = &mut self.shared.claims else {
+        let Some(claims) = &mut self.block.shared.claims else {
             return;
         };
         if !std::mem::take(&mut claims.completed_by_other) {
             return;
         }
-        for group in self.warps.iter_mut().flat_map(|warp| &mut warp.groups) {
+        for group in self
+            .block
+            .warps
+            .iter_mut()
+            .flat_map(|warp| &mut warp.groups)
+        {
             if let State::Mbarrier(_) = group.state {
                 group.state = State::Ready;
             }
         }
     }
 
-    /// What an object waits for, in words.
+    /// The arrivals and bytes that an object waits for, in words.
     pub(super) fn describe_mbarrier(&self, offset: u64) -> String {
-        let location = self.shared.location(self.launch, offset);
-        let claims = self.shared.claims.as_ref();
+        let location = self.block.shared.location(self.launch, offset);
+        let claims = self.block.shared.claims.as_ref();
         let Some(barrier) = claims.and_then(|claims| claims.barriers.get(&offset)) else {
             return format!("the mbarrier object ({location})");
         };
@@ -528,7 +537,7 @@ impl Execute for Wait {
             };
             let is_known = operand == phase || operand.checked_add(1) == Some(phase);
             if !(self.by_parity || is_known) {
-                let location = runner.shared.location(runner.launch, offset);
+                let location = runner.block.shared.location(runner.launch, offset);
                 let reason = format!(
                     "{} of the mbarrier object at {location} with a state of phase {operand}; it is in phase {phase}, and knows that one and the one before",
                     self.object.verb.name()
@@ -539,9 +548,9 @@ impl Execute for Wait {
             done |= u32::from(is_done) << lane;
             if is_done && self.acquires && runner.launch.sanitize.races {
                 let number = runner.warp_number(warp.index);
-                let claims = runner.shared.claims.as_ref();
+                let claims = runner.block.shared.claims.as_ref();
                 if let Some(barrier) = claims.and_then(|claims| claims.barriers.get(&offset)) {
-                    runner.clocks.pass(number, &barrier.released);
+                    runner.sanitizer.clocks.pass(number, &barrier.released);
                 }
             }
         }

@@ -4,15 +4,15 @@ use std::sync::atomic::{Ordering, fence};
 
 use ptx::{Operand, OperandKind, RegClass, ScalarType, Space, Symbol};
 
-use super::store_async;
-use crate::access::{Action, MemoryAccess, ParamRegion, Region, Request, Span};
-use crate::block::{At, BlockRunner, Execute, Next, Op, Stop};
+use crate::access::{Action, MemoryAccess, ParamRegion, Region};
 use crate::counts::InstructionClass;
-use crate::fault::{self, AccessKind, FaultKind, Stray, UnsetUse};
+use crate::fault::{self, AccessKind, FaultKind, Stop, Stray, UnsetUse};
 use crate::memory::{Words, byte_mask, extend};
 use crate::read::{Read, Reader, Target, Width, other};
 use crate::registers::{Registers, Row64, Slot, lanes};
-use crate::unset::facts::LoadsOwn;
+use crate::request::{Request, Span};
+use crate::runner::{At, BlockRunner, Execute, Next, Op};
+use crate::unset_values::facts::{LoadsOwn, Rule};
 use crate::warp::Warp;
 
 /// Memory consistency of an access.
@@ -26,10 +26,10 @@ enum Order {
     Release,
 }
 
-/// The modifiers that loads and stores share, but for the space.
+/// The modifiers that loads and stores share, except the space.
 struct Modifiers {
     order: Order,
-    /// What it orders it orders among blocks.
+    /// Its order holds among blocks.
     device: bool,
     ty: ScalarType,
     count: usize,
@@ -129,7 +129,7 @@ pub(super) fn load(r: &mut Reader) -> Read<Op> {
         });
     }
     r.function.note_access(space, ty.bytes());
-    r.function.facts.moves = Some(match space {
+    r.rule = Rule::Memory(match space {
         Space::Local | Space::Param => LoadsOwn::Yes,
         Space::Generic => LoadsOwn::Perhaps,
         _ => LoadsOwn::No,
@@ -154,13 +154,10 @@ pub(super) fn load(r: &mut Reader) -> Read<Op> {
 
 /// `st`.
 pub(super) fn store(r: &mut Reader) -> Read<Op> {
-    if r.has("async") {
-        return store_async::read(r);
-    }
     other(read_store(r, 2)?)
 }
 
-/// A store with so many operands, of which the first two, the address and the value, are read.
+/// A store with this many operands. Reads the first two: the address and the value.
 pub(super) fn read_store(r: &mut Reader, operands: usize) -> Read<Store> {
     r.class = InstructionClass::Store;
     let (space, modifiers) = modifiers(r)?;
@@ -188,7 +185,7 @@ pub(super) fn read_store(r: &mut Reader, operands: usize) -> Read<Store> {
         unset: None,
     };
     r.function.note_access(space, ty.bytes());
-    r.function.facts.moves = Some(LoadsOwn::No);
+    r.rule = Rule::Memory(LoadsOwn::No);
     if order != Order::Weak {
         r.function.exchange.note(space);
     }
@@ -231,7 +228,8 @@ struct Elements {
     bytes: u32,
     /// Elements are sign-extended to the register.
     is_signed: bool,
-    /// The rows of the registers' unset bits, for those that may have some; none if no register may.
+    /// The rows of the registers' unset bits, for those that may have some; none if no register
+    /// may.
     unset: Option<Box<[Option<Slot>]>>,
 }
 
@@ -276,7 +274,8 @@ impl Elements {
         self.unset = rows.iter().any(Option::is_some).then_some(rows);
     }
 
-    /// The elements whose registers may be unset: offset in the lane's access, and row of the unset bits.
+    /// The elements whose registers may be unset: offset in the lane's access, and row of the unset
+    /// bits.
     fn tracked(&self) -> impl Iterator<Item = (u64, Slot)> {
         let rows = self.unset.iter().flatten().enumerate();
         rows.filter_map(|(k, row)| Some((k as u64 * u64::from(self.bytes), (*row)?)))
@@ -362,7 +361,7 @@ impl Action for Load {
                 let unset = region.unset(lane, offset(lane) + k, bytes);
                 // Padding, and what a call passes on, are not where it comes from.
                 if unset == byte_mask(bytes) && region.base() == 0 {
-                    runner.unset_load = Some(request.pc);
+                    runner.sanitizer.unset_load = Some(request.pc);
                 }
                 let unset = extend(unset, bytes, self.elements.is_signed);
                 registers.set_lane(shadow, lane, unset);
@@ -407,7 +406,7 @@ impl Execute for Store {
             runner.note_poll(warp, 1);
             runner.publish(warp, self.access.space);
         }
-        runner.changes += u64::from(self.access.space != Space::Shared);
+        runner.turn.changes += u64::from(self.access.space != Space::Shared);
         runner.access(warp, at, &self.access, self)?;
         Ok(Next::Step)
     }

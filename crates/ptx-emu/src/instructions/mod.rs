@@ -7,13 +7,15 @@
 //! | `float`, `divide` | floating-point arithmetic; division, roots, approximations |
 //! | `compare` | comparisons |
 //! | `moves`, `convert` | moves, packing, selection, addresses; conversions |
-//! | `memory`, `atomic`, `fence` | loads and stores; atomics; fences |
+//! | `memory`, `store_async`, `atomic`, `fence` | loads and stores; atomics; fences |
 //! | `copy`, `bulk` | asynchronous copies, of a thread and in bulk |
 //! | `barrier`, `mbarrier` | barriers of the block; objects that threads and copies arrive at |
-//! | `cluster`, `warp_wide` | barriers of the cluster, and its addresses; what the lanes of a warp do together |
+//! | `cluster`, `warp_wide` | barrier and addresses of the cluster; operations of all lanes |
 //! | `control`, `call` | branches and ends; calls and returns |
 //!
-//! A new instruction is a line in [`read`] and its family's file.
+//! A new instruction is a line in the table, [`operation`], and its family's file. The family also
+//! says what the instruction is counted as, where control goes after it, and how unset bits go
+//! through it (the fields of [`Reader`]). Nothing else looks at the text of an opcode.
 
 mod atomic;
 mod barrier;
@@ -37,12 +39,40 @@ mod moves;
 mod store_async;
 mod warp_wide;
 
-use crate::block::{At, BlockRunner, Execute, Next, Op, Stop};
+use crate::counts::InstructionClass;
+use crate::fault::Stop;
 use crate::read::{Read, Reader, Refusal};
+use crate::runner::{At, BlockRunner, Execute, Next, Op};
+use crate::unset_values::facts::{Flow, Rule};
 use crate::warp::Warp;
 
-/// What an instruction does.
-pub(crate) fn read(r: &mut Reader) -> Read<Op> {
+/// A decoded instruction, as its family describes it.
+pub(crate) struct Decoded {
+    pub(crate) op: Op,
+    /// The class that it is counted in.
+    pub(crate) class: InstructionClass,
+    /// Where control goes after it.
+    pub(crate) flow: Flow,
+    /// How unset bits go through it.
+    pub(crate) rule: Rule,
+}
+
+/// Decodes an instruction.
+pub(crate) fn read(mut r: Reader) -> Read<Decoded> {
+    let op = operation(&mut r)?;
+    let Reader {
+        class, flow, rule, ..
+    } = r;
+    Ok(Decoded {
+        op,
+        class,
+        flow,
+        rule,
+    })
+}
+
+/// The family of each opcode.
+fn operation(r: &mut Reader) -> Read<Op> {
     match r.opcode {
         "add" | "sub" | "mul" | "min" | "max" | "abs" | "neg" | "div" | "mad" => arithmetic(r),
         "rem" | "sad" | "mul24" | "mad24" | "dp4a" | "dp2a" => integer::read(r),
@@ -67,11 +97,14 @@ pub(crate) fn read(r: &mut Reader) -> Read<Op> {
         "isspacep" => moves::is_space(r),
         "cvt" => convert::read(r),
         "ld" | "ldu" => memory::load(r),
-        "st" => memory::store(r),
+        "st" => match r.has("async") {
+            true => store_async::read(r),
+            false => memory::store(r),
+        },
         "prefetch" | "prefetchu" => memory::prefetch(r),
         "atom" | "red" => atomic::read(r),
         "fence" | "membar" => fence::read(r),
-        "cp" => copy::read(r),
+        "cp" => asynchronous_copy(r),
         "mbarrier" => mbarrier::read(r),
         "bar" => match r.has("warp") {
             true => warp_wide::barrier(r),
@@ -115,7 +148,18 @@ fn arithmetic(r: &mut Reader) -> Read<Op> {
     integer::arithmetic(r, ty)
 }
 
-/// What closes a body: control must not run past its end.
+/// Copies of a thread and copies in bulk.
+fn asynchronous_copy(r: &mut Reader) -> Read<Op> {
+    if !r.has("async") {
+        return Err(r.missing("`.async`"));
+    }
+    match r.has("bulk") {
+        true => bulk::read(r),
+        false => copy::read(r),
+    }
+}
+
+/// The end of a body: control must not run past it.
 pub(crate) fn implicit_return() -> Op {
     Op::Other(Box::new(call::Return))
 }
@@ -132,8 +176,15 @@ impl Execute for Unsupported {
     }
 }
 
-/// An instruction that is not modelled, which is a fault only where it is reached.
-pub(crate) fn unsupported(reason: &str) -> Op {
-    let reason = reason.into();
-    Op::Other(Box::new(Unsupported { reason }))
+impl Decoded {
+    /// An instruction that is not modelled, which is a fault only where it is reached.
+    pub(crate) fn unsupported(reason: &str) -> Self {
+        let reason = reason.into();
+        Self {
+            op: Op::Other(Box::new(Unsupported { reason })),
+            class: InstructionClass::Other,
+            flow: Flow::Next,
+            rule: Rule::Any,
+        }
+    }
 }

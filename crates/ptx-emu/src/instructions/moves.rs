@@ -3,15 +3,17 @@
 use ptx::{Named, Operand, OperandKind, RegClass, ScalarType, Space};
 
 use super::float::flush;
-use crate::block::{At, BlockRunner, Execute, Next, Op, Stop};
 use crate::counts::InstructionClass;
+use crate::fault::Stop;
 use crate::memory::{CLUSTER_STEP, SHARED_WINDOW, space_of, window};
 use crate::read::{Read, Reader, Refusal, Width, class_of, other};
 use crate::registers::{
     Apply, LANES, Operands, Registers, Slot, Value, lane_loop, lanes, lanes_where, map1, map3_aux,
     portable_loop,
 };
+use crate::runner::{At, BlockRunner, Execute, Next, Op};
 use crate::special::Special;
+use crate::unset_values::facts::Rule;
 use crate::warp::Warp;
 
 /// `mov`.
@@ -22,6 +24,7 @@ pub(super) fn mov(r: &mut Reader) -> Read<Op> {
     let (d, s) = (r.operand()?, r.operand()?);
     match (&d.kind, &s.kind) {
         (OperandKind::Vector(elements), _) => {
+            r.rule = Rule::Unpack;
             let element = element_type(r, ty, elements.len())?;
             let dst = elements
                 .iter()
@@ -34,6 +37,7 @@ pub(super) fn mov(r: &mut Reader) -> Read<Op> {
             })
         }
         (_, OperandKind::Vector(elements)) => {
+            r.rule = Rule::Pack;
             let element = element_type(r, ty, elements.len())?;
             let dst = r.register(d, ty, Width::Exact)?;
             let src = elements
@@ -46,7 +50,10 @@ pub(super) fn mov(r: &mut Reader) -> Read<Op> {
                 src,
             })
         }
-        _ => mov_one(r, ty, d, s),
+        _ => {
+            r.rule = Rule::Each;
+            mov_one(r, ty, d, s)
+        }
     }
 }
 
@@ -94,7 +101,7 @@ fn element_type(r: &Reader, ty: ScalarType, count: usize) -> Read<ScalarType> {
     }
 }
 
-/// What `%globaltimer` shows at first, give or take [`SPREAD`]: nanoseconds of Unix time, in 2025.
+/// The first value of `%globaltimer`, give or take [`SPREAD`]: nanoseconds of Unix time, in 2025.
 const EPOCH: u64 = 1_750_000_000_000_000_000;
 /// Half a year in nanoseconds.
 const SPREAD: u64 = 15_768_000_000_000_000;
@@ -103,8 +110,8 @@ const BLOCK_NANOS: u64 = 1000;
 /// Clocks of multiprocessors show less than this at first.
 const CLOCKS: u64 = 1 << 44;
 
-/// A clock: warp instructions that the block has executed, from a start that follows from the seed; of a multiprocessor's, for
-/// each block another.
+/// A clock: warp instructions that the block has executed, from a start that follows from the seed;
+/// of a multiprocessor's, for each block another.
 #[derive(Debug)]
 struct Clock {
     dst: Slot,
@@ -120,7 +127,7 @@ impl Execute for Clock {
             true => EPOCH + random(0).u64(0..SPREAD) + u64::from(launch.first_block) * BLOCK_NANOS,
             false => random(block.wrapping_mul(0x9e37_79b9_7f4a_7c15)).u64(0..CLOCKS),
         };
-        let now = start + runner.executed;
+        let now = start + runner.turn.executed;
         warp.registers.fill(self.dst, at.active, now >> self.shift);
         Ok(Next::Step)
     }
@@ -173,7 +180,7 @@ impl Execute for Unpack {
 
 /// `selp`: `a` if the predicate holds, else `b`.
 pub(super) fn selp(r: &mut Reader) -> Read<Op> {
-    r.class = InstructionClass::Move;
+    (r.class, r.rule) = (InstructionClass::Move, Rule::Select);
     let ty = r.value_type()?;
     r.operands(4)?;
     let [dst, a, b] = [r.dst(ty)?, r.src(ty)?, r.src(ty)?];

@@ -1,17 +1,18 @@
 //! Stores to a block of the cluster that report to an object of `mbarrier` there: `st.async`.
 //!
-//! A store is made at once, the earliest moment: who reads it without waiting for the object has a race, whatever the order of turns. What the
-//! thread did before counts as released with it; of the ISA, only the store itself is.
+//! A store is made at once, the earliest moment: who reads it without waiting for the object has a
+//! race, whatever the order of turns. The accesses of the thread before it count as released with
+//! it; by the ISA, only the store itself is.
 
 use ptx::Space;
 
 use super::memory::{self, Store};
 use crate::access::{MBARRIER_BYTES, Region};
-use crate::block::{At, BlockRunner, Execute, Next, Op, Stop};
-use crate::fault::FaultKind;
+use crate::fault::{FaultKind, Stop};
 use crate::memory::rank_of;
 use crate::read::{Read, Reader, other};
 use crate::registers::{Address, lanes};
+use crate::runner::{At, BlockRunner, Execute, Next, Op};
 use crate::warp::Warp;
 
 /// `st.async`; `.async` is taken already.
@@ -64,8 +65,8 @@ impl Execute for StoreAsync {
 }
 
 impl BlockRunner<'_> {
-    /// Bytes of a lane's store have arrived, which reports to an object of this block or another that lives. `releases`: what the warp did before is
-    /// released too.
+    /// Bytes of a lane's store have arrived, which reports to an object of this block or another
+    /// that lives. `releases`: what the warp did before is released too.
     fn complete_store(
         &mut self,
         warp: &mut Warp,
@@ -77,7 +78,7 @@ impl BlockRunner<'_> {
         let (number, thread) = (self.warp_number(warp.index), warp.thread(lane));
         let (rank, offset) = rank_of(address);
         let memory = match rank {
-            None => &mut self.shared,
+            None => &mut self.block.shared,
             Some(rank) => &mut self.cluster.memories[rank as usize],
         };
         let claims = memory.claims.as_mut();
@@ -91,7 +92,7 @@ impl BlockRunner<'_> {
         };
         barrier.bytes -= bytes;
         if releases && self.launch.sanitize.races {
-            self.clocks.arrive(number, &mut barrier.arriving);
+            self.sanitizer.clocks.arrive(number, &mut barrier.arriving);
         }
         if rank.is_none() {
             return self.settle(warp, (thread, pc), offset);

@@ -1,27 +1,30 @@
-//! What the lanes of a warp do together: `shfl`, `vote`, `match`, `redux`, `elect`, `bar.warp.sync`, `activemask`.
+//! Operations that the lanes of a warp execute together: `shfl`, `vote`, `match`, `redux`, `elect`,
+//! `bar.warp.sync`, `activemask`.
 //!
-//! A warp-wide operation is executed by all lanes of its mask that have not exited, together: lanes that come first
-//! wait for the others at the same instruction (PTX ISA, "shfl.sync", "vote.sync", "match.sync", "redux.sync"), at a
-//! `bar.warp.sync` at any with the same mask ("bar.warp.sync"). Lanes with different masks are different operations (tiles of a
-//! warp). Lanes that exit while others wait for them take no part, unless they have accessed memory meanwhile: then they have
+//! A warp-wide operation is executed by all lanes of its mask that have not exited, together: lanes
+//! that come first wait for the others at the same instruction (PTX ISA, "shfl.sync", "vote.sync",
+//! "match.sync", "redux.sync"), at a `bar.warp.sync` at any with the same mask ("bar.warp.sync").
+//! Lanes with different masks are different operations (tiles of a warp). Lanes that exit while
+//! others wait for them take no part, unless they have accessed memory meanwhile: then they have
 //! gone past the operation, which is a fault.
 
 use std::fmt;
 
 use ptx::ScalarType;
 
-use crate::block::{At, BlockRunner, Execute, Next, Op, Stop};
 use crate::counts::InstructionClass;
-use crate::fault::FaultKind;
+use crate::fault::{FaultKind, Stop};
 use crate::read::{Read, Reader, other};
 use crate::registers::{Flag, LANES, Slot, lanes, lanes_where};
+use crate::runner::{At, BlockRunner, Execute, Next, Op};
+use crate::unset_values::facts::Rule;
 use crate::warp::{State, Warp};
 
 const B32: ScalarType = ScalarType::B32;
 
 /// `shfl`, `vote`, `match`, `redux`, `elect`.
 pub(super) fn read(r: &mut Reader) -> Read<Op> {
-    r.class = InstructionClass::Warp;
+    (r.class, r.rule) = (InstructionClass::Warp, Rule::Strict);
     // The forms without `.sync` assume that the warp is converged: gone since sm_70.
     if !r.has("sync") {
         return Err(r.unsupported("the form without `.sync`"));
@@ -37,7 +40,7 @@ pub(super) fn read(r: &mut Reader) -> Read<Op> {
 
 /// `bar.warp.sync`, from behind `.warp`.
 pub(super) fn barrier(r: &mut Reader) -> Read<Op> {
-    r.class = InstructionClass::Warp;
+    (r.class, r.rule) = (InstructionClass::Warp, Rule::Strict);
     if !r.has("sync") {
         return Err(r.missing("`.sync`"));
     }
@@ -293,7 +296,10 @@ impl Together for WarpBarrier {
         while rest != 0 && runner.launch.sanitize.races {
             let mask = party.partners[rest.trailing_zeros() as usize];
             let number = runner.warp_number(warp.index);
-            runner.clocks.warp_barrier(number, mask, warp.lanes);
+            runner
+                .sanitizer
+                .clocks
+                .warp_barrier(number, mask, warp.lanes);
             rest &= !mask;
         }
         Ok(())
@@ -326,7 +332,7 @@ impl Together for Shuffle {
             let from = if in_range { source } else { lane as u32 };
             if party.partners[lane] >> from & 1 == 0 {
                 let kind = FaultKind::ShuffleFromInactive {
-                    source: from,
+                    lane: from,
                     participants: party.partners[lane],
                 };
                 return Err(runner.fault(warp.thread(lane), party.pc, kind));

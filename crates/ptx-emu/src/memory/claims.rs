@@ -1,11 +1,12 @@
-//! What of a block's shared memory ordinary accesses must leave alone: where asynchronous copies are under way, and objects of
-//! `mbarrier`.
+//! The parts of a block's shared memory that ordinary accesses must leave alone: where asynchronous
+//! copies are under way, and objects of `mbarrier`.
 //!
-//! A block has none of this until its kernel copies asynchronously or makes an object, so that others pay nothing.
+//! A block has none of this until its kernel copies asynchronously or makes an object, so that
+//! others pay nothing.
 
 use std::collections::BTreeMap;
 
-use crate::check::written::Bits;
+use crate::check::writes::Bits;
 
 /// The claims on the shared memory of a block. Offsets are in bytes from its start.
 #[derive(Debug, Default)]
@@ -14,14 +15,15 @@ pub(crate) struct Claims {
     unreadable: Bits,
     /// Bytes that must not be written: those, and what copies are under way from.
     unwritable: Bits,
-    /// Bytes that ordinary instructions have stored, and nothing has shown to the asynchronous proxy since. Kept of kernels that
-    /// copy in bulk.
+    /// Bytes that ordinary instructions have stored, and nothing has shown to the asynchronous
+    /// proxy since. Kept of kernels that copy in bulk.
     unfenced: Option<Bits>,
     /// The objects, by offset.
     pub(crate) barriers: BTreeMap<u64, Mbarrier>,
     /// Bulk copies into this memory that are under way, in the order of their start.
     pub(crate) arriving: Vec<BulkLoad>,
-    /// Another block of the cluster has completed a phase of an object, so that waits for it may end.
+    /// Another block of the cluster has completed a phase of an object, so that waits for it may
+    /// end.
     pub(crate) completed_by_other: bool,
 }
 
@@ -38,9 +40,9 @@ pub(crate) struct Mbarrier {
     pub(crate) phase: u64,
     /// The asynchronous proxy sees it.
     pub(crate) is_fenced: bool,
-    /// What the arrivals of the current phase release, as `ClusterState::arriving`.
+    /// The release by the arrivals of the current phase, as `ClusterState::arriving`.
     pub(crate) arriving: Vec<u32>,
-    /// What those of the phases before have released.
+    /// The release by those of the phases before.
     pub(crate) released: Vec<u32>,
 }
 
@@ -80,7 +82,7 @@ pub(crate) struct BulkCopy {
     pub(crate) lane: usize,
 }
 
-/// What a claim keeps from ordinary accesses.
+/// The accesses that a claim forbids to ordinary instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Claim {
     /// Reads and writes.
@@ -90,7 +92,8 @@ pub(crate) enum Claim {
 }
 
 impl Claims {
-    /// None, in so many bytes. `tracks_proxies`: stores are to be followed that the asynchronous proxy may not see.
+    /// Without claims, on `bytes` bytes. `tracks_proxies`: stores are to be followed that the
+    /// asynchronous proxy may not see.
     pub(crate) fn new(bytes: u64, tracks_proxies: bool) -> Self {
         let mut claims = Self::default();
         claims.unreadable.reset(bytes);

@@ -2,27 +2,29 @@
 //!
 //! # Soundness under races
 //!
-//! Blocks run on several host threads and may access the same bytes. A buffer is a sequence of `AtomicU32`, and
-//! every access is one or more relaxed atomic accesses to whole words, so that a race in the PTX program is never
-//! one in ours. 8- and 16-bit stores are compare-and-swap loops on their word. A 64-bit access is two words:
-//! weak ones may tear under a race (as PTX allows), strong and atomic ones are made under a lock.
+//! Blocks run on several host threads and may access the same bytes. A buffer is a sequence of
+//! `AtomicU32`, and every access is one or more relaxed atomic accesses to whole words, so that a
+//! race in the PTX program is never one in ours. 8- and 16-bit stores are compare-and-swap loops on
+//! their word. A 64-bit access is two words: weak ones may tear under a race (as PTX allows),
+//! strong and atomic ones are made under a lock.
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard};
 
 use super::{GLOBAL_BASE, Words, byte_mask};
-use crate::access::{Request, Span};
 use crate::check::footprint::{Accessed, Footprint};
 use crate::check::race::RaceShadow;
-use crate::check::written::WrittenShadow;
+use crate::check::writes::WrittenShadow;
+use crate::request::{Request, Span};
 
 /// Buffers start at multiples of this.
 const ALIGNMENT: u64 = 256;
 /// At least this many bytes between two buffers belong to no buffer.
 pub const GUARD_BYTES: u64 = 64 << 10;
-/// Of the gap between two buffers, chance adds less than so many [`ALIGNMENT`]s.
+/// Chance adds fewer than this many [`ALIGNMENT`]s to the gap between two buffers.
 const GAP: u64 = 4096;
-/// The first buffer lies at a multiple of this above [`GLOBAL_BASE`], less than so many times.
+/// The first buffer lies above [`GLOBAL_BASE`] at a multiple of the first number; the factor is
+/// below the second.
 const FIRST: (u64, u64) = (2 << 20, 4096);
 /// Locks that 64-bit atomics share.
 const LOCKS: usize = 64;
@@ -38,7 +40,7 @@ pub(crate) struct Buffer {
     words: Box<[AtomicU32]>,
     pub(crate) written: WrittenShadow,
     pub(crate) races: RaceShadow,
-    /// What launches access, while somebody watches.
+    /// The accesses of launches, while they are watched.
     pub(crate) footprint: Option<Footprint>,
 }
 
@@ -101,7 +103,7 @@ pub(crate) struct GlobalMemory {
     buffers: Vec<Buffer>,
     freed: Vec<Freed>,
     next: u64,
-    /// What buffers' addresses follow from.
+    /// The addresses of buffers follow from it.
     random: fastrand::Rng,
     used: u64,
     capacity: u64,
@@ -122,7 +124,7 @@ pub struct OutOfMemory {
     pub capacity: u64,
 }
 
-/// What lies nearest to an address that no buffer contains.
+/// The buffer nearest to an address that no buffer contains.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Neighbour<'a> {
     pub(crate) name: &'a str,
@@ -190,7 +192,8 @@ impl GlobalMemory {
         }
     }
 
-    /// Frees the buffer that starts at `address`; false if none does. Its addresses are never used again.
+    /// Frees the buffer that starts at `address`; false if none does. Its addresses are never used
+    /// again.
     pub(crate) fn free(&mut self, address: u64) -> bool {
         let Ok(index) = self
             .buffers
@@ -208,7 +211,8 @@ impl GlobalMemory {
         true
     }
 
-    /// Sets every byte of the buffer that starts at `address`, and counts them as never written; false if none does.
+    /// Sets every byte of the buffer that starts at `address`, and counts them as never written;
+    /// false if none does.
     pub(crate) fn poison(&mut self, address: u64, byte: u8) -> bool {
         let Ok(index) = self
             .buffers
@@ -241,8 +245,8 @@ impl GlobalMemory {
         (offset <= buffer.bytes && bytes <= buffer.bytes - offset).then_some(buffer)
     }
 
-    /// What lies nearest to an address: what contains it, else what ends below it or starts above it within
-    /// reach of a stray index.
+    /// The buffer nearest to an address: one that contains it, else one that ends below it or
+    /// starts above it within reach of a stray index.
     pub(crate) fn neighbour(&self, address: u64) -> Option<Neighbour<'_>> {
         const REACH: u64 = 1 << 32;
         let live = self.buffers.iter().map(|buffer| Neighbour {
@@ -272,8 +276,8 @@ impl GlobalMemory {
             .unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
-    /// Reads, modifies and writes `bytes` bytes; gives the old value. Atomic towards every other update and strong
-    /// access.
+    /// Reads, modifies and writes `bytes` bytes; gives the old value. Atomic towards every other
+    /// update and strong access.
     pub(crate) fn update(
         &self,
         mut buffer: &Buffer,
@@ -359,7 +363,8 @@ impl GlobalMemory {
         true
     }
 
-    /// Copies within the device, together with what is known to be written. Both ranges must lie in buffers.
+    /// Copies within the device, together with what is known to be written. Both ranges must lie in
+    /// buffers.
     pub(crate) fn copy(&mut self, src: u64, dst: u64, bytes: u64) {
         let mut data = vec![0; bytes as usize];
         self.read(src, &mut data);
@@ -382,7 +387,8 @@ impl GlobalMemory {
         }
     }
 
-    /// Counts every byte of every buffer as written: what a launch without that check leaves behind is not known.
+    /// Counts every byte of every buffer as written: what a launch without that check leaves behind
+    /// is not known.
     pub(crate) fn assume_written(&mut self) {
         for buffer in &mut self.buffers {
             buffer.written.assume_all();

@@ -1,12 +1,12 @@
 //! Memory that every lane has its own of: local memory and the parameters of frames.
 //!
-//! Words of all lanes at one offset lie together, so that the usual access, every lane at the same offset, is
-//! one row.
+//! Words of all lanes at one offset lie together, so that the usual access, every lane at the same
+//! offset, is one row.
 
 use super::Words;
 use crate::registers::{LANES, Row32, lanes};
 
-/// What memory holds that nothing has written: a NaN, an index out of bounds.
+/// The content of memory that nothing has written: a NaN, an index out of bounds.
 const UNSET: u32 = 0xffa5_a5a5;
 
 /// Per-lane memory of a warp, grown on demand, and which bits of it are set.

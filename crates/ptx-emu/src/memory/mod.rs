@@ -1,9 +1,11 @@
 //! The state spaces, and where they lie in the generic address space.
 //!
-//! - global memory: buffers from somewhere above [`GLOBAL_BASE`] up, with gaps between them that belong to no buffer. Constant
-//!   variables are buffers too, so that `.const` addresses are generic addresses;
-//! - shared memory: the window at [`SHARED_WINDOW`]; an address in the shared space is the offset in the window;
-//!   of the running block, or, with a rank in its high bits, in the memory of a block of the cluster: see [`in_cluster`];
+//! - global memory: buffers from somewhere above [`GLOBAL_BASE`] up, with gaps between them that
+//!   belong to no buffer. Constant variables are buffers too, so that `.const` addresses are
+//!   generic addresses;
+//! - shared memory: the window at [`SHARED_WINDOW`]; an address in the shared space is the offset
+//!   in the window; of the running block, or, with a rank in its high bits, in the memory of a
+//!   block of the cluster: see [`in_cluster`];
 //! - local memory: the window at [`LOCAL_WINDOW`], in which every thread sees its own;
 //! - kernel parameters: the window at [`PARAM_WINDOW`].
 //!
@@ -40,7 +42,8 @@ const FUNCTION_STEP: u64 = 16;
 /// Bytes of each block's part of the window that the blocks of a cluster share.
 pub(crate) const CLUSTER_STEP: u64 = 1 << 24;
 
-/// The shared address of `offset` in the memory of the block of that rank. Ranks from 254 on are one that no cluster has.
+/// The shared address of `offset` in the memory of the block of that rank. Ranks from 254 on are
+/// one that no cluster has.
 pub(crate) fn in_cluster(offset: u64, rank: u32) -> u64 {
     (u64::from(rank.min(254)) + 1) * CLUSTER_STEP + offset % CLUSTER_STEP
 }
@@ -63,7 +66,7 @@ pub(crate) fn function_at(address: u64) -> Option<u64> {
     address.is_multiple_of(FUNCTION_STEP).then_some(index)
 }
 
-/// What `cvta` adds to an address of a space.
+/// The number that `cvta` adds to an address of a space.
 pub(crate) fn window(space: Space) -> u64 {
     match space {
         Space::Generic | Space::Global | Space::Const => 0,
@@ -105,7 +108,8 @@ pub(crate) fn extend(value: u64, bytes: u32, signed: bool) -> u64 {
     }
 }
 
-/// Memory made of 32-bit words. Lanes may have words of their own; where they share them, `lane` is not looked at.
+/// Memory made of 32-bit words. Lanes may have words of their own; where they share them, `lane` is
+/// not looked at.
 pub(crate) trait Words {
     /// A word.
     fn word(&self, lane: usize, index: usize) -> u32;

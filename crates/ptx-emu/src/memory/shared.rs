@@ -1,12 +1,12 @@
 //! Shared memory of one block.
 //!
-//! The blocks of a cluster run on one host thread, so this is plain memory. Its shadow says which bytes have been written
-//! and who accessed them last.
+//! The blocks of a cluster run on one host thread, so this is plain memory. Its shadow says which
+//! bytes have been written and who accessed them last.
 
 use super::Words;
 use super::claims::Claims;
 use crate::check::race::Cell;
-use crate::check::written::Bits;
+use crate::check::writes::Bits;
 
 /// Shared memory and its shadow, reused from block to block.
 #[derive(Debug, Default)]
@@ -18,7 +18,7 @@ pub(crate) struct SharedMemory {
     pub(crate) written: Bits,
     /// One cell for each granule; empty when not checked.
     pub(crate) races: Vec<Cell>,
-    /// What ordinary accesses must leave alone; none while there is nothing.
+    /// The parts that ordinary accesses must leave alone; `None` while there are none.
     pub(crate) claims: Option<Box<Claims>>,
     /// The block that it belongs to, if its cluster has others.
     pub(crate) owner: Option<[u32; 3]>,

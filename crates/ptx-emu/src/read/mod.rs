@@ -1,4 +1,5 @@
-//! Reads one instruction: its modifiers (`reader`), then its operands, checked against the type (`operands`).
+//! Reads one instruction: its modifiers (`reader`), then its operands, checked against the type
+//! (`operands`).
 
 mod operands;
 mod reader;

@@ -6,10 +6,10 @@ use ptx::{
 };
 
 use super::reader::{Read, Reader, Refusal, class_of};
-use crate::block::Op;
 use crate::frame::Constant;
 use crate::memory::function_address;
 use crate::registers::{Address, Apply, Flag, Operands, Slot};
+use crate::runner::Op;
 use crate::special::Special;
 
 /// How wide a register may be beside the type.
@@ -21,7 +21,7 @@ pub(crate) enum Width {
     AtLeast,
 }
 
-/// What an address operand names. Offsets are in bytes.
+/// The target of an address operand. Offsets are in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Target {
     Reg(Reg, i64),
@@ -30,8 +30,8 @@ pub(crate) enum Target {
 }
 
 impl<'p, 'a> Reader<'_, 'p, 'a> {
-    /// Ends the modifiers and reads a destination and sources: an operation on rows. `aux` is what the operation makes
-    /// of it. The sources are the rows `a`, `b`, `c`, `e`.
+    /// Ends the modifiers and reads a destination and sources: an operation on rows. `aux` is what
+    /// the operation makes of it. The sources are the rows `a`, `b`, `c`, `e`.
     pub(crate) fn lanes<const N: usize>(
         &mut self,
         (apply, aux): (Apply, u32),
@@ -92,7 +92,7 @@ impl<'p, 'a> Reader<'_, 'p, 'a> {
         Ok(self.locate(target))
     }
 
-    /// What the next operand, an address in `space`, names.
+    /// The target of the next operand, an address in `space`.
     pub(crate) fn target(&mut self, space: Space) -> Read<Target> {
         let operand = self.operand()?;
         let OperandKind::Address(base, offset) = operand.kind else {
@@ -159,19 +159,33 @@ impl<'p, 'a> Reader<'_, 'p, 'a> {
         Err(Problem::invalid(operand.pos, message).into())
     }
 
-    /// A register of a width that suits the type.
+    /// A register that is written, of a width that suits the type.
     pub(crate) fn register(
         &mut self,
         operand: &Operand<'a>,
         ty: ScalarType,
         width: Width,
     ) -> Read<Slot> {
+        let slot = self.any_register(operand, ty, width)?;
+        self.function.facts.writes.push(Some(slot));
+        Ok(slot)
+    }
+
+    /// As [`Reader::register`], for a register that is read.
+    pub(crate) fn source_register(
+        &mut self,
+        operand: &Operand<'a>,
+        ty: ScalarType,
+        width: Width,
+    ) -> Read<Slot> {
+        let slot = self.any_register(operand, ty, width)?;
+        self.function.facts.reads.push(slot);
+        Ok(slot)
+    }
+
+    fn any_register(&mut self, operand: &Operand<'a>, ty: ScalarType, width: Width) -> Read<Slot> {
         match operand.kind {
-            OperandKind::Name(name, None) => {
-                let slot = self.named_register(operand, name, ty, width)?;
-                self.function.facts.writes.push(Some(slot));
-                Ok(slot)
-            }
+            OperandKind::Name(name, None) => self.named_register(operand, name, ty, width),
             OperandKind::Vector(_) => Err(self.unsupported("vector operand")),
             _ => Err(self.unexpected(operand, "a register")),
         }
@@ -193,7 +207,8 @@ impl<'p, 'a> Reader<'_, 'p, 'a> {
         }
     }
 
-    /// A register and the slot of a predicate, `d|p`; either may be `_`. `d` alone has no predicate.
+    /// A register and the slot of a predicate, `d|p`; either may be `_`. `d` alone has no
+    /// predicate.
     pub(crate) fn pair(&mut self, ty: ScalarType) -> Read<(Option<Slot>, Option<u32>)> {
         let operand = self.operand()?;
         let OperandKind::Pair(first, second) = operand.kind else {

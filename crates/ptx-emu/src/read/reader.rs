@@ -1,17 +1,17 @@
 //! Reads one instruction: its modifiers, each taken once, then its operands in order.
 //!
-//! A modifier that is left over is not modelled, and the instruction becomes one that faults where it is reached, before
-//! its operands are looked at.
+//! A modifier that is left over is not modelled, and the instruction becomes one that faults where
+//! it is reached, before its operands are looked at.
 
 use ptx::{
     Body, ErrorKind, FunctionId, Inst, Operand, Operands, Problem, RegClass, ScalarType, Space,
 };
 
-use crate::block::Op;
 use crate::counts::InstructionClass;
 use crate::exact::Rounding;
 use crate::frame::{Exchange, FrameBuilder, Returning};
-use crate::unset::facts::Facts;
+use crate::runner::Op;
+use crate::unset_values::facts::{Facts, Flow, Rule};
 
 /// Why an instruction cannot be executed.
 #[derive(Debug)]
@@ -28,7 +28,7 @@ impl From<Problem> for Refusal {
     }
 }
 
-/// What a part of an instruction means.
+/// The meaning of a part of an instruction.
 pub(crate) type Read<T> = Result<T, Refusal>;
 
 /// A type of integer arithmetic.
@@ -64,7 +64,8 @@ impl IntType {
     }
 }
 
-/// A type of floating-point arithmetic. Half-precision arithmetic is not modelled (conversions are).
+/// A type of floating-point arithmetic. Half-precision arithmetic is not modelled (conversions
+/// are).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FloatType {
     F32,
@@ -81,13 +82,13 @@ impl FloatType {
     }
 }
 
-/// What the instructions of a function make of it.
+/// A function under construction, instruction by instruction.
 #[derive(Debug)]
 pub(crate) struct FunctionBuilder {
     pub(crate) frame: FrameBuilder,
     /// Position of the first instruction.
     pub(crate) entry: u32,
-    /// Memory counts handed out so far, in the whole module.
+    /// Memory counts handed out until now, in the whole module.
     pub(crate) tallies: u32,
     /// Narrowest access to global or shared memory, in bytes.
     pub(crate) narrowest: u32,
@@ -95,9 +96,9 @@ pub(crate) struct FunctionBuilder {
     pub(crate) callees: Vec<u32>,
     /// An instruction orders the accesses of blocks.
     pub(crate) orders_blocks: bool,
-    /// What the instruction being read reads and writes.
+    /// The reads and writes of the instruction that is being read.
     pub(crate) facts: Facts,
-    /// How the function's threads may learn of each other, but for `returning`.
+    /// How the function's threads may communicate, except by `returning`.
     pub(crate) exchange: Exchange,
     /// Updates whose old value a register gets, which the function may read or not.
     pub(crate) returning: Vec<Returning>,
@@ -121,7 +122,7 @@ impl FunctionBuilder {
         }
     }
 
-    /// How the function's threads may learn of each other, once all of it is read.
+    /// How the function's threads may communicate, once all of it is read.
     pub(crate) fn exchange(&self) -> Exchange {
         let mut exchange = self.exchange;
         for update in &self.returning {
@@ -155,8 +156,12 @@ pub(crate) struct Reader<'r, 'p, 'a> {
     pub(crate) body: &'r mut Body<'p, 'a>,
     pub(crate) function: &'r mut FunctionBuilder,
     pub(crate) opcode: &'a str,
-    /// What it is counted as.
+    /// The class that it is counted in.
     pub(crate) class: InstructionClass,
+    /// Where control goes after it.
+    pub(crate) flow: Flow,
+    /// How unset bits go through it.
+    pub(crate) rule: Rule,
     inst: &'p Inst<'a>,
     /// A bit for each modifier that was taken.
     taken: u64,
@@ -179,6 +184,8 @@ impl<'r, 'p, 'a> Reader<'r, 'p, 'a> {
             function,
             opcode: inst.opcode.text,
             class: InstructionClass::Integer,
+            flow: Flow::Next,
+            rule: Rule::Any,
             inst,
             taken,
             next: 0,
@@ -200,7 +207,7 @@ impl<'r, 'p, 'a> Reader<'r, 'p, 'a> {
     /// Takes the first modifier that `find` knows.
     fn take<T>(&mut self, find: impl Fn(&str) -> Option<T>) -> Option<T> {
         let (index, value) = self.left().find_map(|(index, m)| Some((index, find(m)?)))?;
-        // More modifiers than bits: no instruction has so many, and `done` will find one left.
+        // More modifiers than bits: no instruction has that many, and `done` will find one left.
         self.taken |= 1u64.checked_shl(index as u32).unwrap_or(0);
         Some(value)
     }
@@ -243,7 +250,7 @@ impl<'r, 'p, 'a> Reader<'r, 'p, 'a> {
         }
     }
 
-    /// Takes a type of which only the width matters.
+    /// Takes a type whose width alone matters.
     pub(crate) fn width_type(&mut self) -> Read<ScalarType> {
         let ty = self.ty()?;
         match (ty.class(), ty.bits()) {
@@ -398,7 +405,8 @@ impl<'r, 'p, 'a> Reader<'r, 'p, 'a> {
             .ok_or_else(|| self.operand_count("more".to_string(), operands.len()))
     }
 
-    /// The refusal that a needed modifier is not there: the text is wrong, unless it has one that is not known.
+    /// The refusal that a needed modifier is not there: the text is wrong, unless it has one that
+    /// is not known.
     pub(crate) fn missing(&self, missing: &'static str) -> Refusal {
         match self
             .left()
@@ -435,6 +443,6 @@ pub(crate) fn class_of(ty: ScalarType) -> RegClass {
 }
 
 /// An operation that is executed by an object.
-pub(crate) fn other(op: impl crate::block::Execute + 'static) -> Read<Op> {
+pub(crate) fn other(op: impl crate::runner::Execute + 'static) -> Read<Op> {
     Ok(Op::Other(Box::new(op)))
 }

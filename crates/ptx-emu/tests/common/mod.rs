@@ -31,7 +31,7 @@ pub fn load(machine: &mut Machine, text: &str) -> LoadedModule {
     machine.load(program).expect("the module fits")
 }
 
-/// What a launch did.
+/// The outcome of a launch.
 pub struct Outcome {
     pub result: Result<LaunchReport, Fault>,
     pub out: Vec<u32>,
@@ -77,7 +77,7 @@ impl Launch {
         self
     }
 
-    /// A cluster of so many blocks in x.
+    /// A cluster of `x` blocks in x.
     pub fn cluster(mut self, x: u32) -> Self {
         self.config.cluster = [x, 1, 1];
         self
@@ -186,7 +186,7 @@ ret;
         Outcome { result, out }
     }
 
-    /// What the launch stored; it must not fail.
+    /// The words that the launch stored; it must not fail.
     pub fn out(&self) -> Vec<u32> {
         let Outcome { result, out } = self.run();
         if let Err(fault) = result {

@@ -1,4 +1,5 @@
-//! Barriers that a part of the block reaches, and warp-wide instructions that a part of the mask does.
+//! Barriers that a part of the block reaches, and warp-wide instructions that a part of the mask
+//! does.
 
 use insta::assert_snapshot;
 use ptx_emu::{Sanitize, Schedule};
@@ -9,7 +10,7 @@ use crate::common::launch;
 fn a_barrier_that_threads_return_before() {
     let body = "setp.ge.u32 %p1, %r2, 40;\n@%p1 ret;\n.loc 1 40 1\nbar.sync 0;";
     assert_snapshot!(launch(body).block(64).fault(), @r"
-    barrier reached by a part of the block: 40 threads of 64 reached barrier 0; the others ended without it (first: thread (40, 0, 0)). Does it stand in a branch, or after a `return`?
+    barrier reached by a part of the block: 40 threads of 64 reached barrier 0; the others ended without it (first: thread (40, 0, 0)). Is it in a branch, or after a `return`?
       in kernel `k` at src/lab.rs:40 (PTX line 28), block (0, 0, 0), thread (0, 0, 0)
     ");
     launch(body).block(40).report();
@@ -38,7 +39,7 @@ fn a_barrier_in_a_divergent_branch() {
 fn a_barrier_in_one_branch_only() {
     let body = "setp.ge.u32 %p1, %r2, 16;\n@%p1 bra $skip;\n.loc 1 55 1\nbar.sync 0;\n$skip:";
     assert_snapshot!(launch(body).fault(), @r"
-    barrier reached by a part of the block: 16 threads of 32 reached barrier 0; the others ended without it (first: thread (16, 0, 0)). Does it stand in a branch, or after a `return`?
+    barrier reached by a part of the block: 16 threads of 32 reached barrier 0; the others ended without it (first: thread (16, 0, 0)). Is it in a branch, or after a `return`?
       in kernel `k` at src/lab.rs:55 (PTX line 28), block (0, 0, 0), thread (0, 0, 0)
     ");
 }
@@ -50,7 +51,7 @@ fn barriers_of_unequal_loops() {
                 .loc 1 57 1\nbar.sync 0;\nsub.u32 %r5, %r5, 1;\nsetp.ne.u32 %p2, %r5, 0;\n\
                 @%p2 bra $loop;";
     assert_snapshot!(launch(body).block(64).fault(), @r"
-    barrier reached by a part of the block: 32 threads of 64 reached barrier 0; the others ended without it (first: thread (32, 0, 0)). Does it stand in a branch, or after a `return`?
+    barrier reached by a part of the block: 32 threads of 64 reached barrier 0; the others ended without it (first: thread (32, 0, 0)). Is it in a branch, or after a `return`?
       in kernel `k` at src/lab.rs:57 (PTX line 30), block (0, 0, 0), thread (0, 0, 0)
     ");
     launch(body).block(32).report();
@@ -145,7 +146,8 @@ fn a_warp_barrier_that_lanes_go_past() {
     lanes missing: vote.sync with mask 0xffffffff waits for lanes 0xffff0000, which do not reach it
       in kernel `k` at src/lab.rs:70 (PTX line 28), block (0, 0, 0), thread (0, 0, 0)
     ");
-    // With the mask of those that come it is right, and so it is for lanes that have nothing to do and end.
+    // With the mask of those that come it is right, and so it is for lanes that have nothing to do
+    // and end.
     launch(&body.replace("-1", "0xffff")).report();
     launch(&body.replace("@%p1 bra $skip;", "@%p1 ret;")).report();
     launch(&body.replace("$skip:\n.loc 1 72 1\nst.global.u32 [%rd3], %r2;", "$skip:")).report();
@@ -153,7 +155,8 @@ fn a_warp_barrier_that_lanes_go_past() {
 
 #[test]
 fn a_warp_barrier_at_two_places() {
-    // Both halves wait with the same mask, each at its own instruction: one barrier, which orders both.
+    // Both halves wait with the same mask, each at its own instruction: one barrier, which orders
+    // both.
     let body = ".shared .align 4 .b8 tile[128];\nmov.u32 %r5, tile;\nshl.b32 %r6, %r2, 2;\nadd.u32 %r5, %r5, %r6;\n\
                 setp.ge.u32 %p1, %r2, 16;\n@%p1 bra $upper;\nst.shared.u32 [%r5], %r2;\nbar.warp.sync -1;\n\
                 bra $end;\n$upper:\nbar.warp.sync -1;\nld.shared.u32 %r7, [%r5-64];\nst.global.u32 [%rd3], %r7;\n$end:";
@@ -162,12 +165,12 @@ fn a_warp_barrier_at_two_places() {
         assert_eq!(out[16..32], Vec::from_iter(0..16));
     }
     assert_snapshot!(launch(&body.replacen("bar.warp.sync -1", "bar.warp.sync 0xffff", 1)).fault(), @r"
-    race in shared memory: load of byte 0 of shared array `tile` and an earlier store by another lane of the warp, with neither a barrier nor a warp barrier between them
+    race in shared memory: load of byte 0 of shared array `tile` and an earlier store by another lane of the warp, with no barrier or warp barrier between them
       in kernel `k` at src/lab.rs:1 (PTX line 36), block (0, 0, 0), thread (16, 0, 0)
       earlier store at src/lab.rs:1 (PTX line 31), block (0, 0, 0), thread (0, 0, 0)
     ");
     assert_snapshot!(launch(&body.replacen("bar.warp.sync -1;", "", 1)).fault(), @r"
-    race in shared memory: load of byte 0 of shared array `tile` and an earlier store by another lane of the warp, with neither a barrier nor a warp barrier between them
+    race in shared memory: load of byte 0 of shared array `tile` and an earlier store by another lane of the warp, with no barrier or warp barrier between them
       in kernel `k` at src/lab.rs:1 (PTX line 36), block (0, 0, 0), thread (16, 0, 0)
       earlier store at src/lab.rs:1 (PTX line 31), block (0, 0, 0), thread (0, 0, 0)
     ");

@@ -1,4 +1,5 @@
-//! Clusters: what the barrier does not order, blocks that are not there, barriers that never complete.
+//! Clusters: what the barrier does not order, blocks that are not there, barriers that never
+//! complete.
 
 use insta::assert_snapshot;
 use ptx_emu::Schedule;
@@ -20,14 +21,14 @@ fn exchange(before: &str, between: &str, after: &str) -> Launch {
 #[test]
 fn a_race_between_blocks_of_a_cluster() {
     assert_snapshot!(exchange(SYNC, "bar.sync 0;\n", SYNC).fault(), @r"
-    race in shared memory: load of byte 0 of shared array `tile` of block (1, 0, 0) and an earlier store by another block of the cluster, with no barrier of the cluster between them (nor, in a loop, between one iteration and the next)
+    race in shared memory: load of byte 0 of shared array `tile` of block (1, 0, 0) and an earlier store by another block of the cluster, with no barrier of the cluster between them (or, in a loop, between one iteration and the next)
       in kernel `k` at src/lab.rs:12 (PTX line 38), block (0, 0, 0), thread (0, 0, 0)
       earlier store at src/lab.rs:10 (PTX line 35), block (1, 0, 0), thread (0, 0, 0)
     ");
     // A relaxed arrival orders nothing.
     let relaxed = SYNC.replace("arrive", "arrive.relaxed");
     assert_snapshot!(exchange("", &relaxed, SYNC).fault(), @r"
-    race in shared memory: load of byte 0 of shared array `tile` of block (1, 0, 0) and an earlier store by another block of the cluster, with no barrier of the cluster between them (nor, in a loop, between one iteration and the next)
+    race in shared memory: load of byte 0 of shared array `tile` of block (1, 0, 0) and an earlier store by another block of the cluster, with no barrier of the cluster between them (or, in a loop, between one iteration and the next)
       in kernel `k` at src/lab.rs:12 (PTX line 37), block (0, 0, 0), thread (0, 0, 0)
       earlier store at src/lab.rs:10 (PTX line 33), block (1, 0, 0), thread (0, 0, 0)
     ");
@@ -40,7 +41,7 @@ fn a_race_between_blocks_of_a_cluster() {
 fn a_store_that_overtakes_a_load_of_the_other_block() {
     let again = |between: &str| format!("{between}.loc 1 14 1\nst.shared.u32 [%r5], 5;\n{SYNC}");
     assert_snapshot!(exchange("", SYNC, &again("bar.sync 0;\n")).fault(), @r"
-    race in shared memory: store of byte 0 of shared array `tile` of block (0, 0, 0) and an earlier load by another block of the cluster, with no barrier of the cluster between them (nor, in a loop, between one iteration and the next)
+    race in shared memory: store of byte 0 of shared array `tile` of block (0, 0, 0) and an earlier load by another block of the cluster, with no barrier of the cluster between them (or, in a loop, between one iteration and the next)
       in kernel `k` at src/lab.rs:14 (PTX line 40), block (0, 0, 0), thread (0, 0, 0)
       earlier load at src/lab.rs:12 (PTX line 37), block (1, 0, 0), thread (0, 0, 0)
     ");
@@ -60,7 +61,7 @@ fn races_in_global_memory_within_a_cluster() {
     let of = |between: &str| launch(&body(between)).grid(4).cluster(2);
     of(SYNC).report();
     assert_snapshot!(of("bar.sync 0;\n").fault(), @r"
-    race in global memory: load of byte 4 of buffer `out` and an earlier store by another block of the cluster, with no barrier of the cluster between them (nor, in a loop, between one iteration and the next)
+    race in global memory: load of byte 4 of buffer `out` and an earlier store by another block of the cluster, with no barrier of the cluster between them (or, in a loop, between one iteration and the next)
       in kernel `k` at src/lab.rs:21 (PTX line 35), block (0, 0, 0), thread (0, 0, 0)
       earlier store at src/lab.rs:20 (PTX line 32), block (1, 0, 0), thread (0, 0, 0)
     ");
@@ -144,7 +145,7 @@ fn memory_that_no_block_of_the_cluster_has() {
     out of bounds: load of 4 bytes in shared memory of the block of rank 1 of the cluster, by an instruction for the own block's (`.shared::cta`)
       in kernel `k` at src/lab.rs:1 (PTX line 34), block (0, 0, 0), thread (0, 0, 0)
     ");
-    // What nothing has written is found at the next barrier of the cluster.
+    // A read of what nothing has written is found at the next barrier of the cluster.
     assert_snapshot!(of(&own.replace("[%rd7]", "[%rd7+4]")).fault(), @r"
     uninitialized read: load of 4 bytes from byte 4 of shared array `cell` of block (1, 0, 0), which nothing has written before
       in kernel `k` at src/lab.rs:1 (PTX line 34), block (1, 0, 0), thread (0, 0, 0)
@@ -200,16 +201,16 @@ fn arrivals_and_waits_that_do_not_match() {
 #[test]
 fn clusters_that_cannot_be_launched() {
     let fault = |grid: u32, cluster: u32| launch("").grid(grid).cluster(cluster).fault();
-    assert_snapshot!(fault(6, 4), @"a grid of (6, 1, 1) blocks is no whole number of clusters of (4, 1, 1)");
-    assert_snapshot!(fault(34, 17), @"a cluster of (17, 1, 1) blocks; the device allows 16");
-    assert_snapshot!(fault(4, 0), @"the cluster is (0, 1, 1): no dimension may be 0");
+    assert_snapshot!(fault(6, 4), @"launch of `k`: grid [6, 1, 1] is not a multiple of cluster [4, 1, 1]; round it up to a multiple of 4 blocks in x, and return early in the extra blocks");
+    assert_snapshot!(fault(34, 17), @"launch of `k`: a cluster of [17, 1, 1] has 17 blocks; 16 is the most");
+    assert_snapshot!(fault(4, 0), @"launch of `k`: the cluster is [0, 1, 1]: no dimension may be 0");
     let asked = |directive: &str, cluster: u32| {
         let mut launch = launch("").grid(4).cluster(cluster);
         launch.directive = directive.to_owned();
         launch
     };
-    assert_snapshot!(asked(".reqnctapercluster 2, 1, 1", 4).fault(), @"kernel `k` must be launched with clusters of (2, 1, 1) blocks");
-    assert_snapshot!(asked(".maxclusterrank 2", 4).fault(), @"a cluster of (4, 1, 1) blocks; kernel `k` allows 2");
+    assert_snapshot!(asked(".reqnctapercluster 2, 1, 1", 4).fault(), @"launch of `k`: the kernel was compiled for clusters of [2, 1, 1] blocks (`.reqnctapercluster`) and nothing else, not [4, 1, 1]");
+    assert_snapshot!(asked(".maxclusterrank 2", 4).fault(), @"launch of `k`: a cluster of [4, 1, 1] has 4 blocks, but the kernel was compiled for at most 2 (`.maxclusterrank`)");
     asked(".explicitcluster .maxclusterrank 4", 4).report();
     // Without a cluster in the launch, that of the kernel counts.
     let mut own = asked(".reqnctapercluster 4", 1);
@@ -238,7 +239,7 @@ fn asynchronous_stores_to_other_blocks() {
     sent(fence, 128, &format!("{wait}{load}")).report();
     // Read before it has been waited for, and not waited for at all.
     assert_snapshot!(sent(fence, 128, &format!("{load}{SYNC}")).fault(), @r"
-    race in shared memory: store of byte 0 of shared array `tile` of block (0, 0, 0) and an earlier load by another block of the cluster, with no barrier of the cluster between them (nor, in a loop, between one iteration and the next)
+    race in shared memory: store of byte 0 of shared array `tile` of block (0, 0, 0) and an earlier load by another block of the cluster, with no barrier of the cluster between them (or, in a loop, between one iteration and the next)
       in kernel `k` at src/lab.rs:10 (PTX line 43), block (1, 0, 0), thread (0, 0, 0)
       earlier load at src/lab.rs:30 (PTX line 46), block (0, 0, 0), thread (0, 0, 0)
     ");
@@ -252,7 +253,7 @@ fn asynchronous_stores_to_other_blocks() {
     let expect = "@!%p1 mbarrier.arrive.expect_tx.shared.b64 _, [bar], 128;\n";
     let twice = format!("{wait}{load}{expect}.loc 1 40 1\n{again}{SYNC}");
     assert_snapshot!(sent(fence, 128, &twice).fault(), @r"
-    race in shared memory: load of byte 0 of shared array `tile` of block (0, 0, 0) and an earlier store by another block of the cluster, with no barrier of the cluster between them (nor, in a loop, between one iteration and the next)
+    race in shared memory: load of byte 0 of shared array `tile` of block (0, 0, 0) and an earlier store by another block of the cluster, with no barrier of the cluster between them (or, in a loop, between one iteration and the next)
       in kernel `k` at src/lab.rs:30 (PTX line 49), block (0, 0, 0), thread (0, 0, 0)
       earlier store at src/lab.rs:40 (PTX line 52), block (1, 0, 0), thread (0, 0, 0)
     ");

@@ -1,10 +1,12 @@
-//! Asynchronous copies that nobody waits for, or that others get in the way of; objects of `mbarrier` that are used wrongly.
+//! Asynchronous copies that no thread waits for, or that others get in the way of; objects of
+//! `mbarrier` that are used wrongly.
 
 use insta::assert_snapshot;
 
 use crate::common::{Launch, launch};
 
-/// A copy of a word a thread, between two texts. `%r5` is where it goes, `%rd4` where it comes from.
+/// A copy of a word a thread, between two texts. `%r5` is where it goes, `%rd4` where it comes
+/// from.
 fn word(before: &str, copy: &str, after: &str) -> Launch {
     launch(&format!(
         ".shared .align 16 .b8 tile[256];\nmov.u32 %r5, tile;\nmad.lo.u32 %r5, %r2, 4, %r5;\n{before}\n.loc 1 5 1\n{copy}\n{after}\n\
@@ -76,7 +78,7 @@ fn a_word_beyond_its_memory() {
     misaligned access: load of 8 bytes at byte 4 of buffer `in`, address 0x7f0134800004, which is 4 bytes past a multiple of 8
       in kernel `k` at src/lab.rs:5 (PTX line 30), block (0, 0, 0), thread (1, 0, 0)
     ");
-    // What is not read may be anywhere; it gives zeros.
+    // A source that is not read may be anywhere; it gives zeros.
     let absent = word(
         "mov.u32 %r9, 0;\nmov.u64 %rd4, 4;",
         "cp.async.ca.shared.global [%r5], [%rd4], 4, %r9;",
@@ -112,7 +114,8 @@ fn fetched() -> String {
 fn a_bulk_copy_arrives_when_it_is_waited_for() {
     let right = [
         bulk(&made(), &fetched(), AWAIT),
-        // The copy first; the bytes apart from the arrival; a generic address; a state in place of the parity.
+        // The copy first; the bytes apart from the arrival; a generic address; a state instead of
+        // the parity.
         bulk(&made(), &format!("{COPY}{EXPECT}"), AWAIT),
         bulk(
             &made(),
@@ -137,7 +140,7 @@ fn a_bulk_copy_arrives_when_it_is_waited_for() {
     }
 }
 
-/// The same with so many threads; those beyond 32 store the words again.
+/// The same with `block` threads; those beyond 32 store the words again.
 fn launch_of(launch: &Launch, block: u32) -> Launch {
     let body = launch.body.replace(
         "mad.lo.u32 %r5, %r2, 4",
@@ -156,7 +159,7 @@ fn a_bulk_copy_that_nobody_waits_for() {
     // Another thread has waited, this one not.
     let one = format!("@%p1 bra gone;\n{AWAIT}gone:\n");
     assert_snapshot!(launch_of(&bulk(&made(), &fetched(), &format!("bar.sync 0;\nsetp.ge.u32 %p1, %r2, 32;\n{one}")), 64).fault(), @r"
-    race in shared memory: load of byte 0 of shared array `tile` and an earlier store by another warp, with no barrier between them (nor, in a loop, between one iteration and the next)
+    race in shared memory: load of byte 0 of shared array `tile` and an earlier store by another warp, with no barrier between them (or, in a loop, between one iteration and the next)
       in kernel `k` at src/lab.rs:40 (PTX line 51), block (0, 0, 0), thread (32, 0, 0)
       earlier store at src/lab.rs:20 (PTX line 40), block (0, 0, 0), thread (0, 0, 0)
     ");
@@ -231,7 +234,7 @@ fn objects_that_are_used_wrongly() {
       in kernel `k` at src/lab.rs:20 (PTX line 36), block (0, 0, 0), thread (0, 0, 0)
     ");
     assert_snapshot!(bulk(INIT, &fetched(), AWAIT).fault(), @r"
-    invalid barrier: a bulk copy reports to the mbarrier object at byte 0 of shared array `bar`, and neither `mbarrier::fence_init` nor `bulk_copy::fence_shared` stands between its `mbarrier::init` and the copy (in PTX `fence.mbarrier_init`, `fence.proxy.async`)
+    invalid barrier: a bulk copy reports to the mbarrier object at byte 0 of shared array `bar`, without `mbarrier::fence_init` or `bulk_copy::fence_shared` between its `mbarrier::init` and the copy (in PTX `fence.mbarrier_init`, `fence.proxy.async`)
       in kernel `k` at src/lab.rs:20 (PTX line 38), block (0, 0, 0), thread (0, 0, 0)
     ");
     assert_snapshot!(bulk(&format!("{INIT}{INIT}"), &fetched(), AWAIT).fault(), @r"
@@ -271,7 +274,7 @@ fn objects_that_are_used_wrongly() {
         .replace("made:\nbar.sync 0;", "made:")
         .replace("], 1;", "], 32;");
     assert_snapshot!(unordered.fault(), @r"
-    race in shared memory: atomic operation of byte 0 of shared array `bar` and an earlier store by another warp, with no barrier between them (nor, in a loop, between one iteration and the next)
+    race in shared memory: atomic operation of byte 0 of shared array `bar` and an earlier store by another warp, with no barrier between them (or, in a loop, between one iteration and the next)
       in kernel `k` at src/lab.rs:30 (PTX line 42), block (0, 0, 0), thread (32, 0, 0)
       earlier store at src/lab.rs:10 (PTX line 33), block (0, 0, 0), thread (0, 0, 0)
     ");
@@ -343,7 +346,7 @@ fn a_bulk_copy_to_global_memory() {
       in kernel `k` at src/lab.rs:20 (PTX line 38), block (0, 0, 0), thread (0, 0, 0)
       copy started at src/lab.rs:10 (PTX line 35), block (0, 0, 0), thread (0, 0, 0)
     ");
-    // To read it is no fault.
+    // A read of it is allowed.
     store(PROXY, &format!("ld.shared.u32 %r6, [tile];\n{READ}")).report();
     let wrong = |from: &str, to: &str| {
         let mut store = store(PROXY, READ);

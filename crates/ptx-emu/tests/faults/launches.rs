@@ -12,22 +12,22 @@ fn impossible_launches() {
         change(&mut kernel);
         kernel.fault()
     };
-    assert_snapshot!(message(&|k| k.config.block = [1025, 1, 1]), @"the block has 1025 in x; the device allows 1024");
-    assert_snapshot!(message(&|k| k.config.block = [32, 33, 1]), @"a block of 1056 threads; the device allows 1024");
-    assert_snapshot!(message(&|k| k.config.block = [1, 1, 65]), @"the block has 65 in z; the device allows 64");
-    assert_snapshot!(message(&|k| k.config.grid = [1, 65536, 1]), @"the grid has 65536 in y; the device allows 65535");
-    assert_snapshot!(message(&|k| k.config.grid = [1, 0, 1]), @"the grid is (1, 0, 1): no dimension may be 0");
+    assert_snapshot!(message(&|k| k.config.block = [1025, 1, 1]), @"launch of `k`: block [1025, 1, 1] exceeds the device's limit [1024, 1024, 64] in x");
+    assert_snapshot!(message(&|k| k.config.block = [32, 33, 1]), @"launch of `k`: a block of [32, 33, 1] has 1056 threads; the device allows 1024");
+    assert_snapshot!(message(&|k| k.config.block = [1, 1, 65]), @"launch of `k`: block [1, 1, 65] exceeds the device's limit [1024, 1024, 64] in z");
+    assert_snapshot!(message(&|k| k.config.grid = [1, 65536, 1]), @"launch of `k`: grid [1, 65536, 1] exceeds the device's limit [2147483647, 65535, 65535] in y");
+    assert_snapshot!(message(&|k| k.config.grid = [1, 0, 1]), @"launch of `k`: the grid is [1, 0, 1]: no dimension may be 0");
     assert_snapshot!(message(&|k| k.config.grid = [1 << 20, 1 << 15, 1]), @"a grid of (1048576, 32768, 1) blocks; at most 4294967294 can be run");
-    assert_snapshot!(message(&|k| k.config.shared_mem_bytes = 228 << 10), @"233472 bytes of static and dynamic shared memory a block; the device allows 232448");
+    assert_snapshot!(message(&|k| k.config.shared_mem_bytes = 228 << 10), @"launch of `k`: a block needs 233472 bytes of shared memory (0 declared in the kernel, 233472 asked for by the launch); the device allows 232448; use smaller tiles");
     assert_snapshot!(launch(".shared .b8 big[50000];\nst.shared.u8 [big], 0;").fault(), @r"
-    50000 bytes of static shared memory a block; the device allows 49152: `shared_array!`s may have 49152 bytes in all; take `shared::dynamic_shared_mem` and `with_shared_mem_bytes` for more
+    launch of `k`: the kernel's `shared_array!`s have 50000 bytes in all, and may have 49152; take `shared::dynamic_shared_mem` and `with_shared_mem_bytes` for more
     ");
 }
 
 #[test]
 fn a_frame_beyond_local_memory() {
     let body = |bytes: u32| format!(".local .align 4 .b8 array[{bytes}];");
-    assert_snapshot!(launch(&body(800_000)).fault(), @"kernel `k` needs 800000 bytes of local memory a thread, for arrays and variables that do not fit in registers; the device allows 524288");
+    assert_snapshot!(launch(&body(800_000)).fault(), @"kernel `k` needs 800000 bytes of local memory per thread, for arrays and variables that do not fit in registers; the device allows 524288");
     launch(&body(512 << 10)).report();
 }
 
@@ -86,8 +86,8 @@ fn block_shapes_that_the_kernel_asks_for() {
             .map(|_| ())
             .map_err(|f| f.to_string())
     };
-    assert_snapshot!(fault(".maxntid 32, 1, 1").expect_err("too many"), @"a block of 64 threads; kernel `k` allows 32");
-    assert_snapshot!(fault(".reqntid 32, 2, 1").expect_err("another shape"), @"kernel `k` must be launched with blocks of (32, 2, 1)");
+    assert_snapshot!(fault(".maxntid 32, 1, 1").expect_err("too many"), @"launch of `k`: a block of [64, 1, 1] has 64 threads, but the kernel was compiled for at most 32; launch smaller blocks, or raise `max_threads` in its `#[kernel]`");
+    assert_snapshot!(fault(".reqntid 32, 2, 1").expect_err("another shape"), @"launch of `k`: the kernel was compiled for blocks of [32, 2, 1] (`.reqntid`) and nothing else, not [64, 1, 1]");
     assert_eq!(fault(".maxntid 64, 1, 1"), Ok(()));
     assert_eq!(fault(".reqntid 64, 1, 1"), Ok(()));
 }

@@ -1,4 +1,5 @@
-//! Every check: a kernel that trips it with the exact message, and one that does the same correctly.
+//! Every check: a kernel that trips it with the exact message, and one that does the same
+//! correctly.
 
 mod barriers;
 mod bounds;

@@ -24,7 +24,8 @@ fn a_panic_in_a_library_function() {
     ");
 }
 
-/// The place of code that was inlined out of a function of the user's own names the function's line and the call's.
+/// The place of code that was inlined out of a function of the user's own names the function's line
+/// and the call's.
 #[test]
 fn an_inlined_function() {
     let body = "sub.u64 %rd5, %rd2, 4;\n.loc 1 20 1 // src/lab.rs:20:1 @[ src/lab.rs:8:5 ]\nld.global.u32 %r5, [%rd5];";
@@ -46,7 +47,7 @@ fn code_without_a_line_of_its_own() {
     let body = format!(".loc 1 17 3\nmov.u32 %r6, 0;\n.loc 2 80 5\n{load}");
     let fault = launch(&body).module_scope(library).fault();
     assert!(fault.contains("(near src/lab.rs:17)"), "{fault}");
-    // What another function has is not near.
+    // A line of another function is not near.
     let scope = ".func other()\n{\n.loc 1 0 0\ntrap;\nret;\n}";
     assert_snapshot!(launch("call.uni other, ();").module_scope(scope).fault(), @r"
     trap: the kernel executed `trap`: a panic, for example from an index out of range, a division by zero or an `unwrap` of `None`

@@ -18,12 +18,12 @@ fn exchange(between: &str) -> String {
 #[test]
 fn a_race_between_warps_in_shared_memory() {
     assert_snapshot!(launch(&exchange("")).block(64).fault(), @r"
-    race in shared memory: load of byte 4 of shared array `tile` and an earlier store by another lane of the warp, with neither a barrier nor a warp barrier between them
+    race in shared memory: load of byte 4 of shared array `tile` and an earlier store by another lane of the warp, with no barrier or warp barrier between them
       in kernel `k` at src/lab.rs:12 (PTX line 35), block (0, 0, 0), thread (0, 0, 0)
       earlier store at src/lab.rs:10 (PTX line 30), block (0, 0, 0), thread (1, 0, 0)
     ");
     assert_snapshot!(launch(&exchange("bar.warp.sync -1;")).block(64).fault(), @r"
-    race in shared memory: store of byte 128 of shared array `tile` and an earlier load by another warp, with no barrier between them (nor, in a loop, between one iteration and the next)
+    race in shared memory: store of byte 128 of shared array `tile` and an earlier load by another warp, with no barrier between them (or, in a loop, between one iteration and the next)
       in kernel `k` at src/lab.rs:10 (PTX line 30), block (0, 0, 0), thread (32, 0, 0)
       earlier load at src/lab.rs:12 (PTX line 35), block (0, 0, 0), thread (31, 0, 0)
     ");
@@ -39,7 +39,7 @@ fn a_race_between_warps_in_shared_memory() {
 #[test]
 fn a_race_within_a_warp() {
     assert_snapshot!(launch(&exchange("")).fault(), @r"
-    race in shared memory: load of byte 4 of shared array `tile` and an earlier store by another lane of the warp, with neither a barrier nor a warp barrier between them
+    race in shared memory: load of byte 4 of shared array `tile` and an earlier store by another lane of the warp, with no barrier or warp barrier between them
       in kernel `k` at src/lab.rs:12 (PTX line 35), block (0, 0, 0), thread (0, 0, 0)
       earlier store at src/lab.rs:10 (PTX line 30), block (0, 0, 0), thread (1, 0, 0)
     ");
@@ -56,7 +56,7 @@ fn a_load_that_a_later_store_overtakes() {
         )
     };
     assert_snapshot!(launch(&step("")).block(64).fault(), @r"
-    race in shared memory: store of byte 4 of shared array `tile` and an earlier load by another lane of the warp, with neither a barrier nor a warp barrier between them
+    race in shared memory: store of byte 4 of shared array `tile` and an earlier load by another lane of the warp, with no barrier or warp barrier between them
       in kernel `k` at src/lab.rs:14 (PTX line 38), block (0, 0, 0), thread (1, 0, 0)
       earlier load at src/lab.rs:12 (PTX line 35), block (0, 0, 0), thread (0, 0, 0)
     ");
@@ -132,7 +132,8 @@ fn a_last_block_that_reads_what_others_published() {
         .block(1)
         .grid(4);
     assert_eq!(kernel.out()[4], 3);
-    // A fence that only follows the count publishes nothing, and one that only comes before it acquires nothing.
+    // A fence that only follows the count publishes nothing, and one that only comes before it
+    // acquires nothing.
     let acquire = count.replace("atom.", "atom.acquire.gpu.");
     let release = count.replace("atom.", "atom.release.gpu.");
     for (fence, count) in [
@@ -178,7 +179,7 @@ fn a_read_only_load_of_what_the_launch_stores_later() {
     let other = "xor.b32 %r7, %r2, 33;\nmul.wide.u32 %rd5, %r7, 4;\nadd.u64 %rd5, %rd2, %rd5;\nred.global.add.u32 [%rd5], 1;";
     let fault = launch(&body(other)).block(64).fault();
     assert!(fault.starts_with("read-only load"), "{fault}");
-    // What is there already, and a load that need not be of what stays.
+    // A store of the value that is there already, and a load that need not see the last value.
     launch(&body("st.global.u32 [%rd4], %r5;")).report();
     launch(&body("st.global.u32 [%rd4], %r6;").replace(".nc", "")).report();
 }
@@ -201,7 +202,7 @@ fn plain_memory_under_a_lock() {
         assert_eq!(kernel.out()[1], block * grid);
     }
     assert_snapshot!(launch(&body("")).fault(), @r"
-    race in global memory: load of byte 4 of buffer `out` and an earlier store by another lane of the warp, with neither a barrier nor a warp barrier between them
+    race in global memory: load of byte 4 of buffer `out` and an earlier store by another lane of the warp, with no barrier or warp barrier between them
       in kernel `k` at src/lab.rs:1 (PTX line 30), block (0, 0, 0), thread (1, 0, 0)
       earlier store at src/lab.rs:1 (PTX line 32), block (0, 0, 0), thread (0, 0, 0)
     ");
@@ -209,12 +210,12 @@ fn plain_memory_under_a_lock() {
 
 #[test]
 fn a_warp_barrier_does_not_order_what_exited_lanes_did() {
-    // The upper half stores and ends; the lower half waits for nobody, and reads.
+    // The upper half stores and ends; the lower half waits for no thread, and reads.
     let body = ".shared .align 4 .b8 tile[128];\nmov.u32 %r5, tile;\nshl.b32 %r6, %r2, 2;\nadd.u32 %r5, %r5, %r6;\n\
                 setp.lt.u32 %p1, %r2, 16;\n@%p1 bra $lower;\nst.shared.u32 [%r5], %r2;\nret;\n$lower:\n\
                 bar.warp.sync -1;\nld.shared.u32 %r7, [%r5+64];\nst.global.u32 [%rd3], %r7;";
     assert_snapshot!(launch(body).fault(), @r"
-    race in shared memory: load of byte 64 of shared array `tile` and an earlier store by another lane of the warp, with neither a barrier nor a warp barrier between them
+    race in shared memory: load of byte 64 of shared array `tile` and an earlier store by another lane of the warp, with no barrier or warp barrier between them
       in kernel `k` at src/lab.rs:1 (PTX line 35), block (0, 0, 0), thread (0, 0, 0)
       earlier store at src/lab.rs:1 (PTX line 31), block (0, 0, 0), thread (16, 0, 0)
     ");
@@ -222,8 +223,8 @@ fn a_warp_barrier_does_not_order_what_exited_lanes_did() {
     assert_eq!(launch(&ordered).out()[..16], Vec::from_iter(16..32));
 }
 
-/// Two blocks of one thread: in each step, a block adds the other's word of the step before to its own. Word 8 of `out` counts arrivals at a
-/// barrier after each step but the one that is left out.
+/// Two blocks of one thread: in each step, a block adds the other's word of the step before to its
+/// own. Word 8 of `out` counts arrivals at a barrier after each step but the one that is left out.
 fn steps(left_out: Option<u32>) -> Launch {
     let mut body = "mov.u32 %r5, %ctaid.x;\nxor.b32 %r6, %r5, 1;\n".to_owned();
     let mut arrived = 0;
@@ -258,7 +259,8 @@ fn a_barrier_of_the_grid_that_one_step_leaves_out() {
     for seed in 0..8 {
         let schedule = Schedule::Random { seed };
         assert_eq!(steps(None).schedule(schedule).out()[..4], expected);
-        // Where a block hears of the other only after its next arrival, there is no race, and the result is wrong.
+        // Where a block hears of the other only after its next arrival, nothing races, and the
+        // result is wrong.
         let outcome = steps(Some(2)).schedule(schedule).run();
         match outcome.result {
             Ok(_) => assert_ne!(outcome.out[..4], expected, "seed {seed}"),
@@ -271,7 +273,8 @@ fn a_barrier_of_the_grid_that_one_step_leaves_out() {
     assert!(races > 0);
 }
 
-/// One block after the other adds 1 to what the block before it left, and hands it on by a ticket in word 32.
+/// One block after the other adds 1 to what the block before it left, and hands it on by a ticket
+/// in word 32.
 fn chain(wait: &str, behind: &str, pass: &str) -> Launch {
     launch(&format!(
         "mov.u32 %r5, %ctaid.x;\nmul.wide.u32 %rd5, %r5, 4;\nadd.u64 %rd6, %rd1, %rd5;\n$wait:\n{wait}\n\
@@ -335,8 +338,9 @@ fn a_fence_missing_after_many() {
     assert_eq!(kernel("fence.acq_rel.gpu;").out()[4], 0);
 }
 
-/// Blocks of two warps: a thread stores its block's number, another counts the block, and the one that counted last adds up. Each
-/// line says which warp does something; between them are barriers, or flags in shared memory.
+/// Blocks of two warps: a thread stores its block's number, another counts the block, and the one
+/// that counted last adds up. Each line says which warp does something; between them are barriers,
+/// or flags in shared memory.
 fn two_warps(lines: &[(u32, &str)], between: impl Fn(u32, u32, usize) -> String) -> Launch {
     let mut body =
         "mov.u32 %r5, %ctaid.x;\n.shared .align 4 .b8 flags[64];\n.shared .align 4 .b8 count[4];\n\

@@ -18,7 +18,7 @@ fn unwritten_global_memory() {
         ..Sanitize::ALL
     };
     launch(body).out_unwritten().sanitize(checks).report();
-    // What the kernel itself wrote counts.
+    // Words that the kernel itself wrote count.
     launch("st.global.u32 [%rd3], %r2;\nld.global.u32 %r5, [%rd3];")
         .out_unwritten()
         .report();
@@ -67,7 +67,7 @@ fn unwritten_shared_memory() {
     let write = "shl.b32 %r7, %r2, 2;\nmov.u32 %r8, tile;\nadd.u32 %r8, %r8, %r7;\n\
                  st.shared.u32 [%r8], %r2;\nbar.sync 0;";
     launch(&format!("{tile}\n{write}\n{read}")).report();
-    // The next block starts anew.
+    // The next block starts from the beginning.
     let first_only = "mov.u32 %r9, %ctaid.x;\nsetp.eq.u32 %p1, %r9, 0;\nmov.u32 %r8, tile;\n\
                       @%p1 st.shared.u32 [%r8+64], 1;\nbar.sync 0;";
     launch(&format!("{tile}\n{first_only}\n{read}"))
@@ -79,8 +79,8 @@ fn unwritten_shared_memory() {
     ");
 }
 
-/// A launch whose threads have 16 words of local memory at `%rd9`, generic at `%rd10`, of which the first is written; `%rd11` is
-/// the address of the word of the thread's number.
+/// A launch whose threads have 16 words of local memory at `%rd9`, generic at `%rd10`. The
+/// first word is written; `%rd11` is the address of the word of the thread's number.
 fn local(body: &str) -> Launch {
     launch(&format!(
         ".local .align 8 .b8 a[64];\n.shared .align 8 .b8 s[256];\nmov.u64 %rd9, a;\ncvta.local.u64 %rd10, %rd9;\n\
@@ -104,7 +104,7 @@ fn unwritten_local_memory() {
       in kernel `k` at src/lab.rs:6 (PTX line 37), block (0, 0, 0), thread (0, 0, 0)
       last read of unwritten local memory at src/lab.rs:5 (PTX line 34)
     ");
-    // What is written is no fault, whatever else is not.
+    // A read of the written word is allowed, though others are not written.
     let index =
         "setp.ne.u32 %p1, %r10, 0;\n@%p1 st.local.u32 [%rd11], 9;\nld.local.u32 %r5, [%rd11];";
     local(&format!("{index}\nst.global.u32 [%rd3], %r5;")).report();
@@ -169,7 +169,7 @@ fn where_an_unset_value_matters() {
             "shl.b32 %r6, %r5, 4;\nor.b32 %r6, %r6, 15;\nadd.u32 %r6, %r6, 1;\nsetp.eq.u32 %p1, %r6, 16;\n@%p1 bra L;\nL:",
             condition,
         ),
-        // In a register of which the path says whether it is written.
+        // In a register that only one path writes.
         (
             "setp.gt.u32 %p1, %r2, 7;\n@%p1 mov.u32 %r6, 1;\nst.global.u32 [%rd3], %r6;",
             "a store to global memory of",
@@ -179,7 +179,7 @@ fn where_an_unset_value_matters() {
     for (body, expected) in cases {
         assert_eq!(used(body), expected, "{body}");
     }
-    // What shared memory gets stays unwritten.
+    // Shared memory that gets such a value stays unwritten.
     let shared = "ld.local.u32 %r5, [%rd9+4];\nst.shared.u32 [s], %r5;\nld.shared.u32 %r6, [s];";
     assert_snapshot!(local(shared).block(1).fault(), @r"
     uninitialized read: load of 4 bytes from byte 0 of shared array `s`, which nothing has written before
@@ -207,7 +207,7 @@ fn unset_bits_that_do_not_matter() {
     }
     assert_eq!(local(programs[0]).out()[3], 10);
     assert_eq!(local(programs[1]).out()[3], 9);
-    // What a part of an element leaves in global memory is not written.
+    // Global memory that gets the unset part of an element stays unwritten.
     let program =
         "ld.local.b64 %rd20, [%rd9];\nst.global.b64 [%rd1], %rd20;\nld.global.u32 %r6, [%rd1];";
     assert_eq!(local(program).block(1).out()[..2], [7, 0xa5a5_a5a5]);

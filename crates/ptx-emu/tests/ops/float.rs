@@ -43,7 +43,7 @@ fn f32_arithmetic() {
     });
 }
 
-/// What an H100 gives where a result only reaches the smallest normal number by rounding.
+/// The results of an H100 that reach the smallest normal number only by rounding.
 #[test]
 fn ftz_goes_by_the_result_rounded_with_exponents_that_have_no_limit() {
     let one = |instruction: &str, [a, b, c]: [u64; 3]| run(32, instruction, &[[a, b, c]; 32])[0];
@@ -81,7 +81,8 @@ fn nudge(x: f32, up: bool) -> f32 {
     if up { x.next_up() } else { x.next_down() }
 }
 
-/// Rounds a sum, product or quotient of f32 in a direction, by comparing with an f64 that is close enough to decide.
+/// Rounds a sum, product or quotient of f32 in a direction, by comparing with an f64 that is close
+/// enough to decide.
 fn rounded(wide: f64, error: f64, nearest: f32, up: bool) -> f32 {
     if nearest.is_nan() {
         return nearest;
@@ -119,7 +120,8 @@ fn f32_directed_rounding() {
             rounded(wide, error, nearest, up)
         }
     };
-    // Products of f32 are exact in f64 (or underflow far below f32); sums come with their error (two-sum).
+    // Products of f32 are exact in f64 (or underflow far below f32); sums come with their error
+    // (two-sum).
     let product = |a: f64, b: f64| (a * b, 0.0);
     let sum = |a: f64, b: f64| {
         let s = a + b;
@@ -184,7 +186,8 @@ fn f32_extrema() {
 
 #[test]
 fn f64_arithmetic() {
-    // A NaN operand passes through, quieted, by the order given; an invalid operation gives the negative default.
+    // A NaN operand passes through, quieted, by the order given; an invalid operation gives the
+    // negative default.
     let finish = |operands: &[f64], x: f64| match operands.iter().find(|x| x.is_nan()) {
         Some(nan) => nan.to_bits() | 1 << 51,
         None if x.is_nan() => 0xfff8_0000_0000_0000,

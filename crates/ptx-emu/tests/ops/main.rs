@@ -7,8 +7,8 @@ mod integer;
 
 use ptx_emu::{DeviceLimits, Executable, LaunchConfig, Machine, Options};
 
-/// Edge patterns of 32 bits: as floats zeros, subnormals, ordinary numbers, the largest, infinities, NaNs; as integers
-/// small, large, negative, extreme.
+/// Edge patterns of 32 bits: as floats zeros, subnormals, ordinary numbers, the largest,
+/// infinities, NaNs; as integers small, large, negative, extreme.
 const WORDS: [u32; 24] = [
     0,
     0x8000_0000,

@@ -19,6 +19,7 @@ pub(super) fn instruction<'a>(c: &mut Cursor<'_, 'a>) -> Result<Inst<'a>> {
         modifiers.push(name);
         c.bump();
     }
+    // The operands of `call` alone have a syntax of their own. The parser knows no other opcode.
     let operands = match if opcode.text == "call" {
         call(c)
     } else {
@@ -27,7 +28,8 @@ pub(super) fn instruction<'a>(c: &mut Cursor<'_, 'a>) -> Result<Inst<'a>> {
         Ok(operands) if c.is(';') => operands,
         result => {
             let error = result.err().unwrap_or_else(|| c.expected("`,` or `;`"));
-            // Instructions that are not modelled have operands of any syntax: keep the text, and decide later.
+            // Instructions that are not modelled have operands of any syntax: keep the text, and
+            // decide later.
             let mut depth = 0usize;
             while !(depth == 0 && c.is(';')) {
                 match c.tok() {

@@ -78,7 +78,8 @@ fn version(c: &mut Cursor<'_, '_>) -> Result<(u32, u32)> {
     Ok(version)
 }
 
-/// The major versions of PTX, and the last minor one of each (PTX ISA, "Release Notes"). Of 9, more are to come.
+/// The major versions of PTX, and the last minor one of each (PTX ISA, "Release Notes"). Of 9, more
+/// are to come.
 const VERSIONS: [(u32, u32); 9] = [
     (1, 5),
     (2, 3),
@@ -91,8 +92,8 @@ const VERSIONS: [(u32, u32); 9] = [
     (9, 9),
 ];
 
-/// The architectures, without the letter of those that are for one GPU (`a`) or its family (`f`) only, and the other
-/// words of a `.target` (PTX ISA, "PTX Module Directives").
+/// The architectures, without the letter of those that are for one GPU (`a`) or its family (`f`)
+/// only, and the other words of a `.target` (PTX ISA, "PTX Module Directives").
 const ARCHITECTURES: [u32; 31] = [
     10, 11, 12, 13, 20, 21, 30, 32, 35, 37, 50, 52, 53, 60, 61, 62, 70, 72, 75, 80, 86, 87, 88, 89,
     90, 100, 101, 103, 110, 120, 121,
@@ -116,7 +117,7 @@ fn known_target(target: Name) -> Result<()> {
         return Ok(());
     }
     let message = format!(
-        "`{}` is no target of PTX; an architecture such as `sm_90` is expected",
+        "`{}` is not a target of PTX; an architecture such as `sm_90` is expected",
         target.text
     );
     Err(Problem::invalid(target.pos, message))

@@ -141,8 +141,8 @@ fn position(c: &mut Cursor<'_, '_>) -> Result<FilePos> {
     ))
 }
 
-/// LLVM writes where code was inlined to as a comment only: `// a.rs:1:2 @[ b.rs:3:4 @[ c.rs:5:6 ] ]`. The first is
-/// the position itself.
+/// LLVM writes where code was inlined to as a comment only: `// a.rs:1:2 @[ b.rs:3:4 @[ c.rs:5:6 ]
+/// ]`. The first is the position itself.
 fn comment_chain(rest: &str) -> Vec<(&str, u32, u32)> {
     let Some((_, comment)) = rest.split_once("//") else {
         return Vec::new();

@@ -9,7 +9,7 @@ use crate::types::{ScalarType, Space};
 /// Initialisers nest no deeper than the dimensions of an array.
 const MAX_DEPTH: u32 = 16;
 
-/// What stands before the names of a declaration.
+/// The part of a declaration before the names.
 struct Head {
     storage: Storage,
     align: Option<u32>,
@@ -41,7 +41,7 @@ pub(super) fn declaration<'a>(
     }
 }
 
-/// `( .param .u64 a, .reg .b32 b )`; nothing if there is no parenthesis.
+/// `( .param .u64 a, .reg .b32 b )`; nothing if the parenthesis is absent.
 pub(super) fn parameters<'a>(c: &mut Cursor<'_, 'a>) -> Result<Vec<Variable<'a>>> {
     let mut params = Vec::new();
     if !c.eat('(') || c.eat(')') {

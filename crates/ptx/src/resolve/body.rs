@@ -12,24 +12,26 @@ use crate::program::*;
 use crate::syntax::{self, Inst, Name, Stmt, Storage};
 use crate::types::{Reg, RegClass, Space};
 
-/// The body of a function: gives its instructions in order, and says what the names in them stand for.
+/// The body of a function: gives its instructions in order, and says what the names in them stand
+/// for.
 ///
-/// Names are looked up where the last instruction stands, so an instruction must be read before the next one.
+/// Names are looked up where the last instruction stands, so an instruction must be read before the
+/// next one.
 pub struct Body<'p, 'a> {
     id: FunctionId,
     program: &'p Program,
     names: &'p Names<'a>,
     locs: &'p mut Locs<'a>,
-    /// What becomes of the function.
+    /// The function under construction.
     function: Function,
     labels: Labels<'p, 'a>,
     scopes: Vec<Scope<'a>>,
     scopes_opened: usize,
-    /// What is left of the open blocks, outermost first.
+    /// The statements that are left in the open blocks, outermost first.
     open: Vec<std::slice::Iter<'p, Stmt<'a>>>,
     param_top: u32,
     loc: Option<SourceLocId>,
-    /// The tables that instructions have named, by where they stand in the syntax.
+    /// The tables that instructions have named, by their place in the syntax.
     tables: HashMap<*const Name<'a>, Arc<[u32]>>,
 }
 
@@ -44,7 +46,7 @@ pub struct Instruction<'p, 'a> {
     pub loc: Option<SourceLocId>,
 }
 
-/// What a name in a body stands for.
+/// The meaning of a name in a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Named {
     /// A register.
@@ -112,7 +114,7 @@ impl<'p, 'a> Body<'p, 'a> {
     /// The next instruction; `None` at the end.
     ///
     /// # Errors
-    /// A wrong declaration before it, or a guard that is no predicate register.
+    /// A wrong declaration before it, or a guard that is not a predicate register.
     pub fn next_instruction(&mut self) -> Result<Option<Instruction<'p, 'a>>, Problem> {
         while let Some(statements) = self.open.last_mut() {
             match statements.next() {
@@ -239,7 +241,7 @@ impl<'p, 'a> Body<'p, 'a> {
         }
     }
 
-    /// What a name means here. A register gets its slot.
+    /// The meaning of a name here. A register gets its slot.
     pub fn resolve(&mut self, name: &'a str) -> Option<Named> {
         for scope in self.scopes.iter_mut().rev() {
             let Some(local) = scope.find(name) else {
@@ -296,8 +298,8 @@ impl<'p, 'a> Body<'p, 'a> {
         found.ok_or_else(|| Problem::unknown("label", name.text, name.pos))
     }
 
-    /// The labels of a `.branchtargets` table, as [`Body::label`] gives them where the table is first used. All uses of a table
-    /// share them.
+    /// The labels of a `.branchtargets` table, as [`Body::label`] gives them where the table is
+    /// first used. All uses of a table share them.
     ///
     /// # Errors
     /// If no such table, or one of its labels, is in scope.

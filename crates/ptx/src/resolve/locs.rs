@@ -12,7 +12,8 @@ pub(super) struct Locs<'a> {
     ids: HashMap<SourceLoc, SourceLocId>,
     /// File numbers of paths in comments.
     paths: HashMap<&'a str, u32>,
-    /// The latest position of the running function at each file, line, column: what `inlined_at` refers to.
+    /// The latest position of the running function at each file, line, column: what `inlined_at`
+    /// refers to.
     latest: HashMap<FilePos, SourceLocId>,
 }
 
@@ -98,9 +99,9 @@ impl<'a> Locs<'a> {
             .map_or_else(String::new, |path| directory(path, end))
     }
 
-    /// The number of a path that a comment gives. Comments give the path without the directory that the file table
-    /// has before it. A path that the table lacks gets a number of its own, and the directory of the code that is
-    /// inlined there: most likely, that is of the same crate.
+    /// The number of a path that a comment gives. Comments give the path without the directory that
+    /// the file table has before it. A path that the table lacks gets a number of its own, and the
+    /// directory of the code that is inlined there: most likely, that is of the same crate.
     fn file_number(&mut self, path: &'a str, inner: &str) -> u32 {
         if let Some(number) = self.paths.get(path) {
             return *number;
@@ -130,7 +131,7 @@ impl<'a> Locs<'a> {
     }
 }
 
-/// What stands before `end` in `path`.
+/// The part of `path` before `end`.
 fn directory(path: &str, end: &str) -> String {
     path.strip_suffix(end).unwrap_or_default().to_owned()
 }

@@ -27,12 +27,12 @@ use locs::Locs;
 use names::{Entity, Names, duplicate, variables};
 
 impl Program {
-    /// Reads a PTX text. `read_body` gets each function in the order of [`Program::functions`], those without a body
-    /// too, and reads its instructions.
+    /// Reads a PTX text. `read_body` gets each function in the order of [`Program::functions`],
+    /// those without a body too, and reads its instructions.
     ///
     /// # Errors
-    /// The first position where the text is not well-formed or names something that it does not declare, or the first
-    /// problem that `read_body` returns.
+    /// The first position where the text is not well-formed or names something that it does not
+    /// declare, or the first problem that `read_body` returns.
     pub fn read<'a>(
         source: &'a str,
         read_body: impl FnMut(&mut Body<'_, 'a>) -> Result<(), Problem>,
@@ -132,16 +132,17 @@ fn declare_variable<'a>(
     }
 }
 
-/// Shared variables of a module: their layout takes time that grows with the square of their number.
-const MOST_SHARED: u64 = 1024;
+/// Shared variables of a module: their layout takes time that grows with the square of their
+/// number.
+const MAX_SHARED: u64 = 1024;
 
 fn add_shared(program: &mut Program, v: &syntax::Variable<'_>) -> Result<Entity, Problem> {
     let value = 1 + (program.shared.len() + program.dynamic_shared.len()) as u64;
-    if value > MOST_SHARED {
+    if value > MAX_SHARED {
         let kind = ErrorKind::TooLarge {
             what: "the number of shared variables",
             value,
-            limit: MOST_SHARED,
+            limit: MAX_SHARED,
         };
         return Err(Problem::new(v.name.pos, kind));
     }

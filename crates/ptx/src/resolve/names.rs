@@ -1,4 +1,4 @@
-//! The names of a module: what each stands for.
+//! The names of a module, and their meanings.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ use crate::program::{FunctionId, GlobalId, Program, Symbol};
 use crate::syntax::{self, Name, Stmt};
 use crate::types::Pos;
 
-/// What a module-level name stands for.
+/// The meaning of a module-level name.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Entity {
     Global(GlobalId),
@@ -19,7 +19,7 @@ pub(super) enum Entity {
 }
 
 impl Entity {
-    /// The address that it stands for, once shared memory is laid out.
+    /// The address that it means, once shared memory is laid out.
     pub fn symbol(self, program: &Program) -> Symbol {
         match self {
             Entity::Global(id) => Symbol::Global(id),
@@ -30,7 +30,8 @@ impl Entity {
     }
 }
 
-/// Module-level names, and the variables that bodies declare (keyed by position, for their names are scoped).
+/// Module-level names, and the variables that bodies declare (keyed by position, for their names
+/// are scoped).
 #[derive(Default)]
 pub(super) struct Names<'a> {
     entities: HashMap<&'a str, (Entity, Pos)>,
@@ -47,7 +48,7 @@ impl<'a> Names<'a> {
         self.inner.get(&pos).copied()
     }
 
-    /// What a name of the module stands for, and where it is declared.
+    /// The meaning of a name of the module, and the place of its declaration.
     pub fn declared(&self, name: &str) -> Option<(Entity, Pos)> {
         self.entities.get(name).copied()
     }

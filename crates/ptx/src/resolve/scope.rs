@@ -1,7 +1,8 @@
 //! Names inside a body.
 //!
-//! Braces open a scope; names are looked up from the innermost outwards. Register slots are given out on first use, so that
-//! `.reg .b32 %r<100000>` costs nothing for registers that no instruction names.
+//! Braces open a scope; names are looked up from the innermost outwards. Register slots are given
+//! out on first use, so that `.reg .b32 %r<100000>` costs nothing for registers that no instruction
+//! names.
 
 use std::collections::HashMap;
 
@@ -11,7 +12,7 @@ use crate::program::{Label, Symbol};
 use crate::syntax::{Name, Prototype, Stmt};
 use crate::types::{Pos, RegClass};
 
-/// What a name that a body declares stands for.
+/// The meaning of a name that a body declares.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Local {
     /// A register; its slot once an instruction names it.
@@ -76,7 +77,8 @@ impl<'a> Scope<'a> {
     }
 }
 
-/// Labels, tables and prototypes of a body: they may be used before they are declared, so they are collected first.
+/// Labels, tables and prototypes of a body: they may be used before they are declared, so they are
+/// collected first.
 #[derive(Default)]
 pub(super) struct Labels<'s, 'a> {
     /// One entry for each scope, in the order of their opening braces.

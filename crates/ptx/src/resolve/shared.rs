@@ -1,9 +1,9 @@
 //! The layout of shared memory, from what each kernel can reach.
 //!
-//! A reference is any mention of a name in a body or an initialiser: a call, an address taken, a table of functions.
-//! That is more than what runs, never less. Each shared variable has one offset for the whole module, so that device
-//! functions need not be specialised; two variables may overlap only if no kernel reaches both, so that a kernel pays
-//! for what it can reach.
+//! A reference is any mention of a name in a body or an initialiser: a call, an address taken, a
+//! table of functions. That is more than what runs, never less. Each shared variable has one offset
+//! for the whole module, so that device functions need not be specialised; two variables may
+//! overlap only if no kernel reaches both, so that a kernel pays for what it can reach.
 
 use std::cmp::Ordering;
 use std::collections::HashSet;
@@ -63,7 +63,8 @@ pub(super) fn lay_out_shared(
     Ok(())
 }
 
-/// The lowest offset at which a variable overlaps none that shares a kernel with it. Saturates: the totals are checked.
+/// The lowest offset at which a variable overlaps none that shares a kernel with it. Saturates: the
+/// totals are checked.
 fn first_fit(placed: &[SharedVariable], v: &SharedVariable) -> u32 {
     let shares = |other: &&SharedVariable| other.size > 0 && intersect(&other.kernels, &v.kernels);
     let mut taken: Vec<(u64, u64)> = placed
@@ -94,8 +95,9 @@ fn intersect(mut a: &[FunctionId], mut b: &[FunctionId]) -> bool {
     false
 }
 
-/// Mentions that are followed, all kernels together: far more than any program has, and a second's work.
-const MOST_STEPS: u64 = 1 << 23;
+/// Mentions that are followed, all kernels together: far more than any program has, and a second's
+/// work.
+const MAX_STEPS: u64 = 1 << 23;
 
 #[derive(Default)]
 struct Reached {
@@ -112,13 +114,13 @@ fn reach(
     let pos = program.functions[kernel].pos;
     let mut follow = |mentions: usize| {
         *steps += 1 + mentions as u64;
-        if *steps <= MOST_STEPS {
+        if *steps <= MAX_STEPS {
             return Ok(());
         }
         let kind = ErrorKind::TooLarge {
             what: "what the kernels mention, counted for each of them,",
             value: *steps,
-            limit: MOST_STEPS,
+            limit: MAX_STEPS,
         };
         Err(Problem::new(pos, kind))
     };

@@ -21,8 +21,8 @@ pub struct Line {
     pub pos: Pos,
     pub loc: Option<SourceLocId>,
     pub guard: Option<(Reg, bool)>,
-    /// What each operand names, in the order of the text; `None` where it names nothing that is declared. Of a call, the
-    /// results, the callee, the arguments.
+    /// The meaning of each operand, in the order of the text; `None` where it names nothing that is
+    /// declared. Of a call, the results, the callee, the arguments.
     pub named: Vec<Option<Named>>,
     /// The label that a `bra` goes to, or the labels of a `brx`'s table.
     pub targets: Vec<u32>,

@@ -1,9 +1,10 @@
-//! The kernels behind `llc_*.ptx`: what the compiler makes of core, of calls, of tables and of inline assembly.
+//! The kernels behind `llc_*.ptx`: what the compiler makes of core, of calls, of tables and of
+//! inline assembly.
 //!
-//! Compiled for `nvptx64-nvidia-cuda` with `-Zbuild-std=core`, `lto = "fat"`, `panic = "abort"`, paths remapped; linked with IR
-//! that defines the two functions of shared memory (one external array in address space 3, one of 1024 bytes), then
-//! `opt -passes='internalize,default<O3>'` and `llc`: for sm_80 without debug information, for sm_90 with line tables
-//! and four of the kernels.
+//! Compiled for `nvptx64-nvidia-cuda` with `-Zbuild-std=core`, `lto = "fat"`, `panic = "abort"`,
+//! paths remapped; linked with IR that defines the two functions of shared memory (one external
+//! array in address space 3, one of 1024 bytes), then `opt -passes='internalize,default<O3>'` and
+//! `llc`: for sm_80 without debug information, for sm_90 with line tables and four of the kernels.
 
 #![no_std]
 #![feature(

@@ -1,12 +1,13 @@
-//! What a granule remembers, and the cells of a buffer.
+//! The memory of a granule, and the cells of a buffer.
 
 use std::sync::{Mutex, MutexGuard, OnceLock};
 
 use super::order::{BlockOrder, Now, Record};
 use crate::registers::LANES;
 
-/// Up to two accesses, of the latest that nothing orders, by threads as far apart as can be: an access that races
-/// with any of those left out then races with one of the two as well, but for barriers among parts of a block.
+/// Up to two accesses, of the latest that nothing orders, by threads as far apart as can be: an
+/// access that races with any of those left out then races with one of the two as well, except for
+/// barriers among parts of a block.
 #[derive(Clone, Copy, Debug, Default)]
 struct Latest([Record; 2]);
 
@@ -49,7 +50,7 @@ fn distance(a: &Record, b: &Record) -> u32 {
     }
 }
 
-/// What a granule remembers.
+/// The accesses that a granule remembers.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Cell {
     stores: Latest,
@@ -77,8 +78,8 @@ impl Cell {
         None
     }
 
-    /// The access that a store races with, if any. If that is a store too, it is a race only if this one stores another
-    /// value.
+    /// The access that a store races with, if any. If that is a store too, it is a race only if
+    /// this one stores another value.
     #[inline(always)]
     pub(crate) fn store_conflict<B: BlockOrder>(&self, now: &Now<B>) -> Option<Conflict> {
         let (earlier, earlier_is_store) = match self.loads.racing(now) {
@@ -116,8 +117,8 @@ pub(crate) const PAGE: u64 = 1024;
 
 type Page = Option<Box<[Cell]>>;
 
-/// The cells of a buffer, made where it is accessed. Cells stay from launch to launch: records of earlier
-/// launches are told apart by their block numbers.
+/// The cells of a buffer, made where it is accessed. Cells stay from launch to launch: records of
+/// earlier launches are told apart by their block numbers.
 #[derive(Debug)]
 pub(crate) struct RaceShadow {
     bytes: u64,

@@ -1,4 +1,4 @@
-//! What is ordered before what.
+//! The order of accesses.
 
 use crate::check::fences::Fences;
 use crate::registers::LANES;
@@ -20,14 +20,19 @@ pub(crate) struct Record {
     pub(crate) non_coherent: bool,
 }
 
-/// What orders the accesses of a cluster's threads. Warps are numbered through all of its blocks, by rank.
+/// The order among the accesses of a cluster's threads. Warps are numbered through all of its
+/// blocks, by rank.
 ///
-/// What a warp knows is a row of numbers, and who learns from whom takes the higher of each:
-/// - for each warp of the cluster, the clock below which its accesses are ordered before those of this one;
+/// The knowledge of a warp is a row of numbers, and a warp that learns from another takes the
+/// higher of each:
+/// - for each warp of the cluster, the clock below which its accesses are ordered before those of
+///   this one;
 ///
 /// and if the kernel orders blocks:
-/// - for each warp of the cluster, the clock below which a device-wide fence has followed its accesses;
-/// - the time of [`Fences`] up to which what other blocks have published is ordered before this warp's accesses;
+/// - for each warp of the cluster, the clock below which a device-wide fence has followed its
+///   accesses;
+/// - the time of [`Fences`] up to which what other blocks have published is ordered before this
+///   warp's accesses;
 /// - the time of the last strong load or atomic, up to which a device-wide fence would order it.
 #[derive(Debug, Default)]
 pub(crate) struct Clocks {
@@ -35,9 +40,10 @@ pub(crate) struct Clocks {
     now: Vec<u32>,
     /// A row for each warp.
     seen: Vec<u32>,
-    /// What fences have released, as a row; empty before the first.
+    /// A row of everything that fences have released; empty before the first.
     released: Vec<u32>,
-    /// For each warp the row that had been released at its last strong load or atomic; empty before there is one.
+    /// For each warp the row that had been released at its last strong load or atomic; empty before
+    /// there is one.
     observed: Vec<u32>,
     /// `seen` among lanes of one warp, for warps that synchronised part of their lanes.
     lanes: Vec<Option<Box<[[u32; LANES]; LANES]>>>,
@@ -90,8 +96,8 @@ impl Clocks {
         &mut self.seen[warp * self.width..][..self.width]
     }
 
-    /// A fence that releases: what the warp did before, and what it knows, is ordered before what others do once they have seen
-    /// something it does later.
+    /// A fence that releases: what the warp did before, and what it knows, is ordered before what
+    /// others do once they have seen something it does later.
     pub(crate) fn release(&mut self, warp: usize, device: bool) {
         self.released.resize(self.width, 0);
         self.now[warp] += 1;
@@ -107,7 +113,8 @@ impl Clocks {
         self.released[warp] = now;
     }
 
-    /// A strong load or an atomic at a time of [`Fences`]: an acquiring fence behind it orders what others have released.
+    /// A strong load or an atomic at a time of [`Fences`]: an acquiring fence behind it orders what
+    /// others have released.
     #[inline(always)]
     pub(crate) fn observe(&mut self, warp: usize, time: u32) {
         if self.orders_blocks() {
@@ -121,8 +128,8 @@ impl Clocks {
         }
     }
 
-    /// A fence that acquires, or a load or an atomic that does: what was released before the warp's last strong load or atomic is
-    /// ordered before what it does now.
+    /// A fence that acquires, or a load or an atomic that does: what was released before the warp's
+    /// last strong load or atomic is ordered before what it does now.
     pub(crate) fn acquire(&mut self, warp: usize, device: bool) {
         let (width, warps) = (self.width, self.warps);
         let row = &mut self.seen[warp * width..][..width];
@@ -134,7 +141,8 @@ impl Clocks {
         }
     }
 
-    /// For each warp of the cluster the clock below which its accesses are ordered before what the warp does next.
+    /// For each warp of the cluster the clock below which its accesses are ordered before what the
+    /// warp does next.
     pub(crate) fn known(&mut self, warp: usize) -> Vec<u32> {
         self.now[warp] += 1;
         let mut known = self.row(warp).to_vec();
@@ -143,7 +151,8 @@ impl Clocks {
         known
     }
 
-    /// For each warp of the cluster the clock below which this warp knows that a device-wide fence has followed its accesses.
+    /// For each warp of the cluster the clock below which this warp knows that a device-wide fence
+    /// has followed its accesses.
     pub(crate) fn fenced(&self, warp: usize) -> &[u32] {
         match self.orders_blocks() {
             true => &self.seen[warp * self.width + self.warps..][..self.warps],
@@ -160,7 +169,8 @@ impl Clocks {
         }
     }
 
-    /// An arrival at the cluster's barrier that releases: adds what the warp did, and what it knows of others, to `arriving`.
+    /// An arrival at the cluster's barrier that releases: adds what the warp did, and what it knows
+    /// of others, to `arriving`.
     pub(crate) fn arrive(&mut self, warp: usize, arriving: &mut [u32]) {
         self.now[warp] += 1;
         join(arriving, self.row(warp));
@@ -172,7 +182,8 @@ impl Clocks {
         join(self.row(warp), released);
     }
 
-    /// True if an access of a warp at `clock` is ordered before what some warp of the block of that rank does next.
+    /// True if an access of a warp at `clock` is ordered before what some warp of the block of that
+    /// rank does next.
     pub(crate) fn has_seen(&self, rank: usize, warp: usize, clock: u32) -> bool {
         let first = rank * self.block_warps;
         (first..first + self.block_warps).any(|ours| self.seen[ours * self.width + warp] > clock)
@@ -217,8 +228,8 @@ impl Clocks {
         }
     }
 
-    /// True if an access by `thread` at `clock` is ordered before an access by `now`. Each is a rank, and a thread of the block
-    /// of that rank.
+    /// True if an access by `thread` at `clock` is ordered before an access by `now`. Each is a
+    /// rank, and a thread of the block of that rank.
     #[inline(always)]
     fn is_before(&self, (rank, thread): (usize, u16), clock: u32, now: (usize, u16)) -> bool {
         let (own_rank, now) = now;
@@ -240,7 +251,7 @@ pub(crate) trait BlockOrder {
     /// True if an access of another cluster's block is ordered before this block's.
     fn is_before(&self, earlier: &Record) -> bool;
 
-    /// The same of a block of this cluster, besides what the cluster's clocks order.
+    /// The same of a block of this cluster, beyond the order by the cluster's clocks.
     fn is_before_in_cluster(&self, earlier: &Record) -> bool {
         self.is_before(earlier)
     }
@@ -264,7 +275,7 @@ impl BlockOrder for Leftovers {
 pub(crate) struct DeviceOrder<'a> {
     /// Blocks below this one, in the numbering of [`Record::block`], are of an earlier launch.
     pub(crate) first_block: u32,
-    /// What the blocks of this launch have published.
+    /// The publications of the blocks of this launch.
     pub(crate) fences: &'a Fences,
     /// [`Clocks::synchronized`] of the warp.
     pub(crate) synchronized: u32,

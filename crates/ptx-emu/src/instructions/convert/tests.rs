@@ -112,7 +112,7 @@ fn a_nan_keeps_its_payload_to_and_from_f64_and_from_bf16() {
         conversion(F64, F32).convert(0xff80_0001),
         0xfff8_0000_2000_0000
     );
-    // What an H100 gives.
+    // An H100 gives these.
     let (quiet, signalling) = (0x7ff8_1234_5678_9abc, 0xfff0_1234_5678_9abc);
     assert_eq!(conversion(F32, F64).convert(quiet), 0x7fc0_91a2);
     assert_eq!(conversion(F32, F64).convert(signalling), 0xffc0_91a2);

@@ -8,7 +8,8 @@ fn mask(first: u64, count: u64) -> u32 {
     (((1u64 << count) - 1) << first) as u32
 }
 
-/// Calls `f` with each word of the bitmap and the bits in it, for bytes `offset..offset + bytes`, until it gives false.
+/// Calls `f` with each word of the bitmap and the bits in it, for bytes `offset..offset + bytes`,
+/// until it gives false.
 #[inline(always)]
 fn for_each_word(offset: u64, bytes: u64, mut f: impl FnMut(usize, u32) -> bool) -> bool {
     let (mut at, end) = (offset, offset + bytes);

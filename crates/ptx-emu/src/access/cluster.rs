@@ -1,13 +1,15 @@
-//! Accesses to the shared memory of the blocks of a cluster: the running one's own, and that of others.
+//! Accesses to the shared memory of the blocks of a cluster: the running one's own, and that of
+//! others.
 
 use ptx::Space;
 
-use super::{Action, Request, Span};
-use crate::block::{BlockRunner, Stop};
-use crate::cluster::Visit;
-use crate::fault::{FaultKind, Lifetime, Stray};
+use super::Action;
+use crate::cluster::state::Visit;
+use crate::fault::{FaultKind, Lifetime, Stop, Stray};
 use crate::memory::rank_of;
 use crate::registers::{lanes, lanes_where};
+use crate::request::{Request, Span};
+use crate::runner::BlockRunner;
 use crate::warp::Warp;
 
 impl BlockRunner<'_> {
@@ -92,7 +94,7 @@ impl BlockRunner<'_> {
     fn check_alive(&self, request: &Request, rank: usize) -> Result<(), Stop> {
         let lifetime = if self.cluster.ended[rank] {
             Lifetime::HasEnded
-        } else if self.launch.sanitize.races && !self.has_met_cluster {
+        } else if self.launch.sanitize.races && !self.block.has_met_cluster {
             Lifetime::MayNotHaveStarted
         } else {
             return Ok(());

@@ -1,79 +1,40 @@
 //! A cluster: blocks that run together, meet at a barrier, and reach each other's shared memory.
 //!
-//! The blocks of a cluster run on one host thread, in turns. What they share, [`ClusterState`], moves with the turn from
-//! block to block, and with it the clocks and the counts; so a block alone, which is a cluster of one, runs as if there were
-//! no clusters.
+//! The blocks of a cluster run on one host thread, in turns. What they share,
+//! [`ClusterState`](state::ClusterState), moves with the turn from block to block, and with it the
+//! clocks and the counts; so a block alone, which is a cluster of one, runs as if there were no
+//! clusters.
 //!
 //! # The barrier (PTX ISA, "barrier.cluster")
 //!
-//! A thread arrives, later it waits. The barrier completes when every thread of the cluster that has not exited has arrived;
-//! threads that have exited are not waited for. A thread that arrives twice without a wait between, or waits without having
-//! arrived, is at fault. What a thread did before an arrival (`.release`, the default) is ordered before what others do after
-//! their wait. `.relaxed` orders nothing.
+//! A thread arrives, later it waits. The barrier completes when every thread of the cluster that
+//! has not exited has arrived; threads that have exited are not waited for. A thread that arrives
+//! twice without a wait between, or waits without having arrived, is at fault. What a thread did
+//! before an arrival (`.release`, the default) is ordered before what others do after their wait.
+//! `.relaxed` orders nothing.
 //!
 //! # Shared memory of other blocks
 //!
-//! An access needs its target to be alive: its block must have started, which only a cluster barrier assures, and must not
-//! end before the access is made. The latter is checked when the block ends, against the clocks (`check::race`): the access
-//! must be ordered before what some thread of that block has seen. So a missing barrier at the end is found whatever the order
-//! of turns.
+//! An access needs its target to be alive: its block must have started, which only a cluster
+//! barrier assures, and must not end before the access is made. The latter is checked when the
+//! block ends, against the clocks (`check::race`): the access must be ordered before what some
+//! thread of that block has seen. So a missing barrier at the end is found whatever the order of
+//! turns.
 
-use crate::block::{BlockRunner, LaunchContext, Stop};
+pub(crate) mod state;
+
 use crate::check::race::Record;
 use crate::config::Schedule;
-use crate::fault::{Access, FaultKind, Lifetime};
-use crate::memory::shared::SharedMemory;
+use crate::fault::{FaultKind, Lifetime, Stop};
+use crate::runner::{BlockRunner, LaunchContext};
 use crate::tally::Tallies;
 use crate::warp::State;
 
-/// What the blocks of a cluster share.
-#[derive(Debug, Default)]
-pub(crate) struct ClusterState {
-    /// The blocks, by rank.
-    pub(crate) blocks: Vec<u64>,
-    /// Their numbers in race records, by rank.
-    pub(crate) numbers: Vec<u32>,
-    /// Their shared memory, but the running one's, by rank.
-    pub(crate) memories: Vec<SharedMemory>,
-    /// Those whose threads have all exited, by rank.
-    pub(crate) ended: Vec<bool>,
-    /// For each block by rank, the latest accesses to its shared memory by warps of others.
-    pub(crate) visits: Vec<Vec<Visit>>,
-    /// What the arrivals at the barrier release, as a row of [`Clocks`](crate::check::race::Clocks).
-    pub(crate) arriving: Vec<u32>,
-    /// What the arrivals at the barrier that completed last released.
-    pub(crate) released: Vec<u32>,
-    /// Some thread has arrived since the barrier completed last.
-    pub(crate) has_arrivals: bool,
-    /// The barrier may have become complete.
-    pub(crate) recheck: bool,
-}
-
-/// An access to the shared memory of another block.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Visit {
-    /// The warp, by its number in the cluster.
-    pub(crate) warp: usize,
-    pub(crate) record: Record,
-    pub(crate) access: Access,
-}
-
-impl ClusterState {
-    /// Notes an access of `visit.warp` to the memory of the block of that rank. A warp's latest access stands for all.
-    pub(crate) fn note_visit(&mut self, rank: usize, visit: Visit) {
-        let visits = &mut self.visits[rank];
-        match visits.iter_mut().find(|old| old.warp == visit.warp) {
-            Some(old) => *old = visit,
-            None => visits.push(visit),
-        }
-    }
-}
-
 impl BlockRunner<'_> {
-    /// Counts the cluster's barrier as passed for what arrived of a warp, and lets the lanes that wait for it go on; true if
-    /// there are any.
+    /// Counts the cluster's barrier as passed for what arrived of a warp, and lets the lanes that
+    /// wait for it go on; true if there are any.
     fn wake(&mut self, warp: usize) -> bool {
-        let warp = &mut self.warps[warp];
+        let warp = &mut self.block.warps[warp];
         warp.passed = warp.arrived;
         let mut woken = 0;
         for group in &mut warp.groups {
@@ -84,7 +45,7 @@ impl BlockRunner<'_> {
             }
         }
         warp.leave_cluster_barrier(woken);
-        self.has_met_cluster |= woken != 0;
+        self.block.has_met_cluster |= woken != 0;
         woken != 0
     }
 }
@@ -141,7 +102,7 @@ impl<'a> ClusterRunner<'a> {
     /// Lets threads that have polled so often give way to other clusters.
     pub(crate) fn give_way(&mut self, patience: u32) {
         for block in &mut self.blocks {
-            block.patience = patience;
+            block.turn.patience = patience;
         }
     }
 
@@ -158,7 +119,7 @@ impl<'a> ClusterRunner<'a> {
         let count = self.blocks.len();
         self.switch_to(0);
         let first = &mut self.blocks[0];
-        let clocks = &mut first.clocks;
+        let clocks = &mut first.sanitizer.clocks;
         clocks.reset(count, launch.block_warps(), launch.fences.are_kept());
         let state = &mut first.cluster;
         state.blocks.clear();
@@ -198,9 +159,9 @@ impl<'a> ClusterRunner<'a> {
         let unwritten = self
             .blocks
             .iter_mut()
-            .find_map(|block| block.unwritten.take());
+            .find_map(|block| block.sanitizer.unwritten.take());
         match unwritten {
-            // What follows from a read of nothing is not the cause.
+            // A fault that follows from a read of nothing is not the cause.
             Some(unwritten) if !result.as_ref().is_err_and(|stop| stop.is_race()) => Err(unwritten),
             _ => result,
         }
@@ -215,7 +176,7 @@ impl<'a> ClusterRunner<'a> {
         };
         for turn in 0..count {
             let rank = (start + turn) % count;
-            if self.blocks[rank].live_threads > 0 {
+            if self.blocks[rank].block.live_threads > 0 {
                 is_over = false;
                 self.switch_to(rank);
                 progress |= self.blocks[rank].round()?;
@@ -239,25 +200,30 @@ impl<'a> ClusterRunner<'a> {
             .get_disjoint_mut([self.current, rank])
             .expect("two blocks of the cluster");
         std::mem::swap(&mut from.tallies, &mut to.tallies);
-        std::mem::swap(&mut from.clocks, &mut to.clocks);
+        std::mem::swap(&mut from.sanitizer.clocks, &mut to.sanitizer.clocks);
         std::mem::swap(&mut from.cluster, &mut to.cluster);
-        to.cluster.memories[from.rank] = std::mem::take(&mut from.shared);
-        to.shared = std::mem::take(&mut to.cluster.memories[rank]);
+        to.cluster.memories[from.block.rank] = std::mem::take(&mut from.block.shared);
+        to.block.shared = std::mem::take(&mut to.cluster.memories[rank]);
         self.current = rank;
     }
 
-    /// Checks, when the running block has just ended, that nobody may access its memory any more.
+    /// Checks, when the running block has just ended, that no other block may access its memory any
+    /// more.
     fn end_block(&mut self, rank: usize) -> Result<(), Stop> {
         let launch = self.launch;
         let block = &mut self.blocks[rank];
-        if block.live_threads > 0 {
+        if block.block.live_threads > 0 {
             return Ok(());
         }
         block.cluster.ended[rank] = true;
         block.cluster.recheck = true;
-        let target = block.block;
+        let target = block.block.index;
         for visit in &block.cluster.visits[rank] {
-            if !block.clocks.has_seen(rank, visit.warp, visit.record.clock) {
+            if !block
+                .sanitizer
+                .clocks
+                .has_seen(rank, visit.warp, visit.record.clock)
+            {
                 let kind = FaultKind::BlockNotAlive {
                     access: visit.access,
                     block: launch.view(target).block,
@@ -279,7 +245,7 @@ impl<'a> ClusterRunner<'a> {
         if !std::mem::take(&mut state.recheck) || !state.has_arrivals {
             return Ok(false);
         }
-        let mut warps = self.blocks.iter().flat_map(|block| &block.warps);
+        let mut warps = self.blocks.iter().flat_map(|block| &block.block.warps);
         if !warps.all(|warp| warp.live & !(warp.arrived & !warp.passed) == 0) {
             return Ok(false);
         }
@@ -289,19 +255,19 @@ impl<'a> ClusterRunner<'a> {
         state.arriving.fill(0);
         state.has_arrivals = false;
         let released = std::mem::take(&mut state.released);
-        let mut clocks = std::mem::take(&mut current.clocks);
+        let mut clocks = std::mem::take(&mut current.sanitizer.clocks);
         for block in &mut self.blocks {
-            if let Some(unwritten) = block.unwritten.take() {
+            if let Some(unwritten) = block.sanitizer.unwritten.take() {
                 return Err(unwritten);
             }
-            for index in 0..block.warps.len() {
+            for index in 0..block.block.warps.len() {
                 if block.wake(index) && self.launch.sanitize.races {
                     clocks.pass(block.warp_number(index), &released);
                 }
             }
         }
         let current = &mut self.blocks[self.current];
-        (current.clocks, current.cluster.released) = (clocks, released);
+        (current.sanitizer.clocks, current.cluster.released) = (clocks, released);
         Ok(true)
     }
 

@@ -2,16 +2,16 @@
 
 use std::collections::HashMap;
 
-use super::Numbers;
 use super::facts::{Facts, Flow, LoadsOwn, Rule};
+use super::shadows::Numbers;
 
-/// Words of the tables that this may take, and, times this, the steps: a function for which they are not enough counts all of
-/// its registers as perhaps unset.
-const MOST_WORDS: usize = 1 << 22;
-const MOST_ROUNDS: usize = 16;
+/// Words of the tables that this may take, and, times this, the steps: a function for which they
+/// are not enough counts all of its registers as perhaps unset.
+const MAX_WORDS: usize = 1 << 22;
+const MAX_ROUNDS: usize = 16;
 
-/// The registers that may be unset where an instruction reads them, in order. Those of `is_set` are so where a frame is entered;
-/// `has_local` says whether a generic address may lie in local memory.
+/// The registers that may be unset where an instruction reads them, in order. Those of `is_set` are
+/// so where a frame is entered; `has_local` says whether a generic address may lie in local memory.
 pub(super) fn maybe_unset(
     facts: &[Facts],
     numbers: Numbers,
@@ -25,10 +25,10 @@ pub(super) fn maybe_unset(
         writes.map(move |slot| numbers.of(slot))
     };
     for facts in facts {
-        let loads_own = match facts.moves {
-            None | Some(LoadsOwn::No) => false,
-            Some(LoadsOwn::Perhaps) => has_local,
-            Some(LoadsOwn::Yes) => true,
+        let loads_own = match facts.rule {
+            Rule::Memory(LoadsOwn::Yes) => true,
+            Rule::Memory(LoadsOwn::Perhaps) => has_local,
+            _ => false,
         };
         if loads_own {
             open.extend(writes(facts));
@@ -37,10 +37,10 @@ pub(super) fn maybe_unset(
     if open.is_empty() {
         return open;
     }
-    // What is computed from such.
+    // Add the registers that are computed from such.
     let mut readers = vec![Vec::new(); numbers.count()];
     for (index, facts) in facts.iter().enumerate() {
-        if !matches!(facts.rule, Rule::Strict | Rule::Memory) {
+        if !matches!(facts.rule, Rule::Strict | Rule::Memory(_)) {
             for slot in facts.operands() {
                 readers[numbers.of(slot)].push(index);
             }
@@ -58,7 +58,8 @@ pub(super) fn maybe_unset(
         .collect()
 }
 
-/// A part of a function that control enters at its start and leaves at its end, or a table of targets.
+/// A part of a function that control enters at its start and leaves at its end, or a table of
+/// targets.
 #[derive(Default)]
 struct Node {
     /// Registers that it reads before it writes them.
@@ -106,7 +107,7 @@ fn unwritten(facts: &[Facts], numbers: Numbers) -> Vec<usize> {
                 open.push(before);
             }
         }
-        if steps > MOST_ROUNDS * MOST_WORDS {
+        if steps > MAX_ROUNDS * MAX_WORDS {
             return all();
         }
     }
@@ -143,7 +144,7 @@ fn nodes(facts: &[Facts], numbers: Numbers, words: usize) -> Option<Vec<Node>> {
         })
         .collect();
     let blocks = count + 1;
-    if (blocks + tables.len()).saturating_mul(words) > MOST_WORDS {
+    if (blocks + tables.len()).saturating_mul(words) > MAX_WORDS {
         return None;
     }
     let mut nodes: Vec<Node> = (0..blocks + tables.len())

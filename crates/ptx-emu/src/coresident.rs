@@ -1,49 +1,56 @@
-//! Blocks that may learn of each other before the launch ends: all that the device holds run together, on one host thread, in
-//! turns.
+//! Co-resident blocks: blocks that communicate through memory are run together, as many as the
+//! device holds, on one host thread, in turns.
 //!
-//! A GPU starts as many blocks as it holds ([`DeviceLimits::resident_blocks`](crate::DeviceLimits::resident_blocks)), and another
-//! whenever one ends; so a block may wait for others that run, and not for one that has not started. Here a cluster starts when
-//! those before it have ended or polled (atomics, strong accesses, fences, sleeps), and its turn lasts until it does either. Where
-//! turns are stepwise, each poll ends the turn, so that all others come between it and the next. Where they are short, chance
-//! decides who is next, and starts clusters before others poll.
+//! A GPU starts as many blocks as it holds
+//! ([`DeviceLimits::resident_blocks`](crate::DeviceLimits::resident_blocks)), and another whenever
+//! one ends; so a block may wait for others that run, and not for one that has not started. Here a
+//! cluster starts when those before it have ended or polled (atomics, strong accesses, fences,
+//! sleeps), and its turn lasts until it does either. Where turns are stepwise, each poll ends the
+//! turn, so that all others come between it and the next. Where they are short, chance decides who
+//! is next, and starts clusters before others poll.
 //!
-//! Whose turn it is follows from the schedule alone, so that the same blocks see the same on every machine.
+//! Whose turn it is follows from the schedule alone, so that the same blocks see the same on every
+//! machine.
 //!
 //! # Blocks that wait in vain
 //!
-//! If all that run only poll, for many instructions together, and none changes anything that another could wait for, they wait
-//! for a block that cannot start or for what nobody does.
+//! If all that run only poll, for many instructions together, and none changes anything that
+//! another could wait for, they wait for a block that cannot start or for something that no block
+//! does.
 
-use crate::block::{LaunchContext, Stop};
 use crate::cluster::ClusterRunner;
 use crate::config::Schedule;
-use crate::fault::FaultKind;
-use crate::launch::Order;
-use crate::schedule::Turns;
+use crate::fault::{FaultKind, Stop};
+use crate::order::Order;
+use crate::runner::LaunchContext;
 use crate::tally::Tallies;
+use crate::turn::Turns;
 use crate::warp::State;
 
-/// What ends a turn of a warp by polls, and what does so now and then in a sequential order: what polls without waiting for anybody
-/// is to end before others come between.
+/// Polls that end a turn of a warp; `LONG_PATIENCE` of them do so now and then in a sequential
+/// order, where a cluster that polls without waiting for another is to end before others come
+/// between.
 const BLOCK_PATIENCE: u32 = 16;
 const LONG_PATIENCE: u32 = 1024;
 /// Longest turn of a cluster, in turns of its warps, where turns are short.
 const SHORT_TURN: u32 = 8;
-/// A cluster that polls less often than once in so many warp instructions computes something.
+/// A cluster that polls less often than once in this many warp instructions computes something.
 const COMPUTES: u64 = 1024;
-/// Warp instructions without a change after which the blocks wait in vain: of all together, and at least of each cluster.
+/// Warp instructions without a change after which the blocks wait in vain: of all together, and at
+/// least of each cluster.
 const IN_VAIN: (u64, u64) = (2_000_000, 4096);
 
 /// A cluster that runs.
 struct Running<'a> {
     runner: ClusterRunner<'a>,
-    /// Warp instructions executed since the last change by any cluster, if that is still the change of this number.
+    /// Warp instructions executed since the last change by any cluster, if that is still the change
+    /// of this number.
     idle: u64,
     change: u64,
 }
 
 /// The clusters of a launch.
-struct Together<'a> {
+struct Coresident<'a> {
     launch: &'a LaunchContext<'a>,
     order: &'a Order,
     turns: Turns,
@@ -56,7 +63,7 @@ struct Together<'a> {
     /// Clusters that have started.
     started: u64,
     tallies: Tallies,
-    /// Changes so far, and warp instructions of all since the last.
+    /// The number of changes, and warp instructions of all since the last.
     changes: u64,
     idle: u64,
 }
@@ -67,7 +74,7 @@ pub(crate) fn run(launch: &LaunchContext, order: &Order) -> Result<Tallies, Stop
         Schedule::InOrder => 0,
         Schedule::Random { seed } => seed,
     };
-    let mut together = Together {
+    let mut coresident = Coresident {
         launch,
         order,
         turns: Turns::of(launch.schedule),
@@ -80,11 +87,11 @@ pub(crate) fn run(launch: &LaunchContext, order: &Order) -> Result<Tallies, Stop
         changes: 0,
         idle: 0,
     };
-    match together.turns {
-        Turns::Short => together.run_by_chance()?,
-        _ => together.run_in_order()?,
+    match coresident.turns {
+        Turns::Short => coresident.run_by_chance()?,
+        _ => coresident.run_in_order()?,
     }
-    Ok(together.tallies)
+    Ok(coresident.tallies)
 }
 
 /// Clusters that the device holds at once.
@@ -94,7 +101,7 @@ fn resident_clusters(launch: &LaunchContext) -> u64 {
     (blocks / u64::from(launch.cluster_blocks())).max(1)
 }
 
-impl<'a> Together<'a> {
+impl<'a> Coresident<'a> {
     /// Runs the clusters in turn, in the order of their start.
     fn run_in_order(&mut self) -> Result<(), Stop> {
         loop {
@@ -148,7 +155,8 @@ impl<'a> Together<'a> {
         true
     }
 
-    /// Runs a cluster until it ends or polls, or for so many turns of its warps; true if it has ended.
+    /// Runs a cluster until it ends or polls, or for `sweeps` turns of its warps; true if it has
+    /// ended.
     fn take_turn(&mut self, index: usize, sweeps: u32) -> Result<bool, Stop> {
         let runner = &mut self.running[index].runner;
         if self.turns == Turns::Sequential {
@@ -160,7 +168,7 @@ impl<'a> Together<'a> {
             });
         }
         let before = Done::by(runner);
-        let patience = u64::from(runner.blocks()[0].patience);
+        let patience = u64::from(runner.blocks()[0].turn.patience);
         std::mem::swap(runner.tallies(), &mut self.tallies);
         let mut has_ended = false;
         for _ in 0..sweeps {
@@ -218,7 +226,7 @@ impl<'a> Together<'a> {
         };
         let blocks = self.running[index].runner.blocks();
         let groups = blocks.iter().flat_map(|block| {
-            let groups = block.warps.iter().flat_map(|warp| {
+            let groups = block.block.warps.iter().flat_map(|warp| {
                 let groups = warp.groups.iter();
                 groups.map(move |group| (warp, group))
             });
@@ -233,7 +241,7 @@ impl<'a> Together<'a> {
     }
 }
 
-/// What a cluster has done.
+/// The progress of a cluster.
 #[derive(Clone, Copy)]
 struct Done {
     executed: u64,
@@ -249,9 +257,9 @@ impl Done {
             changes: 0,
         };
         runner.blocks().iter().fold(none, |sum, block| Self {
-            executed: sum.executed + block.executed,
-            polls: sum.polls + block.polls,
-            changes: sum.changes + block.changes,
+            executed: sum.executed + block.turn.executed,
+            polls: sum.polls + block.turn.polls,
+            changes: sum.changes + block.turn.changes,
         })
     }
 }

@@ -1,0 +1,170 @@
+//! Where an access that is out of bounds goes.
+
+use std::fmt;
+
+use super::quantity::Bytes;
+
+/// Where an access that is out of bounds goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Stray {
+    /// Near a buffer of global memory.
+    Buffer {
+        /// The nearest buffer.
+        name: String,
+        /// Its size in bytes.
+        size: u64,
+        /// Bytes from its start; negative if before it.
+        offset: i64,
+    },
+    /// Inside a buffer that was freed.
+    Freed {
+        /// The buffer's name.
+        name: String,
+        /// Bytes from its start.
+        offset: u64,
+    },
+    /// In the block's shared memory window.
+    Shared {
+        /// Shared memory of the block in bytes.
+        size: u64,
+        /// The offset.
+        offset: u64,
+    },
+    /// In the window of the cluster's shared memory, beyond the cluster's blocks.
+    Cluster {
+        /// The rank of the block that the address is of.
+        rank: u32,
+        /// Blocks of the cluster.
+        blocks: u32,
+    },
+    /// In the shared memory of another block of the cluster, by an instruction for the own block's.
+    OtherBlock {
+        /// The rank of the block that the address is of.
+        rank: u32,
+    },
+    /// In the thread's local memory window.
+    Local {
+        /// Local memory in use in bytes.
+        size: u64,
+        /// The offset.
+        offset: u64,
+    },
+    /// In the kernel's parameters.
+    Param {
+        /// Bytes of parameters.
+        size: u64,
+        /// The offset.
+        offset: u64,
+    },
+    /// Near address 0.
+    Null {
+        /// The address.
+        address: u64,
+    },
+    /// 2^32 elements beyond a position near a buffer.
+    Wrapped {
+        /// The buffer's name.
+        name: String,
+        /// Its size in bytes.
+        size: u64,
+        /// Bytes from its start to that position; negative if before it.
+        offset: i64,
+    },
+    /// Near nothing.
+    Nowhere {
+        /// The address.
+        address: u64,
+    },
+}
+
+impl Stray {
+    /// The same in words, behind an access of this many bytes.
+    pub(super) fn as_target(&self, bytes: u32) -> impl fmt::Display {
+        Target(self, bytes)
+    }
+}
+
+struct Target<'a>(&'a Stray, u32);
+
+impl fmt::Display for Target<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(stray, bytes) = *self;
+        match stray {
+            Stray::Buffer { name, size, offset } => {
+                write!(
+                    f,
+                    "at offset {offset} of buffer `{name}` ({}) ",
+                    Bytes(*size)
+                )?;
+                overrun(f, *offset, bytes, *size)
+            }
+            Stray::Freed { name, offset } => {
+                write!(
+                    f,
+                    "at offset {offset} of buffer `{name}`, which has been freed"
+                )
+            }
+            Stray::Shared { size, offset } => {
+                write!(f, "at offset {offset} of shared memory ({}) ", Bytes(*size))?;
+                overrun(f, *offset as i64, bytes, *size)
+            }
+            Stray::Cluster { rank, blocks } => write!(
+                f,
+                "in shared memory of the block of rank {rank} of the cluster, which has {blocks} blocks"
+            ),
+            Stray::OtherBlock { rank } => write!(
+                f,
+                "in shared memory of the block of rank {rank} of the cluster, by an instruction for the own block's (`.shared::cta`)"
+            ),
+            Stray::Local { size, offset } => {
+                write!(f, "at offset {offset} of local memory ({}) ", Bytes(*size))?;
+                overrun(f, *offset as i64, bytes, *size)
+            }
+            Stray::Param { size, offset } => {
+                write!(
+                    f,
+                    "at offset {offset} of the parameters ({}) ",
+                    Bytes(*size)
+                )?;
+                overrun(f, *offset as i64, bytes, *size)
+            }
+            Stray::Null { address } => {
+                write!(f, "at address {address:#x}: a null pointer")
+            }
+            Stray::Wrapped { name, size, offset } => {
+                write!(
+                    f,
+                    "at offset {} of buffer `{name}` ({}): 2^32 elements too far, as when an index of type u32 goes below 0",
+                    offset + (i64::from(bytes) << 32),
+                    Bytes(*size)
+                )?;
+                match offset % i64::from(bytes) {
+                    0 => write!(f, " (index {})", offset / i64::from(bytes)),
+                    _ => Ok(()),
+                }
+            }
+            Stray::Nowhere { address } => {
+                write!(f, "at address {address:#x}, where no buffer is")
+            }
+        }
+    }
+}
+
+/// "reaches 4 bytes past its end (index 5, length 5)" and the like. Index and length are in
+/// elements of the access's size, where these are whole numbers.
+fn overrun(f: &mut fmt::Formatter<'_>, offset: i64, bytes: u32, size: u64) -> fmt::Result {
+    if offset < 0 {
+        let before = Bytes(offset.unsigned_abs());
+        write!(f, "starts {before} before its start")?;
+    } else {
+        let end = offset.unsigned_abs() + u64::from(bytes);
+        let past = Bytes(end.saturating_sub(size));
+        write!(f, "reaches {past} past its end")?;
+    }
+    let element = i64::from(bytes);
+    if offset % element == 0 && size.is_multiple_of(bytes.into()) {
+        let (index, length) = (offset / element, size / u64::from(bytes));
+        write!(f, " (index {index}, length {length})")?;
+    }
+    Ok(())
+}

@@ -1,0 +1,400 @@
+//! The code that blocks run, [`Code`], and the runner of a block, [`BlockRunner`]: the launch, the
+//! block, its turn, and the memory of the checks. Blocks run as members of a cluster, be it of one:
+//! `cluster`.
+//!
+//! # Execution model
+//!
+//! A thread's position is its call stack and program counter. The threads of a warp that are at the
+//! same position form a group and step as one; of several groups that can run, the one at the
+//! lowest position runs, until it reaches another's position and joins it. Code is laid out so that
+//! paths join at higher addresses, so this is how groups reconverge on hardware, and branches,
+//! memory requests and bank conflicts are counted per group.
+//!
+//! A warp runs until it waits or its turn ends. A group that polls memory gives way to others of
+//! its warp after a while, so that it cannot starve the one that it waits for (independent thread
+//! scheduling).
+//!
+//! `schedule` says whose turn it is, `step` executes instructions, `instructions` says what they
+//! do.
+
+use std::fmt;
+use std::sync::atomic::AtomicU32;
+
+use crate::block::Block;
+use crate::check::fences::Fences;
+use crate::check::race::DeviceOrder;
+use crate::check::sanitizer::Sanitizer;
+use crate::cluster::state::ClusterState;
+use crate::coalesce::SectorSet;
+use crate::config::{DeviceLimits, LaunchConfig, Sanitize, Schedule};
+use crate::fault::{Fault, FaultKind, ProgramFault, Stop, ThreadId, UnsetUse, UnsupportedFault};
+use crate::frame::{Exchange, FunctionCode};
+use crate::memory::global::GlobalMemory;
+use crate::registers::{Apply, Combination, LANES, Operands, Slot, Test};
+use crate::special::BlockView;
+use crate::tally::{InstructionInfo, Tallies};
+use crate::turn::{Turn, Turns};
+use crate::unset_values::propagation::Propagation;
+use crate::warp::{Frame, Warp};
+
+/// One instruction.
+#[derive(Debug)]
+pub(crate) struct Inst {
+    /// Predicate slot of the guard; every frame has a slot that is always true.
+    pub(crate) guard: u32,
+    /// All ones if the guard is negated.
+    pub(crate) flip: u32,
+    pub(crate) op: Op,
+    /// How it passes unset bits on, if it names a register that may be unset.
+    pub(crate) propagation: Option<Box<Propagation>>,
+}
+
+/// The operation of an instruction.
+pub(crate) enum Op {
+    /// Arithmetic on rows.
+    Apply { apply: Apply, o: Operands },
+    /// A comparison of rows, to predicates.
+    Compare {
+        test: Test,
+        o: Operands,
+        then: Combination,
+    },
+    /// `bra`.
+    Branch { target: u32 },
+    /// Anything else.
+    Other(Box<dyn Execute>),
+}
+
+impl fmt::Debug for Op {
+    /// Without the function pointers, which differ from run to run.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Op::Apply { o, .. } => write!(f, "Apply {o:?}"),
+            Op::Compare { o, then, .. } => write!(f, "Compare {o:?}, {then:?}"),
+            Op::Branch { target } => write!(f, "Branch {{ target: {target} }}"),
+            Op::Other(op) => op.fmt(f),
+        }
+    }
+}
+
+/// An instruction other than arithmetic, a comparison or a branch.
+pub(crate) trait Execute: fmt::Debug + Send + Sync {
+    /// Executes it.
+    fn execute(&self, runner: &mut BlockRunner, warp: &mut Warp, at: At) -> Result<Next, Stop>;
+
+    /// Told, if the instruction names a register that may be unset, where the unset bits of
+    /// registers are.
+    fn track(&mut self, _shadow: &dyn Fn(Slot) -> Option<Slot>) {}
+
+    /// True if what it stores is stored by the asynchronous proxy.
+    fn is_asynchronous(&self) -> bool {
+        false
+    }
+
+    /// Ends a `call` when the callee returns for the lanes of `active`.
+    fn after_return(&self, _warp: &mut Warp, _caller: Frame, _callee: Frame, _active: u32) {}
+}
+
+/// The group that executes an instruction, and the lanes whose guard is true. There is at
+/// least one.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct At {
+    /// Index into [`Warp::groups`].
+    pub(crate) group: usize,
+    /// Position of the instruction, which is the group's.
+    pub(crate) pc: u32,
+    pub(crate) active: u32,
+}
+
+/// The step after an instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// The next instruction, for the same lanes.
+    Step,
+    /// The group has changed: choose again.
+    Choose,
+}
+
+/// The code of a module.
+///
+/// All functions lie in one sequence, so that a position is one number. Operands are rows of the
+/// warp's register files; arithmetic is a pointer to a function on rows.
+#[derive(Debug, Default)]
+pub(crate) struct Code {
+    pub(crate) insts: Vec<Inst>,
+    /// Of each instruction.
+    pub(crate) infos: Vec<InstructionInfo>,
+    pub(crate) functions: Vec<FunctionCode>,
+    /// Position of the instruction of each memory count.
+    pub(crate) tally_owners: Vec<u32>,
+    /// Some instruction orders the accesses of blocks.
+    pub(crate) orders_blocks: bool,
+}
+
+impl Code {
+    /// Zero counts of all that a function may reach: what is between the first and the last
+    /// function, if it calls any.
+    pub(crate) fn tallies(&self, function: u32) -> Tallies {
+        let reached = self.reach(function);
+        let first = reached.iter().map(|function| function.entry).min();
+        let end = reached.iter().map(|function| function.end).max();
+        let positions = first.unwrap_or_default()..end.unwrap_or_default();
+        Tallies::new(positions, &self.tally_owners)
+    }
+
+    /// A function and all that it may call.
+    fn reach(&self, function: u32) -> Vec<&FunctionCode> {
+        let mut seen = vec![false; self.functions.len()];
+        let mut open = vec![function];
+        let mut reached = Vec::new();
+        while let Some(next) = open.pop() {
+            if !std::mem::replace(&mut seen[next as usize], true) {
+                let function = &self.functions[next as usize];
+                reached.push(function);
+                open.extend(&function.callees);
+            }
+        }
+        reached
+    }
+
+    /// The narrowest access to global or shared memory, in bytes, of a function and all that it may
+    /// call.
+    pub(crate) fn narrowest(&self, function: u32) -> u32 {
+        let reached = self.reach(function);
+        reached.iter().fold(8, |least, f| least.min(f.narrowest))
+    }
+
+    /// How threads may communicate in a function and all that it may call.
+    pub(crate) fn exchange(&self, function: u32) -> Exchange {
+        let reached = self.reach(function);
+        let all = reached.iter().map(|function| function.exchange);
+        all.fold(Exchange::default(), Exchange::and).settled()
+    }
+}
+
+/// The state that all blocks of a launch share.
+#[derive(Debug)]
+pub(crate) struct LaunchContext<'a> {
+    pub(crate) code: &'a Code,
+    pub(crate) program: &'a ptx::Program,
+    /// Addresses of the module's variables.
+    pub(crate) globals: &'a [u64],
+    /// The kernel's index.
+    pub(crate) kernel: u32,
+    pub(crate) memory: &'a GlobalMemory,
+    pub(crate) params: &'a [u8],
+    pub(crate) config: LaunchConfig,
+    /// Blocks of a cluster in x, y, z.
+    pub(crate) cluster: [u32; 3],
+    pub(crate) limits: &'a DeviceLimits,
+    pub(crate) sanitize: Sanitize,
+    pub(crate) schedule: Schedule,
+    /// The values of clocks follow from it.
+    pub(crate) seed: u64,
+    pub(crate) fuel: u64,
+    /// Whether traffic between L1 and L2 is counted.
+    pub(crate) count_l2: bool,
+    /// Shared memory of a block in bytes, static and dynamic.
+    pub(crate) shared_bytes: u64,
+    /// How the kernel's threads may communicate.
+    pub(crate) exchange: Exchange,
+    /// Where dynamic shared memory starts.
+    pub(crate) dynamic_shared_offset: u32,
+    /// Unit of race checking in bytes.
+    pub(crate) granule: u32,
+    /// Number of the launch's first block among all that the machine ever ran.
+    pub(crate) first_block: u32,
+    /// Stores to global memory that fences have shown to the asynchronous proxy: those that their
+    /// warps know of. Kept if the kernel copies in bulk.
+    pub(crate) proxies: Fences,
+    /// The time up to which fences have shown the asynchronous proxy what blocks had published.
+    pub(crate) proxied_until: AtomicU32,
+    /// The publications of each block by device-wide fences; none are kept if the code has no such
+    /// fence.
+    pub(crate) fences: Fences,
+}
+
+impl LaunchContext<'_> {
+    pub(crate) fn kernel_name(&self) -> &str {
+        &self.code.functions[self.kernel as usize].name
+    }
+
+    /// Threads of a block.
+    pub(crate) fn block_threads(&self) -> u32 {
+        self.config.block.iter().product()
+    }
+
+    /// Warps of a block.
+    pub(crate) fn block_warps(&self) -> usize {
+        (self.block_threads() as usize).div_ceil(LANES)
+    }
+
+    /// The seed of a random schedule whose lanes run apart.
+    pub(crate) fn apart(&self) -> Option<u64> {
+        match self.schedule {
+            Schedule::Random { seed } if self.exchange.threads => Some(seed),
+            _ => None,
+        }
+    }
+
+    /// Blocks of a cluster.
+    pub(crate) fn cluster_blocks(&self) -> u32 {
+        self.cluster.iter().product()
+    }
+
+    /// The blocks of a cluster, in the order of their ranks: x fastest.
+    pub(crate) fn blocks_of_cluster(&self, cluster: u64) -> impl Iterator<Item = u64> {
+        let grid = self.config.grid.map(u64::from);
+        let [x, y, z] = self.cluster.map(u64::from);
+        let [clusters_x, clusters_y] = [grid[0] / x, grid[1] / y];
+        let first_x = cluster % clusters_x * x;
+        let first_y = cluster / clusters_x % clusters_y * y;
+        let first_z = cluster / clusters_x / clusters_y * z;
+        (0..x * y * z).map(move |rank| {
+            let (block_x, block_y) = (first_x + rank % x, first_y + rank / x % y);
+            let block_z = first_z + rank / x / y;
+            (block_z * grid[1] + block_y) * grid[0] + block_x
+        })
+    }
+
+    /// A fault of a thread of a block at a position.
+    pub(crate) fn fault(&self, block: u64, thread: u32, pc: u32, kind: FaultKind) -> Stop {
+        Box::new(Fault::Program(Box::new(ProgramFault {
+            kernel: self.kernel_name().to_owned(),
+            thread: self.thread_id(block, thread),
+            place: self.code.infos[pc as usize].position.clone(),
+            kind,
+        })))
+    }
+
+    /// x, y, z of a block.
+    fn block_index(&self, block: u64) -> [u32; 3] {
+        let [x, y, _] = self.config.grid.map(u64::from);
+        [
+            (block % x) as u32,
+            (block / x % y) as u32,
+            (block / x / y) as u32,
+        ]
+    }
+
+    /// The values of a block's special registers.
+    pub(crate) fn view(&self, block: u64) -> BlockView {
+        BlockView {
+            threads: self.config.block,
+            block: self.block_index(block),
+            blocks: self.config.grid,
+            cluster: self.cluster,
+            max_threads_per_block: self.limits.threads_per_block,
+            dynamic_shared_bytes: self.config.shared_mem_bytes,
+            total_shared_bytes: self.shared_bytes as u32,
+        }
+    }
+
+    /// A thread of a block.
+    pub(crate) fn thread_id(&self, block: u64, thread: u32) -> ThreadId {
+        let view = self.view(block);
+        ThreadId {
+            block: view.block,
+            thread: view.thread_index(thread),
+        }
+    }
+}
+
+/// Runs blocks of one rank, one after the other, on one host thread.
+#[derive(Debug)]
+pub(crate) struct BlockRunner<'a> {
+    pub(crate) launch: &'a LaunchContext<'a>,
+    /// The running block.
+    pub(crate) block: Block,
+    pub(crate) turn: Turn,
+    pub(crate) sanitizer: Sanitizer,
+    /// Those of the launch, while it is this block's turn.
+    pub(crate) tallies: Tallies,
+    /// The state that the blocks of the cluster share, while it is this block's turn.
+    pub(crate) cluster: ClusterState,
+    /// The sectors that the block has loaded from global memory, if traffic to L2 is counted.
+    pub(crate) loaded: Option<SectorSet>,
+}
+
+impl<'a> BlockRunner<'a> {
+    pub(crate) fn new(launch: &'a LaunchContext<'a>, rank: usize) -> Self {
+        Self {
+            launch,
+            block: Block {
+                rank,
+                ..Block::default()
+            },
+            turn: Turn::new(match Turns::of(launch.schedule) {
+                Turns::Stepwise if launch.exchange.threads => 1,
+                _ => u32::MAX,
+            }),
+            sanitizer: Sanitizer::default(),
+            tallies: Tallies::default(),
+            cluster: ClusterState::default(),
+            loaded: launch.count_l2.then(SectorSet::default),
+        }
+    }
+
+    /// The number of the running block in race records.
+    pub(crate) fn block_number(&self) -> u32 {
+        self.launch.first_block + self.block.index as u32
+    }
+
+    /// The number of a warp in the cluster, which is that of its clock.
+    pub(crate) fn warp_number(&self, warp: usize) -> usize {
+        self.block.rank * self.launch.block_warps() + warp
+    }
+
+    /// The order among the blocks of the launch, as a warp of the running block sees it.
+    pub(crate) fn device_order(&self, warp: usize) -> DeviceOrder<'a> {
+        DeviceOrder {
+            first_block: self.launch.first_block,
+            fences: &self.launch.fences,
+            synchronized: self.sanitizer.clocks.synchronized(self.warp_number(warp)),
+        }
+    }
+
+    /// Ends a group's threads of `active`; the rest of the group goes on.
+    pub(crate) fn exit(&mut self, warp: &mut Warp, group: usize, active: u32) -> Result<(), Stop> {
+        if self.launch.sanitize.barriers && warp.awaited & warp.acted & active != 0 {
+            self.check_not_awaited(warp, active)?;
+        }
+        if warp.copies.is_some() || self.block.shared.claims.is_some() {
+            self.end_copies(warp, active)?;
+        }
+        let group_state = &mut warp.groups[group];
+        group_state.mask &= !active;
+        group_state.pc += 1;
+        if group_state.mask == 0 {
+            warp.groups.swap_remove(group);
+        }
+        warp.exit(active);
+        self.block.live_threads -= active.count_ones();
+        self.block.recheck_barriers = true;
+        self.cluster.recheck = true;
+        Ok(())
+    }
+
+    /// A fault of a thread of the running block at a position.
+    pub(crate) fn fault(&self, thread: u32, pc: u32, kind: FaultKind) -> Stop {
+        self.launch.fault(self.block.index, thread, pc, kind)
+    }
+
+    /// The fault of a thread that uses a value which is not set.
+    pub(crate) fn unset(&self, thread: u32, pc: u32, used: UnsetUse) -> Stop {
+        let infos = &self.launch.code.infos;
+        let loaded = self.sanitizer.unset_load;
+        let loaded = loaded.map(|pc| infos[pc as usize].position.clone());
+        self.fault(thread, pc, FaultKind::UnsetValue { used, loaded })
+    }
+
+    /// An instruction that is not modelled.
+    pub(crate) fn unsupported(&self, thread: u32, pc: u32, reason: &str) -> Stop {
+        Box::new(Fault::Unsupported(Box::new(UnsupportedFault {
+            kernel: self.launch.kernel_name().to_owned(),
+            thread: self.launch.thread_id(self.block.index, thread),
+            place: self.launch.code.infos[pc as usize].position.clone(),
+            reason: reason.to_owned(),
+        })))
+    }
+}

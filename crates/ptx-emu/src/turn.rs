@@ -1,0 +1,87 @@
+//! The turn of a block, and how turns are dealt.
+
+use crate::config::Schedule;
+
+/// The bits of a seed that say how turns are dealt.
+pub(crate) const KIND: u64 = 7;
+
+/// How turns are dealt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Turns {
+    /// To warps and blocks in order of their index.
+    InOrder,
+    /// In a random order: one after the other, as far as each can go.
+    Sequential,
+    /// In a random order: each up to the next access that may communicate with other threads.
+    Stepwise,
+    /// By chance, short ones that end anywhere.
+    Short,
+}
+
+impl Turns {
+    pub(crate) fn of(schedule: Schedule) -> Self {
+        match schedule {
+            Schedule::InOrder => Self::InOrder,
+            Schedule::Random { seed } => match seed & KIND {
+                0 | 1 => Self::Sequential,
+                2 | 3 => Self::Stepwise,
+                _ => Self::Short,
+            },
+        }
+    }
+}
+
+/// The turn of a block: how far it is, when it ends, and what others wait for.
+#[derive(Debug)]
+pub(crate) struct Turn {
+    /// Warp instructions that the block has executed.
+    pub(crate) executed: u64,
+    /// `executed` at which the turn ends.
+    pub(crate) end: u64,
+    /// Polls after which a warp's turn ends, so that others may do what it waits for, or come
+    /// between.
+    pub(crate) patience: u32,
+    /// Instructions of the block that may wait for others: strong accesses, atomics, fences,
+    /// sleeps.
+    pub(crate) polls: u64,
+    /// Instructions that may have changed what others wait for: stores to memory that they share,
+    /// and updates that make a difference.
+    pub(crate) changes: u64,
+    /// The random order of turns.
+    pub(crate) random: fastrand::Rng,
+    /// The random order of warps, for long turns.
+    pub(crate) warp_order: Vec<usize>,
+}
+
+impl Turn {
+    pub(crate) fn new(patience: u32) -> Self {
+        Self {
+            executed: 0,
+            end: 0,
+            patience,
+            polls: 0,
+            changes: 0,
+            random: fastrand::Rng::with_seed(0),
+            warp_order: Vec::new(),
+        }
+    }
+
+    /// Begins the turns of a block of this many warps.
+    pub(crate) fn start(&mut self, schedule: Schedule, block: u64, warps: usize) {
+        self.executed = 0;
+        let Schedule::Random { seed } = schedule else {
+            return;
+        };
+        let of_block = block.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        self.warp_order.clear();
+        if Turns::of(schedule) != Turns::Short {
+            self.random = fastrand::Rng::with_seed(seed >> 1 ^ of_block);
+            self.warp_order.extend(0..warps);
+            self.random.shuffle(&mut self.warp_order);
+            if seed & 1 == 1 {
+                self.warp_order.reverse();
+            }
+        }
+        self.random = fastrand::Rng::with_seed(seed ^ of_block);
+    }
+}

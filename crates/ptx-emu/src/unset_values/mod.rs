@@ -1,0 +1,94 @@
+//! Values that nothing has set: of registers that no instruction wrote on the path taken, and of
+//! local memory that no store wrote.
+//!
+//! A GPU gives such a value whatever the last user of the register or of the memory left there.
+//! Using it is an error, but *having* it is not: compilers copy the padding of structures, pass the
+//! payload of an empty `Option` along, and compute what is thrown away later. So a value that is
+//! not set travels bit by bit, as in Valgrind's memcheck, through moves, stores to local memory and
+//! calls, and through arithmetic, and is a fault only where it matters:
+//!
+//! - a branch, or any other condition of an instruction, depends on it;
+//! - the address of an access depends on it;
+//! - it is stored to global memory. Of an element that is set in part, the other bytes count as not
+//!   written from then on, and so do all bytes in shared memory: a load of them reads what
+//!   nothing has written;
+//! - it is an operand of what threads do together: atomics, shuffles, votes, barriers; or of a
+//!   call, in a register.
+//!
+//! # How
+//!
+//! Almost no register is ever read unset, and checking all would take half of the speed. So each
+//! function is looked at when its module is read ([`reach`]): a register that some path reads
+//! unwritten, a destination of a load from local memory, and what is computed from such, may be
+//! unset. These get a second row, of one bit for each that is not set, and the instructions that
+//! name one of them have a [`Propagation`], which `step` follows before it executes them.
+//!
+//! - `facts`: the registers that an instruction reads and writes, and the rule for the unset bits
+//!   that go through it;
+//! - `reach`: the registers that may be unset;
+//! - `shadows`: the second rows of these;
+//! - `propagation`: an instruction that names one.
+//!
+//! # Blind spots
+//!
+//! - Memory that was written before stays written: an array that a loop declares in each round
+//!   keeps the round before's.
+//! - Sums and products with an unset bit count as unset from that bit up, all other arithmetic as
+//!   unset altogether, though a bit may not matter (`x * 0`).
+
+pub(crate) mod facts;
+pub(crate) mod propagation;
+mod reach;
+mod shadows;
+
+use crate::frame::FrameBuilder;
+use crate::registers::Slot;
+use crate::runner::{Inst, Op};
+use facts::{Facts, Rule};
+use propagation::Propagation;
+use shadows::{Numbers, Shadows};
+
+/// Makes the instructions of a function that may see an unset value track it. Gives the rows to
+/// fill when a frame is entered, and whether with ones, for unset, or zeros. `has_local` says
+/// whether a generic address may lie in local memory.
+pub(crate) fn track(
+    insts: &mut [Inst],
+    facts: &[Facts],
+    frame: &mut FrameBuilder,
+    parameters: &[Slot],
+    has_local: bool,
+) -> Vec<(Slot, bool)> {
+    let numbers = Numbers { rows: frame.rows() };
+    let mut is_set = vec![false; numbers.count()];
+    for slot in frame.constant_rows() {
+        is_set[numbers.of(slot)] = true;
+    }
+    for &slot in parameters {
+        is_set[numbers.of(slot)] = true;
+    }
+    let unset = reach::maybe_unset(facts, numbers, &is_set, has_local);
+    let mut shadows = Shadows {
+        numbers,
+        rows: vec![None; numbers.count()],
+    };
+    let mut initial = Vec::new();
+    for number in unset {
+        let class = numbers.class(number);
+        let row = frame.next_row(class);
+        shadows.rows[number] = Some(row);
+        initial.push((Slot { class, row }, !is_set[number]));
+    }
+    if !initial.is_empty() {
+        for (inst, facts) in insts.iter_mut().zip(facts) {
+            let zero = |class| frame.bits(class, 0).row;
+            let Some(propagation) = Propagation::new(facts, &shadows, zero) else {
+                continue;
+            };
+            inst.propagation = Some(Box::new(propagation));
+            if let (Rule::Memory(_), Op::Other(op)) = (facts.rule, &mut inst.op) {
+                op.track(&|slot| shadows.of(slot));
+            }
+        }
+    }
+    initial
+}

@@ -1,0 +1,294 @@
+//! How unset bits pass through an instruction.
+
+use ptx::RegClass;
+
+use super::facts::{Facts, Rule};
+use super::shadows::Shadows;
+use crate::fault::UnsetUse;
+use crate::memory::extend;
+use crate::registers::{ALL, Apply, LANES, Operands, Registers, Row64, Slot, lanes};
+
+/// A register or a constant, and the row of its unset bits if it has one.
+#[derive(Clone, Copy, Debug)]
+struct Value {
+    slot: Slot,
+    shadow: Option<Slot>,
+}
+
+/// How an instruction that names a register which may be unset passes unset bits on.
+#[derive(Debug)]
+pub(crate) struct Propagation {
+    /// Row of the unset lanes of its guard.
+    guard: Option<u32>,
+    reads: Box<[Value]>,
+    /// Rows of the unset bits of its flags, and of its addresses.
+    flags: Box<[Slot]>,
+    addresses: Box<[Slot]>,
+    writes: Box<[Option<Value>]>,
+    /// The rows of unset bits of everything that it reads, and of its results.
+    watched: Box<[Slot]>,
+    results: Box<[Slot]>,
+    rule: Rule,
+    /// A row of zeros as wide as its first operand.
+    zero: u32,
+    opcode: Box<str>,
+}
+
+/// Lanes that use a value which is not set.
+#[derive(Debug)]
+pub(crate) struct Unset {
+    pub(crate) lanes: u32,
+    pub(crate) used: UnsetUse,
+}
+
+impl Propagation {
+    /// `None` if the instruction names no register that may be unset. `zero` gives a row of zeros.
+    pub(super) fn new(
+        facts: &Facts,
+        shadows: &Shadows,
+        zero: impl FnOnce(RegClass) -> u32,
+    ) -> Option<Self> {
+        let value = |slot: Slot| Value {
+            slot,
+            shadow: shadows.of(slot),
+        };
+        let known = |slots: &[Slot]| slots.iter().filter_map(|&slot| shadows.of(slot)).collect();
+        let guard = facts.guard.and_then(|row| {
+            let class = RegClass::Pred;
+            shadows.of(Slot { class, row })
+        });
+        let operands = facts.operands().filter_map(|slot| shadows.of(slot));
+        let results = facts.writes.iter().flatten();
+        let results = results.filter_map(|&slot| shadows.of(slot));
+        let mut propagation = Self {
+            guard: guard.map(|shadow| shadow.row),
+            reads: facts.reads.iter().map(|&slot| value(slot)).collect(),
+            flags: known(&facts.flags),
+            addresses: known(&facts.addresses),
+            writes: facts.writes.iter().map(|slot| slot.map(value)).collect(),
+            watched: operands.collect(),
+            results: match facts.rule {
+                Rule::Memory(_) => Box::default(),
+                _ => results.collect(),
+            },
+            rule: facts.rule,
+            zero: 0,
+            opcode: facts.opcode.as_deref().unwrap_or_default().into(),
+        };
+        let has_shadow = |value: &Value| value.shadow.is_some();
+        let is_touched = guard.is_some()
+            || !propagation.watched.is_empty()
+            || propagation.writes.iter().flatten().any(has_shadow);
+        if !is_touched {
+            return None;
+        }
+        if let (Rule::Same(_), Some(first)) = (propagation.rule, propagation.reads.first()) {
+            propagation.zero = zero(first.slot.class);
+        }
+        Some(propagation)
+    }
+
+    /// Passes the unset bits of the operands on to the results, which are not computed yet. `mask`
+    /// has the lanes of the group, `active` those whose guard is true; `op` is the operation, if it
+    /// is arithmetic.
+    pub(crate) fn follow(
+        &self,
+        registers: &mut Registers,
+        (mask, active): (u32, u32),
+        op: Option<(Apply, &Operands)>,
+    ) -> Result<(), Unset> {
+        let require_set = |lanes: u32, used: UnsetUse| match lanes {
+            0 => Ok(()),
+            lanes => Err(Unset { lanes, used }),
+        };
+        let guard = self.guard.map_or(0, |shadow| registers.pred(shadow));
+        require_set(guard & mask, UnsetUse::Condition)?;
+        if active == 0 {
+            return Ok(());
+        }
+        if self
+            .watched
+            .iter()
+            .all(|&shadow| is_clear(registers, shadow))
+        {
+            self.results
+                .iter()
+                .for_each(|&shadow| clear(registers, shadow, active));
+            return Ok(());
+        }
+        let of = |shadows: &[Slot]| {
+            let unset = shadows.iter().map(|&shadow| unset_lanes(registers, shadow));
+            unset.fold(0, |all, lanes| all | lanes) & active
+        };
+        require_set(of(&self.addresses), UnsetUse::Address)?;
+        if let Rule::Memory(_) = self.rule {
+            return Ok(());
+        }
+        let flags = of(&self.flags);
+        let reads = self.reads.iter().filter_map(|value| value.shadow);
+        let reads = reads.map(|shadow| unset_lanes(registers, shadow));
+        let unset = flags | reads.fold(0, |all, lanes| all | lanes) & active;
+        if unset != 0 && self.rule == Rule::Strict {
+            let used = UnsetUse::Operand(self.opcode.to_string());
+            return require_set(unset, used);
+        }
+        if unset != 0
+            && let (Rule::Same(moved), Some((apply, o))) = (self.rule, op)
+            && let [Some(result)] = self.writes[..]
+            && let Some(shadow) = result.shadow
+        {
+            let row = |index: usize| self.reads.get(index).and_then(|value| value.shadow);
+            let others = self
+                .reads
+                .iter()
+                .skip(moved)
+                .filter_map(|value| value.shadow);
+            let others = others.fold(0, |all, shadow| all | unset_lanes(registers, shadow));
+            let o = Operands {
+                d: shadow.row,
+                a: row(0).map_or(self.zero, |shadow| shadow.row),
+                b: match moved {
+                    1 => o.b,
+                    _ => row(1).map_or(self.zero, |shadow| shadow.row),
+                },
+                ..*o
+            };
+            // SAFETY: as for the operation itself: the pointer comes from `lane_loop!` or
+            // `portable_loop!`.
+            unsafe { apply(registers, &o, active) };
+            registers.fill(shadow, others & active, u64::MAX);
+            return Ok(());
+        }
+        let o = op.map(|(_, o)| o);
+        for index in 0..self.writes.len() {
+            let Some(shadow) = self.writes[index].and_then(|value| value.shadow) else {
+                continue;
+            };
+            let mut row = [0; LANES];
+            for lane in lanes(unset) {
+                row[lane] = match flags >> lane & 1 {
+                    1 => u64::MAX,
+                    _ => self.unset_bits(registers, lane, index, o),
+                };
+            }
+            set(registers, shadow, active, &row, unset);
+        }
+        Ok(())
+    }
+
+    /// The unset bits of a lane's result, where there are some in the operands but none in the
+    /// flags.
+    fn unset_bits(
+        &self,
+        registers: &Registers,
+        lane: usize,
+        index: usize,
+        o: Option<&Operands>,
+    ) -> u64 {
+        let bits = |value: &Value| {
+            value
+                .shadow
+                .map_or(0, |shadow| registers.lane(shadow, lane))
+        };
+        let is = |value: &Value| registers.lane(value.slot, lane);
+        let each = || self.reads.iter().fold(0, |all, value| all | bits(value));
+        match (self.rule, &*self.reads) {
+            (Rule::Each, _) => each(),
+            (Rule::And, [a, b]) => {
+                let (zero_a, zero_b) = (!is(a) & !bits(a), !is(b) & !bits(b));
+                each() & !zero_a & !zero_b
+            }
+            (Rule::Or, [a, b]) => {
+                let (one_a, one_b) = (is(a) & !bits(a), is(b) & !bits(b));
+                each() & !one_a & !one_b
+            }
+            (Rule::Above, _) => {
+                let all = each();
+                all | all.wrapping_neg()
+            }
+            (Rule::Select, [a, b]) => {
+                let choice = o.map_or(u32::MAX, |o| registers.pred(o.c) ^ o.aux);
+                match choice >> lane & 1 {
+                    1 => bits(a),
+                    _ => bits(b),
+                }
+            }
+            (Rule::Resize(dst, src), [a]) => {
+                let value = extend(bits(a), src.bytes(), src.is_signed());
+                extend(value, dst.bytes(), dst.is_signed())
+            }
+            (Rule::Pack, elements) => {
+                let width = self.writes[0].map_or(64, |value| value.slot.class.bits());
+                let width = width / elements.len() as u32;
+                let values = elements.iter().rev();
+                values.fold(0, |all, value| {
+                    all << width | bits(value) & (u64::MAX >> (64 - width))
+                })
+            }
+            (Rule::Unpack, [whole]) => {
+                let width = whole.slot.class.bits() / self.writes.len() as u32;
+                bits(whole) >> (width * index as u32) & (u64::MAX >> (64 - width))
+            }
+            _ => u64::MAX,
+        }
+    }
+}
+
+/// The lanes in which a row of unset bits has some.
+#[inline]
+fn unset_lanes(registers: &Registers, shadow: Slot) -> u32 {
+    fn lanes_of<T: Copy + Default + PartialEq>(row: &[T; LANES]) -> u32 {
+        let mut bits = 0;
+        for (lane, &value) in row.iter().enumerate() {
+            bits |= u32::from(value != T::default()) << lane;
+        }
+        bits
+    }
+    match shadow.class {
+        RegClass::Pred => registers.pred(shadow.row),
+        RegClass::B64 => lanes_of(registers.r64(shadow.row)),
+        _ => lanes_of(registers.r32(shadow.row)),
+    }
+}
+
+/// True if a row of unset bits has none.
+#[inline]
+fn is_clear(registers: &Registers, shadow: Slot) -> bool {
+    match shadow.class {
+        RegClass::Pred => registers.pred(shadow.row) == 0,
+        RegClass::B64 => {
+            registers
+                .r64(shadow.row)
+                .iter()
+                .fold(0, |all, bits| all | bits)
+                == 0
+        }
+        _ => {
+            registers
+                .r32(shadow.row)
+                .iter()
+                .fold(0, |all, bits| all | bits)
+                == 0
+        }
+    }
+}
+
+/// Sets the unset bits of the lanes of a mask to none.
+#[inline]
+fn clear(registers: &mut Registers, shadow: Slot, mask: u32) {
+    match (shadow.class, mask) {
+        (RegClass::Pred, _) => registers.set_pred(shadow.row, mask, 0),
+        (RegClass::B64, ALL) => *registers.r64_mut(shadow.row) = [0; LANES],
+        (_, ALL) => *registers.r32_mut(shadow.row) = [0; LANES],
+        _ => registers.fill(shadow, mask, 0),
+    }
+}
+
+/// Sets the unset bits of the lanes of a mask: those of `unset_values` to those of `row`, the
+/// others to none.
+fn set(registers: &mut Registers, shadow: Slot, mask: u32, row: &Row64, unset: u32) {
+    clear(registers, shadow, mask);
+    for lane in lanes(unset) {
+        registers.set_lane(shadow, lane, row[lane]);
+    }
+}
